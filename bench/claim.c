@@ -1,10 +1,10 @@
-/* claim.c - what a claim costs when much waits: turns that claim 100 jobs, out of WAITING that wait
- * in 8 queues beside DELAYED that are held for a delay.
+/* claim.c - measures a claim from a long queue: turns that claim 100 jobs each, from WAITING jobs
+ * in 8 queues, with DELAYED more that are held for a delay.
  *
  *   claim URL WAITING DELAYED TURNS
  *
- * prints the median and the p90 of a turn in µs. The rows are made by SQL, as a submit would leave
- * them. */
+ * Prints the median and the p90 of a turn in µs. The rows are created by SQL, as a submit would
+ * leave them. */
 #include "store/store.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void sql(struct store *s, const char *sqlite, const char *postgres, int64
     args_release(&a);
 }
 
-/* The first $1 wait, the next $2 are held for a delay. */
+/* The first $1 jobs wait, the next $2 are held for a delay. */
 static void seed(struct store *s, int64_t waiting, int64_t delayed)
 {
     sql(s,

@@ -1,12 +1,12 @@
-/* engine.c - whole lives of functions that do nothing, through the whole engine: submitted to its
- * loop, claimed, run on its threads, settled, five events a job. Several engines are several
- * processes, each with its own queue.
+/* engine.c - measures whole lives of functions that do nothing, through the whole engine: submitted
+ * to its loop, claimed, run on its threads and settled, with five events per job. Each engine is a
+ * separate process with its own queue.
  *
  *   engine URL STATE BATCH ENGINES JOBS [LOOPS]
  *
- * BATCH is how many are submitted at once, and how many may wait in the worker for a thread; so
- * many more are submitted while those run. LOOPS is how many turns each engine has under way at
- * once; the more, the more is submitted before some of it has ended. Prints one JSON line. */
+ * BATCH is how many jobs are submitted at once, and how many may wait in the worker for a thread;
+ * the same number is submitted while those run. LOOPS is how many turns each engine makes at once;
+ * with more loops, more jobs are submitted before earlier ones have ended. Prints one JSON line. */
 #include "kit.h"
 
 #include <sys/mman.h>
@@ -90,7 +90,7 @@ int main(int argc, char **argv)
             close(go[1]);
             run(k, batch, jobs, i, ready[1], go[0]);
         }
-    close(ready[1]); /* so that one which fails is not waited for */
+    close(ready[1]); /* so that a process that fails is not waited for */
     await(ready[0], engines);
     began = kit_seconds();
     close(go[1]);

@@ -1,10 +1,10 @@
-/* exec.c - commands that do nothing, through the whole engine: each a process below its shim, in a
- * folder of its own, five events a job.
+/* exec.c - measures commands that do nothing, through the whole engine: each is a process under its
+ * shim, in its own attempt folder, with five events per job.
  *
  *   exec URL STATE JOBS SLOTS [COMMAND]
  *
- * All are queued, then the clock starts and a worker runs SLOTS of them at once. With one slot that
- * is what a chain costs: the turn that settles one job claims the next. Prints one JSON line;
+ * All jobs are queued, then the clock starts and a worker runs SLOTS of them at once. With one slot
+ * this is the cost of a chain: the turn that settles one job claims the next. Prints one JSON line;
  * queueing and opening are not counted. */
 #include "kit.h"
 

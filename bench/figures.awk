@@ -1,5 +1,5 @@
-# figures.awk - what the tables share: the JSON lines of a bench run become medians, with the range of the rounds. The
-# files with tables come after it, so its head is printed first.
+# figures.awk - shared by the tables: reduces the JSON lines of a bench run to medians, with the range of the rounds.
+# The files with the tables are loaded after it, so its heading is printed first.
 
 function field(name,    s)
 {
@@ -34,7 +34,7 @@ function shown(key,    v, n)
 	return thousands(v[int((n + 1) / 2)]) (n > 1 ? " (" thousands(v[1]) "–" thousands(v[n]) ")" : "")
 }
 
-# The same for what is no whole number: seconds, milliseconds, ratios.
+# The median of fractional values: seconds, milliseconds, ratios.
 function fine(key, unit,    v, n)
 {
 	n = sorted(key, v)

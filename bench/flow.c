@@ -1,5 +1,5 @@
-/* flow.c - workflows through the whole engine: submitted to its loop, run on its threads by
- * functions that do nothing, or by commands, to their end.
+/* flow.c - measures workflows through the whole engine: submitted to its loop, and run to their end
+ * on its threads by functions that do nothing, or by commands.
  *
  *   flow URL STATE SHAPE N [SLOTS]
  *
@@ -7,13 +7,13 @@
  *   steps    N workflows of five tasks in a chain
  *   diamond  N workflows of four tasks: b and c need a, d needs both
  *   fanout   one workflow with a list of N items
- *   graph    one workflow of N tasks: chains side by side, 1,000 at most
+ *   graph    one workflow of N tasks: parallel chains, at most 1,000
  *   flat     one workflow of N tasks that need nothing
  *   shell    one workflow of N commands `true`: a chain, or with SLOTS > 1 that many at a time
  *
- * Prints one JSON line: the time from the call that submits to the end of the last workflow, that
- * until all were accepted, and what it cost in commits, statements and memory. Reading the
- * definition and opening the engine are not counted. */
+ * Prints one JSON line: the time from the submitting call to the end of the last workflow, the time
+ * until all were accepted, and the cost in commits, statements and memory. Reading the definition
+ * and opening the engine are not counted. */
 #include "kit.h"
 
 #include "base/buf.h"
@@ -23,7 +23,7 @@
 #include <sys/resource.h>
 
 #define ABREAST  1000 /* chains of a graph */
-#define IN_A_ROW 200  /* workflows that are under way at once */
+#define IN_A_ROW 200  /* workflows running at once */
 
 enum shape { CHAIN, STEPS, DIAMOND, FANOUT, GRAPH, FLAT, SHELL };
 static const char *const shapes[] = {"chain", "steps", "diamond", "fanout",
@@ -32,11 +32,11 @@ static const char *const shapes[] = {"chain", "steps", "diamond", "fanout",
 struct run {
     struct kit k;
     enum shape shape;
-    size_t n;         /* as asked for */
-    size_t workflows; /* of them */
-    size_t jobs;      /* of all together */
+    size_t n;         /* the argument N */
+    size_t workflows; /* number of workflows */
+    size_t jobs;      /* number of jobs in all workflows */
     size_t accepted;
-    int64_t last; /* id of the newest */
+    int64_t last; /* the newest id */
     double began, all_accepted;
 };
 
@@ -128,7 +128,7 @@ static void run(struct run *r, const char *text)
     }
 }
 
-/* What the last workflow says of itself; the others ended in the same way. */
+/* Checks the last workflow; the others ended in the same way. */
 static void check_end(const struct run *r)
 {
     struct store *store = NULL;

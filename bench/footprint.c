@@ -1,11 +1,10 @@
-/* footprint.c - what a worker takes while it has nothing to do: processor time, memory of its own,
- * statements.
+/* footprint.c - measures what an idle worker uses: processor time, private memory, statements.
  *
  *   footprint SECONDS COMMAND [ARGUMENT]...
  *
- * Starts the command, lets it come to rest, watches it for so long, and ends it with SIGTERM.
- * Statements are counted by PAWL_TRACE, without those that only frame a transaction. The helper
- * that it keeps for processes is counted too, apart. Prints one JSON line. */
+ * Starts the command, waits until it is idle, observes it for SECONDS, and ends it with SIGTERM.
+ * Statements are counted by PAWL_TRACE, without those that only frame a transaction. The worker's
+ * helper for processes is counted separately. Prints one JSON line. */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -19,10 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REST_SECONDS 12 /* past the first heartbeat, and what is done with it once a day */
+#define REST_SECONDS 12 /* past the first heartbeat and the daily work done with it */
 
 struct usage {
-    double cpu; /* s */
+    double cpu; /* in seconds */
     long anon, file, threads;
 };
 
@@ -34,7 +33,7 @@ static double now(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* The nanoseconds that all its threads ran: /proc/PID/stat counts in hundredths of a second. */
+/* The nanoseconds that all its threads ran; /proc/PID/stat has only hundredths of a second. */
 static double cpu_of(pid_t pid)
 {
     struct timespec ts;
@@ -97,7 +96,8 @@ static bool is_statement(const char *line)
            strcasecmp(name, "commit") && strcmp(name, "lock");
 }
 
-/* Reads what it says for so long; how many statements that were. What is no trace is passed on. */
+/* Reads its messages for this long and returns how many statements it traced. Other lines are
+ * passed on. */
 static long listen_for(FILE *said, double seconds)
 {
     double end = now() + seconds;

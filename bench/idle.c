@@ -1,6 +1,6 @@
-/* idle.c - what idle workers ask of the database: WORKERS processes with a listener each and
- * nothing to do, for SECONDS. Prints how many statements they sent, by name, as the driver's trace
- * saw them; bench/run also counts them in the server's log.
+/* idle.c - counts the statements of idle workers: WORKERS processes with a listener each and
+ * nothing to do, for SECONDS. Prints how many statements they sent, by name, from the driver's
+ * trace; bench/run also counts them in the server's log.
  *
  *   idle URL WORKERS SECONDS
  */

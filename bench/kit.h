@@ -1,5 +1,5 @@
-/* kit.h - what the benchmarks of the whole engine share: an engine that runs a function and, where
- * it is asked for, commands; a clock; percentiles. */
+/* kit.h - shared by the benchmarks of the whole engine: an engine that runs a function and, if
+ * requested, commands; a clock; percentiles. */
 #ifndef BENCH_KIT_H
 #define BENCH_KIT_H
 
@@ -14,15 +14,15 @@
 #include <unistd.h>
 
 struct kit {
-    const char *program; /* for complaints */
+    const char *program; /* for error messages */
     const char *url, *state;
-    const char *queue;     /* that it serves; NULL: default */
-    function_fn *function; /* of the lane function:bench */
-    int threads, local;    /* of functions: at once, and waiting beside them */
-    int slots;             /* of commands; 0: none are run */
-    int loops;             /* 0: one */
+    const char *queue;     /* the queue it serves; NULL for the default */
+    function_fn *function; /* for the lane function:bench */
+    int threads, local;    /* of functions: running, and waiting in the worker */
+    int slots;             /* for commands; 0 to run none */
+    int loops;             /* 0 means one */
     bool no_push;
-    bool traced; /* statements are counted, which costs a look at the clock for each */
+    bool traced; /* count statements, which costs a clock reading for each */
 
     struct engine *engine;
     struct env env;
@@ -43,7 +43,7 @@ static inline double kit_seconds(void)
     return (double)clock_boot_us() / 1e6;
 }
 
-/* Programs of this build: build/bench/x -> build/NAME. */
+/* Another program of this build: build/bench/x -> build/NAME. */
 static inline const char *kit_sibling(const char *name)
 {
     static char path[4096];
@@ -159,7 +159,7 @@ static inline int kit_submit_body(struct turn *t, void *arg, struct err *err)
     return op_submit(t, s->list, s->n, err);
 }
 
-/* By a stranger: in a turn of its own, through the outbox. */
+/* Submits as another process would: in its own turn, through the outbox. */
 static inline void kit_submit(const struct kit *k, struct store *store, const struct submission *s,
                               size_t n)
 {
@@ -173,7 +173,7 @@ static inline void kit_submit(const struct kit *k, struct store *store, const st
     free(all.list);
 }
 
-/* Until it has done what every engine does first. */
+/* Waits until the engine has done its start-up work. */
 static inline void kit_settle_down(struct kit *k)
 {
     do

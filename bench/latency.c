@@ -1,12 +1,12 @@
-/* latency.c - from the call that submits a job to its first instruction, in an idle system: one
- * process submits, another is a worker that sleeps.
+/* latency.c - measures the time from the call that submits a job to the job's first instruction, in
+ * an idle system: one process submits, another is an idle worker.
  *
  *   latency URL STATE TIMES function|process
  *
- * The time has everything in it: the submitter's commit, the wake-up, the worker's claim and its
- * commit, and the start of the function, or of a program below its shim. How much of it the
- * submitter itself waited, for its own commit, is told apart; and what the disk alone takes, as
- * rarely asked, for what a commit of SQLite gives it. Prints one JSON line. */
+ * The time includes the submitter's commit, the wake-up, the worker's claim and its commit, and the
+ * start of the function, or of a program under its shim. The time that the submitter waited for its
+ * own commit is also reported separately, and so is the time that the disk alone needs, when used
+ * as rarely, for what an SQLite commit writes. Prints one JSON line. */
 #include "kit.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #define LOST_US  5000000
 
 static struct shared {
-    _Atomic int64_t started_at; /* at the beginning of the file: bench/mark writes it there */
+    _Atomic int64_t started_at; /* at the start of the file, where bench/mark writes it */
     _Atomic int ready, ended;
 } * shared;
 
@@ -47,7 +47,8 @@ static void work(struct kit k)
     }
 }
 
-/* Submits one, and waits until it began and ended; µs from the call to the beginning. */
+/* Submits a job and waits until it has started and ended; returns the µs from the call to the
+ * start. */
 static int64_t measure(const struct kit *k, struct store *s, const struct submission *job,
                        int64_t *accepted)
 {
@@ -65,7 +66,7 @@ static int64_t measure(const struct kit *k, struct store *s, const struct submis
     return atomic_load(&shared->started_at) - began;
 }
 
-/* µs, p50: ten pages written over others that are there, and made durable. */
+/* The median in µs of overwriting ten existing pages and making them durable. */
 static int64_t measure_disk(const char *path, int64_t *took, size_t n)
 {
     static char pages[10 * 4096];

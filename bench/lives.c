@@ -1,13 +1,13 @@
-/* lives.c - whole lives of jobs per second: submit, claim, started, settle, five events a job.
- * Several connections are several processes, each with its own queue.
+/* lives.c - measures whole lives of jobs per second: submit, claim, started, settle, with five
+ * events per job. Each connection is a separate process with its own queue.
  *
  *   lives URL BATCH CONNECTIONS JOBS [push]
  *
- * Without push a life takes three turns, as if submitter, claimer and worker were strangers:
- * submit; claim; started and settle. With push it is done as an engine's loop does it that is given
- * work by its own process: each turn settles the batch before, takes the next one and claims it.
+ * Without push a life takes three turns, as if submitter, claimer and worker were independent:
+ * submit; claim; started and settle. With push it runs as in an engine that gets jobs from its own
+ * process: each turn settles the previous batch, submits the next one and claims it.
  *
- * prints one JSON line. The database is made and dropped by the caller. */
+ * Prints one JSON line. The caller creates and drops the database. */
 #include "store/store.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@
 struct work {
     size_t n;
     bool push;
-    size_t settled; /* of the batch before, in a turn of push */
+    size_t settled; /* of the previous batch, in a turn with push */
     int64_t worker;
     struct lane_queue serves;
     struct submission *submissions;
@@ -82,7 +82,8 @@ static int settle_all(struct turn *t, void *arg, struct err *err)
     return rc ? rc : op_settle(t, w->worker, w->settlements, w->n, err);
 }
 
-/* The claim overwrites what the settle was given: a redone turn must find it as it was. */
+/* The claim overwrites the arguments of the settle, and a repeated turn must find them unchanged.
+ */
 static int push_all(struct turn *t, void *arg, struct err *err)
 {
     struct work *w = arg;
@@ -111,8 +112,8 @@ static void swap_batches(struct work *w)
     w->next_settlements = settlements;
 }
 
-/* What the processes gave to write(2) and its like: on SQLite that is the WAL and its checkpoints.
- */
+/* The bytes that the processes passed to write(2) and its variants: on SQLite the WAL and its
+ * checkpoints. */
 static long long bytes_written(void)
 {
     FILE *f = fopen("/proc/self/io", "r");
@@ -127,7 +128,7 @@ static long long bytes_written(void)
     return n;
 }
 
-static long long *written; /* shared by all processes: bytes, and turns that were redone */
+static long long *written; /* shared by all processes: bytes, and repeated turns */
 
 static void on_note(void *arg, const char *sentence)
 {

@@ -1,5 +1,5 @@
-/* mark.c - the command whose start bench/latency measures: leaves the time in a file. It needs
- * nothing but libc, as what a program loads before it begins is its own affair.
+/* mark.c - the command whose start bench/latency measures: writes the time into a file. It needs
+ * only libc, because the time that a program takes to load its libraries is not Pawl's.
  *
  *   mark FILE */
 #include <fcntl.h>

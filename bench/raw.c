@@ -1,11 +1,10 @@
-/* raw.c - the yardstick of lives.c: the same statements with the same arguments in the same four
- * transactions, straight through sqlite3 and libpq, with nothing decided, checked or remembered in
+/* raw.c - the reference for lives.c: the same statements with the same arguments in the same four
+ * transactions, straight through sqlite3 and libpq, without any decision, check or cache in
  * between.
  *
  *   raw URL BATCH CONNECTIONS JOBS
  *
- * The schema must be there (lives makes it). One process; several connections are several
- * processes. */
+ * The schema must exist (lives creates it). One connection per process. */
 #include "raw/raw.h"
 
 #include <stdio.h>
@@ -254,7 +253,7 @@ static void live(struct args *a, size_t n, const char *queue, int64_t writer, in
     db->commit();
 }
 
-/* On PostgreSQL with ids of its own, within the partitions that are there. */
+/* Uses its own ids on PostgreSQL, within the existing partitions. */
 static void open_connection(const char *url, int connection)
 {
     lite = !strncmp(url, "sqlite:", 7);

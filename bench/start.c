@@ -1,11 +1,11 @@
-/* start.c - how long whole programs take from their start to their end, beside the smallest there
- * is.
+/* start.c - measures how long whole programs take from their start to their end, compared with the
+ * smallest program.
  *
  *   start TIMES PAWL FLOW STATE URL... [-- NAME PROGRAM ARGUMENT...]
  *
- * They take turns, so that a busy machine is busy for all: /bin/true, `PAWL --version`,
- * `PAWL run FLOW` on each of the databases, and if there is one, what to compare with. Prints a
- * JSON line for each, with median and p90; and how big PAWL is. */
+ * They run in turn, so that a busy machine slows all of them: /bin/true, `PAWL --version`, `PAWL
+ * run FLOW` on each of the databases, and the program to compare with, if given. Prints a JSON line
+ * for each, with median and p90, and the size of PAWL. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ extern char **environ;
 struct program {
     const char *name;
     char *argv[10];
-    double *took; /* µs, by run */
+    double *took; /* µs of each run */
 };
 
 static double now_us(void)
@@ -54,7 +54,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What stands behind "--"; the arguments end there. */
+/* Takes the words after "--"; the arguments then end there. */
 static int take_peer(int *argc, char **argv, struct program *p)
 {
     size_t max = sizeof(p->argv) / sizeof(*p->argv) - 1;
@@ -84,7 +84,9 @@ static void measure(struct program *programs, int n, int times)
         programs[i].took = calloc((size_t)times, sizeof(double));
         if (!programs[i].took)
             exit(1);
-        (void)took_us(&programs[i], &quiet); /* its pages are there, its database is made */
+        (void)took_us(
+            &programs[i],
+            &quiet); /* a first run, so that its pages are cached and its database is created */
     }
     for (turn = 0; turn < times; turn++)
         for (i = 0; i < n; i++)

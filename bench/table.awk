@@ -1,4 +1,4 @@
-# table.awk - the tables of jobs; with figures.awk before it.
+# table.awk - the tables of jobs; loaded after figures.awk.
 
 {
 	what = field("what"); db = field("db")

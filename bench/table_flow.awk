@@ -1,4 +1,4 @@
-# table_flow.awk - the tables of workflows; with figures.awk before it.
+# table_flow.awk - the tables of workflows; loaded after figures.awk.
 
 {
 	what = field("what"); db = field("db")
@@ -63,12 +63,12 @@ END {
 		printf "\nDagu takes %s times as long for the chain as Pawl on SQLite, %s times 10 at a time;\n", fine("sqlite dagu flow 1"), fine("sqlite dagu flow 10")
 		printf "as Pawl on PostgreSQL %s and %s times.\n", fine("postgres dagu flow 1"), fine("postgres dagu flow 10")
 	}
-	else if (whole != "yes") # or else it is said above
+	else if (whole != "yes") # otherwise it is printed above
 		print "\nDagu could not be installed here: no comparison."
 	peers()
 }
 
-# On the server that Pawl had a moment before.
+# Measured on the same server, right after Pawl.
 function peers(    names, called, p, k)
 {
 	if (list["dbos tuned"] == "") {

@@ -1,6 +1,6 @@
-# table_graphile.awk - whole lives beside Graphile Worker; with figures.awk before it.
+# table_graphile.awk - whole lives compared with Graphile Worker; loaded after figures.awk.
 
-# Pawl's, of the same moment: they count for the ratios alone.
+# Pawl's figures from right before; they are used only for the ratios.
 field("beside") == "graphile" {
 	near[field("what")] = field("lives_per_s")
 	add("near " field("what"), field("lives_per_s"))

@@ -1,11 +1,11 @@
-/* tree.c - how long it takes to see a run: a nested workflow with retries and a fan-out of 1,000
- * items, in a database with OTHERS executions.
+/* tree.c - measures how long it takes to show a run: a nested workflow with retries and a fan-out
+ * of 1,000 items, in a database with OTHERS executions.
  *
  *   tree URL OTHERS TIMES
  *
- * prints the median and the p90, in µs, of the outline that views are made of, of the whole tree as
- * JSON, and of the program `pawl tree` from its start to its end. The rows are made by SQL, as
- * engines would leave them. */
+ * Prints the median and the p90, in µs, of the outline that views are made from, of the whole tree
+ * as JSON, and of the program `pawl tree` from its start to its end. The rows are created by SQL,
+ * as engines would leave them. */
 #include "base/env.h"
 #include "pawl.h"
 #include "store/store.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define RUN   2000000LL /* the id of the run; the others are below it */
+#define RUN   2000000LL /* the id of the run; its descendants follow */
 #define ITEMS 1000
 
 static void must(int rc, const char *message)
@@ -28,7 +28,7 @@ static void must(int rc, const char *message)
 
 /* ---- rows ---- */
 
-/* g has the numbers i up to n, t a time. */
+/* In the text, g has the numbers i up to n, and t a time. */
 static void sql(struct store *s, const char *text, int64_t n)
 {
     static struct stmt stmts[16];
@@ -70,7 +70,7 @@ static void sql(struct store *s, const char *text, int64_t n)
     "INSERT INTO execution_events (sequence_num, root, execution, created_at, worker, seq, attempt," \
     " epoch, type, from_status, to_status, data)"
 
-/* Trees of ten; two events each. */
+/* Trees of ten executions, with two events each. */
 static void seed_others(struct store *s, int64_t n)
 {
     sql(s,
@@ -89,8 +89,8 @@ static void seed_others(struct store *s, int64_t n)
         n);
 }
 
-/* 1 the run, 2 a fan-out in it, 3 a nested workflow, 4 to 13 tasks of that, 14 to 1,013 items, of
- * which every hundredth failed; each job in two attempts, with eight events. */
+/* 1 the run, 2 a fan-out in it, 3 a nested workflow, 4 to 13 its tasks, 14 to 1,013 items, of which
+ * every hundredth failed; each job has two attempts and eight events. */
 static void seed_run(struct store *s)
 {
     sql(s,
@@ -113,7 +113,7 @@ static void seed_run(struct store *s)
         (ITEMS + 13) * 8);
 }
 
-/* ---- looking ---- */
+/* ---- measuring ---- */
 
 static int by_time(const void *a, const void *b)
 {

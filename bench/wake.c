@@ -1,5 +1,5 @@
-/* wake.c - from a commit to the wake-up of another process: one process submits a job every few
- * milliseconds, the other sleeps on its listener and notes when it was woken.
+/* wake.c - measures the time from a commit to the wake-up of another process: one process submits a
+ * job every few milliseconds, the other sleeps on its listener and records when it was woken.
  *
  *   wake URL TIMES
  */
@@ -78,7 +78,7 @@ static int by_time(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Commits once and waits until the other process was woken; µs, or LOST_US. */
+/* Commits once and waits until the other process was woken; returns µs, or LOST_US. */
 static int64_t measure(struct store *s)
 {
     struct err err = ERR_INIT;

@@ -1,5 +1,5 @@
 /* api_fixture.h - the public library in a test, on the test's own database: pawl.h as an embedder
- * meets it, and the JSON that it gives. */
+ * uses it, and the JSON that it returns. */
 #ifndef TESTS_API_FIXTURE_H
 #define TESTS_API_FIXTURE_H
 
@@ -22,7 +22,7 @@ static inline struct pawl *open_pawl(void)
     return p;
 }
 
-/* What the library wrote, which is freed by this; the caller has the object. */
+/* Parses JSON text of the library and frees the text; the caller owns the object. */
 static inline json_t *json_taken(char *text)
 {
     json_t *o = json_loads(text, 0, NULL);

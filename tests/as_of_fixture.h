@@ -1,4 +1,4 @@
-/* as_of_fixture.h - compares rows as they were with what their events make of that moment. */
+/* as_of_fixture.h - compares earlier rows with the replay of their events as of that moment. */
 #ifndef TESTS_AS_OF_FIXTURE_H
 #define TESTS_AS_OF_FIXTURE_H
 
@@ -15,7 +15,8 @@ static inline bool past_same_text(const char *a, const char *b)
     return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* A result that went through the event of a rerun means the same, but may be written otherwise. */
+/* A result that was stored in the event of a rerun is equal as JSON, but may be formatted
+ * differently. */
 static inline bool past_same_json(const char *a, const char *b)
 {
     json_t *x, *y;
@@ -69,7 +70,7 @@ static inline void past_compare_one(const struct execution *was, const struct ex
         PAST_TEXT("pause", past_same_text, p->pause, q->pause);
 }
 
-/* The tree as it was read at that moment. */
+/* `was` is the tree as it was read at that moment. */
 static inline void past_compare(struct store *s, const struct execution_list *was,
                                 const struct moment *at, struct buf *wrong)
 {

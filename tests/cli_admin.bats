@@ -1,19 +1,19 @@
 #!/usr/bin/env bats
-# pawl admin, and where a database is when nobody says it.
+# pawl admin, and the default location of the database.
 
 load cli_common
 
 setup() { make_database; }
 teardown() { remove_database; }
 
-@test "migrate can be repeated" {
+@test "migrate run twice changes nothing" {
 	newest=$(ls "$BATS_TEST_DIRNAME/../src/store/migrations" | tail -n 1)
 	same "schema version $((10#${newest%%_*}))" "$(p admin migrate)"
 	same "schema version $((10#${newest%%_*}))" "$(p admin migrate)"
 	p verify
 }
 
-@test "tenants are made, listed and dropped" {
+@test "tenants are created, listed and dropped" {
 	same "tenant ${tenant}x created" "$(pawl admin tenant create "${tenant}x" --db "$db")"
 	pawl admin tenant list --db "$db" | grep -qx "$tenant"
 	pawl admin tenant list --db "$db" | grep -qx "${tenant}x"
@@ -25,7 +25,7 @@ teardown() { remove_database; }
 	refused 2 'tenant create NAME' pawl admin tenant create --db "$db"
 }
 
-@test "tenants do not see each other" {
+@test "tenants do not see each other's executions" {
 	pawl admin tenant create "${tenant}x" --db "$db"
 	submit 3
 	[ "$(pawl queue --json --db "$db" --tenant "${tenant}x" | wc -l)" = 0 ]
@@ -33,7 +33,7 @@ teardown() { remove_database; }
 	[[ $(p queue --json) == *'"ready":3'* ]]
 }
 
-@test "cleanup-events removes what ended long ago, and only that" {
+@test "cleanup-events removes only old ended executions" {
 	submit 5 >/dev/null
 	work
 	same 'would remove 0 trees (0 executions, 0 events) that ended more than 90 d 0 h ago' \
@@ -50,7 +50,7 @@ teardown() { remove_database; }
 	refused 2 "'90' is not a duration" p admin cleanup-events --older-than 90
 }
 
-@test "without a URL it is PAWL_DB, else a file in the state folder that only its owner may enter" {
+@test "database without a URL is PAWL_DB, or a private file in the state folder" {
 	export HOME=$dir/home XDG_STATE_HOME=
 	mkdir "$HOME"
 	refused 6 "there is no database at $HOME/.local/state/pawl/pawl.db" pawl queue
@@ -67,14 +67,14 @@ teardown() { remove_database; }
 	refused 2 'no database is named' env -u HOME pawl queue
 }
 
-@test "options may stand before the command, after it, and with an equals sign" {
+@test "options are accepted before the command, after it, and with an equals sign" {
 	submit 1 >/dev/null
 	[ "$(pawl --db "$db" --tenant "$tenant" show 1 | wc -l)" -gt 3 ]
 	[ "$(pawl show --db="$db" --tenant="$tenant" 1 | wc -l)" -gt 3 ]
 	[ "$(pawl show --db "$db" --tenant "$tenant" -- 1 | wc -l)" -gt 3 ]
 }
 
-@test "help and version" {
+@test "help and version are printed" {
 	[[ $(pawl --version) == 'pawl '[0-9]* ]]
 	pawl help | grep -q '^  verify '
 	pawl --help | grep -q '^  verify '

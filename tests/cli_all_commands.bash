@@ -1,7 +1,8 @@
-# cli_all_commands.bash - every command once: its main path, in a small world that has something for each. The words in capitals
-# are filled in by `world`. A command that has no line here fails cli_all_commands.bats. After cli_common and cli_run.
+# cli_all_commands.bash - the main path of every command once, on a small database that has something for each. `world`
+# fills in the words in capitals. A command without a line here fails cli_all_commands.bats. Load after cli_common and
+# cli_run.
 
-# In this order: some use up what others need. What "#" follows prints no data, and has no --json.
+# The order matters: some commands use up what others need. A command marked with "#" prints no data and has no --json.
 every() {
 	cat <<-'END'
 		init NEW #
@@ -58,7 +59,7 @@ every() {
 	END
 }
 
-# What the words stand for: RUN a workflow that failed, with GOOD and BAD its tasks; OPEN one that waits for approvals.
+# RUN is a workflow that failed, GOOD and BAD are its tasks; OPEN is one that waits for approvals.
 world() {
 	cat >"$dir/flow.yaml" <<-'END'
 		name: flow
@@ -83,7 +84,7 @@ world() {
 	touch "$dir/mended"
 }
 
-# Of a task by its full name.
+# The id of a task by its full name.
 task_id() { p ls --all --name "$1" --json | sed -n '1s/{"id":\([0-9]*\),.*/\1/p'; }
 
 # A line of `every` with its words filled in.
@@ -93,7 +94,7 @@ fill_in() {
 		-e "s|LATE|$late|"
 }
 
-# Calls `each` with a command's words, one after the other; a line that fails ends it. The answer of `each` counts.
+# Calls `each` with the words of each command in turn, and stops at the first failure, whose status it returns.
 walk() { # each [sed-script to choose lines]
 	local line words json
 	world

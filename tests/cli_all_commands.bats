@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Every command of the table: its main path in text and JSON, and what it says when it can't. A new command without a
-# line in cli_all_commands.bash, or without its own place in a test, fails here.
+# Every command of the command table: its main path in text and in JSON, and its error messages. A new command without
+# a line in cli_all_commands.bash, or without a test of its own, fails here.
 
 load cli_common
 load cli_run
@@ -9,7 +9,7 @@ load cli_all_commands
 commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'; }
 usage() { pawl help "$1" | sed -n '1,/^$/s/^\(usage:\|      \) pawl //p'; }
 
-@test "every command has its main path here, and transcripts of its own" {
+@test "every command has a main path here and a transcript in another test" {
 	[ "$(commands | wc -l)" -ge 30 ]
 	for c in $(commands); do
 		every | grep -q "^$c\b" || { echo "$c has no line in tests/cli_all_commands.bash"; false; }
@@ -18,7 +18,7 @@ usage() { pawl help "$1" | sed -n '1,/^$/s/^\(usage:\|      \) pawl //p'; }
 	done
 }
 
-# Not the same twice: what a command changes, it changes once.
+# Each form runs against a fresh database: most commands can make their change only once.
 in_one_form() { # json words...
 	local json=$1
 	shift
@@ -26,23 +26,23 @@ in_one_form() { # json words...
 	LC_ALL=C without "$(printf '\033')" <"$dir/out"
 	if [ -n "$json" ]; then
 		jq -c . "$dir/out" >/dev/null || { cat "$dir/out"; return 1; }
-		[ -s "$dir/out" ] || [ "$1" = workers ] || [ "$1" = submissions ] # there are none
-		[ ! -s "$dir/err" ] || [ "$1" = exec ] || { cat "$dir/err"; return 1; } # the output of the command
+		[ -s "$dir/out" ] || [ "$1" = workers ] || [ "$1" = submissions ] # both lists are empty
+		[ ! -s "$dir/err" ] || [ "$1" = exec ] || { cat "$dir/err"; return 1; } # the output of the job
 	fi
 }
 as_text() { in_one_form '' "${@:2}"; }
 
-@test "every command says what it does in text" {
+@test "every command prints its result as text" {
 	walk as_text
 	p verify
 }
 
-@test "every command that has something to tell tells it as JSON too" {
+@test "every command that prints data prints it as JSON too" {
 	walk in_one_form
 	p verify
 }
 
-@test "a command that prints no data has no --json, wherever one looks for it" {
+@test "command that prints no data offers no --json in help, completion or parser" {
 	n=0
 	for c in $(every | sed -n 's/ .*#$//p' | sort -u); do
 		refused 2 "pawl $c has no option '--json': \`pawl help $c\` lists its options" p "$c" --json
@@ -58,18 +58,18 @@ as_text() { in_one_form '' "${@:2}"; }
 	done
 }
 
-@test "every command refuses what it does not know" {
+@test "every command refuses an unknown word or option" {
 	for c in $(commands); do
 		refused 2 "pawl $c has no option '--frobnicate': \`pawl help $c\` lists its options" p "$c" --frobnicate
 		refused 2 '--db needs a value' pawl "$c" --db
 		case $(usage "$c") in
-		*…\ *' '[A-Z]*… | *'-- '* | *'ID…'* | *'FILE…'*) ;; # takes any number of words
+		*…\ *' '[A-Z]*… | *'-- '* | *'ID…'* | *'FILE…'*) ;; # accepts any number of words
 		*) refused 2 "pawl $c " p "$c" 1 2 3 4 5 ;;
 		esac
 	done
 }
 
-@test "every command that needs words says so" {
+@test "every command that requires arguments reports a missing one" {
 	for c in $(commands); do
 		case $(usage "$c" | head -n 1) in
 		"$c"\ [A-Z]* | "$c"\ [a-z]*\|*) refused 2 "pawl help $c" p "$c" ;;
@@ -77,7 +77,7 @@ as_text() { in_one_form '' "${@:2}"; }
 	done
 }
 
-@test "every command with an id says that there is none of it" {
+@test "every command with an id reports an unknown id" {
 	n=0
 	for c in $(commands); do
 		[[ $(usage "$c") == "$c "*ID* && $c != graph ]] || continue
@@ -91,7 +91,7 @@ as_text() { in_one_form '' "${@:2}"; }
 	p verify
 }
 
-@test "every command that needs a database says that it can't be reached" {
+@test "every command that needs a database reports an unreachable one" {
 	world
 	away=postgres://postgres@127.0.0.1:1/postgres
 	none=sqlite:$dir/none/pawl.db

@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
-# What happened: executions as they were, where the time of a run went, two runs beside each other.
+# History: executions as of an earlier moment, the critical path of a run, and the diff of two runs.
 
 load cli_common
 load cli_run
 load cli_nested
 
-# The number of the nth event of a type below the top.
+# The number of the nth event of a type in the tree of $top.
 event() { p events "$top" --type "$1" --json | jq -r .sequence_num | sed -n "${2:-1}p"; }
 shape() { LC_ALL=C p tree "$@" | plain | sed -E 's/#[0-9]+/#I/'; }
 
-@test "a tree is shown as it was at an event, a time, or some time ago" {
+@test "tree as of an event, a time or an age shows the state at that moment" {
 	make_flow
 	run_flow
 	first=$(p ls --all --name outer::first --json | jq .id)
@@ -29,7 +29,7 @@ shape() { LC_ALL=C p tree "$@" | plain | sed -E 's/#[0-9]+/#I/'; }
 	[[ $(p show "$first" --at="#$(event claimed)") == "as of      event "*"
 status     running, attempt 1 of 3
 "* ]]
-	# now is a moment, too: all fields are those of the present
+	# as of now, all fields have their current values
 	diff <(p tree "$top" --json | jq -S 'del(.. | .waiting?)') <(p tree "$top" --at 0s --json | jq -S 'del(.. | .waiting?)')
 	refused 5 "execution $top did not exist at " p tree "$top" --at 1h
 	refused 5 ': it was requested at 2' p show "$top" --at 1h
@@ -39,7 +39,7 @@ status     running, attempt 1 of 3
 	refused 2 "can't be combined" p show "$first" --parent --at 1h
 }
 
-@test "what a rerun replaced is still told by its time" {
+@test "result replaced by a rerun is shown as of an earlier time" {
 	make_flow
 	run_flow
 	failed=$(event workflow.failed 1)
@@ -51,7 +51,7 @@ status     running, attempt 1 of 3
 	[ "$(p show "$top" --at="#$failed" --json | jq -c .workflow_execution.failed_tasks)" = '["each"]' ]
 }
 
-@test "a critical path adds up to the whole, and names what the end waited for" {
+@test "critical path adds up to the whole duration and names the tasks that determined it" {
 	make_flow
 	run_flow --param day=tuesday
 	p tree "$top" --critical --json >"$dir/path"
@@ -64,12 +64,12 @@ status     running, attempt 1 of 3
 	grep -qE '^ +TOTAL +WAIT +HELD +RUN +RETRY  STEP$' "$dir/text"
 	grep -qE '  \+ outer::first  #[0-9]+  attempt 2$' "$dir/text"
 	grep -qE '  total of outer, succeeded$' "$dir/text"
-	# while it still ran
+	# while the run was still running
 	[ "$(p tree "$top" --critical --at="#$(event retry_scheduled)" --json | jq -r '.steps[-1].name')" = outer::first ]
 	refused 5 'there is no execution 999' p tree 999 --critical
 }
 
-@test "two runs differ in what they were given, and in what became of it" {
+@test "diff of two runs shows different params and different outcomes" {
 	make_flow
 	run_flow
 	one=$top
@@ -93,19 +93,19 @@ outcome
 	status=0
 	p diff "$one" "$top" --exit-code >/dev/null || status=$?
 	[ "$status" = 1 ]
-	# the same again
+	# two runs that are equal
 	again=$top
 	run_flow --param day=tuesday
 	p diff "$again" "$top" --exit-code | grep -qx 'no differences except times'
 	p diff "$top" "$top" --exit-code --json | jq -e .same
 	one=$(p exec --detach --name lone -- true)
 	p diff "$one" "$top" >"$dir/out"
-	grep -q '^first difference: first  #[1-9][0-9]*$' "$dir/out" # it has one id
+	grep -q '^first difference: first  #[1-9][0-9]*$' "$dir/out" # the task has one id
 	refused 5 'there is no execution 999' p diff "$top" 999
 	refused 2 'needs more' p diff "$top"
 }
 
-@test "an edited definition is told task by task, with the keys that changed" {
+@test "diff of an edited definition lists the changed keys task by task" {
 	make_flow
 	run_flow
 	one=$top
@@ -123,7 +123,7 @@ outcome
 	grep -q '^  . after  skipped -> missing' "$dir/out"
 }
 
-@test "single commands are compared, too" {
+@test "diff compares single commands too" {
 	p exec --detach -- echo one >/dev/null
 	a=$(p show @last --json | jq .id)
 	p exec --detach -- echo two >/dev/null

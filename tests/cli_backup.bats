@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Backups as docs/OPERATIONS.md makes them: while a worker works, by nothing but the database's own tools.
+# Backups as docs/OPERATIONS.md describes them: made while a worker runs, only with the database's own tools.
 
 load cli_common
 load cli_run
@@ -7,7 +7,7 @@ load cli_run
 setup() {
 	make_database
 	make_state
-	# half of them wait until the backup is made, however long that takes
+	# half of the tasks wait until the backup is made, however long that takes
 	cat >"$dir/flow.yaml" <<-EOF
 		name: w
 		tasks:
@@ -30,7 +30,7 @@ back_up() {
 	esac
 }
 
-# Beside the original, so that both can be looked at; p2 is its p.
+# Restores next to the original, so that both can be inspected; p2 runs pawl on the copy.
 restore() {
 	case $PAWL_TEST_DB in
 	sqlite)
@@ -50,7 +50,7 @@ p2() { pawl --db "$again" --tenant "$tenant" "$@"; }
 
 some_ended() { [ "$(p events --type task.completed --json --limit 20 | wc -l)" -ge 10 ]; }
 
-@test "a backup that is made while a worker works is whole, and what was open in it goes on after a fence" {
+@test "backup made while a worker runs is complete, and its open work continues after a fence" {
 	id=$(p submit "$dir/flow.yaml")
 	start_worker --slots 4
 	until_true some_ended
@@ -68,5 +68,5 @@ some_ended() { [ "$(p events --type task.completed --json --limit 20 | wc -l)" -
 	p2 worker --drain
 	[[ $(p2 show "$id" --json) == *'"status":"succeeded"'* ]]
 	p2 verify --host
-	p verify --host # and the original knows nothing of it
+	p verify --host # the original is unaffected
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Bad input and bad surroundings: one clear sentence, the right exit code, nothing half written.
+# Bad input and a bad environment: one clear sentence, the right exit code, nothing half written.
 
 load cli_common
 
@@ -10,12 +10,12 @@ teardown() {
 	remove_database
 }
 
-unchanged() { # the database is as good as before, with so many executions
+unchanged() { # the database is intact, with this many executions
 	[ "$(sql 'SELECT count(*) FROM executions')" = "$1" ]
 	p verify
 }
 
-@test "a command or option that does not exist" {
+@test "unknown command or option is refused" {
 	refused 2 "unknown command 'shw': did you mean \`pawl show\`?" pawl shw
 	refused 2 "unknown command 'shw': did you mean \`pawl show\`?" pawl help shw
 	refused 2 "unknown command 'frobnicate': \`pawl help\` lists all commands" pawl frobnicate
@@ -30,7 +30,7 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 2 "--limit needs a number, but got 'many'" p events --limit many
 }
 
-@test "what is nearly right is answered with what may be meant" {
+@test "misspelt word is answered with a suggestion" {
 	printf 'name: shop\nparams: {day: monday}\ntasks: {pack: "true", bill: {needs: pack, run: "exit 127"}}\n' >"$dir/shop.flow.yaml"
 	refused 2 "has no option '--parm': did you mean --param?" p run "$dir/shop.flow.yaml" --parm day=friday
 	refused 2 "does not take 'day=friday': did you mean --param day=friday?" p run "$dir/shop.flow.yaml" day=friday
@@ -54,7 +54,7 @@ unchanged() { # the database is as good as before, with so many executions
 	[ "$PAWL_TEST_DB" = postgres ] || refused 6 'the first run or submission creates it' pawl ls --db "sqlite:$dir/none.db"
 }
 
-@test "who mends the file of a run that failed is told how to go on with it" {
+@test "fixed file of a failed run is answered with how to rerun it" {
 	printf 'name: shop\ntasks: {pack: "true", bill: {needs: pack, run: nosuch}}\n' >"$dir/shop.flow.yaml"
 	status=0
 	XDG_STATE_HOME=$dir p run "$dir/shop.flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/stderr" || status=$?
@@ -66,14 +66,14 @@ unchanged() { # the database is as good as before, with so many executions
 	[ "$again" = "rerun $id --failed --file $dir/shop.flow.yaml" ]
 	refused 2 "has no task 'bil': did you mean 'bill'?" p rerun "$id" --from bil
 	sed -i 's/nosuch/"true"/' "$dir/shop.flow.yaml"
-	XDG_STATE_HOME=$dir p rerun "$id" --failed && false # it keeps to what it was started with
+	XDG_STATE_HOME=$dir p rerun "$id" --failed && false # the rerun uses the definition that the run was started with
 	XDG_STATE_HOME=$dir p $again
 	[ "$(p show @last --json | jq -r '.status, .rerun_of' | paste -sd' ')" = "succeeded $id" ]
 	[ "$(p events @last --type reused --json | wc -l)" = 1 ]
 	p verify
 }
 
-@test "what a run that failed says of its file can be given to a shell" {
+@test "rerun hint of a failed run can be pasted into a shell" {
 	file="$dir/it's my shop.yaml"
 	printf 'name: shop\ntasks: {bill: nosuch}\n' >"$file"
 	export XDG_STATE_HOME=$dir
@@ -83,7 +83,7 @@ unchanged() { # the database is as good as before, with so many executions
 	eval "p $again"
 }
 
-@test "a configuration that is wrong is shown with the line and the place" {
+@test "wrong configuration is shown with its line and column" {
 	printf 'worker: {slts: 2}\nretry: many\n' >"$dir/pawl.yaml"
 	status=0
 	pawl worker --config "$dir/pawl.yaml" --db "$db" 2>"$dir/stderr" || status=$?
@@ -98,7 +98,7 @@ unchanged() { # the database is as good as before, with so many executions
 	END
 }
 
-@test "an id that is none" {
+@test "malformed id is refused" {
 	for id in x -1 0 1.5 '' 99999999999999999999 '1; DROP TABLE executions'; do
 		refused 2 'is not an id' p show -- "$id"
 	done
@@ -109,7 +109,7 @@ unchanged() { # the database is as good as before, with so many executions
 	unchanged 0
 }
 
-@test "a URL that can't be parsed" {
+@test "malformed URL is refused" {
 	refused 2 'URL' pawl queue --db nonsense
 	refused 2 'empty' pawl queue --db ''
 	refused 2 '"mysql" is not a supported kind of database' pawl queue --db mysql://u@h/d
@@ -118,20 +118,20 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 2 'in memory' pawl queue --db sqlite::memory:
 }
 
-@test "a password is not repeated" {
+@test "password is not printed in an error" {
 	refused 6 '***' pawl queue --db postgres://u:geheim@127.0.0.1:1/d
 	without geheim <"$dir/stderr"
 	refused 2 '' pawl queue --db postgres://u:ge@heim@127.0.0.1:1/d
 	without heim <"$dir/stderr"
 }
 
-@test "a server that is down" {
+@test "unreachable server is reported" {
 	refused 6 '127.0.0.1' pawl queue --db postgres://postgres@127.0.0.1:1/postgres
 	refused 6 '127.0.0.1' pawl admin migrate --db postgres://postgres@127.0.0.1:1/postgres
 	refused 6 'nowhere' pawl queue --db postgres://postgres@nowhere.invalid/postgres
 }
 
-@test "a tenant that does not exist, or can't" {
+@test "unknown or invalid tenant is refused" {
 	refused 5 'nobody' pawl queue --db "$db" --tenant nobody
 	refused 5 'nobody' env TENANT=nobody "$PAWL_TEST_BUILD/examples/worker" submit "$db" 1
 	[ ! -e "$dir/pawl.nobody.db" ]
@@ -139,14 +139,14 @@ unchanged() { # the database is as good as before, with so many executions
 	refused 2 "is not a valid tenant name" pawl queue --db "$db" --tenant 'a"; DROP SCHEMA pawl'
 }
 
-@test "a schema that is newer, or not there" {
+@test "newer or missing schema is refused" {
 	sql "INSERT INTO schema_migrations (version, name, applied_at) VALUES (9999, 'later', $(
 		[ "$PAWL_TEST_DB" = sqlite ] && echo 0 || echo 'now()'
 	))"
 	refused 6 'version 9999' p queue
 	refused 6 'use a newer pawl' p admin migrate
 	refused 6 'use a newer pawl' submit 1
-	sql 'DELETE FROM schema_migrations' # then nobody knows whose tables these are
+	sql 'DELETE FROM schema_migrations' # the owner of the tables is then unknown
 	refused 6 "that is not Pawl's" p queue
 	[ "$PAWL_TEST_DB" = sqlite ] || return 0
 	sqlite3 "$dir/empty.db" VACUUM
@@ -154,7 +154,7 @@ unchanged() { # the database is as good as before, with so many executions
 		pawl queue --db "sqlite:$dir/empty.db"
 }
 
-@test "a file that is not a database" {
+@test "file that is not a database is refused" {
 	printf 'these are not the bytes of a database\n%.0s' $(seq 100) >"$dir/text.db"
 	sum=$(sha256sum <"$dir/text.db")
 	refused 2 "$dir/text.db: file is not a database" pawl queue --db "sqlite:$dir/text.db"
@@ -166,7 +166,7 @@ unchanged() { # the database is as good as before, with so many executions
 	[ ! -e "$dir/none" ]
 }
 
-@test "a file that may not be read, or a folder not written" {
+@test "unreadable file or unwritable folder is reported" {
 	[ "$(id -u)" = 0 ] || skip 'only root can become somebody else'
 	cp "$(command -v pawl)" "$dir/pawl"
 	pawl admin migrate --db "sqlite:$dir/own.db"
@@ -181,14 +181,14 @@ unchanged() { # the database is as good as before, with so many executions
 	pawl verify --db "sqlite:$dir/own.db"
 }
 
-@test "a disk that is full" {
+@test "full disk is reported" {
 	mkdir "$dir/small"
 	mount -t tmpfs -o size=3m none "$dir/small" 2>/dev/null || skip 'no tmpfs can be mounted here'
 	mounted=$dir/small
 	worker=$PAWL_TEST_BUILD/examples/worker small=sqlite:$dir/small/pawl.db
 	"$worker" submit "$small" 10
 	dd if=/dev/zero of="$dir/small/ballast" bs=4k 2>/dev/null || true
-	for _ in $(seq 50); do # what is left in the last page of the log is used first
+	for _ in $(seq 50); do # the free space of the last page of the log is used first
 		"$worker" submit "$small" 100 >/dev/null 2>&1 || break
 	done
 	before=$(pawl queue --json --db "$small")
@@ -200,7 +200,7 @@ unchanged() { # the database is as good as before, with so many executions
 	pawl verify --db "$small"
 }
 
-@test "a wrong password" {
+@test "wrong password is refused" {
 	[ "$PAWL_TEST_DB" = postgres ] || skip 'a file has none'
 	server=$dir/pg
 	url=$("$BATS_TEST_DIRNAME/pg_server" start "$server" $$) || skip 'no server of our own'
@@ -216,12 +216,12 @@ unchanged() { # the database is as good as before, with so many executions
 	pawl verify --db "postgres://ada:richtig@$url"
 }
 
-@test "an input that is too large, not JSON, or not text" {
-	head -c 1048574 /dev/zero | tr '\0' 1 | sed 's/.*/"&"/' | tr -d '\n' | submit - # the most that is taken
+@test "input that is too large, not JSON or not text is refused" {
+	head -c 1048574 /dev/zero | tr '\0' 1 | sed 's/.*/"&"/' | tr -d '\n' | submit - # the largest input that is accepted
 	head -c 104857600 /dev/zero | tr '\0' 1 >"$dir/huge"
 	took=$SECONDS
 	refused 2 'has 104857600 bytes; at most 1048576 are allowed' submit - <"$dir/huge"
-	[ $((SECONDS - took)) -lt 60 ] # a moment, but on a machine that may stand still
+	[ $((SECONDS - took)) -lt 60 ] # takes a moment; the limit allows for a stalled machine
 	refused 2 'not valid JSON' submit '{"a": 1,}'
 	refused 2 'not valid JSON' submit '{"a": 1} 2'
 	refused 2 'not valid JSON' submit '{"a": 1, "a": 2}'
@@ -232,7 +232,7 @@ unchanged() { # the database is as good as before, with so many executions
 	unchanged 1
 }
 
-@test "a parent that does not exist or has ended, a key with another body" {
+@test "unknown or ended parent, or a key with another body, is refused" {
 	id=$(submit '{"ms": 1}' --key k)
 	[ "$(submit '{"ms": 1}' --key k)" = "$id" ]
 	refused 2 "the key 'k' was used for execution $id" submit '{"ms": 2}' --key k

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# pawl bench: measures, and leaves nothing behind, whatever ends it.
+# pawl bench: it measures, and removes everything it created, however it ends.
 
 load cli_common
 load cli_run
@@ -15,13 +15,13 @@ teardown() {
 	remove_database
 }
 
-# Tenants and files before and after; the wake-up folder of a SQLite database comes with its first listener.
+# Lists the tenants and files. The first listener of an SQLite database creates its wake-up folder.
 left() {
 	pawl admin tenant list --db "$db" | grep bench_ || true
 	ls -A "$TMPDIR"
 }
 
-@test "it says what it measured, and removes where it did" {
+@test "bench prints its figures and removes its database" {
 	p exec -- true
 	before=$(p show @last --json)
 	out=$(pawl bench --db "$db" --span 50ms)
@@ -36,22 +36,22 @@ left() {
 	p verify
 }
 
-@test "as JSON, every number is one" {
+@test "bench --json prints every figure as a number" {
 	pawl bench --db "$db" --span 20ms --json |
 		jq -e '.submit.n >= 3 and .submit.p50_us > 0 and .submit.p99_us >= .submit.p50_us and .start.n >= 1 and
 			.submits_per_s > 0 and .runs_per_s > 0 and .lives_per_s > 0 and (.limits | length) == 2'
 	[ -z "$(left)" ]
 }
 
-@test "the user's configuration is not measured" {
+@test "bench ignores the user's configuration" {
 	mkdir -p "$XDG_CONFIG_HOME/pawl"
 	printf 'queue: {enabled: false, cap: 1}\nworker: {slots: 1}\n' >"$XDG_CONFIG_HOME/pawl/pawl.yaml"
 	pawl bench --db "$db" --span 20ms --json | jq -e '.runs_per_s > 0'
 }
 
-@test "a signal ends it, and nothing is left" {
+@test "bench ended by a signal leaves nothing behind" {
 	for signal in INT TERM; do
-		env pawl bench --db "$db" --span 30s >"$dir/out" 2>&1 3>&- & # "env": a shell lets its jobs ignore INT
+		env pawl bench --db "$db" --span 30s >"$dir/out" 2>&1 3>&- & # "env": background jobs of a shell ignore INT
 		pid=$!
 		started+=("$pid")
 		until_true is_there
@@ -64,7 +64,7 @@ left() {
 }
 is_there() { left | grep -q bench_; }
 
-@test "what it can't do" {
+@test "bench with wrong arguments is refused" {
 	refused 2 'at most 1m' pawl bench --db "$db" --span 0s
 	refused 2 'at most 1m' pawl bench --db "$db" --span 1h
 	refused 6 "$dir/none" pawl bench --db "sqlite:$dir/none/pawl.db"

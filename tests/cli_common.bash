@@ -1,13 +1,13 @@
-# cli_common.bash - what the transcript tests of the command line share: a database of its own for each test, on
-# either store, and the words to fill it.
+# cli_common.bash - shared by the transcript tests of the command line: a new database for each test, on either store,
+# and the commands that fill it.
 
-# A folder that other users may enter, a database in it or on the server, and a tenant of the test's own.
+# Creates a folder that other users may enter, a database in it or on the server, and a tenant for the test.
 make_database() {
 	dir=$(mktemp -d "${TMPDIR:-/tmp}/pawl-cli.XXXXXX")
 	chmod 755 "$dir"
 	case $PAWL_TEST_DB in
 	sqlite) db=sqlite:$dir/pawl.db ;;
-	postgres) db=$PAWL_TEST_PG_URL?connect_timeout=240 ;; # should the machine stand still
+	postgres) db=$PAWL_TEST_PG_URL?connect_timeout=240 ;; # in case the machine stalls
 	esac
 	take_tenant || make_tenant
 	unset PAWL_DB PAWL_TRACE XDG_STATE_HOME
@@ -18,7 +18,7 @@ remove_database() {
 	rm -rf "$dir"
 }
 
-# Tenants of PostgreSQL are handed on below tests/run, by those that end well: fixture_tenant.c says how.
+# Under tests/run, tests that pass return their PostgreSQL tenants for reuse: see fixture_tenant.c.
 has_pool() { [ "$PAWL_TEST_DB" = postgres ] && [ -n "${PAWL_TEST_POOL:-}" ]; }
 from_pool() { psql -qAtX "$db" -c "SELECT test_pool.$1('$PAWL_TEST_POOL', '$tenant')" 2>&1; }
 
@@ -55,7 +55,7 @@ p() { pawl --db "$db" --tenant "$tenant" "$@"; }
 submit() { TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" submit "$db" "$@"; }
 work() { TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" run "$db" --drain --for 240000; }
 
-# A worker in the background, and until its job runs.
+# Starts a worker in the background and waits until it runs the job.
 work_on() { # execution [lease in ms]
 	TENANT=$tenant "$PAWL_TEST_BUILD/examples/worker" run "$db" --for 600000 --lease "${2:-30000}" 3>&- &
 	worker=$!
@@ -66,8 +66,8 @@ work_on() { # execution [lease in ms]
 	return 1
 }
 
-# Ends it as no worker would: it says nothing any more, and nobody noticed yet. (One that is only stopped may have the
-# file's lock.)
+# Kills the worker without a trace: it reports nothing, and its lease has not expired yet. (A worker that is only
+# stopped might hold the file's lock.)
 end_worker() {
 	[ -n "${worker:-}" ] || return 0
 	kill -9 "$worker" 2>/dev/null || true
@@ -75,7 +75,7 @@ end_worker() {
 	worker=
 }
 
-# Raw SQL on the tenant's tables, as no program of ours would do it.
+# Runs raw SQL on the tenant's tables, past Pawl.
 sql() {
 	case $PAWL_TEST_DB in
 	sqlite) sqlite3 "$dir/pawl.$tenant.db" "$1" ;;
@@ -83,7 +83,7 @@ sql() {
 	esac
 }
 
-# Runs a command that must fail with this code, one line on stderr that has these words, and nothing on stdout.
+# Runs a command that must fail with this exit code, print one line with these words on stderr, and nothing on stdout.
 refused() { # code words command...
 	local code=$1 words=$2 status=0 said
 	shift 2
@@ -99,10 +99,10 @@ refused() { # code words command...
 		echo "does not say: $words"
 		return 1
 	}
-	[[ $said == *$'\n' && ${said%$'\n'} != *[[:cntrl:]]* ]] # which a second line would begin with, too
+	[[ $said == *$'\n' && ${said%$'\n'} != *[[:cntrl:]]* ]] # a second line would start with it, too
 }
 
-# Fails if the text is there: a command after "!" would not end a test.
+# Fails if the text occurs. A command after "!" would not fail a test.
 without() { # pattern, text on the input
 	if LC_ALL=C grep -q -- "$1"; then
 		echo "there is: $1"
@@ -110,7 +110,7 @@ without() { # pattern, text on the input
 	fi
 }
 
-# Times, worker's ids and durations as one letter each, so that a transcript can be compared.
+# Replaces times, worker ids and durations by one letter each, so that transcripts can be compared.
 plain() {
 	sed -E -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:]{8}(\.[0-9]{6})?Z?/T/g' -e 's/[0-9a-f]{16}/W/g' \
 		-e 's/[0-9.]+ (ms|s|m|h|d)\b( [0-9]+ (s|m|h)\b)?/D/g' -e 's/"(duration_us|ago_us)":[0-9]+/"\1":N/g' -e 's/ +/ /g' -e 's/ +$//'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Completion: what a real bash makes of a line with the script that `pawl completion bash` prints.
+# Completion: the words that a real bash offers with the script that `pawl completion bash` prints.
 
 load cli_common
 load cli_run
@@ -14,7 +14,7 @@ teardown() {
 	remove_database
 }
 
-# What bash offers at the end of a line, on one line. readline hands over what follows its last break.
+# The words that bash offers at the end of a line, on one line. readline passes the text after its last word break.
 offered() { # line
 	bash --norc -c 'source <(pawl completion bash)
 		COMP_LINE=$1 COMP_POINT=${#1}
@@ -23,11 +23,11 @@ offered() { # line
 		printf "%s\n" "${COMPREPLY[@]}"' -- "$1" | tr '\n' ' ' | sed 's/ $//'
 }
 
-@test "bash knows the script for pawl" {
+@test "completion script is registered for pawl in bash" {
 	[[ $(bash --norc -c 'source <(pawl completion bash); complete -p pawl') == *'-F _pawl pawl' ]]
 }
 
-@test "commands, and not those for programs" {
+@test "commands are completed, except those meant for programs" {
 	same 'schedule schema' "$(offered 'pawl sche')"
 	same '' "$(offered 'pawl complete-')"
 	[[ " $(offered 'pawl ') " == *' worker exec run '* ]]
@@ -36,20 +36,20 @@ offered() { # line
 	same 'queue' "$(offered 'pawl help qu')"
 }
 
-@test "options, of the command and the common ones" {
+@test "options of the command and the common options are completed" {
 	same '--dry-run --db' "$(offered 'pawl rerun 1 --d')"
 	same '--tenant' "$(offered 'pawl --ten')"
 	[[ " $(offered 'pawl exec -') " == *' --detach '*' --json '* ]]
 }
 
-@test "the words of an option, also after an equals sign and a comma" {
+@test "values of an option are completed, also after an equals sign and a comma" {
 	same 'succeeded skipped' "$(offered 'pawl ls --status s')"
 	same 'failed' "$(offered 'pawl ls --status=f')"
 	same 'ready,running ready,ready' "$(offered 'pawl ls --status ready,r' | tr ' ' '\n' | sort -r | tr '\n' ' ' | sed 's/ $//')"
 	same 'ascii dot mermaid svg' "$(offered 'pawl graph x --format ')"
 }
 
-@test "the words of a command, where they may stand" {
+@test "arguments of a command are completed where they are allowed" {
 	same 'ls next pause resume run' "$(offered 'pawl schedule ')"
 	same 'create drop list' "$(offered 'pawl admin tenant ')"
 	same 'migrate tenant cleanup-events fence' "$(offered 'pawl admin ')"
@@ -57,7 +57,7 @@ offered() { # line
 	same 'bash zsh fish' "$(offered 'pawl completion ')"
 }
 
-@test "files, folders and programs are the shell's" {
+@test "files, folders and programs are completed by the shell" {
 	cd "$dir"
 	mkdir -p x.d
 	touch x.flow.yaml
@@ -67,7 +67,7 @@ offered() { # line
 	[[ " $(offered 'pawl exec -- cat x.fl') " == *' x.flow.yaml '* ]]
 }
 
-@test "ids, tasks and queues come from the database that the line names" {
+@test "ids, tasks and queues are completed from the database that the line names" {
 	line="--db $db --tenant $tenant"
 	cat >"$dir/two.flow.yaml" <<-'END'
 		name: two
@@ -86,10 +86,10 @@ offered() { # line
 		[[ $(pawl complete -- --db "$db" --tenant "$tenant" show "$id") == *two*running* ]]
 	p worker --drain --state "$state"
 	p ls --tasks "$id" --json | grep -q 'two::second.0.'
-	[ "$(pawl complete -- --db "$db" --tenant "$tenant" rerun "$id" --from s | wc -l)" = 1 ] # no items
+	[ "$(pawl complete -- --db "$db" --tenant "$tenant" rerun "$id" --from s | wc -l)" = 1 ] # items are not offered
 }
 
-@test "each command is offered the ids that it can use" {
+@test "each command is offered only the ids it can use" {
 	line="--db $db --tenant $tenant"
 	cat >"$dir/ask.flow.yaml" <<-'END'
 		name: ask
@@ -109,11 +109,11 @@ offered() { # line
 	same "@last $id $ask" "$(offered "pawl $line show ")"
 }
 
-# What a real terminal shows after a press of the key.
+# The screen of a real terminal after the Tab key.
 types() { $tmux send-keys -l "$1" && $tmux send-keys Tab; }
 shows() { $tmux capture-pane -p | grep -qE -- "$1"; }
 
-@test "an interactive bash completes ids and tasks at the press of a key" {
+@test "interactive bash completes ids and tasks on Tab" {
 	cat >"$dir/two.flow.yaml" <<-'END'
 		name: two
 		tasks: {first: {run: "true"}, second: {needs: first, run: "true"}}
@@ -139,9 +139,9 @@ shows() { $tmux capture-pane -p | grep -qE -- "$1"; }
 	$tmux kill-server
 }
 
-@test "without a database it is silent and quick" {
+@test "completion without a database is silent and quick" {
 	for url in "sqlite:$dir/none.db" postgres://nobody@192.0.2.1/none nonsense; do
-		for _ in 1 2 3 4 5; do # the machine may stand still
+		for _ in 1 2 3 4 5; do # the machine may stall
 			begin=$(date +%s%N)
 			pawl complete -- --db "$url" show '' >"$dir/stdout" 2>"$dir/stderr"
 			[ ! -s "$dir/stdout" ] && [ ! -s "$dir/stderr" ]
@@ -153,7 +153,7 @@ shows() { $tmux capture-pane -p | grep -qE -- "$1"; }
 	[ ! -e "$dir/none.db" ]
 }
 
-@test "zsh and fish take their scripts" {
+@test "completion scripts load in zsh and fish" {
 	refused 2 'bash, zsh and fish' pawl completion csh
 	pawl completion zsh | grep -q '^#compdef pawl'
 	pawl completion fish | grep -q '^complete -c pawl'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Completion in a real zsh, in a terminal, and in a real fish. What is offered where is for cli_complete.bats; here it
-# is seen that these shells understand it.
+# Completion in a real zsh in a terminal, and in a real fish. cli_complete.bats tests which words are offered where;
+# this file tests that these shells understand the answer.
 
 load cli_common
 load cli_run
@@ -24,13 +24,13 @@ teardown() {
 
 needs() { command -v "$1" >/dev/null || skip "there is no $1"; }
 
-# What fish offers at the end of a line, on one line, with or without what it says of it.
+# The words that fish offers at the end of a line, on one line, without and with their descriptions.
 described() { # line
 	HOME=$dir fish --no-config -c 'pawl completion fish | source; complete -C "$argv[1]"' -- "$1"
 }
 offered() { described "$1" | cut -f 1 | tr '\n' ' ' | sed 's/ $//'; }
 
-@test "fish offers commands, options and their words" {
+@test "fish offers commands, options and their values" {
 	needs fish
 	same 'schedule schema' "$(offered 'pawl sche')"
 	[[ $(described 'pawl sche') == *$'schema\tprint the JSON Schema'* ]]
@@ -49,7 +49,7 @@ offered() { described "$1" | cut -f 1 | tr '\n' ' ' | sed 's/ $//'; }
 	same 'x.flow.yaml' "$(offered 'pawl exec -- cat x.fl')"
 }
 
-@test "fish offers ids, the newest first, and tasks" {
+@test "fish offers ids, newest first, and tasks" {
 	needs fish
 	export PAWL_DB=$db PAWL_TENANT=$tenant
 	p exec -- true
@@ -61,7 +61,7 @@ offered() { described "$1" | cut -f 1 | tr '\n' ' ' | sed 's/ $//'; }
 	same 'second' "$(offered 'pawl rerun @last --from s')"
 }
 
-# ---- zsh completes nothing without a terminal ----
+# ---- zsh completes only in a terminal ----
 
 start_zsh() {
 	tmux="tmux -L $tenant -f /dev/null"
@@ -72,7 +72,7 @@ start_zsh() {
 	until_true shows '^ready'
 }
 
-types() { # in a line of its own
+types() { # types on a new line
 	$tmux send-keys C-u C-l && $tmux send-keys -l "$1" && $tmux send-keys Tab
 }
 shows() { $tmux capture-pane -p | grep -qE -- "$1"; }
@@ -84,7 +84,7 @@ becomes() { # typed, completed
 	}
 }
 
-@test "zsh completes commands, options and their words" {
+@test "zsh completes commands, options and their values" {
 	needs zsh
 	start_zsh
 	becomes 'pawl work' 'pawl worker'
@@ -95,7 +95,7 @@ becomes() { # typed, completed
 	becomes 'pawl ls --status=f' 'pawl ls --status=failed'
 	becomes 'pawl ls --status ready,ru' 'pawl ls --status ready,running'
 	types 'pawl graph x --format '
-	until_true shows '^mermaid *$' # of which nothing is said
+	until_true shows '^mermaid *$' # without a description
 	$tmux kill-server
 }
 
@@ -109,7 +109,7 @@ becomes() { # typed, completed
 	$tmux kill-server
 }
 
-@test "zsh completes ids, the newest first, and tasks" {
+@test "zsh completes ids, newest first, and tasks" {
 	needs zsh
 	p exec -- true
 	p run two.flow.yaml
@@ -123,8 +123,8 @@ becomes() { # typed, completed
 	$tmux kill-server
 }
 
-# As `make install` leaves it: a function of its own in the folders that zsh looks into.
-@test "zsh finds the script among its functions" {
+# As `make install` leaves it: a function file in a folder on zsh's search path.
+@test "completion script among zsh's functions is found" {
 	needs zsh
 	mkdir functions
 	pawl completion zsh >functions/_pawl

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What an operator does: cancel, why, logs, metrics, limits and pauses of queues, the fence.
+# Operator commands: cancel, why, logs, metrics, queue limits and pauses, the fence.
 
 load cli_common
 
@@ -9,7 +9,7 @@ teardown() {
 	remove_database
 }
 
-# The same as that of cli_common, but waits for a worker that writes at the moment.
+# Like sql() of cli_common, but waits for a worker that is writing.
 sql() {
 	case $PAWL_TEST_DB in
 	sqlite) sqlite3 -cmd '.timeout 10000' "$dir/pawl.$tenant.db" "$1" ;;
@@ -17,7 +17,7 @@ sql() {
 	esac
 }
 
-# Output of an attempt, as a worker would have stored it.
+# Stores output of an attempt as a worker would.
 put_log() { # execution attempt start dropped text
 	local hex len
 	hex=$(printf %s "$5" | od -An -v -tx1 | tr -d ' \n')
@@ -30,7 +30,7 @@ put_log() { # execution attempt start dropped text
 		VALUES ($1, $2, 1, $3, $len, $4, 0, $hex)"
 }
 
-@test "cancel ends what waits, says who did it, and refuses what has ended" {
+@test "cancel ends a waiting job, records the user, and refuses an ended one" {
 	a=$(submit '{"ms": 1}')
 	b=$(submit '{"ms": 1}')
 	same "execution $a: cancelled
@@ -45,7 +45,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	p verify
 }
 
-@test "of several ids those that can be cancelled are" {
+@test "cancel of several ids cancels those that can be cancelled" {
 	a=$(submit '{"ms": 1}')
 	b=$(submit '{"ms": 1}')
 	run p cancel "$a" 777 "$b" --json
@@ -55,7 +55,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	[[ $output == *"{\"id\":$b,\"status\":\"cancelled\",\"left\":0}"* ]]
 }
 
-@test "cancel takes all below, and asks what runs to end" {
+@test "cancel ends all descendants and asks running jobs to stop" {
 	top=$(submit '{"ms": 30000}')
 	work_on "$top"
 	end_worker
@@ -69,7 +69,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	p verify
 }
 
-@test "why says which worker is missing, what is before it, and how it ended" {
+@test "why names the missing worker, the jobs ahead, and the outcome" {
 	id=$(submit '{"fail": "x"}')
 	later=$(submit '{"ms": 1}')
 	same "execution $later, exec::nap: ready
@@ -88,7 +88,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	refused 5 'there is no execution 777' p why 777
 }
 
-@test "why tells a live worker from one that is silent" {
+@test "why distinguishes a live worker from a silent one" {
 	id=$(submit '{"ms": 30000}')
 	work_on "$id"
 	[[ $(p workers --json) == *'"serves":{"function:nap":["default"]},"state":"alive"}' ]]
@@ -103,7 +103,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	[[ $(p metrics) == *'pawl_workers{state="silent"} 1'* ]]
 }
 
-@test "a queue is limited, paused and resumed with the limit that it had" {
+@test "paused queue resumes with the limit it had" {
 	submit 5 >/dev/null
 	same 'queue default: at most 2 at once' "$(p queue set default --limit 2)"
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
@@ -124,7 +124,7 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	p verify
 }
 
-@test "what can't be done to a queue" {
+@test "invalid change of a queue is refused" {
 	refused 2 "the queue 'default' is not paused" p queue resume default
 	refused 2 "pawl queue has no subcommand 'stop': write set, pause or resume" p queue stop default
 	refused 2 'missing queue: write `pawl queue pause QUEUE`' p queue pause
@@ -137,7 +137,7 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	same 'QUEUE READY HELD RUNNING LIMIT OLDEST WAITS' "$(p queue | plain)"
 }
 
-@test "logs print what an attempt wrote, and where something was left out" {
+@test "logs print the output of an attempt and mark dropped parts" {
 	id=$(submit '{"fail": "x"}')
 	run p logs "$id"
 	[ "$status" = 0 ]
@@ -162,7 +162,7 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	refused 2 "--tail needs a number, but got 'few'" p logs "$id" --tail few
 }
 
-@test "output can't drive a terminal, unless it is asked for" {
+@test "control characters in logs are removed on a terminal and kept in a pipe" {
 	command -v script >/dev/null || skip 'script is not installed'
 	id=$(submit '{"ms": 1}')
 	work
@@ -174,7 +174,7 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	p logs "$id" --json | grep -q '�'
 }
 
-@test "following ends with the attempt, and has all of it" {
+@test "logs --follow ends with the attempt and prints all of it" {
 	id=$(submit '{"ms": 60000}')
 	p logs "$id" --follow >"$dir/followed" 2>"$dir/stderr" 3>&- &
 	follower=$!
@@ -188,13 +188,13 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	end_worker
 	put_log "$id" 1 6 0 $'ended\n'
 	kill -0 "$follower"
-	work_on "$id" 500 # it finds the attempt lost, and begins another one
+	work_on "$id" 500 # the worker finds the attempt lost and starts another one
 	wait "$follower"
 	same $'began\nended' "$(cat "$dir/followed")"
 	same '' "$(cat "$dir/stderr")"
 }
 
-@test "metrics are text that Prometheus can read" {
+@test "metrics are valid Prometheus text" {
 	submit 3 >/dev/null
 	sql "INSERT INTO worker_counters (worker, metric, labels, value) VALUES
 		(1, 'pawl_attempts_total', 'queue=\"default\",executor=\"process\"', 7),
@@ -214,7 +214,7 @@ pawl_wait_seconds_bucket{queue="default",executor="process",le="10"} 5' \
 	grep -qx 'pawl_wait_seconds_bucket{queue="default",executor="process",le="+Inf"} 5' "$dir/metrics"
 	grep -qx 'pawl_wait_seconds_count{queue="default",executor="process"} 5' "$dir/metrics"
 	grep -qx 'pawl_wait_seconds_sum{queue="default",executor="process"} 3.250000' "$dir/metrics"
-	# a comment, or a sample of the family whose TYPE came last; no family twice
+	# each line is a comment, or a sample of the family whose TYPE line came last; no family occurs twice
 	awk '/^# HELP [a-z_]+ ./ { next }
 		/^# TYPE [a-z_]+ (gauge|counter|histogram)$/ { if (seen[$3]++) exit 1; family = $3; next }
 		!/^[a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? [0-9.]+$/ { exit 1 }
@@ -223,7 +223,7 @@ pawl_wait_seconds_bucket{queue="default",executor="process",le="10"} 5' \
 	[ "$(p metrics --json | wc -l)" = "$(grep -vc '^#' "$dir/metrics")" ]
 }
 
-@test "a fence has to be meant, and takes every running job from its worker" {
+@test "fence requires confirmation and takes every running job from its worker" {
 	id=$(submit '{"ms": 30000}')
 	work_on "$id"
 	end_worker

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# An SQLite file that is removed, moved or replaced under `pawl run` and `pawl exec`: they do not wait for it.
+# An SQLite file is removed, moved or replaced while `pawl run` or `pawl exec` uses it: they end instead of waiting.
 
 load cli_common
 load cli_run
@@ -20,21 +20,21 @@ teardown() {
 
 here() { pawl --db "sqlite:$file" "$@"; }
 
-# In the background, until its command runs.
+# Starts pawl in the background and waits until its command runs.
 begin() { # word...
 	here "$@" >"$dir/out" 2>"$dir/stderr" 3>&- &
 	started+=($!)
 	until_true test -e "$dir/begun"
 }
 
-ends_with_6() { # what it says
+ends_with_6() { # expected message
 	wait_for "${started[0]}"
 	[ "$status" = 6 ]
 	grep -q "^pawl: the database $file $1" "$dir/stderr"
 	grep -q 'is left to the workers of this state folder' "$dir/stderr"
 }
 
-@test "a run whose database is moved away ends, and a worker goes on with it when it is back" {
+@test "run whose database is moved away ends, and a worker continues it when the file is back" {
 	begin run "$dir/flow.yaml"
 	mv "$file" "$dir/moved"
 	ends_with_6 "can't be found: No such file or directory; was it moved?"
@@ -45,14 +45,14 @@ ends_with_6() { # what it says
 	here verify
 }
 
-@test "a command whose database is removed ends" {
+@test "exec whose database is removed ends" {
 	begin exec -- sh -c "$until_go"
 	rm "$file" "$file-wal" "$file-shm"
 	ends_with_6 "can't be found: No such file or directory; was it moved?"
 	[ ! -e "$file" ]
 }
 
-@test "a run whose database is replaced by another ends, and leaves that one alone" {
+@test "run whose database is replaced ends and leaves the new file alone" {
 	pawl --db "sqlite:$dir/other.db" admin migrate
 	begin run "$dir/flow.yaml"
 	rm "$file" "$file-wal" "$file-shm"

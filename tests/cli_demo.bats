@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# The demonstration works, and leaves nothing behind. It makes its own file: TEST_NO_DB.
+# The demonstration works and leaves nothing behind. It creates its own file: TEST_NO_DB.
 
-@test "the demonstration ends well within 20 seconds and cleans up" {
+@test "demo succeeds within 20 seconds and cleans up" {
 	export TMPDIR=$BATS_TEST_TMPDIR
-	for _ in 1 2 3 4 5; do # the machine may stand still
+	for _ in 1 2 3 4 5; do # the machine may stall
 		run timeout 20 sh "$BATS_TEST_DIRNAME/../examples/demo.sh"
 		[ "$status" = 124 ] || break
 	done

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Each of the examples does what its head says. They make files of their own: TEST_NO_DB.
+# Each example does what its head comment says. They create their own files: TEST_NO_DB.
 
 setup() {
 	cd "$BATS_TEST_TMPDIR"
@@ -13,7 +13,7 @@ teardown() {
 	[ -z "${pid:-}" ] || kill -9 "$pid" 2>/dev/null || true
 }
 
-# Waits until a command succeeds, with a limit that only a broken program reaches.
+# Waits until a command succeeds; only a broken program reaches the time limit.
 soon() { # command...
 	local n
 	for n in $(seq 4800); do
@@ -24,7 +24,7 @@ soon() { # command...
 	return 1
 }
 
-# What ended well, and without a breach of any rule.
+# All executions succeeded, and verify finds nothing wrong.
 verified() { # executions
 	run pawl --db "$db" verify
 	echo "$output"
@@ -32,7 +32,7 @@ verified() { # executions
 	[[ $output == *"hold over $1 executions"* ]]
 }
 
-@test "functions: a program that embeds Pawl runs its own functions" {
+@test "functions: program that embeds Pawl runs its own functions" {
 	run timeout 300 "$examples/functions" "$db" primes 10 1000
 	echo "$output"
 	[ "$status" = 0 ]
@@ -42,7 +42,7 @@ verified() { # executions
 	verified 2
 }
 
-@test "functions: what it left when it was killed is done when it is started again" {
+@test "functions: killed program finishes its work when it is started again" {
 	"$examples/functions" "$db" primes 100 2000000000 >first 2>&1 &
 	pid=$!
 	soon grep -q '"result":25,' first
@@ -56,7 +56,7 @@ verified() { # executions
 	verified 2
 }
 
-@test "functions: without a database it says how it is called" {
+@test "functions: program called without a database prints its usage" {
 	run "$examples/functions"
 	[ "$status" = 2 ]
 	[[ $output == 'usage: functions DB [NAME INPUT...]' ]]
@@ -64,7 +64,7 @@ verified() { # executions
 
 was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 
-@test "plugin: a worker that loads it runs both of its functions" {
+@test "plugin: worker that loads it runs both of its functions" {
 	printf 'one\ntwo\nthree\n' >numbers
 	printf 'plugins: [%s]\n' "$examples/plugin.so" >pawl.yaml
 	run timeout 300 "$examples/functions" "$db" lines "\"$PWD/numbers\""
@@ -81,7 +81,7 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 	verified 2
 }
 
-@test "executor: a helper gets its tasks by the line" {
+@test "executor: helper receives its tasks line by line" {
 	run timeout 300 "$examples/executor" "$db" \
 		'while read -r id attempt input; do echo "$id $attempt ok $((input * 2))"; done' 1 2 3
 	echo "$output"
@@ -91,7 +91,7 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 	verified 3
 }
 
-@test "executor: what its helper says of a failure is kept, and what it left undone is lost" {
+@test "executor: failure reported by the helper is stored, and unfinished tasks are lost" {
 	run timeout 300 "$examples/executor" "$db" 'read -r id attempt input; read -r x; echo "$id $attempt failed dizzy"' 1 2
 	echo "$output"
 	[ "$status" = 7 ]
@@ -101,7 +101,7 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 	verified 2
 }
 
-@test "clean-up: a schedule removes what ended long ago" {
+@test "clean-up: scheduled clean-up removes old ended executions" {
 	file=$(cd "$BATS_TEST_DIRNAME/../examples" && pwd)/clean-up.flow.yaml
 	pawl --db "$db" exec -- true
 	run pawl --db "$db" apply "$file"

@@ -1,17 +1,17 @@
 #!/usr/bin/env bats
-# pawl exec: a command here and now, and left to a worker.
+# pawl exec: a command in the foreground, and one left to a worker.
 
 load cli_common
 load cli_run
 
-# Runs a command whose exit code and output are looked at; stderr is in $dir/stderr.
+# Runs a command and keeps its exit code and output for the test; stderr is in $dir/stderr.
 x() {
 	status=0
 	p exec "$@" >"$dir/stdout" 2>"$dir/stderr" || status=$?
 	output=$(cat "$dir/stdout")
 }
 
-@test "a command runs here and now, in the caller's folder, and its output and end are shown" {
+@test "exec runs in the foreground in the caller's folder and shows output and outcome" {
 	cd "$dir"
 	x -- sh -c 'pwd; echo to stderr >&2; printf "no line end"'
 	[ "$status" = 0 ]
@@ -28,7 +28,7 @@ no line end" "$(p logs "$id")"
 	p verify
 }
 
-@test "the exit code tells how it ended" {
+@test "exit code of exec reports the outcome" {
 	x -- sh -c 'exit 3'
 	[ "$status" = 1 ]
 	[[ $(cat "$dir/stderr") == 'pawl: execution '*': exited with code 3' ]]
@@ -43,7 +43,7 @@ no line end" "$(p logs "$id")"
 	p verify
 }
 
-@test "all that a command wrote is shown, in order, attempt after attempt" {
+@test "output of all attempts is shown completely and in order" {
 	x --retry 2 -- sh -c 'seq $PAWL_ATTEMPT$PAWL_ATTEMPT; [ $PAWL_ATTEMPT = 3 ]'
 	[ "$status" = 0 ]
 	same "$(seq 11; seq 22; seq 33)" "$output"
@@ -57,7 +57,7 @@ no line end" "$(p logs "$id")"
 	p verify
 }
 
-@test "output comes while the command runs" {
+@test "output is shown while the command runs" {
 	p exec -- sh -c "echo first; : $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done; echo last" >"$dir/stdout" 3>&- &
 	started+=($!)
 	until_true grep -q first "$dir/stdout"
@@ -68,7 +68,7 @@ no line end" "$(p logs "$id")"
 	same $'first\nlast' "$(cat "$dir/stdout")"
 }
 
-@test "options name the job and its surroundings" {
+@test "options set the name and the environment of the job" {
 	x --name nightly --env GREETING=hello --env TO='you and me' --cwd / --priority -5 --retry 4 --timeout 1m -- \
 		sh -c 'echo "$GREETING $TO $(pwd) $PAWL_EXECUTION_ID"'
 	[ "$status" = 0 ]
@@ -81,7 +81,7 @@ no line end" "$(p logs "$id")"
 	same "$dir/below" "$output"
 }
 
-@test "what can't be run is refused before anything is stored" {
+@test "command that can't be run is refused before anything is stored" {
 	refused 2 'needs more arguments' p exec
 	refused 2 "pawl exec has no option '-l'" p exec ls -l
 	refused 2 "--priority needs a number, but got 'high'" p exec --priority high -- true
@@ -93,7 +93,7 @@ no line end" "$(p logs "$id")"
 	same '' "$(p events)"
 }
 
-@test "with --json the execution is printed, and the output goes elsewhere" {
+@test "exec --json prints the execution on stdout and the output on stderr" {
 	x --json -- sh -c 'echo hello; echo n=7 >>"$PAWL_OUTPUT"'
 	[ "$status" = 0 ]
 	[[ $output == '{"id":'*',"name":"exec::sh","status":"succeeded",'*'"outputs":{"n":"7"}'* ]]
@@ -103,7 +103,7 @@ no line end" "$(p logs "$id")"
 	[[ $output == '{"id":'*',"status":"ready",'*'"queue":"default"'* ]]
 }
 
-@test "what a task starts is its child, unless it says otherwise" {
+@test "command started by a task is its child unless told otherwise" {
 	x -- pawl exec -- sh -c 'pawl exec --no-parent -- true; echo done'
 	[ "$status" = 0 ]
 	same done "$output"
@@ -117,7 +117,7 @@ no line end" "$(p logs "$id")"
 	p verify
 }
 
-@test "the same key gives the same execution" {
+@test "exec with a known key returns the same execution" {
 	x --key k -- sh -c "echo once >>'$dir/ledger'"
 	x --key k -- sh -c "echo once >>'$dir/ledger'"
 	[ "$status" = 0 ]
@@ -128,7 +128,7 @@ no line end" "$(p logs "$id")"
 	p verify
 }
 
-@test "left to a worker it is queued, and its id is printed" {
+@test "exec --detach queues the command and prints its id" {
 	id=$(p exec --detach --queue reports --delay 100ms --name later -- sh -c 'echo from a worker; exit 3')
 	[[ $id =~ ^[0-9]+$ ]]
 	[[ $(p show "$id" --json) == *'"status":"ready"'*'"queue":"reports"'* ]]
@@ -138,8 +138,8 @@ no line end" "$(p logs "$id")"
 	p verify
 }
 
-# The program itself in the background, not a shell of ours: signals are meant for it. Those of a background job ignore
-# Ctrl-C otherwise.
+# Runs pawl itself in the background, without a shell in between, so that signals reach it. "env" is needed because a
+# background job of a shell ignores Ctrl-C.
 exec_behind() {
 	env --default-signal=INT pawl --db "$db" --tenant "$tenant" exec "$@" >"$dir/stdout" 2>"$dir/stderr" 3>&- &
 	pid=$!
@@ -148,7 +148,7 @@ exec_behind() {
 	id=$(p show @last --json | sed 's/{"id":\([0-9]*\),.*/\1/')
 }
 
-@test "Ctrl-C once cancels" {
+@test "Ctrl-C once cancels the command" {
 	exec_behind -- sh -c "echo begun; : $mark; sleep 100"
 	kill -INT "$pid"
 	wait_for "$pid"
@@ -160,7 +160,7 @@ exec_behind() {
 	p verify
 }
 
-@test "Ctrl-C twice leaves it to a worker of the same state folder" {
+@test "Ctrl-C twice leaves the command to a worker of the same state folder" {
 	exec_behind -- sh -c "trap : TERM; echo begun; : $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done; echo ended"
 	kill -INT "$pid"
 	until_true grep -q 'cancelling execution' "$dir/stderr"
@@ -176,7 +176,7 @@ exec_behind() {
 	p verify
 }
 
-@test "without a queue it runs at once, up to the cap, and is refused above it" {
+@test "exec without a queue runs at once up to the limit and is refused above it" {
 	printf 'queue: {enabled: false, cap: 2}\n' >"$dir/pawl.yaml"
 	export PAWL_CONFIG=$dir/pawl.yaml
 	wait_for_go="echo begun; : $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done"
@@ -204,7 +204,7 @@ exec_behind() {
 	p verify
 }
 
-@test "without a queue a process that was killed keeps its place until a worker has finished what it left" {
+@test "killed exec without a queue keeps its slot until a worker has finished its command" {
 	printf 'queue: {enabled: false, cap: 1}\n' >"$dir/pawl.yaml"
 	export PAWL_CONFIG=$dir/pawl.yaml
 	exec_behind -- sh -c "echo begun; : $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# The table of commands: what help, parser and completion say comes from it, and it says something about everything.
+# The command table: help, parser and completion are generated from it, and every entry is documented.
 # TEST_NO_DB
 
 commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'; }
 
-@test "help lists the commands, and each explains itself in two ways that are the same" {
+@test "help lists the commands, and both ways to ask for a command's help print the same" {
 	[ "$(commands | wc -l)" -ge 28 ]
 	for c in $(commands); do
 		pawl help "$c" >"$BATS_TEST_TMPDIR/help"
@@ -14,7 +14,7 @@ commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'
 	done
 }
 
-@test "every option of every command has a sentence, and every command an example and the exit codes" {
+@test "every option has a description, and every command an example and the exit codes" {
 	for c in $(commands); do
 		pawl help "$c" | awk -v c="$c" '
 			/^examples:/ { examples = 1 }
@@ -36,7 +36,7 @@ commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'
 	[ "$(LC_ALL=C.UTF-8 wc -L <"$BATS_TEST_TMPDIR/all")" -le 80 ]
 }
 
-@test "the options that an example uses exist" {
+@test "options used in an example exist" {
 	for c in $(commands); do
 		pawl help "$c" >"$BATS_TEST_TMPDIR/help"
 		sed -n '/^examples:/,/^exit codes:/s/^  pawl //p' "$BATS_TEST_TMPDIR/help" | sed 's/ -- .*//' |
@@ -46,7 +46,7 @@ commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'
 	done
 }
 
-@test "the statuses that ls names are those that there are" {
+@test "statuses named in the help of ls are exactly the existing ones" {
 	pawl help ls | grep -o 'pending|[a-z_|]*' | tr '|' '\n' | sort >"$BATS_TEST_TMPDIR/named"
 	sed -n 's/^    X([A-Z_]*, [0-9]*, "\([a-z_]*\)").*/\1/p' <<<"$(sed -n '/define STATUSES/,/^$/p' \
 		"$BATS_TEST_DIRNAME/../src/core/vocab.h")" | sort >"$BATS_TEST_TMPDIR/are"
@@ -54,7 +54,7 @@ commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'
 	diff "$BATS_TEST_TMPDIR/named" "$BATS_TEST_TMPDIR/are"
 }
 
-@test "the README's list names every command" {
+@test "README's list names every command" {
 	for c in $(commands); do
 		[ "$c" = help ] || grep -Eq "^pawl ([a-z]+[^|]*\| )?$c\b" "$BATS_TEST_DIRNAME/../README.md" ||
 			grep -q "also: $c\b" "$BATS_TEST_DIRNAME/../README.md" || { echo "$c"; return 1; }

@@ -1,6 +1,7 @@
-# cli_nested.bash - a workflow that has some of everything, for what people see of it. After cli_common and cli_run.
+# cli_nested.bash - a workflow with some of everything, for tests of the views. Load after cli_common and cli_run.
 
-# A retry, a fan-out, a nested one, a failure and what is skipped after it; the day decides what fails.
+# A retry, a fan-out, a nested workflow, a failure and a task skipped after it; the param "day" decides which task
+# fails.
 make_flow() {
 	cat >"$dir/inner.flow.yaml" <<-'EOF'
 		name: inner
@@ -19,7 +20,7 @@ make_flow() {
 	EOF
 }
 
-# Runs it to its end: $top is its id, $status the exit code.
+# Runs the workflow to its end: $top is its id, $status the exit code.
 run_flow() { # option...
 	status=0
 	p run "$dir/outer.flow.yaml" --progress none "$@" 2>/dev/null || status=$?

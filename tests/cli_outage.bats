@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A server that goes away and comes back, met by `pawl run` and `pawl exec`: they wait for it as a worker does, say so
-# once, and can be ended meanwhile. The server is the test's own.
+# A server goes away and comes back during `pawl run` and `pawl exec`: they wait for it as a worker does, say so once,
+# and can be ended meanwhile. Each test has its own server.
 
 load cli_common
 load cli_run
@@ -8,7 +8,7 @@ load cli_run
 setup() {
 	[ "$PAWL_TEST_DB" = postgres ] || skip 'of a server; a file: cli_database_gone.bats'
 	dir=$(mktemp -d "${TMPDIR:-/tmp}/pawl-cli.XXXXXX")
-	chmod 755 "$dir" # the server has a user of its own
+	chmod 755 "$dir" # the server runs as another user
 	unset PAWL_DB PAWL_TRACE
 	make_state
 	eval "$("$BATS_TEST_DIRNAME/pg_server" start "$dir/pg" $$ 3>&-)"
@@ -32,14 +32,14 @@ own() {
 
 own() { pawl --db "$PAWL_TEST_PG_URL" "$@"; }
 
-server() { # words of pg_ctl
+server() { # arguments of pg_ctl
 	local as=()
 	[ "$(id -u)" != 0 ] || as=(runuser -u "$(stat -c %U "$dir/pg/data")" --)
 	(cd / && "${as[@]}" "$(pg_config --bindir)/pg_ctl" -D "$dir/pg/data" -l "$dir/pg/log" -o "-p $(cat "$dir/pg/port")" -w "$@") \
 		>/dev/null 2>&1 3>&-
 }
 
-@test "a run and a command go on when the database is back, and say once that it is away" {
+@test "run and exec report an outage once and continue when the database is back" {
 	pawl --db "$PAWL_TEST_PG_URL" run "$dir/flow.yaml" >"$dir/run" 2>&1 3>&- &
 	started+=($!)
 	run_pid=$!
@@ -64,7 +64,7 @@ server() { # words of pg_ctl
 	own verify
 }
 
-@test "a run whose database is away can be ended, and a worker goes on with it" {
+@test "run ended during an outage is continued by a worker" {
 	pawl --db "$PAWL_TEST_PG_URL" run "$dir/flow.yaml" >"$dir/run" 2>&1 3>&- &
 	started+=($!)
 	until_true test -e "$dir/begun"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What the readers print, for people and for programs.
+# The output of the reading commands, for people and for programs.
 
 load cli_common
 
@@ -9,7 +9,7 @@ teardown() {
 	remove_database
 }
 
-@test "a job that waits is shown with what it waits for" {
+@test "waiting job is shown with its reason" {
 	id=$(submit '{"ms": 1}')
 	same "execution $id, exec
 name exec::nap
@@ -21,7 +21,7 @@ input {\"ms\":1}
 see also pawl why $id" "$(p show "$id" | plain)"
 }
 
-@test "a job that ended is shown with its times, worker and result" {
+@test "ended job is shown with its times, worker and result" {
 	id=$(submit '{"ms": 1}')
 	work
 	same "execution $id, exec
@@ -36,7 +36,7 @@ input {\"ms\":1}
 result {\"slept\":true}" "$(p show "$id" | plain)"
 }
 
-@test "a job that failed is shown with its error and exit code" {
+@test "failed job is shown with its error and exit code" {
 	id=$(submit '{"fail": "x"}')
 	work
 	run p show "$id"
@@ -46,7 +46,7 @@ result {\"slept\":true}" "$(p show "$id" | plain)"
 	[[ $output == *'exit code  3'* ]]
 }
 
-@test "the JSON of an execution has all fields in their order" {
+@test "JSON of an execution has all fields in order" {
 	submit '{"ms":
 		1}'
 	work
@@ -64,7 +64,7 @@ result {\"slept\":true}" "$(p show "$id" | plain)"
 	[[ $(p show @last --json) == "{\"id\":$top,"* ]]
 }
 
-@test "a tree is one object, or one line each" {
+@test "tree is printed as one line per execution, or as one JSON object" {
 	top=$(submit '"top"')
 	a=$(submit '"a"' --parent "$top")
 	b=$(submit '"b"' --parent "$top")
@@ -83,7 +83,7 @@ result {\"slept\":true}" "$(p show "$id" | plain)"
 	p verify
 }
 
-@test "events of an execution tell its whole life" {
+@test "events of an execution show its whole history" {
 	id=$(submit '{"ms": 1}')
 	work
 	same "T $id task.created pending 0
@@ -96,7 +96,7 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	[[ $(plain <<<"$output") == '{"sequence_num":1,"execution":'"$id"',"root":'"$id"',"seq":1,"type":"task.created","from":null,"to":"pending","attempt":0,"epoch":0,"worker":null,"data":null,"created_at":"T"}' ]]
 }
 
-@test "events of a tree include those below, unless it is asked for itself" {
+@test "events of a tree include its descendants unless only its own are requested" {
 	top=$(submit '"top"')
 	submit '"a"' --parent "$top"
 	[ "$(p events "$top" | wc -l)" = 4 ]
@@ -104,7 +104,7 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	refused 2 '--self needs the id' p events --self
 }
 
-@test "events without an id are the newest, newest first, by type and time" {
+@test "events without an id are listed newest first, filtered by type and time" {
 	submit 3 >/dev/null
 	submit '{"fail": "x"}' >/dev/null
 	work
@@ -124,7 +124,7 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	refused 2 "'soon' is not a time" p events --since soon
 }
 
-@test "following an execution ends with it and misses nothing" {
+@test "events --follow of an execution ends with it and misses nothing" {
 	id=$(submit '{"ms": 300}')
 	p events "$id" --follow --json >"$dir/followed" &
 	follower=$!
@@ -134,11 +134,11 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	[ "$(wc -l <"$dir/followed")" = 5 ]
 }
 
-@test "following everything begins now" {
+@test "events --follow without an id starts with the next event" {
 	submit 2 >/dev/null
 	p events --follow --json --limit 4 >"$dir/followed" &
 	follower=$!
-	# it has begun when it has something to show; until then there is always something new
+	# it has started when it prints something; until then new events keep coming
 	while kill -0 "$follower" 2>/dev/null; do
 		submit '{"ms": 1}' >/dev/null
 		sleep 0.1
@@ -148,7 +148,7 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	without '"sequence_num":1,' <"$dir/followed"
 }
 
-@test "queues tell what waits" {
+@test "queues lists the number of waiting jobs" {
 	submit 5 >/dev/null
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 5 0 0 - D" "$(p queue | plain)"
@@ -158,7 +158,7 @@ default 5 0 0 - D" "$(p queue | plain)"
 default 0 0 0 - -" "$(p queue | plain)"
 }
 
-@test "workers tell what they hold" {
+@test "workers lists each worker with its leases" {
 	submit 1 >/dev/null
 	work
 	same "WORKER HOST PID HOLDS ROOM SINCE (UTC) SEEN AGO STATE" "$(p workers | plain)"
@@ -168,7 +168,7 @@ W $(hostname) $worker 1 4 T D alive" "$(p workers | plain)"
 	[[ $(p workers --json) == '{"id":"'*'","host":"'*'"leases":1,'* ]]
 }
 
-@test "verify says what it looked at, and compares with a checkpoint" {
+@test "verify prints what it checked and compares with a checkpoint" {
 	submit 4 >/dev/null
 	work
 	[[ $(p verify) =~ ^verify:\ [0-9]+\ invariants\ hold\ over\ 4\ executions,\ 20\ events$ ]]
@@ -178,7 +178,7 @@ W $(hostname) $worker 1 4 T D alive" "$(p workers | plain)"
 	p verify --since "$dir/point"
 }
 
-@test "verify names a breach and exits with 1" {
+@test "verify names a violation and exits with 1" {
 	id=$(submit '{"ms": 1}')
 	sql "UPDATE executions SET status = 4 WHERE id = $id"
 	run p verify
@@ -199,7 +199,7 @@ W $(hostname) $worker 1 4 T D alive" "$(p workers | plain)"
 	[[ $(p show "$id" --json) == *'"name":"a\u001bb"'* ]]
 }
 
-@test "a pipe that closes early ends it quietly, a full one with a sentence" {
+@test "closed pipe ends a command silently, and a full device with an error" {
 	submit 50 >/dev/null
 	p events --limit 0 | head -n 1
 	status=0
@@ -208,7 +208,7 @@ W $(hostname) $worker 1 4 T D alive" "$(p workers | plain)"
 	same "pawl: can't write the output: No space left on device" "$(cat "$dir/stderr")"
 }
 
-@test "PAWL_TRACE shows each statement with its time on stderr" {
+@test "PAWL_TRACE prints each statement with its duration on stderr" {
 	submit 1 >/dev/null
 	PAWL_TRACE=1 p show 1 >"$dir/stdout" 2>"$dir/stderr"
 	grep -Eq '^trace: query_execution +[0-9.]+ ms +1 rows$' "$dir/stderr"

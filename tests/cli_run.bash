@@ -1,7 +1,7 @@
-# cli_run.bash - what the tests with real workers share: a state folder of the test's own, workers that are started,
-# waited for and ended, and a look for processes that were left behind.
+# cli_run.bash - shared by the tests with real workers: a state folder for each test, functions that start, await and
+# end workers, and a check for processes left behind.
 
-# What a file without a setup of its own begins and ends each test with.
+# The default setup and teardown.
 setup() {
 	make_database
 	make_state
@@ -11,11 +11,11 @@ teardown() {
 	remove_database
 }
 
-# After make_database.
+# Call after make_database.
 make_state() {
 	export XDG_STATE_HOME=$dir/state XDG_CONFIG_HOME=$dir/config
 	unset PAWL_EXECUTION_ID PAWL_TENANT PAWL_CONFIG PAWL_STATE
-	mark=pawl-mark-$$-$RANDOM$RANDOM # in the command line of all that the test starts
+	mark=pawl-mark-$$-$RANDOM$RANDOM # in the command line of every process that the test starts
 	started=()
 	if [ -n "${PAWL_TEST_POLL:-}" ]; then
 		mkdir -p "$XDG_CONFIG_HOME/pawl"
@@ -23,7 +23,7 @@ make_state() {
 	fi
 }
 
-# Ends all workers, and then everything that carries the mark: a failed test must not leave it behind either.
+# Ends all workers, then every process that carries the mark: a failed test must not leave any behind either.
 end_all() {
 	local pid
 	for pid in "${started[@]}"; do
@@ -35,14 +35,14 @@ end_all() {
 	done
 }
 
-# The processes whose command line, or environment, carries the mark; not the one that looks for it.
+# The processes whose command line or environment carries the mark, except the one that searches.
 marked() {
 	printf '%s\n' "$mark" >"$dir/mark"
 	grep -lazF -f "$dir/mark" /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3 | sort -un
 }
 
-# Waits for a condition, for a generous time. It is looked at less often the longer it takes: a look is a program that
-# takes the time of those who are waited for.
+# Waits for a condition, for a generous time. The pause between checks grows, because each check starts a program that
+# takes processor time from the processes waited for.
 until_true() { # command...
 	local pause=0.02 until=$((SECONDS + 90))
 	until "$@"; do
@@ -62,7 +62,7 @@ until_true() { # command...
 # Milliseconds between two times.
 between() { echo $(($(date -d "$2" +%s%3N) - $(date -d "$1" +%s%3N))); } # from to
 
-# A worker in the background that is ready when this returns: $worker is its pid, $worker_id its id.
+# Starts a worker in the background and returns when it is ready: $worker is its pid, $worker_id its id.
 start_worker() { # option...
 	local log=$dir/worker.${#started[@]}
 	pawl --db "$db" --tenant "$tenant" worker "$@" >"$log.out" 2>"$log" 3>&- &
@@ -73,13 +73,13 @@ start_worker() { # option...
 	worker_log=$log
 }
 
-# Waits for its end; $status is its exit code.
+# Waits for a process to end; $status is its exit code.
 wait_for() { # pid
 	status=0
 	wait "$1" 2>/dev/null || status=$?
 }
 
-# No signal waits to be taken by it.
+# The process has no pending signal.
 signal_taken() { ! grep -q '^ShdPnd:.*[1-9a-f]' "/proc/$1/status"; } # pid
 
 status_of() { p show "$1" --json | sed 's/.*"status":"\([a-z_]*\)".*/\1/'; }

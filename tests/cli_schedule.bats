@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Workflows by name and by the clock: apply, submit NAME, schedule ls, next, pause, resume, run.
+# Applied workflows and their schedules: apply, submit NAME, schedule ls, next, pause, resume, run.
 
 load cli_common
 load cli_run
@@ -24,7 +24,7 @@ teardown() {
 	remove_database
 }
 
-# As if the schedules had been applied so many days earlier, and nobody had looked since.
+# Makes the schedules look as if they were applied this many days ago and never evaluated since.
 days_ago() {
 	case $PAWL_TEST_DB in
 	sqlite) sql "UPDATE schedules SET done_at = done_at - $1 * 86400000000, next_at = next_at - $1 * 86400000000" ;;
@@ -32,7 +32,7 @@ days_ago() {
 	esac
 }
 
-@test "a workflow is applied under its name, and says when it comes next" {
+@test "applied workflow is stored under its name and prints its next due time" {
 	run p apply "$flow"
 	[ "$status" = 0 ]
 	[[ ${lines[0]} == 'report: applied, 2 schedules' ]]
@@ -49,7 +49,7 @@ days_ago() {
 	[ "$status" = 0 ]
 }
 
-@test "a file that is wrong, or can't be run yet, is not applied" {
+@test "file that is wrong or can't be run yet is not applied" {
 	printf 'name: w\non: {schedule: "61 * * * *"}\ntasks: {a: x}\n' >"$dir/bad.flow.yaml"
 	run p apply "$dir/bad.flow.yaml"
 	[ "$status" = 2 ]
@@ -61,7 +61,7 @@ days_ago() {
 	[ "${#lines[@]}" = 1 ]
 }
 
-@test "next shows what comes, of all or of one" {
+@test "schedule next lists coming due times of all schedules or of one" {
 	p apply "$flow" >/dev/null
 	run p schedule next -n 3
 	[ "${#lines[@]}" = 4 ]
@@ -73,7 +73,7 @@ days_ago() {
 	[ "$(p schedule next report | wc -l)" = 11 ]
 }
 
-@test "a worker fires what is due, also what was missed, once" {
+@test "worker fires due and missed times once" {
 	p apply "$flow" >/dev/null
 	days_ago 2
 	start_worker
@@ -92,7 +92,7 @@ days_ago() {
 	[ "$status" = 0 ]
 }
 
-@test "a pause says who and why, and is not made up for" {
+@test "paused schedule shows user and reason and does not fire the missed times" {
 	p apply "$flow" >/dev/null
 	run p schedule pause report/1 --reason 'the press is broken'
 	[ "$output" = 'schedule report/1: paused; running executions continue' ]
@@ -109,7 +109,7 @@ days_ago() {
 	[ ! -e "$dir/made" ]
 }
 
-@test "a schedule is run by hand, and a workflow is submitted by its name" {
+@test "schedule is run by hand, and a workflow is submitted by name" {
 	p apply "$flow" >/dev/null
 	run p schedule run report/yearly --reason 'as a trial'
 	[ "$status" = 0 ]
@@ -126,7 +126,7 @@ other by hand' "$(sort "$dir/made")"
 	[ "$status" = 0 ]
 }
 
-@test "what is asked for wrongly is refused in words" {
+@test "invalid request is refused with a sentence" {
 	p apply "$flow" >/dev/null
 	refused 5 'there is no schedule reprot' p schedule pause reprot
 	refused 5 'there is no schedule report/3' p schedule run report/3

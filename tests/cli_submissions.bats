@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# pawl submissions: what other programs submitted by SQL, as people see it.
+# pawl submissions: how SQL submissions of other programs are shown.
 
 load cli_common
 load cli_run
@@ -21,7 +21,7 @@ teardown() {
 	remove_database
 }
 
-# As pawl_submit() writes it; there is no such function on SQLite.
+# Writes the row that pawl_submit() writes; SQLite has no such function.
 sql_submit() { # params
 	case $PAWL_TEST_DB in
 	sqlite) sql "UPDATE counters SET value = value + 1 WHERE name = 'execution_id';
@@ -32,7 +32,7 @@ sql_submit() { # params
 	esac
 }
 
-@test "what was submitted by SQL waits, is taken by a worker, and runs" {
+@test "SQL submission waits, is accepted by a worker, and runs" {
 	id=$(sql_submit '{"kind": "long"}')
 	refused 5 "waits for a worker to take it" p show "$id"
 	[[ $(p submissions --status waiting) == *"$id  waiting  report"* ]]
@@ -45,7 +45,7 @@ sql_submit() { # params
 	p verify >/dev/null
 }
 
-@test "what can't be taken is said, listed, and told of its id" {
+@test "refused SQL submission is reported, listed, and explained by its id" {
 	id=$(sql_submit '{}')
 	sql "UPDATE submissions SET definition = 'gone'"
 	p worker --drain 2>"$dir/worker"
@@ -54,11 +54,11 @@ sql_submit() { # params
 	refused 5 "its submission of report was refused" p show "$id"
 	refused 5 "its submission of report was refused" p why "$id"
 	refused 5 "its submission of report was refused" p cancel "$id"
-	[[ $(cat "$dir/stderr") != *'pawl ls'* ]] # it is in no list
+	[[ $(cat "$dir/stderr") != *'pawl ls'* ]] # no execution exists, so ls would not list it
 	p verify >/dev/null
 }
 
-@test "params nested too deep are refused with the limit, and the worker goes on" {
+@test "params nested too deep are refused with the limit, and the worker keeps running" {
 	printf 'name: report\nparams: {p: {type: list, default: []}}\ntasks: {make: "true"}\n' >"$flow"
 	p apply "$flow" >/dev/null
 	id=$(sql_submit "{\"p\": $(printf '[%.0s' $(seq 2046))$(printf ']%.0s' $(seq 2046))}")
@@ -70,6 +70,6 @@ sql_submit() { # params
 	p verify >/dev/null
 }
 
-@test "a status that there is not is wrong use" {
+@test "unknown status is a usage error" {
 	refused 2 "waiting, taken or refused" p submissions --status gone
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What happens to work when those who look after it die, hang or are told to go. A ledger outside of the database says
-# what really began and ended. TEST_LONG
+# What happens to jobs when their worker, shim or command is killed, hangs or is stopped. A ledger outside of the
+# database records what really started and ended. TEST_LONG
 
 load cli_common
 load cli_run
@@ -26,8 +26,8 @@ teardown() {
 	remove_database
 }
 
-# A lease is short only where a test waits for its end: what is claimed has half of it to begin, which under load may be over
-# before that. Then it is given back, and the next claim of it has another number.
+# A test uses a short lease only where it waits for its end: a claimed job has half of its lease to start. Under load
+# that may expire; then the job is given back, and its next claim has another number.
 configure() { # lease [host_grace]
 	cat >"$dir/pawl.yaml" <<-END
 		worker: {lease: $1, host_grace: ${2:-30s}, slots: 60}
@@ -35,16 +35,17 @@ configure() { # lease [host_grace]
 	END
 }
 
-# Every task that waits, or will, gets a line. Nobody who is started later has the descriptor.
+# Opens the gate: writes a line for every task that waits now or later. Processes started later do not inherit the
+# descriptor.
 open_gate() {
 	exec 9<>"$dir/gate"
 	printf '\n%.0s' $(seq 1000) >&9
 }
 
-# All that comes of it carries the mark.
+# Every process of the job carries the mark.
 later() { p exec --detach --env MARK="$mark" "$@"; }
 
-# Tasks of which every tenth fails.
+# Submits tasks; every tenth fails.
 submit_tasks() { # how many
 	local i
 	ids=()
@@ -60,7 +61,7 @@ events_of_type() { p events --type "$1" --json --limit 100000 | wc -l; }
 are_adopted() { [ "$(events_of_type adopted)" -ge "$1" ]; }
 all_ended() { [ "$(events_of_type completed,failed,timed_out,cancelled,abandoned)" = "$1" ]; }
 
-# Each began once, ended once in the same process, and has its own exit status.
+# Each task started once, ended once in the same process, and has its own exit status.
 check_tasks() { # how many
 	local i
 	same "$1" "$(grep -c begin "$ledger")"
@@ -76,8 +77,8 @@ check_tasks() { # how many
 	p verify --host
 }
 
-@test "50 commands outlive the kill -9 of their worker, and the next one finishes them" {
-	configure 1h 10h # it does not wait for the end of leases
+@test "50 commands outlive the kill -9 of their worker and are finished by the next one" {
+	configure 1h 10h # the next worker must not wait for leases to expire
 	submit_tasks 50
 	start_worker
 	until_true have_begun 50
@@ -91,8 +92,8 @@ check_tasks() { # how many
 	check_tasks 50
 }
 
-@test "a worker that runs already takes over at once" {
-	configure 1h 10h # it does not wait for the end of leases
+@test "running worker adopts a killed worker's commands at once" {
+	configure 1h 10h # the other worker must not wait for leases to expire
 	submit_tasks 20
 	start_worker
 	first=$worker
@@ -123,7 +124,7 @@ nobody_is_missing() {
 	[ $(($(counted pawl_leases_lost_total) + $(counted pawl_outcomes_refused_total))) = "$1" ]
 }
 
-@test "what a worker says that was stopped past its leases is refused and counted, and it signals nothing" {
+@test "worker stopped past its leases has its reports refused and counted, and signals nothing" {
 	configure 2s
 	submit_tasks 20
 	start_worker
@@ -141,7 +142,7 @@ nobody_is_missing() {
 	check_tasks 20
 }
 
-@test "the same while the commands go on" {
+@test "worker stopped past its leases while its commands run signals nothing" {
 	configure 2s
 	submit_tasks 20
 	start_worker
@@ -158,7 +159,7 @@ nobody_is_missing() {
 	check_tasks 20
 }
 
-@test "a worker that is told to go hands over, and no attempt is used" {
+@test "worker asked to stop hands its commands over without using an attempt" {
 	submit_tasks 20
 	start_worker
 	until_true have_begun 20
@@ -178,7 +179,7 @@ nobody_is_missing() {
 	check_tasks 20
 }
 
-@test "a task that kills its worker fails after exactly as many attempts as it has" {
+@test "task that kills its worker fails after exactly its number of attempts" {
 	cat >"$dir/killer" <<-END
 		echo "\$PAWL_EXECUTION_ID \$PAWL_ATTEMPT begin \$\$" >>"$ledger"
 		kill -9 \$(cat "$dir/pid") \$PPID
@@ -201,7 +202,7 @@ $id 3" "$(cut -d' ' -f1-2 "$ledger")"
 	p verify --host
 }
 
-@test "a task that does all it should not do ends clean" {
+@test "misbehaving task ends without leftovers" {
 	flood=$([ -n "${PAWL_TEST_FULL:-}" ] && echo 1000000000 || echo 200000000) # bytes
 	cat >"$dir/poison" <<-END
 		trap '' TERM INT HUP
@@ -226,7 +227,7 @@ $id 3" "$(cut -d' ' -f1-2 "$ledger")"
 	p verify --host
 }
 
-# pawl exec itself, killed while its command waits for the gate.
+# Kills pawl exec itself while its command waits for the gate.
 kill_exec() {
 	pawl --db "$db" --tenant "$tenant" exec --env MARK="$mark" --retry 1 -- sh "$dir/task" 3 >"$dir/stdout" 2>"$dir/stderr" 3>&- &
 	started+=($!)
@@ -238,7 +239,7 @@ kill_exec() {
 	has_status "$id" running
 }
 
-# Adopted once, tried once more by the worker, in the queue that was the dead one's own.
+# Adopted once and retried once by the worker, in the foreground queue of the killed process.
 check_exec() {
 	until_true has_status "$id" failed
 	same "$id 1 begin
@@ -250,7 +251,7 @@ $id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
 	p verify --host
 }
 
-@test "what pawl exec leaves when it is killed is finished by a worker that comes later" {
+@test "command of a killed pawl exec is finished by a worker started later" {
 	kill_exec
 	start_worker
 	until_true are_adopted 1
@@ -258,7 +259,7 @@ $id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
 	check_exec
 }
 
-@test "what pawl exec leaves when it is killed is finished by a worker that is there" {
+@test "command of a killed pawl exec is finished by a running worker" {
 	start_worker
 	kill_exec
 	until_true are_adopted 1
@@ -266,7 +267,7 @@ $id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
 	check_exec
 }
 
-@test "what pawl exec leaves between two tries is tried again by a worker" {
+@test "command of a pawl exec killed between two attempts is retried by a worker" {
 	local how
 	echo 'retry: {delay: 5m}' >>"$dir/pawl.yaml"
 	for how in HUP KILL; do
@@ -279,7 +280,7 @@ $id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
 		wait_for $!
 		[ "$status" = $((128 + $(kill -l $how))) ]
 		has_status "$id" ready
-		sql "UPDATE timers SET due_at = (SELECT requested_at FROM executions WHERE id = $id)" # they are over
+		sql "UPDATE timers SET due_at = (SELECT requested_at FROM executions WHERE id = $id)" # the delay has passed
 		p worker --drain 2>"$dir/stderr"
 		has_status "$id" failed
 		same 2 "$(p events "$id" --type claimed --json | wc -l)"
@@ -288,7 +289,7 @@ $id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
 	done
 }
 
-@test "pawl exec does not take over what a dead worker left" {
+@test "pawl exec does not adopt the jobs of a dead worker" {
 	submit_tasks 3
 	start_worker
 	until_true have_begun 3

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# pawl top: as text in a pipe, and in a real terminal that tmux emulates: at 80 and 40 columns, with another size in
-# between, and left by a key and by signals. TEST_LONG
+# pawl top: as text in a pipe, and in a real terminal that tmux emulates, at 80 and 40 columns, resized while it runs,
+# and ended by a key and by signals. TEST_LONG
 
 load cli_common
 load cli_run
 load cli_tty
 
-# A worker with two commands that run until the test lets them, and two that wait behind them.
+# A worker with two commands that run until the test lets them end, and two queued commands.
 make_work() {
 	start_worker --slots 2
 	first=$(p exec --detach --retry 2 --name reading -- sh -c "printf 'one\n\033[31mpage 7\033[0m\n'; $(wait_for_file go)")
@@ -17,12 +17,12 @@ make_work() {
 	p exec --detach --name fourth -- true >/dev/null
 }
 
-@test "in a pipe, or with --once, it is one frame of text" {
+@test "top in a pipe or with --once prints one frame of text" {
 	same "T 0 ready 0 running 0 workers DB
 QUEUE READY HELD RUNNING LIMIT OLDEST DONE/M FAILED/M
 WORKER HOST RUNS SEEN STATE EXECUTORS
 RUNNING ID TRY ELAPSED WORKER LAST LINE" "$(frame)"
-	printf 'executors: {container: {enabled: false}}\n' >"$dir/pawl.yaml" # whatever engines there are
+	printf 'executors: {container: {enabled: false}}\n' >"$dir/pawl.yaml" # container engines differ between machines
 	export PAWL_CONFIG=$dir/pawl.yaml
 	make_work
 	p queue pause reports
@@ -43,10 +43,10 @@ exec::writing $(cat "$dir/second") 1/1 D ${worker_id:0:8}" "$(until_true said; f
 	p verify
 }
 said() { p top | grep -q 'page 7'; }
-# Without what differs from run to run, and without empty lines.
+# Removes the text that differs between runs, and empty lines.
 frame() { p top --once | sed -e 's/^[0-9][0-9]:[0-9:]*/T/' -e 's/ [0-9]* held .*/ DB/' | plain | sed -e 's/^ //' -e '/^$/d'; }
 
-@test "what it can't do" {
+@test "top with wrong arguments is refused" {
 	refused 2 'at least 100ms' p top --interval 1ms
 	refused 2 'duration' p top --interval often
 	refused 2 "does not take '1'" p top 1
@@ -54,7 +54,7 @@ frame() { p top --once | sed -e 's/^[0-9][0-9]:[0-9:]*/T/' -e 's/ [0-9]* held .*
 	refused 6 '127.0.0.1' pawl top --db postgres://postgres@127.0.0.1:1/postgres --once
 }
 
-@test "at 80 columns: queues, workers, what runs; why, filter, stop, help, and the terminal as it was" {
+@test "top at 80 columns shows queues, workers and jobs, handles its keys, and restores the terminal" {
 	make_work
 	start 80 24 top --interval 100ms
 	until_true shows 'page 7'
@@ -102,7 +102,7 @@ frame() { p top --once | sed -e 's/^[0-9][0-9]:[0-9:]*/T/' -e 's/ [0-9]* held .*
 	shows_no QUEUE
 }
 
-@test "at 40 columns, and with another size in between, nothing wraps and nothing is left behind" {
+@test "top at 40 columns and after a resize wraps no line and leaves no remains" {
 	make_work
 	start 40 20 top --interval 100ms
 	until_true shows '> exec::reading'
@@ -134,10 +134,10 @@ frame() { p top --once | sed -e 's/^[0-9][0-9]:[0-9:]*/T/' -e 's/ [0-9]* held .*
 
 marked_line() { colored | grep -q "$(printf '\033\\[[0-9;]*7m')"; }
 
-# The heading, a line, the foot.
+# The heading, one line and the foot.
 three_rows() { [ "$(screen | cut -c 1-10 | tr '\n' ' ')" = '  RUNNING  > exec::re q quit  ?  ' ]; }
 
-@test "more than fits can be moved through" {
+@test "list longer than the screen can be scrolled" {
 	start_worker --slots 40
 	for i in $(seq 30); do
 		echo "  t$i: {run: '$(wait_for_file go)'}"
@@ -163,7 +163,7 @@ three_rows() { [ "$(screen | cut -c 1-10 | tr '\n' ' ')" = '  RUNNING  > exec::r
 	restored
 }
 
-@test "signals leave the terminal as it was" {
+@test "top ended by a signal restores the terminal" {
 	for signal in TERM INT HUP QUIT SEGV ABRT; do
 		rm -f "$dir/code" "$dir/stty.after"
 		start 80 24 top
@@ -184,7 +184,7 @@ three_rows() { [ "$(screen | cut -c 1-10 | tr '\n' ' ')" = '  RUNNING  > exec::r
 	restored
 }
 
-@test "a stop gives the terminal back for as long as it lasts" {
+@test "top stopped by Ctrl-Z gives the terminal back until it continues" {
 	start 80 24 top --interval 100ms
 	until_true shows QUEUE
 	pid=$(pawl_pid)
@@ -202,7 +202,7 @@ three_rows() { [ "$(screen | cut -c 1-10 | tr '\n' ' ')" = '  RUNNING  > exec::r
 
 rated() { screen | grep -qE '^  default .* [1-9][0-9]* +[1-9][0-9]*$'; }
 
-@test "what ended per minute is known after ten seconds" {
+@test "rate of ended jobs per minute is shown after ten seconds" {
 	mkdir -p "$XDG_CONFIG_HOME/pawl"
 	printf 'worker: {heartbeat: 1s}\n' >"$XDG_CONFIG_HOME/pawl/pawl.yaml"
 	start_worker
@@ -218,7 +218,7 @@ rated() { screen | grep -qE '^  default .* [1-9][0-9]* +[1-9][0-9]*$'; }
 	restored
 }
 
-@test "a database that does not answer is told of, and asked again" {
+@test "database that does not answer is reported and tried again" {
 	[ "$PAWL_TEST_DB" = sqlite ] || skip 'PostgreSQL knows a table that it has prepared, whatever its name is'
 	start 80 24 top --interval 100ms
 	until_true shows QUEUE
@@ -233,7 +233,7 @@ rated() { screen | grep -qE '^  default .* [1-9][0-9]* +[1-9][0-9]*$'; }
 	restored
 }
 
-@test "no colours with NO_COLOR, ASCII in an ASCII locale, lines on a terminal without a cursor" {
+@test "top uses no colours with NO_COLOR, ASCII in an ASCII locale, and lines without a cursor" {
 	make_work
 	env=NO_COLOR=1 locale=LC_ALL=C start 80 24 top
 	until_true shows '> exec::reading'

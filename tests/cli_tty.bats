@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The live tree of `pawl run`, in a real terminal that tmux emulates: what is seen is what tmux shows.
+# The live tree of `pawl run`, in a real terminal that tmux emulates; the tests read the screen of tmux.
 
 load cli_common
 load cli_run
@@ -15,7 +15,7 @@ make_flow() {
 	EOF
 }
 
-@test "a run is a live tree at 80 columns: attempts, last words, a bar, and at the end what failed" {
+@test "run at 80 columns shows a live tree with attempts, output and a bar, and its failures at the end" {
 	make_flow
 	start 80 40 run "$dir/flow.yaml"
 	until_true shows '▸ first  attempt 2/3'
@@ -36,8 +36,8 @@ make_flow() {
 	shows '│  └─ ✘ each[3]'
 	shows '! exited with code 3'
 	shows '└─ ○ after  (a task that it needs did not succeed)'
-	[ "$(screen | grep -c '✔ first')" = 1 ] # no frame is left behind
-	# the last twenty lines, and where all are
+	[ "$(screen | grep -c '✔ first')" = 1 ] # no older frame remains
+	# the last twenty lines of output, and how to read all of them
 	[ "$(screen | grep -cE '^[0-9]+ *$')" = 20 ]
 	shows '11'
 	id=$(p ls --all --name 'w::each[3]' --json | sed 's/{"id":\([0-9]*\),.*/\1/')
@@ -48,7 +48,7 @@ make_flow() {
 	[[ $(p $again) == *'w::each'* ]]
 }
 
-@test "at 40 columns no line is longer than the terminal" {
+@test "run at 40 columns prints no line longer than the terminal" {
 	make_flow
 	start 40 40 run "$dir/flow.yaml"
 	until_true shows '▸ first'
@@ -57,12 +57,12 @@ make_flow() {
 	screen
 	[ "$(code)" = 1 ]
 	shows '├╴✔ first'
-	# a line that wrapped would make two: each node has one
+	# a wrapped line would give two lines: each node has one
 	[ "$(screen | sed -n '1,/^---/p' | grep -c .)" = 6 ]
 	screen | sed -n '1,/^---/p' | grep -q '…$'
 }
 
-@test "another size of the terminal leaves nothing behind" {
+@test "resized terminal shows no remains of older frames" {
 	make_flow
 	start 100 30 run "$dir/flow.yaml"
 	until_true shows '▸ first  attempt 2/3'
@@ -77,7 +77,7 @@ make_flow() {
 	[ "$(screen | grep -cE '^[✘▸] w ')" = 1 ]
 }
 
-@test "more than fits is left out, what runs is shown" {
+@test "tree larger than the screen leaves out tasks but shows the running ones" {
 	{
 		printf 'name: w\ntasks:\n'
 		for i in $(seq 40); do printf '  t%d: {run: echo %d}\n' "$i" "$i"; done
@@ -93,13 +93,13 @@ make_flow() {
 	[ "$($tmux capture-pane -p -S -100 | grep -c '✔ t')" = 40 ]
 }
 
-@test "what nothing can go on for is said whole at 40 columns, and only for as long as it is true" {
+@test "reason why a run is stuck is shown in full at 40 columns and only while it holds" {
 	printf 'name: w\ntasks: {ask: {approval: "publish all of it now?", run: "%s"}}\n' "$(wait_for_file go)" >"$dir/flow.yaml"
 	start 40 24 run "$dir/flow.yaml"
 	until_true shows 'w::ask'
 	until_true shows '`pawl approve'
 	[[ $(screen | tr -s '\n ' ' ') =~ is\ not\ running:.*publish\ all\ of\ it\ now\?\;\ \`pawl\ approve\ ([0-9]+)\`\ lets\ it\ go\ on,\ \`pawl\ reject ]]
-	[ "$(screen | grep -c 'w  ')" = 1 ] # the frame before it is gone
+	[ "$(screen | grep -c 'w  ')" = 1 ] # the previous frame is gone
 	p approve "${BASH_REMATCH[1]}"
 	until_true shows '▸ ask'
 	until_true shows_no 'is not running'
@@ -109,7 +109,7 @@ make_flow() {
 	[ "$(code)" = 0 ]
 }
 
-@test "colours, unless NO_COLOR is set; ASCII in an ASCII locale" {
+@test "run uses no colours with NO_COLOR and ASCII in an ASCII locale" {
 	printf 'name: w\ntasks:\n  a: {run: echo a}\n  b: {needs: a, foreach: 3, run: echo b}\n' >"$dir/flow.yaml"
 	start 80 24 run "$dir/flow.yaml"
 	until_true ended
@@ -125,7 +125,7 @@ make_flow() {
 	screen | LC_ALL=C without '[^ -~]'
 }
 
-@test "on a terminal without a cursor, and in a pipe, it is lines" {
+@test "run in a pipe or without a cursor prints lines" {
 	printf 'name: w\ntasks:\n  a: {run: echo a}\n' >"$dir/flow.yaml"
 	term=dumb start 80 24 run "$dir/flow.yaml"
 	until_true ended
@@ -140,7 +140,7 @@ make_flow() {
 	refused 2 'auto, tty, plain, json or none' p run "$dir/flow.yaml" --progress fancy
 }
 
-@test "Ctrl-C once cancels, and the tree stays" {
+@test "Ctrl-C once cancels the run and leaves the tree on the screen" {
 	printf 'name: w\ntasks:\n  a: {run: "%s"}\n  b: {needs: a, run: echo b}\n' "$(wait_for_file never)" >"$dir/flow.yaml"
 	start 80 24 run "$dir/flow.yaml"
 	until_true shows '▸ a'
@@ -154,7 +154,7 @@ make_flow() {
 	p verify
 }
 
-@test "Ctrl-C twice leaves it to a worker, which finishes it" {
+@test "Ctrl-C twice leaves the run to a worker that finishes it" {
 	cat >"$dir/flow.yaml" <<-EOF
 		name: w
 		tasks:
@@ -176,7 +176,7 @@ make_flow() {
 	p verify
 }
 
-@test "the past, a critical path and a difference fit into 80 and 40 columns" {
+@test "as-of tree, critical path and diff fit into 80 and 40 columns" {
 	cat >"$dir/flow.yaml" <<-'EOF'
 		name: a-workflow-with-a-name-that-is-long
 		params: {day: {type: string, default: monday}}
@@ -195,7 +195,7 @@ make_flow() {
 			until_true ended
 			screen
 			[ "$(code)" = 0 ]
-			# a line that wrapped would make two
+			# a wrapped line would give two lines
 			[ "$(screen | grep -c .)" = "$(p $what | wc -l)" ]
 			[ $width = 80 ] || screen | grep -q '…$'
 			$tmux kill-server
@@ -209,7 +209,7 @@ make_flow() {
 	shows '    TOTAL  STEP'
 }
 
-@test "events fit into 120, 80 and 40 columns, a line each, and a pipe gets everything" {
+@test "events fit into 120, 80 and 40 columns with a line each, and a pipe gets them in full" {
 	printf 'name: w\ntasks:\n  a: {run: "true"}\n  b: {run: "exit 3"}\n' >"$dir/flow.yaml"
 	p run "$dir/flow.yaml" >/dev/null || true
 	id=$(p ls --json | jq .id)
@@ -224,7 +224,7 @@ make_flow() {
 		until_true ended
 		screen
 		[ "$(code)" = 0 ]
-		# a line that wrapped would make two
+		# a wrapped line would give two lines
 		[ "$(screen | grep -c .)" = "$lines" ]
 		[ "$(screen | grep -cE '[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3} +[0-9]+  (task|workflow)\.')" = "$lines" ]
 		[ "$columns" = 40 ] || screen | grep -q 'task.failed .*exited with code 3'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Every command's main path under valgrind: no access to what is not ours, no memory that nobody knows of any more. The
-# short run takes some of them on SQLite, the full one all of them on both databases. TEST_LONG
+# Every command's main path under valgrind: no invalid access and no definite leak. The short run covers some commands
+# on SQLite, the full run all of them on both databases. TEST_LONG
 
 load cli_common
 load cli_run
@@ -30,15 +30,16 @@ watched() { # json words...
 	}
 }
 
-# What uses the most code of its own: views, the engine, the clock.
+# The commands with the most code of their own: views, the engine, schedules.
 SHORT='/^\(run FLOW\|exec -- .*\|tree RUN\|top\|logs GOOD\|rerun RUN --failed\|apply TIMED\)$/!d'
 
-@test "every command leaves memory as it found it" {
+@test "every command runs without a memory error or leak" {
 	walk watched "$([ -n "${PAWL_TEST_FULL:-}" ] || echo "$SHORT")"
 }
 
-# Ends of several items come in one turn, and the lists of those that begin in their place are more than a store keeps.
-@test "fan-outs of workflows with fan-outs do, too" {
+# Several items end in one turn, and the lists of the items that start next are larger than what a store keeps in
+# memory.
+@test "nested fan-outs run without a memory error or leak" {
 	[ -n "${PAWL_TEST_FULL:-}" ] || skip 'in the full run only'
 	cat >"$dir/inner.yaml" <<-'END'
 		name: inner
@@ -54,7 +55,7 @@ SHORT='/^\(run FLOW\|exec -- .*\|tree RUN\|top\|logs GOOD\|rerun RUN --failed\|a
 	[ "$status" = 0 ]
 }
 
-@test "errors do, too" {
+@test "failing commands end without a memory error or leak" {
 	for words in 'show 12345' 'frobnicate' 'ls --status x' 'run /nowhere.yaml' 'events x' 'queue set q --limit x'; do
 		status=0
 		valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=99 \

@@ -14,7 +14,7 @@ teardown() { rm -rf "$dir"; }
 
 wrong() { printf 'tasks:\n  a: {rnu: x}\n  b: {run: x, needs: aa}\n' >wrong.flow.yaml; }
 
-@test "the examples are right, and nothing is created" {
+@test "examples are valid, and validate creates nothing" {
 	run pawl validate "$examples"/*.flow.yaml
 	[ "$status" = 0 ]
 	[ "${#lines[@]}" = "$(ls "$examples"/*.flow.yaml | wc -l)" ]
@@ -25,7 +25,7 @@ wrong() { printf 'tasks:\n  a: {rnu: x}\n  b: {run: x, needs: aa}\n' >wrong.flow
 	[ "$(pawl validate f.flow.yaml)" = 'f.flow.yaml: f, 1 task, 2 schedules' ]
 }
 
-@test "all that is wrong, each with its line and a caret, on stderr" {
+@test "every fault of a file is printed on stderr with its line and a caret" {
 	wrong
 	status=0
 	pawl validate wrong.flow.yaml >out 2>err || status=$?
@@ -42,7 +42,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
        |                      ^' "$(cat err)"
 }
 
-@test "the same as JSON, one object a line" {
+@test "validate --json prints one object per fault" {
 	wrong
 	printf 'tasks: [x]\n' >good.flow.yaml
 	status=0
@@ -56,7 +56,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 		"$(sed -E 's/"hash":"[0-9a-f]{32}"/"hash":H/' out)"
 }
 
-@test "a nested file is named as it is found from here" {
+@test "nested file is named relative to the current folder" {
 	mkdir sub
 	printf 'tasks: {a: {workflow: child.yaml}}\n' >sub/top.flow.yaml
 	printf 'tasks: {a: {run: x, timeout: 5}}\n' >sub/child.yaml
@@ -65,7 +65,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	[[ $output == 'sub/child.yaml:1:30: tasks.a.timeout: a duration'* ]]
 }
 
-@test "files that are not there, or no text" {
+@test "missing file and binary file are refused" {
 	refused 5 'none.yaml' pawl validate none.yaml
 	refused 2 'needs more arguments' pawl validate
 	refused 2 "has no option '--frobnicate'" pawl validate --frobnicate x.yaml
@@ -73,21 +73,21 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	head -c 9000000 /dev/zero | tr '\0' '#' >large.yaml
 	refused 2 'longer than 8 MB' pawl validate large.yaml
 	wrong
-	run pawl validate none.yaml wrong.flow.yaml # one that is wrong outweighs one that is missing
+	run pawl validate none.yaml wrong.flow.yaml # the exit code of a wrong file wins over that of a missing one
 	[ "$status" = 2 ]
 	head -c 1000 /dev/urandom >random.yaml
 	run pawl validate random.yaml
 	[ "$status" = 2 ]
 }
 
-@test "what a terminal would obey is not printed" {
+@test "control characters of a file are not printed" {
 	printf 'tasks: {a: {"\\e[31mred": x}}\n# \033[31m\n' >f.flow.yaml
 	run pawl validate f.flow.yaml
 	[ "$status" = 2 ]
 	without "$(printf '\033')" <<<"$output"
 }
 
-@test "a graph for a terminal, for Graphviz, for Mermaid" {
+@test "graph is drawn as text, for Graphviz and for Mermaid" {
 	run pawl graph "$examples/diamond.flow.yaml"
 	[ "$status" = 0 ]
 	same 'diamond: 4 tasks
@@ -101,7 +101,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	refused 2 "no format 'png'" pawl graph --format png "$examples/diamond.flow.yaml"
 }
 
-@test "svg is what dot makes of it" {
+@test "graph as svg is what dot renders" {
 	mkdir bin
 	pawl=$(command -v pawl)
 	refused 2 'package graphviz' env "PATH=$dir/bin" "$pawl" graph --format svg "$examples/diamond.flow.yaml"
@@ -112,7 +112,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	refused 1 'status 3' env "PATH=$dir/bin:$PATH" pawl graph --format svg "$examples/diamond.flow.yaml"
 }
 
-@test "a graph of what is wrong says what is wrong" {
+@test "graph of an invalid file prints its faults" {
 	wrong
 	status=0
 	pawl graph wrong.flow.yaml >out 2>err || status=$?
@@ -121,7 +121,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	[[ $(cat err) == *'did you mean "run"'* ]]
 }
 
-@test "the schema is JSON" {
+@test "schema is valid JSON" {
 	pawl schema >schema.json
 	[ "$(wc -l <schema.json)" = 1 ]
 	[[ $(cat schema.json) == '{"$schema":"http://json-schema.org/draft-07/schema#",'*'}' ]]

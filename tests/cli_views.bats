@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What people see of workflows: show, ls and tree.
+# Workflows as people see them: show, ls and tree.
 
 load cli_common
 load cli_run
@@ -8,7 +8,7 @@ load cli_nested
 # The id of a task by its full name.
 id_of() { p tree "$top" --json | grep -o '"id":[0-9]*,"parent":[0-9a-z]*,"root":[0-9]*,"depth":[0-9]*,"kind":"[a-z]*","name":"[^"]*"' | grep -F "\"name\":\"$1\"" | sed 's/"id":\([0-9]*\),.*/\1/'; }
 
-@test "a task leads to its parent and to the state of its workflow" {
+@test "task is shown with its parent and the state of its workflow" {
 	make_flow
 	run_flow
 	[ "$status" = 1 ]
@@ -18,14 +18,14 @@ id_of() { p tree "$top" --json | grep -o '"id":[0-9]*,"parent":[0-9a-z]*,"root":
 	[[ $output == "{\"id\":$top,"* ]]
 	[[ $output == *'"variables":{"params":{"day":"monday"},"vars":{}},"current_tasks":[],"completed_tasks":["first","below"],"failed_tasks":["each"],"skipped_tasks":["after"],"paused":false,"pause_reason":null,"error":'* ]]
 	[[ $(p show "$(id_of inner::two)" --workflow --json) == *'"name":"outer::below"'* ]]
-	[ "$(p show "$top" | sed -n 's/^status *//p')" = failed ] # it is not claimed, so it has no attempts
+	[ "$(p show "$top" | sed -n 's/^status *//p')" = failed ] # a workflow is not claimed, so it has no attempts
 	[ "$(p show "$item" | sed -n 's/^status *//p')" = 'failed, attempt 1 of 1' ]
 	refused 5 'has no parent' p show "$top" --parent
 	refused 5 'belongs to no workflow' p show "$top" --workflow
 	refused 2 'exclude each other' p show "$top" --workflow --parent
 }
 
-@test "a workflow and a task are shown in words" {
+@test "workflow and task are shown as text" {
 	make_flow
 	run_flow
 	same "execution $top, workflow
@@ -63,7 +63,7 @@ definition H
 see also pawl why $id, pawl tree $id" "$(p show "$id" | sed -E 's/[0-9a-f]{32}/H/' | plain)"
 }
 
-@test "a list has the newest first, those without a parent unless others are asked for" {
+@test "ls lists the newest first, and children only on request" {
 	make_flow
 	run_flow
 	id=$(submit '{"ms": 1}')
@@ -95,7 +95,7 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	refused 5 'there is no execution 999' p ls --parent 999
 }
 
-@test "a tree folds items, opens what failed, and tells why the rest did not run" {
+@test "tree folds items, opens failed ones, and says why other tasks did not run" {
 	make_flow
 	run_flow
 	LC_ALL=C p tree "$top" >"$dir/tree"
@@ -111,11 +111,11 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	[ "$(PAWL_TRACE=1 p tree "$top" 2>&1 >/dev/null | grep -c query_)" = 1 ]
 	LC_ALL=C.UTF-8 p tree "$top" | grep -q '│  └─ ✘ each\[1\]'
 	[[ $(p why "$top") == *'each failed: '*"; \`pawl tree $top\` shows what failed" ]]
-	# any node is a top of its own
+	# any node can be the root of a tree
 	[[ $(LC_ALL=C p tree "$(id_of outer::below)") == '+ outer::below  #'* ]]
 }
 
-@test "of many failed items the first are shown and the others are counted" {
+@test "tree with many failed items shows the first ones and counts the others" {
 	printf 'name: w\ntasks:\n  each: {foreach: 14, run: "false"}\n' >"$dir/flow.yaml"
 	p run "$dir/flow.yaml" --progress none 2>/dev/null || true
 	LC_ALL=C p tree @last >"$dir/tree"
@@ -128,7 +128,7 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	[ "$(p ls --parent "$id" --status failed,timed_out --json | wc -l)" = 14 ]
 }
 
-@test "a pause is seen where it was made, with its reason" {
+@test "paused workflow is shown with its reason" {
 	printf 'name: w\ntasks:\n  a: {run: echo a}\n' >"$dir/flow.yaml"
 	id=$(p submit "$dir/flow.yaml")
 	p pause "$id" --reason 'the disk is full'
@@ -164,7 +164,7 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	[[ $(p why "$(id_of w::a)") == *'it was skipped at '*', by '*'@'*': not today' ]]
 }
 
-@test "init writes a workflow that validates, can be drawn, and runs as it is" {
+@test "init writes a workflow that validates, can be drawn, and runs" {
 	cd "$dir"
 	same 'created hello.flow.yaml; run it with `pawl run hello.flow.yaml`' "$(pawl init)"
 	pawl validate hello.flow.yaml
@@ -179,7 +179,7 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	pawl validate other.yaml
 }
 
-@test "the graph of a run is that of its snapshot, whatever happens to the file" {
+@test "graph of a run comes from its snapshot even if the file changes" {
 	printf 'name: w\ntasks:\n  a: {run: echo a}\n  b: {needs: a, run: echo b}\n' >"$dir/flow.yaml"
 	id=$(p submit "$dir/flow.yaml")
 	pawl graph "$dir/flow.yaml" >"$dir/before"

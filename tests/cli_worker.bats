@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# pawl worker: it says when it is ready, runs what is queued, rests when there is nothing, and stops as it is told.
+# pawl worker: it reports that it is ready, runs queued jobs, is idle when there are none, and stops on a signal.
 # TEST_POLL_TOO
 
 load cli_common
@@ -7,7 +7,7 @@ load cli_run
 
 later() { p exec --detach "$@"; } # option... -- command...
 
-@test "it says once that it is ready, without a password" {
+@test "worker reports once that it is ready, without a password" {
 	start_worker --queue mail --queue reports --slots 3
 	[[ $(cat "$worker_log") =~ ^pawl:\ worker\ [0-9a-f]{16}\ is\ ready:\ [^\ ]+,\ queues\ mail,\ reports,\ 3\ slots$ ]]
 	[[ $(p workers --json) == *"\"id\":\"$worker_id\""*"\"pid\":$worker,"* ]]
@@ -23,14 +23,14 @@ later() { p exec --detach "$@"; } # option... -- command...
 	fi
 }
 
-# Of its own times, by the database's clock.
+# Milliseconds between two times of an execution, by the database's clock.
 ms_between() { # from to execution
 	local json
 	json=$(p show "$3" --json)
 	echo $(($(date -d "$(jq -r ".$2_at" <<<"$json")" +%s%3N) - $(date -d "$(jq -r ".$1_at" <<<"$json")" +%s%3N)))
 }
 
-@test "it runs what is queued in its queues alone, and drains" {
+@test "worker with --drain runs only the jobs of its queues and exits" {
 	for i in $(seq 20); do
 		later -- sh -c "echo $i >>'$dir/ledger'" >/dev/null
 	done
@@ -48,7 +48,7 @@ ms_between() { # from to execution
 	p verify
 }
 
-@test "it does not drain while another runs something of its queue, nor wait for what is paused" {
+@test "drain waits for a job that another worker runs, but not for a paused one" {
 	first=$(later -- sh -c ": $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done; exit 1")
 	start_worker
 	until_true has_status "$first" running
@@ -78,25 +78,25 @@ three_run_at_once() {
 	done
 }
 
-@test "what comes while it rests is run at once" {
+@test "job submitted to an idle worker starts at once" {
 	start_worker
-	until_true three_run_at_once # the machine may stand still; one that is found by a look would wait for seconds, mostly
+	until_true three_run_at_once # the machine may stall; a job found only by polling would mostly wait for seconds
 }
 
-# Processor time in ticks of 10 ms, of the worker and of all its threads.
+# Processor time of the worker and all its threads, in ticks of 10 ms.
 ticks() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 
-@test "a worker that has nothing to do uses no processor" {
+@test "idle worker uses no processor time" {
 	start_worker
 	id=$(later -- true)
 	until_true has_status "$id" succeeded
 	before=$(ticks "$worker")
-	sleep 3 # what is measured is this time
+	sleep 3 # the measured time
 	echo "ticks in 3 s: $(($(ticks "$worker") - before))"
 	[ $(($(ticks "$worker") - before)) -le 3 ]
 }
 
-@test "a cancel ends what runs" {
+@test "cancel ends a running command" {
 	start_worker
 	id=$(later -- sh -c ": $mark; sleep 100")
 	until_true has_event "$id" started
@@ -106,7 +106,7 @@ ticks() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 	p verify
 }
 
-@test "it stops on a signal and leaves commands running, without using an attempt" {
+@test "worker stopped by a signal leaves its commands running without using an attempt" {
 	start_worker
 	id=$(later -- sh -c ": $mark; echo \$PAWL_ATTEMPT >>'$dir/ledger'; while [ ! -e '$dir/go' ]; do sleep 0.05; done; exit 3")
 	until_true [ -s "$dir/ledger" ]
@@ -122,7 +122,7 @@ ticks() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 	p verify
 }
 
-@test "what it says does not land in a file of its own where standard output and error are closed" {
+@test "worker with closed standard streams opens /dev/null in their place" {
 	id=$(later -- sh -c ": $mark; touch '$dir/begun'; while [ ! -e '$dir/go' ]; do sleep 0.05; done")
 	pawl --db "$db" --tenant "$tenant" worker --drain <&- >&- 2>&- 3>&- &
 	worker=$!
@@ -138,7 +138,7 @@ ticks() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 	p verify
 }
 
-# A plugin with a function that ends when there is a file, and one that ends only when it is told to.
+# A plugin with a function that ends when a file exists, and one that ends only when it is cancelled.
 make_plugin() {
 	cat >"$dir/naps.c" <<-'END'
 		#include <pawl.h>
@@ -159,7 +159,7 @@ make_plugin() {
 	cc -shared -fPIC -I"$BATS_TEST_DIRNAME/../include" -DGO="\"$dir/go\"" -o "$dir/naps.so" "$dir/naps.c"
 }
 
-@test "it waits for functions when it is told to stop" {
+@test "worker asked to stop waits for its functions" {
 	make_plugin
 	start_worker --plugin "$dir/naps.so"
 	[[ $(p workers --json) == *'"function:patient":["default"]'* ]]
@@ -175,17 +175,17 @@ make_plugin() {
 	[ "$status" = 0 ]
 	grep -q 'SIGTERM: claiming no more jobs, stopping' "$worker_log"
 	has_status "$id" succeeded
-	has_status "$other" ready # it took nothing more
+	has_status "$other" ready # the worker claimed nothing more
 	p verify
 }
 
-@test "a second signal tells functions to stop" {
+@test "second signal cancels the functions" {
 	make_plugin
 	start_worker --plugin "$dir/naps.so"
 	id=$(later --retry 1 --executor function:stubborn -- x)
 	until_true has_event "$id" started
 	kill -TERM "$worker"
-	until_true signal_taken "$worker" # two at once would be one
+	until_true signal_taken "$worker" # two signals at once would count as one
 	kill -TERM "$worker"
 	wait_for "$worker"
 	[ "$status" = 0 ]
@@ -195,7 +195,7 @@ make_plugin() {
 	p verify
 }
 
-@test "what can't be is said, with the exit code for it" {
+@test "invalid worker options are refused with the right exit code" {
 	refused 2 "pawl worker does not take 'now'" p worker now
 	refused 2 '--slots must be a number from 1 to 10000' p worker --slots 100000
 	refused 2 '--slots must be a number from 1 to 10000' p worker --slots 0
@@ -218,13 +218,13 @@ ends_before_10_s() {
 	(($(date +%s%N) - began < 8000000000))
 }
 
-@test "a command that does not hear the end has its executor's grace" {
+@test "command that ignores TERM is killed after its executor's grace" {
 	printf 'executors: {process: {grace: 200ms}}\n' >"$dir/pawl.yaml"
 	start_worker --config "$dir/pawl.yaml"
-	until_true ends_before_10_s # the machine may stand still; with the usual grace none does
+	until_true ends_before_10_s # the machine may stall; with the default grace no command would end in time
 }
 
-@test "who follows a log goes on when more was said than is kept" {
+@test "logs --follow continues when more output was written than is kept" {
 	printf 'logs: {keep: 4kB}\n' >"$dir/pawl.yaml"
 	start_worker --config "$dir/pawl.yaml"
 	id=$(later -- sh -c "seq 3000; for i in 1 2 3; do echo mark-\$i; while [ ! -e '$dir/go'\$i ]; do sleep 0.05; done; done")
@@ -239,7 +239,7 @@ ends_before_10_s() {
 	[[ $(p logs "$id" | tail -n 3) == $'mark-1\nmark-2\nmark-3' ]]
 }
 
-@test "verify --host compares what is on this host with the database" {
+@test "verify --host compares the state folder of this host with the database" {
 	first=$(later -- sh -c ": $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done")
 	start_worker
 	until_true has_event "$first" started
@@ -262,7 +262,7 @@ ends_before_10_s() {
 	p verify --host
 }
 
-@test "several loops share the work where the database has several writers" {
+@test "several loops share the jobs where the database has several writers" {
 	refused 2 '--loops must be a number from 1 to 64' p worker --loops 65
 	for i in $(seq 12); do
 		later -- sh -c "echo $i >>'$dir/ledger'" >/dev/null

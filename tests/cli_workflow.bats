@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Workflow files: validate, graph, schema, run and submit; the examples run as they are.
+# Workflow files: validate, graph, schema, run and submit; the examples run unchanged.
 # TEST_POLL_TOO
 
 load cli_common
@@ -21,7 +21,7 @@ x() { # command...
 	output=$(cat "$dir/stdout")
 }
 
-@test "every example is a valid workflow, and can be drawn" {
+@test "every example is a valid workflow and can be drawn" {
 	for file in "$examples"/*.flow.yaml; do
 		x validate "$file"
 		[ "$status" = 0 ]
@@ -34,7 +34,7 @@ x() { # command...
 	[[ $output == *'draft-07'* ]]
 }
 
-@test "a wrong file is refused with all its problems and their places, and nothing is stored" {
+@test "wrong file is refused with all its faults and their locations, and nothing is stored" {
 	cat >"$dir/bad.flow.yaml" <<-'EOF'
 		name: bad
 		tasks:
@@ -54,7 +54,7 @@ x() { # command...
 	[ "$status" != 0 ]
 }
 
-@test "a workflow runs here and now, with retries and fan-out, and tells what happens" {
+@test "run executes a workflow with retries and fan-out in the foreground and prints its events" {
 	cat >"$dir/flow.yaml" <<-'EOF'
 		name: demo
 		params: {n: {type: integer, default: 2}}
@@ -80,7 +80,7 @@ x() { # command...
 	[ "$status" = 0 ]
 }
 
-@test "a failure has its exit code and says which task it was" {
+@test "failed run has its exit code and names the failed task" {
 	printf 'name: w\ntasks:\n  a: {run: exit 3}\n  b: {run: true, needs: a}\n' >"$dir/flow.yaml"
 	x run "$dir/flow.yaml"
 	[ "$status" = 1 ]
@@ -90,7 +90,7 @@ x() { # command...
 	[ "$status" = 0 ]
 }
 
-@test "the examples that need no person run to their end" {
+@test "examples without an approval run to their end" {
 	for name in hello diamond fan-out nested retry-fallback; do
 		x run "$examples/$name.flow.yaml"
 		[ "$status" = 0 ] || { cat "$dir/stdout" "$dir/stderr"; return 1; }
@@ -99,7 +99,7 @@ x() { # command...
 	[ "$status" = 0 ]
 }
 
-@test "a submitted workflow is run by workers, also when the first is killed in its middle" {
+@test "submitted workflow is finished by workers even if the first one is killed" {
 	cat >"$dir/flow.yaml" <<-EOF
 		name: w
 		tasks:
@@ -123,7 +123,7 @@ x() { # command...
 	[ "$status" = 0 ]
 }
 
-@test "a cancel ends a workflow that runs" {
+@test "cancel ends a running workflow" {
 	printf 'name: w\ntasks:\n  a: {run: "sleep 100; : %s"}\n  b: {run: true, needs: a}\n' "$mark" >"$dir/flow.yaml"
 	x submit "$dir/flow.yaml"
 	id=$output
@@ -136,24 +136,24 @@ x() { # command...
 	[ "$status" = 0 ]
 }
 
-@test "a run in which nothing can go on says why" {
+@test "run that is stuck says why" {
 	printf 'name: w\ntasks: {ask: {approval: "publish?", run: "true"}, far: {needs: ask, executor: moon, run: "true"}}\n' >"$dir/flow.yaml"
 	p run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/stderr" 3>&- &
 	started+=($!)
 	until_true grep -qE 'w::ask \([0-9]+\) is not running: it has been waiting for approval .*: publish\?; `pawl approve [0-9]+`' "$dir/stderr"
 	p approve "$(sed -n 's/.*`pawl approve \([0-9]*\)`.*/\1/p' "$dir/stderr")"
 	until_true grep -qE 'w::far \([0-9]+\) is not running: .*lane moon' "$dir/stderr"
-	sleep 2.5 # and says it once
+	sleep 2.5 # and says it only once
 	[ "$(grep -c 'is not running' "$dir/stderr")" = 2 ]
 	p cancel @last
 	status=0
 	wait $! || status=$?
 	[ "$status" = 3 ]
-	grep -qE '^[0-9:]+  cancelled        w$' "$dir/stdout" # which needs no reason
+	grep -qE '^[0-9:]+  cancelled        w$' "$dir/stdout" # a cancel needs no explanation
 	grep -qxE 'pawl: execution [0-9]+ cancelled' "$dir/stderr"
 }
 
-@test "a run whose workflow, fan-out or nested workflow is kept back says why" {
+@test "run whose workflow, fan-out or nested workflow is held says why" {
 	printf 'name: below\ntasks: {x: "true"}\n' >"$dir/below.yaml"
 	cat >"$dir/flow.yaml" <<-'END'
 		name: w
@@ -176,7 +176,7 @@ x() { # command...
 	[ "$(grep -c 'is not running' "$dir/stderr")" = 2 ]
 }
 
-@test "a list that is a text is refused with what makes it one" {
+@test "fan-out over a text is refused with how to make it a list" {
 	for list in tasks.a.outputs.list 'fromJSON(tasks.a.outputs.list)'; do
 		printf 'name: w\ntasks:\n  a: {run: "echo list=[1,2] >>$PAWL_OUTPUT"}\n  b: {needs: a, foreach: "${{ %s }}", run: "true"}\n' "$list" >"$dir/flow.yaml"
 		x run "$dir/flow.yaml" --progress none
@@ -192,7 +192,7 @@ nested() { # levels
 	printf ']%.0s' $(seq "$1")
 }
 
-@test "a param nested too deep is refused with the limit, and nothing is stored" {
+@test "param nested too deep is refused with the limit, and nothing is stored" {
 	printf 'name: deep\nparams: {p: {type: list}}\ntasks: {a: "true"}\n' >"$dir/flow.yaml"
 	for levels in 64 2046 2047 2048 5000; do
 		for command in run submit; do
@@ -210,7 +210,7 @@ nested() { # levels
 	p verify
 }
 
-@test "an output nested too deep fails its task, and the run ends" {
+@test "output nested too deep fails its task, and the run ends" {
 	printf '{"o": %s}\n' "$(nested 2046)" >"$dir/deep"
 	cat >"$dir/flow.yaml" <<-EOF
 		name: deep

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What people do to a workflow that runs: approve, reject, skip, pause, resume, cancel.
+# Operator actions on a running workflow: approve, reject, skip, pause, resume, cancel.
 
 load cli_common
 load cli_run
@@ -17,7 +17,7 @@ flow() {
 	p submit "$dir/flow.yaml" >"$dir/id"
 }
 
-@test "an approval is asked for, answered and told" {
+@test "approval is requested, given and recorded" {
 	flow <<-'EOF'
 		name: w
 		params: {day: {type: string, default: monday}}
@@ -41,7 +41,7 @@ flow() {
 	p verify
 }
 
-@test "a paused workflow starts nothing until it is resumed" {
+@test "paused workflow starts nothing until it is resumed" {
 	flow <<-'EOF'
 		name: w
 		tasks:
@@ -61,7 +61,7 @@ flow() {
 	p verify
 }
 
-@test "a skipped task is taken for done" {
+@test "skipped task counts as done" {
 	flow <<-'EOF'
 		name: w
 		tasks:
@@ -76,7 +76,7 @@ flow() {
 	p verify
 }
 
-@test "a cancel may let what runs finish" {
+@test "cancel can let running jobs finish" {
 	flow <<-EOF
 		name: w
 		tasks:
@@ -94,7 +94,7 @@ flow() {
 	p verify
 }
 
-@test "the example with an approval releases what was approved" {
+@test "example with an approval releases the approved task" {
 	p submit "$BATS_TEST_DIRNAME/../examples/approval.flow.yaml" --param version=1.2 >"$dir/id"
 	p worker --drain --state "$dir/state"
 	same running "$(p show @last --json | jq -r .status)"
@@ -106,7 +106,7 @@ flow() {
 	p verify
 }
 
-@test "what failed runs again in place, and with other params as a new execution" {
+@test "failed tasks run again in place, and with other params as a new execution" {
 	flow <<-EOF
 		name: w
 		params: {with: {type: string, default: none}}
@@ -149,7 +149,7 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	p verify
 }
 
-@test "what was run here and now runs again here and now" {
+@test "rerun of a foreground run is a foreground run" {
 	cat >"$dir/flow.yaml" <<-EOF
 		name: w
 		tasks:
@@ -171,7 +171,7 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	p verify
 }
 
-@test "of the values of a run those are kept for which a mended file has params, and none that was not given" {
+@test "rerun with a fixed file keeps the given values that the file has params for" {
 	printf 'name: w\nparams: {a: {type: string}, b: 1}\ntasks: {x: "true"}\n' >"$dir/flow.yaml"
 	p submit "$dir/flow.yaml"
 	p worker --drain --state "$dir/state"
@@ -187,7 +187,7 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	same succeeded "$(p show @last --json | jq -r .status)"
 }
 
-@test "why leads from a workflow in which nothing runs to what its first task waits for, and a cancel says that it has ended" {
+@test "why of a stuck workflow leads to the first task's reason, and cancel reports its end" {
 	printf 'name: w\ntasks: {a: {foreach: 2, run: "true"}, b: {needs: a, run: "true"}}\n' >"$dir/flow.yaml"
 	id=$(p submit "$dir/flow.yaml")
 	p why "$id" | grep -F "it runs until its children have ended: "

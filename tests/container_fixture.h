@@ -1,4 +1,4 @@
-/* container_fixture.h - an executor of containers beside tests/engine_double. */
+/* container_fixture.h - a container executor that uses tests/engine_double. */
 #ifndef TESTS_CONTAINER_FIXTURE_H
 #define TESTS_CONTAINER_FIXTURE_H
 
@@ -15,7 +15,7 @@ static inline const char *double_path(void)
     return path;
 }
 
-/* The engine itself, no child of any shim. It has to be stopped. */
+/* Starts the engine itself, which is not a child of any shim. The caller must stop it. */
 static inline pid_t double_start(void)
 {
     char *argv[] = {(char *)(uintptr_t)double_path(), (char[]){"serve"}, NULL};
@@ -56,10 +56,10 @@ struct stage {
     pid_t engine;
     struct worker *w;
     struct task t;
-    pid_t main; /* what runs in the container, from stage_begin on */
+    pid_t main; /* the process in the container, from stage_begin on */
 };
 
-/* The spec has to live as long. */
+/* The spec must live as long as the stage. */
 static inline struct stage stage_with(const struct spec *spec, struct process_options o)
 {
     struct stage g = {.engine = double_start()};
@@ -74,7 +74,7 @@ static inline struct stage stage_of(const struct spec *spec)
     return stage_with(spec, (struct process_options){0});
 }
 
-/* Until the command of the task, which has to write its pid to the file "main", runs. */
+/* Waits until the task's command runs; the command must write its pid to the file "main". */
 static inline void stage_begin(struct stage *g)
 {
     worker_start(g->w, &g->t);
@@ -87,7 +87,7 @@ static inline void stage_lose_worker(struct stage *g)
     g->w = NULL;
 }
 
-/* By another worker, as nobody has it. */
+/* Adopts the attempt with another worker, as an orphan. */
 static inline void stage_take_over(struct stage *g, struct process_options o)
 {
     g->w = container_worker(o);
@@ -112,7 +112,7 @@ static inline void stage_end(struct stage *g)
     double_stop(g->engine);
 }
 
-/* How many containers the engine has. */
+/* The number of containers that the engine has. */
 static inline int containers(void)
 {
     DIR *d = opendir(path_of("engine"));

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# Commands in real containers, by podman if there is one, else docker. `make test-containers` installs podman, and
-# fails where this file would skip. The image is a busybox of this machine: nothing is fetched. TEST_LONG
+# Commands in real containers, with podman if it exists, else docker. `make test-containers` installs podman, and fails
+# where this file would skip. The image is made from this machine's busybox: nothing is fetched. TEST_LONG
 
 load cli_common
 load cli_run
 
-# Below runc and cgroupfs podman also works where cgroups are of both versions, and with fewer rights.
+# With runc and cgroupfs, podman also works on hosts with both cgroup versions, and with fewer privileges.
 configure_podman() {
 	cat >"$BATS_FILE_TMPDIR/containers.conf" <<-'END'
 		[containers]
@@ -16,7 +16,7 @@ configure_podman() {
 		events_logger = "file"
 	END
 	export CONTAINERS_CONF=$BATS_FILE_TMPDIR/containers.conf
-	# Each test has a configuration folder of its own, but all have the same images.
+	# Each test has its own configuration folder, but all share the images.
 	local storage=${XDG_CONFIG_HOME:-$HOME/.config}/containers/storage.conf
 	[ ! -e "$storage" ] || export CONTAINERS_STORAGE_CONF=$storage
 }
@@ -75,16 +75,16 @@ teardown() {
 }
 
 id_of() { p tree 1 --json | jq -r --arg name "w::$1" '.. | objects | select(.name? == $name) | .id'; }
-# The test's own, by the folder in their labels; others may run beside it.
+# The containers of this test, by the folder in their labels; other tests may run at the same time.
 list() { "$engine" ps "$@" --filter label=pawl.folder --format '{{.ID}} {{.Labels}}' | grep -F "$(realpath "$dir")/" | cut -d ' ' -f 1; }
 ours() { list --all; }
 none_left() { [ -z "$(ours)" ]; }
 
-workflow() { # text of its tasks
+workflow() { # YAML of its tasks
 	printf 'name: w\ntasks:\n%s\n' "$1" >"$dir/w.flow.yaml"
 }
 
-@test "a command runs in a container, with its folder, its variables and its outputs" {
+@test "command runs in a container with its folder, variables and outputs" {
 	printf '#!/bin/sh\necho "from $PWD as $(id -u): $WORD"\n' >"$dir/check.sh"
 	chmod +x "$dir/check.sh"
 	workflow '  check: {container: "'"$image"'", run: ./check.sh, env: {WORD: "two words"}}
@@ -98,7 +98,7 @@ workflow() { # text of its tasks
 	p verify
 }
 
-@test "a container sees neither the host's files nor its network, unless it is said" {
+@test "container sees neither the host's files nor its network unless configured" {
 	echo hidden >"$dir/secret"
 	echo shown >"$dir/shown"
 	run p exec --executor container -- /bin/sh -c "ls $dir/secret /sys/class/net"
@@ -113,7 +113,7 @@ workflow() { # text of its tasks
 	p verify
 }
 
-@test "exit code, missing program and missing image are told as such" {
+@test "exit code, missing program and missing image are reported as such" {
 	run p exec --executor container -- /bin/sh -c 'echo said; exit 3'
 	echo "$output"
 	[[ $output == *said* ]]
@@ -129,7 +129,7 @@ workflow() { # text of its tasks
 	p verify
 }
 
-@test "a secret reaches the command, and neither its words nor the log" {
+@test "secret reaches the command but neither its arguments nor the log" {
 	export TOKEN=hush-hush
 	workflow '  a: {container: {}, run: "echo token $TOKEN; exit 1", secrets: [TOKEN]}'
 	run p run "$dir/w.flow.yaml" --progress plain
@@ -156,7 +156,7 @@ workflow() { # text of its tasks
 one_runs() { [ "$(list | wc -l)" = 1 ]; }
 is_status() { [ "$(p show "$1" --json | jq -r .status)" = "$2" ]; }
 
-@test "kill -9 of the worker: the container goes on, and is taken over by the next one" {
+@test "container outlives the kill -9 of its worker and is adopted by the next one" {
 	start_worker
 	id=$(p exec --detach --executor container -- /bin/sh -c 'sleep 4; echo done; exit 5')
 	until_true one_runs
@@ -175,8 +175,8 @@ is_status() { [ "$(p show "$1" --json | jq -r .status)" = "$2" ]; }
 is_over() { [[ $(p show "$1" --json | jq -r .status) =~ ^(succeeded|failed|cancelled|timed_out)$ ]]; }
 client_of() { pgrep -f "${engine##*/} start --attach pawl-$1-"; }
 
-# A client that is told to end says that all went well, if that comes before it has begun anything.
-@test "TERM of the client: nothing is said to be done that was not" {
+# A client that gets TERM before it has started anything exits with 0.
+@test "TERM of the client never makes an unfinished command a success" {
 	start_worker
 	for pause in 0.02 0.05 0.08 0.12 0.2 0.4; do
 		id=$(p exec --detach --executor container -- /bin/sh -c 'sleep 0.3; echo done=yes >>$PAWL_OUTPUT')
@@ -191,9 +191,9 @@ client_of() { pgrep -f "${engine##*/} start --attach pawl-$1-"; }
 	p verify
 }
 
-@test "kill -9 of the client, of the command and of its monitor: nothing is left, and it is begun again" {
+@test "kill -9 of client, command or monitor leaves nothing, and the command starts again" {
 	start_worker
-	for whom in client command ${PAWL_TEST_CONTAINERS:+monitor}; do # whose end podman notices after 20 s
+	for whom in client command ${PAWL_TEST_CONTAINERS:+monitor}; do # podman notices the end of the monitor after 20 s
 		id=$(p exec --detach --executor container --retry 1 -- /bin/sh -c 'sleep 0.5; echo $PAWL_ATTEMPT; [ $PAWL_ATTEMPT = 2 ] || sleep 1000')
 		until_true one_runs
 		first=$(ours)
@@ -214,7 +214,7 @@ client_of() { pgrep -f "${engine##*/} start --attach pawl-$1-"; }
 	p verify
 }
 
-@test "kill -9 of the shim: the container is gone before another one begins" {
+@test "kill -9 of the shim removes the container before the next one starts" {
 	start_worker
 	id=$(p exec --detach --executor container --retry 1 -- /bin/sh -c 'echo $PAWL_ATTEMPT; sleep 1000')
 	until_true one_runs
@@ -228,7 +228,7 @@ client_of() { pgrep -f "${engine##*/} start --attach pawl-$1-"; }
 	p verify
 }
 
-# With the helper that forks them.
+# Including the helper that forks the shims.
 kill_shims() {
 	local pid
 	for pid in $(pgrep pawl-shim); do
@@ -236,13 +236,13 @@ kill_shims() {
 	done
 }
 
-another_runs() { # than that one
+another_runs() { # the container that must be gone
 	local now
 	now=$(list)
 	[ -n "$now" ] && [ "$(wc -l <<<"$now")" = 1 ] && [ "$now" != "$1" ]
 }
 
-@test "a container that another one needs is left behind when it has ended, and holds nothing up" {
+@test "ended container that another one depends on is left behind and blocks nothing" {
 	[[ $engine == *podman ]] || skip 'only podman knows who needs whom'
 	start_worker
 	id=$(p exec --detach --executor container -- /bin/sh -c 'until [ -e /tmp/go ]; do sleep 0.1; done; echo done')
@@ -259,7 +259,7 @@ another_runs() { # than that one
 	p verify
 }
 
-@test "the example runs" {
+@test "example runs in a container" {
 	run p run "$BATS_TEST_DIRNAME/../examples/container.flow.yaml" --param image="$image" --progress plain
 	echo "$output"
 	[ "$status" = 0 ]

@@ -1,5 +1,5 @@
-/* control_fixture.h - what an operator asks for through pawl.h, in a test: jobs are made and moved
- * through the store, whose clock the test moves, and both look at the same database. */
+/* control_fixture.h - operator actions through pawl.h in a test. Jobs are created and moved through
+ * the store, whose clock the test moves; both use the same database. */
 #ifndef TESTS_CONTROL_FIXTURE_H
 #define TESTS_CONTROL_FIXTURE_H
 
@@ -10,7 +10,7 @@
 
 #define FAILS(call, code) CHECK_EQ(call, -(code))
 
-/* Lets time pass for both. */
+/* Moves the clock of both. */
 static inline void pass(struct pawl *p, int64_t us)
 {
     clock_advance(us);

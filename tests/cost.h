@@ -1,6 +1,6 @@
-/* cost.h - what a question or a turn costs: what the database itself says it touched. PostgreSQL:
- * rows of all nodes of the plan by EXPLAIN ANALYZE of each statement as it stands in the turn, with
- * the plan that the engine uses. SQLite: steps of its virtual machine. Never the time. */
+/* cost.h - the cost of a query or a turn, as counted by the database itself. PostgreSQL: the rows
+ * of all plan nodes, by EXPLAIN ANALYZE of each statement as the turn runs it, with the plan that
+ * the engine uses. SQLite: steps of its virtual machine. Never the time. */
 #ifndef TESTS_COST_H
 #define TESTS_COST_H
 
@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A driver in front of PostgreSQL's: each statement of the engine's is first explained, and undone.
- */
+/* A driver in front of PostgreSQL's: explains each statement of the engine, and undoes it, before
+ * it is run. */
 static struct db_driver spy;
 static const struct db_driver *real;
 static bool measuring;
-static bool prepared[Q_COUNT];   /* the server can explain only what it knows */
+static bool prepared[Q_COUNT];   /* the server can explain only prepared statements */
 static VEC(struct rows *) plans; /* filled when the queue is flushed */
-static struct arena spied;       /* statements are known by their address */
+static struct arena spied;       /* statements are identified by their address */
 
 static const char *const type_names[] = {
     [T_I64] = "bigint",       [T_I32] = "int",     [T_I16] = "smallint", [T_TEXT] = "text",
@@ -51,7 +51,7 @@ static void add_value(struct buf *b, const struct val *v, unsigned char type)
     buf_addf(b, "::%s", type_names[type]);
 }
 
-/* Some statements are no queries: they have no plan. */
+/* Some statements are not queries and have no plan. */
 static bool has_plan(const struct stmt *s)
 {
     static const char *const words[] = {"SELECT", "WITH", "INSERT", "UPDATE", "DELETE"};
@@ -64,7 +64,7 @@ static bool has_plan(const struct stmt *s)
     return false;
 }
 
-/* Under a name of its own: for many rows the driver uses other texts, which do the same. */
+/* Under a separate name, because for many rows the driver uses other texts, which do the same. */
 static char *prepare_text(const struct stmt *s)
 {
     struct buf b = BUF_INIT;
@@ -153,7 +153,7 @@ static void spy_on(struct store *s)
     db->driver = &spy;
 }
 
-/* The number after a word in a line, 0 if it is not there. */
+/* The number after a word in a line, 0 if the word does not occur. */
 static double number_after(const char *line, const char *word)
 {
     const char *at = strstr(line, word);
@@ -161,8 +161,8 @@ static double number_after(const char *line, const char *word)
     return at ? atof(at + strlen(word)) : 0;
 }
 
-/* Rows of all nodes: those passed on and those looked at in vain. A plan speaks of the mean of its
- * loops. */
+/* Rows of all nodes: those returned and those filtered out. A plan shows the mean over its loops.
+ */
 static double rows_of_plan(const struct rows *plan)
 {
     double sum = 0, loops = 1;
@@ -213,8 +213,8 @@ static double cost(struct store *s)
     return store_db(s)->driver->dialect == DIALECT_SQLITE ? cost_of_steps(s) : cost_of_plans();
 }
 
-static double measured; /* by the operation at hand */
-static bool rehearsing; /* the first time a statement is only prepared */
+static double measured; /* by the current operation */
+static bool rehearsing; /* the first run only prepares the statements */
 
 static void begin_measuring(struct store *s)
 {

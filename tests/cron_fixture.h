@@ -1,4 +1,4 @@
-/* cron_fixture.h - cron patterns in a test, and when they are due. */
+/* cron_fixture.h - cron patterns in a test and their due times. */
 #ifndef TESTS_CRON_FIXTURE_H
 #define TESTS_CRON_FIXTURE_H
 
@@ -31,7 +31,7 @@ static inline void check_next(const struct tz *z, const char *text, int64_t afte
                   wanted);
 }
 
-/* A pattern, a time, and its due times after that: local times with their offset. */
+/* A pattern, a time, and the due times after it: local times with their offset. */
 struct due_case {
     const char *cron, *after, *due[6];
 };

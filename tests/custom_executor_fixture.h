@@ -1,5 +1,5 @@
-/* custom_executor_fixture.h - an executor of somebody who embeds Pawl, which only notes what is
- * asked of it, so that the test reports; a database, an engine on it, and a store to look with. */
+/* custom_executor_fixture.h - an embedder's executor that only records its calls, so that the test
+ * makes the reports; a database with an engine, and a store to inspect it. */
 #ifndef TESTS_CUSTOM_EXECUTOR_FIXTURE_H
 #define TESTS_CUSTOM_EXECUTOR_FIXTURE_H
 
@@ -21,10 +21,10 @@ static struct pawl_error err;
 struct lab {
     struct pawl_attempt begun[MOST], found[MOST];
     int nbegun, nfound, cancelled, forgotten, settled, freed;
-    int epoch;         /* of the last */
-    int refuse;        /* so many first */
-    const char *wrong; /* fails to begin, with this sentence */
-    bool obeys;        /* a cancel ends it */
+    int epoch;         /* of the last start */
+    int refuse;        /* refuses this many starts first */
+    const char *wrong; /* start fails with this sentence */
+    bool obeys;        /* a cancel ends the attempt */
     void (*look)(const struct pawl_task *t);
 };
 
@@ -101,7 +101,7 @@ static inline void done(struct pawl_attempt a, const char *result)
     pawl_report_ended(a, &(struct pawl_end){.outcome = PAWL_OK, .result = result});
 }
 
-/* ---- a database, an engine on it, and a store to look with ---- */
+/* ---- a database with an engine, and a store to inspect it ---- */
 
 struct world {
     struct pawl *p;
@@ -158,7 +158,7 @@ static inline void step(struct world *w)
     OK(pawl_engine_step(w->e, 20, &err));
 }
 
-/* Steps until it holds; the test's own time limit is the end of patience. */
+/* Steps the engine until the condition holds; only the test's own time limit ends the wait. */
 #define UNTIL(w, what) \
     while (!(what))    \
     step(w)

@@ -1,6 +1,5 @@
-/* damage.h - breaking a good database, for the tests of verify: each damage is done in a
- * transaction that is rolled back, and says which invariant it breaks and which others that
- * implies. */
+/* damage.h - damages a good database, for the tests of verify. Each damage is made in a transaction
+ * that is rolled back, and names the invariant it breaks and the others broken as a consequence. */
 #ifndef TESTS_DAMAGE_H
 #define TESTS_DAMAGE_H
 
@@ -9,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The invariants that are broken in test_verify_workflow.c; all others are in test_verify.c. */
+/* The invariants that test_verify_workflow.c breaks; test_verify.c breaks all others. */
 #define FLOW_CODES "I32 I33 I34 I35 I36 I37"
 
 #define ID(name)   "(SELECT id FROM executions WHERE name = '" name "')"
@@ -25,9 +24,9 @@
 #define NOBODY "999999"
 
 struct damage {
-    const char *breaks, *implies;  /* codes; NULL: none */
-    const char *sql;               /* on both */
-    const char *sqlite, *postgres; /* where the same can't be said in both */
+    const char *breaks, *implies;  /* codes; NULL if none */
+    const char *sql;               /* on both databases */
+    const char *sqlite, *postgres; /* where the databases need different statements */
 };
 #define BREAK(code, implied, text)                      \
     {                                                   \
@@ -38,7 +37,8 @@ struct damage {
         .breaks = code, .sqlite = lite, .postgres = pg \
     }
 
-/* Breaks what a transaction sees; the history may be changed in it, by the owner of the tables. */
+/* Makes the damage inside a transaction, which may change the history because it runs as the owner
+ * of the tables. */
 static inline void begin_damage(struct store *s, const char *sql, const char *sqlite,
                                 const char *postgres)
 {
@@ -63,7 +63,7 @@ static inline bool has_code(const char *codes, const char *code)
     return codes && strstr(codes, code);
 }
 
-/* In the order of the list, as verify reports them. */
+/* In the order of the list, which is the order of verify's report. */
 static inline void expected_codes(const struct damage *d, char *out, size_t size)
 {
     size_t i, n = 0;
@@ -74,7 +74,7 @@ static inline void expected_codes(const struct damage *d, char *out, size_t size
             n += (size_t)snprintf(out + n, size - n, "%s%s", n ? " " : "", invariants[i].code);
 }
 
-/* Each of them; nothing is left of it. All that is not as expected is told at once. */
+/* Makes each damage in turn; nothing of it remains. All differences are reported at once. */
 static inline void check_damages(struct store *s, const struct damage *list, size_t n)
 {
     char found[512], expected[512];

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/mount.h>
 
-/* A disk in that folder that nobody else sees and that goes with the process. */
+/* Mounts a disk at that folder that no other process sees and that ends with this process. */
 static inline void mount_small_disk(const char *folder, const char *size)
 {
     char options[40];
@@ -21,7 +21,8 @@ static inline void mount_small_disk(const char *folder, const char *size)
         SKIP("only root can mount a small disk");
 }
 
-/* The path of the file that takes all the room. The caller removes the file and frees the path. */
+/* Returns the path of the file that fills the disk. The caller removes the file and frees the path.
+ */
 static inline char *fill_disk(const char *folder)
 {
     char *path = mem_printf("%s/filler", folder);

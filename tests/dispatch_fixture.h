@@ -1,5 +1,5 @@
-/* dispatch_fixture.h - a dispatcher in a test: an executor of the test's own, which is all that one
- * needs, and what was reported. */
+/* dispatch_fixture.h - a dispatcher in a test, with the test's own executor, and a record of its
+ * reports. */
 #ifndef TESTS_DISPATCH_FIXTURE_H
 #define TESTS_DISPATCH_FIXTURE_H
 
@@ -19,9 +19,10 @@
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 #define MS          1000LL
 #define SECOND      1000000LL
-#define PATIENT_MS  240000 /* for what must come at some time; less than a test may take */
+#define PATIENT_MS \
+    240000 /* for something that must happen eventually; less than a test's time limit */
 
-/* Work here is a row in a table that a test ends by hand; `answer` is what start says. */
+/* An attempt is a row in a table that the test ends by hand; `answer` is what start returns. */
 struct desk {
     struct executor x;
     int event, max, answer;
@@ -60,7 +61,7 @@ static inline int desk_adopt(struct executor *x, const struct task *t, struct er
     return desk_find(k, t->execution) ? 0 : desk_start(x, t, err);
 }
 
-/* Ends work with an outcome: the report is made in the next turn. */
+/* Ends an attempt with an outcome, which the next poll reports. */
 static inline void desk_end(struct desk *k, int64_t execution, enum outcome_kind kind)
 {
     struct report *r = desk_find(k, execution);
@@ -246,7 +247,7 @@ static inline void start(struct fixture *fx, int64_t execution, const char *lane
     dispatch_start(fx->d, lane, &t);
 }
 
-/* Takes turns for as long as there is something to do. */
+/* Polls for as long as there is something to do. */
 static inline void turns(struct fixture *fx)
 {
     struct pollfd p = {.fd = dispatch_fd(fx->d), .events = POLLIN};

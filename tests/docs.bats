@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The pages say what is true: their sessions are played (docs/run says how one is written), their examples are taken by
-# the program that they are for, their links lead somewhere. They make databases of their own: TEST_NO_DB,
+# The documentation is true: its sessions are executed (docs/run describes their syntax), its examples are accepted by
+# the program they are written for, and its links resolve. The tests create their own databases: TEST_NO_DB,
 # TEST_LONG.
 
 setup() {
@@ -10,7 +10,7 @@ setup() {
 }
 teardown() { [ -z "${server:-}" ] || tests/pg_server stop "$server"; }
 
-# All blocks of the pages: "PAGE LANGUAGE LINE FILE", a line each.
+# All blocks of the pages: "PAGE LANGUAGE LINE FILE", one per line.
 all_blocks() {
 	local page number language line
 	for page in "${pages[@]}"; do
@@ -23,17 +23,17 @@ all_blocks() {
 
 play() { tests/docs/run "$@"; }
 
-@test "what README.md shows is what happens" { play README.md; }
-@test "what QUICKSTART.md shows is what happens" { play docs/QUICKSTART.md; }
-@test "what OPERATIONS.md shows is what happens" { play docs/OPERATIONS.md; }
-@test "what TROUBLESHOOTING.md shows is what happens" { play docs/TROUBLESHOOTING.md; }
+@test "sessions of README.md run as shown" { play README.md; }
+@test "sessions of QUICKSTART.md run as shown" { play docs/QUICKSTART.md; }
+@test "sessions of OPERATIONS.md run as shown" { play docs/OPERATIONS.md; }
+@test "sessions of TROUBLESHOOTING.md run as shown" { play docs/TROUBLESHOOTING.md; }
 
-@test "what all other pages show is what happens" {
+@test "sessions of all other pages run as shown" {
 	mapfile -t others < <(grep -l '^ *```console' "${pages[@]}" | grep -vE '^README.md$|/(QUICKSTART|OPERATIONS|TROUBLESHOOTING).md$')
 	[ ${#others[@]} = 0 ] || play "${others[@]}"
 }
 
-@test "a session that shows something else is noticed, with the page and the line" {
+@test "session with different output fails with its page and line" {
 	printf 'words\n\n```console\n$ echo one\nand two\n> echo three\none\ntwo\n```\n' >"$BATS_TEST_TMPDIR/wrong.md"
 	run play "$BATS_TEST_TMPDIR/wrong.md"
 	echo "$output"
@@ -50,10 +50,10 @@ play() { tests/docs/run "$@"; }
 
 # --- blocks -------------------------------------------------------------------------------------------
 
-# Raise it only for what needs another host, root, or a program that is in no Debian package.
+# Raise it only for a block that needs another host, root, or a program that is in no Debian package.
 NOT_RUN=2
 
-@test "every block is tried, or says why not, and those are counted" {
+@test "every block is tested or says why not, and the untested ones are counted" {
 	all_blocks >"$BATS_TEST_TMPDIR/list"
 	not_run=0
 	while read -r page language line file; do
@@ -63,7 +63,7 @@ NOT_RUN=2
 			grep -q '^# not run by the tests: .' "$file" || { echo "$page:$line: does not say why it is not run"; return 1; }
 			not_run=$((not_run + 1))
 			;;
-		text) # pictures and forms; those of commands are in docs/CLI.md, from the table, and in the README's list
+		text) # drawings and syntax; the syntax of commands is in docs/CLI.md, generated from the command table, and in the README
 			forms='^(pawl|make|sqlite3|psql) [^=]'
 			[ "$page" != docs/CLI.md ] && [ "$page" != README.md ] || forms='^$ '
 			! grep -nE "^\\$ |$forms" "$file" ||
@@ -79,7 +79,7 @@ NOT_RUN=2
 	[ "$not_run" = "$NOT_RUN" ]
 }
 
-@test "every YAML example is a workflow or a configuration that is taken" {
+@test "every YAML example is an accepted workflow or configuration" {
 	all_blocks | grep ' yaml ' >"$BATS_TEST_TMPDIR/list"
 	export HOME=$BATS_TEST_TMPDIR
 	unset PAWL_DB XDG_STATE_HOME XDG_CONFIG_HOME
@@ -95,13 +95,13 @@ NOT_RUN=2
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/list")" -ge 6 ]
 }
 
-# Whether a block is an excerpt of a file: all its lines stand there, whatever their indent; "…" is what was left out.
+# Whether a block is an excerpt of a file: the file has all its lines, with any indentation; "…" marks an omission.
 is_excerpt() { # block file
 	awk 'NR == FNR { gsub(/^[ \t]+|[ \t]+$/, ""); there[$0] = 1; next }
 		{ gsub(/^[ \t]+|[ \t]+$/, "") } !/…/ && $0 != "" && !($0 in there) { bad = 1 } END { exit bad }' "$2" "$1"
 }
 
-@test "every C example compiles, or is an excerpt of one that does" {
+@test "every C example compiles or is an excerpt of a file that does" {
 	all_blocks | grep ' c ' >"$BATS_TEST_TMPDIR/list"
 	while read -r page language line file; do
 		for example in examples/*.c include/pawl.h; do
@@ -114,8 +114,9 @@ is_excerpt() { # block file
 	[ -s "$BATS_TEST_TMPDIR/list" ]
 }
 
-# In the schema of an application, with that of Pawl behind it, beside a table, a role and a workflow of an application; what only reads, also on SQLite.
-@test "every SQL example is taken" {
+# Runs in an application's schema, with Pawl's schema next in the search path, and with a table, a role and a workflow
+# of the application. Statements that only read also run on SQLite.
+@test "every SQL example is accepted" {
 	all_blocks | grep ' sql ' >"$BATS_TEST_TMPDIR/list" || skip 'there is none'
 	server=$(mktemp -d "${TMPDIR:-/tmp}/pawl-docs.XXXXXX")
 	url=$(tests/pg_server start "$server" $$)
@@ -134,7 +135,7 @@ is_excerpt() { # block file
 # A page without its blocks.
 prose() { awk '/^ *```/ { block = !block; next } !block' "$1"; }
 
-@test "every command and option that is named in the text exists" {
+@test "every command and option named in the text exists" {
 	named=0
 	for page in "${pages[@]}"; do
 		prose "$page" | tr '\n' ' ' | grep -oE '`pawl [a-z][^`]*`' | tr -d '`' | sort -u >"$BATS_TEST_TMPDIR/spans" || continue
@@ -150,7 +151,7 @@ prose() { awk '/^ *```/ { block = !block; next } !block' "$1"; }
 	[ "$named" -gt 100 ]
 }
 
-@test "every key of the configuration that is named in the text exists" {
+@test "every configuration key named in the text exists" {
 	named=0
 	while read -r key; do
 		named=$((named + 1))
@@ -163,13 +164,13 @@ prose() { awk '/^ *```/ { block = !block; next } !block' "$1"; }
 
 # --- links --------------------------------------------------------------------------------------------
 
-# The anchors of a page, as GitHub makes them of its headings.
+# The anchors of a page, as GitHub derives them from its headings.
 anchors() {
 	awk '/^ *```/ { block = !block } !block && /^#+ / { sub(/^#+ +/, ""); print }' "$1" | tr '[:upper:]' '[:lower:]' |
 		sed -e 's/\[\([^]]*\)\]([^)]*)/\1/g' -e 's/[^a-z0-9 _-]//g' -e 's/ /-/g'
 }
 
-@test "every link inside of the project leads to a file, and every anchor to a heading" {
+@test "every internal link leads to a file, and every anchor to a heading" {
 	links=0
 	while read -r page; do
 		while read -r link; do
@@ -186,7 +187,7 @@ anchors() {
 
 # --- promises -----------------------------------------------------------------------------------------
 
-@test "every test and model that GUARANTEES.md names is there" {
+@test "every test and model named in GUARANTEES.md exists" {
 	named=0
 	while IFS=/ read -r file name; do
 		named=$((named + 1))
@@ -199,11 +200,11 @@ anchors() {
 		esac || { echo "there is no $file/$name"; return 1; }
 	done < <(grep -oE '`[a-z_]+(\.bats|\.pml)?/[^`]+`' docs/GUARANTEES.md | tr -d '`')
 	[ "$named" -gt 40 ]
-	# and every promise names something
+	# and every guarantee names a test or model
 	! grep -nE '^\| \*\*' docs/GUARANTEES.md | grep -vE '`[a-z_]+(\.bats|\.pml)?/[^`]+`'
 }
 
-@test "the figures of the README are those of BENCHMARKS.md" {
+@test "figures of the README are those of BENCHMARKS.md" {
 	figures=0
 	while read -r figure; do
 		figures=$((figures + 1))
@@ -212,19 +213,19 @@ anchors() {
 	[ "$figures" -gt 10 ]
 }
 
-tables() { # made of the lines in a file
+tables() { # made from the lines of a file
 	awk -f bench/figures.awk -f bench/table_graphile.awk -f bench/table.awk -f bench/table_flow.awk -v rounds=1 -v whole=yes -v pg_version=15 \
 		-v sqlite_version=3 -v cores=2 "$1"
 }
 
-@test "the tables of the benchmarks can be made" {
+@test "tables of the benchmarks can be generated" {
 	tables /dev/null >"$BATS_TEST_TMPDIR/tables"
 	[ "$(grep -c '^|---' "$BATS_TEST_TMPDIR/tables")" -gt 8 ]
 	[ "$(grep -c 'could not be installed here: no comparison' "$BATS_TEST_TMPDIR/tables")" = 3 ]
 }
 
-@test "a peer that was measured has its row, with ratios of the same round" {
-	for round in 1 2 3; do # in the second round all is three times as slow
+@test "measured peer has its row with ratios from the same round" {
+	for round in 1 2 3; do # everything is three times as slow in the second round
 		[ $round = 2 ] && slow=3 || slow=1
 		for slots in 1 10; do
 			printf '{"what":"make","slots":%d,"seconds":%d}\n{"what":"xargs","slots":%d,"seconds":%d}\n' \
@@ -269,7 +270,7 @@ tables() { # made of the lines in a file
 	! grep -q 'could not be installed' "$BATS_TEST_TMPDIR/tables"
 }
 
-@test "the peers of the benchmarks are pinned, and BENCHMARKS.md names their versions" {
+@test "peers of the benchmarks are pinned, and BENCHMARKS.md names their versions" {
 	peers=0
 	while read -r name version; do
 		case $name in
@@ -285,6 +286,6 @@ tables() { # made of the lines in a file
 	[ "$peers" = 4 ]
 	for at in bench/peers bench/peers/dagu; do
 		jq -e --slurpfile lock $at/package-lock.json '.dependencies == $lock[0].packages[""].dependencies' $at/package.json
-		jq -e '[.packages[] | .resolved // empty] == []' $at/package-lock.json # whichever registry npm asks
+		jq -e '[.packages[] | .resolved // empty] == []' $at/package-lock.json # any registry that npm is configured for
 	done
 }

@@ -1,4 +1,4 @@
-/* due_fixture.h - a schedule in a test without a database, and what it makes of a time. */
+/* due_fixture.h - a schedule in a test without a database, and its evaluation at a given time. */
 #ifndef TESTS_DUE_FIXTURE_H
 #define TESTS_DUE_FIXTURE_H
 

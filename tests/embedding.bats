@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Pawl in programs of others: examples/embed.c with SQLite, examples/pg_submit.c with PostgreSQL,
-# examples/built.c with both.
+# Pawl inside other programs: examples/embed.c with SQLite, examples/pg_submit.c with PostgreSQL, examples/built.c with
+# both.
 
 load cli_common
 load cli_run
@@ -19,7 +19,7 @@ teardown() {
 
 # ---- PostgreSQL ----------------------------------------------------------------------------------------
 
-# A database of the program's own.
+# Creates a database for the program.
 make_db() {
 	db=sqlite:$dir/own.db
 	[ "$PAWL_TEST_DB" = postgres ] || return 0
@@ -28,7 +28,7 @@ make_db() {
 	db=${PAWL_TEST_PG_URL%/*}/$shop
 }
 
-# The same, in which Pawl has its schema.
+# Creates a database for the program, with Pawl's schema in it.
 make_shop() {
 	[ "$PAWL_TEST_DB" = postgres ] || skip 'for PostgreSQL only'
 	make_db
@@ -40,7 +40,7 @@ make_shop() {
 	pawl --db "$db" apply ship.flow.yaml
 }
 
-@test "pg_submit: an order and its workflow are one transaction" {
+@test "pg_submit: order and its workflow are one transaction" {
 	make_shop
 	[ "$("$examples/pg_submit" "$db" ship 17)" = "order 17: execution 1" ]
 	pawl --db "$db" worker --drain
@@ -49,7 +49,7 @@ make_shop() {
 	pawl --db "$db" verify
 }
 
-@test "pg_submit: what is rolled back leaves nothing" {
+@test "pg_submit: rolled back order leaves nothing" {
 	make_shop
 	[ "$("$examples/pg_submit" "$db" ship 17 --rollback)" = "order 17: rolled back" ]
 	[ "$(psql -qAt "$db" -c 'SELECT count(*) FROM orders')" = 0 ]
@@ -59,7 +59,7 @@ make_shop() {
 	pawl --db "$db" verify
 }
 
-@test "pg_submit: what can't be submitted is not ordered either" {
+@test "pg_submit: refused submission leaves no order" {
 	make_shop
 	run "$examples/pg_submit" "$db" shop 17
 	[ "$status" = 1 ]
@@ -75,7 +75,7 @@ make_bills() {
 	[ "$PAWL_TEST_DB" = sqlite ] || skip 'for SQLite only'
 }
 
-@test "embed: bills and their work are one transaction, and results come back" {
+@test "embed: bills and their jobs are one transaction, and results come back" {
 	make_bills
 	run timeout 300 "$examples/embed" shop.db 17 4711
 	echo "$output"
@@ -88,7 +88,7 @@ make_bills() {
 	pawl --db sqlite:shop.db verify
 }
 
-@test "embed: killed wherever it is, each bill is worked on and has its result in the end" {
+@test "embed: program killed at any point gives each bill its result in the end" {
 	make_bills
 	for n in $(seq 1 12); do
 		"$examples/embed" shop.db "$n" $((n + 100)) >out 2>&1 3>&- &
@@ -106,7 +106,7 @@ make_bills() {
 
 # ---- both ----------------------------------------------------------------------------------------------
 
-@test "built: a workflow put together in C runs, and the same one again is the same execution" {
+@test "built: workflow built in C runs, and building it again gives the same execution" {
 	make_db
 	[ "$(timeout 300 "$examples/built" "$db" 3 4)" = '"result":{"sum":25}' ]
 	[ "$(timeout 300 "$examples/built" "$db" 3 4)" = '"result":{"sum":25}' ]
@@ -115,7 +115,7 @@ make_bills() {
 	pawl --db "$db" verify
 }
 
-@test "built: a run that did not succeed is said to be one, and what is no number is wrong use" {
+@test "built: failed run is reported, and a malformed number is a usage error" {
 	make_db
 	status=0 && timeout 300 "$examples/built" "$db" 3 4000000000 >out 2>said || status=$?
 	[ "$status" = 1 ] && [ ! -s out ]
@@ -129,9 +129,9 @@ make_bills() {
 	pawl --db "$db" verify
 }
 
-# ---- the library as others link it ---------------------------------------------------------------------
+# ---- the library as other programs link it -------------------------------------------------------------
 
-@test "the shared library shows what the header declares, and nothing else" {
+@test "shared library exports exactly what the header declares" {
 	[ -e "$PAWL_TEST_BUILD/libpawl.so" ] || skip 'it is not built'
 	header=$BATS_TEST_DIRNAME/../include/pawl.h
 	nm -D --defined-only "$PAWL_TEST_BUILD/libpawl.so" | awk '{ print $3 }' | sort >shown
@@ -140,7 +140,7 @@ make_bills() {
 	diff declared shown
 }
 
-@test "the header is one of C++, too, and lends it no list that is gone at once" {
+@test "header compiles as C++, which refuses a list that would dangle" {
 	command -v g++ >/dev/null || skip 'there is no g++'
 	check() { g++ -std=c++17 -Wall -Wextra -pedantic -Werror -fsyntax-only "-I$BATS_TEST_DIRNAME/../include" -x c++ -; }
 	printf '#include <pawl.h>\nint main() { pawl_task_keys k{}; return !k.needs; }\n' | check
@@ -149,13 +149,13 @@ make_bills() {
 	grep -q PAWL_LIST said
 }
 
-@test "each function of the header is told of" {
+@test "every function of the header has a comment" {
 	awk '/^PAWL_(API|CHECKED)/ && !told && !/\/\*/ { print; bad = 1 }
 		{ told = /\*\/ *$/ || (told && (/^PAWL_/ || /^ +[a-z].*[,;]$/ || /^typedef/)) }
 		END { exit bad }' "$BATS_TEST_DIRNAME/../include/pawl.h"
 }
 
-@test "the header begins with the list of its parts" {
+@test "header starts with the list of its parts" {
 	header=$BATS_TEST_DIRNAME/../include/pawl.h
 	sed -n 's,^/\* ---- \(.*\) ---- \*/$,\1,p' "$header" >parts
 	sed -n '/^ \* The parts/,/^#/s/^ \*     \(.*[^ ]\)   *[^ ].*/\1/p' "$header" | sed 's/  .*//' >listed

@@ -1,6 +1,6 @@
-/* engine_fixture.h - whole engines in a test: on the test's database, in a state folder of the
- * test's own, with functions, and commands where the shim is built. An engine is stepped by the
- * test itself, so everything happens in the order in which it is written. */
+/* engine_fixture.h - whole engines in a test: on the test's database, in the test's own state
+ * folder, with functions, and with commands if the shim is built. The test itself steps the
+ * engines, so everything happens in the order in which it is written. */
 #ifndef TESTS_ENGINE_FIXTURE_H
 #define TESTS_ENGINE_FIXTURE_H
 
@@ -27,18 +27,18 @@ struct worker_kit {
     } * list; /* ends with a NULL name */
     bool commands;
     int slots, threads;
-    int in_all; /* slots over all executors; 0: no bound */
+    int in_all; /* slots over all executors; 0 for no limit */
 
-    int ended; /* how many executions it has told the end of */
+    int ended; /* how many executions it has reported as ended */
 };
 
-/* The same tests in both modes of dispatch. */
+/* Whether the tests run in the mode in which jobs are only claimed by polling. */
 static inline bool kit_polls(void)
 {
     return getenv("PAWL_TEST_POLL") != NULL;
 }
 
-/* The same with several loops, where the database can have them. */
+/* The number of loops per engine, if the database supports several. */
 static inline int kit_loops(void)
 {
     const char *text = strcmp(test_db(), "postgres") ? NULL : getenv("PAWL_TEST_LOOPS");
@@ -137,7 +137,7 @@ static inline void kit_step(struct worker_kit *k)
     CHECK_OK_ERR(engine_step(k->engine, 20000, &err), &err);
 }
 
-/* Steps until `what` holds; the test's own time limit is the end of patience. */
+/* Steps the engine until `what` holds; only the test's own time limit ends the wait. */
 #define KIT_UNTIL(k, what) \
     while (!(what))        \
     kit_step(k)
@@ -147,7 +147,7 @@ static inline void kit_until_ended(struct worker_kit *k, int n)
     KIT_UNTIL(k, k->ended >= n);
 }
 
-/* By another; a turn of the engine's own may have the tree just then. */
+/* Cancels through another store; retries while a turn of the engine has the tree locked. */
 static inline void kit_cancel(struct worker_kit *k, struct store *s, int64_t id)
 {
     int rc;
@@ -167,7 +167,7 @@ static inline int64_t kit_submit(struct store *s, const char *function, const ch
 
 /* ---- functions ---- */
 
-/* Counts its calls in an atomic_int, if that is given. */
+/* Counts its calls in an atomic_int, if one is given. */
 static inline int kit_noop(struct function_call *c, void *arg)
 {
     (void)c;
@@ -176,7 +176,7 @@ static inline int kit_noop(struct function_call *c, void *arg)
     return 0;
 }
 
-/* Says in an atomic_int that it runs, and does so until it is told to stop. */
+/* Sets an atomic_int and runs until it is told to stop. */
 static inline int kit_waits(struct function_call *c, void *arg)
 {
     atomic_store((atomic_int *)arg, 1);
@@ -185,17 +185,16 @@ static inline int kit_waits(struct function_call *c, void *arg)
     return 1;
 }
 
-/* ---- a lease is taken away ---- */
+/* ---- losing a lease ---- */
 
-/* The one lease that there is runs out, and is cleared. */
+/* Lets the only lease expire, and clears it. */
 static inline void kit_lose_lease(struct store *s)
 {
     clock_advance(2 * LEASE);
     CHECK_EQ(reap(s), 1);
 }
 
-/* The one function that there is comes to its end, of which only its worker knows when the lease is
- * cleared. */
+/* Ends the only function and clears its lease, so that only its worker knows the outcome. */
 static inline void kit_lose_ended(struct worker_kit *k, struct store *s)
 {
     struct dispatch *d = engine_dispatch(k->engine);
@@ -206,7 +205,7 @@ static inline void kit_lose_ended(struct worker_kit *k, struct store *s)
     kit_lose_lease(s);
 }
 
-/* What has lost its lease is taken over by a worker that is none of these. */
+/* Another worker, outside of these engines, adopts the job that lost its lease. */
 static inline struct held_job kit_take_over(struct store *s)
 {
     int64_t id = sql_number(s, "SELECT execution FROM leases");
@@ -214,7 +213,7 @@ static inline struct held_job kit_take_over(struct store *s)
     char back[128];
 
     snprintf(back, sizeof(back), "UPDATE executions SET lane = '%s'", get(s, id).lane);
-    sql_run(s, "UPDATE executions SET lane = 'process'"); /* as adopt_one wants it */
+    sql_run(s, "UPDATE executions SET lane = 'process'"); /* as adopt_one requires */
     sql_run(s, "UPDATE leases SET folder = 'folder-a'");
     CHECK(adopt_one(s, 77, &taken));
     CHECK_EQ(taken.id, id);

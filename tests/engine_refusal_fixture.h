@@ -1,12 +1,12 @@
-/* engine_refusal_fixture.h - engines on a database that refuses to write some rows: what they say
- * of it, and how they end if it is too much. */
+/* engine_refusal_fixture.h - engines on a database that refuses to write some rows: what they
+ * report, and how they end if there are too many. */
 #ifndef TESTS_ENGINE_REFUSAL_FIXTURE_H
 #define TESTS_ENGINE_REFUSAL_FIXTURE_H
 
 #include "engine_fixture.h"
 #include "refusal_fixture.h"
 
-static char said[4096]; /* the last sentence */
+static char said[4096]; /* the last message */
 
 static inline void keep_said(void *arg, const char *sentence)
 {
@@ -14,7 +14,7 @@ static inline void keep_said(void *arg, const char *sentence)
     snprintf(said, sizeof(said), "%s", sentence);
 }
 
-/* Nothing can be written of many rows: then the worker says so, and ends. Also the test does. */
+/* No row of many can be written: the worker must report it and end. The last call of a test. */
 static inline void check_ends_refused(struct worker_kit *k, struct store *s)
 {
     struct err err = ERR_INIT;

@@ -1,5 +1,5 @@
-/* expr_fixture.h - expressions in a test: a world to speak of, and tables of what is made of them.
- */
+/* expr_fixture.h - expressions in a test: the context they are evaluated in, and tables of expected
+ * results. */
 #ifndef TESTS_EXPR_FIXTURE_H
 #define TESTS_EXPR_FIXTURE_H
 
@@ -61,7 +61,7 @@ static inline struct expr_text text_of(const char *s)
     return (struct expr_text){.at = s, .len = strlen(s)};
 }
 
-/* 0 with the result as JSON, or the code with the sentence, in *out. */
+/* Returns 0 with the result as JSON, or an error code with its message, in *out. */
 static inline int evaluate(struct fixture *f, const char *s, struct buf *out,
                            struct expr_fault *fault)
 {
@@ -88,7 +88,7 @@ static inline int evaluate(struct fixture *f, const char *s, struct buf *out,
 }
 
 struct cell {
-    const char *expr, *expect; /* the value as JSON, or the sentence */
+    const char *expr, *expect; /* the value as JSON, or the error message */
 };
 
 static inline void check_cells(const struct cell *cells, size_t n, bool good)

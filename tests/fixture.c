@@ -1,4 +1,5 @@
-/* fixture.c - see fixture.h: the store, its clock, verify, and looking at what is there. */
+/* fixture.c - see fixture.h: the store, its clock, verify, and functions that inspect the database.
+ */
 #include "fixture.h"
 
 #include "as_of_fixture.h"
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 static struct env env = {.long_limits = true};
-static struct arena kept; /* what tests look at; freed by the end of the process */
+static struct arena kept; /* results returned to tests; freed when the process ends */
 
 struct env *fixture_env(void)
 {
@@ -81,10 +82,10 @@ static size_t run_verify(struct store *s, struct found *f)
     return r.breaches;
 }
 
-#define FOLDED 5000 /* executions; of more than that, the newest trees */
+#define FOLDED 5000 /* executions; if there are more, only the newest trees are replayed */
 #define TREES  50   /* hundreds of them are alike; ten times as many in test-all */
 
-/* What is there is what the events make of it. */
+/* The stored rows equal the replay of their events. */
 static void check_fold(struct store *s)
 {
     struct moment now = {.event = INT64_MAX};
@@ -128,10 +129,10 @@ size_t verify_count(struct store *s, char *codes, size_t size)
     return n;
 }
 
-/* ---- looking ---- */
+/* ---- inspecting ---- */
 
-/* The rest of the transaction runs as the role of the URL, which owns the tables, and not as the
- * tenant's. */
+/* The rest of the transaction runs as the role of the URL, which owns the tables, instead of the
+ * tenant's role. */
 static void be_owner(struct store *s)
 {
     static const struct stmt stmt = {
@@ -145,10 +146,11 @@ static void be_owner(struct store *s)
         CHECK_OK_ERR(db_send(store_db(s), &a, NULL, ANY_ROWS, &err), &err);
 }
 
-/* Runs a statement made here, in a transaction of its own. */
+/* Runs a statement created here, in its own transaction. */
 static void run(struct store *s, enum tx_kind kind, const char *sql, struct rows *out)
 {
-    struct stmt *stmt = arena_zalloc(&kept, sizeof(*stmt)); /* drivers know statements by address */
+    struct stmt *stmt =
+        arena_zalloc(&kept, sizeof(*stmt)); /* drivers identify statements by address */
     struct args a = {.stmt = stmt};
     struct err err = ERR_INIT;
 
@@ -184,8 +186,8 @@ void sql_run(struct store *s, const char *sql)
     run(s, TX_LONG, sql, NULL);
 }
 
-/* An ANALYZE of all looks at the tables of others, too, if only to leave them out, and PostgreSQL
- * 15 gives up when one of them is dropped at this moment. */
+/* A plain ANALYZE also visits the tables of other tenants, if only to skip them, and PostgreSQL 15
+ * fails if one of them is dropped at that moment. */
 void sql_analyze(struct store *s)
 {
     sql_run(s, strcmp(test_db(), "sqlite")

@@ -1,6 +1,6 @@
-/* fixture.h - a fresh database for each test, a clock that the test moves, and the few words in
- * which tests of the store are written. A test never knows which database it is on: each gets a
- * tenant of its own, a schema and role on PostgreSQL, a file on SQLite. */
+/* fixture.h - a fresh database for each test, a clock that the test moves, and the short operations
+ * used by tests of the store. A test does not know which database it runs on: each gets its own
+ * tenant, a schema and role on PostgreSQL, a file on SQLite. */
 #ifndef TESTS_FIXTURE_H
 #define TESTS_FIXTURE_H
 
@@ -13,13 +13,13 @@
 #define SECOND 1000000LL
 #define LEASE  (30 * SECOND)
 
-const char *fixture_url(void);     /* of the server or file; made at the first call */
-const char *fixture_tenant(void);  /* this test's own; see fixture_tenant.c */
+const char *fixture_url(void);     /* of the server or file; created by the first call */
+const char *fixture_tenant(void);  /* this test's tenant; see fixture_tenant.c */
 struct env *fixture_env(void);     /* shared by all stores of this test's process */
 struct store *fixture_store(void); /* opens one more store on the test's database */
 
-/* Once in a file, at file level: these tests are about tables, partitions and plans, or spoil what
- * their tenant is made of, so each has one that nobody had before and nobody will have after. */
+/* Once in a file, at file level: these tests are about tables, partitions and plans, or damage the
+ * structure of their tenant, so each gets a new tenant that is not reused. */
 #define FRESH_TENANTS                                            \
     __attribute__((constructor)) static void want_no_other(void) \
     {                                                            \
@@ -28,24 +28,26 @@ struct store *fixture_store(void); /* opens one more store on the test's databas
     _Static_assert(1, "")
 void fixture_fresh(void);
 
-/* Large work goes in slices of so many, not of 1,000, in the stores that are opened from now on and
- * in the operations below: a tenth of the rows shows the same. */
+/* Sets the slice size (normally 1,000) for stores opened from now on and for the operations below:
+ * the same behaviour shows with a tenth of the rows. */
 void fixture_slices(uint32_t n);
 uint32_t fixture_slice(void);
-/* Of tests that are about the bounds themselves: the sanitizer sees as many slices, of a tenth. */
+/* For tests of the slice limits themselves: with the sanitizer, the same number of slices of a
+ * tenth of the size. */
 #define LARGE(n) (SANITIZED ? (n) / 10 : (n))
 
 void clock_advance(int64_t us);
-void clock_set(int64_t us); /* the database's alone, as an operator would: hosts do not follow */
+void clock_set(int64_t us); /* sets the database's clock only, as an operator would: the hosts'
+                               clocks do not follow */
 
-/* Every test ends with this: no invariant is breached. */
+/* Every test ends with this: no invariant is violated. */
 void verify_clean(struct store *s);
-/* The number of breaches, with the codes of those found in `codes` ("I06 I27"), if given. */
+/* The number of violations, with their codes in `codes` ("I06 I27") if it is not NULL. */
 size_t verify_count(struct store *s, char *codes, size_t size);
 
-/* One-line operations, each in a turn of its own; a failure ends the test. */
+/* One-line operations, each in its own turn; a failure ends the test. */
 int64_t submit(struct store *s, const char *name);
-int64_t submit_with(struct store *s, struct submission sub); /* sub.kind 0: exec */
+int64_t submit_with(struct store *s, struct submission sub); /* sub.kind 0 means exec */
 int64_t submit_child(struct store *s, int64_t parent, const char *name);
 
 /* A claimed job as its worker remembers it. */
@@ -55,8 +57,10 @@ struct held_job {
 };
 bool claim_one(struct store *s, int64_t worker, struct held_job *out);
 size_t claim_many(struct store *s, int64_t worker, size_t max, struct held_job *out);
-struct held_job claim_job(struct store *s, int64_t worker);            /* there must be one */
-bool adopt_one(struct store *s, int64_t worker, struct held_job *out); /* same state folder */
+struct held_job claim_job(struct store *s,
+                          int64_t worker); /* fails the test if none is claimable */
+bool adopt_one(struct store *s, int64_t worker,
+               struct held_job *out); /* from a worker of the same state folder */
 int start(struct store *s, struct held_job j);
 int settle_as(struct store *s, struct held_job j, enum outcome_kind kind, int64_t retry_delay);
 int settle_ok(struct store *s, struct held_job j);
@@ -66,28 +70,28 @@ size_t run_timers(struct store *s);
 int cancel(struct store *s, int64_t id);
 int hold(struct store *s, int64_t id);
 int unhold(struct store *s, int64_t id);
-void set_limit(struct store *s, const char *key, int max); /* all slices */
+void set_limit(struct store *s, const char *key, int max); /* applies all slices */
 
-struct execution get(struct store *s, int64_t id); /* texts live as long as the test */
+struct execution get(struct store *s, int64_t id); /* texts live until the test ends */
 int status_of(struct store *s, int64_t id);
 /* The types of an execution's events in order, as "created marked_ready claimed …". */
 const char *history(struct store *s, int64_t id);
-/* A number out of raw SQL (the same text on both databases). */
+/* A number returned by raw SQL (the same text on both databases). */
 int64_t sql_number(struct store *s, const char *sql);
 void sql_run(struct store *s, const char *sql);
-/* Has the database look at what is in the tables of this test. */
+/* Updates the planner's statistics of this test's tables. */
 void sql_analyze(struct store *s);
 
-/* Lets everything that is open come to its end: time passes, what waits is let go, orphans are
- * adopted, jobs succeed, flows end when their children have. Lane and queue are the usual ones. */
+/* Brings everything that is open to its end: moves the clock, releases holds, adopts orphans, lets
+ * jobs succeed, and ends workflows whose children have ended. Lane and queue are the defaults. */
 void drain(struct store *s);
 
-/* ---- several at once ---- */
+/* ---- concurrency ---- */
 
-/* A store whose steps are seen, and stepped into. When it comes to `where` for the nth time (from
- * 1; NULL: to any point, see base/env.h), `act` runs, once. On PostgreSQL that may be whole turns
- * of other stores, which so happen in the middle of this one's; on SQLite a turn excludes all
- * others. */
+/* A store whose steps are observed and can be interrupted. When it reaches the point `where` for
+ * the nth time (from 1; any point if NULL, see base/env.h), `act` runs once. On PostgreSQL `act`
+ * may make whole turns of other stores, which then happen in the middle of this store's turn; on
+ * SQLite a turn excludes all others. */
 struct watch {
     struct env env;
     const char *where;
@@ -95,36 +99,36 @@ struct watch {
     void (*act)(void *arg);
     void *arg;
 
-    const char *here; /* where it is */
-    int seen;         /* how often it came to `where` since watch_for */
+    const char *here; /* the current point */
+    int seen;         /* how often `where` was reached since watch_for */
     bool acted;
-    int redone;     /* turns that were done again, or the database's other complaints */
-    char said[256]; /* the last one's sentence */
+    int redone;     /* turns that were repeated, and other problems reported by the database */
+    char said[256]; /* the last message */
 };
-/* w must live longer than the store, which gives up after 240 s without a lock. */
+/* w must outlive the store, which gives up waiting for a lock after 240 s. */
 struct store *watched_store(struct watch *w);
 void watch_for(struct watch *w, const char *where, int nth, void (*act)(void *arg), void *arg);
 
-void die_at_once(void *arg); /* an act for watch_for: by SIGKILL */
-bool was_killed(pid_t pid);  /* waits for its end: by SIGKILL, or else a good one */
+void die_at_once(void *arg); /* an act for watch_for: ends the process with SIGKILL */
+bool was_killed(pid_t pid);  /* waits for the process to end: true if by SIGKILL; any other failure
+                                fails the test */
 
-/* Lives on a store of its own, in a process that is killed when it comes to `where` for the nth
- * time (as watch_for has it). False: it came to its end before that. No store may be open
- * meanwhile. */
+/* Calls `live` with a new store in a process that is killed when it reaches `where` for the nth
+ * time (see watch_for). False if it ended before that. No store may be open meanwhile. */
 bool killed_at(const char *where, int nth, void (*live)(struct store *s, void *arg), void *arg);
 
-void *shared_memory(size_t size); /* with the processes started later; cleared */
+void *shared_memory(size_t size); /* shared with processes started later; zeroed */
 
-/* Runs body(0) … body(n - 1), each in a process of its own; they begin together. Waits for all, and
+/* Runs body(0) … body(n - 1), each in its own process; they start together. Waits for all, and
  * fails if one fails. No store may be open meanwhile: SQLite forbids a fork with an open handle. */
 void run_processes(int n, void (*body)(int nth));
 
-/* A sign that one process gives and others wait for. In shared memory; cleared = not given. */
+/* A signal that one process gives and others wait for. In shared memory; zeroed means not given. */
 struct sign {
     _Atomic int given;
 };
 void sign_give(struct sign *s);
-void sign_await(struct sign *s);            /* the test's own time limit ends it */
-bool sign_wait(struct sign *s, int64_t us); /* false: not within that time */
+void sign_await(struct sign *s);            /* limited only by the test's own time limit */
+bool sign_wait(struct sign *s, int64_t us); /* false if it was not given within that time */
 
 #endif

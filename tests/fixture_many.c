@@ -1,5 +1,5 @@
-/* fixture_many.c - see fixture.h: several at once, in processes of their own or in the middle of
- * each other's turns. */
+/* fixture_many.c - see fixture.h: concurrency, with separate processes or with turns in the middle
+ * of other turns. */
 #include "fixture.h"
 
 #include <signal.h>
@@ -105,7 +105,7 @@ void run_processes(int n, void (*body)(int nth))
     int i, k, status;
 
     CHECK(n <= 100);
-    fixture_url(); /* there is one database for all */
+    fixture_url(); /* all processes share one database */
     fflush(NULL);
     for (i = 0; i < n; i++) {
         pids[i] = fork();
@@ -121,7 +121,7 @@ void run_processes(int n, void (*body)(int nth))
     for (i = 0; i < n; i++) {
         CHECK(wait(&status) > 0);
         for (k = 0; status && k < n; k++)
-            kill(pids[k], SIGKILL); /* they may wait for the one that failed */
+            kill(pids[k], SIGKILL); /* they might wait for the process that failed */
         CHECK_EQ(status, 0);
     }
     munmap(begin, sizeof(*begin));

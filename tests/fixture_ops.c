@@ -1,4 +1,4 @@
-/* fixture_ops.c - see fixture.h: the operations, one turn each, and bringing all to its end. */
+/* fixture_ops.c - see fixture.h: the operations, one turn each, and drain. */
 #include "fixture.h"
 #include "store/operator.h"
 
@@ -270,7 +270,7 @@ void set_limit(struct store *s, const char *key, int max)
     while (a.more);
 }
 
-/* ---- to the end ---- */
+/* ---- drain ---- */
 
 static int flow_end_body(struct turn *t, void *arg, struct err *err)
 {
@@ -279,7 +279,7 @@ static int flow_end_body(struct turn *t, void *arg, struct err *err)
     return op_flow_end(t, *(int64_t *)arg, &ok, err);
 }
 
-/* The flow that may end: the deepest whose children all have. */
+/* The workflow that may end: the deepest one whose children have all ended. */
 #define FLOW_TO_END                                                                     \
     "SELECT COALESCE(max(id), 0) FROM executions e WHERE kind >= 3 AND status < 4 AND " \
     "NOT EXISTS (SELECT 1 FROM executions c WHERE c.parent = e.id AND c.status < 4)"
@@ -322,6 +322,6 @@ void drain(struct store *s)
         list.n = n;
         CHECK_OK_ERR(store_turn(s, settle_list_body, &list, &err), &err);
         while ((id = sql_number(s, FLOW_TO_END)) && !store_turn(s, flow_end_body, &id, &err))
-            ; /* or it is busy, or something further below is open: in the next round */
+            ; /* it is locked, or a descendant is still open: try it in the next round */
     }
 }

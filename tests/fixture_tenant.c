@@ -1,8 +1,8 @@
-/* fixture_tenant.c - see fixture.h: the tenant of a test. On PostgreSQL one may have served others
- * before: below tests/run they are kept in a pool, as files of that name in PAWL_TEST_POOL, and
- * pool.sql makes them as good as new. Whoever removes the file has the tenant. It is given back to
- * the keeper, a session that reads SQL from the pipe PAWL_TEST_KEEPER, and nobody waits for that; a
- * test that dies hands on nothing. */
+/* fixture_tenant.c - see fixture.h: the tenant of a test. On PostgreSQL a tenant may be reused:
+ * under tests/run, free tenants are kept in a pool, as files with their names in PAWL_TEST_POOL,
+ * and pool.sql resets them. The process that removes the file owns the tenant. It is returned to
+ * the keeper, a session that reads SQL from the pipe PAWL_TEST_KEEPER, without waiting for the
+ * answer; a test that dies returns nothing. */
 #include "fixture.h"
 #include "store/driver/url.h"
 #include "store/tenant.h"
@@ -16,7 +16,8 @@
 #include <unistd.h>
 
 static char url[4096], tenant[64];
-static pid_t maker; /* of the database: children that a test forks leave it alone */
+static pid_t
+    maker; /* the process that created the database: its forked children leave the tenant alone */
 static bool fresh;
 
 static const char *pool(void)
@@ -42,7 +43,7 @@ static bool take(void)
     return taken;
 }
 
-/* What it is made of, before anybody uses it. */
+/* Records the structure of a new tenant before it is used. */
 static int remember(struct err *err)
 {
     struct stmt stmt = {.name = "pool",
@@ -72,8 +73,8 @@ done:
     return rc;
 }
 
-/* The keeper makes the file that the function returns, if it does. In one write, which a pipe does
- * not mix with those of others. */
+/* The keeper creates the file whose name the function returns, if it returns one. A single write,
+ * which a pipe does not interleave with those of other processes. */
 static bool give_back(void)
 {
     static const char words[] = "\\unset file\n"
@@ -116,7 +117,7 @@ static void have_database(void)
     maker = getpid();
     if (!strcmp(test_db(), "sqlite"))
         snprintf(url, sizeof(url), "sqlite:%s/pawl.db", test_dir());
-    else /* a connection is waited for as long as a test may take, should the machine stand still */
+    else /* wait for a connection as long as a test may take, in case the machine stalls */
         snprintf(url, sizeof(url), "%s?connect_timeout=240", getenv("PAWL_TEST_PG_URL"));
     if (!take())
         make();

@@ -1,5 +1,5 @@
-/* followers_fixture.h - workflows whose ends are told turn by turn: until nobody is to be told any
- * more, and to the end. */
+/* followers_fixture.h - workflows whose followers are notified turn by turn: runs them until no
+ * notification is left, and to the end. */
 #ifndef TESTS_FOLLOWERS_FIXTURE_H
 #define TESTS_FOLLOWERS_FIXTURE_H
 

@@ -1,5 +1,5 @@
-/* function_fixture.h - functions on threads in a test: an executor, what it reported, and functions
- * to run. */
+/* function_fixture.h - functions on threads in a test: an executor, a record of its reports, and
+ * functions to run. */
 #ifndef TESTS_FUNCTION_FIXTURE_H
 #define TESTS_FUNCTION_FIXTURE_H
 
@@ -129,7 +129,7 @@ static inline void start_spec(struct fixture *fx, int64_t execution, const char 
     start_task(fx, &t);
 }
 
-/* Waits for the descriptor, then takes a turn. False: nothing came in that time. */
+/* Waits for the descriptor, then polls. False if nothing came in that time. */
 static inline bool turn(struct fixture *fx, int ms)
 {
     struct pollfd p = {.fd = fx->x->ops->fd(fx->x), .events = POLLIN};
@@ -177,7 +177,7 @@ static inline int nothing(struct function_call *c, void *arg)
     return 0;
 }
 
-/* A gate that a test opens; functions that were told to stop do not wait for it. */
+/* A gate that a test opens; cancelled functions do not wait for it. */
 struct gate {
     atomic_int inside, open, told;
     int rc;
@@ -196,7 +196,7 @@ static inline int until_open(struct function_call *c, void *arg)
     return told ? g->rc : 0;
 }
 
-/* Of this process, by their names: a sanitizer has threads of its own. */
+/* Threads of this process, counted by name, because a sanitizer has threads of its own. */
 static inline int pool_threads(void)
 {
     DIR *tasks = opendir("/proc/self/task");

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What people write is never too odd to be refused in words: each fuzzer tries for a moment what grows from
-# its corpus. `make fuzz` takes longer. No database: TEST_NO_DB.
+# Any input, however odd, is accepted or refused with a message: each fuzzer mutates its corpus for a short time. `make
+# fuzz` runs longer. No database: TEST_NO_DB.
 
 try() { # name
 	[[ $PAWL_TEST_BUILD != */asan ]] || skip 'fuzzers have a build of their own'
@@ -13,11 +13,11 @@ try() { # name
 	[[ $output == "fuzz_$1: "*' inputs, nothing wrong' ]]
 }
 
-@test 'any bytes are a workflow file or a list of problems with their places' { try workflow; }
-@test 'any bytes are YAML or not, and then why' { try yaml; }
-@test 'any bytes are pawl.yaml or a list of problems with their places' { try config; }
-@test 'any bytes are a stored definition that is written as it is read, or none' { try definition; }
-@test 'any text is an expression with a value, or a fault with its place' { try expr; }
-@test 'any text is a cron pattern with due times, or none' { try cron; }
-@test 'any text is a duration, a time, a number, or none' { try duration; }
-@test 'any bytes are the outputs of a task, or none' { try outputs; }
+@test "any bytes are a workflow file or give diagnostics with locations" { try workflow; }
+@test "any bytes are YAML or give an error" { try yaml; }
+@test "any bytes are pawl.yaml or give diagnostics with locations" { try config; }
+@test "any bytes are a definition that is written as it is read, or are refused" { try definition; }
+@test "any text is an expression with a value, or gives an error with its location" { try expr; }
+@test "any text is a cron pattern with due times, or is refused" { try cron; }
+@test "any text is a duration, a time or a number, or is refused" { try duration; }
+@test "any bytes are the outputs of a task, or are refused" { try outputs; }

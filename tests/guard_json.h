@@ -1,7 +1,7 @@
-/* guard_json.h - a use of freed JSON ends the test. jansson is not built with the sanitizers, so a
- * value that it reads after its release goes unseen: the test would see whatever the next owner
- * wrote there. Here each value has pages of its own, which become inaccessible for good when it is
- * freed. It costs two system calls a value: for tests that make some thousands of them. */
+/* guard_json.h - makes a use of freed JSON end the test. jansson is not built with the sanitizers,
+ * so reading a freed value would go unnoticed and return whatever its memory was reused for. Here
+ * each value gets its own pages, which become inaccessible for good when it is freed. It costs two
+ * system calls per value, so it is for tests that create some thousands of them. */
 #ifndef TESTS_GUARD_JSON_H
 #define TESTS_GUARD_JSON_H
 
@@ -12,12 +12,12 @@
 #include <sys/mman.h>
 
 #define GUARD_PAGE  ((size_t)4096)
-#define GUARD_SPACE ((size_t)8 << 30) /* addresses, not memory; none is used twice */
+#define GUARD_SPACE ((size_t)8 << 30) /* address space, not memory; no address is used twice */
 #define GUARD_ALIGN ((size_t)16)
 
 static char *guard_next, *guard_end;
 
-/* A block stands at the end of its pages, and their number at their beginning. */
+/* A block ends at the end of its pages, and the number of pages is stored at their start. */
 static void *guard_alloc(size_t size)
 {
     size_t rounded = (size + GUARD_ALIGN - 1) & ~(GUARD_ALIGN - 1);
@@ -45,7 +45,7 @@ static void guard_free(void *block)
         test_fail(__FILE__, __LINE__, "the pages of a JSON value can't be taken back: %m");
 }
 
-/* From here on, until the process of the test ends. No JSON may exist yet. */
+/* In effect until the process of the test ends. No JSON may exist yet. */
 static void guard_json(void)
 {
     guard_next =

@@ -1,9 +1,8 @@
 /* harness.c - runs the tests of one program: test_x [--list] [name...]
  *
- * The parent forks a child for each test and stays out of its way: it starts no thread and opens no
- * database. It is the subreaper of all that a test starts, so that a process which left the test's
- * group and lost its parent is still found, reaped when it ends, and killed when the test is over.
- */
+ * The parent forks a child for each test; it starts no thread and opens no database itself. It is
+ * the subreaper of all processes that a test starts, so that a process that left the test's group
+ * and lost its parent is still found, reaped when it ends, and killed when the test is over. */
 #include "harness.h"
 
 #include <fcntl.h>
@@ -31,15 +30,15 @@
 #define PATIENCE  1
 #endif
 
-#define SANITIZER_EXIT 66     /* what tests/run tells the sanitizers to exit with */
-#define OUTPUT_MAX     100000 /* of a failed test, its last bytes are shown */
+#define SANITIZER_EXIT 66     /* the exit status that tests/run sets for the sanitizers */
+#define OUTPUT_MAX     100000 /* the last bytes of a failed test's output are shown */
 
 enum outcome { PASSED, FAILED, SKIPPED, OUTCOME_COUNT };
 
-/* What the child tells its parent besides its exit status. In shared memory. */
+/* What the child reports to its parent in addition to its exit status. In shared memory. */
 struct verdict {
     pid_t child;
-    bool returned; /* the test function came back; a stray exit(0) is no success */
+    bool returned; /* the test function has returned; an early exit(0) is not a success */
     bool skipped;
     char reason[200];
 };
@@ -135,10 +134,10 @@ static _Noreturn void run_child(const struct test *test, FILE *output, const sig
     sigprocmask(SIG_UNBLOCK, signals, NULL);
     verdict->child = getpid();
     test->run();
-    if (getpid() != verdict->child) /* a fork that the test forgot to end */
+    if (getpid() != verdict->child) /* a forked process that the test forgot to end */
         test_fail(__FILE__, __LINE__, "a child process returned from the test");
     verdict->returned = true;
-    exit(0); /* not _exit: the leak checker has its say now */
+    exit(0); /* not _exit: the leak checker runs now */
 }
 
 /* --- in the parent ------------------------------------------------------------------------------
@@ -151,9 +150,9 @@ static double now(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* Waits until the child has ended, without reaping it: as long as it is there, nobody else can get
- * its number, nor the number of its group. Reaps the orphans meanwhile, as init would. Returns 0,
- * or the signal that ended the wait; SIGALRM stands for the time limit. */
+/* Waits until the child has ended, without reaping it, so that no other process can get its pid or
+ * the id of its group. Meanwhile reaps the orphans, as init would. Returns 0, or the signal that
+ * ended the wait; SIGALRM stands for the time limit. */
 static int wait_for(pid_t child, double deadline, const sigset_t *signals)
 {
     for (;;) {
@@ -174,7 +173,8 @@ static int wait_for(pid_t child, double deadline, const sigset_t *signals)
     }
 }
 
-/* Kills all children; theirs become ours by that. False when there is none, or no way to know. */
+/* Kills all children; their children become ours. False if there are none or they can't be listed.
+ */
 static bool kill_children(void)
 {
     char path[64];
@@ -209,7 +209,7 @@ static void print_output(FILE *output)
         printf("    %s%s", line, strchr(line, '\n') ? "" : "\n");
 }
 
-/* Says in words why a test failed, or "" when it did not. */
+/* A sentence that explains why a test failed, or "" if it did not. */
 static const char *explain(int sig, int status, int seconds)
 {
     static char why[100] = "";
@@ -273,7 +273,7 @@ static enum outcome run_test(const struct test *test, const sigset_t *signals)
     }
     if (child == 0)
         run_child(test, output, signals);
-    setpgid(child, child); /* both do it: whoever comes first */
+    setpgid(child, child); /* parent and child both call it, to avoid a race */
 
     int sig = wait_for(child, start + seconds, signals);
     kill(-child, SIGKILL);
@@ -281,7 +281,7 @@ static enum outcome run_test(const struct test *test, const sigset_t *signals)
     while (kill_children())
         waitpid(-1, NULL, 0);
     nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-    if (sig && sig != SIGALRM) { /* someone wants us gone: all is cleared up, so go */
+    if (sig && sig != SIGALRM) { /* we were asked to end, and everything is cleaned up */
         signal(sig, SIG_DFL);
         raise(sig);
         sigprocmask(SIG_UNBLOCK, signals, NULL);
@@ -302,7 +302,7 @@ static bool wanted(const struct test *test, char **names)
     return false;
 }
 
-/* Weak: a benchmark brings its own main and may still use the rest. */
+/* Weak, because benchmarks define their own main and may still use the rest. */
 __attribute__((weak)) int main(int argc, char **argv)
 {
     int count[OUTCOME_COUNT] = {0}, total = 0;
@@ -318,7 +318,7 @@ __attribute__((weak)) int main(int argc, char **argv)
         return 2;
     }
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    prctl(PR_SET_PDEATHSIG, SIGTERM); /* tests/run may be killed; then nobody waits for us */
+    prctl(PR_SET_PDEATHSIG, SIGTERM); /* if tests/run is killed, end too */
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGINT);

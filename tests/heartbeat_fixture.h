@@ -1,12 +1,12 @@
-/* heartbeat_fixture.h - time that passes for an engine that stays alive in it: the clock is moved,
- * and heartbeats come through, however late the thread that sends them gets its turn. */
+/* heartbeat_fixture.h - moves the clock of an engine that stays alive: its heartbeats get through,
+ * however late the thread that sends them is scheduled. */
 #ifndef TESTS_HEARTBEAT_FIXTURE_H
 #define TESTS_HEARTBEAT_FIXTURE_H
 
 #include "engine/engine_internal.h"
 #include "engine_fixture.h"
 
-/* When it last sent a heartbeat that was answered, by its own clock. */
+/* The time of its last answered heartbeat, by its own clock. */
 static inline int64_t kit_last_heartbeat(struct worker_kit *k)
 {
     struct heartbeat *b = &k->engine->heartbeat;
@@ -18,8 +18,8 @@ static inline int64_t kit_last_heartbeat(struct worker_kit *k)
     return at;
 }
 
-/* Lets some time pass, and a step be made. An engine whose clock moves on without it would lose its
- * leases, or give up; after a leap it would not judge others for as long as a lease lasts. */
+/* Moves the clock and makes a step. An engine whose clock moved without its heartbeats would lose
+ * its leases or give up; after a large jump it would not reap others for the length of a lease. */
 static inline void kit_pass(struct worker_kit *k, int64_t us)
 {
     clock_advance(us);
@@ -27,12 +27,12 @@ static inline void kit_pass(struct worker_kit *k, int64_t us)
     KIT_UNTIL(k, engine_now(k->engine) - kit_last_heartbeat(k) < k->engine->o.lease / 2);
 }
 
-/* Lets time pass until `what` holds. */
+/* Moves the clock until `what` holds. */
 #define PASS_UNTIL(k, what) \
     while (!(what))         \
     kit_pass(k, (k)->engine->o.lease / 10)
 
-/* An engine that finds nothing by itself for as long as a test may take: it has to be woken. */
+/* Opens an engine that does not poll by itself within a test's time limit: it must be woken. */
 static inline void kit_open_asleep(struct worker_kit *k)
 {
     kit_open_with(k,

@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
-# make install, make uninstall and make deb: what they leave works from where it is.
+# make install, make uninstall and make deb: the installed files work from where they are.
 # TEST_NO_DB
 
 setup() {
-	# only what is to be installed; a sanitizer's programs are not
+	# only for the build that is installed, not for sanitizer builds
 	[ ! -e "$PAWL_TEST_BUILD/../pawl" ] || skip 'this is a variant'
 	cd "$BATS_TEST_DIRNAME/.."
 	root=$BATS_TEST_TMPDIR/root
@@ -14,7 +14,7 @@ setup() {
 
 build() { make --no-print-directory -s BUILD="$PAWL_TEST_BUILD" "$@"; }
 
-# A command runs, under the shim that belongs to this pawl.
+# A command runs under the shim that belongs to this pawl.
 works() { # pawl
 	db=sqlite:$BATS_TEST_TMPDIR/pawl.db
 	shim=$("$1" --db "$db" exec -- sh -c 'readlink /proc/$PPID/exe')
@@ -22,7 +22,7 @@ works() { # pawl
 	"$1" --db "$db" verify
 }
 
-@test "what make install leaves works, and make uninstall takes all of it away" {
+@test "files of make install work, and make uninstall removes all of them" {
 	build install DESTDIR="$root"
 	works "$root/usr/local/bin/pawl"
 	for f in lib/libpawl.a lib/libpawl.so include/pawl.h share/man/man1/pawl-run.1 share/man/man5/pawl.yaml.5 \
@@ -34,7 +34,7 @@ works() { # pawl
 	[ -z "$(find "$root" ! -type d)" ]
 }
 
-@test "a program is built with the library that is installed, by pkg-config" {
+@test "program is built with the installed library through pkg-config" {
 	build install DESTDIR="$root" PREFIX=/opt/pawl
 	lib=$root/opt/pawl/lib
 	readelf -d "$lib/libpawl.so" | grep -q 'SONAME.*\[libpawl.so.0\]'
@@ -49,7 +49,7 @@ works() { # pawl
 	grep -q "ExecStart=/opt/pawl/bin/pawl worker" "$lib/systemd/system/pawl-worker.service"
 }
 
-@test "the Debian package works from where it is unpacked, and is small" {
+@test "Debian package works where it is unpacked, and is small" {
 	command -v dpkg-deb || skip 'no dpkg-deb'
 	BUILD=$PAWL_TEST_BUILD packaging/deb "$BATS_TEST_TMPDIR"
 	dpkg-deb -x "$BATS_TEST_TMPDIR"/pawl_*.deb "$root"

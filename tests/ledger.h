@@ -1,10 +1,10 @@
-/* ledger.h - the oracle outside of the database: each task of a test writes a line when it begins
- * and one when it ends, and holds a lock of its execution meanwhile. Lines are appended whole and
- * in order, so the file tells what really ran, whatever the database says:
+/* ledger.h - the oracle outside of the database: each task of a test writes a line when it starts
+ * and one when it ends, and holds a lock for its execution in between. Lines are appended whole and
+ * in order, so the file records what really ran, independently of the database:
  *
  *     EXECUTION ATTEMPT begin|end|overlap
  *
- * `overlap` is written by one that finds the lock of its execution held: two of them live. */
+ * A task that finds the lock of its execution held writes `overlap`: two processes run it. */
 #ifndef TESTS_LEDGER_H
 #define TESTS_LEDGER_H
 
@@ -38,7 +38,7 @@ static inline const char *ledger_file(const char *name)
     return path[at];
 }
 
-/* ---- those who write it ---- */
+/* ---- writing ---- */
 
 static inline void ledger_say(int64_t execution, int attempt, const char *what)
 {
@@ -52,7 +52,7 @@ static inline void ledger_say(int64_t execution, int attempt, const char *what)
     close(fd);
 }
 
-/* Begins: the handle that keeps the execution's lock. */
+/* Writes that the execution starts. Returns the handle that holds its lock. */
 static inline int ledger_begin(int64_t execution, int attempt)
 {
     char path[4200];
@@ -73,8 +73,8 @@ static inline void ledger_end(int64_t execution, int attempt, int lock)
     close(lock);
 }
 
-/* A function; its input says what it does: "ok" and nothing else, "once" fails the first time,
- * "wait" runs until the file `go` is there or it is told to stop. */
+/* A function whose input selects its behaviour: "ok" succeeds at once, "once" fails the first time,
+ * "wait" runs until the file `go` exists or it is cancelled. */
 static inline int ledger_function(struct function_call *c, void *arg)
 {
     const char *how = c->input ? c->input : "\"ok\"";
@@ -94,7 +94,7 @@ static inline int ledger_function(struct function_call *c, void *arg)
     return 0;
 }
 
-/* The same as a command; `how` is its argument. */
+/* ledger_function as a command; its argument is the input. */
 static inline const char *ledger_script(void)
 {
     static const char text[] =
@@ -117,11 +117,11 @@ static inline const char *ledger_script(void)
     return path;
 }
 
-/* ---- jobs that write it ---- */
+/* ---- jobs that write the ledger ---- */
 
 #define LEDGER_RETRY "\"retry\":{\"delay\":1000,\"jitter\":0}"
 
-/* Keeps a text as long as the test lives. */
+/* Keeps a text until the test ends. */
 static inline const char *ledger_keep(char *text)
 {
     static struct arena texts;
@@ -158,7 +158,7 @@ static inline void ledger_go(void)
     close(fd);
 }
 
-/* ---- those who read it ---- */
+/* ---- reading ---- */
 
 static inline void ledger_read(struct ledger *l)
 {
@@ -174,7 +174,7 @@ static inline void ledger_read(struct ledger *l)
         fclose(f);
 }
 
-/* How many lines of that kind an execution has; attempt 0: of all its attempts. */
+/* The number of lines of that kind for an execution; attempt 0 counts all its attempts. */
 static inline int ledger_count(const struct ledger *l, int64_t execution, int attempt, char what)
 {
     size_t i;
@@ -189,7 +189,7 @@ static inline int ledger_count(const struct ledger *l, int64_t execution, int at
     return n;
 }
 
-/* Reads it anew: how often it was begun. */
+/* Reads the ledger and returns how often the execution was started. */
 static inline int ledger_begun(int64_t execution)
 {
     struct ledger l = {0};
@@ -201,7 +201,7 @@ static inline int ledger_begun(int64_t execution)
     return n;
 }
 
-/* Every line fits what the database says of its execution, and what was written before. */
+/* Every line agrees with the database's record of its execution, and with the lines before it. */
 static inline void ledger_check_line(const struct ledger *l, size_t nth, const struct execution *e)
 {
     const struct ledger_line *line = &l->lines.at[nth];
@@ -214,11 +214,11 @@ static inline void ledger_check_line(const struct ledger *l, size_t nth, const s
     CHECK_EQ(ledger_count(l, e->id, line->attempt, line->what), 1);
     if (line->what == 'e')
         CHECK_EQ(ledger_count(l, e->id, line->attempt, 'b'), 1);
-    for (i = 0; i < nth; i++) /* of an older attempt nothing is heard any more */
+    for (i = 0; i < nth; i++) /* an older attempt writes nothing after a newer one */
         CHECK(l->lines.at[i].execution != e->id || l->lines.at[i].attempt <= line->attempt);
 }
 
-/* Of one execution: it ended, and if well, then its last attempt came to its end. */
+/* Checks one execution: it has ended, and if it succeeded, its last attempt ran to its end. */
 static inline void ledger_check(struct store *s, int64_t id)
 {
     struct execution e = get(s, id);
@@ -237,14 +237,14 @@ static inline void ledger_check(struct store *s, int64_t id)
     vec_release(&l.lines);
 }
 
-/* Begins with an empty one. */
+/* Starts with an empty ledger. */
 static inline void ledger_clear(void)
 {
     unlink(ledger_file("ledger"));
     unlink(ledger_file("go"));
 }
 
-/* ---- what must not be left ---- */
+/* ---- leftovers ---- */
 
 static inline bool ledger_is_ours(int pid)
 {
@@ -282,7 +282,7 @@ static inline int ledger_processes(void)
     return n;
 }
 
-/* Calls `each` for the folder of every attempt in the state folder, and adds up what it says. */
+/* Calls `each` for every attempt folder in the state folder, and returns the sum of its results. */
 static inline int ledger_each_in(const char *world,
                                  int (*each)(int at, int64_t execution, int attempt, int64_t arg),
                                  int64_t arg)
@@ -331,7 +331,7 @@ static inline int ledger_held_at(int at, int64_t execution, int attempt, int64_t
     return attempt_is_locked(at, ATTEMPT_LOCK) || attempt_is_locked(at, ATTEMPT_TREE);
 }
 
-/* Folders in which something is still at work. */
+/* The number of attempt folders in which a process still runs. */
 static inline int ledger_held(void)
 {
     return ledger_each(ledger_held_at, 0);

@@ -1,4 +1,4 @@
-/* limit_fixture.h - limits in a test: jobs under them, by the set, and what they are doing. */
+/* limit_fixture.h - limits in a test: sets of jobs under them, and the states of those jobs. */
 #ifndef TESTS_LIMIT_FIXTURE_H
 #define TESTS_LIMIT_FIXTURE_H
 
@@ -46,7 +46,7 @@ static inline int64_t submit_keyed(struct store *s, const char *name, const char
     return submit_with(s, (struct submission){.name = name, .concurrency = key});
 }
 
-/* The queue has room for one: a may be claimed, b and c wait behind it. */
+/* The queue's limit is one: a may be claimed, b and c wait for it. */
 struct line_of_three {
     int64_t a, b, c;
 };
@@ -77,7 +77,7 @@ static inline int batch_body(struct turn *t, void *arg, struct err *err)
     return op_submit(t, b->list, b->n, err);
 }
 
-/* n jobs in one turn; the first one's id, the others follow it. */
+/* Submits n jobs in one turn. Returns the first id; the others follow it. */
 static inline int64_t submit_batch(struct store *s, size_t n, const char *key)
 {
     static struct batch b;

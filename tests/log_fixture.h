@@ -1,4 +1,4 @@
-/* log_fixture.h - the output of attempts in a test: sent as the holder of a lease sends it, and
+/* log_fixture.h - the output of attempts in a test: written as the holder of a lease writes it, and
  * read in pages of all sizes. */
 #ifndef TESTS_LOG_FIXTURE_H
 #define TESTS_LOG_FIXTURE_H
@@ -64,7 +64,7 @@ static inline struct log_page page(struct store *s, int64_t id, int attempt, int
     return p;
 }
 
-/* All of an attempt's output, in pages of `max` bytes; "…" stands where something is missing. */
+/* All output of an attempt, read in pages of `max` bytes; "…" marks a gap. */
 static inline struct buf read_all(struct store *s, int64_t id, int attempt, size_t max)
 {
     struct buf b = BUF_INIT;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The man pages and docs/CLI.md, which are made from the tables in the code.
+# The man pages and docs/CLI.md, which are generated from the tables in the code.
 # TEST_NO_DB
 
 setup() {
@@ -13,7 +13,7 @@ page() { groff -man -P-c -Tutf8 "$man/$1" 2>/dev/null | col -bx; }
 
 @test "every page renders without a warning" {
 	for f in "$man"/*; do
-		# a macro file of the site's own, which need not be there
+		# a site's own macro file, which may be missing
 		groff -ww -man -Tutf8 -z "$f" 2>&1 | grep -v "can't find macro file 'man.local'" >"$BATS_TEST_TMPDIR/said" || true
 		[ ! -s "$BATS_TEST_TMPDIR/said" ] || { cat "$BATS_TEST_TMPDIR/said"; return 1; }
 		LC_ALL=C grep -n '[^ -~]' "$f" && return 1
@@ -21,7 +21,7 @@ page() { groff -man -P-c -Tutf8 "$man/$1" 2>/dev/null | col -bx; }
 	[ "$(ls "$man" | wc -l)" -gt 30 ]
 }
 
-@test "every command has a page that has all that its help has" {
+@test "every command has a page with everything that its help has" {
 	for c in $(pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'); do
 		page "pawl-$c.1" >"$BATS_TEST_TMPDIR/page"
 		grep -q "^ *$c\b" <<<"$(page pawl.1)"
@@ -34,17 +34,17 @@ page() { groff -man -P-c -Tutf8 "$man/$1" 2>/dev/null | col -bx; }
 	done
 }
 
-@test "the overview has exit codes and environment" {
+@test "overview lists exit codes and environment variables" {
 	page pawl.1 | grep -q '^ *6 *the database'
 	for name in $(grep -rhoE 'getenv\("PAWL_[A-Z_]+"' "$BATS_TEST_DIRNAME/../src" | cut -d'"' -f2 | sort -u); do
 		case $name in
-		PAWL_SHIM_POINT) continue ;; # for tests
+		PAWL_SHIM_POINT) continue ;; # for tests only
 		esac
 		page pawl.1 | grep -q "^ *$name\b" || { echo "$name"; return 1; }
 	done
 }
 
-@test "the pages about files have every key of their tables" {
+@test "pages about files list every key of their tables" {
 	page pawl.yaml.5 >"$BATS_TEST_TMPDIR/config"
 	page pawl-workflow.5 >"$BATS_TEST_TMPDIR/workflow"
 	for key in $(sed -n 's/^| `\([a-z_.]*\)` | .*/\1/p' "$BATS_TEST_DIRNAME/../docs/CONFIGURATION.md"); do
@@ -55,7 +55,7 @@ page() { groff -man -P-c -Tutf8 "$man/$1" 2>/dev/null | col -bx; }
 	done
 }
 
-@test "docs/CLI.md says what the code says" {
+@test "docs/CLI.md matches the code" {
 	"$PAWL_TEST_BUILD/manual" markdown | diff "$BATS_TEST_DIRNAME/../docs/CLI.md" - ||
 		{ echo 'run make docs/CLI.md'; return 1; }
 }

@@ -1,6 +1,6 @@
-/* meeting_fixture.h - turns that meet, in a test: on PostgreSQL another turn steps in at a chosen
- * statement (env->point), or several processes are led into the order in which a wrong lock order
- * would deadlock. SQLite runs the same tests, one turn after the other. */
+/* meeting_fixture.h - concurrent turns in a test: on PostgreSQL another turn runs at a chosen
+ * statement (env->point), or several processes are brought into the order in which a wrong lock
+ * order would deadlock. SQLite runs the same tests, one turn after the other. */
 #ifndef TESTS_MEETING_FIXTURE_H
 #define TESTS_MEETING_FIXTURE_H
 
@@ -47,9 +47,10 @@ static inline struct held_job held(const struct execution *e)
                              .attempt = e->attempts};
 }
 
-/* Three things, a low, a middle and a high one. One process holds the middle one until two others
- * wait for a lock; one of these was given the three in rising, the other in falling order. If they
- * lock in the order given, each has one end, and when the middle is let go they have a circle. */
+/* Three rows: a low, a middle and a high one. One process holds the middle one until two others
+ * wait for a lock. One of these was given the rows in ascending, the other in descending order. If
+ * they lock in the order given, each holds one end, and when the middle row is released they
+ * deadlock. */
 static struct {
     struct sign held;
     _Atomic int64_t backend[3];
@@ -60,7 +61,7 @@ static struct {
 
 static inline void enter(int nth, struct store *s)
 {
-    submit(s, "first"); /* what a store does only once is done */
+    submit(s, "first"); /* makes the store do its one-time work now */
     if (!on_sqlite())
         scene->backend[nth] = sql_number(s, "SELECT pg_backend_pid()");
 }
@@ -71,7 +72,7 @@ static inline void leave(struct store **s, const struct watch *w)
     store_close(s);
 }
 
-/* Inside a turn that holds what the others want. */
+/* Called inside a turn that holds the locks that the others want. */
 static inline void hold_until_they_wait(struct store *looks, int others)
 {
     int64_t until = clock_boot_us() + 500000; /* after a second the others would give up */
@@ -89,8 +90,8 @@ static inline void hold_until_they_wait(struct store *looks, int others)
     } while (sql_number(looks, sql) < others && clock_boot_us() < until);
 }
 
-/* Runs so many processes: the first holds, inside of a turn, what the others come for when it has
- * it. None may have a turn redone. */
+/* Runs this many processes: the first one holds, inside a turn, the locks that the others then ask
+ * for. No turn may be repeated. */
 static struct {
     void (*hold)(struct store *s, struct watch *w, struct store *looks);
     void (*come)(struct store *s, int nth);

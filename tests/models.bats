@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The protocols hold in every state that a model can reach, each rule is needed, and models/run would notice
-# if that changed. No database, no build: TEST_NO_DB, TEST_LONG.
+# The protocols hold in every state that a model can reach, each rule is needed, and models/run would notice a change
+# of either. No database, no build: TEST_NO_DB, TEST_LONG.
 
 setup() {
 	cd "$BATS_TEST_DIRNAME/.."
@@ -20,7 +20,7 @@ check() { # model
 	[ -z "$(ls -A "$BATS_TEST_TMPDIR" | grep pawl-models)" ]
 }
 
-# A copy of the models, to be spoiled.
+# Copies the models, so that a test can break them.
 copy_models() {
 	command -v spin >/dev/null && command -v cc >/dev/null || skip 'spin or cc is missing'
 	mkdir -p "$BATS_TEST_TMPDIR/src"
@@ -29,23 +29,23 @@ copy_models() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-@test "a job on one host: one end, one child, no stale signal, and it ends" {
+@test "job on one host ends once, has one child, gets no stale signal, and terminates" {
 	check lease
 }
 
-@test "two hosts: when the other starts the job, the first one's process is dead" {
+@test "job started on another host finds the first host's process dead" {
 	check hosts
 }
 
-@test "siblings that end at once: the join fires once, and nobody deadlocks" {
+@test "siblings that end at once fire their join once without a deadlock" {
 	check join
 }
 
-@test "a limit: never above it, and nobody is forgotten" {
+@test "limit is never exceeded, and no waiting job is forgotten" {
 	check permits
 }
 
-@test "a move that leaves the table of the engine is noticed by the model" {
+@test "transition missing from the engine's table is noticed by the model" {
 	copy_models
 	sed -i '/MOVE(ADOPTED, RUNNING, RUNNING, JOBS)/d' src/core/transitions.c
 	run models/run lease:PAUSES=1
@@ -53,7 +53,7 @@ copy_models() {
 	[[ ${lines[0]} == lease*'WRONG: must be ok, is violated: '* ]]
 }
 
-@test "a rule that is not needed, and one whose loss does other harm, are noticed" {
+@test "rule that is not needed and rule whose loss breaks another property are noticed" {
 	copy_models
 	sed -i 's/CHECK -DSHIM_TAKES_ANY_EPOCH : no_stale_signal/CHECK -DNO_SUCH_RULE -DCRASHES=0 -DKILLS=0 -DPAUSES=1 : no_stale_signal/
 		s/CHECK -DLOST_IS_A_SUCCESS : clean_success/CHECK -DLOST_IS_A_SUCCESS -DCRASHES=0 -DPAUSES=0 : one_child/' \
@@ -65,7 +65,7 @@ copy_models() {
 	[[ ${lines[-1]} == '2 searches, 2 wrong, '* ]]
 }
 
-@test "without spin nothing is checked, and it says so" {
+@test "models without spin are not checked, and the run says so" {
 	mkdir "$BATS_TEST_TMPDIR/bin"
 	for program in bash dirname nproc; do
 		ln -s "$(command -v $program)" "$BATS_TEST_TMPDIR/bin"

@@ -1,5 +1,5 @@
-/* outage_fixture.h - engines on a PostgreSQL that goes away: with work that never stops, or as
- * processes of their own. */
+/* outage_fixture.h - engines on a PostgreSQL that goes away, under constant load or as separate
+ * processes. */
 #ifndef TESTS_OUTAGE_FIXTURE_H
 #define TESTS_OUTAGE_FIXTURE_H
 
@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-/* ---- engines there ---- */
+/* ---- engines ---- */
 
 static atomic_int begun;
 
@@ -30,7 +30,7 @@ static inline void open_at(struct worker_kit *k, const char *url, const char *st
     engine_on_end(k->engine, kit_ended, &k->ended);
 }
 
-/* ---- as processes of their own ---- */
+/* ---- engines as separate processes ---- */
 
 static inline _Noreturn void be_a_worker(const char *url, const char *state,
                                          struct engine_options o)
@@ -96,7 +96,7 @@ static inline void on_ack(void *arg, const struct submission *s)
     ++*(int *)arg;
 }
 
-/* A step with some work waiting, so much at most. */
+/* Makes a step, after submitting jobs so that at most this many wait. */
 static inline void step_under_load(struct load *l, int waiting)
 {
     struct submission s = {.kind = KIND_EXEC,
@@ -110,7 +110,7 @@ static inline void step_under_load(struct load *l, int waiting)
     kit_step(&l->k);
 }
 
-/* Everything that was acknowledged ran, once. */
+/* Every job whose submission was acknowledged ran once. */
 static inline void end_load(struct load *l)
 {
     struct store *s;

@@ -1,16 +1,16 @@
-/* own_fixture.h - a database of the test's own, of either kind, in which nothing was ever opened;
+/* own_fixture.h - a database of the test's own, of either kind, in which no store was ever opened;
  * and a process that is killed while it opens one. */
 #ifndef TESTS_OWN_FIXTURE_H
 #define TESTS_OWN_FIXTURE_H
 
 #include "fixture.h"
 
-#undef SECOND /* the driver has the same, as an int */
+#undef SECOND /* the driver defines the same name, as an int */
 #include "pg_fixture.h"
 
 #include <signal.h>
 
-/* One per test: the next call makes another of it. */
+/* One per test: a second call replaces it. */
 static inline const char *own_database(void)
 {
     static char url[4096];
@@ -39,7 +39,7 @@ static inline void own_database_drop(void)
 /* In shared memory. */
 struct killing {
     int nth, seen;
-    char where[64]; /* the last point it came to */
+    char where[64]; /* the last point that was reached */
 };
 
 static inline void die_at_nth(void *arg, const char *where)
@@ -51,7 +51,8 @@ static inline void die_at_nth(void *arg, const char *where)
         kill(getpid(), SIGKILL);
 }
 
-/* Opens in another process, which is killed at its nth point. True if it came to that. */
+/* Opens the database in another process, which is killed at its nth point. True if it reached that
+ * point. */
 static inline bool open_and_die(const char *url, int nth, struct killing *k)
 {
     pid_t pid;

@@ -1,5 +1,5 @@
-/* parse_fixture.h - workflow files in a test: read, with whatever is wrong as the end of it, or
- * with what is said about them as the answer. */
+/* parse_fixture.h - workflow files in a test: either any fault fails the test, or the diagnostics
+ * are the result. */
 #ifndef TESTS_PARSE_FIXTURE_H
 #define TESTS_PARSE_FIXTURE_H
 
@@ -14,7 +14,7 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* A file in the test's folder. */
+/* Writes a file in the test's folder. */
 static inline void write_file(const char *name, const char *text)
 {
     char path[512];
@@ -27,7 +27,7 @@ static inline void write_file(const char *name, const char *text)
     CHECK_EQ(fclose(f), 0);
 }
 
-/* ---- right ones ---- */
+/* ---- valid files ---- */
 
 struct fixture {
     struct arena arena;
@@ -95,7 +95,7 @@ static inline char *text_of(const struct workflow *w)
     return b.ptr;
 }
 
-/* What is written is read back as the same, and written as the same. */
+/* The canonical text is read back as an equal workflow and written as the same text. */
 static inline void check_inverse(const struct workflow *w)
 {
     char *text = text_of(w), *again;
@@ -128,9 +128,9 @@ static inline void check_text(const char *yaml, const char *canonical)
 
 #define HEAD "{\"name\":\"f\",\"file\":\"f.flow.yaml\",\"folder\":\"/somewhere\","
 
-/* ---- wrong ones ---- */
+/* ---- invalid files ---- */
 
-/* "line:column: sentence" of all problems in order, one a line; "" if there is none. */
+/* "line:column: message" of all diagnostics in order, one per line; "" if there are none. */
 static inline char *diagnostics_of(const char *text, size_t len)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
@@ -160,7 +160,7 @@ struct bad {
     const char *text, *said;
 };
 
-/* A * at the end stands for words that are not ours. */
+/* A * at the end of `wanted` stands for text that a library wrote. */
 static inline bool fits(const char *said, const char *wanted)
 {
     size_t n = strlen(wanted);
@@ -182,6 +182,6 @@ static inline void check_all(const struct bad *list, size_t n)
     }
 }
 
-#define T "tasks: {a: x}\n" /* something to do, for what is about something else */
+#define T "tasks: {a: x}\n" /* a valid task, for tests about something else */
 
 #endif

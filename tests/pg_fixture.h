@@ -1,5 +1,5 @@
-/* pg_fixture.h - what the tests of the PostgreSQL driver share: a database of the test's own on the
- * private server, statements of its own, and a second connection that can spoil the first. */
+/* pg_fixture.h - shared by the tests of the PostgreSQL driver: a database of the test's own on the
+ * private server, test statements, and a second connection that can disturb the first. */
 #ifndef TESTS_PG_FIXTURE_H
 #define TESTS_PG_FIXTURE_H
 
@@ -25,7 +25,8 @@
 
 struct pg {
     struct db_url *url;
-    struct env *env; /* not a part: the connection points to it, and this structure is copied */
+    struct env
+        *env; /* a pointer, because the connection points to it and this structure is copied */
     struct err err;
     struct db *db;
 };
@@ -40,7 +41,7 @@ static inline const char *pg_server(void)
     return url;
 }
 
-/* The server's port, and the URL of the same server through another one. */
+/* The server's port, and the URL of the same server at another port. */
 static inline int pg_port(void)
 {
     const char *colon = strrchr(pg_server(), ':');
@@ -133,7 +134,7 @@ static inline char *pg_database(void)
     char *name = mem_printf("test_%d", (int)getpid());
     char *sql = mem_printf("CREATE DATABASE %s", name);
 
-    pg_database_drop(name); /* a test that failed left it, and had the same pid */
+    pg_database_drop(name); /* left by a failed test that had the same pid */
     pg_admin(pg_server(), sql);
     free(sql);
     return name;
@@ -151,7 +152,7 @@ static inline struct pg pg_ready(void)
     return t;
 }
 
-/* The end of pg_ready: of its database too. */
+/* Closes what pg_ready opened and drops its database. */
 static inline void pg_done(struct pg *t)
 {
     char *name = mem_printf("test_%d", (int)getpid());
@@ -167,7 +168,7 @@ static inline struct pg pg_second(const struct pg *t)
     return pg_open(t->url->text, NULL);
 }
 
-/* Queues a statement with whole numbers as its arguments. */
+/* Queues a statement with integer arguments. */
 static inline int pg_send_ints(struct pg *t, const struct stmt *s, const int64_t *n, size_t count,
                                struct rows *out, long expect)
 {
@@ -202,7 +203,7 @@ static inline int64_t pg_number(struct pg *t, const struct stmt *s)
     return n;
 }
 
-/* The same in a transaction of its own. */
+/* pg_number in its own transaction. */
 static inline int64_t pg_number_in_tx(struct pg *t, const struct stmt *s)
 {
     int64_t n;
@@ -223,7 +224,7 @@ static inline int pg_add_item(struct pg *t, int64_t id)
     return pg_send_ints(t, &add_item, &id, 1, NULL, 1);
 }
 
-/* Ends the session with that pid, and waits until it is gone. */
+/* Ends the session with that pid and waits until it is gone. */
 static inline void pg_kill(struct pg *killer, int64_t pid)
 {
     pg_begin(killer);

@@ -1,11 +1,11 @@
-/* pg_submit_fixture.h - a program that calls pawl_submit(), in a test: with a session of its own on
- * the test's tenant, as whatever role, and with ears for what the server says. */
+/* pg_submit_fixture.h - a program that calls pawl_submit() in a test: it has its own session on the
+ * test's tenant, with any role, and records the server's messages. */
 #ifndef TESTS_PG_SUBMIT_FIXTURE_H
 #define TESTS_PG_SUBMIT_FIXTURE_H
 
 #include "sql_submission_fixture.h"
 
-#undef SECOND /* the driver has the same, as an int */
+#undef SECOND /* the driver defines the same name, as an int */
 #include "pg_fixture.h"
 
 static char said[1024], state[6]; /* of the last statement */
@@ -27,7 +27,7 @@ static inline PGconn *session_as(const char *role)
     return conn;
 }
 
-/* The first value of a statement's result, 0 if there is none or it failed. */
+/* The first value of a statement's result; 0 if it has none or the statement failed. */
 static inline int64_t run(PGconn *conn, const char *sql)
 {
     PGresult *res = NULL;

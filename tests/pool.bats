@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Tenants that tests hand on to each other (pool.sql): one that was used is as good as a new one, or it is not handed on.
+# Tenants that tests reuse (pool.sql): a used tenant equals a new one, or it is not reused.
 
 load cli_common
 load cli_run
@@ -19,7 +19,7 @@ teardown() {
 	[ -z "${other:-}" ] || pawl admin tenant drop "$other" --db "$db"
 }
 
-# Something in every table.
+# Puts a row into every table.
 use() {
 	cat >"$dir/flow.yaml" <<-EOF
 		name: used
@@ -43,7 +43,8 @@ use() {
 }
 at_work() { [ "$(p ls --status succeeded --json | wc -l)" -ge 2 ]; }
 
-# All that pg_dump knows of a tenant, its role, and what the planner sees, without what is a new tenant's own.
+# Everything that pg_dump prints for a tenant, its role, and its planner statistics, without the parts unique to a
+# tenant.
 picture() { # tenant
 	pg_dump --schema="pawl_$1" "$db" >"$dir/dump"
 	pg_dumpall --roles-only --dbname="$db" >"$dir/roles"
@@ -53,7 +54,7 @@ picture() { # tenant
 		-e 's/^([0-9]+\t[a-z]+\t)[0-9]{4}-[0-9: .+-]+$/\1TIME/' "$dir/dump"
 }
 
-@test "a tenant that was used and is handed on can't be told from a new one" {
+@test "reused tenant equals a new one" {
 	first=$tenant
 	use
 	end_all
@@ -87,7 +88,7 @@ spoiled() { # change
 	[ $status = 3 ] && grep -q "the tenant $tenant is not what it was" "$dir/out" || { echo "$1"; cat "$dir/out"; return 1; }
 }
 
-@test "a tenant that is not what it was is not handed on" {
+@test "changed tenant is not reused" {
 	while read -r change; do
 		spoiled "$change"
 	done <<-EOF
@@ -118,12 +119,12 @@ spoiled() { # change
 		ALTER ROLE pawl_$tenant SET work_mem = '1MB';
 		ALTER ROLE pawl_$tenant CREATEDB;
 	EOF
-	tenant=$(from_pool give_back) # as nothing of that was kept
-	spoiled 'ANALYZE timers;' # which is kept
+	tenant=$(from_pool give_back) # none of those changes was kept
+	spoiled 'ANALYZE timers;' # this change is kept
 	spoiled ''
 }
 
-@test "who is still connected to a tenant that is handed on reaches nothing" {
+@test "connection left open to a reused tenant can access nothing" {
 	coproc psql -qAtX "$db" 2>&1
 	cat >&"${COPROC[1]}" <<-EOF
 		SET search_path = pawl_$tenant;
@@ -146,7 +147,7 @@ spoiled() { # change
 
 in_pool() { [ "$(ls "$PAWL_TEST_POOL" | wc -l)" = "$1" ]; }
 
-@test "what ended well hands its tenant on, what did not does not" {
+@test "passed test returns its tenant for reuse, and a failed one does not" {
 	BATS_TEST_COMPLETED=1 give_tenant_back
 	until_true in_pool 1
 	set -- "$PAWL_TEST_POOL"/*
@@ -166,6 +167,6 @@ in_pool() { [ "$(ls "$PAWL_TEST_POOL" | wc -l)" = "$1" ]; }
 	take_tenant
 	sql 'CREATE TABLE mine (a int)'
 	BATS_TEST_COMPLETED=1 give_tenant_back
-	"$PAWL_TEST_BUILD/tests/test_jobs" second_settle_of_an_attempt_is_refused # the keeper takes one after the other
+	"$PAWL_TEST_BUILD/tests/test_jobs" second_settle_of_an_attempt_is_refused # the keeper takes one tenant after the other
 	until_true in_pool 1
 }

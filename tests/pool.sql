@@ -1,35 +1,35 @@
--- pool.sql - tenants of PostgreSQL that one test hands on to the next. To make one and to drop it costs the server
--- many times what it takes to empty it. tests/run runs this once, as superuser, and lets one session, the keeper, empty
--- them: what its functions ask the catalogs is planned once. fixture_tenant.c and cli_common.bash call it.
+-- pool.sql - PostgreSQL tenants that tests reuse. Creating and dropping a tenant costs the server many times what
+-- emptying one does. tests/run runs this script once, as superuser. One session, the keeper, empties all tenants, so
+-- that the catalog queries of these functions are planned only once. fixture_tenant.c and cli_common.bash use it.
 --
--- A tenant that is handed on has a new name, so that whoever the last test left behind finds nothing any more, and can't
--- be told from a new one; otherwise it is not handed on.
+-- A reused tenant gets a new name, so that processes left by the previous test can not reach it. It must equal a new
+-- tenant; otherwise it is not reused.
 
 CREATE SCHEMA test_pool;
 CREATE SEQUENCE test_pool.names;
--- New tenants as each build makes them: what they are made of, and the settings that they come with.
+-- A new tenant as each build creates it: its description (form) and its initial settings.
 CREATE TABLE test_pool.builds (
     build text PRIMARY KEY,
     form text NOT NULL,
     settings json NOT NULL
 );
--- Those that were as the build's new ones when they had this mark.
+-- The mark of each tenant at the time when it equalled a new tenant of its build.
 CREATE TABLE test_pool.tenants (
     space oid PRIMARY KEY,
     build text NOT NULL,
     mark text NOT NULL
 );
 
--- ---- what a tenant is made of: a line for each thing, without its name and the id of the database ----
+-- ---- a tenant's description: one line per object, without the tenant's name and the id of the database ----
 
--- What is quickly told.
+-- The part that is quick to compute.
 CREATE FUNCTION test_pool.outline(tenant name) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     space CONSTANT oid := tenant::regnamespace;
     role CONSTANT oid := tenant::regrole;
 BEGIN
     RETURN QUERY
-    -- Pages and tuples are what the planner goes by.
+    -- The planner uses pages and tuples.
     SELECT format('relation %s %s %s of %s %s', c.relname, c.relkind, c.relpersistence, c.relowner = role,
                   replace(c.relacl::text, tenant, '@'))
            || format(' %s %s %s %s', c.reloptions, c.relispartition, c.relreplident, c.relrowsecurity)
@@ -69,7 +69,7 @@ BEGIN
         SELECT format('migration %%s %%s', version, name) FROM %1$I.schema_migrations$q$, tenant);
 END $$;
 
--- The rest.
+-- The remaining, slower part.
 CREATE FUNCTION test_pool.details(tenant name) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     space CONSTANT oid := tenant::regnamespace;
@@ -101,7 +101,7 @@ BEGIN
       FROM pg_class c WHERE c.relnamespace = space;
 END $$;
 
--- The same without taking the time: each row of a catalog as it was when it was last written.
+-- A quick substitute for the details: each catalog row identified by when it was last written.
 CREATE FUNCTION test_pool.details_mark(tenant name) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     things CONSTANT oid[] := ARRAY(SELECT oid FROM pg_class WHERE relnamespace = tenant::regnamespace);
@@ -131,9 +131,9 @@ CREATE FUNCTION test_pool.mark(tenant name) RETURNS text LANGUAGE sql AS $$
       FROM (SELECT test_pool.outline(tenant) UNION ALL SELECT test_pool.details_mark(tenant)) AS lines(line)
 $$;
 
--- ---- what the tests call ----
+-- ---- functions called by the tests ----
 
--- With each tenant that is new, before anybody uses it.
+-- Called for each new tenant, before it is used.
 CREATE FUNCTION test_pool.remember(build text, tenant text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     name CONSTANT name := 'pawl_' || tenant;
@@ -146,21 +146,21 @@ BEGIN
     INSERT INTO test_pool.tenants VALUES (name::regnamespace, build, test_pool.mark(name));
 END $$;
 
--- A table that nobody wrote to is left alone: TRUNCATE makes its files, and those of its indexes, anew.
+-- Leaves unwritten tables alone, because TRUNCATE creates new files for a table and its indexes.
 CREATE FUNCTION test_pool.clear(tenant name) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     tables CONSTANT regclass[] := ARRAY(SELECT c.oid::regclass FROM pg_class c
         WHERE c.relnamespace = tenant::regnamespace AND c.relkind = 'r' AND c.relname <> 'schema_migrations');
     written regclass[];
 BEGIN
-    -- What was sent by those who are gone comes to its end first, and nothing comes after.
+    -- Statements of processes that have ended finish first, and no others follow.
     EXECUTE format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', array_to_string(tables, ', '));
     written := ARRAY(SELECT t FROM unnest(tables) AS t WHERE pg_relation_size(t) > 0);
     EXECUTE format('TRUNCATE %s', array_to_string(written, ', '));
-    -- CREATE INDEX tells the planner that an index is empty, TRUNCATE does not.
+    -- CREATE INDEX tells the planner that an index is empty; TRUNCATE does not.
     UPDATE pg_class c SET relpages = 1, reltuples = 0
       FROM pg_index i WHERE i.indrelid = ANY (written) AND c.oid = i.indexrelid AND c.relpages = 0;
-    PERFORM pg_stat_reset_single_table_counters(t) FROM unnest(written) AS t; -- or it is analyzed while it is empty
+    PERFORM pg_stat_reset_single_table_counters(t) FROM unnest(written) AS t; -- autovacuum would analyze it while it is empty
     EXECUTE format($q$
         INSERT INTO %I.settings
         SELECT s.key, CASE s.key WHEN 'database_id' THEN left(md5(random()::text), 16) ELSE s.value END
@@ -170,7 +170,7 @@ BEGIN
       WHERE c.relnamespace = tenant::regnamespace AND c.relkind = 'S';
 END $$;
 
--- Empties a tenant and gives it a new name, which is returned. An error: it is not what it was.
+-- Empties a tenant and returns its new name. Fails if the tenant no longer equals a new one.
 CREATE FUNCTION test_pool.give_back(build text, tenant text) RETURNS text LANGUAGE plpgsql
 SET session_replication_role = replica -- the history's triggers refuse a TRUNCATE
 SET lock_timeout = '5s' AS $$
@@ -192,7 +192,8 @@ BEGIN
     RETURN new;
 END $$;
 
--- The same for the keeper: the file that says that there is one; NULL: it is not what it was, and goes with the server.
+-- give_back for the keeper: returns the file that offers the tenant for reuse, or NULL if the tenant has changed; it
+-- then stays unused until the server is removed.
 CREATE FUNCTION test_pool.keep(build text, tenant text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
     RETURN build || '/' || test_pool.give_back(build, tenant);

@@ -1,4 +1,4 @@
-/* process_fixture.h - a process executor in the test's folder, and what it reported. */
+/* process_fixture.h - a process executor in the test's folder, and a record of its reports. */
 #ifndef TESTS_PROCESS_FIXTURE_H
 #define TESTS_PROCESS_FIXTURE_H
 
@@ -19,10 +19,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SECOND  1000000LL
-#define PATIENT (240 * SECOND) /* for what must come at some time; less than a test may take */
+#define SECOND 1000000LL
+#define PATIENT \
+    (240 * SECOND) /* for something that must happen eventually; less than a test's time limit */
 
-/* What became of one attempt. */
+/* The reports about one attempt. */
 struct seen {
     int64_t execution;
     int attempt, epoch;
@@ -30,9 +31,9 @@ struct seen {
     int64_t ago;
     struct outcome o;
     char *result, *error;
-    struct buf log; /* as somebody has it who follows the reports */
+    struct buf log; /* the output as a reader of the reports has it */
     int64_t dropped;
-    int64_t chunk_at[64]; /* where the chunks that it is made of begin */
+    int64_t chunk_at[64]; /* where its chunks start */
     int nchunks;
 };
 
@@ -52,7 +53,8 @@ static inline struct seen *seen_of(struct worker *w, int64_t execution, int atte
     return &w->seen[w->nseen++];
 }
 
-/* A chunk goes on where the last one ended, or replaces all from the beginning of one. */
+/* A chunk continues where the last one ended, or replaces everything from the start of an earlier
+ * chunk. */
 static inline void take_chunk(struct seen *s, const struct report *r)
 {
     if (r->offset != (int64_t)s->log.len) {
@@ -142,7 +144,7 @@ static inline void worker_free(struct worker *w)
     free(w);
 }
 
-/* A task of that name, and a spec that lives as long as the test. */
+/* A task with this spec, which must live until the test ends. */
 static inline struct task task_of(const struct spec *spec)
 {
     return (struct task){.execution = 7,
@@ -162,8 +164,8 @@ static inline void worker_start(struct worker *w, const struct task *t)
     CHECK_OK_ERR(w->x->ops->start(w->x, t, &err), &err);
 }
 
-/* With that much of its lease left. Nothing is begun with less than half of it, so a machine that
- * stands still just then is given another try. */
+/* Starts a task with this much of its lease left. Nothing is started with less than half of it
+ * left, so a start on a stalled machine is tried again. */
 static inline void worker_start_leased(struct worker *w, struct task *t, int64_t left)
 {
     struct err err = ERR_INIT;
@@ -183,7 +185,7 @@ static inline void worker_find(struct worker *w, const struct task *t)
     CHECK_OK_ERR(w->x->ops->reattach(w->x, t, &err), &err);
 }
 
-/* Turns when there is something to do, for at most that long. */
+/* Polls when there is something to do, for at most that long. */
 static inline void worker_turn(struct worker *w, int64_t us)
 {
     struct pollfd p = {.fd = w->x->ops->fd(w->x), .events = POLLIN};
@@ -192,7 +194,7 @@ static inline void worker_turn(struct worker *w, int64_t us)
         w->x->ops->poll(w->x);
 }
 
-/* Turns until the condition holds. */
+/* Polls until the condition holds. */
 #define UNTIL(w, cond)                                \
     do {                                              \
         int64_t until_ = clock_boot_us() + PATIENT;   \
@@ -238,7 +240,7 @@ static inline void write_text(const char *path, const char *text)
     CHECK_OK(fclose(f));
 }
 
-/* What a file says, at most 4 kB of it; "" if it is not there. */
+/* The content of a file, at most 4 kB; "" if it does not exist. */
 static inline const char *read_text(const char *path)
 {
     static char text[4097];
@@ -251,14 +253,14 @@ static inline const char *read_text(const char *path)
     return text;
 }
 
-/* The number that a task writes into a file, once it is there. */
+/* Waits for the file and returns the number that a task wrote into it. */
 static inline pid_t read_pid(struct worker *w, const char *path)
 {
     UNTIL(w, strchr(read_text(path), '\n'));
     return (pid_t)strtol(read_text(path), NULL, 10);
 }
 
-/* Gone, or dead and only waiting for its parent. */
+/* Gone, or a zombie that waits for its parent. */
 static inline bool is_gone(pid_t pid)
 {
     char path[40];

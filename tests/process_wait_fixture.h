@@ -1,5 +1,5 @@
 /* process_wait_fixture.h - a task that runs until it is told how to end, under a process executor
- * (process_fixture.h), and what tests do to those who look after it. */
+ * (process_fixture.h), and functions that disturb its shim and helper. */
 #ifndef TESTS_PROCESS_WAIT_FIXTURE_H
 #define TESTS_PROCESS_WAIT_FIXTURE_H
 
@@ -7,7 +7,7 @@
 
 #include <sys/resource.h>
 
-/* It leaves a line for each time it began. */
+/* Writes a line each time it is started. */
 #define WAITS "echo $$ >>begun; echo said; echo a=1 >>$PAWL_OUTPUT; read x <fifo; exit $x"
 
 static inline struct spec waiting_spec(void)
@@ -22,8 +22,8 @@ static inline pid_t begin(struct worker *w, const struct task *t)
     return read_pid(w, path_of("begun"));
 }
 
-/* The same for a task with a short timeout. On a machine that stands still that may be over before
- * the task has begun; then the next attempt is made. */
+/* For a task with a short timeout, which may expire on a stalled machine before the task has
+ * started; then the next attempt is made. */
 static inline pid_t begin_in_time(struct worker *w, struct task *t)
 {
     for (;; t->attempt++) {
@@ -52,7 +52,7 @@ static inline void let_end(const char *code)
     write_text(path_of("fifo"), code);
 }
 
-/* From now on each write of the shim fails, or none does. */
+/* From now on each write of the shim fails, or succeeds again. */
 static inline void let_shim_write(pid_t shim, bool may)
 {
     struct rlimit limit = {.rlim_cur = may ? RLIM_INFINITY : 0, .rlim_max = RLIM_INFINITY};
@@ -60,7 +60,7 @@ static inline void let_shim_write(pid_t shim, bool may)
     CHECK_OK(prlimit(shim, RLIMIT_FSIZE, &limit, NULL));
 }
 
-/* Returns once the command has ended and its shim has failed to write that down. */
+/* Returns when the command has ended and its shim has failed to write the exit record. */
 static inline void end_unwritten(struct worker *w, const struct task *t)
 {
     int at = folder_of(t);
@@ -76,7 +76,7 @@ static inline void turn_for(struct worker *w, int64_t us)
         worker_turn(w, 10000);
 }
 
-/* The helper is the one child of ours that is a pawl-shim. */
+/* The helper is our only child that runs pawl-shim. */
 static inline pid_t helper_pid(void)
 {
     char path[64];
@@ -95,7 +95,7 @@ static inline bool is_stopped(pid_t pid)
     return strstr(read_text(path), ") T ") != NULL;
 }
 
-/* A worker whose shims stand still before they take their lock. */
+/* A worker whose shims stop before they take their lock. */
 static inline struct worker *worker_with_late_shims(void)
 {
     struct worker *w;
@@ -106,7 +106,7 @@ static inline struct worker *worker_with_late_shims(void)
     return w;
 }
 
-/* Its one shim, once it was begun and stands still. */
+/* Returns its only shim, once it was started and has stopped. */
 static inline pid_t late_shim(struct worker *w, const struct task *t)
 {
     struct seen *s = seen_of(w, t->execution, t->attempt);

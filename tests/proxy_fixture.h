@@ -1,5 +1,5 @@
-/* proxy_fixture.h - a proxy between a store and the server: it loses commits, or lets nobody
- * through. */
+/* proxy_fixture.h - a proxy between a store and the server that loses commits or blocks all
+ * connections. */
 #ifndef TESTS_PROXY_FIXTURE_H
 #define TESTS_PROXY_FIXTURE_H
 
@@ -17,18 +17,18 @@
 #include <unistd.h>
 
 enum cut {
-    DROP_ANSWER,      /* forwards COMMIT, and hangs up when its answer comes */
-    DROP_COMMIT,      /* hangs up instead of forwarding it */
-    CUT_AFTER_COMMIT, /* forwards it, and hangs up without waiting for the server */
+    DROP_ANSWER,      /* forwards COMMIT, and disconnects when its answer comes */
+    DROP_COMMIT,      /* disconnects instead of forwarding it */
+    CUT_AFTER_COMMIT, /* forwards it, and disconnects without waiting for the server */
     CUTS
 };
 
 static struct {
-    _Atomic int once;    /* 1 + how the next COMMIT is lost; 0: it is not */
-    _Atomic int every;   /* each so many COMMITs one is lost, in one way after the other; 0: none */
-    _Atomic int shut;    /* nobody gets through */
-    _Atomic int last;    /* the next COMMIT is the last thing that does */
-    _Atomic int commits; /* seen while some are lost */
+    _Atomic int once;    /* 1 + how the next COMMIT is lost; 0 if it is not */
+    _Atomic int every;   /* loses one of this many COMMITs, in each way in turn; 0 loses none */
+    _Atomic int shut;    /* all connections are blocked */
+    _Atomic int last;    /* blocks all connections after the next COMMIT */
+    _Atomic int commits; /* counted while some are lost */
     _Atomic int cuts;
 } * proxy;
 
@@ -39,15 +39,15 @@ static inline int connect_to(int port)
 
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (connect(fd, (struct sockaddr *)&to, sizeof(to)))
-        _exit(0); /* there is no server now */
+        _exit(0); /* the server is down */
     return fd;
 }
 
-/* What becomes of the bytes that came from the client; -1: all is well. */
+/* How to treat the bytes that came from the client; -1 to forward them. */
 static inline int cut_of(const char *bytes, size_t n)
 {
     if ((!proxy->once && !proxy->every && !proxy->last) ||
-        !memmem(bytes, n, "COMMIT", 7)) /* with its NUL, so not READ COMMITTED */
+        !memmem(bytes, n, "COMMIT", 7)) /* with its NUL, so that READ COMMITTED does not match */
         return -1;
     if (proxy->once) {
         proxy->cuts++;
@@ -60,7 +60,7 @@ static inline int cut_of(const char *bytes, size_t n)
     return ++proxy->commits % proxy->every ? -1 : proxy->cuts++ % CUTS;
 }
 
-/* Until one side closes, or a COMMIT is to be lost. */
+/* Forwards until one side closes or a COMMIT is to be lost. */
 static inline void forward(int client, int server)
 {
     struct pollfd fds[] = {{.fd = client, .events = POLLIN}, {.fd = server, .events = POLLIN}};
@@ -92,7 +92,7 @@ static inline void proxy_lose_next(enum cut how)
     proxy->once = (int)how + 1;
 }
 
-/* Before anything is open. Returns the URL through it; the caller frees. */
+/* Call before anything is open. Returns the URL of the proxy, which the caller frees. */
 static inline char *proxy_start(pid_t *pid)
 {
     struct sockaddr_in at = {.sin_family = AF_INET};

@@ -1,5 +1,5 @@
-/* refusal_fixture.h - a database that refuses to write some rows, as one does that is damaged, or
- * has rules of its own. */
+/* refusal_fixture.h - a database that refuses to write some rows, like a damaged one or one with
+ * added constraints. */
 #ifndef TESTS_REFUSAL_FIXTURE_H
 #define TESTS_REFUSAL_FIXTURE_H
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From now on this can't be written. `when` is a condition on NEW, the row to be written. */
+/* From now on these rows can't be written. `when` is a condition on NEW, the row to be written. */
 static inline void refuse_write(struct store *s, const char *what, const char *when)
 {
     char sql[500];
@@ -29,7 +29,7 @@ static inline void refuse_write(struct store *s, const char *what, const char *w
     sql_run(s, sql);
 }
 
-/* As it was, of that table. */
+/* Removes the refusals of that table. */
 static inline void allow_write(struct store *s, const char *table)
 {
     char sql[100];

@@ -1,4 +1,4 @@
-/* rerun_fixture.h - a rerun in a test: what ran again by it, or why it was refused. */
+/* rerun_fixture.h - a rerun in a test: the tasks that ran again, or why it was refused. */
 #ifndef TESTS_RERUN_FIXTURE_H
 #define TESTS_RERUN_FIXTURE_H
 
@@ -12,7 +12,7 @@ static inline int rerun_body(struct turn *t, void *arg, struct err *err)
 
 static struct err refusal;
 
-/* What ran again, as "a b", by their short names; NULL: it was refused. */
+/* The tasks that ran again, as "a b", by their short names; NULL if the rerun was refused. */
 static inline const char *rerun(struct store *s, int64_t id, enum rerun_scope what,
                                 const char *from)
 {

@@ -1,4 +1,4 @@
-/* retention_fixture.h - retention in a test, as an engine does it: in long turns, slice by slice.
+/* retention_fixture.h - retention in a test, as an engine runs it: in long turns, slice by slice.
  */
 #ifndef TESTS_RETENTION_FIXTURE_H
 #define TESTS_RETENTION_FIXTURE_H
@@ -21,7 +21,7 @@ static inline int retain_body(struct turn *t, void *arg, struct err *err)
                              : op_retain(t, &r->from, &r->to, err);
 }
 
-/* One slice, from where `from` is. */
+/* One slice, starting at `from`. */
 static inline struct retention retain_slice(struct store *s, struct retention from)
 {
     struct retaining r = {.from = from};
@@ -40,7 +40,7 @@ static inline struct retention retain_as(struct store *s, struct retention r)
     return r;
 }
 
-/* The same of what is older; returns how many trees went. */
+/* Runs all slices for trees older than that; returns how many were removed. */
 static inline int64_t retain(struct store *s, int64_t older_than)
 {
     return retain_as(s, (struct retention){.older_than = older_than, .max_trees = 100}).trees;
@@ -84,7 +84,7 @@ static inline void end_flow(struct store *s, int64_t id)
     CHECK_OK_ERR(store_turn(s, end_body, &id, &err), &err);
 }
 
-/* A workflow with two jobs, all of it ended. */
+/* A workflow with two jobs, all ended. */
 static inline int64_t ended_tree(struct store *s)
 {
     int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});

@@ -1,4 +1,4 @@
-/* sample.h - bytes with their length: among them may be a NUL. */
+/* sample.h - bytes with their length, which may contain a NUL. */
 #ifndef TESTS_SAMPLE_H
 #define TESTS_SAMPLE_H
 

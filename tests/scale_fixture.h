@@ -1,7 +1,7 @@
-/* scale_fixture.h - what a question or a turn costs must not grow with what is stored. A database
- * is filled, every case is measured, it is filled to four times as much, and all are measured
- * again: on the connection that made its plans when there was little, and on a new one that knows
- * the statistics. The measure is in cost.h: never the time. */
+/* scale_fixture.h - the cost of a query or a turn must not grow with the amount of stored data.
+ * Fills a database, measures every case, fills it to four times as much, and measures again: on the
+ * connection that made its plans when the database was small, and on a new one that uses the
+ * statistics. cost.h defines the cost: never the time. */
 #ifndef TESTS_SCALE_FIXTURE_H
 #define TESTS_SCALE_FIXTURE_H
 
@@ -9,10 +9,10 @@
 #include "fixture.h"
 #include "store/query/query.h"
 
-#undef SECOND /* the driver has the same, as an int */
+#undef SECOND /* the driver defines the same name, as an int */
 #include "pg_fixture.h"
 
-#define UNIT     1000 /* executions that are made at once, see fill */
+#define UNIT     1000 /* executions created by one call of fill */
 #define MINUTE   60000000LL
 #define DAY      (24 * 60 * MINUTE)
 #define BACKLOG  "default"
@@ -157,7 +157,7 @@ static inline int end_flows_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-/* Workflows with children, all of it ended; the last one's id. */
+/* Workflows with children, all ended; returns the last id. */
 static inline int64_t make_flows(struct store *s)
 {
     static struct batch flows, children;
@@ -181,8 +181,8 @@ static inline int64_t make_flows(struct store *s)
     return flows.list[FLOWS - 1].id;
 }
 
-/* A thousand more: most have ended, some of them in trees; the others wait, for a worker, a time, a
- * limit. */
+/* Creates a thousand executions: most have ended, some of them in trees; the others wait for a
+ * worker, a time or a limit. */
 static inline int64_t fill(struct store *s)
 {
     int64_t flow;
@@ -198,7 +198,7 @@ static inline int64_t fill(struct store *s)
     return flow;
 }
 
-/* As the server's autovacuum does it in its own time. */
+/* Does what the server's autovacuum does at an arbitrary time. */
 static inline void vacuum(void)
 {
     char *sql;
@@ -214,13 +214,13 @@ static inline void vacuum(void)
 
 struct world {
     struct store *s;
-    int64_t flow, child; /* a workflow with nine tasks that have ended, and one of these */
+    int64_t flow, child; /* a workflow with nine ended tasks, and one of them */
     struct event_follower event_follower;
-    int64_t retained; /* up to which root */
+    int64_t retained; /* retention has reached this root */
 };
 
-/* Some look at a window of time or a range of pages that holds more or less by chance: `enough` is
- * never too much for them. */
+/* Some cases read a window of time or a range of pages whose content varies by chance: a cost up to
+ * `enough` is always accepted. */
 struct scale_case {
     const char *name;
     void (*run)(struct world *w);
@@ -258,7 +258,7 @@ static inline void check_all(const struct scale_case *all, size_t n, const doubl
     CHECK(!grew);
 }
 
-/* One job that runs all the time, and so many times a thousand executions. */
+/* One job that keeps running, and this many thousand executions. */
 static inline void begin_world(struct world *w)
 {
     struct work work = {.serves = {{"process", "slow"}}, .nserves = 1, .max = 1};

@@ -1,5 +1,5 @@
-/* schedule_fixture.h - applied workflows in a test, looked at by hand, at the time that the test
- * says. Time only goes forward, from now on: tests live in 2030 and later. */
+/* schedule_fixture.h - applied workflows in a test, evaluated by hand at a time that the test sets.
+ * Time only moves forward from now: the tests use dates from 2030 on. */
 #ifndef TESTS_SCHEDULE_FIXTURE_H
 #define TESTS_SCHEDULE_FIXTURE_H
 
@@ -19,7 +19,7 @@ static inline int64_t schedule_time(const char *text)
     return us;
 }
 
-/* Moves the clock to that time, a moment after it. */
+/* Moves the clock to just after that time. */
 static inline void clock_to(struct store *s, const char *text)
 {
     struct err err = ERR_INIT;
@@ -59,8 +59,8 @@ static inline int look_body(struct turn *t, void *arg, struct err *err)
     return op_fire_schedules(t, arg, err);
 }
 
-/* What an engine does when schedules are due; returns how many runs began. The last round is in
- * *out, if wanted. */
+/* Fires due schedules as an engine does; returns how many runs were created. The last slice is in
+ * *out, if it is not NULL. */
 static inline size_t look_out(struct store *s, struct schedule_slice *out)
 {
     struct schedule_slice r = {.max = 10};
@@ -81,7 +81,7 @@ static inline size_t look(struct store *s)
     return look_out(s, NULL);
 }
 
-/* The same at that time. */
+/* look_out at that time. */
 static inline size_t look_at(struct store *s, const char *time)
 {
     clock_to(s, time);
@@ -104,7 +104,7 @@ static inline int order(struct store *s, enum schedule_verb verb, const char *na
     return rc;
 }
 
-/* Its texts live for a few calls more. */
+/* Its texts live for the next few calls. */
 static inline struct schedule_listed schedule_named(struct store *s, const char *name)
 {
     static struct schedule_list kept[4];
@@ -123,7 +123,7 @@ static inline int64_t firings(struct store *s)
     return sql_number(s, "SELECT count(*) FROM schedule_firings");
 }
 
-/* The due time of the nth firing of all, from 0, by time. */
+/* The due time of the nth firing, from 0, ordered by time. */
 static inline const char *firing(struct store *s, int nth)
 {
     static char text[TIME_TEXT_SIZE];
@@ -134,7 +134,7 @@ static inline const char *firing(struct store *s, int nth)
                                          : "due_at",
              nth);
     text_time(sql_number(s, sql), text);
-    text[19] = '\0'; /* whole seconds are enough */
+    text[19] = '\0'; /* without fractions of a second */
     return text;
 }
 
@@ -143,7 +143,7 @@ static inline int64_t running_runs(struct store *s)
     return sql_number(s, "SELECT count(*) FROM executions WHERE parent IS NULL AND status = 3");
 }
 
-/* The workflow w with these schedules, applied at that time. */
+/* Workflow w with these schedules, applied at that time. */
 static inline struct store *applied_at(const char *time, const char *list)
 {
     struct store *s = fixture_store();
@@ -154,7 +154,7 @@ static inline struct store *applied_at(const char *time, const char *list)
     return s;
 }
 
-/* The same, which is due every hour: it was fired once, at 13:00, and that run goes on. */
+/* Like applied_at, with an hourly schedule that fired once, at 13:00; that run is still running. */
 static inline struct store *fired_once(const char *list)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", list);

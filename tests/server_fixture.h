@@ -1,4 +1,4 @@
-/* server_fixture.h - where the private PostgreSQL server of the tests is. */
+/* server_fixture.h - the URL of the tests' private PostgreSQL server. */
 #ifndef TESTS_SERVER_FIXTURE_H
 #define TESTS_SERVER_FIXTURE_H
 

@@ -1,5 +1,5 @@
-/* sql_submission_fixture.h - submissions by SQL in a test: written as pawl_submit() writes them,
- * and taken by hand, as an engine does. */
+/* sql_submission_fixture.h - SQL submissions in a test: written as pawl_submit() writes them, and
+ * taken by hand as an engine does. */
 #ifndef TESTS_SQL_SUBMISSION_FIXTURE_H
 #define TESTS_SQL_SUBMISSION_FIXTURE_H
 
@@ -8,12 +8,12 @@
 #include "store/query/submissions.h"
 
 struct sql_call {
-    const char *workflow; /* NULL: "w" */
-    const char *params;   /* NULL: none */
+    const char *workflow; /* "w" if NULL */
+    const char *params;   /* NULL if none */
     const char *key, *queue;
     int priority;
     int64_t delay;
-    bool silent; /* without a NOTIFY */
+    bool silent; /* without NOTIFY */
 };
 
 static inline const char *sql_text(const char *text)
@@ -28,7 +28,8 @@ static inline const char *sql_text(const char *text)
     return out;
 }
 
-/* Returns its id. On SQLite, where there is no such function, the row that it would write. */
+/* Returns the submission's id. On SQLite, which has no pawl_submit(), inserts the row that it would
+ * write. */
 static inline int64_t sql_submit(struct store *s, struct sql_call c)
 {
     const char *workflow = c.workflow ? c.workflow : "w", *params = c.params ? c.params : "{}";
@@ -60,7 +61,7 @@ static inline int submissions_body(struct turn *t, void *arg, struct err *err)
     return op_accept_submissions(t, arg, err);
 }
 
-/* What an engine does with those that wait; returns how many there were. */
+/* Takes the waiting submissions as an engine does; returns how many there were. */
 static inline size_t take_submissions(struct store *s)
 {
     struct submission_slice r = {.max = 100};
@@ -70,7 +71,7 @@ static inline size_t take_submissions(struct store *s)
     return r.n;
 }
 
-/* Its texts live for a few calls more. */
+/* Its texts live for the next few calls. */
 static inline struct submission_row submission_of(struct store *s, int64_t id)
 {
     static struct submission_list kept[4];

@@ -1,6 +1,6 @@
-/* sqlite_fixture.h - what the tests of the SQLite driver share: a database in the test's folder,
- * statements of their own, and child processes. A child is always started before its parent opens
- * the database: SQLite forbids a fork with an open handle. */
+/* sqlite_fixture.h - shared by the tests of the SQLite driver: a database in the test's folder,
+ * test statements, and child processes. A child is always started before its parent opens the
+ * database: SQLite forbids a fork with an open handle. */
 #ifndef TESTS_SQLITE_FIXTURE_H
 #define TESTS_SQLITE_FIXTURE_H
 
@@ -26,12 +26,13 @@
 
 struct lite {
     struct db_url url;
-    struct env *env; /* not a part: the connection points to it, and this structure is copied */
+    struct env
+        *env; /* a pointer, because the connection points to it and this structure is copied */
     struct err err;
     struct db *db;
 };
 
-/* A database called `name` in the test's folder, not open yet; options come after "?", or NULL. */
+/* A database called `name` in the test's folder, not yet open; `options` follow "?", or NULL. */
 static inline struct lite lite_named(const char *name, const char *options)
 {
     struct lite t = {0};
@@ -74,7 +75,7 @@ static inline struct lite lite_ready(void)
     return t;
 }
 
-/* Runs a statement with whole numbers as its arguments, inside a transaction. */
+/* Runs a statement with integer arguments, inside a transaction. */
 static inline int lite_run_ints(struct lite *t, const struct stmt *s, const int64_t *n,
                                 size_t count, struct rows *out, long expect)
 {
@@ -88,7 +89,7 @@ static inline int lite_run_ints(struct lite *t, const struct stmt *s, const int6
     return rc;
 }
 
-/* The one number that a query without parameters returns, in a transaction of its own. */
+/* The one number that a query without parameters returns, in its own transaction. */
 static inline int64_t lite_number(struct lite *t, const struct stmt *s)
 {
     struct rows r = ROWS_INIT;
@@ -112,7 +113,7 @@ static inline void lite_add_item(struct lite *t, int64_t id)
     CHECK_OK_ERR(db_commit(t->db, &t->err), &t->err);
 }
 
-/* A child process that can be told to go on, and says how far it is: one byte each way. */
+/* A child process that waits for commands and reports its progress: one byte each way. */
 struct child {
     pid_t pid;
     int to, from;

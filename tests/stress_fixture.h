@@ -1,13 +1,13 @@
-/* stress_fixture.h - many processes on one database at once, in a test: work in batches, and turns
- * that had to be redone. */
+/* stress_fixture.h - many processes on one database at once, in a test: jobs in batches, and a
+ * check on repeated turns. */
 #ifndef TESTS_STRESS_FIXTURE_H
 #define TESTS_STRESS_FIXTURE_H
 
 #include "fixture.h"
 #include "store/door/door.h"
 
-/* On a machine that is busy with other things a lock may be waited for in vain now and then; a
- * wrong order of locks makes that happen again and again. (test_deadlock.c tolerates none.) */
+/* On a busy machine a wait for a lock may time out now and then; a wrong lock order makes it happen
+ * often. (test_deadlock.c tolerates none.) */
 static inline void check_redone(const struct watch *w, int at_most)
 {
     if (w->redone > at_most)

@@ -1,5 +1,5 @@
-/* tenant_fixture.h - a database whose owner is not a superuser, tenants in it, and statements that
- * are run as one role or another: PostgreSQL only. */
+/* tenant_fixture.h - a database whose owner is not a superuser, tenants in it, and statements run
+ * as one role or another: PostgreSQL only. */
 #ifndef TESTS_TENANT_FIXTURE_H
 #define TESTS_TENANT_FIXTURE_H
 
@@ -10,12 +10,12 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* A function that would leave the role of a tenant, if a session ran it. */
+/* A function that would leave the tenant's role if a session ran it. */
 #define ESCAPE                                                                      \
     "LANGUAGE plpgsql AS $$ BEGIN PERFORM set_config('role', 'none', true); RAISE " \
     "EXCEPTION 'evil ran'; END $$"
 
-/* ---- roles: a boss, who owns the database and is no superuser, and his tenants ---- */
+/* ---- roles: the owner of the database, who is not a superuser, and the tenants ---- */
 
 static inline const char *named(const char *name)
 {
@@ -134,14 +134,14 @@ static inline int64_t number_as_server(const char *sql, const char *name)
     return n;
 }
 
-/* The server takes a moment to end the sessions of a role that has left. */
+/* The server takes a moment to end the sessions of a dropped role. */
 static inline void await_end(const char *role)
 {
     while (number_as_server("SELECT count(*) FROM pg_stat_activity WHERE usename = '@'", role))
         ;
 }
 
-/* A role that got nothing beyond its own tenant. */
+/* The role has no access beyond its own tenant. */
 static inline void check_contained(const char *role, const char *other)
 {
     char sql[300];

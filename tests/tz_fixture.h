@@ -21,13 +21,13 @@ static inline void add_big_endian(struct buf *b, uint64_t n, int bytes)
         buf_addch(b, (char)(n >> (8 * bytes)));
 }
 
-/* One step of a table: the offset from then on. */
+/* One entry of the table: the offset from that time on. */
 struct tzif_step {
     int64_t at;
     int32_t offset;
 };
 
-/* A block of a TZif file: step i has type i + 1, type 0 is what holds before. */
+/* A block of a TZif file: step i has type i + 1; type 0 applies before the first step. */
 static inline void add_tzif_block(struct buf *b, int time_size, int32_t before,
                                   const struct tzif_step *steps, size_t n)
 {
@@ -74,7 +74,7 @@ static inline struct tz *tz_of_rule(const char *rule)
     return tz_of_steps(0, NULL, 0, rule);
 }
 
-/* From tzdata; skips the test where that is not installed. */
+/* From tzdata; skips the test if it is not installed. */
 static inline struct tz *tz_by_name(const char *name)
 {
     struct err err = ERR_INIT;
@@ -86,7 +86,7 @@ static inline struct tz *tz_by_name(const char *name)
     return z;
 }
 
-/* 2026-03-29T01:00:00Z and the like, in seconds. */
+/* A time like 2026-03-29T01:00:00Z in seconds. */
 static inline int64_t at(const char *text)
 {
     struct err err = ERR_INIT;

@@ -1,5 +1,5 @@
 /* verify_fixture.h - a good database with executions in every state, for the tests of verify, which
- * break it. That of workflows: test_verify_workflow.c. */
+ * damage it. The one for workflows is in test_verify_workflow.c. */
 #ifndef TESTS_VERIFY_FIXTURE_H
 #define TESTS_VERIFY_FIXTURE_H
 
@@ -76,7 +76,7 @@ static inline int log_body(struct turn *t, void *arg, struct err *err)
     return op_store_logs(t, WORKER, arg, 1, err);
 }
 
-/* Two chunks: one that is packed, one that is too short for it. */
+/* Two chunks: one that is compressed, and one that is too short for it. */
 static inline void say(struct store *s, struct held_job j)
 {
     struct log_chunk c = {.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch},
@@ -137,7 +137,7 @@ static inline void make_trees(struct store *s)
     flow_end(s, submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "flow done"}));
 }
 
-/* What waits or runs; from here on jobs are claimable, so nothing else is run. */
+/* Creates waiting and running jobs; from here on jobs are claimable, so nothing else is run. */
 static inline void make_open(struct store *s)
 {
     struct held_job j = run_named(s, "resumed");
@@ -161,8 +161,8 @@ static inline void make_open(struct store *s)
     submit_with(s, (struct submission){.name = "ready", .priority = 2});
 }
 
-/* A workflow that was fired twice, with one due time that waits, and a schedule that is paused. Its
- * tasks are nothing that a worker here would claim. */
+/* A workflow that was fired twice, with one waiting due time, and a paused schedule. No worker in
+ * these tests claims its tasks. */
 static inline void make_schedules(struct store *s)
 {
     struct apply_request a = {
@@ -185,7 +185,7 @@ static inline void make_schedules(struct store *s)
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM schedules WHERE waiting_at IS NOT NULL"), 1);
 }
 
-/* Three by SQL: one is taken, one was refused, one waits. */
+/* Three SQL submissions: one taken, one refused, one waiting. */
 static inline void make_submissions(struct store *s)
 {
     apply(s, "name: by_sql\ntasks: {a: {function: f}}\n");

@@ -8,9 +8,9 @@
 struct playing {
     struct store *s;
     int64_t workflow;
-    struct flow_claiming k; /* what the worker runs; names of what has ended are empty */
+    struct flow_claiming k; /* the jobs that the worker runs; the names of ended ones are empty */
     const char *word[WORDS + 1];
-    const char *doing; /* the step, for complaints */
+    const char *doing; /* the current step, for failure messages */
 };
 
 _Noreturn static void wrong(const struct playing *p, const char *what)
@@ -18,7 +18,7 @@ _Noreturn static void wrong(const struct playing *p, const char *what)
     test_fail(__FILE__, __LINE__, "in the step \"%s\": %s", p->doing, what);
 }
 
-/* ---- a worker's hand ---- */
+/* ---- as a worker ---- */
 
 static void play(struct playing *p)
 {
@@ -68,7 +68,7 @@ static void after(struct playing *p)
         ;
 }
 
-/* ---- an operator's ---- */
+/* ---- as an operator ---- */
 
 static int64_t named(struct playing *p)
 {
@@ -172,7 +172,7 @@ void flow_try(const struct workflow_case *c)
     for (i = 0; i < sizeof(c->steps) / sizeof(*c->steps) && c->steps[i].does; i++)
         do_step(&p, &c->steps[i]);
     if (!i)
-        verify_clean(p.s); /* it ended by itself */
+        verify_clean(p.s); /* no steps: it ended by itself */
     CHECK_STR(status_text(status_of(p.s, p.workflow)), status_text((int)c->ends));
     if (c->error && !strstr(get(p.s, p.workflow).error, c->error))
         test_fail(__FILE__, __LINE__, "it says \"%s\", nothing of \"%s\"",

@@ -1,23 +1,23 @@
-/* workflow_case.h - a test of a workflow as a case: its text, what is done to it, step by step, and
- * the shape that it has after each. Every case has a store of its own, is verified after each step,
- * and has ended as it says.
+/* workflow_case.h - a test of a workflow as a table entry: its text, its steps, and the statuses of
+ * its tasks after each step. Every case has its own store, is verified after each step, and must
+ * end with the given status.
  *
- *     FLOW_CASE(a_failure_skips_what_is_behind_it,
+ *     FLOW_CASE(failed_task_skips_its_followers,
  *               .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
  *               .steps = {{"play but a", "a:failed b:skipped"}},
  *               .ends = S_FAILED)
  *
- * What is done is a list of these, with commas between them:
+ * A step is a list of these commands, separated by commas:
  *
- *   play            everything that can run succeeds; but for a and b, which fail: play but a b
- *   take            a worker claims all that it may, and runs it
- *   ok a            what it runs, by its task, ends well
- *   fail a          … or fails, and may be tried again at once
- *   end a           … or ends because it was asked to
- *   pause a         also cancel, let-finish, resume, skip, approve, reject: of a task, or of w, the
- *                   workflow itself; !pause a: that is refused
- *   rerun a         it runs again; rerun-failed w: what failed in it does; !rerun a: refused
- *   after 61s       time passes, and what is due is done
+ *   play            run everything, all tasks succeed; "play but a b": a and b fail
+ *   take            a worker claims all jobs that it may, and starts them
+ *   ok a            the started job of task a succeeds
+ *   fail a          it fails, and may be retried at once
+ *   end a           it ends because it was asked to
+ *   pause a         also cancel, let-finish, resume, skip, approve, reject: a task, or w, the
+ *                   workflow itself; "!pause a": the request is refused
+ *   rerun a         rerun it; "rerun-failed w": rerun its failed tasks; "!rerun a": it is refused
+ *   after 61s       move the clock, and do what is then due
  */
 #ifndef TESTS_WORKFLOW_CASE_H
 #define TESTS_WORKFLOW_CASE_H
@@ -26,16 +26,16 @@
 
 struct flow_step {
     const char *does;
-    const char *shape; /* NULL: not looked at */
+    const char *shape; /* not checked if NULL */
 };
 
 struct workflow_case {
     const char *yaml;         /* or: */
-    const char *const *files; /* as flow_text_of_files has them */
+    const char *const *files; /* see flow_text_of_files */
     const char *params;
-    struct flow_step steps[12]; /* up to one that does nothing */
+    struct flow_step steps[12]; /* ends with an empty step */
     enum status ends;
-    const char *error; /* a part of what the workflow says; NULL: not looked at */
+    const char *error; /* a part of the workflow's error; not checked if NULL */
 };
 
 void flow_try(const struct workflow_case *c);

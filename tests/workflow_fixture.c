@@ -23,7 +23,7 @@ const char *flow_text(const char *yaml)
     workflow_write(w, &text);
     diagnostics_release(&diagnostics);
     arena_release(&arena);
-    return text.ptr; /* kept: tests are short */
+    return text.ptr; /* never freed: tests are short */
 }
 
 const char *flow_text_of_files(const char *const *files)
@@ -267,7 +267,7 @@ void flow_play(struct store *s, const char *fails)
     }
 }
 
-/* ---- what people ask for ---- */
+/* ---- operator requests ---- */
 
 struct why_query {
     enum flow_verb verb;

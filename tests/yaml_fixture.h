@@ -1,4 +1,4 @@
-/* yaml_fixture.h - YAML that is read for a test, with all that is wrong with it. */
+/* yaml_fixture.h - YAML read for a test, with its diagnostics. */
 #ifndef TESTS_YAML_FIXTURE_H
 #define TESTS_YAML_FIXTURE_H
 
@@ -11,7 +11,7 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* A document and all that is wrong with it. */
+/* A document and its diagnostics. */
 struct reading {
     struct diagnostics diagnostics;
     struct yaml_doc doc;
@@ -51,13 +51,13 @@ static inline void done(struct reading *r)
     free(r);
 }
 
-/* "line:column: sentence" of all problems in order, one a line. */
+/* "line:column: message" of all diagnostics in order, one per line. */
 static inline const char *all(struct reading *r)
 {
     size_t i;
 
     buf_reset(&r->shown);
-    diagnostics_show(&r->diagnostics, &r->shown); /* puts them in order */
+    diagnostics_show(&r->diagnostics, &r->shown); /* sorts them */
     buf_reset(&r->shown);
     for (i = 0; i < r->diagnostics.list.n; i++) {
         const struct diagnostic *p = &r->diagnostics.list.at[i];

@@ -1,17 +1,18 @@
 "use strict";
-/* dbos.js - measures workflows in DBOS; workflows.js says how it is called.
+/* dbos.js - measures workflows in DBOS; see workflows.js for its usage.
  *
- * Workflows are started in the process that runs them, which spares DBOS its queue. So a workflow is seven transactions
- * that write: one that inserts it, one a step with its output, which first locks the workflow to see that it is still
- * its own, and one that ends it. Before each step three reads ask whether it was cancelled or done before. */
+ * Workflows are started in the process that runs them, which saves DBOS its queue. So a workflow takes seven writing
+ * transactions: one that inserts it, one per step with its output, which first locks the workflow to check that it
+ * still owns it, and one that ends it. Before each step, three reads check whether it was cancelled or done
+ * before. */
 
 const { DBOS } = require("@dbos-inc/dbos-sdk");
 const { STEPS, run } = require("./workflows.js");
 
-/* The best found on two cores with PostgreSQL 15; SWEEP is what it was compared with. From 10 connections on, and with
- * 40 or 1,000 workflows under way, the differences are no larger than those between two runs. */
+/* The best found on two cores with PostgreSQL 15; SWEEP lists the alternatives. From 10 connections on, and with
+ * 40 or 1,000 workflows at once, the differences are no larger than those between two runs. */
 const SETTINGS = {
-  atOnce: 200, // workflows under way
+  atOnce: 200, // workflows at once
   pool: 10,    // connections
   listen: 0,   // 1: a connection that listens for messages and cancellation, which nothing here sends
 };

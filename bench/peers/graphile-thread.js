@@ -1,5 +1,5 @@
 "use strict";
-/* graphile-thread.js - one thread of graphile.js: the adder, or a runner. It measures and counts; it judges nothing.
+/* graphile-thread.js - one thread of graphile.js: the adder, or a runner. It only measures and counts.
  * Times are process.hrtime, which all threads of a process share. */
 
 const { parentPort, workerData } = require("node:worker_threads");
@@ -12,13 +12,13 @@ const { role, url, jobs, settings, ran, deleted } = workerData;
 const say = (kind, more) => parentPort.postMessage({ kind, ...more });
 const now = () => process.hrtime.bigint();
 
-/* Promises that resolve when the main thread says the word. */
+/* Promises that resolve when the main thread sends that message. */
 const heard = Object.fromEntries(["go", "stop"].map((kind) => [
   kind,
   new Promise((resolve) => parentPort.on("message", (message) => message === kind && resolve())),
 ]));
 
-/* The call of Graphile's own addJobs, except that the rows are counted instead of sent back. */
+/* Like Graphile's own addJobs, except that the rows are counted instead of returned. */
 const ADD = {
   name: "add",
   text: `select count(*)::int as n from graphile_worker.add_jobs(array(
@@ -51,7 +51,7 @@ async function add() {
   await Promise.all(clients.map((c) => c.end()));
 }
 
-/* Adds up the rows that the completing deletes of this pool report, and calls finish when the last is gone. */
+/* Counts the rows that the completing deletes of this pool report, and calls finish after the last one. */
 function watchDeletes(pool, finish) {
   pool.on("connect", (client) => {
     const query = client.query;

@@ -3,11 +3,11 @@
  *
  *   node graphile.js --url postgres://... [--jobs 40000] [--runs 3] [--NAME VALUE ...] [--sweep]
  *
- * One JSON object a run on stdout; people read stderr. The database must be a private one: the schema graphile_worker
- * in it is dropped before each run. Every name in SETTINGS is an option; --sweep measures the list in SWEEP instead,
- * --runs times each, in turn. Exit code 1 if a job was lost, left over or run twice.
+ * Prints one JSON object per run on stdout, and progress on stderr. The database must be private: the schema
+ * graphile_worker in it is dropped before each run. Every name in SETTINGS is an option; --sweep measures the list in
+ * SWEEP instead, --runs times each, in turn. Exit code 1 if a job was lost, left over or run twice.
  *
- * The clocks favour the peer: they start when the connections stand and stop when the server has answered the last
+ * The clocks favour the peer: they start when the connections are open and stop when the server has answered the last
  * delete, so connecting, migrating, loading modules and shutting down are not counted. In the mode "apart"
  * the life is add_s + run_s; in "together" the workers are waiting when the first batch is added, both clocks start
  * with that batch, and the life is run_s. */
@@ -19,7 +19,7 @@ const pg = require("pg");
 const { runMigrations, Logger } = require("graphile-worker");
 const { version } = require("graphile-worker/package.json");
 
-/* The best found on two cores with PostgreSQL 15; SWEEP is what it was compared with. */
+/* The best found on two cores with PostgreSQL 15; SWEEP lists the alternatives. */
 const SETTINGS = {
   mode: "together",          // add and run at the same time; "apart" adds all, then runs all
   addBatch: 1000,            // jobs in one add_jobs call, which is one transaction
@@ -28,7 +28,7 @@ const SETTINGS = {
   workers: 2,                // runners, each on its own thread with its own pool, as processes would be
   concurrentJobs: 100,       // of each runner
   localQueueSize: 2000,
-  completeJobBatchDelay: 20, // ms; -1 is one delete a job
+  completeJobBatchDelay: 20, // ms; -1 is one delete per job
   failJobBatchDelay: 20,
   maxPoolSize: 10,
   analyze: 0,                // 1: ANALYZE between adding and running, not counted; only in "apart"
@@ -93,7 +93,7 @@ async function withClient(url, work) {
   }
 }
 
-/* A fresh schema for each run, so that none pays for the dead rows of the one before. */
+/* A new schema for each run, so that no run is slowed by the dead rows of the previous one. */
 async function prepare(url) {
   await withClient(url, async (client) => {
     await client.query(`drop schema if exists ${SCHEMA} cascade`);
@@ -102,8 +102,8 @@ async function prepare(url) {
   await runMigrations({ connectionString: url, logger: quiet });
 }
 
-/* A thread of graphile-thread.js: it says "ready", waits for "go", says "done" with the times it saw.
- * A runner says "started" when it begins to look for jobs, and ends at "stop". */
+/* A thread of graphile-thread.js: it sends "ready", waits for "go", and sends "done" with its times.
+ * A runner sends "started" when it starts to poll for jobs, and ends at "stop". */
 class Thread {
   constructor(workerData) {
     this.worker = new Worker(require.resolve("./graphile-thread.js"), {
@@ -121,7 +121,7 @@ class Thread {
       this.worker.on("error", reject);
       this.exited.then(([code]) => reject(new Error(`thread ended with ${code} before it was ${kind}`)), reject);
     });
-    heard.catch(() => {}); // whoever waits for it sees the error; nobody has to wait
+    heard.catch(() => {}); // code that awaits it gets the error; awaiting it is optional
     return heard;
   }
   tell(kind) {

@@ -1,19 +1,19 @@
 "use strict";
-/* openworkflow.js - measures workflows in OpenWorkflow; workflows.js says how it is called.
+/* openworkflow.js - measures workflows in OpenWorkflow; see workflows.js for its usage.
  *
- * A worker of the same process claims them one by one and asks for the steps that were done before. So a workflow is
- * thirteen statements that write, each a transaction: one that inserts it, the claim, two a step (begun and done), and
- * one that ends it. */
+ * A worker in the same process claims workflows one by one and reads the steps that were done before. So a workflow
+ * takes thirteen writing statements, each a transaction: one that inserts it, the claim, two per step (started and
+ * done), and one that ends it. */
 
 const { STEPS, run } = require("./workflows.js");
 
-/* The best found on two cores with PostgreSQL 15; SWEEP is what it was compared with. With 20 to 80
+/* The best found on two cores with PostgreSQL 15; SWEEP lists the alternatives. With 20 to 80
  * connections the differences are no larger than those between two runs; one worker alone is clearly slower. */
 const SETTINGS = {
-  atOnce: 200,     // workflows under way
+  atOnce: 200,     // workflows at once
   pool: 20,        // connections
-  workers: 4,      // each with a loop that claims; it sleeps when all its places are taken, so several are better
-  concurrency: 25, // places of each worker
+  workers: 4,      // each with a loop that claims; it sleeps when all its slots are taken, so several are better
+  concurrency: 25, // slots of each worker
 };
 const SWEEP = [
   {}, { pool: 10 }, { pool: 40 }, { atOnce: 1000 }, { concurrency: 10 }, { concurrency: 50 }, { concurrency: 100 },
@@ -25,7 +25,7 @@ async function open(url, settings) {
   const { OpenWorkflow } = await import("openworkflow");
   const { BackendPostgres } = await import("openworkflow/postgres");
   const { default: postgres } = await import("postgres");
-  await (await BackendPostgres.connect(url)).stop(); // makes the tables
+  await (await BackendPostgres.connect(url)).stop(); // creates the tables
   const pool = postgres(url, { max: settings.pool, transform: { column: { from: postgres.toCamel } } });
   const backend = BackendPostgres.fromPool(pool);
   const ow = new OpenWorkflow({ backend });
@@ -33,7 +33,7 @@ async function open(url, settings) {
     for (let i = 1; i <= STEPS; i++) await step.run({ name: `s${i}` }, () => null);
   });
 
-  /* A handle asks for the result once a second; here the end is known as soon as the server has answered. */
+  /* A handle polls for the result once a second; this reports the end as soon as the server has answered. */
   const waiting = new Map();
   const complete = backend.completeWorkflowRun.bind(backend);
   backend.completeWorkflowRun = async (params) => {
@@ -45,7 +45,7 @@ async function open(url, settings) {
     const resolve = waiting.get(id);
     waiting.delete(id);
     if (resolve) resolve();
-    else waiting.set(id, null); // it ended before its start was answered
+    else waiting.set(id, null); // it ended before the answer to its start
   };
   const ended = (id) => new Promise((resolve) => {
     if (waiting.delete(id)) resolve();

@@ -1,15 +1,15 @@
 "use strict";
-/* workflows.js - what dbos.js and openworkflow.js share: options, runs in turn, and the judgement of a run.
+/* workflows.js - shared by dbos.js and openworkflow.js: options, the sequence of runs, and the check of a run.
  *
  *   node PEER.js --url postgres://... [--workflows 1000] [--runs 3] [--NAME VALUE ...] [--sweep]
  *
- * A run is the whole life of so many workflows of five steps that do nothing: started, each step made durable, ended.
- * One JSON object a run on stdout; people read stderr. The database must be a private one: the peer's schema in it is
- * dropped before and after each run. Every name in the peer's settings is an option; --sweep measures its list instead, --runs
- * times each, in turn. Exit code 1 if a workflow or a step was lost or done twice.
+ * A run is the whole life of N workflows of five steps that do nothing: started, each step made durable, ended. Prints
+ * one JSON object per run on stdout, and progress on stderr. The database must be private: the peer's schema in it is
+ * dropped before and after each run. Every name in the peer's settings is an option; --sweep measures its list
+ * instead, --runs times each, in turn. Exit code 1 if a workflow or a step was lost or done twice.
  *
- * The clocks favour the peer: they start when its tables are made, its connections stand, and WARM_UP workflows have
- * taught Node.js the way, and stop when the server has answered the last write. */
+ * The clocks favour the peer: they start when its tables are created, its connections are open, and WARM_UP workflows
+ * have warmed up Node.js, and stop when the server has answered the last write. */
 
 const { parseArgs } = require("node:util");
 const pg = require("pg");
@@ -53,7 +53,7 @@ async function withClient(url, work) {
   }
 }
 
-/* Calls one() so often, so many under way at once. */
+/* Calls one() this often, with this many calls in flight. */
 async function abreast(times, atOnce, one) {
   let begun = 0;
   const lane = async () => {
@@ -65,7 +65,7 @@ async function abreast(times, atOnce, one) {
   await Promise.all(Array.from({ length: Math.min(times, atOnce) }, lane));
 }
 
-/* So that no run pays for the rows of another, whoever's. */
+/* So that no run is slowed by the rows of another one. */
 async function empty(peer, url) {
   await withClient(url, async (client) => {
     await client.query("set client_min_messages = warning");
@@ -74,8 +74,8 @@ async function empty(peer, url) {
   });
 }
 
-/* peer.open(url, settings) makes the tables and connections, and gives { start, close }: start() promises the end of
- * a new workflow. peer.counts is a query for how many workflows and how many steps ended well. */
+/* peer.open(url, settings) creates the tables and connections, and returns { start, close }: start() returns a promise of
+ * the end of a new workflow. peer.counts is a query for the numbers of succeeded workflows and steps. */
 async function measure(peer, url, workflows, settings) {
   await empty(peer, url);
   const { start, close } = await peer.open(url, settings);

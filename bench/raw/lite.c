@@ -64,7 +64,7 @@ static void lite_begin(void)
     lite_exec("BEGIN IMMEDIATE");
 }
 
-static void lite_sync(int64_t *first_column) /* nothing is ever under way */
+static void lite_sync(int64_t *first_column) /* nothing is ever in flight */
 {
     (void)first_column;
 }

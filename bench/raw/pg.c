@@ -12,7 +12,7 @@ static PGconn *pg;
 static bool pg_prepared[Q_COUNT];
 static int pg_open_results;
 
-/* Encoded as the driver does it, so that the server is asked the very same. */
+/* Encoded as the driver does it, so that the server receives identical statements. */
 static void pg_run_queued(const struct args *a, int64_t *first_column)
 {
     static struct buf scratch = BUF_INIT;

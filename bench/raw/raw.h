@@ -1,5 +1,5 @@
-/* raw.h - a database of the raw loop: statements straight through its library. One connection a
- * process; whatever goes wrong ends it. */
+/* raw.h - a database of the raw loop: statements straight through its library. One connection per
+ * process; any error ends it. */
 #ifndef BENCH_RAW_H
 #define BENCH_RAW_H
 
@@ -8,9 +8,9 @@
 struct raw_db {
     void (*open)(const char *url);
     void (*begin)(void);
-    /* The first column of what it returns: now, or at the next sync. NULL: nobody wants it. */
+    /* Stores the first column of the result: now, or at the next sync. NULL if it is not needed. */
     void (*run)(const struct args *a, int64_t *first_column);
-    /* Reads everything that is under way; the first column of the last result that has rows. */
+    /* Reads all outstanding results; stores the first column of the last result that has rows. */
     void (*sync)(int64_t *first_column);
     void (*commit)(void);
 };
@@ -18,7 +18,7 @@ struct raw_db {
 extern const struct raw_db raw_lite, raw_pg;
 
 #define MAX_IDS 5000
-extern int64_t raw_places[MAX_IDS]; /* of the outbox rows that PostgreSQL's last claim returned */
+extern int64_t raw_places[MAX_IDS]; /* the outbox rows that PostgreSQL's last claim returned */
 
 _Noreturn void raw_die(const char *what, const char *why);
 

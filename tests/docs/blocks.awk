@@ -1,5 +1,5 @@
-# blocks.awk - takes the fenced blocks out of a page: each goes into a file of its own in `dir`, and a line
-# "NUMBER LANGUAGE LINE" (where its text begins) is printed for it. A block without a language is "text".
+# blocks.awk - extracts the fenced blocks of a page: writes each to a file in `dir` and prints a line "NUMBER LANGUAGE
+# LINE" for it, LINE being where its text starts. A block without a language is "text".
 /^ *```/ {
 	if (open) {
 		close(file)

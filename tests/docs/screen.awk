@@ -1,6 +1,6 @@
-# screen.awk - what a terminal shows of what was written to it. Knows the little that pawl writes: carriage return,
-# cursor up, erase to the end of the line or of the screen. A line that begins with the byte 1 is no output: it says
-# that the step of this number has ended, and with which status; its screen goes to dir/NUMBER.seen.
+# screen.awk - computes the screen of a terminal from its output. Supports only what pawl writes: carriage return,
+# cursor up, erase to the end of the line or of the screen. A line that starts with the byte 1 is not output: it says
+# that the step with this number has ended, and with which status; the step's screen is written to dir/NUMBER.seen.
 function put(text) {
 	screen[row] = text
 	if (row > last)

@@ -1,6 +1,6 @@
-# steps.awk - the commands of a session and what it shows below each: "$ " begins a command, "> " goes on with it, all
-# else is output. Steps are counted on from `first`; dir/NUMBER.command and dir/NUMBER.shown are written, and a line
-# "NUMBER LINE" is printed for each, LINE being that of the page on which the command stands.
+# steps.awk - extracts the commands of a session and the output shown below each: "$ " starts a command, "> "
+# continues it, all other lines are output. Steps are numbered from `first`; writes dir/NUMBER.command and
+# dir/NUMBER.shown, and prints a line "NUMBER LINE" for each, LINE being the command's line on the page.
 function begin(text) {
 	step = first++
 	command = dir "/" step ".command"

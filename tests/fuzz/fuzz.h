@@ -1,5 +1,5 @@
-/* fuzz.h - what the fuzzers share. Each is a program of its own for libFuzzer: it takes any bytes
- * as one kind of input, and stops with a sentence where something does not hold. */
+/* fuzz.h - shared by the fuzzers. Each is a separate libFuzzer program: it parses any bytes as one
+ * kind of input, and stops with a message if a property does not hold. */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
         }                                                                             \
     } while (0)
 
-/* The bytes as a text that ends with NUL; the caller frees it. */
+/* The bytes as a NUL-terminated text, which the caller frees. */
 static inline char *fuzz_text(const uint8_t *data, size_t size)
 {
     char *s = mem_alloc(size + 1);
@@ -32,7 +32,7 @@ static inline char *fuzz_text(const uint8_t *data, size_t size)
     return s;
 }
 
-/* What is refused is refused in words, each problem with its place. */
+/* A refused input has a message with a location for each diagnostic. */
 static inline void fuzz_problems(struct diagnostics *ps, int rc, const struct err *err)
 {
     struct buf shown = BUF_INIT;
@@ -43,7 +43,7 @@ static inline void fuzz_problems(struct diagnostics *ps, int rc, const struct er
     HOLDS((rc == 0) == (ps->count == 0));
     if (rc) {
         HOLDS(ps->list.n > 0);
-        diagnostics_show(ps, &shown); /* which also puts them in order */
+        diagnostics_show(ps, &shown); /* also sorts them */
         HOLDS(shown.len > 0);
         snprintf(place, sizeof(place), "f.yaml:%u:%u: ", ps->list.at[0].line,
                  ps->list.at[0].column);

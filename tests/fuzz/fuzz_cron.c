@@ -1,8 +1,10 @@
-/* fuzz_cron.c - any bytes as a cron pattern, and as the file of the time zone that it is asked in.
+/* fuzz_cron.c - any bytes as a cron pattern, and as the file of the time zone that it is evaluated
+ * in.
  *
- * Input: eight bytes of a time, a pattern up to a line feed, and a TZif file or a rule for its end.
- * Beside memory errors and undefined behaviour it looks for answers that break what the headers
- * say: clocks that do not run on, due times that are not after, not the first, or not due. */
+ * Input: eight bytes of a time, a pattern up to a line feed, and a TZif file or the rule at the end
+ * of one. Besides memory errors and undefined behaviour it looks for results that break the
+ * contracts of the headers: clocks that do not advance, and due times that are not after the given
+ * time, not the first, or not due. */
 #include "base/buf.h"
 #include "base/date.h"
 #include "base/text.h"
@@ -21,7 +23,7 @@ static void must(bool holds)
         abort();
 }
 
-/* A file with that rule and no table. */
+/* A file with that rule and an empty table. */
 static int tz_of_rule(const char *rule, size_t len, struct tz **out, struct err *err)
 {
     static const char header[] = "TZif2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" /* and the counts: */

@@ -1,6 +1,6 @@
-/* fuzz_definition.c - stored definitions: canonical JSON. What is read can be written, and is read
- * back as what was written, under the hash of that text. (A text that says what is so anyway, as
- * one of another version may, is read, too.) */
+/* fuzz_definition.c - stored definitions: canonical JSON. A definition that was read can be
+ * written, and is read back unchanged, with the hash of the written text. (A text that spells out
+ * default values, as one of another version may, is accepted, too.) */
 #include "fuzz.h"
 
 #include "core/workflow/model.h"

@@ -1,7 +1,7 @@
 /* fuzz_expr.c - any bytes as an expression, as a condition and as text with expressions in it.
  *
- * Beside memory errors and undefined behaviour it looks for a result or a fault that breaks what
- * expr.h says, and for one that is not the same the second time. */
+ * Besides memory errors and undefined behaviour it looks for a result or an error that breaks the
+ * contract of expr.h, and for one that differs the second time. */
 #include "base/text.h"
 #include "core/expr/expr.h"
 #include "core/expr/value.h"
@@ -23,7 +23,7 @@ static bool status(void *arg, enum expr_status which)
     return which != EXPR_FAILURE;
 }
 
-/* The world lives as long as the process. */
+/* The scope lives as long as the process. */
 static const struct expr_scope *scope(void)
 {
     static struct expr_scope s = {.status = status};
@@ -49,7 +49,7 @@ static void check_fault(const struct expr_fault *fault, const struct expr_text *
         abort();
 }
 
-/* It is as small as promised, and its JSON is read back as the same value. */
+/* The result is within its size limit, and its JSON is read back as the same value. */
 static void check_result(json_t *json)
 {
     struct value v = value_of(json), again;

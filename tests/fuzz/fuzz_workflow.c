@@ -1,7 +1,7 @@
 /* fuzz_workflow.c - any bytes as a workflow file.
  *
- * Beside memory errors and undefined behaviour it looks for a definition that is not read back as
- * what was written, or that has a circle, and for a problem that can't be shown. */
+ * Besides memory errors and undefined behaviour it looks for a definition that is not read back as
+ * it was written, or that has a cycle, and for a diagnostic that can't be shown. */
 #include "fuzz.h"
 
 #include "base/text.h"
@@ -20,7 +20,7 @@ static void draw(const struct workflow *w)
     buf_release(&b);
 }
 
-/* What any reader accepts is written, read again, and written as the same. */
+/* Every accepted definition is written, read again, and written as the same text. */
 static void check(const struct workflow *w)
 {
     uint32_t *order = mem_alloc((w->ntasks + 1) * sizeof(*order)), n;

@@ -1,6 +1,7 @@
-/* fuzz_yaml.c - any bytes as YAML, as a file would bring them, and then as a configuration.
+/* fuzz_yaml.c - any bytes as YAML, as a file contains them, and then as a configuration.
  *
- * Beside memory errors and undefined behaviour it looks for a tree that breaks what yaml.h says. */
+ * Besides memory errors and undefined behaviour it looks for a tree that breaks the contract of
+ * yaml.h. */
 #include "base/text.h"
 #include "parse/config/config.h"
 #include "parse/yaml/yaml.h"
@@ -10,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Walks through the tree; returns how many nodes there are. */
+/* Visits the tree; returns the number of nodes. */
 static size_t check(const struct yaml *node, int depth)
 {
     size_t n = 1, i;

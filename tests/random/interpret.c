@@ -14,7 +14,7 @@
 
 #define MAX_NODES 4000
 
-/* ---- a plan as a definition ---- */
+/* ---- the plan as a definition ---- */
 
 static const char *kept(struct interpreter *in, struct buf *b)
 {
@@ -52,7 +52,7 @@ static void define_task(struct interpreter *in, const struct plan_flow *f, int i
                                   .fail_fast = t->fail_fast,
                                   .allow_failure = t->allow_failure,
                                   .retry = {.max = t->retries}};
-    if (t->each == PLAN_LIST && !t->nested) { /* what items it can't resolve */
+    if (t->each == PLAN_LIST && !t->nested) { /* items that can't be resolved */
         const char **argv = arena_zalloc(&in->arena, 2 * sizeof(*argv));
 
         argv[0] = "${{ item.a }}";
@@ -88,7 +88,7 @@ static void note_dirty(struct interpreter *in, struct node *n)
     }
 }
 
-/* By the one table of moves. What ended is counted where it counts. */
+/* Moves a node by the one transition table, and counts it at its parent if it has ended. */
 static void move(struct interpreter *in, struct node *n, enum event_action action, int to);
 
 static struct node *make(struct interpreter *in, struct node *parent,
@@ -174,7 +174,7 @@ static void move(struct interpreter *in, struct node *n, enum event_action actio
         count_end(in, n);
 }
 
-/* ---- deciding ---- */
+/* ---- decisions ---- */
 
 struct speaks {
     json_t *tasks;
@@ -199,7 +199,7 @@ static void on_reference(void *arg, const char *name)
         json_pack("{s:s, s:o}", "status", status_text(n->status), "outputs", outputs));
 }
 
-/* Evaluates in the scope of a node: its condition, or the list of its items. */
+/* Evaluates the condition of a node, or the list of its items, in the node's scope. */
 static int evaluate(struct node *n, struct graph_facts facts, bool *runs, json_t **list,
                     struct err *err)
 {
@@ -262,7 +262,7 @@ static void decide(struct interpreter *in, struct node *n)
     }
 }
 
-/* ---- beginning and ending ---- */
+/* ---- starting and ending ---- */
 
 static void have_children(struct interpreter *in, struct node *n, int all)
 {
@@ -300,7 +300,7 @@ static void begin_items(struct interpreter *in, struct node *n)
     note_dirty(in, n);
 }
 
-/* What an item speaks of may not be there. */
+/* An item may refer to something that does not exist. */
 static bool is_resolved(const struct node *n)
 {
     json_t *list = json_loads(n->task->foreach ? n->task->foreach : "0", JSON_DECODE_ANY, NULL);

@@ -1,5 +1,5 @@
 /* interpret.h - the smallest engine around src/core: workflows in memory, without a store. It keeps
- * counts and bits as the store does, and asks core for every decision. */
+ * counts and bits as the store does, and leaves every decision to core. */
 #ifndef TESTS_RANDOM_INTERPRET_H
 #define TESTS_RANDOM_INTERPRET_H
 
@@ -9,14 +9,15 @@
 struct node {
     char path[120];
     struct node *parent;
-    const struct workflow *in, *flow; /* where its task is; of a workflow: what it runs */
-    const struct workflow_task *task; /* NULL: the root */
+    const struct workflow *in,
+        *flow; /* the workflow of its task; for a workflow: the one it runs */
+    const struct workflow_task *task; /* NULL for the root */
     int kind, status, depth, item;
     bool cancel_requested, dirty;
     int needs_left, succeeded, bits, attempts;
     struct node **children; /* tasks by index, or items */
     int nchildren, made;
-    int list; /* how long a list is among its outputs */
+    int list; /* length of the list among its outputs */
 };
 
 struct interpreter {
@@ -25,7 +26,7 @@ struct interpreter {
     struct node *root;
     struct node **all, **dirty;
     size_t nall, ndirty;
-    struct err err; /* the first error that is not a task's; code 0: none */
+    struct err err; /* the first error that is not a task's; code 0 if none */
 };
 
 void interpreter_begin(struct interpreter *in, const struct plan *p);
@@ -33,7 +34,7 @@ void interpreter_release(struct interpreter *in);
 
 struct node *interpreter_find(struct interpreter *in, const char *path);
 
-/* Events; interpreter_advance comes after those of one turn. */
+/* Events; call interpreter_advance after those of one turn. */
 void interpreter_start(struct interpreter *in, struct node *job);
 void interpreter_settle(struct interpreter *in, struct node *job, enum plan_end end, int list);
 void interpreter_cancel(struct interpreter *in, struct node *n);

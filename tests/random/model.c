@@ -1,4 +1,5 @@
-/* model.c - see model.h. Here: what is made, how it begins, and when all of it has ended. */
+/* model.c - see model.h. This file creates nodes, starts them, and decides when everything has
+ * ended. */
 #include "model_inner.h"
 
 #include "base/mem.h"
@@ -30,7 +31,7 @@ struct model_node *model_find(struct model *m, const char *path)
     return n;
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 static void name_node(const struct model_node *parent, int index, char out[120])
 {
@@ -44,7 +45,7 @@ static void name_node(const struct model_node *parent, int index, char out[120])
         snprintf(out, 120, "%.100s/%s", parent->path, plan_name(parent->flow, index, name));
 }
 
-/* One that an earlier run made is used again. */
+/* Reuses a node that an earlier run created. */
 static struct model_node *make(struct model *m, struct model_node *parent, int index,
                                enum model_kind kind)
 {
@@ -82,9 +83,9 @@ static struct model_node *make_task(struct model *m, struct model_node *flow, in
     return make(m, flow, index, t->each != PLAN_ONE ? M_EACH : t->nested ? M_FLOW : M_JOB);
 }
 
-/* ---- beginning ---- */
+/* ---- starting ---- */
 
-/* A fan-out asks once, not for each item. */
+/* A fan-out asks for approval once, not for each item. */
 bool model_is_approved(const struct model_node *n)
 {
     return !n->task || !n->task->approval || n->item >= 0 || n->approved;
@@ -140,7 +141,7 @@ void model_go(struct model *m, struct model_node *n)
     }
 }
 
-/* A job is ready and held where it has to wait; the others do not begin. */
+/* A job becomes ready and is held if it must wait; a workflow or fan-out does not start then. */
 void model_begin(struct model *m, struct model_node *n)
 {
     n->waits = n->kind != M_JOB && (!model_is_approved(n) || model_is_paused(n) || n->delayed ||
@@ -171,7 +172,7 @@ static bool failed_below(const struct model_node *n)
     return failed;
 }
 
-/* A workflow or fan-out below which all have ended. */
+/* Ends a workflow or fan-out whose descendants have all ended. */
 static void end(struct model_node *n)
 {
     bool cancelled = n->cancel_asked;
@@ -187,7 +188,7 @@ static void end(struct model_node *n)
 
 static void work(struct model *m, struct model_node *n);
 
-/* One of those that come after all others; true: it has ended, or does not come. */
+/* One of the tasks that run after all others; true if it has ended or does not run. */
 static bool at_the_end(struct model *m, struct model_node *n, int index, bool wanted)
 {
     if (!n->children[index]) {
@@ -219,7 +220,7 @@ static void work_flow(struct model *m, struct model_node *n)
     end(n);
 }
 
-/* What comes after those that were made; false: it is done already. */
+/* Starts the next item; false if an earlier run has finished it. */
 static bool next_item(struct model *m, struct model_node *n)
 {
     struct model_node *old = NULL;
@@ -281,7 +282,7 @@ void model_work_out(struct model *m)
     work(m, m->root);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole model ---- */
 
 struct model *model_new(const struct plan *p)
 {

@@ -1,9 +1,9 @@
-/* model.h - the rules of a workflow, as simply as they can be said: after each event everything is
- * worked out again from the beginning. Written from the documents (docs/WORKFLOWS.md); it shares
- * nothing with src/core and src/store, not even words, so that an error there is not made twice.
+/* model.h - the rules of a workflow, as simple as possible: after each event everything is computed
+ * again from the start. Written from the documents (docs/WORKFLOWS.md); it shares nothing with
+ * src/core and src/store, not even words, so that an error there is not repeated here.
  *
- * What happens in one turn happens at once: first all that was told is taken down, then
- * model_work_out looks at each task after its needs and at each workflow after its tasks. */
+ * Everything in one turn happens at once: first all events are recorded, then model_work_out visits
+ * each task after its needs and each workflow after its tasks. */
 #ifndef TESTS_RANDOM_MODEL_H
 #define TESTS_RANDOM_MODEL_H
 
@@ -14,7 +14,7 @@ enum model_status {
     M_PENDING,
     M_READY,
     M_RUNNING,
-    M_SUCCEEDED, /* from here on it has ended */
+    M_SUCCEEDED, /* this and all following statuses are final */
     M_FAILED,
     M_TIMED_OUT,
     M_CANCELLED,
@@ -28,43 +28,43 @@ enum model_kind { M_JOB, M_FLOW, M_EACH };
 struct model_node {
     char path[120]; /* w/t1/t2[0] */
     struct model_node *parent, *next;
-    const struct plan_flow *in;   /* where its task is; NULL: the root */
-    const struct plan_task *task; /* NULL: the root */
+    const struct plan_flow *in;   /* the workflow of its task; NULL for the root */
+    const struct plan_task *task; /* NULL for the root */
     enum model_kind kind;
     enum model_status status;
-    int item; /* -1: it is none */
+    int item; /* -1 if it is not an item */
 
-    bool paused;      /* itself: nothing of it and below it starts */
-    bool waits;       /* of M_FLOW, M_EACH: it is to begin, but something holds it */
-    bool approved;    /* if it has an approval */
-    bool has_permits; /* of M_FLOW, if it has a key */
+    bool paused;      /* the node itself: neither it nor its descendants start */
+    bool waits;       /* M_FLOW, M_EACH: it may start, but something holds it */
+    bool approved;    /* if it requires an approval */
+    bool has_permits; /* M_FLOW with a key */
     bool cancel_asked;
-    bool finishing;      /* of a job: it may finish, but is not tried again */
-    bool by_operator;    /* of a skipped one */
-    bool failure_behind; /* of a skipped one */
-    bool delayed;        /* its delay is not over */
-    bool timed_out;      /* of M_FLOW: it took too long */
-    int64_t delay_due;   /* the times at which the clock comes to it; 0: never */
-    int64_t answer_due;  /* of an approval */
-    int64_t timeout_due; /* of M_FLOW */
-    int tries;           /* attempts that count */
-    int starts;          /* attempts, over all runs */
-    int list;            /* items of the list among its outputs, if it succeeded */
+    bool finishing;      /* a job: it may finish, but is not retried */
+    bool by_operator;    /* if skipped */
+    bool failure_behind; /* if skipped */
+    bool delayed;        /* its delay has not passed */
+    bool timed_out;      /* M_FLOW: its timeout has passed */
+    int64_t delay_due;   /* when its timers are due; 0 for never */
+    int64_t answer_due;  /* of its approval */
+    int64_t timeout_due; /* M_FLOW */
+    int tries;           /* attempts that count against the maximum */
+    int starts;          /* attempts over all runs */
+    int list;            /* length of the list among its outputs, if it succeeded */
 
-    const struct plan_flow *flow; /* of M_FLOW */
-    int made;                     /* of M_EACH: items */
-    bool stopped;                 /* of M_EACH: by fail_fast */
-    bool only_failed;             /* of M_EACH: items that are done do not run again */
-    int had;                      /* of those: how many are of the run before */
-    struct model_node **children; /* tasks by index, or items; NULL: not made in this run */
+    const struct plan_flow *flow; /* M_FLOW */
+    int made;                     /* M_EACH: items created */
+    bool stopped;                 /* M_EACH: by fail_fast */
+    bool only_failed;             /* M_EACH: finished items are not run again */
+    int had;                      /* M_EACH: how many of those the previous run created */
+    struct model_node **children; /* tasks by index, or items; NULL if not created in this run */
     int nchildren;
 };
 
 struct model {
     const struct plan *plan;
-    struct model_node *root, *all; /* `all` by next, the newest first */
-    int64_t now;                   /* µs since it began */
-    int limit;                     /* how many jobs may run at once; < 0: any number */
+    struct model_node *root, *all; /* `all` is linked by next, newest first */
+    int64_t now;                   /* µs since the start */
+    int limit;                     /* how many jobs may run at once; < 0 for no limit */
 };
 
 struct model *model_new(const struct plan *p);
@@ -75,38 +75,38 @@ struct model_node *model_find(struct model *m, const char *path);
 
 /* Whether a ready job may be started. */
 bool model_may_start(const struct model *m, const struct model_node *job);
-/* Whether it is part of the run: one that an earlier run made may not be. */
+/* Whether it is part of this run: a node that an earlier run created may not be. */
 bool model_is_current(const struct model_node *n);
-/* Whether its approval is asked for. */
+/* Whether its approval is pending. */
 bool model_asks(const struct model_node *n);
 
-/* Of a workflow: whether nothing but a permit is missing. Who gets one is the store's choice. */
+/* Whether a workflow waits only for a permit. The store decides which one gets it. */
 bool model_queues(const struct model_node *n);
-/* It got one; false: there is none. */
+/* Gives it a permit; false if none is free. */
 bool model_permit(const struct model *m, struct model_node *n);
-/* Whether there are more of some workflow than may run at once; or more of them run. */
+/* Whether a workflow has more executions than may run at once, or more of them do run. */
 bool model_some_crowded(const struct model *m);
 bool model_some_exceeded(const struct model *m);
 
-/* Events; model_work_out comes after those of one turn. The caller makes sure that a job is in the
- * status for it. */
+/* Events; call model_work_out after those of one turn. The caller makes sure that the job's status
+ * allows the event. */
 void model_start(struct model_node *job);
 void model_end(struct model_node *job, enum plan_end end, int list);
 void model_cancel(struct model_node *n, bool let_finish);
 void model_work_out(struct model *m);
 
-/* The clock has come to a node; it may be ahead of `now` by so much. False: it is too early. Then
- * model_work_out. */
+/* A timer of a node fires; it may be ahead of `now` by this much. False if it is too early. Call
+ * model_work_out afterwards. */
 enum model_timer { M_DELAY, M_TIMEOUT };
 bool model_fire(struct model *m, struct model_node *n, enum model_timer kind, int64_t ahead);
-int64_t model_next_due(const struct model *m); /* 0: nothing is */
+int64_t model_next_due(const struct model *m); /* 0 if no timer is set */
 
-/* What operators ask for; false: it is refused. */
+/* Operator requests; false if refused. */
 bool model_pause(struct model_node *n);
 bool model_resume(struct model_node *n);
 bool model_skip(struct model_node *n);
 bool model_approve(struct model_node *n, bool yes);
-/* `task` is that of M_FROM, by its place in the file. */
+/* `task` is the one for M_FROM, by its index in the file. */
 enum model_again { M_WHOLE, M_ONLY_FAILED, M_FROM };
 bool model_rerun(struct model *m, struct model_node *n, enum model_again what, int task);
 

@@ -1,5 +1,5 @@
-/* model_events.c - what is told of jobs, and what operators ask for. What follows from it is worked
- * out afterwards. */
+/* model_events.c - records events of jobs and operator requests. Their consequences are computed
+ * afterwards. */
 #include "model_inner.h"
 
 void model_start(struct model_node *job)
@@ -9,7 +9,7 @@ void model_start(struct model_node *job)
     job->starts++;
 }
 
-/* on_exit, and what is below it, runs after a cancel of what it is part of. */
+/* on_exit and its descendants run after a cancel of their workflow. */
 static bool is_cancelled(const struct model_node *n)
 {
     for (; n->parent; n = n->parent) {
@@ -25,7 +25,7 @@ void model_end(struct model_node *job, enum plan_end end, int list)
 {
     bool again = end == PLAN_DEFER || end == PLAN_REFUSE;
 
-    job->tries -= again; /* not counted: nothing was tried */
+    job->tries -= again; /* not counted: nothing was attempted */
     if (end == PLAN_FAIL || end == PLAN_TIMEOUT || end == PLAN_LOST)
         again = job->tries <= job->task->retries;
     if (again && !is_cancelled(job))
@@ -43,7 +43,7 @@ void model_end(struct model_node *job, enum plan_end end, int list)
 
 void model_cancel(struct model_node *n, bool let_finish)
 {
-    /* what a cancelled workflow runs at its end is not reached by another cancel of it */
+    /* the on_exit task of a cancelled workflow is not reached by a second cancel of it */
     int spared = n->kind == M_FLOW && n->cancel_asked ? n->nchildren - 1 : -1, i;
 
     if (model_ended(n->status))

@@ -1,4 +1,4 @@
-/* model_inner.h - what the files of the model have in common. */
+/* model_inner.h - shared by the files of the model. */
 #ifndef TESTS_RANDOM_MODEL_INNER_H
 #define TESTS_RANDOM_MODEL_INNER_H
 
@@ -7,27 +7,27 @@
 bool model_has_failed(const struct model_node *n);
 bool model_has_outputs(const struct model_node *n);
 
-/* The task of the same workflow that has this name. */
+/* The task of the same workflow with this name. */
 struct model_node *model_sibling(const struct model_node *n, int name);
-/* Of one that is pending: readies or skips it, or fails it, if its needs say so. */
+/* Makes a pending task ready, skips it or fails it, if its needs decide that. */
 void model_decide(struct model *m, struct model_node *n);
 
 bool model_is_approved(const struct model_node *n);
 bool model_is_paused(const struct model_node *n);
 
-/* Its turn has come: what holds it begins to count. */
+/* The node becomes ready: its delay and its approval's timeout start. */
 void model_be_ready(struct model *m, struct model_node *n);
-/* Begins it unless something holds it; or whatever holds it. */
+/* Starts it unless something holds it; model_go starts it in any case. */
 void model_begin(struct model *m, struct model_node *n);
 void model_go(struct model *m, struct model_node *n);
 
-/* Of a workflow that begins, or is open again: when it will have taken too long. */
+/* Sets the timeout of a workflow that starts or is reopened. */
 void model_set_timeout(const struct model *m, struct model_node *n);
 
-/* As if it had never run; what was below it is no part of it until it is made again. A pause stays,
- * and so do its attempts. */
+/* Resets it as if it had never run; its descendants are not part of it until they are created
+ * again. A pause and the number of attempts are kept. */
 void model_renew(struct model_node *n);
-/* Of a workflow: what failed in it runs again. False: nothing did, or it did not begin. */
+/* Runs the failed tasks of a workflow again. False if none failed or it never started. */
 bool model_reopen_failed(struct model *m, struct model_node *n);
 
 #endif

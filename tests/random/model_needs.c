@@ -1,4 +1,4 @@
-/* model_needs.c - what the needs of a task say: whether it runs, is skipped, or has to wait. */
+/* model_needs.c - decides from the needs of a task whether it runs, is skipped, or waits. */
 #include "model_inner.h"
 
 static bool is_success(const struct model_node *n)
@@ -52,7 +52,8 @@ static enum truth evaluate(const struct model_node *n, const struct needs *f, in
     enum truth left;
 
     switch (c->op) {
-    case PLAN_SUCCESS: /* with a join: that many have succeeded, else it would not be asked */
+    case PLAN_SUCCESS: /* with a join, that many have succeeded, otherwise it would not be evaluated
+                        */
         return n->task->join || f->succeeded == f->all;
     case PLAN_FAILURE:
         return f->failure;

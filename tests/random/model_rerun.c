@@ -1,5 +1,5 @@
-/* model_rerun.c - running again in place. First it is worked out whether it may be, then what was
- * asked for is as if it had not run yet, with all behind it, and what is above is open. */
+/* model_rerun.c - reruns in place. First decides whether the rerun is allowed; then resets the
+ * requested tasks and their followers as if they had not run, and reopens their ancestors. */
 #include "model_inner.h"
 
 #include <stdlib.h>
@@ -16,11 +16,11 @@ void model_renew(struct model_node *n)
     n->delayed = n->timed_out = n->has_permits = false;
 }
 
-/* ---- what runs again of a workflow ---- */
+/* ---- the tasks of a workflow that run again ---- */
 
 struct marks {
     bool first[PLAN_TASKS + 2],
-        behind[PLAN_TASKS + 2]; /* what is behind one that is marked is behind */
+        behind[PLAN_TASKS + 2]; /* followers of a marked task are followers, too */
 };
 
 static bool is_marked(const struct marks *k, int i)
@@ -28,7 +28,7 @@ static bool is_marked(const struct marks *k, int i)
     return k->first[i] || k->behind[i];
 }
 
-/* Tasks come after their needs. */
+/* Tasks are ordered after their needs. */
 static void mark_behind(const struct plan_flow *f, struct marks *k)
 {
     int i, j;
@@ -61,9 +61,9 @@ static void mark_from(const struct plan_flow *f, int task, struct marks *k)
     mark_behind(f, k);
 }
 
-/* ---- opening ---- */
+/* ---- reopening ---- */
 
-/* Items that are done stay; the others, and those that were never made, come in their window. */
+/* Finished items stay; the others, and those never created, run within the fan-out's window. */
 static void reopen_items(struct model_node *n)
 {
     n->had = n->only_failed && n->had > n->made ? n->had : n->made;
@@ -74,7 +74,7 @@ static void reopen_items(struct model_node *n)
     n->cancel_asked = n->stopped = false;
 }
 
-/* What comes at its end comes again. One that had ended has all its time again. */
+/* Its on_failure and on_exit run again. A workflow that had ended gets its whole timeout again. */
 static void open_flow(const struct model *m, struct model_node *n)
 {
     if (model_ended(n->status))
@@ -84,7 +84,7 @@ static void open_flow(const struct model *m, struct model_node *n)
     n->children[n->flow->ntasks] = n->children[n->flow->ntasks + 1] = NULL;
 }
 
-/* `deeper`: of what failed itself, only that which failed below it. */
+/* `deeper`: of a failed node, only its failed descendants run again. */
 static void reopen(struct model *m, struct model_node *flow, const struct marks *k, bool deeper)
 {
     int i;
@@ -113,9 +113,9 @@ bool model_reopen_failed(struct model *m, struct model_node *n)
     return true;
 }
 
-/* ---- what is above ---- */
+/* ---- ancestors ---- */
 
-/* Its place among those of its parent; -1: it is none of them in this run. */
+/* Its index among its parent's children; -1 if it is not one of them in this run. */
 static int index_of(const struct model_node *n)
 {
     int i;
@@ -136,7 +136,7 @@ bool model_is_current(const struct model_node *n)
 
 static bool may_reopen(const struct model_node *flow, const struct marks *k);
 
-/* Whether what has ended may be open again, for what is above it. */
+/* Whether an ended node may be reopened as far as its ancestors allow it. */
 static bool may_open_above(const struct model_node *n)
 {
     const struct model_node *up = n->parent;
@@ -153,7 +153,7 @@ static bool may_open_above(const struct model_node *n)
     return may_reopen(up, &k);
 }
 
-/* Not while it ends, or something runs that would have to run again. */
+/* Not while it is ending, or while a task runs that would have to run again. */
 static bool may_reopen(const struct model_node *flow, const struct marks *k)
 {
     int n = flow->flow->ntasks, i;
@@ -171,7 +171,8 @@ static bool may_reopen(const struct model_node *flow, const struct marks *k)
     return true;
 }
 
-/* `n` had ended, and is open. A failure of another item stands: no more are made then. */
+/* `n` had ended and is open again. The failure of another item remains: no more items are created
+ * then. */
 static void open_above(struct model *m, struct model_node *n)
 {
     struct model_node *up = n->parent;
@@ -195,7 +196,7 @@ static void open_above(struct model *m, struct model_node *n)
         open_above(m, up);
 }
 
-/* ---- what was asked for ---- */
+/* ---- the request ---- */
 
 static bool rerun_part(struct model *m, struct model_node *flow, const struct marks *k, bool deeper)
 {

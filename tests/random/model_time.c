@@ -1,11 +1,9 @@
-/* model_time.c - what goes by the clock: delays, the time of an approval, and that of a workflow.
- */
+/* model_time.c - timers: delays, timeouts of approvals and timeouts of workflows. */
 #include "model_inner.h"
 
 #define HOUR (3600 * 1000000LL)
 
-/* A delay and an approval's time are counted from here, side by side. A fan-out waits once, not for
- * each item. */
+/* A delay and an approval's timeout both start here. A fan-out waits once, not for each item. */
 void model_be_ready(struct model *m, struct model_node *n)
 {
     n->delayed = n->task->delay > 0;
@@ -14,7 +12,7 @@ void model_be_ready(struct model *m, struct model_node *n)
     model_begin(m, n);
 }
 
-/* The shorter of what its file says and what the task says that nests it. */
+/* The shorter of the timeouts in its file and in the task that nests it. */
 void model_set_timeout(const struct model *m, struct model_node *n)
 {
     int own = n->flow->timeout, task = n->task ? n->task->timeout : 0;
@@ -23,7 +21,7 @@ void model_set_timeout(const struct model *m, struct model_node *n)
     n->timeout_due = hours ? m->now + hours * HOUR : 0;
 }
 
-/* When the clock comes to it next, and for what. */
+/* When its next timer is due, and which one. */
 static int64_t due_at(const struct model_node *n, enum model_timer kind)
 {
     if (model_ended(n->status))
@@ -52,7 +50,7 @@ bool model_fire(struct model *m, struct model_node *n, enum model_timer kind, in
 {
     int64_t due = due_at(n, kind);
 
-    if (!due) /* the wait for another try, or a workflow that ends already: nothing comes of it */
+    if (!due) /* a retry's delay, or a workflow that is already ending: it has no effect */
         return true;
     if (due > m->now + ahead)
         return false;

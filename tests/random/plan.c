@@ -1,4 +1,4 @@
-/* plan.c - makes plans and says how their tasks end; see plan.h. */
+/* plan.c - creates plans and decides how their tasks end; see plan.h. */
 #include "plan_inner.h"
 
 #include "base/mem.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
 uint64_t plan_mix(uint64_t a, uint64_t b)
 {
@@ -88,7 +88,7 @@ static void make_needs(struct plan_rng *r, struct plan_task *t, int index)
     int wanted = plan_chance(r, 15) ? 0 : 1 + (int)plan_below(r, PLAN_NEEDS), i;
 
     for (; wanted > 0 && index > 0; wanted--) {
-        /* mostly those right before it, so that graphs get deep, too */
+        /* mostly the tasks right before it, so that graphs get deep, too */
         int back = 1 + (int)plan_below(r, plan_chance(r, 70) ? 4 : (unsigned)index);
         int name = back > index ? 0 : index - back;
 
@@ -101,7 +101,7 @@ static void make_needs(struct plan_rng *r, struct plan_task *t, int index)
         t->join = 1 + (int)plan_below(r, (unsigned)t->nneeds);
 }
 
-/* A task that it needs, itself or through another. */
+/* A task that it needs, directly or through others. */
 static int some_need(struct plan_rng *r, const struct plan_flow *f, const struct plan_task *t)
 {
     int need = one_of(r, t->needs, t->nneeds);
@@ -111,7 +111,7 @@ static int some_need(struct plan_rng *r, const struct plan_flow *f, const struct
     return need;
 }
 
-/* What has no outputs of its own may not be asked for any. */
+/* A task without outputs must not be referred to. */
 static bool has_outputs(const struct plan_flow *f, int task)
 {
     return f->tasks[task].each == PLAN_ONE && !f->tasks[task].nested;
@@ -166,7 +166,7 @@ static void make_task(struct plan_rng *r, struct plan *p, int flow, int index, i
 {
     struct plan_flow *f = &p->flows[flow];
     struct plan_task *t = &f->tasks[index];
-    bool last = index >= f->ntasks; /* on_failure, on_exit */
+    bool last = index >= f->ntasks; /* on_failure and on_exit */
 
     *t = (struct plan_task){.name = index};
     if (!last) {

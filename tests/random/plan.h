@@ -1,8 +1,9 @@
-/* plan.h - a random workflow: what it is made of, how its tasks end, and its text as YAML. The
- * tests of this folder run a plan through Pawl and through the model (model.h), and compare.
+/* plan.h - a random workflow: its structure, how its tasks end, and its text as YAML. The tests of
+ * this folder run a plan through Pawl and through the model (model.h), and compare.
  *
- * A plan is a function of its seed. How a task ends depends on the seed, its path and the attempt
- * alone, so a plan from which tasks were taken away (plan_smaller) still has the same ends. */
+ * A plan is a function of its seed. The outcome of a task depends only on the seed, its path and
+ * the attempt, so a plan from which tasks were removed (plan_smaller) still has the same outcomes.
+ */
 #ifndef TESTS_RANDOM_PLAN_H
 #define TESTS_RANDOM_PLAN_H
 
@@ -12,16 +13,16 @@
 
 struct buf;
 
-#define PLAN_FLOWS     5   /* files: one and those nested in it */
-#define PLAN_DEPTH     3   /* of workflows in workflows */
+#define PLAN_FLOWS     5   /* files: the main one and those nested in it */
+#define PLAN_DEPTH     3   /* of nested workflows */
 #define PLAN_TASKS     200 /* of all files together */
-#define PLAN_NODES     800 /* executions at most: what one turn may cancel is 1,000 */
+#define PLAN_NODES     800 /* maximum of executions: one turn cancels at most 1,000 */
 #define PLAN_NEEDS     5
 #define PLAN_CONDS     9
 #define PLAN_MAX_ITEMS 6
 #define PLAN_KEYS      2
 
-uint64_t plan_mix(uint64_t a, uint64_t b); /* a number out of two */
+uint64_t plan_mix(uint64_t a, uint64_t b); /* combines two numbers */
 struct plan_rng {
     uint64_t state;
 };
@@ -44,81 +45,80 @@ enum plan_op {
 
 struct plan_cond {
     enum plan_op op;
-    int left, right; /* of the same task's conds, lower than its own number */
-    int task;        /* its name's number */
+    int left, right; /* of the same task's conds, with lower indexes than its own */
+    int task;        /* the number of its name */
     int word;        /* an enum model_status */
 };
 
 enum plan_each {
-    PLAN_ONE,    /* no fan-out */
+    PLAN_ONE,    /* not a fan-out */
     PLAN_LIST,   /* foreach: [{a: 0}, {b: 1}, …] */
     PLAN_NUMBER, /* foreach: 3 */
     PLAN_LISTED, /* foreach: ${{ tasks.X.outputs.list }} */
 };
 
 struct plan_task {
-    int name;              /* t17; kept when others are taken away */
-    int needs[PLAN_NEEDS]; /* names of tasks before it */
+    int name;              /* t17; kept when others are removed */
+    int needs[PLAN_NEEDS]; /* names of earlier tasks */
     int nneeds;
     int join;
-    struct plan_cond conds[PLAN_CONDS]; /* the last is the whole */
-    int nconds;                         /* 0: no `if` */
+    struct plan_cond conds[PLAN_CONDS]; /* the last is the whole condition */
+    int nconds;                         /* 0 if there is no `if` */
     enum plan_each each;
     int items, listed_by;
-    unsigned bad; /* of PLAN_LIST: bits of the items that can't be resolved */
+    unsigned bad; /* PLAN_LIST: bit set of the items that can't be resolved */
     int max_parallel;
     bool fail_fast, allow_failure, approval;
     int retries;
-    int nested; /* a flow; 0: a command */
+    int nested; /* index of a nested workflow; 0 for a command */
 
-    /* by the clock, in hours; 0: none */
-    int delay, approval_timeout, timeout; /* timeout: of what it nests */
-    int key;                              /* of a command: 1 … PLAN_KEYS; 0: none */
+    /* in hours; 0 if none */
+    int delay, approval_timeout, timeout; /* timeout: of the nested workflow */
+    int key;                              /* of a command: 1 … PLAN_KEYS; 0 if none */
 };
 
 struct plan_flow {
     struct plan_task *tasks; /* each after its needs; on_failure and on_exit last */
     int ntasks;              /* without those two */
     bool on_failure, on_exit;
-    int timeout; /* in hours; 0: none */
-    int max;     /* how many of it may run at once, by a key; 0: any number */
+    int timeout; /* in hours; 0 if none */
+    int max;     /* how many of it may run at once, by a key; 0 for no limit */
 };
 
 struct plan {
     uint64_t seed;
-    struct plan_flow flows[PLAN_FLOWS]; /* a flow nests only those behind it */
+    struct plan_flow flows[PLAN_FLOWS]; /* a workflow nests only later ones */
     int nflows;
-    unsigned failing;                    /* percent of attempts that do not end well */
+    unsigned failing;                    /* percent of attempts that do not succeed */
     unsigned operates, crashes, batches; /* percent of a driver's steps */
-    bool cancels;                        /* among what operators do */
-    unsigned reruns;                     /* percent: after an end, up to three times */
-    unsigned passes;                     /* percent of steps: time passes */
-    bool limits;                         /* operators limit the queue, too */
-    int key_max[PLAN_KEYS + 1];          /* how many of a key may run at once */
+    bool cancels;                        /* operators also cancel */
+    unsigned reruns;                     /* percent: reruns after the end, up to three times */
+    unsigned passes;                     /* percent of steps in which time passes */
+    bool limits;                         /* operators also set the queue's limit */
+    int key_max[PLAN_KEYS + 1];          /* how many jobs of a key may run at once */
     bool keyed;                          /* workflows have keys, too */
-    unsigned notify_max;                 /* ends that a turn tells on; 0: as many as usual */
-    bool nests;                          /* many workflows with fan-outs are items of one */
+    unsigned notify_max;                 /* notifications per turn; 0 for the default */
+    bool nests;                          /* many workflows with fan-outs are items of one fan-out */
 };
 
 struct plan *plan_new(uint64_t seed);
 struct plan *plan_copy(const struct plan *p);
 void plan_free(struct plan *p);
-/* Without approvals, limits, and all that goes by the clock: what is left is decided by the graph
+/* Removes approvals, limits and everything that depends on time: the rest is decided by the graph
  * alone. */
 void plan_only_graph(struct plan *p);
 
-/* How many of its tasks and items are workflows of which only so many may run at once. */
+/* How many of its tasks and items are workflows with a limit. */
 int plan_waiting(const struct plan *p);
 
-/* Takes the nth thing away that can be (a task, a condition, a need, a fan-out …). False: there is
- * no nth.
- */
+/* Removes the nth removable thing (a task, a condition, a need, a fan-out …). False if there is no
+ * nth. */
 bool plan_smaller(struct plan *p, int nth);
 
-int plan_index(const struct plan_flow *f, int name); /* of a task; -1: taken away */
+int plan_index(const struct plan_flow *f, int name); /* of a task; -1 if it was removed */
 const char *plan_name(const struct plan_flow *f, int index, char out[16]);
 
-/* How an attempt of the task at that path ends, and how long a list it leaves. */
+/* The outcome of an attempt of the task at that path, and the length of the list it outputs. */
 enum plan_end { PLAN_OK, PLAN_FAIL, PLAN_TIMEOUT, PLAN_CANCEL, PLAN_LOST, PLAN_DEFER, PLAN_REFUSE };
 enum plan_end plan_end(const struct plan *p, const char *path, int attempt);
 int plan_leaves(const struct plan *p, const char *path, int attempt);

@@ -1,5 +1,5 @@
-/* plan_holds.c - what keeps the tasks of a plan from starting, or ends them, besides the graph:
- * delays, timeouts, limits; and how much of them is done at once. */
+/* plan_holds.c - adds what delays or ends the tasks of a plan besides the graph: delays, timeouts
+ * and limits; and the slice sizes. */
 #include "plan_inner.h"
 
 static int hours(struct plan_rng *r)
@@ -20,8 +20,8 @@ static void add_to_task(struct plan_rng *r, struct plan_task *t, bool last, unsi
         t->key = 1 + (int)plan_below(r, PLAN_KEYS);
 }
 
-/* A workflow keeps its permit while those nested in it wait for theirs. Each file has its own key,
- * and nests only those behind it, so nobody waits in a circle. */
+/* A workflow keeps its permit while its nested workflows wait for theirs. Each file has its own key
+ * and nests only later files, so there is no cycle of waits. */
 static void add_keys(struct plan *p)
 {
     struct plan_rng r = {plan_mix(p->seed, 15)};
@@ -66,14 +66,13 @@ void plan_add_holds(struct plan *p)
         for (k = 0; k < f->ntasks + 2; k++)
             add_to_task(&r, &f->tasks[k], k >= f->ntasks, timed, keyed);
     }
-    if (!timed) /* whether the clock finds one with its permit, but still without tasks, is chance
-                 */
+    if (!timed) /* a timeout could find a workflow with its permit but no tasks yet: chance */
         add_keys(p);
 }
 
-/* What follows from an end takes several turns. When a join is decided, and whether fail_fast finds
- * something pending or skipped already, is then a matter of their order, which the model does not
- * know. */
+/* Followers are notified over several turns. Then the order of these turns decides when a join is
+ * decided, and whether fail_fast finds a task pending or already skipped; the model does not know
+ * that order. */
 void plan_add_slices(struct plan *p)
 {
     struct plan_rng r = {plan_mix(p->seed, 14)};

@@ -1,14 +1,14 @@
-/* plan_inner.h - what the files that make plans have in common. */
+/* plan_inner.h - shared by the files that create plans. */
 #ifndef TESTS_RANDOM_PLAN_INNER_H
 #define TESTS_RANDOM_PLAN_INNER_H
 
 #include "plan.h"
 
-/* Makes the flows of a plan of fan-outs in fan-outs, if the seed is one of those few. */
+/* Makes a plan of nested fan-outs, if the seed is one of the few for that. */
 bool plan_nest(struct plan *p);
-int plan_nodes(const struct plan *p); /* how many executions it has, about */
-/* Delays, timeouts and limits for a plan whose graph is made: chances of their own, so that they do
- * not change the graph of a seed. */
+int plan_nodes(const struct plan *p); /* the approximate number of executions */
+/* Adds delays, timeouts and limits to a plan whose graph is complete. Uses separate random numbers,
+ * so that the graph of a seed does not change. */
 void plan_add_holds(struct plan *p);
 void plan_add_slices(struct plan *p);
 

@@ -1,5 +1,5 @@
-/* plan_nest.c - plans whose fan-outs nest: many items, each a workflow that has fan-outs of its
- * own. More of them begin in one turn than a store keeps lists for between turns. */
+/* plan_nest.c - plans with nested fan-outs: many items, each a workflow with its own fan-outs. More
+ * of them start in one turn than a store caches lists for between turns. */
 #include "plan_inner.h"
 
 #include "base/mem.h"
@@ -20,7 +20,7 @@ static struct plan_flow *new_flow(struct plan_rng *r, struct plan *p, int flow, 
     return f;
 }
 
-/* The innermost: several short lists, which begin together. */
+/* The innermost workflow: several short lists that start together. */
 static void make_inner(struct plan_rng *r, struct plan *p, int flow)
 {
     struct plan_flow *f = new_flow(r, p, flow, 1 + (int)plan_below(r, 4));
@@ -38,7 +38,7 @@ static void make_inner(struct plan_rng *r, struct plan *p, int flow)
     }
 }
 
-/* Above it: lists of workflows. */
+/* The workflows above it: lists of workflows. */
 static void make_outer(struct plan_rng *r, struct plan *p, int flow, int ntasks, int least,
                        int most)
 {

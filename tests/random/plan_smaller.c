@@ -1,5 +1,5 @@
-/* plan_smaller.c - takes a plan apart, one thing at a time, to find the least that still goes
- * wrong. */
+/* plan_smaller.c - reduces a plan, one thing at a time, to find the smallest one that still fails.
+ */
 #include "plan.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static void drop_need(struct plan_task *t, int nth)
     t->nneeds--;
     if (t->join > t->nneeds)
         t->join = t->nneeds;
-    t->nconds = 0; /* it may have spoken of what was behind that need */
+    t->nconds = 0; /* its conditions may refer to tasks reached through that need */
     if (t->each == PLAN_LISTED)
         t->each = PLAN_NUMBER;
 }
@@ -86,7 +86,7 @@ static bool simpler(struct plan_task *t, int *nth)
     return false;
 }
 
-/* Many at once, while there are many. */
+/* Removes many at once while there are many. */
 static bool half(struct plan_flow *f, int *nth)
 {
     int keep = f->ntasks / 2;

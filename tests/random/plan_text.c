@@ -105,7 +105,7 @@ static void task(const struct plan *p, const struct plan_flow *f, int index, str
         buf_addf(out, ", delay: %dh", t->delay);
     if (t->timeout && t->nested)
         buf_addf(out, ", timeout: %dh", t->timeout);
-    if (t->key && !t->nested) /* of this run alone */
+    if (t->key && !t->nested) /* only for this run */
         buf_addf(out, ", concurrency: {key: \"k%d-${{ execution.root }}\", max: %d}", t->key,
                  p->key_max[t->key]);
     if (t->retries)
@@ -119,7 +119,7 @@ void plan_yaml(const struct plan *p, int flow, struct buf *out)
     int stride = f->ntasks > 2 ? f->ntasks - 1 : 1, at = (int)(p->seed % (unsigned)f->ntasks), i;
     char name[16];
 
-    /* not in the order of their needs: backwards from somewhere */
+    /* not in the order of their needs: backwards from a random task */
     buf_addf(out, "name: w%d\n", flow);
     if (f->timeout)
         buf_addf(out, "timeout: %dh\n", f->timeout);

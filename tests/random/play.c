@@ -10,7 +10,7 @@
 
 #define RERUNS 3
 
-/* What a power cut would leave is none of this test's business. */
+/* Power cuts are not part of this test, so writes need not be durable. */
 struct store *playground_store(void)
 {
     struct store_options options = {.env = fixture_env()};
@@ -24,7 +24,7 @@ struct store *playground_store(void)
     return s;
 }
 
-/* What a store keeps of fan-outs between turns is of use to one that comes back to them. */
+/* A store's cache of fan-outs is useful only if the same store is used again. */
 struct store *play_store(struct player *p)
 {
     bool same = p->plan->nests && plan_chance(&p->rng, 80);
@@ -35,7 +35,7 @@ struct store *play_store(struct player *p)
     return s;
 }
 
-/* ---- from the beginning to the end ---- */
+/* ---- from start to end ---- */
 
 static int submit_body(struct turn *t, void *arg, struct err *err)
 {
@@ -60,7 +60,7 @@ static bool write_files(const struct plan *p)
     return true;
 }
 
-/* False: it is no valid workflow, as a smaller plan may be. */
+/* False if the workflow is invalid, as a reduced plan may be. */
 static bool submit_plan(struct player *p)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
@@ -89,7 +89,7 @@ static bool submit_plan(struct player *p)
     return sub.id != 0;
 }
 
-/* Nobody has anything to do. False: and nothing will come. */
+/* Called when there is nothing to do. False if nothing will come either. */
 static bool idle(struct player *p)
 {
     if (pass(p, 2 * SECOND))
@@ -99,7 +99,7 @@ static bool idle(struct player *p)
     return let_go_on(p) || pass_until_due(p);
 }
 
-/* False: nothing was left to do. */
+/* False if nothing is left to do. */
 static bool step(struct player *p)
 {
     if (plan_chance(&p->rng, p->plan->operates))

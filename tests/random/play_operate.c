@@ -1,4 +1,4 @@
-/* play_operate.c - operators: what they ask for, of one node or of the queue; see play_inner.h. */
+/* play_operate.c - operators: their requests for one node or for the queue; see play_inner.h. */
 #include "play_inner.h"
 
 #include <stdlib.h>
@@ -77,7 +77,7 @@ void remove_limit(struct player *p)
         limit(p, -1);
 }
 
-/* ---- running again ---- */
+/* ---- reruns ---- */
 
 static void rerun(struct player *p, struct model_node *n, enum model_again what, int task)
 {
@@ -97,7 +97,7 @@ static void rerun(struct player *p, struct model_node *n, enum model_again what,
     a.rerun = (struct rerun){.request = {.execution = at ? at->id : 0, .by = "a test"},
                              .what = verbs[what],
                              .from = what == M_FROM ? plan_name(n->flow, task, from) : NULL};
-    clock_advance(1); /* turns are never at the same time, but for a clock that stands */
+    clock_advance(1); /* no two turns have the same time, except when the clock stands still */
     p->model->now++;
     rc = try_turn(p, &a, &err);
     rerun_release(&a.rerun);
@@ -118,7 +118,7 @@ static void rerun(struct player *p, struct model_node *n, enum model_again what,
         compare(p);
 }
 
-/* What has ended: mostly in the last run, or in one before that, which is refused. */
+/* An ended node: mostly of the last run, or of an earlier one, for which the request is refused. */
 static struct model_node *some_ended(struct player *p)
 {
     struct model_node *n, *chosen = p->model->root;
@@ -155,7 +155,7 @@ bool let_go_on(struct player *p)
     return true;
 }
 
-/* ---- one of these ---- */
+/* ---- one random request ---- */
 
 void operate_somehow(struct player *p)
 {

@@ -1,7 +1,8 @@
-/* play_time.c - the clock, and what is due by it; see play_inner.h.
+/* play_time.c - the clock, and the timers that are due; see play_inner.h.
  *
- * The model's time is what the test let pass. The store's goes on by itself besides, a little, so
- * nothing may ever be due within that little: time is then made to pass until after it. */
+ * The model's time is the time that the test lets pass. The store's clock also advances a little by
+ * itself, so no timer may be due within that margin: the test then lets time pass until after it.
+ */
 #include "play_inner.h"
 
 #include "base/env.h"
@@ -10,7 +11,7 @@
 
 #define A_LITTLE (300 * SECOND)
 
-/* What the first timer that is due does; false: none is. */
+/* Fires the first timer that is due; false if none is. */
 static bool fire(struct player *p)
 {
     static const char *const words[] = {[M_DELAY] = "delay", [M_TIMEOUT] = "timeout"};

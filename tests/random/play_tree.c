@@ -1,4 +1,4 @@
-/* play_tree.c - what is in the store, by the paths of the model; see play_inner.h. */
+/* play_tree.c - the rows of the store, by the paths of the model; see play_inner.h. */
 #include "play_inner.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void name_place(struct tree *t, struct place *at, const char *task, int i
         snprintf(at->path, sizeof(at->path), "%.80s/%.20s", up->path, task);
 }
 
-/* It is asked for after each turn, and no more than this: query_tree also tells what was. */
+/* Runs after each turn, so it reads only what is needed: query_tree reads more. */
 static void read_tree(struct store *s, int64_t root, struct rows *out)
 {
     static const char sql[] =

@@ -1,4 +1,4 @@
-/* play_turn.c - one turn, as an engine has them; see play_inner.h. */
+/* play_turn.c - one turn, as an engine makes it; see play_inner.h. */
 #include "play_inner.h"
 
 #include "store/turn.h"
@@ -38,7 +38,7 @@ static int limit_body(struct turn *t, int max, struct err *err)
     return rc;
 }
 
-/* The first that is due, alone: so it is known which. */
+/* Fires only the first timer that is due, so that it is known which one. */
 static int timer_body(struct turn *t, struct act *a, struct err *err)
 {
     struct rows r = ROWS_INIT;
@@ -83,7 +83,7 @@ static int act_body(struct turn *t, void *arg, struct err *err)
     for (a->ngot = 0, i = 0; !rc && i < jobs.n; i++) {
         const struct execution *e = jobs.at[i];
 
-        if (e->root == a->p->out->root) /* a play that went wrong may have left others */
+        if (e->root == a->p->out->root) /* a failed play may have left others */
             a->got[a->ngot++] = (struct held_job){.id = e->id,
                                                   .root = e->root,
                                                   .worker = e->worker,
@@ -102,7 +102,7 @@ static int tell_on_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-/* Nothing else is due but waits for another try: of all others the model is told. */
+/* Only retry delays are due here: the model is told of all other timers. */
 void tell_on(struct player *p)
 {
     struct err err = ERR_INIT;
@@ -136,8 +136,8 @@ void do_turn(struct player *p, struct act *a)
     CHECK_OK_ERR(try_turn(p, a, &err), &err);
 }
 
-/* Those that have begun in the store, and only wait for a permit in the model, get theirs. The next
- * one may have it when another has ended. */
+/* Grants permits in the model to workflows that have started in the store and only wait for a
+ * permit in the model. The next one may get it when another has ended. */
 static bool give_permits(struct player *p, const struct model_node **without)
 {
     struct tree t = tree_of(p);

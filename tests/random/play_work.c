@@ -51,7 +51,7 @@ static void note_settled(struct player *p, const struct running *r, const struct
                  s->status, model_words[r->node->status]);
 }
 
-/* Some jobs of one worker at once; it may claim in the same turn. */
+/* Settles some jobs of one worker at once; it may claim in the same turn. */
 void settle(struct player *p)
 {
     size_t first = plan_below(&p->rng, (unsigned)p->nheld), i, k;
@@ -80,7 +80,7 @@ void settle(struct player *p)
     note_claims(p, &a);
 }
 
-/* All workers but one are gone for longer than a lease; another takes over what they ran. */
+/* All workers but one are gone for longer than a lease; another worker adopts their jobs. */
 static void lose_workers(struct player *p)
 {
     struct act a;

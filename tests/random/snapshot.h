@@ -1,21 +1,21 @@
-/* snapshot.h - a tree as its rows are at some moments of a play; afterwards its events must tell
- * the same of each of them. */
+/* snapshot.h - the rows of a tree at some moments of a play; afterwards the replay of its events
+ * must equal each of them. */
 #ifndef TESTS_RANDOM_SNAPSHOT_H
 #define TESTS_RANDOM_SNAPSHOT_H
 
 #include "base/buf.h"
 #include "store/query/as_of.h"
 
-#define SNAPSHOTS 6 /* of one play; more are not taken */
+#define SNAPSHOTS 6 /* per play; no more are taken */
 
 struct snapshots {
     struct execution_list at[SNAPSHOTS];
-    int64_t event[SNAPSHOTS]; /* the last one by then */
+    int64_t event[SNAPSHOTS]; /* the last event at that time */
     size_t n;
 };
 
 void snapshot_take(struct snapshots *all, struct store *s, int64_t root);
-/* What differs; nothing is kept of them. */
+/* Appends the differences, and frees the snapshots. */
 void snapshots_compare(struct snapshots *all, struct store *s, struct buf *wrong);
 
 #endif
