@@ -1,9 +1,10 @@
-/* built.c - a workflow that is put together in C, and run by the same program.
+/* built.c - builds a workflow in C and runs it in the same program.
  *
  *   built DB NUMBER...       built sqlite:squares.db 3 4
  *
- * One task for each number, the functions of this program, several at once; then one that adds them
- * up. Named again with the same numbers it is the same execution, which has ended: the key says so.
+ * One task squares each number, by a function of this program, several at once; another one adds
+ * the squares up. With the same numbers a second call finds the first execution by its key, and
+ * that has ended.
  */
 #include <pawl.h>
 
@@ -13,9 +14,9 @@
 
 static struct pawl_error e;
 
-/* ---- the work: on threads of the engine's ---- */
+/* ---- the functions, which run on threads of the engine ---- */
 
-#define LARGEST 3037000499 /* whose square a long holds */
+#define LARGEST 3037000499 /* the largest number whose square fits into a long */
 
 /* {"n":3} -> 9 */
 static int square(struct pawl_call *c, void *arg)
@@ -36,7 +37,7 @@ static int square(struct pawl_call *c, void *arg)
     return c->ops->set_output(c, "square", result);
 }
 
-/* What the items left: {"of":[{"status":"succeeded","outputs":{"square":9}},…]} -> their sum */
+/* Sums the outputs of the items: {"of":[{"status":"succeeded","outputs":{"square":9}},…]} */
 static int sum(struct pawl_call *c, void *arg)
 {
     const char *at = c->input;
@@ -96,7 +97,7 @@ static int run(struct pawl *p)
     return rc;
 }
 
-/* Only one that has succeeded has a result. */
+/* Only a succeeded execution has a result. */
 static int show(struct pawl *p, int64_t id)
 {
     const char *status;
@@ -105,7 +106,7 @@ static int show(struct pawl *p, int64_t id)
 
     if (!rc && strcmp(status, "succeeded") != 0) {
         e.code = PAWL_E_INTERNAL;
-        snprintf(e.message, sizeof(e.message), "execution %lld is %s: `pawl why %lld` says more",
+        snprintf(e.message, sizeof(e.message), "execution %lld is %s: `pawl why %lld` explains it",
                  (long long)id, status, (long long)id);
         return -e.code;
     }
@@ -117,7 +118,7 @@ static int show(struct pawl *p, int64_t id)
     return 0;
 }
 
-/* As JSON: 3,4. Anything else, or nothing, is no list of numbers. */
+/* Formats the numbers as JSON: 3,4. Fails if there is none or one is not a number. */
 static bool read_numbers(char **words, char *to, size_t size)
 {
     char *end = "", *at = to;

@@ -1,6 +1,6 @@
 #!/bin/sh
-# demo.sh - a workflow whose worker is killed in the middle, and that is none the worse for it. `make demo` builds
-# all and runs this; pawl must be in PATH. Everything is in a temporary folder that goes at the end.
+# demo.sh - runs a workflow whose worker is killed in the middle, without harm to the workflow. `make demo` builds
+# everything and runs this script; pawl must be in PATH. All files are in a temporary folder that is removed at the end.
 set -eu
 
 cd "$(dirname "$0")"
@@ -20,7 +20,7 @@ run() {
 	echo "\$ $*"
 	"$@"
 }
-# Waits until so many tasks of the fan-out run.
+# Waits until at least $1 tasks of the fan-out run.
 running() {
 	for _ in $(seq 200); do
 		[ "$(pawl tree @last --json | grep -o '"status":"running","attempt":1' | wc -l)" -lt "$1" ] || return 0
@@ -32,7 +32,7 @@ say 'A workflow: a fan-out of six, a task that fails at first, and a report that
 run pawl graph demo.flow.yaml
 run pawl submit demo.flow.yaml
 
-say 'A worker takes it. What was accepted is in the SQLite file, and durable.'
+say 'A worker claims its jobs. The accepted workflow is durable in the SQLite file.'
 echo '$ pawl worker --slots 4 &'
 pawl worker --slots 4 2>/dev/null &
 worker=$!
@@ -40,12 +40,12 @@ running 4
 sleep 0.3
 run pawl tree @last
 
-say 'The worker is killed in the middle of its work: kill -9, nothing is cleaned up.'
+say 'The worker is killed while its jobs run: kill -9, without any cleanup.'
 kill -9 "$worker"
 wait "$worker" 2>/dev/null || true
 worker=
 
-say 'Its commands go on without it. The next worker takes them over; none is started again.'
+say 'Its commands continue without it. The next worker adopts them; none is started again.'
 run pawl worker --slots 4 --drain
 run pawl tree @last
 
@@ -54,9 +54,9 @@ id=$(pawl events --type adopted --limit 1 --json | sed -n 's/.*"execution":\([0-
 run pawl events "${id:-@last}"
 run pawl logs "${id:-@last}"
 
-say 'Every rule that the database must obey is checked.'
+say 'Check every invariant of the database.'
 run pawl verify
 
-say 'Your turn; docs/QUICKSTART.md goes on from here.'
+say 'Now try it yourself; docs/QUICKSTART.md continues from here.'
 echo "\$ export PATH=\"$(dirname "$(command -v pawl)"):\$PATH\""
 echo '$ pawl init && pawl run hello.flow.yaml'

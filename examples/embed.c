@@ -1,13 +1,13 @@
-/* embed.c - a program that embeds Pawl, with SQLite: it has a table of its own in Pawl's file, a
- * loop of its own, and durable work in it.
+/* embed.c - a program that embeds Pawl, with SQLite: it has its own table in Pawl's file and its
+ * own loop, and runs durable jobs.
  *
  *   embed FILE.db BILL...       embed shop.db 17 18
  *
- * A bill is stored together with the work that it makes, in one transaction: either both are there
- * or none, wherever the program is killed. The work is a C function, run by an engine that this
- * program steps whenever its descriptor is readable. Each event is shown as it comes, and the
- * result goes back into the table. Started again, it goes on with what is left; a bill is worked on
- * once, however often it is named. */
+ * A bill is stored together with its job, in one transaction: either both are stored or none,
+ * wherever the program is killed. The job is a C function, run by an engine that this program steps
+ * whenever its descriptor is readable. Each event is printed as it arrives, and the result is
+ * written to the table. After a restart the program continues with the remaining bills; a bill is
+ * processed once, however often it is named. */
 #include <pawl.h>
 
 #include <poll.h>
@@ -23,7 +23,7 @@ static int fail(void)
     return pawl_exit_code(e.code);
 }
 
-/* ---- the work: on a thread of the engine's ---- */
+/* ---- the job, which runs on a thread of the engine ---- */
 
 static int sum_of_digits(struct pawl_call *c, void *arg)
 {
@@ -38,7 +38,7 @@ static int sum_of_digits(struct pawl_call *c, void *arg)
     return c->ops->set_result(c, result);
 }
 
-/* ---- the table: in transactions that Pawl takes part in ---- */
+/* ---- the table, changed in transactions of Pawl ---- */
 
 static int make_table(struct pawl_tx *tx, void *arg)
 {
@@ -49,7 +49,7 @@ static int make_table(struct pawl_tx *tx, void *arg)
     return pawl_tx_run(tx, &s, &e);
 }
 
-/* The bill, and the work for it. The key is what makes it one, also when it is named again. */
+/* Stores the bill and submits its job. With the key a repeated call submits no second job. */
 static int add_bill(struct pawl_tx *tx, void *arg)
 {
     const char *number = arg;
@@ -73,8 +73,8 @@ static int add_bill(struct pawl_tx *tx, void *arg)
     return pawl_tx_run(tx, &s, &e);
 }
 
-/* What has ended: its result, out of the view, into the table. Whatever a run that was killed did
- * not come to is done by the next one. */
+/* Copies the results of ended executions from the view into the table. If the program is killed
+ * before that, the next run does it. */
 static int store_results(struct pawl_tx *tx, void *arg)
 {
     struct pawl_statement s = {
@@ -101,7 +101,7 @@ static int show_bills(struct pawl_tx *tx, void *arg)
     return pawl_tx_run(tx, &s, &e);
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 static int show_event(void *arg, const char *json)
 {
@@ -110,7 +110,7 @@ static int show_event(void *arg, const char *json)
     return 0;
 }
 
-/* Called from pawl_engine_step: an attempt has ended, or said something. The loop deals with it. */
+/* Called from pawl_engine_step when an attempt has ended or written output. The loop handles it. */
 static void told(void *arg, int64_t execution, const char *status)
 {
     (void)execution;
@@ -130,7 +130,7 @@ static int loop(struct pawl *p, struct pawl_engine *engine)
     pawl_engine_watch(engine, told, &ended);
     while (!rc && !drained) {
         struct pollfd fds[] = {{.fd = pawl_engine_fd(engine), .events = POLLIN}};
-        /* a program would have more of them: sockets, a terminal, … */
+        /* a real program would poll more descriptors: sockets, a terminal, … */
 
         poll(fds, 1, pawl_engine_timeout_ms(engine));
         if ((rc = pawl_engine_step(engine, 0, &e)))

@@ -1,10 +1,10 @@
-/* executor.c - an executor of one's own: a helper process that stays, and gets its tasks by the
- * line. So what is slow to start (an interpreter, a model in memory) is started once.
+/* executor.c - a custom executor: a long-running helper process that gets its tasks as lines. So a
+ * program that is slow to start (an interpreter, a model in memory) is started once.
  *
  *   executor DB HELPER INPUT...
  *
- * HELPER is a shell command. It reads lines of EXECUTION ATTEMPT INPUT, and answers each, in any
- * order, with a line of EXECUTION ATTEMPT ok JSON, or EXECUTION ATTEMPT failed SENTENCE. */
+ * HELPER is a shell command. It reads lines of EXECUTION ATTEMPT INPUT, and replies to each, in any
+ * order, with a line of EXECUTION ATTEMPT ok JSON, or EXECUTION ATTEMPT failed MESSAGE. */
 #include <pawl.h>
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ struct helper {
     pid_t pid;
     int to, from; /* its input and its output */
     bool gone;
-    struct pawl_attempt has[SLOTS]; /* an execution of 0: free */
+    struct pawl_attempt has[SLOTS]; /* the execution is 0 in a free slot */
     char line[65536];
     size_t len;
 };
@@ -60,7 +60,8 @@ static int start(void *data, const struct pawl_task *t, struct pawl_error *e)
         *end = ' ';
     if (h->gone || !slot)
         return refuse(e, PAWL_E_REFUSED, "the helper is not there");
-    if (write(h->to, line, (size_t)len) != len) /* all of it or nothing: it is short */
+    if (write(h->to, line, (size_t)len) !=
+        len) /* a short line is written completely or not at all */
         return refuse(e, PAWL_E_REFUSED, "the helper does not read");
     *slot = t->id;
     pawl_report_started(t->id, 0);
@@ -84,7 +85,7 @@ static void answer(struct helper *h, const char *line)
     *slot = (struct pawl_attempt){0};
 }
 
-/* Nobody knows how far it got: that is lost, and tried again while attempts are left. */
+/* The outcome is unknown: the attempt is lost, and retried while attempts are left. */
 static void lose_all(struct helper *h)
 {
     int i;
@@ -125,7 +126,7 @@ static void finish(void *data)
 {
     struct helper *h = data;
 
-    close(h->to); /* it should end now */
+    close(h->to); /* the helper ends at the end of its input */
     close(h->from);
     waitpid(h->pid, NULL, 0);
 }
@@ -191,7 +192,7 @@ static int work(struct pawl *p, struct helper *h, struct pawl_error *e)
         if (!(rc = pawl_engine_step(engine, 1000, e)))
             rc = pawl_engine_drained(engine, &drained, e);
     while (!rc && h->gone && !pawl_engine_idle(engine))
-        rc = pawl_engine_step(engine, 1000, e); /* what it lost is still to be stored */
+        rc = pawl_engine_step(engine, 1000, e); /* lost attempts are still to be stored */
     pawl_engine_close(engine);
     return rc ? rc : h->gone ? refuse(e, PAWL_E_REFUSED, "the helper has ended") : 0;
 }

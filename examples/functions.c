@@ -1,9 +1,9 @@
-/* functions.c - Pawl inside of a program of your own: it is the worker, and jobs are C functions.
+/* functions.c - a program that embeds Pawl: it is the worker, and its jobs are C functions.
  *
  *   functions DB [NAME INPUT...]     functions sqlite:jobs.db primes 1000 1000000
  *
- * NAME is "primes" (how many are below INPUT?), or a function of the plugins that pawl.yaml names.
- * The jobs are durable: kill it in the middle, start it again, and what was left is done. */
+ * NAME is "primes" (counts the primes below INPUT), or a function of a plugin in pawl.yaml.
+ * The jobs are durable: kill the program, start it again, and it runs the remaining jobs. */
 #include <pawl.h>
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static bool is_prime(long n)
     return n > 1;
 }
 
-/* Runs on a thread of the engine's. Its input is a number, and so is its result. */
+/* Runs on a thread of the engine. Its input and its result are numbers. */
 static int primes(struct pawl_call *c, void *arg)
 {
     char *end, text[24];
@@ -53,14 +53,14 @@ static int submit(struct pawl *p, const char *function, const char *input, struc
     return pawl_submit(p, &job, 1, e);
 }
 
-/* An attempt has ended, and that is stored: show the execution if it is over. */
+/* An attempt has ended, and its outcome is stored: print the execution if it is terminal. */
 static void told(void *arg, int64_t execution, const char *status)
 {
     struct pawl_error e;
     char *json;
 
     if (!status || !strcmp(status, "ready"))
-        return; /* more output, or it will be tried again */
+        return; /* more output, or it will be retried */
     if (pawl_show(arg, execution, &json, &e)) {
         fail(&e);
         return;

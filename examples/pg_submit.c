@@ -1,14 +1,13 @@
-/* pg_submit.c - a program that knows nothing of Pawl but one SQL function: it stores an order and
- * has a workflow follow it, in one transaction of its own, by libpq alone.
+/* pg_submit.c - a program that uses only one SQL function of Pawl: it stores an order and submits a
+ * workflow for it, in one transaction of its own, with libpq alone.
  *
  *   pg_submit URL WORKFLOW ORDER             stores order ORDER, and submits WORKFLOW for it
- *   pg_submit URL WORKFLOW ORDER --rollback  the same, and thinks better of it: nothing is left
- *   pg_submit URL --wait ORDER               waits for the end of its workflow, and says what it
- * was
+ *   pg_submit URL WORKFLOW ORDER --rollback  the same, then rolls back: nothing is stored
+ *   pg_submit URL --wait ORDER               waits for the end of its workflow, and prints it
  *
- * Before: pawl apply FILE, which gives WORKFLOW its name; it has a param "order", a number. A
- * worker does the rest, whenever there is one: pawl worker. The key makes a call that is repeated
- * harmless, also after a lost answer to COMMIT. */
+ * First run pawl apply FILE, which stores WORKFLOW under its name; the workflow needs a param
+ * "order", a number. A worker runs it: pawl worker. The key makes a repeated call harmless, also
+ * after a lost reply to COMMIT. */
 #include <libpq-fe.h>
 
 #include <stdbool.h>
@@ -25,8 +24,8 @@ static int fail(const char *what)
     return 1;
 }
 
-/* Runs a statement with up to three parameters. *value, if wanted: the first one of its first row;
- * NULL: there is none. False: it failed. */
+/* Runs a statement with up to three parameters. If value is not NULL, *value is the first column of
+ * the first row, or NULL if there is no row. Returns false if the statement failed. */
 static bool run(const char *sql, const char *a, const char *b, const char *c, char **value)
 {
     const char *const params[] = {a, b, c};
@@ -60,7 +59,7 @@ static int submit(const char *workflow, const char *order, bool take_back)
         !run("UPDATE orders SET execution = $1 WHERE id = $2", id, order, NULL, NULL) ||
         !run(take_back ? "ROLLBACK" : "COMMIT", NULL, NULL, NULL, NULL)) {
         free(id);
-        return fail("the order was not stored"); /* nor was anything submitted */
+        return fail("the order was not stored"); /* and nothing was submitted */
     }
     if (take_back)
         printf("order %s: rolled back\n", order);
@@ -70,7 +69,7 @@ static int submit(const char *workflow, const char *order, bool take_back)
     return 0;
 }
 
-/* How it stands, or NULL: no worker has taken it yet. What could not be taken says why. */
+/* Returns the status, or NULL if no worker has taken it yet. For a refused one, the reason. */
 static bool look(const char *order, char **status)
 {
     return run(

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The path; NULL: the input is none, and the function has failed. */
+/* Returns the path, or NULL if the input is not one; then the function has failed. */
 static const char *path_of(struct pawl_call *c, char *out, size_t size)
 {
     size_t len = c->input ? strlen(c->input) : 0;
@@ -23,7 +23,7 @@ static const char *path_of(struct pawl_call *c, char *out, size_t size)
     return out;
 }
 
-/* lines: counts the lines and bytes of a file, and stops in the middle if it is told to. */
+/* lines: counts the lines and bytes of a file, and stops early if it is cancelled. */
 static int lines(struct pawl_call *c, void *arg)
 {
     char path[4096], block[65536], number[24];
@@ -48,10 +48,10 @@ static int lines(struct pawl_call *c, void *arg)
     c->ops->set_output(c, "lines", number);
     snprintf(number, sizeof(number), "%lld", nbytes);
     c->ops->set_output(c, "bytes", number);
-    return c->ops->cancelled(c); /* then it is no success, whatever was counted */
+    return c->ops->cancelled(c); /* a cancelled call is not a success */
 }
 
-/* appears: waits for a file without holding a thread: it asks to be run again until it is there. */
+/* appears: waits for a file without using a thread: it defers itself until the file exists. */
 static int appears(struct pawl_call *c, void *arg)
 {
     char path[4096];

@@ -1,12 +1,12 @@
-/* worker.c - a small program on libpawl: puts jobs into a database, and works on them.
+/* worker.c - a small program with libpawl: submits jobs to a database, and runs them.
  *
  *   worker submit DB N                 N jobs of some milliseconds
  *   worker submit DB INPUT [--key KEY] [--parent ID]   one job; INPUT is JSON, - reads it
  *   worker run DB [--for MS] [--lease MS] [--drain]
  *
- * An input of {"ms": 20} sleeps so long, {"fail": "why"} fails. Work here is only to sleep. A real
- * program would do something, and would know by the execution's id, which is the same in every
- * attempt, whether that was done before. */
+ * An input of {"ms": 20} sleeps for 20 ms, {"fail": "why"} fails. The jobs only sleep. A real
+ * program would do something, and would use the execution's id, which is the same in every attempt,
+ * to determine whether it was done before. */
 #include <pawl.h>
 
 #include <stdio.h>
@@ -96,7 +96,7 @@ static int submit_one(struct pawl *p, int argc, char **argv)
 
 /* ---- run ---- */
 
-/* The jobs in hand, and when each is done. */
+/* The leased jobs, and when each is done. */
 struct hands {
     struct pawl_lease leases[ROOM];
     int64_t began[ROOM], done_at[ROOM];
@@ -128,12 +128,12 @@ static int claim(struct pawl_worker *w, struct hands *h, struct pawl_error *e)
     for (i = 0; i < n; i++)
         take(h, &claims[i]);
     for (i = first; i < h->n && !rc; i++)
-        if (!h->adopted[i]) /* an adopted one has begun before, on somebody else */
+        if (!h->adopted[i]) /* an adopted job was started by another worker */
             rc = pawl_started(w, &h->leases[i], 1, 0, e);
     return rc;
 }
 
-/* A nap that was adopted ended with the worker that took it: it is lost, and tried again. */
+/* The sleep of an adopted job ended with its worker: the attempt is lost, and retried. */
 static struct pawl_settlement outcome(const struct hands *h, size_t i)
 {
     struct pawl_settlement s = {.lease = h->leases[i], .duration = (now_ms() - h->began[i]) * MS};
@@ -163,7 +163,7 @@ static void keep(struct hands *h, size_t from, size_t to)
     h->fails[to] = h->fails[from];
 }
 
-/* Settles what is done, and forgets what is another's by now. */
+/* Settles finished jobs, and forgets those whose lease was lost. */
 static int settle(struct pawl_worker *w, struct hands *h, struct pawl_error *e)
 {
     struct pawl_settlement list[ROOM];

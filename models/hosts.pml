@@ -1,17 +1,17 @@
 /* hosts.pml - one job and two hosts that share nothing but the database, with time.
  *
- * The first host's worker claims the job, renews its lease, and may lose touch with the database: requests
- * and answers take any time, or are lost, and the worker may pause anywhere. When its lease has run out and
- * host_grace has passed as well, the other host calls the attempt lost and runs the job again. It cannot look
- * at the first host, so what keeps the two apart is time alone: the shim ends its work half of host_grace
- * after the moment up to which it knows the lease to be good.
+ * The first host's worker claims the job, renews its lease, and may lose the connection to the database:
+ * requests and replies take any time, or are lost, and the worker may pause anywhere. When its lease has
+ * expired and host_grace has passed as well, the other host settles the attempt as lost and runs the job again.
+ * It cannot inspect the first host, so only time separates the two: the shim kills its process half of
+ * host_grace after the last moment for which it knows the lease to be valid.
  *
- * Clocks run equally fast, but show what they like: everything is kept as ticks that are left or have passed,
- * so time has no end here. The shim alone must be on time: the work is gone within KILL ticks.
+ * Clocks run equally fast, but may show any value: all times are kept as ticks that are left or have passed,
+ * so time is unbounded. Only the shim must be on time: the process is gone within KILL ticks.
  *
- * With STEP the server's clock is set forward once, so far that each lease has run out long ago by it. The other
- * host notices, because its own clock was not set: it clears no lease for as long as one lasts, and until all of
- * before have run out and waited it counts without what was skipped.
+ * With STEP the server's clock is set forward once, so far that by it every lease expired long ago. The other
+ * host detects this, because its own clock was not set: it clears no lease for the length of a lease, and until
+ * all earlier leases and their host_grace have passed it counts without the skipped time.
  *
  * CHECK : ok
  * CHECK -DLEASE=6 -DGRACE=10 -DKILL=4 : ok
@@ -44,30 +44,30 @@
 #define FENCE (GRACE / 2)
 #endif
 #ifndef KILL
-#define KILL 2 /* from the end of `fence` until a killed process is gone, at most */
+#define KILL 2 /* at most, from the end of `fence` until a killed process is gone */
 #endif
 #ifndef SLOTS
-#define SLOTS 1 /* requests that are under way at a time, and answers */
+#define SLOTS 1 /* requests in transit at a time, and as many replies */
 #endif
 
 mtype = {
 	legal_move, /* every move is in the table of src/core/transitions.c */
-	alone,      /* when the other host starts the job, nothing of it lives on the first, nor ever will */
-	not_reached /* no property: shows that the other host does start it */
+	alone,      /* when the other host starts the job, no process of it is or will be alive on the first */
+	not_reached /* not a property: shows that the other host does start it */
 };
 
 /* --- the database --- */
 mtype status = S_READY;
-bool leased = false;     /* running without a lease: an orphan */
-byte left = 0, past = 0; /* ticks until the lease runs out, and since; past GRACE it does not matter */
+bool leased = false;     /* false while running: an orphan */
+byte left = 0, past = 0; /* ticks until the lease expires, and since then; the value does not matter beyond GRACE */
 bool started_again = false; /* by the other host */
 
 /* --- the other host's own clock --- */
 #ifdef STEP
 #define SETTLED (LEASE + GRACE)
 bool stepped = false;
-byte since = SETTLED;              /* ticks since it saw the server's clock set; then it does not matter */
-byte own_left = 0, own_past = 0; /* as above, without what was skipped */
+byte since = SETTLED;              /* ticks since it detected the step; no effect from SETTLED on */
+byte own_left = 0, own_past = 0; /* as above, without the skipped time */
 #ifdef UNNOTICED
 #define MAY_REAP true
 #define WAITED true
@@ -91,15 +91,15 @@ inline renew_lease()
 /* --- the network --- */
 mtype = { CLAIM, RENEW, ADOPT };
 typedef message {
-	mtype what;   /* 0: nothing is under way here */
+	mtype what;   /* 0 if this slot is empty */
 	bool current; /* carries the epoch that the database has */
-	byte age;     /* ticks since the request was sent, also in its answer */
+	byte age;     /* ticks since the request was sent, also in its reply */
 };
 message request[SLOTS], answer[SLOTS];
 
 /* --- the first host --- */
 bool current = false;   /* the worker knows the epoch that the database has */
-bool may_start = false; /* it has a claim that was not begun */
+bool may_start = false; /* it has a claim whose attempt has not started */
 bool live = false;      /* the attempt's process */
 byte fence = 0;         /* ticks until it must be killed */
 byte overdue = 0;       /* ticks since */
@@ -178,7 +178,7 @@ end:	do
 #ifdef UNTIL_FROM_THE_ANSWER
 #define GOOD_FOR(m) FULL
 #elif defined UNTIL_BY_ANOTHER_CLOCK
-#define GOOD_FOR(m) (FULL + GRACE - m.age) /* the database's time, where the clock is behind it */
+#define GOOD_FOR(m) (FULL + GRACE - m.age) /* the time of the database, read on a host whose clock is behind */
 #else
 #define GOOD_FOR(m) (FULL - m.age)
 #endif
@@ -205,7 +205,7 @@ inline hear()
 	answer[k].what = 0; answer[k].current = false; answer[k].age = 0
 }
 
-/* All workers of that host, one after the other: they act on the last answer that they got. */
+/* All workers of that host, one after the other: they act on the last reply that they received. */
 proctype Worker(byte k)
 {
 end:	do
@@ -213,7 +213,7 @@ end:	do
 	:: atomic { status != S_READY && request[k].what == 0 -> send(RENEW) }
 	:: atomic { status != S_READY && request[k].what == 0 -> send(ADOPT) }
 	:: atomic { answer[k].what != 0 -> hear() }
-	:: atomic { may_start -> /* a shim takes the lock and looks at the lease */
+	:: atomic { may_start -> /* a shim takes the lock and checks the lease */
 		may_start = false;
 		if
 		:: !TOO_LATE -> live = true; must(alone, !started_again)
@@ -229,7 +229,7 @@ end:	do
 #define RENEWABLE(m) (status == S_RUNNING && leased && m.current)
 #endif
 
-/* Of all that is under way, nothing knows of the new epoch. */
+/* No message in transit carries the new epoch. */
 inline next_epoch()
 {
 	i = 0;
@@ -297,7 +297,7 @@ active proctype Other_host()
 end:	atomic {
 		status == S_RUNNING && !leased && ADOPTABLE ->
 		move(ADOPTED, RUNNING);
-		move(RETRY_SCHEDULED, READY); /* it finds nothing of it: lost */
+		move(RETRY_SCHEDULED, READY); /* it finds no process of it: lost */
 		move(CLAIMED, RUNNING);
 		next_epoch();
 		started_again = true;

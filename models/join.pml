@@ -1,11 +1,12 @@
 /* join.pml - two engines on one PostgreSQL, one workflow: tasks X and Y run, J needs both.
  *
- * Two turns settle X and Y at the same time, somebody cancels the tree, and as soon as J is ready a worker
+ * Two turns settle X and Y at the same time, an operator cancels the tree, and as soon as J is ready a worker
  * claims and settles it. A turn is a transaction of several statements at READ COMMITTED: each statement sees
- * what was committed when it began, what a turn writes others see when it commits, and a row that it changes
- * stays locked until then. Decisions are made in the engine, from what it read, and written as they are.
+ * the rows that were committed when it started, other turns see the writes of a turn after its commit, and a
+ * changed row stays locked until then. The engine decides from the rows that it read, and writes the result
+ * without reading again.
  *
- * Both turns also have work in another tree, whose root is locked as well.
+ * Both turns also change another tree, whose root is locked as well.
  *
  * CHECK : ok
  *
@@ -25,12 +26,12 @@
 
 mtype = {
 	legal_move,    /* every move is in the table of src/core/transitions.c */
-	true_image,    /* what a turn changes is still as it read it: no event's `from` is wrong */
+	true_image,    /* a row that a turn changes is still as the turn read it: no event has a wrong `from` */
 	one_join,      /* J is marked ready at most once */
 	one_end,       /* the workflow ends once */
 	join_not_lost, /* J ends, and so does the workflow */
-	no_deadlock,   /* no turn waits for ever for a lock */
-	not_reached    /* no property: shows that the workflow can end so */
+	no_deadlock,   /* no turn waits forever for a lock */
+	not_reached    /* not a property: shows that the workflow can end with this status */
 };
 
 /* Rows, in the order in which they are locked: roots, executions, outbox. */
@@ -39,7 +40,7 @@ mtype = {
 #define X 2
 #define Y 3
 #define J 4
-#define OUTBOX 5 /* J's row there */
+#define OUTBOX 5 /* the outbox row of J */
 #define ROWS 6
 #define NOBODY 255
 
@@ -48,7 +49,7 @@ typedef row {
 	byte lock;
 };
 row at[ROWS];
-byte needs_left = 2; /* J's */
+byte needs_left = 2; /* of J */
 bool outbox = false;
 byte joins = 0, ends = 0;
 
@@ -71,7 +72,7 @@ inline unlock_all()
 	}
 }
 
-/* The door, at the commit: `image` is what the turn believed the status to be. */
+/* The door, at the commit: `image` is the status that the turn read. */
 #define job_move(r, image, event, to) \
 	must(true_image, at[r].status == image); \
 	must(legal_move, JOB_##event(at[r].status, S_##to)); \
@@ -124,7 +125,7 @@ inline load(task)
 	}
 }
 
-/* A turn that settles one task: X and Y count down what J needs; whoever ends last ends the workflow. */
+/* A turn that settles one task: X and Y decrement needs_left of J; the last task to end ends the workflow. */
 inline settle_turn(task, first, second)
 {
 #ifdef READ_BEFORE_LOCK
@@ -175,7 +176,7 @@ proctype Settler(byte task; byte first; byte second)
 
 	settle_turn(task, first, second);
 #ifdef JOIN_AFTER_COMMIT
-	/* A second transaction counts the needs that are open, and readies what waits for none. */
+	/* A second transaction counts the open needs, and makes tasks without open needs ready. */
 	atomic { others = TERMINAL(at[X].status) && TERMINAL(at[Y].status); j = at[J].status };
 	lock(J);
 	atomic {
@@ -188,7 +189,7 @@ proctype Settler(byte task; byte first; byte second)
 #endif
 }
 
-/* Cancels what waits, and asks what runs to end; here all that runs ends by itself. */
+/* Cancels waiting tasks, and requests the end of running ones; in this model those end by themselves. */
 proctype Canceller()
 {
 	mtype j;
@@ -196,7 +197,7 @@ proctype Canceller()
 	bool others;
 
 	lock(W);
-	lock(J); /* rows below are read under their own lock: a claim may be at work on one */
+	lock(J); /* descendants are read under their own lock: a claim may have locked one */
 	atomic { j = at[J].status; others = TERMINAL(at[X].status) && TERMINAL(at[Y].status) };
 	if
 	:: j == S_READY -> lock(OUTBOX)
@@ -225,7 +226,7 @@ proctype Canceller()
 }
 
 /* Claims J once it is in the outbox, and settles it. Claims lock the job together with its outbox row, and
- * skip what is locked: here, they come back when it is free. */
+ * skip locked rows: in this model they try again when the row is free. */
 proctype Claimer()
 {
 	mtype j;
@@ -275,7 +276,7 @@ init {
 		:: skip
 		fi
 	}
-	timeout; /* nothing moves any more */
+	timeout; /* no process can take a step */
 	do
 	:: i < ROWS -> must(no_deadlock, at[i].lock == NOBODY); i++
 	:: else -> break

@@ -1,11 +1,11 @@
 /* lease.pml - one job on one host: claim, start, heartbeat, reap, adopt, settle, cancel.
  *
- * Time is left out: a lease may expire at any moment, so a pause of any length anywhere is covered.
- * A holder is the part of a worker that looks after one claim or adoption; it acts on what it believed
- * when it last looked. Every worker, shim and task may be killed between any two steps.
+ * Time is not modelled: a lease may expire at any moment, so a pause of any length at any step is covered.
+ * A holder is the part of a worker that handles one claim or adoption; it acts on the state that it last
+ * read. Every worker, shim and task may be killed between any two steps.
  *
- * Nothing here repeats without an end (each round uses up an attempt, an epoch or a fault), so "no cycle"
- * and "no process stuck" together say that the job ends once the faults do.
+ * Nothing repeats endlessly (each iteration consumes an attempt, an epoch or a fault), so "no cycle"
+ * and "no process stuck" together mean that the job ends once the faults end.
  *
  * CHECK short -DPAUSES=1 : ok
  * CHECK full : ok
@@ -50,7 +50,7 @@
 #define CRASHES 2 /* kill -9 of a worker */
 #endif
 #ifndef PAUSES
-#define PAUSES 2 /* leases that expire although their holder lives */
+#define PAUSES 2 /* leases that expire although their holder is alive */
 #endif
 #ifndef KILLS
 #define KILLS 1 /* kill -9 of a shim */
@@ -63,15 +63,15 @@ mtype = {
 	legal_move,       /* every move is in the table of src/core/transitions.c */
 	one_end,          /* at most one terminal event */
 	one_child,        /* never two live children */
-	nothing_left,     /* no live child once it is requeued or ended */
+	nothing_left,     /* no live child once the job is requeued or ended */
 	last_attempt,     /* the result belongs to the last attempt */
-	clean_success,    /* a success only with the exit record of a clean end */
+	clean_success,    /* a success requires the exit record of a clean end */
 	attempts_bounded, /* attempts <= max_attempts */
-	claims_bounded,   /* also for a task that kills whoever claims it */
-	no_stale_signal,  /* who lost the lease never signals a process that another has adopted */
-	no_vain_signal,   /* nobody does unless a cancel was requested */
+	claims_bounded,   /* also for a task that kills each worker that claims it */
+	no_stale_signal,  /* a holder that lost the lease never signals a process that another has adopted */
+	no_vain_signal,   /* no holder signals a process unless a cancel was requested */
 	no_theft,         /* a lease changes hands only after it was cleared */
-	not_reached       /* no property: shows that this end comes about after an adoption */
+	not_reached       /* not a property: shows that this end is reached after an adoption */
 };
 
 mtype = { CLEAN, FAULTY, SIGNALLED };
@@ -81,26 +81,26 @@ mtype = { CLEAN, FAULTY, SIGNALLED };
 mtype status = S_READY;
 byte attempts = 0, max_attempts = ATTEMPTS;
 byte epoch = 0;
-byte worker = 0; /* of the lease; 0: none, an orphan if it runs */
+byte worker = 0; /* of the lease; 0 if none, an orphan if it runs */
 bool cancel_requested = false;
 
-/* --- the attempts' folders, and what lives there --- */
+/* --- the attempt folders and their processes --- */
 typedef attempt {
-	bool asked;        /* a shim will be forked: nobody can call that back */
-	bool started;      /* the folder says that the work was begun */
-	bool lock;         /* held by the shim, from before the start until the exit record is there */
-	bool tree;         /* held by the task and all that it started */
+	bool asked;        /* a shim will be forked: this cannot be undone */
+	bool started;      /* the folder records that the task was started */
+	bool lock;         /* held by the shim, from before the start until the exit record is written */
+	bool tree;         /* held by the task and all processes that it started */
 	bool tombstone;
-	mtype how;         /* the exit status; once the lock is free: the exit record */
-	unsigned told : 4; /* the highest epoch that the shim saw */
+	mtype how;         /* the exit status; once the lock is free, the exit record */
+	unsigned told : 4; /* the highest epoch that the shim has received */
 };
 attempt at[ATTEMPTS + RELEASES + 1];
 
-/* --- not part of the protocol: faults so far, and what the properties look at --- */
+/* --- not part of the protocol: faults so far, and variables of the properties --- */
 byte crashes = 0, pauses = 0, kills = 0, releases = 0;
 byte claims = 0, ends = 0, live = 0;
-byte holder = 0;        /* who has the lease */
-bool forgotten = false; /* and does not know of it any more */
+byte holder = 0;        /* the holder of the lease */
+bool forgotten = false; /* and it no longer tracks the lease */
 
 #define MY_LEASE (status == S_RUNNING && worker == me && epoch == e)
 #ifdef SETTLE_WITHOUT_EPOCH
@@ -109,15 +109,15 @@ bool forgotten = false; /* and does not know of it any more */
 #define MAY_SETTLE MY_LEASE
 #endif
 
-/* A lease that nobody remembers must expire: heartbeats name leases, not the worker. */
+/* A lease that no holder tracks must expire: heartbeats name leases, not the worker. */
 #ifdef HEARTBEAT_BY_WORKER
 #define NOT_RENEWED false
 #else
 #define NOT_RENEWED forgotten
 #endif
 
-/* Who was refused takes the lease back only if it is nobody's, and still that of the attempt whose end
- * he knows. */
+/* A holder whose settle was refused takes the lease back only if no worker has it, and it is still of
+ * the attempt whose outcome the holder knows. */
 #ifdef TAKEN_BACK_FROM_AN_ADOPTER
 #define NOBODY_HAS_IT true
 #else
@@ -131,14 +131,14 @@ bool forgotten = false; /* and does not know of it any more */
 
 #define ENDED(a) (at[a].started && !at[a].lock && at[a].how != NOT_KNOWN)
 #define LOST(a) (at[a].tombstone || (at[a].started && !at[a].lock && at[a].how == NOT_KNOWN))
-/* What is left of a lost attempt is killed, which may take its time: it is over when `tree` is free. */
+/* Kills the remaining processes of a lost attempt, which may take time: they are gone when `tree` is free. */
 #ifdef REQUEUE_BESIDE_TREE
 #define TREE_FREE(a) true
 #else
 #define TREE_FREE(a) (!at[a].tree)
 #endif
 
-/* The door: no status changes but here. */
+/* The door: the only code that changes the status. */
 #define move(event, to) door(JOB_##event(status, S_##to), S_##to)
 inline door(in_the_table, to)
 {
@@ -183,7 +183,7 @@ inline begin_attempt()
 	must(attempts_bounded, attempts <= max_attempts)
 }
 
-/* The end of an attempt of which an exit record is there, or which is lost. */
+/* Settles an attempt that has an exit record, or is lost. */
 inline settle(is_lost)
 {
 	must(last_attempt, a == attempts);
@@ -210,7 +210,7 @@ inline settle(is_lost)
 	must(clean_success, status != S_SUCCEEDED || (ENDED(a) && at[a].how == CLEAN))
 }
 
-/* SIGTERM by way of the shim, which refuses whoever is older than the last it heard of. */
+/* SIGTERM through the shim, which refuses epochs lower than the highest it has received. */
 #if defined SHIM_TAKES_ANY_EPOCH || defined STALE_HOLDER_SIGNALS
 #define NOT_REFUSED true
 #else
@@ -234,7 +234,7 @@ inline signal_task()
 
 proctype Holder(byte me)
 {
-	byte e = 0, a = 0; /* the lease it believes to have, and the attempt under it */
+	byte e = 0, a = 0; /* the epoch that it last knew as its own, and the attempt under it */
 
 idle:
 	if
@@ -252,7 +252,7 @@ idle:
 		goto start }
 	:: atomic { status == S_RUNNING && (worker == 0 || NOT_RENEWED) ->
 		if
-		:: worker != 0 -> expire() /* its own lock is free: no need to wait for the reaper */
+		:: worker != 0 -> expire() /* the worker's lock is free: no need to wait for the reaper */
 		:: else
 		fi;
 #ifdef REAPER_REQUEUES
@@ -269,7 +269,7 @@ idle:
 	:: TERMINAL(status) -> goto done
 	fi;
 
-start:	/* nothing was begun yet */
+start:	/* nothing was started yet */
 	if
 	:: CRASH
 	:: atomic { at[a].asked = true; at[a].told = e; goto watch }
@@ -287,14 +287,14 @@ give_back:
 		if
 		:: MAY_SETTLE && cancel_requested -> move(CANCELLED, CANCELLED)
 		:: MAY_SETTLE && !cancel_requested ->
-			max_attempts++; /* it used up no try */
+			max_attempts++; /* it used up no attempt */
 			move(RELEASED, READY)
 		:: else
 		fi;
 		e = 0; a = 0; goto idle }
 	fi;
 
-inspect: /* under the attempt's lock, unless the shim has it */
+inspect: /* under the attempt's lock, unless the shim holds it */
 	if
 	:: CRASH
 	:: atomic {
@@ -311,7 +311,7 @@ inspect: /* under the attempt's lock, unless the shim has it */
 		goto watch }
 	fi;
 
-watch:	/* each step is a look at the folder, or a heartbeat's answer */
+watch:	/* each step reads the folder, or the reply to a heartbeat */
 	if
 	:: CRASH
 	:: atomic { !at[a].asked && !at[a].started && !at[a].tombstone -> goto inspect } /* the shim died early */
@@ -322,7 +322,7 @@ watch:	/* each step is a look at the folder, or a heartbeat's answer */
 #ifdef STALE_HOLDER_SIGNALS
 		signal_task();
 #endif
-		e = 0; a = 0; goto idle } /* touch nothing */
+		e = 0; a = 0; goto idle } /* change nothing */
 	fi;
 
 end_it:
@@ -353,14 +353,14 @@ lost:
 		e = 0; a = 0; goto idle }
 	fi;
 
-take_back: /* its outcome was refused: perhaps the lease only ran out, and nobody has it yet */
+take_back: /* its outcome was refused: perhaps the lease only expired, and no other worker has it yet */
 	if
 	:: CRASH
 	:: atomic {
 		if
 		:: status == S_RUNNING && NOBODY_HAS_IT && SAME_ATTEMPT ->
 			move(ADOPTED, RUNNING);
-			take_lease(a); /* and settles what it knows, without another look */
+			take_lease(a); /* and settles the known outcome, without another read */
 #ifdef REACH_TAKEN_BACK
 			must(not_reached, false);
 #endif

@@ -1,7 +1,7 @@
 /* moves.c - prints the table of legal moves as Promela: the statuses as mtypes, TERMINAL(status),
- * and for each event JOB_EVENT(from, to) and WORKFLOW_EVENT(from, to), whether it may make that
- * move. Built with src/core/transitions.c by models/run, so that the models are held to the very
- * table that the door and verify use. */
+ * and for each event JOB_EVENT(from, to) and FLOW_EVENT(from, to), which tell whether the event may
+ * make that move. models/run builds it with src/core/transitions.c, so that the models are checked
+ * against the table that the door and verify use. */
 #include "core/transitions.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* permits.pml - a limit, the jobs that fall under it, and engines that submit, claim, settle, cancel, and
  * lower and raise the limit.
  *
- * A job takes a permit when it would become claimable, else it is held; whoever gives one back hands it on in
- * the same transaction. So a claim never looks at limits. A turn locks its job (a tree of its own), then the
- * limit, decides, and commits, or is rolled back; whoever looks for others to hand a permit to skips those
- * that are locked, and leaves a timer if only such are left.
+ * A job takes a permit when it would become claimable, else it is held; a turn that frees a permit gives it to
+ * a held job in the same transaction. So a claim never checks limits. A turn locks its job (a separate tree),
+ * then the limit, decides, and commits, or is rolled back; a turn that gives a permit to a held job skips jobs
+ * that are locked, and leaves a timer if all candidates are locked.
  *
  * CHECK short -DROLLBACKS=1 : ok
  * CHECK full : ok
@@ -33,7 +33,7 @@
 #define MAX 2
 #endif
 #ifndef LOW
-#define LOW 1 /* what it is lowered to, for a time */
+#define LOW 1 /* the value that it is lowered to for a time */
 #endif
 #ifndef ROLLBACKS
 #define ROLLBACKS 2
@@ -41,11 +41,11 @@
 
 mtype = {
 	legal_move,       /* every move is in the table of src/core/transitions.c */
-	counted,          /* used = the jobs that are claimable or run */
-	never_over,       /* above the limit are only jobs that already ran when it was lowered */
-	nobody_forgotten, /* nobody is held for ever while there is room */
-	no_deadlock,      /* no turn waits for ever for a lock */
-	not_reached       /* no property: shows that a timer hands a permit on */
+	counted,          /* used = the number of jobs that are claimable or running */
+	never_over,       /* only jobs that already ran when the limit was lowered exceed it */
+	nobody_forgotten, /* no job is held forever while a permit is free */
+	no_deadlock,      /* no turn waits forever for a lock */
+	not_reached       /* not a property: shows that a timer gives a permit to a held job */
 };
 
 #define NOBODY 255
@@ -58,8 +58,8 @@ typedef job {
 job at[JOBS];
 byte limit_lock = NOBODY;
 byte max = MAX, used = 0;
-byte timer = NOBODY;    /* a job that names the limit: offer what is free again */
-bool lowering = false;  /* and not yet answered */
+byte timer = NOBODY;    /* a job of the limit whose timer offers free permits again */
+bool lowering = false;  /* and the operator has no reply yet */
 byte rollbacks = 0;
 bool retried = false;
 
@@ -84,7 +84,7 @@ inline hold(k)
 	at[k].held = true
 }
 
-/* Gives what is free to those who wait, the oldest first. */
+/* Gives free permits to held jobs, the oldest first. */
 inline hand_on()
 {
 	d_step {
@@ -107,7 +107,7 @@ inline hand_on()
 	}
 }
 
-/* What must be true of what is committed. */
+/* The invariants of the committed state. */
 inline look()
 {
 	d_step {
@@ -164,7 +164,7 @@ proctype Job(byte k)
 
 submit:
 #ifdef CHECK_WITHOUT_LOCK
-	c = used; /* as a statement sees it that locks nothing */
+	c = used; /* an unlocked read */
 #else
 	lock(limit_lock);
 	atomic { c = used };
@@ -182,7 +182,7 @@ submit:
 	fi;
 
 ready:	if
-	:: atomic { CLAIMABLE(k) && at[k].lock == NOBODY -> at[k].lock = _pid } /* a claim skips what is locked */
+	:: atomic { CLAIMABLE(k) && at[k].lock == NOBODY -> at[k].lock = _pid } /* a claim skips locked rows */
 	:: TERMINAL(at[k].status) -> goto done
 	fi;
 	if
@@ -196,18 +196,18 @@ settle:
 	wait_for_candidates;
 	if
 	:: ROLL_BACK -> goto settle
-	:: atomic { /* it ended */
+	:: atomic { /* the job ended */
 		move(k, COMPLETED, SUCCEEDED);
 		used--;
 		hand_on();
 		commit;
 		goto done }
-	:: atomic { !retried -> /* it failed, and goes again */
+	:: atomic { !retried -> /* it failed, and is retried */
 		retried = true;
 		move(k, RETRY_SCHEDULED, READY);
 #ifndef RETRY_KEEPS_PERMIT
 		if
-		:: used > max -> /* its own permit is no obstacle, but it must not exceed the limit */
+		:: used > max -> /* it may keep its own permit, but must not exceed the limit */
 			used--;
 			hold(k)
 		:: else
@@ -219,7 +219,7 @@ settle:
 done:	skip
 }
 
-/* Cancels one job while it waits; one that runs is left to end. */
+/* Cancels one waiting job; a running job is left to end. */
 proctype Canceller(byte k)
 {
 	byte i, n, c;
@@ -229,7 +229,7 @@ again:	lock(at[k].lock);
 	wait_for_candidates;
 	if
 	:: ROLL_BACK -> goto again
-	:: ROLL_BACK /* and nobody asks again */
+	:: ROLL_BACK /* and the cancel is not requested again */
 	:: atomic {
 		if
 		:: CLAIMABLE(k) ->
@@ -246,7 +246,7 @@ again:	lock(at[k].lock);
 	fi
 }
 
-/* Takes the youngest out of the outbox until the limit holds, as far as they are not locked. */
+/* Removes the youngest unlocked jobs from the outbox until the limit holds. */
 inline hold_surplus()
 {
 	d_step {
@@ -299,7 +299,7 @@ slice:	lock(limit_lock);
 #endif
 		commit };
 	if
-	:: lowering -> at[c].lock == NOBODY; goto slice /* a claim had it, and may yet be rolled back */
+	:: lowering -> at[c].lock == NOBODY; goto slice /* a claim had locked it, and may still be rolled back */
 	:: else -> c = 0
 	fi;
 
@@ -308,7 +308,7 @@ raise:	lock(limit_lock);
 	atomic { max = MAX; hand_on(); commit }
 }
 
-/* An engine that fires the timer: under its job's lock, it offers what is free to whoever is first. */
+/* An engine that fires the timer: under the lock of its job, it gives free permits to the oldest held jobs. */
 active proctype Timer()
 {
 	byte i, n, c, k;
@@ -352,7 +352,7 @@ init {
 		:: run Canceller(JOBS - 1)
 		fi
 	}
-	timeout; /* nothing moves any more */
+	timeout; /* no process can take a step */
 	must(no_deadlock, limit_lock == NOBODY);
 	do
 	:: i < JOBS -> must(nobody_forgotten, TERMINAL(at[i].status)); i++

@@ -119,7 +119,7 @@ make_bills() {
 	make_db
 	status=0 && timeout 300 "$examples/built" "$db" 3 4000000000 >out 2>said || status=$?
 	[ "$status" = 1 ] && [ ! -s out ]
-	[ "$(cat said)" = 'built: execution 1 is failed: `pawl why 1` says more' ]
+	[ "$(cat said)" = 'built: execution 1 is failed: `pawl why 1` explains it' ]
 	pawl --db "$db" why 1 | grep 'its square needs more than 64 bits'
 	for words in '' x '3 4x' '3 -'; do
 		status=0 && "$examples/built" "$db" $words 2>said || status=$?
