@@ -98,7 +98,7 @@ make_flow() {
 	start 40 24 run "$dir/flow.yaml"
 	until_true shows 'w::ask'
 	until_true shows '`pawl approve'
-	[[ $(screen | tr -s '\n ' ' ') =~ is\ not\ running:.*publish\ all\ of\ it\ now\?\;\ \`pawl\ approve\ ([0-9]+)\`\ lets\ it\ go\ on,\ \`pawl\ reject ]]
+	[[ $(screen | tr -s '\n ' ' ') =~ is\ not\ running:.*publish\ all\ of\ it\ now\?\;\ \`pawl\ approve\ ([0-9]+)\`\ lets\ it\ continue,\ \`pawl\ reject ]]
 	[ "$(screen | grep -c 'w  ')" = 1 ] # the previous frame is gone
 	p approve "${BASH_REMATCH[1]}"
 	until_true shows '▸ ask'

@@ -98,7 +98,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	same "$output" "$(pawl graph --format ascii "$examples/diamond.flow.yaml")"
 	[[ $(pawl graph --format dot "$examples/diamond.flow.yaml") == 'digraph "diamond" {'*'t2 -> t3;'* ]]
 	[[ $(pawl graph --format mermaid "$examples/diamond.flow.yaml") == 'flowchart TD'*'t2 --> t3'* ]]
-	refused 2 "no format 'png'" pawl graph --format png "$examples/diamond.flow.yaml"
+	refused 2 "'png' is not a graph format" pawl graph --format png "$examples/diamond.flow.yaml"
 }
 
 @test "graph as svg is what dot renders" {

@@ -180,6 +180,20 @@ TEST(record_is_read_whole_or_rejected)
     close(at);
 }
 
+TEST(record_whose_reserved_file_was_appended_to_is_read_whole)
+{
+    struct attempt_exit e = {.kind = END_EXITED, .ended = 77}, back;
+    int at = make_attempt_folder(), reserved = record_reserve(at, &RECORD_EXIT), fd;
+
+    fd = openat(at, "exit.new", O_WRONLY | O_APPEND | O_CLOEXEC);
+    CHECK_EQ(write(fd, "more", 4), 4);
+    close(fd);
+    CHECK_OK(record_publish(at, &RECORD_EXIT, &e, &reserved, NULL));
+    CHECK_EQ(record_read(at, &RECORD_EXIT, &back), 1);
+    CHECK_EQ(back.ended, 77);
+    close(at);
+}
+
 TEST(renewal_with_a_lower_epoch_is_refused)
 {
     int at = make_attempt_folder();
@@ -352,6 +366,33 @@ TEST(removal_of_a_file_that_stays_says_why_and_removes_the_rest)
     CHECK_OK(ioctl(fd, FS_IOC_SETFLAGS, &flags));
     CHECK_OK(attempt_remove_folder(dir, "12.3"));
     close(fd);
+    close(at);
+    close(dir);
+}
+
+/* A user namespace of a rootless container leaves such folders behind: neither their content nor
+ * they themselves can be removed or moved by the worker's user. */
+TEST(removal_of_a_folder_of_another_user_ends_and_removes_the_rest)
+{
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder(), b;
+
+    if (geteuid() != 0)
+        SKIP("only root can make a folder of another user");
+    CHECK_OK(fchmod(dir, 0777));
+    CHECK_OK(mkdirat(at, "a", 0700));
+    CHECK_OK(mkdirat(at, "a/theirs", 0755));
+    b = openat(at, "a/theirs", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    put_file(b, "stays", "x");
+    put_file(at, "goes", "x");
+    CHECK_OK(fchownat(at, "a", 65534, 65534, 0));
+    CHECK_OK(fchownat(at, "", 65534, 65534, AT_EMPTY_PATH));
+    CHECK_OK(seteuid(65534));
+    CHECK_EQ(attempt_remove_folder(dir, "12.3"), -1);
+    CHECK_OK(seteuid(0));
+    CHECK_EQ(faccessat(at, "goes", F_OK, 0), -1);
+    CHECK_OK(faccessat(b, "stays", F_OK, 0));
+    CHECK_OK(attempt_remove_folder(dir, "12.3"));
+    close(b);
     close(at);
     close(dir);
 }

@@ -191,7 +191,8 @@ int record_publish(int at, const struct record *kind, const void *from, int *res
         if (*reserved < 0)
             return -1;
     }
-    if (overwrite(*reserved, bytes, len))
+    /* The task may have appended to the file; a longer record would not be read as one. */
+    if (overwrite(*reserved, bytes, len) || ftruncate(*reserved, (off_t)len))
         return -1;
     if (step)
         step("written");

@@ -58,9 +58,14 @@ static enum removed remove_entry(int at, const struct dirent *e)
     return STAYS;
 }
 
+/* A process that keeps adding files must not hold up its worker. Each pass removes one level of
+ * folders, so this is also the greatest depth. */
+#define MAX_PASSES 10000
+
 struct removal_state {
     int top;
-    unsigned count; /* of folders that were moved up */
+    unsigned names; /* tried for folders that are moved up */
+    unsigned moved; /* folders that were moved up */
     int error;      /* errno of an entry that can't be removed; 0 if none */
 };
 
@@ -76,11 +81,12 @@ static int move_up(struct removal_state *s, int from, const char *name)
     int rc;
 
     do {
-        snprintf(to, sizeof(to), ".removed-%u", s->count++);
+        snprintf(to, sizeof(to), ".removed-%u", s->names++);
         rc = renameat(from, name, s->top, to);
         if (rc && errno == EACCES && fchmodat(from, name, 0700, 0) == 0)
             rc = renameat(from, name, s->top, to);
     } while (rc && (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR));
+    s->moved += rc == 0;
     return rc;
 }
 
@@ -108,7 +114,7 @@ static int flatten(struct removal_state *s, const char *name)
 static bool empty_once(struct removal_state *s)
 {
     DIR *d = open_stream(openat(s->top, ".", DIR_FLAGS));
-    unsigned before = s->count;
+    unsigned before = s->moved;
     struct dirent *e;
     bool any = false;
 
@@ -126,19 +132,20 @@ static bool empty_once(struct removal_state *s)
     }
     if (d)
         closedir(d);
-    return any || s->count != before;
+    return any || s->moved != before;
 }
 
 int attempt_remove_folder(int dir, const char *name)
 {
     struct removal_state s = {0};
+    int passes = 0;
 
     if (unlinkat(dir, name, 0) == 0) /* a file, or the link itself */
         return 0;
     s.top = errno == ENOENT ? -1 : open_folder(dir, name);
     if (s.top < 0)
         return -1;
-    while (empty_once(&s))
+    while (empty_once(&s) && ++passes < MAX_PASSES)
         ;
     close(s.top);
     if (unlinkat(dir, name, AT_REMOVEDIR) == 0)
