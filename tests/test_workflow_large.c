@@ -252,6 +252,28 @@ TEST(outputs_too_large_for_an_expression_fail_the_task_that_uses_them)
     store_close(&s);
 }
 
+TEST(item_with_an_input_that_is_too_large_fails_and_stores_none)
+{
+    struct store *s = fixture_store();
+    char *result = mem_printf("{\"text\":\"%700000s\"}", "");
+    static struct flow_claiming k;
+    int64_t w =
+        flow_submit(s,
+                    "name: w\ntasks:\n  a: {run: x}\n  each:\n    needs: a\n    foreach: 3\n"
+                    "    function: f\n    with: {x: \"${{ tasks.a.outputs.text }}\",\n"
+                    "           y: \"${{ tasks.a.outputs.text }}\"}\n",
+                    NULL);
+
+    CHECK_EQ(flow_claim(s, &k), 1);
+    flow_settle(s, k.held[0], OUTCOME_OK, result);
+    CHECK_EQ(flow_status(s, w, "each"), S_FAILED);
+    CHECK_EQ(count(s, "error LIKE 'the input has 14000%'"), 3);
+    CHECK_EQ(count(s, "task_index IS NOT NULL AND input IS NOT NULL"), 0);
+    free(result);
+    verify_clean(s);
+    store_close(&s);
+}
+
 /* Two engines may create items alternately, so that later items may have lower ids. */
 TEST(outputs_of_a_fan_out_are_in_list_order_regardless_of_ids)
 {

@@ -25,16 +25,20 @@ int task_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
     const char *what = row->now.kind == KIND_FOREACH ? "the list of foreach" : "the input";
     int rc;
 
-    row->now.spec = spec->len ? arena_strdup(&t->arena, buf_cstr(spec)) : NULL;
-    row->now.input = input->len ? arena_strdup(&t->arena, buf_cstr(input)) : NULL;
-    if (spec->len > STORE_MAX_SPEC || input->len > STORE_MAX_INPUT)
-        return err_set(err, E_INVALID,
-                       "the spec and input of the task have %zu bytes; at most %d are allowed",
-                       spec->len + input->len, STORE_MAX_SPEC);
+    /* The row keeps neither until both are checked: a refused one would still be inserted with a
+     * new row, and hundreds of items may share one large value. */
+    if (spec->len > STORE_MAX_SPEC)
+        return err_set(err, E_INVALID, "the spec of the task has %zu bytes; at most %d are allowed",
+                       spec->len, STORE_MAX_SPEC);
+    if (input->len > STORE_MAX_INPUT)
+        return err_set(err, E_INVALID, "%s has %zu bytes; at most %d are allowed", what, input->len,
+                       STORE_MAX_INPUT);
     if ((rc =
              json_check_depth(json_depth(spec->ptr, spec->len), JSON_DEPTH_MAX, "the spec", err)) ||
         (rc = json_check_depth(json_depth(input->ptr, input->len), JSON_DEPTH_MAX, what, err)))
         return rc;
+    row->now.spec = spec->len ? arena_strdup(&t->arena, buf_cstr(spec)) : NULL;
+    row->now.input = input->len ? arena_strdup(&t->arena, buf_cstr(input)) : NULL;
     row->has_input_and_spec = row->resolved = true;
     door_mark_changed(t, row);
     return 0;
