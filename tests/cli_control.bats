@@ -37,7 +37,7 @@ put_log() { # execution attempt start dropped text
 execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	[[ $(p events "$a" --type cancelled) == *'"by":"'*'@'*'","reason":"not needed"}' ]]
 	[[ $(p why "$a") == *'it was cancelled at '*', by '*'@'*': not needed' ]]
-	refused 2 "execution $a has already ended: it is cancelled" p cancel "$a"
+	refused 2 "execution $a has already ended; its status is cancelled" p cancel "$a"
 	refused 5 'there is no execution 777' p cancel 777
 	refused 2 'is not an id' p cancel x
 	refused 2 'needs more arguments' p cancel

@@ -36,7 +36,7 @@ flow() {
 	same succeeded "$(p show @last --json | jq -r .status)"
 	[[ $(p events "$(id_of w::ask)" --type unheld) == *'"by":"'*'@'*'","reason":"looks good"}' ]]
 	[[ $(p show "$(id_of w::no)" --json | jq -r .error) == 'rejected by '*'@'*': not today' ]]
-	refused 2 'has ended: it is succeeded' p reject "$(id_of w::ask)"
+	refused 2 'has ended; its status is succeeded' p reject "$(id_of w::ask)"
 	refused 5 'there is no execution 777777' p approve 777777
 	p verify
 }
@@ -72,7 +72,7 @@ flow() {
 	p worker --drain --state "$dir/state"
 	same succeeded "$(status_of w::b)"
 	same succeeded "$(p show @last --json | jq -r .status)"
-	refused 2 'has ended: it is succeeded' p skip "$(id_of w::b)"
+	refused 2 'has ended; its status is succeeded' p skip "$(id_of w::b)"
 	p verify
 }
 
@@ -115,7 +115,7 @@ flow() {
 		  b: {run: "[ -e $dir/mended ] && echo \$with \$n", needs: a, env: {n: "\${{ tasks.a.outputs.n }}"}}
 		  c: {run: "true", needs: b}
 	EOF
-	refused 2 'has not ended: it is running' p rerun @last
+	refused 2 'has not ended; its status is running' p rerun @last
 	p worker --drain --state "$dir/state"
 	same failed "$(p show @last --json | jq -r .status)"
 	x=$(id_of w::b) y=$(id_of w::c) w=$(cat "$dir/id")

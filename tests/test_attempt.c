@@ -327,7 +327,7 @@ TEST(secrets_are_masked_wherever_the_stream_is_split)
     expect_masked(lines, "first\nsecond\n!", "***!");
 }
 
-TEST(text_that_can_not_be_a_secret_is_passed_on_at_once)
+TEST(text_that_cannot_be_a_secret_is_passed_on_at_once)
 {
     struct mask m = MASK_INIT;
     struct buf out = BUF_INIT;

@@ -31,7 +31,7 @@ TEST(client_that_exits_before_its_container_starts_is_lost)
     stage_end(&g);
 }
 
-TEST(container_that_can_not_be_inspected_is_lost)
+TEST(container_that_cannot_be_inspected_is_lost)
 {
     struct spec spec = {.run = "true"};
     struct stage g = stage_of(&spec);
@@ -100,7 +100,7 @@ TEST(outcome_after_a_shim_died_at_any_point_is_right)
 
 /* Another container may depend on it, or its files may be in use; but it has ended and is not
  * started again. */
-TEST(ended_container_that_can_not_be_removed_does_not_delay_the_outcome)
+TEST(ended_container_that_cannot_be_removed_does_not_delay_the_outcome)
 {
     struct spec spec = {.run = "echo fine"};
     struct stage g = stage_of(&spec);

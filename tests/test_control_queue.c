@@ -94,7 +94,7 @@ TEST(resume_that_was_interrupted_is_finished_by_the_next)
     close_both(p, s);
 }
 
-TEST(queue_name_or_reason_that_can_not_be_stored_is_refused)
+TEST(queue_name_or_reason_that_cannot_be_stored_is_refused)
 {
     struct pawl *p = open_pawl();
     char longer[100];

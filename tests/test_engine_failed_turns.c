@@ -54,7 +54,7 @@ static void check_failed(struct store *s, int64_t id)
     CHECK(strstr(get(s, id).error, "not today"));
 }
 
-TEST(outcome_that_can_not_be_stored_becomes_a_failure_with_the_reason)
+TEST(outcome_that_cannot_be_stored_becomes_a_failure_with_the_reason)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -207,19 +207,19 @@ static void check_refused_reports(const char *function, const char *table, const
     store_close(&s);
 }
 
-TEST(output_that_can_not_be_stored_is_dropped_and_every_outcome_is_stored)
+TEST(output_that_cannot_be_stored_is_dropped_and_every_outcome_is_stored)
 {
     check_refused_reports("talks", "INSERT ON attempt_logs", "", "output of execution");
 }
 
-TEST(start_that_can_not_be_stored_is_dropped_and_every_outcome_is_stored)
+TEST(start_that_cannot_be_stored_is_dropped_and_every_outcome_is_stored)
 {
     check_refused_reports("noop", "INSERT ON execution_events", " AND NEW.type = 6",
                           "the start of execution");
 }
 
 /* The freed permit would go to a job that can't be written. */
-TEST(outcome_is_stored_though_the_next_job_for_its_permit_can_not_be_written)
+TEST(outcome_is_stored_though_the_next_job_for_its_permit_cannot_be_written)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -290,12 +290,12 @@ static void check_timers(int bad, int n)
     store_close(&s);
 }
 
-TEST(timer_that_can_not_be_fired_waits_while_the_others_are_fired)
+TEST(timer_that_cannot_be_fired_waits_while_the_others_are_fired)
 {
     check_timers(3, 9);
 }
 
-TEST(single_timer_that_can_not_be_fired_ends_no_worker)
+TEST(single_timer_that_cannot_be_fired_ends_no_worker)
 {
     check_timers(0, 1);
 }
@@ -315,7 +315,7 @@ TEST(worker_with_only_failing_timers_ends)
 }
 
 /* Both jobs are leased to workers that are gone. */
-TEST(lease_that_can_not_be_cleared_blocks_no_other_lease)
+TEST(lease_that_cannot_be_cleared_blocks_no_other_lease)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -359,7 +359,7 @@ static pid_t run_worker_that_dies(void)
     return pid;
 }
 
-TEST(dead_worker_row_that_can_not_be_removed_ends_no_worker)
+TEST(dead_worker_row_that_cannot_be_removed_ends_no_worker)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
@@ -387,7 +387,7 @@ TEST(dead_worker_row_that_can_not_be_removed_ends_no_worker)
 
 #define DAY (86400 * SECOND)
 
-TEST(tree_that_can_not_be_removed_blocks_no_other_removal)
+TEST(tree_that_cannot_be_removed_blocks_no_other_removal)
 {
     struct engine_options o = {.retention = 90 * DAY, .host_grace = 400 * DAY};
     struct worker_kit k = {.list = functions};
@@ -418,7 +418,7 @@ TEST(tree_that_can_not_be_removed_blocks_no_other_removal)
     store_close(&s);
 }
 
-TEST(worker_that_can_not_remove_old_trees_continues_and_retries_the_next_day)
+TEST(worker_that_cannot_remove_old_trees_continues_and_retries_the_next_day)
 {
     struct engine_options o = {.retention = 90 * DAY, .host_grace = 400 * DAY};
     struct worker_kit k = {.list = functions};

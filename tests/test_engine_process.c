@@ -189,7 +189,7 @@ TEST(command_that_ends_while_the_disk_of_the_state_folder_is_full_succeeds)
     store_close(&s);
 }
 
-TEST(command_that_can_not_start_on_a_full_disk_uses_no_attempt)
+TEST(command_that_cannot_start_on_a_full_disk_uses_no_attempt)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true};

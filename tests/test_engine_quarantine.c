@@ -108,17 +108,17 @@ static void check_one_bad_job(const struct way *way, int before, int after)
     store_close(&s);
 }
 
-TEST(job_that_can_not_be_claimed_blocks_no_later_job)
+TEST(job_that_cannot_be_claimed_blocks_no_later_job)
 {
     check_one_bad_job(&claims, 0, 9);
 }
 
-TEST(job_that_can_not_be_claimed_is_found_among_others)
+TEST(job_that_cannot_be_claimed_is_found_among_others)
 {
     check_one_bad_job(&claims, 3, 3);
 }
 
-TEST(single_job_that_can_not_be_claimed_is_quarantined)
+TEST(single_job_that_cannot_be_claimed_is_quarantined)
 {
     check_one_bad_job(&claims, 0, 0);
 }
@@ -130,7 +130,7 @@ static void count_stored(void *arg, const struct submission *s)
 }
 
 /* Each step submits more jobs than are stored while the bisection tries one after the other. */
-TEST(job_that_can_not_be_claimed_is_found_while_others_are_submitted)
+TEST(job_that_cannot_be_claimed_is_found_while_others_are_submitted)
 {
     struct submission sub = {
         .kind = KIND_EXEC, .name = "exec::good", .lane = "function:noop", .task_index = -1};
@@ -157,22 +157,22 @@ TEST(job_that_can_not_be_claimed_is_found_while_others_are_submitted)
     store_close(&s);
 }
 
-TEST(orphan_that_can_not_be_adopted_blocks_no_later_orphan)
+TEST(orphan_that_cannot_be_adopted_blocks_no_later_orphan)
 {
     check_one_bad_job(&adoptions, 0, 9);
 }
 
-TEST(orphan_that_can_not_be_adopted_is_found_among_others)
+TEST(orphan_that_cannot_be_adopted_is_found_among_others)
 {
     check_one_bad_job(&adoptions, 3, 3);
 }
 
-TEST(single_orphan_that_can_not_be_adopted_is_quarantined)
+TEST(single_orphan_that_cannot_be_adopted_is_quarantined)
 {
     check_one_bad_job(&adoptions, 0, 0);
 }
 
-TEST(reaped_orphan_that_can_not_be_adopted_is_found_among_others)
+TEST(reaped_orphan_that_cannot_be_adopted_is_found_among_others)
 {
     check_one_bad_job(&reaped, 3, 3);
 }

@@ -84,7 +84,7 @@ static void check_not_loaded(struct fixture *fx, const char *path, const char *w
     CHECK_EQ(n, 1); /* only the function that was registered before */
 }
 
-TEST(plugin_that_can_not_be_used_adds_nothing_and_the_error_says_why)
+TEST(plugin_that_cannot_be_used_adds_nothing_and_the_error_says_why)
 {
     static const struct {
         const char *body, *words;

@@ -259,7 +259,7 @@ static int settle_with_invalid_result(struct turn *t, void *arg, struct err *err
     return rc;
 }
 
-TEST(result_that_can_not_be_stored_fails_the_job_with_the_reason)
+TEST(result_that_cannot_be_stored_fails_the_job_with_the_reason)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "x");

@@ -248,7 +248,7 @@ TEST(outputs_nested_too_deep_of_an_item_fail_the_fan_out)
 }
 
 /* Such a row may have been written by an earlier version. */
-TEST(outputs_that_can_not_be_read_again_fail_the_task_that_names_them)
+TEST(outputs_that_cannot_be_read_again_fail_the_task_that_names_them)
 {
     struct store *s = fixture_store();
     struct flow_claiming k = {.push = false};

@@ -152,7 +152,7 @@ TEST(job_under_two_limits_needs_a_permit_of_each)
     store_close(&s);
 }
 
-TEST(permit_that_the_first_waiter_can_not_use_goes_to_the_second)
+TEST(permit_that_the_first_waiter_cannot_use_goes_to_the_second)
 {
     struct store *s = fixture_store();
     struct held_job ja, jx;
@@ -204,7 +204,7 @@ TEST(many_waiters_for_a_key_do_not_block_the_queue)
     store_close(&s);
 }
 
-TEST(permit_that_thousands_of_waiters_can_not_use_passes_them_in_slices)
+TEST(permit_that_thousands_of_waiters_cannot_use_passes_them_in_slices)
 {
     struct store *s = fixture_store();
     struct held_job k, j;

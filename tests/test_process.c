@@ -182,7 +182,7 @@ TEST(task_starts_with_default_signals)
     worker_free(w);
 }
 
-TEST(command_that_can_not_be_executed_fails_with_an_error)
+TEST(command_that_cannot_be_executed_fails_with_an_error)
 {
     struct worker *w = worker_new();
     const char *missing[] = {"/nowhere/at-all", NULL}, *folder[] = {"/tmp", NULL},

@@ -238,7 +238,7 @@ TEST(worker_with_an_old_epoch_does_not_kill_a_stopped_shim)
     worker_free(b);
 }
 
-TEST(worker_with_an_old_epoch_can_not_change_the_attempt)
+TEST(worker_with_an_old_epoch_cannot_change_the_attempt)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = waiting_spec();

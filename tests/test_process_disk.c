@@ -150,7 +150,7 @@ TEST(output_that_a_full_disk_cuts_off_is_counted_in_the_log)
 
 /* ---- writes that fail ---- */
 
-TEST(exit_record_that_can_not_be_written_is_retried_until_written)
+TEST(exit_record_that_cannot_be_written_is_retried_until_written)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -171,7 +171,7 @@ TEST(exit_record_that_can_not_be_written_is_retried_until_written)
     worker_free(w);
 }
 
-TEST(exit_record_that_can_not_be_renamed_is_retried_until_renamed)
+TEST(exit_record_that_cannot_be_renamed_is_retried_until_renamed)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -209,7 +209,7 @@ TEST(exit_record_whose_reserved_file_was_removed_is_still_written)
     worker_free(w);
 }
 
-TEST(adopter_waits_for_an_exit_record_that_can_not_be_written)
+TEST(adopter_waits_for_an_exit_record_that_cannot_be_written)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
@@ -237,7 +237,7 @@ static void keep_note(void *arg, const char *sentence)
 }
 
 /* The command ended in time, so its own outcome counts. */
-TEST(timeout_does_not_end_a_shim_that_can_not_write_its_exit_record)
+TEST(timeout_does_not_end_a_shim_that_cannot_write_its_exit_record)
 {
     char last_note[300] = "";
     struct env env = {.note = keep_note, .arg = last_note};
@@ -262,7 +262,7 @@ TEST(timeout_does_not_end_a_shim_that_can_not_write_its_exit_record)
     worker_free(w);
 }
 
-TEST(cancel_ends_a_shim_that_can_not_write_its_exit_record)
+TEST(cancel_ends_a_shim_that_cannot_write_its_exit_record)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
@@ -279,7 +279,7 @@ TEST(cancel_ends_a_shim_that_can_not_write_its_exit_record)
     worker_free(w);
 }
 
-TEST(outputs_that_can_not_be_masked_yet_are_kept)
+TEST(outputs_that_cannot_be_masked_yet_are_kept)
 {
     const char *const names[] = {"TOKEN", NULL};
     struct spec spec = waiting_spec();
@@ -326,7 +326,7 @@ static void allow_worker_reads(bool allowed)
     CHECK_OK(setrlimit(RLIMIT_NOFILE, &one));
 }
 
-TEST(exit_record_that_can_not_be_read_yet_is_read_later)
+TEST(exit_record_that_cannot_be_read_yet_is_read_later)
 {
     char last_note[300] = "";
     struct env env = {.note = keep_note, .arg = last_note};

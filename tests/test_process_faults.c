@@ -413,7 +413,7 @@ static void keep_note(void *arg, const char *sentence)
     snprintf(arg, 200, "%s", sentence);
 }
 
-TEST(helper_that_can_not_be_killed_is_not_waited_for)
+TEST(helper_that_cannot_be_killed_is_not_waited_for)
 {
     char last_note[200] = "", number[40];
     struct env env = {.note = keep_note, .arg = last_note};

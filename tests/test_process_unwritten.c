@@ -126,7 +126,7 @@ TEST(exit_record_replaced_by_a_file_during_retries_is_still_written)
 }
 
 /* The worker can't see the mark in the lock, so the shim counts as unresponsive. */
-TEST(timeout_ends_a_shim_with_a_replaced_lock_that_can_not_write_its_exit_record)
+TEST(timeout_ends_a_shim_with_a_replaced_lock_that_cannot_write_its_exit_record)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();

@@ -25,7 +25,7 @@ TEST(rerun_is_refused_while_a_follower_runs)
     struct flow_claiming k = {.push = false};
 
     CHECK_EQ(rerun(s, w, RERUN_WHOLE, NULL), NULL);
-    CHECK_STR(refusal.msg, "execution 1 has not ended: it is running");
+    CHECK_STR(refusal.msg, "execution 1 has not ended; its status is running");
     CHECK_EQ(flow_claim(s, &k), 2);
     flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
     CHECK_STR(flow_shape(s, w), "a:failed b:skipped c:running");

@@ -229,7 +229,7 @@ static int try_sql(struct store *s, const char *sql)
     return rc;
 }
 
-TEST(events_can_not_be_updated_deleted_or_truncated)
+TEST(events_cannot_be_updated_deleted_or_truncated)
 {
     static const char *const tries[] = {
         "UPDATE execution_events SET data = 'x'",

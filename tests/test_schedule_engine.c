@@ -97,7 +97,7 @@ static void count_note(void *arg, const char *sentence)
         ++*(int *)arg;
 }
 
-TEST(schedule_that_can_not_fire_is_reported_once_and_the_engine_continues)
+TEST(schedule_that_cannot_fire_is_reported_once_and_the_engine_continues)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
@@ -143,7 +143,7 @@ static void keep_note(void *arg, const char *sentence)
     snprintf(arg, 1000, "%s", sentence);
 }
 
-TEST(schedule_whose_run_can_not_be_stored_keeps_the_reason_and_others_fire)
+TEST(schedule_whose_run_cannot_be_stored_keeps_the_reason_and_others_fire)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();

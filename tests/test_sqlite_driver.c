@@ -187,7 +187,7 @@ TEST(rollback_after_an_automatic_rollback_of_sqlite_is_harmless)
     lite_end(&t);
 }
 
-TEST(reader_sees_one_snapshot_and_can_not_write)
+TEST(reader_sees_one_snapshot_and_cannot_write)
 {
     struct lite w = lite_ready(), r = lite_named("t.db", NULL);
     struct rows rows = ROWS_INIT;

@@ -418,7 +418,7 @@ TEST(role_of_a_tenant_is_refused_on_all_other_schemas)
     own_database_drop();
 }
 
-TEST(role_without_rights_on_a_tenant_can_not_open_it)
+TEST(role_without_rights_on_a_tenant_cannot_open_it)
 {
     const char *a = named("alpha");
     char *stranger = mem_printf("stranger_%d", (int)getpid());

@@ -154,7 +154,7 @@ FLOW_CASE(
               {"skip a, play, !skip c", "a:skipped b:skipped c:succeeded"}},
     .ends = S_SUCCEEDED);
 
-TEST(running_task_can_not_be_skipped)
+TEST(running_task_cannot_be_skipped)
 {
     struct store *s = fixture_store();
     int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);

@@ -383,7 +383,7 @@ TEST(workflow_waits_for_children_that_its_task_submitted)
     store_close(&s);
 }
 
-FLOW_CASE(item_that_can_not_be_resolved_fails_and_the_others_run,
+FLOW_CASE(item_that_cannot_be_resolved_fails_and_the_others_run,
           .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}, {a: 3}]\n"
                   "    argv: [echo, \"${{ item.a }}\"]\n",
           .steps = {{"play", "each:failed each[0]:succeeded each[1]:failed each[2]:succeeded"}},

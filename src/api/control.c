@@ -82,8 +82,8 @@ static int refuse_ended(struct pawl *p, int64_t id, struct err *err)
     /* executions that it started may still run after it has ended */
     if (status_is_terminal(one.at[0].status) && !(rc = query_open(p->store, id, &open, err)) &&
         !open)
-        rc = err_set(err, E_INVALID, "execution %lld has already ended: it is %s", (long long)id,
-                     status_text(one.at[0].status));
+        rc = err_set(err, E_INVALID, "execution %lld has already ended; its status is %s",
+                     (long long)id, status_text(one.at[0].status));
     execution_list_release(&one);
     return rc;
 }

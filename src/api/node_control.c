@@ -37,7 +37,7 @@ static int explain_refusal(struct pawl *p, const struct node_request *a, struct 
     if (rc)
         return rc;
     if (status_is_terminal(one.at[0].status))
-        rc = err_set(err, E_INVALID, "execution %lld has ended: it is %s",
+        rc = err_set(err, E_INVALID, "execution %lld has ended; its status is %s",
                      (long long)a->request.execution, status_text(one.at[0].status));
     else
         rc = err_set(err, E_INVALID, "execution %lld %s", (long long)a->request.execution,

@@ -279,7 +279,7 @@ int op_rerun(struct turn *t, struct rerun *r, struct err *err)
         return rc;
     row = turn_row(t, r->request.execution);
     if (r->what != RERUN_FROM_TASK && !status_is_terminal(row->now.status))
-        return err_set(err, E_INVALID, "execution %lld has not ended: it is %s",
+        return err_set(err, E_INVALID, "execution %lld has not ended; its status is %s",
                        (long long)row->now.id, status_text(row->now.status));
     rc = r->what == RERUN_WHOLE ? rerun_whole(t, row, r, err)
                                 : rerun_part_of_workflow(t, row, r, err);
