@@ -7,21 +7,21 @@
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 
 /* name, text, exit code of the command line */
-#define ERROR_CODES(X)                                                                            \
-    X(INTERNAL, "internal", 1)         /* a bug, or an invariant that does not hold */            \
-    X(INVALID, "invalid", 2)           /* the caller's input is not acceptable */                 \
-    X(CONFLICT, "conflict", 2)         /* same idempotency key, different body */                 \
-    X(NOT_FOUND, "not_found", 5)       /* no such execution, tenant, queue … */                 \
-    X(UNAVAILABLE, "unavailable", 6)   /* the database can't be used: down, locked out, wrong */  \
-    X(NO_SPACE, "no_space", 6)         /* the disk is full: nothing was written */                \
-    X(SCHEMA, "schema", 6)             /* the database's schema is newer, or missing */           \
-    X(REFUSED, "refused", 7)           /* at capacity */                                          \
-    X(LEASE_LOST, "lease_lost", 1)     /* another worker may own this attempt: touch nothing */   \
-    X(BUSY, "busy", 6)                 /* locked by another turn: retry in the next turn */       \
-    X(REDO, "redo", 6)                 /* the transaction was rolled back for a reason outside of \
-                                          it, such as a deadlock: repeat the turn */              \
-    X(CONN_LOST, "connection_lost", 6) /* reconnect, then repeat the turn */                      \
-    X(COMMIT_UNKNOWN, "commit_unknown", 6) /* the reply to COMMIT was lost: read the turn back */ \
+#define ERROR_CODES(X)                                                                             \
+    X(INTERNAL, "internal", 1)         /* a bug, or an invariant that does not hold */             \
+    X(INVALID, "invalid", 2)           /* the caller's input is not acceptable */                  \
+    X(CONFLICT, "conflict", 2)         /* same key, different body; or the database was fenced */  \
+    X(NOT_FOUND, "not_found", 5)       /* no such execution, tenant, queue … */                  \
+    X(UNAVAILABLE, "unavailable", 6)   /* the database can't be used: down, locked out, wrong */   \
+    X(NO_SPACE, "no_space", 6)         /* the disk is full: nothing was written */                 \
+    X(SCHEMA, "schema", 6)             /* the database's schema is newer, or missing */            \
+    X(REFUSED, "refused", 7)           /* not now or not here, such as at capacity: not started */ \
+    X(LEASE_LOST, "lease_lost", 1)     /* another worker may own this attempt: touch nothing */    \
+    X(BUSY, "busy", 6)                 /* locked by another turn: retry in the next turn */        \
+    X(REDO, "redo", 6)                 /* the transaction was rolled back for a reason outside of  \
+                                          it, such as a deadlock: repeat the turn */               \
+    X(CONN_LOST, "connection_lost", 6) /* reconnect, then repeat the turn */                       \
+    X(COMMIT_UNKNOWN, "commit_unknown", 6) /* the reply to COMMIT was lost: read the turn back */  \
     X(BREACH, "breach", 1)                 /* verify found an invariant that does not hold */
 
 enum error_code {

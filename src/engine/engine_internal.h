@@ -267,7 +267,7 @@ struct leased_job *leased_job_add(struct engine *e, const struct execution *x,
 void leased_job_remove(struct engine *e, struct leased_job *h);
 /* leased_job_remove for a job that may have ended: also removes it from its loop's `ended` list. */
 void leased_job_drop(struct engine *e, struct leased_job *h);
-void leased_job_free(struct leased_job *h); /* only for jobs with `dropped` set */
+void leased_job_free(struct leased_job *h); /* outside leased_jobs.c only if `dropped` is set */
 /* Queues the outcome for settling; texts are copied. */
 void leased_job_set_outcome(struct engine *e, struct leased_job *h, const struct outcome *o);
 

@@ -9,9 +9,16 @@
 struct execution {
     int64_t id, parent, root, workflow, rerun_of;              /* 0 if none */
     int64_t requested_at, started_at, finished_at, updated_at; /* µs; 0 if not yet */
-    int priority, attempts, max_attempts, epoch, seq, needs_left;
+    int priority, attempts, max_attempts, epoch, seq;
+    /* Two counters with a meaning by kind and status:
+     *                        needs_left             cursor
+     *   a pending task       needs not ended        needs that succeeded
+     *   an ended task        followers to notify
+     *   a workflow           open children          tasks created
+     *   a fan-out            open items             items created */
+    int needs_left, cursor;
     int task_index; /* of an item, from 0; -1 if not an item */
-    int cursor, depth;
+    int depth;
     int kind, status, held;
     bool deferred, cancel_requested;
     int flags; /* enum execution_flag */

@@ -64,7 +64,7 @@ struct store_workflow_options {
     void *arg;
     int default_attempts; /* of tasks without retry settings; 0 for 1 */
     struct spec defaults; /* timeout and retry policy of such tasks */
-    uint32_t notify_max;  /* finished tasks whose followers one turn notifies; 0 for 4,000 */
+    uint32_t notify_max;  /* followers that one turn notifies; 0 for 4,000 */
     uint32_t slice;       /* of large work in one turn; 0 for 1,000. Other bounds scale with it */
 };
 void store_set_workflow_options(struct store *s, const struct store_workflow_options *o);

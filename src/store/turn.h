@@ -85,7 +85,7 @@ struct turn {
     VEC(struct queue_change) queues;
     struct args args; /* scratch for the statement being built */
 
-    VEC(struct agenda_entry) agenda; /* a heap, ordered by rank, then id */
+    VEC(struct agenda_entry) agenda; /* a heap: deepest first, then rank, then id */
     VEC(struct row *) ended;         /* became terminal; not yet counted in parent and followers */
     /* On the agenda, but the rows that decide about it are not loaded yet. */
     VEC(struct row *) to_prefetch;
@@ -100,7 +100,7 @@ struct turn {
     /* Counts for the bounds of one turn, which all workflows of the turn share. */
     uint32_t tasks_created; /* tasks of workflows */
     uint32_t items_created; /* items of fan-outs */
-    uint32_t notified;      /* finished tasks whose followers were notified */
+    uint32_t notified;      /* followers notified, plus a charge for each round */
     /* Ended, with followers that another turn must notify. */
     VEC(const struct row *) to_notify;
 };

@@ -28,7 +28,8 @@ static void set_lease(struct execution *e, const struct move_note *note)
     e->folder = note->folder;
 }
 
-/* Applies what an event changes besides status, seq and time. Each rule exists only here. */
+/* Applies what an event changes besides status, seq and time. core/history/replay.c computes the
+ * same state from events alone and must be changed together with this. */
 static void apply_move(struct execution *e, struct row *r, enum event_action action,
                        const struct move_note *note)
 {

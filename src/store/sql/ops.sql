@@ -179,7 +179,7 @@ SELECT id FROM tree
  ORDER BY id LIMIT $2
 
 -- In the subtree of an execution whose pause has ended: executions held for a pause, except below another paused
--- execution (flag 128).
+-- execution (FLAG_PAUSED).
 --: paused_below(top i64, n i64)
 WITH RECURSIVE tree(id, held, paused) AS (
     SELECT id, held, 0 FROM executions WHERE id = $1
