@@ -174,3 +174,30 @@ TEST(function_of_another_role_in_the_schema_is_refused)
     free(role);
     finish();
 }
+
+TEST(type_of_another_role_in_the_schema_is_refused)
+{
+    const char *a = named("alpha");
+    char *role = mem_printf("pawl_%s", a), *url, sql[300];
+    struct store *s;
+    struct err err;
+
+    setup();
+    CHECK_OK_ERR(tenant_create(boss_url, a, NULL, &err), &err);
+    url = url_as(role);
+    snprintf(sql, sizeof(sql),
+             "CREATE DOMAIN quote_ident AS name CHECK (query_to_xml('SELECT 1/0', true, true, '') "
+             "IS NOT NULL); ALTER DOMAIN quote_ident OWNER TO %s",
+             role);
+    CHECK_OK_ERR(try_sql(server_url, role, sql, &err), &err);
+    CHECK_EQ(try_open(boss_url, a, &s, &err), -E_SCHEMA);
+    CHECK(strstr(err.msg, ".quote_ident, which belongs to "));
+    CHECK_OK_ERR(try_sql(url, role, "DROP DOMAIN quote_ident", &err), &err);
+    as(server_url, "CREATE TABLE @.mine (x int)", role); /* a row type is not a cast */
+    as(server_url, "ALTER TABLE @.mine OWNER TO @", role);
+    check_works(boss_url, a);
+    CHECK_OK_ERR(tenant_drop(boss_url, a, NULL, &err), &err);
+    free(url);
+    free(role);
+    finish();
+}

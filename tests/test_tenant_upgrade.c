@@ -149,6 +149,11 @@ static const struct {
      "DROP FUNCTION max(integer, integer)"},
     {"CREATE OPERATOR === (FUNCTION = texteq, LEFTARG = text, RIGHTARG = text)", "the operator ",
      "DROP OPERATOR === (text, text)"},
+    {"CREATE DOMAIN quote_ident AS name CHECK (query_to_xml('SELECT 1/0', true, true, '') IS NOT "
+     "NULL)",
+     "the type ", "DROP DOMAIN quote_ident"},
+    {"CREATE TYPE hashtext AS ENUM ('a')", ".hashtext", "DROP TYPE hashtext"},
+    {"CREATE TYPE max AS (x text)", ".max", "DROP TYPE max"},
     {"CREATE RULE r AS ON INSERT TO limits DO ALSO SELECT 1", "the rule r on ",
      "DROP RULE r ON limits"},
     {"CREATE POLICY p ON limits USING (true)", "the policy p on ", "DROP POLICY p ON limits"},

@@ -15,13 +15,13 @@ SELECT CASE WHEN count(*) = 0 THEN 0
             ELSE 2 END
   FROM pragma_table_info('schema_migrations')                                              --@ sqlite
   FROM (SELECT a.attname AS name FROM pg_attribute a                                       --@ postgres
-         WHERE a.attrelid = to_regclass(quote_ident(current_schema()) || '.schema_migrations')   --@ postgres
+         WHERE a.attrelid = pg_catalog.to_regclass(pg_catalog.quote_ident(current_schema()::text) || '.schema_migrations')   --@ postgres
            AND a.attnum > 0 AND NOT a.attisdropped) AS columns                             --@ postgres
 
 -- All names in the schema, to detect those that a migration needs.
 --: relations()
 SELECT name FROM sqlite_master                                                             --@ sqlite
-SELECT relname::text FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace   --@ postgres
+SELECT relname::text FROM pg_class WHERE relnamespace = pg_catalog.quote_ident(current_schema()::text)::regnamespace   --@ postgres
 
 --: schema_version()
 SELECT COALESCE(max(version), 0) FROM schema_migrations

@@ -3,8 +3,9 @@
 
 -- The owner, the role of the session, and the kind of owner: 1 the session's role; 2 the tenant's role, as in version
 -- 10 and older; 3 a role that is trusted with the session's rights, or whose schema is used only with a tenant's
--- rights; 4 any other role. The last column is a function or operator in the schema that another role owns and that a
--- call could resolve to.
+-- rights; 4 any other role. The last column is a function, operator or type in the schema that another role owns and
+-- that a call could resolve to: a call with one argument is a cast where a type has that name, and a domain runs its
+-- CHECK. Row types of tables depend on their table, not on the schema.
 --: schema_owner(schema text)
 SELECT r.rolname::text, session_user::text,                                                                              --@ postgres
        CASE WHEN r.rolname = n.nspname AND n.nspname LIKE 'pawl\_%' THEN 2                                               --@ postgres
@@ -16,7 +17,8 @@ SELECT r.rolname::text, session_user::text,                                     
           FROM pg_depend d                                                                                               --@ postgres
           LEFT JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass                                     --@ postgres
           LEFT JOIN pg_operator q ON q.oid = d.objid AND d.classid = 'pg_operator'::regclass                             --@ postgres
-          JOIN pg_roles o ON o.oid = COALESCE(p.proowner, q.oprowner) AND o.oid <> r.oid AND NOT o.rolsuper,             --@ postgres
+          LEFT JOIN pg_type t ON t.oid = d.objid AND d.classid = 'pg_type'::regclass                                     --@ postgres
+          JOIN pg_roles o ON o.oid = COALESCE(p.proowner, q.oprowner, t.typowner) AND o.oid <> r.oid AND NOT o.rolsuper, --@ postgres
                pg_identify_object(d.classid, d.objid, 0) i                                                               --@ postgres
          WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = n.oid)                                           --@ postgres
   FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner WHERE n.nspname = $1                                         --@ postgres
@@ -128,6 +130,10 @@ WITH spaces AS (                                                                
     UNION ALL                                                                                                            --@ postgres
     SELECT s.side, format('the operator %s', q.oid::regoperator), format('operator %s', q.oid)                           --@ postgres
       FROM pg_operator q JOIN spaces s ON s.space = q.oprnamespace                                                       --@ postgres
+    UNION ALL                                                                                                            --@ postgres
+    SELECT s.side, format('the type %s', t.oid::regtype), format('type %s', t.oid)                                       --@ postgres
+      FROM pg_type t JOIN spaces s ON s.space = t.typnamespace LEFT JOIN pg_class c ON c.oid = t.typrelid                --@ postgres
+     WHERE COALESCE(c.relkind, 'c') = 'c' AND NOT EXISTS (SELECT 1 FROM pg_type e WHERE e.typarray = t.oid)              --@ postgres
     UNION ALL                                                                                                            --@ postgres
     SELECT o.side, format('%s, which is not what Pawl made', o.id::regclass),                                            --@ postgres
            format('relation %s %s %s', o.name, o.relkind, o.relrowsecurity)                                              --@ postgres
