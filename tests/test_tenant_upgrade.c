@@ -169,6 +169,26 @@ static const struct {
     {"CREATE STATISTICS x ON id, root FROM executions", "the statistics x on ",
      "DROP STATISTICS x"},
     {"CREATE TABLE c () INHERITS (limits)", ".c, which inherits from ", "DROP TABLE c"},
+    {"CREATE TABLE parent (LIKE limits); ALTER TABLE limits INHERIT parent",
+     ".limits, which inherits from ", "ALTER TABLE limits NO INHERIT parent; DROP TABLE parent"},
+    {"CREATE TYPE public.pair AS (name text, value text); ALTER TABLE settings OF public.pair",
+     ".settings, which is not what Pawl made",
+     "ALTER TABLE settings NOT OF; DROP TYPE public.pair"},
+    {"CREATE FUNCTION public.steal(bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT $1'; "
+     "ALTER TABLE execution_events RENAME TO other; CREATE TABLE execution_events (LIKE other) "
+     "PARTITION BY RANGE (public.steal(root))",
+     ".execution_events, which is not what Pawl made",
+     "DROP TABLE execution_events; DROP FUNCTION public.steal; ALTER TABLE other RENAME TO "
+     "execution_events"},
+    {"DROP TRIGGER execution_events_guard ON execution_events",
+     ".execution_events, which is missing",
+     "CREATE TRIGGER execution_events_guard BEFORE UPDATE OR DELETE ON execution_events FOR EACH "
+     "ROW EXECUTE FUNCTION execution_events_guard()"},
+    {"ALTER TABLE limits RENAME TO other", ".limits, which is missing",
+     "ALTER TABLE other RENAME TO limits"},
+    {"ALTER FUNCTION drop_event_partitions RENAME TO other",
+     "drop_event_partitions(bigint), which ",
+     "ALTER FUNCTION other RENAME TO drop_event_partitions"},
     {"CREATE TABLE c (id bigint REFERENCES executions ON DELETE CASCADE)", " on ", "DROP TABLE c"},
     {"ALTER TABLE schema_migrations RENAME TO other; CREATE VIEW schema_migrations AS SELECT * FROM "
      "other",

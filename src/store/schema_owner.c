@@ -140,9 +140,9 @@ static int create_reference(struct db *db, const char *name, int64_t version, st
 }
 
 /* Refuses the upgrade if the tenant's schema has an object that could run code and is not as the
- * migrations created it; the message names such objects. */
-static int refuse_foreign_objects(struct db *db, const struct db_url *url, const char *reference,
-                                  struct err *err)
+ * migrations created it, or lacks one; the message names such objects. */
+static int refuse_differences(struct db *db, const struct db_url *url, const char *reference,
+                              struct err *err)
 {
     struct args a = ARGS_INIT;
     struct rows r = ROWS_INIT;
@@ -159,9 +159,10 @@ static int refuse_foreign_objects(struct db *db, const struct db_url *url, const
         if (r.n > i)
             buf_addf(&names, " and %zu more", r.n - i);
         rc = err_set(err, E_SCHEMA,
-                     "the tenant '%s' in %s can't be upgraded: Pawl did not create %.600s, and it "
-                     "would run with Pawl's rights; nothing was changed: drop what is not needed, "
-                     "move the rest to another schema, and migrate again",
+                     "the tenant '%s' in %s can't be upgraded, because its schema is not as Pawl "
+                     "created it, and added code would run with Pawl's rights: see %.600s; nothing "
+                     "was changed: drop what is not Pawl's or move it to another schema, restore "
+                     "what is, and migrate again",
                      url->tenant, url->safe, buf_cstr(&names));
     }
     buf_release(&names);
@@ -205,7 +206,7 @@ static int take_over(struct db *db, const struct db_url *url, struct err *err)
     if ((rc = read_version(db, url, &version, err)) ||
         (rc = create_reference(db, reference, version, err)) ||
         (rc = run_stmt(db, Q_SCHEMA_TAKE_OVER, NULL, err)) ||
-        (rc = refuse_foreign_objects(db, url, reference, err)))
+        (rc = refuse_differences(db, url, reference, err)))
         goto done;
     rc = run_stmt(db, Q_REFERENCE_DROP, NULL, err);
 done:

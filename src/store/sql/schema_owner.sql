@@ -112,12 +112,13 @@ END $$                                                                          
 
 -- All objects in schema $1, or attached to its tables and views, that could run code and differ from the reference $2.
 -- The comparison ignores schema names and partition numbers. An expression that calls only built-in functions can run
--- any SQL (query_to_xml), so expressions are compared as a whole, not searched for calls.
+-- any SQL (query_to_xml), so expressions are compared as a whole, not searched for calls. An object that is missing is
+-- reported too: a guard could be gone, or a table renamed and replaced. The number of partitions may differ.
 --: schema_strange(schema text, reference text)
 WITH spaces AS (                                                                                                         --@ postgres
     SELECT CASE nspname WHEN $1 THEN 1 ELSE 2 END AS side, oid AS space FROM pg_namespace WHERE nspname IN ($1, $2)      --@ postgres
 ), named AS (                                                                                                            --@ postgres
-    SELECT s.side, c.oid AS id, c.relkind, c.relrowsecurity, c.reltype,                                                  --@ postgres
+    SELECT s.side, c.oid AS id, c.relkind, c.relrowsecurity, c.reltype, c.reloftype,                                     --@ postgres
            regexp_replace(c.relname, '^execution_events_[0-9]+', 'execution_events_N') AS name                           --@ postgres
       FROM pg_class c JOIN spaces s ON s.space = c.relnamespace                                                          --@ postgres
 ), ours AS (                                                                                                             --@ postgres
@@ -136,7 +137,7 @@ WITH spaces AS (                                                                
      WHERE COALESCE(c.relkind, 'c') = 'c' AND NOT EXISTS (SELECT 1 FROM pg_type e WHERE e.typarray = t.oid)              --@ postgres
     UNION ALL                                                                                                            --@ postgres
     SELECT o.side, format('%s, which is not what Pawl made', o.id::regclass),                                            --@ postgres
-           format('relation %s %s %s', o.name, o.relkind, o.relrowsecurity)                                              --@ postgres
+           format('relation %s %s %s %s %s', o.name, o.relkind, o.relrowsecurity, o.reloftype, pg_get_partkeydef(o.id))  --@ postgres
       FROM ours o                                                                                                        --@ postgres
     UNION ALL                                                                                                            --@ postgres
     SELECT o.side, format('the trigger %s on %s', t.tgname, o.id::regclass), pg_get_triggerdef(t.oid)                    --@ postgres
@@ -163,10 +164,10 @@ WITH spaces AS (                                                                
      WHERE i.indexprs IS NOT NULL OR i.indpred IS NOT NULL                                                               --@ postgres
         OR EXISTS (SELECT 1 FROM unnest(i.indclass::oid[] || i.indcollation::oid[]) AS used WHERE used >= 16384)         --@ postgres
     UNION ALL                                                                                                            --@ postgres
-    SELECT o.side, format('the table %s, which inherits from %s', h.inhrelid::regclass, o.id::regclass),                 --@ postgres
-           format('child %s', h.inhrelid)                                                                                --@ postgres
-      FROM ours o JOIN pg_inherits h ON h.inhparent = o.id                                                               --@ postgres
-     WHERE o.relkind IN ('r', 'p') AND h.inhrelid NOT IN (SELECT c.id FROM ours c)                                       --@ postgres
+    SELECT o.side, format('the table %s, which inherits from %s', h.inhrelid::regclass, h.inhparent::regclass),          --@ postgres
+           format('child %s of %s', h.inhrelid::regclass, h.inhparent::regclass)                                         --@ postgres
+      FROM ours o JOIN pg_inherits h ON o.id IN (h.inhrelid, h.inhparent)                                                --@ postgres
+     WHERE o.relkind IN ('r', 'p')                                                                                       --@ postgres
     UNION ALL                                                                                                            --@ postgres
     SELECT o.side, format('the statistics %s on %s', x.stxname, o.id::regclass), format('statistics %s', x.oid)          --@ postgres
       FROM ours o JOIN pg_statistic_ext x ON x.stxrelid = o.id                                                           --@ postgres
@@ -178,7 +179,11 @@ WITH spaces AS (                                                                
       FROM found                                                                                                         --@ postgres
 )                                                                                                                        --@ postgres
 SELECT DISTINCT label FROM compared c                                                                                    --@ postgres
- WHERE side = 1 AND NOT EXISTS (SELECT 1 FROM compared m WHERE m.side = 2 AND m.form = c.form) ORDER BY 1                --@ postgres
+ WHERE side = 1 AND NOT EXISTS (SELECT 1 FROM compared m WHERE m.side = 2 AND m.form = c.form)                           --@ postgres
+ UNION                                                                                                                   --@ postgres
+SELECT format('%s, which is missing', regexp_replace(replace(label, $2, $1), ', which .*', '')) FROM compared c          --@ postgres
+ WHERE side = 2 AND form !~ 'execution_events_N'                                                                         --@ postgres
+   AND NOT EXISTS (SELECT 1 FROM compared m WHERE m.side = 1 AND (m.form = c.form OR m.label = replace(c.label, $2, $1))) ORDER BY 1 --@ postgres
 
 -- A tenant's role may read and write rows and call functions; it owns nothing and can't attach code to tables. It
 -- accesses partitions through their parent table.
