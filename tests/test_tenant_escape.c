@@ -201,3 +201,34 @@ TEST(type_of_another_role_in_the_schema_is_refused)
     free(role);
     finish();
 }
+
+/* As with logins of persons or programs that share a group role without a login. */
+TEST(login_that_acts_as_the_owner_creates_and_uses_the_schema_and_tenants)
+{
+    const char *a = named("alpha"), *b = named("beta"), *login = named("login");
+    char *url, sql[300];
+    struct err err;
+
+    setup();
+    as(server_url, "CREATE ROLE @ LOGIN", login);
+    snprintf(sql, sizeof(sql), "GRANT %s TO @; ALTER ROLE @ SET role = %s", named("boss"),
+             named("boss"));
+    as(server_url, sql, login);
+    url = url_as(login);
+    check_works(url, NULL); /* a new database */
+    check_works(boss_url, NULL);
+    CHECK_OK_ERR(tenant_create(url, a, NULL, &err), &err);
+    CHECK_OK_ERR(tenant_create(boss_url, b, NULL, &err), &err);
+    check_works(url, a);
+    check_works(url, b);
+    check_works(boss_url, a);
+    CHECK_EQ(number_as_server("SELECT count(*) FROM pg_shdepend WHERE refobjid = '@'::regrole AND "
+                              "deptype = 'o'",
+                              login),
+             0);
+    CHECK_OK_ERR(tenant_drop(url, a, NULL, &err), &err);
+    CHECK_OK_ERR(tenant_drop(url, b, NULL, &err), &err);
+    as(server_url, "DROP ROLE @", login);
+    free(url);
+    finish();
+}

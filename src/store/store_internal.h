@@ -66,8 +66,8 @@ MUST_USE int schema_check_not_newer(const struct db_url *url, int64_t version, s
  * take it over. */
 MUST_USE int schema_check_owner(struct db *db, const struct db_url *url, bool *must_take_over,
                                 struct err *err);
-/* Called in a TX_CATALOG with the migration lock held. Afterwards the session's role owns the
- * schema and the search path is that schema. */
+/* Called in a TX_CATALOG with the migration lock held. Afterwards the role that the session
+ * acts as owns the schema, and the search path is that schema. */
 MUST_USE int schema_own(struct db *db, const struct db_url *url, struct err *err);
 /* Grants the tenant's role its rights on the schema. */
 MUST_USE int schema_grant(struct db *db, const struct db_url *url, struct err *err);

@@ -1,16 +1,18 @@
 -- Ownership of a schema on PostgreSQL (schema_owner.c). All statements run in a TX_CATALOG transaction: until a schema
 -- is known to be trusted, no name is looked up in it, and nothing is read from it that could run code of another role.
 
--- The owner, the role of the session, and the kind of owner: 1 the session's role; 2 the tenant's role, as in version
+-- The owner, the role that the session acts as, and the kind of owner: 1 that role; 2 the tenant's role, as in version
 -- 10 and older; 3 a role that is trusted with the session's rights, or whose schema is used only with a tenant's
--- rights; 4 any other role. The last column is a function, operator or type in the schema that another role owns and
--- that a call could resolve to: a call with one argument is a cast where a type has that name, and a domain runs its
--- CHECK. Row types of tables depend on their table, not on the schema.
+-- rights; 4 any other role. A login may act as another role (ALTER ROLE … SET role), which then owns what it creates;
+-- its schema is used with a tenant's rights only if the login itself is the tenant's role, because code can reset the
+-- role to the login. The last column is a function, operator or type in the schema that another role owns and that a
+-- call could resolve to: a call with one argument is a cast where a type has that name, and a domain runs its CHECK.
+-- Row types of tables depend on their table, not on the schema.
 --: schema_owner(schema text)
-SELECT r.rolname::text, session_user::text,                                                                              --@ postgres
+SELECT r.rolname::text, current_user::text,                                                                              --@ postgres
        CASE WHEN r.rolname = n.nspname AND n.nspname LIKE 'pawl\_%' THEN 2                                               --@ postgres
-            WHEN r.rolname = session_user THEN 1                                                                         --@ postgres
-            WHEN session_user = n.nspname OR r.rolsuper                                                                  --@ postgres
+            WHEN r.rolname = current_user THEN 1                                                                         --@ postgres
+            WHEN (current_user = n.nspname AND session_user = current_user) OR r.rolsuper                                --@ postgres
               OR r.oid = (SELECT datdba FROM pg_database WHERE datname = current_database()) THEN 3                      --@ postgres
             ELSE 4 END,                                                                                                  --@ postgres
        (SELECT min(format('%s, which belongs to %s', i.identity, o.rolname))                                             --@ postgres
@@ -67,7 +69,7 @@ DO $$ BEGIN EXECUTE format('DROP SCHEMA %I CASCADE', current_setting('pawl.refer
 --: schema_leave()
 SELECT set_config('search_path', 'pg_catalog, pg_temp', true)                                                            --@ postgres
 
--- Makes the session's role the owner of the schema and of all that the migrations created in it. Revokes, from all
+-- Makes the role that the session acts as the owner of the schema and of all that the migrations created in it. Revokes, from all
 -- other roles, the rights that allow attaching code to a table.
 --: schema_take_over()
 DO $$                                                                                                                    --@ postgres
@@ -77,15 +79,15 @@ DECLARE                                                                         
     reference oid := (SELECT oid FROM pg_namespace WHERE nspname = current_setting('pawl.reference'));                   --@ postgres
     command text;                                                                                                        --@ postgres
 BEGIN                                                                                                                    --@ postgres
-    EXECUTE format('ALTER SCHEMA %I OWNER TO %I', name, session_user);                                                   --@ postgres
+    EXECUTE format('ALTER SCHEMA %I OWNER TO %I', name, current_user);                                                   --@ postgres
     FOR command IN                                                                                                       --@ postgres
-        SELECT format('ALTER TABLE %s OWNER TO %I', c.oid::regclass, session_user)                                       --@ postgres
+        SELECT format('ALTER TABLE %s OWNER TO %I', c.oid::regclass, current_user)                                       --@ postgres
           FROM pg_class c                                                                                                --@ postgres
          WHERE c.relnamespace = space AND c.relkind IN ('r', 'p', 'v', 'S')                                              --@ postgres
            AND (c.relname ~ '^execution_events_[0-9]+$'                                                                  --@ postgres
                 OR EXISTS (SELECT 1 FROM pg_class m WHERE m.relnamespace = reference AND m.relname = c.relname))         --@ postgres
         UNION ALL                                                                                                        --@ postgres
-        SELECT format('ALTER ROUTINE %s OWNER TO %I', p.oid::regprocedure, session_user)                                 --@ postgres
+        SELECT format('ALTER ROUTINE %s OWNER TO %I', p.oid::regprocedure, current_user)                                 --@ postgres
           FROM pg_proc p JOIN pg_proc m ON m.proname = p.proname AND m.proargtypes = p.proargtypes                       --@ postgres
          WHERE p.pronamespace = space AND m.pronamespace = reference                                                     --@ postgres
     LOOP                                                                                                                 --@ postgres
