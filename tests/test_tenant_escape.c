@@ -232,3 +232,38 @@ TEST(login_that_acts_as_the_owner_creates_and_uses_the_schema_and_tenants)
     free(url);
     finish();
 }
+
+/* An administrator created the schema and granted CREATE on it, and the role of the workers created
+ * the objects, as version 10 allowed. */
+TEST(schema_whose_objects_belong_to_the_role_of_the_worker_is_used)
+{
+    const char *app = named("app"), *boss = named("boss");
+    char *url, sql[300];
+    struct store *s;
+    struct err err;
+
+    setup();
+    as(server_url, "CREATE ROLE @ LOGIN", app);
+    as(server_url, "CREATE SCHEMA pawl AUTHORIZATION @", app);
+    url = url_as(app);
+    check_works(url, NULL);
+    as(server_url, "ALTER SCHEMA pawl OWNER TO @", boss);
+    as(server_url, "GRANT CREATE, USAGE ON SCHEMA pawl TO @", app);
+    check_works(url, NULL);
+    CHECK_EQ(try_open(boss_url, NULL, &s, &err), -E_SCHEMA); /* app could change its functions */
+    snprintf(sql, sizeof(sql), "ALTER SCHEMA pawl OWNER TO %s", app);
+    CHECK(strstr(err.msg, sql));
+    snprintf(sql, sizeof(sql), "ALTER TABLE, SEQUENCE, VIEW, FUNCTION … OWNER TO %s", boss);
+    CHECK(strstr(err.msg, sql));
+    CHECK(!strstr(err.msg, "drop it"));
+    as(server_url, "DELETE FROM pawl.schema_migrations WHERE version > @", "11");
+    CHECK_EQ(try_open(url, NULL, &s, &err), -E_SCHEMA); /* only the owner upgrades */
+    snprintf(sql, sizeof(sql), "ALTER SCHEMA pawl OWNER TO %s", app);
+    CHECK(strstr(err.msg, sql));
+    as(server_url, "ALTER SCHEMA pawl OWNER TO @", app);
+    check_works(url, NULL);
+    as(server_url, "DROP OWNED BY @", app);
+    as(server_url, "DROP ROLE @", app);
+    free(url);
+    finish();
+}

@@ -52,9 +52,43 @@ static int refuse_stranger(const struct db_url *url, const char *owner, const ch
 {
     return err_set(err, E_SCHEMA,
                    "the schema %s in %s belongs to the role %.63s, but Pawl connects as %.63s: "
-                   "connect as its owner, or give the schema to %.63s (ALTER SCHEMA … OWNER TO) if "
-                   "no other role can have put anything into it",
-                   url->schema, url->safe, owner, session, session);
+                   "connect as its owner, or give the schema and all that Pawl created in it to "
+                   "%.63s (ALTER SCHEMA, TABLE, SEQUENCE, VIEW, FUNCTION … OWNER TO %.63s) if no "
+                   "other role can have put anything into it",
+                   url->schema, url->safe, owner, session, session, session);
+}
+
+static bool migrations_create_function(const char *name)
+{
+    char *head = mem_printf(" FUNCTION %s(", name);
+    bool found = false;
+    int i;
+
+    for (i = 0; i < migration_count && !found; i++)
+        found = strstr(migrations[i].sql[DIALECT_POSTGRES], head);
+    free(head);
+    return found;
+}
+
+/* The row is of Q_SCHEMA_OWNER. A function of Pawl in a schema of another owner was created by a
+ * role with CREATE on the schema: nothing must be dropped then, only owners differ. */
+static int refuse_object(const struct db_url *url, const struct rows *r, struct err *err)
+{
+    const char *owner = rows_text(r, 0, 0), *object = rows_text(r, 0, 3);
+    const char *other = rows_text(r, 0, 4);
+
+    if (!rows_null(r, 0, 5) && migrations_create_function(rows_text(r, 0, 5)))
+        return err_set(
+            err, E_SCHEMA,
+            "the schema %s in %s belongs to the role %.63s, but %.200s in it belongs to %.63s: give "
+            "all that Pawl created to one role, either with ALTER SCHEMA %s OWNER TO %.63s, or with "
+            "ALTER TABLE, SEQUENCE, VIEW, FUNCTION … OWNER TO %.63s if only Pawl's migrations can "
+            "have written them",
+            url->schema, url->safe, owner, object, other, url->schema, other, owner);
+    return err_set(err, E_SCHEMA,
+                   "the schema %s in %s has %.200s, which belongs to %.63s and could replace one "
+                   "that Pawl calls: drop it, or move it to another schema",
+                   url->schema, url->safe, object, other);
 }
 
 /* Called in a TX_CATALOG. Refuses a schema whose owner is not trusted with the session's rights. */
@@ -79,8 +113,9 @@ static int find_owner(struct db *db, const struct db_url *url, bool to_change, e
     } else if (*owner == TRUSTED && to_change) {
         rc = err_set(err, E_SCHEMA,
                      "the schema %s in %s belongs to the role %.63s, and only that role can "
-                     "upgrade it, not %.63s: run `pawl admin migrate` as %.63s",
-                     url->schema, url->safe, name, session, name);
+                     "upgrade it, not %.63s: run `pawl admin migrate` as %.63s, or, if %.63s "
+                     "created Pawl's tables, give it the schema: ALTER SCHEMA %s OWNER TO %.63s",
+                     url->schema, url->safe, name, session, name, session, url->schema, session);
     } else if (*owner == TENANT && !strcmp(session, name)) {
         rc = err_set(err, E_SCHEMA,
                      "the schema %s in %s belongs to the tenant's own role, as older versions "
@@ -88,10 +123,7 @@ static int find_owner(struct db *db, const struct db_url *url, bool to_change, e
                      "the tenant",
                      url->schema, url->safe, url->tenant);
     } else if (*owner != TENANT && !rows_null(&r, 0, 3)) {
-        rc = err_set(err, E_SCHEMA,
-                     "the schema %s in %s has %.300s, which could replace one that Pawl calls: "
-                     "drop it, or move it to another schema",
-                     url->schema, url->safe, rows_text(&r, 0, 3));
+        rc = refuse_object(url, &r, err);
     }
 done:
     rows_release(&r);

@@ -5,9 +5,10 @@
 -- 10 and older; 3 a role that is trusted with the session's rights, or whose schema is used only with a tenant's
 -- rights; 4 any other role. A login may act as another role (ALTER ROLE … SET role), which then owns what it creates;
 -- its schema is used with a tenant's rights only if the login itself is the tenant's role, because code can reset the
--- role to the login. The last column is a function, operator or type in the schema that another role owns and that a
--- call could resolve to: a call with one argument is a cast where a type has that name, and a domain runs its CHECK.
--- Row types of tables depend on their table, not on the schema.
+-- role to the login. The last columns are a function, operator or type in the schema that a call could resolve to and
+-- that belongs to another role than the schema's owner and this one, its owner, and its name if it is a function. A call
+-- with one argument is a cast where a type has that name, and a domain runs its CHECK. Row types of tables depend on
+-- their table, not on the schema.
 --: schema_owner(schema text)
 SELECT r.rolname::text, current_user::text,                                                                              --@ postgres
        CASE WHEN r.rolname = n.nspname AND n.nspname LIKE 'pawl\_%' THEN 2                                               --@ postgres
@@ -15,15 +16,20 @@ SELECT r.rolname::text, current_user::text,                                     
             WHEN (current_user = n.nspname AND session_user = current_user) OR r.rolsuper                                --@ postgres
               OR r.oid = (SELECT datdba FROM pg_database WHERE datname = current_database()) THEN 3                      --@ postgres
             ELSE 4 END,                                                                                                  --@ postgres
-       (SELECT min(format('%s, which belongs to %s', i.identity, o.rolname))                                             --@ postgres
-          FROM pg_depend d                                                                                               --@ postgres
-          LEFT JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass                                     --@ postgres
-          LEFT JOIN pg_operator q ON q.oid = d.objid AND d.classid = 'pg_operator'::regclass                             --@ postgres
-          LEFT JOIN pg_type t ON t.oid = d.objid AND d.classid = 'pg_type'::regclass                                     --@ postgres
-          JOIN pg_roles o ON o.oid = COALESCE(p.proowner, q.oprowner, t.typowner) AND o.oid <> r.oid AND NOT o.rolsuper, --@ postgres
-               pg_identify_object(d.classid, d.objid, 0) i                                                               --@ postgres
-         WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = n.oid)                                           --@ postgres
-  FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner WHERE n.nspname = $1                                         --@ postgres
+       f.identity, f.owner, f.name                                                                                       --@ postgres
+  FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner                                                              --@ postgres
+  LEFT JOIN LATERAL (                                                                                                    --@ postgres
+       SELECT i.identity, o.rolname::text AS owner, p.proname::text AS name                                              --@ postgres
+         FROM pg_depend d                                                                                                --@ postgres
+         LEFT JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass                                      --@ postgres
+         LEFT JOIN pg_operator q ON q.oid = d.objid AND d.classid = 'pg_operator'::regclass                              --@ postgres
+         LEFT JOIN pg_type t ON t.oid = d.objid AND d.classid = 'pg_type'::regclass                                      --@ postgres
+         JOIN pg_roles o ON o.oid = COALESCE(p.proowner, q.oprowner, t.typowner),                                        --@ postgres
+              pg_identify_object(d.classid, d.objid, 0) i                                                                --@ postgres
+        WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = n.oid                                             --@ postgres
+          AND o.oid <> r.oid AND o.rolname <> current_user AND NOT o.rolsuper                                            --@ postgres
+        ORDER BY i.identity LIMIT 1) f ON true                                                                           --@ postgres
+ WHERE n.nspname = $1                                                                                                    --@ postgres
 
 --: schema_enter(schema text)
 SELECT set_config('search_path', quote_ident($1) || ', pg_temp', true)                                                   --@ postgres
