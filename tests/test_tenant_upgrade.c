@@ -8,19 +8,14 @@ TEST_ONLY_DB(postgres);
 
 #define OLD_VERSION 10
 
-static void create_old_tenant(const char *tenant, int version)
+/* Runs the migrations up to the version in a schema that exists. */
+static void create_old_tables(const char *url, const char *tenant, int version)
 {
-    char *role = mem_printf("pawl_%s", tenant), *text, sql[200];
     struct args a = ARGS_INIT;
-    struct pg t;
+    struct pg t = pg_open(url, tenant);
+    char sql[200];
     int i;
 
-    as(server_url, "DROP ROLE IF EXISTS @", role);
-    as(boss_url, "CREATE ROLE @ LOGIN", role);
-    as(boss_url, "GRANT @ TO CURRENT_USER", role);
-    as(boss_url, "CREATE SCHEMA @ AUTHORIZATION @", role);
-    text = url_as(role);
-    t = pg_open(text, tenant);
     CHECK_OK_ERR(db_begin(t.db, TX_LONG, &t.err), &t.err);
     args_begin(&a, Q_MIGRATIONS_TABLE);
     CHECK_OK_ERR(db_send(t.db, &a, NULL, ANY_ROWS, &t.err), &t.err);
@@ -34,7 +29,19 @@ static void create_old_tenant(const char *tenant, int version)
     pg_commit(&t);
     pg_end(&t);
     args_release(&a);
-    free(text);
+}
+
+static void create_old_tenant(const char *tenant, int version)
+{
+    char *role = mem_printf("pawl_%s", tenant), *url;
+
+    as(server_url, "DROP ROLE IF EXISTS @", role);
+    as(boss_url, "CREATE ROLE @ LOGIN", role);
+    as(boss_url, "GRANT @ TO CURRENT_USER", role);
+    as(boss_url, "CREATE SCHEMA @ AUTHORIZATION @", role);
+    url = url_as(role);
+    create_old_tables(url, tenant, version);
+    free(url);
     free(role);
 }
 
@@ -281,5 +288,39 @@ TEST(upgrade_while_the_role_of_the_tenant_is_connected_is_refused)
     CHECK_OK_ERR(tenant_drop(boss_url, a, NULL, &err), &err);
     free(url);
     free(role);
+    finish();
+}
+
+TEST(role_that_writes_rows_of_the_default_schema_works_after_the_upgrade)
+{
+    static const char *const calls[] = {"make_event_partitions", "drop_event_partitions"};
+    const char *app = named("app"), *reader = named("reader");
+    char *url, sql[200];
+    size_t i;
+
+    setup();
+    as(server_url, "CREATE ROLE @ LOGIN", app);
+    as(server_url, "CREATE ROLE @ LOGIN", reader);
+    as(boss_url, "CREATE SCHEMA @", "pawl");
+    create_old_tables(boss_url, NULL, OLD_VERSION);
+    as(boss_url, "GRANT USAGE ON SCHEMA pawl TO @", app);
+    as(boss_url, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pawl TO @", app);
+    as(boss_url, "GRANT ALL ON ALL SEQUENCES IN SCHEMA pawl TO @", app);
+    as(boss_url, "GRANT SELECT ON ALL TABLES IN SCHEMA pawl TO @", reader);
+    check_works(boss_url, NULL);
+    url = url_as(app);
+    check_works(url, NULL);
+    for (i = 0; i < COUNT(calls); i++) {
+        snprintf(sql, sizeof(sql),
+                 "SELECT has_function_privilege('@', 'pawl.%s(bigint)', 'EXECUTE')::int::bigint",
+                 calls[i]);
+        CHECK_EQ(number_as_server(sql, app), 1);
+        CHECK_EQ(number_as_server(sql, reader), 0);
+    }
+    as(server_url, "DROP OWNED BY @", app);
+    as(server_url, "DROP OWNED BY @", reader);
+    as(server_url, "DROP ROLE @", app);
+    as(server_url, "DROP ROLE @", reader);
+    free(url);
     finish();
 }
