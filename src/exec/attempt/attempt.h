@@ -7,7 +7,8 @@
  *         tree       locked by every process that the task started: free when none is left
  *         tombstone  nothing may be started in this folder any more; created under `lock`
  *         shim       record: which process runs the attempt and how to find what it leaves
- *                    behind; the attempt was started if and only if this record exists
+ *                    behind. The attempt was started if and only if this record exists, unless
+ *                    the task removed it: then a shim or a process of the task may be found
  *         lease      record: epoch and end of the lease, overwritten by each renewal
  *         control    a FIFO: commands of the lease holder to the shim
  *         exit       record: how the attempt ended; either complete or absent. The shim reserves
@@ -225,8 +226,9 @@ MUST_USE int attempt_send_command(int at, const struct attempt_control *c);
 /* Whether a file of the attempt was replaced; if so, `out` receives a text that names the file. */
 MUST_USE bool attempt_fault(int at, char out[ATTEMPT_FAULT_SIZE]);
 
-/* A pidfd of the shim that has this folder open, or -1: for folders whose lock was replaced and
- * therefore proves nothing. Checks the recorded process only, or all processes if NULL. */
+/* A pidfd of the shim that has this folder open and has taken its lock, or -1: for folders whose
+ * lock was removed or replaced and therefore proves nothing. Checks the recorded process only, or
+ * all processes if NULL. */
 MUST_USE int attempt_find_shim(int at, const struct attempt_shim *recorded);
 
 /* --- log and output -----------------------------------------------------------------------------
@@ -282,6 +284,11 @@ MUST_USE int attempt_each(const char *dir,
 void attempt_each_process(const char *dir,
                           void (*each)(void *arg, int64_t execution, int attempt, pid_t pid),
                           void *arg);
+/* Kills a process that attempt_each_process found; false if its environment does not name the
+ * attempt any more, so a reused pid is never killed. */
+MUST_USE bool attempt_kill_stray(const char *dir, int64_t execution, int attempt, pid_t pid);
+/* Kills all such processes of one attempt. True if any was found; then call it again. */
+MUST_USE bool attempt_kill_strays(const char *dir, int64_t execution, int attempt);
 
 /* --- the undo command: ends what runs outside of the process tree -------------------------------
  *

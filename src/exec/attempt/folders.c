@@ -50,9 +50,8 @@ static int kill_shim(int at)
     int known = record_read(at, &RECORD_SHIM, &s);
     int pidfd = known == 1 ? attempt_shim_pidfd(&s) : -1, rc;
 
-    if (!known)
-        return -1;
-    if (pidfd < 0 || !attempt_is_locked(at, ATTEMPT_LOCK)) { /* lock or record may be replaced */
+    /* Lock or record may be removed or replaced. */
+    if (pidfd < 0 || !attempt_is_locked(at, ATTEMPT_LOCK)) {
         if (pidfd >= 0)
             close(pidfd);
         pidfd = attempt_find_shim(at, known == 1 ? &s : NULL);
@@ -76,16 +75,28 @@ int attempt_kill_shim(int at, int64_t epoch)
     return rc;
 }
 
-/* Whether a shim runs although its lock file was replaced. If none does, none can start either, as
- * it could not take the lock. */
+/* Whether a shim runs although we have its lock, or the lock file was replaced: the file may not be
+ * the one that the shim locked. If none runs, none can start either, as it could not take the lock.
+ */
 static bool has_shim_without_lock(int at)
 {
-    int pidfd = attempt_find_shim(at, NULL);
+    struct attempt_shim s;
+    int known = record_read(at, &RECORD_SHIM, &s),
+        pidfd = attempt_find_shim(at, known == 1 ? &s : NULL);
 
     if (pidfd >= 0)
         close(pidfd);
     return pidfd >= 0;
 }
+
+struct end_all {
+    int dir;
+    int64_t patience;
+    struct err *err;
+    const char *path;
+    int64_t execution; /* the attempt that is being ended */
+    int attempt;
+};
 
 /* Sends the kill command to the shim; if `late`, kills the shim itself. The caller tries again. */
 static bool ask_to_end(int at, bool late)
@@ -101,39 +112,53 @@ static bool stop_shim(int at, int64_t patience, int *lock)
 {
     int64_t start = clock_boot_us();
 
-    while ((*lock = attempt_lock(at, ATTEMPT_LOCK, false)) < 0) {
+    for (;;) {
         int64_t waited = clock_boot_us() - start;
-        bool fault = own_file_is_fault(errno);
+        bool unlocked;
 
-        if ((errno != EAGAIN && !fault) || waited > patience)
+        *lock = attempt_lock(at, ATTEMPT_LOCK, false);
+        unlocked = *lock >= 0 || own_file_is_fault(errno);
+        if (!unlocked && errno != EAGAIN)
             return false;
-        if (fault && !has_shim_without_lock(at))
+        if (unlocked && !has_shim_without_lock(at))
             return true;
+        if (*lock >= 0)
+            close(*lock);
+        if (waited > patience)
+            return false;
         ask_to_end(at, waited > patience / 2);
         clock_sleep_us(POLL_PAUSE);
     }
-    return true;
+}
+
+/* Kills what is left of an attempt without a shim. `known` is the result of reading its record:
+ * without the record, processes are found by `tree` and by their environment. */
+static bool kill_remains(const struct end_all *all, int at, int known,
+                         const struct attempt_shim *shim)
+{
+    bool alive = attempt_kill_remains(at, shim) > 0 || attempt_is_locked(at, ATTEMPT_TREE);
+
+    return (known != 1 && attempt_kill_strays(all->path, all->execution, all->attempt)) || alive;
 }
 
 /* Ends one attempt; when this returns 0, nothing of it runs any more. */
-static int end_attempt(int at, int64_t patience)
+static int end_attempt(const struct end_all *all, int at)
 {
+    int64_t patience = all->patience;
     struct attempt_shim shim = {0};
     struct undo undo = {0};
     int64_t deadline = clock_boot_us() + patience;
-    int lock, rc = -1;
+    int lock, known, rc = -1;
 
     if (!stop_shim(at, patience, &lock))
         return -1;
     if (attempt_write_tombstone(at))
         goto done;
-    /* Without a readable record the remains are found by `tree` alone. */
-    if (record_read(at, &RECORD_SHIM, &shim)) {
-        while (attempt_kill_remains(at, &shim) || attempt_is_locked(at, ATTEMPT_TREE)) {
-            if (clock_boot_us() > deadline)
-                goto done;
-            clock_sleep_us(POLL_PAUSE);
-        }
+    known = record_read(at, &RECORD_SHIM, &shim);
+    while (kill_remains(all, at, known, &shim)) {
+        if (clock_boot_us() > deadline)
+            goto done;
+        clock_sleep_us(POLL_PAUSE);
     }
     /* Most attempts have no undo command. If it exists and can't be read, a person must decide. */
     if (!undo_load(&undo, at) && faccessat(at, ATTEMPT_UNDO, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
@@ -145,13 +170,6 @@ done:
         close(lock);
     return rc;
 }
-
-struct end_all {
-    int dir;
-    int64_t patience;
-    struct err *err;
-    const char *path;
-};
 
 static int end_and_remove(void *arg, int64_t execution, int attempt, bool locked)
 {
@@ -166,7 +184,9 @@ static int end_and_remove(void *arg, int64_t execution, int attempt, bool locked
                    ? 0
                    : err_set(all->err, E_UNAVAILABLE, "the folder %s/%s can't be opened: %s",
                              all->path, name, strerror(errno));
-    rc = end_attempt(at, all->patience);
+    all->execution = execution;
+    all->attempt = attempt;
+    rc = end_attempt(all, at);
     close(at);
     if (rc)
         return err_set(all->err, E_BUSY,

@@ -7,8 +7,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,4 +88,58 @@ void attempt_each_process(const char *dir,
     if (d)
         closedir(d);
     buf_release(&s.text);
+}
+
+/* --- killing them -------------------------------------------------------------------------------
+ */
+
+struct stray_search {
+    const char *dir;
+    int64_t execution;
+    int attempt;
+    bool found;
+};
+
+static void note_stray(void *arg, int64_t execution, int attempt, pid_t pid)
+{
+    struct stray_search *s = arg;
+
+    (void)pid;
+    s->found |= execution == s->execution && attempt == s->attempt;
+}
+
+/* The environment is read after the pidfd was opened. */
+bool attempt_kill_stray(const char *dir, int64_t execution, int attempt, pid_t pid)
+{
+    struct stray_search again = {.execution = execution, .attempt = attempt};
+    struct process_search s = {.text = BUF_INIT, .each = note_stray, .arg = &again};
+    int pidfd = pidfd_open(pid, 0);
+    char path[40];
+
+    if (pidfd < 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    if (!stat(dir, &s.dir))
+        check_process(&s, AT_FDCWD, path);
+    if (again.found)
+        (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
+    close(pidfd);
+    buf_release(&s.text);
+    return again.found;
+}
+
+static void kill_if_stray(void *arg, int64_t execution, int attempt, pid_t pid)
+{
+    struct stray_search *s = arg;
+
+    if (execution == s->execution && attempt == s->attempt)
+        s->found |= attempt_kill_stray(s->dir, execution, attempt, pid);
+}
+
+bool attempt_kill_strays(const char *dir, int64_t execution, int attempt)
+{
+    struct stray_search s = {.dir = dir, .execution = execution, .attempt = attempt};
+
+    attempt_each_process(dir, kill_if_stray, &s);
+    return s.found;
 }

@@ -80,8 +80,24 @@ static bool is_named_shim(int proc, struct buf *text)
     return proc_read(proc, "comm", 64, text) && text->len && !strcmp(text->ptr, "pawl-shim\n");
 }
 
-/* A shim keeps the folder open for as long as it lives, whatever happens to the files in it. */
-static bool has_open(int proc, const struct stat *folder)
+static bool has_lock(int proc, DIR *fds, struct buf *text)
+{
+    struct dirent *e;
+    char name[40];
+
+    while ((e = readdir(fds)) != NULL) {
+        snprintf(name, sizeof(name), "fdinfo/%.20s", e->d_name);
+        if (e->d_name[0] != '.' && proc_read(proc, name, 65536, text) && text->len &&
+            strstr(text->ptr, "\nlock:"))
+            return true;
+    }
+    return false;
+}
+
+/* From before it starts anything until it ends, a shim has the folder open and holds a lock,
+ * whatever happens to the files in it. A shim that has no lock yet has started nothing, and the
+ * helper, which has the same name, never has one. */
+static bool runs_attempt(int proc, const struct stat *folder, struct buf *text)
 {
     int fd = openat(proc, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -97,6 +113,10 @@ static bool has_open(int proc, const struct stat *folder)
     while (!found && (e = readdir(d)) != NULL)
         found = e->d_name[0] != '.' && fstatat(fd, e->d_name, &st, 0) == 0 &&
                 st.st_dev == folder->st_dev && st.st_ino == folder->st_ino;
+    if (found) {
+        rewinddir(d);
+        found = has_lock(proc, d, text);
+    }
     closedir(d);
     return found;
 }
@@ -116,7 +136,7 @@ static int handle_if_shim(int all, const char *name, const struct stat *folder, 
 
     if (proc < 0)
         return -1;
-    if (pid != getpid() && is_named_shim(proc, text) && has_open(proc, folder))
+    if (pid != getpid() && is_named_shim(proc, text) && runs_attempt(proc, folder, text))
         pidfd = pidfd_open(pid, 0);
     close(proc);
     if (pidfd < 0)

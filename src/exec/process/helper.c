@@ -153,6 +153,8 @@ void process_helper_receive(struct process *p)
         char why[200];
 
         env_point(p->x.env, "process:answered");
+        if (w)
+            w->shim_pid = (pid_t)a.pid;
         if (!w) {
             if (pidfd >= 0)
                 close(pidfd);

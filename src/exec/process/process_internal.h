@@ -35,6 +35,8 @@ struct watch {
     enum watch_state state;
     bool found;        /* reattached: this executor did not start it */
     bool shim_ended;   /* its pidfd was readable */
+    bool unrecorded;   /* it was started, but its record was removed */
+    pid_t shim_pid;    /* of the shim that the helper started for us; 0 if unknown */
     int64_t no_folder; /* when its folder was found missing or replaced; 0 if it had one */
     char fault[ATTEMPT_FAULT_SIZE]; /* how its folder was tampered with; "" if it was not */
     bool started_reported;          /* REPORT_STARTED was sent */
@@ -189,13 +191,15 @@ bool watch_note_shared_lock(struct watch *w);
 /* For an attempt whose lock is free or can't be locked: a pidfd of its shim if that lives
  * nevertheless, or -1. *begun is the start time. */
 MUST_USE int watch_shim_without_lock(struct watch *w, int64_t *begun);
+/* For an attempt without a shim, whose lock is free or can't be locked: true if its records can't
+ * prove that nothing of it runs and processes of it were found. They were killed; check again. */
+MUST_USE bool watch_kill_unrecorded(struct process *p, struct watch *w);
+/* Whether an attempt of our own without a record, whose lock we hold, was started nevertheless. */
+MUST_USE bool watch_was_started(struct process *p, struct watch *w);
 /* Opens the folder of an adopted attempt; creates it if it is missing and sets *no_folder to the
  * current time (0 if it existed). The descriptor, or -1 and errno. */
 MUST_USE int process_open_folder(struct process *p, const struct task *t,
                                  char fault[ATTEMPT_FAULT_SIZE], int64_t *no_folder);
-/* Kills the processes of an attempt without a folder, found by their environment. True if any was
- * alive; then call it again. */
-MUST_USE bool watch_kill_strays(struct process *p, const struct watch *w);
 
 /* process_reports.c */
 void process_report_started(struct process *p, struct watch *w);

@@ -13,12 +13,12 @@
  *                                            free and the container is gone; then report
  *                                            `ending` if that record exists, else lost (timed
  *                                            out or cancelled if this worker killed the shim)
- *     free                neither            never started; the tombstone written now makes sure
- *                                            that it never will be: refused if this worker
- *                                            requested the start; lost if the attempt was
- *                                            adopted, or had a tombstone already
- *     replaced by the task                   see the table in tampered.c
- *     the folder was removed                 lost, as if it were missing when it is adopted
+ *     free                neither            a shim or a process of the attempt is looked for; if
+ *                                            there is none: never started; the tombstone written
+ * now makes sure that it never will be: refused if this worker requested the start; lost if the
+ * attempt was adopted, or had a tombstone already removed or replaced by the task        see the
+ * table in tampered.c the folder was removed                 lost, as if it were missing when it is
+ * adopted
  *
  * An attempt is never started a second time, and never reported as ended while a process or a
  * container of it may still run. */
@@ -80,6 +80,9 @@ void watch_note(const struct process *p, struct watch *w, const char *what)
 
 void watch_kill_overdue(struct process *p, struct watch *w, bool away)
 {
+    struct attempt_shim s;
+    bool unrecorded;
+
     /* A task that ended in time keeps its outcome, however late it is recorded. Such a shim is
      * killed only after a cancel, by which the user gives up the outcome. */
     w->kill_at = clock_boot_us() + p->lease; /* the next try, if it is not killed now */
@@ -89,12 +92,15 @@ void watch_kill_overdue(struct process *p, struct watch *w, bool away)
     }
     if (w->cancelled && w->noted)
         w->kill_outcome = OUTCOME_CANCELLED;
-    if (away)
+    unrecorded = !record_read(w->at, &RECORD_SHIM, &s) && !attempt_is_locked(w->at, ATTEMPT_LOCK);
+    if (away) {
         w->kill_at += w->grace;
-    else if (attempt_kill_shim(w->at, w->epoch) == 0)
+    } else if (attempt_kill_shim(w->at, w->epoch) == 0) {
         w->killed = true;
-    else
+        w->unrecorded |= unrecorded;
+    } else {
         watch_refuse_unstarted(p, w); /* it may not even have started */
+    }
 }
 
 /* The shim lives: from now on its pidfd signals its end. */
@@ -279,7 +285,7 @@ static void check_unlocked(struct process *p, struct watch *w)
         unlock_and_check_later(p, w);
         return;
     }
-    if (!begun && (ended < 0 || watch_note_fault(w)))
+    if (!begun && (ended < 0 || w->unrecorded || watch_note_fault(w)))
         begun = -1; /* a changed folder means that something ran in it */
     if (begun) {
         if (begun < 0) /* without the record, processes are found by the lock on `tree` */
@@ -329,17 +335,14 @@ static void check_for_shim_without_lock(struct process *p, struct watch *w)
     int64_t begun;
     int pidfd = watch_shim_without_lock(w, &begun);
 
-    if (pidfd < 0 && w->no_folder && watch_kill_strays(p, w)) {
+    if (pidfd >= 0) {
         process_close_fd(&w->lock);
-        check_later(p, w);
-        return;
-    }
-    if (pidfd < 0) {
+        follow_shim(p, w, pidfd, begun);
+    } else if (watch_kill_unrecorded(p, w)) {
+        unlock_and_check_later(p, w);
+    } else {
         check_unlocked(p, w);
-        return;
     }
-    process_close_fd(&w->lock);
-    follow_shim(p, w, pidfd, begun);
 }
 
 void watch_check(struct process *p, struct watch *w)
@@ -379,6 +382,10 @@ void watch_refuse_unstarted(struct process *p, struct watch *w)
         record_read(w->at, &RECORD_SHIM, &s) || attempt_epoch(w->at) > w->epoch)
         return;
     w->lock = attempt_lock(w->at, ATTEMPT_LOCK, false);
-    if (w->lock >= 0) /* else the shim is about to start it */
+    if (w->lock < 0) /* the shim is about to start it */
+        return;
+    if (watch_was_started(p, w)) /* the task removed the record and the lock */
+        unlock_and_check_later(p, w);
+    else
         check_unlocked(p, w);
 }

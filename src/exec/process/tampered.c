@@ -11,7 +11,8 @@
  *     (all three)         the mark of a shim that can't write its exit record is not seen; the shim
  *                         is killed at the end of the timeout, like any that hangs
  *     lease               no renewal is recorded; the shim's fence ends the task, if it has one
- *     shim                the shim is looked for among all processes
+ *     shim                the shim is looked for among all processes; likewise if it was removed,
+ *                         and then processes whose environment names the attempt are killed
  *     tree                not all processes can be found: lost, after those found were killed
  *     exit, exit.new      the shim leaves it and its outcome is unknown: failed. A file that was
  *                         removed or replaced by a plain file is created again
@@ -21,17 +22,13 @@
  *                         the attempt are killed; likewise if the folder was removed */
 #include "exec/process/process_internal.h"
 
-#include "base/mem.h"
 #include "base/own_file.h"
-#include "base/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,11 +59,14 @@ bool watch_note_shared_lock(struct watch *w)
 int watch_shim_without_lock(struct watch *w, int64_t *begun)
 {
     struct attempt_shim s;
-    int rc = w->shim_ended ? 0 : record_read(w->at, &RECORD_SHIM, &s);
+    int rc = w->shim_ended ? 0 : record_read(w->at, &RECORD_SHIM, &s), pidfd;
 
     *begun = rc == 1 ? s.begun : clock_boot_us();
-    /* Without a record nothing was started: a late shim finds the tombstone. */
-    return rc ? attempt_find_shim(w->at, rc == 1 ? &s : NULL) : -1;
+    if (w->shim_ended)
+        return -1;
+    pidfd = attempt_find_shim(w->at, rc == 1 ? &s : NULL);
+    w->unrecorded |= pidfd >= 0 && rc == 0;
+    return pidfd;
 }
 
 int process_open_folder(struct process *p, const struct task *t, char fault[ATTEMPT_FAULT_SIZE],
@@ -105,54 +105,59 @@ static void add_stray(void *arg, int64_t execution, int attempt, pid_t pid)
         (struct stray){.execution = execution, .attempt = attempt, .pid = pid};
 }
 
-static bool has_variable(pid_t pid, const char *variable)
+/* Kills the processes of an attempt, found by their environment. True if any was alive; then call
+ * it again. Nothing new is started for an attempt whose lease we hold and that has no shim, so a
+ * scan made after that was known is recent enough; it is repeated until it finds no process of the
+ * attempt. */
+static bool kill_strays(struct process *p, const struct watch *w, int64_t known_at)
 {
-    struct buf text = BUF_INIT;
-    char path[40];
-    bool found;
-
-    snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-    found = proc_read(AT_FDCWD, path, ENVIRON_MAX, &text) &&
-            memmem(text.ptr, text.len, variable, strlen(variable) + 1);
-    buf_release(&text);
-    return found;
-}
-
-/* The environment is read after the pidfd was opened, so a reused pid is never killed. */
-static bool kill_stray(pid_t pid, const char *variable)
-{
-    int pidfd = pidfd_open(pid, 0);
-    bool found = pidfd >= 0 && has_variable(pid, variable);
-
-    if (found)
-        (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
-    if (pidfd >= 0)
-        close(pidfd);
-    return found;
-}
-
-/* Nothing new is started for an attempt whose lease we hold, so a scan made after the folder was
- * found missing is recent enough; it is repeated until it finds no process of the attempt. */
-bool watch_kill_strays(struct process *p, const struct watch *w)
-{
-    char name[ATTEMPT_NAME_SIZE], *variable;
     bool found = false;
 
-    if (p->strays.looked_at <= w->no_folder) {
+    if (p->strays.looked_at <= known_at) {
         p->strays.all.n = 0;
         p->strays.looked_at = clock_boot_us();
         attempt_each_process(p->dir_path, add_stray, p);
     }
-    variable = mem_printf("PAWL_OUTPUT=%s/%s/%s", p->dir_path,
-                          attempt_name(w->execution, w->attempt, name), ATTEMPT_OUTPUT);
     for (size_t i = 0; i < p->strays.all.n; i++) {
         const struct stray *s = &p->strays.all.at[i];
 
         if (s->execution == w->execution && s->attempt == w->attempt)
-            found |= kill_stray(s->pid, variable);
+            found |= attempt_kill_stray(p->dir_path, s->execution, s->attempt, s->pid);
     }
     if (found)
         p->strays.looked_at = 0; /* scan again: it may have started others before it died */
-    free(variable);
     return found;
+}
+
+/* --- attempts without a record ------------------------------------------------------------------
+ */
+
+bool watch_kill_unrecorded(struct process *p, struct watch *w)
+{
+    struct attempt_shim s;
+    struct attempt_exit end;
+    bool found;
+
+    /* The shim writes the exit record when all processes of the task have ended. */
+    if (!w->no_folder &&
+        (record_read(w->at, &RECORD_SHIM, &s) == 1 || record_read(w->at, &RECORD_EXIT, &end) == 1))
+        return false;
+    found = kill_strays(p, w, w->no_folder ? w->no_folder : clock_boot_us());
+    w->unrecorded |= found;
+    return found;
+}
+
+bool watch_was_started(struct process *p, struct watch *w)
+{
+    struct attempt_shim s = {.pid = w->shim_pid};
+    struct pollfd shim = {.fd = w->pidfd, .events = POLLIN};
+    int pidfd = attempt_find_shim(w->at, w->shim_pid ? &s : NULL);
+
+    if (pidfd >= 0) {
+        close(pidfd);
+        w->unrecorded = true;
+        return true;
+    }
+    /* A shim that lives without a lock has started nothing. */
+    return (w->pidfd < 0 || poll(&shim, 1, 0)) && watch_kill_unrecorded(p, w);
 }
