@@ -5,10 +5,25 @@
 
 TEST_NO_DB;
 
-/* Removes everything in the folder, or the folder, then waits to be told how to end. */
+/* Removes everything in the folder, or the folder, then waits to be told how to end. The main
+ * process is killed with its shim; the one in the background is not. */
 #define REMOVES_FILES  "rm -rf ${PAWL_OUTPUT%/*}/*; " THEN_WAITS
 #define REMOVES_FOLDER "rm -rf ${PAWL_OUTPUT%/*}; " THEN_WAITS
-#define THEN_WAITS     "echo $PPID >shim; echo $$ >>begun; read x <fifo; exit $x"
+#define THEN_WAITS \
+    "sleep 1000 & echo $! >background; echo $PPID >shim; echo $$ >>begun; read x <fifo; exit $x"
+
+/* A killed process that has lost its environment may take a moment until it is gone. */
+static void check_gone(pid_t task)
+{
+    pid_t background = (pid_t)strtol(read_text(path_of("background")), NULL, 10);
+    int64_t deadline = clock_boot_us() + PATIENT;
+
+    CHECK(background > 0);
+    while (!is_gone(task) || !is_gone(background)) {
+        CHECK(clock_boot_us() < deadline);
+        clock_sleep_us(1000);
+    }
+}
 
 static struct spec removing_spec(const char *run)
 {
@@ -68,7 +83,7 @@ TEST(cancel_of_an_attempt_without_files_ends_it)
 
     w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_CANCELLED);
-    CHECK(is_gone(task));
+    check_gone(task);
     worker_free(w);
 }
 
@@ -85,7 +100,7 @@ TEST(cancel_of_an_adopted_attempt_without_files_ends_it)
     t.cancel = true;
     worker_find(b, &t);
     CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_CANCELLED);
-    CHECK(is_gone(task));
+    check_gone(task);
     worker_free(b);
 }
 
@@ -98,13 +113,62 @@ static void check_lost_with_its_shim(const char *run)
 
     CHECK_OK(kill(read_pid(w, path_of("shim")), SIGKILL));
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
-    CHECK(is_gone(task));
+    check_gone(task);
     worker_free(w);
 }
 
 TEST(attempt_without_files_whose_shim_was_killed_is_lost_and_its_processes_end)
 {
     check_lost_with_its_shim(REMOVES_FILES);
+}
+
+TEST(attempt_without_folder_whose_shim_was_killed_is_lost_and_its_processes_end)
+{
+    check_lost_with_its_shim(REMOVES_FOLDER);
+}
+
+/* The folder is removed after it was opened, and before it is checked. */
+TEST(adoption_of_an_attempt_whose_folder_is_being_removed_waits_for_the_shim)
+{
+    struct worker *a = worker_new(), *b;
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct seen *s;
+    int dir;
+
+    (void)begin(a, &t);
+    worker_free(a);
+    b = worker_new();
+    t.epoch = 2;
+    worker_find(b, &t);
+    dir = open(attempts_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CHECK_OK(attempt_remove_folder(dir, "7.1"));
+    close(dir);
+    s = seen_of(b, t.execution, t.attempt);
+    UNTIL(b, s->started || s->ended);
+    CHECK_EQ(s->ended, 0);
+    let_end("0\n");
+    CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_LOST);
+    worker_free(b);
+}
+
+/* The first adopter creates the missing folder and ends; the second finds it empty. */
+TEST(attempt_without_folder_is_lost_for_its_second_adopter_and_its_processes_end)
+{
+    struct worker *w = worker_new();
+    struct spec spec = removing_spec(REMOVES_FOLDER);
+    struct task t = task_of(&spec);
+    pid_t task = begin(w, &t);
+
+    for (int i = 0; i < 2; i++) {
+        worker_free(w);
+        w = worker_new();
+        t.epoch++;
+        worker_find(w, &t);
+    }
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
+    check_gone(task);
+    worker_free(w);
 }
 
 TEST(attempt_of_another_generation_without_files_is_ended)
@@ -117,7 +181,7 @@ TEST(attempt_of_another_generation_without_files_is_ended)
 
     worker_free(w);
     CHECK_OK_ERR(attempt_end_all(attempts_dir(), SECOND, &err), &err);
-    CHECK(is_gone(task));
+    check_gone(task);
     CHECK_EQ(count_files(attempts_dir()), 0);
 }
 
@@ -132,6 +196,6 @@ TEST(attempt_of_another_generation_without_files_or_shim_is_ended)
     worker_free(w);
     CHECK_OK(kill(shim, SIGKILL));
     CHECK_OK_ERR(attempt_end_all(attempts_dir(), SECOND, &err), &err);
-    CHECK(is_gone(task));
+    check_gone(task);
     CHECK_EQ(count_files(attempts_dir()), 0);
 }

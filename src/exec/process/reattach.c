@@ -13,12 +13,13 @@
  *                                            free and the container is gone; then report
  *                                            `ending` if that record exists, else lost (timed
  *                                            out or cancelled if this worker killed the shim)
- *     free                neither            a shim or a process of the attempt is looked for; if
- *                                            there is none: never started; the tombstone written
- * now makes sure that it never will be: refused if this worker requested the start; lost if the
- * attempt was adopted, or had a tombstone already removed or replaced by the task        see the
- * table in tampered.c the folder was removed                 lost, as if it were missing when it is
- * adopted
+ *     free                neither            never started, unless a shim or a process of it is
+ *                                            found (tampered.c); the tombstone written now
+ *                                            makes sure that it never will be: refused if this
+ *                                            worker requested the start; lost if the attempt was
+ *                                            adopted, or had a tombstone already
+ *     removed or replaced by the task        see the table in tampered.c
+ *     the folder was removed                 lost once no shim and no process of it is found
  *
  * An attempt is never started a second time, and never reported as ended while a process or a
  * container of it may still run. */
@@ -328,8 +329,18 @@ static void check_locked(struct process *p, struct watch *w)
     }
 }
 
-/* We hold the lock, or it was replaced and can't be locked (w->lock is -1). A shim may still live:
- * a replaced lock file is not the one that the shim holds. */
+/* Nothing of the attempt runs on this host, and a removed folder can't hold a tombstone. */
+static void report_removed(struct process *p, struct watch *w)
+{
+    if (!remove_container(p, w))
+        unlock_and_check_later(p, w);
+    else
+        process_report_end(p, w, OUTCOME_LOST,
+                           "its folder was removed, so its exit status is unknown");
+}
+
+/* We hold the lock, or it can't be locked (w->lock is -1): it was replaced, or the folder was
+ * removed. A shim may still live: a replaced lock file is not the one that the shim holds. */
 static void check_for_shim_without_lock(struct process *p, struct watch *w)
 {
     int64_t begun;
@@ -340,6 +351,8 @@ static void check_for_shim_without_lock(struct process *p, struct watch *w)
         follow_shim(p, w, pidfd, begun);
     } else if (watch_kill_unrecorded(p, w)) {
         unlock_and_check_later(p, w);
+    } else if (attempt_is_folder_removed(w->at)) {
+        report_removed(p, w);
     } else {
         check_unlocked(p, w);
     }
@@ -361,13 +374,10 @@ void watch_check(struct process *p, struct watch *w)
     error = w->lock < 0 ? errno : 0;
     if (own_file_is_fault(error))
         watch_note_file(w, ATTEMPT_LOCK, error);
-    if (!error || own_file_is_fault(error))
+    if (!error || own_file_is_fault(error) || (error == ENOENT && attempt_is_folder_removed(w->at)))
         check_for_shim_without_lock(p, w);
     else if (error == EAGAIN)
         check_locked(p, w);
-    else if (error == ENOENT && attempt_is_folder_removed(w->at) && remove_container(p, w))
-        process_report_end(p, w, OUTCOME_LOST,
-                           "its folder was removed, so its exit status is unknown");
     else
         check_later(p, w);
 }
