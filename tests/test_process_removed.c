@@ -199,3 +199,122 @@ TEST(attempt_of_another_generation_without_files_or_shim_is_ended)
     check_gone(task);
     CHECK_EQ(count_files(attempts_dir()), 0);
 }
+
+/* ---- no descriptors are left ---- */
+
+#define MOST_FILES 8 /* more than any search has open at a time */
+
+/* From now on this process can open that many files; -1: as many as before. */
+static void allow_files(int n)
+{
+    static struct rlimit before;
+    struct rlimit few;
+    int next;
+
+    if (n < 0) {
+        CHECK_OK(setrlimit(RLIMIT_NOFILE, &before));
+        return;
+    }
+    CHECK_OK(getrlimit(RLIMIT_NOFILE, &before));
+    next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    CHECK(next >= 0);
+    close(next);
+    few = (struct rlimit){.rlim_cur = (rlim_t)(next + n), .rlim_max = before.rlim_max};
+    CHECK_OK(setrlimit(RLIMIT_NOFILE, &few));
+}
+
+TEST(search_for_a_shim_reports_that_none_lives_only_if_it_could_look)
+{
+    struct worker *w = worker_new();
+    struct spec spec = waiting_spec();
+    struct task t = task_of(&spec);
+    struct attempt_shim shim;
+    int at;
+
+    (void)begin(w, &t);
+    at = folder_of(&t);
+    CHECK_EQ(record_read(at, &RECORD_SHIM, &shim), 1);
+    for (int n = 0; n <= MOST_FILES; n++) {
+        int found[3], errors[3];
+
+        allow_files(n);
+        found[0] = attempt_find_shim(at, NULL);
+        errors[0] = errno;
+        if (found[0] >= 0)
+            close(found[0]);
+        found[1] = attempt_find_shim(at, &shim);
+        errors[1] = errno;
+        if (found[1] >= 0)
+            close(found[1]);
+        found[2] = attempt_shim_pidfd(&shim);
+        errors[2] = errno;
+        if (found[2] >= 0)
+            close(found[2]);
+        allow_files(-1);
+        for (int i = 0; i < 3; i++)
+            CHECK(found[i] >= 0 || errors[i] == EMFILE);
+    }
+    let_end("0\n");
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
+    errno = EMFILE;
+    CHECK_EQ(attempt_find_shim(at, NULL), -1);
+    CHECK_EQ(errno, ESRCH);
+    close(at);
+    worker_free(w);
+}
+
+TEST(search_for_remains_without_descriptors_does_not_report_that_none_live)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {.run = "true"};
+    struct task t = task_of(&spec);
+    struct attempt_shim shim = {.key = "the key of no attempt"};
+    int at;
+
+    CHECK_EQ(worker_run(w, &t)->o.kind, OUTCOME_OK);
+    at = folder_of(&t);
+    for (int n = 0; n < 3; n++) { /* /proc, a folder in it, and a file in that */
+        int alive;
+
+        allow_files(n);
+        alive = attempt_kill_remains(at, &shim);
+        allow_files(-1);
+        CHECK(alive > 0);
+    }
+    CHECK_EQ(attempt_kill_remains(at, &shim), 0);
+    close(at);
+    worker_free(w);
+}
+
+static void check_adopted_without_descriptors(struct task *t, int n)
+{
+    struct worker *a = worker_new(), *b;
+    struct seen *s;
+
+    unlink(path_of("begun"));
+    (void)begin(a, t);
+    worker_free(a);
+    b = worker_new();
+    t->epoch = 2;
+    worker_find(b, t);
+    s = seen_of(b, t->execution, t->attempt);
+    allow_files(n);
+    turn_for(b, SECOND / 20);
+    allow_files(-1);
+    CHECK_EQ(s->ended, 0);
+    let_end("0\n");
+    CHECK_EQ(worker_wait(b, t)->o.kind, OUTCOME_OK);
+    worker_free(b);
+}
+
+TEST(adoption_of_an_attempt_without_files_waits_until_its_shim_can_be_looked_for)
+{
+    struct spec spec = removing_spec(REMOVES_FILES);
+
+    for (int n = 0; n <= MOST_FILES; n++) {
+        struct task t = task_of(&spec);
+
+        t.execution += n;
+        check_adopted_without_descriptors(&t, n);
+    }
+}

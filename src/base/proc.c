@@ -1,6 +1,7 @@
 /* proc.c - see proc.h. */
 #include "base/proc.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +68,11 @@ int64_t proc_start_time(pid_t pid)
     struct proc_stat s;
 
     return proc_stat(pid, &s) ? s.start_time : -1;
+}
+
+bool proc_is_shortage(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
 uint64_t proc_pid_namespace(void)

@@ -24,6 +24,10 @@ bool proc_parse_stat(const char *text, struct proc_stat *out);
 bool proc_stat(pid_t pid, struct proc_stat *out); /* false if no such process */
 int64_t proc_start_time(pid_t pid);               /* -1 if no such process */
 
+/* Whether the error of a failed open means that this process or the host has no descriptor or no
+ * memory left: then nothing is known about the process that was to be inspected. */
+bool proc_is_shortage(int error);
+
 /* The pid namespace of this process; 0 if it can't be read. */
 uint64_t proc_pid_namespace(void);
 

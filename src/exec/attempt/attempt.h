@@ -228,7 +228,7 @@ MUST_USE bool attempt_fault(int at, char out[ATTEMPT_FAULT_SIZE]);
 
 /* A pidfd of the shim that has this folder open and has taken its lock, or -1: for folders whose
  * lock was removed or replaced and therefore proves nothing. Checks the recorded process only, or
- * all processes if NULL. */
+ * all processes if NULL. errno is ESRCH if there is none; with any other errno a shim may live. */
 MUST_USE int attempt_find_shim(int at, const struct attempt_shim *recorded);
 
 /* --- log and output -----------------------------------------------------------------------------
@@ -248,13 +248,15 @@ MUST_USE int attempt_log_read(int at, const struct attempt_log *log, int64_t off
 /* --- ending the remains of an attempt -----------------------------------------------------------
  */
 
-/* A pidfd of the recorded shim, or -1 if it has ended. It is certain to be the shim, and not
+/* A pidfd of the recorded shim, or -1 and errno: ESRCH if it has ended; it may live with any other
+ * errno. It is certain to be the shim, and not
  * another process with a reused pid, only if the caller finds `lock` held afterwards. */
 MUST_USE int attempt_shim_pidfd(const struct attempt_shim *s);
 
 /* Kills the remaining processes of an attempt whose shim has ended: its cgroup, and every process
  * that has its key in the environment, holds `tree`, or belongs to its session. Returns how many
- * were found alive. The caller holds `lock` and the current epoch. */
+ * were found alive, plus 1 if not all could be inspected for want of descriptors or memory. The
+ * caller holds `lock` and the current epoch. */
 int attempt_kill_remains(int at, const struct attempt_shim *s);
 /* Like attempt_kill_remains, with `tree` as an open file: the name may belong to another file by
  * now. */
@@ -280,14 +282,16 @@ MUST_USE int attempt_each(const char *dir,
 #define ENVIRON_MAX (8 << 20)
 
 /* Calls `each` for every process whose environment names an attempt below `dir`, as far as this
- * user may read environments. */
-void attempt_each_process(const char *dir,
+ * user may read environments. False if some could not be inspected for want of descriptors or
+ * memory. */
+bool attempt_each_process(const char *dir,
                           void (*each)(void *arg, int64_t execution, int attempt, pid_t pid),
                           void *arg);
-/* Kills a process that attempt_each_process found; false if its environment does not name the
- * attempt any more, so a reused pid is never killed. */
+/* Kills a process that attempt_each_process found, if descriptors are left; false if its
+ * environment does not name the attempt any more, so a reused pid is never killed. */
 MUST_USE bool attempt_kill_stray(const char *dir, int64_t execution, int attempt, pid_t pid);
-/* Kills all such processes of one attempt. True if any was found; then call it again. */
+/* Kills all such processes of one attempt. True if any was found, or not all could be inspected;
+ * then call it again. */
 MUST_USE bool attempt_kill_strays(const char *dir, int64_t execution, int attempt);
 
 /* --- the undo command: ends what runs outside of the process tree -------------------------------

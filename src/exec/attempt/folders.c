@@ -84,9 +84,10 @@ static bool has_shim_without_lock(int at)
     int known = record_read(at, &RECORD_SHIM, &s),
         pidfd = attempt_find_shim(at, known == 1 ? &s : NULL);
 
-    if (pidfd >= 0)
-        close(pidfd);
-    return pidfd >= 0;
+    if (pidfd < 0)
+        return errno != ESRCH;
+    close(pidfd);
+    return true;
 }
 
 struct end_all {

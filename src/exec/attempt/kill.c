@@ -22,14 +22,24 @@
 
 int attempt_shim_pidfd(const struct attempt_shim *s)
 {
-    int fd = s->pid > 1 ? pidfd_open((pid_t)s->pid, 0) : -1;
+    int fd, error;
+    int64_t start;
 
-    if (fd < 0)
-        return -1;
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-    if (proc_start_time((pid_t)s->pid) == s->start_time)
-        return fd;
-    close(fd);
+    errno = ESRCH;
+    fd = s->pid > 1 ? pidfd_open((pid_t)s->pid, 0) : -1;
+    error = errno;
+    if (fd >= 0) {
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        errno = ESRCH;
+        start = proc_start_time((pid_t)s->pid);
+        error = errno;
+        if (start == s->start_time)
+            return fd;
+        if (start >= 0)
+            error = ESRCH;
+        close(fd);
+    }
+    errno = proc_is_shortage(error) ? error : ESRCH;
     return -1;
 }
 
@@ -40,15 +50,24 @@ struct remains_search {
     struct stat tree;
     bool has_tree;
     const struct attempt_shim *shim;
+    bool unsure; /* a process could not be inspected for want of descriptors or memory */
     char marker[ATTEMPT_KEY_SIZE + sizeof(ATTEMPT_KEY_NAME) + 1];
     struct buf text;
 };
+
+static bool read_file(struct remains_search *s, int proc, const char *name, size_t max)
+{
+    bool good = proc_read(proc, name, max, &s->text);
+
+    s->unsure |= !good && proc_is_shortage(errno);
+    return good;
+}
 
 static bool carries_key(struct remains_search *s, int proc)
 {
     size_t len = strlen(s->marker) + 1; /* with the NUL that ends the variable */
 
-    if (!*s->shim->key || !proc_read(proc, "environ", ENVIRON_MAX, &s->text))
+    if (!*s->shim->key || !read_file(s, proc, "environ", ENVIRON_MAX))
         return false;
     for (size_t i = 0; i + len <= s->text.len;) {
         const char *var = s->text.ptr + i;
@@ -66,7 +85,7 @@ static bool shares_lock(struct remains_search *s, int proc, const char *fd)
     char name[40];
 
     snprintf(name, sizeof(name), "fdinfo/%.20s", fd);
-    return proc_read(proc, name, 65536, &s->text) && s->text.len && strstr(s->text.ptr, "\nlock:");
+    return read_file(s, proc, name, 65536) && s->text.len && strstr(s->text.ptr, "\nlock:");
 }
 
 static bool holds_tree(struct remains_search *s, int proc)
@@ -78,6 +97,7 @@ static bool holds_tree(struct remains_search *s, int proc)
     bool found = false;
 
     if (!d) {
+        s->unsure |= s->has_tree && proc_is_shortage(errno);
         if (fd >= 0)
             close(fd);
         return false;
@@ -106,8 +126,7 @@ static bool is_of_attempt(struct remains_search *s, int proc)
 {
     struct proc_stat line;
 
-    if (!proc_read(proc, "stat", 4096, &s->text) || !s->text.len ||
-        !proc_parse_stat(s->text.ptr, &line))
+    if (!read_file(s, proc, "stat", 4096) || !s->text.len || !proc_parse_stat(s->text.ptr, &line))
         return false;
     if (line.state == 'Z' || line.state == 'X')
         return false;
@@ -124,10 +143,13 @@ static bool kill_if_of_attempt(struct remains_search *s, int all, const char *na
     pid_t pid = (pid_t)strtol(name, NULL, 10);
     bool found = false;
 
-    if (proc < 0)
+    if (proc < 0) {
+        s->unsure |= proc_is_shortage(errno);
         return false;
+    }
     if (pid != getpid() && is_of_attempt(s, proc)) {
         pidfd = pidfd_open(pid, 0);
+        s->unsure |= pidfd < 0 && proc_is_shortage(errno);
         found = pidfd >= 0 && is_of_attempt(s, proc);
         if (found)
             pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
@@ -149,11 +171,13 @@ static int kill_found(struct remains_search s)
         cgroup_kill(shim->cgroup);
     snprintf(s.marker, sizeof(s.marker), "%s=%s", ATTEMPT_KEY_NAME, shim->key);
     d = opendir("/proc");
+    s.unsure |= !d && errno != ENOENT; /* a host may have no /proc */
     while (d && (e = readdir(d)) != NULL)
         if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
             found += kill_if_of_attempt(&s, dirfd(d), e->d_name);
     if (d)
         closedir(d);
+    found += s.unsure;
     if (!found && *shim->cgroup)
         cgroup_remove(shim->cgroup);
     buf_release(&s.text);

@@ -6,6 +6,7 @@
 #include "base/proc.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 struct process_search {
     struct stat dir;
     struct buf text;
+    bool unsure; /* a process could not be inspected for want of descriptors or memory */
     void (*each)(void *arg, int64_t execution, int attempt, pid_t pid);
     void *arg;
 };
@@ -65,16 +67,19 @@ static void check_process(struct process_search *s, int all, const char *name)
     const char *output;
     int64_t execution;
 
-    if (proc < 0)
+    if (proc < 0) {
+        s->unsure |= proc_is_shortage(errno);
         return;
-    if (proc_read(proc, "environ", ENVIRON_MAX, &s->text) &&
-        (output = find_variable(&s->text, "PAWL_OUTPUT")) &&
-        is_below(s, output, &execution, &attempt))
+    }
+    if (!proc_read(proc, "environ", ENVIRON_MAX, &s->text))
+        s->unsure |= proc_is_shortage(errno);
+    else if ((output = find_variable(&s->text, "PAWL_OUTPUT")) &&
+             is_below(s, output, &execution, &attempt))
         s->each(s->arg, execution, attempt, (pid_t)strtol(name, NULL, 10));
     close(proc);
 }
 
-void attempt_each_process(const char *dir,
+bool attempt_each_process(const char *dir,
                           void (*each)(void *arg, int64_t execution, int attempt, pid_t pid),
                           void *arg)
 {
@@ -82,12 +87,14 @@ void attempt_each_process(const char *dir,
     DIR *d = stat(dir, &s.dir) ? NULL : opendir("/proc");
     struct dirent *e;
 
+    s.unsure = !d && errno != ENOENT; /* a host may have no /proc */
     while (d && (e = readdir(d)) != NULL)
         if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
             check_process(&s, dirfd(d), e->d_name);
     if (d)
         closedir(d);
     buf_release(&s.text);
+    return !s.unsure;
 }
 
 /* --- killing them -------------------------------------------------------------------------------
@@ -117,7 +124,7 @@ bool attempt_kill_stray(const char *dir, int64_t execution, int attempt, pid_t p
     char path[40];
 
     if (pidfd < 0)
-        return false;
+        return proc_is_shortage(errno);
     snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     if (!stat(dir, &s.dir))
         check_process(&s, AT_FDCWD, path);
@@ -125,7 +132,7 @@ bool attempt_kill_stray(const char *dir, int64_t execution, int attempt, pid_t p
         (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
     close(pidfd);
     buf_release(&s.text);
-    return again.found;
+    return again.found || s.unsure;
 }
 
 static void kill_if_stray(void *arg, int64_t execution, int attempt, pid_t pid)
@@ -140,6 +147,5 @@ bool attempt_kill_strays(const char *dir, int64_t execution, int attempt)
 {
     struct stray_search s = {.dir = dir, .execution = execution, .attempt = attempt};
 
-    attempt_each_process(dir, kill_if_stray, &s);
-    return s.found;
+    return !attempt_each_process(dir, kill_if_stray, &s) || s.found;
 }

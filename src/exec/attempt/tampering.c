@@ -75,20 +75,40 @@ bool attempt_fault(int at, char out[ATTEMPT_FAULT_SIZE])
 /* --- finding the shim without its lock or its record --------------------------------------------
  */
 
-static bool is_named_shim(int proc, struct buf *text)
+struct shim_search {
+    struct stat folder;
+    struct buf text;
+    int error; /* why a process could not be inspected, if that may pass; else 0 */
+};
+
+static void note_error(struct shim_search *s)
 {
-    return proc_read(proc, "comm", 64, text) && text->len && !strcmp(text->ptr, "pawl-shim\n");
+    if (proc_is_shortage(errno))
+        s->error = errno;
 }
 
-static bool has_lock(int proc, DIR *fds, struct buf *text)
+static bool read_file(struct shim_search *s, int proc, const char *name)
+{
+    bool good = proc_read(proc, name, 65536, &s->text);
+
+    if (!good)
+        note_error(s);
+    return good && s->text.len;
+}
+
+static bool is_named_shim(struct shim_search *s, int proc)
+{
+    return read_file(s, proc, "comm") && !strcmp(s->text.ptr, "pawl-shim\n");
+}
+
+static bool has_lock(struct shim_search *s, int proc, DIR *fds)
 {
     struct dirent *e;
     char name[40];
 
     while ((e = readdir(fds)) != NULL) {
         snprintf(name, sizeof(name), "fdinfo/%.20s", e->d_name);
-        if (e->d_name[0] != '.' && proc_read(proc, name, 65536, text) && text->len &&
-            strstr(text->ptr, "\nlock:"))
+        if (e->d_name[0] != '.' && read_file(s, proc, name) && strstr(s->text.ptr, "\nlock:"))
             return true;
     }
     return false;
@@ -97,7 +117,7 @@ static bool has_lock(int proc, DIR *fds, struct buf *text)
 /* From before it starts anything until it ends, a shim has the folder open and holds a lock,
  * whatever happens to the files in it. A shim that has no lock yet has started nothing, and the
  * helper, which has the same name, never has one. */
-static bool runs_attempt(int proc, const struct stat *folder, struct buf *text)
+static bool runs_attempt(struct shim_search *s, int proc)
 {
     int fd = openat(proc, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -106,16 +126,17 @@ static bool runs_attempt(int proc, const struct stat *folder, struct buf *text)
     bool found = false;
 
     if (!d) {
+        note_error(s);
         if (fd >= 0)
             close(fd);
         return false;
     }
     while (!found && (e = readdir(d)) != NULL)
         found = e->d_name[0] != '.' && fstatat(fd, e->d_name, &st, 0) == 0 &&
-                st.st_dev == folder->st_dev && st.st_ino == folder->st_ino;
+                st.st_dev == s->folder.st_dev && st.st_ino == s->folder.st_ino;
     if (found) {
         rewinddir(d);
-        found = has_lock(proc, d, text);
+        found = has_lock(s, proc, d);
     }
     closedir(d);
     return found;
@@ -129,15 +150,20 @@ static bool has_ended(int pidfd)
 }
 
 /* The pidfd is checked after it was opened, so it belongs to the process that was inspected. */
-static int handle_if_shim(int all, const char *name, const struct stat *folder, struct buf *text)
+static int handle_if_shim(struct shim_search *s, int all, const char *name)
 {
     int proc = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), pidfd = -1;
     pid_t pid = (pid_t)strtol(name, NULL, 10);
 
-    if (proc < 0)
+    if (proc < 0) {
+        note_error(s);
         return -1;
-    if (pid != getpid() && is_named_shim(proc, text) && runs_attempt(proc, folder, text))
+    }
+    if (pid != getpid() && is_named_shim(s, proc) && runs_attempt(s, proc)) {
         pidfd = pidfd_open(pid, 0);
+        if (pidfd < 0)
+            note_error(s);
+    }
     close(proc);
     if (pidfd < 0)
         return -1;
@@ -150,22 +176,24 @@ static int handle_if_shim(int all, const char *name, const struct stat *folder, 
 
 int attempt_find_shim(int at, const struct attempt_shim *recorded)
 {
-    struct buf text = BUF_INIT;
-    struct stat folder;
-    DIR *d = fstat(at, &folder) ? NULL : opendir("/proc");
+    struct shim_search s = {.text = BUF_INIT};
+    DIR *d = fstat(at, &s.folder) ? NULL : opendir("/proc");
     struct dirent *e;
     char name[24];
     int pidfd = -1;
 
+    if (!d && errno != ENOENT) /* a host may have no /proc */
+        s.error = errno;
     if (d && recorded) {
         snprintf(name, sizeof(name), "%lld", (long long)recorded->pid);
-        pidfd = handle_if_shim(dirfd(d), name, &folder, &text);
+        pidfd = handle_if_shim(&s, dirfd(d), name);
     }
     while (d && !recorded && pidfd < 0 && (e = readdir(d)) != NULL)
         if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-            pidfd = handle_if_shim(dirfd(d), e->d_name, &folder, &text);
+            pidfd = handle_if_shim(&s, dirfd(d), e->d_name);
     if (d)
         closedir(d);
-    buf_release(&text);
+    buf_release(&s.text);
+    errno = s.error ? s.error : ESRCH;
     return pidfd;
 }

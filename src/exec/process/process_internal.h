@@ -189,7 +189,7 @@ void watch_note_file(struct watch *w, const char *name, int error);
 /* Records a fault if the lock file has a second hard link: it may be another attempt's lock. */
 bool watch_note_shared_lock(struct watch *w);
 /* For an attempt whose lock is free or can't be locked: a pidfd of its shim if that lives
- * nevertheless, or -1. *begun is the start time. */
+ * nevertheless, or -1 and errno as in attempt_find_shim. *begun is the start time. */
 MUST_USE int watch_shim_without_lock(struct watch *w, int64_t *begun);
 /* For an attempt without a shim, whose lock is free or can't be locked: true if its records can't
  * prove that nothing of it runs and processes of it were found. They were killed; check again. */

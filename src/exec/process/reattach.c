@@ -27,6 +27,7 @@
 
 #include "base/mem.h"
 #include "base/own_file.h"
+#include "base/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -181,12 +182,13 @@ static bool remove_container(struct process *p, struct watch *w)
 }
 
 /* `read` is a result of record_read. A record that can't be read for now may report a success, so
- * the attempt must wait for it, unless a cancel gives up the outcome. */
+ * the attempt must wait for it, unless a cancel gives up the outcome. Without descriptors or memory
+ * not even its processes can be found, so then a cancel waits, too. */
 static bool is_hidden(struct process *p, struct watch *w, int read)
 {
     char what[200];
 
-    if (read >= 0 || !error_may_pass(errno) || w->cancelled)
+    if (read >= 0 || !error_may_pass(errno) || (w->cancelled && !proc_is_shortage(errno)))
         return false;
     snprintf(what, sizeof(what), "its records can't be read: %s", strerror(errno));
     watch_note(p, w, what);
@@ -194,11 +196,12 @@ static bool is_hidden(struct process *p, struct watch *w, int read)
 }
 
 /* Whether a process of the attempt may hold `tree`. Also true if that can't be determined for now,
- * unless the attempt was cancelled. */
+ * unless the attempt was cancelled and the disk fails. */
 static bool may_have_tree(const struct watch *w)
 {
     int tree = own_file_open(w->at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
-    bool held = tree < 0 ? !w->cancelled && error_may_pass(errno) : attempt_file_is_locked(tree);
+    bool held = tree < 0 ? error_may_pass(errno) && (!w->cancelled || proc_is_shortage(errno))
+                         : attempt_file_is_locked(tree);
 
     process_close_fd(&tree);
     return held;
@@ -317,11 +320,12 @@ static void check_locked(struct process *p, struct watch *w)
     int pidfd = known == 1  ? attempt_shim_pidfd(&s)
                 : known < 0 ? attempt_find_shim(w->at, NULL)
                             : -1;
+    bool ended = pidfd < 0 && errno == ESRCH;
 
     /* The lock is still held, so the pidfd is the shim's and not that of a reused pid. */
     if (pidfd >= 0 && attempt_is_locked(w->at, ATTEMPT_LOCK)) {
         follow_shim(p, w, pidfd, known == 1 ? s.begun : clock_boot_us());
-    } else if (known == 1 && pidfd < 0 && watch_note_shared_lock(w)) {
+    } else if (known == 1 && ended && watch_note_shared_lock(w)) {
         check_unlocked(p, w); /* the shim has ended, and the lock is another attempt's */
     } else {
         process_close_fd(&pidfd);
@@ -349,6 +353,9 @@ static void check_for_shim_without_lock(struct process *p, struct watch *w)
     if (pidfd >= 0) {
         process_close_fd(&w->lock);
         follow_shim(p, w, pidfd, begun);
+    } else if (errno != ESRCH) { /* a shim may live */
+        (void)is_hidden(p, w, -1);
+        unlock_and_check_later(p, w);
     } else if (watch_kill_unrecorded(p, w)) {
         unlock_and_check_later(p, w);
     } else if (attempt_is_folder_removed(w->at)) {

@@ -62,10 +62,13 @@ int watch_shim_without_lock(struct watch *w, int64_t *begun)
     int rc = w->shim_ended ? 0 : record_read(w->at, &RECORD_SHIM, &s), pidfd;
 
     *begun = rc == 1 ? s.begun : clock_boot_us();
-    if (w->shim_ended)
+    if (w->shim_ended) {
+        errno = ESRCH;
         return -1;
+    }
     pidfd = attempt_find_shim(w->at, rc == 1 ? &s : NULL);
-    w->unrecorded |= pidfd >= 0 && rc == 0;
+    if (pidfd >= 0 && rc == 0)
+        w->unrecorded = true;
     return pidfd;
 }
 
@@ -105,24 +108,26 @@ static void add_stray(void *arg, int64_t execution, int attempt, pid_t pid)
         (struct stray){.execution = execution, .attempt = attempt, .pid = pid};
 }
 
-/* Kills the processes of an attempt, found by their environment. True if any was alive; then call
- * it again. Nothing new is started for an attempt whose lease we hold and that has no shim, so a
- * scan made after that was known is recent enough; it is repeated until it finds no process of the
- * attempt. */
-static bool kill_strays(struct process *p, const struct watch *w, int64_t known_at)
+/* Kills the processes of an attempt, found by their environment. True if any was alive, or not
+ * all processes could be inspected; then call it again. Nothing new is started for an attempt whose
+ * lease we hold and that has no shim, so a scan made after that was known is recent enough; it is
+ * repeated until it finds no process of the attempt. */
+static bool kill_strays(struct process *p, struct watch *w, int64_t known_at)
 {
     bool found = false;
 
     if (p->strays.looked_at <= known_at) {
         p->strays.all.n = 0;
         p->strays.looked_at = clock_boot_us();
-        attempt_each_process(p->dir_path, add_stray, p);
+        found = !attempt_each_process(p->dir_path, add_stray, p);
     }
     for (size_t i = 0; i < p->strays.all.n; i++) {
         const struct stray *s = &p->strays.all.at[i];
 
-        if (s->execution == w->execution && s->attempt == w->attempt)
-            found |= attempt_kill_stray(p->dir_path, s->execution, s->attempt, s->pid);
+        if (s->execution != w->execution || s->attempt != w->attempt)
+            continue;
+        w->unrecorded = true;
+        found |= attempt_kill_stray(p->dir_path, s->execution, s->attempt, s->pid);
     }
     if (found)
         p->strays.looked_at = 0; /* scan again: it may have started others before it died */
@@ -136,15 +141,16 @@ bool watch_kill_unrecorded(struct process *p, struct watch *w)
 {
     struct attempt_shim s;
     struct attempt_exit end;
-    bool found;
+    int begun, ended;
 
     /* The shim writes the exit record when all processes of the task have ended. */
-    if (!w->no_folder &&
-        (record_read(w->at, &RECORD_SHIM, &s) == 1 || record_read(w->at, &RECORD_EXIT, &end) == 1))
+    begun = record_read(w->at, &RECORD_SHIM, &s);
+    if (!w->no_folder && (begun == 1 || (begun < 0 && error_may_pass(errno))))
+        return false; /* in the second case check_unlocked waits for the record */
+    ended = record_read(w->at, &RECORD_EXIT, &end);
+    if (!w->no_folder && (ended == 1 || (ended < 0 && error_may_pass(errno))))
         return false;
-    found = kill_strays(p, w, w->no_folder ? w->no_folder : clock_boot_us());
-    w->unrecorded |= found;
-    return found;
+    return kill_strays(p, w, w->no_folder ? w->no_folder : clock_boot_us());
 }
 
 bool watch_was_started(struct process *p, struct watch *w)
@@ -158,6 +164,8 @@ bool watch_was_started(struct process *p, struct watch *w)
         w->unrecorded = true;
         return true;
     }
+    if (errno != ESRCH)
+        return true;
     /* A shim that lives without a lock has started nothing. */
     return (w->pidfd < 0 || poll(&shim, 1, 0)) && watch_kill_unrecorded(p, w);
 }
