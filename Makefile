@@ -276,7 +276,7 @@ $(BUILD)/gen/migrations.c: tools/sqlgen.awk src/core/vocab.h src/core/graph.h $(
 # A make with -j shares its jobs with sub-makes; otherwise use all processors.
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
-.PHONY: demo test test-containers test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
+.PHONY: demo test test-containers test-upgrade test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
 	empty-machine bench
 demo:
 	tools/install-deps build
@@ -286,6 +286,7 @@ demo:
 test:
 	tools/install-deps test
 	$(SUBMAKE) check-format check-layers check-sql gcc-build fuzz-build
+	tools/check-unused $(BUILD)
 	BUILD=$(BUILD) tests/run --beside '$(SUBMAKE) asan-build tsan-build clang-warnings'
 
 # With a real container engine; `make test` uses one only if it is installed.
@@ -293,6 +294,12 @@ test-containers:
 	tools/install-deps containers
 	$(SUBMAKE) gcc-build
 	BUILD=$(BUILD) PAWL_TEST_CONTAINERS=1 tests/run containers
+
+# Upgrades databases that an older revision uses: takes some minutes, and builds that revision.
+test-upgrade:
+	tools/install-deps test
+	$(SUBMAKE) all
+	BUILD=$(BUILD) tests/upgrade_from $(REVISION)
 
 test-all: export PAWL_TEST_FULL = 1
 test-all: test

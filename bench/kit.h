@@ -70,11 +70,10 @@ static inline int kit_make(void *arg, const struct engine_dispatch_setup *place,
                                  .lease = place->lease,
                                  .fence = place->fence,
                                  .env = &k->env};
-    struct dispatch_options o = {.env = &k->env, .report = place->report, .arg = place->arg};
     struct functions *functions;
     struct executor *processes;
 
-    kit_must(k, dispatch_new(&o, out, err), err);
+    kit_must(k, dispatch_new(&place->dispatch, out, err), err);
     if (k->function) {
         kit_must(k, function_new(&fo, &functions, err), err);
         kit_must(k, function_add(functions, "bench", k->function, k, err), err);

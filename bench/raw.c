@@ -53,6 +53,7 @@ static void number(struct args *a, int64_t writer, int64_t turn)
     args_int(a, turn);
     args_int(a, started);
     args_int(a, 0);
+    args_int(a, migration_count);
     db->run(a, NULL);
 }
 
@@ -86,29 +87,20 @@ static void submit(struct args *a, size_t n, const char *queue)
     }
     args_begin(a, Q_EXECUTION_INSERT);
     for (i = 0; i < n; i++) {
-        args_int(a, ids[i]);
-        args_null(a);
-        args_int(a, ids[i]);
-        args_null(a);
-        args_null(a);
-        args_int(a, started);
-        args_null(a);
-        args_null(a);
-        args_int(a, started);
-        for (k = 0; k < 6; k++)
-            args_int(a, k == 4 ? 2 : k == 2); /* priority, attempts, max, epoch, seq, needs */
-        args_null(a);
-        args_int(a, 0);
-        args_int(a, 0);
-        args_int(a, KIND_EXEC);
-        args_int(a, S_READY);
-        for (k = 0; k < 4; k++)
-            args_int(a, 0);
-        args_text(a, "exec::noop");
-        args_text(a, queue);
-        args_text(a, "process");
-        for (k = 0; k < 3; k++)
-            args_null(a);
+        struct execution e = {.id = ids[i],
+                              .root = ids[i],
+                              .requested_at = started,
+                              .updated_at = started,
+                              .max_attempts = 1,
+                              .seq = 2,
+                              .task_index = -1,
+                              .kind = KIND_EXEC,
+                              .status = S_READY,
+                              .name = "exec::noop",
+                              .queue = queue,
+                              .lane = "process"};
+
+        execution_write_all(&e, a);
         args_text(a, "{\"argv\":[\"true\"]}");
         for (k = 0; k < 3; k++)
             args_null(a); /* result, error, spec */
@@ -134,25 +126,21 @@ static void submit(struct args *a, size_t n, const char *queue)
 
 static void update(struct args *a, enum stmt_id q, size_t n, int seq, int status)
 {
-    size_t i, k;
+    struct execution e = {.started_at = started,
+                          .finished_at = status == S_SUCCEEDED ? started : 0,
+                          .updated_at = started,
+                          .attempts = 1,
+                          .max_attempts = 1,
+                          .epoch = 1,
+                          .seq = seq,
+                          .status = status};
+    size_t i;
 
     args_begin(a, q);
     for (i = 0; i < n; i++) {
         args_int(a, ids[i]);
         args_int(a, q == Q_EXECUTION_OUTCOME ? seq - 2 : seq - 1);
-        args_int(a, started);
-        args_int_or_null(a, status == S_SUCCEEDED ? started : 0);
-        args_int(a, started);
-        args_int(a, 1);
-        args_int(a, 1);
-        args_int(a, 1);
-        args_int(a, seq);
-        args_int(a, 0);
-        args_int(a, 0);
-        args_int(a, status);
-        for (k = 0; k < 4; k++)
-            args_int(a, 0);
-        args_null(a);
+        execution_write_changes(&e, a);
         if (q == Q_EXECUTION_OUTCOME) {
             args_null(a);
             args_null(a);

@@ -62,10 +62,10 @@ static void sql(struct store *s, const char *text, int64_t n)
     args_release(&a);
 }
 
-#define OF_EXECUTIONS                                                                           \
-    "(id, parent, root, workflow, requested_at, started_at, finished_at, updated_at, priority," \
-    " attempts, max_attempts, epoch, seq, needs_left, task_index, cursor, depth, kind, status," \
-    " held, deferred, failed_behind, cancel_requested, name, queue, lane, task_name, input, error)"
+#define OF_EXECUTIONS                                                                            \
+    "(id, parent, root, workflow, requested_at, started_at, finished_at, updated_at, priority,"  \
+    " attempts, max_attempts, epoch, seq, needs_left, task_index, needs_succeeded, depth, kind," \
+    " status, held, deferred, flags, cancel_requested, name, queue, lane, task_name, input, error)"
 #define INTO_EVENTS                                                                                  \
     "INSERT INTO execution_events (sequence_num, root, execution, created_at, worker, seq, attempt," \
     " epoch, type, from_status, to_status, data)"

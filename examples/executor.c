@@ -59,7 +59,7 @@ static int start(void *data, const struct pawl_task *t, struct pawl_error *e)
     while ((end = memchr(line, '\n', (size_t)len - 1)))
         *end = ' ';
     if (h->gone || !slot)
-        return refuse(e, PAWL_E_REFUSED, "the helper is not there");
+        return refuse(e, PAWL_E_REFUSED, "the helper is not running");
     if (write(h->to, line, (size_t)len) !=
         len) /* a short line is written completely or not at all */
         return refuse(e, PAWL_E_REFUSED, "the helper does not read");
@@ -98,7 +98,7 @@ static void lose_all(struct helper *h)
     memset(h->has, 0, sizeof(h->has));
 }
 
-static void turn(void *data)
+static void poll_results(void *data)
 {
     struct helper *h = data;
     ssize_t n = read(h->from, h->line + h->len, sizeof(h->line) - 1 - h->len);
@@ -178,7 +178,7 @@ static int work(struct pawl *p, struct helper *h, struct pawl_error *e)
                               .slots = SLOTS,
                               .start = start,
                               .fd = from,
-                              .turn = turn,
+                              .poll = poll_results,
                               .free = finish};
     struct pawl_engine *engine;
     bool drained = false;

@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MS   1000LL
-#define ROOM 4
+#define MS    1000LL
+#define SLOTS 4
 
 static int fail(const struct pawl_error *e)
 {
@@ -98,9 +98,9 @@ static int submit_one(struct pawl *p, int argc, char **argv)
 
 /* The leased jobs, and when each is done. */
 struct hands {
-    struct pawl_lease leases[ROOM];
-    int64_t began[ROOM], done_at[ROOM];
-    bool adopted[ROOM], fails[ROOM];
+    struct pawl_lease leases[SLOTS];
+    int64_t began[SLOTS], done_at[SLOTS];
+    bool adopted[SLOTS], fails[SLOTS];
     size_t n;
 };
 
@@ -117,13 +117,13 @@ static void take(struct hands *h, const struct pawl_claim *c)
 
 static int claim(struct pawl_worker *w, struct hands *h, struct pawl_error *e)
 {
-    struct pawl_claim claims[ROOM];
+    struct pawl_claim claims[SLOTS];
     size_t first = h->n, n = 0, i;
     int rc;
 
-    if (h->n == ROOM)
+    if (h->n == SLOTS)
         return 0;
-    if ((rc = pawl_claim(w, claims, ROOM - h->n, &n, e)))
+    if ((rc = pawl_claim(w, claims, SLOTS - h->n, &n, e)))
         return rc;
     for (i = 0; i < n; i++)
         take(h, &claims[i]);
@@ -166,7 +166,7 @@ static void keep(struct hands *h, size_t from, size_t to)
 /* Settles finished jobs, and forgets those whose lease was lost. */
 static int settle(struct pawl_worker *w, struct hands *h, struct pawl_error *e)
 {
-    struct pawl_settlement list[ROOM];
+    struct pawl_settlement list[SLOTS];
     size_t n = 0, left = 0, i;
 
     for (i = 0; i < h->n; i++) {
@@ -221,7 +221,8 @@ static int work(struct pawl *p, struct pawl_worker *w, const struct plan *plan,
 static int run(struct pawl *p, const struct plan *plan)
 {
     static const char *const lanes[] = {"function:nap", NULL};
-    struct pawl_worker_options options = {.lanes = lanes, .lease = plan->lease * MS, .room = ROOM};
+    struct pawl_worker_options options = {
+        .lanes = lanes, .lease = plan->lease * MS, .slots = SLOTS};
     struct pawl_worker *w;
     struct pawl_error e;
     int rc = pawl_worker_open(p, &options, &w, &e);

@@ -74,7 +74,7 @@ enum pawl_code {
     PAWL_E_REDO,         /* internal, like the next one: retried by the library */
     PAWL_E_CONN_LOST,
     PAWL_E_COMMIT_UNKNOWN, /* the connection was lost during COMMIT: it may be stored or not */
-    PAWL_E_BREACH,         /* verify found a broken invariant */
+    PAWL_E_VIOLATION,      /* verify found a broken invariant */
 };
 
 /* What is missing, in the cases where a program may be able to supply it. */
@@ -159,7 +159,7 @@ struct pawl_job {
     const char *workflow; /* a file */
     const char *yaml;    /* the workflow as YAML text; paths of nested workflows must be absolute */
     const char *applied; /* the name of an applied workflow */
-    struct pawl_workflow *built; /* a workflow built in C */
+    struct pawl_workflow *built; /* built in C, or read with pawl_workflow_load */
     const char *const *params; /* NAME=VALUE, in addition to input, converted to the params' types;
                                   ends with NULL; NULL if none */
     const char *spec;          /* how it is run: see pawl_command_spec; NULL for a function */
@@ -186,7 +186,7 @@ PAWL_CHECKED int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n,
 
 /* A command, for an executor that runs commands. */
 struct pawl_command {
-    const char *run;            /* shell text for /bin/sh -c; NULL: use argv */
+    const char *run;            /* shell text; NULL: use argv */
     const char *const *argv;    /* ends with NULL */
     const char *cwd;            /* absolute path; NULL: a folder made for the attempt */
     const char *input;          /* its standard input; NULL if none */
@@ -347,8 +347,9 @@ struct pawl_workflow;
 #define PAWL_LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 #endif
 
-/* Lists end with NULL. Fields marked "JSON" hold a JSON value as text; texts in it may contain
- * ${{ }} wherever a file allows it. env holds NAME=VALUE. */
+/* In these structures a list of texts ends with NULL. A field marked "JSON" is the text of a JSON
+ * value, whose strings may contain ${{ }} wherever a workflow file allows it. The items of `env`
+ * are NAME=VALUE. */
 
 struct pawl_container_keys {
     const char *image, *pull, *network;
@@ -439,11 +440,16 @@ PAWL_API void pawl_workflow_schedule(struct pawl_workflow *w,
 PAWL_API void pawl_workflow_task(struct pawl_workflow *w, const char *name,
                                  const struct pawl_task_keys *keys);
 /* The workflow as the text of a file, with each key, param, schedule and task on its own line.
- * Valid until the workflow is changed, used or freed. */
+ * Valid until the workflow is changed, used or freed. NULL if it was loaded from a file. */
 PAWL_API const char *pawl_workflow_text(struct pawl_workflow *w);
 /* Like pawl_validate. */
 PAWL_CHECKED int pawl_workflow_check(struct pawl_workflow *w, pawl_problem_fn *each, void *arg,
                                      struct pawl_definition *out, struct pawl_error *err);
+/* Reads a workflow file as pawl_validate does, and keeps it: job.built and pawl_apply_built use it
+ * any number of times without reading and checking the file again. Nothing can be added to it.
+ * Free it with pawl_workflow_free. */
+PAWL_CHECKED int pawl_workflow_load(const char *file, pawl_problem_fn *each, void *arg,
+                                    struct pawl_workflow **out, struct pawl_error *err);
 
 /* ---- functions ---- */
 
@@ -597,9 +603,9 @@ struct pawl_end {
     int outcome; /* enum pawl_outcome */
     bool has_exit_code;
     int exit_code, signal;
-    const char *result;       /* with PAWL_OK: JSON, at most 1 MB; NULL if none */
-    const char *error;        /* with any other outcome: a sentence */
-    int64_t duration;         /* 0: measured from the report that it started */
+    const char *result; /* with PAWL_OK: JSON, at most 1 MB; NULL if none */
+    const char *error;  /* with any other outcome: a sentence */
+    int64_t duration;   /* run time, µs; 0: the engine measures it from the report of the start */
     int64_t cpu, peak_memory; /* µs, bytes; 0 if not known */
     int64_t retry_delay; /* with PAWL_DEFERRED and PAWL_REFUSED: wait this long before it may be
                             claimed again */
@@ -645,12 +651,12 @@ struct pawl_executor {
 
     /* How many more attempts it can start now, if that depends on more than its slots. Called in
      * every step. May be NULL. */
-    int (*room)(void *data);
+    int (*capacity)(void *data);
 
     /* For an executor without threads: a descriptor, and the function to call when it is
      * readable. May be NULL. */
     int (*fd)(void *data);
-    void (*turn)(void *data);
+    void (*poll)(void *data);
 
     /* The last call, from pawl_engine_close: ends its threads and every attempt that can't run
      * without them. May be NULL. */
@@ -686,7 +692,7 @@ struct pawl_worker_options {
                            host's name */
     int64_t lease;      /* 0: 30 s; renew at least three times as often */
     int64_t host_grace; /* how long jobs of another folder are left to its workers; 0: 5 min */
-    int room;           /* shown to people as its number of slots; 0: 1 */
+    int slots;          /* how many jobs it runs at once, for `pawl workers`; 0 means 1 */
 };
 
 /* Registers a worker on the handle, which must outlive it. */
@@ -879,7 +885,7 @@ PAWL_CHECKED int pawl_apply(struct pawl *p, const char *file, const char *by,
 PAWL_CHECKED int pawl_apply_text(struct pawl *p, const char *yaml, const char *by,
                                  struct pawl_applied *out, struct pawl_error *err);
 
-/* Like pawl_apply, with a workflow built in C. */
+/* Like pawl_apply, with a workflow that was built in C or loaded. */
 PAWL_CHECKED int pawl_apply_built(struct pawl *p, struct pawl_workflow *w, const char *by,
                                   struct pawl_applied *out, struct pawl_error *err);
 
@@ -1092,8 +1098,9 @@ struct pawl_log_page {
     bool ended;      /* the attempt has ended: unless `more` is set, no further output will come */
 };
 
-/* Copies at most `size` bytes of output to `out`, while the attempt runs or after it ended; a
- * page may be short before the end. PAWL_E_NOT_FOUND if there is no such execution or attempt. */
+/* Copies at most `size` bytes of output to `out`, while the attempt runs or after it ended. A page
+ * may be shorter than `size` although more output follows. PAWL_E_NOT_FOUND if there is no such
+ * execution or attempt. */
 PAWL_CHECKED int pawl_log(struct pawl *p, const struct pawl_log_place *at, char *out, size_t size,
                           struct pawl_log_page *page, struct pawl_error *err);
 
@@ -1101,7 +1108,8 @@ PAWL_CHECKED int pawl_log(struct pawl *p, const struct pawl_log_place *at, char 
  * the workers' counters. The caller frees *text. */
 PAWL_CHECKED int pawl_metrics(struct pawl *p, char **text, struct pawl_error *err);
 
-/* Schedules, ordered by name. name: a workflow or one schedule; NULL: all. */
+/* Schedules, ordered by name: those of the workflow `name`, or the one schedule of that name; all
+ * if name is NULL. */
 PAWL_CHECKED int pawl_schedules(struct pawl *p, const char *name, pawl_line *each, void *arg,
                                 struct pawl_error *err);
 /* The next due times of these schedules: at most n in total, earliest first. Paused ones have
@@ -1166,18 +1174,18 @@ struct pawl_verify_options {
     int64_t lease;     /* the longest lease in use; 0: 30 s */
     bool host;         /* also check this host: compare its state folder with the database */
     const char *state; /* the state folder; NULL: as configured, else the user's default */
-    /* Called for each breach: the invariant, the execution (0 if none), and what is wrong. */
-    void (*breach)(void *arg, const char *invariant, int64_t execution, const char *detail);
+    /* Called for each violation: the invariant, the execution (0 if none), and what is wrong. */
+    void (*violation)(void *arg, const char *invariant, int64_t execution, const char *detail);
     void *arg;
 };
 
 struct pawl_verify_result {
-    size_t checks, breaches;
+    size_t checks, violations;
     int64_t executions, events;
     int64_t attempts, workers; /* with `host`: how many were found on it */
 };
 
-/* Checks the invariants of the whole database. PAWL_E_BREACH if one does not hold; the result is
+/* Checks the invariants of the whole database. PAWL_E_VIOLATION if one does not hold; the result is
  * set in that case, too. */
 PAWL_CHECKED int pawl_verify(struct pawl *p, const struct pawl_verify_options *options,
                              struct pawl_verify_result *result, struct pawl_error *err);

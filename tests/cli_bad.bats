@@ -54,7 +54,7 @@ unchanged() { # the database is intact, with this many executions
 	[ "$PAWL_TEST_DB" = postgres ] || refused 6 'the first run or submission creates it' pawl ls --db "sqlite:$dir/none.db"
 }
 
-@test "fixed file of a failed run is answered with how to rerun it" {
+@test "run of a fixed file after a failed run suggests a rerun" {
 	printf 'name: shop\ntasks: {pack: "true", bill: {needs: pack, run: nosuch}}\n' >"$dir/shop.flow.yaml"
 	status=0
 	XDG_STATE_HOME=$dir p run "$dir/shop.flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/stderr" || status=$?
@@ -92,7 +92,7 @@ unchanged() { # the database is intact, with this many executions
 		pawl: $dir/pawl.yaml:1:10: there is no key "slts" in worker: did you mean "slots"?
 		     1 | worker: {slts: 2}
 		       |          ^
-		$dir/pawl.yaml:2:8: retry: a mapping (key: value) is expected, not 'many'
+		$dir/pawl.yaml:2:8: retry: a number of retries or a mapping (key: value) is expected, not 'many'
 		     2 | retry: many
 		       |        ^
 	END

@@ -124,7 +124,7 @@ becomes() { # typed, completed
 }
 
 # As `make install` leaves it: a function file in a folder on zsh's search path.
-@test "completion script among zsh's functions is found" {
+@test "zsh loads the completion script from its function path" {
 	needs zsh
 	mkdir functions
 	pawl completion zsh >functions/_pawl

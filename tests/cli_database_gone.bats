@@ -31,7 +31,7 @@ ends_with_6() { # expected message
 	wait_for "${started[0]}"
 	[ "$status" = 6 ]
 	grep -q "^pawl: the database $file $1" "$dir/stderr"
-	grep -q 'is left to the workers of this state folder' "$dir/stderr"
+	grep -q '(running commands continue; workers of this state folder adopt them if it reappears)' "$dir/stderr"
 }
 
 @test "run whose database is moved away ends, and a worker continues it when the file is back" {

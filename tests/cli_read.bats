@@ -184,7 +184,7 @@ W $(hostname) $worker 1 4 T D alive" "$(p workers | plain)"
 	run p verify
 	[ "$status" = 1 ]
 	[[ $output == *"I06 execution $id: "* ]]
-	[[ ${lines[-1]} =~ ^verify:\ [0-9]+\ breach ]]
+	[[ ${lines[-1]} =~ ^verify:\ [0-9]+\ violation ]]
 	run p verify --json
 	[ "$status" = 1 ]
 	[[ $output == *'{"invariant":"I06","execution":'"$id"',"detail":'* ]]

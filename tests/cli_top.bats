@@ -102,7 +102,7 @@ frame() { p top --once | sed -e 's/^[0-9][0-9]:[0-9:]*/T/' -e 's/ [0-9]* held .*
 	shows_no QUEUE
 }
 
-@test "top at 40 columns and after a resize wraps no line and leaves no remains" {
+@test "top at 40 columns and after a resize wraps no line and leaves no stray characters" {
 	make_work
 	start 40 20 top --interval 100ms
 	until_true shows '> exec::reading'

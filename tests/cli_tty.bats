@@ -62,7 +62,7 @@ make_flow() {
 	screen | sed -n '1,/^---/p' | grep -q '…$'
 }
 
-@test "resized terminal shows no remains of older frames" {
+@test "resized terminal shows no parts of older frames" {
 	make_flow
 	start 100 30 run "$dir/flow.yaml"
 	until_true shows '▸ first  attempt 2/3'

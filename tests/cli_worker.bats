@@ -251,7 +251,7 @@ ends_before_10_s() {
 	run p verify --host
 	[ "$status" = 1 ]
 	same "H01 execution 77777: attempt 2 has a folder, but the execution is not in the database" "${lines[0]}"
-	[[ ${lines[1]} == 'verify: 1 breach of '*' and 1 workers on this host' ]]
+	[[ ${lines[1]} == 'verify: 1 violation of '*' and 1 workers on this host' ]]
 	same '{"invariant":"H01","execution":77777,"detail":"attempt 2 has a folder, but the execution is not in the database"}' \
 		"$(p verify --host --json | head -n 1)"
 	p verify --host --state "$dir/elsewhere" # where nothing ever ran

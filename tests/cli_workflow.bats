@@ -54,6 +54,18 @@ x() { # command...
 	[ "$status" != 0 ]
 }
 
+@test "run, submit, apply and graph read a workflow file exactly once" {
+	mkfifo "$dir/w.flow.yaml" # a text that is written into it can be read once; a second open would wait
+	printf 'name: w\ntasks: {a: {run: "true"}}\n' >"$dir/text"
+	for command in 'run --progress none' submit apply graph; do
+		timeout 60 sh -c 'cat "$1/text" >"$1/w.flow.yaml"' - "$dir" 3>&- &
+		# shellcheck disable=SC2086 # the options are words
+		timeout 60 pawl $command "$dir/w.flow.yaml" --db "$db" --tenant "$tenant"
+		wait $!
+	done
+	[ "$(p ls --json | wc -l)" = 2 ]
+}
+
 @test "run executes a workflow with retries and fan-out in the foreground and prints its events" {
 	cat >"$dir/flow.yaml" <<-'EOF'
 		name: demo

@@ -55,7 +55,7 @@ static inline struct worker *container_worker(struct process_options o)
 struct stage {
     pid_t engine;
     struct worker *w;
-    struct task t;
+    struct job t;
     pid_t main; /* the process in the container, from stage_begin on */
 };
 

@@ -10,7 +10,7 @@
 
 #define FAILS(call, code) CHECK_EQ(call, -(code))
 
-/* Moves the clock of both. */
+/* Advances the clock of the test and of the handle. */
 static inline void pass(struct pawl *p, int64_t us)
 {
     clock_advance(us);

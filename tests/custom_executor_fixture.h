@@ -25,7 +25,7 @@ struct lab {
     int refuse;        /* refuses this many starts first */
     const char *wrong; /* start fails with this sentence */
     bool obeys;        /* a cancel ends the attempt */
-    void (*look)(const struct pawl_task *t);
+    void (*on_start)(const struct pawl_task *t);
 };
 
 static inline int lab_start(void *data, const struct pawl_task *t, struct pawl_error *e)
@@ -41,8 +41,8 @@ static inline int lab_start(void *data, const struct pawl_task *t, struct pawl_e
         snprintf(e->message, sizeof(e->message), "%s", l->wrong);
         return -PAWL_E_INVALID;
     }
-    if (l->look)
-        l->look(t);
+    if (l->on_start)
+        l->on_start(t);
     CHECK(l->nbegun < MOST);
     l->begun[l->nbegun++] = t->id;
     l->epoch = t->epoch;
@@ -103,7 +103,7 @@ static inline void done(struct pawl_attempt a, const char *result)
 
 /* ---- a database with an engine, and a store to inspect it ---- */
 
-struct world {
+struct engine_run {
     struct pawl *p;
     struct pawl_engine *e;
     struct store *s;
@@ -120,7 +120,7 @@ static inline void configure(char *path, size_t size, const char *more)
     CHECK_EQ(fclose(f), 0);
 }
 
-static inline int try_open(struct world *w, const char *more)
+static inline int try_open(struct engine_run *w, const char *more)
 {
     char path[4096];
     struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant(), .config = path};
@@ -129,15 +129,15 @@ static inline int try_open(struct world *w, const char *more)
     return pawl_open(&o, &w->p, &err);
 }
 
-static inline void open_engine(struct world *w, const struct pawl_executor *x)
+static inline void open_engine(struct engine_run *w, const struct pawl_executor *x)
 {
     OK(pawl_engine_open(w->p, NULL, &w->e, &err));
     OK(pawl_engine_add_executor(w->e, x, &err));
 }
 
-static inline struct world open_world(const struct pawl_executor *x, const char *more)
+static inline struct engine_run open_run(const struct pawl_executor *x, const char *more)
 {
-    struct world w = {0};
+    struct engine_run w = {0};
 
     OK(try_open(&w, more));
     open_engine(&w, x);
@@ -145,7 +145,7 @@ static inline struct world open_world(const struct pawl_executor *x, const char 
     return w;
 }
 
-static inline void close_world(struct world *w)
+static inline void close_run(struct engine_run *w)
 {
     pawl_engine_close(w->e);
     verify_clean(w->s);
@@ -153,7 +153,7 @@ static inline void close_world(struct world *w)
     pawl_close(w->p);
 }
 
-static inline void step(struct world *w)
+static inline void step(struct engine_run *w)
 {
     OK(pawl_engine_step(w->e, 20, &err));
 }
@@ -163,7 +163,7 @@ static inline void step(struct world *w)
     while (!(what))    \
     step(w)
 
-static inline int64_t put(struct world *w, struct pawl_job job)
+static inline int64_t put(struct engine_run *w, struct pawl_job job)
 {
     if (!job.name)
         job.name = "exec::lab";
@@ -173,7 +173,7 @@ static inline int64_t put(struct world *w, struct pawl_job job)
     return job.id;
 }
 
-static inline int64_t put_one(struct world *w)
+static inline int64_t put_one(struct engine_run *w)
 {
     return put(w, (struct pawl_job){0});
 }

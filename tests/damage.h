@@ -9,12 +9,12 @@
 #include <string.h>
 
 /* The invariants that test_verify_workflow.c breaks; test_verify.c breaks all others. */
-#define FLOW_CODES "I32 I33 I34 I35 I36 I37"
+#define WORKFLOW_CODES "I32 I33 I34 I35 I36 I37"
 
-#define ID(name)   "(SELECT id FROM executions WHERE name = '" name "')"
-#define ROW(name)  " WHERE name = '" name "'"
-#define OF(name)   " WHERE execution = " ID(name)
-#define LAST(name) OF(name) " AND seq = (SELECT seq FROM executions WHERE name = '" name "')"
+#define ID(name)       "(SELECT id FROM executions WHERE name = '" name "')"
+#define ROW(name)      " WHERE name = '" name "'"
+#define OF(name)       " WHERE execution = " ID(name)
+#define LAST(name)     OF(name) " AND seq = (SELECT seq FROM executions WHERE name = '" name "')"
 #define ADD_EVENT(name, type, from, to)                                                       \
     "INSERT INTO execution_events (sequence_num, root, execution, created_at, seq, attempt, " \
     "epoch, type, from_status, to_status, data) "                                             \
@@ -32,9 +32,9 @@ struct damage {
     {                                                   \
         .breaks = code, .implies = implied, .sql = text \
     }
-#define BREAK_EACH(code, lite, pg)                     \
-    {                                                  \
-        .breaks = code, .sqlite = lite, .postgres = pg \
+#define BREAK_EACH(code, sqlite_test, pg)                     \
+    {                                                         \
+        .breaks = code, .sqlite = sqlite_test, .postgres = pg \
     }
 
 /* Makes the damage inside a transaction, which may change the history because it runs as the owner
@@ -43,12 +43,12 @@ static inline void begin_damage(struct store *s, const char *sql, const char *sq
                                 const char *postgres)
 {
     struct db *db = store_db(s);
-    bool lite = db->driver->dialect == DIALECT_SQLITE;
-    const char *texts[] = {lite ? "DROP TRIGGER execution_events_no_update;"
-                                  "DROP TRIGGER execution_events_no_delete"
-                                : "SET LOCAL ROLE NONE; ALTER TABLE execution_events "
-                                  "DISABLE TRIGGER USER",
-                           lite ? sqlite : postgres, sql};
+    bool sqlite_test = db->driver->dialect == DIALECT_SQLITE;
+    const char *texts[] = {sqlite_test ? "DROP TRIGGER execution_events_no_update;"
+                                         "DROP TRIGGER execution_events_no_delete"
+                                       : "SET LOCAL ROLE NONE; ALTER TABLE execution_events "
+                                         "DISABLE TRIGGER USER",
+                           sqlite_test ? sqlite : postgres, sql};
     struct err err = ERR_INIT;
     size_t i;
 

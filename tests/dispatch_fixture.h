@@ -3,9 +3,7 @@
 #ifndef TESTS_DISPATCH_FIXTURE_H
 #define TESTS_DISPATCH_FIXTURE_H
 
-#include "base/mem.h"
-#include "dispatch/attempts.h"
-#include "dispatch/dispatch.h"
+#include "attempts_fixture.h"
 #include "exec/function/function.h"
 #include "harness.h"
 
@@ -30,15 +28,17 @@ struct desk {
     int cancelled, renewed, forgotten, settled, handed_over, turns, starts, finds;
 };
 
-static inline int desk_start(struct executor *x, const struct task *t, struct err *err)
+static inline int desk_start(struct executor *x, const struct job *t, void **handle,
+                             struct err *err)
 {
     struct desk *k = (struct desk *)x;
 
     k->starts++;
     if (k->answer)
         return err_set(err, (enum error_code)(-k->answer), "the desk is closed");
-    *vec_add(&k->at) = (struct report){
-        .kind = REPORT_ENDED, .execution = t->execution, .attempt = t->attempt, .epoch = t->epoch};
+    *vec_add(&k->at) =
+        (struct report){.kind = REPORT_ENDED, .execution = t->execution, .attempt = t->attempt};
+    *handle = (void *)(intptr_t)t->execution;
     CHECK(!t->function);
     return 0;
 }
@@ -53,12 +53,13 @@ static inline struct report *desk_find(struct desk *k, int64_t execution)
     return NULL;
 }
 
-static inline int desk_adopt(struct executor *x, const struct task *t, struct err *err)
+static inline int desk_adopt(struct executor *x, const struct job *t, void **handle,
+                             struct err *err)
 {
     struct desk *k = (struct desk *)x;
 
     k->finds++;
-    return desk_find(k, t->execution) ? 0 : desk_start(x, t, err);
+    return desk_find(k, t->execution) ? 0 : desk_start(x, t, handle, err);
 }
 
 /* Ends an attempt with an outcome, which the next poll reports. */
@@ -90,30 +91,28 @@ static inline void desk_turn(struct executor *x)
     }
 }
 
-static inline void desk_cancel(struct executor *x, int64_t execution, int attempt,
-                               enum outcome_kind why)
+static inline void desk_cancel(struct executor *x, void *handle, enum outcome_kind why)
 {
     struct desk *k = (struct desk *)x;
+    int64_t execution = (intptr_t)handle;
 
-    (void)attempt;
     k->cancelled++;
     if (desk_find(k, execution))
         desk_end(k, execution, why);
 }
 
-static inline void desk_renewed(struct executor *x, int64_t execution, int attempt, int64_t until)
+static inline void desk_renewed(struct executor *x, void *handle, int64_t until)
 {
-    (void)execution, (void)attempt;
+    (void)handle;
     CHECK_EQ(until, 77);
     ((struct desk *)x)->renewed++;
 }
 
-static inline void desk_forget(struct executor *x, int64_t execution, int attempt)
+static inline void desk_forget(struct executor *x, void *handle)
 {
     struct desk *k = (struct desk *)x;
-    struct report *r = desk_find(k, execution);
+    struct report *r = desk_find(k, (intptr_t)handle);
 
-    (void)attempt;
     k->forgotten++;
     if (r)
         *r = k->at.at[--k->at.n];
@@ -153,7 +152,6 @@ static inline void desk_free(struct executor *x)
 }
 
 static const struct executor_ops desk_ops = {
-    .kind = "desk",
     .outlives_worker = true,
     .start = desk_start,
     .reattach = desk_adopt,
@@ -179,16 +177,19 @@ struct seen {
 
 struct fixture {
     struct dispatch *d;
+    struct idmap attempts;
     VEC(struct seen) seen;
     void (*meanwhile)(struct fixture *, const struct report *);
 };
 
-static inline void on_report(void *arg, const struct report *r)
+static inline void on_report(void *arg, struct attempt *a, const struct report *r)
 {
     struct fixture *fx = arg;
 
+    CHECK_EQ(a->execution, r->execution);
+    CHECK_EQ(a->ended, r->kind == REPORT_ENDED);
     *vec_add(&fx->seen) =
-        (struct seen){r->kind,         r->execution,           r->epoch,
+        (struct seen){r->kind,         r->execution,           a->epoch,
                       r->outcome.kind, r->outcome.retry_delay, mem_strdup(r->outcome.error)};
     if (fx->meanwhile)
         fx->meanwhile(fx, r);
@@ -199,6 +200,7 @@ static inline void open_with(struct fixture *fx, struct dispatch_options o)
     struct err err = ERR_INIT;
 
     *fx = (struct fixture){0};
+    o.attempts = &fx->attempts;
     o.report = on_report;
     o.arg = fx;
     CHECK_OK_ERR(dispatch_new(&o, &fx->d, &err), &err);
@@ -209,6 +211,7 @@ static inline void end(struct fixture *fx)
     size_t i;
 
     dispatch_free(fx->d);
+    attempts_release(&fx->attempts);
     for (i = 0; i < fx->seen.n; i++)
         free(fx->seen.at[i].error);
     vec_release(&fx->seen);
@@ -234,17 +237,38 @@ static inline struct desk *add_desk(struct fixture *fx, const char *key, int max
     return k;
 }
 
-static inline struct task a_task(int64_t execution)
+static inline struct job a_task(int64_t execution)
 {
-    return (struct task){
+    return (struct job){
         .execution = execution, .root = 1, .attempt = 1, .epoch = 1, .name = "nightly::load"};
+}
+
+/* Like the engine, records the outcome of an attempt that no executor accepted. */
+static inline void start_job(struct fixture *fx, const char *lane, const struct job *t)
+{
+    struct attempt *a = attempts_put(&fx->attempts, t);
+    struct outcome failed;
+    struct err err = ERR_INIT;
+
+    if (!dispatch_start(fx->d, lane, t, &failed, &err))
+        return;
+    a->ended = true;
+    on_report(fx, a,
+              &(struct report){.kind = REPORT_ENDED, .execution = t->execution, .outcome = failed});
 }
 
 static inline void start(struct fixture *fx, int64_t execution, const char *lane)
 {
-    struct task t = a_task(execution);
+    struct job t = a_task(execution);
 
-    dispatch_start(fx->d, lane, &t);
+    start_job(fx, lane, &t);
+}
+
+static inline int reattach(struct fixture *fx, const char *lane, const struct job *t,
+                           struct err *err)
+{
+    attempts_put(&fx->attempts, t);
+    return dispatch_reattach(fx->d, lane, t, err);
 }
 
 /* Polls for as long as there is something to do. */

@@ -195,7 +195,7 @@ anchors() {
 		test_*) grep -Eq "^TEST[A-Z_]*\($name[,)]" "tests/$file.c" ;;
 		*.bats) grep -qF "@test \"$name\"" "tests/$file" ;;
 		*.pml) grep -qwF "$name" "models/$file" ;;
-		verify) grep -q "\b$name\b" src/store/verify*.c src/store/sql/verify.sql ;;
+		verify) grep -q "\b$name\b" src/store/verify/*.c src/store/sql/verify*.sql ;;
 		*) false ;;
 		esac || { echo "there is no $file/$name"; return 1; }
 	done < <(grep -oE '`[a-z_]+(\.bats|\.pml)?/[^`]+`' docs/GUARANTEES.md | tr -d '`')

@@ -16,7 +16,7 @@ static const char noon[] = "2026-06-01T12:00:00Z";
 struct fixture {
     struct schedule s;
     struct tz *z;
-    struct schedule_look look;
+    struct schedule_due_times found;
     int64_t out[MAX];
 };
 
@@ -47,9 +47,9 @@ static inline int64_t us(const char *text)
     return t;
 }
 
-static inline void look(struct fixture *f, int64_t last, int64_t now)
+static inline void evaluate(struct fixture *f, int64_t last, int64_t now)
 {
-    schedule_due(&f->s, f->z, last, now, MAX, f->out, &f->look);
+    schedule_due(&f->s, f->z, last, now, MAX, f->out, &f->found);
 }
 
 #endif

@@ -82,15 +82,12 @@ static inline int kit_make(void *arg, const struct engine_dispatch_setup *place,
                                  .lease = place->lease,
                                  .fence = place->fence,
                                  .env = fixture_env()};
+    struct dispatch_options o = place->dispatch;
     const struct kit_function *f;
     struct executor *x;
 
-    CHECK_OK_ERR(dispatch_new(&(struct dispatch_options){.env = fixture_env(),
-                                                         .slots = k->in_all,
-                                                         .report = place->report,
-                                                         .arg = place->arg},
-                              out, err),
-                 err);
+    o.slots = k->in_all;
+    CHECK_OK_ERR(dispatch_new(&o, out, err), err);
     CHECK_OK_ERR(function_new(&fo, &k->functions, err), err);
     for (f = k->list; f && f->name; f++)
         CHECK_OK_ERR(function_add(k->functions, f->name, f->fn, f->arg, err), err);

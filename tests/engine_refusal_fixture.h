@@ -6,12 +6,12 @@
 #include "engine_fixture.h"
 #include "refusal_fixture.h"
 
-static char said[4096]; /* the last message */
+static char message[4096]; /* the last message */
 
-static inline void keep_said(void *arg, const char *sentence)
+static inline void keep_message(void *arg, const char *sentence)
 {
     (void)arg;
-    snprintf(said, sizeof(said), "%s", sentence);
+    snprintf(message, sizeof(message), "%s", sentence);
 }
 
 /* No row of many can be written: the worker must report it and end. The last call of a test. */

@@ -4,6 +4,7 @@
 #define TESTS_EXPR_FIXTURE_H
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "core/expr/expr.h"
 #include "core/expr/value.h"
@@ -68,11 +69,10 @@ static inline int evaluate(struct fixture *f, const char *s, struct buf *out,
     struct expr_text text = text_of(s);
     const struct expr *e;
     json_t *json = NULL;
-    struct value v;
     int rc;
 
     buf_reset(out);
-    if ((rc = expr_compile(&text, &f->arena, &e, fault)) ||
+    if ((rc = expr_parse_condition(&text, &f->arena, &e, fault)) ||
         (rc = expr_eval(e, &f->scope, &json, fault))) {
         CHECK(!json);
         CHECK_EQ(rc, -E_INVALID);
@@ -81,8 +81,7 @@ static inline int evaluate(struct fixture *f, const char *s, struct buf *out,
         buf_addstr(out, fault->what);
         return rc;
     }
-    v = value_of(json);
-    CHECK(value_write(&v, EXPR_TEMPLATE_MAX * 8, out));
+    CHECK(json_add_value(out, json, EXPR_TEMPLATE_MAX * 8));
     json_decref(json);
     return 0;
 }
@@ -125,22 +124,18 @@ static inline int template(struct fixture *f, const char *s, struct buf *out,
                            struct expr_fault *fault)
 {
     struct expr_text text = text_of(s);
-    const struct expr_template *t;
+    const struct expr *t;
     json_t *json = NULL;
-    struct value v;
     int rc;
 
     buf_reset(out);
-    if ((rc = expr_template_compile(&text, &f->arena, &t, fault)) ||
-        (rc = expr_template_eval(t, &f->scope, &json, fault))) {
+    if ((rc = expr_parse_template(&text, &f->arena, &t, fault)) ||
+        (rc = expr_eval(t, &f->scope, &json, fault))) {
         CHECK(!json);
         buf_addstr(out, fault->what);
         return rc;
     }
-    if (expr_template_constant(t))
-        CHECK_STR(expr_template_constant(t), json_string_value(json));
-    v = value_of(json);
-    CHECK(value_write(&v, EXPR_TEMPLATE_MAX * 8, out));
+    CHECK(json_add_value(out, json, EXPR_TEMPLATE_MAX * 8));
     json_decref(json);
     return 0;
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct env env = {.long_limits = true};
+static struct env env = {.long_timeouts = true};
 static struct arena kept; /* results returned to tests; freed when the process ends */
 
 struct env *fixture_env(void)
@@ -60,7 +60,7 @@ struct found {
     bool say;
 };
 
-static void on_breach(void *arg, const struct breach *b)
+static void on_violation(void *arg, const struct violation *b)
 {
     struct found *f = arg;
 
@@ -73,13 +73,13 @@ static void on_breach(void *arg, const struct breach *b)
 
 static size_t run_verify(struct store *s, struct found *f)
 {
-    struct verify_options o = {.lease = LEASE, .report = on_breach, .arg = f};
+    struct verify_options o = {.lease = LEASE, .report = on_violation, .arg = f};
     struct verify_result r = {0};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_verify(s, &o, &r, &err), &err);
     CHECK(r.checks > 20);
-    return r.breaches;
+    return r.violations;
 }
 
 #define FOLDED 5000 /* executions; if there are more, only the newest trees are replayed */

@@ -70,7 +70,25 @@ size_t run_timers(struct store *s);
 int cancel(struct store *s, int64_t id);
 int hold(struct store *s, int64_t id);
 int unhold(struct store *s, int64_t id);
-void set_limit(struct store *s, const char *key, int max); /* applies all slices */
+/* Limits a queue ("queue:NAME"); max < 0 removes the limit. set_limit applies all slices;
+ * limit_body is one slice. */
+struct limit_change {
+    const char *key;
+    int max;
+    size_t slice; /* 0: 100 */
+    bool more;    /* out */
+};
+int limit_body(struct turn *t, void *limit_change, struct err *err);
+void set_limit(struct store *s, const char *key, int max);
+/* Ends a workflow that has no definition, and so does not end by itself. -E_INVALID: it is not
+ * running, or a descendant is still open. */
+struct workflow_end {
+    int64_t id;
+    enum status status;
+    const char *result; /* NULL if none */
+};
+int workflow_end_body(struct turn *t, void *workflow_end, struct err *err);
+void end_workflow(struct store *s, int64_t id); /* as succeeded */
 
 struct execution get(struct store *s, int64_t id); /* texts live until the test ends */
 int status_of(struct store *s, int64_t id);
@@ -102,8 +120,8 @@ struct watch {
     const char *here; /* the current point */
     int seen;         /* how often `where` was reached since watch_for */
     bool acted;
-    int redone;     /* turns that were repeated, and other problems reported by the database */
-    char said[256]; /* the last message */
+    int redone;        /* turns that were repeated, and other problems reported by the database */
+    char message[256]; /* the last message */
 };
 /* w must outlive the store, which gives up waiting for a lock after 240 s. */
 struct store *watched_store(struct watch *w);

@@ -25,7 +25,7 @@ static void on_note(void *arg, const char *sentence)
     struct watch *w = arg;
 
     w->redone++;
-    snprintf(w->said, sizeof(w->said), "%s", sentence);
+    snprintf(w->message, sizeof(w->message), "%s", sentence);
 }
 
 struct store *watched_store(struct watch *w)
@@ -35,7 +35,7 @@ struct store *watched_store(struct watch *w)
     struct store *s = NULL;
 
     w->env = (struct env){.clock_offset = fixture_env()->clock_offset,
-                          .long_limits = fixture_env()->long_limits,
+                          .long_timeouts = fixture_env()->long_timeouts,
                           .point = on_point,
                           .note = on_note,
                           .arg = w};

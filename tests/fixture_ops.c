@@ -1,6 +1,10 @@
 /* fixture_ops.c - see fixture.h: the operations, one turn each, and drain. */
 #include "fixture.h"
+#include "store/door/door.h"
 #include "store/operator.h"
+#include "store/workflow/workflow.h"
+
+#include <string.h>
 
 #define FOLDER "folder-a"
 
@@ -201,44 +205,36 @@ size_t run_timers(struct store *s)
     return r.n;
 }
 
-struct why_query {
+struct one_request {
     struct request request;
     bool more;
-    const char *key;
-    int max;
 };
 
 static int cancel_body(struct turn *t, void *arg, struct err *err)
 {
-    struct why_query *a = arg;
+    struct one_request *a = arg;
 
     return op_cancel(t, &a->request, 1, fixture_slice(), &a->more, err);
 }
 
 static int hold_body(struct turn *t, void *arg, struct err *err)
 {
-    struct why_query *a = arg;
+    struct one_request *a = arg;
 
     return op_pause(t, &a->request, 1, fixture_slice(), &a->more, err);
 }
 
 static int unhold_body(struct turn *t, void *arg, struct err *err)
 {
-    struct why_query *a = arg;
+    struct one_request *a = arg;
 
     return op_resume(t, &a->request, 1, fixture_slice(), &a->more, err);
 }
 
-static int limit_body(struct turn *t, void *arg, struct err *err)
+static int run_request(struct store *s, int (*body)(struct turn *, void *, struct err *),
+                       int64_t id)
 {
-    struct why_query *a = arg;
-
-    return op_limit(t, a->key, a->max, 100, &a->more, err);
-}
-
-static int ask(struct store *s, int (*body)(struct turn *, void *, struct err *), int64_t id)
-{
-    struct why_query a = {.request = {.execution = id, .by = "tester", .reason = "a test"}};
+    struct one_request a = {.request = {.execution = id, .by = "tester", .reason = "a test"}};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, body, &a, &err), &err);
@@ -247,44 +243,95 @@ static int ask(struct store *s, int (*body)(struct turn *, void *, struct err *)
 
 int cancel(struct store *s, int64_t id)
 {
-    return ask(s, cancel_body, id);
+    return run_request(s, cancel_body, id);
 }
 
 int hold(struct store *s, int64_t id)
 {
-    return ask(s, hold_body, id);
+    return run_request(s, hold_body, id);
 }
 
 int unhold(struct store *s, int64_t id)
 {
-    return ask(s, unhold_body, id);
+    return run_request(s, unhold_body, id);
+}
+
+int limit_body(struct turn *t, void *limit_change, struct err *err)
+{
+    struct limit_change *l = limit_change;
+    struct queue_action q = {.verb = QUEUE_SET,
+                             .queue = l->key + strlen("queue:"),
+                             .max = l->max,
+                             .slice = l->slice ? l->slice : 100};
+    int rc;
+
+    CHECK(!strncmp(l->key, "queue:", strlen("queue:")));
+    rc = op_change_queue(t, &q, err);
+    l->more = q.more;
+    return rc;
 }
 
 void set_limit(struct store *s, const char *key, int max)
 {
-    struct why_query a = {.key = key, .max = max};
+    struct limit_change l = {.key = key, .max = max};
     struct err err = ERR_INIT;
 
     do
-        CHECK_OK_ERR(store_turn(s, limit_body, &a, &err), &err);
-    while (a.more);
+        CHECK_OK_ERR(store_turn(s, limit_body, &l, &err), &err);
+    while (l.more);
+}
+
+/* ---- workflows without a definition ---- */
+
+static int has_open_descendants(struct turn *t, int64_t id, bool *out, struct err *err)
+{
+    struct rows r = ROWS_INIT;
+    int rc;
+
+    args_begin(&t->args, Q_QUERY_OPEN);
+    args_int(&t->args, id);
+    if (!(rc = turn_query(t, &t->args, &r, err)))
+        *out = rows_int(&r, 0, 0) > 1; /* the workflow itself is open, too */
+    rows_release(&r);
+    return rc;
+}
+
+int workflow_end_body(struct turn *t, void *workflow_end, struct err *err)
+{
+    struct workflow_end *e = workflow_end;
+    struct outcome o = {.result = e->result};
+    struct row_ref ref = {.id = e->id};
+    struct row *row;
+    bool open;
+    int rc;
+
+    if ((rc = turn_find_roots(t, &ref, 1, err)) || (rc = turn_load(t, &ref, 1, err)))
+        return rc;
+    row = turn_row(t, e->id);
+    if (ref.rc || kind_is_job(row->now.kind) || row->now.status != S_RUNNING)
+        return err_set(err, E_INVALID, "it is not a running workflow");
+    if ((rc = door_flush(t, err)) || (rc = has_open_descendants(t, e->id, &open, err)))
+        return rc;
+    if (open)
+        return err_set(err, E_INVALID, "a descendant is still open");
+    return execution_finish(t, row, (int)e->status, &o, err);
+}
+
+void end_workflow(struct store *s, int64_t id)
+{
+    struct workflow_end e = {.id = id, .status = S_SUCCEEDED};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, workflow_end_body, &e, &err), &err);
 }
 
 /* ---- drain ---- */
 
-static int flow_end_body(struct turn *t, void *arg, struct err *err)
-{
-    struct outcome ok = {.kind = OUTCOME_OK, .duration = -1, .retry_delay = -1};
-
-    return op_flow_end(t, *(int64_t *)arg, &ok, err);
-}
-
 /* The workflow that may end: the deepest one whose children have all ended. */
-#define FLOW_TO_END                                                                     \
+#define WORKFLOW_TO_END                                                                 \
     "SELECT COALESCE(max(id), 0) FROM executions e WHERE kind >= 3 AND status < 4 AND " \
     "NOT EXISTS (SELECT 1 FROM executions c WHERE c.parent = e.id AND c.status < 4)"
-#define PAUSED \
-    "SELECT COALESCE(min(id), 0) FROM executions WHERE status < 4 AND failed_behind & 128 <> 0"
+#define PAUSED "SELECT COALESCE(min(id), 0) FROM executions WHERE status < 4 AND flags & 128 <> 0"
 
 struct settling_list {
     struct settlement at[100];
@@ -303,6 +350,7 @@ void drain(struct store *s)
     static const struct outcome ok = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1};
     struct settling_list list;
     struct held_job jobs[100];
+    struct workflow_end end = {.status = S_SUCCEEDED};
     struct err err = ERR_INIT;
     int64_t id;
     size_t n, i;
@@ -321,7 +369,8 @@ void drain(struct store *s)
             list.at[i] = (struct settlement){.lease = ref(jobs[i]), .outcome = ok};
         list.n = n;
         CHECK_OK_ERR(store_turn(s, settle_list_body, &list, &err), &err);
-        while ((id = sql_number(s, FLOW_TO_END)) && !store_turn(s, flow_end_body, &id, &err))
+        while ((end.id = sql_number(s, WORKFLOW_TO_END)) &&
+               !store_turn(s, workflow_end_body, &end, &err))
             ; /* it is locked, or a descendant is still open: try it in the next round */
     }
 }

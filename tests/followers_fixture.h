@@ -21,7 +21,7 @@ static inline void run_all_timers(struct store *s)
 
 static inline void play_to_the_end(struct store *s, int64_t w, int status)
 {
-    flow_play_sets(s);
+    run_workflows_in_sets(s);
     CHECK_EQ(status_of(s, w), status);
     CHECK_EQ(count(s, "status < 4"), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 0);

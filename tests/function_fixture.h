@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "exec/function/function.h"
+#include "handle_fixture.h"
 #include "harness.h"
 
 #include <dirent.h>
@@ -22,7 +23,7 @@
 struct seen {
     enum report_kind kind;
     int64_t execution, ago, offset, dropped;
-    int attempt, epoch;
+    int attempt;
     char *log; /* REPORT_LOG */
     struct outcome outcome;
     char *result, *error;
@@ -31,6 +32,7 @@ struct seen {
 struct fixture {
     struct functions *f;
     struct executor *x;
+    struct handles handles;
     VEC(struct seen) seen;
     int ended;
     void (*meanwhile)(struct fixture *, const struct report *);
@@ -42,8 +44,9 @@ static inline void on_report(void *arg, struct executor *x, const struct report 
     struct seen *s = vec_add(&fx->seen);
 
     CHECK(x == fx->x);
-    *s = (struct seen){r->kind,  r->execution, r->ago,     r->offset, r->dropped, r->attempt,
-                       r->epoch, NULL,         r->outcome, NULL,      NULL};
+    handles_report(&fx->handles, r);
+    *s = (struct seen){r->kind,    r->execution, r->ago,     r->offset, r->dropped,
+                       r->attempt, NULL,         r->outcome, NULL,      NULL};
     if (r->kind == REPORT_LOG) {
         s->log = mem_zalloc(r->log_len + 1);
         memcpy(s->log, r->log, r->log_len);
@@ -65,7 +68,7 @@ static inline void open_with(struct fixture *fx, struct function_options o)
 
     *fx = (struct fixture){0};
     CHECK_OK_ERR(function_new(&o, &fx->f, &err), &err);
-    fx->x = function_executor(fx->f);
+    fx->x = fx->handles.x = function_executor(fx->f);
     fx->x->report = on_report;
     fx->x->arg = fx;
 }
@@ -79,7 +82,7 @@ static inline void end(struct fixture *fx)
 {
     size_t i;
 
-    fx->x->ops->free(fx->x);
+    handles_release(&fx->handles);
     for (i = 0; i < fx->seen.n; i++) {
         free(fx->seen.at[i].log);
         free(fx->seen.at[i].result);
@@ -95,27 +98,27 @@ static inline void add(struct fixture *fx, const char *name, function_fn *fn, vo
     CHECK_OK_ERR(function_add(fx->f, name, fn, arg, &err), &err);
 }
 
-static inline struct task a_task(int64_t execution, const char *function)
+static inline struct job a_task(int64_t execution, const char *function)
 {
-    return (struct task){.execution = execution,
-                         .root = 1,
-                         .attempt = 1,
-                         .max_attempts = 3,
-                         .epoch = 1,
-                         .name = "nightly::load",
-                         .function = function};
+    return (struct job){.execution = execution,
+                        .root = 1,
+                        .attempt = 1,
+                        .max_attempts = 3,
+                        .epoch = 1,
+                        .name = "nightly::load",
+                        .function = function};
 }
 
-static inline void start_task(struct fixture *fx, const struct task *t)
+static inline void start_task(struct fixture *fx, const struct job *t)
 {
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(fx->x->ops->start(fx->x, t, &err), &err);
+    CHECK_OK_ERR(handles_start(&fx->handles, t, &err), &err);
 }
 
 static inline void start(struct fixture *fx, int64_t execution, const char *function)
 {
-    struct task t = a_task(execution, function);
+    struct job t = a_task(execution, function);
 
     start_task(fx, &t);
 }
@@ -123,7 +126,7 @@ static inline void start(struct fixture *fx, int64_t execution, const char *func
 static inline void start_spec(struct fixture *fx, int64_t execution, const char *function,
                               const struct spec *spec)
 {
-    struct task t = a_task(execution, function);
+    struct job t = a_task(execution, function);
 
     t.spec = spec;
     start_task(fx, &t);

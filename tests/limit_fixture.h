@@ -97,17 +97,4 @@ static inline int64_t submit_batch(struct store *s, size_t n, const char *key)
     return b.list[0].id;
 }
 
-struct limit_change {
-    const char *key;
-    int max;
-    bool more;
-};
-
-static inline int limit_body(struct turn *t, void *arg, struct err *err)
-{
-    struct limit_change *c = arg;
-
-    return op_limit(t, c->key, c->max, 100, &c->more, err);
-}
-
 #endif

@@ -157,15 +157,15 @@ static inline char *diagnostics_of(const char *text, size_t len)
 }
 
 struct bad {
-    const char *text, *said;
+    const char *text, *message;
 };
 
 /* A * at the end of `wanted` stands for text that a library wrote. */
-static inline bool fits(const char *said, const char *wanted)
+static inline bool fits(const char *message, const char *wanted)
 {
     size_t n = strlen(wanted);
 
-    return n && wanted[n - 1] == '*' ? !strncmp(said, wanted, n - 1) : !strcmp(said, wanted);
+    return n && wanted[n - 1] == '*' ? !strncmp(message, wanted, n - 1) : !strcmp(message, wanted);
 }
 
 static inline void check_all(const struct bad *list, size_t n)
@@ -173,12 +173,12 @@ static inline void check_all(const struct bad *list, size_t n)
     size_t i;
 
     for (i = 0; i < n; i++) {
-        char *said = diagnostics_of(list[i].text, strlen(list[i].text));
+        char *message = diagnostics_of(list[i].text, strlen(list[i].text));
 
-        if (!fits(said, list[i].said))
-            test_fail(__FILE__, __LINE__, "%s\nsays:\n%s\nnot:\n%s", list[i].text, said,
-                      list[i].said);
-        free(said);
+        if (!fits(message, list[i].message))
+            test_fail(__FILE__, __LINE__, "%s\nsays:\n%s\nnot:\n%s", list[i].text, message,
+                      list[i].message);
+        free(message);
     }
 }
 

@@ -8,7 +8,7 @@
 #undef SECOND /* the driver defines the same name, as an int */
 #include "pg_fixture.h"
 
-static char said[1024], state[6]; /* of the last statement */
+static char message[1024], state[6]; /* of the last statement */
 
 static inline PGconn *session_as(const char *role)
 {
@@ -35,7 +35,7 @@ static inline int64_t run(PGconn *conn, const char *sql)
     int64_t n = 0;
 
     CHECK(pq.sendQuery(conn, sql));
-    said[0] = state[0] = '\0';
+    message[0] = state[0] = '\0';
     do {
         PGresult *next = NULL;
 
@@ -45,7 +45,8 @@ static inline int64_t run(PGconn *conn, const char *sql)
         pq.clear(res);
         res = next;
         if (pq.resultStatus(res) == PGRES_FATAL_ERROR) {
-            snprintf(said, sizeof(said), "%s", pq.resultErrorField(res, PG_DIAG_MESSAGE_PRIMARY));
+            snprintf(message, sizeof(message), "%s",
+                     pq.resultErrorField(res, PG_DIAG_MESSAGE_PRIMARY));
             snprintf(state, sizeof(state), "%s", pq.resultErrorField(res, PG_DIAG_SQLSTATE));
         }
     } while (true);
@@ -60,7 +61,7 @@ static inline int64_t ok(PGconn *conn, const char *sql)
     int64_t n = run(conn, sql);
 
     if (*state)
-        test_fail(__FILE__, __LINE__, "%s: %s", sql, said);
+        test_fail(__FILE__, __LINE__, "%s: %s", sql, message);
     return n;
 }
 

@@ -61,7 +61,8 @@ picture() { # tenant
 	unused=$(psql -qAtX "$db" -c "SELECT relname FROM pg_class WHERE relnamespace = 'pawl_$tenant'::regnamespace
 		AND relkind = 'r' AND relname !~ '^execution_events_' AND pg_relation_size(oid) = 0 ORDER BY 1")
 	same '' "$unused"
-	sql 'SELECT value FROM settings' >"$dir/settings"
+	id=$(sql "SELECT value FROM settings WHERE name = 'database_id'")
+	[ -n "$id" ]
 	next=$(from_pool give_back)
 	tenant=$next
 	other=new_$$_$RANDOM
@@ -71,7 +72,7 @@ picture() { # tenant
 	diff "$dir/new" "$dir/used"
 	[ "$(wc -l <"$dir/new")" -gt 500 ]
 	[ "$first" != "$tenant" ]
-	without "$(sed -n 3p "$dir/settings")" < <(sql 'SELECT value FROM settings') # the id of the database
+	without "$id" < <(sql 'SELECT value FROM settings')
 	p verify
 	p run "$dir/flow.yaml" || [ $? = 1 ]
 	p verify
@@ -129,7 +130,7 @@ spoiled() { # change
 	cat >&"${COPROC[1]}" <<-EOF
 		SET search_path = pawl_$tenant;
 		SET ROLE pawl_$tenant;
-		PREPARE more(bigint) AS INSERT INTO turns VALUES (\$1, 1, now());
+		PREPARE more(bigint) AS INSERT INTO turns (writer, turn, at, schema_version) VALUES (\$1, 1, now(), 1000);
 		EXECUTE more(1);
 		SELECT 'there: ' || count(*) FROM turns;
 	EOF

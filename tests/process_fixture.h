@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "exec/attempt/attempt.h"
 #include "exec/process/process.h"
+#include "handle_fixture.h"
 #include "harness.h"
 
 #include <dirent.h>
@@ -26,7 +27,7 @@
 /* The reports about one attempt. */
 struct seen {
     int64_t execution;
-    int attempt, epoch;
+    int attempt;
     int started, ended;
     int64_t ago;
     struct outcome o;
@@ -39,6 +40,7 @@ struct seen {
 
 struct worker {
     struct executor *x;
+    struct handles handles;
     struct seen seen[128];
     size_t nseen;
 };
@@ -76,7 +78,7 @@ static inline void take_report(void *arg, struct executor *x, const struct repor
 
     (void)x;
     CHECK_EQ(s->ended, 0);
-    s->epoch = r->epoch;
+    handles_report(&((struct worker *)arg)->handles, r);
     if (r->kind == REPORT_STARTED) {
         CHECK_EQ(s->started++, 0);
         s->ago = r->ago;
@@ -123,6 +125,7 @@ static inline struct worker *worker_with(struct process_options o)
     o.shim = shim_path();
     o.slots = o.slots ? o.slots : 8;
     CHECK_OK_ERR(process_new(&o, &w->x, &err), &err);
+    w->handles.x = w->x;
     w->x->report = take_report;
     w->x->arg = w;
     return w;
@@ -135,7 +138,7 @@ static inline struct worker *worker_new(void)
 
 static inline void worker_free(struct worker *w)
 {
-    w->x->ops->free(w->x);
+    handles_release(&w->handles);
     for (size_t i = 0; i < w->nseen; i++) {
         free(w->seen[i].result);
         free(w->seen[i].error);
@@ -145,44 +148,44 @@ static inline void worker_free(struct worker *w)
 }
 
 /* A task with this spec, which must live until the test ends. */
-static inline struct task task_of(const struct spec *spec)
+static inline struct job task_of(const struct spec *spec)
 {
-    return (struct task){.execution = 7,
-                         .root = 5,
-                         .attempt = 1,
-                         .max_attempts = 3,
-                         .epoch = 1,
-                         .name = "exec::test",
-                         .spec = spec,
-                         .lease_until = clock_boot_us() + 30 * SECOND};
+    return (struct job){.execution = 7,
+                        .root = 5,
+                        .attempt = 1,
+                        .max_attempts = 3,
+                        .epoch = 1,
+                        .name = "exec::test",
+                        .spec = spec,
+                        .lease_until = clock_boot_us() + 30 * SECOND};
 }
 
-static inline void worker_start(struct worker *w, const struct task *t)
+static inline void worker_start(struct worker *w, const struct job *t)
 {
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(w->x->ops->start(w->x, t, &err), &err);
+    CHECK_OK_ERR(handles_start(&w->handles, t, &err), &err);
 }
 
 /* Starts a task with this much of its lease left. Nothing is started with less than half of it
  * left, so a start on a stalled machine is tried again. */
-static inline void worker_start_leased(struct worker *w, struct task *t, int64_t left)
+static inline void worker_start_leased(struct worker *w, struct job *t, int64_t left)
 {
     struct err err = ERR_INIT;
     int rc;
 
     do {
         t->lease_until = clock_boot_us() + left;
-        rc = w->x->ops->start(w->x, t, &err);
+        rc = handles_start(&w->handles, t, &err);
     } while (rc == -E_REFUSED);
     CHECK_OK_ERR(rc, &err);
 }
 
-static inline void worker_find(struct worker *w, const struct task *t)
+static inline void worker_find(struct worker *w, const struct job *t)
 {
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(w->x->ops->reattach(w->x, t, &err), &err);
+    CHECK_OK_ERR(handles_reattach(&w->handles, t, &err), &err);
 }
 
 /* Polls when there is something to do, for at most that long. */
@@ -204,7 +207,7 @@ static inline void worker_turn(struct worker *w, int64_t us)
         }                                             \
     } while (0)
 
-static inline struct seen *worker_wait(struct worker *w, const struct task *t)
+static inline struct seen *worker_wait(struct worker *w, const struct job *t)
 {
     struct seen *s = seen_of(w, t->execution, t->attempt);
 
@@ -212,7 +215,7 @@ static inline struct seen *worker_wait(struct worker *w, const struct task *t)
     return s;
 }
 
-static inline struct seen *worker_run(struct worker *w, const struct task *t)
+static inline struct seen *worker_run(struct worker *w, const struct job *t)
 {
     worker_start(w, t);
     return worker_wait(w, t);
@@ -271,7 +274,7 @@ static inline bool is_gone(pid_t pid)
     return !state || state[2] == 'Z' || state[2] == 'X';
 }
 
-static inline int folder_of(const struct task *t)
+static inline int folder_of(const struct job *t)
 {
     int dir = open(attempts_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at;
 
@@ -281,7 +284,17 @@ static inline int folder_of(const struct task *t)
     return at;
 }
 
-static inline pid_t shim_of(const struct task *t)
+static inline bool shim_is_running(const struct job *t)
+{
+    int at = folder_of(t);
+    bool running = at >= 0 && attempt_is_locked(at, ATTEMPT_LOCK);
+
+    if (at >= 0)
+        close(at);
+    return running;
+}
+
+static inline pid_t shim_of(const struct job *t)
 {
     struct attempt_shim s = {0};
     int at = folder_of(t), rc;

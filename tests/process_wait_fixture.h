@@ -16,7 +16,7 @@ static inline struct spec waiting_spec(void)
     return (struct spec){.run = WAITS, .cwd = test_dir()};
 }
 
-static inline pid_t begin(struct worker *w, const struct task *t)
+static inline pid_t begin(struct worker *w, const struct job *t)
 {
     worker_start(w, t);
     return read_pid(w, path_of("begun"));
@@ -24,7 +24,7 @@ static inline pid_t begin(struct worker *w, const struct task *t)
 
 /* For a task with a short timeout, which may expire on a stalled machine before the task has
  * started; then the next attempt is made. */
-static inline pid_t begin_in_time(struct worker *w, struct task *t)
+static inline pid_t begin_in_time(struct worker *w, struct job *t)
 {
     for (;; t->attempt++) {
         struct seen *s = seen_of(w, t->execution, t->attempt);
@@ -61,7 +61,7 @@ static inline void let_shim_write(pid_t shim, bool may)
 }
 
 /* Returns when the command has ended and its shim has failed to write the exit record. */
-static inline void end_unwritten(struct worker *w, const struct task *t)
+static inline void end_unwritten(struct worker *w, const struct job *t)
 {
     int at = folder_of(t);
 
@@ -107,7 +107,7 @@ static inline struct worker *worker_with_late_shims(void)
 }
 
 /* Returns its only shim, once it was started and has stopped. */
-static inline pid_t late_shim(struct worker *w, const struct task *t)
+static inline pid_t late_shim(struct worker *w, const struct job *t)
 {
     struct seen *s = seen_of(w, t->execution, t->attempt);
     char path[64];

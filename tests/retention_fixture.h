@@ -70,20 +70,6 @@ static inline bool exists(struct store *s, int64_t id)
     return sql_number(s, sql) == 1;
 }
 
-static inline int end_body(struct turn *t, void *arg, struct err *err)
-{
-    struct outcome ok = {.kind = OUTCOME_OK, .duration = -1, .retry_delay = -1};
-
-    return op_flow_end(t, *(int64_t *)arg, &ok, err);
-}
-
-static inline void end_flow(struct store *s, int64_t id)
-{
-    struct err err = ERR_INIT;
-
-    CHECK_OK_ERR(store_turn(s, end_body, &id, &err), &err);
-}
-
 /* A workflow with two jobs, all ended. */
 static inline int64_t ended_tree(struct store *s)
 {
@@ -93,7 +79,7 @@ static inline int64_t ended_tree(struct store *s)
     submit_child(s, root, "b");
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, -1), 0);
-    end_flow(s, root);
+    end_workflow(s, root);
     return root;
 }
 

@@ -143,59 +143,61 @@ static inline void run_queue(struct store *s, const char *queue, size_t n)
     settle(s, &w);
 }
 
-enum { FLOWS = 20, CHILDREN = 9 };
+enum { WORKFLOWS = 20, CHILDREN = 9 };
 
-static inline int end_flows_body(struct turn *t, void *arg, struct err *err)
+static inline int end_workflows_body(struct turn *t, void *arg, struct err *err)
 {
-    struct outcome ok = {.kind = OUTCOME_OK, .duration = -1, .retry_delay = -1};
     const struct batch *b = arg;
     size_t i;
     int rc = 0;
 
-    for (i = 0; !rc && i < FLOWS; i++)
-        rc = op_flow_end(t, b->list[i].id, &ok, err);
+    for (i = 0; !rc && i < WORKFLOWS; i++) {
+        struct workflow_end end = {.id = b->list[i].id, .status = S_SUCCEEDED};
+
+        rc = workflow_end_body(t, &end, err);
+    }
     return rc;
 }
 
 /* Workflows with children, all ended; returns the last id. */
-static inline int64_t make_flows(struct store *s)
+static inline int64_t make_workflows(struct store *s)
 {
-    static struct batch flows, children;
+    static struct batch workflows, children;
     struct err err = ERR_INIT;
     size_t i, k;
 
-    for (flows.n = 0; flows.n < FLOWS; flows.n++)
-        flows.list[flows.n] =
+    for (workflows.n = 0; workflows.n < WORKFLOWS; workflows.n++)
+        workflows.list[workflows.n] =
             (struct submission){.kind = KIND_WORKFLOW, .task_index = -1, .name = "flow"};
-    submit_batch(s, &flows);
-    for (children.n = 0, i = 0; i < FLOWS; i++)
+    submit_batch(s, &workflows);
+    for (children.n = 0, i = 0; i < WORKFLOWS; i++)
         for (k = 0; k < CHILDREN; k++)
             children.list[children.n++] = (struct submission){.kind = KIND_TASK,
                                                               .task_index = -1,
                                                               .name = "flow::task",
-                                                              .parent = flows.list[i].id,
+                                                              .parent = workflows.list[i].id,
                                                               .queue = "work"};
     submit_batch(s, &children);
-    run_queue(s, "work", FLOWS * CHILDREN);
-    CHECK_OK_ERR(store_turn(s, end_flows_body, &flows, &err), &err);
-    return flows.list[FLOWS - 1].id;
+    run_queue(s, "work", WORKFLOWS * CHILDREN);
+    CHECK_OK_ERR(store_turn(s, end_workflows_body, &workflows, &err), &err);
+    return workflows.list[WORKFLOWS - 1].id;
 }
 
 /* Creates a thousand executions: most have ended, some of them in trees; the others wait for a
  * worker, a time or a limit. */
 static inline int64_t fill(struct store *s)
 {
-    int64_t flow;
+    int64_t workflow;
 
     submit_alike(s, 600, (struct submission){.queue = "work"});
     run_queue(s, "work", 600);
-    flow = make_flows(s);
+    workflow = make_workflows(s);
     submit_alike(s, 70, (struct submission){.queue = BACKLOG});
     submit_alike(s, 30, (struct submission){.queue = BACKLOG, .lane = "container"});
     submit_alike(s, 50, (struct submission){.queue = BACKLOG, .delay = 3650 * DAY});
     submit_alike(s, 50, (struct submission){.queue = NARROW});
     clock_advance(MINUTE);
-    return flow;
+    return workflow;
 }
 
 /* Does what the server's autovacuum does at an arbitrary time. */
@@ -212,9 +214,9 @@ static inline void vacuum(void)
 
 /* ---- measuring ---- */
 
-struct world {
+struct scale {
     struct store *s;
-    int64_t flow, child; /* a workflow with nine ended tasks, and one of them */
+    int64_t workflow, child; /* a workflow with nine ended tasks, and one of them */
     struct event_follower event_follower;
     int64_t retained; /* retention has reached this root */
 };
@@ -223,11 +225,11 @@ struct world {
  * `enough` is always accepted. */
 struct scale_case {
     const char *name;
-    void (*run)(struct world *w);
+    void (*run)(struct scale *w);
     double enough;
 };
 
-static inline void measure_all(struct world *w, const struct scale_case *all, size_t n, double *out)
+static inline void measure_all(struct scale *w, const struct scale_case *all, size_t n, double *out)
 {
     size_t i;
 
@@ -259,7 +261,7 @@ static inline void check_all(const struct scale_case *all, size_t n, const doubl
 }
 
 /* One job that keeps running, and this many thousand executions. */
-static inline void begin_world(struct world *w)
+static inline void open_scale(struct scale *w)
 {
     struct work work = {.serves = {{"process", "slow"}}, .nserves = 1, .max = 1};
 
@@ -269,11 +271,11 @@ static inline void begin_world(struct world *w)
     claim(w->s, &work);
 }
 
-static inline void fill_world(struct world *w, int units)
+static inline void fill_scale(struct scale *w, int units)
 {
     while (units--)
-        w->flow = fill(w->s);
-    w->child = w->flow + CHILDREN;
+        w->workflow = fill(w->s);
+    w->child = w->workflow + CHILDREN;
 }
 
 static inline void check_scale(const struct scale_case *all, size_t n)
@@ -281,12 +283,12 @@ static inline void check_scale(const struct scale_case *all, size_t n)
     double *few = mem_alloc(n * sizeof(*few)), *many = mem_alloc(n * sizeof(*many)),
            *anew = mem_alloc(n * sizeof(*anew));
     int units = test_full() ? 1000 : 20;
-    struct world w = {0};
+    struct scale w = {0};
 
-    begin_world(&w);
-    fill_world(&w, units / 4);
+    open_scale(&w);
+    fill_scale(&w, units / 4);
     measure_all(&w, all, n, few);
-    fill_world(&w, units - units / 4);
+    fill_scale(&w, units - units / 4);
     measure_all(&w, all, n, many);
     sql_analyze(w.s);
     event_follower_release(&w.event_follower);

@@ -37,7 +37,7 @@ static inline int apply_body(struct turn *t, void *arg, struct err *err)
 
 static inline struct apply_request apply(struct store *s, const char *yaml)
 {
-    struct apply_request a = {.definition = flow_text(yaml), .by = "test"};
+    struct apply_request a = {.definition = workflow_text(yaml), .by = "test"};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, apply_body, &a, &err), &err);
@@ -54,21 +54,21 @@ static inline struct apply_request apply_schedules(struct store *s, const char *
     return apply(s, yaml);
 }
 
-static inline int look_body(struct turn *t, void *arg, struct err *err)
+static inline int fire_due_body(struct turn *t, void *arg, struct err *err)
 {
     return op_fire_schedules(t, arg, err);
 }
 
 /* Fires due schedules as an engine does; returns how many runs were created. The last slice is in
  * *out, if it is not NULL. */
-static inline size_t look_out(struct store *s, struct schedule_slice *out)
+static inline size_t fire_due_slice(struct store *s, struct schedule_slice *out)
 {
     struct schedule_slice r = {.max = 10};
     struct err err = ERR_INIT;
     size_t started = 0;
 
     do {
-        CHECK_OK_ERR(store_turn(s, look_body, &r, &err), &err);
+        CHECK_OK_ERR(store_turn(s, fire_due_body, &r, &err), &err);
         started += r.started;
     } while (r.more);
     if (out)
@@ -76,16 +76,16 @@ static inline size_t look_out(struct store *s, struct schedule_slice *out)
     return started;
 }
 
-static inline size_t look(struct store *s)
+static inline size_t fire_due(struct store *s)
 {
-    return look_out(s, NULL);
+    return fire_due_slice(s, NULL);
 }
 
-/* look_out at that time. */
-static inline size_t look_at(struct store *s, const char *time)
+/* fire_due_slice at that time. */
+static inline size_t fire_due_at(struct store *s, const char *time)
 {
     clock_to(s, time);
-    return look(s);
+    return fire_due(s);
 }
 
 static inline int order_body(struct turn *t, void *arg, struct err *err)
@@ -150,7 +150,7 @@ static inline struct store *applied_at(const char *time, const char *list)
 
     clock_to(s, time);
     apply_schedules(s, list);
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(fire_due(s), 0);
     return s;
 }
 
@@ -159,7 +159,7 @@ static inline struct store *fired_once(const char *list)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", list);
 
-    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T13:00:00Z"), 1);
     return s;
 }
 

@@ -24,7 +24,7 @@
         .types = {__VA_ARGS__},             \
     }
 
-struct lite {
+struct sqlite_test {
     struct db_url url;
     struct env
         *env; /* a pointer, because the connection points to it and this structure is copied */
@@ -33,9 +33,9 @@ struct lite {
 };
 
 /* A database called `name` in the test's folder, not yet open; `options` follow "?", or NULL. */
-static inline struct lite lite_named(const char *name, const char *options)
+static inline struct sqlite_test sqlite_test_named(const char *name, const char *options)
 {
-    struct lite t = {0};
+    struct sqlite_test t = {0};
 
     t.env = mem_zalloc(sizeof(*t.env));
     t.url.driver = &db_sqlite;
@@ -45,12 +45,12 @@ static inline struct lite lite_named(const char *name, const char *options)
     return t;
 }
 
-static inline void lite_open_it(struct lite *t)
+static inline void sqlite_open_test(struct sqlite_test *t)
 {
     CHECK_OK_ERR(db_open(&t->url, t->env, &t->db, &t->err), &t->err);
 }
 
-static inline void lite_end(struct lite *t)
+static inline void sqlite_test_end(struct sqlite_test *t)
 {
     db_close(&t->db);
     free(t->env);
@@ -58,7 +58,7 @@ static inline void lite_end(struct lite *t)
     free(t->url.text);
 }
 
-static inline void lite_script_in_tx(struct lite *t, const char *sql)
+static inline void sqlite_test_script_in_tx(struct sqlite_test *t, const char *sql)
 {
     CHECK_OK_ERR(db_begin(t->db, TX_WRITE, &t->err), &t->err);
     CHECK_OK_ERR(t->db->driver->script(t->db, sql, &t->err), &t->err);
@@ -66,18 +66,20 @@ static inline void lite_script_in_tx(struct lite *t, const char *sql)
 }
 
 /* Opens t.db with one table: item (id, name). */
-static inline struct lite lite_ready(void)
+static inline struct sqlite_test sqlite_test_ready(void)
 {
-    struct lite t = lite_named("t.db", NULL);
+    struct sqlite_test t = sqlite_test_named("t.db", NULL);
 
-    lite_open_it(&t);
-    lite_script_in_tx(&t, "CREATE TABLE IF NOT EXISTS item (id INTEGER PRIMARY KEY, name TEXT)");
+    sqlite_open_test(&t);
+    sqlite_test_script_in_tx(&t,
+                             "CREATE TABLE IF NOT EXISTS item (id INTEGER PRIMARY KEY, name TEXT)");
     return t;
 }
 
 /* Runs a statement with integer arguments, inside a transaction. */
-static inline int lite_run_ints(struct lite *t, const struct stmt *s, const int64_t *n,
-                                size_t count, struct rows *out, long expect)
+static inline int sqlite_test_run_ints(struct sqlite_test *t, const struct stmt *s,
+                                       const int64_t *n, size_t count, struct rows *out,
+                                       long expect)
 {
     struct args a = {.stmt = s};
     int rc;
@@ -90,13 +92,13 @@ static inline int lite_run_ints(struct lite *t, const struct stmt *s, const int6
 }
 
 /* The one number that a query without parameters returns, in its own transaction. */
-static inline int64_t lite_number(struct lite *t, const struct stmt *s)
+static inline int64_t sqlite_test_number(struct sqlite_test *t, const struct stmt *s)
 {
     struct rows r = ROWS_INIT;
     int64_t n;
 
     CHECK_OK_ERR(db_begin(t->db, TX_READ, &t->err), &t->err);
-    CHECK_OK_ERR(lite_run_ints(t, s, NULL, 0, &r, 1), &t->err);
+    CHECK_OK_ERR(sqlite_test_run_ints(t, s, NULL, 0, &r, 1), &t->err);
     n = rows_int(&r, 0, 0);
     rows_release(&r);
     CHECK_OK_ERR(db_commit(t->db, &t->err), &t->err);
@@ -106,10 +108,10 @@ static inline int64_t lite_number(struct lite *t, const struct stmt *s)
 STMT(count_items, "SELECT count(*) FROM item", 0, 0, 0);
 STMT(add_item, "INSERT INTO item (id) VALUES (?1)", 1, 0, T_I64);
 
-static inline void lite_add_item(struct lite *t, int64_t id)
+static inline void sqlite_test_add_item(struct sqlite_test *t, int64_t id)
 {
     CHECK_OK_ERR(db_begin(t->db, TX_WRITE, &t->err), &t->err);
-    CHECK_OK_ERR(lite_run_ints(t, &add_item, &id, 1, NULL, 1), &t->err);
+    CHECK_OK_ERR(sqlite_test_run_ints(t, &add_item, &id, 1, NULL, 1), &t->err);
     CHECK_OK_ERR(db_commit(t->db, &t->err), &t->err);
 }
 

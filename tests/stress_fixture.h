@@ -11,7 +11,7 @@
 static inline void check_redone(const struct watch *w, int at_most)
 {
     if (w->redone > at_most)
-        test_fail(__FILE__, __LINE__, "%d turns were redone: %s", w->redone, w->said);
+        test_fail(__FILE__, __LINE__, "%d turns were redone: %s", w->redone, w->message);
 }
 
 struct batch {

@@ -12,7 +12,7 @@ static void verify_and_close(struct pawl *p)
     struct pawl_verify_result r;
 
     OK(pawl_verify(p, NULL, &r, &api_err));
-    CHECK_EQ(r.breaches, 0);
+    CHECK_EQ(r.violations, 0);
     CHECK(r.checks > 20);
     pawl_close(p);
 }

@@ -180,22 +180,22 @@ TEST(execution_as_of_before_a_rerun_has_its_old_result_and_error)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "outputs: {sum: '${{ tasks.a.outputs.n }}'}\n",
-                            NULL);
-    int64_t a = flow_task(s, w, "a"), b = flow_task(s, w, "b");
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                                "outputs: {sum: '${{ tasks.a.outputs.n }}'}\n",
+                                NULL);
+    int64_t a = task_of(s, w, "a"), b = task_of(s, w, "b");
     struct pawl_moment failed, again, done;
     json_t *o;
 
-    flow_play(s, " b ");
+    run_workflows(s, " b ");
     failed = current_moment(s);
     rerun_whole(s, w);
     again = current_moment(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     done = current_moment(s);
     rerun_whole(s, w);
-    flow_play(s, " a ");
+    run_workflows(s, " a ");
 
     check_as_of(p, b, failed, "failed", 1, "", "it was made to fail");
     check_as_of(p, b, again, "pending", 1, "needs", "");
@@ -246,23 +246,23 @@ TEST(outline_as_of_a_moment_counts_items_by_their_status_then)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
-    int64_t w = flow_submit(
+    int64_t w = submit_workflow(
         s, "name: w\ntasks:\n  a: {run: x}\n  each: {run: x, needs: a, foreach: 30}\n", NULL);
-    static struct flow_claiming k;
+    static struct task_claim k;
     struct pawl_moment at_start, some;
     json_t *fan = NULL, *items;
     size_t i;
     int n = 0;
 
     at_start = current_moment(s);
-    flow_claim(s, &k);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    flow_claim(s, &k);
+    claim_tasks(s, &k);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    claim_tasks(s, &k);
     for (i = 0; i < 15; i++)
-        flow_settle(s, k.held[i], i < 12 ? OUTCOME_FAILED : OUTCOME_OK, NULL);
+        settle_task(s, k.held[i], i < 12 ? OUTCOME_FAILED : OUTCOME_OK, NULL);
     some = current_moment(s);
     for (; i < k.n; i++)
-        flow_settle(s, k.held[i], OUTCOME_OK, NULL);
+        settle_task(s, k.held[i], OUTCOME_OK, NULL);
 
     OK(pawl_outline_at(p, w, &at_start, keep_fan_out, &fan, NULL, &api_err));
     check_text(fan, "status", "pending");
@@ -288,21 +288,21 @@ TEST(pause_is_visible_only_as_of_the_moments_it_lasted)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
-    int64_t a = flow_task(s, w, "a");
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
+    int64_t a = task_of(s, w, "a");
     struct pawl_moment paused, resumed;
-    const json_t *flow;
+    const json_t *workflow;
     json_t *o;
 
     OK(pawl_pause(p, w, "ada", "the disk is full", &api_err));
     paused = current_moment(s);
     OK(pawl_resume(p, w, "ada", NULL, &api_err));
     resumed = current_moment(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     o = show_at(p, w, paused);
-    flow = json_object_get(o, "workflow_execution");
-    CHECK(json_is_true(json_object_get(flow, "paused")));
-    check_text(flow, "pause_reason", "the disk is full");
+    workflow = json_object_get(o, "workflow_execution");
+    CHECK(json_is_true(json_object_get(workflow, "paused")));
+    check_text(workflow, "pause_reason", "the disk is full");
     json_decref(o);
     check_as_of(p, a, paused, "ready", 0, "paused", "");
     check_as_of(p, a, resumed, "ready", 0, "worker", "");

@@ -1,43 +1,20 @@
 /* test_attempt.c - the attempt folder: its name, locks, records and log; also the masking of
  * secrets and the requests to the shim. */
+#include "attempt_fixture.h"
 #include "base/env.h"
 #include "base/mem.h"
-#include "exec/attempt/attempt.h"
 #include "exec/mask.h"
 #include "exec/process/request.h"
-#include "harness.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 TEST_NO_DB;
-
-static int make_attempt_folder(void)
-{
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at;
-
-    CHECK(dir >= 0);
-    at = attempt_make_folder(dir, 12, 3);
-    CHECK(at >= 0);
-    close(dir);
-    return at;
-}
-
-static void put_file(int at, const char *name, const char *text)
-{
-    int fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-    CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
-}
 
 TEST(only_a_valid_attempt_name_is_parsed)
 {
@@ -293,6 +270,14 @@ TEST(log_with_a_wrapped_ring_is_read_in_order)
 
 /* ---- masking ---- */
 
+static void release_mask(struct mask *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        free(m->words[i].text);
+    free(m->words);
+    buf_release(&m->pending);
+}
+
 static void expect_masked(const char *const *secrets, const char *text, const char *expect)
 {
     size_t len = strlen(text);
@@ -308,7 +293,7 @@ static void expect_masked(const char *const *secrets, const char *text, const ch
         mask_feed(&m, text + cut, len - cut, &out);
         mask_end(&m, &out);
         CHECK_STR(buf_cstr(&out), expect);
-        mask_release(&m);
+        release_mask(&m);
         buf_release(&out);
     }
 }
@@ -339,7 +324,7 @@ TEST(text_that_cannot_be_a_secret_is_passed_on_at_once)
     CHECK_STR(buf_cstr(&out), "password: ");
     mask_feed(&m, "a", 1, &out);
     CHECK_STR(buf_cstr(&out), "password: sea");
-    mask_release(&m);
+    release_mask(&m);
     buf_release(&out);
 }
 

@@ -1,36 +1,13 @@
 /* test_attempt_remove.c - the removal of attempt folders, whatever a task left in them. */
-#include "exec/attempt/attempt.h"
-#include "harness.h"
+#include "attempt_fixture.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/fs.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 TEST_NO_DB;
-
-static int make_attempt_folder(void)
-{
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at;
-
-    CHECK(dir >= 0);
-    at = attempt_make_folder(dir, 12, 3);
-    CHECK(at >= 0);
-    close(dir);
-    return at;
-}
-
-static void put_file(int at, const char *name, const char *text)
-{
-    int fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-
-    CHECK_EQ(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
-}
 
 TEST(removal_does_not_follow_links_out_of_the_folder)
 {

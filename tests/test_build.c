@@ -1,8 +1,7 @@
 /* test_build.c - workflows built in C: every key of the format can be built, with the same result
  * as in a file. */
-#include "api/build_fields.h"
+#include "api/build_keys.h"
 #include "api_fixture.h"
-#include "parse/workflow/keys.h"
 #include "workflow_fixture.h"
 
 #define HOUR (3600 * SECOND)
@@ -16,35 +15,27 @@ static void close_all(struct pawl *p, struct store *s)
 
 /* ---- every key ---- */
 
-static bool has_field(const struct build_field *f, const struct key *k)
-{
-    for (; f->key && strcmp(f->key, k->name) != 0; f++)
-        ;
-    if (!f->key)
-        return false;
-    for (k = f->fields && f->fields != build_task ? k->group->at : NULL; k && k->name; k++)
-        if (!has_field(f->fields, k))
-            return false;
-    return true;
-}
-
-/* Keys named in `but` have their own builder function and are not checked. */
-static void check_keys_can_be_built(const struct keys *keys, const struct build_field *fields,
-                                    const char *but)
+/* Keys named in `but` have their own builder function. */
+static void check_keys_can_be_built(const struct keys *keys, const char *but)
 {
     const struct key *k;
 
-    for (k = keys->at; k->name; k++)
-        if (!strstr(but, k->name) && !has_field(fields, k))
-            test_fail(__FILE__, __LINE__, "%s: %s can't be built", keys->title, k->name);
+    KEYS_EACH(keys, k)
+    if (!strstr(but, k->name) != build_has(keys, k))
+        test_fail(__FILE__, __LINE__, "%s: %s can't be built", keys->title, k->name);
 }
 
 TEST(every_key_of_the_table_can_be_built)
 {
-    check_keys_can_be_built(&keys_workflow, build_workflow, " params on tasks ");
-    check_keys_can_be_built(&keys_task, build_task, "");
-    check_keys_can_be_built(&keys_param, build_param, "");
-    check_keys_can_be_built(&keys_schedule, build_schedule, "");
+    check_keys_can_be_built(&keys_workflow, "params on tasks");
+    check_keys_can_be_built(&keys_task, "");
+    check_keys_can_be_built(&keys_param, "");
+    check_keys_can_be_built(&keys_schedule, "");
+    check_keys_can_be_built(&keys_retry, "");
+    check_keys_can_be_built(&keys_limits, "");
+    check_keys_can_be_built(&keys_concurrency, "");
+    check_keys_can_be_built(&keys_approval, "");
+    check_keys_can_be_built(&keys_container, "");
 }
 
 /* The workflow built below, as a file, line by line. Each param, schedule and task has the same
@@ -244,8 +235,8 @@ TEST(workflow_built_in_c_equals_the_one_from_a_file)
     struct pawl_workflow *w = whole(&yaml);
     struct pawl_definition d = {0}, again = {0};
 
-    built = (char *)flow_text(pawl_workflow_text(w));
-    written = (char *)flow_text(yaml);
+    built = (char *)workflow_text(pawl_workflow_text(w));
+    written = (char *)workflow_text(yaml);
     CHECK_STR(built, written);
     OK(pawl_workflow_check(w, NULL, NULL, &d, &api_err));
     CHECK_EQ(d.tasks, 7);
@@ -293,7 +284,7 @@ TEST(workflow_applied_from_text_and_built_is_one_definition)
     CHECK_EQ(b.kept, 1);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM workflow_definitions"), 1);
     OK(pawl_submit(p, &job, 1, &api_err));
-    CHECK_STR(flow_shape(s, job.id), "a:ready b:pending");
+    CHECK_STR(tree_text(s, job.id), "a:ready b:pending");
     pawl_workflow_free(w);
     close_all(p, s);
 }
@@ -345,8 +336,8 @@ TEST(text_in_a_built_workflow_is_preserved_exactly)
         CHECK_OK_ERR(workflow_parse(diagnostics_take(&diagnostics, "w", text, strlen(text)), NULL,
                                     &diagnostics, &arena, &read, &err),
                      &err);
-        CHECK_STR(read->tasks[0].argv.at[1], texts[i]);
-        CHECK_STR(read->tasks[0].input, texts[i]);
+        CHECK_STR(read->tasks[0].command.argv[1], texts[i]);
+        CHECK_STR(read->tasks[0].command.input, texts[i]);
         pawl_workflow_free(w);
     }
     diagnostics_release(&diagnostics);
@@ -361,7 +352,7 @@ TEST(json_in_a_built_workflow_is_written_in_one_line)
     char *text;
 
     pawl_workflow_task(w, "t", &(struct pawl_task_keys){.run = "x"});
-    text = (char *)flow_text(pawl_workflow_text(w));
+    text = (char *)workflow_text(pawl_workflow_text(w));
     CHECK(strstr(text, "\"a\":\"\xF0\x9F\x98\x80 / \xE2\x80\xA8\",\"b\":1.25"));
     free(text);
     pawl_workflow_free(w);
@@ -408,8 +399,8 @@ TEST(built_workflow_with_a_key_is_submitted_once_and_runs)
     else
         OK(pawl_submit(p, &other, 1, &api_err));
     pawl_workflow_free(w);
-    flow_play(s, " a ");
-    CHECK_STR(flow_shape(s, job.id), "a:failed b:skipped");
+    run_workflows(s, " a ");
+    CHECK_STR(tree_text(s, job.id), "a:failed b:skipped");
     CHECK_EQ(status_of(s, other.id), S_FAILED);
     close_all(p, s);
 }

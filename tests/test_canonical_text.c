@@ -2,7 +2,7 @@
  * define, nested files included, each once, and nothing else. */
 #include "parse_fixture.h"
 
-#include "parse/workflow/keys.h"
+#include "core/workflow/keys.h"
 
 #include <jansson.h>
 #include <sys/stat.h>
@@ -72,14 +72,16 @@ TEST(canonical_text_contains_every_key_of_a_file)
 
     check_inverse(f.w);
     second = json_array_get(json_object_get(doc, "tasks"), 1);
-    for (k = keys_task.at; k->name; k++) {
+    KEYS_EACH(&keys_task, k)
+    {
         /* these keys are used by the other tasks */
         bool other = strstr("argv function workflow description allow_failure", k->name);
 
         if (!other && !json_object_get(second, k->name))
             test_fail(__FILE__, __LINE__, "%s is lost: %s", k->name, text);
     }
-    for (k = keys_workflow.at; k->name; k++) {
+    KEYS_EACH(&keys_workflow, k)
+    {
         const char *key = !strcmp(k->name, "on")         ? "schedules"
                           : !strcmp(k->name, "defaults") ? "default_env"
                                                          : k->name;
@@ -139,7 +141,7 @@ TEST(text_that_is_not_canonical_is_refused)
         {"{\"name\":\"a b\",\"tasks\":[]}", "name is not a name"},
         {"{\"name\":\"a\"}", "has no tasks"},
         {"{\"name\":\"a\",\"tasks\":{}}", "tasks must be a list"},
-        {"{\"name\":\"a\",\"tasks\":[],\"x\":1}", "x is not known"},
+        {"{\"name\":\"a\",\"tasks\":[],\"x\":1}", "x is not a known key"},
         {"{\"name\":\"a\",\"tasks\":[{\"name\":\"b\"}]}", "exactly one of run"},
         {"{\"name\":\"a\",\"tasks\":[{\"name\":\"b\",\"run\":\"x\",\"function\":\"y\"}]}",
          "exactly one of run"},
@@ -172,7 +174,7 @@ TEST(text_that_is_not_canonical_is_refused)
         {"{\"name\":\"a\",\"tasks\":[{\"name\":\"b\",\"workflow\":\"0123456789abcdef0123456789abcdef\""
          "}],\"nested\":{\"0123456789abcdef0123456789abcdef\":{\"name\":\"c\",\"tasks\":[],"
          "\"nested\":{}}}}",
-         "nested is not known"},
+         "nested is not a known key"},
     };
     size_t i;
 
@@ -234,10 +236,10 @@ TEST(nested_files_are_stored_once_in_the_definition)
 
     /* A task that runs a workflow takes as long as all tasks of that workflow, so the default retry
      * and timeout do not apply to it. */
-    CHECK_EQ(f.w->tasks[0].retry.max, -1);
-    CHECK_EQ(f.w->tasks[0].timeout, 0);
+    CHECK_EQ(f.w->tasks[0].command.retry.max, -1);
+    CHECK_EQ(f.w->tasks[0].command.timeout, 0);
     CHECK_STR(f.w->tasks[0].queue, "q");
-    CHECK_EQ(f.w->tasks[2].timeout, 3600000000LL);
+    CHECK_EQ(f.w->tasks[2].command.timeout, 3600000000LL);
 
     check_inverse(f.w);
     check_inverse(left);
@@ -264,7 +266,7 @@ TEST(definition_read_from_its_text_needs_no_file)
     snprintf(path, sizeof(path), "%s/leaf.yaml", test_dir());
     CHECK_EQ(remove(path), 0);
     CHECK_OK_ERR(workflow_read(text, strlen(text), &arena, &w, &err), &err);
-    CHECK_STR(w->tasks[0].nested->tasks[1].run, "y");
+    CHECK_STR(w->tasks[0].nested->tasks[1].command.run, "y");
     CHECK_EQ(w->tasks[0].nested->tasks[0].followers[0], 1);
     CHECK_EQ(w->tasks[0].followers[0], 1);
     CHECK_EQ(w->nnested, 1);

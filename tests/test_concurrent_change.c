@@ -1,7 +1,7 @@
 /* test_concurrent_change.c - changes that others make between two reads of a turn, or between two
  * turns: overtaken timers, stale outbox rows, a cancel in slices, a parent that has ended; and that
  * other programs are locked out of a turn on SQLite. */
-#include "meeting_fixture.h"
+#include "concurrent_turns_fixture.h"
 #include "store/operator.h"
 
 #include <sqlite3.h>
@@ -79,14 +79,14 @@ static int cancel_two_body(struct turn *t, void *arg, struct err *err)
 TEST(cancel_in_slices_reaches_every_child)
 {
     struct store *s = fixture_store();
-    int64_t flow = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
-    struct sliced_cancel c = {.request = {.execution = flow}};
+    int64_t workflow = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
+    struct sliced_cancel c = {.request = {.execution = workflow}};
     struct err err = ERR_INIT;
     struct held_job jobs[45];
     int i, turns = 0;
 
     for (i = 0; i < 52; i++)
-        submit_child(s, flow, "x");
+        submit_child(s, workflow, "x");
     CHECK_EQ(claim_many(s, 1, 45, jobs), 45); /* these stay open, with a cancel request */
     do
         CHECK_OK_ERR(store_turn(s, cancel_two_body, &c, &err), &err);

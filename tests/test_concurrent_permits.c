@@ -1,6 +1,6 @@
 /* test_concurrent_permits.c - permits while other turns have locked the jobs that wait for them: no
  * permit is lost and none is given twice. */
-#include "meeting_fixture.h"
+#include "concurrent_turns_fixture.h"
 #include "store/operator.h"
 
 /* A permit becomes free while all jobs that wait for it are locked by turns that then leave them
@@ -57,48 +57,39 @@ TEST(permit_freed_while_all_waiters_are_locked_goes_to_the_next_one)
     store_close(&last);
 }
 
-struct limit_change {
+struct limit_slice {
     struct store *s;
-    const char *key;
-    int max;
-    size_t slice;
-    bool more;
+    struct limit_change change;
 };
-
-static int limit_once_body(struct turn *t, void *arg, struct err *err)
-{
-    struct limit_change *l = arg;
-
-    return op_limit(t, l->key, l->max, l->slice, &l->more, err);
-}
 
 static void limit_once(void *arg)
 {
-    struct limit_change *l = arg;
+    struct limit_slice *l = arg;
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(l->s, limit_once_body, l, &err), &err);
+    CHECK_OK_ERR(store_turn(l->s, limit_body, &l->change, &err), &err);
 }
 
 TEST(removed_limit_leaves_no_job_waiting_for_it)
 {
     struct watch w = {0};
     struct store *s = watched_store(&w), *other = fixture_store();
-    struct limit_change l = {.s = other, .key = "key:k", .max = -1, .slice = 100};
+    struct limit_slice l = {other, {.key = "queue:default", .max = -1}};
     int64_t id;
 
-    submit_with(s, (struct submission){.name = "holds it", .concurrency = "k"});
-    id = submit_with(s, (struct submission){.name = "waits", .concurrency = "k"});
+    set_limit(s, "queue:default", 1);
+    submit(s, "holds it");
+    id = submit(s, "waits");
     if (on_sqlite())
         limit_once(&l);
     else
         watch_for(&w, "lock_limits", 1, limit_once, &l);
     CHECK_EQ(unhold(s, id), -E_INVALID); /* locks the row and leaves it unchanged */
-    while (l.more)
+    while (l.change.more)
         limit_once(&l);
     CHECK_EQ(get(s, id).held, HELD_NONE);
     verify_clean(s);
-    submit_with(s, (struct submission){.name = "new", .concurrency = "k"});
+    submit(s, "new");
     verify_clean(s);
     drain(other);
     verify_clean(other);
@@ -107,19 +98,18 @@ TEST(removed_limit_leaves_no_job_waiting_for_it)
     store_close(&s);
 }
 
-/* Without the limit the job would run uncounted, and the next submit would create a new limit that
- * does not count it. */
-TEST(limit_of_a_key_is_kept_while_a_job_of_that_key_is_paused)
+TEST(paused_job_of_a_key_needs_a_permit_when_it_is_resumed)
 {
     struct store *s = fixture_store();
     int64_t id =
         submit_with(s, (struct submission){.name = "x", .concurrency = "k", .paused = true});
 
-    set_limit(s, "key:k", -1);
+    submit_with(s, (struct submission){.name = "y", .concurrency = "k"});
     verify_clean(s);
     CHECK_EQ(unhold(s, id), 0);
+    CHECK_EQ(get(s, id).held, HELD_LIMIT);
     verify_clean(s);
-    submit_with(s, (struct submission){.name = "y", .concurrency = "k"});
+    submit_with(s, (struct submission){.name = "z", .concurrency = "k"});
     verify_clean(s);
     drain(s);
     verify_clean(s);
@@ -129,14 +119,14 @@ TEST(limit_of_a_key_is_kept_while_a_job_of_that_key_is_paused)
 TEST(limit_raised_partially_before_a_crash_strands_no_job)
 {
     struct store *s = fixture_store();
-    struct limit_change l = {.s = s, .key = "queue:default", .max = -1, .slice = 2};
+    struct limit_slice l = {s, {.key = "queue:default", .max = -1, .slice = 2}};
     int i;
 
     set_limit(s, "queue:default", 0);
     for (i = 0; i < 9; i++)
         submit(s, "x");
     limit_once(&l);
-    CHECK(l.more);
+    CHECK(l.change.more);
     /* The process dies here. The released jobs run, and each one that ends releases the next. */
     verify_clean(s);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 2);

@@ -1,6 +1,6 @@
 /* test_concurrent_waits.c - a turn that waited for a lock goes by the state at the moment when it
  * got the lock: the time then, and the lease as the other turn left it. */
-#include "meeting_fixture.h"
+#include "concurrent_turns_fixture.h"
 
 /* Another process locks the row for a while. A turn that waited for it must use the time when the
  * row became free, not when it started to wait: otherwise it would write a lease that is partly

@@ -36,7 +36,7 @@ TEST(outcome_of_a_container_is_reported_after_it_is_removed)
     struct stage g = stage_of(&spec);
     struct seen *s = worker_run(g.w, &g.t);
 
-    CHECK_STR(g.w->x->ops->kind, "container");
+    CHECK_STR(g.w->x->key, "container");
     CHECK_EQ(s->o.kind, OUTCOME_OK);
     CHECK_STR(s->result, "{\"n\":\"7\"}");
     CHECK_STR(buf_cstr(&s->log), "hello world /usr/bin:/bin\n");
@@ -63,7 +63,7 @@ TEST(cancel_and_timeout_end_the_container)
     struct stage g = stage_with(&spec, (struct process_options){.grace = SECOND / 5});
 
     stage_begin(&g);
-    g.w->x->ops->cancel(g.w->x, g.t.execution, g.t.attempt, OUTCOME_CANCELLED);
+    handles_cancel(&g.w->handles, g.t.execution, g.t.attempt, OUTCOME_CANCELLED);
     CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_CANCELLED);
     CHECK(is_gone(g.main));
     CHECK_OK(unlink(path_of("main")));
@@ -183,6 +183,21 @@ TEST(outcome_waits_for_an_engine_that_is_unreachable)
     CHECK_OK(unlink(path_of("engine/down")));
     stage_wait(&g);
     CHECK_EQ(s->o.kind, OUTCOME_OK);
+    CHECK_EQ(containers(), 0);
+    stage_end(&g);
+}
+
+/* The engine answers again between the question for the state and the list of containers. */
+TEST(outcome_is_kept_if_the_engine_returns_between_two_calls)
+{
+    struct spec spec = gated_command(0);
+    struct stage g = stage_of(&spec);
+
+    stage_begin(&g);
+    write_text(path_of("engine/failures"), "2");
+    write_text(path_of("go"), "");
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_OK);
+    CHECK_STR(read_text(path_of("engine/failures")), "0\n");
     CHECK_EQ(containers(), 0);
     stage_end(&g);
 }
@@ -312,7 +327,7 @@ TEST(graceful_stop_leaves_containers_running)
     struct stage g = stage_of(&spec);
 
     stage_begin(&g);
-    g.w->x->ops->stop(g.w->x, false);
+    handles_stop(&g.w->handles, false);
     stage_lose_worker(&g);
     CHECK(!is_gone(g.main));
     CHECK_EQ(containers(), 1);
@@ -346,17 +361,17 @@ TEST(start_without_a_usable_engine_is_refused_before_anything_runs)
     struct container_options c = {.client = "/nowhere/podman"};
     struct spec spec = {.run = "true"};
     struct worker *w = worker_with((struct process_options){.container = &c});
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct err err = ERR_INIT;
 
-    CHECK_EQ(w->x->ops->start(w->x, &t, &err), -E_REFUSED);
+    CHECK_EQ(handles_start(&w->handles, &t, &err), -E_REFUSED);
     CHECK(strstr(err.msg, "/nowhere/podman"));
     worker_free(w);
 
     c = (struct container_options){.client = "/bin/true", .docker = true};
     w = worker_with((struct process_options){.container = &c});
     setenv("DOCKER_HOST", "unix:///nowhere/docker.sock", 1);
-    CHECK_EQ(w->x->ops->start(w->x, &t, &err), -E_REFUSED);
+    CHECK_EQ(handles_start(&w->handles, &t, &err), -E_REFUSED);
     CHECK(strstr(err.msg, "docker does not answer at /nowhere/docker.sock"));
     worker_free(w);
     CHECK_EQ(count_files(attempts_dir()), 0);

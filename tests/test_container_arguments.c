@@ -12,7 +12,7 @@ TEST_NO_DB;
 static const struct container_options podman = {.client = "/usr/bin/podman", .image = "debian"};
 static const struct container_options docker = {.client = "/usr/bin/docker", .docker = true};
 
-static const struct task task = {.execution = 42, .attempt = 3, .name = "nightly::check"};
+static const struct job task = {.execution = 42, .attempt = 3, .name = "nightly::check"};
 
 static struct container_command command_of(const struct container_options *o,
                                            const struct spec *spec, char *const *env)
@@ -20,7 +20,7 @@ static struct container_command command_of(const struct container_options *o,
     char *none[] = {NULL};
     struct container_command w;
     struct err err = ERR_INIT;
-    struct task t = task;
+    struct job t = task;
 
     t.spec = spec;
     CHECK_OK_ERR(container_command(o, &t, "/state/db/42.3", env ? env : none, &w, &err), &err);
@@ -33,7 +33,7 @@ static const char *refusal_of(const struct container_options *o, const struct sp
     static struct err err;
     struct container_command w;
     char *none[] = {NULL};
-    struct task t = task;
+    struct job t = task;
 
     t.spec = spec;
     CHECK_EQ(container_command(o, &t, folder, env ? env : none, &w, &err), -E_INVALID);
@@ -166,7 +166,7 @@ TEST(container_name_depends_on_the_attempt_folder)
     struct container_command a = command_of(&podman, &spec, NULL), b;
     struct err err = ERR_INIT;
     char *none[] = {NULL};
-    struct task t = task;
+    struct job t = task;
 
     t.spec = &spec;
     CHECK_OK_ERR(container_command(&podman, &t, "/other/db/42.3", none, &b, &err), &err);
@@ -184,8 +184,8 @@ TEST(command_that_no_engine_can_run_is_refused)
     struct spec comma = {.run = "x", .cwd = "/a,b"};
     char *env[] = {(char[]){"HOME=hush"}, NULL};
 
-    CHECK(strstr(refusal_of(&docker, &none, "/f", NULL), "there is no image"));
-    CHECK(strstr(refusal_of(&docker, &dash, "/f", NULL), "\"-v\" is not a valid name of an image"));
+    CHECK(strstr(refusal_of(&docker, &none, "/f", NULL), "the task names no image"));
+    CHECK(strstr(refusal_of(&docker, &dash, "/f", NULL), "\"-v\" is not a valid image name"));
     CHECK(strstr(refusal_of(&podman, &secret, "/f", env),
                  "the secret HOME can't be used in a container"));
     CHECK(strstr(refusal_of(&podman, &empty, "/f", NULL), "there is no command"));

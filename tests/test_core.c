@@ -24,7 +24,8 @@ static const struct word statuses[] = {{1, "pending"},   {2, "ready"},  {3, "run
                                        {7, "cancelled"}, {8, "skipped"}};
 static const struct word holds[] = {
     {0, ""}, {1, "approval"}, {2, "paused"}, {3, "delay"}, {4, "limit"}};
-static const struct word timers[] = {{1, "delay"}, {2, "handover"}, {3, "flow"}, {4, "timeout"}};
+static const struct word timers[] = {
+    {1, "delay"}, {2, "handover"}, {3, "continue"}, {4, "timeout"}};
 static const struct word outcomes[] = {{1, "ok"},        {2, "failed"}, {3, "timed_out"},
                                        {4, "cancelled"}, {5, "lost"},   {6, "deferred"},
                                        {7, "refused"}};

@@ -82,13 +82,6 @@ static int unregister_body(struct turn *t, void *arg, struct err *err)
     return op_worker_unregister(t, *(int64_t *)arg, err);
 }
 
-static int flow_end_body(struct turn *t, void *arg, struct err *err)
-{
-    struct outcome ok = {.kind = OUTCOME_OK, .duration = -1, .retry_delay = -1};
-
-    return op_flow_end(t, *(int64_t *)arg, &ok, err);
-}
-
 static int retain_body(struct turn *t, void *arg, struct err *err)
 {
     struct retention from = {.older_than = 4000 * SECOND, .max_trees = 100}, to;
@@ -144,7 +137,7 @@ static void run_life(struct life *l)
     CHECK_EQ(settle_as(s, claim_job(s, 2), OUTCOME_DEFERRED, 0), 0);
     while (claim_one(s, 2, &j))
         CHECK_EQ(settle_ok(s, j), 0);
-    run_turn(l, flow_end_body, &id[FLOW]);
+    end_workflow(l->s, id[FLOW]);
     run_turn(l, unregister_body, &me);
 }
 

@@ -100,14 +100,14 @@ static int64_t units_of_step(const json_t *path, const char *name, const char *p
 }
 
 /* All jobs claimed so far, with their names. */
-static struct flow_claiming claimed;
+static struct task_claim claimed;
 
 static void claim_all(struct store *s)
 {
-    static struct flow_claiming k;
+    static struct task_claim k;
     size_t i;
 
-    flow_claim(s, &k);
+    claim_tasks(s, &k);
     for (i = 0; i < k.n; i++) {
         claimed.held[claimed.n] = k.held[i];
         memcpy(claimed.names[claimed.n++], k.names[i], sizeof(k.names[i]));
@@ -120,7 +120,7 @@ static void settle_named(struct store *s, const char *name, enum outcome_kind ki
 
     for (i = claimed.n; i > 0; i--)
         if (!strcmp(claimed.names[i - 1], name)) {
-            flow_settle(s, claimed.held[i - 1], kind, NULL);
+            settle_task(s, claimed.held[i - 1], kind, NULL);
             return;
         }
     test_fail(__FILE__, __LINE__, "%s was not claimed", name);
@@ -135,13 +135,13 @@ TEST(path_follows_the_need_that_ended_last)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n"
-                            "  quick: {run: x}\n"
-                            "  slow: {run: x}\n"
-                            "  unrelated: {run: x}\n"
-                            "  last: {run: x, needs: [quick, slow]}\n",
-                            NULL);
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n"
+                                "  quick: {run: x}\n"
+                                "  slow: {run: x}\n"
+                                "  unrelated: {run: x}\n"
+                                "  last: {run: x, needs: [quick, slow]}\n",
+                                NULL);
     json_t *path;
 
     advance_units(2);
@@ -206,11 +206,12 @@ TEST(time_until_an_approval_counts_as_held_or_waiting)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, approval: {message: go}}\n", NULL);
+    int64_t w =
+        submit_workflow(s, "name: w\ntasks:\n  a: {run: x, approval: {message: go}}\n", NULL);
     json_t *path;
 
     advance_units(7);
-    OK(pawl_approve(p, flow_task(s, w, "a"), "ada", NULL, &api_err));
+    OK(pawl_approve(p, task_of(s, w, "a"), "ada", NULL, &api_err));
     advance_units(2);
     claim_all(s);
     advance_units(3);
@@ -228,7 +229,7 @@ TEST(fan_out_items_that_its_end_waited_for_are_on_the_path)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
-    int64_t w = flow_submit(
+    int64_t w = submit_workflow(
         s,
         "name: w\ntasks:\n  each: {run: x, foreach: 3, max_parallel: 2}\n  after: {run: x, needs: each}\n",
         NULL);
@@ -262,16 +263,16 @@ TEST(nested_workflow_has_its_own_chain_on_the_path)
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
     int64_t w =
-        flow_submit_text(s,
-                         flow_text_of_files((const char *const[]){
-                             "outer.flow.yaml",
-                             "name: outer\ntasks:\n  first: {run: x}\n  below: {needs: first, "
-                             "workflow: inner.flow.yaml}\non_exit: {run: x}\n",
-                             "inner.flow.yaml",
-                             "name: inner\ntasks:\n  one: {run: x}\n  other: {run: x}\n  two: "
-                             "{needs: one, run: x}\n",
-                             NULL}),
-                         NULL);
+        submit_workflow_text(s,
+                             workflow_text_of_files((const char *const[]){
+                                 "outer.flow.yaml",
+                                 "name: outer\ntasks:\n  first: {run: x}\n  below: {needs: first, "
+                                 "workflow: inner.flow.yaml}\non_exit: {run: x}\n",
+                                 "inner.flow.yaml",
+                                 "name: inner\ntasks:\n  one: {run: x}\n  other: {run: x}\n  two: "
+                                 "{needs: one, run: x}\n",
+                                 NULL}),
+                             NULL);
     json_t *path;
 
     claim_all(s);
@@ -295,7 +296,7 @@ TEST(nested_workflow_has_its_own_chain_on_the_path)
     CHECK_EQ(units_of_step(path, "two", "run_us"), 3);
     CHECK_EQ(units_of_step(path, "on_exit", "run_us"), 4);
     json_decref(path);
-    path = critical(p, flow_task(s, w, "below"), NULL); /* the path of a descendant */
+    path = critical(p, task_of(s, w, "below"), NULL); /* the path of a descendant */
     CHECK_EQ(rounded_units(path, "run_us"), 5);
     json_decref(path);
     pawl_close(p);
@@ -307,10 +308,10 @@ TEST(path_of_a_running_workflow_ends_at_the_task_open_longest)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "  c: {run: x, needs: a}\n  d: {run: x, needs: [b, c]}\n",
-                            NULL);
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                                "  c: {run: x, needs: a}\n  d: {run: x, needs: [b, c]}\n",
+                                NULL);
     struct pawl_moment at;
     json_t *path;
 
@@ -349,7 +350,8 @@ TEST(path_after_a_rerun_covers_the_last_run_only)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
+    int64_t w =
+        submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
     struct rerun r = {.request = {.execution = w, .by = "ada"}, .what = RERUN_ONLY_FAILED};
     struct err e = ERR_INIT;
     json_t *path;
@@ -382,13 +384,13 @@ TEST(path_continues_with_a_child_that_outlives_its_task)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
     json_t *path;
 
     advance_units(1);
     claim_all(s);
     advance_units(2);
-    submit_child(s, flow_task(s, w, "a"), "exec::left");
+    submit_child(s, task_of(s, w, "a"), "exec::left");
     advance_units(3);
     settle_named(s, "a", OUTCOME_OK);
     CHECK_EQ(status_of(s, w), S_RUNNING);

@@ -264,11 +264,11 @@ static size_t compare_with_reference_clock(const struct tz *z, const struct rand
         if (t <= from || !due)
             continue;
         if (!cron_next(c, z, n++ ? next : from * SECOND, &next) || next != t * SECOND)
-            test_fail(__FILE__, __LINE__, "'%s' in %s from %lld: %lld, not %lld", m->text,
-                      tz_name(z), (long long)from, (long long)(next / SECOND), (long long)t);
+            test_fail(__FILE__, __LINE__, "'%s' from %lld: %lld, not %lld", m->text,
+                      (long long)from, (long long)(next / SECOND), (long long)t);
     }
     if (cron_next(c, z, n ? next : from * SECOND, &next) && next < until * SECOND)
-        test_fail(__FILE__, __LINE__, "'%s' in %s is also due at %lld", m->text, tz_name(z),
+        test_fail(__FILE__, __LINE__, "'%s' is also due at %lld", m->text,
                   (long long)(next / SECOND));
     return n;
 }

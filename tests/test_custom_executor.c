@@ -10,7 +10,7 @@ TEST(job_of_a_custom_executor_keeps_its_start_log_and_result)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w = open_world(&x, NULL);
+    struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w);
     struct pawl_log_page page;
     char text[64];
@@ -39,7 +39,7 @@ TEST(job_of_a_custom_executor_keeps_its_start_log_and_result)
     done(lab.begun[0], NULL); /* a report after the end has no effect */
     step(&w);
     CHECK_EQ(lab.freed, 0);
-    close_world(&w);
+    close_run(&w);
     CHECK_EQ(lab.freed, 1);
 }
 
@@ -69,9 +69,9 @@ static void check_command(const struct pawl_task *t)
 
 TEST(custom_executor_gets_the_command_as_submitted)
 {
-    struct lab lab = {.look = check_command};
+    struct lab lab = {.on_start = check_command};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w = open_world(&x, NULL);
+    struct engine_run w = open_run(&x, NULL);
     struct pawl_command c = {.argv = (const char *[]){"ls", "-l", NULL},
                              .env = (const char *[]){"A=1=2", "B=", NULL},
                              .secrets = (const char *[]){"TOKEN", NULL},
@@ -88,14 +88,14 @@ TEST(custom_executor_gets_the_command_as_submitted)
     done(lab.begun[0], NULL);
     UNTIL(&w, lab.settled == 1);
     free(spec);
-    close_world(&w);
+    close_run(&w);
 }
 
 TEST(refused_start_returns_the_job_without_costing_an_attempt)
 {
     struct lab lab = {.refuse = 1};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w = open_world(&x, NULL);
+    struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w);
 
     UNTIL(&w, lab.nbegun == 1);
@@ -105,32 +105,32 @@ TEST(refused_start_returns_the_job_without_costing_an_attempt)
     done(lab.begun[0], NULL);
     UNTIL(&w, lab.settled == 1);
     CHECK_EQ(status_of(w.s, id), S_SUCCEEDED);
-    close_world(&w);
+    close_run(&w);
 }
 
 TEST(start_error_fails_the_attempt_with_its_message)
 {
     struct lab lab = {.wrong = "there is no such machine"};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w = open_world(&x, NULL);
+    struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w);
 
     UNTIL(&w, status_of(w.s, id) == S_FAILED);
     CHECK_STR(get(w.s, id).error, "there is no such machine");
     CHECK(!strstr(history(w.s, id), "started"));
     CHECK_EQ(lab.settled, 0); /* the executor never accepted it */
-    close_world(&w);
+    close_run(&w);
 }
 
 TEST(invalid_report_fails_the_attempt_with_an_error)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w;
+    struct engine_run w;
     int64_t none, no_json, silent;
 
     x.slots = 3;
-    w = open_world(&x, "executors: {process: {enabled: false}}\nworker: {slots: 3}\n");
+    w = open_run(&x, "executors: {process: {enabled: false}}\nworker: {slots: 3}\n");
     none = put_one(&w);
     no_json = put_one(&w);
     silent = put_one(&w);
@@ -141,8 +141,8 @@ TEST(invalid_report_fails_the_attempt_with_an_error)
     UNTIL(&w, lab.settled == 3);
     CHECK(strstr(get(w.s, none).error, "reported the unknown outcome 0"));
     CHECK_EQ(status_of(w.s, no_json), S_FAILED);
-    CHECK_STR(get(w.s, silent).error, "the executor lab gave no reason");
-    close_world(&w);
+    CHECK_STR(get(w.s, silent).error, "the executor lab reported no error message");
+    close_run(&w);
 }
 
 /* ---- cancel, timeout and stop ---- */
@@ -151,7 +151,7 @@ TEST(cancel_reaches_a_custom_executor)
 {
     struct lab lab = {.obeys = true};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w = open_world(&x, NULL);
+    struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w);
 
     UNTIL(&w, lab.nbegun == 1);
@@ -159,14 +159,14 @@ TEST(cancel_reaches_a_custom_executor)
     UNTIL(&w, lab.settled == 1);
     CHECK_EQ(lab.cancelled, 1);
     CHECK_EQ(status_of(w.s, id), S_CANCELLED);
-    close_world(&w);
+    close_run(&w);
 }
 
 TEST(attempt_that_succeeds_despite_a_cancel_keeps_its_outcome)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w = open_world(&x, NULL);
+    struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w);
 
     UNTIL(&w, lab.nbegun == 1);
@@ -175,14 +175,14 @@ TEST(attempt_that_succeeds_despite_a_cancel_keeps_its_outcome)
     done(lab.begun[0], "[]");
     UNTIL(&w, lab.settled == 1);
     CHECK_EQ(status_of(w.s, id), S_SUCCEEDED);
-    close_world(&w);
+    close_run(&w);
 }
 
 TEST(custom_executor_is_cancelled_at_the_timeout)
 {
     struct lab lab = {.obeys = true};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w = open_world(&x, NULL);
+    struct engine_run w = open_run(&x, NULL);
     int64_t silent = put(&w, (struct pawl_job){.spec = "{\"timeout\":50000}"}), late;
 
     /* The timeout counts from the start call, because the executor never reports a start. */
@@ -195,18 +195,18 @@ TEST(custom_executor_is_cancelled_at_the_timeout)
     pawl_report_started(lab.begun[1], 3600 * SECOND); /* its whole timeout had already passed */
     UNTIL(&w, lab.settled == 2);
     CHECK_EQ(status_of(w.s, late), S_TIMED_OUT);
-    close_world(&w);
+    close_run(&w);
 }
 
 TEST(attempt_of_an_executor_without_cancel_runs_to_its_end)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w;
+    struct engine_run w;
     int64_t id;
 
     x.cancel = NULL;
-    w = open_world(&x, NULL);
+    w = open_run(&x, NULL);
     id = put(&w, (struct pawl_job){.spec = "{\"timeout\":1000}"});
     UNTIL(&w, lab.nbegun == 1);
     OK(pawl_cancel(w.p, id, NULL, NULL, NULL, &err));
@@ -214,14 +214,14 @@ TEST(attempt_of_an_executor_without_cancel_runs_to_its_end)
     done(lab.begun[0], NULL);
     UNTIL(&w, lab.settled == 1);
     CHECK_EQ(status_of(w.s, id), S_SUCCEEDED);
-    close_world(&w);
+    close_run(&w);
 }
 
 TEST(immediate_stop_returns_running_jobs_without_costing_an_attempt)
 {
     struct lab lab = {.obeys = true};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w = open_world(&x, NULL);
+    struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w);
 
     UNTIL(&w, lab.nbegun == 1);
@@ -238,5 +238,5 @@ TEST(immediate_stop_returns_running_jobs_without_costing_an_attempt)
     UNTIL(&w, lab.nbegun == 2);
     done(lab.begun[1], NULL);
     UNTIL(&w, status_of(w.s, id) == S_SUCCEEDED);
-    close_world(&w);
+    close_run(&w);
 }

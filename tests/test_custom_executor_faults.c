@@ -2,6 +2,7 @@
  * worker dies, a lease is lost, more output is reported than is kept, and many threads report at
  * once. */
 #include "api/custom_executor.h"
+#include "attempts_fixture.h"
 #include "base/mem.h"
 #include "custom_executor_fixture.h"
 
@@ -17,7 +18,7 @@ TEST(attempt_inside_a_dead_worker_is_lost_and_retried)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w = open_world(&x, NULL);
+    struct engine_run w = open_run(&x, NULL);
     int64_t id =
         put(&w, (struct pawl_job){.max_attempts = 2, .spec = "{\"retry\":{\"delay\":1000}}"});
 
@@ -29,21 +30,21 @@ TEST(attempt_inside_a_dead_worker_is_lost_and_retried)
     CHECK(strstr(history(w.s, id), "lease_expired adopted retry_scheduled"));
     done(lab.begun[1], NULL);
     UNTIL(&w, status_of(w.s, id) == S_SUCCEEDED);
-    close_world(&w);
+    close_run(&w);
 }
 
 TEST(attempt_that_outlives_its_worker_is_reattached_by_the_next)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w;
+    struct engine_run w;
     int64_t id;
     int epoch;
 
     x.outlives_worker = true;
     x.find = lab_find;
     x.forget = lab_forget;
-    w = open_world(&x, NULL);
+    w = open_run(&x, NULL);
     id = put_one(&w);
     UNTIL(&w, lab.nbegun == 1);
     epoch = lab.epoch;
@@ -62,21 +63,23 @@ TEST(attempt_that_outlives_its_worker_is_reattached_by_the_next)
     done(lab.found[0], "1");
     UNTIL(&w, status_of(w.s, id) == S_SUCCEEDED);
     CHECK_EQ(lab.nbegun, 1);
-    close_world(&w);
+    close_run(&w);
 }
 
 /* A dispatcher without an engine, so that a test can lose leases at will. */
 struct lone_dispatcher {
     struct dispatch *d;
+    struct idmap attempts;
     struct lab lab;
     int started, ended;
     struct outcome last;
 };
 
-static void on_report(void *arg, const struct report *r)
+static void on_report(void *arg, struct attempt *a, const struct report *r)
 {
     struct lone_dispatcher *k = arg;
 
+    (void)a;
     k->started += r->kind == REPORT_STARTED;
     if (r->kind != REPORT_ENDED)
         return;
@@ -88,7 +91,7 @@ static void on_report(void *arg, const struct report *r)
 static void open_dispatcher(struct lone_dispatcher *k,
                             void (*forget)(void *data, struct pawl_attempt a))
 {
-    struct dispatch_options o = {.env = fixture_env(), .report = on_report, .arg = k};
+    struct dispatch_options o = {.attempts = &k->attempts, .report = on_report, .arg = k};
     struct pawl_executor x = lab_executor(&k->lab);
     struct err e = ERR_INIT;
 
@@ -97,17 +100,40 @@ static void open_dispatcher(struct lone_dispatcher *k,
     CHECK_OK_ERR(api_executor_add(k->d, &x, 1, fixture_env(), &e), &e);
 }
 
-static struct task task_of(int64_t execution, int epoch)
+static struct job task_of(int64_t execution, int epoch)
 {
     static const struct spec spec;
 
-    return (struct task){.execution = execution,
-                         .root = execution,
-                         .attempt = 1,
-                         .max_attempts = 1,
-                         .epoch = epoch,
-                         .name = "exec::lab",
-                         .spec = &spec};
+    return (struct job){.execution = execution,
+                        .root = execution,
+                        .attempt = 1,
+                        .max_attempts = 1,
+                        .epoch = epoch,
+                        .name = "exec::lab",
+                        .spec = &spec};
+}
+
+static void start_job(struct lone_dispatcher *k, const struct job *t)
+{
+    struct outcome failed;
+    struct err e = ERR_INIT;
+
+    attempts_put(&k->attempts, t);
+    CHECK_OK_ERR(dispatch_start(k->d, "lab", t, &failed, &e), &e);
+}
+
+static void reattach_job(struct lone_dispatcher *k, const struct job *t)
+{
+    struct err e = ERR_INIT;
+
+    attempts_put(&k->attempts, t);
+    CHECK_OK_ERR(dispatch_reattach(k->d, "lab", t, &e), &e);
+}
+
+static void close_dispatcher(struct lone_dispatcher *k)
+{
+    dispatch_free(k->d);
+    attempts_release(&k->attempts);
 }
 
 static int capacity_of(struct lone_dispatcher *k)
@@ -120,10 +146,10 @@ static int capacity_of(struct lone_dispatcher *k)
 TEST(attempt_with_a_lost_lease_is_cancelled_and_keeps_its_slot_until_it_ends)
 {
     struct lone_dispatcher k = {0};
-    struct task t = task_of(7, 1);
+    struct job t = task_of(7, 1);
 
     open_dispatcher(&k, NULL);
-    dispatch_start(k.d, "lab", &t);
+    start_job(&k, &t);
     dispatch_forget(k.d, 7, 1);
     CHECK_EQ(k.lab.cancelled, 1);
     CHECK_EQ(capacity_of(&k), 0);
@@ -131,20 +157,19 @@ TEST(attempt_with_a_lost_lease_is_cancelled_and_keeps_its_slot_until_it_ends)
     dispatch_poll(k.d);
     CHECK_EQ(k.ended, 0);
     CHECK_EQ(capacity_of(&k), 1);
-    dispatch_free(k.d);
+    close_dispatcher(&k);
     CHECK_EQ(k.lab.freed, 1);
 }
 
 TEST(attempt_that_still_runs_here_is_not_lost_when_adopted_again)
 {
     struct lone_dispatcher k = {0};
-    struct task t = task_of(7, 1), again = task_of(7, 3), other = task_of(8, 2);
-    struct err e = ERR_INIT;
+    struct job t = task_of(7, 1), again = task_of(7, 3), other = task_of(8, 2);
 
     open_dispatcher(&k, NULL);
-    dispatch_start(k.d, "lab", &t);
+    start_job(&k, &t);
     dispatch_forget(k.d, 7, 1);
-    CHECK_OK_ERR(dispatch_reattach(k.d, "lab", &again, &e), &e);
+    reattach_job(&k, &again);
     dispatch_poll(k.d);
     CHECK_EQ(k.ended, 0);
     pawl_report_started(k.lab.begun[0], 0);
@@ -154,32 +179,31 @@ TEST(attempt_that_still_runs_here_is_not_lost_when_adopted_again)
     CHECK_EQ(k.ended, 1);
     /* no user cancelled it: it stopped because of the lost lease */
     CHECK_EQ(k.last.kind, OUTCOME_LOST);
-    CHECK_OK_ERR(dispatch_reattach(k.d, "lab", &other, &e), &e);
+    reattach_job(&k, &other);
     dispatch_poll(k.d);
     CHECK_EQ(k.ended, 2);
     CHECK_EQ(k.last.kind, OUTCOME_LOST);
     CHECK_EQ(k.started, 1);
-    dispatch_free(k.d);
+    close_dispatcher(&k);
 }
 
 TEST(forgotten_attempt_that_was_adopted_again_can_be_cancelled)
 {
     struct lone_dispatcher k = {.lab = {.obeys = true}};
-    struct task t = task_of(7, 1), again = task_of(7, 3);
-    struct err e = ERR_INIT;
+    struct job t = task_of(7, 1), again = task_of(7, 3);
 
     open_dispatcher(&k, lab_forget);
-    dispatch_start(k.d, "lab", &t);
+    start_job(&k, &t);
     dispatch_forget(k.d, 7, 1);
     CHECK_EQ(k.lab.forgotten, 1);
     CHECK_EQ(k.lab.cancelled, 0);
     again.cancel = true;
-    CHECK_OK_ERR(dispatch_reattach(k.d, "lab", &again, &e), &e);
+    reattach_job(&k, &again);
     CHECK_EQ(k.lab.cancelled, 1);
     dispatch_poll(k.d);
     CHECK_EQ(k.ended, 1);
     CHECK_EQ(k.last.kind, OUTCOME_CANCELLED);
-    dispatch_free(k.d);
+    close_dispatcher(&k);
 }
 
 /* ---- load ---- */
@@ -188,7 +212,7 @@ TEST(excess_log_output_is_cut_in_the_middle)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w = open_world(&x, NULL);
+    struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w), at = 0;
     struct pawl_log_page page = {0};
     char line[65], *text = mem_alloc(4 << 20);
@@ -216,7 +240,7 @@ TEST(excess_log_output_is_cut_in_the_middle)
     CHECK(!memcmp(text + (8192 * 64) + 58, "41808\n", 6));
     CHECK(!memcmp(text + len - 6, "49999\n", 6));
     free(text);
-    close_world(&w);
+    close_run(&w);
 }
 
 struct pipe_lab {
@@ -251,16 +275,16 @@ TEST(executor_without_threads_is_called_when_its_descriptor_is_readable)
 {
     struct pipe_lab lab;
     struct pawl_executor x = {
-        .key = "lab", .data = &lab, .start = pipe_start, .fd = pipe_fd, .turn = pipe_poll};
-    struct world w;
+        .key = "lab", .data = &lab, .start = pipe_start, .fd = pipe_fd, .poll = pipe_poll};
+    struct engine_run w;
     int64_t id;
 
     CHECK_EQ(pipe2(lab.fds, O_CLOEXEC), 0);
-    w = open_world(&x, NULL);
+    w = open_run(&x, NULL);
     id = put_one(&w);
     UNTIL(&w, status_of(w.s, id) == S_SUCCEEDED);
     CHECK_STR(get(w.s, id).result, "\"turned\"");
-    close_world(&w);
+    close_run(&w);
     close(lab.fds[0]);
     close(lab.fds[1]);
 }
@@ -312,7 +336,8 @@ TEST(reports_of_many_threads_at_once_are_all_kept)
                               .slots = 8,
                               .start = threaded_start,
                               .free = threaded_free};
-    struct world w = open_world(&x, "executors: {process: {enabled: false}}\nworker: {slots: 8}\n");
+    struct engine_run w =
+        open_run(&x, "executors: {process: {enabled: false}}\nworker: {slots: 8}\n");
     struct pawl_job jobs[MOST];
     int i;
 
@@ -322,5 +347,5 @@ TEST(reports_of_many_threads_at_once_are_all_kept)
     UNTIL(&w,
           sql_number(w.s, "SELECT count(*) FROM executions WHERE finished_at IS NOT NULL") == MOST);
     CHECK_EQ(sql_number(w.s, "SELECT sum(raw) FROM attempt_logs"), MOST * 600);
-    close_world(&w);
+    close_run(&w);
 }

@@ -10,7 +10,7 @@ TEST(route_leads_to_a_custom_executor_by_the_task_name)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w = open_world(&x, LAB_CONFIG);
+    struct engine_run w = open_run(&x, LAB_CONFIG);
     int64_t fits = put(&w, (struct pawl_job){.name = "exec::x-lab"});
     int64_t other = put(&w, (struct pawl_job){.name = "exec::x-lob"});
 
@@ -21,7 +21,7 @@ TEST(route_leads_to_a_custom_executor_by_the_task_name)
     done(lab.begun[0], NULL);
     UNTIL(&w, lab.settled == 1);
     CHECK_EQ(status_of(w.s, other), S_READY);
-    close_world(&w);
+    close_run(&w);
 }
 
 static int doubles(struct pawl_call *c, void *arg)
@@ -34,7 +34,7 @@ static int doubles(struct pawl_call *c, void *arg)
 TEST(worker_without_a_shim_runs_functions_and_why_reports_that_commands_are_not_served)
 {
     struct pawl_engine_options here = {.here = true};
-    struct world w = {0};
+    struct engine_run w = {0};
     struct pawl_engine *other;
     int64_t function, command;
     char *json;
@@ -55,23 +55,23 @@ TEST(worker_without_a_shim_runs_functions_and_why_reports_that_commands_are_not_
     CHECK(strstr(err.message, "pawl-shim, which runs commands, was not found"));
     CHECK_EQ(setenv("PAWL_SHIM", "/nowhere/pawl-shim", 1), 0);
     FAILS(pawl_engine_open(w.p, NULL, &other, &err), PAWL_E_UNAVAILABLE);
-    close_world(&w);
+    close_run(&w);
 }
 
 TEST(worker_without_a_configured_executor_opens)
 {
-    struct world w = {0};
+    struct engine_run w = {0};
 
     OK(try_open(&w, LAB_CONFIG));
     OK(pawl_engine_open(w.p, NULL, &w.e, &err));
     w.s = fixture_store();
     step(&w);
-    close_world(&w);
+    close_run(&w);
 }
 
 TEST(route_to_an_unknown_executor_is_an_error_at_the_start)
 {
-    struct world w = {0};
+    struct engine_run w = {0};
 
     FAILS(try_open(&w, "dispatch:\n  routes:\n    - {task: 'exec::*', executor: labb}\n"
                        "executors: {lab: {type: custom}}\n"),
@@ -84,7 +84,7 @@ TEST(custom_executor_never_runs_more_attempts_than_its_slots)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w = open_world(&x, LAB_CONFIG);
+    struct engine_run w = open_run(&x, LAB_CONFIG);
     int i;
 
     for (i = 0; i < 5; i++)
@@ -98,7 +98,7 @@ TEST(custom_executor_never_runs_more_attempts_than_its_slots)
         UNTIL(&w, lab.settled == i + 1);
         UNTIL(&w, lab.nbegun == (i + 3 < 5 ? i + 3 : 5));
     }
-    close_world(&w);
+    close_run(&w);
 }
 
 static int lab_capacity(void *data)
@@ -110,12 +110,12 @@ TEST(custom_executor_without_capacity_gets_no_job)
 {
     struct lab lab = {.refuse = 1};
     struct pawl_executor x = lab_executor(&lab);
-    struct world w;
+    struct engine_run w;
     int64_t id;
     int i;
 
-    x.room = lab_capacity;
-    w = open_world(&x, NULL);
+    x.capacity = lab_capacity;
+    w = open_run(&x, NULL);
     id = put_one(&w);
     for (i = 0; i < 5; i++)
         step(&w);
@@ -124,14 +124,14 @@ TEST(custom_executor_without_capacity_gets_no_job)
     UNTIL(&w, lab.nbegun == 1);
     done(lab.begun[0], NULL);
     UNTIL(&w, lab.settled == 1);
-    close_world(&w);
+    close_run(&w);
 }
 
 TEST(incomplete_or_conflicting_executor_is_refused)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab), bad;
-    struct world w = open_world(&x, NULL);
+    struct engine_run w = open_run(&x, NULL);
 
     FAILS(pawl_engine_add_executor(w.e, &x, &err), PAWL_E_CONFLICT);
     bad = x;
@@ -152,5 +152,5 @@ TEST(incomplete_or_conflicting_executor_is_refused)
     bad.fd = lab_capacity;
     FAILS(pawl_engine_add_executor(w.e, &bad, &err), PAWL_E_INVALID);
     CHECK_EQ(lab.freed, 0);
-    close_world(&w);
+    close_run(&w);
 }

@@ -1,6 +1,6 @@
 /* test_deadlock.c - every pair of operations, with the second run at each statement of the first.
  * Whatever the order, no turn is redone, nothing is lost, and verify finds nothing. */
-#include "meeting_fixture.h"
+#include "concurrent_turns_fixture.h"
 #include "store/operator.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ TEST_ASAN_DB(sqlite); /* the same operations: on PostgreSQL only their order dif
  * than those before, so that its own jobs are claimed. */
 struct scenario {
     int number;
-    int64_t flow, ready, paused;
+    int64_t workflow, ready, paused;
     struct held_job one, two; /* running; so is a third job, whose lease has expired */
     int64_t removed;          /* how many trees retention removed */
 };
@@ -22,19 +22,19 @@ struct scenario {
 /* Does everything in one turn, because this runs some thousand times. */
 static int scenario_body(struct turn *t, void *arg, struct err *err)
 {
-    struct submission flow = {.kind = KIND_WORKFLOW, .task_index = -1, .name = "flow"}, jobs[7];
+    struct submission workflow = {.kind = KIND_WORKFLOW, .task_index = -1, .name = "flow"}, jobs[7];
     struct scenario *w = arg;
     struct claim normal = claim_of(w->number, 2, LEASE), brief = claim_of(w->number, 1, 1);
     struct job_list list;
     int rc, i;
 
-    if ((rc = op_submit(t, &flow, 1, err)))
+    if ((rc = op_submit(t, &workflow, 1, err)))
         return rc;
     for (i = 0; i < 7; i++)
         jobs[i] = (struct submission){.kind = KIND_TASK,
                                       .task_index = -1,
                                       .name = "x",
-                                      .parent = i < 6 ? flow.id : 0,
+                                      .parent = i < 6 ? workflow.id : 0,
                                       .priority = w->number,
                                       .max_attempts = 3,
                                       .paused = i == 4,
@@ -46,7 +46,7 @@ static int scenario_body(struct turn *t, void *arg, struct err *err)
     w->two = held(list.at[1]);
     if ((rc = op_claim(t, &brief, &list, err)))
         return rc;
-    w->flow = flow.id;
+    w->workflow = workflow.id;
     w->ready = jobs[3].id;
     w->paused = jobs[4].id;
     CHECK_EQ(w->one.id, jobs[0].id);
@@ -67,9 +67,9 @@ static int cancel_id(struct turn *t, int64_t id, struct err *err)
     return op_cancel(t, &r, 1, 100, &more, err);
 }
 
-static int cancel_flow(struct turn *t, void *arg, struct err *err)
+static int cancel_workflow(struct turn *t, void *arg, struct err *err)
 {
-    return cancel_id(t, ((struct scenario *)arg)->flow, err);
+    return cancel_id(t, ((struct scenario *)arg)->workflow, err);
 }
 
 static int cancel_ready(struct turn *t, void *arg, struct err *err)
@@ -87,27 +87,19 @@ static int claim_two(struct turn *t, void *arg, struct err *err)
 }
 
 /* Settles a job, and ends the workflow if that was its last open child, as an engine does. */
-static int settle_and_end_workflow(struct turn *t, struct held_job j, int64_t flow,
+static int settle_and_end_workflow(struct turn *t, struct held_job j, int64_t workflow,
                                    struct settlement *out, struct err *err)
 {
     struct outcome ok = {.kind = OUTCOME_OK, .duration = 1, .retry_delay = -1};
-    struct rows open = ROWS_INIT;
-    struct args a = ARGS_INIT;
+    struct workflow_end end = {.id = workflow, .status = S_SUCCEEDED};
     int rc;
 
     *out = (struct settlement){.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch},
                                .outcome = ok};
     if ((rc = op_settle(t, j.worker, out, 1, err)) || out->lease.rc)
         return rc;
-    if ((rc = door_flush(t, err)))
-        return rc;
-    args_begin(&a, Q_OPEN_BELOW);
-    args_int(&a, flow);
-    if (!(rc = turn_query(t, &a, &open, err)) && !open.n)
-        rc = op_flow_end(t, flow, &ok, err);
-    rows_release(&open);
-    args_release(&a);
-    return rc;
+    rc = workflow_end_body(t, &end, err);
+    return rc == -E_INVALID ? 0 : rc; /* it has another open child */
 }
 
 static int settle_one(struct turn *t, void *arg, struct err *err)
@@ -115,7 +107,7 @@ static int settle_one(struct turn *t, void *arg, struct err *err)
     struct scenario *w = arg;
     struct settlement s;
 
-    return settle_and_end_workflow(t, w->one, w->flow, &s, err);
+    return settle_and_end_workflow(t, w->one, w->workflow, &s, err);
 }
 
 static int settle_two(struct turn *t, void *arg, struct err *err)
@@ -123,7 +115,7 @@ static int settle_two(struct turn *t, void *arg, struct err *err)
     struct scenario *w = arg;
     struct settlement s;
 
-    return settle_and_end_workflow(t, w->two, w->flow, &s, err);
+    return settle_and_end_workflow(t, w->two, w->workflow, &s, err);
 }
 
 static int retry_one(struct turn *t, void *arg, struct err *err)
@@ -187,7 +179,7 @@ static int submit_below(struct turn *t, void *arg, struct err *err)
     struct submission s = {.kind = KIND_TASK,
                            .task_index = -1,
                            .name = "late",
-                           .parent = ((struct scenario *)arg)->flow};
+                           .parent = ((struct scenario *)arg)->workflow};
 
     return op_submit(t, &s, 1, err);
 }
@@ -223,13 +215,20 @@ static int make_old(struct turn *t, void *arg, struct err *err)
 }
 
 static const struct op ops[] = {
-    {"cancel_flow", cancel_flow}, {"cancel_ready", cancel_ready},
-    {"claim", claim_two},         {"settle_one", settle_one},
-    {"settle_two", settle_two},   {"retry_one", retry_one},
-    {"start_one", start_one},     {"reap", reap_all},
-    {"adopt", adopt_dead},        {"timers", fire_timers},
-    {"hold", hold_ready},         {"unhold", unhold_paused},
-    {"submit", submit_below},     {"retain", retain_old},
+    {"cancel_flow", cancel_workflow},
+    {"cancel_ready", cancel_ready},
+    {"claim", claim_two},
+    {"settle_one", settle_one},
+    {"settle_two", settle_two},
+    {"retry_one", retry_one},
+    {"start_one", start_one},
+    {"reap", reap_all},
+    {"adopt", adopt_dead},
+    {"timers", fire_timers},
+    {"hold", hold_ready},
+    {"unhold", unhold_paused},
+    {"submit", submit_below},
+    {"retain", retain_old},
 };
 #define NOPS ((int)(sizeof(ops) / sizeof(*ops)))
 
@@ -273,7 +272,7 @@ static void run_second(void *arg)
     run_op(p->other, p->second, &p->scenario);
     if (p->v.redone)
         test_fail(__FILE__, __LINE__, "%s waits for %s, which is at %s: %s", p->second->name,
-                  p->first->name, p->w.here, p->v.said);
+                  p->first->name, p->w.here, p->v.message);
 }
 
 /* Runs the second operation at the nth statement of the first. Returns false if the first has fewer
@@ -292,7 +291,7 @@ static bool run_pair(struct pair *p, int nth)
     run_op(p->s, p->first, &p->scenario);
     if (p->w.redone)
         test_fail(__FILE__, __LINE__, "%s was redone; at its statement %d ran %s: %s",
-                  p->first->name, nth, p->second->name, p->w.said);
+                  p->first->name, nth, p->second->name, p->w.message);
     /* If both are retention, one may leave the tree to the other. */
     if (p->first->body == retain_old || (p->w.acted && p->second->body == retain_old))
         CHECK(p->scenario.removed >= 1);
@@ -337,9 +336,9 @@ TEST(siblings_that_end_at_once_end_their_workflow)
     struct pair p = {.first = &ops[3], .second = &ops[4]};
 
     open_pair(&p);
-    p.scenario.flow = submit_with(p.s, (struct submission){.name = "f", .kind = KIND_WORKFLOW});
-    submit_child(p.s, p.scenario.flow, "one");
-    submit_child(p.s, p.scenario.flow, "two");
+    p.scenario.workflow = submit_with(p.s, (struct submission){.name = "f", .kind = KIND_WORKFLOW});
+    submit_child(p.s, p.scenario.workflow, "one");
+    submit_child(p.s, p.scenario.workflow, "two");
     p.scenario.one = claim_job(p.s, 1);
     p.scenario.two = claim_job(p.s, 2);
     if (!on_sqlite())
@@ -347,7 +346,7 @@ TEST(siblings_that_end_at_once_end_their_workflow)
     run_op(p.s, p.first, &p.scenario);
     CHECK(on_sqlite() || p.w.acted);
     run_second(&p); /* once more, because the first time the tree was busy */
-    CHECK_EQ(status_of(p.s, p.scenario.flow), S_SUCCEEDED);
+    CHECK_EQ(status_of(p.s, p.scenario.workflow), S_SUCCEEDED);
     verify_clean(p.s);
     close_pair(&p);
 }

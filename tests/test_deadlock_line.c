@@ -1,6 +1,6 @@
 /* test_deadlock_line.c - turns that need the same rows, trees or limits wait in line, and never in
  * a cycle. */
-#include "meeting_fixture.h"
+#include "concurrent_turns_fixture.h"
 
 TEST_LONG;
 

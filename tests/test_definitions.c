@@ -19,16 +19,16 @@ TEST(unused_definition_is_removed_by_retention)
 {
     struct store *s = fixture_store();
 
-    flow_submit(s, plain, NULL);
-    flow_play(s, "");
-    flow_submit(s, "name: v\ntasks:\n  b: {run: x}\n", NULL);
+    submit_workflow(s, plain, NULL);
+    run_workflows(s, "");
+    submit_workflow(s, "name: v\ntasks:\n  b: {run: x}\n", NULL);
     clock_advance(10 * DAY);
     retain(s, 90 * DAY);
     CHECK_EQ(count_definitions(s), 2); /* neither is old enough */
     clock_advance(90 * DAY);
     retain(s, 90 * DAY);
     CHECK_EQ(count_definitions(s), 1); /* the other is still running */
-    flow_play(s, "");
+    run_workflows(s, "");
     clock_advance(100 * DAY);
     retain(s, 90 * DAY);
     CHECK_EQ(count_definitions(s), 0);
@@ -39,10 +39,10 @@ TEST(unused_definition_is_removed_by_retention)
 TEST(definition_is_kept_as_long_as_its_executions)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, plain, NULL);
+    int64_t w = submit_workflow(s, plain, NULL);
 
     clock_advance(100 * DAY);
-    flow_play(s, ""); /* a long run that has just ended */
+    run_workflows(s, ""); /* a long run that has just ended */
     retain(s, 90 * DAY);
     CHECK_EQ(count_definitions(s), 1);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
@@ -54,8 +54,8 @@ TEST(recently_used_definition_is_kept_despite_a_short_retention)
 {
     struct store *s = fixture_store();
 
-    flow_submit(s, plain, NULL);
-    flow_play(s, "");
+    submit_workflow(s, plain, NULL);
+    run_workflows(s, "");
     clock_advance(DAY);
     retain(s, 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
@@ -75,7 +75,7 @@ TEST(applied_definition_is_kept_until_another_is_applied)
     retain(s, 90 * DAY);
     CHECK_EQ(count_definitions(s), 1);
     CHECK_EQ(order(s, SCHEDULE_RUN, "w", NULL), 0);
-    flow_play(s, "");
+    run_workflows(s, "");
     apply_schedules(s, "'@monthly'");
     CHECK_EQ(count_definitions(s), 2);
     clock_advance(100 * DAY);
@@ -96,8 +96,8 @@ TEST(each_new_run_counts_as_a_use_of_its_definition)
     int i;
 
     for (i = 0; i < 4; i++) {
-        flow_submit(s, plain, NULL);
-        flow_play(s, "");
+        submit_workflow(s, plain, NULL);
+        run_workflows(s, "");
         clock_advance(40 * DAY);
         retain(s, 60 * DAY);
         CHECK_EQ(count_definitions(s), 1);
@@ -109,23 +109,23 @@ TEST(each_new_run_counts_as_a_use_of_its_definition)
 TEST(removed_nested_definition_is_stored_again_when_a_run_reaches_it)
 {
     struct store *s = fixture_store(), *other = fixture_store();
-    const char *text = flow_text_of_files(nesting);
+    const char *text = workflow_text_of_files(nesting);
     int64_t w;
 
-    flow_submit_text(s, mem_strdup(text), NULL);
-    flow_play(s, "");
+    submit_workflow_text(s, mem_strdup(text), NULL);
+    run_workflows(s, "");
     /* both stores have now cached both definitions */
-    flow_submit_text(other, mem_strdup(text), NULL);
-    flow_play(other, "");
+    submit_workflow_text(other, mem_strdup(text), NULL);
+    run_workflows(other, "");
     CHECK_EQ(count_definitions(s), 2);
     clock_advance(80 * DAY);
-    w = flow_submit_text(s, text, NULL);
+    w = submit_workflow_text(s, text, NULL);
     clock_advance(20 * DAY);
     retain(s, 90 * DAY);
     CHECK_EQ(count_definitions(s), 1); /* only the outer one is in use */
     verify_clean(s);
-    flow_play(other, "");
-    CHECK_STR(flow_shape(s, w), "a:succeeded in:succeeded leaf:succeeded");
+    run_workflows(other, "");
+    CHECK_STR(tree_text(s, w), "a:succeeded in:succeeded leaf:succeeded");
     CHECK_EQ(count_definitions(s), 2);
     verify_clean(s);
     store_close(&other);
@@ -137,15 +137,15 @@ TEST(cached_definition_that_was_removed_is_stored_again)
     struct store *s = fixture_store(), *other = fixture_store();
     int64_t w;
 
-    flow_submit(other, plain, NULL);
-    flow_play(s, "");
+    submit_workflow(other, plain, NULL);
+    run_workflows(s, "");
     clock_advance(100 * DAY);
     retain(s, 90 * DAY);
     CHECK_EQ(count_definitions(s), 0);
-    w = flow_submit(other, plain, NULL);
+    w = submit_workflow(other, plain, NULL);
     CHECK_EQ(count_definitions(s), 1);
     verify_clean(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     store_close(&other);
     store_close(&s);
@@ -153,22 +153,22 @@ TEST(cached_definition_that_was_removed_is_stored_again)
 
 static int submit_and_fail_body(struct turn *t, void *arg, struct err *err)
 {
-    int rc = flow_submit_body(t, arg, err);
+    int rc = submit_workflow_body(t, arg, err);
 
     return rc ? rc : err_set(err, E_INVALID, "the turn is rolled back");
 }
 
 TEST(rolled_back_turn_stores_and_caches_no_definition)
 {
-    struct submission w = {.definition = flow_text(plain)};
+    struct submission w = {.definition = workflow_text(plain)};
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
 
     CHECK_EQ(store_turn(s, submit_and_fail_body, &w, &err), -E_INVALID);
     CHECK_EQ(count_definitions(s), 0);
-    flow_submit(s, plain, NULL);
+    submit_workflow(s, plain, NULL);
     CHECK_EQ(count_definitions(s), 1);
-    flow_play(s, "");
+    run_workflows(s, "");
     verify_clean(s);
     free((char *)w.definition);
     store_close(&s);
@@ -185,7 +185,7 @@ static void submit_or_retain(int nth)
     if (nth == 0)
         retain(s, 90 * DAY);
     else
-        flow_submit_text(s, mem_strdup(nested_text), NULL);
+        submit_workflow_text(s, mem_strdup(nested_text), NULL);
     store_close(&s);
 }
 
@@ -194,7 +194,7 @@ TEST_SLOW(retention_keeps_a_definition_that_is_being_submitted, 600)
     int rounds = test_full() ? 200 : 20, i;
     struct store *s;
 
-    nested_text = flow_text_of_files(nesting);
+    nested_text = workflow_text_of_files(nesting);
     for (i = 0; i < rounds; i++) {
         clock_advance(100 * DAY); /* earlier runs are old now */
         run_processes(3, submit_or_retain);
@@ -203,7 +203,7 @@ TEST_SLOW(retention_keeps_a_definition_that_is_being_submitted, 600)
         CHECK_EQ(
             sql_number(s, "SELECT count(*) FROM executions WHERE status < 4 AND parent IS NULL"),
             2);
-        flow_play(s, "");
+        run_workflows(s, "");
         CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status < 4"), 0);
         verify_clean(s);
         store_close(&s);

@@ -128,7 +128,7 @@ static unsigned compare_durations(int64_t a, int64_t b)
     return compare_nodes(&x, &y);
 }
 
-TEST(duration_differs_from_100_ms_and_a_quarter_on)
+TEST(durations_differ_from_100_ms_and_25_percent_on)
 {
     CHECK_EQ(compare_durations(1000, 100999), 0);
     CHECK_EQ(compare_durations(1000, 101000), DIFFERS_DURATION);

@@ -18,6 +18,8 @@ TEST(task_is_routed_by_its_executor_the_first_match_or_its_kind)
         {"a\\b", "backslash"},
         {"nightly::*", "night"},
         {"*::load", "never-for-nightly"},
+        {"*::été?", "summer"},
+        {"*a*::b*c", "stars"},
     };
     static const struct {
         struct route_query q;
@@ -40,39 +42,40 @@ TEST(task_is_routed_by_its_executor_the_first_match_or_its_kind)
         {{.name = "nightly::load", .function = "send"}, "function:send"},
         {{.name = "nightly::load", .function = "send", .executor = "mine"}, "function:send"},
         {{.name = ""}, "process"},
+        {{.name = "x::étés"}, "summer"},
+        {{.name = "x::étéé"}, "summer"}, /* ? is one character, not one byte */
+        {{.name = "x::été"}, "process"},
+        {{.name = "xay::b::bcbc"}, "stars"},
+        {{.name = "xay::b::bcb"}, "process"},
     };
+    struct routes given = {.at = routes, .n = COUNT(routes)},
+                  defaults = {.command = "cluster", .container = "kube"};
     struct arena arena = ARENA_INIT;
-    struct fixture fx;
     size_t i;
 
-    open_with(&fx, (struct dispatch_options){.routes = routes, .nroutes = COUNT(routes)});
     for (i = 0; i < COUNT(cases); i++)
-        CHECK_STR(dispatch_route(fx.d, &cases[i].q, &arena), cases[i].lane);
-    end(&fx);
-
-    open_with(&fx, (struct dispatch_options){.command = "cluster", .container = "kube"});
-    CHECK_STR(dispatch_route(fx.d, &cases[0].q, &arena), "cluster");
-    CHECK_STR(dispatch_route(fx.d, &cases[11].q, &arena), "kube");
-    end(&fx);
+        CHECK_STR(route_find(&given, &cases[i].q, &arena), cases[i].lane);
+    CHECK_STR(route_find(&defaults, &cases[0].q, &arena), "cluster");
+    CHECK_STR(route_find(&defaults, &cases[11].q, &arena), "kube");
     arena_release(&arena);
 }
 
-static void check_routes(struct dispatch_options o, const char *sentence)
+static void check_routes(struct routes routes, const char *sentence)
 {
     struct fixture fx;
     struct err err = ERR_INIT;
     struct functions *f;
 
-    open_with(&fx, o);
+    open_with(&fx, (struct dispatch_options){0});
     CHECK_OK_ERR(function_new(&(struct function_options){0}, &f, &err), &err);
     CHECK_OK_ERR(dispatch_add_executor(fx.d, function_executor(f), 0, &err), &err);
     add_desk(&fx, "process", 1, 0);
     add_desk(&fx, "container", 1, 0);
     if (sentence) {
-        CHECK_EQ(dispatch_check_routes(fx.d, &err), -E_INVALID);
+        CHECK_EQ(dispatch_check_routes(fx.d, &routes, &err), -E_INVALID);
         CHECK_STR(err.msg, sentence);
     } else {
-        CHECK_OK_ERR(dispatch_check_routes(fx.d, &err), &err);
+        CHECK_OK_ERR(dispatch_check_routes(fx.d, &routes, &err), &err);
     }
     end(&fx);
 }
@@ -82,33 +85,32 @@ TEST(route_or_default_to_a_missing_executor_is_refused)
     static const struct route routes[] = {
         {"a::*", "process"}, {"nightly::*", "contaner"}, {"b", "function"}, {"", "process"}};
 
-    check_routes((struct dispatch_options){.routes = routes, .nroutes = 1}, NULL);
-    check_routes((struct dispatch_options){.routes = routes, .nroutes = 2},
+    check_routes((struct routes){.at = routes, .n = 1}, NULL);
+    check_routes((struct routes){.at = routes, .n = 2},
                  "route 2 (nightly::*): there is no executor \"contaner\" for commands; "
                  "available: process, container");
-    check_routes((struct dispatch_options){.routes = routes + 2, .nroutes = 1},
+    check_routes((struct routes){.at = routes + 2, .n = 1},
                  "route 1 (b): there is no executor \"function\" for commands; "
                  "available: process, container");
-    check_routes((struct dispatch_options){.routes = routes + 3, .nroutes = 1},
+    check_routes((struct routes){.at = routes + 3, .n = 1},
                  "route 1 has no glob: use * to match every task");
-    check_routes((struct dispatch_options){.command = "proc"},
+    check_routes((struct routes){.command = "proc"},
                  "the default for commands: there is no executor \"proc\" for commands; "
                  "available: process, container");
-    check_routes((struct dispatch_options){.container = "podman"},
+    check_routes((struct routes){.container = "podman"},
                  "the default for containers: there is no executor \"podman\" for commands; "
                  "available: process, container");
 }
 
 TEST(dispatcher_without_routes_needs_no_executor)
 {
+    struct routes none = {0}, named = {.command = "x"};
     struct fixture fx;
     struct err err = ERR_INIT;
 
     open_with(&fx, (struct dispatch_options){0});
-    CHECK_OK_ERR(dispatch_check_routes(fx.d, &err), &err);
-    end(&fx);
-    open_with(&fx, (struct dispatch_options){.command = "x"});
-    CHECK_EQ(dispatch_check_routes(fx.d, &err), -E_INVALID);
+    CHECK_OK_ERR(dispatch_check_routes(fx.d, &none, &err), &err);
+    CHECK_EQ(dispatch_check_routes(fx.d, &named, &err), -E_INVALID);
     CHECK(strstr(err.msg, "none is available"));
     end(&fx);
 }
@@ -177,40 +179,28 @@ TEST(dispatcher_without_limits_has_the_capacity_of_the_executor)
     end(&fx);
 }
 
-/* ---- statistics ---- */
-
-TEST(statistics_are_kept_for_each_executor)
+TEST(attempt_that_ends_with_any_outcome_frees_its_slot)
 {
+    static const enum outcome_kind kinds[] = {OUTCOME_OK,     OUTCOME_FAILED,    OUTCOME_TIMED_OUT,
+                                              OUTCOME_LOST,   OUTCOME_CANCELLED, OUTCOME_DEFERRED,
+                                              OUTCOME_REFUSED};
     struct fixture fx;
     struct desk *a;
-    struct executor_stats s;
-    int64_t i;
+    size_t i;
 
     open_with(&fx, (struct dispatch_options){0});
-    a = add_desk(&fx, "a", 10, 0);
-    add_desk(&fx, "b", 10, 0);
-    CHECK_STR(dispatch_stats(fx.d, 0, &s), "a");
-    CHECK_EQ(s.done, 0);
-    CHECK_EQ(s.mean, 0);
-    for (i = 1; i <= 8; i++)
-        start(&fx, i, "a");
-    desk_end(a, 1, OUTCOME_OK);
-    desk_end(a, 2, OUTCOME_FAILED);
-    desk_end(a, 3, OUTCOME_TIMED_OUT);
-    desk_end(a, 4, OUTCOME_LOST);
-    desk_end(a, 5, OUTCOME_CANCELLED);
-    desk_end(a, 6, OUTCOME_DEFERRED);
-    desk_end(a, 7, OUTCOME_REFUSED);
+    a = add_desk(&fx, "a", 10, 9);
+    for (i = 1; i <= COUNT(kinds) + 1; i++)
+        start(&fx, (int64_t)i, "a");
+    CHECK_EQ(capacity(&fx, "a"), 1);
+    for (i = 0; i < COUNT(kinds); i++)
+        desk_end(a, (int64_t)i + 1, kinds[i]);
     turns(&fx);
-    CHECK_STR(dispatch_stats(fx.d, 0, &s), "a");
-    CHECK_EQ(s.running, 1);
-    CHECK_EQ(s.done, 5);
-    CHECK_EQ(s.failed, 3);
-    CHECK_EQ(s.mean, 1000);
-    CHECK(s.p99 > 930 && s.p99 <= 1000);
-    CHECK_STR(dispatch_stats(fx.d, 1, &s), "b");
-    CHECK_EQ(s.done, 0);
-    CHECK(!dispatch_stats(fx.d, 2, &s));
+    CHECK_EQ(fx.seen.n, COUNT(kinds));
+    for (i = 0; i < fx.seen.n; i++)
+        CHECK_EQ(fx.seen.at[i].outcome, kinds[fx.seen.at[i].execution - 1]);
+    CHECK_EQ(dispatch_in_flight(fx.d), 1);
+    CHECK_EQ(capacity(&fx, "a"), 8);
     end(&fx);
 }
 
@@ -232,22 +222,14 @@ static int do_nothing(struct function_call *c, void *arg)
     return 0;
 }
 
-static void count_call(void *arg, int64_t execution, int attempt)
-{
-    CHECK_EQ(execution, 1);
-    CHECK_EQ(attempt, 1);
-    ++*(int *)arg;
-}
-
 TEST(functions_have_one_lane_each_and_share_their_capacity)
 {
     struct fixture fx;
     struct functions *f;
     struct err err = ERR_INIT;
     struct spec spec = {.grace = MS};
-    struct task t = a_task(1);
+    struct job t = a_task(1);
     const struct lane_group *g;
-    int running = 0;
 
     open_with(&fx, (struct dispatch_options){0});
     add_desk(&fx, "process", 10, 0);
@@ -263,13 +245,11 @@ TEST(functions_have_one_lane_each_and_share_their_capacity)
     CHECK_EQ(g->can_start + g->can_queue, 10);
 
     t.spec = &spec;
-    dispatch_start(fx.d, "function:waits", &t);
+    start_job(&fx, "function:waits", &t);
     CHECK_EQ(capacity(&fx, "function"), 9);
     start(&fx, 2, "function:nothing");
     start(&fx, 3, "function"); /* the executor's key is not a lane */
     wait_seen(&fx, 4);         /* nothing: started and ended; function: refused; waits: started */
-    while (!running)
-        dispatch_functions(fx.d, count_call, &running);
     CHECK_EQ(dispatch_count_unresponsive(fx.d), 0);
     dispatch_cancel(fx.d, 1, 1, OUTCOME_CANCELLED);
     while (!dispatch_count_unresponsive(fx.d))
@@ -346,7 +326,7 @@ static void settle_and_start(struct fixture *fx, const struct report *r)
     if (r->kind != REPORT_ENDED)
         return;
     dispatch_settled(fx->d, r->execution, r->attempt);
-    if (r->execution < 1000)
+    if (r->execution < 1010)
         start(fx, r->execution + 10, "function:nothing");
 }
 
@@ -363,7 +343,7 @@ TEST(report_callback_may_settle_and_start)
     CHECK_OK_ERR(function_add(f, "nothing", do_nothing, NULL, &err), &err);
     fx.meanwhile = settle_and_start;
     for (i = 0; i < 10; i++)
-        start(&fx, (int64_t)i, "function:nothing");
+        start(&fx, 10 + (int64_t)i, "function:nothing");
     wait_seen(&fx, 2 * 1010);
     for (i = 0; i < fx.seen.n; i++)
         ends += fx.seen.at[i].kind == REPORT_ENDED && fx.seen.at[i].outcome == OUTCOME_OK;

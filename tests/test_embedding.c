@@ -27,7 +27,7 @@ TEST(workflow_given_as_text_is_submitted)
 
     OK(pawl_submit(p, &job, 1, &api_err));
     CHECK_STR(get(s, job.id).input, "{\"n\":7}");
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, job.id), S_SUCCEEDED);
     close_all(p, s);
 }
@@ -122,7 +122,7 @@ TEST(wait_for_a_sql_submission_reports_whether_it_is_pending_or_refused)
     CHECK_EQ(pawl_wait(p, id, 20, &status, &api_err), -PAWL_E_NOT_FOUND);
     CHECK(strstr(api_err.message, "waits for a worker"));
     take_submissions(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     OK(pawl_wait(p, id, -1, &status, &api_err));
     CHECK_STR(status, "succeeded");
     bad = sql_submit(s, (struct sql_call){0});

@@ -64,11 +64,10 @@ static bool is_terminal(struct store *s, int64_t id)
 static void run_worker(void)
 {
     struct worker_kit k = {.list = ledger_functions, .commands = true};
-    struct store *s;
+    struct store *s = fixture_store();
     int i;
 
     kit_open_with(&k, (struct engine_options){.lease = SHORT_LEASE});
-    s = engine_store(k.engine);
     for (i = 0; i < ROLES; i++) {
         struct submission sub = job_of((enum role)i);
 
@@ -84,6 +83,7 @@ static void run_worker(void)
     engine_stop(k.engine, false);
     KIT_UNTIL(&k, engine_is_idle(k.engine));
     engine_close(&k.engine);
+    store_close(&s);
 }
 
 /* Returns false if the worker ended before it reached that point. */
@@ -184,9 +184,9 @@ TEST_SLOW(worker_killed_at_any_point_loses_nothing_and_repeats_nothing, 1200)
 TEST_SLOW(worker_killed_between_commit_and_action_loses_nothing, 600)
 {
     static const char *const where[] = {
-        "engine:committed",      "engine:handed-out", "engine:settled",
-        "process:before-folder", "process:folder",    "process:before-request",
-        "process:asked",         "process:answered",  "process:before-removal"};
+        "engine:committed",      "engine:job-started", "engine:settled",
+        "process:before-folder", "process:folder",     "process:before-request",
+        "process:requested",     "process:answered",   "process:before-removal"};
     int nth, stride = test_full() ? 1 : 4;
     size_t i;
 
@@ -221,7 +221,7 @@ TEST_SLOW(worker_killed_with_its_shims_loses_nothing, 600)
 {
     static const char *const shim[] = {"before-lock", "locked",  "forked",
                                        "ended",       "written", "renamed"};
-    static const char *const worker[] = {"process:asked", "process:answered", "engine:settled"};
+    static const char *const worker[] = {"process:requested", "process:answered", "engine:settled"};
     size_t i, n = sizeof(shim) / sizeof(*shim), k = (size_t)getpid() % 3;
 
     prepare();

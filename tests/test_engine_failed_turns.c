@@ -135,7 +135,7 @@ static void check_with_locked_tree(const char *what, const char *when, const cha
 
     if (strcmp(test_db(), "postgres") != 0)
         SKIP("for PostgreSQL only: SQLite has no row locks");
-    fixture_env()->long_limits = false; /* a turn that waits for the lock has to give up */
+    fixture_env()->long_timeouts = false; /* a turn that waits for the lock has to give up */
     s = fixture_store();
     other = fixture_store();
     lock.db = store_db(other);
@@ -194,12 +194,12 @@ static void check_refused_reports(const char *function, const char *table, const
     snprintf(condition, sizeof(condition), "NEW.execution IN (%lld, %lld)%s", (long long)ids[4],
              (long long)ids[7], and);
     refuse_write(s, table, condition);
-    fixture_env()->note = keep_said;
+    fixture_env()->note = keep_message;
     kit_open(&k);
     kit_until_ended(&k, 10);
     fixture_env()->note = NULL;
-    CHECK(strstr(said, what));
-    CHECK(strstr(said, "not today"));
+    CHECK(strstr(message, what));
+    CHECK(strstr(message, "not today"));
     for (int i = 0; i < 10; i++)
         CHECK_EQ(status_of(s, ids[i]), S_SUCCEEDED);
     engine_close(&k.engine);
@@ -230,12 +230,12 @@ TEST(outcome_is_stored_though_the_next_job_for_its_permit_cannot_be_written)
     id = run_unsettled(s, &k);
     bad = submit_with(s, (struct submission){.name = "exec::bad", .lane = "function:noop"});
     refuse_write(s, "UPDATE ON executions", "NEW.name = 'exec::bad' AND NEW.held = 0");
-    fixture_env()->note = keep_said;
+    fixture_env()->note = keep_message;
     kit_until_ended(&k, 1);
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
-    KIT_UNTIL(&k, strstr(said, "a timer of execution"));
+    KIT_UNTIL(&k, strstr(message, "a timer of execution"));
     fixture_env()->note = NULL;
-    CHECK(strstr(said, "(handover)"));
+    CHECK(strstr(message, "(handover)"));
     verify_clean(s);
     allow_write(s, "executions");
     clock_advance(61 * SECOND);
@@ -270,13 +270,13 @@ static void check_timers(int bad, int n)
         faulty = i == bad ? ids[i] : faulty;
     }
     refuse_write(s, "UPDATE ON executions", "NEW.name = 'exec::bad' AND NEW.held = 0");
-    fixture_env()->note = keep_said;
+    fixture_env()->note = keep_message;
     clock_advance(11 * SECOND);
-    KIT_UNTIL(&k, k.ended == n - 1 && *said);
+    KIT_UNTIL(&k, k.ended == n - 1 && *message);
     fixture_env()->note = NULL;
     snprintf(number, sizeof(number), "a timer of execution %lld (delay)", (long long)faulty);
-    CHECK(strstr(said, number));
-    CHECK(strstr(said, "not today"));
+    CHECK(strstr(message, number));
+    CHECK(strstr(message, "not today"));
     for (int i = 0; i < n; i++)
         CHECK_EQ(status_of(s, ids[i]), i == bad ? S_READY : S_SUCCEEDED);
     KIT_UNTIL(&k, engine_timeout(k.engine) > SECOND); /* the engine does not retry in a busy loop */
@@ -327,13 +327,13 @@ TEST(lease_that_cannot_be_cleared_blocks_no_other_lease)
     kit_open(&k);
     snprintf(when, sizeof(when), "NEW.execution = %lld AND NEW.worker IS NULL", (long long)bad);
     refuse_write(s, "UPDATE ON leases", when);
-    fixture_env()->note = keep_said;
-    while (!strstr(history(s, good), "lease_expired") || !*said) {
+    fixture_env()->note = keep_message;
+    while (!strstr(history(s, good), "lease_expired") || !*message) {
         kit_pass(&k, LEASE / 4);
     }
     fixture_env()->note = NULL;
-    CHECK(strstr(said, "can't be cleared"));
-    CHECK(strstr(said, "not today"));
+    CHECK(strstr(message, "can't be cleared"));
+    CHECK(strstr(message, "not today"));
     CHECK(!strstr(history(s, bad), "lease_expired"));
     allow_write(s, "leases");
     while (!strstr(history(s, bad), "lease_expired")) {
@@ -369,11 +369,11 @@ TEST(dead_worker_row_that_cannot_be_removed_ends_no_worker)
     snprintf(when, sizeof(when), "OLD.pid = %d", (int)run_worker_that_dies());
     s = fixture_store();
     refuse_write(s, "DELETE ON workers", when);
-    fixture_env()->note = keep_said;
+    fixture_env()->note = keep_message;
     kit_open(&k);
-    KIT_UNTIL(&k, *said);
+    KIT_UNTIL(&k, *message);
     fixture_env()->note = NULL;
-    CHECK(strstr(said, "not today"));
+    CHECK(strstr(message, "not today"));
     kit_submit(s, "noop", NULL);
     kit_until_ended(&k, 1);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM workers"), 2);
@@ -401,13 +401,13 @@ TEST(tree_that_cannot_be_removed_blocks_no_other_removal)
     kit_until_ended(&k, 5);
     snprintf(when, sizeof(when), "OLD.id = %lld", (long long)ids[2]);
     refuse_write(s, "DELETE ON executions", when);
-    fixture_env()->note = keep_said;
+    fixture_env()->note = keep_message;
     clock_advance(91 * DAY);
     KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM executions") == 1);
     fixture_env()->note = NULL;
     snprintf(name, sizeof(name), "the old execution %lld ", (long long)ids[2]);
-    CHECK(strstr(said, name));
-    CHECK(strstr(said, "not today"));
+    CHECK(strstr(message, name));
+    CHECK(strstr(message, "not today"));
     CHECK_EQ(status_of(s, ids[2]), S_SUCCEEDED);
     verify_clean(s);
     allow_write(s, "executions");
@@ -428,9 +428,9 @@ TEST(worker_that_cannot_remove_old_trees_continues_and_retries_the_next_day)
     kit_open_with(&k, o);
     kit_until_ended(&k, 1);
     refuse_write(s, "DELETE ON executions", "OLD.id > 0");
-    fixture_env()->note = keep_said;
+    fixture_env()->note = keep_message;
     clock_advance(91 * DAY);
-    KIT_UNTIL(&k, strstr(said, "can't be removed"));
+    KIT_UNTIL(&k, strstr(message, "can't be removed"));
     fixture_env()->note = NULL;
     kit_submit(s, "noop", NULL);
     kit_until_ended(&k, 2);

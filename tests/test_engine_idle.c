@@ -163,6 +163,25 @@ TEST(worker_of_an_old_generation_claims_nothing_and_ends)
     store_close(&s);
 }
 
+TEST(worker_that_does_not_know_the_minimum_schema_ends_at_its_next_heartbeat)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    struct err err = ERR_INIT;
+    int rc;
+
+    kit_open(&k);
+    kit_step(&k);
+    sql_run(s, "UPDATE settings SET value = '99' WHERE name = 'minimum_schema'");
+    clock_advance(LEASE / 2);
+    while (!(rc = engine_step(k.engine, 20000, &err)))
+        ;
+    CHECK_EQ(rc, -E_SCHEMA);
+    CHECK(strstr(err.msg, "restart it with the newer pawl"));
+    engine_close(&k.engine);
+    store_close(&s);
+}
+
 TEST(idle_worker_of_an_old_generation_ends_with_its_next_heartbeat)
 {
     struct store *s = fixture_store();

@@ -236,7 +236,7 @@ TEST(stopping_worker_drops_outcomes_whose_lease_was_lost)
     block_turns(k.engine, true);
     KIT_UNTIL(&k, leased_job_get(k.engine, id)->lost);
     atomic_store(&go, 1);
-    KIT_UNTIL(&k, leased_job_get(k.engine, id)->ended);
+    KIT_UNTIL(&k, leased_job_get(k.engine, id)->a.ended);
     engine_stop(k.engine, false);
     CHECK(!leased_job_get(k.engine, id));
     CHECK_EQ(loop_count_commands(loop_of(k.engine, id)), 0);

@@ -88,14 +88,14 @@ static void check_one_bad_job(const struct way *way, int before, int after)
     struct store *s = fixture_store();
     char name[64];
 
-    fixture_env()->note = keep_said;
+    fixture_env()->note = keep_message;
     kit_open(&k);
     until_succeeded(&k, s, before + after);
-    KIT_UNTIL(&k, engine_is_drained(k.engine) && said[0]);
+    KIT_UNTIL(&k, engine_is_drained(k.engine) && message[0]);
     fixture_env()->note = NULL;
     snprintf(name, sizeof(name), "execution %lld can't be %s", (long long)bad, way->words);
-    CHECK(strstr(said, name));
-    CHECK(strstr(said, "not today"));
+    CHECK(strstr(message, name));
+    CHECK(strstr(message, "not today"));
     CHECK_EQ(status_of(s, bad), way->orphans ? S_RUNNING : S_READY);
     verify_clean(s);
 
@@ -139,15 +139,15 @@ TEST(job_that_cannot_be_claimed_is_found_while_others_are_submitted)
     struct store *s = fixture_store();
     int n, stored = 0;
 
-    fixture_env()->note = keep_said;
+    fixture_env()->note = keep_message;
     kit_open(&k);
-    for (n = 0; n < 300 && !said[0]; n += 3) {
+    for (n = 0; n < 300 && !message[0]; n += 3) {
         for (int i = 0; i < 3; i++)
             engine_submit(k.engine, &sub, count_stored, &stored);
         kit_step(&k);
     }
     fixture_env()->note = NULL;
-    CHECK(strstr(said, "can't be claimed"));
+    CHECK(strstr(message, "can't be claimed"));
     KIT_UNTIL(&k, stored == n);
     until_succeeded(&k, s, n);
     CHECK_EQ(status_of(s, bad), S_READY);

@@ -97,15 +97,15 @@ TEST(expression_beyond_the_size_or_work_limit_is_refused)
     const struct expr *e;
     struct expr_fault fault;
 
-    CHECK_OK(expr_compile(&text, &arena, &e, &fault));
+    CHECK_OK(expr_parse_condition(&text, &arena, &e, &fault));
     text.len++; /* includes its NUL: one byte too many */
-    CHECK(expr_compile(&text, &arena, &e, &fault));
+    CHECK(expr_parse_condition(&text, &arena, &e, &fault));
     CHECK_STR(fault.what, "this text has 65537 bytes; at most 65536 are allowed");
     text = (struct expr_text){.at = "1\0", .len = 2};
-    CHECK(expr_compile(&text, &arena, &e, &fault));
+    CHECK(expr_parse_condition(&text, &arena, &e, &fault));
     CHECK_STR(fault.what, "this text is not valid UTF-8 (or holds a NUL byte)");
     text = text_of("'\xff'");
-    CHECK(expr_compile(&text, &arena, &e, &fault));
+    CHECK(expr_parse_condition(&text, &arena, &e, &fault));
     CHECK_STR(fault.what, "this text is not valid UTF-8 (or holds a NUL byte)");
     CHECK_STR(fault.excerpt, "");
     free(s);

@@ -1,5 +1,7 @@
 /* test_expr_use.c - expressions in use: conditions, templates, the location of a fault, references,
  * and results that outlive the expression. */
+#include "base/json.h"
+#include "core/resolve.h"
 #include "expr_fixture.h"
 
 #include <jansson.h>
@@ -14,7 +16,7 @@ static int condition(struct fixture *f, const char *s, bool *yes, struct expr_fa
 {
     struct expr_text text = text_of(s);
     const struct expr *e;
-    int rc = expr_compile_condition(&text, &f->arena, &e, fault);
+    int rc = expr_parse_condition(&text, &f->arena, &e, fault);
 
     return rc ? rc : expr_eval_bool(e, &f->scope, yes, fault);
 }
@@ -120,12 +122,12 @@ TEST(fault_names_file_line_column_and_expression)
     for (i = 0; i < COUNT(cases); i++) {
         struct expr_text text = {cases[i].text, strlen(cases[i].text), "flow.yaml", 7, 7};
         struct arena arena = ARENA_INIT;
-        const struct expr_template *t;
+        const struct expr *t;
         struct expr_fault fault;
         json_t *json;
 
-        if (!expr_template_compile(&text, &arena, &t, &fault))
-            CHECK_EQ(expr_template_eval(t, &scope, &json, &fault), -E_INVALID);
+        if (!expr_parse_template(&text, &arena, &t, &fault))
+            CHECK_EQ(expr_eval(t, &scope, &json, &fault), -E_INVALID);
         CHECK_EQ(expr_fault_err(&fault, &err), -E_INVALID);
         CHECK_STR(err.msg, cases[i].sentence);
         arena_release(&arena);
@@ -149,7 +151,7 @@ TEST(fault_in_a_long_expression_shows_an_excerpt)
     for (i = 0; i < 300; i++)
         buf_addstr(&s, " + 'ü'");
     text = text_of(s.ptr);
-    CHECK_EQ(expr_compile(&text, &arena, &e, &fault), -E_INVALID);
+    CHECK_EQ(expr_parse_condition(&text, &arena, &e, &fault), -E_INVALID);
     CHECK_EQ(fault.line, 1);
     CHECK_EQ(fault.column, 1801);
     CHECK(strstr(fault.excerpt, "nope"));
@@ -199,7 +201,7 @@ TEST(references_are_listed_without_evaluation)
     struct arena arena = ARENA_INIT;
     struct expr_text text =
         text_of("${{ tasks.a }} $${{ vars.no }} ${{ failure() && params.b == 1 }}");
-    const struct expr_template *t;
+    const struct expr *t;
     struct buf got = BUF_INIT;
     struct expr_fault fault;
     const struct expr *e;
@@ -209,17 +211,16 @@ TEST(references_are_listed_without_evaluation)
         struct expr_text one = text_of(cells[i].expr);
 
         buf_reset(&got);
-        CHECK_OK(expr_compile(&one, &arena, &e, &fault));
+        CHECK_OK(expr_parse_condition(&one, &arena, &e, &fault));
         expr_references(e, add_ref, &got);
         CHECK_STR(buf_cstr(&got), cells[i].expect);
         CHECK_EQ(expr_statuses(e), 0);
     }
     buf_reset(&got);
-    CHECK_OK(expr_template_compile(&text, &arena, &t, &fault));
-    expr_template_references(t, add_ref, &got);
+    CHECK_OK(expr_parse_template(&text, &arena, &t, &fault));
+    expr_references(t, add_ref, &got);
     CHECK_STR(buf_cstr(&got), "tasks/a@4 params/b@48");
-    CHECK_EQ(expr_template_statuses(t), 1u << EXPR_FAILURE);
-    CHECK(!expr_template_constant(t));
+    CHECK_EQ(expr_statuses(t), 1u << EXPR_FAILURE);
     buf_release(&got);
     arena_release(&arena);
 }
@@ -235,7 +236,7 @@ TEST(result_outlives_expression_and_scope)
     json_t *json;
 
     begin(&f);
-    CHECK_OK(expr_compile(&text, &f.arena, &e, &fault));
+    CHECK_OK(expr_parse_condition(&text, &f.arena, &e, &fault));
     CHECK_OK(expr_eval(e, &f.scope, &json, &fault));
     end(&f);
     CHECK_STR(json_string_value(json_array_get(json_array_get(json, 0), 1)), "b.csv");
@@ -254,13 +255,49 @@ TEST(texts_with_nul_bytes_in_the_scope_stay_whole)
     json_t *json;
 
     scope.names[EXPR_ITEM] = json_stringn("a\0b", 3);
-    CHECK_OK(expr_compile(&text, &arena, &e, &fault));
+    CHECK_OK(expr_parse_condition(&text, &arena, &e, &fault));
     CHECK_OK(expr_eval(e, &scope, &json, &fault));
     CHECK_EQ(json_integer_value(json_array_get(json, 0)), 3);
     CHECK(json_is_false(json_array_get(json, 1)));
     CHECK(json_is_true(json_array_get(json, 2)));
     json_decref(json);
     json_decref(scope.names[EXPR_ITEM]);
+    arena_release(&arena);
+}
+
+/* An expression that an older version accepted and this one does not fails its task, not the
+ * workflow. */
+TEST(template_that_is_not_valid_fails_when_it_is_evaluated)
+{
+    static const char text[] =
+        "{\"name\":\"w\",\"file\":\"w.yaml\",\"tasks\":[{\"name\":\"a\",\"at\":[3,5],\"argv\":[\"${{ nope }}\"],"
+        "\"if\":\"1 +\",\"with\":{\"n\":[1.5,true,\"x\",null]}}]}";
+    struct resolve_given g = {.variables = json_object()};
+    struct buf spec = BUF_INIT, input = BUF_INIT;
+    struct arena arena = ARENA_INIT;
+    const struct workflow *w;
+    struct spec defaults = {0};
+    struct resolve_scope s;
+    struct err err = ERR_INIT;
+    json_t *with;
+    char *json;
+    bool runs;
+
+    CHECK_OK(workflow_read(text, strlen(text), &arena, &w, &err));
+    g.templates = templates_parse(w, &arena);
+    g.task = w->tasks;
+    CHECK_OK(resolve_scope(&g, &s, &err));
+    CHECK_EQ(resolve_condition(&s, &runs, &err), -E_INVALID);
+    CHECK_STR(err.msg, "w.yaml:3:5: expected a value, found the end (in: 1 +)");
+    CHECK_EQ(resolve_task(&s, &defaults, &spec, &input, &err), -E_INVALID);
+    CHECK(!strncmp(err.msg, "argv[0]: w.yaml:3:5: unknown name 'nope'", 40));
+    CHECK_OK(resolve_pairs(resolve_template(&s, TASK_WITH), &s, false, &with, &err));
+    json = json_text(with);
+    CHECK_STR(json, "{\"n\":[1.5,true,\"x\",null]}");
+    free(json);
+    json_decref(with);
+    resolve_scope_release(&s);
+    json_decref(g.variables);
     arena_release(&arena);
 }
 

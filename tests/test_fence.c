@@ -73,7 +73,7 @@ TEST(database_without_its_generation_is_refused_with_a_message)
     struct err err = ERR_INIT;
     int64_t n;
 
-    sql_run(s, "DELETE FROM settings WHERE name = 'generation'");
+    sql_run(s, "DELETE FROM settings WHERE name = 'fence_generation'");
     CHECK_EQ(store_identity(s, id, &n, &err), -E_INTERNAL);
     CHECK(strstr(err.msg, "generation"));
     store_close(&s);
@@ -166,9 +166,9 @@ TEST(backup_restored_twice_gets_two_different_generations)
     int64_t first = fence(s, 10).generation;
 
     clock_sleep_us(2000);
-    sql_run(s, "UPDATE settings SET value = '1' WHERE name = 'generation'");
+    sql_run(s, "UPDATE settings SET value = '1' WHERE name = 'fence_generation'");
     CHECK(fence(s, 10).generation > first);
-    sql_run(s, "UPDATE settings SET value = '99999999999999999' WHERE name = 'generation'");
+    sql_run(s, "UPDATE settings SET value = '99999999999999999' WHERE name = 'fence_generation'");
     CHECK_EQ(fence(s, 10).generation, 100000000000000000LL); /* it rises whatever the clock shows */
     verify_clean(s);
     store_close(&s);

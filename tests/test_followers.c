@@ -9,7 +9,7 @@
 #define MANY 150 /* two slices, also when they are created */
 #define FEW  100 /* three slices if a turn notifies at most 40 */
 
-static struct flow_claiming k;
+static struct task_claim k;
 
 /* Each of the tasks t0, t1, … needs `needs`. */
 static int64_t submit_many(struct store *s, const char *before, const char *needs, int n)
@@ -21,7 +21,7 @@ static int64_t submit_many(struct store *s, const char *before, const char *need
     buf_addf(&yaml, "name: w\n%s", before);
     for (i = 0; i < n; i++)
         buf_addf(&yaml, "  t%d: {run: x, needs: %s}\n", i, needs);
-    w = flow_submit(s, yaml.ptr, NULL);
+    w = submit_workflow(s, yaml.ptr, NULL);
     buf_release(&yaml);
     return w;
 }
@@ -58,7 +58,7 @@ static int64_t submit_chain(struct store *s, int n)
     buf_addstr(&yaml, "name: w\ntasks:\n  t0: {run: x}\n");
     for (i = 1; i < n; i++)
         buf_addf(&yaml, "  t%d: {run: x, needs: t%d}\n", i, i - 1);
-    w = flow_submit(s, yaml.ptr, NULL);
+    w = submit_workflow(s, yaml.ptr, NULL);
     buf_release(&yaml);
     run_all_timers(s);
     return w;
@@ -66,8 +66,8 @@ static int64_t submit_chain(struct store *s, int n)
 
 static void end_first(struct store *s, enum outcome_kind kind)
 {
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], kind, NULL);
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], kind, NULL);
 }
 
 /* A star whose first task has ended and has notified one slice of its followers. */
@@ -76,7 +76,7 @@ static int64_t submit_half_notified(struct store *s, enum outcome_kind kind)
     int64_t w = submit_star(s, FEW);
 
     end_first(s, kind);
-    CHECK_EQ(count(s, "failed_behind >= 16384"), 1);
+    CHECK_EQ(count(s, "notify_left > 0"), 1);
     return w;
 }
 
@@ -96,15 +96,14 @@ TEST(followers_become_ready_one_slice_per_turn)
     fixture_slices(LARGE(1000));
     s = fixture_store();
     w = submit_star(s, LARGE(1500));
-    first = flow_task(s, w, "first");
+    first = task_of(s, w, "first");
     end_first(s, OUTCOME_OK);
     CHECK_EQ(count(s, "status = 2"), LARGE(1000));
-    CHECK_EQ(get(s, first).needs_left, LARGE(500));
-    CHECK(get(s, first).flags & FLAG_NOTIFYING);
+    CHECK_EQ(get(s, first).notify_left, LARGE(500));
     verify_clean(s);
     CHECK_EQ(run_timers(s), 1);
     CHECK_EQ(count(s, "status = 2"), LARGE(1500));
-    CHECK(!(get(s, first).flags & FLAG_NOTIFYING));
+    CHECK_EQ(get(s, first).notify_left, 0);
     verify_clean(s);
     CHECK_EQ(run_timers(s), 0);
     play_to_the_end(s, w, S_SUCCEEDED);
@@ -123,7 +122,7 @@ TEST(followers_of_a_failed_task_are_skipped_one_slice_per_turn)
     CHECK_EQ(count(s, "status = 8"), 80);
     verify_clean(s);
     run_timers(s);
-    CHECK_EQ(count(s, "status = 8 AND failed_behind = 1"), FEW);
+    CHECK_EQ(count(s, "status = 8 AND flags = 1"), FEW);
     play_to_the_end(s, w, S_FAILED);
     store_close(&s);
 }
@@ -163,7 +162,7 @@ TEST(skip_that_fans_out_takes_several_turns)
     for (i = 0; i < 500; i++)
         buf_addf(&yaml, "  b%d: {run: x, needs: [a%d, a%d]}\n", i, i % 90, (i + 1) % 90);
     buf_addstr(&yaml, "  last: {run: x, if: always(), needs: [first, b0, b123, b499]}\n");
-    w = flow_submit(s, yaml.ptr, NULL);
+    w = submit_workflow(s, yaml.ptr, NULL);
     buf_release(&yaml);
     run_all_timers(s);
     end_first(s, OUTCOME_FAILED);
@@ -174,7 +173,7 @@ TEST(skip_that_fans_out_takes_several_turns)
     verify_clean(s);
     run_all_timers(s);
     CHECK_EQ(count(s, "status = 8"), 590);
-    CHECK_EQ(flow_status(s, w, "last"), S_READY);
+    CHECK_EQ(task_status(s, w, "last"), S_READY);
     play_to_the_end(s, w, S_FAILED);
     store_close(&s);
 }
@@ -206,12 +205,12 @@ TEST(pause_between_two_slices_holds_the_rest)
     struct store *s = store_with_small_slices();
     int64_t w = submit_half_notified(s, OUTCOME_OK);
 
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    CHECK_EQ(control_execution(s, CONTROL_PAUSE, w), 0);
     run_all_timers(s);
     CHECK_EQ(count(s, "status = 2 AND held = 2"), FEW);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 0);
     verify_clean(s);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
+    CHECK_EQ(control_execution(s, CONTROL_RESUME, w), 0);
     run_all_timers(s);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), FEW);
     play_to_the_end(s, w, S_SUCCEEDED);
@@ -223,11 +222,11 @@ TEST(cancel_between_two_slices_leaves_no_follower_to_notify)
     struct store *s = store_with_small_slices();
     int64_t w = submit_half_notified(s, OUTCOME_OK);
 
-    CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
+    CHECK_EQ(control_execution(s, CONTROL_CANCEL, w), 0);
     verify_clean(s);
     run_all_timers(s);
     CHECK_EQ(count(s, "status = 7"), FEW + 1);
-    CHECK_EQ(count(s, "failed_behind >= 16384"), 0);
+    CHECK_EQ(count(s, "notify_left > 0"), 0);
     play_to_the_end(s, w, S_CANCELLED);
     rerun_or_fail(s, w, RERUN_WHOLE, NULL);
     play_to_the_end(s, w, S_SUCCEEDED);
@@ -241,9 +240,9 @@ TEST(rerun_between_two_slices_counts_each_end_once)
     int64_t w = submit_many(s, "tasks:\n  a: {run: x}\n  b: {run: x, retry: 0}\n", "[a, b]", FEW);
 
     run_all_timers(s);
-    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK_EQ(claim_tasks(s, &k), 2);
     b = k.held[1];
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(count(s, "status = 1 AND needs_left = 1"), 40);
     rerun_or_fail(s, w, RERUN_FROM_TASK, "a");
     CHECK_EQ(count(s, "status = 1 AND needs_left = 2"), FEW);
@@ -253,7 +252,7 @@ TEST(rerun_between_two_slices_counts_each_end_once)
     end_first(s, OUTCOME_OK); /* a, again */
     run_all_timers(s);
     CHECK_EQ(count(s, "status = 1 AND needs_left = 1"), FEW);
-    flow_settle(s, b, OUTCOME_OK, NULL);
+    settle_task(s, b, OUTCOME_OK, NULL);
     play_to_the_end(s, w, S_SUCCEEDED);
     store_close(&s);
 }
@@ -262,14 +261,14 @@ TEST(rerun_between_two_slices_counts_each_end_once)
 TEST(end_of_an_earlier_run_does_not_notify_followers_of_the_next)
 {
     struct store *s = sliced_store();
-    int64_t w = submit_star(s, MANY), first = flow_task(s, w, "first");
+    int64_t w = submit_star(s, MANY), first = task_of(s, w, "first");
     char sql[120];
 
     end_first(s, OUTCOME_OK);
-    CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
+    CHECK_EQ(control_execution(s, CONTROL_CANCEL, w), 0);
     while (status_of(s, w) == S_RUNNING) /* as if the timers of the workflow came first */
-        CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
-    CHECK(get(s, first).flags & FLAG_NOTIFYING);
+        CHECK_EQ(control_execution(s, CONTROL_CANCEL, w), 0);
+    CHECK(get(s, first).notify_left > 0);
     rerun_or_fail(s, w, RERUN_WHOLE, NULL);
     snprintf(sql, sizeof(sql), "SELECT count(*) FROM timers WHERE execution = %lld",
              (long long)first);
@@ -291,7 +290,7 @@ TEST(task_skipped_before_its_followers_are_created_notifies_them)
     int64_t w = submit_many(s, "tasks:\n  first: {run: x}\n", "first", MANY);
 
     CHECK_EQ(count(s, "status = 1"), 100);
-    CHECK_EQ(flow_ask(s, FLOW_SKIP, flow_task(s, w, "first")), 0);
+    CHECK_EQ(control_execution(s, CONTROL_SKIP, task_of(s, w, "first")), 0);
     verify_clean(s);
     CHECK(run_timers(s) > 0);
     verify_clean(s);
@@ -308,7 +307,7 @@ TEST(task_cancelled_before_its_followers_are_recreated_notifies_them)
 
     play_to_the_end(s, w, S_SUCCEEDED);
     rerun_or_fail(s, w, RERUN_WHOLE, NULL);
-    CHECK_EQ(flow_ask(s, FLOW_CANCEL, flow_task(s, w, "first")), 0);
+    CHECK_EQ(control_execution(s, CONTROL_CANCEL, task_of(s, w, "first")), 0);
     verify_clean(s);
     CHECK(run_timers(s) > 0);
     verify_clean(s);
@@ -332,7 +331,7 @@ TEST(items_that_end_at_once_are_created_one_slice_per_turn)
 
     fixture_slices(LARGE(1000));
     s = fixture_store();
-    w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
     do {
         now = count(s, "kind = 3");
         CHECK(now - before <= LARGE(4000) + 1);
@@ -382,7 +381,7 @@ TEST_SLOW(turn_stays_short_however_many_followers_a_task_has, 600)
                  "  b%d: {run: x, needs: a%d}\n"
                  "  c%d: {run: x, if: 1 > 2, needs: good}\n",
                  i, i, i, i);
-    w = flow_submit(s, yaml.ptr, NULL);
+    w = submit_workflow(s, yaml.ptr, NULL);
     buf_release(&yaml);
     run_all_timers(s);
     fixture_env()->trace = count_rows;

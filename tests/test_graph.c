@@ -38,7 +38,7 @@ static const struct cell {
      true,
      S_CANCELLED},
     {"skipped by its `if`", {.status = S_SKIPPED}, false, false, false, S_SUCCEEDED},
-    {"skipped behind a failure",
+    {"skipped because a need failed",
      {.status = S_SKIPPED, .skipped_by_failure = true},
      false,
      true,
@@ -50,7 +50,7 @@ static const struct cell {
      false,
      false,
      S_SUCCEEDED},
-    {"skipped by an operator behind a failure",
+    {"skipped by an operator, after a need failed",
      {.status = S_SKIPPED, .by_operator = true, .skipped_by_failure = true},
      true,
      false,
@@ -90,7 +90,7 @@ TEST(several_needs_succeed_together_and_fail_or_cancel_one_by_one)
     CHECK(!graph_facts(NULL, 0).failure && !graph_facts(NULL, 0).cancelled);
 }
 
-TEST(join_waits_is_decided_or_becomes_impossible)
+TEST(join_is_decided_once_enough_needs_succeeded_or_none_are_left)
 {
     int join, left, succeeded;
 

@@ -118,9 +118,9 @@ TEST(params_of_a_transaction_nested_too_deep_are_refused_and_nothing_is_stored)
 TEST(params_at_the_depth_limit_are_accepted_and_the_workflow_runs)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, ONE_LIST, object(JSON_DEPTH_MAX));
+    int64_t w = submit_workflow(s, ONE_LIST, object(JSON_DEPTH_MAX));
 
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_and_close(s);
 }
@@ -139,7 +139,7 @@ TEST(params_by_sql_nested_too_deep_are_refused_and_others_are_accepted)
     check_names_limit(submission_of(s, deep).error);
     CHECK_STR(submission_word(s, deeper), "refused");
     check_names_limit(submission_of(s, deeper).error);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, limit), S_SUCCEEDED);
     CHECK_EQ(take_submissions(s), 0);
     verify_and_close(s);
@@ -174,8 +174,8 @@ TEST(literals_of_a_nested_file_at_its_limit_are_stored_and_run)
 
     buf_addf(&below, "name: below\ntasks: {a: {run: x, foreach: %s}}\n", nested(61));
     files[3] = buf_cstr(&below);
-    w = flow_submit_text(s, flow_text_of_files(files), NULL);
-    flow_play(s, "");
+    w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     buf_release(&below);
     verify_and_close(s);
@@ -186,22 +186,22 @@ TEST(literals_of_a_nested_file_at_its_limit_are_stored_and_run)
 TEST(outputs_nested_too_deep_fail_their_task)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks: {a: {run: x}, b: {run: x}, c: {run: x}, "
-                            "d: {run: x, needs: a, env: {P: '${{ tasks.a.outputs }}'}}}\n",
-                            NULL);
+    struct task_claim k = {.push = false};
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks: {a: {run: x}, b: {run: x}, c: {run: x}, "
+                                "d: {run: x, needs: a, env: {P: '${{ tasks.a.outputs }}'}}}\n",
+                                NULL);
 
-    CHECK_EQ(flow_claim(s, &k), 3);
-    flow_settle(s, k.held[0], OUTCOME_OK, object(JSON_DEPTH_MAX));
-    flow_settle(s, k.held[1], OUTCOME_OK, object(65));
-    flow_settle(s, k.held[2], OUTCOME_OK, object(PARSER_MAX));
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(claim_tasks(s, &k), 3);
+    settle_task(s, k.held[0], OUTCOME_OK, object(JSON_DEPTH_MAX));
+    settle_task(s, k.held[1], OUTCOME_OK, object(65));
+    settle_task(s, k.held[2], OUTCOME_OK, object(PARSER_MAX));
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK(strstr(k.spec, nested(63)));
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:failed d:succeeded");
-    check_names_limit(get(s, flow_task(s, w, "b")).error);
-    check_names_limit(get(s, flow_task(s, w, "c")).error);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_STR(tree_text(s, w), "a:succeeded b:failed c:failed d:succeeded");
+    check_names_limit(get(s, task_of(s, w, "b")).error);
+    check_names_limit(get(s, task_of(s, w, "c")).error);
     CHECK_EQ(status_of(s, w), S_FAILED);
     verify_and_close(s);
 }
@@ -209,19 +209,19 @@ TEST(outputs_nested_too_deep_fail_their_task)
 TEST(outputs_of_a_fan_out_at_the_depth_limit_reach_its_follower)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
+    struct task_claim k = {.push = false};
     int64_t w =
-        flow_submit(s,
-                    "name: w\ntasks:\n  each: {run: x, foreach: 2}\n"
-                    "  sum: {run: x, needs: each, env: {ALL: '${{ tasks.each.outputs }}'}}\n",
-                    NULL);
+        submit_workflow(s,
+                        "name: w\ntasks:\n  each: {run: x, foreach: 2}\n"
+                        "  sum: {run: x, needs: each, env: {ALL: '${{ tasks.each.outputs }}'}}\n",
+                        NULL);
 
-    CHECK_EQ(flow_claim(s, &k), 2);
-    flow_settle(s, k.held[0], OUTCOME_OK, object(JSON_DEPTH_MAX));
-    flow_settle(s, k.held[1], OUTCOME_OK, object(JSON_DEPTH_MAX));
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(claim_tasks(s, &k), 2);
+    settle_task(s, k.held[0], OUTCOME_OK, object(JSON_DEPTH_MAX));
+    settle_task(s, k.held[1], OUTCOME_OK, object(JSON_DEPTH_MAX));
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK(strstr(k.spec, nested(63)));
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_and_close(s);
 }
@@ -231,18 +231,18 @@ TEST(outputs_of_a_fan_out_at_the_depth_limit_reach_its_follower)
 TEST(outputs_nested_too_deep_of_an_item_fail_the_fan_out)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
+    struct task_claim k = {.push = false};
     int64_t w =
-        flow_submit(s,
-                    "name: w\ntasks:\n  each: {run: x, foreach: 2}\n"
-                    "  sum: {run: x, needs: each, env: {ALL: '${{ tasks.each.outputs }}'}}\n",
-                    NULL);
+        submit_workflow(s,
+                        "name: w\ntasks:\n  each: {run: x, foreach: 2}\n"
+                        "  sum: {run: x, needs: each, env: {ALL: '${{ tasks.each.outputs }}'}}\n",
+                        NULL);
 
-    CHECK_EQ(flow_claim(s, &k), 2);
-    flow_settle(s, k.held[0], OUTCOME_OK, object(PARSER_MAX - 1));
-    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
-    CHECK_STR(flow_shape(s, w), "each:failed sum:skipped each[0]:failed each[1]:succeeded");
-    check_names_limit(get(s, flow_task(s, w, "each[0]")).error);
+    CHECK_EQ(claim_tasks(s, &k), 2);
+    settle_task(s, k.held[0], OUTCOME_OK, object(PARSER_MAX - 1));
+    settle_task(s, k.held[1], OUTCOME_OK, NULL);
+    CHECK_STR(tree_text(s, w), "each:failed sum:skipped each[0]:failed each[1]:succeeded");
+    check_names_limit(get(s, task_of(s, w, "each[0]")).error);
     CHECK_EQ(status_of(s, w), S_FAILED);
     verify_and_close(s);
 }
@@ -251,22 +251,22 @@ TEST(outputs_nested_too_deep_of_an_item_fail_the_fan_out)
 TEST(outputs_that_cannot_be_read_again_fail_the_task_that_names_them)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
+    struct task_claim k = {.push = false};
     struct buf sql = BUF_INIT;
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "  c: {run: x, needs: b, env: {P: '${{ tasks.a.outputs }}'}}\n",
-                            NULL);
-    int64_t a = flow_task(s, w, "a");
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                                "  c: {run: x, needs: b, env: {P: '${{ tasks.a.outputs }}'}}\n",
+                                NULL);
+    int64_t a = task_of(s, w, "a");
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_OK, "{}");
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, "{}");
     buf_addf(&sql, "UPDATE executions SET result = '%s' WHERE id = %lld", object(PARSER_MAX + 1),
              (long long)a);
     sql_run(s, buf_cstr(&sql));
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:succeeded c:failed");
-    CHECK(strstr(get(s, flow_task(s, w, "c")).error, "the outputs of a (execution "));
+    run_workflows(s, "");
+    CHECK_STR(tree_text(s, w), "a:succeeded b:succeeded c:failed");
+    CHECK(strstr(get(s, task_of(s, w, "c")).error, "the outputs of a (execution "));
     CHECK_EQ(status_of(s, w), S_FAILED);
     buf_release(&sql);
     verify_and_close(s);
@@ -311,15 +311,15 @@ TEST(values_that_grow_too_deep_fail_the_task_that_stores_them)
                            "below.yaml",
                            "name: below\nparams: {q: {type: list}}\ntasks: {a: {run: x}}\n", NULL};
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), object(JSON_DEPTH_MAX));
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), object(JSON_DEPTH_MAX));
     size_t i;
 
-    flow_play(s, "");
+    run_workflows(s, "");
     for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
-        CHECK_EQ(flow_status(s, w, names[i]), S_FAILED);
-        check_names_limit(get(s, flow_task(s, w, names[i])).error);
+        CHECK_EQ(task_status(s, w, names[i]), S_FAILED);
+        check_names_limit(get(s, task_of(s, w, names[i])).error);
     }
-    CHECK_EQ(flow_status(s, w, "fine"), S_SUCCEEDED);
+    CHECK_EQ(task_status(s, w, "fine"), S_SUCCEEDED);
     CHECK_EQ(status_of(s, w), S_FAILED);
     verify_and_close(s);
 }
@@ -327,10 +327,11 @@ TEST(values_that_grow_too_deep_fail_the_task_that_stores_them)
 TEST(vars_that_grow_too_deep_fail_the_workflow)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\nparams: {p: {type: list}}\nvars: {v: ['${{ params.p }}']}\n"
-                            "tasks: {a: {run: x}}\n",
-                            object(JSON_DEPTH_MAX));
+    int64_t w =
+        submit_workflow(s,
+                        "name: w\nparams: {p: {type: list}}\nvars: {v: ['${{ params.p }}']}\n"
+                        "tasks: {a: {run: x}}\n",
+                        object(JSON_DEPTH_MAX));
 
     CHECK_EQ(status_of(s, w), S_FAILED);
     check_names_limit(get(s, w).error);
@@ -340,12 +341,12 @@ TEST(vars_that_grow_too_deep_fail_the_workflow)
 TEST(outputs_of_a_workflow_that_grow_too_deep_fail_it)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
-    int64_t w = flow_submit(
+    struct task_claim k = {.push = false};
+    int64_t w = submit_workflow(
         s, "name: w\ntasks: {a: {run: x}}\noutputs: {all: '${{ tasks.a.outputs }}'}\n", NULL);
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_OK, object(JSON_DEPTH_MAX));
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, object(JSON_DEPTH_MAX));
     CHECK_EQ(status_of(s, w), S_FAILED);
     check_names_limit(get(s, w).error);
     verify_and_close(s);

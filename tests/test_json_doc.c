@@ -1,5 +1,9 @@
 /* test_json_doc.c - docs/JSON.md and the comment in pawl.h list the fields of the objects that the
- * library writes: both are compared with real objects, field by field and in order. */
+ * library writes: both are compared with real objects, field by field and in order. The tables of
+ * the page are generated from the nouns (api/noun.h); its prose is not.
+ *
+ *   PAWL_WRITE_DOCS=1 build/tests/test_json_doc     writes the tables into the page */
+#include "api/noun.h"
 #include "api_fixture.h"
 #include "sql_submission_fixture.h"
 
@@ -130,18 +134,68 @@ static const char *task_names(const json_t *o, const char *key)
 
 /* ---- tests ---- */
 
+/* Adds the page up to the table of a noun, then the table as the noun has it. Returns the rest. */
+static const char *add_table(struct buf *b, const struct noun *noun, const char *page)
+{
+    char *line = mem_printf("\n%s\n", noun->heading);
+    const char *at = strstr(page, line);
+    size_t i;
+
+    if (!at || !(at = strstr(at, "\n| `")))
+        test_fail(__FILE__, __LINE__,
+                  "%s has no table below \"%s\", or not in the order of the code", PAGE,
+                  noun->heading);
+    buf_add(b, page, (size_t)(at + 1 - page));
+    for (i = 0; i < noun->n; i++) {
+        const struct column *c = &noun->columns[i];
+
+        CHECK(!c->text || !strchr(c->text, '|'));
+        buf_addf(b, "| `%s` | %s |%s%s |\n", c->name, c->of_type, c->text ? " " : "",
+                 c->text ? c->text : "");
+    }
+    for (at++; !strncmp(at, "| `", 3); at = strchr(at, '\n') + 1)
+        ;
+    free(line);
+    return at;
+}
+
+TEST(json_page_tables_match_the_code)
+{
+    struct buf should = BUF_INIT;
+    char *page = read_text(PAGE);
+    const char *rest = page;
+    size_t i;
+
+    for (i = 0; nouns[i]; i++)
+        rest = add_table(&should, nouns[i], rest);
+    buf_addstr(&should, rest);
+    if (getenv("PAWL_WRITE_DOCS")) {
+        FILE *f = fopen(PAGE, "w");
+
+        CHECK(f && fputs(buf_cstr(&should), f) >= 0);
+        CHECK_EQ(fclose(f), 0);
+    } else if (strcmp(page, buf_cstr(&should))) {
+        test_fail(__FILE__, __LINE__,
+                  "the tables of %s differ from the code: run PAWL_WRITE_DOCS=1 "
+                  "build/tests/test_json_doc",
+                  PAGE);
+    }
+    buf_release(&should);
+    free(page);
+}
+
 TEST(json_page_and_header_list_the_written_fields)
 {
     struct store *s = fixture_store();
-    int64_t flow = flow_submit(s, yaml, NULL);
+    int64_t workflow = submit_workflow(s, yaml, NULL);
     struct pawl *p = open_pawl();
     struct pawl_worker_options o = {.folder = "here"};
     struct pawl_worker *w = NULL;
-    struct pawl_event_query q = {.execution = flow};
+    struct pawl_event_query q = {.execution = workflow};
     json_t *last = NULL, *tree;
     char *json = NULL;
 
-    OK(pawl_tree(p, flow, &json, &api_err));
+    OK(pawl_tree(p, workflow, &json, &api_err));
     CHECK((tree = json_loads(json, 0, NULL)));
     free(json);
     check_fields("## An execution", "an execution ", tree);
@@ -151,16 +205,16 @@ TEST(json_page_and_header_list_the_written_fields)
         "### workflow_task", "workflow_task ",
         json_object_get(json_array_get(json_object_get(tree, "children"), 0), "workflow_task"));
     json_decref(tree);
-    flow_play(s, " bad ");
-    OK(pawl_outline(p, flow_task(s, flow, "each"), keep_last, &last, NULL, &api_err));
+    run_workflows(s, " bad ");
+    OK(pawl_outline(p, task_of(s, workflow, "each"), keep_last, &last, NULL, &api_err));
     check_fields("## A line of an outline", "a line of an outline ", last);
     check_fields("### items", "  items ", json_object_get(last, "items"));
-    OK(pawl_critical(p, flow, NULL, &json, &api_err));
+    OK(pawl_critical(p, workflow, NULL, &json, &api_err));
     keep_last(&last, json);
     free(json);
     check_fields("## A critical path", "a critical path ", last);
     check_fields("### A step", "a step ", json_array_get(json_object_get(last, "steps"), 0));
-    OK(pawl_diff(p, flow, flow, &json, NULL, &api_err));
+    OK(pawl_diff(p, workflow, workflow, &json, NULL, &api_err));
     keep_last(&last, json);
     free(json);
     check_fields("## A difference", "a difference ", last);
@@ -198,7 +252,7 @@ TEST(json_page_and_header_list_the_written_fields)
     free(json);
     check_fields("## An overview", "an overview ", last);
     check_fields("### running", "  running ", json_array_get(json_object_get(last, "running"), 0));
-    OK(pawl_why(p, flow, &json, &api_err));
+    OK(pawl_why(p, workflow, &json, &api_err));
     keep_last(&last, json);
     free(json);
     check_fields("## Why", NULL, last);
@@ -212,16 +266,16 @@ TEST(json_page_and_header_list_the_written_fields)
 TEST(workflow_shows_its_definition_variables_and_tasks_with_a_fan_out_as_one)
 {
     struct store *s = fixture_store();
-    int64_t flow = flow_submit(s, yaml, "{\"day\": \"friday\"}");
+    int64_t workflow = submit_workflow(s, yaml, "{\"day\": \"friday\"}");
     struct pawl *p = open_pawl();
     const json_t *state, *task;
-    json_t *o = show(p, flow);
+    json_t *o = show(p, workflow);
 
     CHECK_STR(task_names(o, "current_tasks"), "first");
     CHECK_STR(task_names(o, "completed_tasks"), "");
     json_decref(o);
-    flow_play(s, " bad ");
-    o = show(p, flow);
+    run_workflows(s, " bad ");
+    o = show(p, workflow);
     state = json_object_get(o, "workflow_execution");
     CHECK_EQ(strlen(json_string_value(json_object_get(state, "definition"))), 32);
     CHECK_STR(json_string_value(json_object_get(
@@ -237,9 +291,9 @@ TEST(workflow_shows_its_definition_variables_and_tasks_with_a_fan_out_as_one)
               json_string_value(json_object_get(o, "error")));
     json_decref(o);
 
-    o = show(p, flow_task(s, flow, "each[1]"));
+    o = show(p, task_of(s, workflow, "each[1]"));
     task = json_object_get(o, "workflow_task");
-    CHECK_EQ(json_integer_value(json_object_get(task, "workflow_execution")), flow);
+    CHECK_EQ(json_integer_value(json_object_get(task, "workflow_execution")), workflow);
     CHECK_STR(json_string_value(json_object_get(task, "task_name")), "each");
     CHECK_EQ(json_integer_value(json_object_get(task, "task_index")), 1);
     CHECK(json_is_null(json_object_get(o, "workflow_execution")));
@@ -255,7 +309,7 @@ TEST(list_of_more_than_a_thousand_tasks_is_cut_and_marked)
     struct store *s = fixture_store();
     struct buf big = BUF_INIT;
     struct pawl *p;
-    int64_t flow;
+    int64_t workflow;
     const json_t *list;
     json_t *o = NULL, *tree;
     char *json = NULL;
@@ -264,16 +318,16 @@ TEST(list_of_more_than_a_thousand_tasks_is_cut_and_marked)
     buf_addstr(&big, "name: big\ntasks:\n");
     for (i = 0; i < 1200; i++)
         buf_addf(&big, "  t%d: {run: ':'}\n", i);
-    flow = flow_submit(s, buf_cstr(&big), NULL);
+    workflow = submit_workflow(s, buf_cstr(&big), NULL);
     while (run_timers(s)) /* tasks are created in slices */
         ;
     p = open_pawl();
-    o = show(p, flow);
+    o = show(p, workflow);
     list = json_object_get(json_object_get(o, "workflow_execution"), "current_tasks");
     CHECK_EQ(json_array_size(list), 1001);
     CHECK_STR(json_string_value(json_array_get(list, 999)), "t999");
     CHECK_STR(json_string_value(json_array_get(list, 1000)), "…");
-    OK(pawl_tree(p, flow, &json, &api_err));
+    OK(pawl_tree(p, workflow, &json, &api_err));
     CHECK((tree = json_loads(json, 0, NULL)));
     CHECK(json_equal(
         list, json_object_get(json_object_get(tree, "workflow_execution"), "current_tasks")));
@@ -299,14 +353,14 @@ static int add_name(void *arg, const char *json)
 TEST(parent_children_tasks_and_workflow_are_read_with_one_call_each)
 {
     struct store *s = fixture_store();
-    int64_t flow = flow_submit(s, yaml, NULL), item, fan;
+    int64_t workflow = submit_workflow(s, yaml, NULL), item, fan;
     struct buf names = BUF_INIT;
     struct pawl *p;
     char *json = NULL;
 
-    flow_play(s, " bad ");
-    item = flow_task(s, flow, "each[0]");
-    fan = flow_task(s, flow, "each");
+    run_workflows(s, " bad ");
+    item = task_of(s, workflow, "each[0]");
+    fan = task_of(s, workflow, "each");
     p = open_pawl();
     OK(pawl_parent(p, item, &json, &api_err));
     CHECK(strstr(json, "\"name\":\"flow::each\""));
@@ -315,16 +369,16 @@ TEST(parent_children_tasks_and_workflow_are_read_with_one_call_each)
     CHECK(strstr(json, "\"name\":\"flow\""));
     CHECK(strstr(json, "\"failed_tasks\":[\"bad\"]"));
     free(json);
-    CHECK_EQ(pawl_parent(p, flow, &json, &api_err), -PAWL_E_NOT_FOUND);
+    CHECK_EQ(pawl_parent(p, workflow, &json, &api_err), -PAWL_E_NOT_FOUND);
     CHECK(strstr(api_err.message, "has no parent"));
-    CHECK_EQ(pawl_workflow(p, flow, &json, &api_err), -PAWL_E_NOT_FOUND);
+    CHECK_EQ(pawl_workflow(p, workflow, &json, &api_err), -PAWL_E_NOT_FOUND);
     CHECK_EQ(pawl_parent(p, 999999, &json, &api_err), -PAWL_E_NOT_FOUND);
     CHECK(strstr(api_err.message, "there is no execution 999999"));
 
     OK(pawl_children(p, fan, add_name, &names, &api_err));
     CHECK_STR(buf_cstr(&names), "flow::each[0] flow::each[1] ");
     buf_reset(&names);
-    OK(pawl_tasks(p, flow, add_name, &names, &api_err));
+    OK(pawl_tasks(p, workflow, add_name, &names, &api_err));
     CHECK_STR(buf_cstr(&names), "flow::first flow::each flow::bad flow::never flow::last "
                                 "flow::each[0] flow::each[1] ");
     CHECK_EQ(pawl_tasks(p, item, add_name, &names, &api_err), -PAWL_E_INVALID);

@@ -63,32 +63,47 @@ TEST(limit_of_one_queue_does_not_affect_another)
 TEST(workflow_needs_no_permit)
 {
     struct store *s = fixture_store();
-    int64_t flow;
+    int64_t workflow;
 
     set_limit(s, QUEUE, 0);
-    flow = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
-    CHECK_EQ(status_of(s, flow), S_RUNNING);
-    check_waits(s, submit_child(s, flow, "task"), QUEUE);
+    workflow = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
+    CHECK_EQ(status_of(s, workflow), S_RUNNING);
+    check_waits(s, submit_child(s, workflow, "task"), QUEUE);
     CHECK_EQ(used(s, QUEUE), 0);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(invalid_limit_key_is_refused)
+TEST(queue_can_be_limited_before_its_first_job)
 {
-    static const char *const bad[] = {
-        "", "default", "queue", "queue:", "key:", "lane:x", "Queue:x"};
     struct store *s = fixture_store();
-    size_t i;
 
-    for (i = 0; i < COUNT(bad); i++) {
-        struct limit_change c = {.key = bad[i], .max = 1};
-        struct err err = ERR_INIT;
+    set_limit(s, QUEUE, 0);
+    check_waits(s, submit(s, "a"), QUEUE);
+    CHECK_EQ(claimable(s), 0);
+    set_limit(s, QUEUE, 1);
+    CHECK_EQ(claimable(s), 1);
+    verify_clean(s);
+    store_close(&s);
+}
 
-        CHECK_EQ(store_turn(s, limit_body, &c, &err), -E_INVALID);
-        CHECK(strstr(err.msg, "queue:NAME or key:NAME"));
-    }
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM limits"), 0);
+TEST(queue_that_is_limited_again_counts_its_jobs)
+{
+    struct store *s = fixture_store();
+    struct line_of_three l = stand_behind_one(s);
+
+    CHECK_EQ(claim_job(s, 1).id, l.a);
+    set_limit(s, QUEUE, -1);
+    check_claimable(s, l.b);
+    check_claimable(s, l.c);
+    CHECK_EQ(used(s, QUEUE), -1);
+    verify_clean(s);
+    set_limit(s, QUEUE, 2);
+    CHECK_EQ(used(s, QUEUE), 2);
+    check_claimable(s, l.b);
+    check_waits(s, l.c, QUEUE);
+    check_waits(s, submit(s, "d"), QUEUE);
+    CHECK_EQ(status_of(s, l.a), S_RUNNING);
     verify_clean(s);
     store_close(&s);
 }

@@ -47,11 +47,11 @@ TEST(lowered_limit_takes_the_youngest_jobs_out_of_the_outbox_in_slices)
 
 static int all_slices_body(struct turn *t, void *arg, struct err *err)
 {
+    struct limit_change l = {.key = QUEUE, .max = 1, .slice = 3, .more = true};
     int *slices = arg, rc = 0;
-    bool more = true;
 
-    for (*slices = 0; !rc && more && *slices < 20; ++*slices)
-        rc = op_limit(t, QUEUE, 1, 3, &more, err);
+    for (*slices = 0; !rc && l.more && *slices < 20; ++*slices)
+        rc = limit_body(t, &l, err);
     return rc;
 }
 
@@ -72,18 +72,19 @@ TEST(limit_is_lowered_by_several_slices_in_one_turn)
     store_close(&s);
 }
 
-TEST(lowered_limit_of_a_key_takes_its_jobs_out_of_the_outbox_in_slices)
+TEST(lowered_limit_of_a_queue_leaves_the_jobs_of_other_queues_in_the_outbox)
 {
     struct store *s = fixture_store();
-    int64_t first = submit_batch(s, 250, "k"), other = submit(s, "other");
+    int64_t first = submit_batch(s, 250, NULL);
+    int64_t other = submit_with(s, (struct submission){.name = "other", .queue = "other"});
 
     CHECK_EQ(claimable(s), 251);
-    CHECK_EQ(set_limit_in_slices(s, "key:k", 7), 3);
+    CHECK_EQ(set_limit_in_slices(s, QUEUE, 7), 3);
     CHECK_EQ(claimable(s), 8);
-    CHECK_EQ(used(s, "key:k"), 7);
+    CHECK_EQ(used(s, QUEUE), 7);
     check_claimable(s, first);
     check_claimable(s, first + 6);
-    check_waits(s, first + 7, "key:k");
+    check_waits(s, first + 7, QUEUE);
     check_claimable(s, other);
     verify_clean(s);
     store_close(&s);

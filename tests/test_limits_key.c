@@ -58,52 +58,27 @@ TEST(unused_key_keeps_its_limit)
     store_close(&s);
 }
 
-TEST(key_can_be_limited_before_its_first_job)
+TEST(limit_of_a_known_key_is_not_raised_by_a_later_job)
 {
     struct store *s = fixture_store();
 
-    set_limit(s, "key:k", 0);
-    check_waits(s, submit_keyed(s, "a", "k"), "key:k");
-    CHECK_EQ(claimable(s), 0);
-    set_limit(s, "key:k", 1);
-    CHECK_EQ(claimable(s), 1);
+    submit_keyed(s, "a", "k");
+    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
+    submit_with(s, (struct submission){.name = "b", .concurrency = "k", .concurrency_max = 3});
+    CHECK_EQ(sql_number(s, "SELECT max FROM limits WHERE key = 'key:k'"), 1);
+    check_waits(s, submit_keyed(s, "c", "k"), "key:k");
+    CHECK_EQ(used(s, "key:k"), 1);
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(key_in_use_without_a_limit_still_counts_its_jobs)
-{
-    struct store *s = fixture_store();
-    int64_t a = submit_keyed(s, "a", "k"), b = submit_keyed(s, "b", "k"), c, d;
-
-    claim_job(s, 1);
-    set_limit(s, "key:k", -1);
-    check_claimable(s, b);
-    c = submit_keyed(s, "c",
-                     "k"); /* it requests one at a time, but the key is known and unlimited */
-    check_claimable(s, c);
-    CHECK_EQ(used(s, "key:k"), 3);
-    verify_clean(s);
-    set_limit(s, "key:k", 2); /* and limited again */
-    CHECK_EQ(used(s, "key:k"), 2);
-    check_claimable(s, b);
-    check_waits(s, c, "key:k");
-    d = submit_keyed(s, "d", "k");
-    check_waits(s, d, "key:k");
-    CHECK_EQ(status_of(s, a), S_RUNNING);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(key_removed_while_its_job_is_delayed_still_counts_that_job)
+TEST(delayed_job_of_a_key_needs_a_permit_when_it_is_due)
 {
     struct store *s = fixture_store();
     int64_t a =
         submit_with(s, (struct submission){.name = "a", .concurrency = "k", .delay = 100 * SECOND});
-    int64_t b;
+    int64_t b = submit_keyed(s, "b", "k");
 
-    set_limit(s, "key:k", -1);
-    b = submit_keyed(s, "b", "k"); /* no job has a permit: its own limit of one applies again */
     clock_advance(101 * SECOND);
     CHECK_EQ(run_timers(s), 1);
     CHECK_EQ(get(s, a).held, HELD_LIMIT);
@@ -112,20 +87,6 @@ TEST(key_removed_while_its_job_is_delayed_still_counts_that_job)
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     CHECK_EQ(used(s, "key:k"), 0);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(unused_key_that_is_removed_takes_the_limit_of_its_next_job)
-{
-    struct store *s = fixture_store();
-
-    submit_keyed(s, "a", "k");
-    CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
-    set_limit(s, "key:k", -1);
-    submit_with(s, (struct submission){.name = "b", .concurrency = "k", .concurrency_max = 3});
-    CHECK_EQ(sql_number(s, "SELECT max FROM limits WHERE key = 'key:k'"), 3);
-    CHECK_EQ(used(s, "key:k"), 1);
     verify_clean(s);
     store_close(&s);
 }

@@ -76,7 +76,7 @@ static void other_start(struct other *o)
     struct err err = ERR_INIT;
 
     o->env = (struct env){.clock_offset = fixture_env()->clock_offset,
-                          .long_limits = true,
+                          .long_timeouts = true,
                           .point = other_point,
                           .arg = o};
     CHECK_OK_ERR(store_open(fixture_url(), fixture_tenant(), &options, &o->store, &err), &err);
@@ -257,9 +257,10 @@ TEST(workers_together_never_exceed_a_limit_and_leave_no_job_waiting)
     set_limit(s, QUEUE, LIMIT);
     for (i = 0; i < WORKERS; i++)
         own[i] = fixture_store();
-    submit_batch(s, JOBS / 2, "k");
+    submit_with(s,
+                (struct submission){.name = "x", .concurrency = "k", .concurrency_max = LIMIT - 1});
+    submit_batch(s, JOBS / 2 - 1, "k");
     submit_batch(s, JOBS / 2, NULL);
-    set_limit(s, "key:k", LIMIT - 1);
     for (i = 0; i < WORKERS; i++)
         CHECK_OK(pthread_create(&threads[i], NULL, work, own[i]));
     for (i = 0; i < WORKERS; i++) {

@@ -13,8 +13,8 @@
 
 static int64_t submit_files(struct store *s, const char *outer)
 {
-    return flow_submit_text(
-        s, flow_text_of_files((const char *[]){"outer.yaml", outer, INNER, NULL}), NULL);
+    return submit_workflow_text(
+        s, workflow_text_of_files((const char *[]){"outer.yaml", outer, INNER, NULL}), NULL);
 }
 
 struct cancelling {
@@ -39,7 +39,7 @@ static void cancel_items(struct store *s, int64_t w, int from)
 
     for (i = 0; i < AT_ONCE; i++) {
         snprintf(name, sizeof(name), "o[%d]", from + i);
-        c.requests[i] = (struct request){.execution = flow_task(s, w, name)};
+        c.requests[i] = (struct request){.execution = task_of(s, w, name)};
     }
     CHECK_OK_ERR(store_turn(s, cancel_body, &c, &err), &err);
     CHECK(!c.more);
@@ -61,7 +61,7 @@ static int64_t cancel_some(struct store *s)
     int64_t w = submit_files(
         s, "name: outer\ntasks: {o: {foreach: 40, max_parallel: 16, workflow: inner.yaml}}\n");
 
-    CHECK_OK(flow_ask(s, FLOW_CANCEL, flow_task(s, w, "o[0]")));
+    CHECK_OK(control_execution(s, CONTROL_CANCEL, task_of(s, w, "o[0]")));
     verify_clean(s);
     cancel_items(s, w, 1);
     verify_clean(s);
@@ -76,7 +76,7 @@ TEST(nested_fan_outs_started_together_by_cancels_all_run)
     guard_json();
     s = fixture_store();
     w = cancel_some(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     check_ended(s, w, S_CANCELLED, 80);
     store_close(&s);
 }
@@ -89,15 +89,15 @@ TEST(nested_fan_outs_rerun_together_all_run)
     guard_json();
     s = fixture_store();
     w = cancel_some(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK(rerun(s, w, RERUN_ONLY_FAILED, NULL) != NULL);
     verify_clean(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     check_ended(s, w, S_SUCCEEDED, 80);
     CHECK(rerun(s, w, RERUN_WHOLE, NULL) != NULL);
-    CHECK_OK(flow_ask(s, FLOW_CANCEL, flow_task(s, w, "o[0]")));
+    CHECK_OK(control_execution(s, CONTROL_CANCEL, task_of(s, w, "o[0]")));
     cancel_items(s, w, 1);
-    flow_play(s, "");
+    run_workflows(s, "");
     check_ended(s, w, S_CANCELLED, 80);
     store_close(&s);
 }

@@ -2,7 +2,7 @@
  * read without a lock; by the time its execution is locked, another transaction may have removed it
  * and set a new one of the same kind, which is not due. On SQLite no other transaction can come in
  * between. */
-#include "meeting_fixture.h"
+#include "concurrent_turns_fixture.h"
 #include "rerun_fixture.h"
 
 #define HOUR (3600 * SECOND)
@@ -32,7 +32,7 @@ static void approve_task(void *arg)
 {
     struct meeting *m = arg;
 
-    CHECK_EQ(flow_ask(m->other, FLOW_APPROVE, m->id), 0);
+    CHECK_EQ(control_execution(m->other, CONTROL_APPROVE, m->id), 0);
 }
 
 TEST(workflow_approved_as_its_approval_times_out_keeps_its_full_timeout)
@@ -44,13 +44,13 @@ TEST(workflow_approved_as_its_approval_times_out_keeps_its_full_timeout)
     struct watch watch = {0};
     struct store *s = watched_store(&watch);
     struct meeting m = {.other = fixture_store()};
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
 
-    m.id = flow_task(s, w, "n");
+    m.id = task_of(s, w, "n");
     clock_advance(HOUR + SECOND);
     run_timers_with_race(&watch, s, approve_task, &m);
     CHECK_EQ(status_of(s, m.id), S_RUNNING);
-    CHECK_EQ(flow_status(s, m.id, "a"), S_READY);
+    CHECK_EQ(task_status(s, m.id, "a"), S_READY);
     clock_advance(4 * HOUR);
     CHECK_EQ(run_timers(m.other), 0);
     clock_advance(HOUR);
@@ -77,12 +77,12 @@ TEST(rerun_workflow_is_not_ended_by_the_timeout_of_its_previous_run)
     struct store *s = watched_store(&watch);
     struct meeting m = {.other = fixture_store()};
 
-    m.id = flow_submit(s, "name: w\ntimeout: 1h\ntasks: {a: {run: x}}\n", NULL);
+    m.id = submit_workflow(s, "name: w\ntimeout: 1h\ntasks: {a: {run: x}}\n", NULL);
     clock_advance(HOUR + SECOND);
     run_timers_with_race(&watch, s, time_out_and_rerun, &m);
     CHECK_EQ(status_of(s, m.id), S_RUNNING);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 1);
-    flow_play(m.other, "");
+    run_workflows(m.other, "");
     CHECK_EQ(status_of(s, m.id), S_SUCCEEDED);
     verify_clean(s);
     store_close(&m.other);

@@ -192,9 +192,9 @@ TEST(unknown_name_in_an_expression_is_an_error)
         {"tasks: {a: {run: x, env: {A: '${{ item }}'}}}",
          "1:35: tasks.a.env.A: item is available only in a task with foreach"},
         {"tasks: {a: {run: x, foreach: 3, env: {A: '${{ item }}'}, if: index > 1}}",
-         "1:62: tasks.a.if: index is not available here: it is evaluated once, before there are items"},
+         "1:62: tasks.a.if: index is not available here: this expression is evaluated once, before the items exist"},
         {"tasks: {a: {run: x, foreach: '${{ range(index) }}'}}",
-         "1:41: tasks.a.foreach: index is not available here: it is evaluated once, before there are items"},
+         "1:41: tasks.a.foreach: index is not available here: this expression is evaluated once, before the items exist"},
         {T "env: {A: '${{ env.B }}', B: '${{ tasks.a.status }}'}\nvars: {c: '${{ vars.d }}'}",
          "2:15: env.A: env is not available here\n"
          "2:34: env.B: tasks is not available here\n"

@@ -56,8 +56,8 @@ TEST(unnamed_workflow_in_a_file_with_an_invalid_name_is_an_error)
 {
     write_file("1.yaml", "tasks: [x]");
     check_file("1.yaml", -E_INVALID,
-               "1.yaml:1:1: the workflow has no name, and its file name is not a valid one: "
-               "add name: NAME");
+               "1.yaml:1:1: the workflow has no name, and its file name can't be used as one: "
+               "add `name: NAME`");
     write_file("2.yaml", "name: two\ntasks: [x]");
     check_file("2.yaml", 0, "");
 }

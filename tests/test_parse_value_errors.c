@@ -64,7 +64,7 @@ TEST(number_duration_or_size_out_of_range_is_an_error)
         {"tasks: {a: {run: x, priority: 1000001}}",
          "1:31: tasks.a.priority: a whole number from -1000000 to 1000000 is expected, not 1000001"},
         {"tasks: {a: {run: x, queue: ''}, b: {run: x, queue: 'here:1'}}",
-         "1:28: tasks.a.queue: a non-empty string is expected, not ''\n"
+         "1:28: tasks.a.queue: a queue name of 1 to 64 bytes is expected, not ''\n"
          "1:52: tasks.b.queue: a queue name that does not start with here: is expected, not 'here:1'"},
         {"tasks: {a: {run: x, limits: {memory: 1kB, cpu: 1, files: 1, pids: 0}}}",
          "1:38: tasks.a.limits.memory: a size from 1048576 to 1125899906842624 bytes is expected, not '1kB'\n"

@@ -2,7 +2,7 @@
  * test_canonical_text.c; large files: test_parse_large.c. */
 #include "parse_fixture.h"
 
-#include "parse/workflow/keys.h"
+#include "core/workflow/keys.h"
 
 #include <glob.h>
 #include <jansson.h>
@@ -119,12 +119,12 @@ TEST(workflow_with_many_keys_is_read_completely)
     CHECK_EQ(w->schedules[0].catchup, 6 * 3600 * 1000000LL);
     CHECK_EQ(w->ntasks, 4);
 
-    CHECK_EQ(extract->retry.max, 5);
-    CHECK_EQ(extract->retry.policy.delay, 10000000);
-    CHECK_EQ(extract->retry.policy.ncodes, 2);
-    CHECK_EQ(extract->retry.policy.codes[1], 111);
-    CHECK_EQ((int)(extract->retry.policy.jitter * 100), 25);
-    CHECK_EQ(extract->timeout, 600 * 1000000LL);
+    CHECK_EQ(extract->command.retry.max, 5);
+    CHECK_EQ(extract->command.retry.delay, 10000000);
+    CHECK_EQ(extract->command.retry.ncodes, 2);
+    CHECK_EQ(extract->command.retry.codes[1], 111);
+    CHECK_EQ((int)(extract->command.retry.jitter * 100), 25);
+    CHECK_EQ(extract->command.timeout, 600 * 1000000LL);
     CHECK_EQ(extract->line, 8);
     CHECK_EQ(extract->column, 3);
     CHECK_EQ(extract->nneeds, 0);
@@ -132,8 +132,8 @@ TEST(workflow_with_many_keys_is_read_completely)
     CHECK_EQ(extract->followers[0], 1);
     CHECK_EQ(extract->followers[1], 2);
 
-    CHECK_EQ(task(&f, "check")->retry.max, 2);
-    CHECK_STR(task(&f, "check")->container, "{\"image\":\"alpine\"}");
+    CHECK_EQ(task(&f, "check")->command.retry.max, 2);
+    CHECK_STR(task(&f, "check")->command.container, "{\"image\":\"alpine\"}");
     CHECK_STR(task(&f, "transform")->foreach, "\"${{ tasks.extract.outputs.files }}\"");
     CHECK_EQ(task(&f, "transform")->max_parallel, 4);
 
@@ -147,7 +147,7 @@ TEST(workflow_with_many_keys_is_read_completely)
 
     CHECK_EQ(w->on_failure->index, 4);
     CHECK_EQ(w->on_exit->index, 5);
-    CHECK_STR(w->on_exit->run, "./cleanup.sh");
+    CHECK_STR(w->on_exit->command.run, "./cleanup.sh");
     CHECK_STR(w->outputs.at[0].key, "total");
     check_inverse(w);
     done(&f);
@@ -170,40 +170,41 @@ TEST(defaults_apply_where_a_task_sets_no_value)
         "on_exit: y\n");
     const struct workflow_task *t = task(&f, "all");
 
-    CHECK_EQ(t->retry.max, 2);
-    CHECK_EQ(t->retry.policy.delay, 10000000);
-    CHECK_EQ(t->timeout, 600000000);
-    CHECK_STR(t->cwd, "/d");
-    CHECK_STR(t->user, "u");
+    CHECK_EQ(t->command.retry.max, 2);
+    CHECK_EQ(t->command.retry.delay, 10000000);
+    CHECK_EQ(t->command.timeout, 600000000);
+    CHECK_STR(t->command.cwd, "/d");
+    CHECK_STR(t->command.user, "u");
     CHECK_STR(t->executor, "e");
     CHECK_STR(t->queue, "q");
     CHECK_EQ(t->priority, 7);
-    CHECK_EQ(t->limits.memory, 1000000000);
-    CHECK_STR(t->container, "{\"image\":\"c\"}");
-    CHECK_EQ(t->env.n, 0); /* kept apart: applied after the workflow's env */
-    CHECK_STR(f.w->default_env.at[0].key, "A");
+    CHECK_EQ(t->command.limits.memory, 1000000000);
+    CHECK_STR(t->command.container, "{\"image\":\"c\"}");
+    CHECK_EQ(t->command.nenv, 0); /* kept apart: applied after the workflow's env */
+    CHECK_STR(f.w->defaults.command.env[0].key, "A");
 
     t = task(&f, "own");
-    CHECK_EQ(t->retry.max, 5);
-    CHECK_EQ(t->retry.policy.delay, 10000000); /* not set by the task */
-    CHECK_EQ(t->retry.policy.ncodes, 1);
-    CHECK_EQ(t->timeout, 1000000);
-    CHECK_STR(t->cwd, "/o");
+    CHECK_EQ(t->command.retry.max, 5);
+    CHECK_EQ(t->command.retry.delay, 10000000); /* not set by the task */
+    CHECK_EQ(t->command.retry.ncodes, 1);
+    CHECK_EQ(t->command.timeout, 1000000);
+    CHECK_STR(t->command.cwd, "/o");
     CHECK_STR(t->queue, "r");
     CHECK_EQ(t->priority, 0);
-    CHECK_EQ(t->limits.memory, 1000000000);
-    CHECK_EQ(t->limits.pids, 9);
-    CHECK_STR(t->container, "{\"image\":\"d\"}");
-    CHECK_STR(t->user, "v");
+    CHECK_EQ(t->command.limits.memory, 1000000000);
+    CHECK_EQ(t->command.limits.pids, 9);
+    CHECK_STR(t->command.container, "{\"image\":\"d\"}");
+    CHECK_STR(t->command.user, "v");
     CHECK_STR(t->executor, "g");
-    CHECK_EQ(t->env.n, 1);
+    CHECK_EQ(t->command.nenv, 1);
 
     t = task(&f, "function");
-    CHECK_EQ(t->retry.max, 2);
-    CHECK_EQ(t->timeout, 600000000);
-    CHECK(!t->cwd && !t->container && !t->user && !t->executor && !t->limits.memory);
+    CHECK_EQ(t->command.retry.max, 2);
+    CHECK_EQ(t->command.timeout, 600000000);
+    CHECK(!t->command.cwd && !t->command.container && !t->command.user && !t->executor &&
+          !t->command.limits.memory);
 
-    CHECK_EQ(f.w->on_exit->retry.max, 2);
+    CHECK_EQ(f.w->on_exit->command.retry.max, 2);
     CHECK_STR(f.w->on_exit->queue, "q");
     check_inverse(f.w);
     done(&f);
@@ -214,14 +215,14 @@ TEST(values_set_nowhere_are_left_to_the_configuration)
     struct fixture f = parse("tasks: {a: x}");
     const struct workflow_task *t = task(&f, "a");
 
-    CHECK_EQ(t->retry.max, -1);
-    CHECK(t->retry.policy.jitter < 0);
-    CHECK_EQ(t->retry.policy.delay, 0);
-    CHECK_EQ(t->timeout, 0);
+    CHECK_EQ(t->command.retry.max, -1);
+    CHECK(t->command.retry.jitter < 0);
+    CHECK_EQ(t->command.retry.delay, 0);
+    CHECK_EQ(t->command.timeout, 0);
     CHECK(!t->queue && !t->executor && !t->condition && !t->foreach);
     done(&f);
     f = parse("tasks: {a: {run: x, retry: 0}}");
-    CHECK_EQ(task(&f, "a")->retry.max, 0);
+    CHECK_EQ(task(&f, "a")->command.retry.max, 0);
     check_inverse(f.w);
     done(&f);
 }
@@ -268,7 +269,8 @@ static void check_described(const json_t *schema, const char *where, const struc
     const struct key *k;
     size_t n = 0;
 
-    for (k = keys->at; k->name; k++) {
+    KEYS_EACH(keys, k)
+    {
         if ((k->places & places) != places)
             continue;
         n++;

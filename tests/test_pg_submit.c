@@ -112,7 +112,7 @@ TEST(repeated_key_returns_the_same_id_before_and_after_it_is_taken)
     CHECK_EQ(ok(app, "SELECT pawl_submit('w', '{\"day\":\"x\",\"n\":1}', 'k')"), id);
     run(app, "SELECT pawl_submit('w', '{\"day\": \"y\"}', key => 'k')");
     CHECK_STR(state, "23505");
-    CHECK(strstr(said, "the key 'k' was used for execution"));
+    CHECK(strstr(message, "the key 'k' was used for execution"));
     run(app, "SELECT pawl_submit('w', '{\"day\":\"x\",\"n\":1}', 'k', priority => 1)");
     CHECK_STR(state, "23505");
     CHECK_EQ(take_submissions(s), 0);

@@ -38,8 +38,8 @@ TEST(wrong_argument_is_an_error_of_the_call)
         snprintf(sql, sizeof(sql), "SELECT pawl_submit(%s)", wrong[i].call);
         CHECK_EQ(run(app, sql), 0);
         CHECK_STR(state, wrong[i].state);
-        if (!strstr(said, wrong[i].message))
-            test_fail(__FILE__, __LINE__, "%s fails with: %s", sql, said);
+        if (!strstr(message, wrong[i].message))
+            test_fail(__FILE__, __LINE__, "%s fails with: %s", sql, message);
     }
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions"), 0);
     pg_close(&app);
@@ -78,7 +78,7 @@ static const char *error_of_engine_check(const char *yaml, const char *given)
 {
     static struct err err;
     struct definition *d = NULL;
-    char *text = (char *)flow_text(yaml);
+    char *text = (char *)workflow_text(yaml);
     json_t *params = json_loads(given, 0, NULL);
 
     CHECK_OK_ERR(definition_parse(text, strlen(text), &d, &err), &err);
@@ -101,10 +101,10 @@ TEST(params_that_do_not_fit_are_refused_with_the_error_of_the_engine)
         apply(s, yaml);
         snprintf(sql, sizeof(sql), "SELECT pawl_submit('w', '%s')", misfits[i].given);
         CHECK_EQ(run(app, sql), 0);
-        CHECK_STR(said, error_of_engine_check(yaml, misfits[i].given));
+        CHECK_STR(message, error_of_engine_check(yaml, misfits[i].given));
         CHECK_STR(state, "22023");
     }
-    CHECK_STR(said, "the param other must be an object, not null");
+    CHECK_STR(message, "the param other must be an object, not null");
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions"), 0);
     pg_close(&app);
     verify_clean(s);

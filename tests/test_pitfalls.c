@@ -7,18 +7,18 @@
 TEST(fan_out_with_failed_items_fails_though_its_last_item_succeeds)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(
+    int64_t w = submit_workflow(
         s, "name: w\ntasks:\n  ten: {run: x, foreach: 10}\n  then: {run: x, needs: ten}\n", NULL);
-    struct flow_claiming k = {.push = false};
+    struct task_claim k = {.push = false};
     size_t i;
 
-    CHECK_EQ(flow_claim(s, &k), 10);
+    CHECK_EQ(claim_tasks(s, &k), 10);
     for (i = 0; i < 9; i++)
-        flow_settle(s, k.held[i], OUTCOME_FAILED, NULL);
-    CHECK_EQ(flow_status(s, w, "ten"), S_RUNNING);
-    flow_settle(s, k.held[9], OUTCOME_OK, "{\"n\":1}");
-    CHECK_EQ(flow_status(s, w, "ten"), S_FAILED);
-    CHECK_EQ(flow_status(s, w, "then"), S_SKIPPED);
+        settle_task(s, k.held[i], OUTCOME_FAILED, NULL);
+    CHECK_EQ(task_status(s, w, "ten"), S_RUNNING);
+    settle_task(s, k.held[9], OUTCOME_OK, "{\"n\":1}");
+    CHECK_EQ(task_status(s, w, "ten"), S_FAILED);
+    CHECK_EQ(task_status(s, w, "then"), S_SKIPPED);
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_STR(get(s, w).error, "ten failed: ten[0] failed: it was made to fail (and 3 or more)");
     verify_clean(s);
@@ -28,18 +28,19 @@ TEST(fan_out_with_failed_items_fails_though_its_last_item_succeeds)
 TEST(empty_fan_out_between_two_tasks_does_not_hang)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n"
-                            "  none: {run: x, needs: a, foreach: \"${{ tasks.a.outputs.list }}\"}\n"
-                            "  b: {run: x, needs: none}\n",
-                            NULL);
-    struct flow_claiming k = {.push = false};
+    int64_t w =
+        submit_workflow(s,
+                        "name: w\ntasks:\n  a: {run: x}\n"
+                        "  none: {run: x, needs: a, foreach: \"${{ tasks.a.outputs.list }}\"}\n"
+                        "  b: {run: x, needs: none}\n",
+                        NULL);
+    struct task_claim k = {.push = false};
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_OK, "{\"list\":[]}");
-    CHECK_STR(get(s, flow_task(s, w, "none")).result, "[]");
-    CHECK_EQ(flow_status(s, w, "b"), S_READY);
-    flow_play(s, "");
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, "{\"list\":[]}");
+    CHECK_STR(get(s, task_of(s, w, "none")).result, "[]");
+    CHECK_EQ(task_status(s, w, "b"), S_READY);
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
@@ -47,10 +48,10 @@ TEST(empty_fan_out_between_two_tasks_does_not_hang)
 
 /* ---- joins ---- */
 
-FLOW_CASE(join_with_always_runs_after_a_failed_need,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
-                  "  join: {run: x, needs: [a, b], if: always()}\n",
-          .steps = {{"play but a", "a:failed b:succeeded join:succeeded"}}, .ends = S_FAILED);
+WORKFLOW_CASE(join_with_always_runs_after_a_failed_need,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                      "  join: {run: x, needs: [a, b], if: always()}\n",
+              .steps = {{"play but a", "a:failed b:succeeded join:succeeded"}}, .ends = S_FAILED);
 
 struct siblings {
     struct store *other;
@@ -60,10 +61,10 @@ struct siblings {
 
 static int settle_one(struct store *s, struct held_job j)
 {
-    struct flow_settling f = {j, OUTCOME_OK, NULL};
+    struct task_settlement f = {j, OUTCOME_OK, NULL};
     struct err err = ERR_INIT;
 
-    return store_turn(s, flow_settle_body, &f, &err);
+    return store_turn(s, settle_task_body, &f, &err);
 }
 
 static void settle_other(void *arg)
@@ -80,13 +81,13 @@ TEST(join_of_siblings_settled_by_two_engines_at_once_is_made_ready_once)
     struct watch w = {0};
     struct store *s = watched_store(&w);
     struct siblings b = {.other = fixture_store()};
-    int64_t flow = flow_submit(s,
-                               "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
-                               "  join: {run: x, needs: [a, b]}\n",
-                               NULL);
-    struct flow_claiming k = {.push = false};
+    int64_t workflow = submit_workflow(s,
+                                       "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                                       "  join: {run: x, needs: [a, b]}\n",
+                                       NULL);
+    struct task_claim k = {.push = false};
 
-    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK_EQ(claim_tasks(s, &k), 2);
     b.job = k.held[1];
     if (strcmp(test_db(), "sqlite"))
         watch_for(&w, "commit", 1, settle_other, &b);
@@ -94,10 +95,10 @@ TEST(join_of_siblings_settled_by_two_engines_at_once_is_made_ready_once)
     if (strcmp(test_db(), "sqlite"))
         CHECK_EQ(b.rc, -E_BUSY);
     CHECK_OK(settle_one(b.other, k.held[1]));
-    CHECK_STR(flow_shape(s, flow), "a:succeeded b:succeeded join:ready");
-    CHECK_STR(history(s, flow_task(s, flow, "join")), "created marked_ready");
-    flow_play(s, "");
-    CHECK_EQ(status_of(s, flow), S_SUCCEEDED);
+    CHECK_STR(tree_text(s, workflow), "a:succeeded b:succeeded join:ready");
+    CHECK_STR(history(s, task_of(s, workflow, "join")), "created marked_ready");
+    run_workflows(s, "");
+    CHECK_EQ(status_of(s, workflow), S_SUCCEEDED);
     verify_clean(s);
     store_close(&b.other);
     store_close(&s);
@@ -109,43 +110,44 @@ TEST(execution_keeps_the_definition_it_started_with)
 {
     struct store *s = fixture_store();
     int64_t old =
-        flow_submit(s, "name: w\ntasks:\n  a: {run: one}\n  b: {run: two, needs: a}\n", NULL);
+        submit_workflow(s, "name: w\ntasks:\n  a: {run: one}\n  b: {run: two, needs: a}\n", NULL);
     int64_t new;
-    struct flow_claiming k = {.push = false};
+    struct task_claim k = {.push = false};
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    new = flow_submit(s, "name: w\ntasks:\n  a: {run: one}\n  c: {run: three, needs: a}\n", NULL);
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    new =
+        submit_workflow(s, "name: w\ntasks:\n  a: {run: one}\n  c: {run: three, needs: a}\n", NULL);
     store_close(&s);
     s = fixture_store(); /* a new store has no definition in memory */
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    CHECK_STR(flow_shape(s, old), "a:succeeded b:ready");
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, old), "a:succeeded b:succeeded");
-    CHECK_STR(flow_shape(s, new), "a:succeeded c:succeeded");
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_STR(tree_text(s, old), "a:succeeded b:ready");
+    run_workflows(s, "");
+    CHECK_STR(tree_text(s, old), "a:succeeded b:succeeded");
+    CHECK_STR(tree_text(s, new), "a:succeeded c:succeeded");
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(condition_with_an_error_fails_its_task,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n"
-                  "  b: {run: x, needs: a, if: \"tasks.a.outputs.n > 'three'\"}\n"
-                  "  c: {run: x, needs: b}\n",
-          .steps = {{"play", "a:succeeded b:failed c:skipped"}}, .ends = S_FAILED,
-          .error = "tasks.a.outputs.n > 'three'");
+WORKFLOW_CASE(condition_with_an_error_fails_its_task,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n"
+                      "  b: {run: x, needs: a, if: \"tasks.a.outputs.n > 'three'\"}\n"
+                      "  c: {run: x, needs: b}\n",
+              .steps = {{"play", "a:succeeded b:failed c:skipped"}}, .ends = S_FAILED,
+              .error = "tasks.a.outputs.n > 'three'");
 
 /* ---- cancels ---- */
 
-FLOW_CASE(cancel_before_a_fan_out_starts_leaves_no_children,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n  many: {run: x, foreach: 5, needs: a}\n",
-          .steps = {{"take, cancel w, ok a",
-                     "a:succeeded many:cancelled"}, /* it ended before the cancel reached it */
-                    {"after 1s", "a:succeeded many:cancelled"}},
-          .ends = S_CANCELLED);
+WORKFLOW_CASE(cancel_before_a_fan_out_starts_leaves_no_children,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n  many: {run: x, foreach: 5, needs: a}\n",
+              .steps = {{"take, cancel w, ok a",
+                         "a:succeeded many:cancelled"}, /* it ended before the cancel reached it */
+                        {"after 1s", "a:succeeded many:cancelled"}},
+              .ends = S_CANCELLED);
 
 TEST(task_cancelled_while_it_waits_for_a_retry_never_runs)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL);
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL);
     struct held_job a = claim_job(s, 1);
 
     CHECK_EQ(settle_as(s, a, OUTCOME_FAILED, 60 * SECOND), 0);
@@ -155,7 +157,7 @@ TEST(task_cancelled_while_it_waits_for_a_retry_never_runs)
     clock_advance(61 * SECOND);
     CHECK_EQ(run_timers(s), 0);
     CHECK(!claim_one(s, 1, &a));
-    CHECK_STR(history(s, flow_task(s, w, "a")),
+    CHECK_STR(history(s, task_of(s, w, "a")),
               "created marked_ready claimed retry_scheduled held cancelled");
     verify_clean(s);
     store_close(&s);
@@ -167,24 +169,24 @@ TEST(workflow_that_waits_three_days_is_not_reaped)
 {
     struct store *s = fixture_store();
     int64_t w =
-        flow_submit(s,
-                    "name: w\ntasks:\n  a: {run: x}\n  later: {run: x, needs: a, delay: 3d}\n"
-                    "  ask: {run: x, needs: a, approval: true}\n",
-                    NULL);
+        submit_workflow(s,
+                        "name: w\ntasks:\n  a: {run: x}\n  later: {run: x, needs: a, delay: 3d}\n"
+                        "  ask: {run: x, needs: a, approval: true}\n",
+                        NULL);
     int hours;
 
-    flow_play(s, "");
+    run_workflows(s, "");
     for (hours = 0; hours < 71; hours++) {
         clock_advance(3600 * SECOND);
         CHECK_EQ(reap(s), 0);
         CHECK_EQ(run_timers(s), 0);
     }
-    CHECK_STR(flow_shape(s, w), "a:succeeded later:ready ask:ready");
+    CHECK_STR(tree_text(s, w), "a:succeeded later:ready ask:ready");
     CHECK_EQ(status_of(s, w), S_RUNNING);
     verify_clean(s);
     clock_advance(3601 * SECOND);
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w), "a:succeeded later:succeeded ask:ready");
+    run_workflows(s, "");
+    CHECK_STR(tree_text(s, w), "a:succeeded later:succeeded ask:ready");
     verify_clean(s);
     store_close(&s);
 }
@@ -194,7 +196,7 @@ TEST(workflow_that_waits_three_days_is_not_reaped)
 TEST(task_without_attempts_left_fails_and_is_not_claimable)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 1}\n", NULL);
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x, retry: 1}\n", NULL);
     struct held_job a;
     int i;
 
@@ -205,7 +207,7 @@ TEST(task_without_attempts_left_fails_and_is_not_claimable)
         CHECK(adopt_one(s, 2, &a));
         CHECK_EQ(settle_as(s, a, OUTCOME_LOST, 0), 0);
     }
-    CHECK_STR(flow_shape(s, w), "a:failed");
+    CHECK_STR(tree_text(s, w), "a:failed");
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK(!claim_one(s, 1, &a));
     verify_clean(s);

@@ -72,7 +72,7 @@ static bool is_small(const char *table)
     return false;
 }
 
-/* Reports a statement that reads all of a table, unless it may. */
+/* Reports a statement that reads a whole table, unless it is listed as an exception. */
 static void report_full_read(const struct stmt *s, const char *table, const char *how)
 {
     struct exception *e;
@@ -351,9 +351,9 @@ static void fill(struct store *s)
     int i;
 
     for (i = 0; i < 30; i++)
-        flow_submit(s, "name: w\ntasks:\n  a: {foreach: 10, run: x}\n  b: {needs: a, run: x}\n",
-                    NULL);
-    flow_play_sets(s);
+        submit_workflow(s, "name: w\ntasks:\n  a: {foreach: 10, run: x}\n  b: {needs: a, run: x}\n",
+                        NULL);
+    run_workflows_in_sets(s);
     set_limit(s, "queue:narrow", 1);
     for (i = 0; i < 200; i++) {
         char key[20];

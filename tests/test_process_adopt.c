@@ -11,13 +11,13 @@ TEST(running_attempt_is_adopted_by_another_worker)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
 
     begin(a, &t);
-    a->x->ops->stop(a->x, false);
+    handles_stop(&a->handles, false);
     CHECK_EQ(a->x->ops->capacity(a->x), 0);
-    CHECK(process_probe(attempts_dir(), t.execution, t.attempt));
+    CHECK(shim_is_running(&t));
     worker_free(a);
     b = worker_new();
     t.epoch = 2;
@@ -29,11 +29,10 @@ TEST(running_attempt_is_adopted_by_another_worker)
     let_end("0\n");
     s = worker_wait(b, &t);
     CHECK_EQ(s->o.kind, OUTCOME_OK);
-    CHECK_EQ(s->epoch, 2);
     CHECK_STR(s->result, "{\"a\":\"1\"}");
     CHECK_STR(buf_cstr(&s->log), "said\n");
     CHECK_EQ(times_begun(), 1);
-    CHECK(!process_probe(attempts_dir(), t.execution, t.attempt));
+    CHECK(!shim_is_running(&t));
     worker_free(b);
 }
 
@@ -41,13 +40,13 @@ TEST(attempt_that_ended_without_a_worker_is_settled_by_its_exit_record)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
 
     begin(a, &t);
     worker_free(a);
     let_end("6\n");
-    while (process_probe(attempts_dir(), t.execution, t.attempt))
+    while (shim_is_running(&t))
         clock_sleep_us(1000);
     b = worker_new();
     t.epoch = 2;
@@ -64,7 +63,7 @@ TEST(attempt_that_ended_without_a_worker_is_settled_by_its_exit_record)
 TEST(killed_worker_leaves_its_task_running)
 {
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct worker *b;
     pid_t worker = fork();
 
@@ -89,7 +88,7 @@ TEST(adoption_does_not_restart_the_timeout)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
 
     spec.timeout = SECOND;
@@ -108,7 +107,7 @@ TEST(adopted_task_with_a_requested_cancel_is_cancelled)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
 
     begin(a, &t);
     worker_free(a);
@@ -126,7 +125,7 @@ TEST(start_after_the_tombstone_runs_nothing)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
-    struct task t = task_of(&spec), adopted = t;
+    struct job t = task_of(&spec), adopted = t;
     pid_t helper = helper_pid();
     struct seen *s;
     char path[64];
@@ -162,7 +161,7 @@ TEST(start_after_the_tombstone_runs_nothing)
 TEST(late_shim_finds_the_tombstone_and_runs_nothing)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct worker *a = worker_with_late_shims(), *b;
     struct seen *s = seen_of(a, t.execution, t.attempt);
     pid_t shim = late_shim(a, &t);
@@ -183,7 +182,7 @@ TEST(tombstone_is_kept_as_long_as_a_late_shim_may_start)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND});
     struct spec spec = {.run = "true"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     int64_t until;
     int at;
 
@@ -203,13 +202,13 @@ TEST(start_with_an_existing_attempt_folder_is_refused)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = {.run = "true"};
-    struct task t = task_of(&spec), adopted = t;
+    struct job t = task_of(&spec), adopted = t;
     struct err err = ERR_INIT;
 
     adopted.epoch = 2;
     worker_find(b, &adopted);
     CHECK_EQ(worker_wait(b, &adopted)->o.kind, OUTCOME_LOST);
-    CHECK_EQ(a->x->ops->start(a->x, &t, &err), -E_REFUSED);
+    CHECK_EQ(handles_start(&a->handles, &t, &err), -E_REFUSED);
     worker_free(a);
     worker_free(b);
 }
@@ -219,14 +218,14 @@ TEST(worker_with_an_old_epoch_does_not_kill_a_stopped_shim)
     struct worker *a = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct worker *b = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec), adopted = t;
+    struct job t = task_of(&spec), adopted = t;
     int64_t long_enough;
     pid_t shim;
 
     (void)begin(a, &t);
     shim = shim_of(&t);
     CHECK_OK(kill(shim, SIGSTOP));
-    a->x->ops->cancel(a->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    handles_cancel(&a->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     adopted.epoch = 2;
     worker_find(b, &adopted);
     for (long_enough = clock_boot_us() + 2 * SECOND; clock_boot_us() < long_enough;)
@@ -242,7 +241,7 @@ TEST(worker_with_an_old_epoch_cannot_change_the_attempt)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec), adopted = t;
+    struct job t = task_of(&spec), adopted = t;
     struct attempt_control stale = {.epoch = 1, .command = COMMAND_KILL};
     struct err err = ERR_INIT;
     struct seen *s;
@@ -255,13 +254,13 @@ TEST(worker_with_an_old_epoch_cannot_change_the_attempt)
     s = seen_of(b, t.execution, t.attempt);
     UNTIL(b, s->started);
     /* Through the worker, and bypassing the worker's own check. */
-    a->x->ops->cancel(a->x, t.execution, t.attempt, OUTCOME_CANCELLED);
-    a->x->ops->renewed(a->x, t.execution, t.attempt, 1);
+    handles_cancel(&a->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
+    handles_renewed(&a->handles, t.execution, t.attempt, 1);
     at = folder_of(&t);
     CHECK_OK(attempt_send_command(at, &stale));
     CHECK_EQ(attempt_epoch(at), 3);
     adopted.epoch = 2;
-    CHECK_EQ(a->x->ops->reattach(a->x, &adopted, &err), -E_LEASE_LOST);
+    CHECK_EQ(handles_reattach(&a->handles, &adopted, &err), -E_LEASE_LOST);
     for (int i = 0; i < 20; i++)
         worker_turn(b, 10000);
     CHECK(!is_gone(task));
@@ -280,11 +279,11 @@ TEST(forgotten_attempt_keeps_running_and_is_not_reported)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec), adopted = t;
+    struct job t = task_of(&spec), adopted = t;
 
     begin(a, &t);
-    a->x->ops->forget(a->x, t.execution, t.attempt);
-    a->x->ops->forget(a->x, t.execution, t.attempt);
+    handles_forget(&a->handles, t.execution, t.attempt);
+    handles_forget(&a->handles, t.execution, t.attempt);
     CHECK_EQ(a->x->ops->capacity(a->x), 8);
     adopted.epoch = 2;
     worker_find(b, &adopted);
@@ -298,11 +297,11 @@ TEST(forgotten_attempt_keeps_running_and_is_not_reported)
 
 /* ---- the worker stops ---- */
 
-static void check_returned_on_stop(struct worker *w, const struct task *t)
+static void check_returned_on_stop(struct worker *w, const struct job *t)
 {
     struct seen *s = seen_of(w, t->execution, t->attempt);
 
-    w->x->ops->stop(w->x, false);
+    handles_stop(&w->handles, false);
     CHECK_EQ(s->ended, 1);
     CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
     CHECK_EQ(s->o.retry_delay, 0);
@@ -312,7 +311,7 @@ static void check_returned_on_stop(struct worker *w, const struct task *t)
 TEST(stopping_worker_returns_a_job_that_its_shim_has_not_started)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct worker *w = worker_with_late_shims();
     pid_t shim = late_shim(w, &t);
 
@@ -326,7 +325,7 @@ TEST(stopping_worker_returns_a_job_that_its_shim_has_not_started)
 TEST(stopping_worker_returns_a_job_that_its_helper_has_not_started)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct worker *w = worker_new();
 
     CHECK_OK(kill(helper_pid(), SIGSTOP));
@@ -352,7 +351,7 @@ static void die_at_point(void *arg, const char *where)
 static void check_worker_death_at(const char *where, int64_t execution, bool may_start)
 {
     struct spec spec = {.run = "echo $$ >>begun; exit 3", .cwd = test_dir()};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct worker *b;
     struct seen *s;
     pid_t worker;
@@ -390,7 +389,7 @@ TEST(attempt_of_a_worker_killed_at_any_point_can_be_settled)
     check_worker_death_at("process:before-folder", 100, false);
     check_worker_death_at("process:folder", 101, false);
     check_worker_death_at("process:before-request", 102, false);
-    check_worker_death_at("process:asked", 103, true);
+    check_worker_death_at("process:requested", 103, true);
     check_worker_death_at("process:answered", 104, true);
     check_worker_death_at("process:before-removal", 105, true);
 }

@@ -23,7 +23,7 @@ TEST(command_that_ends_while_the_disk_is_full_succeeds)
 {
     struct worker *w = worker_on_small_disk((struct process_options){0});
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
     char *filler;
 
@@ -44,7 +44,7 @@ TEST(command_that_fails_while_the_disk_is_full_keeps_its_exit_code)
 {
     struct worker *w = worker_on_small_disk((struct process_options){0});
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
     char *filler;
 
@@ -62,7 +62,7 @@ TEST(command_that_ends_while_the_disk_is_full_is_adopted_as_a_success)
 {
     struct worker *a = worker_on_small_disk((struct process_options){0}), *b;
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     char *filler;
 
     (void)begin(a, &t);
@@ -83,7 +83,7 @@ TEST(renewals_reach_the_shim_while_the_disk_is_full)
     const struct process_options o = {.fence = SECOND / 2, .lease = SECOND};
     struct worker *w = worker_on_small_disk(o);
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     int64_t fence;
     char *filler;
 
@@ -92,7 +92,7 @@ TEST(renewals_reach_the_shim_while_the_disk_is_full)
     (void)begin(w, &t);
     filler = fill_disk(attempts_dir());
     while (clock_boot_us() < fence + SECOND / 2) {
-        w->x->ops->renewed(w->x, t.execution, t.attempt, clock_boot_us() + SECOND);
+        handles_renewed(&w->handles, t.execution, t.attempt, clock_boot_us() + SECOND);
         worker_turn(w, 100000);
     }
     let_end("0\n");
@@ -105,7 +105,7 @@ TEST(job_is_returned_if_the_disk_is_full_before_it_starts)
 {
     struct worker *w = worker_on_small_disk((struct process_options){0});
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
-    struct task t = task_of(&spec), again = t;
+    struct job t = task_of(&spec), again = t;
     char *filler = fill_disk(attempts_dir());
     struct seen *s = worker_run(w, &t);
 
@@ -127,7 +127,7 @@ TEST(output_that_a_full_disk_cuts_off_is_counted_in_the_log)
     struct spec spec = {.run = "echo $$ >begun; echo first; read x <fifo;"
                                "head -c 200000 /dev/zero | tr '\\0' x",
                         .cwd = test_dir()};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s = seen_of(w, t.execution, t.attempt);
     char text[100], *filler;
 
@@ -154,7 +154,7 @@ TEST(exit_record_that_cannot_be_written_is_retried_until_written)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
     pid_t shim;
 
@@ -175,7 +175,7 @@ TEST(exit_record_that_cannot_be_renamed_is_retried_until_renamed)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     int at, flags = FS_IMMUTABLE_FL;
 
     (void)begin(w, &t);
@@ -197,7 +197,7 @@ TEST(exit_record_whose_reserved_file_was_removed_is_still_written)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     int at;
 
     (void)begin(w, &t);
@@ -213,7 +213,7 @@ TEST(adopter_waits_for_an_exit_record_that_cannot_be_written)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     pid_t shim;
 
     (void)begin(a, &t);
@@ -244,7 +244,7 @@ TEST(timeout_does_not_end_a_shim_that_cannot_write_its_exit_record)
     struct worker *w =
         worker_with((struct process_options){.lease = SECOND / 5, .grace = -1, .env = &env});
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     pid_t shim;
 
     spec.timeout = SECOND;
@@ -266,14 +266,14 @@ TEST(cancel_ends_a_shim_that_cannot_write_its_exit_record)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     pid_t shim;
 
     (void)begin(w, &t);
     shim = shim_of(&t);
     let_shim_write(shim, false);
     end_unwritten(w, &t);
-    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    handles_cancel(&w->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_CANCELLED);
     CHECK(is_gone(shim));
     worker_free(w);
@@ -283,7 +283,7 @@ TEST(outputs_that_cannot_be_masked_yet_are_kept)
 {
     const char *const names[] = {"TOKEN", NULL};
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct worker *w;
     struct seen *s;
     pid_t shim;
@@ -332,7 +332,7 @@ TEST(exit_record_that_cannot_be_read_yet_is_read_later)
     struct env env = {.note = keep_note, .arg = last_note};
     struct worker *a = worker_new(), *b;
     struct spec spec = {.run = "echo a=1 >>$PAWL_OUTPUT"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
 
     CHECK_EQ(worker_run(a, &t)->o.kind, OUTCOME_OK);

@@ -11,7 +11,7 @@ TEST(task_that_runs_too_long_is_terminated)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >pid; exec sleep 1000", .timeout = SECOND / 5};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
     pid_t pid;
 
@@ -30,13 +30,13 @@ TEST(cancelled_task_may_clean_up_and_is_cancelled_whatever_it_returns)
     struct worker *w = worker_new();
     struct spec spec = {
         .run = "trap 'echo bye; exit 0' TERM; echo up >up; while :; do sleep 0.02; done"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
 
     spec.cwd = test_dir();
     worker_start(w, &t);
     UNTIL(w, *read_text(path_of("up")));
-    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    handles_cancel(&w->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, OUTCOME_CANCELLED);
     CHECK(strstr(buf_cstr(&s->log), "bye\n")); /* the shell may report its child, too */
@@ -49,14 +49,14 @@ static void check_task_that_ignores_TERM_is_killed(void)
     struct spec spec = {
         .run = "trap '' TERM; sleep 1000 & echo $! >child; while :; do sleep 0.02; done",
         .grace = SECOND / 5};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
     pid_t child;
 
     spec.cwd = test_dir();
     worker_start(w, &t);
     child = read_pid(w, path_of("child"));
-    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_TIMED_OUT);
+    handles_cancel(&w->handles, t.execution, t.attempt, OUTCOME_TIMED_OUT);
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, OUTCOME_TIMED_OUT);
     CHECK_STR(s->error, "ended by a timeout");
@@ -80,10 +80,10 @@ TEST(cancel_right_after_the_start_is_not_lost)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "sleep 1000"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
 
     worker_start(w, &t);
-    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    handles_cancel(&w->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_CANCELLED);
     worker_free(w);
 }
@@ -92,7 +92,7 @@ TEST(task_that_ended_before_the_cancel_keeps_its_outcome)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "true"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     int at;
 
     worker_start(w, &t);
@@ -100,9 +100,9 @@ TEST(task_that_ended_before_the_cancel_keeps_its_outcome)
     for (struct attempt_exit end; record_read(at, &RECORD_EXIT, &end) != 1;)
         clock_sleep_us(1000);
     close(at);
-    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    handles_cancel(&w->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
-    w->x->ops->cancel(w->x, 4711, 1, OUTCOME_CANCELLED); /* unknown: no error */
+    handles_cancel(&w->handles, 4711, 1, OUTCOME_CANCELLED); /* unknown: no error */
     worker_free(w);
 }
 
@@ -112,7 +112,7 @@ TEST(task_whose_folder_was_removed_ends_as_lost)
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >begun; while [ ! -e go ]; do sleep 0.01; done",
                         .cwd = test_dir()};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     int dir = open(attempts_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     char name[ATTEMPT_NAME_SIZE];
     struct seen *s;
@@ -133,7 +133,7 @@ TEST(background_processes_end_with_the_main_process)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "sleep 1000 & echo $! >child; exit 4"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
 
     spec.cwd = test_dir();
     CHECK_EQ(worker_run(w, &t)->o.exit_code, 4);
@@ -148,7 +148,7 @@ static void check_detached_daemon_is_killed(void)
     struct spec spec = {.run = "(env -i setsid bash -c 'exec 200>&-; echo $$ >daemon; exec sleep "
                                "1000' </dev/null >/dev/null 2>&1 &); while [ ! -s daemon ]; do "
                                "sleep 0.01; done"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
 
     spec.cwd = test_dir();
     CHECK_EQ(worker_run(w, &t)->o.kind, OUTCOME_OK);
@@ -171,7 +171,7 @@ TEST(task_that_closes_its_output_keeps_running)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo first; exec >&- 2>&-; sleep 0.1; exit 5"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s = worker_run(w, &t);
 
     CHECK_EQ(s->o.exit_code, 5);
@@ -196,7 +196,7 @@ TEST(tail_of_a_long_output_replaces_its_reported_middle)
     /* two fifos: with one, the second read could get the rest of the first line */
     struct spec spec = {.run = "printf 0123456789abcdef; read x <fifo;"
                                "printf GHIJKLMNOPQRSTUVWXYZ; read x <second"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s = seen_of(w, t.execution, t.attempt);
     size_t kept;
 
@@ -228,7 +228,7 @@ TEST_SLOW(flood_of_output_takes_constant_memory_and_disk, 600)
     long long bytes = test_full() ? 1LL << 30 : 1LL << 28;
     char text[200];
     const char *argv[] = {"sh", "-c", text, NULL};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s = seen_of(w, t.execution, t.attempt);
     struct stat st;
     long peak = 0;
@@ -274,7 +274,7 @@ static void check_fork_bomb_ends_with_its_task(void)
         .run = "for i in 1 2 3 4 5 6 7 8; do (while :; do (setsid sleep 0.01 &) ; done) & done; "
                "echo go; sleep 0.2; exit 1",
         .limits = {.cpu = 20 * SECOND}};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     int at;
 
     CHECK_EQ(worker_run(w, &t)->o.exit_code, 1);
@@ -299,7 +299,7 @@ TEST(task_whose_lease_is_not_renewed_is_killed_at_the_fence)
 {
     struct worker *w = worker_with((struct process_options){.fence = SECOND / 10, .lease = SECOND});
     struct spec spec = {.run = "trap '' TERM; echo $$ >pid; while :; do sleep 0.02; done"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
     int64_t first;
 
@@ -308,7 +308,7 @@ TEST(task_whose_lease_is_not_renewed_is_killed_at_the_fence)
         s = seen_of(w, t.execution, t.attempt);
         worker_start_leased(w, &t, SECOND * 6 / 10);
         first = t.lease_until + SECOND / 10;
-        w->x->ops->renewed(w->x, t.execution, t.attempt, t.lease_until + SECOND / 2);
+        handles_renewed(&w->handles, t.execution, t.attempt, t.lease_until + SECOND / 2);
         if (clock_boot_us() < t.lease_until) {
             UNTIL(w, s->ended);
             if (*read_text(path_of("pid")))
@@ -360,7 +360,7 @@ TEST(exit_record_is_not_written_while_a_process_of_the_task_may_live)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >pid; until test -e go; do sleep 0.02; done"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct attempt_exit end;
     int sockets[2], at;
     int64_t until;

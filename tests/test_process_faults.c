@@ -15,7 +15,7 @@ static void check_task_with_killed_shim_is_lost(void)
     struct worker *w = worker_new();
     struct spec spec = {
         .run = "(setsid sleep 1000 & echo $! >daemon); echo $$ >main; exec sleep 1000"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     pid_t task, daemon;
     struct seen *s;
     int at;
@@ -52,7 +52,7 @@ TEST(lost_is_not_reported_while_a_process_of_the_task_lives)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s = seen_of(w, t.execution, t.attempt);
     pid_t task = begin(w, &t);
     int pidfd = pidfd_open(task, 0), tree;
@@ -73,7 +73,7 @@ TEST(lost_is_not_reported_while_a_process_of_the_task_lives)
     worker_free(w);
 }
 
-static void corrupt_record(const struct task *t, const char *name)
+static void corrupt_record(const struct job *t, const char *name)
 {
     int at = folder_of(t), fd = openat(at, name, O_RDWR | O_CLOEXEC);
     char byte;
@@ -89,7 +89,7 @@ TEST(corrupt_exit_record_is_never_a_success)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = {.run = "true"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
 
     CHECK_EQ(worker_run(a, &t)->o.kind, OUTCOME_OK);
     worker_free(a);
@@ -105,7 +105,7 @@ static void check_shim_death_at(const char *point, enum outcome_kind expected)
 {
     static int64_t execution = 100;
     struct spec spec = {.run = "echo $$ >>begun; sleep 0.05", .cwd = test_dir()};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct worker *w;
     struct seen *s;
 
@@ -150,7 +150,7 @@ TEST(shim_killed_at_any_point_never_causes_a_wrong_outcome_without_cgroups)
 /* The shim is stopped by SIGSTOP: it neither receives a cancel nor notices the timeout. */
 static struct seen *end_under_a_stopped_shim(struct worker *w, struct spec *spec, bool cancel)
 {
-    struct task t = task_of(spec);
+    struct job t = task_of(spec);
     struct seen *s;
     pid_t task;
 
@@ -160,7 +160,7 @@ static struct seen *end_under_a_stopped_shim(struct worker *w, struct spec *spec
     task = read_pid(w, path_of("begun"));
     CHECK_OK(kill(shim_of(&t), SIGSTOP));
     if (cancel)
-        w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+        handles_cancel(&w->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     s = worker_wait(w, &t);
     CHECK(is_gone(task));
     return s;
@@ -193,7 +193,7 @@ TEST(timeout_ends_a_task_whose_shim_is_stopped)
 TEST(cancel_before_a_stopped_shim_took_its_lock_returns_the_job)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct worker *w;
     struct seen *s;
     pid_t shim;
@@ -202,7 +202,7 @@ TEST(cancel_before_a_stopped_shim_took_its_lock_returns_the_job)
     w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     unsetenv("PAWL_SHIM_POINT");
     shim = late_shim(w, &t);
-    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    handles_cancel(&w->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
     CHECK_STR(s->error, "its shim did not respond and had started nothing");
@@ -217,7 +217,7 @@ TEST(shim_that_died_otherwise_is_not_reported_as_killed)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     int64_t long_enough;
     struct seen *s;
     pid_t shim;
@@ -229,10 +229,12 @@ TEST(shim_that_died_otherwise_is_not_reported_as_killed)
     UNTIL(w, is_stopped(shim));
     lease = attempt_lock_lease(folder_of(&t));
     CHECK(lease >= 0);
-    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    handles_cancel(&w->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     for (long_enough = clock_boot_us() + 2 * SECOND; clock_boot_us() < long_enough;)
         worker_turn(w, 10000);
     CHECK_OK(kill(shim, SIGKILL));
+    while (!is_gone(shim)) /* otherwise the worker takes the free lease and kills it first */
+        clock_sleep_us(1000);
     close(lease);
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, OUTCOME_LOST);
@@ -245,7 +247,7 @@ TEST(shim_that_died_otherwise_is_not_reported_as_killed)
 TEST(shim_stopped_as_long_as_its_worker_ends_its_task_itself)
 {
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct attempt_exit end;
     struct worker *w;
     struct seen *s;
@@ -278,7 +280,7 @@ TEST(tasks_keep_running_when_the_helper_dies_and_next_start_gets_a_new_one)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec), next = t;
+    struct job t = task_of(&spec), next = t;
     pid_t helper = helper_pid();
     struct err err = ERR_INIT;
     int rc;
@@ -289,7 +291,7 @@ TEST(tasks_keep_running_when_the_helper_dies_and_next_start_gets_a_new_one)
     worker_turn(w, 100000);
     next.execution = 9;
     spec.run = "exit 2";
-    while ((rc = w->x->ops->start(w->x, &next, &err)) == -E_REFUSED) /* not noticed yet */
+    while ((rc = handles_start(&w->handles, &next, &err)) == -E_REFUSED) /* not noticed yet */
         worker_turn(w, 1000);
     CHECK_OK_ERR(rc, &err);
     CHECK_EQ(worker_wait(w, &next)->o.exit_code, 2);
@@ -302,7 +304,7 @@ TEST(unresponsive_helper_is_replaced_and_its_job_is_returned)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5});
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
-    struct task t = task_of(&spec), again = t;
+    struct job t = task_of(&spec), again = t;
     pid_t helper = helper_pid();
     struct seen *s;
 
@@ -323,7 +325,7 @@ TEST(job_of_a_dead_helper_is_returned)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
     int at;
 
@@ -346,7 +348,7 @@ TEST(job_of_a_dead_helper_is_returned)
 TEST(helper_stopped_after_its_reply_causes_no_wake_ups)
 {
     struct spec spec = {.run = "true"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct worker *w;
     struct pollfd wake_ups;
     pid_t helper;

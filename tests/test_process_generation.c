@@ -18,7 +18,7 @@ static void check_all_attempts_are_ended(void)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec), orphan = t;
+    struct job t = task_of(&spec), orphan = t;
     struct err err = ERR_INIT;
     struct spec sleeps = {
         .run = "(setsid sleep 1000 & echo $! >daemon); echo $$ >main; exec sleep 1000",
@@ -34,7 +34,7 @@ static void check_all_attempts_are_ended(void)
     read_pid(w, path_of("main"));
     CHECK_OK(kill(shim_of(&orphan), SIGKILL));
     worker_free(w);
-    while (process_probe(attempts_dir(), 8, 1))
+    while (shim_is_running(&orphan))
         clock_sleep_us(1000);
     CHECK_OK_ERR(attempt_each(attempts_dir(), count_attempt, n, &err), &err);
     CHECK_EQ(n[true], 1);
@@ -61,7 +61,7 @@ TEST(stopped_shim_of_another_generation_is_ended)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct err err = ERR_INIT;
     pid_t task = begin(w, &t);
     int64_t since;

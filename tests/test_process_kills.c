@@ -23,9 +23,9 @@ static unsigned random_below(unsigned n)
     return (unsigned)(random_state % n);
 }
 
-static struct task numbered_task(const struct spec *spec, int i, int epoch)
+static struct job numbered_task(const struct spec *spec, int i, int epoch)
 {
-    struct task t = task_of(spec);
+    struct job t = task_of(spec);
 
     t.execution = 1000 + i;
     t.epoch = epoch;
@@ -49,9 +49,10 @@ static _Noreturn void run_worker(const struct spec *spec, int from)
     struct err err = ERR_INIT;
 
     for (int i = from; i < ATTEMPTS; i++) {
-        struct task t = numbered_task(spec, i, 1);
+        struct job t = numbered_task(spec, i, 1);
 
-        while (w->x->ops->start(w->x, &t, &err) == -E_REFUSED && !strstr(err.msg, "folder already"))
+        while (handles_start(&w->handles, &t, &err) == -E_REFUSED &&
+               !strstr(err.msg, "folder already"))
             worker_turn(w, 1000);
         worker_turn(w, 1000);
     }
@@ -79,11 +80,11 @@ static void start_and_kill(const struct spec *spec, int from)
     if (worker == 0)
         run_worker(spec, from);
     for (int i = 0; i < 15; i++) {
-        struct task t = numbered_task(spec, (int)random_below(ATTEMPTS), 1);
+        struct job t = numbered_task(spec, (int)random_below(ATTEMPTS), 1);
         pid_t shim = random_below(3) ? shim_of(&t) : 0;
 
         clock_sleep_us(random_below(8000));
-        if (shim > 0 && process_probe(attempts_dir(), t.execution, 1))
+        if (shim > 0 && shim_is_running(&t))
             kill(shim, SIGKILL);
         else if (!random_below(4))
             kill_child_of(worker);
@@ -100,7 +101,7 @@ static void check_all(const struct spec *spec)
     FILE *f;
 
     for (int i = 0; i < ATTEMPTS; i++) {
-        struct task t = numbered_task(spec, i, 2);
+        struct job t = numbered_task(spec, i, 2);
 
         worker_find(w, &t);
     }
@@ -110,7 +111,7 @@ static void check_all(const struct spec *spec)
     ledger[fread(ledger, 1, sizeof(ledger) - 1, f)] = '\0';
     fclose(f);
     for (int i = 0; i < ATTEMPTS; i++) {
-        struct task t = numbered_task(spec, i, 2);
+        struct job t = numbered_task(spec, i, 2);
         struct seen *s = seen_of(w, t.execution, 1);
         int begun = lines_of(ledger, 1000 + i, "begin"), ended = lines_of(ledger, 1000 + i, "end");
         int at = folder_of(&t);

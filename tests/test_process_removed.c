@@ -33,7 +33,7 @@ static struct spec removing_spec(const char *run)
     return spec;
 }
 
-static void check_adopted_until_end(const struct task *t)
+static void check_adopted_until_end(const struct job *t)
 {
     struct worker *w = worker_new();
     struct seen *s = seen_of(w, t->execution, t->attempt);
@@ -51,7 +51,7 @@ TEST(adoption_of_an_attempt_without_lock_and_record_waits_for_the_shim)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FILES);
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
 
     (void)begin(w, &t);
     worker_free(w);
@@ -63,10 +63,10 @@ TEST(stopping_worker_does_not_return_a_job_whose_record_was_removed)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FILES);
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     pid_t task = begin(w, &t);
 
-    w->x->ops->stop(w->x, false);
+    handles_stop(&w->handles, false);
     CHECK_EQ(seen_of(w, t.execution, t.attempt)->ended, 0);
     CHECK(!is_gone(task));
     worker_free(w);
@@ -78,10 +78,10 @@ TEST(cancel_of_an_attempt_without_files_ends_it)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = removing_spec(REMOVES_FILES);
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     pid_t task = begin(w, &t);
 
-    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    handles_cancel(&w->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_CANCELLED);
     check_gone(task);
     worker_free(w);
@@ -91,7 +91,7 @@ TEST(cancel_of_an_adopted_attempt_without_files_ends_it)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = removing_spec(REMOVES_FILES);
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     pid_t task = begin(a, &t);
 
     worker_free(a);
@@ -108,7 +108,7 @@ static void check_lost_with_its_shim(const char *run)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(run);
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     pid_t task = begin(w, &t);
 
     CHECK_OK(kill(read_pid(w, path_of("shim")), SIGKILL));
@@ -132,7 +132,7 @@ TEST(adoption_of_an_attempt_whose_folder_is_being_removed_waits_for_the_shim)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
     int dir;
 
@@ -157,7 +157,7 @@ TEST(attempt_without_folder_is_lost_for_its_second_adopter_and_its_processes_end
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FOLDER);
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     pid_t task = begin(w, &t);
 
     for (int i = 0; i < 2; i++) {
@@ -175,7 +175,7 @@ TEST(attempt_of_another_generation_without_files_is_ended)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FILES);
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct err err = ERR_INIT;
     pid_t task = begin(w, &t);
 
@@ -189,7 +189,7 @@ TEST(attempt_of_another_generation_without_files_or_shim_is_ended)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FILES);
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct err err = ERR_INIT;
     pid_t task = begin(w, &t), shim = read_pid(w, path_of("shim"));
 
@@ -227,7 +227,7 @@ TEST(search_for_a_shim_reports_that_none_lives_only_if_it_could_look)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct attempt_shim shim;
     int at;
 
@@ -267,7 +267,7 @@ TEST(search_for_remains_without_descriptors_does_not_report_that_none_live)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "true"};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct attempt_shim shim = {.key = "the key of no attempt"};
     int at;
 
@@ -286,7 +286,7 @@ TEST(search_for_remains_without_descriptors_does_not_report_that_none_live)
     worker_free(w);
 }
 
-static void check_adopted_without_descriptors(struct task *t, int n)
+static void check_adopted_without_descriptors(struct job *t, int n)
 {
     struct worker *a = worker_new(), *b;
     struct seen *s;
@@ -312,7 +312,7 @@ TEST(adoption_of_an_attempt_without_files_waits_until_its_shim_can_be_looked_for
     struct spec spec = removing_spec(REMOVES_FILES);
 
     for (int n = 0; n <= MOST_FILES; n++) {
-        struct task t = task_of(&spec);
+        struct job t = task_of(&spec);
 
         t.execution += n;
         check_adopted_without_descriptors(&t, n);

@@ -85,7 +85,7 @@ static void check_failed(const struct replaced *c, const struct seen *s)
 }
 
 /* Checks that the attempt leaves nothing on the disk once it is settled. */
-static void check_removed(struct worker *w, const struct task *t)
+static void check_removed(struct worker *w, const struct job *t)
 {
     char path[PATH_MAX + ATTEMPT_NAME_SIZE], name[ATTEMPT_NAME_SIZE];
 
@@ -95,9 +95,9 @@ static void check_removed(struct worker *w, const struct task *t)
     UNTIL(w, faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW));
 }
 
-static struct task task_with_id(const struct spec *spec, int64_t execution)
+static struct job task_with_id(const struct spec *spec, int64_t execution)
 {
-    struct task t = task_of(spec);
+    struct job t = task_of(spec);
 
     t.execution = execution;
     return t;
@@ -112,18 +112,18 @@ static void check_each_under_one_worker(struct spec spec)
 
     spec.cwd = test_dir();
     for (const struct replaced *c = all; c < END; c++) {
-        struct task t = task_with_id(&spec, execution++);
+        struct job t = task_with_id(&spec, execution++);
 
         spec.run = replacing_command(c, "exit 0");
         check_failed(c, worker_run(w, &t));
         check_removed(w, &t);
     }
     spec.run = "true";
-    CHECK_EQ(worker_run(w, &(struct task){.execution = execution,
-                                          .attempt = 1,
-                                          .epoch = 1,
-                                          .name = "exec::test",
-                                          .spec = &spec})
+    CHECK_EQ(worker_run(w, &(struct job){.execution = execution,
+                                         .attempt = 1,
+                                         .epoch = 1,
+                                         .name = "exec::test",
+                                         .spec = &spec})
                  ->o.kind,
              OUTCOME_OK);
     worker_free(w);
@@ -150,7 +150,7 @@ TEST(attempt_with_secrets_that_replaced_its_output_fails)
     setenv("TAMPER_SECRET", "quite secret", 1);
     for (const struct replaced *c = all; c < END; c++) {
         struct spec spec = {.run = replacing_command(c, "exit 0"), .cwd = test_dir()};
-        struct task t = task_with_id(&spec, execution++);
+        struct job t = task_with_id(&spec, execution++);
 
         if (strcmp(c->file, "output") != 0)
             continue;
@@ -167,13 +167,13 @@ TEST(renewal_of_a_replaced_lease_does_not_end_the_task_but_fails_its_attempt)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     const struct replaced lease = {"lease", FIFO, "\"lease\" in its folder was replaced"};
 
     spec.run = replacing_command(&lease, "read x <fifo; exit $x");
     (void)begin(w, &t);
     for (int i = 0; i < 3; i++)
-        w->x->ops->renewed(w->x, t.execution, t.attempt, clock_boot_us() + 30 * SECOND);
+        handles_renewed(&w->handles, t.execution, t.attempt, clock_boot_us() + 30 * SECOND);
     CHECK_EQ(seen_of(w, t.execution, t.attempt)->ended, 0);
     let_end("0\n");
     check_failed(&lease, worker_wait(w, &t));
@@ -186,14 +186,14 @@ TEST(cancel_of_an_attempt_that_replaced_control_shim_and_lock_ends_it)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
     pid_t task;
 
     spec.run = "d=${PAWL_OUTPUT%/*}; rm $d/control $d/shim $d/lock; mkfifo $d/control; "
                "echo x >$d/shim; mkfifo $d/lock; echo $$ >>begun; read x <fifo";
     task = begin(w, &t);
-    w->x->ops->cancel(w->x, t.execution, t.attempt, OUTCOME_CANCELLED);
+    handles_cancel(&w->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, OUTCOME_CANCELLED);
     CHECK(is_gone(task));
@@ -211,7 +211,7 @@ TEST(adopted_attempt_that_replaced_a_file_is_waited_for_and_fails)
 
     for (const struct replaced *c = all; c < END; c++) {
         struct worker *a = worker_new(), *b;
-        struct task t = task_with_id(&spec, execution++);
+        struct job t = task_with_id(&spec, execution++);
         struct seen *s;
 
         unlink(path_of("begun"));
@@ -242,7 +242,7 @@ TEST(ended_attempt_that_replaced_a_file_fails_for_the_next_worker)
 
     for (const struct replaced *c = all; c < END; c++) {
         struct worker *a = worker_new(), *b;
-        struct task t = task_with_id(&spec, execution++);
+        struct job t = task_with_id(&spec, execution++);
 
         unlink(path_of("begun"));
         CHECK(mkfifo(path_of("fifo"), 0600) == 0 || errno == EEXIST);
@@ -263,7 +263,7 @@ static void check_adoption_waits_for_shim(const char *run)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
 
     spec.run = run;
@@ -298,7 +298,7 @@ TEST(attempt_whose_lock_is_a_link_to_another_lock_does_not_wait_for_it)
 {
     struct worker *w = worker_new();
     struct spec waits = waiting_spec(), links = {.cwd = test_dir()};
-    struct task other = task_with_id(&waits, 8), t = task_with_id(&links, 9);
+    struct job other = task_with_id(&waits, 8), t = task_with_id(&links, 9);
     struct seen *s;
 
     (void)begin(w, &other);
@@ -320,7 +320,7 @@ static void check_killed_shim_and_replaced(const char *file, enum outcome_kind k
     const struct replaced c = {file, FIFO, message};
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
     pid_t task;
 
@@ -353,7 +353,7 @@ static void check_replaced_folder_is_lost(const char *run, const char *message)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
     pid_t task;
 
@@ -403,7 +403,7 @@ TEST(attempt_of_another_generation_that_replaced_a_file_is_ended_and_removed)
 
     for (const struct replaced *c = all; c < END; c++) {
         struct worker *w = worker_new();
-        struct task t = task_with_id(&spec, execution++);
+        struct job t = task_with_id(&spec, execution++);
         pid_t task;
 
         unlink(path_of("begun"));

@@ -47,7 +47,7 @@ static struct seen *replace_while_unwritten(struct worker *w, const char *name,
                                             void (*put)(int at, const char *name))
 {
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct seen *s;
     pid_t shim;
     int at;
@@ -130,7 +130,7 @@ TEST(timeout_ends_a_shim_with_a_replaced_lock_that_cannot_write_its_exit_record)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     pid_t shim;
     int at;
 
@@ -153,7 +153,7 @@ TEST(timeout_ends_a_stopped_shim_once_the_mark_of_its_end_is_gone)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     pid_t shim;
     int at, lock;
 
@@ -184,7 +184,7 @@ TEST(exit_record_in_a_folder_without_permissions_is_written)
     struct spec spec = {.run = "echo v=$TOKEN >$PAWL_OUTPUT; chmod 0 ${PAWL_OUTPUT%/*}",
                         .secrets = names,
                         .nsecrets = 1};
-    struct task t = task_of(&spec);
+    struct job t = task_of(&spec);
     struct worker *w;
     struct seen *s;
 

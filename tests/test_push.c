@@ -122,7 +122,8 @@ TEST(push_leaves_jobs_that_are_held_or_not_served_by_the_worker)
     struct submission subs[] = {job("lane"), job("queue"), job("delay"), job("limit"), job("ok")};
     struct engine_turn e = {.submissions = subs, .nsubmissions = 5, .max = 10};
 
-    set_limit(s, "key:k", 0);
+    submit_with(s, (struct submission){.name = "holds the permit", .concurrency = "k"});
+    claim_job(s, 1);
     subs[0].lane = "container";
     subs[1].queue = "other";
     subs[2].delay = SECOND;

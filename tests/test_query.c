@@ -128,22 +128,22 @@ TEST(tree_of_fifty_levels_is_read_by_one_query)
 TEST(tasks_of_a_workflow_include_items_but_not_tasks_of_nested_workflows)
 {
     struct store *s = fixture_store();
-    int64_t flow = submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "flow"});
-    int64_t task =
-        submit_with(s, (struct submission){
-                           .kind = KIND_TASK, .name = "flow::t", .task_name = "t", .parent = flow});
+    int64_t workflow = submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "flow"});
+    int64_t task = submit_with(
+        s, (struct submission){
+               .kind = KIND_TASK, .name = "flow::t", .task_name = "t", .parent = workflow});
     int64_t fan = submit_with(
-        s, (struct submission){.kind = KIND_FOREACH, .name = "flow::f", .parent = flow});
+        s, (struct submission){.kind = KIND_FOREACH, .name = "flow::f", .parent = workflow});
     int64_t item = submit_with(
         s, (struct submission){
                .kind = KIND_TASK, .name = "flow::f[1]", .task_index = 1, .parent = fan});
-    int64_t inner =
-        submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "in", .parent = flow});
+    int64_t inner = submit_with(
+        s, (struct submission){.kind = KIND_WORKFLOW, .name = "in", .parent = workflow});
     struct execution_list l = {0};
 
     submit_with(s, (struct submission){.kind = KIND_TASK, .name = "in::t", .parent = inner});
     submit_child(s, task, "started by the task itself");
-    CHECK_OK_ERR(query_tasks(s, flow, &l, &err), &err);
+    CHECK_OK_ERR(query_tasks(s, workflow, &l, &err), &err);
     CHECK_EQ(l.n, 4);
     CHECK_EQ(l.at[0].id, task);
     CHECK_STR(l.at[0].task_name, "t");
@@ -160,12 +160,12 @@ TEST(tasks_of_a_workflow_include_items_but_not_tasks_of_nested_workflows)
 TEST(outline_counts_all_items_and_lists_some_that_run_or_failed)
 {
     struct store *s = fixture_store();
-    int64_t flow = submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "flow"});
+    int64_t workflow = submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "flow"});
     int64_t fan = submit_with(s, (struct submission){.kind = KIND_FOREACH,
                                                      .name = "flow::f",
                                                      .task_name = "f",
                                                      .input = "[1, 2, 3, 4, 5, 6, 7, 8, 9]",
-                                                     .parent = flow});
+                                                     .parent = workflow});
     struct held_job jobs[8];
     struct outline o = {0};
     size_t i;
@@ -180,7 +180,7 @@ TEST(outline_counts_all_items_and_lists_some_that_run_or_failed)
     for (i = 1; i < 4; i++)
         CHECK_EQ(settle_as(s, jobs[i], OUTCOME_FAILED, -1), 0);
 
-    CHECK_OK_ERR(query_outline(s, flow, 2, &o, &err), &err);
+    CHECK_OK_ERR(query_outline(s, workflow, 2, &o, &err), &err);
     CHECK_EQ(o.n, 7); /* the workflow, the fan-out, four items, a child of one item */
     CHECK_EQ(o.at[1].execution.id, fan);
     CHECK_EQ(o.at[1].nitems, 9);

@@ -98,12 +98,13 @@ TEST(list_reads_a_bounded_number_of_rows_and_returns_where_to_continue)
     struct execution_list l = {0};
 
     sql_run(
-        s, "WITH RECURSIVE n(i) AS (SELECT 1000001 UNION ALL SELECT i + 1 FROM n WHERE i < 1100000)"
-           " INSERT INTO executions (id, root, requested_at, updated_at, priority, attempts,"
-           " max_attempts, epoch, seq, needs_left, cursor, depth, kind, status, held, deferred,"
-           " failed_behind, cancel_requested, name, queue)"
-           " SELECT n.i, n.i, e.requested_at, e.updated_at, 0, 0, 1, 0, 0, 0, 0, 0, 2, 4, 0, 0, 0,"
-           " 0, 'other', 'default' FROM n, executions e");
+        s,
+        "WITH RECURSIVE n(i) AS (SELECT 1000001 UNION ALL SELECT i + 1 FROM n WHERE i < 1100000)"
+        " INSERT INTO executions (id, root, requested_at, updated_at, priority, attempts,"
+        " max_attempts, epoch, seq, needs_left, needs_succeeded, depth, kind, status, held, deferred,"
+        " flags, cancel_requested, name, queue)"
+        " SELECT n.i, n.i, e.requested_at, e.updated_at, 0, 0, 1, 0, 0, 0, 0, 0, 2, 4, 0, 0, 0,"
+        " 0, 'other', 'default' FROM n, executions e");
     CHECK_OK_ERR(query_list(s, &f, &before, 5, &l, &err), &err);
     CHECK_EQ(l.n, 0);
     CHECK_EQ(before, 1000001);

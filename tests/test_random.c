@@ -56,7 +56,7 @@ _Noreturn static void report_failure(struct playground *g, const struct plan *pl
     int i;
 
     play_fails(g, least, &out);
-    for (i = 0; i < least->nflows; i++) {
+    for (i = 0; i < least->nworkflows; i++) {
         buf_addf(&text, "--- w%d.flow.yaml\n", i);
         plan_yaml(least, i, &text);
     }

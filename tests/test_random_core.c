@@ -179,7 +179,7 @@ _Noreturn static void report_failure(struct plan *p)
         }
     }
     differs_from_model(p, &report);
-    for (i = 0; i < p->nflows; i++) {
+    for (i = 0; i < p->nworkflows; i++) {
         buf_addf(&text, "--- w%d.flow.yaml\n", i);
         plan_yaml(p, i, &text);
     }

@@ -32,8 +32,8 @@ static struct scene scene(const char *tasks)
     char yaml[300];
 
     snprintf(yaml, sizeof(yaml), "name: w\ntasks:\n  %s\n", tasks);
-    c.w = flow_submit(c.s, yaml, NULL);
-    c.a = flow_task(c.s, c.w, "a");
+    c.w = submit_workflow(c.s, yaml, NULL);
+    c.a = task_of(c.s, c.w, "a");
     return c;
 }
 
@@ -60,18 +60,18 @@ TEST(pause_and_resume_of_a_task_that_waits_for_approval_record_who_and_why)
 {
     struct scene c = scene("a: {run: x, approval: go on?}");
 
-    CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_PAUSE, c.a), 0);
     CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL); /* it takes precedence over the pause */
     CHECK_EQ(count_events(c.s, c.a, EV_HELD, "{\"why\":\"paused\"," ADA "}"), 1);
     verify_clean(c.s);
-    CHECK_EQ(flow_ask(c.s, FLOW_RESUME, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_RESUME, c.a), 0);
     CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL);
     CHECK_EQ(count_events(c.s, c.a, EV_UNHELD, "{" ADA "}"), 1);
     CHECK_EQ(count_events(c.s, c.a, EV_HELD, "{\"why\":\"approval\",\"message\":\"go on?\"}"), 2);
     CHECK_STR(history(c.s, c.a), "created marked_ready held held unheld held");
     verify_clean(c.s);
-    CHECK_EQ(flow_ask(c.s, FLOW_APPROVE, c.a), 0);
-    flow_play(c.s, "");
+    CHECK_EQ(control_execution(c.s, CONTROL_APPROVE, c.a), 0);
+    run_workflows(c.s, "");
     CHECK_EQ(status_of(c.s, c.w), S_SUCCEEDED);
     end_scene(&c);
 }
@@ -80,8 +80,8 @@ TEST(pause_does_not_change_the_timeout_of_an_approval)
 {
     struct scene c = scene("a: {run: x, delay: 2h, approval: {timeout: 1h}}");
 
-    CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
-    CHECK_EQ(flow_ask(c.s, FLOW_RESUME, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_PAUSE, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_RESUME, c.a), 0);
     CHECK_EQ(sql_number(c.s, "SELECT count(*) FROM timers"),
              2); /* of the delay and of the approval */
     clock_advance(3599 * SECOND);
@@ -96,12 +96,12 @@ TEST(approval_of_a_paused_task_leaves_it_paused)
 {
     struct scene c = scene("a: {run: x, approval: true}");
 
-    CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
-    CHECK_EQ(flow_ask(c.s, FLOW_APPROVE, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_PAUSE, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_APPROVE, c.a), 0);
     CHECK_EQ(get(c.s, c.a).held, HELD_PAUSED);
     verify_clean(c.s);
-    CHECK_EQ(flow_ask(c.s, FLOW_RESUME, c.a), 0);
-    flow_play(c.s, "");
+    CHECK_EQ(control_execution(c.s, CONTROL_RESUME, c.a), 0);
+    run_workflows(c.s, "");
     CHECK_EQ(status_of(c.s, c.w), S_SUCCEEDED);
     end_scene(&c);
 }
@@ -112,15 +112,15 @@ TEST(cancel_that_lets_a_job_finish_records_who_and_why_and_ends_nothing)
 {
     struct scene c = scene_with_claim("a: {run: x, retry: 3}");
 
-    CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0);
-    CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0); /* recorded once */
+    CHECK_EQ(control_execution(c.s, CONTROL_LET_FINISH, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_LET_FINISH, c.a), 0); /* recorded once */
     CHECK_EQ(count_events(c.s, c.a, EV_CANCEL_REQUESTED, "{" ADA ",\"let_finish\":true}"), 1);
     CHECK_STR(history(c.s, c.a), "created marked_ready claimed cancel_requested");
     CHECK(!get(c.s, c.a).cancel_requested);
     CHECK_EQ(heartbeat(c.s, c.held), 0);
     verify_clean(c.s);
     CHECK_EQ(settle_as(c.s, c.held, OUTCOME_FAILED, 0), 0);
-    CHECK_STR(flow_shape(c.s, c.w), "a:failed");
+    CHECK_STR(tree_text(c.s, c.w), "a:failed");
     end_scene(&c);
 }
 
@@ -128,8 +128,8 @@ TEST(job_that_may_finish_can_still_be_cancelled)
 {
     struct scene c = scene_with_claim("a: {run: x}");
 
-    CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0);
-    CHECK_EQ(flow_ask(c.s, FLOW_CANCEL, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_LET_FINISH, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_CANCEL, c.a), 0);
     CHECK(get(c.s, c.a).cancel_requested);
     CHECK_EQ(count_events(c.s, c.a, EV_CANCEL_REQUESTED, "{" ADA "}"), 1);
     CHECK_EQ(settle_as(c.s, c.held, OUTCOME_CANCELLED, -1), 0);
@@ -141,13 +141,13 @@ TEST(cancel_that_lets_a_workflow_finish_is_recorded_for_its_running_tasks)
 {
     struct scene c = scene_with_claim("a: {run: x}\n  b: {run: x, needs: a}");
 
-    CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.w), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_LET_FINISH, c.w), 0);
     CHECK_EQ(count_events(c.s, c.w, EV_CANCEL_REQUESTED + WORKFLOW_EVENT,
                           "{" ADA ",\"let_finish\":true}"),
              1);
     CHECK_EQ(count_events(c.s, c.a, EV_CANCEL_REQUESTED, "{" ADA ",\"let_finish\":true}"), 1);
     CHECK_EQ(settle_ok(c.s, c.held), 0);
-    CHECK_STR(flow_shape(c.s, c.w), "a:succeeded b:cancelled");
+    CHECK_STR(tree_text(c.s, c.w), "a:succeeded b:cancelled");
     end_scene(&c);
 }
 
@@ -170,13 +170,13 @@ TEST(why_names_who_paused_a_job_whatever_held_it_since)
 {
     struct scene c = scene("a: {run: x, needs: b, approval: go on?}\n  b: {run: x}");
 
-    CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_PAUSE, c.a), 0);
     CHECK(why_contains(c.p, c.a, ", by ada: a test; resume it with `pawl resume"));
-    flow_play(c.s, "");
+    run_workflows(c.s, "");
     CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL);
     CHECK(why_contains(c.p, c.a, ", by ada: a test; resume it with `pawl resume"));
     CHECK(why_contains(c.p, c.a, "go on?"));
-    CHECK_EQ(flow_ask(c.s, FLOW_APPROVE, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_APPROVE, c.a), 0);
     CHECK(why_contains(c.p, c.a, ", by ada: a test; resume it with `pawl resume"));
     end_scene(&c);
 }
@@ -185,9 +185,9 @@ TEST(why_shows_the_message_of_an_approval_after_a_pause)
 {
     struct scene c = scene("a: {run: x, approval: go on?}");
 
-    CHECK_EQ(flow_ask(c.s, FLOW_PAUSE, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_PAUSE, c.a), 0);
     CHECK(why_contains(c.p, c.a, "go on?"));
-    CHECK_EQ(flow_ask(c.s, FLOW_RESUME, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_RESUME, c.a), 0);
     CHECK(why_contains(c.p, c.a, "go on?"));
     CHECK(!strstr(history(c.s, c.a), "claimed"));
     end_scene(&c);
@@ -197,7 +197,7 @@ TEST(why_shows_that_a_cancelled_job_may_finish)
 {
     struct scene c = scene_with_claim("a: {run: x}");
 
-    CHECK_EQ(flow_ask(c.s, FLOW_LET_FINISH, c.a), 0);
+    CHECK_EQ(control_execution(c.s, CONTROL_LET_FINISH, c.a), 0);
     CHECK(why_contains(c.p, c.a,
                        "it may finish, but is not retried: its cancellation was requested at "));
     CHECK(why_contains(c.p, c.a, "\"code\":\"let_finish\""));

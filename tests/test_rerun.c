@@ -6,24 +6,24 @@
 TEST(rerun_of_a_whole_workflow_uses_the_same_executions)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "  many: {run: x, foreach: 3, needs: a}\non_exit: {run: x}\n",
-                            NULL);
-    int64_t a = flow_task(s, w, "a"), item;
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                                "  many: {run: x, foreach: 3, needs: a}\non_exit: {run: x}\n",
+                                NULL);
+    int64_t a = task_of(s, w, "a"), item;
 
-    flow_play(s, " b ");
+    run_workflows(s, " b ");
     CHECK_EQ(status_of(s, w), S_FAILED);
-    item = flow_task(s, w, "many[2]");
+    item = task_of(s, w, "many[2]");
     CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
     CHECK_EQ(status_of(s, w), S_RUNNING);
     CHECK_EQ(get(s, w).error, NULL);
     CHECK_EQ(status_of(s, a), S_READY);
-    CHECK_EQ(status_of(s, flow_task(s, w, "b")), S_PENDING);
+    CHECK_EQ(status_of(s, task_of(s, w, "b")), S_PENDING);
     verify_clean(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_EQ(flow_task(s, w, "many[2]"), item);
+    CHECK_EQ(task_of(s, w, "many[2]"), item);
     CHECK_STR(history(s, a), "created marked_ready claimed completed rerun marked_ready claimed "
                              "completed");
     CHECK_EQ(get(s, a).attempts, 2);
@@ -35,26 +35,27 @@ TEST(rerun_of_a_whole_workflow_uses_the_same_executions)
 TEST(cancelled_workflow_can_be_rerun)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntimeout: 1h\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "on_failure: {run: x}\non_exit: {run: x}\n",
-                            NULL);
+    int64_t w =
+        submit_workflow(s,
+                        "name: w\ntimeout: 1h\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                        "on_failure: {run: x}\non_exit: {run: x}\n",
+                        NULL);
 
     CHECK_EQ(cancel(s, w), 0);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_CANCELLED);
     CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w a b");
-    flow_play(s, " b ");
+    run_workflows(s, " b ");
     CHECK_EQ(status_of(s, w), S_FAILED);
     verify_clean(s);
     CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w b");
     clock_advance(3601 * SECOND);
     run_timers(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_TIMED_OUT); /* the timeout counts from the rerun on */
     verify_clean(s);
     CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
@@ -89,12 +90,12 @@ TEST(rerun_of_a_single_job_has_as_many_attempts_as_before)
 TEST(rerun_of_a_child_of_a_task_reopens_its_workflow)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL), child;
-    struct flow_claiming k = {.push = false};
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n", NULL), child;
+    struct task_claim k = {.push = false};
 
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(claim_tasks(s, &k), 1);
     child = submit_with(s, (struct submission){.name = "child", .parent = k.held[0].id});
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_STR(rerun(s, child, RERUN_WHOLE, NULL), "child w");
@@ -110,20 +111,20 @@ TEST(rerun_of_a_workflow_with_a_key_takes_a_permit_or_is_refused)
 {
     struct store *s = fixture_store();
     const char *yaml = "name: w\nconcurrency: {key: k}\ntasks:\n  a: {run: x}\n";
-    int64_t one = flow_submit(s, yaml, NULL), two;
+    int64_t one = submit_workflow(s, yaml, NULL), two;
 
-    flow_play(s, " a ");
-    two = flow_submit(s, yaml, NULL);
+    run_workflows(s, " a ");
+    two = submit_workflow(s, yaml, NULL);
     CHECK_EQ(rerun(s, one, RERUN_WHOLE, NULL), NULL);
     CHECK(strstr(refusal.msg, "the limit key:k is full (1 of 1 in use)"));
     verify_clean(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, two), S_SUCCEEDED);
     CHECK_STR(rerun(s, one, RERUN_ONLY_FAILED, NULL), "w a");
     verify_clean(s);
-    two = flow_submit(s, yaml, NULL);
+    two = submit_workflow(s, yaml, NULL);
     CHECK_EQ(get(s, two).held, HELD_LIMIT);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, one), S_SUCCEEDED);
     CHECK_EQ(status_of(s, two), S_SUCCEEDED);
     verify_clean(s);
@@ -137,21 +138,21 @@ TEST(workflows_of_one_key_are_rerun_one_after_the_other)
         "sub.yaml",
         "name: sub\nconcurrency: {key: k}\ntasks: {a: {run: x}, b: {run: x, needs: a}}\n", NULL};
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
 
-    flow_play(s, " b ");
-    CHECK_STR(flow_shape(s, w), "p:failed q:failed a:succeeded b:failed a:succeeded b:failed");
+    run_workflows(s, " b ");
+    CHECK_STR(tree_text(s, w), "p:failed q:failed a:succeeded b:failed a:succeeded b:failed");
     CHECK_EQ(rerun(s, w, RERUN_ONLY_FAILED, NULL), NULL);
     CHECK(strstr(refusal.msg,
                  "together with the other executions of this rerun: the limit key:k lets 1 run"));
     verify_clean(s);
-    CHECK(rerun(s, flow_task(s, w, "p"), RERUN_ONLY_FAILED, NULL) != NULL);
-    CHECK_EQ(rerun(s, flow_task(s, w, "q"), RERUN_ONLY_FAILED, NULL), NULL);
+    CHECK(rerun(s, task_of(s, w, "p"), RERUN_ONLY_FAILED, NULL) != NULL);
+    CHECK_EQ(rerun(s, task_of(s, w, "q"), RERUN_ONLY_FAILED, NULL), NULL);
     CHECK(strstr(refusal.msg, "is full (1 of 1 in use)"));
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK(rerun(s, w, RERUN_ONLY_FAILED, NULL) != NULL);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE attempts = 2"), 2);
     verify_clean(s);
@@ -161,11 +162,12 @@ TEST(workflows_of_one_key_are_rerun_one_after_the_other)
 TEST(dry_run_lists_the_executions_and_changes_nothing)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
+    int64_t w =
+        submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
     struct rerun r = {.request = {.execution = w}, .what = RERUN_ONLY_FAILED, .dry_run = true};
     struct err err = ERR_INIT;
 
-    flow_play(s, " a ");
+    run_workflows(s, " a ");
     CHECK_EQ(store_turn(s, rerun_body, &r, &err), -E_INVALID);
     CHECK(r.planned);
     CHECK_EQ(r.reruns.n, 3);
@@ -187,12 +189,12 @@ TEST(large_graph_is_rerun_in_slices)
     buf_addstr(&yaml, "name: w\ntasks:\n  last: {run: x, needs: [t0, t1099]}\n");
     for (i = 0; i < 1100; i++)
         buf_addf(&yaml, "  t%d: {run: x}\n", i);
-    w = flow_submit(s, buf_cstr(&yaml), NULL);
-    flow_play(s, " t7 ");
+    w = submit_workflow(s, buf_cstr(&yaml), NULL);
+    run_workflows(s, " t7 ");
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
     verify_clean(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE attempts = 2"), 1101);
     verify_clean(s);
@@ -206,10 +208,10 @@ static int64_t submit_rerun(struct store *s, int64_t of, const char *yaml, const
                             const char *reuse)
 {
     struct submission w = {
-        .definition = flow_text(yaml), .input = params, .rerun_of = of, .reuse = reuse};
+        .definition = workflow_text(yaml), .input = params, .rerun_of = of, .reuse = reuse};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
+    CHECK_OK_ERR(store_turn(s, submit_workflow_body, &w, &err), &err);
     CHECK_OK_ERR(w.rc, &w.err);
     free((char *)w.definition);
     return w.id;
@@ -224,20 +226,20 @@ static int64_t submit_rerun(struct store *s, int64_t of, const char *yaml, const
 TEST(rerun_with_other_params_reuses_results_before_the_given_task)
 {
     struct store *s = fixture_store();
-    int64_t old = flow_submit(s, FOUR, NULL), w;
-    struct flow_claiming k = {.push = false};
+    int64_t old = submit_workflow(s, FOUR, NULL), w;
+    struct task_claim k = {.push = false};
 
-    flow_play(s, " b ");
+    run_workflows(s, " b ");
     w = submit_rerun(s, old, FOUR, "{\"day\":\"tue\"}", "{\"from\":\"b\"}");
-    CHECK_STR(flow_shape(s, w), "a:succeeded many:succeeded b:ready c:pending");
+    CHECK_STR(tree_text(s, w), "a:succeeded many:succeeded b:ready c:pending");
     CHECK_EQ(get(s, w).rerun_of, old);
-    CHECK_STR(history(s, flow_task(s, w, "a")), "created reused");
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_STR(history(s, task_of(s, w, "a")), "created reused");
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK(strstr(k.spec, "\"N\":\"1\""));
     CHECK(strstr(k.spec, "\"D\":\"tue\""));
     verify_clean(s);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    flow_play(s, "");
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(status_of(s, old), S_FAILED);
     verify_clean(s);
@@ -247,19 +249,19 @@ TEST(rerun_with_other_params_reuses_results_before_the_given_task)
 TEST(rerun_with_a_fixed_definition_runs_failed_and_new_tasks)
 {
     struct store *s = fixture_store();
-    int64_t old = flow_submit(s, FOUR, NULL), w;
+    int64_t old = submit_workflow(s, FOUR, NULL), w;
 
-    flow_play(s, " b ");
+    run_workflows(s, " b ");
     w = submit_rerun(s, old, FOUR "  d: {run: x}\n", NULL, "{\"failed\":true}");
-    CHECK_STR(flow_shape(s, w), "a:succeeded many:succeeded b:ready c:pending d:ready");
-    flow_play(s, "");
+    CHECK_STR(tree_text(s, w), "a:succeeded many:succeeded b:ready c:pending d:ready");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w"); /* a whole rerun reuses nothing */
-    CHECK_STR(flow_shape(s, w), "a:ready many:pending b:pending c:pending d:ready");
-    flow_play(s, "");
+    CHECK_STR(tree_text(s, w), "a:ready many:pending b:pending c:pending d:ready");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_EQ(flow_status(s, w, "many[1]"), S_SUCCEEDED);
+    CHECK_EQ(task_status(s, w, "many[1]"), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
 }

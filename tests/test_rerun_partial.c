@@ -6,19 +6,19 @@
 TEST(rerun_of_failed_tasks_includes_their_followers)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "  c: {run: x, needs: b}\n  d: {run: x, needs: a}\n"
-                            "  e: {run: x, needs: [c, d]}\n",
-                            NULL);
-    int64_t d = flow_task(s, w, "d");
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                                "  c: {run: x, needs: b}\n  d: {run: x, needs: a}\n"
+                                "  e: {run: x, needs: [c, d]}\n",
+                                NULL);
+    int64_t d = task_of(s, w, "d");
 
-    flow_play(s, " b ");
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:skipped d:succeeded e:skipped");
+    run_workflows(s, " b ");
+    CHECK_STR(tree_text(s, w), "a:succeeded b:failed c:skipped d:succeeded e:skipped");
     CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w b c e");
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:ready c:pending d:succeeded e:pending");
+    CHECK_STR(tree_text(s, w), "a:succeeded b:ready c:pending d:succeeded e:pending");
     verify_clean(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(get(s, d).attempts, 1);
     verify_clean(s);
@@ -30,24 +30,24 @@ TEST(rerun_of_failed_tasks_includes_their_followers)
 TEST(rerun_from_a_task_includes_its_followers_and_renews_its_attempts)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n"
-                            "  b: {run: x, needs: a, retry: 1}\n  c: {run: x, needs: b}\n",
-                            NULL);
-    int64_t b = flow_task(s, w, "b");
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n  a: {run: x}\n"
+                                "  b: {run: x, needs: a, retry: 1}\n  c: {run: x, needs: b}\n",
+                                NULL);
+    int64_t b = task_of(s, w, "b");
     struct held_job j;
 
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_STR(rerun(s, w, RERUN_FROM_TASK, "b"), "w b c");
     CHECK_EQ(get(s, b).max_attempts, 3);
     j = claim_job(s, 1);
     CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 0), 0);
     j = claim_job(s, 1);
     CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 0), 0);
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:skipped");
+    CHECK_STR(tree_text(s, w), "a:succeeded b:failed c:skipped");
     verify_clean(s);
     CHECK_STR(rerun(s, b, RERUN_WHOLE, NULL), "w b c"); /* the same rerun, by the task's id */
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(rerun(s, w, RERUN_FROM_TASK, "nobody"), NULL);
     CHECK_STR(refusal.msg, "the workflow w has no task 'nobody'");
@@ -58,31 +58,31 @@ TEST(rerun_from_a_task_includes_its_followers_and_renews_its_attempts)
 TEST(rerun_of_failed_items_respects_max_parallel)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  many: {run: x, foreach: 7, max_parallel: 2}\n"
-                            "  after: {run: x, needs: many}\n",
-                            NULL);
-    struct flow_claiming k = {.push = false};
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n  many: {run: x, foreach: 7, max_parallel: 2}\n"
+                                "  after: {run: x, needs: many}\n",
+                                NULL);
+    struct task_claim k = {.push = false};
 
-    flow_play(s, " many[1] many[3] many[4] many[6] ");
+    run_workflows(s, " many[1] many[3] many[4] many[6] ");
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w many after");
-    CHECK_EQ(flow_claim(s, &k), 2); /* not four */
+    CHECK_EQ(claim_tasks(s, &k), 2); /* not four */
     CHECK_STR(k.names[0], "many[1]");
     CHECK_STR(k.names[1], "many[3]");
     verify_clean(s);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
-    flow_play(s, "");
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    settle_task(s, k.held[1], OUTCOME_OK, NULL);
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_EQ(get(s, flow_task(s, w, "many[0]")).attempts, 1);
-    CHECK_EQ(get(s, flow_task(s, w, "many[6]")).attempts, 2);
+    CHECK_EQ(get(s, task_of(s, w, "many[0]")).attempts, 1);
+    CHECK_EQ(get(s, task_of(s, w, "many[6]")).attempts, 2);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 10);
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(
+WORKFLOW_CASE(
     rerun_of_a_stopped_fan_out_creates_the_remaining_items,
     .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
     .steps = {{"take, fail many[0], end many[1]", "many:failed many[0]:failed many[1]:cancelled"},
@@ -91,7 +91,7 @@ FLOW_CASE(
                        "many[3]:succeeded"}},
     .ends = S_SUCCEEDED);
 
-FLOW_CASE(
+WORKFLOW_CASE(
     rerun_of_one_item_includes_the_followers_of_its_fan_out,
     .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 3}\n  after: {run: x, needs: many}\n",
     .steps = {{"play but many[0] many[1]",
@@ -105,37 +105,37 @@ FLOW_CASE(
                "many[2]:succeeded"}},
     .ends = S_SUCCEEDED);
 
-FLOW_CASE(item_can_be_rerun_while_others_still_run,
-          .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 3}\n",
-          .steps = {{"take, fail many[0]",
-                     "many:running many[0]:failed many[1]:running many[2]:running"},
-                    {"rerun many[0], take",
-                     "many:running many[0]:running many[1]:running many[2]:running"},
-                    {"ok many[0], ok many[1], ok many[2]", /* the failure no longer counts */
-                     "many:succeeded many[0]:succeeded many[1]:succeeded many[2]:succeeded"}},
-          .ends = S_SUCCEEDED);
+WORKFLOW_CASE(item_can_be_rerun_while_others_still_run,
+              .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 3}\n",
+              .steps = {{"take, fail many[0]",
+                         "many:running many[0]:failed many[1]:running many[2]:running"},
+                        {"rerun many[0], take",
+                         "many:running many[0]:running many[1]:running many[2]:running"},
+                        {"ok many[0], ok many[1], ok many[2]", /* the failure no longer counts */
+                         "many:succeeded many[0]:succeeded many[1]:succeeded many[2]:succeeded"}},
+              .ends = S_SUCCEEDED);
 
 TEST(rerun_with_a_shorter_list_leaves_the_old_items_alone)
 {
     struct store *s = fixture_store();
     int64_t w =
-        flow_submit(s,
-                    "name: w\ntasks:\n  a: {run: x}\n"
-                    "  many: {run: x, needs: a, foreach: \"${{ tasks.a.outputs.list }}\"}\n",
-                    NULL);
-    struct flow_claiming k = {.push = false};
+        submit_workflow(s,
+                        "name: w\ntasks:\n  a: {run: x}\n"
+                        "  many: {run: x, needs: a, foreach: \"${{ tasks.a.outputs.list }}\"}\n",
+                        NULL);
+    struct task_claim k = {.push = false};
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_OK, "{\"list\":[1,2,3]}");
-    flow_play(s, " many[2] ");
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, "{\"list\":[1,2,3]}");
+    run_workflows(s, " many[2] ");
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_OK, "{\"list\":[7]}");
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":1}");
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, "{\"list\":[7]}");
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, "{\"n\":1}");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_STR(get(s, flow_task(s, w, "many")).result,
+    CHECK_STR(get(s, task_of(s, w, "many")).result,
               "[{\"status\":\"succeeded\",\"outputs\":{\"n\":1}}]");
     verify_clean(s);
     store_close(&s);
@@ -165,26 +165,27 @@ static void answer(struct store *s, int64_t id, bool yes)
 TEST(items_that_a_later_run_did_not_reach_do_not_count_as_done)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n"
-                            "  many: {run: x, needs: a, foreach: \"${{ tasks.a.outputs.list }}\","
-                            " max_parallel: 1, fail_fast: true}\n",
-                            NULL);
-    struct flow_claiming k = {.push = false};
+    int64_t w =
+        submit_workflow(s,
+                        "name: w\ntasks:\n  a: {run: x}\n"
+                        "  many: {run: x, needs: a, foreach: \"${{ tasks.a.outputs.list }}\","
+                        " max_parallel: 1, fail_fast: true}\n",
+                        NULL);
+    struct task_claim k = {.push = false};
     int i;
 
     for (i = 0; i < 2; i++) { /* the second list differs, and its first item fails */
-        CHECK_EQ(flow_claim(s, &k), 1);
-        flow_settle(s, k.held[0], OUTCOME_OK, i ? "{\"list\":[7,8,9]}" : "{\"list\":[1,2,3]}");
-        flow_play(s, i ? " many[0] " : "");
+        CHECK_EQ(claim_tasks(s, &k), 1);
+        settle_task(s, k.held[0], OUTCOME_OK, i ? "{\"list\":[7,8,9]}" : "{\"list\":[1,2,3]}");
+        run_workflows(s, i ? " many[0] " : "");
         clock_advance(1);
         CHECK(rerun(s, w, i ? RERUN_ONLY_FAILED : RERUN_WHOLE, NULL));
     }
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_EQ(get(s, flow_task(s, w, "many[0]")).attempts, 3);
-    CHECK_EQ(get(s, flow_task(s, w, "many[1]")).attempts, 2); /* with 8, not only with 2 */
-    CHECK_EQ(get(s, flow_task(s, w, "many[2]")).attempts, 2);
+    CHECK_EQ(get(s, task_of(s, w, "many[0]")).attempts, 3);
+    CHECK_EQ(get(s, task_of(s, w, "many[1]")).attempts, 2); /* with 8, not only with 2 */
+    CHECK_EQ(get(s, task_of(s, w, "many[2]")).attempts, 2);
     verify_clean(s);
     store_close(&s);
 }
@@ -198,16 +199,16 @@ TEST(execution_rejected_before_its_rerun_started_is_rerun_as_a_whole)
         "  many: {run: x, needs: [a, b], foreach: 2, approval: {}}\n",
         "in.yaml", "name: in\ntasks:\n  one: {run: x}\n", NULL};
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
-    int64_t in = flow_task(s, w, "in"), many = flow_task(s, w, "many");
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
+    int64_t in = task_of(s, w, "in"), many = task_of(s, w, "many");
 
-    flow_play(s, "");
+    run_workflows(s, "");
     answer(s, in, true);
     answer(s, many, true);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
-    flow_play(s, "");
+    run_workflows(s, "");
     answer(s, in, false);
     answer(s, many, false);
     CHECK_EQ(status_of(s, w), S_FAILED);
@@ -219,15 +220,15 @@ TEST(execution_rejected_before_its_rerun_started_is_rerun_as_a_whole)
     verify_clean(s);
     answer(s, in, true);
     answer(s, many, true);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_EQ(get(s, flow_task(s, w, "one")).attempts, 2);
-    CHECK_EQ(get(s, flow_task(s, w, "many[1]")).attempts, 2);
+    CHECK_EQ(get(s, task_of(s, w, "one")).attempts, 2);
+    CHECK_EQ(get(s, task_of(s, w, "many[1]")).attempts, 2);
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(
+WORKFLOW_CASE(
     fan_out_reopened_by_one_item_creates_the_rest_unless_another_failed,
     .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
     .steps = {{"take, fail many[0], fail many[1]", "many:failed many[0]:failed many[1]:failed"},
@@ -248,27 +249,27 @@ static const char *const nested[] = {
 TEST(rerun_of_failed_tasks_works_at_any_depth)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(nested), NULL);
-    struct flow_claiming k = {.push = false};
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(nested), NULL);
+    struct task_claim k = {.push = false};
     size_t i;
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(claim_tasks(s, &k), 2);
     for (i = 0; i < 2; i++)
-        flow_settle(s, k.held[i], OUTCOME_OK, NULL);
-    CHECK_EQ(flow_claim(s, &k), 2);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    flow_settle(s, k.held[1], OUTCOME_FAILED, NULL);
-    flow_play(s, "");
+        settle_task(s, k.held[i], OUTCOME_OK, NULL);
+    CHECK_EQ(claim_tasks(s, &k), 2);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    settle_task(s, k.held[1], OUTCOME_FAILED, NULL);
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_FAILED);
     verify_clean(s);
     CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w in z");
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK_STR(k.names[0], "two");
     verify_clean(s);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    flow_play(s, "");
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE attempts = 2"), 1);
     verify_clean(s);
@@ -278,17 +279,17 @@ TEST(rerun_of_failed_tasks_works_at_any_depth)
 TEST(rerun_of_a_nested_task_reopens_all_its_ancestors)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(nested), NULL);
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(nested), NULL);
 
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_STR(rerun(s, flow_task(s, w, "two"), RERUN_WHOLE, NULL), "in[0] two three in w z");
+    CHECK_STR(rerun(s, task_of(s, w, "two"), RERUN_WHOLE, NULL), "in[0] two three in w z");
     verify_clean(s);
-    flow_play(s, " three ");
+    run_workflows(s, " three ");
     CHECK_EQ(status_of(s, w), S_FAILED);
     verify_clean(s);
-    CHECK_STR(rerun(s, flow_task(s, w, "in"), RERUN_WHOLE, NULL), "w in z");
-    flow_play(s, "");
+    CHECK_STR(rerun(s, task_of(s, w, "in"), RERUN_WHOLE, NULL), "w in z");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);

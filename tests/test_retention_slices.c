@@ -60,7 +60,7 @@ TEST(large_tree_is_removed_completely)
     for (i = 0; i < 60; i++) /* deep and wide */
         at = submit_child(s, i % 3 ? at : root, "x");
     CHECK_EQ(cancel(s, root), 0);
-    end_flow(s, root);
+    end_workflow(s, root);
     clock_advance(100 * DAY);
     CHECK_EQ(retain(s, DAY), 1);
     CHECK_EQ(count(s, "executions"), 0);
@@ -91,7 +91,7 @@ TEST(slice_reads_no_more_large_trees_than_it_removes)
         for (k = 0; k < CHILDREN; k++)
             submit_child(s, root, "x");
         CHECK_EQ(cancel(s, root), 0);
-        end_flow(s, root);
+        end_workflow(s, root);
     }
     clock_advance(100 * DAY);
     fixture_env()->trace = count_tree_ids;
@@ -121,12 +121,12 @@ TEST(workflow_being_removed_in_slices_passes_verify)
     struct retention r = {.older_than = DAY, .max_trees = 10, .max_rows = 5};
     int slices = 0;
 
-    flow_submit(s,
-                "name: w\ntasks:\n  each: {foreach: 12, run: x}\n"
-                "  b: {run: x, needs: each}\n",
-                NULL);
-    flow_submit(s, "name: v\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
-    flow_play(s, "");
+    submit_workflow(s,
+                    "name: w\ntasks:\n  each: {foreach: 12, run: x}\n"
+                    "  b: {run: x, needs: each}\n",
+                    NULL);
+    submit_workflow(s, "name: v\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
+    run_workflows(s, "");
     clock_advance(100 * DAY);
     do {
         r = retain_slice(s, r);

@@ -32,7 +32,7 @@ static const char *definition_of_pairs(const char *more)
     for (i = 0; i < PAIRS; i++)
         buf_addf(&yaml, "%sb%d", i ? ", " : "", i);
     buf_addstr(&yaml, "]}\n");
-    texts[n] = flow_text(yaml.ptr);
+    texts[n] = workflow_text(yaml.ptr);
     buf_release(&yaml);
     return texts[n++];
 }
@@ -43,19 +43,19 @@ static int64_t submit_rerun(struct store *s, int64_t of, const char *definition,
         .definition = definition, .input = "{\"day\":\"tue\"}", .rerun_of = of, .reuse = reuse};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
+    CHECK_OK_ERR(store_turn(s, submit_workflow_body, &w, &err), &err);
     CHECK_OK_ERR(w.rc, &w.err);
     return w.id;
 }
 
 static int64_t run_first(struct store *s, const char *definition, const char *fails)
 {
-    int64_t w = flow_submit_text(s, definition, NULL);
+    int64_t w = submit_workflow_text(s, definition, NULL);
 
     if (*fails)
-        flow_play(s, fails);
+        run_workflows(s, fails);
     else
-        flow_play_sets(s);
+        run_workflows_in_sets(s);
     return w;
 }
 
@@ -102,8 +102,8 @@ TEST(results_are_reused_a_slice_in_each_turn_and_their_tasks_do_not_run)
     } while (now < 2 * PAIRS);
     run_all_timers(s);
     CHECK_EQ(count(s, w, "attempts > 0"), 0);
-    CHECK_STR(history(s, flow_task(s, w, "a0")), "created reused");
-    flow_play_sets(s);
+    CHECK_STR(history(s, task_of(s, w, "a0")), "created reused");
+    run_workflows_in_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(count(s, w, "attempts > 0"), 1);
     verify_clean(s);
@@ -124,12 +124,12 @@ TEST(only_failed_and_new_tasks_run_whichever_store_does_the_slices)
     while (run_timers(other) && run_timers(s))
         ;
     CHECK_EQ(count(s, w, "status = 4"), 2 * PAIRS - 1);
-    CHECK_EQ(flow_status(s, w, "b7"), S_READY);
-    CHECK_EQ(flow_status(s, w, "first"), S_READY);
-    CHECK_EQ(flow_status(s, w, "c"), S_READY);
-    CHECK_EQ(flow_status(s, w, "last"), S_PENDING);
+    CHECK_EQ(task_status(s, w, "b7"), S_READY);
+    CHECK_EQ(task_status(s, w, "first"), S_READY);
+    CHECK_EQ(task_status(s, w, "c"), S_READY);
+    CHECK_EQ(task_status(s, w, "last"), S_PENDING);
     verify_clean(s);
-    flow_play_sets(s);
+    run_workflows_in_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(count(s, w, "attempts > 0"), 4);
     verify_clean(s);
@@ -144,13 +144,13 @@ TEST(execution_cancelled_while_it_reuses_results_ends_and_can_be_rerun)
             w = submit_rerun(s, old, definition_of_pairs(""), "{\"from\":\"last\"}");
 
     run_until_partly_reused(s, w);
-    CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
+    CHECK_EQ(control_execution(s, CONTROL_CANCEL, w), 0);
     run_all_timers(s);
     CHECK_EQ(status_of(s, w), S_CANCELLED);
     CHECK_EQ(count(s, w, "status = 4"), 500);
     verify_clean(s);
     start_rerun(s, w, RERUN_ONLY_FAILED, NULL);
-    flow_play_sets(s);
+    run_workflows_in_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(count(s, w, "attempts > 0"), 2 * PAIRS + 1); /* also followers of cancelled tasks */
     verify_clean(s);
@@ -166,15 +166,15 @@ TEST(task_skipped_while_results_are_reused_stays_skipped)
     run_until_partly_reused(s, w);
     CHECK_EQ(rerun(s, w, RERUN_FROM_TASK, "b0"), NULL);
     CHECK(strstr(refusal.msg, "is still taking over results of execution"));
-    id = flow_task(s, w, "a3");
-    CHECK_EQ(flow_ask(s, FLOW_SKIP, id), 0);
+    id = task_of(s, w, "a3");
+    CHECK_EQ(control_execution(s, CONTROL_SKIP, id), 0);
     verify_clean(s);
     run_all_timers(s);
     CHECK_EQ(status_of(s, id), S_SKIPPED);
-    CHECK_EQ(flow_status(s, w, "b3"), S_READY); /* the result of its need has changed */
+    CHECK_EQ(task_status(s, w, "b3"), S_READY); /* the result of its need has changed */
     CHECK_EQ(count(s, w, "status = 4"), 2 * PAIRS - 2);
     verify_clean(s);
-    flow_play_sets(s);
+    run_workflows_in_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
@@ -192,10 +192,10 @@ TEST(result_that_is_rerun_meanwhile_in_the_earlier_execution_is_not_reused)
     start_rerun(s, old, RERUN_FROM_TASK, "a0");
     run_all_timers(s);
     CHECK_EQ(count(s, w, "status = 4"), 2 * PAIRS - 2);
-    CHECK_EQ(flow_status(s, w, "a0"), S_READY);
-    CHECK_EQ(flow_status(s, w, "b0"), S_PENDING);
+    CHECK_EQ(task_status(s, w, "a0"), S_READY);
+    CHECK_EQ(task_status(s, w, "b0"), S_PENDING);
     verify_clean(s);
-    flow_play_sets(s);
+    run_workflows_in_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);

@@ -15,72 +15,72 @@ FRESH_TENANTS;
         execution_list_release(&list);             \
     } while (0)
 
-static void run_execution(struct world *w)
+static void run_execution(struct scale *w)
 {
     QUERY_EXECUTIONS(query_execution(w->s, w->child, &list, &err));
 }
 
-static void run_parent(struct world *w)
+static void run_parent(struct scale *w)
 {
     QUERY_EXECUTIONS(query_parent(w->s, w->child, &list, &err));
 }
 
-static void run_children(struct world *w)
+static void run_children(struct scale *w)
 {
-    QUERY_EXECUTIONS(query_children(w->s, w->flow, &list, &err));
+    QUERY_EXECUTIONS(query_children(w->s, w->workflow, &list, &err));
 }
 
-static void run_tree(struct world *w)
+static void run_tree(struct scale *w)
 {
-    QUERY_EXECUTIONS(query_tree(w->s, w->flow, &list, &err));
+    QUERY_EXECUTIONS(query_tree(w->s, w->workflow, &list, &err));
 }
 
-static void run_outline(struct world *w)
+static void run_outline(struct scale *w)
 {
     struct outline o = {0};
     struct err err = ERR_INIT;
 
-    MEASURE(w->s, CHECK_OK_ERR(query_outline(w->s, w->flow, 10, &o, &err), &err));
+    MEASURE(w->s, CHECK_OK_ERR(query_outline(w->s, w->workflow, 10, &o, &err), &err));
     CHECK(o.n > 1);
     outline_release(&o);
 }
 
 static const struct moment newest_moment = {.event = INT64_MAX};
 
-static void run_execution_at(struct world *w)
+static void run_execution_at(struct scale *w)
 {
     QUERY_EXECUTIONS(query_execution_at(w->s, w->child, &newest_moment, &list, &err));
 }
 
-static void run_tree_at(struct world *w)
+static void run_tree_at(struct scale *w)
 {
-    QUERY_EXECUTIONS(query_tree_at(w->s, w->flow, &newest_moment, &list, &err));
+    QUERY_EXECUTIONS(query_tree_at(w->s, w->workflow, &newest_moment, &list, &err));
 }
 
-static void run_outline_at(struct world *w)
+static void run_outline_at(struct scale *w)
 {
     struct outline o = {0};
     struct err err = ERR_INIT;
 
     MEASURE(w->s,
-            CHECK_OK_ERR(query_outline_at(w->s, w->flow, &newest_moment, 10, &o, &err), &err));
+            CHECK_OK_ERR(query_outline_at(w->s, w->workflow, &newest_moment, 10, &o, &err), &err));
     CHECK(o.n > 1);
     outline_release(&o);
 }
 
-static void run_task_names(struct world *w)
+static void run_task_names(struct scale *w)
 {
     struct task_name_list l = {0};
     struct err err = ERR_INIT;
 
-    MEASURE(w->s, CHECK_OK_ERR(query_task_names(w->s, &w->flow, 1, &l, &err), &err));
+    MEASURE(w->s, CHECK_OK_ERR(query_task_names(w->s, &w->workflow, 1, &l, &err), &err));
     CHECK(l.n > 0);
     task_name_list_release(&l);
 }
 
-static void run_tasks(struct world *w)
+static void run_tasks(struct scale *w)
 {
-    QUERY_EXECUTIONS(query_tasks(w->s, w->flow, &list, &err));
+    QUERY_EXECUTIONS(query_tasks(w->s, w->workflow, &list, &err));
 }
 
 #define QUERY_LIST(start, ...)                                                                     \
@@ -90,32 +90,32 @@ static void run_tasks(struct world *w)
         QUERY_EXECUTIONS((before = (start), query_list(w->s, &filter, &before, 20, &list, &err))); \
     } while (0)
 
-static void run_roots(struct world *w)
+static void run_roots(struct scale *w)
 {
     QUERY_LIST(0, {0});
 }
 
-static void run_roots_before(struct world *w)
+static void run_roots_before(struct scale *w)
 {
-    QUERY_LIST(w->flow, {0});
+    QUERY_LIST(w->workflow, {0});
 }
 
-static void run_roots_by_status(struct world *w)
+static void run_roots_by_status(struct scale *w)
 {
     QUERY_LIST(0, {.statuses = (uint64_t)1 << S_READY});
 }
 
-static void run_list_of_children(struct world *w)
+static void run_list_of_children(struct scale *w)
 {
-    QUERY_LIST(0, {.parent = w->flow, .kind = KIND_TASK});
+    QUERY_LIST(0, {.parent = w->workflow, .kind = KIND_TASK});
 }
 
-static void run_list_of_all(struct world *w)
+static void run_list_of_all(struct scale *w)
 {
-    QUERY_LIST(w->flow + 100, {.all = true, .name = "*"});
+    QUERY_LIST(w->workflow + 100, {.all = true, .name = "*"});
 }
 
-static void run_leases(struct world *w)
+static void run_leases(struct scale *w)
 {
     QUERY_EXECUTIONS(query_leases(w->s, 0, 0, 20, &list, &err));
 }
@@ -129,20 +129,20 @@ static void run_leases(struct world *w)
         event_list_release(&list);                 \
     } while (0)
 
-static void run_execution_events(struct world *w)
+static void run_execution_events(struct scale *w)
 {
     QUERY_EVENTS(query_execution_events(w->s, w->child, 0, 100, &list, &err));
 }
 
-static void run_tree_events(struct world *w)
+static void run_tree_events(struct scale *w)
 {
     struct event_filter any = {0};
     struct event_range range = {.max = 1000};
 
-    QUERY_EVENTS(query_events_below(w->s, w->flow, &any, &range, &list, &err));
+    QUERY_EVENTS(query_events_below(w->s, w->workflow, &any, &range, &list, &err));
 }
 
-static void run_newest_events(struct world *w)
+static void run_newest_events(struct scale *w)
 {
     struct event_filter any = {0};
     struct event_cursor position = {0};
@@ -150,7 +150,7 @@ static void run_newest_events(struct world *w)
     QUERY_EVENTS(query_events(w->s, &any, 50, &position, &list, &err));
 }
 
-static void run_failures(struct world *w)
+static void run_failures(struct scale *w)
 {
     struct event_filter failed = {.types = EVENT_BIT(EV_FAILED)};
     struct event_cursor position = {0};
@@ -158,7 +158,7 @@ static void run_failures(struct world *w)
     QUERY_EVENTS(query_events(w->s, &failed, 10, &position, &list, &err));
 }
 
-static void run_follow(struct world *w)
+static void run_follow(struct scale *w)
 {
     struct event_list before = {0};
     struct err nothing = ERR_INIT;
@@ -171,7 +171,7 @@ static void run_follow(struct world *w)
     QUERY_EVENTS(query_follow(w->s, &w->event_follower, 1000, &list, &err));
 }
 
-static void run_queues(struct world *w)
+static void run_queues(struct scale *w)
 {
     struct queue_list list = {0};
     struct err err = ERR_INIT;
@@ -181,7 +181,7 @@ static void run_queues(struct world *w)
     queue_list_release(&list);
 }
 
-static void run_overview(struct world *w)
+static void run_overview(struct scale *w)
 {
     struct overview o = {0};
     struct err err = ERR_INIT;
@@ -191,7 +191,7 @@ static void run_overview(struct world *w)
     overview_release(&o);
 }
 
-static void run_workers(struct world *w)
+static void run_workers(struct scale *w)
 {
     struct worker_list list = {0};
     struct err err = ERR_INIT;
@@ -200,7 +200,7 @@ static void run_workers(struct world *w)
     worker_list_release(&list);
 }
 
-static void run_log(struct world *w)
+static void run_log(struct scale *w)
 {
     struct log_position position = {.execution = w->child};
     struct buf b = BUF_INIT;

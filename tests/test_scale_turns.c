@@ -5,12 +5,12 @@
 TEST_ASAN_DB(sqlite); /* the test measures the database, not this program */
 FRESH_TENANTS;
 
-static void do_submit(struct world *w)
+static void do_submit(struct scale *w)
 {
     MEASURE(w->s, submit_with(w->s, (struct submission){.name = "x", .queue = "elsewhere"}));
 }
 
-static void do_submit_keyed(struct world *w)
+static void do_submit_keyed(struct scale *w)
 {
     char key[32];
 
@@ -23,7 +23,7 @@ static void do_submit_keyed(struct world *w)
 }
 
 /* Two queues with thousands of jobs and two that are empty. */
-static void do_claim(struct world *w)
+static void do_claim(struct scale *w)
 {
     static struct work work;
 
@@ -38,7 +38,7 @@ static void do_claim(struct world *w)
     settle(w->s, &work);
 }
 
-static void do_claim_of_empty_queue(struct world *w)
+static void do_claim_of_empty_queue(struct scale *w)
 {
     static struct work work;
 
@@ -56,7 +56,7 @@ static struct held_job one_job(struct store *s)
     return j;
 }
 
-static void do_start(struct world *w)
+static void do_start(struct scale *w)
 {
     struct held_job j = one_job(w->s);
 
@@ -64,7 +64,7 @@ static void do_start(struct world *w)
     settle_ok(w->s, j);
 }
 
-static void do_heartbeat(struct world *w)
+static void do_heartbeat(struct scale *w)
 {
     struct held_job j = one_job(w->s);
 
@@ -73,7 +73,7 @@ static void do_heartbeat(struct world *w)
 }
 
 /* The first log chunk of an attempt, and a second one. */
-static void do_log(struct world *w)
+static void do_log(struct scale *w)
 {
     struct held_job j = one_job(w->s);
     struct work work = {.refs = {{.execution = j.id, .root = j.root, .epoch = j.epoch}}, .n = 1};
@@ -90,14 +90,14 @@ static int count_body(struct turn *t, void *arg, struct err *err)
     return op_add_counters(t, 7, list, 2, err);
 }
 
-static void do_count(struct world *w)
+static void do_count(struct scale *w)
 {
     struct err err = ERR_INIT;
 
     MEASURE(w->s, CHECK_OK_ERR(store_turn(w->s, count_body, NULL, &err), &err));
 }
 
-static void do_query_counters(struct world *w)
+static void do_query_counters(struct scale *w)
 {
     struct counter_list list = {0};
     struct err err = ERR_INIT;
@@ -106,14 +106,14 @@ static void do_query_counters(struct world *w)
     counter_list_release(&list);
 }
 
-static void do_settle(struct world *w)
+static void do_settle(struct scale *w)
 {
     struct held_job j = one_job(w->s);
 
     MEASURE(w->s, CHECK_EQ(settle_ok(w->s, j), 0));
 }
 
-static void do_retry_later(struct world *w)
+static void do_retry_later(struct scale *w)
 {
     struct held_job j;
 
@@ -124,7 +124,7 @@ static void do_retry_later(struct world *w)
 }
 
 /* The permit goes to the first of all jobs that wait for the limit. */
-static void do_pass_permit(struct world *w)
+static void do_pass_permit(struct scale *w)
 {
     static struct work work;
     struct lane_queue narrow = {"process", NARROW};
@@ -135,12 +135,12 @@ static void do_pass_permit(struct world *w)
     MEASURE(w->s, settle(w->s, &work));
 }
 
-static void do_widen_and_narrow(struct world *w)
+static void do_widen_and_narrow(struct scale *w)
 {
     MEASURE(w->s, set_limit(w->s, LIMIT_OF, 4); set_limit(w->s, LIMIT_OF, 3));
 }
 
-static void do_hold(struct world *w)
+static void do_hold(struct scale *w)
 {
     int64_t id = submit(w->s, "x");
 
@@ -148,21 +148,21 @@ static void do_hold(struct world *w)
     cancel(w->s, id);
 }
 
-static void do_cancel(struct world *w)
+static void do_cancel(struct scale *w)
 {
     int64_t id = submit(w->s, "x");
 
     MEASURE(w->s, CHECK_EQ(cancel(w->s, id), 0));
 }
 
-static void do_timers(struct world *w)
+static void do_timers(struct scale *w)
 {
     submit_with(w->s, (struct submission){.name = "x", .queue = "elsewhere", .delay = MINUTE});
     clock_advance(MINUTE + 1);
     MEASURE(w->s, CHECK_EQ(run_timers(w->s), 1));
 }
 
-static void do_reap_and_adopt(struct world *w)
+static void do_reap_and_adopt(struct scale *w)
 {
     struct held_job j = one_job(w->s), adopted = j;
 
@@ -179,7 +179,7 @@ static int tick_body(struct turn *t, void *arg, struct err *err)
     return op_worker_tick(t, &w, arg, err);
 }
 
-static void do_tick(struct world *w)
+static void do_tick(struct scale *w)
 {
     struct tick k;
     struct err err = ERR_INIT;
@@ -198,7 +198,7 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
     return op_retain(t, &r->from, &r->to, err);
 }
 
-static void do_retain(struct world *w)
+static void do_retain(struct scale *w)
 {
     struct retaining r = {
         .from = {.older_than = MINUTE / 2, .max_trees = 20, .after = w->retained}};

@@ -16,21 +16,21 @@ struct due_case {
 static void check_due(struct fixture *f, const struct due_case *c)
 {
     const char *newest = c->newest ? c->newest : c->first;
-    int64_t last = c->last ? us(c->last) : f->look.done;
+    int64_t last = c->last ? us(c->last) : f->found.done;
 
-    look(f, last, us(c->now));
-    CHECK_EQ(f->look.n, c->n);
+    evaluate(f, last, us(c->now));
+    CHECK_EQ(f->found.n, c->n);
     if (c->n) {
         CHECK_EQ(f->out[0], us(c->first));
         CHECK_EQ(f->out[c->n - 1], us(newest));
-        CHECK_EQ(f->look.done, us(newest));
+        CHECK_EQ(f->found.done, us(newest));
     } else {
-        CHECK_EQ(f->look.done,
+        CHECK_EQ(f->found.done,
                  c->dropped ? us(c->now) : last); /* a missed due time is reported once */
     }
-    CHECK_EQ(f->look.dropped, c->dropped);
-    CHECK_EQ(f->look.again, c->again ? us(c->again) : INT64_MAX);
-    CHECK(!f->look.more);
+    CHECK_EQ(f->found.dropped, c->dropped);
+    CHECK_EQ(f->found.again, c->again ? us(c->again) : INT64_MAX);
+    CHECK(!f->found.more);
 }
 
 static void check_due_cases(struct fixture f, const struct due_case *cases, size_t n)
@@ -130,13 +130,13 @@ TEST(due_times_beyond_one_slice_fire_in_further_slices)
 
     f.s.catchup = 24 * HOUR;
     do {
-        look(&f, last, now);
-        for (i = 0; i < f.look.n; i++)
+        evaluate(&f, last, now);
+        for (i = 0; i < f.found.n; i++)
             CHECK_EQ(f.out[i], want += MINUTE);
-        CHECK_EQ(f.look.again, f.look.more ? now : us("2026-06-01T13:41:00Z"));
-        last = f.look.done;
+        CHECK_EQ(f.found.again, f.found.more ? now : us("2026-06-01T13:41:00Z"));
+        last = f.found.done;
         slices++;
-    } while (f.look.more);
+    } while (f.found.more);
     CHECK_EQ(want, us("2026-06-01T13:40:00Z"));
     CHECK_EQ(slices, 7);
     tz_free(&f.z);
@@ -221,8 +221,8 @@ TEST(due_times_follow_the_zone_through_a_clock_change)
     struct fixture f = schedule_in_berlin("30 2 * * *");
 
     f.s.catchup = 96 * HOUR;
-    look(&f, us("2026-03-27T12:00:00Z"), us("2026-03-30T12:00:00Z"));
-    CHECK_EQ(f.look.n, 3);
+    evaluate(&f, us("2026-03-27T12:00:00Z"), us("2026-03-30T12:00:00Z"));
+    CHECK_EQ(f.found.n, 3);
     CHECK_EQ(f.out[0], us("2026-03-28T02:30:00+01:00"));
     CHECK_EQ(f.out[1], us("2026-03-29T03:00:00+02:00"));
     CHECK_EQ(f.out[2], us("2026-03-30T02:30:00+02:00"));
@@ -285,24 +285,24 @@ TEST(firing_delayed_by_jitter_is_not_counted_as_missed)
     f.s.jitter = 12 * HOUR;
     fires = schedule_fires_at(&f.s, f.z, due);
     CHECK(fires > due + SCHEDULE_TOLERANCE);
-    look(&f, last, due);
-    CHECK_EQ(f.look.n, 0);
-    CHECK_EQ(f.look.again, fires);
-    look(&f, last, fires - 1);
-    CHECK_EQ(f.look.n, 0);
-    CHECK(!f.look.dropped);
-    CHECK_EQ(f.look.done, last);
-    look(&f, last, fires);
-    CHECK_EQ(f.look.n, 1);
+    evaluate(&f, last, due);
+    CHECK_EQ(f.found.n, 0);
+    CHECK_EQ(f.found.again, fires);
+    evaluate(&f, last, fires - 1);
+    CHECK_EQ(f.found.n, 0);
+    CHECK(!f.found.dropped);
+    CHECK_EQ(f.found.done, last);
+    evaluate(&f, last, fires);
+    CHECK_EQ(f.found.n, 1);
     CHECK_EQ(f.out[0], due);
-    look(&f, last, fires + SCHEDULE_TOLERANCE);
-    CHECK_EQ(f.look.n, 1);
+    evaluate(&f, last, fires + SCHEDULE_TOLERANCE);
+    CHECK_EQ(f.found.n, 1);
     f.s.start = due; /* the same due time as the first of the schedule */
-    look(&f, last, fires + SCHEDULE_TOLERANCE);
-    CHECK_EQ(f.look.n, 1);
-    look(&f, last, fires + SCHEDULE_TOLERANCE + 1);
-    CHECK_EQ(f.look.n, 0);
-    CHECK(f.look.dropped);
+    evaluate(&f, last, fires + SCHEDULE_TOLERANCE);
+    CHECK_EQ(f.found.n, 1);
+    evaluate(&f, last, fires + SCHEDULE_TOLERANCE + 1);
+    CHECK_EQ(f.found.n, 0);
+    CHECK(f.found.dropped);
     tz_free(&f.z);
 }
 
@@ -314,18 +314,18 @@ TEST(newest_missed_due_time_fires_while_the_next_waits_for_its_jitter)
     f.s.jitter = 12 * HOUR;
     f.s.catchup = CATCHUP_LAST;
     fires = schedule_fires_at(&f.s, f.z, due);
-    look(&f, us("2026-05-01"), fires - 1);
-    CHECK_EQ(f.look.n, 1);
+    evaluate(&f, us("2026-05-01"), fires - 1);
+    CHECK_EQ(f.found.n, 1);
     CHECK_EQ(f.out[0], us("2026-06-01"));
-    CHECK(f.look.dropped);
-    CHECK_EQ(f.look.again, fires);
-    look(&f, f.look.done, fires);
-    CHECK_EQ(f.look.n, 1);
+    CHECK(f.found.dropped);
+    CHECK_EQ(f.found.again, fires);
+    evaluate(&f, f.found.done, fires);
+    CHECK_EQ(f.found.n, 1);
     CHECK_EQ(f.out[0], due);
-    CHECK(!f.look.dropped);
-    look(&f, us("2026-05-01"),
-         fires); /* the next one has reached its time: only the newest fires */
-    CHECK_EQ(f.look.n, 1);
+    CHECK(!f.found.dropped);
+    evaluate(&f, us("2026-05-01"),
+             fires); /* the next one has reached its time: only the newest fires */
+    CHECK_EQ(f.found.n, 1);
     CHECK_EQ(f.out[0], due);
     tz_free(&f.z);
 }
@@ -359,17 +359,17 @@ static void check_against_model(struct fixture *f, int64_t last, int64_t now)
             kept[n++] = due;
         CHECK(n < MAX);
     }
-    look(f, last, now);
-    CHECK_EQ(f->look.n, n);
+    evaluate(f, last, now);
+    CHECK_EQ(f->found.n, n);
     for (i = 0; i < n; i++)
         CHECK_EQ(f->out[i], kept[i]);
-    CHECK_EQ(f->look.dropped, dropped);
-    CHECK_EQ(f->look.again, again);
-    CHECK(f->look.done >= last && (f->look.done <= now || f->look.done == last));
-    if (f->look.dropped || n) { /* a second evaluation fires nothing more */
-        look(f, f->look.done, now);
-        CHECK(!f->look.n && !f->look.dropped);
-        CHECK_EQ(f->look.again, again);
+    CHECK_EQ(f->found.dropped, dropped);
+    CHECK_EQ(f->found.again, again);
+    CHECK(f->found.done >= last && (f->found.done <= now || f->found.done == last));
+    if (f->found.dropped || n) { /* a second evaluation fires nothing more */
+        evaluate(f, f->found.done, now);
+        CHECK(!f->found.n && !f->found.dropped);
+        CHECK_EQ(f->found.again, again);
     }
 }
 

@@ -32,13 +32,13 @@ static bool end_run(struct store *s)
 static void fire_twice(struct watch *w, struct store *s, int round)
 {
     apply_round(s, round, hourly);
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(fire_due(s), 0);
     w->env.clock_offset += HOUR;
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(fire_due(s), 1);
     w->env.clock_offset += HOUR;
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(fire_due(s), 0);
     CHECK(end_run(s));
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(fire_due(s), 1);
 }
 
 static bool fire_until_killed(int round, int nth)
@@ -70,7 +70,7 @@ static void check_next_process(int round, int nth)
     verify_clean(s);
     snprintf(sql, sizeof(sql), "SELECT count(*) FROM workflow_names WHERE name = 'r%d'", round);
     applied = sql_number(s, sql);
-    while (look(s) || end_run(s))
+    while (fire_due(s) || end_run(s))
         ;
     snprintf(sql, sizeof(sql), "SELECT count(*) FROM executions WHERE name = 'r%d'", round);
     CHECK_EQ(sql_number(s, sql), applied * 3);

@@ -12,17 +12,17 @@ TEST(due_time_fires_once_and_not_early)
     struct schedule_slice r;
     int64_t id;
 
-    look_out(s, &r);
+    fire_due_slice(s, &r);
     CHECK_EQ(r.next, schedule_time("2030-06-01T13:00:00Z"));
     CHECK_EQ(firings(s), 0);
-    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T13:00:00Z"), 1);
+    CHECK_EQ(fire_due(s), 0);
     CHECK_STR(firing(s, 0), "2030-06-01T13:00:00");
     id = sql_number(s, "SELECT execution FROM schedule_firings");
     CHECK_EQ(status_of(s, id), S_RUNNING);
     CHECK_STR(get(s, id).name, "w");
     CHECK_EQ(schedule_named(s, "w/1").row.last_run, id);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
     schedule_done(s);
 }
@@ -40,15 +40,15 @@ TEST(run_of_a_schedule_records_its_schedule_and_gets_its_values)
         "name: w\nparams: {day: x}\n"
         "on: {schedule: [{name: mine, cron: '@hourly', with: {day: y}}]}\n"
         "tasks: {a: {argv: ['${{ params.day }}', '${{ default(execution.due_at, \"never\") }}']}}\n");
-    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T13:00:00Z"), 1);
     id = sql_number(s, "SELECT execution FROM schedule_firings");
     CHECK_OK_ERR(query_execution_events(s, id, 0, 1, &events, &err), &err);
     CHECK_STR(events.at[0].data,
               "{\"schedule\":\"w/mine\",\"due_at\":\"2030-06-01T13:00:00.000000Z\"}");
     event_list_release(&events);
-    CHECK(strstr(get(s, flow_task(s, id, "a")).spec, "[\"y\",\"2030-06-01T13:00:00.000000Z\"]"));
+    CHECK(strstr(get(s, task_of(s, id, "a")).spec, "[\"y\",\"2030-06-01T13:00:00.000000Z\"]"));
     CHECK_EQ(order(s, SCHEDULE_RUN, "w/mine", &id), 0);
-    CHECK(strstr(get(s, flow_task(s, id, "a")).spec, "[\"y\",\"never\"]"));
+    CHECK(strstr(get(s, task_of(s, id, "a")).spec, "[\"y\",\"never\"]"));
     schedule_done(s);
 }
 
@@ -57,10 +57,10 @@ TEST(due_time_evaluated_by_two_engines_fires_once)
     struct store *a = applied_at("2030-06-01T12:30:00Z", "'@hourly'"), *b = fixture_store();
 
     clock_to(a, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look(a) + look(b), 1);
+    CHECK_EQ(fire_due(a) + fire_due(b), 1);
     clock_to(a, "2030-06-01T14:00:00Z");
-    flow_play(a, "");
-    CHECK_EQ(look(b) + look(a), 1);
+    run_workflows(a, "");
+    CHECK_EQ(fire_due(b) + fire_due(a), 1);
     CHECK_EQ(firings(a), 2);
     store_close(&b);
     schedule_done(a);
@@ -77,7 +77,7 @@ static void evaluate_for_five_hours(int nth)
     fixture_env()->clock_offset = shared_offset;
     s = fixture_store();
     for (i = 0; i < 30; i++) {
-        look(s);
+        fire_due(s);
         clock_advance(10 * MINUTE);
     }
     store_close(&s);
@@ -94,7 +94,7 @@ TEST_SLOW(due_times_evaluated_by_many_processes_fire_once_each, 600)
     run_processes(4, evaluate_for_five_hours);
     s = fixture_store();
     clock_to(s, "2030-06-01T18:30:01Z");
-    look(s);
+    fire_due(s);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM schedule_firings"), 6 + 18);
     CHECK_EQ(sql_number(s, "SELECT count(DISTINCT execution) FROM schedule_firings"), 6 + 18);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE parent IS NULL"), 6 + 18);
@@ -107,11 +107,11 @@ struct other {
     size_t started;
 };
 
-static void look_in_the_middle(void *arg)
+static void fire_in_the_middle(void *arg)
 {
     struct other *o = arg;
 
-    o->started = look(o->s);
+    o->started = fire_due(o->s);
 }
 
 TEST(evaluation_during_another_turn_skips_its_schedules)
@@ -131,8 +131,8 @@ TEST(evaluation_during_another_turn_skips_its_schedules)
         clock_advance(HOUR);
         w.env.clock_offset = fixture_env()->clock_offset;
         o.started = 0;
-        watch_for(&w, points[i], 1, look_in_the_middle, &o);
-        n += look(s) + o.started;
+        watch_for(&w, points[i], 1, fire_in_the_middle, &o);
+        n += fire_due(s) + o.started;
         CHECK(w.acted);
         CHECK_EQ(n, i + 1);
         CHECK_EQ(firings(o.s), (int64_t)i + 1);
@@ -157,11 +157,11 @@ TEST(jitter_delays_the_firing_by_the_same_amount_for_every_engine)
     fires = schedule_fires_at(&c, z, due);
     tz_free(&z);
     CHECK(fires > due && fires < due + 30 * MINUTE);
-    look_out(s, &r);
+    fire_due_slice(s, &r);
     CHECK_EQ(r.next, fires);
-    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 0);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T13:00:00Z"), 0);
     clock_advance(fires - due);
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(fire_due(s), 1);
     CHECK_STR(firing(s, 0), "2030-06-01T13:00:00");
     schedule_done(s);
 }
@@ -173,15 +173,15 @@ TEST(schedule_with_start_and_end_fires_only_between_them)
                    "{cron: '@daily', start: 2030-06-03, end: 2030-06-05, catchup: 9d}");
     struct schedule_slice r;
 
-    look_out(s, &r);
+    fire_due_slice(s, &r);
     CHECK_EQ(r.next, schedule_time("2030-06-03"));
-    CHECK_EQ(look_at(s, "2030-06-03T00:00:00Z"), 1);
-    flow_play(s, "");
+    CHECK_EQ(fire_due_at(s, "2030-06-03T00:00:00Z"), 1);
+    run_workflows(s, "");
     clock_to(s, "2030-06-08T00:00:00Z");
-    CHECK_EQ(look_out(s, &r), 1);
+    CHECK_EQ(fire_due_slice(s, &r), 1);
     CHECK_STR(firing(s, 1), "2030-06-04T00:00:00");
-    flow_play(s, "");
-    CHECK_EQ(look_out(s, &r), 0);
+    run_workflows(s, "");
+    CHECK_EQ(fire_due_slice(s, &r), 0);
     CHECK_EQ(r.next, 0);
     schedule_done(s);
 }
@@ -193,25 +193,25 @@ TEST(due_times_during_a_pause_are_not_caught_up)
     struct store *s = fired_once("{cron: '@hourly', catchup: 9d, overlap: queue}");
     struct schedule_listed l;
 
-    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 0); /* one due time waits */
+    CHECK_EQ(fire_due_at(s, "2030-06-01T14:00:00Z"), 0); /* one due time waits */
     CHECK_EQ(order(s, SCHEDULE_PAUSE, "w/1", NULL), 0);
     l = schedule_named(s, "w/1");
     CHECK(l.row.paused_at);
     CHECK_STR(l.row.paused_by, "me");
     CHECK_STR(l.row.pause_reason, "why not");
-    flow_play(s, "");
-    CHECK_EQ(look_at(s, "2030-06-01T18:30:00Z"), 0);
+    run_workflows(s, "");
+    CHECK_EQ(fire_due_at(s, "2030-06-01T18:30:00Z"), 0);
     CHECK_EQ(order(s, SCHEDULE_PAUSE, "w", NULL), 0); /* pausing again changes nothing */
     CHECK_EQ(schedule_named(s, "w/1").row.paused_at, l.row.paused_at);
     CHECK_EQ(order(s, SCHEDULE_RESUME, "w/1", NULL), 0);
-    CHECK_EQ(look(s), 0);
-    CHECK_EQ(look_at(s, "2030-06-01T19:00:00Z"), 1);
+    CHECK_EQ(fire_due(s), 0);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T19:00:00Z"), 1);
     CHECK_EQ(firings(s), 2);
     CHECK_EQ(order(s, SCHEDULE_RESUME, "w/1", NULL), -E_INVALID);
     CHECK_EQ(order(s, SCHEDULE_PAUSE, "v", NULL), -E_NOT_FOUND);
     CHECK_EQ(order(s, SCHEDULE_PAUSE, "w/2", NULL), -E_NOT_FOUND);
     CHECK_EQ(order(s, SCHEDULE_PAUSE, "/", NULL), -E_INVALID);
-    flow_play(s, "");
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -229,8 +229,8 @@ TEST(manual_run_is_not_a_firing_but_counts_as_the_last_run)
     CHECK_STR(events.at[0].data, "{\"schedule\":\"w/1\",\"by\":\"me\",\"reason\":\"why not\"}");
     event_list_release(&events);
     CHECK_EQ(firings(s), 0);
-    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 0);
-    flow_play(s, "");
+    CHECK_EQ(fire_due_at(s, "2030-06-01T13:00:00Z"), 0);
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -249,13 +249,13 @@ TEST(retention_removes_firings_with_their_runs)
     struct store *s = fired_once("'@hourly'");
     struct err err = ERR_INIT;
 
-    flow_play(s, "");
+    run_workflows(s, "");
     clock_to(s, "2030-06-01T14:30:00Z");
     CHECK_OK_ERR(store_turn(s, retain_body, NULL, &err), &err);
     CHECK_EQ(firings(s), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 0);
     /* the last run was removed, so it has ended */
-    CHECK_EQ(look_at(s, "2030-06-01T15:00:00Z"), 1);
-    flow_play(s, "");
+    CHECK_EQ(fire_due_at(s, "2030-06-01T15:00:00Z"), 1);
+    run_workflows(s, "");
     schedule_done(s);
 }

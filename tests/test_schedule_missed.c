@@ -13,12 +13,12 @@ TEST(catch_up_starts_each_missed_due_time_within_the_window)
     struct store *s =
         applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 3h, overlap: allow}");
 
-    CHECK_EQ(look_at(s, "2030-06-01T20:30:00Z"), 3);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T20:30:00Z"), 3);
     CHECK_STR(firing(s, 0), "2030-06-01T18:00:00");
     CHECK_STR(firing(s, 2), "2030-06-01T20:00:00");
     CHECK(schedule_named(s, "w/1").row.missed_at > 0);
     CHECK_EQ(running_runs(s), 3);
-    flow_play(s, "");
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -27,7 +27,7 @@ TEST(missed_due_times_beyond_one_turn_start_in_further_turns)
     struct store *s =
         applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 30d, overlap: allow}");
 
-    CHECK_EQ(look_at(s, "2030-06-03T12:30:00Z"), 48);
+    CHECK_EQ(fire_due_at(s, "2030-06-03T12:30:00Z"), 48);
     CHECK_EQ(firings(s), 48);
     schedule_done(s);
 }
@@ -39,12 +39,12 @@ TEST(missed_due_times_without_overlap_start_one_after_another)
 
     clock_to(s, "2030-06-01T16:30:00Z");
     for (i = 0; i < 4; i++) {
-        CHECK_EQ(look(s), 1);
-        CHECK_EQ(look(s), 0);
+        CHECK_EQ(fire_due(s), 1);
+        CHECK_EQ(fire_due(s), 0);
         CHECK_EQ(running_runs(s), 1);
-        flow_play(s, "");
+        run_workflows(s, "");
     }
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(fire_due(s), 0);
     CHECK_STR(firing(s, 3), "2030-06-01T16:00:00");
     CHECK_EQ(schedule_named(s, "w/1").row.skipped, 0);
     schedule_done(s);
@@ -54,10 +54,10 @@ TEST(catch_up_last_starts_only_the_newest_due_time)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: last}");
 
-    CHECK_EQ(look_at(s, "2030-07-15T20:30:00Z"), 1);
+    CHECK_EQ(fire_due_at(s, "2030-07-15T20:30:00Z"), 1);
     CHECK_STR(firing(s, 0), "2030-07-15T20:00:00");
-    flow_play(s, "");
-    CHECK_EQ(look(s), 0);
+    run_workflows(s, "");
+    CHECK_EQ(fire_due(s), 0);
     schedule_done(s);
 }
 
@@ -67,7 +67,7 @@ TEST(missed_due_time_without_catch_up_is_reported_and_dropped)
     struct schedule_slice r;
 
     clock_to(s, "2030-06-01T20:30:00Z");
-    CHECK_EQ(look_out(s, &r), 0);
+    CHECK_EQ(fire_due_slice(s, &r), 0);
     CHECK_EQ(r.nmessages, 1);
     CHECK(strstr(r.messages[0], "w/1 missed due times"));
     CHECK_EQ(firings(s), 0);
@@ -89,15 +89,15 @@ TEST(local_time_skipped_by_a_clock_change_fires_at_the_jump)
 
     needs_tzdata();
     s = applied_at("2030-03-30T12:00:00Z", "{cron: '30 2 * * *', tz: Europe/Berlin}");
-    CHECK_EQ(look_at(s, "2030-03-31T00:59:59Z"), 0);
-    CHECK_EQ(look_at(s, "2030-03-31T01:00:00Z"), 1); /* 02:00 becomes 03:00 */
-    flow_play(s, "");
-    CHECK_EQ(look_at(s, "2030-03-31T01:30:01Z"), 0);
-    CHECK_EQ(look_at(s, "2030-04-01T00:30:00Z"), 1);
+    CHECK_EQ(fire_due_at(s, "2030-03-31T00:59:59Z"), 0);
+    CHECK_EQ(fire_due_at(s, "2030-03-31T01:00:00Z"), 1); /* 02:00 becomes 03:00 */
+    run_workflows(s, "");
+    CHECK_EQ(fire_due_at(s, "2030-03-31T01:30:01Z"), 0);
+    CHECK_EQ(fire_due_at(s, "2030-04-01T00:30:00Z"), 1);
     CHECK_STR(firing(s, 0), "2030-03-31T01:00:00");
     CHECK_STR(firing(s, 1), "2030-04-01T00:30:00");
     CHECK_EQ(firings(s), 2);
-    flow_play(s, "");
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -107,12 +107,12 @@ TEST(local_time_repeated_by_a_clock_change_fires_once)
 
     needs_tzdata();
     s = applied_at("2030-10-26T12:00:00Z", "{cron: '30 2 * * *', tz: Europe/Berlin}");
-    CHECK_EQ(look_at(s, "2030-10-27T00:30:00Z"), 1);
-    flow_play(s, "");
-    CHECK_EQ(look_at(s, "2030-10-27T01:30:01Z"), 0); /* 02:30 for the second time */
+    CHECK_EQ(fire_due_at(s, "2030-10-27T00:30:00Z"), 1);
+    run_workflows(s, "");
+    CHECK_EQ(fire_due_at(s, "2030-10-27T01:30:01Z"), 0); /* 02:30 for the second time */
     CHECK_EQ(firings(s), 1);
-    CHECK_EQ(look_at(s, "2030-10-28T01:30:00Z"), 1);
-    flow_play(s, "");
+    CHECK_EQ(fire_due_at(s, "2030-10-28T01:30:00Z"), 1);
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -120,24 +120,24 @@ TEST(clock_set_back_fires_nothing_twice_and_firing_continues)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 1d}");
 
-    CHECK_EQ(look_at(s, "2030-06-01T14:00:10Z"), 1);
-    flow_play(s, "");
-    CHECK_EQ(look(s), 1); /* the two missed due times, one after the other */
-    flow_play(s, "");
+    CHECK_EQ(fire_due_at(s, "2030-06-01T14:00:10Z"), 1);
+    run_workflows(s, "");
+    CHECK_EQ(fire_due(s), 1); /* the two missed due times, one after the other */
+    run_workflows(s, "");
     clock_advance(-2 * HOUR);
     apply_schedules(
         s, "{cron: '@hourly', catchup: 1d}"); /* makes the schedule due for evaluation now */
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(fire_due(s), 0);
     CHECK(schedule_named(s, "w/1").row.done < schedule_time("2030-06-01T13:00:00Z"));
     clock_advance(HOUR);
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(fire_due(s), 0);
     clock_advance(HOUR);
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(fire_due(s), 0);
     clock_advance(HOUR);
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(fire_due(s), 1);
     CHECK_STR(firing(s, 2), "2030-06-01T15:00:00");
     CHECK_EQ(firings(s), 3);
     clock_advance(HOUR);
-    flow_play(s, "");
+    run_workflows(s, "");
     schedule_done(s);
 }

@@ -6,14 +6,14 @@ TEST(due_time_during_a_run_is_skipped_by_default)
 {
     struct store *s = fired_once("'@hourly'");
 
-    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 0);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T14:00:00Z"), 0);
     CHECK_EQ(schedule_named(s, "w/1").row.skipped, 1);
     CHECK_EQ(schedule_named(s, "w/1").row.skipped_at, schedule_time("2030-06-01T14:00:00Z"));
-    flow_play(s, "");
-    CHECK_EQ(look(s), 0);
-    CHECK_EQ(look_at(s, "2030-06-01T15:00:00Z"), 1);
+    run_workflows(s, "");
+    CHECK_EQ(fire_due(s), 0);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T15:00:00Z"), 1);
     CHECK_EQ(firings(s), 2);
-    flow_play(s, "");
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -25,31 +25,31 @@ TEST(due_time_during_a_run_with_overlap_queue_waits_for_its_end)
     struct err err = ERR_INIT;
 
     clock_to(s, "2030-06-01T14:00:00Z");
-    CHECK_EQ(look_out(s, &r), 0);
+    CHECK_EQ(fire_due_slice(s, &r), 0);
     CHECK_EQ(
         r.next,
         schedule_time("2030-06-01T15:00:00Z")); /* it waits, and no evaluation is planned before */
     CHECK_EQ(schedule_named(s, "w/1").row.waiting, schedule_time("2030-06-01T14:00:00Z"));
-    CHECK_EQ(look_at(s, "2030-06-01T15:00:00Z"), 0); /* at most one due time waits */
+    CHECK_EQ(fire_due_at(s, "2030-06-01T15:00:00Z"), 0); /* at most one due time waits */
     CHECK_EQ(schedule_named(s, "w/1").row.skipped, 1);
     CHECK_EQ(firings(s), 1);
-    flow_play(s, "a"); /* a failed run counts as ended */
+    run_workflows(s, "a"); /* a failed run counts as ended */
     CHECK_OK_ERR(store_next_due(s, &due, &err), &err);
     CHECK(due.schedule && due.schedule < due.wall); /* overdue, so it is evaluated now */
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(fire_due(s), 1);
     CHECK_STR(firing(s, 1), "2030-06-01T14:00:00");
-    CHECK_EQ(look(s), 0);
-    flow_play(s, "");
+    CHECK_EQ(fire_due(s), 0);
+    run_workflows(s, "");
     schedule_done(s);
 }
 
 TEST(end_of_a_run_wakes_the_engines_that_evaluate_schedules)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
-    struct flow_claiming k = {0};
+    struct task_claim k = {0};
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK(store_last_wake(s) & WAKE_TIMERS);
     schedule_done(s);
 }
@@ -76,13 +76,13 @@ TEST(run_that_ends_while_a_due_time_starts_to_wait_for_it_is_noticed)
     clock_to(other, "2030-06-01T14:00:00Z");
     s = watched_store(&w);
     watch_for(&w, "commit", 1, end_in_the_middle, other);
-    CHECK_EQ(look(s), 0);
+    CHECK_EQ(fire_due(s), 0);
     CHECK(w.acted);
     CHECK(store_last_wake(s) & WAKE_TIMERS);
     CHECK_OK_ERR(store_next_due(s, &due, &err), &err);
     CHECK(due.schedule && due.schedule < due.wall);
-    CHECK_EQ(look(s), 1);
-    flow_play(s, "");
+    CHECK_EQ(fire_due(s), 1);
+    run_workflows(s, "");
     store_close(&s);
     schedule_done(other);
 }
@@ -91,9 +91,9 @@ TEST(due_time_during_a_run_with_overlap_allow_runs_at_the_same_time)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: allow}");
 
-    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 1);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T14:00:00Z"), 1);
     CHECK_EQ(running_runs(s), 2);
-    flow_play(s, "");
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -101,9 +101,9 @@ TEST(cancelled_run_counts_as_ended)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
 
-    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 0);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T14:00:00Z"), 0);
     CHECK_EQ(cancel(s, schedule_named(s, "w/1").row.last_run), 0);
-    CHECK_EQ(look(s), 1);
-    flow_play(s, "");
+    CHECK_EQ(fire_due(s), 1);
+    run_workflows(s, "");
     schedule_done(s);
 }

@@ -37,7 +37,7 @@ TEST(caught_up_due_time_waits_for_the_run_and_later_ones_are_decided_later)
     f.s.catchup = 24 * HOUR;
     p = plan(&f, &is, "2026-06-01T15:30:00Z");
     CHECK_EQ(p.n, 1);
-    CHECK_EQ(p.begin[0], us("2026-06-01T13:00:00Z"));
+    CHECK_EQ(p.due[0], us("2026-06-01T13:00:00Z"));
     CHECK_EQ(p.waiting, us("2026-06-01T14:00:00Z"));
     CHECK_EQ(p.done, p.waiting);
     CHECK_EQ(p.next, 0); /* nothing to do before the run has ended */
@@ -48,7 +48,7 @@ TEST(caught_up_due_time_waits_for_the_run_and_later_ones_are_decided_later)
     is.running = false;
     p = plan(&f, &is, "2026-06-01T15:32:00Z");
     CHECK_EQ(p.n, 1);
-    CHECK_EQ(p.begin[0], us("2026-06-01T14:00:00Z"));
+    CHECK_EQ(p.due[0], us("2026-06-01T14:00:00Z"));
     CHECK_EQ(p.waiting, us("2026-06-01T15:00:00Z"));
     CHECK_EQ(p.next, us("2026-06-01T16:00:00Z"));
     tz_free(&f.z);
@@ -90,9 +90,9 @@ TEST(due_time_evaluated_at_random_times_starts_once)
             now += (int64_t)(seed = seed * 1103515245 + 12345) % (40 * MINUTE);
             schedule_plan(&f.s, f.z, &is, now, &p);
             for (i = 0; i < p.n; i++) {
-                CHECK(p.begin[i] > newest);
-                CHECK(schedule_fires_at(&f.s, f.z, p.begin[i]) <= now);
-                newest = p.begin[i];
+                CHECK(p.due[i] > newest);
+                CHECK(schedule_fires_at(&f.s, f.z, p.due[i]) <= now);
+                newest = p.due[i];
             }
             started += p.n;
             CHECK(p.done >= is.done && p.done <= now);

@@ -10,7 +10,7 @@ enum { LOOKERS = 2, APPLIER = LOOKERS, OPERATOR, WORKER, PROCESSES };
 static struct shared {
     struct sign over;
     _Atomic int64_t offset; /* added to every process's clock */
-    _Atomic int looks, deadlocks;
+    _Atomic int rounds, deadlocks;
 } * shared;
 
 struct role {
@@ -38,8 +38,8 @@ static void act(struct role *r, int nth)
     static const char *const names[] = {"w", "w/1", "w/b", "w/2"};
 
     if (nth < LOOKERS) {
-        CHECK_OK_ERR(store_turn(r->s, look_body, &round, &err), &err);
-        shared->looks++;
+        CHECK_OK_ERR(store_turn(r->s, fire_due_body, &round, &err), &err);
+        shared->rounds++;
         if (nth == 0)
             shared->offset += MINUTE / 2;
     } else if (nth == APPLIER) {
@@ -47,7 +47,7 @@ static void act(struct role *r, int nth)
     } else if (nth == OPERATOR) {
         (void)order(r->s, (enum schedule_verb)roll(r, 3), names[roll(r, 4)], NULL);
     } else {
-        flow_play(r->s, "");
+        run_workflows(r->s, "");
     }
 }
 
@@ -61,9 +61,9 @@ static void play(int nth)
         act(&r, nth);
         if (nth >= LOOKERS)
             clock_sleep_us(2000);
-        if (strstr(r.w.said, "deadlock"))
+        if (strstr(r.w.message, "deadlock"))
             shared->deadlocks++;
-        if (shared->looks > (test_full() ? 2000 : 200))
+        if (shared->rounds > (test_full() ? 2000 : 200))
             sign_give(&shared->over);
     }
     store_close(&r.s);
@@ -90,12 +90,12 @@ TEST_SLOW(concurrent_operations_on_schedules_end_without_deadlock, 600)
     for (i = 0; i < 3; i++) { /* firing continues */
         int64_t before = firings(s);
 
-        flow_play(s, "");
+        run_workflows(s, "");
         clock_advance(2 * MINUTE);
-        look(s);
+        fire_due(s);
         CHECK(firings(s) > before);
     }
-    flow_play(s, "");
+    run_workflows(s, "");
     verify_clean(s);
     store_close(&s);
 }

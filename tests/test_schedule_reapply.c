@@ -15,9 +15,9 @@ TEST(reapplied_definition_is_the_one_that_fires_next)
     CHECK(!a.unchanged);
     CHECK_EQ(a.kept, 1);
     CHECK_EQ(a.removed, 0);
-    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
-    CHECK(flow_task(s, schedule_named(s, "w/1").row.last_run, "b") > 0);
-    flow_play(s, "");
+    CHECK_EQ(fire_due_at(s, "2030-06-01T13:00:00Z"), 1);
+    CHECK(task_of(s, schedule_named(s, "w/1").row.last_run, "b") > 0);
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -32,12 +32,12 @@ TEST(reapplied_schedule_with_its_pattern_kept_continues_at_any_position)
     CHECK_EQ(a.kept, 2);
     CHECK(schedule_named(s, "w/1").row.paused_at);
     CHECK(!schedule_named(s, "w/2").row.paused_at);
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(fire_due(s), 1);
     CHECK_STR(firing(s, 0), "2030-06-01T13:00:00");
     a = apply_schedules(s, "['@hourly', '@daily']");
-    CHECK_EQ(look(s), 0); /* this due time has fired already, under another name */
+    CHECK_EQ(fire_due(s), 0); /* this due time has fired already, under another name */
     CHECK_EQ(firings(s), 1);
-    flow_play(s, "");
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -53,9 +53,9 @@ TEST(reapplied_schedule_with_a_new_pattern_starts_over_but_stays_paused)
     CHECK_EQ(a.kept, 0);
     CHECK_EQ(a.removed, 0);
     CHECK(schedule_named(s, "w/2").row.paused_at);
-    CHECK_EQ(look(s), 0); /* nothing from before the change */
-    CHECK_EQ(look_at(s, "2030-06-01T16:15:00Z"), 1);
-    flow_play(s, "");
+    CHECK_EQ(fire_due(s), 0); /* nothing from before the change */
+    CHECK_EQ(fire_due_at(s, "2030-06-01T16:15:00Z"), 1);
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -69,10 +69,10 @@ TEST(removed_schedule_fires_no_more_and_its_history_stays)
     CHECK_EQ(a.schedules, 0);
     CHECK_EQ(a.removed, 2);
     clock_to(s, "2030-06-01T14:00:00Z");
-    CHECK_EQ(look_out(s, &r), 0);
+    CHECK_EQ(fire_due_slice(s, &r), 0);
     CHECK_EQ(r.next, 0);
     CHECK_EQ(firings(s), 1);
-    flow_play(s, "");
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -96,7 +96,7 @@ TEST(schedule_with_a_missing_zone_reports_it_once_and_others_fire)
 
     sql_run(s, "UPDATE schedules SET tz = 'Nowhere/Gone' WHERE name = '1'");
     clock_to(s, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look_out(s, &r), 1);
+    CHECK_EQ(fire_due_slice(s, &r), 1);
     CHECK_EQ(r.nmessages, 1);
     CHECK(strstr(r.messages[0], "w/1 can't be fired"));
     CHECK(strstr(r.messages[0], "Nowhere/Gone"));
@@ -104,13 +104,13 @@ TEST(schedule_with_a_missing_zone_reports_it_once_and_others_fire)
     CHECK(!schedule_named(s, "w/2").row.problem);
     CHECK(r.next > r.now); /* the engine does not spin */
     clock_advance(6 * MINUTE);
-    CHECK_EQ(look_out(s, &r), 0);
+    CHECK_EQ(fire_due_slice(s, &r), 0);
     CHECK_EQ(r.nmessages, 0);
     sql_run(s, "UPDATE schedules SET tz = NULL");
-    flow_play(s, "");
-    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 2); /* both schedules fire again */
+    run_workflows(s, "");
+    CHECK_EQ(fire_due_at(s, "2030-06-01T14:00:00Z"), 2); /* both schedules fire again */
     CHECK(!schedule_named(s, "w/1").row.problem);
-    flow_play(s, "");
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -124,14 +124,14 @@ TEST(schedule_with_a_missing_definition_reports_it_and_catches_up_later)
     store_close(&s);
     s = fixture_store(); /* a store without a cached definition */
     clock_to(s, "2030-06-01T13:00:00Z");
-    CHECK_EQ(look_out(s, &r), 1);
+    CHECK_EQ(fire_due_slice(s, &r), 1);
     CHECK_EQ(r.nmessages, 1);
     CHECK(strstr(r.messages[0], "is not stored"));
     CHECK_EQ(firings(s), 1);
     apply_schedules(s, "{cron: '@hourly', catchup: 1h}");
-    CHECK_EQ(look(s), 1);
+    CHECK_EQ(fire_due(s), 1);
     CHECK_EQ(firings(s), 2);
-    flow_play(s, "");
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -140,16 +140,16 @@ TEST(waiting_due_time_that_cannot_start_does_not_make_the_engine_spin)
     struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
     struct schedule_slice r;
 
-    CHECK_EQ(look_at(s, "2030-06-01T14:00:00Z"), 0);
-    flow_play(s, "");
+    CHECK_EQ(fire_due_at(s, "2030-06-01T14:00:00Z"), 0);
+    run_workflows(s, "");
     sql_run(s, "UPDATE schedules SET tz = 'Nowhere/Gone'");
-    CHECK_EQ(look_out(s, &r), 0);
-    CHECK_EQ(look_out(s, &r), 0);
+    CHECK_EQ(fire_due_slice(s, &r), 0);
+    CHECK_EQ(fire_due_slice(s, &r), 0);
     CHECK(r.next > r.now);
     sql_run(s, "UPDATE schedules SET tz = NULL");
     clock_advance(6 * MINUTE);
-    CHECK_EQ(look(s), 1);
-    flow_play(s, "");
+    CHECK_EQ(fire_due(s), 1);
+    run_workflows(s, "");
     schedule_done(s);
 }
 
@@ -162,7 +162,7 @@ TEST(run_with_invalid_values_fails_and_counts_as_a_firing)
              "on: {schedule: {cron: '@hourly', with: {n: 2}}}\n"
              "tasks: {a: {run: x}}\n");
     sql_run(s, "UPDATE schedules SET params = '{\"n\":\"x\"}'");
-    CHECK_EQ(look_at(s, "2030-06-01T13:00:00Z"), 1);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T13:00:00Z"), 1);
     CHECK_EQ(firings(s), 1);
     CHECK_EQ(status_of(s, schedule_named(s, "w/1").row.last_run), S_FAILED);
     schedule_done(s);

@@ -38,7 +38,7 @@ static void run_all_timers(struct store *s)
 static int settle_body(struct turn *t, void *arg, struct err *err)
 {
     static struct settlement list[200];
-    const struct flow_claiming *k = arg;
+    const struct task_claim *k = arg;
     size_t i;
 
     for (i = 0; i < k->n; i++) {
@@ -57,13 +57,13 @@ static int settle_body(struct turn *t, void *arg, struct err *err)
 
 static void run_to_the_end(struct store *s)
 {
-    static struct flow_claiming k;
+    static struct task_claim k;
     struct err err = ERR_INIT;
 
     for (;;) {
         size_t fired = run_timers(s);
 
-        if (!flow_claim(s, &k) && !fired)
+        if (!claim_tasks(s, &k) && !fired)
             return;
         CHECK_OK_ERR(store_turn(s, settle_body, &k, &err), &err);
     }
@@ -78,7 +78,7 @@ static void submit_tasks(struct store *s, bool first)
     buf_addf(&yaml, "name: w\ntasks:\n%s", first ? "  t0: {run: x}\n" : "");
     for (i = 1; i <= MANY; i++)
         buf_addf(&yaml, "  t%d: {run: x%s}\n", i, first ? ", needs: t0" : "");
-    tree = flow_submit(s, yaml.ptr, NULL);
+    tree = submit_workflow(s, yaml.ptr, NULL);
     buf_release(&yaml);
     run_all_timers(s);
 }
@@ -194,7 +194,8 @@ static void submit_and_succeed(struct store *s)
 
 static void submit_and_fail(struct store *s)
 {
-    tree = flow_submit(s, "name: w\ntasks:\n  each: {run: x, foreach: 110}\n  b: {run: x}\n", NULL);
+    tree = submit_workflow(s, "name: w\ntasks:\n  each: {run: x, foreach: 110}\n  b: {run: x}\n",
+                           NULL);
     run_to_the_end(s);
     CHECK_EQ(status_of(s, tree), S_FAILED);
 }
@@ -269,7 +270,7 @@ static void submit_and_skip(struct store *s)
     buf_addstr(&yaml, "name: w\ntasks:\n  each0: {run: x}\n  t0: {run: x, needs: each0}\n");
     for (i = 1; i < MANY; i++)
         buf_addf(&yaml, "  t%d: {run: x, needs: t%d}\n", i, i - 1);
-    tree = flow_submit(s, yaml.ptr, NULL);
+    tree = submit_workflow(s, yaml.ptr, NULL);
     buf_release(&yaml);
     run_to_the_end(s);
     CHECK_EQ(status_of(s, tree), S_FAILED);

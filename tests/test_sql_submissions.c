@@ -42,7 +42,7 @@ TEST(sql_submission_becomes_an_execution_with_the_same_id)
     CHECK_STR(get(s, id).input, "{\"day\":\"friday\"}");
     CHECK_EQ(take_submissions(s), 0);
     CHECK_EQ(executions(s), 1);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
@@ -56,7 +56,7 @@ TEST(tasks_of_a_submission_wait_in_the_given_queue)
     apply(s, ONE_TASK);
     id = sql_submit(s, (struct sql_call){.queue = "slow"});
     take_submissions(s);
-    CHECK_STR(get(s, flow_task(s, id, "a")).queue, "slow");
+    CHECK_STR(get(s, task_of(s, id, "a")).queue, "slow");
     verify_clean(s);
     store_close(&s);
 }
@@ -92,7 +92,7 @@ TEST(submission_runs_the_definition_that_was_applied_at_its_time)
     id = sql_submit(s, (struct sql_call){0});
     apply(s, "name: w\ntasks: {b: {run: x}, c: {run: x}}\n");
     take_submissions(s);
-    CHECK_STR(flow_shape(s, id), "a:ready");
+    CHECK_STR(tree_text(s, id), "a:ready");
     verify_clean(s);
     store_close(&s);
 }
@@ -109,14 +109,14 @@ static int submit_once(struct store *s, struct submission *one)
 {
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, flow_submit_body, one, &err), &err);
+    CHECK_OK_ERR(store_turn(s, submit_workflow_body, one, &err), &err);
     return one->rc;
 }
 
 TEST(key_means_the_same_execution_for_sql_and_library)
 {
     struct store *s = fixture_store();
-    const char *text = flow_text(ONE_TASK);
+    const char *text = workflow_text(ONE_TASK);
     struct submission first = by_library(text, "{\"day\":\"friday\"}"), again;
     int64_t id, other;
 
@@ -144,7 +144,7 @@ TEST(key_means_the_same_execution_for_sql_and_library)
 TEST(key_used_for_another_submission_is_refused_and_kept_with_the_reason)
 {
     struct store *s = fixture_store();
-    const char *text = flow_text(ONE_TASK);
+    const char *text = workflow_text(ONE_TASK);
     struct submission first = by_library(text, "{}");
     int64_t id, again;
 
@@ -294,7 +294,7 @@ TEST(retention_removes_submissions_with_their_trees_and_refused_ones_by_age)
     apply(s, ONE_TASK);
     sql_submit(s, (struct sql_call){.key = "k"});
     take_submissions(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     sql_submit(s, (struct sql_call){0});
     sql_run(s, "UPDATE submissions SET definition = 'gone' WHERE execution IS NULL");
     take_submissions(s);

@@ -15,13 +15,13 @@ TEST_NO_DB;
 
 /* ---- unusable files ---- */
 
-static void check_refused(struct lite *t, enum error_code code, const char *says)
+static void check_refused(struct sqlite_test *t, enum error_code code, const char *says)
 {
     CHECK_EQ(db_open(&t->url, t->env, &t->db, &t->err), -(int)code);
     printf("%s\n", t->err.msg);
     CHECK(strstr(t->err.msg, says));
     CHECK(!*t->url.file || strstr(t->err.msg, t->url.file));
-    lite_end(t);
+    sqlite_test_end(t);
 }
 
 static void write_file(const char *path, const char *text, size_t repeat)
@@ -36,10 +36,14 @@ static void write_file(const char *path, const char *text, size_t repeat)
 
 TEST(file_that_is_not_a_database_is_refused_with_a_clear_error)
 {
-    struct lite text = lite_named("notes.txt", NULL), small = lite_named("small", NULL);
-    struct lite folder = lite_named("folder", NULL), slash = lite_named("new/", NULL);
-    struct lite lost = lite_named("no/such/t.db", NULL), fifo = lite_named("fifo", NULL);
-    struct lite link = lite_named("link", NULL), nameless = lite_named("x", NULL);
+    struct sqlite_test text = sqlite_test_named("notes.txt", NULL),
+                       small = sqlite_test_named("small", NULL);
+    struct sqlite_test folder = sqlite_test_named("folder", NULL),
+                       slash = sqlite_test_named("new/", NULL);
+    struct sqlite_test lost = sqlite_test_named("no/such/t.db", NULL),
+                       fifo = sqlite_test_named("fifo", NULL);
+    struct sqlite_test link = sqlite_test_named("link", NULL),
+                       nameless = sqlite_test_named("x", NULL);
 
     write_file(text.url.file, "This is not a database at all. ", 1000);
     write_file(small.url.file, "x", 5);
@@ -58,7 +62,7 @@ TEST(file_that_is_not_a_database_is_refused_with_a_clear_error)
 
 TEST(damaged_file_is_refused_with_a_clear_error)
 {
-    struct lite t = lite_named("t.db", NULL);
+    struct sqlite_test t = sqlite_test_named("t.db", NULL);
     sqlite3 *sq;
     int fd;
 
@@ -73,8 +77,10 @@ TEST(damaged_file_is_refused_with_a_clear_error)
 
 static void open_without_permission(int in, int out)
 {
-    struct lite file = lite_named("open/secret.db", NULL), folder = lite_named("closed/t.db", NULL);
-    struct lite new = lite_named("closed/new.db", NULL), hidden = lite_named("hidden/t.db", NULL);
+    struct sqlite_test file = sqlite_test_named("open/secret.db", NULL),
+                       folder = sqlite_test_named("closed/t.db", NULL);
+    struct sqlite_test new = sqlite_test_named("closed/new.db", NULL),
+                       hidden = sqlite_test_named("hidden/t.db", NULL);
 
     (void)in, (void)out;
     if (geteuid() == 0)
@@ -87,8 +93,8 @@ static void open_without_permission(int in, int out)
 
 TEST(missing_permission_is_reported_with_a_clear_error)
 {
-    struct lite file = lite_named("open/secret.db", NULL),
-                in_closed = lite_named("closed/t.db", NULL);
+    struct sqlite_test file = sqlite_test_named("open/secret.db", NULL),
+                       in_closed = sqlite_test_named("closed/t.db", NULL);
     struct child c;
 
     CHECK_OK(chmod(test_dir(), 0755) || chdir(test_dir()));
@@ -100,18 +106,18 @@ TEST(missing_permission_is_reported_with_a_clear_error)
     c = child_start(open_without_permission);
     child_end(&c);
     CHECK_OK(chmod("closed", 0755) || chmod("hidden", 0755));
-    lite_end(&file);
-    lite_end(&in_closed);
+    sqlite_test_end(&file);
+    sqlite_test_end(&in_closed);
 }
 
 TEST(replaced_file_is_not_written_to)
 {
-    struct lite t = lite_ready(), other = lite_named("other.db", NULL);
+    struct sqlite_test t = sqlite_test_ready(), other = sqlite_test_named("other.db", NULL);
     char *away = mem_printf("%s.away", t.url.file);
 
-    lite_open_it(&other);
-    lite_end(&other);
-    other = lite_named("other.db", NULL);
+    sqlite_open_test(&other);
+    sqlite_test_end(&other);
+    other = sqlite_test_named("other.db", NULL);
     CHECK_OK(rename(t.url.file, away));
     CHECK_EQ(db_begin(t.db, TX_WRITE, &t.err), -E_UNAVAILABLE);
     CHECK(strstr(t.err.msg, "can't be found"));
@@ -119,10 +125,10 @@ TEST(replaced_file_is_not_written_to)
     CHECK_EQ(db_begin(t.db, TX_WRITE, &t.err), -E_UNAVAILABLE);
     CHECK(strstr(t.err.msg, "was replaced"));
     CHECK_OK(rename(away, t.url.file));
-    lite_add_item(&t, 1);
+    sqlite_test_add_item(&t, 1);
     free(away);
-    lite_end(&other);
-    lite_end(&t);
+    sqlite_test_end(&other);
+    sqlite_test_end(&t);
 }
 
 /* ---- full disks ---- */
@@ -132,12 +138,12 @@ STMT(add_megabyte,
      "INSERT INTO item (name) SELECT printf('%.4000c', 'x') FROM n",
      0, 0, 0);
 
-static int add_a_megabyte(struct lite *t)
+static int add_a_megabyte(struct sqlite_test *t)
 {
     int rc = db_begin(t->db, TX_WRITE, &t->err);
 
     if (!rc)
-        rc = lite_run_ints(t, &add_megabyte, NULL, 0, NULL, 250);
+        rc = sqlite_test_run_ints(t, &add_megabyte, NULL, 0, NULL, 250);
     if (!rc)
         rc = db_commit(t->db, &t->err);
     db_rollback(t->db);
@@ -146,31 +152,31 @@ static int add_a_megabyte(struct lite *t)
 
 TEST(full_disk_stores_nothing_and_writes_succeed_after_space_is_freed)
 {
-    struct lite t, new = lite_named("new.db", NULL);
+    struct sqlite_test t, new = sqlite_test_named("new.db", NULL);
     int64_t before;
     char *filler;
 
     mount_small_disk(test_dir(), "4m");
-    t = lite_ready();
+    t = sqlite_test_ready();
     CHECK_OK_ERR(add_a_megabyte(&t), &t.err);
     filler = fill_disk(test_dir());
     while (!add_a_megabyte(&t)) /* the log may still have room */
-        CHECK(lite_number(&t, &count_items) < 1000);
-    before = lite_number(&t, &count_items);
+        CHECK(sqlite_test_number(&t, &count_items) < 1000);
+    before = sqlite_test_number(&t, &count_items);
     for (int i = 0; i < 5; i++) {
         CHECK_EQ(add_a_megabyte(&t), -E_NO_SPACE);
         CHECK(strstr(t.err.msg, t.url.file));
     }
-    CHECK_EQ(lite_number(&t, &count_items), before);
-    lite_open_it(&new);
+    CHECK_EQ(sqlite_test_number(&t, &count_items), before);
+    sqlite_open_test(&new);
     CHECK_EQ(db_begin(new.db, TX_WRITE, &new.err), -E_NO_SPACE);
     CHECK(strstr(new.err.msg, "free some disk space"));
-    lite_end(&new);
+    sqlite_test_end(&new);
     CHECK_OK(unlink(filler));
     CHECK_OK_ERR(add_a_megabyte(&t), &t.err);
-    CHECK_EQ(lite_number(&t, &count_items), before + 250);
+    CHECK_EQ(sqlite_test_number(&t, &count_items), before + 250);
     free(filler);
-    lite_end(&t);
+    sqlite_test_end(&t);
 }
 
 /* ---- failing disks ---- */
@@ -202,7 +208,7 @@ ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
 STMT(integrity, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'", 0, 0,
      0);
 
-static int add_under_fault(struct lite *t, int64_t id, int nth, int error)
+static int add_under_fault(struct sqlite_test *t, int64_t id, int nth, int error)
 {
     int rc;
 
@@ -210,7 +216,7 @@ static int add_under_fault(struct lite *t, int64_t id, int nth, int error)
     fails_in = nth;
     rc = db_begin(t->db, TX_WRITE, &t->err);
     if (!rc)
-        rc = lite_run_ints(t, &add_item, &id, 1, NULL, 1);
+        rc = sqlite_test_run_ints(t, &add_item, &id, 1, NULL, 1);
     if (!rc)
         rc = db_commit(t->db, &t->err);
     db_rollback(t->db);
@@ -221,18 +227,18 @@ static int add_under_fault(struct lite *t, int64_t id, int nth, int error)
 /* A commit that reported success is found afterwards, and one that reported failure is not. */
 static bool fault_nth_call(int nth, int error)
 {
-    struct lite t = lite_ready();
-    int64_t before = lite_number(&t, &count_items), after;
+    struct sqlite_test t = sqlite_test_ready();
+    int64_t before = sqlite_test_number(&t, &count_items), after;
     int rc = add_under_fault(&t, before + 1, nth, error);
 
     if (rc)
         printf("%d: %s\n", nth, t.err.msg);
     CHECK(!rc || rc == -E_COMMIT_UNKNOWN || rc == -(error == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE));
-    lite_add_item(&t, before + 1000);
-    after = lite_number(&t, &count_items);
+    sqlite_test_add_item(&t, before + 1000);
+    after = sqlite_test_number(&t, &count_items);
     CHECK(after == before + 1 + (rc == 0) || (rc == -E_COMMIT_UNKNOWN && after == before + 2));
-    CHECK_EQ(lite_number(&t, &integrity), 1);
-    lite_end(&t);
+    CHECK_EQ(sqlite_test_number(&t, &integrity), 1);
+    sqlite_test_end(&t);
     return rc != 0;
 }
 
@@ -257,20 +263,20 @@ static void collect(void *arg, const char *what, int64_t took_us, long rows)
 
 TEST(commit_with_a_failed_sync_is_unknown_and_its_log_is_not_extended)
 {
-    struct lite t = lite_ready();
+    struct sqlite_test t = sqlite_test_ready();
     struct buf log = BUF_INIT;
 
     CHECK_EQ(add_under_fault(&t, 1, 3, EIO), -E_COMMIT_UNKNOWN); /* two writes, then the sync */
     CHECK(strstr(t.err.msg, "not known"));
-    CHECK_EQ(lite_number(&t, &count_items),
+    CHECK_EQ(sqlite_test_number(&t, &count_items),
              1); /* no other connection was open, so the row is stored */
     t.env->arg = &log;
     t.env->trace = collect;
-    lite_add_item(&t, 2);
-    lite_add_item(&t, 3);
+    sqlite_test_add_item(&t, 2);
+    sqlite_test_add_item(&t, 3);
     CHECK_STR(buf_cstr(&log), "lock checkpoint begin add_item commit lock begin add_item commit ");
-    CHECK_EQ(lite_number(&t, &count_items), 3);
-    lite_end(&t);
+    CHECK_EQ(sqlite_test_number(&t, &count_items), 3);
+    sqlite_test_end(&t);
     buf_release(&log);
 }
 
@@ -282,7 +288,7 @@ static void count_note(void *arg, const char *sentence)
 
 TEST(failed_checkpoint_is_reported_and_fails_no_commit)
 {
-    struct lite t = lite_ready();
+    struct sqlite_test t = sqlite_test_ready();
     int notes = 0;
 
     t.env->arg = &notes;
@@ -293,5 +299,5 @@ TEST(failed_checkpoint_is_reported_and_fails_no_commit)
          i++) /* a commit needs fewer than 300 writes, so the failing write is the checkpoint's */
         CHECK_OK_ERR(add_under_fault(&t, 100000 + i, 300, EIO), &t.err);
     CHECK_EQ(notes, 1);
-    lite_end(&t);
+    sqlite_test_end(&t);
 }

@@ -16,16 +16,16 @@ STMT(foreign_keys, "PRAGMA foreign_keys", 0, 0, 0);
 
 TEST(commits_are_synced_unless_the_url_disables_it)
 {
-    struct lite full = lite_named("full.db", NULL),
-                normal = lite_named("n.db", "synchronous=normal");
+    struct sqlite_test full = sqlite_test_named("full.db", NULL),
+                       normal = sqlite_test_named("n.db", "synchronous=normal");
 
-    lite_open_it(&full);
-    lite_open_it(&normal);
-    CHECK_EQ(lite_number(&full, &synchronous), 2);
-    CHECK_EQ(lite_number(&normal, &synchronous), 1);
-    CHECK_EQ(lite_number(&full, &foreign_keys), 1);
-    lite_end(&full);
-    lite_end(&normal);
+    sqlite_open_test(&full);
+    sqlite_open_test(&normal);
+    CHECK_EQ(sqlite_test_number(&full, &synchronous), 2);
+    CHECK_EQ(sqlite_test_number(&normal, &synchronous), 1);
+    CHECK_EQ(sqlite_test_number(&full, &foreign_keys), 1);
+    sqlite_test_end(&full);
+    sqlite_test_end(&normal);
 }
 
 TEST(unknown_option_is_refused_and_nothing_is_created)
@@ -33,19 +33,19 @@ TEST(unknown_option_is_refused_and_nothing_is_created)
     const char *bad[] = {"synchronous=off", "sync=normal", "", "synchronous=full&x=1"};
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        struct lite t = lite_named("t.db", bad[i]);
+        struct sqlite_test t = sqlite_test_named("t.db", bad[i]);
 
         CHECK_EQ(db_open(&t.url, t.env, &t.db, &t.err), -E_INVALID);
         CHECK(strstr(t.err.msg, "synchronous=normal"));
         CHECK(access(t.url.file, F_OK));
-        lite_end(&t);
+        sqlite_test_end(&t);
     }
 }
 
 TEST(files_are_private_to_their_owner_and_a_reader_creates_no_lock_file)
 {
     const char *ends[] = {"", "-wal", "-shm", ".lock"};
-    struct lite t = lite_ready(), reader = lite_named("t.db", NULL);
+    struct sqlite_test t = sqlite_test_ready(), reader = sqlite_test_named("t.db", NULL);
     struct stat st;
     char *path;
 
@@ -57,13 +57,13 @@ TEST(files_are_private_to_their_owner_and_a_reader_creates_no_lock_file)
             CHECK_OK(unlink(path));
         free(path);
     }
-    lite_end(&t);
-    lite_open_it(&reader);
-    CHECK_EQ(lite_number(&reader, &count_items), 0);
+    sqlite_test_end(&t);
+    sqlite_open_test(&reader);
+    CHECK_EQ(sqlite_test_number(&reader, &count_items), 0);
     path = mem_printf("%s.lock", reader.url.file);
     CHECK(access(path, F_OK));
     free(path);
-    lite_end(&reader);
+    sqlite_test_end(&reader);
 }
 
 /* ---- files of other programs ---- */
@@ -99,7 +99,7 @@ TEST(refused_file_of_another_program_is_unchanged)
     static const char *const suffixes[] = {"-wal", "-shm", "-journal", ".lock", ".wake"};
 
     for (size_t i = 0; i < sizeof(sql) / sizeof(*sql); i++) {
-        struct lite t = lite_named(i ? "b.db" : "a.db", NULL);
+        struct sqlite_test t = sqlite_test_named(i ? "b.db" : "a.db", NULL);
         struct store_options o = {.env = t.env};
         struct store *s = NULL;
         struct buf before, after;
@@ -119,7 +119,7 @@ TEST(refused_file_of_another_program_is_unchanged)
         }
         buf_release(&before);
         buf_release(&after);
-        lite_end(&t);
+        sqlite_test_end(&t);
     }
 }
 
@@ -135,34 +135,34 @@ static int write_version(const char *path)
 /* A backup may have left such a copy. */
 TEST(file_without_a_log_gets_one_with_the_first_write)
 {
-    struct lite t = lite_named("t.db", NULL);
+    struct sqlite_test t = sqlite_test_named("t.db", NULL);
 
     write_as_another_program(t.url.file, "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)");
-    lite_open_it(&t);
-    CHECK_EQ(lite_number(&t, &count_items), 0);
+    sqlite_open_test(&t);
+    CHECK_EQ(sqlite_test_number(&t, &count_items), 0);
     db_close(&t.db);
     CHECK_EQ(write_version(t.url.file), 1);
-    lite_open_it(&t);
-    lite_add_item(&t, 1);
-    CHECK_EQ(lite_number(&t, &count_items), 1);
+    sqlite_open_test(&t);
+    sqlite_test_add_item(&t, 1);
+    CHECK_EQ(sqlite_test_number(&t, &count_items), 1);
     db_close(&t.db);
     CHECK_EQ(write_version(t.url.file), 2);
-    lite_end(&t);
+    sqlite_test_end(&t);
 }
 
 TEST(database_opened_through_a_link_uses_the_same_lock_file)
 {
-    struct lite t = lite_ready(), link = lite_named("link.db", NULL);
+    struct sqlite_test t = sqlite_test_ready(), link = sqlite_test_named("link.db", NULL);
     char *lock = mem_printf("%s.lock", link.url.file);
 
     CHECK_OK(symlink("t.db", link.url.file));
-    lite_open_it(&link);
-    lite_add_item(&link, 1);
+    sqlite_open_test(&link);
+    sqlite_test_add_item(&link, 1);
     CHECK(access(lock, F_OK));
-    CHECK_EQ(lite_number(&t, &count_items), 1);
+    CHECK_EQ(sqlite_test_number(&t, &count_items), 1);
     free(lock);
-    lite_end(&link);
-    lite_end(&t);
+    sqlite_test_end(&link);
+    sqlite_test_end(&t);
 }
 
 static off_t file_size(const char *path)
@@ -174,36 +174,36 @@ static off_t file_size(const char *path)
 }
 
 /* A copy of a database's file and log without the index of the log, as after a crash. */
-static struct lite copy_as_after_crash(const struct lite *t)
+static struct sqlite_test copy_as_after_crash(const struct sqlite_test *t)
 {
-    struct lite copy = lite_named("copy.db", NULL);
+    struct sqlite_test copy = sqlite_test_named("copy.db", NULL);
     char *command = mem_printf("cp '%s' '%s' && cp '%s-wal' '%s-wal'", t->url.file, copy.url.file,
                                t->url.file, copy.url.file);
 
     CHECK_OK(system(command));
     free(command);
-    lite_open_it(&copy);
+    sqlite_open_test(&copy);
     return copy;
 }
 
 TEST(commit_does_not_extend_the_log_and_preallocated_space_is_not_read_as_a_commit)
 {
-    struct lite t = lite_ready(), copy;
+    struct sqlite_test t = sqlite_test_ready(), copy;
     char *wal = mem_printf("%s-wal", t.url.file);
     int grown = 0;
     off_t size;
 
     for (int64_t i = 1; i <= 200; i++) {
         size = file_size(wal);
-        lite_add_item(&t, i);
+        sqlite_test_add_item(&t, i);
         grown += file_size(wal) != size;
     }
     CHECK(grown < 15);
     copy = copy_as_after_crash(&t);
-    CHECK_EQ(lite_number(&copy, &count_items), 200);
-    lite_add_item(&copy, 201);
-    CHECK_EQ(lite_number(&copy, &count_items), 201);
-    lite_end(&copy);
-    lite_end(&t);
+    CHECK_EQ(sqlite_test_number(&copy, &count_items), 200);
+    sqlite_test_add_item(&copy, 201);
+    CHECK_EQ(sqlite_test_number(&copy, &count_items), 201);
+    sqlite_test_end(&copy);
+    sqlite_test_end(&t);
     free(wal);
 }

@@ -18,21 +18,21 @@ TEST_THREADED; /* a thread waits for the lock file */
 
 static void write_one_and_wait(int in, int out)
 {
-    struct lite t = lite_ready();
+    struct sqlite_test t = sqlite_test_ready();
     int64_t one = 1;
 
     CHECK_OK_ERR(db_begin(t.db, TX_WRITE, &t.err), &t.err);
-    CHECK_OK_ERR(lite_run_ints(&t, &add_item, &one, 1, NULL, 1), &t.err);
+    CHECK_OK_ERR(sqlite_test_run_ints(&t, &add_item, &one, 1, NULL, 1), &t.err);
     say(out);
     hear(in);
     CHECK_OK_ERR(db_commit(t.db, &t.err), &t.err);
-    lite_end(&t);
+    sqlite_test_end(&t);
 }
 
 TEST(writer_excludes_others_until_it_commits)
 {
     struct child c = child_start(write_one_and_wait);
-    struct lite t = lite_named("t.db", NULL);
+    struct sqlite_test t = sqlite_test_named("t.db", NULL);
     struct sqlite_lock lock;
     char pid[32];
 
@@ -44,10 +44,10 @@ TEST(writer_excludes_others_until_it_commits)
     CHECK(strstr(t.err.msg, pid));
     say(c.to);
     CHECK_OK_ERR(sqlite_lock_acquire(&lock, 30000, &t.err), &t.err);
-    lite_open_it(&t);
-    CHECK_EQ(lite_number(&t, &count_items), 1);
+    sqlite_open_test(&t);
+    CHECK_EQ(sqlite_test_number(&t, &count_items), 1);
     sqlite_lock_release(&lock);
-    lite_end(&t);
+    sqlite_test_end(&t);
     child_end(&c);
 }
 
@@ -55,19 +55,19 @@ TEST(writer_killed_before_its_commit_leaves_nothing_and_no_lock)
 {
     for (int i = 0; i < (test_full() ? 100 : 5); i++) {
         struct child c = child_start(write_one_and_wait);
-        struct lite t;
+        struct sqlite_test t;
 
         hear(c.from);
         child_kill(&c);
-        t = lite_ready();
-        CHECK_EQ(lite_number(&t, &count_items), 0);
-        lite_end(&t);
+        t = sqlite_test_ready();
+        CHECK_EQ(sqlite_test_number(&t, &count_items), 0);
+        sqlite_test_end(&t);
     }
 }
 
 TEST(deleted_lock_file_is_created_again)
 {
-    struct lite t = lite_ready();
+    struct sqlite_test t = sqlite_test_ready();
     struct sqlite_lock lock;
 
     sqlite_lock_init(&lock, t.url.file);
@@ -77,7 +77,7 @@ TEST(deleted_lock_file_is_created_again)
     CHECK_OK_ERR(db_commit(t.db, &t.err), &t.err);
     CHECK(sqlite_lock_try(&lock));
     sqlite_lock_release(&lock);
-    lite_end(&t);
+    sqlite_test_end(&t);
 }
 
 static int inside, timeouts;
@@ -127,7 +127,8 @@ static int crowd_nth;
 
 static void write_a_hundred(int in, int out)
 {
-    struct lite t = lite_ready(); /* all children create the file and its table at once */
+    struct sqlite_test t =
+        sqlite_test_ready(); /* all children create the file and its table at once */
     int64_t mine = 0;
 
     say(out);
@@ -139,17 +140,17 @@ static void write_a_hundred(int in, int out)
         waited = clock_boot_us() - start;
         if (waited > mine)
             mine = waited;
-        CHECK_OK_ERR(lite_run_ints(&t, &add_item, &id, 1, NULL, 1), &t.err);
+        CHECK_OK_ERR(sqlite_test_run_ints(&t, &add_item, &id, 1, NULL, 1), &t.err);
         CHECK_OK_ERR(db_commit(t.db, &t.err), &t.err);
     }
     longest[crowd_nth] = mine;
-    lite_end(&t);
+    sqlite_test_end(&t);
 }
 
 TEST(sixteen_writers_take_turns_and_none_waits_long)
 {
     struct child crowd[CROWD];
-    struct lite t = lite_named("t.db", NULL);
+    struct sqlite_test t = sqlite_test_named("t.db", NULL);
     int64_t worst = 0, start;
 
     longest = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -166,17 +167,17 @@ TEST(sixteen_writers_take_turns_and_none_waits_long)
     }
     printf("%d transactions in %lld ms, the longest wait %lld ms\n", CROWD * CROWD_TXS,
            (long long)(clock_boot_us() - start) / 1000, (long long)worst / 1000);
-    lite_open_it(&t);
-    CHECK_EQ(lite_number(&t, &count_items), CROWD * CROWD_TXS);
+    sqlite_open_test(&t);
+    CHECK_EQ(sqlite_test_number(&t, &count_items), CROWD * CROWD_TXS);
     CHECK(worst < 60000000);
-    lite_end(&t);
+    sqlite_test_end(&t);
 }
 
 /* ---- the log ---- */
 
 #define MEGABYTE 1000000
 
-static long log_size(const struct lite *t)
+static long log_size(const struct sqlite_test *t)
 {
     char *path = mem_printf("%s-wal", t->url.file);
     struct stat st;
@@ -188,14 +189,14 @@ static long log_size(const struct lite *t)
 
 TEST(log_stays_bounded_over_many_small_commits)
 {
-    struct lite t = lite_named("t.db", test_full() ? NULL : "synchronous=normal");
+    struct sqlite_test t = sqlite_test_named("t.db", test_full() ? NULL : "synchronous=normal");
 
-    lite_open_it(&t);
-    lite_script_in_tx(&t, "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)");
+    sqlite_open_test(&t);
+    sqlite_test_script_in_tx(&t, "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)");
     for (int64_t i = 1; i <= 20000; i++)
-        lite_add_item(&t, i);
+        sqlite_test_add_item(&t, i);
     CHECK(log_size(&t) > MEGABYTE && log_size(&t) < 20 * MEGABYTE);
-    lite_end(&t);
+    sqlite_test_end(&t);
 }
 
 STMT(add_pages,
@@ -203,22 +204,23 @@ STMT(add_pages,
      "INSERT INTO item (name) SELECT printf('%.4000c', 'x') FROM n",
      0, 0, 0);
 
-static void add_a_thousand_pages(struct lite *t)
+static void add_a_thousand_pages(struct sqlite_test *t)
 {
     CHECK_OK_ERR(db_begin(t->db, TX_LONG, &t->err), &t->err);
-    CHECK_OK_ERR(lite_run_ints(t, &add_pages, NULL, 0, NULL, 1000), &t->err);
+    CHECK_OK_ERR(sqlite_test_run_ints(t, &add_pages, NULL, 0, NULL, 1000), &t->err);
     CHECK_OK_ERR(db_commit(t->db, &t->err), &t->err);
 }
 
 TEST(log_grows_under_a_long_reader_and_shrinks_when_it_ends)
 {
-    struct lite t = lite_named("t.db", "synchronous=normal"), r = lite_named("t.db", NULL);
+    struct sqlite_test t = sqlite_test_named("t.db", "synchronous=normal"),
+                       r = sqlite_test_named("t.db", NULL);
 
-    lite_open_it(&t);
-    lite_script_in_tx(&t, "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)");
-    lite_open_it(&r);
+    sqlite_open_test(&t);
+    sqlite_test_script_in_tx(&t, "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT)");
+    sqlite_open_test(&r);
     CHECK_OK_ERR(db_begin(r.db, TX_READ, &r.err), &r.err);
-    CHECK_OK_ERR(lite_run_ints(&r, &count_items, NULL, 0, NULL, 1), &r.err);
+    CHECK_OK_ERR(sqlite_test_run_ints(&r, &count_items, NULL, 0, NULL, 1), &r.err);
     for (int i = 0; i < 45; i++)
         add_a_thousand_pages(&t);
     CHECK(log_size(&t) > 160 * MEGABYTE);
@@ -226,23 +228,23 @@ TEST(log_grows_under_a_long_reader_and_shrinks_when_it_ends)
     for (int i = 0; i < 10; i++)
         add_a_thousand_pages(&t);
     CHECK(log_size(&t) < 50 * MEGABYTE);
-    CHECK_EQ(lite_number(&r, &count_items), 55000);
-    lite_end(&r);
-    lite_end(&t);
+    CHECK_EQ(sqlite_test_number(&r, &count_items), 55000);
+    sqlite_test_end(&r);
+    sqlite_test_end(&t);
 }
 
 TEST(close_leaves_no_log_for_the_next_process_to_read)
 {
-    struct lite t = lite_ready();
+    struct sqlite_test t = sqlite_test_ready();
 
     for (int64_t i = 1; i <= 400; i++)
-        lite_add_item(&t, i);
+        sqlite_test_add_item(&t, i);
     CHECK(log_size(&t) > MEGABYTE);
     db_close(&t.db);
     CHECK_EQ(log_size(&t), 0);
-    lite_open_it(&t);
-    CHECK_EQ(lite_number(&t, &count_items), 400);
-    lite_end(&t);
+    sqlite_open_test(&t);
+    CHECK_EQ(sqlite_test_number(&t, &count_items), 400);
+    sqlite_test_end(&t);
 }
 
 /* ---- wake-ups ---- */
@@ -251,12 +253,12 @@ static const char *wake_file = "t.db";
 
 static struct listener *listen_to(unsigned what)
 {
-    struct lite t = lite_named(wake_file, NULL);
+    struct sqlite_test t = sqlite_test_named(wake_file, NULL);
     struct listener *l = NULL;
 
     CHECK_OK_ERR(db_sqlite.listen(&t.url, t.env, what, &l, &t.err), &t.err);
     CHECK(l->fd >= 0);
-    lite_end(&t);
+    sqlite_test_end(&t);
     return l;
 }
 
@@ -280,7 +282,7 @@ static int compare_int64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void wake_a_thousand_times(struct child *c, struct lite *t)
+static void wake_a_thousand_times(struct child *c, struct sqlite_test *t)
 {
     int64_t took[1000];
 
@@ -299,11 +301,11 @@ static void wake_a_thousand_times(struct child *c, struct lite *t)
 TEST(wake_up_reaches_another_process_at_once)
 {
     struct child c = child_start(answer_wakes);
-    struct lite t = lite_named("t.db", NULL);
+    struct sqlite_test t = sqlite_test_named("t.db", NULL);
 
-    lite_open_it(&t);
+    sqlite_open_test(&t);
     wake_a_thousand_times(&c, &t);
-    lite_end(&t);
+    sqlite_test_end(&t);
     child_end(&c);
 }
 
@@ -311,22 +313,22 @@ TEST(wake_up_works_in_a_folder_with_a_very_long_name)
 {
     char *folder, *name = mem_printf("%0150d/t.db", 0);
     struct child c;
-    struct lite t;
+    struct sqlite_test t;
 
     folder = mem_printf("%s/%.150s", test_dir(), name);
     CHECK_OK(mkdir(folder, 0700));
     wake_file = name;
     c = child_start(answer_wakes);
-    t = lite_named(name, NULL);
-    lite_open_it(&t);
+    t = sqlite_test_named(name, NULL);
+    sqlite_open_test(&t);
     wake_a_thousand_times(&c, &t);
-    lite_end(&t);
+    sqlite_test_end(&t);
     child_end(&c);
     free(folder);
     free(name);
 }
 
-static int sockets_of(const struct lite *t)
+static int sockets_of(const struct sqlite_test *t)
 {
     char *path = mem_printf("%s.wake", t->url.file);
     DIR *dir = opendir(path);
@@ -343,22 +345,22 @@ static int sockets_of(const struct lite *t)
 TEST(socket_of_a_dead_process_is_removed)
 {
     struct child c = child_start(answer_wakes);
-    struct lite t = lite_named("t.db", NULL);
+    struct sqlite_test t = sqlite_test_named("t.db", NULL);
 
     hear(c.from);
     child_kill(&c);
-    lite_open_it(&t);
+    sqlite_open_test(&t);
     CHECK_EQ(sockets_of(&t), 1);
     t.db->driver->wake(t.db, WAKE_EVENTS); /* the dead process did not listen for events */
     CHECK_EQ(sockets_of(&t), 1);
     t.db->driver->wake(t.db, WAKE_CANCEL);
     CHECK_EQ(sockets_of(&t), 0);
-    lite_end(&t);
+    sqlite_test_end(&t);
 }
 
 TEST(listener_gets_only_the_wake_ups_it_asked_for)
 {
-    struct lite t = lite_ready();
+    struct sqlite_test t = sqlite_test_ready();
     struct listener *jobs, *all;
 
     t.db->driver->wake(t.db, WAKE_JOBS); /* there is no listener */
@@ -374,12 +376,12 @@ TEST(listener_gets_only_the_wake_ups_it_asked_for)
     jobs->close(jobs);
     all->close(all);
     CHECK_EQ(sockets_of(&t), 0);
-    lite_end(&t);
+    sqlite_test_end(&t);
 }
 
 TEST(listener_that_does_not_read_loses_nothing_and_blocks_no_writer)
 {
-    struct lite t = lite_ready();
+    struct sqlite_test t = sqlite_test_ready();
     struct listener *hangs = listen_to(WAKE_JOBS | WAKE_CANCEL), *reads = listen_to(WAKE_JOBS);
 
     for (int i = 0; i < 5000; i++) {
@@ -390,12 +392,12 @@ TEST(listener_that_does_not_read_loses_nothing_and_blocks_no_writer)
     CHECK_EQ(hangs->drain(hangs), WAKE_JOBS | WAKE_CANCEL);
     hangs->close(hangs);
     reads->close(reads);
-    lite_end(&t);
+    sqlite_test_end(&t);
 }
 
 TEST(deleted_socket_folder_is_created_again)
 {
-    struct lite t = lite_ready();
+    struct sqlite_test t = sqlite_test_ready();
     struct listener *old = listen_to(WAKE_JOBS), *new;
     char *path = mem_printf("%s.wake", t.url.file);
 
@@ -408,5 +410,5 @@ TEST(deleted_socket_folder_is_created_again)
     CHECK_EQ(new->drain(new), WAKE_JOBS);
     new->close(new);
     free(path);
-    lite_end(&t);
+    sqlite_test_end(&t);
 }

@@ -98,7 +98,7 @@ TEST(worker_that_was_running_and_ends_is_reported_at_once)
     state_folder_close(&f, true);
 }
 
-TEST(worker_that_starts_and_ends_while_we_are_young_is_found)
+TEST(worker_that_starts_and_ends_before_the_folder_is_watched_is_found)
 {
     struct state_folder *f = open_as(SELF);
 
@@ -109,7 +109,7 @@ TEST(worker_that_starts_and_ends_while_we_are_young_is_found)
     state_folder_close(&f, true);
 }
 
-TEST(worker_that_started_while_we_were_young_and_ends_later_is_found)
+TEST(worker_that_started_before_the_folder_was_watched_and_ends_later_is_found)
 {
     struct state_folder *f = open_as(SELF);
     pid_t other;

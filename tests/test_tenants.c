@@ -279,7 +279,7 @@ TEST(dropped_tenant_leaves_no_file)
         SKIP("a schema has no files");
     create(a);
     s = open_tenant(a);
-    CHECK_OK_ERR(store_url(s)->driver->listen(store_url(s), store_env(s), 7, &l, &err), &err);
+    CHECK_OK_ERR(store_url(s)->driver->listen(store_url(s), store_db(s)->env, 7, &l, &err), &err);
     submit(s, "x"); /* creates a log, a lock file and a wake-up socket */
     l->close(l);
     store_close(&s);

@@ -288,7 +288,7 @@ static void use_handle(struct pawl_tx *tx)
 
     (void)tx;
     CHECK_EQ(pawl_submit(outer, &job, 1, &api_err), -PAWL_E_INVALID);
-    CHECK(strstr(api_err.message, "inside a transaction"));
+    CHECK(strstr(api_err.message, "a transaction is in progress"));
     CHECK(pawl_show(outer, 1, &json, &api_err) < 0);
     CHECK_EQ(pawl_transaction(outer, run_plan, &plan, &api_err), -PAWL_E_INVALID);
     CHECK_EQ(plan.calls, 0);

@@ -1,15 +1,10 @@
 /* test_transitions_doc.c - prints docs/STATES.md from the table of legal moves and the vocabulary,
  * and compares it with the file, so that the page agrees with the code. PAWL_WRITE_DOCS=1
  * build/tests/test_transitions_doc writes the page instead. */
-#include "harness.h"
+#include "page_fixture.h"
 
-#include "base/buf.h"
 #include "core/transitions.h"
 #include "core/vocab.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 TEST_NO_DB;
 
@@ -237,7 +232,7 @@ static void write_holds(struct buf *b)
     buf_addstr(b, "\nA workflow that is held stays pending.\n");
 }
 
-static void write_page(struct buf *b)
+static void add_page(struct buf *b)
 {
     buf_addstr(b, head);
     write_statuses(b);
@@ -246,55 +241,11 @@ static void write_page(struct buf *b)
     write_holds(b);
 }
 
-static void read_file(const char *path, struct buf *b)
-{
-    FILE *f = fopen(path, "re");
-    char chunk[4096];
-    size_t n;
-
-    if (!f)
-        test_fail(__FILE__, __LINE__, "can't read %s: run this in the project's folder", path);
-    while ((n = fread(chunk, 1, sizeof(chunk), f)) > 0)
-        buf_add(b, chunk, n);
-    fclose(f);
-}
-
-static void write_file(const char *path, const struct buf *b)
-{
-    FILE *f = fopen(path, "we");
-
-    CHECK(f);
-    CHECK_EQ(fwrite(b->ptr, 1, b->len, f), b->len);
-    CHECK_EQ(fclose(f), 0);
-}
-
-/* Reports the first line that differs. */
-static void compare(const char *found, const char *expected)
-{
-    int line = 1;
-
-    while (*found && *found == *expected) {
-        line += *found == '\n';
-        found++;
-        expected++;
-    }
-    if (*found != *expected)
-        test_fail(
-            __FILE__, __LINE__,
-            "%s differs from the code at line %d: run PAWL_WRITE_DOCS=1 build/tests/test_transitions_doc\n"
-            "    file: %.60s\n    code: %.60s",
-            FILE_NAME, line, found, expected);
-}
-
 TEST(states_page_agrees_with_the_code)
 {
-    struct buf expected = BUF_INIT, found = BUF_INIT;
+    struct buf page = BUF_INIT;
 
-    write_page(&expected);
-    if (getenv("PAWL_WRITE_DOCS"))
-        write_file(FILE_NAME, &expected);
-    read_file(FILE_NAME, &found);
-    compare(buf_cstr(&found), buf_cstr(&expected));
-    buf_release(&found);
-    buf_release(&expected);
+    add_page(&page);
+    check_page(FILE_NAME, buf_cstr(&page), "test_transitions_doc");
+    buf_release(&page);
 }

@@ -56,7 +56,6 @@ TEST(unknown_zone_name_is_refused_with_the_folder_of_the_names)
     struct tz *berlin = tz_by_name("Europe/Berlin"), *z = NULL;
     struct err err = ERR_INIT;
 
-    CHECK_STR(tz_name(berlin), "Europe/Berlin");
     CHECK_EQ(tz_load("Europe/Berln", &z, &err), -E_NOT_FOUND);
     CHECK(strstr(err.msg, TZ_DIR));
     CHECK_EQ(tz_load("Europe", &z, &err), -E_NOT_FOUND);

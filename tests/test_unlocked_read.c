@@ -2,7 +2,7 @@
  * same turn then claims, adopts or reaps such a job, it uses the row read under the lock, not the
  * unlocked read: other transactions, which do not hold the root lock, may have changed the job in
  * between. SQLite excludes this. */
-#include "meeting_fixture.h"
+#include "concurrent_turns_fixture.h"
 #include "workflow_fixture.h"
 
 /* c is decided when a has ended, and its join reads all of its needs. */
@@ -80,14 +80,14 @@ TEST(job_that_gets_its_permit_after_the_unlocked_read_is_claimed_by_that_turn)
     other = fixture_store();
     submit_with(s, (struct submission){.name = "x", .concurrency = "k", .concurrency_max = 1});
     first = claim_job(s, 7);
-    w = flow_submit(s,
-                    "name: w\ntasks:\n  a: {run: x}\n"
-                    "  b: {run: x, concurrency: {key: k, max: 1}}\n" JOIN,
-                    NULL);
-    CHECK_EQ(get(s, flow_task(s, w, "b")).held, HELD_LIMIT);
+    w = submit_workflow(s,
+                        "name: w\ntasks:\n  a: {run: x}\n"
+                        "  b: {run: x, concurrency: {key: k, max: 1}}\n" JOIN,
+                        NULL);
+    CHECK_EQ(get(s, task_of(s, w, "b")).held, HELD_LIMIT);
     g.ends = claim_job(s, 7);
     run_turn_with_action_at(&g, s, &watch, "claim", settle_job, &first);
-    CHECK(was_claimed(&g, flow_task(s, w, "b")));
+    CHECK(was_claimed(&g, task_of(s, w, "b")));
     CHECK_EQ(g.n, 2); /* the other one is c */
     CHECK_EQ(settle_ok(s, g.got[0]), 0);
     CHECK_EQ(settle_ok(s, g.got[1]), 0);
@@ -111,7 +111,7 @@ TEST(job_that_a_dead_worker_claims_after_the_unlocked_read_is_adopted_by_that_tu
     struct settling_turn g = {.adopts = true,
                               .adoption = {.dead_workers = dead, .ndead_workers = 1}};
     struct held_job b;
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n" JOIN, NULL);
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n" JOIN, NULL);
 
     other = fixture_store();
     g.ends = claim_job(s, 7);
@@ -122,7 +122,7 @@ TEST(job_that_a_dead_worker_claims_after_the_unlocked_read_is_adopted_by_that_tu
     CHECK_STR(history(s, b.id), "created marked_ready claimed lease_expired adopted");
     CHECK_EQ(settle_ok(s, b), -E_LEASE_LOST);
     CHECK_EQ(settle_ok(s, g.got[0]), 0);
-    flow_play_sets(s);
+    run_workflows_in_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&other);
@@ -141,7 +141,7 @@ TEST(job_that_is_reaped_after_the_unlocked_read_is_adopted_by_that_turn)
     struct store *s = watched_store(&watch);
     struct settling_turn g = {.adopts = true};
     struct held_job b;
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n" JOIN, NULL);
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n" JOIN, NULL);
 
     other = fixture_store();
     g.ends = claim_job(s, 7);
@@ -155,7 +155,7 @@ TEST(job_that_is_reaped_after_the_unlocked_read_is_adopted_by_that_turn)
     CHECK_EQ(g.got[0].id, b.id);
     CHECK_STR(history(s, b.id), "created marked_ready claimed lease_expired adopted");
     CHECK_EQ(settle_ok(s, g.got[0]), 0);
-    flow_play_sets(s);
+    run_workflows_in_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&other);

@@ -1,12 +1,12 @@
 /* test_upgrade.c - the contract of an upgrade: a database of the first version is migrated to this
  * version with all of its data, no matter how many processes start at once and where one of them is
- * killed. */
+ * killed. A process of an older version that still runs is refused afterwards. */
 #include "own_fixture.h"
 
 #include <sodium.h>
 #include <sys/wait.h>
 
-/* ---- a database of version 1 ---- */
+/* ---- databases of older versions ---- */
 
 static const char *url;
 
@@ -39,17 +39,23 @@ static void script(struct db *db, const char *sql)
     CHECK_OK_ERR(db->driver->script(db, sql, &err), &err);
 }
 
-/* Creates the tables as version 1 did. */
-static void create_tables(struct db *db, const struct db_url *parsed)
+/* Creates the tables as that version did. */
+static void create_tables(struct db *db, const struct db_url *parsed, int version)
 {
     bool is_sqlite = db->driver->dialect == DIALECT_SQLITE;
+    char recorded[160];
+    int i;
 
     run(db, Q_SCHEMA_NAME, parsed->schema ? parsed->schema : "");
     run(db, Q_SCHEMA_CREATE, NULL);
     run(db, Q_MIGRATIONS_TABLE, NULL);
-    script(db, migrations[0].sql[db->driver->dialect]);
-    script(db, is_sqlite ? "INSERT INTO schema_migrations VALUES (1, 'initial', 1000000000000000)"
-                         : "INSERT INTO schema_migrations VALUES (1, 'initial', now())");
+    for (i = 0; i < version; i++) {
+        script(db, migrations[i].sql[db->driver->dialect]);
+        snprintf(recorded, sizeof(recorded), "INSERT INTO schema_migrations VALUES (%d, '%s', %s)",
+                 migrations[i].version, migrations[i].name,
+                 is_sqlite ? "1000000000000000" : "now()");
+        script(db, recorded);
+    }
     script(db, "INSERT INTO settings VALUES ('database_id', '0123456789abcdef')");
     script(db, is_sqlite ? "UPDATE counters SET value = 2 WHERE name = 'execution_id'"
                          : "SELECT setval('execution_id', 2), setval('event_sequence', 5)");
@@ -123,7 +129,7 @@ static void store_key(struct db *db)
     free(body);
 }
 
-static void create_version_1(void)
+static void create_version(int version, const char *rows)
 {
     struct db_url *parsed = NULL;
     struct env env = {0};
@@ -133,15 +139,21 @@ static void create_version_1(void)
     url = own_database();
     db = open_db(&parsed, &env);
     CHECK_OK_ERR(db_begin(db, TX_LONG, &err), &err);
-    create_tables(db, parsed);
-    script(db, jobs);
-    store_key(db);
+    create_tables(db, parsed, version);
+    script(db, rows);
+    if (version == 1)
+        store_key(db);
     CHECK_OK_ERR(db_commit(db, &err), &err);
     db_close(&db);
     url_free(&parsed);
 }
 
-/* ---- its upgrade ---- */
+static void create_version_1(void)
+{
+    create_version(1, jobs);
+}
+
+/* ---- the upgrade ---- */
 
 static int try_open(struct store_options options, struct store **s, struct err *err)
 {
@@ -257,6 +269,186 @@ TEST(upgrade_killed_at_any_point_leaves_the_old_version_and_the_next_succeeds)
     CHECK(before_commit && done);
     s = open_upgraded();
     check_upgraded(s);
+    store_close(&s);
+    own_database_drop();
+}
+
+/* ---- counters of version 12 ---- */
+
+#define MADE_OF_4                                                                                  \
+    "INSERT INTO workflow_definitions (hash, name, definition, created_at) SELECT 'four', 'four'," \
+    " '{\"name\":\"\\u0000\",\"tasks\":[{},{},{},{}]}', applied_at FROM schema_migrations"         \
+    " WHERE version = 1;"
+
+/* What version 12 stored, and what it means. */
+struct old_counters {
+    const char *what;
+    int kind, status, needs_left, cursor, flags;
+    bool started;
+    /* expected; -1 for null */
+    int left, succeeded, open, made, notify, reuse, start, now_flags;
+};
+
+#define NOTHING -1, -1, -1, -1, -1
+
+static const struct old_counters old_counters[] = {
+    {"plain job", KIND_EXEC, S_READY, 0, 0, 0, false, 0, 0, NOTHING, 0},
+    {"pending task", KIND_TASK, S_PENDING, 3, 2, 128, false, 3, 2, NOTHING, 128},
+    {"task that joined early", KIND_TASK, S_RUNNING, 1, 2, 0, true, 1, 2, NOTHING, 0},
+    {"ended task", KIND_TASK, S_SUCCEEDED, 0, 2, 0, true, 0, 2, NOTHING, 0},
+    {"ended task that notifies", KIND_TASK, S_FAILED, 7, 2, 16384 + 1, true, 0, 2, -1, -1, 7, -1,
+     -1, 1},
+    {"workflow that creates tasks", KIND_WORKFLOW, S_RUNNING, 2, 2, 0, true, 0, 0, 2, 2, -1, -1, -1,
+     0},
+    {"workflow before its first task", KIND_WORKFLOW, S_RUNNING, 0, 0, 0, true, 0, 0, NOTHING, 0},
+    {"workflow that runs", KIND_WORKFLOW, S_RUNNING, 1, 4, 2048, true, 0, 0, 1, 4, -1, -1, -1,
+     2048},
+    {"workflow that starts tasks", KIND_WORKFLOW, S_RUNNING, 4, 7, 0, true, 0, 0, 4, 4, -1, -1, 1,
+     0},
+    {"workflow that reuses results", KIND_WORKFLOW, S_RUNNING, 4, 9, 0, true, 0, 0, 4, 4, -1, 3, -1,
+     0},
+    {"workflow about to reuse", KIND_WORKFLOW, S_RUNNING, 4, 8, 0, true, 0, 0, 4, 4, -1, 4, -1, 0},
+    {"ended workflow", KIND_WORKFLOW, S_SUCCEEDED, 0, 4, 24, true, 0, 0, -1, 4, -1, -1, -1, 24},
+    {"workflow cancelled at its start", KIND_WORKFLOW, S_CANCELLED, 0, 6, 2, true, 0, 0, -1, 4, -1,
+     -1, -1, 2},
+    {"ended nested workflow that notifies", KIND_WORKFLOW, S_SUCCEEDED, 5, 4, 16384, true, 0, 0, -1,
+     4, 5, -1, -1, 0},
+    {"pending nested workflow", KIND_WORKFLOW, S_PENDING, 1, 1, 0, false, 1, 1, NOTHING, 0},
+    {"skipped nested workflow", KIND_WORKFLOW, S_SKIPPED, 0, 1, 0, false, 0, 1, NOTHING, 0},
+    {"nested workflow that will run again", KIND_WORKFLOW, S_PENDING, 2, 1, 8192 + 2048, true, 2, 1,
+     NOTHING, 8192 + 2048},
+    {"nested workflow cancelled before it ran again", KIND_WORKFLOW, S_CANCELLED, 1, 1, 8192, true,
+     1, 1, NOTHING, 8192},
+    {"fan-out", KIND_FOREACH, S_RUNNING, 5, 9, 1, true, 0, 0, 5, 9, -1, -1, -1, 1},
+    {"ended fan-out that notifies", KIND_FOREACH, S_TIMED_OUT, 3, 9, 16384, true, 0, 0, -1, 9, 3,
+     -1, -1, 0},
+};
+
+#define OLD_COUNTERS (sizeof(old_counters) / sizeof(*old_counters))
+
+static void add_old_row(struct buf *sql, size_t i)
+{
+    const struct old_counters *o = &old_counters[i];
+
+    buf_addf(
+        sql,
+        "INSERT INTO executions (id, root, requested_at, started_at, updated_at, priority, "
+        "attempts, max_attempts, epoch, seq, needs_left, cursor, depth, kind, status, held, "
+        "deferred, failed_behind, cancel_requested, name, queue) SELECT %zu, 1, applied_at, %s,"
+        " applied_at, 0, 0, 1, 0, 0, %d, %d, 0, %d, %d, 0, 0, %d, 0, 'x', 'default' FROM "
+        "schema_migrations WHERE version = 1;",
+        i + 1, o->started ? "applied_at" : "NULL", o->needs_left, o->cursor, o->kind, o->status,
+        o->flags);
+    if (o->kind == KIND_WORKFLOW)
+        buf_addf(sql,
+                 "INSERT INTO workflow_executions (execution, definition, variables)"
+                 " VALUES (%zu, 'four', '{}');",
+                 i + 1);
+}
+
+static void check_new_row(struct store *s, size_t i)
+{
+    const struct old_counters *o = &old_counters[i];
+    char sql[600];
+
+    snprintf(
+        sql, sizeof(sql),
+        "SELECT count(*) FROM executions WHERE id = %zu AND needs_left = %d AND "
+        "needs_succeeded = %d AND COALESCE(children_open, -1) = %d AND COALESCE(children_made, "
+        "-1) = %d AND COALESCE(notify_left, -1) = %d AND COALESCE((SELECT w.reuse_left FROM "
+        "workflow_executions w WHERE w.execution = id), -1) = %d AND COALESCE((SELECT "
+        "w.start_left FROM workflow_executions w WHERE w.execution = id), -1) = %d AND flags = %d",
+        i + 1, o->left, o->succeeded, o->open, o->made, o->notify, o->reuse, o->start,
+        o->now_flags);
+    if (!sql_number(s, sql))
+        test_fail(__FILE__, __LINE__, "%s: no row matches: %s", o->what, sql);
+}
+
+TEST(counters_of_version_12_get_a_column_for_each_meaning)
+{
+    struct buf rows = BUF_INIT;
+    struct store *s;
+    size_t i;
+
+    buf_addstr(&rows, MADE_OF_4);
+    for (i = 0; i < OLD_COUNTERS; i++)
+        add_old_row(&rows, i);
+    create_version(12, rows.ptr);
+    buf_release(&rows);
+    s = open_upgraded();
+    for (i = 0; i < OLD_COUNTERS; i++)
+        check_new_row(s, i);
+    store_close(&s);
+    own_database_drop();
+}
+
+/* ---- processes of older versions ---- */
+
+static int write_as_an_older_version(struct err *err)
+{
+    struct db_url *parsed = NULL;
+    struct env env = {0};
+    struct db *db = open_db(&parsed, &env);
+    int rc;
+
+    CHECK_OK_ERR(db_begin(db, TX_LONG, err), err);
+    rc = db->driver->script(db,
+                            strcmp(test_db(), "sqlite")
+                                ? "INSERT INTO turns (writer, turn, at) VALUES (7, 1, now()) ON "
+                                  "CONFLICT (writer) DO UPDATE SET turn = excluded.turn"
+                                : "INSERT INTO turns (writer, turn, at) VALUES (7, 1, 1) ON "
+                                  "CONFLICT (writer) DO UPDATE SET turn = excluded.turn",
+                            err);
+    db_rollback(db);
+    db_close(&db);
+    url_free(&parsed);
+    return rc;
+}
+
+TEST(turn_of_a_process_of_version_12_is_refused_after_the_upgrade)
+{
+    struct err err = ERR_INIT;
+    struct store *s;
+
+    create_version(12, "INSERT INTO turns SELECT 7, 1, applied_at FROM schema_migrations"
+                       " WHERE version = 1");
+    CHECK_OK_ERR(write_as_an_older_version(&err), &err);
+    s = open_upgraded();
+    CHECK_EQ(write_as_an_older_version(&err), -E_SCHEMA);
+    CHECK(strstr(err.msg, "a newer pawl has upgraded the schema"));
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM settings WHERE name = 'fence_generation'"
+                           " AND value = '1'"),
+             1);
+    store_close(&s);
+    own_database_drop();
+}
+
+static int do_nothing(struct turn *t, void *arg, struct err *err)
+{
+    (void)t;
+    (void)arg;
+    (void)err;
+    return 0;
+}
+
+TEST(turn_of_a_process_that_a_later_version_excludes_is_refused)
+{
+    bool is_sqlite = !strcmp(test_db(), "sqlite");
+    struct err err = ERR_INIT;
+    struct store *s;
+
+    create_version_1();
+    s = open_upgraded();
+    CHECK_OK_ERR(store_turn(s, do_nothing, NULL, &err), &err);
+    sql_run(s, is_sqlite ? "DROP TRIGGER turns_refuse_older_schema"
+                         : "DROP TRIGGER turns_refuse_older_schema ON turns");
+    sql_run(s, is_sqlite
+                   ? "CREATE TRIGGER refuse BEFORE INSERT ON turns WHEN NEW.schema_version < "
+                     "99 BEGIN SELECT RAISE(ABORT, 'a newer pawl has upgraded the schema'); END"
+                   : "CREATE TRIGGER refuse BEFORE INSERT ON turns FOR EACH ROW WHEN "
+                     "(NEW.schema_version < 99) EXECUTE FUNCTION refuse_older_schema()");
+    CHECK_EQ(store_turn(s, do_nothing, NULL, &err), -E_SCHEMA);
+    CHECK(strstr(err.msg, "a newer pawl has upgraded the schema"));
     store_close(&s);
     own_database_drop();
 }

@@ -96,9 +96,9 @@ static const struct damage damages[] = {
     BREAK("I28", NULL, "UPDATE executions SET held = 2" ROW("running")),
     BREAK("I28", NULL, "UPDATE executions SET held = 2" ROW("flow")),
     BREAK("I28", NULL, "UPDATE executions SET held = 9" ROW("paused")),
-    BREAK("I28", NULL, "UPDATE executions SET failed_behind = 0" ROW("paused")),
-    BREAK("I28", NULL, "UPDATE executions SET failed_behind = 128" ROW("ready")),
-    BREAK("I28", NULL, "UPDATE executions SET failed_behind = 128" ROW("waiter")),
+    BREAK("I28", NULL, "UPDATE executions SET flags = 0" ROW("paused")),
+    BREAK("I28", NULL, "UPDATE executions SET flags = 128" ROW("ready")),
+    BREAK("I28", NULL, "UPDATE executions SET flags = 128" ROW("waiter")),
     BREAK("I28", NULL, "UPDATE executions SET held_key = 'key:k'" ROW("ready")),
     BREAK("I28", "I29", "UPDATE executions SET held_key = NULL" ROW("waiter")),
     BREAK("I28", "I29", "DELETE FROM limits WHERE key = 'key:k'"),
@@ -178,11 +178,12 @@ static const struct damage damages[] = {
     BREAK("I42", NULL, "UPDATE attempt_logs SET epoch = 2"),
     BREAK("I42", NULL, "UPDATE attempt_logs SET execution = " ID("ready")),
     BREAK("I43", NULL, "DELETE FROM settings WHERE name = 'database_id'"),
-    BREAK("I43", NULL, "DELETE FROM settings WHERE name = 'generation'"),
+    BREAK("I43", NULL, "DELETE FROM settings WHERE name = 'fence_generation'"),
     BREAK("I43", NULL, "UPDATE settings SET value = '' WHERE name = 'database_id'"),
-    BREAK("I43", NULL, "UPDATE settings SET value = '0' WHERE name = 'generation'"),
-    BREAK("I43", NULL, "UPDATE settings SET value = '-1' WHERE name = 'generation'"),
-    BREAK("I43", NULL, "UPDATE settings SET value = 'one' WHERE name = 'generation'"),
+    BREAK("I43", NULL, "UPDATE settings SET value = '0' WHERE name = 'fence_generation'"),
+    BREAK("I43", NULL, "UPDATE settings SET value = '-1' WHERE name = 'fence_generation'"),
+    BREAK("I43", NULL, "UPDATE settings SET value = 'one' WHERE name = 'fence_generation'"),
+    BREAK("I43", NULL, "DELETE FROM settings WHERE name = 'minimum_schema'"),
 };
 #define DAMAGES (sizeof(damages) / sizeof(*damages))
 
@@ -201,7 +202,7 @@ TEST(every_invariant_has_a_damage_that_breaks_it)
 
     for (i = 0; i < invariant_count; i++) {
         bool covered = invariants[i].code[0] == 'S' /* see test_verify_checkpoint.c */
-                       || strstr(FLOW_CODES, invariants[i].code);
+                       || strstr(WORKFLOW_CODES, invariants[i].code);
 
         for (k = 0; k < DAMAGES; k++)
             covered |= !strcmp(damages[k].breaks, invariants[i].code);
@@ -210,7 +211,7 @@ TEST(every_invariant_has_a_damage_that_breaks_it)
     }
 }
 
-TEST(unused_permit_is_no_breach_while_a_timer_offers_it)
+TEST(unused_permit_is_no_violation_while_a_timer_offers_it)
 {
     struct store *s = good_database();
     char found[512];
@@ -225,12 +226,10 @@ TEST(unused_permit_is_no_breach_while_a_timer_offers_it)
     store_close(&s);
 }
 
-TEST(limit_exceeded_by_running_jobs_is_no_breach)
+TEST(limit_exceeded_by_running_jobs_is_no_violation)
 {
     struct store *s = good_database();
 
-    set_limit(s, "key:k", 0);
-    verify_clean(s);
     set_limit(s, "queue:slow", 0);
     verify_clean(s);
     set_limit(s, "queue:slow", 5);
@@ -238,7 +237,7 @@ TEST(limit_exceeded_by_running_jobs_is_no_breach)
     store_close(&s);
 }
 
-TEST(leases_that_expired_while_all_workers_were_stopped_are_no_breach)
+TEST(leases_that_expired_while_all_workers_were_stopped_are_no_violation)
 {
     struct store *s = good_database();
     struct worker w = {.id = 99, .host = "h", .folder = "folder-a", .version = "1", .capacity = 1};
@@ -264,7 +263,7 @@ struct reported {
     char detail[512];
 };
 
-static void record_breach(void *arg, const struct breach *b)
+static void record_violation(void *arg, const struct violation *b)
 {
     struct reported *h = arg;
 
@@ -273,11 +272,11 @@ static void record_breach(void *arg, const struct breach *b)
     snprintf(h->detail, sizeof(h->detail), "%s", b->detail);
 }
 
-TEST(breach_describes_the_found_and_the_expected_state)
+TEST(violation_describes_the_found_and_the_expected_state)
 {
     struct store *s = good_database();
     struct reported h = {0};
-    struct verify_options o = {.lease = LEASE, .report = record_breach, .arg = &h};
+    struct verify_options o = {.lease = LEASE, .report = record_violation, .arg = &h};
     struct verify_result r;
     struct err err = ERR_INIT;
 
@@ -285,7 +284,7 @@ TEST(breach_describes_the_found_and_the_expected_state)
     CHECK_OK_ERR(store_verify(s, &o, &r, &err), &err);
     db_rollback(store_db(s));
     CHECK_EQ(h.n, 1);
-    CHECK_EQ(r.breaches, 1);
+    CHECK_EQ(r.violations, 1);
     CHECK_EQ(h.execution, sql_number(s, "SELECT id FROM executions WHERE name = 'failed'"));
     CHECK_STR(h.detail, "it is timed_out, but its last event went to failed");
     CHECK_EQ(r.executions, sql_number(s, "SELECT count(*) FROM executions"));
@@ -293,12 +292,12 @@ TEST(breach_describes_the_found_and_the_expected_state)
     store_close(&s);
 }
 
-TEST(breaches_per_invariant_are_reported_up_to_the_maximum)
+TEST(violations_per_invariant_are_reported_up_to_the_maximum)
 {
     struct store *s = good_database();
     struct reported h = {0};
     struct verify_options o = {
-        .lease = LEASE, .max_per_check = 2, .report = record_breach, .arg = &h};
+        .lease = LEASE, .max_per_check = 2, .report = record_violation, .arg = &h};
     struct verify_result r;
     struct err err = ERR_INIT;
 
@@ -309,7 +308,7 @@ TEST(breaches_per_invariant_are_reported_up_to_the_maximum)
         NULL, NULL);
     CHECK_OK_ERR(store_verify(s, &o, &r, &err), &err);
     db_rollback(store_db(s));
-    CHECK_EQ(r.breaches, h.n);
+    CHECK_EQ(r.violations, h.n);
     CHECK(h.n > 4 && h.n <= 2 * invariant_count);
     store_close(&s);
 }

@@ -11,7 +11,7 @@ static const char *file_path(void)
     return path;
 }
 
-static void collect(void *arg, const struct breach *b)
+static void collect(void *arg, const struct violation *b)
 {
     struct buf *codes = arg;
 
@@ -70,7 +70,7 @@ static const struct damage rewritten[] = {
     BREAK("S03", "S02",
           "DELETE FROM execution_events" LAST(
               "delayed") ";"
-                         "UPDATE executions SET seq = 2, held = 2, failed_behind = 128" ROW(
+                         "UPDATE executions SET seq = 2, held = 2, flags = 128" ROW(
                              "delayed") "; DELETE FROM timers" OF("delayed")),
     BREAK("S04", NULL,
           "DELETE FROM execution_events" OF("item") "; DELETE FROM executions" ROW("item")),
@@ -99,7 +99,7 @@ TEST_SLOW(checkpoint_reveals_rewritten_rows, 600)
     store_close(&s);
 }
 
-TEST(regular_changes_after_a_checkpoint_are_no_breach)
+TEST(regular_changes_after_a_checkpoint_are_no_violation)
 {
     struct store *s = good_database();
     struct held_job j;

@@ -1,6 +1,6 @@
 /* test_verify_host.c - verify --host: each possible inconsistency between a host and the database
  * is created on purpose and must be reported, and nothing else. Running or stopped work is no
- * breach. */
+ * violation. */
 #include "api/host.h"
 #include "engine_fixture.h"
 #include "exec/attempt/attempt.h"
@@ -14,7 +14,7 @@
 
 /* ---- running verify ---- */
 
-static void add_code(void *arg, const struct breach *b)
+static void add_code(void *arg, const struct violation *b)
 {
     char *codes = arg;
 
@@ -33,7 +33,7 @@ static struct host_result check_host(struct store *s, const char *codes)
     CHECK_OK_ERR(host_verify(s, &o, &r, &err), &err);
     CHECK_STR(found, codes);
     CHECK_EQ(r.checks, host_invariant_count);
-    CHECK_EQ(r.breaches, (strlen(codes) + 1) / 4);
+    CHECK_EQ(r.violations, (strlen(codes) + 1) / 4);
     return r;
 }
 
@@ -133,7 +133,7 @@ static int64_t start_one(struct store *s, struct worker_kit *k, const char *comm
 
 /* ---- consistent hosts ---- */
 
-TEST(host_that_has_run_nothing_has_no_breach)
+TEST(host_that_has_run_nothing_has_no_violation)
 {
     struct store *s = fixture_store();
     struct host_result r;
@@ -143,7 +143,7 @@ TEST(host_that_has_run_nothing_has_no_breach)
     store_close(&s);
 }
 
-TEST(running_attempt_is_no_breach_before_and_after_its_worker_ends)
+TEST(running_attempt_is_no_violation_before_and_after_its_worker_ends)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {0};
@@ -192,7 +192,7 @@ static void work_or_verify(int nth)
     store_close(&s);
 }
 
-TEST(concurrent_work_is_no_breach)
+TEST(concurrent_work_is_no_violation)
 {
     struct store *s = fixture_store();
     int i;

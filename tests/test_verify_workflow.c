@@ -1,6 +1,6 @@
 /* test_verify_workflow.c - verify and workflows: a good database with workflows in every state is
  * damaged in many ways, as in test_verify.c; operator actions and the intermediate states of a
- * large graph are no breach. */
+ * large graph are no violation. */
 #include "damage.h"
 #include "store/door/door.h"
 #include "store/workflow/workflow.h"
@@ -8,7 +8,7 @@
 
 /* ---- a good database ---- */
 
-static struct held_job claimed_job(const struct flow_claiming *k, const char *name)
+static struct held_job claimed_job(const struct task_claim *k, const char *name)
 {
     size_t i;
 
@@ -27,67 +27,67 @@ static void make_ended(struct store *s)
                                        "  many: {foreach: 2, workflow: sub.yaml, needs: one}\n",
                                        SUB, NULL};
 
-    flow_submit(
+    submit_workflow(
         s,
         "name: chain\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n  c: {run: x, needs: b}\n"
         "outputs: {n: \"${{ tasks.c.outputs.n }}\"}\n",
         NULL);
-    flow_submit(s,
-                "name: broken\ntasks:\n  boom: {run: x}\n  b: {run: x, needs: boom}\n"
-                "  c: {run: x, needs: b}\n  d: {run: x}\n"
-                "  repair: {run: x, needs: b, if: failure()}\n"
-                "  never: {run: x, needs: d, if: failure()}\n"
-                "on_failure: {run: x}\non_exit: {run: x}\n",
-                NULL);
-    flow_submit(s,
-                "name: allowed\ntasks:\n  boom: {run: x, allow_failure: true}\n"
-                "  b: {run: x, needs: boom}\n",
-                NULL);
-    flow_submit(s,
-                "name: fan\ntasks:\n  each: {foreach: [x, y, z], run: x}\n"
-                "  sum: {run: x, needs: each}\n",
-                NULL);
-    flow_submit(s,
-                "name: fast\ntasks:\n"
-                "  quick: {foreach: 10, run: x, max_parallel: 3, fail_fast: true}\n",
-                NULL);
-    flow_submit(s, "name: wrong\nparams: {n: {type: integer}}\ntasks: {a: {run: x}}\n",
-                "{\"n\":\"seven\"}");
-    flow_submit(s,
-                "name: gone\ntasks: {a: {run: x}}\n"
-                "outputs: {n: \"${{ tasks.a.outputs.gone }}\"}\n",
-                NULL);
-    flow_submit(s,
-                "name: choice\ntasks:\n  boom: {run: x}\n  b: {run: x}\n"
-                "  one: {run: x, needs: [boom, b], join: any}\n"
-                "  both: {run: x, needs: [boom, b], join: 2}\n",
-                NULL);
-    flow_submit_text(s, flow_text_of_files(nest), NULL);
-    flow_play(s, " boom quick[0] ");
-    flow_submit(s, "name: untidy\ntasks: {a: {run: x}}\non_failure: {run: x}\non_exit: {run: x}\n",
-                NULL);
-    flow_play(s, " on_exit ");
+    submit_workflow(s,
+                    "name: broken\ntasks:\n  boom: {run: x}\n  b: {run: x, needs: boom}\n"
+                    "  c: {run: x, needs: b}\n  d: {run: x}\n"
+                    "  repair: {run: x, needs: b, if: failure()}\n"
+                    "  never: {run: x, needs: d, if: failure()}\n"
+                    "on_failure: {run: x}\non_exit: {run: x}\n",
+                    NULL);
+    submit_workflow(s,
+                    "name: allowed\ntasks:\n  boom: {run: x, allow_failure: true}\n"
+                    "  b: {run: x, needs: boom}\n",
+                    NULL);
+    submit_workflow(s,
+                    "name: fan\ntasks:\n  each: {foreach: [x, y, z], run: x}\n"
+                    "  sum: {run: x, needs: each}\n",
+                    NULL);
+    submit_workflow(s,
+                    "name: fast\ntasks:\n"
+                    "  quick: {foreach: 10, run: x, max_parallel: 3, fail_fast: true}\n",
+                    NULL);
+    submit_workflow(s, "name: wrong\nparams: {n: {type: integer}}\ntasks: {a: {run: x}}\n",
+                    "{\"n\":\"seven\"}");
+    submit_workflow(s,
+                    "name: gone\ntasks: {a: {run: x}}\n"
+                    "outputs: {n: \"${{ tasks.a.outputs.gone }}\"}\n",
+                    NULL);
+    submit_workflow(s,
+                    "name: choice\ntasks:\n  boom: {run: x}\n  b: {run: x}\n"
+                    "  one: {run: x, needs: [boom, b], join: any}\n"
+                    "  both: {run: x, needs: [boom, b], join: 2}\n",
+                    NULL);
+    submit_workflow_text(s, workflow_text_of_files(nest), NULL);
+    run_workflows(s, " boom quick[0] ");
+    submit_workflow(
+        s, "name: untidy\ntasks: {a: {run: x}}\non_failure: {run: x}\non_exit: {run: x}\n", NULL);
+    run_workflows(s, " on_exit ");
 }
 
 static void make_stopped(struct store *s)
 {
-    struct flow_claiming k = {.push = false};
-    int64_t w = flow_submit(s,
-                            "name: stopped\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "on_failure: {run: x}\non_exit: {run: x}\n",
-                            NULL);
+    struct task_claim k = {.push = false};
+    int64_t w = submit_workflow(s,
+                                "name: stopped\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                                "on_failure: {run: x}\non_exit: {run: x}\n",
+                                NULL);
 
-    flow_claim(s, &k);
+    claim_tasks(s, &k);
     CHECK_OK(cancel(s, w));
-    flow_settle(s, claimed_job(&k, "a"), OUTCOME_CANCELLED, NULL);
-    flow_play(s, "");
+    settle_task(s, claimed_job(&k, "a"), OUTCOME_CANCELLED, NULL);
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_CANCELLED);
-    w = flow_submit(s, "name: late\ntimeout: 1m\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
-                    NULL);
-    flow_claim(s, &k);
+    w = submit_workflow(
+        s, "name: late\ntimeout: 1m\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
+    claim_tasks(s, &k);
     clock_advance(61 * SECOND);
     run_timers(s);
-    flow_settle(s, claimed_job(&k, "a"), OUTCOME_CANCELLED, NULL);
+    settle_task(s, claimed_job(&k, "a"), OUTCOME_CANCELLED, NULL);
     CHECK_EQ(status_of(s, w), S_TIMED_OUT);
 }
 
@@ -103,28 +103,30 @@ static void make_open(struct store *s)
     static const char *const deep[] = {
         "deep.yaml", "name: deep\ntasks: {many: {foreach: 2, workflow: inside.yaml}}\n",
         "inside.yaml", "name: inside\ntasks: {p: {foreach: 2, run: x}}\n", NULL};
-    struct flow_claiming k = {.push = false};
+    struct task_claim k = {.push = false};
     int64_t w;
 
-    flow_submit(s, "name: fanning\ntasks:\n  each: {foreach: 5, run: x, max_parallel: 2}\n", NULL);
-    flow_submit(s, "name: spawner\ntasks:\n  own: {run: x}\n", NULL);
-    flow_submit(s,
-                "name: joins\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
-                "  any: {run: x, needs: [a, b], join: any}\n"
-                "  two: {run: x, needs: [a, b], join: 2}\n"
-                "  all: {run: x, needs: [a, b]}\n  last: {run: x, needs: all}\n"
-                "  free: {run: x, if: 'false'}\n  fan: {foreach: 2, run: x, if: 'false'}\n"
-                "on_exit: {run: x}\n",
-                NULL);
-    flow_submit_text(s, flow_text_of_files(waiting), NULL);
-    w = flow_submit(s, "name: stopping\ntasks:\n  a2: {run: x}\n  b2: {run: x, needs: a2}\n", NULL);
-    flow_claim(s, &k);
+    submit_workflow(s, "name: fanning\ntasks:\n  each: {foreach: 5, run: x, max_parallel: 2}\n",
+                    NULL);
+    submit_workflow(s, "name: spawner\ntasks:\n  own: {run: x}\n", NULL);
+    submit_workflow(s,
+                    "name: joins\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                    "  any: {run: x, needs: [a, b], join: any}\n"
+                    "  two: {run: x, needs: [a, b], join: 2}\n"
+                    "  all: {run: x, needs: [a, b]}\n  last: {run: x, needs: all}\n"
+                    "  free: {run: x, if: 'false'}\n  fan: {foreach: 2, run: x, if: 'false'}\n"
+                    "on_exit: {run: x}\n",
+                    NULL);
+    submit_workflow_text(s, workflow_text_of_files(waiting), NULL);
+    w = submit_workflow(s, "name: stopping\ntasks:\n  a2: {run: x}\n  b2: {run: x, needs: a2}\n",
+                        NULL);
+    claim_tasks(s, &k);
     submit_child(s, claimed_job(&k, "own").id, "child");
-    flow_settle(s, claimed_job(&k, "own"), OUTCOME_OK, NULL);
-    flow_settle(s, claimed_job(&k, "each[0]"), OUTCOME_OK, NULL);
-    flow_settle(s, claimed_job(&k, "a"), OUTCOME_OK, NULL);
+    settle_task(s, claimed_job(&k, "own"), OUTCOME_OK, NULL);
+    settle_task(s, claimed_job(&k, "each[0]"), OUTCOME_OK, NULL);
+    settle_task(s, claimed_job(&k, "a"), OUTCOME_OK, NULL);
     CHECK_OK(cancel(s, w));
-    flow_submit_text(s, flow_text_of_files(deep), NULL);
+    submit_workflow_text(s, workflow_text_of_files(deep), NULL);
 }
 
 static struct store *good_database(void)
@@ -144,17 +146,17 @@ static struct store *good_database(void)
 #define REOPEN(name)    SET(name, "status = 1, finished_at = NULL, result = NULL, error = NULL")
 #define SET(name, what) "UPDATE executions SET " what ROW(name)
 #define ENDED           "finished_at = updated_at, result = NULL"
-#define ONE_MORE(name)  ";" SET(name, "needs_left = needs_left + 1")
-#define FLOW_TIMER(name) \
+#define ONE_MORE(name)  ";" SET(name, "children_open = COALESCE(children_open, 0) + 1")
+#define CONTINUE_TIMER(name) \
     ";INSERT INTO timers SELECT updated_at, id, 3 FROM executions WHERE name = '" name "'"
 /* REMOVE deletes all rows of an execution; COPY duplicates an execution. */
 #define REMOVE(name) "DELETE FROM execution_events" OF(name) "; DELETE FROM executions" ROW(name)
 #define COPY(name)                                                                                        \
     "INSERT INTO executions SELECT 900000, parent, root, workflow, rerun_of, requested_at, "              \
     "started_at, finished_at, updated_at, priority, attempts, max_attempts, epoch, seq, "                 \
-    "needs_left, task_index, cursor, depth, kind, status, held, deferred, failed_behind, "                \
+    "needs_left, task_index, needs_succeeded, depth, kind, status, held, deferred, flags, "               \
     "cancel_requested, 'copy', queue, lane, concurrency, held_key, task_name, input, result, "            \
-    "error, spec FROM executions" ROW(                                                                    \
+    "error, spec, children_open, children_made, notify_left FROM executions" ROW(                         \
         name) ";"                                                                                         \
               "INSERT INTO execution_events (sequence_num, root, execution, created_at, worker, seq, "    \
               "attempt, epoch, type, from_status, to_status, data) SELECT sequence_num + 900000, root, "  \
@@ -168,7 +170,7 @@ static struct store *good_database(void)
               "DELETE FROM task_outbox WHERE execution" BELOW(                       \
                   name) ";"                                                          \
                         "DELETE FROM executions WHERE workflow = " ID(name) ";" SET( \
-                            name, "cursor = 0, needs_left = 0")
+                            name, "children_made = NULL, children_open = NULL")
 #define DEFINITION(what) \
     "UPDATE workflow_definitions SET definition = " what " WHERE name = 'chain'"
 
@@ -183,7 +185,7 @@ static const struct damage damages[] = {
     BREAK("I32", "I06", SET("chain", "status = 3, finished_at = NULL")),
     BREAK("I32", "I06 I34", SET("fan::each", "status = 3, finished_at = NULL")),
     BREAK("I32", "I06", SET("nest::many[1]", "status = 3, finished_at = NULL")),
-    BREAK(NULL, "I06", SET("chain", "status = 3, finished_at = NULL") FLOW_TIMER("chain")),
+    BREAK(NULL, "I06", SET("chain", "status = 3, finished_at = NULL") CONTINUE_TIMER("chain")),
     BREAK("I32", "I35 I40", EMPTY("deep::many[1]")),
     BREAK("I32", "I37 I40",
           EMPTY("deep::many[1]") "; DELETE FROM workflow_executions" OF("deep::many[1]")),
@@ -196,11 +198,11 @@ static const struct damage damages[] = {
     BREAK("I33", "I06 I34", SET("fan::each", "status = 5")),
     BREAK("I33", "I06", SET("fast::quick", "status = 4")),
     BREAK("I33", "I06 I34", SET("chain::b", "status = 5, result = NULL")),
-    BREAK("I33", NULL, SET("late", "failed_behind = 2")),
-    BREAK("I33", NULL, SET("broken", "failed_behind = 24")),
+    BREAK("I33", NULL, SET("late", "flags = 2")),
+    BREAK("I33", NULL, SET("broken", "flags = 24")),
     BREAK("I33", NULL, SET("chain", "cancel_requested = 1")),
-    BREAK("I33", NULL, SET("joins", "failed_behind = 1")),
-    BREAK("I33", NULL, SET("fanning::each", "failed_behind = 2")),
+    BREAK("I33", NULL, SET("joins", "flags = 1")),
+    BREAK("I33", NULL, SET("fanning::each", "flags = 2")),
     BREAK("I33", NULL, SET("gone", "error = NULL")),
     BREAK("I33", "I06", SET("untidy", "status = 4")),
     BREAK("I33", NULL, REMOVE("broken::on_exit")),
@@ -222,34 +224,33 @@ static const struct damage damages[] = {
 
     /* wrong counters */
     BREAK("I35", NULL, SET("joins::two", "needs_left = 2")),
-    BREAK("I35", NULL, SET("joins::two", "cursor = 0")),
-    BREAK("I35", NULL, SET("joins::all", "needs_left = 0, cursor = 2")),
+    BREAK("I35", NULL, SET("joins::two", "needs_succeeded = 0")),
+    BREAK("I35", NULL, SET("joins::all", "needs_left = 0, needs_succeeded = 2")),
     BREAK("I35", NULL, SET("waiting::deep", "needs_left = 1")),
-    BREAK("I35", NULL, SET("joins", "needs_left = needs_left - 1")),
-    BREAK("I35", NULL, SET("fanning::each", "needs_left = 1")),
-    BREAK("I35", NULL, SET("spawner", "needs_left = 0")),
+    BREAK("I35", NULL, SET("joins", "children_open = children_open - 1")),
+    BREAK("I35", NULL, SET("fanning::each", "children_open = 1")),
+    BREAK("I35", NULL, SET("spawner", "children_open = NULL")),
     /* a pending task that nothing will decide */
     BREAK("I35", "I06", REOPEN("joins::free") ONE_MORE("joins")),
     BREAK("I35", "I06", REOPEN("joins::fan") ONE_MORE("joins")),
     BREAK("I35", "I06",
-          REOPEN("stopping::b2") ONE_MORE("stopping") ";" SET("stopping", "failed_behind = 0")),
+          REOPEN("stopping::b2") ONE_MORE("stopping") ";" SET("stopping", "flags = 0")),
     BREAK("I35", "I06 I27 I40", SET("joins::any", "status = 1")),
     BREAK("I35", "I06 I27 I40", SET("fanning::each[2]", "status = 1")),
     BREAK("I35", "I06 I27 I40", SET("child", "status = 1")),
     /* a pending task that a timer or an operator will decide */
-    BREAK(NULL, "I06", REOPEN("joins::free") ONE_MORE("joins") FLOW_TIMER("joins")),
+    BREAK(NULL, "I06", REOPEN("joins::free") ONE_MORE("joins") CONTINUE_TIMER("joins")),
     BREAK(NULL, "I06",
-          REOPEN("joins::fan")
-              ONE_MORE("joins") ";" SET("joins::fan", "held = 2, failed_behind = 128")),
+          REOPEN("joins::fan") ONE_MORE("joins") ";" SET("joins::fan", "held = 2, flags = 128")),
     BREAK(NULL, "I06",
-          REOPEN("stopping::b2") ONE_MORE("stopping") ";" SET("stopping", "failed_behind = 0")
-              FLOW_TIMER("stopping")),
+          REOPEN("stopping::b2") ONE_MORE("stopping") ";" SET("stopping", "flags = 0")
+              CONTINUE_TIMER("stopping")),
 
     BREAK("I36", NULL, COPY("fan::each[1]")),
     BREAK("I36", NULL, REMOVE("fan::each[1]")),
     BREAK("I36", NULL, SET("fan::each[2]", "task_index = 7")),
-    BREAK("I36", NULL, SET("fan::each", "cursor = 2")),
-    BREAK("I36", NULL, SET("fanning::each", "cursor = 4")),
+    BREAK("I36", NULL, SET("fan::each", "children_made = 2")),
+    BREAK("I36", NULL, SET("fanning::each", "children_made = 4")),
     BREAK("I36", NULL, SET("fanning::each", "input = '[0,1]'")),
     BREAK("I36", NULL, SET("fan::each", "input = '[1,2,3,4]'")),
     BREAK("I36", NULL, SET("fan::each", "input = '['")),
@@ -258,15 +259,16 @@ static const struct damage damages[] = {
     BREAK("I36", NULL, REMOVE("chain::c")),
     BREAK("I36", "I34", REMOVE("chain::a")),
     BREAK("I36", NULL, SET("chain::c", "task_name = 'other'")),
-    BREAK("I36", "I32 I34", SET("chain", "cursor = 2")),
-    BREAK("I36", "I34 I35", SET("joins", "cursor = 6")),
+    BREAK("I36", "I32 I34", SET("chain", "children_made = 2")),
+    BREAK("I36", "I34 I35", SET("joins", "children_made = 6")),
 
     BREAK("I37", NULL, "DELETE FROM workflow_executions" OF("chain")),
     BREAK("I37", "I35", "DELETE FROM workflow_executions" OF("joins")),
     BREAK("I37", NULL, "DELETE FROM workflow_executions" OF("nest::one")),
     BREAK("I37", NULL, "DELETE FROM workflow_executions" OF("deep::many[1]")),
     BREAK("I37", NULL,
-          "DELETE FROM workflow_executions" OF("nest::one") ";" SET("nest::one", "cursor = 0")),
+          "DELETE FROM workflow_executions" OF("nest::one") ";" SET("nest::one",
+                                                                    "children_made = NULL")),
     BREAK("I37", NULL, "DELETE FROM workflow_definitions WHERE name = 'chain'"),
     BREAK("I37", NULL, "DELETE FROM workflow_definitions WHERE name = 'sub'"),
     BREAK("I37", NULL, DEFINITION("'{}'")),
@@ -290,7 +292,7 @@ TEST(every_workflow_invariant_has_a_damage_that_breaks_it)
     size_t i, k;
 
     for (i = 0; i < invariant_count; i++) {
-        bool covered = !strstr(FLOW_CODES, invariants[i].code);
+        bool covered = !strstr(WORKFLOW_CODES, invariants[i].code);
 
         for (k = 0; k < DAMAGES; k++)
             covered |= damages[k].breaks && !strcmp(damages[k].breaks, invariants[i].code);
@@ -299,7 +301,7 @@ TEST(every_workflow_invariant_has_a_damage_that_breaks_it)
     }
 }
 
-/* ---- states that are no breach ---- */
+/* ---- states that are no violation ---- */
 
 static int skip_body(struct turn *t, void *arg, struct err *err)
 {
@@ -319,21 +321,21 @@ static int reuse_body(struct turn *t, void *arg, struct err *err)
 TEST(task_skipped_or_reused_on_request_may_end_before_its_needs)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "  c: {run: x, needs: b}\n  d: {foreach: 2, run: x, needs: a}\n"
-                            "  e: {run: x, needs: [c, d]}\n",
-                            NULL);
-    struct request b = {.execution = flow_task(s, w, "b")};
-    int64_t d = flow_task(s, w, "d");
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                                "  c: {run: x, needs: b}\n  d: {foreach: 2, run: x, needs: a}\n"
+                                "  e: {run: x, needs: [c, d]}\n",
+                                NULL);
+    struct request b = {.execution = task_of(s, w, "b")};
+    int64_t d = task_of(s, w, "d");
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(store_turn(s, skip_body, &b, &err), &err);
     verify_clean(s);
     CHECK_OK_ERR(store_turn(s, reuse_body, &d, &err), &err);
-    CHECK_STR(flow_shape(s, w), "a:ready b:skipped c:ready d:succeeded e:pending");
+    CHECK_STR(tree_text(s, w), "a:ready b:skipped c:ready d:succeeded e:pending");
     verify_clean(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
@@ -357,17 +359,16 @@ static int rerun_body(struct turn *t, void *arg, struct err *err)
     door_set_outcome(f->row, NULL, NULL);
     if ((rc = door_move(t, f->row, EV_RERUN, S_RUNNING, NULL, err)))
         return rc;
-    f->row->now.needs_left = 2;
+    f->row->now.children_open = 2;
     f->row->now.flags = 0;
     for (i = 0; i < 2; i++) {
         struct row *row = turn_row(t, r->tasks[i]);
 
         row->now.needs_left = i;
-        row->now.cursor = 1 - i;
-        row->now.max_attempts++;
+        row->now.needs_succeeded = 1 - i;
         row->now.flags = 0;
         door_set_outcome(row, NULL, NULL);
-        if ((rc = door_move(t, row, EV_RERUN, S_PENDING, NULL, err)))
+        if ((rc = door_move(t, row, EV_RERUN, S_PENDING, &(struct move_note){.attempts = 1}, err)))
             return rc;
     }
     t->ended.n = 0; /* no execution ended in this turn */
@@ -377,21 +378,21 @@ static int rerun_body(struct turn *t, void *arg, struct err *err)
 TEST(task_rerun_in_place_may_wait_again)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                            "  c: {run: x, needs: b}\non_failure: {run: x}\n",
-                            NULL);
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                                "  c: {run: x, needs: b}\non_failure: {run: x}\n",
+                                NULL);
     struct rerunning r = {.workflow = w};
     struct err err = ERR_INIT;
 
-    flow_play(s, " b ");
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:skipped on_failure:succeeded");
-    r.tasks[0] = flow_task(s, w, "b");
-    r.tasks[1] = flow_task(s, w, "c");
+    run_workflows(s, " b ");
+    CHECK_STR(tree_text(s, w), "a:succeeded b:failed c:skipped on_failure:succeeded");
+    r.tasks[0] = task_of(s, w, "b");
+    r.tasks[1] = task_of(s, w, "c");
     CHECK_OK_ERR(store_turn(s, rerun_body, &r, &err), &err);
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:ready c:pending on_failure:succeeded");
+    CHECK_STR(tree_text(s, w), "a:succeeded b:ready c:pending on_failure:succeeded");
     verify_clean(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
@@ -408,7 +409,7 @@ static int64_t submit_large(struct store *s, int tasks)
     buf_addstr(&yaml, "name: large\ntasks:\n  t0: {run: x}\n");
     for (i = 1; i < tasks; i++)
         buf_addf(&yaml, "  t%d: {run: x, needs: t0}\n", i);
-    w = flow_submit(s, yaml.ptr, NULL);
+    w = submit_workflow(s, yaml.ptr, NULL);
     buf_release(&yaml);
     return w;
 }
@@ -417,17 +418,17 @@ static const struct damage half_created[] = {
     BREAK(NULL, NULL, "SELECT 1"),
     BREAK("I35", NULL, "DELETE FROM timers WHERE kind = 3"),
     BREAK("I34", "I06 I35", SET("large::t1", "status = 8, " ENDED)),
-    BREAK("I36", NULL, SET("large", "cursor = cursor + 1")),
+    BREAK("I36", NULL, SET("large", "children_made = children_made + 1")),
 };
 
-TEST(partly_created_graph_is_no_breach_while_a_timer_continues_it)
+TEST(partly_created_graph_is_no_violation_while_a_timer_continues_it)
 {
     struct store *s = fixture_store();
     int64_t w = submit_large(s, 1500);
 
     check_damages(s, half_created, sizeof(half_created) / sizeof(*half_created));
     run_timers(s);
-    CHECK_EQ(flow_status(s, w, "t0"), S_READY);
+    CHECK_EQ(task_status(s, w, "t0"), S_READY);
     verify_clean(s);
     store_close(&s);
 }
@@ -435,26 +436,26 @@ TEST(partly_created_graph_is_no_breach_while_a_timer_continues_it)
 static const struct damage half_notified[] = {
     BREAK(NULL, NULL, "SELECT 1"),
     BREAK("I35", NULL, "DELETE FROM timers WHERE kind = 3"),
-    BREAK("I35", NULL, SET("large::t0", "needs_left = needs_left - 1")),
-    BREAK("I35", NULL, SET("large::t0", "needs_left = 2000")),
-    BREAK("I35", NULL, SET("large::t0", "failed_behind = 0")),
-    BREAK("I35", NULL, SET("large::t1400", "needs_left = 0, cursor = 1")),
-    BREAK("I35", NULL, SET("large::t1400", "failed_behind = 16384")),
+    BREAK("I35", NULL, SET("large::t0", "notify_left = notify_left - 1")),
+    BREAK("I35", NULL, SET("large::t0", "notify_left = 2000")),
+    BREAK("I35", NULL, SET("large::t0", "notify_left = NULL")),
+    BREAK("I35", NULL, SET("large::t1400", "needs_left = 0, needs_succeeded = 1")),
+    BREAK("I35", NULL, SET("large::t1400", "notify_left = 1")),
 };
 
-TEST(partly_notified_followers_are_no_breach_while_a_timer_continues)
+TEST(partly_notified_followers_are_no_violation_while_a_timer_continues)
 {
-    static struct flow_claiming k;
+    static struct task_claim k;
     struct store *s = fixture_store();
     int64_t w = submit_large(s, 1500);
 
     run_timers(s);
-    flow_claim(s, &k);
-    flow_settle(s, claimed_job(&k, "t0"), OUTCOME_OK, NULL);
-    CHECK_EQ(flow_status(s, w, "t1400"), S_PENDING);
+    claim_tasks(s, &k);
+    settle_task(s, claimed_job(&k, "t0"), OUTCOME_OK, NULL);
+    CHECK_EQ(task_status(s, w, "t1400"), S_PENDING);
     check_damages(s, half_notified, sizeof(half_notified) / sizeof(*half_notified));
     run_timers(s);
-    CHECK_EQ(flow_status(s, w, "t1400"), S_READY);
+    CHECK_EQ(task_status(s, w, "t1400"), S_READY);
     verify_clean(s);
     store_close(&s);
 }

@@ -37,37 +37,37 @@ static void check_contains(const json_t *r, const char *words)
 }
 
 /* Settles one task; the other claimed tasks are deferred. */
-static void settle_one(struct store *s, int64_t flow, const char *name, enum outcome_kind kind)
+static void settle_one(struct store *s, int64_t workflow, const char *name, enum outcome_kind kind)
 {
-    static struct flow_claiming k;
+    static struct task_claim k;
     size_t i;
 
-    flow_claim(s, &k);
+    claim_tasks(s, &k);
     for (i = 0; i < k.n; i++)
-        if (k.held[i].id == flow_task(s, flow, name))
-            flow_settle(s, k.held[i], kind, "{}");
+        if (k.held[i].id == task_of(s, workflow, name))
+            settle_task(s, k.held[i], kind, "{}");
         else
-            flow_settle(s, k.held[i], OUTCOME_DEFERRED, NULL);
+            settle_task(s, k.held[i], OUTCOME_DEFERRED, NULL);
 }
 
 TEST(pending_task_names_its_open_needs)
 {
     struct store *s = fixture_store();
-    int64_t flow = flow_submit(s,
-                               "name: w\n"
-                               "tasks:\n"
-                               "  a: {run: ':'}\n"
-                               "  b: {needs: a, run: ':'}\n"
-                               "  c: {needs: a, run: ':'}\n"
-                               "  d: {needs: [a, b, c], run: ':', if: always()}\n",
-                               NULL);
+    int64_t workflow = submit_workflow(s,
+                                       "name: w\n"
+                                       "tasks:\n"
+                                       "  a: {run: ':'}\n"
+                                       "  b: {needs: a, run: ':'}\n"
+                                       "  c: {needs: a, run: ':'}\n"
+                                       "  d: {needs: [a, b, c], run: ':', if: always()}\n",
+                                       NULL);
     struct pawl *p = open_pawl();
-    const json_t *r = reason(p, flow_task(s, flow, "d"), "needs");
+    const json_t *r = reason(p, task_of(s, workflow, "d"), "needs");
 
     CHECK_STR(text_in(r, "text"),
               "it waits for 3 of its 3 needs: a (ready), b (pending), c (pending)");
-    settle_one(s, flow, "a", OUTCOME_OK);
-    r = reason(p, flow_task(s, flow, "d"), "needs");
+    settle_one(s, workflow, "a", OUTCOME_OK);
+    r = reason(p, task_of(s, workflow, "d"), "needs");
     CHECK_STR(text_in(r, "text"), "it waits for 2 of its 3 needs: b (ready), c (ready)");
     CHECK_EQ(number_in(r, "left"), 2);
     CHECK_EQ(number_in(r, "all"), 3);
@@ -75,12 +75,12 @@ TEST(pending_task_names_its_open_needs)
     CHECK_STR(text_in(r, "if"), "always()");
     CHECK_EQ(json_array_size(json_object_get(r, "needs")), 2);
     CHECK_EQ(number_in(json_array_get(json_object_get(r, "needs"), 0), "id"),
-             flow_task(s, flow, "b"));
+             task_of(s, workflow, "b"));
 
-    r = reason(p, flow, "children");
+    r = reason(p, workflow, "children");
     check_contains(r, "w::b (ready), ");
     check_contains(r, "w::d (pending)");
-    flow_play(s, "");
+    run_workflows(s, "");
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
@@ -89,24 +89,24 @@ TEST(pending_task_names_its_open_needs)
 TEST(join_reports_how_many_needs_succeeded_and_which_are_open)
 {
     struct store *s = fixture_store();
-    int64_t flow = flow_submit(s,
-                               "name: w\n"
-                               "tasks:\n"
-                               "  a: {run: ':'}\n"
-                               "  b: {needs: a, run: ':'}\n"
-                               "  c: {needs: b, run: ':'}\n"
-                               "  d: {needs: [a, b, c], join: 2, run: ':'}\n",
-                               NULL);
+    int64_t workflow = submit_workflow(s,
+                                       "name: w\n"
+                                       "tasks:\n"
+                                       "  a: {run: ':'}\n"
+                                       "  b: {needs: a, run: ':'}\n"
+                                       "  c: {needs: b, run: ':'}\n"
+                                       "  d: {needs: [a, b, c], join: 2, run: ':'}\n",
+                                       NULL);
     struct pawl *p = open_pawl();
     const json_t *r;
 
-    settle_one(s, flow, "a", OUTCOME_OK);
-    r = reason(p, flow_task(s, flow, "d"), "needs");
+    settle_one(s, workflow, "a", OUTCOME_OK);
+    r = reason(p, task_of(s, workflow, "d"), "needs");
     CHECK_STR(text_in(r, "text"), "it waits until 2 of its 3 needs have succeeded (1 so far, "
                                   "2 open): b (ready), c (pending)");
     CHECK_EQ(number_in(r, "join"), 2);
     CHECK_EQ(number_in(r, "succeeded"), 1);
-    flow_play(s, "");
+    run_workflows(s, "");
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
@@ -115,21 +115,22 @@ TEST(join_reports_how_many_needs_succeeded_and_which_are_open)
 TEST(task_that_was_not_notified_of_an_end_yet_reports_it)
 {
     struct store *s = fixture_store();
-    int64_t flow =
-        flow_submit(s,
-                    "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n  c: {run: x, needs: a}\n"
-                    "  d: {run: x, needs: [a, b]}\n",
-                    NULL);
+    int64_t workflow =
+        submit_workflow(s,
+                        "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n  c: {run: x, needs: a}\n"
+                        "  d: {run: x, needs: [a, b]}\n",
+                        NULL);
     struct pawl *p = open_pawl();
 
     store_set_workflow_options(s, &(struct store_workflow_options){.notify_max = 1});
-    settle_one(s, flow, "a", OUTCOME_OK);
+    settle_one(s, workflow, "a", OUTCOME_OK);
     check_contains(
-        reason(p, flow_task(s, flow, "d"), "needs"),
+        reason(p, task_of(s, workflow, "d"), "needs"),
         "it waits for 2 of its 2 needs: b (ready); 1 of them ended just now, and it has not been "
         "notified yet");
     run_timers(s);
-    check_contains(reason(p, flow_task(s, flow, "d"), "needs"), "it waits for 1 of its 2 needs: b");
+    check_contains(reason(p, task_of(s, workflow, "d"), "needs"),
+                   "it waits for 1 of its 2 needs: b");
     verify_clean(s);
     pawl_close(p);
     store_close(&s);
@@ -138,23 +139,23 @@ TEST(task_that_was_not_notified_of_an_end_yet_reports_it)
 TEST(skipped_task_names_the_reason)
 {
     struct store *s = fixture_store();
-    int64_t flow = flow_submit(s,
-                               "name: w\n"
-                               "tasks:\n"
-                               "  a: {run: ':'}\n"
-                               "  b: {run: ':'}\n"
-                               "  c: {needs: [a, b], run: ':'}\n"
-                               "  d: {needs: a, run: ':', if: failure()}\n",
-                               NULL);
+    int64_t workflow = submit_workflow(s,
+                                       "name: w\n"
+                                       "tasks:\n"
+                                       "  a: {run: ':'}\n"
+                                       "  b: {run: ':'}\n"
+                                       "  c: {needs: [a, b], run: ':'}\n"
+                                       "  d: {needs: a, run: ':', if: failure()}\n",
+                                       NULL);
     struct pawl *p = open_pawl();
     const json_t *r;
 
-    flow_play(s, " b ");
-    r = reason(p, flow_task(s, flow, "c"), "needs");
+    run_workflows(s, " b ");
+    r = reason(p, task_of(s, workflow, "c"), "needs");
     CHECK_STR(text_in(r, "text"), "it runs only if its needs succeed: b (failed)");
-    check_contains(reason(p, flow_task(s, flow, "c"), "ended"),
+    check_contains(reason(p, task_of(s, workflow, "c"), "ended"),
                    "a task that it needs did not succeed");
-    r = reason(p, flow_task(s, flow, "d"), "needs");
+    r = reason(p, task_of(s, workflow, "d"), "needs");
     CHECK_STR(text_in(r, "text"), "its condition was: failure()");
     pawl_close(p);
     verify_clean(s);
@@ -164,28 +165,28 @@ TEST(skipped_task_names_the_reason)
 TEST(pause_reports_the_paused_execution_the_user_and_the_reason)
 {
     struct store *s = fixture_store();
-    int64_t flow = flow_submit(s,
-                               "name: w\n"
-                               "tasks:\n"
-                               "  a: {run: ':'}\n"
-                               "  b: {needs: a, run: ':'}\n",
-                               NULL);
+    int64_t workflow = submit_workflow(s,
+                                       "name: w\n"
+                                       "tasks:\n"
+                                       "  a: {run: ':'}\n"
+                                       "  b: {needs: a, run: ':'}\n",
+                                       NULL);
     struct pawl *p = open_pawl();
     const json_t *r;
 
-    OK(pawl_pause(p, flow, "ada@host", "the disk is full", &api_err));
-    r = reason(p, flow_task(s, flow, "a"), "paused");
+    OK(pawl_pause(p, workflow, "ada@host", "the disk is full", &api_err));
+    r = reason(p, task_of(s, workflow, "a"), "paused");
     check_contains(r, "its ancestor w (");
     check_contains(r, " has been paused since ");
     check_contains(r, ", by ada@host: the disk is full; resume it with `pawl resume ");
-    CHECK_EQ(number_in(r, "execution"), flow);
+    CHECK_EQ(number_in(r, "execution"), workflow);
     CHECK_STR(text_in(r, "by"), "ada@host");
-    reason(p, flow_task(s, flow, "b"), "needs");
-    reason(p, flow_task(s, flow, "b"), "paused");
-    check_contains(reason(p, flow, "paused"), "it has been paused since ");
-    OK(pawl_resume(p, flow, NULL, NULL, &api_err));
-    reason(p, flow_task(s, flow, "a"), "no_worker");
-    flow_play(s, "");
+    reason(p, task_of(s, workflow, "b"), "needs");
+    reason(p, task_of(s, workflow, "b"), "paused");
+    check_contains(reason(p, workflow, "paused"), "it has been paused since ");
+    OK(pawl_resume(p, workflow, NULL, NULL, &api_err));
+    reason(p, task_of(s, workflow, "a"), "no_worker");
+    run_workflows(s, "");
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
@@ -194,13 +195,14 @@ TEST(pause_reports_the_paused_execution_the_user_and_the_reason)
 TEST(approval_reports_its_message_and_how_to_approve)
 {
     struct store *s = fixture_store();
-    int64_t flow = flow_submit(s,
-                               "name: w\n"
-                               "tasks:\n"
-                               "  a: {run: ':', approval: {message: 'publish it?', timeout: 1h}}\n",
-                               NULL);
+    int64_t workflow =
+        submit_workflow(s,
+                        "name: w\n"
+                        "tasks:\n"
+                        "  a: {run: ':', approval: {message: 'publish it?', timeout: 1h}}\n",
+                        NULL);
     struct pawl *p = open_pawl();
-    int64_t a = flow_task(s, flow, "a");
+    int64_t a = task_of(s, workflow, "a");
     const json_t *r = reason(p, a, "approval");
     char words[100];
 
@@ -212,7 +214,7 @@ TEST(approval_reports_its_message_and_how_to_approve)
     CHECK_STR(text_in(r, "message"), "publish it?");
     CHECK(strchr(text_in(r, "until"), 'T'));
     OK(pawl_approve(p, a, NULL, NULL, &api_err));
-    flow_play(s, "");
+    run_workflows(s, "");
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
@@ -221,16 +223,16 @@ TEST(approval_reports_its_message_and_how_to_approve)
 TEST(fan_out_reports_its_progress_and_how_many_items_run_at_once)
 {
     struct store *s = fixture_store();
-    int64_t flow = flow_submit(s,
-                               "name: w\n"
-                               "tasks:\n"
-                               "  a: {foreach: 9, max_parallel: 2, run: ':'}\n",
-                               NULL);
+    int64_t workflow = submit_workflow(s,
+                                       "name: w\n"
+                                       "tasks:\n"
+                                       "  a: {foreach: 9, max_parallel: 2, run: ':'}\n",
+                                       NULL);
     struct pawl *p = open_pawl();
     const json_t *r;
 
-    settle_one(s, flow, "a[0]", OUTCOME_OK);
-    r = reason(p, flow_task(s, flow, "a"), "items");
+    settle_one(s, workflow, "a[0]", OUTCOME_OK);
+    r = reason(p, task_of(s, workflow, "a"), "items");
     check_contains(
         r, "1 of its 9 items have ended, 2 are open, more are created as these end (at most 2 at "
            "once): ");
@@ -239,7 +241,7 @@ TEST(fan_out_reports_its_progress_and_how_many_items_run_at_once)
     CHECK_EQ(number_in(r, "made"), 3);
     CHECK_EQ(number_in(r, "left"), 2);
     CHECK_EQ(number_in(r, "max_parallel"), 2);
-    flow_play(s, "");
+    run_workflows(s, "");
     pawl_close(p);
     verify_clean(s);
     store_close(&s);
@@ -252,7 +254,7 @@ TEST(workflow_held_by_its_key_names_the_holder)
                                "tasks:\n"
                                "  a: {run: ':'}\n";
     struct store *s = fixture_store();
-    int64_t first = flow_submit(s, yaml, NULL), second = flow_submit(s, yaml, NULL);
+    int64_t first = submit_workflow(s, yaml, NULL), second = submit_workflow(s, yaml, NULL);
     struct pawl *p = open_pawl();
     const json_t *r = reason(p, second, "limit");
     const json_t *holders = json_object_get(r, "holders");
@@ -261,7 +263,7 @@ TEST(workflow_held_by_its_key_names_the_holder)
     CHECK_EQ(json_array_size(holders), 1);
     CHECK_EQ(number_in(json_array_get(holders, 0), "id"), first);
     CHECK_STR(text_in(json_array_get(holders, 0), "name"), "w");
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, second), S_SUCCEEDED);
     pawl_close(p);
     verify_clean(s);

@@ -240,15 +240,15 @@ TEST(why_of_a_workflow_names_its_open_children)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
-    int64_t flow = submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "w"}), i;
+    int64_t workflow = submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "w"}), i;
     json_t *r;
 
     for (i = 0; i < 7; i++)
-        submit_child(s, flow, "w::t");
-    r = why(p, flow);
+        submit_child(s, workflow, "w::t");
+    r = why(p, workflow);
     CHECK_STR(codes(r), "children");
     CHECK_EQ(json_array_size(first(r, "open")), WHY_MAX_OTHERS);
     drain(s);
-    CHECK_STR(codes(why(p, flow)), "ended");
+    CHECK_STR(codes(why(p, workflow)), "ended");
     close_both(p, s);
 }

@@ -3,7 +3,7 @@
  * and unlocked reads are read again. */
 #include "followers_fixture.h"
 
-static struct flow_claiming k;
+static struct task_claim k;
 
 /* ---- workflows that wait for a permit ---- */
 
@@ -23,13 +23,13 @@ static void wait_for_permit(struct store *s, struct waiting *p)
         "  n: {workflow: sub.yaml, needs: [a, b], join: any, concurrency: {key: k, max: 1}}\n",
         "sub.yaml", "name: sub\ntasks: {p: {run: x}, q: {run: x}}\n", NULL};
 
-    flow_submit(s, "name: v\nconcurrency: {key: k, max: 1}\ntasks: {c: {run: x}}\n", NULL);
-    p->w = flow_submit_text(s, flow_text_of_files(files), NULL);
-    p->n = flow_task(s, p->w, "n");
-    CHECK_EQ(flow_claim(s, &k), 3);
+    submit_workflow(s, "name: v\nconcurrency: {key: k, max: 1}\ntasks: {c: {run: x}}\n", NULL);
+    p->w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
+    p->n = task_of(s, p->w, "n");
+    CHECK_EQ(claim_tasks(s, &k), 3);
     p->c = k.held[0];
     p->second = k.held[2];
-    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    settle_task(s, k.held[1], OUTCOME_OK, NULL);
     CHECK_EQ(get(s, p->n).held, HELD_LIMIT);
     verify_clean(s);
 }
@@ -37,8 +37,8 @@ static void wait_for_permit(struct store *s, struct waiting *p)
 static void run_to_the_end(struct store *s, const struct waiting *p)
 {
     run_all_timers(s);
-    CHECK_EQ(flow_status(s, p->n, "p"), S_READY);
-    CHECK_EQ(flow_status(s, p->n, "q"), S_READY);
+    CHECK_EQ(task_status(s, p->n, "p"), S_READY);
+    CHECK_EQ(task_status(s, p->n, "q"), S_READY);
     play_to_the_end(s, p->w, S_SUCCEEDED);
 }
 
@@ -48,10 +48,10 @@ TEST(need_that_ends_while_a_workflow_waits_for_its_permit_is_not_counted_as_its_
     struct waiting p = {0};
 
     wait_for_permit(s, &p);
-    flow_settle(s, p.second, OUTCOME_OK, NULL);
+    settle_task(s, p.second, OUTCOME_OK, NULL);
     CHECK_EQ(get(s, p.n).held, HELD_LIMIT);
     verify_clean(s);
-    flow_settle(s, p.c, OUTCOME_OK, NULL);
+    settle_task(s, p.c, OUTCOME_OK, NULL);
     run_to_the_end(s, &p);
     store_close(&s);
 }
@@ -60,7 +60,7 @@ static void pass_permit(void *arg)
 {
     const struct waiting *p = arg;
 
-    flow_settle(p->other, p->c, OUTCOME_OK, NULL);
+    settle_task(p->other, p->c, OUTCOME_OK, NULL);
 }
 
 /* The transaction that passes the permit does not hold the root lock. */
@@ -75,7 +75,7 @@ TEST(need_that_ends_while_a_workflow_gets_its_permit_does_not_block_it)
         pass_permit(&p);
     else
         watch_for(&watch, "execution_outcome", 1, pass_permit, &p);
-    flow_settle(s, p.second, OUTCOME_OK, NULL);
+    settle_task(s, p.second, OUTCOME_OK, NULL);
     CHECK_EQ(watch.redone, 0);
     verify_clean(s);
     run_to_the_end(s, &p);
@@ -150,14 +150,14 @@ TEST(job_claimed_before_its_cancel_is_asked_to_end)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch), *other = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
-                            "  c: {run: x, needs: [a, b], join: any}\n",
-                            NULL);
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                                "  c: {run: x, needs: [a, b], join: any}\n",
+                                NULL);
     struct ending e = {.ends = claim_job(s, 7), .cancel = {.execution = w, .by = "ada"}};
 
     end_and_cancel(&e, s, &watch, claim_one_job, other);
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:running c:cancelled");
+    CHECK_STR(tree_text(s, w), "a:succeeded b:running c:cancelled");
     CHECK_EQ(settle_as(s, claimed, OUTCOME_CANCELLED, -1), 0);
     play_to_the_end(s, w, S_CANCELLED);
     store_close(&other);
@@ -175,17 +175,17 @@ TEST(item_cancelled_by_fail_fast_does_not_start_with_the_permit_of_the_failed_it
         "on_exit: {run: x}\n",
         NULL};
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL),
-            each = flow_task(s, w, "each");
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL),
+            each = task_of(s, w, "each");
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_FAILED, NULL);
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK_STR(k.names[0], "on_exit");
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    CHECK_EQ(flow_claim(s, &k), 0);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(claim_tasks(s, &k), 0);
     CHECK_EQ(status_of(s, each), S_FAILED);
-    CHECK_STR(history(s, flow_task(s, w, "each[1]")), "created held cancelled");
+    CHECK_STR(history(s, task_of(s, w, "each[1]")), "created held cancelled");
     play_to_the_end(s, w, S_FAILED);
     store_close(&s);
 }
@@ -201,13 +201,13 @@ TEST(item_cancelled_by_fail_fast_does_not_start_with_a_permit_freed_by_a_timeout
         "tasks: {a: {run: x, concurrency: {key: k, max: 2}}}\n",
         NULL};
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
 
-    CHECK_STR(flow_shape(s, w), "each:running each[0]:running each[1]:pending a:ready");
+    CHECK_STR(tree_text(s, w), "each:running each[0]:running each[1]:pending a:ready");
     clock_advance(11 * SECOND);
     CHECK_EQ(run_timers(s), 1);
-    CHECK_STR(flow_shape(s, w), "each:failed each[0]:timed_out each[1]:cancelled a:cancelled");
-    CHECK_STR(history(s, flow_task(s, w, "each[1]")), "created held cancelled");
+    CHECK_STR(tree_text(s, w), "each:failed each[0]:timed_out each[1]:cancelled a:cancelled");
+    CHECK_STR(history(s, task_of(s, w, "each[1]")), "created held cancelled");
     play_to_the_end(s, w, S_FAILED);
     store_close(&s);
 }

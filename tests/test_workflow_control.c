@@ -4,8 +4,8 @@
 
 static size_t claims(struct store *s)
 {
-    struct flow_claiming *k = mem_zalloc(sizeof(*k));
-    size_t n = flow_claim(s, k);
+    struct task_claim *k = mem_zalloc(sizeof(*k));
+    size_t n = claim_tasks(s, k);
 
     free(k);
     return n;
@@ -16,20 +16,21 @@ static size_t claims(struct store *s)
 TEST(approval_holds_a_task_until_it_is_given)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\nparams: {day: {type: string, default: mon}}\ntasks:\n"
-                            "  a: {run: x, approval: {message: \"publish ${{ params.day }}?\"}}\n"
-                            "  b: {run: x, needs: a}\n",
-                            NULL);
-    int64_t a = flow_task(s, w, "a");
+    int64_t w =
+        submit_workflow(s,
+                        "name: w\nparams: {day: {type: string, default: mon}}\ntasks:\n"
+                        "  a: {run: x, approval: {message: \"publish ${{ params.day }}?\"}}\n"
+                        "  b: {run: x, needs: a}\n",
+                        NULL);
+    int64_t a = task_of(s, w, "a");
 
     CHECK_EQ(get(s, a).held, HELD_APPROVAL);
     CHECK_EQ(claims(s), 0);
     verify_clean(s);
-    CHECK_EQ(flow_ask(s, FLOW_APPROVE, flow_task(s, w, "b")), -E_INVALID);
-    CHECK_EQ(flow_ask(s, FLOW_APPROVE, a), 0);
-    CHECK_EQ(flow_ask(s, FLOW_APPROVE, a), -E_INVALID);
-    flow_play(s, "");
+    CHECK_EQ(control_execution(s, CONTROL_APPROVE, task_of(s, w, "b")), -E_INVALID);
+    CHECK_EQ(control_execution(s, CONTROL_APPROVE, a), 0);
+    CHECK_EQ(control_execution(s, CONTROL_APPROVE, a), -E_INVALID);
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_STR(history(s, a), "created marked_ready held unheld claimed completed");
     verify_clean(s);
@@ -40,40 +41,40 @@ TEST(approval_message_may_use_outputs_of_earlier_tasks)
 {
     struct store *s = fixture_store();
     int64_t w =
-        flow_submit(s,
-                    "name: w\ntasks:\n  a: {run: x}\n"
-                    "  b: {run: x, needs: a, approval: \"take ${{ tasks.a.outputs.n }}?\"}\n",
-                    NULL);
+        submit_workflow(s,
+                        "name: w\ntasks:\n  a: {run: x}\n"
+                        "  b: {run: x, needs: a, approval: \"take ${{ tasks.a.outputs.n }}?\"}\n",
+                        NULL);
 
-    flow_play(s, "");
-    CHECK_EQ(get(s, flow_task(s, w, "b")).held, HELD_APPROVAL);
+    run_workflows(s, "");
+    CHECK_EQ(get(s, task_of(s, w, "b")).held, HELD_APPROVAL);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM execution_events WHERE data LIKE '%take 1?%'"), 1);
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(rejected_task_fails_with_the_user_and_the_reason,
-          .yaml = "name: w\ntasks:\n  a: {run: x, approval: {}}\n  b: {run: x, needs: a}\n",
-          .steps = {{"reject a", "a:failed b:skipped"}}, .ends = S_FAILED,
-          .error = "rejected by ada: a test");
+WORKFLOW_CASE(rejected_task_fails_with_the_user_and_the_reason,
+              .yaml = "name: w\ntasks:\n  a: {run: x, approval: {}}\n  b: {run: x, needs: a}\n",
+              .steps = {{"reject a", "a:failed b:skipped"}}, .ends = S_FAILED,
+              .error = "rejected by ada: a test");
 
 TEST(missing_approval_times_out_and_a_given_approval_does_not)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n"
-                            "  b: {run: x, approval: {timeout: 1h}}\n",
-                            NULL);
-    int64_t b = flow_task(s, w, "b");
-    struct flow_claiming k = {.push = false};
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n"
+                                "  b: {run: x, approval: {timeout: 1h}}\n",
+                                NULL);
+    int64_t b = task_of(s, w, "b");
+    struct task_claim k = {.push = false};
 
-    CHECK_EQ(flow_ask(s, FLOW_APPROVE, b), 0);
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(control_execution(s, CONTROL_APPROVE, b), 0);
+    CHECK_EQ(claim_tasks(s, &k), 1);
     clock_advance(3601 * SECOND);
     CHECK_EQ(run_timers(s), 1);
-    CHECK_EQ(flow_status(s, w, "a"), S_TIMED_OUT);
-    CHECK_STR(get(s, flow_task(s, w, "a")).error, "nobody approved it in time");
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(task_status(s, w, "a"), S_TIMED_OUT);
+    CHECK_STR(get(s, task_of(s, w, "a")).error, "nobody approved it in time");
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(status_of(s, b), S_SUCCEEDED);
     CHECK_EQ(status_of(s, w), S_FAILED);
     verify_clean(s);
@@ -88,21 +89,21 @@ TEST(fan_out_and_nested_workflow_wait_for_their_approval_once)
         "  many: {run: x, foreach: [1, 2], approval: {message: many?}}\n",
         "inner.yaml", "name: inner\ntimeout: 1h\ntasks:\n  leaf: {run: x}\n", NULL};
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
-    int64_t many = flow_task(s, w, "many"), inner = flow_task(s, w, "inner");
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
+    int64_t many = task_of(s, w, "many"), inner = task_of(s, w, "inner");
 
     CHECK_EQ(status_of(s, many), S_PENDING);
     CHECK_EQ(get(s, many).held, HELD_APPROVAL);
     verify_clean(s);
-    CHECK_EQ(flow_ask(s, FLOW_APPROVE, many), 0);
+    CHECK_EQ(control_execution(s, CONTROL_APPROVE, many), 0);
     CHECK_EQ(status_of(s, many), S_RUNNING);
     CHECK_EQ(get(s, inner).held, HELD_APPROVAL);
-    CHECK_EQ(flow_ask(s, FLOW_APPROVE, inner), 0);
+    CHECK_EQ(control_execution(s, CONTROL_APPROVE, inner), 0);
     CHECK_EQ(status_of(s, inner), S_RUNNING);
     verify_clean(s);
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w), "inner:succeeded many:succeeded many[0]:succeeded many[1]:succeeded"
-                                " leaf:succeeded");
+    run_workflows(s, "");
+    CHECK_STR(tree_text(s, w), "inner:succeeded many:succeeded many[0]:succeeded many[1]:succeeded"
+                               " leaf:succeeded");
     verify_clean(s);
     store_close(&s);
 }
@@ -113,30 +114,32 @@ TEST(nested_workflow_that_was_approved_keeps_its_timeout)
         "w.yaml", "name: w\ntasks:\n  in: {workflow: in.yaml, approval: {timeout: 30m}}\n",
         "in.yaml", "name: in\ntimeout: 1h\ntasks:\n  leaf: {run: x}\n", NULL};
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
 
-    CHECK_EQ(flow_ask(s, FLOW_APPROVE, flow_task(s, w, "in")), 0);
+    CHECK_EQ(control_execution(s, CONTROL_APPROVE, task_of(s, w, "in")), 0);
     clock_advance(1801 * SECOND);
     CHECK_EQ(run_timers(s), 0); /* it was approved in time */
     clock_advance(1801 * SECOND);
     CHECK_EQ(run_timers(s), 1);
-    CHECK_STR(flow_shape(s, w), "in:timed_out leaf:cancelled");
+    CHECK_STR(tree_text(s, w), "in:timed_out leaf:cancelled");
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(cancelled_approval_leaves_no_timer,
-          .yaml = "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n",
-          .steps = {{"cancel w", "a:cancelled"}, {"after 2h", "a:cancelled"}}, .ends = S_CANCELLED);
+WORKFLOW_CASE(cancelled_approval_leaves_no_timer,
+              .yaml = "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n",
+              .steps = {{"cancel w", "a:cancelled"}, {"after 2h", "a:cancelled"}},
+              .ends = S_CANCELLED);
 
 /* ---- delays ---- */
 
 TEST(fan_out_waits_for_its_delay_once)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  many: {run: x, foreach: 3, delay: 1h}\n", NULL);
+    int64_t w =
+        submit_workflow(s, "name: w\ntasks:\n  many: {run: x, foreach: 3, delay: 1h}\n", NULL);
 
-    CHECK_EQ(get(s, flow_task(s, w, "many")).held, HELD_DELAY);
+    CHECK_EQ(get(s, task_of(s, w, "many")).held, HELD_DELAY);
     verify_clean(s);
     clock_advance(3601 * SECOND);
     CHECK_EQ(run_timers(s), 1);
@@ -147,7 +150,7 @@ TEST(fan_out_waits_for_its_delay_once)
 
 /* ---- skip ---- */
 
-FLOW_CASE(
+WORKFLOW_CASE(
     task_skipped_on_request_counts_as_done,
     .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n  c: {run: x, needs: b}\n",
     .steps = {{"skip b", "a:ready b:skipped c:ready"}, /* before its needs have ended */
@@ -157,14 +160,14 @@ FLOW_CASE(
 TEST(running_task_cannot_be_skipped)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
-    struct flow_claiming k = {.push = false};
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
+    struct task_claim k = {.push = false};
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    CHECK_EQ(flow_ask(s, FLOW_SKIP, k.held[0].id), -E_INVALID);
-    CHECK_EQ(flow_ask(s, FLOW_SKIP, w), -E_INVALID);
-    CHECK_EQ(flow_ask(s, FLOW_SKIP, 999999), -E_NOT_FOUND);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    CHECK_EQ(control_execution(s, CONTROL_SKIP, k.held[0].id), -E_INVALID);
+    CHECK_EQ(control_execution(s, CONTROL_SKIP, w), -E_INVALID);
+    CHECK_EQ(control_execution(s, CONTROL_SKIP, 999999), -E_NOT_FOUND);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
     verify_clean(s);
     store_close(&s);
 }
@@ -175,27 +178,27 @@ TEST(pause_starts_nothing_new_and_running_jobs_continue)
 {
     struct store *s = fixture_store();
     int64_t w =
-        flow_submit(s,
-                    "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n  c: {run: x, needs: a}\n"
-                    "  d: {run: x, foreach: 2, needs: a}\n",
-                    NULL);
-    struct flow_claiming k = {.push = false};
+        submit_workflow(s,
+                        "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n  c: {run: x, needs: a}\n"
+                        "  d: {run: x, foreach: 2, needs: a}\n",
+                        NULL);
+    struct task_claim k = {.push = false};
 
-    CHECK_EQ(flow_claim(s, &k), 2);
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), -E_INVALID);
+    CHECK_EQ(claim_tasks(s, &k), 2);
+    CHECK_EQ(control_execution(s, CONTROL_PAUSE, w), 0);
+    CHECK_EQ(control_execution(s, CONTROL_PAUSE, w), -E_INVALID);
     verify_clean(s);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:running c:ready d:pending");
-    CHECK_EQ(get(s, flow_task(s, w, "c")).held, HELD_PAUSED);
-    CHECK_EQ(get(s, flow_task(s, w, "d")).held, HELD_PAUSED);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_STR(tree_text(s, w), "a:succeeded b:running c:ready d:pending");
+    CHECK_EQ(get(s, task_of(s, w, "c")).held, HELD_PAUSED);
+    CHECK_EQ(get(s, task_of(s, w, "d")).held, HELD_PAUSED);
     CHECK_EQ(claims(s), 0);
     verify_clean(s);
-    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
+    settle_task(s, k.held[1], OUTCOME_OK, NULL);
     CHECK_EQ(status_of(s, w), S_RUNNING);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), -E_INVALID);
-    flow_play(s, "");
+    CHECK_EQ(control_execution(s, CONTROL_RESUME, w), 0);
+    CHECK_EQ(control_execution(s, CONTROL_RESUME, w), -E_INVALID);
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_STR(history(s, w), "created started paused resumed completed");
     verify_clean(s);
@@ -210,20 +213,20 @@ TEST(pause_of_the_root_holds_jobs_three_levels_down)
         "two.yaml", "name: two\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
         NULL};
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
     struct held_job a = claim_job(s, 1);
 
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    CHECK_EQ(control_execution(s, CONTROL_PAUSE, w), 0);
     CHECK_EQ(settle_ok(s, a), 0);
     CHECK_EQ(claims(s), 0);
-    CHECK_STR(flow_shape(s, w), "one:running two:running two[0]:running two[1]:running"
-                                " a:succeeded b:ready a:ready b:pending");
+    CHECK_STR(tree_text(s, w), "one:running two:running two[0]:running two[1]:running"
+                               " a:succeeded b:ready a:ready b:pending");
     verify_clean(s);
     store_close(&s);
     s = fixture_store(); /* a pause is stored, not a state of the process */
     CHECK_EQ(claims(s), 0);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
-    flow_play(s, "");
+    CHECK_EQ(control_execution(s, CONTROL_RESUME, w), 0);
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
@@ -237,22 +240,22 @@ TEST(items_that_are_workflows_start_when_the_pause_ends)
         "  many: {workflow: in.yaml, foreach: [7, 8, 9], max_parallel: 1, with: {n: \"${{ item }}\"}}\n",
         "in.yaml", "name: in\nparams: {n: {type: integer}}\ntasks:\n  leaf: {run: x}\n", NULL};
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL), second;
-    struct flow_claiming k = {.push = false};
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL), second;
+    struct task_claim k = {.push = false};
 
-    CHECK_EQ(flow_claim(s, &k), 2);
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
-    second = flow_task(s, w, "many[1]");
+    CHECK_EQ(claim_tasks(s, &k), 2);
+    CHECK_EQ(control_execution(s, CONTROL_PAUSE, w), 0);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    settle_task(s, k.held[1], OUTCOME_OK, NULL);
+    second = task_of(s, w, "many[1]");
     CHECK_EQ(status_of(s, second), S_PENDING);
     CHECK_EQ(get(s, second).held, HELD_PAUSED);
     verify_clean(s);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(control_execution(s, CONTROL_RESUME, w), 0);
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK(strstr(k.spec, "\"8\"") || strstr(k.input, "8"));
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    flow_play(s, "");
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
@@ -261,27 +264,27 @@ TEST(items_that_are_workflows_start_when_the_pause_ends)
 TEST(retry_in_a_paused_workflow_stays_held)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL), a;
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x, retry: 3}\n", NULL), a;
     struct held_job j;
 
-    a = flow_task(s, w, "a");
+    a = task_of(s, w, "a");
     j = claim_job(s, 1);
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    CHECK_EQ(control_execution(s, CONTROL_PAUSE, w), 0);
     CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 10 * SECOND), 0);
     CHECK_EQ(get(s, a).held, HELD_PAUSED);
     verify_clean(s);
     clock_advance(11 * SECOND);
     run_timers(s);
     CHECK_EQ(claims(s), 0);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
+    CHECK_EQ(control_execution(s, CONTROL_RESUME, w), 0);
     CHECK_EQ(get(s, a).held, HELD_NONE);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(
+WORKFLOW_CASE(
     resume_leaves_pauses_of_ancestors_and_descendants,
     .yaml = "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2}\n",
     .steps = {{"pause d, pause w, pause a, take", "a:ready d:running d[0]:ready d[1]:ready"},
@@ -292,24 +295,24 @@ FLOW_CASE(
               {"ok a, ok d[0], ok d[1]", "a:succeeded d:succeeded d[0]:succeeded d[1]:succeeded"}},
     .ends = S_SUCCEEDED);
 
-FLOW_CASE(pending_task_can_be_paused_before_it_is_ready,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
-          .steps = {{"pause b", "a:ready b:pending"},
-                    {"play", "a:succeeded b:ready"},
-                    {"resume b, play", "a:succeeded b:succeeded"}},
-          .ends = S_SUCCEEDED);
+WORKFLOW_CASE(pending_task_can_be_paused_before_it_is_ready,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
+              .steps = {{"pause b", "a:ready b:pending"},
+                        {"play", "a:succeeded b:ready"},
+                        {"resume b, play", "a:succeeded b:succeeded"}},
+              .ends = S_SUCCEEDED);
 
 TEST(pause_and_resume_in_slices_are_continued_by_a_timer)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  d: {run: x, foreach: 30}\n", NULL);
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  d: {run: x, foreach: 30}\n", NULL);
 
-    CHECK_EQ(flow_ask_slice(s, FLOW_PAUSE, w, 7), 0);
-    verify_clean(s); /* a partial pause is no breach while a timer continues it */
+    CHECK_EQ(control_first_slice(s, CONTROL_PAUSE, w, 7), 0);
+    verify_clean(s); /* a partial pause is no violation while a timer continues it */
     run_timers(s);   /* the process that requested it has ended */
     CHECK_EQ(claims(s), 0);
     verify_clean(s);
-    CHECK_EQ(flow_ask_slice(s, FLOW_RESUME, w, 7), 0);
+    CHECK_EQ(control_first_slice(s, CONTROL_RESUME, w, 7), 0);
     verify_clean(s);
     run_timers(s);
     CHECK_EQ(claims(s), 30);
@@ -320,31 +323,31 @@ TEST(pause_and_resume_in_slices_are_continued_by_a_timer)
 TEST(child_started_in_a_paused_workflow_is_held)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n", NULL), child;
-    struct flow_claiming k = {.push = false};
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n", NULL), child;
+    struct task_claim k = {.push = false};
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    CHECK_EQ(flow_ask(s, FLOW_PAUSE, w), 0);
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    CHECK_EQ(control_execution(s, CONTROL_PAUSE, w), 0);
     child = submit_with(s, (struct submission){.name = "child", .parent = k.held[0].id});
     CHECK_EQ(get(s, child).held, HELD_PAUSED);
     verify_clean(s);
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, w), 0);
+    CHECK_EQ(control_execution(s, CONTROL_RESUME, w), 0);
     CHECK_EQ(get(s, child).held, HELD_NONE);
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(paused_workflow_can_be_cancelled,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2, needs: a}\n"
-                  "on_exit: {run: x}\n",
-          .steps = {{"pause w, cancel w, play",
-                     "a:cancelled d:cancelled on_exit:ready"}, /* on_exit is paused as well */
-                    {"resume w, play", "a:cancelled d:cancelled on_exit:succeeded"}},
-          .ends = S_CANCELLED);
+WORKFLOW_CASE(paused_workflow_can_be_cancelled,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2, needs: a}\n"
+                      "on_exit: {run: x}\n",
+              .steps = {{"pause w, cancel w, play",
+                         "a:cancelled d:cancelled on_exit:ready"}, /* on_exit is paused as well */
+                        {"resume w, play", "a:cancelled d:cancelled on_exit:succeeded"}},
+              .ends = S_CANCELLED);
 
 /* ---- cancel ---- */
 
-FLOW_CASE(
+WORKFLOW_CASE(
     cancel_with_let_finish_lets_running_jobs_finish,
     .yaml = "name: w\ntasks:\n  a: {run: x, retry: 3}\n  b: {run: x}\n  c: {run: x, needs: b}\n",
     .steps = {{"take, let-finish w, ok b", "a:running b:succeeded c:cancelled"},
@@ -354,13 +357,13 @@ FLOW_CASE(
 TEST(task_that_waits_for_approval_is_not_decided_again)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
-                            "  each: {run: x, needs: [a, b], join: any, if: \"!failure()\", "
-                            "foreach: 1, approval: true}\n",
-                            NULL);
+    int64_t w = submit_workflow(s,
+                                "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                                "  each: {run: x, needs: [a, b], join: any, if: \"!failure()\", "
+                                "foreach: 1, approval: true}\n",
+                                NULL);
     struct held_job a = claim_job(s, 1), b = claim_job(s, 1);
-    int64_t each = flow_task(s, w, "each");
+    int64_t each = task_of(s, w, "each");
 
     CHECK_EQ(settle_ok(s, a), 0);
     CHECK_EQ(get(s, each).held, HELD_APPROVAL);
@@ -371,12 +374,12 @@ TEST(task_that_waits_for_approval_is_not_decided_again)
     store_close(&s);
 }
 
-FLOW_CASE(on_exit_after_a_cancel_keeps_its_retries,
-          .yaml = "name: w\ntasks:\n  a: {run: x, retry: 3}\non_exit: {run: x, retry: 1}\n",
-          .steps = {{"take, let-finish w, fail a", "a:failed on_exit:ready"},
-                    {"take, fail on_exit", "a:failed on_exit:ready"},
-                    {"take, ok on_exit", "a:failed on_exit:succeeded"}},
-          .ends = S_FAILED);
+WORKFLOW_CASE(on_exit_after_a_cancel_keeps_its_retries,
+              .yaml = "name: w\ntasks:\n  a: {run: x, retry: 3}\non_exit: {run: x, retry: 1}\n",
+              .steps = {{"take, let-finish w, fail a", "a:failed on_exit:ready"},
+                        {"take, fail on_exit", "a:failed on_exit:ready"},
+                        {"take, ok on_exit", "a:failed on_exit:succeeded"}},
+              .ends = S_FAILED);
 
 /* ---- concurrency ---- */
 
@@ -385,17 +388,17 @@ TEST(tasks_of_the_same_key_run_one_at_a_time_across_workflows)
     struct store *s = fixture_store();
     const char *yaml = "name: w\nparams: {to: {type: string, default: x}}\ntasks:\n"
                        "  a: {run: x, concurrency: {key: \"deploy-${{ params.to }}\"}}\n";
-    int64_t one = flow_submit(s, yaml, NULL), two = flow_submit(s, yaml, NULL);
-    int64_t three = flow_submit(s, yaml, "{\"to\":\"y\"}");
-    struct flow_claiming k = {.push = false};
+    int64_t one = submit_workflow(s, yaml, NULL), two = submit_workflow(s, yaml, NULL);
+    int64_t three = submit_workflow(s, yaml, "{\"to\":\"y\"}");
+    struct task_claim k = {.push = false};
 
-    CHECK_STR(get(s, flow_task(s, one, "a")).concurrency, "deploy-x");
-    CHECK_EQ(flow_claim(s, &k), 2);
-    CHECK_EQ(get(s, flow_task(s, two, "a")).held, HELD_LIMIT);
+    CHECK_STR(get(s, task_of(s, one, "a")).concurrency, "deploy-x");
+    CHECK_EQ(claim_tasks(s, &k), 2);
+    CHECK_EQ(get(s, task_of(s, two, "a")).held, HELD_LIMIT);
     verify_clean(s);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    flow_settle(s, k.held[1], OUTCOME_OK, NULL);
-    flow_play(s, "");
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    settle_task(s, k.held[1], OUTCOME_OK, NULL);
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, two), S_SUCCEEDED);
     CHECK_EQ(status_of(s, three), S_SUCCEEDED);
     verify_clean(s);
@@ -407,8 +410,8 @@ TEST(workflows_of_the_same_key_run_one_after_another)
     struct store *s = fixture_store();
     const char *yaml = "name: w\nconcurrency: {key: nightly}\ntimeout: 1h\ntasks:\n"
                        "  a: {run: x}\n  b: {run: x, needs: a}\n";
-    int64_t one = flow_submit(s, yaml, NULL), two = flow_submit(s, yaml, NULL);
-    int64_t three = flow_submit(s, yaml, NULL);
+    int64_t one = submit_workflow(s, yaml, NULL), two = submit_workflow(s, yaml, NULL);
+    int64_t three = submit_workflow(s, yaml, NULL);
     struct held_job j;
 
     CHECK_EQ(status_of(s, two), S_PENDING);
@@ -416,18 +419,18 @@ TEST(workflows_of_the_same_key_run_one_after_another)
     verify_clean(s);
     clock_advance(3500 * SECOND); /* a workflow's timeout starts when the workflow starts */
     j = claim_job(s, 1);
-    CHECK_EQ(flow_ask(s, FLOW_CANCEL, one), 0);
+    CHECK_EQ(control_execution(s, CONTROL_CANCEL, one), 0);
     verify_clean(s);
-    CHECK_EQ(flow_ask_slice(s, FLOW_PAUSE, two, 10), 0);
+    CHECK_EQ(control_first_slice(s, CONTROL_PAUSE, two, 10), 0);
     verify_clean(s);
     CHECK_EQ(settle_as(s, j, OUTCOME_CANCELLED, -1), 0);
     CHECK_EQ(status_of(s, one), S_CANCELLED);
     verify_clean(s);
     CHECK_EQ(status_of(s, three), S_RUNNING); /* the second is paused, so the third starts first */
-    CHECK_EQ(flow_ask(s, FLOW_RESUME, two), 0);
+    CHECK_EQ(control_execution(s, CONTROL_RESUME, two), 0);
     CHECK_EQ(status_of(s, two), S_PENDING);
     verify_clean(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, two), S_SUCCEEDED);
     CHECK_EQ(status_of(s, three), S_SUCCEEDED);
     verify_clean(s);
@@ -443,18 +446,18 @@ TEST(timeout_of_a_task_limits_its_nested_workflow)
         "failure()}\n",
         "in.yaml", "name: in\ntimeout: 1h\ntasks:\n  leaf: {run: x, retry: 2}\n", NULL};
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
 
     clock_advance(601 * SECOND);
     run_timers(s);
-    CHECK_EQ(flow_status(s, w, "in"), S_TIMED_OUT);
-    CHECK_EQ(flow_status(s, w, "after"), S_READY);
-    CHECK_EQ(flow_status(s, w, "many[1]"), S_RUNNING);
+    CHECK_EQ(task_status(s, w, "in"), S_TIMED_OUT);
+    CHECK_EQ(task_status(s, w, "after"), S_READY);
+    CHECK_EQ(task_status(s, w, "many[1]"), S_RUNNING);
     verify_clean(s);
     clock_advance(3600 * SECOND);
     run_timers(s);
-    CHECK_EQ(flow_status(s, w, "many[1]"), S_TIMED_OUT); /* its own timeout is the shorter one */
-    flow_play(s, "");
+    CHECK_EQ(task_status(s, w, "many[1]"), S_TIMED_OUT); /* its own timeout is the shorter one */
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 0);
     verify_clean(s);

@@ -12,21 +12,21 @@ static struct submission submit_by_hash(struct store *s, const char *text)
     struct err err = ERR_INIT;
 
     workflow_hash(text, strlen(text), hash);
-    CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
+    CHECK_OK_ERR(store_turn(s, submit_workflow_body, &w, &err), &err);
     return w;
 }
 
 TEST(refused_definition_is_not_treated_as_stored)
 {
     struct store *s = fixture_store();
-    struct submission w = {.definition = flow_text(yaml), .parent = 12345};
+    struct submission w = {.definition = workflow_text(yaml), .parent = 12345};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
+    CHECK_OK_ERR(store_turn(s, submit_workflow_body, &w, &err), &err);
     CHECK_EQ(w.rc, -E_NOT_FOUND);
     CHECK_EQ(submit_by_hash(s, w.definition).rc, -E_NOT_FOUND);
     w.parent = 0;
-    CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
+    CHECK_OK_ERR(store_turn(s, submit_workflow_body, &w, &err), &err);
     CHECK_OK_ERR(w.rc, &w.err);
     CHECK_EQ(submit_by_hash(s, w.definition).rc, 0);
     free((char *)w.definition);
@@ -44,7 +44,7 @@ static int submit_and_fail(struct turn *t, void *arg, struct err *err)
 TEST(definition_of_a_rolled_back_turn_is_forgotten)
 {
     struct store *s = fixture_store();
-    struct submission w = {.definition = flow_text(yaml)};
+    struct submission w = {.definition = workflow_text(yaml)};
     struct err err = ERR_INIT;
 
     CHECK_EQ(store_turn(s, submit_and_fail, &w, &err), -E_INVALID);
@@ -66,16 +66,16 @@ static void count_reads(void *arg, const char *what, int64_t took_us, long rows)
 
 TEST(stored_definition_is_not_read_back_by_its_writer)
 {
-    static struct flow_claiming k;
+    static struct task_claim k;
     struct store *s = fixture_store(), *other = fixture_store();
 
     fixture_env()->trace = count_reads;
-    flow_submit(s, yaml, NULL);
-    flow_submit(s, yaml, NULL);
-    CHECK_EQ(flow_claim(s, &k), 2);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    submit_workflow(s, yaml, NULL);
+    submit_workflow(s, yaml, NULL);
+    CHECK_EQ(claim_tasks(s, &k), 2);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(reads, 0);
-    flow_settle(other, k.held[1], OUTCOME_OK,
+    settle_task(other, k.held[1], OUTCOME_OK,
                 NULL); /* a store that did not write it reads it once */
     CHECK_EQ(reads, 1);
     fixture_env()->trace = NULL;

@@ -39,7 +39,7 @@ TEST(each_hop_of_a_chain_takes_one_commit_and_two_lock_waits)
         buf_addf(&yaml, "  t%d: {function: f, needs: t%d}\n", i, i - 1);
     kit_open(&k);
     kit_step(&k);
-    w = flow_submit(s, buf_cstr(&yaml), NULL);
+    w = submit_workflow(s, buf_cstr(&yaml), NULL);
     fixture_env()->point = count_commits;
     fixture_env()->trace = count_answers;
     commits = answers = 0;

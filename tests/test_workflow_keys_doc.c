@@ -2,14 +2,10 @@
  * compares it with the file, so that the page agrees with the code. The text above the reference is
  * written by hand; the example there is parsed like a file. PAWL_WRITE_DOCS=1
  * build/tests/test_workflow_keys_doc writes the reference instead. */
-#include "harness.h"
+#include "page_fixture.h"
 
 #include "parse/render/describe.h"
 #include "parse/workflow/file.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 TEST_NO_DB;
 
@@ -23,7 +19,8 @@ static void add_table(struct buf *b, const struct keys *keys)
     const struct key *k;
 
     buf_addstr(b, "| key | holds | default | |\n|---|---|---|---|\n");
-    for (k = keys->at; k->name; k++) {
+    KEYS_EACH(keys, k)
+    {
         buf_addf(b, "| `%s` | ", k->name);
         describe_key_value(b, k);
         buf_addf(b, " | %s | %s", k->default_value ? k->default_value : "", k->sentence);
@@ -49,61 +46,19 @@ static void write_reference(struct buf *b)
 
 /* ---- the file ---- */
 
-static void read_file(struct buf *b)
-{
-    FILE *f = fopen(FILE_NAME, "re");
-    char chunk[4096];
-    size_t n;
-
-    if (!f)
-        test_fail(__FILE__, __LINE__, "can't read %s: run this in the project's folder", FILE_NAME);
-    while ((n = fread(chunk, 1, sizeof(chunk), f)) > 0)
-        buf_add(b, chunk, n);
-    fclose(f);
-}
-
-static void write_file(const char *text, size_t len, const struct buf *more)
-{
-    FILE *f = fopen(FILE_NAME, "we");
-
-    CHECK(f);
-    CHECK_EQ(fwrite(text, 1, len, f), len);
-    CHECK_EQ(fwrite(more->ptr, 1, more->len, f), more->len);
-    CHECK_EQ(fclose(f), 0);
-}
-
-/* Reports the first line that differs. */
-static void compare(const char *found, const char *expected)
-{
-    const char *line = found;
-
-    for (; *found && *found == *expected; found++, expected++)
-        if (*found == '\n')
-            line = found + 1;
-    if (*found != *expected)
-        test_fail(
-            __FILE__, __LINE__,
-            "%s differs from the code: run PAWL_WRITE_DOCS=1 build/tests/test_workflow_keys_doc\n"
-            "    line: %.60s\n    file: %.60s\n    code: %.60s",
-            FILE_NAME, line, found, expected);
-}
-
 TEST(workflow_reference_agrees_with_the_code)
 {
-    struct buf file = BUF_INIT, expected = BUF_INIT;
-    char *mark;
+    struct buf file = BUF_INIT, page = BUF_INIT;
+    const char *mark;
 
-    read_file(&file);
+    read_page(FILE_NAME, &file);
     mark = strstr(buf_cstr(&file), MARK);
     CHECK(mark);
-    mark += strlen(MARK);
-    write_reference(&expected);
-    if (getenv("PAWL_WRITE_DOCS"))
-        write_file(file.ptr, (size_t)(mark - file.ptr), &expected);
-    else
-        compare(mark, expected.ptr);
+    buf_add(&page, file.ptr, (size_t)(mark - file.ptr) + strlen(MARK));
+    write_reference(&page);
+    check_page(FILE_NAME, buf_cstr(&page), "test_workflow_keys_doc");
     buf_release(&file);
-    buf_release(&expected);
+    buf_release(&page);
 }
 
 TEST(example_in_the_page_is_valid)
@@ -115,7 +70,7 @@ TEST(example_in_the_page_is_valid)
     struct err err = ERR_INIT;
     const char *from, *to;
 
-    read_file(&file);
+    read_page(FILE_NAME, &file);
     from = strstr(buf_cstr(&file), "```yaml\n");
     CHECK(from);
     from += 8;
@@ -136,9 +91,7 @@ TEST(every_key_has_a_complete_sentence)
     size_t i;
 
     for (i = 0; keys_all[i]; i++)
-        for (k = keys_all[i]->at; k->name; k++) {
-            CHECK(k->sentence);
-            if (k->sentence[strlen(k->sentence) - 1] != '.')
-                test_fail(__FILE__, __LINE__, "%s: %s", k->name, k->sentence);
-        }
+        KEYS_EACH(keys_all[i], k)
+    if (k->sentence[strlen(k->sentence) - 1] != '.')
+        test_fail(__FILE__, __LINE__, "%s: %s", k->name, k->sentence);
 }

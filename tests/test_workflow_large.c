@@ -20,7 +20,7 @@ static const char *flat_workflow(int n)
     buf_addstr(&yaml, "name: w\ntasks:\n");
     for (i = 0; i < n; i++)
         buf_addf(&yaml, "  t%d: {run: x}\n", i);
-    text = flow_text(yaml.ptr);
+    text = workflow_text(yaml.ptr);
     buf_release(&yaml);
     return text;
 }
@@ -34,7 +34,7 @@ TEST(tasks_without_needs_become_ready_one_slice_per_turn)
 
     fixture_slices(LARGE(1000));
     s = fixture_store();
-    w = flow_submit_text(s, flat_workflow(LARGE(1200)), NULL);
+    w = submit_workflow_text(s, flat_workflow(LARGE(1200)), NULL);
     CHECK_EQ(count(s, "status = 1"), LARGE(1000)); /* not all tasks are created yet */
     run_timers(s);
     CHECK_EQ(count(s, "status = 2"), LARGE(500));
@@ -45,7 +45,7 @@ TEST(tasks_without_needs_become_ready_one_slice_per_turn)
     run_timers(s);
     CHECK_EQ(count(s, "status = 2"), LARGE(1200));
     CHECK_EQ(run_timers(s), 0);
-    flow_play_sets(s);
+    run_workflows_in_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
@@ -53,21 +53,21 @@ TEST(tasks_without_needs_become_ready_one_slice_per_turn)
 
 TEST(ready_tasks_may_end_before_the_others_are_ready)
 {
-    static struct flow_claiming k;
+    static struct task_claim k;
     struct store *s;
     int64_t w;
     size_t i;
 
     fixture_slices(100);
     s = fixture_store();
-    w = flow_submit_text(s, flat_workflow(60), NULL);
-    while (flow_claim(s, &k) > 0)
+    w = submit_workflow_text(s, flat_workflow(60), NULL);
+    while (claim_tasks(s, &k) > 0)
         for (i = 0; i < k.n; i++)
-            flow_settle(s, k.held[i], OUTCOME_OK, NULL);
+            settle_task(s, k.held[i], OUTCOME_OK, NULL);
     CHECK_EQ(count(s, "status = 4"), 50);
     CHECK_EQ(status_of(s, w), S_RUNNING);
     verify_clean(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
@@ -76,7 +76,7 @@ TEST(ready_tasks_may_end_before_the_others_are_ready)
 TEST(workflow_cancelled_while_its_tasks_become_ready_ends)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flat_workflow(600), NULL);
+    int64_t w = submit_workflow_text(s, flat_workflow(600), NULL);
 
     CHECK_EQ(count(s, "status = 2"), 500);
     CHECK_EQ(cancel(s, w), 0);
@@ -147,7 +147,7 @@ static int64_t submit_join(struct store *s, int n)
         buf_addf(&yaml, "%st%d", i % n ? ", " : "", i % n);
     }
     buf_addstr(&yaml, "]}\n");
-    w = flow_submit(s, yaml.ptr, NULL);
+    w = submit_workflow(s, yaml.ptr, NULL);
     buf_release(&yaml);
     while (run_timers(s))
         ;
@@ -161,16 +161,16 @@ TEST(task_with_many_needs_is_decided_without_loading_their_rows)
     int64_t w = submit_join(s, 1100);
 
     watch_for(&watch, "task_states", 1, do_nothing, NULL);
-    flow_play(s, " t7 ");
+    run_workflows(s, " t7 ");
     CHECK(watch.acted);
     CHECK_EQ(watch.seen, 1); /* one query for both tasks */
-    CHECK_EQ(flow_status(s, w, "good"), S_SUCCEEDED);
-    CHECK_EQ(flow_status(s, w, "bad"), S_SKIPPED);
+    CHECK_EQ(task_status(s, w, "good"), S_SUCCEEDED);
+    CHECK_EQ(task_status(s, w, "bad"), S_SKIPPED);
     verify_clean(s);
     w = submit_join(s, 1100);
-    flow_play(s, " t8 ");
-    CHECK_EQ(flow_status(s, w, "good"), S_SKIPPED);
-    CHECK_EQ(flow_status(s, w, "bad"), S_SUCCEEDED);
+    run_workflows(s, " t8 ");
+    CHECK_EQ(task_status(s, w, "good"), S_SKIPPED);
+    CHECK_EQ(task_status(s, w, "bad"), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
 }
@@ -180,23 +180,23 @@ TEST(task_with_many_needs_is_decided_without_loading_their_rows)
 /* Settles all items, each with a text of `bytes` bytes and its number. */
 static void settle_items(struct store *s, size_t bytes)
 {
-    static struct flow_claiming k;
+    static struct task_claim k;
     struct buf result = BUF_INIT;
     size_t i;
 
-    while (flow_claim(s, &k) > 0)
+    while (claim_tasks(s, &k) > 0)
         for (i = 0; i < k.n; i++) {
             if (!strchr(k.names[i], '['))
                 goto done;
             result.len = 0;
             buf_addf(&result, "{\"n\":%ld, \"text\":\"%*s\"}",
                      strtol(strchr(k.names[i], '[') + 1, NULL, 10), (int)bytes, "");
-            flow_settle(s, k.held[i], OUTCOME_OK, buf_cstr(&result));
+            settle_task(s, k.held[i], OUTCOME_OK, buf_cstr(&result));
         }
 done:
     CHECK_EQ(k.n, 1);
     CHECK(strstr(k.spec, "\"argv\":[\"echo\",\"300\",\"299\"]"));
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
     buf_release(&result);
 }
 
@@ -208,7 +208,7 @@ static const char each_and_after[] =
 TEST(small_outputs_are_stored_with_the_fan_out)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, each_and_after, NULL);
+    int64_t w = submit_workflow(s, each_and_after, NULL);
 
     settle_items(s, 10);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
@@ -220,7 +220,7 @@ TEST(small_outputs_are_stored_with_the_fan_out)
 TEST(large_outputs_are_stored_only_with_the_items_and_visible_to_expressions)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, each_and_after, NULL);
+    int64_t w = submit_workflow(s, each_and_after, NULL);
 
     settle_items(s, 1000);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
@@ -232,19 +232,20 @@ TEST(large_outputs_are_stored_only_with_the_items_and_visible_to_expressions)
 TEST(outputs_too_large_for_an_expression_fail_the_task_that_uses_them)
 {
     struct store *s = fixture_store();
-    static struct flow_claiming k;
+    static struct task_claim k;
     char *result = mem_printf("{\"text\":\"%900000s\"}", "");
-    int64_t w = flow_submit(s,
-                            "name: w\ntasks:\n  each: {foreach: 20, run: x}\n  after:\n"
-                            "    needs: each\n    argv: [\"${{ length(tasks.each.outputs) }}\"]\n",
-                            NULL);
+    int64_t w =
+        submit_workflow(s,
+                        "name: w\ntasks:\n  each: {foreach: 20, run: x}\n  after:\n"
+                        "    needs: each\n    argv: [\"${{ length(tasks.each.outputs) }}\"]\n",
+                        NULL);
     size_t i;
 
-    CHECK_EQ(flow_claim(s, &k), 20);
+    CHECK_EQ(claim_tasks(s, &k), 20);
     for (i = 0; i < 20; i++)
-        flow_settle(s, k.held[i], OUTCOME_OK, result);
-    CHECK_EQ(flow_status(s, w, "each"), S_SUCCEEDED);
-    CHECK_EQ(flow_status(s, w, "after"), S_FAILED);
+        settle_task(s, k.held[i], OUTCOME_OK, result);
+    CHECK_EQ(task_status(s, w, "each"), S_SUCCEEDED);
+    CHECK_EQ(task_status(s, w, "after"), S_FAILED);
     CHECK_EQ(count(s, "error LIKE '%items of each together are larger than 16 MB%'"), 2);
     CHECK_EQ(status_of(s, w), S_FAILED);
     free(result);
@@ -256,17 +257,17 @@ TEST(item_with_an_input_that_is_too_large_fails_and_stores_none)
 {
     struct store *s = fixture_store();
     char *result = mem_printf("{\"text\":\"%700000s\"}", "");
-    static struct flow_claiming k;
+    static struct task_claim k;
     int64_t w =
-        flow_submit(s,
-                    "name: w\ntasks:\n  a: {run: x}\n  each:\n    needs: a\n    foreach: 3\n"
-                    "    function: f\n    with: {x: \"${{ tasks.a.outputs.text }}\",\n"
-                    "           y: \"${{ tasks.a.outputs.text }}\"}\n",
-                    NULL);
+        submit_workflow(s,
+                        "name: w\ntasks:\n  a: {run: x}\n  each:\n    needs: a\n    foreach: 3\n"
+                        "    function: f\n    with: {x: \"${{ tasks.a.outputs.text }}\",\n"
+                        "           y: \"${{ tasks.a.outputs.text }}\"}\n",
+                        NULL);
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_OK, result);
-    CHECK_EQ(flow_status(s, w, "each"), S_FAILED);
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, result);
+    CHECK_EQ(task_status(s, w, "each"), S_FAILED);
     CHECK_EQ(count(s, "error LIKE 'the input has 14000%'"), 3);
     CHECK_EQ(count(s, "task_index IS NOT NULL AND input IS NOT NULL"), 0);
     free(result);
@@ -278,17 +279,18 @@ TEST(item_with_an_input_that_is_too_large_fails_and_stores_none)
 TEST(outputs_of_a_fan_out_are_in_list_order_regardless_of_ids)
 {
     struct store *s = fixture_store();
-    static struct flow_claiming k;
+    static struct task_claim k;
 
-    flow_submit(s,
-                "name: w\ntasks:\n  each: {foreach: [a, b], run: x}\n  after:\n    needs: each\n"
-                "    argv: [\"${{ tasks.each.outputs[0].outputs.n }}\"]\n",
-                NULL);
-    CHECK_EQ(flow_claim(s, &k), 2);
+    submit_workflow(
+        s,
+        "name: w\ntasks:\n  each: {foreach: [a, b], run: x}\n  after:\n    needs: each\n"
+        "    argv: [\"${{ tasks.each.outputs[0].outputs.n }}\"]\n",
+        NULL);
+    CHECK_EQ(claim_tasks(s, &k), 2);
     sql_run(s, "UPDATE executions SET task_index = 1 - task_index WHERE task_index IS NOT NULL");
-    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":\"lower id\"}");
-    flow_settle(s, k.held[1], OUTCOME_OK, "{\"n\":\"higher id\"}");
-    CHECK_EQ(flow_claim(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, "{\"n\":\"lower id\"}");
+    settle_task(s, k.held[1], OUTCOME_OK, "{\"n\":\"higher id\"}");
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK(strstr(k.spec, "\"higher id\""));
     verify_clean(s);
     store_close(&s);

@@ -6,68 +6,69 @@ TEST_LONG;
 TEST(tasks_in_sequence_run_one_after_another)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
+    struct task_claim k = {.push = false};
     int64_t w =
-        flow_submit(s, "name: w\ntasks:\n  a: {run: one}\n  b: {run: two, needs: a}\n", NULL);
+        submit_workflow(s, "name: w\ntasks:\n  a: {run: one}\n  b: {run: two, needs: a}\n", NULL);
 
     CHECK_EQ(status_of(s, w), S_RUNNING);
-    CHECK_STR(flow_shape(s, w), "a:ready b:pending");
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_STR(tree_text(s, w), "a:ready b:pending");
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK_STR(k.names[0], "a");
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:ready");
-    CHECK_EQ(flow_claim(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_STR(tree_text(s, w), "a:succeeded b:ready");
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK(strstr(k.spec, "\"run\":\"two\""));
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_STR(history(s, w), "created started completed");
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(join_waits_for_all_needs_and_fires_once,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                  "  c: {run: x, needs: a}\n  d: {run: x, needs: [b, c]}\n",
-          .steps = {{"take, ok a, take, ok b", "a:succeeded b:succeeded c:running d:pending"},
-                    {"ok c", "a:succeeded b:succeeded c:succeeded d:ready"},
-                    {"play", "a:succeeded b:succeeded c:succeeded d:succeeded"}},
-          .ends = S_SUCCEEDED);
+WORKFLOW_CASE(join_waits_for_all_needs_and_fires_once,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                      "  c: {run: x, needs: a}\n  d: {run: x, needs: [b, c]}\n",
+              .steps = {{"take, ok a, take, ok b", "a:succeeded b:succeeded c:running d:pending"},
+                        {"ok c", "a:succeeded b:succeeded c:succeeded d:ready"},
+                        {"play", "a:succeeded b:succeeded c:succeeded d:succeeded"}},
+              .ends = S_SUCCEEDED);
 
-FLOW_CASE(failure_skips_the_followers_and_fails_the_workflow,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                  "  c: {run: x, needs: b}\n  d: {run: x}\n",
-          .steps = {{"play but a", "a:failed b:skipped c:skipped d:succeeded"}}, .ends = S_FAILED,
-          .error = "a failed: it was made to fail");
+WORKFLOW_CASE(failure_skips_the_followers_and_fails_the_workflow,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                      "  c: {run: x, needs: b}\n  d: {run: x}\n",
+              .steps = {{"play but a", "a:failed b:skipped c:skipped d:succeeded"}},
+              .ends = S_FAILED, .error = "a failed: it was made to fail");
 
-FLOW_CASE(conditions_see_failures_behind_skipped_tasks,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                  "  repair: {run: x, needs: b, if: failure()}\n"
-                  "  always: {run: x, needs: b, if: always()}\n"
-                  "  fine: {run: x, needs: [repair, always], if: success()}\n"
-                  "  by_status: {run: x, needs: b, if: \"tasks.b.status == 'skipped'\"}\n",
-          .steps = {{"play but a",
-                     "a:failed b:skipped repair:succeeded always:succeeded fine:succeeded "
-                     "by_status:succeeded"}},
-          .ends = S_FAILED);
+WORKFLOW_CASE(conditions_see_failures_behind_skipped_tasks,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                      "  repair: {run: x, needs: b, if: failure()}\n"
+                      "  always: {run: x, needs: b, if: always()}\n"
+                      "  fine: {run: x, needs: [repair, always], if: success()}\n"
+                      "  by_status: {run: x, needs: b, if: \"tasks.b.status == 'skipped'\"}\n",
+              .steps = {{"play but a",
+                         "a:failed b:skipped repair:succeeded always:succeeded fine:succeeded "
+                         "by_status:succeeded"}},
+              .ends = S_FAILED);
 
-FLOW_CASE(allowed_failure_counts_as_success,
-          .yaml = "name: w\ntasks:\n  a: {run: x, allow_failure: true}\n  b: {run: x, needs: a}\n",
-          .steps = {{"play but a", "a:failed b:succeeded"}}, .ends = S_SUCCEEDED);
+WORKFLOW_CASE(
+    allowed_failure_counts_as_success,
+    .yaml = "name: w\ntasks:\n  a: {run: x, allow_failure: true}\n  b: {run: x, needs: a}\n",
+    .steps = {{"play but a", "a:failed b:succeeded"}}, .ends = S_SUCCEEDED);
 
-FLOW_CASE(join_any_runs_after_the_first_success_and_is_skipped_when_none_is_possible,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
-                  "  any: {run: x, needs: [a, b], join: any}\n"
-                  "  both: {run: x, needs: [a, b], join: 2}\n",
-          .steps = {{"take, ok a", "a:succeeded b:running any:ready both:pending"},
-                    {"fail b", "a:succeeded b:failed any:ready both:skipped"},
-                    {"play", "a:succeeded b:failed any:succeeded both:skipped"}},
-          .ends = S_FAILED);
+WORKFLOW_CASE(join_any_runs_after_the_first_success_and_is_skipped_when_none_is_possible,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+                      "  any: {run: x, needs: [a, b], join: any}\n"
+                      "  both: {run: x, needs: [a, b], join: 2}\n",
+              .steps = {{"take, ok a", "a:succeeded b:running any:ready both:pending"},
+                        {"fail b", "a:succeeded b:failed any:ready both:skipped"},
+                        {"play", "a:succeeded b:failed any:succeeded both:skipped"}},
+              .ends = S_FAILED);
 
 TEST(outputs_and_params_reach_the_tasks_that_use_them)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
-    int64_t w = flow_submit(
+    struct task_claim k = {.push = false};
+    int64_t w = submit_workflow(
         s,
         "name: w\nparams: {day: {type: string, default: mon}}\nvars: {where: \"at ${{ params.day }}\"}\n"
         "env: {REGION: eu}\n"
@@ -76,13 +77,13 @@ TEST(outputs_and_params_reach_the_tasks_that_use_them)
         "outputs: {total: \"${{ tasks.b.outputs.n }}\"}\n",
         "{\"day\":\"tue\"}");
 
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK(strstr(k.spec, "\"day\":\"tue\""));
     CHECK(strstr(k.spec, "\"REGION\":\"eu\""));
-    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":42}");
-    CHECK_EQ(flow_claim(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, "{\"n\":42}");
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK(strstr(k.spec, "[\"echo\",\"42\",\"at tue\"]"));
-    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":43}");
+    settle_task(s, k.held[0], OUTCOME_OK, "{\"n\":43}");
     CHECK_STR(get(s, w).result, "{\"total\":43}");
     verify_clean(s);
     store_close(&s);
@@ -90,18 +91,18 @@ TEST(outputs_and_params_reach_the_tasks_that_use_them)
 
 TEST(number_reaches_a_task_as_it_was_written)
 {
-    static struct flow_claiming k;
+    static struct task_claim k;
     struct store *s = fixture_store();
 
-    flow_submit(s,
-                "name: w\nparams: {x: {type: number}}\nvars: {y: 0.3}\ntasks:\n"
-                "  a: {run: x, env: {Y: '${{ vars.y }}', Z: '${{ vars }}'}}\n",
-                "{\"x\": 0.1}");
-    CHECK_EQ(flow_claim(s, &k), 1);
+    submit_workflow(s,
+                    "name: w\nparams: {x: {type: number}}\nvars: {y: 0.3}\ntasks:\n"
+                    "  a: {run: x, env: {Y: '${{ vars.y }}', Z: '${{ vars }}'}}\n",
+                    "{\"x\": 0.1}");
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK(strstr(k.spec, "\"x\":\"0.1\""));
     CHECK(strstr(k.spec, "\"Y\":\"0.3\""));
     CHECK(strstr(k.spec, "{\\\"y\\\":0.3}"));
-    flow_settle(s, k.held[0], OUTCOME_OK, "{\"z\":0.7}");
+    settle_task(s, k.held[0], OUTCOME_OK, "{\"z\":0.7}");
     verify_clean(s);
     store_close(&s);
 }
@@ -118,17 +119,17 @@ TEST(failed_expression_fails_its_task_with_the_location)
         "  d: {run: x, needs: a, foreach: \"${{ tasks.a.outputs.gone }}\"}\n",
         NULL};
     struct store *s = fixture_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
 
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:failed c:failed d:failed");
-    CHECK_STR(get(s, flow_task(s, w, "b")).error,
+    run_workflows(s, "");
+    CHECK_STR(tree_text(s, w), "a:succeeded b:failed c:failed d:failed");
+    CHECK_STR(get(s, task_of(s, w, "b")).error,
               "X: w.yaml:4:3: tasks.a.outputs has no field 'gone'; its fields are: n (in: "
               "tasks.a.outputs.gone)");
-    CHECK_STR(get(s, flow_task(s, w, "c")).error,
+    CHECK_STR(get(s, task_of(s, w, "c")).error,
               "w.yaml:5:3: tasks.a.outputs has no field 'gone'; its fields are: n (in: 1 < 2 && "
               "tasks.a.outputs.gone)");
-    CHECK_STR(get(s, flow_task(s, w, "d")).error,
+    CHECK_STR(get(s, task_of(s, w, "d")).error,
               "foreach: w.yaml:6:3: tasks.a.outputs has no field 'gone'; its fields are: n (in: "
               "tasks.a.outputs.gone)");
     CHECK_EQ(status_of(s, w), S_FAILED);
@@ -136,39 +137,39 @@ TEST(failed_expression_fails_its_task_with_the_location)
     store_close(&s);
 }
 
-FLOW_CASE(invalid_param_fails_the_workflow_before_anything_runs,
-          .yaml = "name: w\nparams: {n: {type: integer}}\ntasks: {a: {run: x}}\n",
-          .params = "{\"n\":\"seven\"}", .ends = S_FAILED,
-          .error = "the param n must be an integer, not a string");
+WORKFLOW_CASE(invalid_param_fails_the_workflow_before_anything_runs,
+              .yaml = "name: w\nparams: {n: {type: integer}}\ntasks: {a: {run: x}}\n",
+              .params = "{\"n\":\"seven\"}", .ends = S_FAILED,
+              .error = "the param n must be an integer, not a string");
 
-FLOW_CASE(null_for_an_optional_param_is_the_same_as_no_value,
-          .yaml = "name: w\nparams: {n: {type: integer}, m: {type: list, default: null}}\n"
-                  "tasks: {a: {run: x}}\n",
-          .params = "{\"n\":null,\"m\":null}", .steps = {{"play", "a:succeeded"}},
-          .ends = S_SUCCEEDED);
+WORKFLOW_CASE(null_for_an_optional_param_is_the_same_as_no_value,
+              .yaml = "name: w\nparams: {n: {type: integer}, m: {type: list, default: null}}\n"
+                      "tasks: {a: {run: x}}\n",
+              .params = "{\"n\":null,\"m\":null}", .steps = {{"play", "a:succeeded"}},
+              .ends = S_SUCCEEDED);
 
-FLOW_CASE(null_for_a_param_with_a_default_is_refused,
-          .yaml = "name: w\nparams: {n: 1}\ntasks: {a: {run: x}}\n", .params = "{\"n\":null}",
-          .ends = S_FAILED, .error = "the param n must be an integer, not null");
+WORKFLOW_CASE(null_for_a_param_with_a_default_is_refused,
+              .yaml = "name: w\nparams: {n: 1}\ntasks: {a: {run: x}}\n", .params = "{\"n\":null}",
+              .ends = S_FAILED, .error = "the param n must be an integer, not null");
 
 TEST(fan_out_runs_every_item_and_returns_their_outputs_in_order)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
+    struct task_claim k = {.push = false};
     int64_t w =
-        flow_submit(s,
-                    "name: w\ntasks:\n  each: {foreach: [a, b, c], run: x, max_parallel: 2}\n"
-                    "  sum: {run: x, needs: each}\n"
-                    "outputs: {all: \"${{ tasks.each.outputs }}\"}\n",
-                    NULL);
+        submit_workflow(s,
+                        "name: w\ntasks:\n  each: {foreach: [a, b, c], run: x, max_parallel: 2}\n"
+                        "  sum: {run: x, needs: each}\n"
+                        "outputs: {all: \"${{ tasks.each.outputs }}\"}\n",
+                        NULL);
 
-    CHECK_EQ(flow_claim(s, &k), 2);
+    CHECK_EQ(claim_tasks(s, &k), 2);
     CHECK(strstr(k.spec, "\"ITEM\":\"b\""));
-    flow_settle(s, k.held[1], OUTCOME_OK, "{\"i\":1}");
-    flow_settle(s, k.held[0], OUTCOME_OK, "{\"i\":0}");
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_OK, "{\"i\":2}");
-    flow_play(s, "");
+    settle_task(s, k.held[1], OUTCOME_OK, "{\"i\":1}");
+    settle_task(s, k.held[0], OUTCOME_OK, "{\"i\":0}");
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, "{\"i\":2}");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_STR(get(s, w).result, "{\"all\":[{\"status\":\"succeeded\",\"outputs\":{\"i\":0}},"
                                 "{\"status\":\"succeeded\",\"outputs\":{\"i\":1}},"
@@ -180,58 +181,60 @@ TEST(fan_out_runs_every_item_and_returns_their_outputs_in_order)
 TEST(character_that_no_command_can_receive_does_not_hide_other_outputs)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
-    int64_t w =
-        flow_submit(s,
-                    "name: w\ntasks:\n  a: {run: x}\n"
-                    "  b: {function: f, needs: a, with: {n: \"${{ tasks.a.outputs.n }}\"}}\n"
-                    "  each: {function: f, needs: a, foreach: \"${{ tasks.a.outputs.list }}\"}\n"
-                    "  after: {run: x, needs: each}\n",
-                    NULL);
+    struct task_claim k = {.push = false};
+    int64_t w = submit_workflow(
+        s,
+        "name: w\ntasks:\n  a: {run: x}\n"
+        "  b: {function: f, needs: a, with: {n: \"${{ tasks.a.outputs.n }}\"}}\n"
+        "  each: {function: f, needs: a, foreach: \"${{ tasks.a.outputs.list }}\"}\n"
+        "  after: {run: x, needs: each}\n",
+        NULL);
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    flow_settle(s, k.held[0], OUTCOME_OK, "{\"n\":1,\"list\":[\"x\\u0000y\"]}");
-    flow_play(s, "");
-    CHECK_STR(flow_shape(s, w), "a:succeeded b:succeeded each:succeeded after:succeeded "
-                                "each[0]:succeeded");
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, "{\"n\":1,\"list\":[\"x\\u0000y\"]}");
+    run_workflows(s, "");
+    CHECK_STR(tree_text(s, w), "a:succeeded b:succeeded each:succeeded after:succeeded "
+                               "each[0]:succeeded");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(fan_out_of_an_empty_list_succeeds,
-          .yaml = "name: w\ntasks:\n  each: {foreach: [], run: x}\n  b: {run: x, needs: each}\n",
-          .steps = {{"play", "each:succeeded b:succeeded"}}, .ends = S_SUCCEEDED);
+WORKFLOW_CASE(
+    fan_out_of_an_empty_list_succeeds,
+    .yaml = "name: w\ntasks:\n  each: {foreach: [], run: x}\n  b: {run: x, needs: each}\n",
+    .steps = {{"play", "each:succeeded b:succeeded"}}, .ends = S_SUCCEEDED);
 
 TEST(fail_fast_ends_the_other_items)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
-    int64_t w = flow_submit(
+    struct task_claim k = {.push = false};
+    int64_t w = submit_workflow(
         s, "name: w\ntasks:\n  each: {foreach: 10, run: x, max_parallel: 3, fail_fast: true}\n",
         NULL);
 
-    CHECK_EQ(flow_claim(s, &k), 3);
-    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
+    CHECK_EQ(claim_tasks(s, &k), 3);
+    settle_task(s, k.held[0], OUTCOME_FAILED, NULL);
     CHECK(get(s, k.held[1].id).cancel_requested);
-    flow_settle(s, k.held[1], OUTCOME_CANCELLED, NULL);
-    flow_settle(s, k.held[2], OUTCOME_CANCELLED, NULL);
-    CHECK_EQ(flow_status(s, w, "each"), S_FAILED);
+    settle_task(s, k.held[1], OUTCOME_CANCELLED, NULL);
+    settle_task(s, k.held[2], OUTCOME_CANCELLED, NULL);
+    CHECK_EQ(task_status(s, w, "each"), S_FAILED);
     CHECK_EQ(status_of(s, w), S_FAILED);
-    CHECK_EQ(flow_claim(s, &k), 0);
+    CHECK_EQ(claim_tasks(s, &k), 0);
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(fail_fast_ends_items_created_together_with_the_failed_one,
-          .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}]\n"
-                  "    argv: [echo, \"${{ item.a }}\"]\n    fail_fast: true\n",
-          .steps = {{"play", "each:failed each[0]:cancelled each[1]:failed"}}, .ends = S_FAILED);
+WORKFLOW_CASE(fail_fast_ends_items_created_together_with_the_failed_one,
+              .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}]\n"
+                      "    argv: [echo, \"${{ item.a }}\"]\n    fail_fast: true\n",
+              .steps = {{"play", "each:failed each[0]:cancelled each[1]:failed"}},
+              .ends = S_FAILED);
 
 TEST(fail_fast_ends_more_items_than_fit_into_one_turn)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
+    struct task_claim k = {.push = false};
     struct buf yaml = BUF_INIT;
     int64_t w;
     int i;
@@ -239,23 +242,23 @@ TEST(fail_fast_ends_more_items_than_fit_into_one_turn)
     buf_addstr(&yaml, "name: inner\ntasks:\n  first: {run: x}\n");
     for (i = 0; i < 500; i++)
         buf_addf(&yaml, "  t%d: {run: x, needs: first}\n", i);
-    w = flow_submit_text(s,
-                         flow_text_of_files((const char *[]){
-                             "w.flow.yaml",
-                             "tasks:\n  bad: {foreach: 4, workflow: inner.flow.yaml, "
-                             "fail_fast: true}\n",
-                             "inner.flow.yaml", yaml.ptr, NULL}),
-                         NULL);
+    w = submit_workflow_text(s,
+                             workflow_text_of_files((const char *[]){
+                                 "w.flow.yaml",
+                                 "tasks:\n  bad: {foreach: 4, workflow: inner.flow.yaml, "
+                                 "fail_fast: true}\n",
+                                 "inner.flow.yaml", yaml.ptr, NULL}),
+                             NULL);
     buf_release(&yaml);
-    CHECK_EQ(flow_claim(s, &k), 4);
+    CHECK_EQ(claim_tasks(s, &k), 4);
     for (i = 1; i < 4; i++)
-        flow_settle(s, k.held[i], OUTCOME_OK, NULL);
-    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
+        settle_task(s, k.held[i], OUTCOME_OK, NULL);
+    settle_task(s, k.held[0], OUTCOME_FAILED, NULL);
     while (run_timers(s))
         ;
-    CHECK_EQ(flow_status(s, w, "bad"), S_FAILED);
+    CHECK_EQ(task_status(s, w, "bad"), S_FAILED);
     CHECK_EQ(status_of(s, w), S_FAILED);
-    CHECK_EQ(flow_claim(s, &k), 0);
+    CHECK_EQ(claim_tasks(s, &k), 0);
     verify_clean(s);
     store_close(&s);
 }
@@ -270,8 +273,8 @@ TEST(many_fan_outs_start_in_one_turn)
     buf_addstr(&yaml, "name: w\ntasks:\n");
     for (i = 0; i < 20; i++)
         buf_addf(&yaml, "  t%d: {run: x, foreach: 2}\n", i);
-    w = flow_submit(s, yaml.ptr, NULL);
-    flow_play(s, "");
+    w = submit_workflow(s, yaml.ptr, NULL);
+    run_workflows(s, "");
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 61);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     buf_release(&yaml);
@@ -282,62 +285,63 @@ TEST(many_fan_outs_start_in_one_turn)
 TEST(items_of_a_long_list_are_created_in_slices)
 {
     struct store *s = fixture_store();
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  each: {foreach: 2500, run: x}\n", NULL);
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  each: {foreach: 2500, run: x}\n", NULL);
 
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE task_index IS NOT NULL"), 500);
-    flow_play_sets(s);
+    run_workflows_in_sets(s);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 2502);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(on_failure_and_on_exit_run_after_all_other_tasks,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n"
-                  "on_failure: {run: page}\non_exit: {run: tidy}\n",
-          .steps = {{"play but a", "a:failed on_failure:succeeded on_exit:succeeded"}},
-          .ends = S_FAILED);
+WORKFLOW_CASE(on_failure_and_on_exit_run_after_all_other_tasks,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n"
+                      "on_failure: {run: page}\non_exit: {run: tidy}\n",
+              .steps = {{"play but a", "a:failed on_failure:succeeded on_exit:succeeded"}},
+              .ends = S_FAILED);
 
-FLOW_CASE(on_failure_without_a_failure_does_not_run,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\non_failure: {run: page}\n",
-          .steps = {{"play", "a:succeeded"}}, .ends = S_SUCCEEDED);
+WORKFLOW_CASE(on_failure_without_a_failure_does_not_run,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\non_failure: {run: page}\n",
+              .steps = {{"play", "a:succeeded"}}, .ends = S_SUCCEEDED);
 
-FLOW_CASE(on_exit_that_fails_runs_nothing_after_it,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n"
-                  "on_failure: {run: page}\non_exit: {run: tidy}\n",
-          .steps = {{"play but on_exit", "a:succeeded on_exit:failed"}}, .ends = S_FAILED);
+WORKFLOW_CASE(on_exit_that_fails_runs_nothing_after_it,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n"
+                      "on_failure: {run: page}\non_exit: {run: tidy}\n",
+              .steps = {{"play but on_exit", "a:succeeded on_exit:failed"}}, .ends = S_FAILED);
 
-FLOW_CASE(cancel_ends_everything_and_only_on_exit_still_runs,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a, if: always()}\n"
-                  "on_failure: {run: page}\non_exit: {run: tidy}\n",
-          .steps = {{"take, cancel w", "a:running b:cancelled"},
-                    {"end a", "a:cancelled b:cancelled on_exit:ready"},
-                    {"play", "a:cancelled b:cancelled on_exit:succeeded"}},
-          .ends = S_CANCELLED);
+WORKFLOW_CASE(cancel_ends_everything_and_only_on_exit_still_runs,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a, if: always()}\n"
+                      "on_failure: {run: page}\non_exit: {run: tidy}\n",
+              .steps = {{"take, cancel w", "a:running b:cancelled"},
+                        {"end a", "a:cancelled b:cancelled on_exit:ready"},
+                        {"play", "a:cancelled b:cancelled on_exit:succeeded"}},
+              .ends = S_CANCELLED);
 
-FLOW_CASE(failure_before_a_cancel_is_not_hidden_by_it,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n",
-          .steps = {{"take, fail a, cancel w, end b", "a:failed b:cancelled"}}, .ends = S_FAILED);
+WORKFLOW_CASE(failure_before_a_cancel_is_not_hidden_by_it,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n",
+              .steps = {{"take, fail a, cancel w, end b", "a:failed b:cancelled"}},
+              .ends = S_FAILED);
 
-FLOW_CASE(cancelled_task_lets_its_followers_decide_by_their_conditions,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                  "  c: {run: x, needs: a, if: cancelled()}\n",
-          .steps = {{"take, cancel a, end a", "a:cancelled b:skipped c:ready"},
-                    {"play", "a:cancelled b:skipped c:succeeded"}},
-          .ends = S_CANCELLED);
+WORKFLOW_CASE(cancelled_task_lets_its_followers_decide_by_their_conditions,
+              .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+                      "  c: {run: x, needs: a, if: cancelled()}\n",
+              .steps = {{"take, cancel a, end a", "a:cancelled b:skipped c:ready"},
+                        {"play", "a:cancelled b:skipped c:succeeded"}},
+              .ends = S_CANCELLED);
 
 TEST(workflow_that_takes_too_long_times_out)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
-    int64_t w = flow_submit(
+    struct task_claim k = {.push = false};
+    int64_t w = submit_workflow(
         s, "name: w\ntimeout: 1m\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n", NULL);
 
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(claim_tasks(s, &k), 1);
     clock_advance(61 * SECOND);
     run_timers(s);
     CHECK(get(s, k.held[0].id).cancel_requested);
-    flow_settle(s, k.held[0], OUTCOME_CANCELLED, NULL);
+    settle_task(s, k.held[0], OUTCOME_CANCELLED, NULL);
     CHECK_EQ(status_of(s, w), S_TIMED_OUT);
     verify_clean(s);
     store_close(&s);
@@ -353,10 +357,10 @@ TEST(graph_of_thousands_of_tasks_is_created_in_slices_and_runs)
     buf_addstr(&yaml, "name: w\ntasks:\n  t0: {run: x}\n");
     for (i = 1; i < 2500; i++)
         buf_addf(&yaml, "  t%d: {run: x, needs: t0}\n", i);
-    w = flow_submit(s, yaml.ptr, NULL);
+    w = submit_workflow(s, yaml.ptr, NULL);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1001);
-    CHECK_EQ(flow_status(s, w, "t0"), S_PENDING);
-    flow_play_sets(s);
+    CHECK_EQ(task_status(s, w, "t0"), S_PENDING);
+    run_workflows_in_sets(s);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 2501);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     buf_release(&yaml);
@@ -367,70 +371,72 @@ TEST(graph_of_thousands_of_tasks_is_created_in_slices_and_runs)
 TEST(workflow_waits_for_children_that_its_task_submitted)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
-    int64_t w = flow_submit(s, "name: w\ntasks: {a: {run: x}}\n", NULL), child;
+    struct task_claim k = {.push = false};
+    int64_t w = submit_workflow(s, "name: w\ntasks: {a: {run: x}}\n", NULL), child;
 
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(claim_tasks(s, &k), 1);
     child = submit_child(s, k.held[0].id, "exec::child");
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
-    CHECK_EQ(flow_status(s, w, "a"), S_SUCCEEDED);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(task_status(s, w, "a"), S_SUCCEEDED);
     CHECK_EQ(status_of(s, w), S_RUNNING);
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK_EQ(k.held[0].id, child);
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(item_that_cannot_be_resolved_fails_and_the_others_run,
-          .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}, {a: 3}]\n"
-                  "    argv: [echo, \"${{ item.a }}\"]\n",
-          .steps = {{"play", "each:failed each[0]:succeeded each[1]:failed each[2]:succeeded"}},
-          .ends = S_FAILED);
+WORKFLOW_CASE(item_that_cannot_be_resolved_fails_and_the_others_run,
+              .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}, {a: 3}]\n"
+                      "    argv: [echo, \"${{ item.a }}\"]\n",
+              .steps = {{"play", "each:failed each[0]:succeeded each[1]:failed each[2]:succeeded"}},
+              .ends = S_FAILED);
 
 TEST(task_that_becomes_ready_is_claimed_in_the_same_turn)
 {
     struct store *s = fixture_store();
-    struct flow_claiming k = {.push = false};
-    int64_t w = flow_submit(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: y, needs: a}\n", NULL),
+    struct task_claim k = {.push = false};
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: y, needs: a}\n",
+                                NULL),
             b;
 
-    CHECK_EQ(flow_claim(s, &k), 1);
-    b = flow_task(s, w, "b");
-    flow_settle_and_claim(s, k.held[0], &k);
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    b = task_of(s, w, "b");
+    settle_and_claim(s, k.held[0], &k);
     CHECK_EQ(k.n, 1);
     CHECK_EQ(k.held[0].id, b);
     CHECK(strstr(k.spec, "\"run\":\"y\"")); /* as resolved in this turn */
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 0);
     CHECK_STR(history(s, b), "created marked_ready claimed");
-    flow_settle(s, k.held[0], OUTCOME_OK, NULL);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
     store_close(&s);
 }
 
-FLOW_CASE(fan_out_with_needs_starts_with_its_first_item,
-          .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
-                  "  each: {foreach: 2, run: x, needs: [a, b], join: any}\n",
-          .steps = {{"play",
-                     "a:succeeded b:succeeded each:succeeded each[0]:succeeded each[1]:succeeded"}},
-          .ends = S_SUCCEEDED);
+WORKFLOW_CASE(
+    fan_out_with_needs_starts_with_its_first_item,
+    .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
+            "  each: {foreach: 2, run: x, needs: [a, b], join: any}\n",
+    .steps = {{"play",
+               "a:succeeded b:succeeded each:succeeded each[0]:succeeded each[1]:succeeded"}},
+    .ends = S_SUCCEEDED);
 
 TEST(container_task_gets_the_container_lane_and_its_values_filled_in)
 {
     struct submission w = {
-        .definition =
-            flow_text("name: w\nvars: {tag: 7}\ntasks:\n"
-                      "  a: {run: x, container: 'i:${{ vars.tag }}'}\n"
-                      "  b: {run: x, container: {image: i, volumes: ['v${{ vars.tag }}:/v', "
-                      "/a:/b:ro]}}\n"
-                      "  c: {run: x, container: {image: '${{ vars.tag }}', options: [--cpus, '${{ "
-                      "vars.tag }}', '${{ true }}', '${{ range(2) }}']}}\n")};
+        .definition = workflow_text(
+            "name: w\nvars: {tag: 7}\ntasks:\n"
+            "  a: {run: x, container: 'i:${{ vars.tag }}'}\n"
+            "  b: {run: x, container: {image: i, volumes: ['v${{ vars.tag }}:/v', "
+            "/a:/b:ro]}}\n"
+            "  c: {run: x, container: {image: '${{ vars.tag }}', options: [--cpus, '${{ "
+            "vars.tag }}', '${{ true }}', '${{ range(2) }}']}}\n")};
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
+    CHECK_OK_ERR(store_turn(s, submit_workflow_body, &w, &err), &err);
     CHECK_EQ(w.rc, 0);
     free((char *)w.definition);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE lane = 'container'"), 3);

@@ -19,7 +19,7 @@ struct leased_tasks {
     size_t n;
 };
 
-static int settle_and_claim(struct turn *t, void *arg, struct err *err)
+static int settle_and_claim_body(struct turn *t, void *arg, struct err *err)
 {
     static const struct lane_queue serves[] = {{"function:f", "default"}};
     struct leased_tasks *h = arg;
@@ -61,7 +61,7 @@ static void run_to_end(struct store *s)
     struct err err = ERR_INIT;
 
     do
-        CHECK_OK_ERR(store_turn(s, settle_and_claim, &h, &err), &err);
+        CHECK_OK_ERR(store_turn(s, settle_and_claim_body, &h, &err), &err);
     while (run_timers(s) || h.n);
 }
 
@@ -133,7 +133,7 @@ static const char *definition_of(write_fn *write, size_t n)
 
     buf_addstr(&yaml, "name: large\ntasks:\n");
     write(&yaml, n);
-    text = flow_text(buf_cstr(&yaml));
+    text = workflow_text(buf_cstr(&yaml));
     buf_release(&yaml);
     return text;
 }
@@ -277,7 +277,7 @@ static int cancel_slice(struct turn *t, void *arg, struct err *err)
 
 static struct cost cost_of_cancel(struct store *s, size_t n)
 {
-    int64_t id = flow_submit_text(s, definition_of(write_flat, n), NULL);
+    int64_t id = submit_workflow_text(s, definition_of(write_flat, n), NULL);
     struct cancelling c = {.request = {.execution = id}, .more = true};
     struct err err = ERR_INIT;
     struct cost p;

@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-static struct flow_claiming k;
+static struct task_claim k;
 
 /* t0, and `tasks` tasks that need it. */
 static int64_t submit_star(struct store *s, int tasks, const char *end)
@@ -17,7 +17,7 @@ static int64_t submit_star(struct store *s, int tasks, const char *end)
     buf_addf(&yaml, "name: w\n%stasks:\n  t0: {run: x}\n", end);
     for (i = 1; i <= tasks; i++)
         buf_addf(&yaml, "  t%d: {run: x, needs: t0}\n", i);
-    w = flow_submit(s, yaml.ptr, NULL);
+    w = submit_workflow(s, yaml.ptr, NULL);
     buf_release(&yaml);
     return w;
 }
@@ -48,13 +48,13 @@ TEST(cancel_continues_after_its_requester_has_ended)
     s = fixture_store();
     w = submit_star(s, LARGE(2500), "");
     run_all_timers(s);
-    CHECK_EQ(flow_claim(s, &k), 1);
+    CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK_OK(cancel(s, w)); /* only one slice */
     CHECK(open_executions(s) > LARGE(1500));
     verify_clean(s);
-    flow_settle(s, k.held[0], OUTCOME_CANCELLED, NULL);
+    settle_task(s, k.held[0], OUTCOME_CANCELLED, NULL);
     verify_clean(s);
-    flow_play(s, "");
+    run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_CANCELLED);
     CHECK_EQ(open_executions(s), 0);
     verify_clean(s);
@@ -69,13 +69,13 @@ TEST(on_exit_is_not_cancelled_by_the_remaining_slices_of_a_cancel)
     run_all_timers(s);
     CHECK_OK(cancel(s, w));
     CHECK_OK(cancel(s, w)); /* the second slice; the timer of the first still exists */
-    CHECK_EQ(flow_status(s, w, "on_exit"), S_READY);
+    CHECK_EQ(task_status(s, w, "on_exit"), S_READY);
     verify_clean(s);
     run_timers(s);
     CHECK_OK(cancel(s, w)); /* and a repeated request does not cancel it either */
-    CHECK_EQ(flow_status(s, w, "on_exit"), S_READY);
-    flow_play(s, "");
-    CHECK_EQ(flow_status(s, w, "on_exit"), S_SUCCEEDED);
+    CHECK_EQ(task_status(s, w, "on_exit"), S_READY);
+    run_workflows(s, "");
+    CHECK_EQ(task_status(s, w, "on_exit"), S_SUCCEEDED);
     CHECK_EQ(status_of(s, w), S_CANCELLED);
     verify_clean(s);
     store_close(&s);
@@ -100,7 +100,7 @@ TEST(each_slice_of_a_cancel_records_the_user_and_the_reason)
     int64_t w = submit_star(s, 250, "");
 
     run_all_timers(s);
-    CHECK_EQ(flow_ask(s, FLOW_CANCEL, w), 0);
+    CHECK_EQ(control_execution(s, CONTROL_CANCEL, w), 0);
     run_all_timers(s);
     CHECK_EQ(status_of(s, w), S_CANCELLED);
     CHECK_EQ(events_without(s, EV_CANCELLED, "nobody"), 251);
@@ -137,14 +137,14 @@ TEST(each_slice_of_a_rerun_records_the_user_and_the_reason)
         "  sub: {workflow: sub.yaml, needs: each}\n",
         "sub.yaml", "name: sub\ntasks: {a: {run: x}, b: {run: x, needs: a}}\n", NULL};
     struct store *s = sliced_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
     struct rerun r = {.request = {.execution = w, .by = "ada", .reason = "a test"}};
     struct err err = ERR_INIT;
 
-    flow_play_sets(s);
+    run_workflows_in_sets(s);
     CHECK_OK_ERR(store_turn(s, rerun_body, &r, &err), &err);
     rerun_release(&r);
-    flow_play_sets(s);
+    run_workflows_in_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(events_without(s, EV_RERUN, "nobody"), 112);
     CHECK_EQ(events_without(s, EV_RERUN, "\"by\":\"ada\",\"reason\":\"a test\""), 0);
@@ -183,9 +183,9 @@ TEST(tasks_that_may_finish_do_not_block_the_cancel_of_the_others)
         buf_addf(&yaml, "  r%d: {run: x}\n", i);
     for (i = 0; i < 10; i++)
         buf_addf(&yaml, "  p%d: {run: x, needs: r0}\n", i);
-    l.request.execution = flow_submit(s, yaml.ptr, NULL);
+    l.request.execution = submit_workflow(s, yaml.ptr, NULL);
     run_all_timers(s);
-    while (flow_claim(s, &k))
+    while (claim_tasks(s, &k))
         n += k.n;
     CHECK_EQ(n, 110);
     CHECK_OK_ERR(store_turn(s, cancel_body, &l, &err), &err);
@@ -204,16 +204,16 @@ TEST(fail_fast_ends_more_than_one_slice_of_descendants)
         "sub.yaml",
         "name: sub\ntasks: {a: {run: x}, b: {run: x, needs: a}, c: {run: x, needs: b}}\n", NULL};
     struct store *s = sliced_store();
-    int64_t w = flow_submit_text(s, flow_text_of_files(files), NULL);
+    int64_t w = submit_workflow_text(s, workflow_text_of_files(files), NULL);
     size_t i;
 
-    CHECK_EQ(flow_claim(s, &k), 40);
-    flow_settle(s, k.held[0], OUTCOME_FAILED, NULL);
+    CHECK_EQ(claim_tasks(s, &k), 40);
+    settle_task(s, k.held[0], OUTCOME_FAILED, NULL);
     verify_clean(s);
     run_all_timers(s);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status IN (1, 2)"), 0);
     for (i = 1; i < k.n; i++)
-        flow_settle(s, k.held[i], OUTCOME_CANCELLED, NULL);
+        settle_task(s, k.held[i], OUTCOME_CANCELLED, NULL);
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_EQ(open_executions(s), 0);
     verify_clean(s);
@@ -249,10 +249,10 @@ static void run_until_killed(struct store *s, void *arg)
 
     (void)arg;
     progress->star = submit_star(s, 110, "on_exit: {run: x}\n");
-    progress->fan = flow_submit(s,
-                                "name: v\ntasks:\n  each: {foreach: 110, run: x}\n"
-                                "  b: {run: x, needs: each}\n",
-                                NULL);
+    progress->fan = submit_workflow(s,
+                                    "name: v\ntasks:\n  each: {foreach: 110, run: x}\n"
+                                    "  b: {run: x, needs: each}\n",
+                                    NULL);
     run_all_timers(s);
     n = claim_many(s, 7, FEW, few);
     for (i = 1; i < n; i++) /* the first one, which all tasks of the graph need, is left running */
@@ -286,7 +286,7 @@ static void check_next_process(void)
     while (adopt_one(s, 7, &j))
         CHECK_EQ(settle_ok(s, j), 0);
     verify_clean(s);
-    flow_play_sets(s);
+    run_workflows_in_sets(s);
     CHECK_EQ(open_executions(s), 0);
     if (progress->fan)
         CHECK_EQ(status_of(s, progress->fan), S_SUCCEEDED);

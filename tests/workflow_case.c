@@ -8,7 +8,7 @@
 struct playing {
     struct store *s;
     int64_t workflow;
-    struct flow_claiming k; /* the jobs that the worker runs; the names of ended ones are empty */
+    struct task_claim k; /* the jobs that the worker runs; the names of ended ones are empty */
     const char *word[WORDS + 1];
     const char *doing; /* the current step, for failure messages */
 };
@@ -28,16 +28,16 @@ static void play(struct playing *p)
     buf_addstr(&fails, " ");
     for (i = 2; p->word[1] && p->word[i]; i++) /* play but a b */
         buf_addf(&fails, "%s ", p->word[i]);
-    flow_play(p->s, fails.ptr);
+    run_workflows(p->s, fails.ptr);
     buf_release(&fails);
 }
 
 static void take(struct playing *p)
 {
-    struct flow_claiming more = {.push = false};
+    struct task_claim more = {.push = false};
     size_t i;
 
-    flow_claim(p->s, &more);
+    claim_tasks(p->s, &more);
     for (i = 0; i < more.n; i++) {
         p->k.held[p->k.n] = more.held[i];
         memcpy(p->k.names[p->k.n++], more.names[i], sizeof(more.names[i]));
@@ -72,7 +72,7 @@ static void after(struct playing *p)
 
 static int64_t named(struct playing *p)
 {
-    return strcmp(p->word[1], "w") ? flow_task(p->s, p->workflow, p->word[1]) : p->workflow;
+    return strcmp(p->word[1], "w") ? task_of(p->s, p->workflow, p->word[1]) : p->workflow;
 }
 
 static int rerun_body(struct turn *t, void *arg, struct err *err)
@@ -93,11 +93,11 @@ static void rerun(struct playing *p, enum rerun_scope what)
 
 static const struct {
     const char *word;
-    enum flow_verb verb;
-} verbs[] = {{"cancel", FLOW_CANCEL}, {"let-finish", FLOW_LET_FINISH},
-             {"pause", FLOW_PAUSE},   {"resume", FLOW_RESUME},
-             {"skip", FLOW_SKIP},     {"approve", FLOW_APPROVE},
-             {"reject", FLOW_REJECT}};
+    enum control_verb verb;
+} verbs[] = {{"cancel", CONTROL_CANCEL}, {"let-finish", CONTROL_LET_FINISH},
+             {"pause", CONTROL_PAUSE},   {"resume", CONTROL_RESUME},
+             {"skip", CONTROL_SKIP},     {"approve", CONTROL_APPROVE},
+             {"reject", CONTROL_REJECT}};
 
 static void ask(struct playing *p)
 {
@@ -106,7 +106,7 @@ static void ask(struct playing *p)
 
     for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
         if (!strcmp(verbs[i].word, p->word[0] + refused)) {
-            if (flow_ask(p->s, verbs[i].verb, named(p)) != (refused ? -E_INVALID : 0))
+            if (control_execution(p->s, verbs[i].verb, named(p)) != (refused ? -E_INVALID : 0))
                 wrong(p, refused ? "it was not refused" : "it was refused");
             return;
         }
@@ -141,7 +141,7 @@ static void do_words(struct playing *p)
         ask(p);
 }
 
-static void do_step(struct playing *p, const struct flow_step *step)
+static void do_step(struct playing *p, const struct case_step *step)
 {
     char *text = mem_strdup(step->does), *rest = text, *part, *word;
     int n;
@@ -155,20 +155,20 @@ static void do_step(struct playing *p, const struct flow_step *step)
         do_words(p);
     }
     free(text);
-    if (step->shape && strcmp(flow_shape(p->s, p->workflow), step->shape) != 0)
+    if (step->shape && strcmp(tree_text(p->s, p->workflow), step->shape) != 0)
         test_fail(__FILE__, __LINE__, "after \"%s\" it is\n    %s, not\n    %s", step->does,
-                  flow_shape(p->s, p->workflow), step->shape);
+                  tree_text(p->s, p->workflow), step->shape);
     verify_clean(p->s);
 }
 
-void flow_try(const struct workflow_case *c)
+void run_workflow_case(const struct workflow_case *c)
 {
     static struct playing p;
-    const char *text = c->files ? flow_text_of_files(c->files) : flow_text(c->yaml);
+    const char *text = c->files ? workflow_text_of_files(c->files) : workflow_text(c->yaml);
     size_t i;
 
     p = (struct playing){.s = fixture_store()};
-    p.workflow = flow_submit_text(p.s, text, c->params);
+    p.workflow = submit_workflow_text(p.s, text, c->params);
     for (i = 0; i < sizeof(c->steps) / sizeof(*c->steps) && c->steps[i].does; i++)
         do_step(&p, &c->steps[i]);
     if (!i)

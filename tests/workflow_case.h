@@ -2,7 +2,7 @@
  * its tasks after each step. Every case has its own store, is verified after each step, and must
  * end with the given status.
  *
- *     FLOW_CASE(failed_task_skips_its_followers,
+ *     WORKFLOW_CASE(failed_task_skips_its_followers,
  *               .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n",
  *               .steps = {{"play but a", "a:failed b:skipped"}},
  *               .ends = S_FAILED)
@@ -24,27 +24,27 @@
 
 #include "workflow_fixture.h"
 
-struct flow_step {
+struct case_step {
     const char *does;
     const char *shape; /* not checked if NULL */
 };
 
 struct workflow_case {
     const char *yaml;         /* or: */
-    const char *const *files; /* see flow_text_of_files */
+    const char *const *files; /* see workflow_text_of_files */
     const char *params;
-    struct flow_step steps[12]; /* ends with an empty step */
+    struct case_step steps[12]; /* ends with an empty step */
     enum status ends;
     const char *error; /* a part of the workflow's error; not checked if NULL */
 };
 
-void flow_try(const struct workflow_case *c);
+void run_workflow_case(const struct workflow_case *c);
 
-#define FLOW_CASE(name, ...)                                  \
-    TEST(name)                                                \
-    {                                                         \
-        flow_try(&(const struct workflow_case){__VA_ARGS__}); \
-    }                                                         \
+#define WORKFLOW_CASE(name, ...)                                       \
+    TEST(name)                                                         \
+    {                                                                  \
+        run_workflow_case(&(const struct workflow_case){__VA_ARGS__}); \
+    }                                                                  \
     _Static_assert(1, "")
 
 #endif

@@ -6,7 +6,7 @@
 
 /* ---- workflows ---- */
 
-const char *flow_text(const char *yaml)
+const char *workflow_text(const char *yaml)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct arena arena = ARENA_INIT;
@@ -26,7 +26,7 @@ const char *flow_text(const char *yaml)
     return text.ptr; /* never freed: tests are short */
 }
 
-const char *flow_text_of_files(const char *const *files)
+const char *workflow_text_of_files(const char *const *files)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct arena arena = ARENA_INIT;
@@ -62,28 +62,28 @@ const char *flow_text_of_files(const char *const *files)
     return text.ptr;
 }
 
-int flow_submit_body(struct turn *t, void *arg, struct err *err)
+int submit_workflow_body(struct turn *t, void *arg, struct err *err)
 {
     return op_submit(t, arg, 1, err);
 }
 
-int64_t flow_submit_text(struct store *s, const char *definition, const char *params)
+int64_t submit_workflow_text(struct store *s, const char *definition, const char *params)
 {
     struct submission w = {.definition = definition, .input = params};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, flow_submit_body, &w, &err), &err);
+    CHECK_OK_ERR(store_turn(s, submit_workflow_body, &w, &err), &err);
     CHECK_OK_ERR(w.rc, &w.err);
     free((char *)w.definition);
     return w.id;
 }
 
-int64_t flow_submit(struct store *s, const char *yaml, const char *params)
+int64_t submit_workflow(struct store *s, const char *yaml, const char *params)
 {
-    return flow_submit_text(s, flow_text(yaml), params);
+    return submit_workflow_text(s, workflow_text(yaml), params);
 }
 
-int64_t flow_task(struct store *s, int64_t workflow, const char *name)
+int64_t task_of(struct store *s, int64_t workflow, const char *name)
 {
     struct execution_list l = {0};
     struct err err = ERR_INIT;
@@ -103,14 +103,14 @@ int64_t flow_task(struct store *s, int64_t workflow, const char *name)
     return id;
 }
 
-int flow_status(struct store *s, int64_t workflow, const char *name)
+int task_status(struct store *s, int64_t workflow, const char *name)
 {
-    int64_t id = flow_task(s, workflow, name);
+    int64_t id = task_of(s, workflow, name);
 
     return id ? status_of(s, id) : S_NONE;
 }
 
-const char *flow_shape(struct store *s, int64_t workflow)
+const char *tree_text(struct store *s, int64_t workflow)
 {
     static char shape[8192];
     struct execution_list l = {0};
@@ -133,7 +133,7 @@ const char *flow_shape(struct store *s, int64_t workflow)
 static int claim_body(struct turn *t, void *arg, struct err *err)
 {
     static const struct lane_queue serves[] = {{"process", "default"}, {"function:f", "default"}};
-    struct flow_claiming *k = arg;
+    struct task_claim *k = arg;
     struct claim c = {.worker = 7,
                       .folder = "here",
                       .lease = LEASE,
@@ -157,7 +157,7 @@ static int claim_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-size_t flow_claim(struct store *s, struct flow_claiming *k)
+size_t claim_tasks(struct store *s, struct task_claim *k)
 {
     struct err err = ERR_INIT;
 
@@ -165,9 +165,9 @@ size_t flow_claim(struct store *s, struct flow_claiming *k)
     return k->n;
 }
 
-int flow_settle_body(struct turn *t, void *arg, struct err *err)
+int settle_task_body(struct turn *t, void *arg, struct err *err)
 {
-    struct flow_settling *f = arg;
+    struct task_settlement *f = arg;
     struct settlement s = {
         .lease = {.execution = f->j.id, .root = f->j.root, .epoch = f->j.epoch},
         .outcome = {.kind = f->kind,
@@ -180,23 +180,23 @@ int flow_settle_body(struct turn *t, void *arg, struct err *err)
     return rc ? rc : s.lease.rc;
 }
 
-void flow_settle(struct store *s, struct held_job j, enum outcome_kind kind, const char *result)
+void settle_task(struct store *s, struct held_job j, enum outcome_kind kind, const char *result)
 {
-    struct flow_settling f = {j, kind, result};
+    struct task_settlement f = {j, kind, result};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, flow_settle_body, &f, &err), &err);
+    CHECK_OK_ERR(store_turn(s, settle_task_body, &f, &err), &err);
 }
 
 struct both {
-    struct flow_settling f;
-    struct flow_claiming *k;
+    struct task_settlement f;
+    struct task_claim *k;
 };
 
 static int both_body(struct turn *t, void *arg, struct err *err)
 {
     struct both *b = arg;
-    int rc = flow_settle_body(t, &b->f, err);
+    int rc = settle_task_body(t, &b->f, err);
 
     if (rc || (rc = op_advance(t, err)))
         return rc;
@@ -204,7 +204,7 @@ static int both_body(struct turn *t, void *arg, struct err *err)
     return claim_body(t, b->k, err);
 }
 
-void flow_settle_and_claim(struct store *s, struct held_job j, struct flow_claiming *k)
+void settle_and_claim(struct store *s, struct held_job j, struct task_claim *k)
 {
     struct both b = {.f = {j, OUTCOME_OK, NULL}, .k = k};
     struct err err = ERR_INIT;
@@ -215,7 +215,7 @@ void flow_settle_and_claim(struct store *s, struct held_job j, struct flow_claim
 
 static int settle_set_body(struct turn *t, void *arg, struct err *err)
 {
-    const struct flow_claiming *k = arg;
+    const struct task_claim *k = arg;
     struct settlement set[200];
     size_t i;
     int rc;
@@ -234,34 +234,34 @@ static int settle_set_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-void flow_play_sets(struct store *s)
+void run_workflows_in_sets(struct store *s)
 {
-    static struct flow_claiming k;
+    static struct task_claim k;
     struct err err = ERR_INIT;
 
     for (;;) {
         size_t fired = run_timers(s);
 
-        if (!flow_claim(s, &k) && !fired)
+        if (!claim_tasks(s, &k) && !fired)
             return;
         CHECK_OK_ERR(store_turn(s, settle_set_body, &k, &err), &err);
     }
 }
 
-void flow_play(struct store *s, const char *fails)
+void run_workflows(struct store *s, const char *fails)
 {
-    static struct flow_claiming k;
+    static struct task_claim k;
     char word[120];
     size_t i;
 
     for (;;) {
         size_t fired = run_timers(s);
 
-        if (!flow_claim(s, &k) && !fired)
+        if (!claim_tasks(s, &k) && !fired)
             return;
         for (i = 0; i < k.n; i++) {
             snprintf(word, sizeof(word), " %s ", k.names[i]);
-            flow_settle(s, k.held[i], strstr(fails, word) ? OUTCOME_FAILED : OUTCOME_OK,
+            settle_task(s, k.held[i], strstr(fails, word) ? OUTCOME_FAILED : OUTCOME_OK,
                         "{\"n\":1}");
         }
     }
@@ -270,7 +270,7 @@ void flow_play(struct store *s, const char *fails)
 /* ---- operator requests ---- */
 
 struct why_query {
-    enum flow_verb verb;
+    enum control_verb verb;
     struct request request;
     size_t slice;
     bool more;
@@ -282,29 +282,29 @@ static int ask_body(struct turn *t, void *arg, struct err *err)
     struct request *q = &a->request;
 
     switch (a->verb) {
-    case FLOW_CANCEL:
-    case FLOW_LET_FINISH:
+    case CONTROL_CANCEL:
+    case CONTROL_LET_FINISH:
         return op_cancel(t, q, 1, a->slice, &a->more, err);
-    case FLOW_PAUSE:
+    case CONTROL_PAUSE:
         return op_pause(t, q, 1, a->slice, &a->more, err);
-    case FLOW_RESUME:
+    case CONTROL_RESUME:
         return op_resume(t, q, 1, a->slice, &a->more, err);
-    case FLOW_SKIP:
+    case CONTROL_SKIP:
         return op_skip(t, q, 1, err);
-    case FLOW_APPROVE:
-    case FLOW_REJECT:
+    case CONTROL_APPROVE:
+    case CONTROL_REJECT:
         break;
     }
-    return op_approve(t, q, 1, a->verb == FLOW_APPROVE, err);
+    return op_approve(t, q, 1, a->verb == CONTROL_APPROVE, err);
 }
 
-int flow_ask_slice(struct store *s, enum flow_verb verb, int64_t id, size_t slice)
+int control_first_slice(struct store *s, enum control_verb verb, int64_t id, size_t slice)
 {
     struct why_query a = {.verb = verb,
                           .request = {.execution = id,
                                       .by = "ada",
                                       .reason = "a test",
-                                      .let_finish = verb == FLOW_LET_FINISH},
+                                      .let_finish = verb == CONTROL_LET_FINISH},
                           .slice = slice};
     struct err err = ERR_INIT;
 
@@ -312,7 +312,7 @@ int flow_ask_slice(struct store *s, enum flow_verb verb, int64_t id, size_t slic
     return a.request.rc;
 }
 
-int flow_ask(struct store *s, enum flow_verb verb, int64_t id)
+int control_execution(struct store *s, enum control_verb verb, int64_t id)
 {
-    return flow_ask_slice(s, verb, id, fixture_slice());
+    return control_first_slice(s, verb, id, fixture_slice());
 }

@@ -14,26 +14,27 @@
 #include <unistd.h>
 
 /* The canonical text of a workflow file; a fault in it fails the test. Freed with the process. */
-const char *flow_text(const char *yaml);
-/* flow_text for files[0], which may nest the others; the array has pairs of a name and a text, and
- * ends with NULL. */
-const char *flow_text_of_files(const char *const *files);
+const char *workflow_text(const char *yaml);
+/* workflow_text for files[0], which may nest the others; the array has pairs of a name and a text,
+ * and ends with NULL. */
+const char *workflow_text_of_files(const char *const *files);
 
-int64_t flow_submit(struct store *s, const char *yaml, const char *params);
-int64_t flow_submit_text(struct store *s, const char *definition, const char *params);
-int flow_submit_body(struct turn *t, void *submission, struct err *err); /* the body of a turn */
+int64_t submit_workflow(struct store *s, const char *yaml, const char *params);
+int64_t submit_workflow_text(struct store *s, const char *definition, const char *params);
+int submit_workflow_body(struct turn *t, void *submission,
+                         struct err *err); /* the body of a turn */
 
 /* ---- inspecting ---- */
 
 /* The execution of a task of this workflow, by "name" or "name[2]"; 0 if none. */
-int64_t flow_task(struct store *s, int64_t workflow, const char *name);
-int flow_status(struct store *s, int64_t workflow, const char *name);
+int64_t task_of(struct store *s, int64_t workflow, const char *name);
+int task_status(struct store *s, int64_t workflow, const char *name);
 /* All tasks of the tree as "a:succeeded b:skipped …", by id. */
-const char *flow_shape(struct store *s, int64_t workflow);
+const char *tree_text(struct store *s, int64_t workflow);
 
 /* ---- as a worker ---- */
 
-struct flow_claiming {
+struct task_claim {
     struct job_list jobs;
     struct held_job held[200];
     char names[200][100];
@@ -41,39 +42,39 @@ struct flow_claiming {
     size_t n;
     bool push;
 };
-size_t flow_claim(struct store *s, struct flow_claiming *k);
+size_t claim_tasks(struct store *s, struct task_claim *k);
 
-struct flow_settling {
+struct task_settlement {
     struct held_job j;
     enum outcome_kind kind;
     const char *result;
 };
-void flow_settle(struct store *s, struct held_job j, enum outcome_kind kind, const char *result);
-int flow_settle_body(struct turn *t, void *settling, struct err *err); /* the body of a turn */
+void settle_task(struct store *s, struct held_job j, enum outcome_kind kind, const char *result);
+int settle_task_body(struct turn *t, void *settling, struct err *err); /* the body of a turn */
 /* As an engine does it: settles a job and claims its followers in one turn. */
-void flow_settle_and_claim(struct store *s, struct held_job j, struct flow_claiming *k);
+void settle_and_claim(struct store *s, struct held_job j, struct task_claim *k);
 
 /* Runs everything to its end; tasks named in `fails` fail (" a b ": a space around each), the
  * others succeed. */
-void flow_play(struct store *s, const char *fails);
-/* flow_play as a busy engine does it: settles all jobs of one claim in one turn; nothing fails. For
- * graphs of thousands of tasks. */
-void flow_play_sets(struct store *s);
+void run_workflows(struct store *s, const char *fails);
+/* run_workflows as a busy engine does it: settles all jobs of one claim in one turn; nothing fails.
+ * For graphs of thousands of tasks. */
+void run_workflows_in_sets(struct store *s);
 
 /* ---- as an operator ---- */
 
-enum flow_verb {
-    FLOW_CANCEL,
-    FLOW_LET_FINISH,
-    FLOW_PAUSE,
-    FLOW_RESUME,
-    FLOW_SKIP,
-    FLOW_APPROVE,
-    FLOW_REJECT
+enum control_verb {
+    CONTROL_CANCEL,
+    CONTROL_LET_FINISH,
+    CONTROL_PAUSE,
+    CONTROL_RESUME,
+    CONTROL_SKIP,
+    CONTROL_APPROVE,
+    CONTROL_REJECT
 };
 /* Makes the request as "ada", for the reason "a test"; returns the request's rc. */
-int flow_ask(struct store *s, enum flow_verb verb, int64_t id);
-int flow_ask_slice(struct store *s, enum flow_verb verb, int64_t id,
-                   size_t slice); /* only the first slice */
+int control_execution(struct store *s, enum control_verb verb, int64_t id);
+int control_first_slice(struct store *s, enum control_verb verb, int64_t id,
+                        size_t slice); /* only the first slice */
 
 #endif

@@ -1,8 +1,9 @@
 /* api.h - declarations shared by the files of the public library: the handle, error reporting,
- * workflow sources and JSON fields. */
+ * workflow sources, and the JSON of nouns that several files answer with. */
 #ifndef API_API_H
 #define API_API_H
 
+#include "api/noun.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "core/workflow/model.h"
@@ -38,28 +39,27 @@ MUST_USE int api_submission_of(const struct pawl *p, const struct pawl_job *job,
 struct api_source {
     const char *file;
     const char *yaml;            /* the text of a file; nests other files by absolute paths only */
-    struct pawl_workflow *built; /* build.c */
+    struct pawl_workflow *built; /* build.c; also a file that was read before */
     const char *text;            /* canonical JSON (core/workflow/model.h) */
 };
-/* Both read a workflow from a file, a YAML text or a builder, with all workflows that it nests,
- * into the arena. api_parse_workflow adds its errors to `diagnostics`; api_load_workflow puts them
- * into the error message, as far as they fit. */
+/* Both read a workflow from a file, a YAML text or a builder, with all workflows that it nests.
+ * *out lives in the arena, or in the builder until it is changed. api_parse_workflow adds its
+ * errors to `diagnostics`; api_load_workflow puts them into the error message, as far as they fit.
+ */
 MUST_USE int api_parse_workflow(const struct api_source *from, struct diagnostics *diagnostics,
                                 struct arena *arena, const struct workflow **out, struct err *err);
 MUST_USE int api_load_workflow(const struct api_source *from, struct arena *arena,
                                const struct workflow **out, struct err *err);
-/* Adds the errors of a built workflow's values that could not be written into its text. */
-void api_built_problems(const struct pawl_workflow *w, const struct source *source,
-                        struct diagnostics *diagnostics);
+/* build.c: parses the workflow unless it was parsed since its last change. */
+MUST_USE int api_parse_built(struct pawl_workflow *w, struct diagnostics *diagnostics,
+                             const struct workflow **out, struct err *err);
+/* A workflow that is read from this file when it is first used. */
+struct pawl_workflow *api_built_of_file(const char *file);
 void api_describe(const struct workflow *w, struct pawl_definition *out);
 
-/* The lane of a command that names no executor, by the routes of the configuration; NULL if `name`
- * is NULL. */
-const char *api_route(const struct config *c, const char *name, bool container,
-                      struct arena *arena);
 /* Gives the store the settings that it needs to advance workflows. The configuration must outlive
  * the store. */
-void api_set_workflow_options(struct store *s, struct config *c);
+void api_set_workflow_options(struct store *s, const struct config *c);
 
 /* The state folder: as given, else $PAWL_STATE (a command that a task starts uses the folder of
  * the task's worker), else as configured. E_INVALID if none of them is set. */
@@ -69,6 +69,8 @@ MUST_USE int api_state(const char *given, const struct config *c, const char **o
 /* Copies the error to `out` if rc is not 0 and `out` is not NULL; returns rc, so that a public
  * function can end with `return api_end(…)`. */
 int api_end(int rc, const struct err *err, struct pawl_error *out);
+/* Like api_end, for a function that answered with lines. Releases them. */
+int api_end_lines(struct lines *l, int rc, const struct err *err, struct pawl_error *out);
 
 /* Makes a turn, and repeats it for the requests whose tree another turn had locked. `body` handles
  * all requests; then `busy(arg)` keeps those that were locked and returns how many are left. */
@@ -86,27 +88,67 @@ struct task_names {
     size_t n;
 };
 
-/* Writes an execution without the closing bracket, so that a tree can add its children. */
-void json_execution(struct json_writer *w, const struct execution *e,
-                    const struct execution_history *past, struct task_names tasks);
-/* Writes why the execution waits; due_at is when its delay ends, 0 if unknown. */
-void json_waiting(struct json_writer *w, const struct execution *e, int64_t due_at);
-void json_event(struct json_writer *w, const struct event_row *e);
+/* Writes the fields of an execution without the brackets, so that a tree can add its children. */
+void execution_fields(struct json_writer *w, const struct execution *e,
+                      const struct execution_history *history, struct task_names tasks);
+/* Why the execution waits, written into the empty buffer; NULL if it does not. due_at is when its
+ * delay ends, 0 if unknown. */
+const char *execution_waiting(const struct execution *e, int64_t due_at, struct buf *out);
 
-void json_field_text(struct json_writer *w, const char *key, const char *text);
-void json_field_i64(struct json_writer *w, const char *key, int64_t n);
-void json_field_id(struct json_writer *w, const char *key, int64_t id); /* null if 0 */
-void json_field_index(struct json_writer *w, int64_t index); /* "task_index"; null if -1 */
-void json_field_time(struct json_writer *w, const char *key, int64_t us); /* null if 0 */
-void json_field_last_order(struct json_writer *w, const struct last_audit *o);
-void json_field_worker(struct json_writer *w, const char *key, int64_t id);    /* 16 hex digits */
-void json_field_raw(struct json_writer *w, const char *key, const char *json); /* on one line */
-/* Writes "executor": the lane up to the colon, such as "function" for "function:mail". */
-void json_field_executor(struct json_writer *w, const char *lane);
+/* The data of an event, or another stored document; NULL if there is none. The caller releases it.
+ */
+struct json_t *api_data(const char *text);
+const char *api_data_text(const struct json_t *data, const char *key); /* NULL if it has none */
+const struct json_t *api_data_integer(const struct json_t *data, const char *key); /* as above */
 
-/* queues_workers.c */
-void json_queue(struct json_writer *w, const struct queue_row *q, int64_t now);
-void json_worker(struct json_writer *w, const struct worker_row *r, int64_t now);
+/* The tables that more than one file uses. */
+extern const struct noun execution_noun, workflow_task_noun, workflow_execution_noun, event_noun;
+extern const struct noun queue_noun, worker_noun, last_order_noun;
+
+/* Columns of a row that has an execution `e`. */
+#define E_ID     "id", INT(e.id), "rises with time"
+#define E_PARENT "parent", ID(e.parent), "the execution that created it; null for a root"
+#define E_ROOT   "root", INT(e.root), "the top of its tree"
+#define E_DEPTH  "depth", INT(e.depth), "0 at the top"
+#define E_KIND                                                                              \
+    "kind", WORD(e.kind, kind_text),                                                        \
+        "`workflow`, `task`, `foreach` (a fan-out; its items are its children), `exec` (a " \
+        "single command)"
+#define E_NAME            \
+    "name", TEXT(e.name), \
+        "its full name: `workflow`, `workflow::task`, `workflow::task[3]`, `exec::NAME`"
+#define E_STATUS                                                                           \
+    "status", WORD(e.status, status_text),                                                 \
+        "`pending`, `ready`, `running`, `succeeded`, `failed`, `timed_out`, `cancelled`, " \
+        "`skipped`: see [STATES.md](STATES.md)"
+#define E_ATTEMPT      "attempt", INT(e.attempts), "the number of claims; 0 before the first one"
+#define E_MAX_ATTEMPTS "max_attempts", INT(e.max_attempts), "the maximum number of attempts"
+#define E_TASK_INDEX   "task_index", OPT_INT(e.task_index), "of an item of a fan-out, from 0"
+#define E_REQUESTED    "requested_at", TIME(e.requested_at), NULL
+#define E_STARTED \
+    "started_at", OPT_TIME(e.started_at), "its first claim; for a workflow or fan-out its start"
+#define E_FINISHED "finished_at", OPT_TIME(e.finished_at), "null until it has ended"
+#define E_ERROR    "error", OPT_TEXT(e.error), "the error message"
+
+/* executions.c: E_NOT_FOUND for an unknown id, whose relatives would just be an empty list. */
+MUST_USE int api_check_exists(struct pawl *p, int64_t id, struct err *err);
+
+/* queues_workers.c: rows of queue_noun and worker_noun. */
+struct queue_answer {
+    struct queue_row q;
+    int64_t oldest_wait;
+    const struct queue_row *paused, *limit; /* NULL if it is not paused, or not limited */
+    const struct last_audit *last;
+};
+struct worker_answer {
+    struct worker_row row;
+    int64_t silent;
+    const char *state;
+};
+void queue_answer(struct queue_answer *out, const struct queue_row *q, int64_t now);
+void worker_answer(struct worker_answer *out, const struct worker_row *r, int64_t now);
+/* The last action, NULL if there was none. */
+const struct last_audit *last_order(const struct last_audit *o);
 /* Every foreground run has its own queue, here:ROOT. Merges them into one row named "here". */
 void queues_fold_foreground(struct queue_list *l);
 /* Whether the worker has not been seen for 30 s, the default lease. Workers heartbeat three times
@@ -118,8 +160,10 @@ MUST_USE int api_workflow(const struct api_source *from, const char *const *para
                           struct submission *s, struct arena *arena, struct err *err);
 MUST_USE int api_submit_one(struct pawl *p, struct submission *s, struct err *err);
 
-/* control.c: user@host of this process, for the history. The caller frees it. */
-char *api_user(void);
-MUST_USE int api_check_who(const char *by, const char *reason, struct err *err);
+/* control.c: carries out a request of an operator. *by, NULL if the caller named nobody, becomes
+ * user@host of this process until `run` returns. Returns the public error code. */
+int api_request(struct pawl *p, const char **by, const char *reason,
+                int (*run)(struct pawl *p, void *arg, struct err *err), void *arg,
+                struct pawl_error *e);
 
 #endif

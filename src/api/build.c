@@ -2,7 +2,8 @@
  * is also YAML. The text goes through the same parser as any file, so only the parser decides what
  * a valid workflow is. */
 #include "api/api.h"
-#include "api/build_fields.h"
+#include "api/build_keys.h"
+#include "parse/workflow/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,11 @@
 /* The sections are lists of lines, separated by commas. */
 struct pawl_workflow {
     struct buf keys, params, schedules, tasks;
-    struct buf wrong; /* see build_fields.h */
+    struct buf wrong; /* see build_keys.h */
     struct buf text;  /* the whole text, as last returned by pawl_workflow_text */
+    char *file;       /* read instead of the sections; NULL if built by calls */
+    struct arena arena;
+    const struct workflow *parsed; /* in the arena; NULL if not parsed since the last change */
 };
 
 static void add_line(struct buf *to, const char *indent, const struct buf *line)
@@ -25,16 +29,17 @@ static void add_line(struct buf *to, const char *indent, const struct buf *line)
 
 /* Adds one param, schedule or task as a line; name is NULL if it has none. */
 static void add_named(struct pawl_workflow *w, struct buf *to, const char *in, const char *name,
-                      const struct build_field *fields, const void *keys)
+                      const struct keys *keys, const void *from)
 {
     struct buf line = BUF_INIT;
     struct build b = {.to = JSON_WRITER(&line), .wrong = &w->wrong};
     char what[NAME_SHOWN + 20];
 
     snprintf(what, sizeof(what), "%s%s%.*s", in, name ? "." : "", NAME_SHOWN, name ? name : "");
+    w->parsed = NULL;
     if (name)
         json_write_key(&b.to, name);
-    build_mapping(&b, fields, keys, what);
+    build_mapping(&b, keys, from, what);
     add_line(to, "  ", &line);
     buf_release(&line);
 }
@@ -42,14 +47,14 @@ static void add_named(struct pawl_workflow *w, struct buf *to, const char *in, c
 struct pawl_workflow *pawl_workflow_new(const struct pawl_workflow_keys *keys)
 {
     struct pawl_workflow *w = mem_zalloc(sizeof(*w));
-    const struct build_field *f;
+    const struct key *k;
     struct buf line = BUF_INIT;
 
-    for (f = build_workflow; f->key; f++) {
+    for (k = keys_workflow.at; k->name; k++) {
         struct build b = {.to = JSON_WRITER(&line), .wrong = &w->wrong};
 
         buf_reset(&line);
-        build_field(&b, f, keys, "");
+        build_key(&b, &keys_workflow, k, keys, "");
         if (line.len)
             add_line(&w->keys, "", &line);
     }
@@ -67,24 +72,26 @@ void pawl_workflow_free(struct pawl_workflow *w)
     buf_release(&w->tasks);
     buf_release(&w->wrong);
     buf_release(&w->text);
+    arena_release(&w->arena);
+    free(w->file);
     free(w);
 }
 
 void pawl_workflow_param(struct pawl_workflow *w, const char *name,
                          const struct pawl_param_keys *keys)
 {
-    add_named(w, &w->params, "params", name ? name : "", build_param, keys);
+    add_named(w, &w->params, "params", name ? name : "", &keys_param, keys);
 }
 
 void pawl_workflow_schedule(struct pawl_workflow *w, const struct pawl_schedule_keys *keys)
 {
-    add_named(w, &w->schedules, "on.schedule", NULL, build_schedule, keys);
+    add_named(w, &w->schedules, "on.schedule", NULL, &keys_schedule, keys);
 }
 
 void pawl_workflow_task(struct pawl_workflow *w, const char *name,
                         const struct pawl_task_keys *keys)
 {
-    add_named(w, &w->tasks, "tasks", name ? name : "", build_task, keys);
+    add_named(w, &w->tasks, "tasks", name ? name : "", &keys_task, keys);
 }
 
 /* ---- the text ---- */
@@ -140,6 +147,8 @@ const char *pawl_workflow_text(struct pawl_workflow *w)
 {
     struct buf json = BUF_INIT;
 
+    if (w->file)
+        return NULL;
     buf_addch(&json, '{');
     buf_add(&json, buf_cstr(&w->keys), w->keys.len);
     add_section(&json, "\"params\":{", &w->params, "}");
@@ -152,11 +161,44 @@ const char *pawl_workflow_text(struct pawl_workflow *w)
     return buf_cstr(&w->text);
 }
 
-void api_built_problems(const struct pawl_workflow *w, const struct source *source,
-                        struct diagnostics *diagnostics)
+/* ---- the definition ---- */
+
+struct pawl_workflow *api_built_of_file(const char *file)
 {
+    struct pawl_workflow *w = mem_zalloc(sizeof(*w));
+
+    w->file = mem_strdup(file);
+    return w;
+}
+
+/* Parses the text. Values that could not be written into it are errors, too. */
+static int parse_text(struct pawl_workflow *w, struct diagnostics *diagnostics, struct err *err)
+{
+    const char *text = pawl_workflow_text(w);
+    const struct source *source = diagnostics_take(diagnostics, "workflow", text, strlen(text));
     size_t at;
 
     for (at = 0; at < w->wrong.len; at += strlen(w->wrong.ptr + at) + 1)
         diagnostics_add(diagnostics, source, 1, 1, "%s", w->wrong.ptr + at);
+    return workflow_parse(source, NULL, diagnostics, &w->arena, &w->parsed, err);
+}
+
+int api_parse_built(struct pawl_workflow *w, struct diagnostics *diagnostics,
+                    const struct workflow **out, struct err *err)
+{
+    int rc = 0;
+
+    if (!w->parsed) {
+        arena_release(&w->arena);
+        if (!w->file)
+            rc = parse_text(w, diagnostics, err);
+        else if (w->params.len || w->schedules.len || w->tasks.len)
+            rc = err_set(err, E_INVALID,
+                         "the workflow of %s was read from that file: nothing can be added to it",
+                         w->file);
+        else
+            rc = workflow_load(w->file, diagnostics, &w->arena, &w->parsed, err);
+    }
+    *out = w->parsed;
+    return rc;
 }

@@ -35,7 +35,7 @@ static int set_env(const char *const *env, struct spec *s, struct arena *arena, 
 
 static void set_retry(const struct config *c, const struct pawl_retry *r, struct retry_policy *to)
 {
-    *to = c->retry.policy;
+    *to = c->retry;
     if (!r)
         return;
     if (r->delay)

@@ -17,7 +17,8 @@
 
 /* ---- user and reason ---- */
 
-char *api_user(void)
+/* user@host of this process, for the history. The caller frees it. */
+static char *this_user(void)
 {
     struct passwd user, *found = NULL;
     char texts[4096], host[256] = "";
@@ -43,11 +44,20 @@ static int check_text(const char *what, const char *s, size_t max, struct err *e
     return 0;
 }
 
-int api_check_who(const char *by, const char *reason, struct err *err)
+int api_request(struct pawl *p, const char **by, const char *reason,
+                int (*run)(struct pawl *p, void *arg, struct err *err), void *arg,
+                struct pawl_error *e)
 {
-    int rc = check_text("requester's name", by, MAX_REASON, err);
+    char *user = *by ? NULL : this_user();
+    struct err err = ERR_INIT;
+    int rc;
 
-    return rc ? rc : check_text("reason", reason, MAX_REASON, err);
+    *by = user ? user : *by;
+    if (!(rc = check_text("requester's name", *by, MAX_REASON, &err)) &&
+        !(rc = check_text("reason", reason, MAX_REASON, &err)))
+        rc = run(p, arg, &err);
+    free(user);
+    return api_end(rc, &err, e);
 }
 
 /* ---- cancel ---- */
@@ -55,6 +65,7 @@ int api_check_who(const char *by, const char *reason, struct err *err)
 struct cancelling {
     struct request request;
     bool more;
+    int64_t left; /* how many have not ended */
 };
 
 static int cancel_body(struct turn *t, void *arg, struct err *err)
@@ -88,13 +99,13 @@ static int refuse_ended(struct pawl *p, int64_t id, struct err *err)
     return rc;
 }
 
-static int cancel(struct pawl *p, struct cancelling *c, int64_t *left, struct err *err)
+static int cancel(struct pawl *p, void *arg, struct err *err)
 {
+    struct cancelling *c = arg;
     int64_t id = c->request.execution;
     int attempts, rc;
 
-    if ((rc = api_check_who(c->request.by, c->request.reason, err)) ||
-        (rc = refuse_ended(p, id, err)))
+    if ((rc = refuse_ended(p, id, err)))
         return rc;
     do
         rc = api_turns(p, cancel_body, cancel_busy, c, err);
@@ -103,41 +114,32 @@ static int cancel(struct pawl *p, struct cancelling *c, int64_t *left, struct er
         rc = query_explain_missing(p->store, id, err);
     if (!rc) /* cancelling its last open task may have ended it, too */
         rc = query_attempts(p->store, id, &attempts, &c->request.status, err);
-    return rc ? rc : query_open(p->store, id, left, err);
+    return rc ? rc : query_open(p->store, id, &c->left, err);
 }
 
-static int cancel_as(struct pawl *p, struct cancelling *c, struct pawl_cancelled *out,
-                     struct pawl_error *e)
+static int request_cancel(struct pawl *p, struct request request, struct pawl_cancelled *out,
+                          struct pawl_error *e)
 {
-    char *user = c->request.by ? NULL : api_user();
-    struct err err = ERR_INIT;
-    int64_t left = 0;
-    int rc;
+    struct cancelling c = {.request = request};
+    int rc = api_request(p, &c.request.by, request.reason, cancel, &c, e);
 
-    if (user)
-        c->request.by = user;
-    rc = cancel(p, c, &left, &err);
     if (!rc && out)
-        *out = (struct pawl_cancelled){.status = status_text(c->request.status), .left = left};
-    free(user);
-    return api_end(rc, &err, e);
+        *out = (struct pawl_cancelled){.status = status_text(c.request.status), .left = c.left};
+    return rc;
 }
 
 int pawl_cancel(struct pawl *p, int64_t id, const char *by, const char *reason,
                 struct pawl_cancelled *out, struct pawl_error *e)
 {
-    struct cancelling c = {.request = {.execution = id, .by = by, .reason = reason}};
-
-    return cancel_as(p, &c, out, e);
+    return request_cancel(p, (struct request){.execution = id, .by = by, .reason = reason}, out, e);
 }
 
 int pawl_let_finish(struct pawl *p, int64_t id, const char *by, const char *reason,
                     struct pawl_cancelled *out, struct pawl_error *e)
 {
-    struct cancelling c = {
-        .request = {.execution = id, .by = by, .reason = reason, .let_finish = true}};
-
-    return cancel_as(p, &c, out, e);
+    return request_cancel(
+        p, (struct request){.execution = id, .by = by, .reason = reason, .let_finish = true}, out,
+        e);
 }
 
 /* ---- queues ---- */
@@ -147,15 +149,15 @@ static int queue_body(struct turn *t, void *arg, struct err *err)
     return op_change_queue(t, arg, err);
 }
 
-static int queue_request(struct pawl *p, struct queue_action *q, struct err *err)
+static int change_queue(struct pawl *p, void *arg, struct err *err)
 {
+    struct queue_action *q = arg;
     int rc;
 
     q->slice = SLICE;
     if (!q->queue)
         return err_set(err, E_INVALID, "no queue was named");
-    if ((rc = check_text("queue", q->queue, STORE_MAX_QUEUE, err)) ||
-        (rc = api_check_who(q->by, q->reason, err)))
+    if ((rc = check_text("queue", q->queue, STORE_MAX_QUEUE, err)))
         return rc;
     for (;; q->is_continuation = true) {
         if ((rc = store_turn(p->store, queue_body, q, err)) || !q->more)
@@ -164,26 +166,12 @@ static int queue_request(struct pawl *p, struct queue_action *q, struct err *err
     }
 }
 
-/* Records this process's user as the requester, unless the caller named one. */
-static int request_by_user(struct pawl *p, struct queue_action *q, struct pawl_error *e)
-{
-    char *user = q->by ? NULL : api_user();
-    struct err err = ERR_INIT;
-    int rc;
-
-    if (user)
-        q->by = user;
-    rc = queue_request(p, q, &err);
-    free(user);
-    return api_end(rc, &err, e);
-}
-
 int pawl_queue_limit(struct pawl *p, const char *queue, int max, const char *by, const char *reason,
                      bool *paused, struct pawl_error *e)
 {
     struct queue_action q = {
         .verb = QUEUE_SET, .queue = queue, .max = max, .by = by, .reason = reason};
-    int rc = request_by_user(p, &q, e);
+    int rc = api_request(p, &q.by, reason, change_queue, &q, e);
 
     if (!rc && paused)
         *paused = q.paused;
@@ -195,7 +183,7 @@ int pawl_queue_pause(struct pawl *p, const char *queue, const char *by, const ch
 {
     struct queue_action q = {.verb = QUEUE_PAUSE, .queue = queue, .by = by, .reason = reason};
 
-    return request_by_user(p, &q, e);
+    return api_request(p, &q.by, reason, change_queue, &q, e);
 }
 
 int pawl_queue_resume(struct pawl *p, const char *queue, const char *by, const char *reason,
@@ -203,7 +191,7 @@ int pawl_queue_resume(struct pawl *p, const char *queue, const char *by, const c
 {
     struct queue_action q = {.verb = QUEUE_RESUME, .queue = queue, .by = by, .reason = reason};
 
-    return request_by_user(p, &q, e);
+    return api_request(p, &q.by, reason, change_queue, &q, e);
 }
 
 /* ---- the fence ---- */

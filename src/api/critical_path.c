@@ -142,65 +142,79 @@ static int link_all(struct nodes *n, struct graphs *g, struct err *err)
 
 /* ---- JSON ---- */
 
-static void parts_fields(struct json_writer *w, const int64_t parts[TIMELINE_COUNT])
+struct step {
+    struct execution e;
+    struct critical_step at;
+    int64_t total;
+};
+
+#define ROW struct step
+static const struct column step_columns[] = {
+    {E_ID},
+    {E_DEPTH},
+    {E_KIND},
+    {E_NAME},
+    {E_STATUS},
+    {E_ATTEMPT},
+    {"from", TIME(at.from), "from when on the end of the run waited for it"},
+    {"to", TIME(at.to), NULL},
+    {"total_us", INT(total), "its own time: the time of its children belongs to other steps"},
+    {"wait_us", INT(at.parts[TIMELINE_WAIT]), "waiting for a worker or an engine"},
+    {"held_us", INT(at.parts[TIMELINE_HELD]), "held by an approval, a pause, a delay, a limit"},
+    {"run_us", INT(at.parts[TIMELINE_RUN]), NULL},
+    {"retry_us", INT(at.parts[TIMELINE_RETRY]),
+     "failed attempts that were followed by another, and the back-off after them"},
+};
+const struct noun step_noun = {"### A step", NOUN_COLUMNS(step_columns)};
+#undef ROW
+
+struct path {
+    struct execution e;      /* the top */
+    struct critical_step at; /* with the sums of all steps */
+    int64_t total;
+    struct noun_rows steps;
+};
+
+#define ROW struct path
+static const struct column path_columns[] = {
+    {E_ID},
+    {E_NAME},
+    {E_STATUS},
+    {"from", TIME(at.from), "when it was requested, or last rerun"},
+    {"to", TIME(at.to), "its end, or the moment given by `--at`"},
+    {"total_us", INT(total), NULL},
+    {"wait_us", INT(at.parts[TIMELINE_WAIT]), NULL},
+    {"held_us", INT(at.parts[TIMELINE_HELD]), NULL},
+    {"run_us", INT(at.parts[TIMELINE_RUN]), NULL},
+    {"retry_us", INT(at.parts[TIMELINE_RETRY]), NULL},
+    {"steps", LIST(steps, step_noun),
+     "a workflow or fan-out before its children, otherwise in chronological order"},
+};
+const struct noun critical_path_noun = {"## A critical path", NOUN_COLUMNS(path_columns)};
+
+static char *path_text(const struct nodes *n)
 {
-    int64_t total = 0;
+    struct critical_step *found = mem_alloc(n->list->n * sizeof(*found));
+    size_t count = critical_path(n->at, n->list->n, found), i;
+    struct step *steps = mem_zalloc((count + 1) * sizeof(*steps));
+    struct path path = {.e = n->list->at[0].execution,
+                        .at = {.from = found[0].from, .to = found[0].to},
+                        .steps = {steps, count, sizeof(*steps)}};
+    char *text;
     int part;
 
-    for (part = 0; part < TIMELINE_COUNT; part++)
-        total += parts[part];
-    json_field_i64(w, "total_us", total);
-    for (part = 0; part < TIMELINE_COUNT; part++) {
-        char *key = mem_printf("%s_us", timeline_text((enum timeline_part)part));
-
-        json_field_i64(w, key, parts[part]);
-        free(key);
+    for (i = 0; i < count; i++) {
+        steps[i] = (struct step){.e = n->list->at[found[i].node].execution, .at = found[i]};
+        for (part = 0; part < TIMELINE_COUNT; part++) {
+            steps[i].total += found[i].parts[part];
+            path.at.parts[part] += found[i].parts[part];
+            path.total += found[i].parts[part];
+        }
     }
-}
-
-static void write_step(struct json_writer *w, const struct timeline_list *l,
-                       const struct critical_step *step)
-{
-    const struct execution *e = &l->at[step->node].execution;
-
-    json_write_begin(w, '{');
-    json_field_i64(w, "id", e->id);
-    json_field_i64(w, "depth", e->depth);
-    json_field_text(w, "kind", kind_text(e->kind));
-    json_field_text(w, "name", e->name);
-    json_field_text(w, "status", status_text(e->status));
-    json_field_i64(w, "attempt", e->attempts);
-    json_field_time(w, "from", step->from);
-    json_field_time(w, "to", step->to);
-    parts_fields(w, step->parts);
-    json_write_end(w, '}');
-}
-
-static void write_path(struct json_writer *w, const struct nodes *n)
-{
-    const struct execution *top = &n->list->at[0].execution;
-    struct critical_step *steps = mem_alloc(n->list->n * sizeof(*steps));
-    size_t count = critical_path(n->at, n->list->n, steps), i;
-    int64_t sums[TIMELINE_COUNT] = {0};
-    int part;
-
-    for (i = 0; i < count; i++)
-        for (part = 0; part < TIMELINE_COUNT; part++)
-            sums[part] += steps[i].parts[part];
-    json_write_begin(w, '{');
-    json_field_i64(w, "id", top->id);
-    json_field_text(w, "name", top->name);
-    json_field_text(w, "status", status_text(top->status));
-    json_field_time(w, "from", steps[0].from);
-    json_field_time(w, "to", steps[0].to);
-    parts_fields(w, sums);
-    json_write_key(w, "steps");
-    json_write_begin(w, '[');
-    for (i = 0; i < count; i++)
-        write_step(w, n->list, &steps[i]);
-    json_write_end(w, ']');
-    json_write_end(w, '}');
+    text = noun_text(&critical_path_noun, &path);
+    free(found);
     free(steps);
+    return text;
 }
 
 int pawl_critical(struct pawl *p, int64_t id, const struct pawl_moment *at, char **json,
@@ -211,8 +225,6 @@ int pawl_critical(struct pawl *p, int64_t id, const struct pawl_moment *at, char
     struct nodes nodes = {.list = &list};
     struct moment moment = {.time = INT64_MAX};
     struct err err = ERR_INIT;
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
     size_t i;
     int rc = at ? api_moment(at, &moment, &err) : 0;
 
@@ -223,8 +235,7 @@ int pawl_critical(struct pawl *p, int64_t id, const struct pawl_moment *at, char
         add_node(&nodes, i);
     if ((rc = link_all(&nodes, &graphs, &err)))
         goto done;
-    write_path(&w, &nodes);
-    *json = b.ptr;
+    *json = path_text(&nodes);
 done:
     nodes_release(&nodes);
     timeline_list_release(&list);

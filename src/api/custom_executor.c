@@ -7,11 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
-#include <time.h>
-#include <unistd.h>
 
 #define KEY_MAX 64
 
@@ -55,81 +50,85 @@ static struct pawl_command command_of(const struct spec *s, struct arena *arena)
 static int convert_error(const struct pawl_reporter *r, int rc, const struct pawl_error *e,
                          struct err *err)
 {
-    int code = rc < 0 && rc >= -E_BREACH ? -rc : E_INTERNAL;
+    int code = rc < 0 && rc >= -E_VIOLATION ? -rc : E_INTERNAL;
 
     if (!rc)
         return 0;
     if (!*e->message)
-        return err_set(err, (enum error_code)code, "the executor %s gave no reason", r->x.key);
+        return err_set(err, (enum error_code)code,
+                       "the executor %s failed without an error message", r->x.key);
     return err_set(err, (enum error_code)code, "%s", e->message);
 }
 
-static int hand_over_task(struct run *run, const struct task *t,
-                          int (*slot)(void *, const struct pawl_task *, struct pawl_error *),
-                          struct err *err)
+/* On failure the run is dropped and *handle is NULL. */
+static int hand_over_job(void **handle, const struct job *j,
+                         int (*slot)(void *, const struct pawl_task *, struct pawl_error *),
+                         struct err *err)
 {
+    struct run *run = *handle;
     struct pawl_reporter *r = run->id.to;
     struct pawl_error e = {0};
     struct arena arena = ARENA_INIT;
     struct buf spec = BUF_INIT;
     struct pawl_task task = {.id = run->id,
-                             .root = t->root,
-                             .epoch = t->epoch,
-                             .max_attempts = t->max_attempts,
-                             .name = t->name,
-                             .input = t->input,
-                             .command = command_of(t->spec, &arena),
-                             .lease_until = t->lease_until};
+                             .root = j->root,
+                             .epoch = j->epoch,
+                             .max_attempts = j->max_attempts,
+                             .name = j->name,
+                             .input = j->input,
+                             .command = command_of(j->spec, &arena),
+                             .lease_until = j->lease_until};
     int rc;
 
-    spec_write(t->spec, &spec);
+    spec_write(j->spec, &spec);
     task.spec = buf_cstr(&spec);
     rc = convert_error(r, slot(r->own.data, &task, &e), &e, err);
     buf_release(&spec);
     arena_release(&arena);
     if (rc) {
         run_drop(run);
+        *handle = NULL;
     } else if (run->timeout && !run->deadline) {
         run->deadline = run->accepted + run->timeout; /* until it reports when it started */
-        run_arm(r, run->deadline);
+        wakeup_at(&r->wakeup, run->deadline);
     }
     return rc;
 }
 
-static int start(struct executor *x, const struct task *t, struct err *err)
+static int start(struct executor *x, const struct job *j, void **handle, struct err *err)
 {
     struct pawl_reporter *r = reporter(x);
 
-    return hand_over_task(run_new(r, t), t, r->own.start, err);
+    *handle = run_new(r, j);
+    return hand_over_job(handle, j, r->own.start, err);
 }
 
-static void cancel(struct executor *x, int64_t execution, int attempt, enum outcome_kind why)
+static void cancel(struct executor *x, void *handle, enum outcome_kind why)
 {
-    struct run *run = run_of(x, execution, attempt);
-
-    if (run)
-        run_ask(run, why);
+    (void)x;
+    run_ask(handle, why);
 }
 
-static int reattach(struct executor *x, const struct task *t, struct err *err)
+static int reattach(struct executor *x, const struct job *j, void **handle, struct err *err)
 {
     struct pawl_reporter *r = reporter(x);
-    struct run *run = run_of(x, t->execution, t->attempt);
+    struct run *run = *handle ? *handle : run_of(x, j->execution, j->attempt);
     bool is_known = run;
     int rc = 0;
 
     if (is_known)
         run_remember(run);
     else
-        run = run_new(r, t);
+        run = run_new(r, j);
+    *handle = run;
     if (r->own.find)
-        rc = hand_over_task(run, t, r->own.find, err);
+        rc = hand_over_job(handle, j, r->own.find, err);
     else if (!is_known) /* it ran inside its worker and ended with it */
         pawl_report_ended(run->id,
                           &(struct pawl_end){.outcome = PAWL_LOST,
                                              .error = "the worker that ran it is gone, and the "
                                                       "attempt ended with it"});
-    if (!rc && t->cancel && (is_known || r->own.find))
+    if (!rc && j->cancel && (is_known || r->own.find))
         run_ask(run, OUTCOME_CANCELLED);
     return rc;
 }
@@ -138,9 +137,10 @@ static int reattach(struct executor *x, const struct task *t, struct err *err)
 
 /* Drops an attempt that outlives its worker. Any other attempt keeps its slot until it ends; the
  * dispatcher no longer knows it and gets no report of it. */
-static void release_run(struct run *run)
+static void forget(struct executor *x, void *handle)
 {
-    struct pawl_reporter *r = run->id.to;
+    struct pawl_reporter *r = reporter(x);
+    struct run *run = handle;
 
     if (r->own.forget)
         r->own.forget(r->own.data, run->id);
@@ -152,20 +152,12 @@ static void release_run(struct run *run)
         run->why = OUTCOME_LOST;
 }
 
-static void forget(struct executor *x, int64_t execution, int attempt)
-{
-    struct run *run = run_of(x, execution, attempt);
-
-    if (run)
-        release_run(run);
-}
-
-static void renewed(struct executor *x, int64_t execution, int attempt, int64_t until)
+static void renewed(struct executor *x, void *handle, int64_t until)
 {
     struct pawl_reporter *r = reporter(x);
 
     if (r->own.renewed)
-        r->own.renewed(r->own.data, (struct pawl_attempt){r, execution, attempt}, until);
+        r->own.renewed(r->own.data, ((struct run *)handle)->id, until);
 }
 
 static void settled(struct executor *x, int64_t execution, int attempt)
@@ -174,12 +166,6 @@ static void settled(struct executor *x, int64_t execution, int attempt)
 
     if (r->own.settled)
         r->own.settled(r->own.data, (struct pawl_attempt){r, execution, attempt});
-}
-
-static void leave_run(struct run *run, int64_t now)
-{
-    (void)now;
-    release_run(run);
 }
 
 /* The attempt is deferred: another worker runs it again, and it does not count as an attempt. */
@@ -194,9 +180,7 @@ static void stop(struct executor *x, bool now)
     struct pawl_reporter *r = reporter(x);
 
     r->closed = true;
-    if (r->own.outlives_worker)
-        run_each(r, leave_run);
-    else if (now)
+    if (now && !r->own.outlives_worker)
         run_each(r, stop_run);
 }
 
@@ -205,26 +189,21 @@ static int capacity(struct executor *x)
     struct pawl_reporter *r = reporter(x);
     int left = r->closed || r->n >= r->slots ? 0 : r->slots - r->n, own;
 
-    if (!left || !r->own.room)
+    if (!left || !r->own.capacity)
         return left;
-    own = r->own.room(r->own.data);
+    own = r->own.capacity(r->own.data);
     return own < 0 ? 0 : own < left ? own : left;
 }
 
 static int poll_fd(struct executor *x)
 {
-    return reporter(x)->epoll;
+    return reporter(x)->wakeup.epoll;
 }
 
 static void release(struct pawl_reporter *r)
 {
     run_free_all(r);
-    if (r->timer >= 0)
-        close(r->timer);
-    if (r->event >= 0)
-        close(r->event);
-    if (r->epoll >= 0)
-        close(r->epoll);
+    wakeup_close(&r->wakeup);
     pthread_mutex_destroy(&r->lock);
     free((char *)r->x.key);
     free(r);
@@ -240,7 +219,6 @@ static void free_executor(struct executor *x)
 }
 
 static const struct executor_ops ops = {
-    .kind = "custom",
     .start = start,
     .reattach = reattach,
     .cancel = cancel,
@@ -272,25 +250,16 @@ static int check(const struct pawl_executor *x, struct err *err)
     if (x->outlives_worker && !x->find)
         return err_set(err, E_INVALID,
                        "the executor %s has no find function, which outlives_worker requires", key);
-    if (!x->fd != !x->turn)
-        return err_set(err, E_INVALID, "the executor %s needs both fd and turn, or neither", key);
+    if (!x->fd != !x->poll)
+        return err_set(err, E_INVALID, "the executor %s needs both fd and poll, or neither", key);
     return 0;
-}
-
-static bool watch(struct pawl_reporter *r, int fd)
-{
-    struct epoll_event ready = {.events = EPOLLIN, .data.fd = fd};
-
-    return fd >= 0 && !epoll_ctl(r->epoll, EPOLL_CTL_ADD, fd, &ready);
 }
 
 static int open_fds(struct pawl_reporter *r, struct err *err)
 {
-    r->epoll = epoll_create1(EPOLL_CLOEXEC);
-    r->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    r->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (watch(r, r->event) && watch(r, r->timer) &&
-        (!r->own.fd || watch(r, r->own.fd(r->own.data))))
+    r->wakeup = (struct wakeup)WAKEUP_INIT;
+    if (!wakeup_open(&r->wakeup) &&
+        (!r->own.fd || !wakeup_add(&r->wakeup, r->own.fd(r->own.data), r)))
         return 0;
     return err_set(err, E_UNAVAILABLE,
                    "the file descriptors of the executor %s can't be polled: %s", r->x.key,

@@ -2,7 +2,7 @@
  * dispatcher.
  *
  * Its functions are called on the loop's thread. Reports come from any thread: each one changes its
- * run under the lock and puts it on the list of news, which the next poll passes on. However many
+ * run under the lock and puts it on the list `news`, which the next poll forwards. However many
  * reports arrive between two polls, a run therefore takes no more memory than the kept part of its
  * log.
  *
@@ -12,7 +12,9 @@
 #define API_CUSTOM_EXECUTOR_H
 
 #include "base/buf.h"
+#include "base/wakeup.h"
 #include "dispatch/dispatch.h"
+#include "exec/capped_log.h"
 #include "pawl.h"
 
 #include <pthread.h>
@@ -31,13 +33,10 @@ struct run {
     bool started, ended;   /* L: reported */
     int64_t started_at;    /* L: when it started */
     struct outcome end;    /* L; the run owns its texts */
-    struct buf head, tail; /* L: of its log */
-    int64_t dropped;       /* L: bytes between head and tail */
-    bool log_due;          /* L: part of the log has not been passed on */
+    struct capped_log log; /* L */
 
     bool reported_started; /* M */
-    int64_t log_sent;      /* M: bytes of the head that have been passed on */
-    int64_t log_at;        /* M: when they were */
+    int64_t log_at;        /* M: when the log was passed on */
     int64_t deadline;      /* M: 0 if none */
     enum outcome_kind why; /* M: why it must end; 0 if it need not */
     bool asked;            /* M: the executor's cancel function was called */
@@ -48,11 +47,10 @@ struct pawl_reporter {
     struct executor x; /* first, so that a pointer to one is a pointer to the other */
     struct executor_ops ops;
     struct pawl_executor own;
-    int slots, n;  /* M */
-    bool closed;   /* M */
-    bool any_gone; /* M */
-    int epoll, event, timer;
-    int64_t armed; /* M: when the timer fires; 0 if it is not armed */
+    int slots, n;         /* M */
+    bool closed;          /* M */
+    bool any_gone;        /* M */
+    struct wakeup wakeup; /* M, except wakeup_signal */
     pthread_mutex_t lock;
     struct run *runs[RUN_BUCKETS], *news, **news_end; /* L */
 };
@@ -63,7 +61,7 @@ MUST_USE int api_executor_add(struct dispatch *d, const struct pawl_executor *x,
                               struct env *env, struct err *err);
 
 /* custom_executor_attempts.c: the attempts of an executor and their reports */
-struct run *run_new(struct pawl_reporter *r, const struct task *t);
+struct run *run_new(struct pawl_reporter *r, const struct job *j);
 struct run *run_of(struct executor *x, int64_t execution, int attempt); /* NULL if none */
 /* Removes the run from the count. The next poll frees it, because a caller may still use it. */
 void run_drop(struct run *run);
@@ -74,12 +72,9 @@ void run_sweep(struct pawl_reporter *r);
 void run_free_all(struct pawl_reporter *r);
 /* M: calls `each` for every run, with the current time; `each` may drop it. */
 void run_each(struct pawl_reporter *r, void (*each)(struct run *run, int64_t now));
-/* Cuts the tail of the log to its maximum length. Under the lock, or after the run has ended. */
-void run_cut_log(struct run *run);
 
 /* custom_executor_poll.c: passes the reports on */
 void run_ask(struct run *run, enum outcome_kind why); /* cancels the attempt */
-void run_arm(struct pawl_reporter *r, int64_t at);    /* makes the loop poll by that time */
 void custom_executor_poll(struct executor *x);
 
 #endif

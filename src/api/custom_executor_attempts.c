@@ -6,10 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-
-#define LOG_HEAD (512 * 1024)
-#define LOG_TAIL (512 * 1024)
 
 /* ---- the table of runs ---- */
 
@@ -35,12 +31,12 @@ struct run *run_of(struct executor *x, int64_t execution, int attempt)
     return run && !run->gone ? run : NULL;
 }
 
-struct run *run_new(struct pawl_reporter *r, const struct task *t)
+struct run *run_new(struct pawl_reporter *r, const struct job *j)
 {
-    struct run *run = mem_zalloc(sizeof(*run)), **head = bucket(r, t->execution);
+    struct run *run = mem_zalloc(sizeof(*run)), **head = bucket(r, j->execution);
 
-    run->id = (struct pawl_attempt){r, t->execution, t->attempt};
-    run->timeout = t->spec ? t->spec->timeout : 0;
+    run->id = (struct pawl_attempt){r, j->execution, j->attempt};
+    run->timeout = j->spec ? j->spec->timeout : 0;
     run->accepted = clock_boot_us();
     pthread_mutex_lock(&r->lock);
     run->next = *head;
@@ -54,8 +50,7 @@ static void run_free(struct run *run)
 {
     free((char *)run->end.result);
     free((char *)run->end.error);
-    buf_release(&run->head);
-    buf_release(&run->tail);
+    capped_log_release(&run->log);
     free(run);
 }
 
@@ -75,7 +70,7 @@ static void add_news(struct pawl_reporter *r, struct run *run)
     if (run->is_news)
         return;
     if (!r->news)
-        eventfd_write(r->event, 1);
+        wakeup_signal(&r->wakeup);
     run->is_news = true;
     run->next_news = NULL;
     *r->news_end = run;
@@ -86,8 +81,7 @@ void run_remember(struct run *run)
 {
     pthread_mutex_lock(&run->id.to->lock);
     run->reported_started = false;
-    run->log_sent = 0;
-    run->log_due = run->head.len > 0;
+    capped_log_report_again(&run->log);
     add_news(run->id.to, run);
     pthread_mutex_unlock(&run->id.to->lock);
 }
@@ -179,50 +173,20 @@ void pawl_report_started(struct pawl_attempt a, int64_t ago)
     unlock_with_news(run);
 }
 
-void run_cut_log(struct run *run)
-{
-    size_t cut = run->tail.len > LOG_TAIL ? run->tail.len - LOG_TAIL : 0;
-
-    if (!cut)
-        return;
-    memmove(run->tail.ptr, run->tail.ptr + cut, LOG_TAIL + 1);
-    run->tail.len = LOG_TAIL;
-    run->dropped += (int64_t)cut;
-}
-
-/* The tail is cut only when it has reached twice its maximum length, so that each byte is moved at
- * most once. */
-static void keep_log(struct run *run, const char *bytes, size_t len)
-{
-    size_t room = LOG_HEAD - run->head.len, part = len < room ? len : room;
-
-    buf_add(&run->head, bytes, part);
-    bytes += part;
-    len -= part;
-    if (len > LOG_TAIL) {
-        run->dropped += (int64_t)(len - LOG_TAIL);
-        bytes += len - LOG_TAIL;
-        len = LOG_TAIL;
-    }
-    buf_add(&run->tail, bytes, len);
-    if (run->tail.len >= 2 * LOG_TAIL)
-        run_cut_log(run);
-}
-
 void pawl_report_log(struct pawl_attempt a, const char *bytes, size_t len)
 {
     struct run *run = len ? lock_run(a) : NULL;
+    bool is_due;
 
     if (!run)
         return;
     mark_started(run, clock_boot_us());
-    keep_log(run, bytes, len);
-    if (run->log_due) {
+    is_due = run->log.due;
+    capped_log_add(&run->log, bytes, len);
+    if (is_due)
         pthread_mutex_unlock(&a.to->lock);
-        return;
-    }
-    run->log_due = true;
-    unlock_with_news(run);
+    else
+        unlock_with_news(run);
 }
 
 /* L: stores the end as an outcome of core/vocab.h. An unknown outcome counts as a failure, never as

@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
 
 #define LOG_EVERY 1000000 /* µs */
 
@@ -18,18 +16,9 @@ _Static_assert(PAWL_OK == (int)OUTCOME_OK && PAWL_FAILED == (int)OUTCOME_FAILED 
                    PAWL_DEFERRED == (int)OUTCOME_DEFERRED && PAWL_REFUSED == (int)OUTCOME_REFUSED,
                "pawl.h and core/vocab.h differ");
 
-void run_arm(struct pawl_reporter *r, int64_t at)
+static void pass_on(void *arg, struct report *report)
 {
-    struct itimerspec when = {.it_value = {at / 1000000, at % 1000000 * 1000}};
-
-    if (r->armed && r->armed <= at)
-        return;
-    r->armed = at;
-    timerfd_settime(r->timer, TFD_TIMER_ABSTIME, &when, NULL);
-}
-
-static void pass_on(struct run *run, struct report *report)
-{
+    struct run *run = arg;
     struct executor *x = &run->id.to->x;
 
     report->execution = run->id.execution;
@@ -56,33 +45,10 @@ static void report_started(struct run *run)
     pass_on(run, &report);
 }
 
-/* Passes on the bytes that the head of the log gained since the last call, and the tail if `last`.
- */
 static void report_log(struct run *run, bool last)
 {
-    struct report report = {.kind = REPORT_LOG, .offset = run->log_sent};
-    struct buf more = BUF_INIT;
-
-    pthread_mutex_lock(&run->id.to->lock);
-    run->log_due = false;
-    if ((size_t)run->log_sent < run->head.len)
-        buf_add(&more, run->head.ptr + run->log_sent, run->head.len - (size_t)run->log_sent);
-    pthread_mutex_unlock(&run->id.to->lock);
+    capped_log_report(&run->log, &run->id.to->lock, last, pass_on, run);
     run->log_at = clock_boot_us();
-    run->log_sent += (int64_t)more.len;
-    report.log = more.ptr;
-    report.log_len = more.len;
-    if (more.len)
-        pass_on(run, &report);
-    if (last && run->tail.len) { /* the attempt has ended, so no other thread adds to its log */
-        run_cut_log(run);
-        report.offset = (int64_t)run->head.len;
-        report.log = run->tail.ptr;
-        report.log_len = run->tail.len;
-        report.dropped = run->dropped;
-        pass_on(run, &report);
-    }
-    buf_release(&more);
 }
 
 /* Why the attempt did not succeed: the executor's own error if it fits, else the reason for which
@@ -103,7 +69,7 @@ static char *describe_reason(const struct run *run, enum outcome_kind kind)
     case OUTCOME_LOST:
         return mem_strdup("stopped, because its worker had lost the lease");
     default:
-        return mem_printf("the executor %s gave no reason", run->id.to->x.key);
+        return mem_printf("the executor %s reported no error message", run->id.to->x.key);
     }
 }
 
@@ -131,7 +97,7 @@ static void send_report(struct run *run, int64_t now)
 
     pthread_mutex_lock(&run->id.to->lock);
     ended = run->ended;
-    due = run->log_due;
+    due = run->log.due;
     pthread_mutex_unlock(&run->id.to->lock);
     if (ended) {
         report_end(run);
@@ -141,9 +107,9 @@ static void send_report(struct run *run, int64_t now)
     if (due && now - run->log_at >= LOG_EVERY)
         report_log(run, false);
     else if (due)
-        run_arm(run->id.to, run->log_at + LOG_EVERY);
+        wakeup_at(&run->id.to->wakeup, run->log_at + LOG_EVERY);
     if (run->deadline)
-        run_arm(run->id.to, run->deadline);
+        wakeup_at(&run->id.to->wakeup, run->deadline);
 }
 
 static void report_news(struct pawl_reporter *r, int64_t now)
@@ -193,21 +159,13 @@ void custom_executor_poll(struct executor *x)
 {
     struct pawl_reporter *r = (struct pawl_reporter *)x;
     struct epoll_event ready[3];
-    int i, n = epoll_wait(r->epoll, ready, 3, 0);
-    eventfd_t count;
+    int i, n = epoll_wait(r->wakeup.epoll, ready, 3, 0);
 
     for (i = 0; i < n; i++)
-        if (ready[i].data.fd == r->event)
-            eventfd_read(r->event, &count);
-        else if (ready[i].data.fd != r->timer)
-            r->own.turn(r->own.data);
-    if (r->armed && r->armed <= clock_boot_us()) {
-        static const struct itimerspec never;
-
-        timerfd_settime(r->timer, 0, &never, NULL); /* also clears the expiration */
-        r->armed = 0;
+        if (ready[i].data.ptr)
+            r->own.poll(r->own.data);
+    if (wakeup_clear(&r->wakeup, clock_boot_us()))
         run_each(r, poll_run);
-    }
     report_news(r, clock_boot_us());
     run_sweep(r);
 }

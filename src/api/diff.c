@@ -12,6 +12,8 @@
 /* One of the two executions, with its descendants. */
 struct side {
     struct execution_list list;
+    struct execution e;      /* the top */
+    const char *hash;        /* of the definition of a workflow; NULL for other kinds */
     struct diff_node *nodes; /* one for each execution in the list; the first is the top */
     json_t *given;           /* the params of a workflow, the input of a job */
     json_t *definition;      /* the definition of a workflow, the spec of a job */
@@ -28,11 +30,6 @@ static void side_release(struct side *s)
 }
 
 /* ---- loading ---- */
-
-static json_t *parse(const char *text)
-{
-    return text ? json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL) : NULL;
-}
 
 /* "each[1]", "below/one": a path of names, equal for the same task of two runs. */
 static const char *path_of(struct arena *arena, const char *above, const struct execution *e)
@@ -86,33 +83,22 @@ static int load(struct pawl *p, int64_t id, struct side *s, struct err *err)
     if (rc)
         return rc;
     make_nodes(s);
-    if (s->list.history[0].definition) {
-        variables = parse(s->list.history[0].variables);
+    s->e = s->list.at[0];
+    if ((s->hash = s->list.history[0].definition)) {
+        variables = api_data(s->list.history[0].variables);
         s->given = json_incref(json_object_get(variables, "params"));
         json_decref(variables);
         rc = query_definition(p->store, id, &text, err);
-        s->definition = parse(text.ptr);
+        s->definition = api_data(text.ptr);
         buf_release(&text);
     } else {
-        s->given = parse(s->list.at[0].input);
-        s->definition = parse(s->list.at[0].spec);
+        s->given = api_data(s->list.at[0].input);
+        s->definition = api_data(s->list.at[0].spec);
     }
     return rc;
 }
 
 /* ---- JSON ---- */
-
-/* Writes the list and frees it; returns whether it has any entry. */
-static bool raw_field(struct json_writer *w, const char *key, json_t *list)
-{
-    char *text = json_text(list);
-    bool any = json_array_size(list) > 0;
-
-    json_field_raw(w, key, text);
-    free(text);
-    json_decref(list);
-    return any;
-}
 
 /* The changed params. Inputs that are not objects are compared as a whole, with the name null. */
 static json_t *given_changes(const struct side *a, const struct side *b)
@@ -133,126 +119,127 @@ static json_t *given_changes(const struct side *a, const struct side *b)
     return list;
 }
 
-static void node_field(struct json_writer *w, const char *key, const struct diff_node *n)
-{
-    json_write_key(w, key);
-    if (!n) {
-        json_write_null(w);
-        return;
-    }
-    json_write_begin(w, '{');
-    json_field_i64(w, "id", n->id);
-    json_field_text(w, "status", status_text(n->status));
-    json_field_i64(w, "attempt", n->attempts);
-    json_write_key(w, "duration_us");
-    if (n->duration < 0)
-        json_write_null(w);
-    else
-        json_write_i64(w, n->duration);
-    json_field_text(w, "error", n->error);
-    json_field_raw(w, "outputs", n->outputs);
-    json_write_end(w, '}');
-}
+#define ROW struct diff_node
+static const struct column node_columns[] = {
+    {"id", INT(id), NULL},
+    {"status", WORD(status, status_text), NULL},
+    {"attempt", INT(attempts), NULL},
+    {"duration_us", OPT_INT(duration), NULL},
+    {"error", OPT_TEXT(error), NULL},
+    {"outputs", JSON(outputs, "any"), NULL},
+};
+static const struct noun node_noun = {NULL, NOUN_COLUMNS(node_columns)};
+#undef ROW
 
-static void pair_fields(struct json_writer *w, const struct diff_pair *p)
+static void write_differs(struct json_writer *w, const void *row)
 {
+    const struct diff_pair *p = row;
     int bit;
 
-    json_write_key(w, "differs");
     json_write_begin(w, '[');
     for (bit = 0; bit < DIFFERS_COUNT; bit++)
         if (p->differs & (1u << bit))
             json_write_text(w, differs_text(bit));
     json_write_end(w, ']');
-    node_field(w, "a", p->a);
-    node_field(w, "b", p->b);
 }
 
-static void write_pair(struct json_writer *w, const struct diff_pair *p)
+static void write_path(struct json_writer *w, const void *row)
 {
-    json_write_begin(w, '{');
-    json_field_text(w, "task", p->a ? p->a->path : p->b->path);
-    pair_fields(w, p);
-    json_write_end(w, '}');
+    const struct diff_pair *p = row;
+
+    json_write_text(w, p->a ? p->a->path : p->b->path);
 }
 
-/* Writes all tasks in the order of time, and the first one that really differs. */
-static bool tasks_fields(struct json_writer *w, const struct side *a, const struct side *b)
+#define ROW struct diff_pair
+static const struct column pair_columns[] = {
+    {"task", CUSTOM(write_path, "text"), "its path: `first`, `each[1]`, `below/one`"},
+    {"differs", CUSTOM(write_differs, "array of texts"),
+     "`there` (only one has it), `status`, `outputs`, `error`, `attempts`, `duration` (by a tenth "
+     "of a second, and a quarter of the longer)"},
+    {"a", OPT_OBJECT(a, node_noun),
+     "`id`, `status`, `attempt`, `duration_us` (from `started_at` to its end, null before that), "
+     "`error`, `outputs`"},
+    {"b", OPT_OBJECT(b, node_noun), NULL},
+};
+const struct noun diff_task_noun = {"### A task of both", NOUN_COLUMNS(pair_columns)};
+/* The outcome of the two executions themselves is a task without its path. */
+static const struct noun outcome_noun = {.columns = pair_columns + 1, .n = 3};
+#undef ROW
+
+#define ROW struct side
+static const struct column side_columns[] = {
+    {E_ID},        {E_KIND},    {E_NAME},     {"definition", OPT_TEXT(hash), NULL},
+    {E_REQUESTED}, {E_STARTED}, {E_FINISHED},
+};
+static const struct noun side_noun = {NULL, NOUN_COLUMNS(side_columns)};
+#undef ROW
+
+struct answer {
+    const struct side *a, *b;
+    json_t *params, *definition;
+    const struct diff_pair *outcome, *first;
+    struct noun_rows tasks;
+    bool same;
+};
+
+#define ROW struct answer
+static const struct column columns[] = {
+    {"a", OBJECT(a, side_noun),
+     "the first: `id`, `kind`, `name`, `definition`, `requested_at`, `started_at`, "
+     "`finished_at`"},
+    {"b", OBJECT(b, side_noun), "the second"},
+    {"params", VALUE(params, "array"),
+     "of `{name, a, b}`: the params that differ; `a` or `b` is omitted where the param is missing; "
+     "`name` is null for an input that is not an object"},
+    {"definition", VALUE(definition, "array"),
+     "of `{task, change, keys}`: `change` is `added`, `removed` or `changed`; `task` is null for "
+     "the workflow itself; for single commands the keys of their spec"},
+    {"outcome", OBJECT(outcome, outcome_noun),
+     "of the two executions themselves: `differs`, `a`, `b`, as in a task"},
+    {"tasks", LIST(tasks, diff_task_noun), "all tasks of both, in the order in which they ended"},
+    {"first", OPT_OBJECT(first, diff_task_noun), "the first of them that differs"},
+    {"same", BOOL(same),
+     "whether the params, the definition and the tasks of both, with their status, outputs and "
+     "error, are equal"},
+};
+const struct noun diff_noun = {"## A difference", NOUN_COLUMNS(columns)};
+
+static char *diff_text(const struct side *a, const struct side *b, bool *same)
 {
     struct diff_pair *pairs = mem_alloc((a->list.n + b->list.n) * sizeof(*pairs));
-    size_t n = diff_runs(a->nodes + 1, a->list.n - 1, b->nodes + 1, b->list.n - 1, pairs), i;
-    const struct diff_pair *first = NULL;
-
-    json_write_key(w, "tasks");
-    json_write_begin(w, '[');
-    for (i = 0; i < n; i++) {
-        if (!first && (pairs[i].differs & DIFFERS_REALLY))
-            first = &pairs[i];
-        write_pair(w, &pairs[i]);
-    }
-    json_write_end(w, ']');
-    json_write_key(w, "first");
-    if (first)
-        write_pair(w, first);
-    else
-        json_write_null(w);
-    free(pairs);
-    return first != NULL;
-}
-
-static void side_field(struct json_writer *w, const char *key, const struct side *s)
-{
-    const struct execution *e = &s->list.at[0];
-
-    json_write_key(w, key);
-    json_write_begin(w, '{');
-    json_field_i64(w, "id", e->id);
-    json_field_text(w, "kind", kind_text(e->kind));
-    json_field_text(w, "name", e->name);
-    json_field_text(w, "definition", s->list.history[0].definition);
-    json_field_time(w, "requested_at", e->requested_at);
-    json_field_time(w, "started_at", e->started_at);
-    json_field_time(w, "finished_at", e->finished_at);
-    json_write_end(w, '}');
-}
-
-static void write_diff(struct json_writer *w, const struct side *a, const struct side *b,
-                       bool *same)
-{
     struct diff_pair tops = {a->nodes, b->nodes, compare_nodes(a->nodes, b->nodes)};
-    bool workflows = a->list.history[0].definition && b->list.history[0].definition;
-    bool differ = (tops.differs & DIFFERS_REALLY) != 0;
+    size_t n = diff_runs(a->nodes + 1, a->list.n - 1, b->nodes + 1, b->list.n - 1, pairs), i;
+    struct answer answer = {.a = a,
+                            .b = b,
+                            .params = given_changes(a, b),
+                            .definition = a->hash && b->hash
+                                              ? compare_definitions(a->definition, b->definition)
+                                              : compare_specs(a->definition, b->definition),
+                            .outcome = &tops,
+                            .tasks = {pairs, n, sizeof(*pairs)}};
+    char *text;
 
-    json_write_begin(w, '{');
-    side_field(w, "a", a);
-    side_field(w, "b", b);
-    differ |= raw_field(w, "params", given_changes(a, b));
-    differ |= raw_field(w, "definition",
-                        workflows ? compare_definitions(a->definition, b->definition)
-                                  : compare_specs(a->definition, b->definition));
-    json_write_key(w, "outcome");
-    json_write_begin(w, '{');
-    pair_fields(w, &tops);
-    json_write_end(w, '}');
-    differ |= tasks_fields(w, a, b);
-    json_write_key(w, "same");
-    json_write_bool(w, !differ);
-    json_write_end(w, '}');
-    *same = !differ;
+    for (i = 0; i < n && !answer.first; i++)
+        if (pairs[i].differs & DIFFERS_REALLY)
+            answer.first = &pairs[i];
+    *same = answer.same = !answer.first && !(tops.differs & DIFFERS_REALLY) &&
+                          !json_array_size(answer.params) && !json_array_size(answer.definition);
+    text = noun_text(&diff_noun, &answer);
+    json_decref(answer.params);
+    json_decref(answer.definition);
+    free(pairs);
+    return text;
 }
 
 int pawl_diff(struct pawl *p, int64_t a, int64_t b, char **json, bool *same, struct pawl_error *e)
 {
     struct side left = {0}, right = {0};
-    struct buf out = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&out);
     struct err err = ERR_INIT;
     bool equal;
     int rc;
 
     if (!(rc = load(p, a, &left, &err)) && !(rc = load(p, b, &right, &err))) {
-        write_diff(&w, &left, &right, &equal);
-        *json = out.ptr;
+        *json = diff_text(&left, &right, &equal);
         if (same)
             *same = equal;
     }

@@ -159,37 +159,17 @@ static int add_containers(struct pawl_engine *e, const struct config_executor *c
     return rc;
 }
 
-static int new_dispatch(struct pawl_engine *e, const struct engine_dispatch_setup *place,
-                        struct dispatch **out, struct err *err)
-{
-    const struct config *c = e->p->config;
-    size_t n = c->dispatch.routes.n, i;
-    struct route *routes = mem_alloc((n + 1) * sizeof(*routes));
-    struct dispatch_options o = {.env = &e->env,
-                                 .slots = e->slots,
-                                 .routes = routes,
-                                 .nroutes = n,
-                                 .report = place->report,
-                                 .arg = place->arg};
-    int rc;
-
-    for (i = 0; i < n; i++)
-        routes[i] =
-            (struct route){c->dispatch.routes.at[i].task, c->dispatch.routes.at[i].executor};
-    rc = dispatch_new(&o, out, err);
-    free(routes);
-    return rc;
-}
-
 int api_executors_make(struct pawl_engine *e, const struct engine_dispatch_setup *place,
                        struct dispatch **out, struct err *err)
 {
     const struct config *c = e->p->config;
+    struct dispatch_options o = place->dispatch;
     struct dispatch *d = NULL;
     size_t i;
     int rc;
 
-    if ((rc = new_dispatch(e, place, &d, err)))
+    o.slots = e->slots;
+    if ((rc = dispatch_new(&o, &d, err)))
         return rc;
     for (i = 0; !rc && i < c->executors.n; i++) {
         const struct config_executor *x = &c->executors.at[i];
@@ -203,7 +183,7 @@ int api_executors_make(struct pawl_engine *e, const struct engine_dispatch_setup
         else
             dispatch_add_known_key(d, x->key);
     }
-    if (rc)
+    if (rc || (rc = dispatch_check_routes(d, &c->dispatch.routes, err)))
         dispatch_free(d);
     else
         *out = d;

@@ -7,6 +7,25 @@
 #define PAGE      1000
 #define TREE_PAGE 20000 /* large, because every page reads the whole history of the tree */
 
+#define ROW       struct event_row
+static const struct column columns[] = {
+    {"sequence_num", INT(sequence_num), "rises over all events"},
+    {"execution", INT(execution), NULL},
+    {"root", INT(root), NULL},
+    {"seq", INT(seq), "counted from 1 for each execution, without gaps"},
+    {"type", WORD(type, event_text),
+     "`task.claimed`, `workflow.started`, …: see [STATES.md](STATES.md)"},
+    {"from", OPT_WORD(from, status_text), "the status before; null for the first event"},
+    {"to", WORD(to, status_text), "the status after"},
+    {"attempt", INT(attempt), NULL},
+    {"epoch", INT(epoch), NULL},
+    {"worker", OPT_WORKER(worker), NULL},
+    {"data", JSON(data, "object or null"),
+     "depends on the type: `outcome`, `error`, `exit_code`, `duration_us`, `by`, `reason`, …"},
+    {"created_at", TIME(created_at), "never earlier than that of the previous event"},
+};
+const struct noun event_noun = {"## An event", NOUN_COLUMNS(columns)};
+
 /* ---- filters ---- */
 
 static uint64_t bits_of(const char *word)
@@ -60,27 +79,21 @@ static bool wanted(const struct event_filter *f, const struct event_row *e)
 
 /* ---- read once ---- */
 
-/* Receives the lines; `room` is how many more are wanted. */
+/* Receives the lines; `left` is how many more are wanted. */
 struct sink {
-    pawl_line *each;
-    void *arg;
-    int64_t room;
-    struct buf line;
-    bool closed;
+    struct lines lines;
+    int64_t left;
 };
 
 static void emit(struct sink *s, const struct event_row *e)
 {
-    struct json_writer w = JSON_WRITER(&s->line);
-
-    buf_reset(&s->line);
-    json_event(&w, e);
-    s->closed = s->each(s->arg, s->line.ptr) || --s->room == 0;
+    lines_add(&s->lines, &event_noun, e);
+    s->lines.closed |= --s->left == 0;
 }
 
 static size_t page_size(const struct sink *s, size_t most)
 {
-    return s->room < (int64_t)most ? (size_t)s->room : most;
+    return s->left < (int64_t)most ? (size_t)s->left : most;
 }
 
 static int read_execution(struct pawl *p, const struct pawl_event_query *q,
@@ -90,11 +103,11 @@ static int read_execution(struct pawl *p, const struct pawl_event_query *q,
     int after = 0, rc = 0;
     size_t i, n = PAGE;
 
-    while (!rc && !s->closed && n == PAGE) {
+    while (!rc && !s->lines.closed && n == PAGE) {
         if ((rc = query_execution_events(p->store, q->execution, after, PAGE, &l, err)))
             break;
         n = l.n;
-        for (i = 0; i < l.n && !s->closed; i++) {
+        for (i = 0; i < l.n && !s->lines.closed; i++) {
             after = l.at[i].seq;
             if (wanted(f, &l.at[i]))
                 emit(s, &l.at[i]);
@@ -113,11 +126,11 @@ static int read_tree(struct pawl *p, const struct pawl_event_query *q, const str
     int rc = 0;
     size_t i;
 
-    while (!rc && !s->closed && more) {
+    while (!rc && !s->lines.closed && more) {
         range.max = page_size(s, TREE_PAGE);
         if ((rc = query_events_below(p->store, q->execution, f, &range, &l, err)))
             break;
-        for (i = 0; i < l.n && !s->closed; i++)
+        for (i = 0; i < l.n && !s->lines.closed; i++)
             emit(s, &l.at[i]);
         more = l.n == range.max;
         if (l.n)
@@ -134,42 +147,33 @@ static int read_all(struct pawl *p, const struct event_filter *f, struct sink *s
     int rc = 0;
     size_t i;
 
-    while (!rc && !s->closed && !cursor.end) {
+    while (!rc && !s->lines.closed && !cursor.end) {
         if ((rc = query_events(p->store, f, page_size(s, PAGE), &cursor, &l, err)))
             break;
-        for (i = 0; i < l.n && !s->closed; i++)
+        for (i = 0; i < l.n && !s->lines.closed; i++)
             emit(s, &l.at[i]);
         event_list_release(&l);
     }
     return rc;
 }
 
-static int check_exists(struct pawl *p, int64_t id, struct err *err)
-{
-    struct execution_list one = {0};
-    int rc = query_execution(p->store, id, &one, err);
-
-    execution_list_release(&one);
-    return rc;
-}
-
 int pawl_events(struct pawl *p, const struct pawl_event_query *q, pawl_line *each, void *arg,
                 struct pawl_error *e)
 {
-    struct sink s = {.each = each, .arg = arg, .room = q->limit > 0 ? q->limit : INT64_MAX};
+    struct sink s = {.lines = {.each = each, .arg = arg},
+                     .left = q->limit > 0 ? q->limit : INT64_MAX};
     struct event_filter f;
     struct err err = ERR_INIT;
     int rc;
 
     if ((rc = make_filter(q, &f, &err)) ||
-        (q->execution && (rc = check_exists(p, q->execution, &err))))
+        (q->execution && (rc = api_check_exists(p, q->execution, &err))))
         goto done;
     rc = !q->execution ? read_all(p, &f, &s, &err)
          : q->self     ? read_execution(p, q, &f, &s, &err)
                        : read_tree(p, q, &f, &s, &err);
 done:
-    buf_release(&s.line);
-    return api_end(rc, &err, e);
+    return api_end_lines(&s.lines, rc, &err, e);
 }
 
 /* ---- follow ---- */
@@ -192,7 +196,7 @@ int pawl_follow(struct pawl *p, const struct pawl_event_query *q, struct pawl_fo
     f->event_follower.execution = q->execution;
     f->event_follower.started = q->execution != 0;
     if ((rc = make_filter(q, &f->event_follower.filter, &err)) ||
-        (q->execution && (rc = check_exists(p, q->execution, &err))))
+        (q->execution && (rc = api_check_exists(p, q->execution, &err))))
         pawl_follower_close(f);
     else
         *out = f;
@@ -202,20 +206,19 @@ int pawl_follow(struct pawl *p, const struct pawl_event_query *q, struct pawl_fo
 int pawl_follower_next(struct pawl_follower *f, pawl_line *each, void *arg, size_t *n,
                        struct pawl_error *e)
 {
-    struct sink s = {.each = each, .arg = arg, .room = INT64_MAX};
+    struct sink s = {.lines = {.each = each, .arg = arg}, .left = INT64_MAX};
     struct event_list l = {0};
     struct err err = ERR_INIT;
     int rc = query_follow(f->pawl->store, &f->event_follower, PAGE, &l, &err);
     size_t i;
 
-    for (i = 0; !rc && i < l.n && !s.closed; i++)
+    for (i = 0; !rc && i < l.n && !s.lines.closed; i++)
         if (!f->self || l.at[i].execution == f->event_follower.execution)
             emit(&s, &l.at[i]);
     if (!rc)
         *n = l.n;
     event_list_release(&l);
-    buf_release(&s.line);
-    return api_end(rc, &err, e);
+    return api_end_lines(&s.lines, rc, &err, e);
 }
 
 void pawl_follower_close(struct pawl_follower *f)

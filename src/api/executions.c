@@ -54,7 +54,8 @@ static void write_one(struct buf *b, const struct execution_list *l, size_t i,
 {
     struct json_writer w = JSON_WRITER(b);
 
-    json_execution(&w, &l->at[i], &l->history[i], names_in(n, l->at[i].id));
+    json_write_begin(&w, '{');
+    execution_fields(&w, &l->at[i], &l->history[i], names_in(n, l->at[i].id));
     json_write_end(&w, '}');
 }
 
@@ -98,34 +99,36 @@ int pawl_status(struct pawl *p, int64_t id, const char **status, struct pawl_err
     return api_end(rc, &err, e);
 }
 
-/* Refuses an unknown id: without this check its relatives would just be an empty list. */
-static int check_exists(struct pawl *p, int64_t id, struct err *err)
+int api_check_exists(struct pawl *p, int64_t id, struct err *err)
 {
     int attempts, status;
 
     return query_attempts(p->store, id, &attempts, &status, err);
 }
 
-int pawl_parent(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
+typedef int query_relative(struct store *s, int64_t id, struct execution_list *out,
+                           struct err *err);
+
+static int relative(struct pawl *p, int64_t id, query_relative *query, const char *missing,
+                    char **json, struct pawl_error *e)
 {
     struct execution_list l = {0};
     struct err err = ERR_INIT;
-    int rc = check_exists(p, id, &err);
+    int rc = api_check_exists(p, id, &err);
 
     if (!rc)
-        rc = query_parent(p->store, id, &l, &err);
-    return api_end(answer_one(p, rc, &l, id, "has no parent", json, &err), &err, e);
+        rc = query(p->store, id, &l, &err);
+    return api_end(answer_one(p, rc, &l, id, missing, json, &err), &err, e);
+}
+
+int pawl_parent(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
+{
+    return relative(p, id, query_parent, "has no parent", json, e);
 }
 
 int pawl_workflow(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 {
-    struct execution_list l = {0};
-    struct err err = ERR_INIT;
-    int rc = check_exists(p, id, &err);
-
-    if (!rc)
-        rc = query_workflow(p->store, id, &l, &err);
-    return api_end(answer_one(p, rc, &l, id, "belongs to no workflow", json, &err), &err, e);
+    return relative(p, id, query_workflow, "belongs to no workflow", json, e);
 }
 
 int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *e)
@@ -213,7 +216,7 @@ int pawl_list(struct pawl *p, const struct pawl_list_query *q, pawl_line *each, 
     int rc = make_filter(q, &f, &err);
 
     if (!rc && q->parent)
-        rc = check_exists(p, q->parent, &err);
+        rc = api_check_exists(p, q->parent, &err);
     if (!rc)
         rc = query_list(p->store, &f, &before, max, &l, &err);
     rc = answer_lines(p, rc, &l, each, arg, &err);
@@ -226,7 +229,7 @@ int pawl_children(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct
 {
     struct execution_list l = {0};
     struct err err = ERR_INIT;
-    int rc = check_exists(p, id, &err);
+    int rc = api_check_exists(p, id, &err);
 
     if (!rc)
         rc = query_children(p->store, id, &l, &err);

@@ -41,17 +41,17 @@ void host_release(struct host *h);
 struct host_options {
     const char *state; /* the state folder */
     int64_t grace;     /* µs within which a live worker must settle an ended attempt */
-    void (*report)(void *arg, const struct breach *b);
+    void (*report)(void *arg, const struct violation *b);
     void *arg;
 };
 
 struct host_result {
-    size_t checks, breaches;
+    size_t checks, violations;
     int64_t attempts, workers; /* found on the host */
 };
 
-/* Returns 0 even if breaches were found: the result counts them. A finding is checked twice, so
- * that changes made during the check are not reported as breaches. */
+/* Returns 0 even if violations were found: the result counts them. A finding is checked twice, so
+ * that changes made during the check are not reported as violations. */
 MUST_USE int host_verify(struct store *s, const struct host_options *o, struct host_result *out,
                          struct err *err);
 

@@ -41,8 +41,8 @@ const size_t host_invariant_count = sizeof(host_invariants) / sizeof(*host_invar
 #define WORKER_ROW_TAKES 60000000LL         /* µs: from a worker's file to its row, at most */
 #define CLEANUP_TAKES    (2 * 3600000000LL) /* µs: workers clean up every hour */
 
-/* A suspected breach. `number` is an attempt or a worker; it identifies the finding when it is made
- * again. */
+/* A suspected violation. `number` is an attempt or a worker; it identifies the finding when it is
+ * made again. */
 struct finding {
     size_t code;
     int64_t execution, number;
@@ -107,7 +107,7 @@ static const struct worker_row *row_of(const struct inspect *l, int64_t worker)
 
 /* Whether a worker of this state folder that serves the lane (any lane if NULL) has been alive for
  * longer than `since` µs. Without such a worker nothing is settled or cleaned up, and that is not a
- * breach. */
+ * violation. */
 static bool has_worker(const struct inspect *l, const char *lane, int64_t since)
 {
     size_t i;
@@ -312,12 +312,12 @@ static void report(const struct findings *before, const struct findings *now,
     for (code = 0; code < host_invariant_count; code++)
         for (i = reported = 0; i < now->n && reported < MAX_PER_CHECK; i++) {
             const struct finding *f = &now->at[i];
-            struct breach b = {host_invariants[code].code, f->execution, f->detail};
+            struct violation b = {host_invariants[code].code, f->execution, f->detail};
 
             if (f->code != code || !find(before, f))
                 continue;
             reported++;
-            out->breaches++;
+            out->violations++;
             if (o->report)
                 o->report(o->arg, &b);
         }

@@ -7,24 +7,24 @@
 
 /* ---- verify ---- */
 
-static void on_breach(void *arg, const struct breach *b)
+static void on_violation(void *arg, const struct violation *b)
 {
     const struct pawl_verify_options *o = arg;
 
-    if (o->breach)
-        o->breach(o->arg, b->invariant, b->execution, b->detail);
+    if (o->violation)
+        o->violation(o->arg, b->invariant, b->execution, b->detail);
 }
 
 static int verify_store(struct pawl *p, struct pawl_verify_options *o,
                         struct pawl_verify_result *out, struct err *err)
 {
     struct verify_options v = {
-        .lease = o->lease, .save = o->save, .since = o->since, .report = on_breach, .arg = o};
+        .lease = o->lease, .save = o->save, .since = o->since, .report = on_violation, .arg = o};
     struct verify_result r = {0};
     int rc = store_verify(p->store, &v, &r, err);
 
     out->checks = r.checks;
-    out->breaches = r.breaches;
+    out->violations = r.violations;
     out->executions = r.executions;
     out->events = r.events;
     return rc;
@@ -33,7 +33,8 @@ static int verify_store(struct pawl *p, struct pawl_verify_options *o,
 static int verify_host(struct pawl *p, struct pawl_verify_options *o,
                        struct pawl_verify_result *out, struct err *err)
 {
-    struct host_options h = {.grace = p->config->worker.host_grace, .report = on_breach, .arg = o};
+    struct host_options h = {
+        .grace = p->config->worker.host_grace, .report = on_violation, .arg = o};
     struct host_result r = {0};
     int rc;
 
@@ -41,7 +42,7 @@ static int verify_host(struct pawl *p, struct pawl_verify_options *o,
         (rc = host_verify(p->store, &h, &r, err)))
         return rc;
     out->checks += r.checks;
-    out->breaches += r.breaches;
+    out->violations += r.violations;
     out->attempts = r.attempts;
     out->workers = r.workers;
     return 0;
@@ -59,9 +60,9 @@ int pawl_verify(struct pawl *p, const struct pawl_verify_options *options,
         rc = verify_host(p, &o, &r, &err);
     if (!rc && result)
         *result = r;
-    if (!rc && r.breaches)
-        rc = err_set(&err, E_BREACH, "%zu breach%s of the invariants", r.breaches,
-                     r.breaches == 1 ? "" : "es");
+    if (!rc && r.violations)
+        rc = err_set(&err, E_VIOLATION, "%zu violation%s of the invariants", r.violations,
+                     r.violations == 1 ? "" : "s");
     return api_end(rc, &err, e);
 }
 

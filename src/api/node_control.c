@@ -4,14 +4,17 @@
 #include "core/graph.h"
 #include "store/operator.h"
 
-#include <stdlib.h>
-
 #define SLICE 1000
+
+struct node_request;
+struct verb {
+    int (*op)(struct turn *, struct node_request *, struct err *);
+    const char *(*refusal)(const struct execution *); /* why op refused it */
+};
 
 struct node_request {
     struct request request;
-    int (*op)(struct turn *, struct node_request *, struct err *);
-    const char *(*refusal)(const struct execution *); /* why op refused it */
+    const struct verb *verb;
     bool more;
 };
 
@@ -19,7 +22,7 @@ static int body(struct turn *t, void *arg, struct err *err)
 {
     struct node_request *a = arg;
 
-    return a->op(t, a, err);
+    return a->verb->op(t, a, err);
 }
 
 static size_t is_busy(void *arg)
@@ -41,44 +44,30 @@ static int explain_refusal(struct pawl *p, const struct node_request *a, struct 
                      (long long)a->request.execution, status_text(one.at[0].status));
     else
         rc = err_set(err, E_INVALID, "execution %lld %s", (long long)a->request.execution,
-                     a->refusal(&one.at[0]));
+                     a->verb->refusal(&one.at[0]));
     execution_list_release(&one);
     return rc;
 }
 
-static int run_slices(struct pawl *p, struct node_request *a, struct err *err)
+static int run_slices(struct pawl *p, void *arg, struct err *err)
 {
-    int rc = api_check_who(a->request.by, a->request.reason, err);
+    struct node_request *a = arg;
+    int rc;
 
-    while (!rc) {
+    for (;; a->request.is_continuation = true) {
         if ((rc = api_turns(p, body, is_busy, a, err)))
-            break;
+            return rc;
         if (a->request.rc == -E_INVALID)
             return explain_refusal(p, a, err);
         if (a->request.rc)
             return query_explain_missing(p->store, a->request.execution, err);
         if (!a->more)
-            break;
-        a->request.is_continuation = true;
+            return 0;
         clock_sleep_us(1000); /* jobs that are being claimed now are left for the next slice */
     }
-    return rc;
 }
 
-static int send_request(struct pawl *p, struct node_request *a, struct pawl_error *e)
-{
-    char *user = a->request.by ? NULL : api_user();
-    struct err err = ERR_INIT;
-    int rc;
-
-    if (user)
-        a->request.by = user;
-    rc = run_slices(p, a, &err);
-    free(user);
-    return api_end(rc, &err, e);
-}
-
-/* ---- pause and resume ---- */
+/* ---- verbs ---- */
 
 static int do_pause(struct turn *t, struct node_request *a, struct err *err)
 {
@@ -94,15 +83,6 @@ static const char *not_pausable(const struct execution *e)
     return "is already running, and a pause only prevents a start: pause its parent, or cancel it";
 }
 
-int pawl_pause(struct pawl *p, int64_t id, const char *by, const char *reason, struct pawl_error *e)
-{
-    struct node_request a = {.request = {.execution = id, .by = by, .reason = reason},
-                             .op = do_pause,
-                             .refusal = not_pausable};
-
-    return send_request(p, &a, e);
-}
-
 static int do_resume(struct turn *t, struct node_request *a, struct err *err)
 {
     return op_resume(t, &a->request, 1, SLICE, &a->more, err);
@@ -114,18 +94,6 @@ static const char *not_resumable(const struct execution *e)
                                   : "is not paused";
 }
 
-int pawl_resume(struct pawl *p, int64_t id, const char *by, const char *reason,
-                struct pawl_error *e)
-{
-    struct node_request a = {.request = {.execution = id, .by = by, .reason = reason},
-                             .op = do_resume,
-                             .refusal = not_resumable};
-
-    return send_request(p, &a, e);
-}
-
-/* ---- one task ---- */
-
 static int do_skip(struct turn *t, struct node_request *a, struct err *err)
 {
     return op_skip(t, &a->request, 1, err);
@@ -135,15 +103,6 @@ static const char *not_skippable(const struct execution *e)
 {
     (void)e;
     return "has already started: cancel it, or rerun it later";
-}
-
-int pawl_skip(struct pawl *p, int64_t id, const char *by, const char *reason, struct pawl_error *e)
-{
-    struct node_request a = {.request = {.execution = id, .by = by, .reason = reason},
-                             .op = do_skip,
-                             .refusal = not_skippable};
-
-    return send_request(p, &a, e);
 }
 
 static int do_approve(struct turn *t, struct node_request *a, struct err *err)
@@ -162,22 +121,18 @@ static const char *no_approval(const struct execution *e)
                                   : "does not wait for an approval";
 }
 
-int pawl_approve(struct pawl *p, int64_t id, const char *by, const char *reason,
-                 struct pawl_error *e)
-{
-    struct node_request a = {.request = {.execution = id, .by = by, .reason = reason},
-                             .op = do_approve,
-                             .refusal = no_approval};
+/* Defines the function of pawl.h for a verb. */
+#define VERB(name, op, refusal)                                                                    \
+    int name(struct pawl *p, int64_t id, const char *by, const char *reason, struct pawl_error *e) \
+    {                                                                                              \
+        static const struct verb verb = {op, refusal};                                             \
+        struct node_request a = {{.execution = id, .by = by, .reason = reason}, &verb, false};     \
+                                                                                                   \
+        return api_request(p, &a.request.by, reason, run_slices, &a, e);                           \
+    }
 
-    return send_request(p, &a, e);
-}
-
-int pawl_reject(struct pawl *p, int64_t id, const char *by, const char *reason,
-                struct pawl_error *e)
-{
-    struct node_request a = {.request = {.execution = id, .by = by, .reason = reason},
-                             .op = do_reject,
-                             .refusal = no_approval};
-
-    return send_request(p, &a, e);
-}
+VERB(pawl_pause, do_pause, not_pausable)
+VERB(pawl_resume, do_resume, not_resumable)
+VERB(pawl_skip, do_skip, not_skippable)
+VERB(pawl_approve, do_approve, no_approval)
+VERB(pawl_reject, do_reject, no_approval)

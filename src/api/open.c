@@ -23,7 +23,7 @@ _Static_assert((int)PAWL_E_BUSY == (int)E_BUSY, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_E_REDO == (int)E_REDO, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_E_CONN_LOST == (int)E_CONN_LOST, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_E_COMMIT_UNKNOWN == (int)E_COMMIT_UNKNOWN, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_BREACH == (int)E_BREACH, "pawl.h and err.h differ");
+_Static_assert((int)PAWL_E_VIOLATION == (int)E_VIOLATION, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_MISSING_EXECUTION == (int)MISSING_EXECUTION, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_MISSING_PARAM == (int)MISSING_PARAM, "pawl.h and err.h differ");
 
@@ -49,6 +49,12 @@ int api_end(int rc, const struct err *err, struct pawl_error *out)
         snprintf(out->name, sizeof(out->name), "%s", err->name);
     }
     return rc;
+}
+
+int api_end_lines(struct lines *l, int rc, const struct err *err, struct pawl_error *out)
+{
+    buf_release(&l->line);
+    return api_end(rc, err, out);
 }
 
 int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
@@ -189,7 +195,7 @@ static int open_store(struct pawl *p, const struct pawl_options *o, struct err *
         return rc;
     if ((rc = url_parse(url, tenant, &u, err)))
         goto done;
-    is_default = !o->url && !getenv("PAWL_DB") && !p->config->set[CONFIG_DB];
+    is_default = !o->url && !getenv("PAWL_DB") && !p->config->db_given;
     if (is_default && !o->must_exist && (rc = make_folders(u->file, err)))
         goto done;
     if ((rc = check_exists(u, o->must_exist, err)))
@@ -264,7 +270,10 @@ static int without_handle(const struct pawl_options *o, char **url, struct env *
     return rc;
 }
 
-int pawl_tenant_create(const struct pawl_options *options, const char *name, struct pawl_error *e)
+static int change_tenant(const struct pawl_options *options, const char *name,
+                         int (*change)(const char *url, const char *name, struct env *env,
+                                       struct err *err),
+                         struct pawl_error *e)
 {
     struct err err = ERR_INIT;
     struct env env;
@@ -272,22 +281,19 @@ int pawl_tenant_create(const struct pawl_options *options, const char *name, str
     int rc;
 
     if (!(rc = without_handle(options, &url, &env, &err)))
-        rc = tenant_create(url, name, &env, &err);
+        rc = change(url, name, &env, &err);
     free(url);
     return api_end(rc, &err, e);
 }
 
+int pawl_tenant_create(const struct pawl_options *options, const char *name, struct pawl_error *e)
+{
+    return change_tenant(options, name, tenant_create, e);
+}
+
 int pawl_tenant_drop(const struct pawl_options *options, const char *name, struct pawl_error *e)
 {
-    struct err err = ERR_INIT;
-    struct env env;
-    char *url = NULL;
-    int rc;
-
-    if (!(rc = without_handle(options, &url, &env, &err)))
-        rc = tenant_drop(url, name, &env, &err);
-    free(url);
-    return api_end(rc, &err, e);
+    return change_tenant(options, name, tenant_drop, e);
 }
 
 int pawl_tenant_list(const struct pawl_options *options, void (*each)(void *, const char *),

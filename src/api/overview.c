@@ -39,6 +39,15 @@ struct ended_list {
     VEC(struct ended) rows;
 };
 
+#define ROW struct ended
+static const struct column ended_columns[] = {
+    {"queue", TEXT(queue), NULL},
+    {"done", INT(done), "attempts that succeeded"},
+    {"failed", INT(failed), "attempts that failed, timed out or were lost"},
+};
+const struct noun ended_noun = {"### ended", NOUN_COLUMNS(ended_columns)};
+#undef ROW
+
 static struct ended *ended_of(struct ended_list *l, const char *queue)
 {
     size_t i;
@@ -65,82 +74,87 @@ static void add_outcome(struct ended_list *l, const struct outcome_row *r)
     buf_release(&outcome);
 }
 
-static void add_ended(struct json_writer *w, const struct overview *o)
-{
-    struct ended_list l = {0};
-    size_t i;
-
-    for (i = 0; i < o->noutcomes; i++)
-        add_outcome(&l, &o->outcomes[i]);
-    json_write_key(w, "ended");
-    json_write_begin(w, '[');
-    for (i = 0; i < l.rows.n; i++) {
-        json_write_begin(w, '{');
-        json_field_text(w, "queue", l.rows.at[i].queue);
-        json_field_i64(w, "done", l.rows.at[i].done);
-        json_field_i64(w, "failed", l.rows.at[i].failed);
-        json_write_end(w, '}');
-        free(l.rows.at[i].queue);
-    }
-    json_write_end(w, ']');
-    vec_release(&l.rows);
-}
-
 /* ---- the rest ---- */
 
-static void add_running(struct json_writer *w, const struct overview *o)
+struct running {
+    struct running_row row;
+    int64_t elapsed;
+};
+
+#define ROW struct running
+static const struct column running_columns[] = {
+    {"id", INT(row.id), NULL},
+    {"root", INT(row.root), "the top of its tree"},
+    {"name", TEXT(row.name), NULL},
+    {"queue", TEXT(row.queue), NULL},
+    {"executor", LANE(row.lane, "text"), NULL},
+    {"attempt", INT(row.attempts), NULL},
+    {"max_attempts", INT(row.max_attempts), NULL},
+    {"worker", OPT_WORKER(row.worker), "null if the worker is gone and the job waits for adoption"},
+    {"since", TIME(row.since), "when its attempt was claimed"},
+    {"elapsed_us", INT(elapsed), "the time since then"},
+    {"last_line", OPT_TEXT(row.last_line),
+     "the last line of its output that is stored, unmodified, including escape sequences"},
+};
+const struct noun running_noun = {"### running", NOUN_COLUMNS(running_columns)};
+#undef ROW
+
+struct answer {
+    int64_t now;
+    struct noun_rows queues, workers, running, ended;
+};
+
+#define ROW struct answer
+static const struct column columns[] = {
+    {"at", TIME(now), "of the database"},
+    {"queues", LIST(queues, queue_noun),
+     "of queues, as above; the queues of foreground runs are combined as `here`"},
+    {"workers", LIST(workers, worker_noun), "of workers, as above"},
+    {"running", LIST(running, running_noun),
+     "running jobs, the oldest first, at most as many as requested"},
+    {"ended", LIST(ended, ended_noun),
+     "for each queue, how many attempts have ended so far; workers update it with each "
+     "heartbeat"},
+};
+const struct noun overview_noun = {"## An overview", NOUN_COLUMNS(columns)};
+
+static char *overview_text(const struct overview *o)
 {
+    struct arena arena = ARENA_INIT;
+    struct queue_answer *queues = arena_alloc(&arena, (o->queues.n + 1) * sizeof(*queues));
+    struct worker_answer *workers = arena_alloc(&arena, (o->workers.n + 1) * sizeof(*workers));
+    struct running *running = arena_alloc(&arena, (o->nrunning + 1) * sizeof(*running));
+    struct ended_list ended = {0};
+    struct answer a = {.now = o->now};
+    char *text;
     size_t i;
 
-    json_write_key(w, "running");
-    json_write_begin(w, '[');
-    for (i = 0; i < o->nrunning; i++) {
-        const struct running_row *r = &o->running[i];
-
-        json_write_begin(w, '{');
-        json_field_i64(w, "id", r->id);
-        json_field_i64(w, "root", r->root);
-        json_field_text(w, "name", r->name);
-        json_field_text(w, "queue", r->queue);
-        json_field_executor(w, r->lane);
-        json_field_i64(w, "attempt", r->attempts);
-        json_field_i64(w, "max_attempts", r->max_attempts);
-        json_field_worker(w, "worker", r->worker);
-        json_field_time(w, "since", r->since);
-        json_field_i64(w, "elapsed_us", o->now > r->since ? o->now - r->since : 0);
-        json_field_text(w, "last_line", r->last_line);
-        json_write_end(w, '}');
-    }
-    json_write_end(w, ']');
-}
-
-static void write_overview(struct json_writer *w, const struct overview *o)
-{
-    size_t i;
-
-    json_write_begin(w, '{');
-    json_field_time(w, "at", o->now);
-    json_write_key(w, "queues");
-    json_write_begin(w, '[');
     for (i = 0; i < o->queues.n; i++)
-        json_queue(w, &o->queues.at[i], o->now);
-    json_write_end(w, ']');
-    json_write_key(w, "workers");
-    json_write_begin(w, '[');
+        queue_answer(&queues[i], &o->queues.at[i], o->now);
     for (i = 0; i < o->workers.n; i++)
-        json_worker(w, &o->workers.at[i], o->now);
-    json_write_end(w, ']');
-    add_running(w, o);
-    add_ended(w, o);
-    json_write_end(w, '}');
+        worker_answer(&workers[i], &o->workers.at[i], o->now);
+    for (i = 0; i < o->nrunning; i++)
+        running[i] = (struct running){
+            .row = o->running[i],
+            .elapsed = o->now > o->running[i].since ? o->now - o->running[i].since : 0};
+    for (i = 0; i < o->noutcomes; i++)
+        add_outcome(&ended, &o->outcomes[i]);
+    a.queues = (struct noun_rows){queues, o->queues.n, sizeof(*queues)};
+    a.workers = (struct noun_rows){workers, o->workers.n, sizeof(*workers)};
+    a.running = (struct noun_rows){running, o->nrunning, sizeof(*running)};
+    a.ended = (struct noun_rows){ended.rows.at, ended.rows.n, sizeof(*ended.rows.at)};
+    text = noun_text(&overview_noun, &a);
+    for (i = 0; i < ended.rows.n; i++)
+        free(ended.rows.at[i].queue);
+    vec_release(&ended.rows);
+    arena_release(&arena);
+    return text;
 }
 
 int pawl_overview(struct pawl *p, const struct pawl_overview_query *q, char **json,
                   struct pawl_error *e)
 {
     struct overview o = {0};
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
     struct err err = ERR_INIT;
     int64_t limit = q && q->limit > 0 ? q->limit : DEFAULT_COUNT;
     const char *part = q && q->part && *q->part ? q->part : NULL;
@@ -153,8 +167,7 @@ int pawl_overview(struct pawl *p, const struct pawl_overview_query *q, char **js
                             &err);
     if (!rc) {
         queues_fold_foreground(&o.queues);
-        write_overview(&w, &o);
-        *json = b.ptr;
+        *json = overview_text(&o);
     }
     overview_release(&o);
     return api_end(rc, &err, e);

@@ -6,7 +6,63 @@
 
 #define SILENT 30000000LL /* µs */
 
-/* ---- queues ---- */
+/* ---- a queue ---- */
+
+#define ROW    struct last_audit
+static const struct column order_columns[] = {
+    {"action", WORD(action, audit_action_text), "`limited`, `paused` or `resumed`"},
+    {"at", TIME(at), NULL},
+    {"by", OPT_TEXT(by), NULL},
+    {"reason", OPT_TEXT(reason), NULL},
+    {"data", JSON(data, "object or null"), "for `limited`: `limit`, a number or null"},
+};
+const struct noun last_order_noun = {"### last_order", NOUN_COLUMNS(order_columns)};
+#undef ROW
+
+#define ROW struct queue_row
+static const struct column pause_columns[] = {
+    {"since", TIME(paused_at), NULL},
+    {"by", OPT_TEXT(paused_by), NULL},
+    {"reason", OPT_TEXT(pause_reason), NULL},
+    {"limit", OPT_INT(resume_max), "the limit that `resume` restores"},
+};
+const struct noun queue_pause_noun = {"### paused", NOUN_COLUMNS(pause_columns)};
+
+static const struct column limit_columns[] = {
+    {"max", INT(limit_max), NULL},
+    {"used", INT(limit_used), NULL},
+};
+const struct noun queue_limit_noun = {"### limit", NOUN_COLUMNS(limit_columns)};
+#undef ROW
+
+#define ROW struct queue_answer
+static const struct column queue_columns[] = {
+    {"queue", TEXT(q.name), NULL},
+    {"ready", INT(q.ready), "may be claimed"},
+    {"held", INT(q.held), "ready but held"},
+    {"running", INT(q.running), NULL},
+    {"oldest_ready_at", OPT_TIME(q.oldest_ready_at), NULL},
+    {"oldest_wait_us", INT(oldest_wait), NULL},
+    {"paused", OPT_OBJECT(paused, queue_pause_noun), NULL},
+    {"limit", OPT_OBJECT(limit, queue_limit_noun), "null if none"},
+    {"last_order", OPT_OBJECT(last, last_order_noun), "the last operator action"},
+};
+const struct noun queue_noun = {"## A queue", NOUN_COLUMNS(queue_columns)};
+#undef ROW
+
+const struct last_audit *last_order(const struct last_audit *o)
+{
+    return o->at ? o : NULL;
+}
+
+void queue_answer(struct queue_answer *out, const struct queue_row *q, int64_t now)
+{
+    *out = (struct queue_answer){.q = *q,
+                                 .oldest_wait = q->oldest_ready_at ? now - q->oldest_ready_at : 0,
+                                 .paused = q->paused ? q : NULL,
+                                 .limit = q->limit_max < 0 ? NULL : q,
+                                 .last = last_order(&q->last)};
+}
 
 void queues_fold_foreground(struct queue_list *l)
 {
@@ -34,65 +90,45 @@ void queues_fold_foreground(struct queue_list *l)
     l->n = n;
 }
 
-void json_queue(struct json_writer *w, const struct queue_row *q, int64_t now)
-{
-    json_write_begin(w, '{');
-    json_field_text(w, "queue", q->name);
-    json_field_i64(w, "ready", q->ready);
-    json_field_i64(w, "held", q->held);
-    json_field_i64(w, "running", q->running);
-    json_field_time(w, "oldest_ready_at", q->oldest_ready_at);
-    json_field_i64(w, "oldest_wait_us", q->oldest_ready_at ? now - q->oldest_ready_at : 0);
-    json_write_key(w, "paused");
-    if (!q->paused) {
-        json_write_null(w);
-    } else {
-        json_write_begin(w, '{');
-        json_field_time(w, "since", q->paused_at);
-        json_field_text(w, "by", q->paused_by);
-        json_field_text(w, "reason", q->pause_reason);
-        json_write_key(w, "limit");
-        if (q->resume_max < 0)
-            json_write_null(w);
-        else
-            json_write_i64(w, q->resume_max);
-        json_write_end(w, '}');
-    }
-    json_write_key(w, "limit");
-    if (q->limit_max < 0) {
-        json_write_null(w);
-    } else {
-        json_write_begin(w, '{');
-        json_field_i64(w, "max", q->limit_max);
-        json_field_i64(w, "used", q->limit_used);
-        json_write_end(w, '}');
-    }
-    json_field_last_order(w, &q->last);
-    json_write_end(w, '}');
-}
-
 int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *e)
 {
+    struct lines lines = {.each = each, .arg = arg};
     struct queue_list l = {0};
-    struct buf b = BUF_INIT;
+    struct queue_answer a;
     struct err err = ERR_INIT;
     int rc = query_queues(p->store, &l, &err);
     size_t i;
 
-    for (i = 0; !rc && i < l.n; i++) {
-        struct json_writer w = JSON_WRITER(&b);
-
-        buf_reset(&b);
-        json_queue(&w, &l.at[i], l.now);
-        if (each(arg, b.ptr))
-            break;
+    for (i = 0; !rc && i < l.n && !lines.closed; i++) {
+        queue_answer(&a, &l.at[i], l.now);
+        lines_add(&lines, &queue_noun, &a);
     }
-    buf_release(&b);
     queue_list_release(&l);
-    return api_end(rc, &err, e);
+    return api_end_lines(&lines, rc, &err, e);
 }
 
-/* ---- workers ---- */
+/* ---- a worker ---- */
+
+#define ROW struct worker_answer
+static const struct column worker_columns[] = {
+    {"id", WORKER(row.worker.id), "new with each start"},
+    {"host", TEXT(row.worker.host), NULL},
+    {"pid", INT(row.worker.pid), NULL},
+    {"folder", TEXT(row.worker.folder), "its state folder"},
+    {"version", TEXT(row.worker.version), NULL},
+    {"room", INT(row.worker.capacity), "how many jobs it can run at once"},
+    {"leases", INT(row.leases), "how many jobs it holds"},
+    {"started_at", TIME(row.worker.started_at), NULL},
+    {"seen_at", TIME(row.worker.seen_at), NULL},
+    {"silent_us", INT(silent), "the time since `seen_at`"},
+    {"serves", JSON(row.worker.serves, "object or null"),
+     "the queues of each lane; a worker that is stopping serves none"},
+    {"state", TEXT(state),
+     "`alive`; `draining`: it is stopping, and claims nothing more; `silent`: no heartbeat for 30 "
+     "s"},
+};
+const struct noun worker_noun = {"## A worker", NOUN_COLUMNS(worker_columns)};
+#undef ROW
 
 bool worker_is_silent(const struct worker_row *r, int64_t now)
 {
@@ -100,49 +136,30 @@ bool worker_is_silent(const struct worker_row *r, int64_t now)
 }
 
 /* A draining worker claims no more jobs, so it serves no lane. */
-static const char *state_of(const struct worker_row *r, int64_t now)
+void worker_answer(struct worker_answer *out, const struct worker_row *r, int64_t now)
 {
-    if (worker_is_silent(r, now))
-        return "silent";
-    return r->worker.serves && !strcmp(r->worker.serves, "{}") ? "draining" : "alive";
-}
+    bool draining = r->worker.serves && !strcmp(r->worker.serves, "{}");
 
-void json_worker(struct json_writer *w, const struct worker_row *r, int64_t now)
-{
-    json_write_begin(w, '{');
-    json_field_worker(w, "id", r->worker.id);
-    json_field_text(w, "host", r->worker.host);
-    json_field_i64(w, "pid", r->worker.pid);
-    json_field_text(w, "folder", r->worker.folder);
-    json_field_text(w, "version", r->worker.version);
-    json_field_i64(w, "room", r->worker.capacity);
-    json_field_i64(w, "leases", r->leases);
-    json_field_time(w, "started_at", r->worker.started_at);
-    json_field_time(w, "seen_at", r->worker.seen_at);
-    json_field_i64(w, "silent_us", now - r->worker.seen_at);
-    json_write_key(w, "serves");
-    json_write_raw(w, r->worker.serves);
-    json_field_text(w, "state", state_of(r, now));
-    json_write_end(w, '}');
+    *out = (struct worker_answer){.row = *r,
+                                  .silent = now - r->worker.seen_at,
+                                  .state = worker_is_silent(r, now) ? "silent"
+                                           : draining               ? "draining"
+                                                                    : "alive"};
 }
 
 int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *e)
 {
+    struct lines lines = {.each = each, .arg = arg};
     struct worker_list l = {0};
-    struct buf b = BUF_INIT;
+    struct worker_answer a;
     struct err err = ERR_INIT;
     int rc = query_workers(p->store, &l, &err);
     size_t i;
 
-    for (i = 0; !rc && i < l.n; i++) {
-        struct json_writer w = JSON_WRITER(&b);
-
-        buf_reset(&b);
-        json_worker(&w, &l.at[i], l.now);
-        if (each(arg, b.ptr))
-            break;
+    for (i = 0; !rc && i < l.n && !lines.closed; i++) {
+        worker_answer(&a, &l.at[i], l.now);
+        lines_add(&lines, &worker_noun, &a);
     }
-    buf_release(&b);
     worker_list_release(&l);
-    return api_end(rc, &err, e);
+    return api_end_lines(&lines, rc, &err, e);
 }

@@ -21,27 +21,36 @@ static size_t is_busy(void *arg)
     return r->request.rc == -E_BUSY;
 }
 
+struct answer {
+    int64_t id, rerun_of;
+    struct noun_rows nodes;
+};
+
+#define ROW struct rerun_row
+static const struct column node_columns[] = {
+    {"id", INT(id), NULL},
+    {"name", TEXT(name), NULL},
+    {"status", WORD(status, status_text), "before the rerun"},
+};
+const struct noun rerun_node_noun = {"### nodes", NOUN_COLUMNS(node_columns)};
+#undef ROW
+
+#define ROW struct answer
+static const struct column columns[] = {
+    {"id", INT(id), "of the execution that runs; 0 for a new one that --dry-run did not create"},
+    {"rerun_of", ID(rerun_of), "of a new execution: the one that it is a rerun of"},
+    {"nodes", LIST(nodes, rerun_node_noun),
+     "executions that run again, with all their descendants; empty for a new execution"},
+};
+const struct noun rerun_noun = {"## A rerun", NOUN_COLUMNS(columns)};
+
 static char *nodes_json(int64_t id, int64_t rerun_of, const struct rerun *r)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-    size_t i;
+    struct answer a = {.id = id, .rerun_of = rerun_of};
 
-    json_write_begin(&w, '{');
-    json_field_i64(&w, "id", id);
-    json_field_id(&w, "rerun_of", rerun_of);
-    json_write_key(&w, "nodes");
-    json_write_begin(&w, '[');
-    for (i = 0; r && i < r->reruns.n; i++) {
-        json_write_begin(&w, '{');
-        json_field_i64(&w, "id", r->reruns.at[i].id);
-        json_field_text(&w, "name", r->reruns.at[i].name);
-        json_field_text(&w, "status", status_text(r->reruns.at[i].status));
-        json_write_end(&w, '}');
-    }
-    json_write_end(&w, ']');
-    json_write_end(&w, '}');
-    return b.ptr;
+    if (r)
+        a.nodes = (struct noun_rows){r->reruns.at, r->reruns.n, sizeof(*r->reruns.at)};
+    return noun_text(&rerun_noun, &a);
 }
 
 static int rerun_in_place(struct pawl *p, int64_t id, struct rerun *r, char **json, struct err *err)
@@ -80,22 +89,17 @@ static int copy_variables(const char *variables, struct arena *arena, struct sub
     return 0;
 }
 
+/* The document that tells the new run which results of the old one it keeps. */
 static const char *reuse_of(const struct pawl_rerun *how, struct arena *arena)
 {
     struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
     const char *kept;
 
-    if (!how->failed && !how->from)
-        return NULL;
-    json_write_begin(&w, '{');
-    if (how->from)
-        json_field_text(&w, "from", how->from);
-    else {
-        json_write_key(&w, "failed");
-        json_write_bool(&w, true);
-    }
-    json_write_end(&w, '}');
+    if (!how->from)
+        return how->failed ? "{\"failed\":true}" : NULL;
+    buf_addstr(&b, "{\"from\":");
+    json_quote(&b, how->from, strlen(how->from));
+    buf_addch(&b, '}');
     kept = arena_strdup(arena, buf_cstr(&b));
     buf_release(&b);
     return kept;
@@ -151,27 +155,38 @@ done:
     return rc;
 }
 
+struct rerunning {
+    struct rerun r;
+    const struct pawl_rerun *how;
+    char **json;
+};
+
+static int rerun(struct pawl *p, void *arg, struct err *err)
+{
+    struct rerunning *a = arg;
+    int64_t id = a->r.request.execution;
+
+    if (a->how->failed && a->how->from)
+        return err_set(err, E_INVALID,
+                       "rerun either the failed tasks or one task with its followers, not both");
+    if (a->how->file || (a->how->params && *a->how->params))
+        return rerun_as_new(p, id, a->how, a->json, err);
+    return rerun_in_place(p, id, &a->r, a->json, err);
+}
+
 int pawl_rerun(struct pawl *p, int64_t id, const struct pawl_rerun *how, char **json,
                struct pawl_error *e)
 {
-    char *user = how->by ? NULL : api_user();
-    struct rerun r = {
-        .request = {.execution = id, .by = how->by ? how->by : user, .reason = how->reason},
-        .what = how->from     ? RERUN_FROM_TASK
-                : how->failed ? RERUN_ONLY_FAILED
-                              : RERUN_WHOLE,
-        .from = how->from,
-        .dry_run = how->dry_run};
-    struct err err = ERR_INIT;
-    int rc = api_check_who(how->by, how->reason, &err);
+    struct rerunning a = {.r = {.request = {.execution = id, .by = how->by, .reason = how->reason},
+                                .what = how->from     ? RERUN_FROM_TASK
+                                        : how->failed ? RERUN_ONLY_FAILED
+                                                      : RERUN_WHOLE,
+                                .from = how->from,
+                                .dry_run = how->dry_run},
+                          .how = how,
+                          .json = json};
+    int rc = api_request(p, &a.r.request.by, how->reason, rerun, &a, e);
 
-    if (!rc && how->failed && how->from)
-        rc = err_set(&err, E_INVALID,
-                     "rerun either the failed tasks or one task with its followers, not both");
-    if (!rc)
-        rc = how->file || (how->params && *how->params) ? rerun_as_new(p, id, how, json, &err)
-                                                        : rerun_in_place(p, id, &r, json, &err);
-    rerun_release(&r);
-    free(user);
-    return api_end(rc, &err, e);
+    rerun_release(&a.r);
+    return rc;
 }

@@ -11,54 +11,65 @@
 
 /* ---- apply ---- */
 
+struct applying {
+    struct apply_request request;
+    const struct api_source *from;
+    struct pawl_applied *out;
+};
+
 static int apply_body(struct turn *t, void *arg, struct err *err)
 {
     return op_apply(t, arg, err);
 }
 
-static int apply(struct pawl *p, const struct api_source *from, const char *by,
-                 struct pawl_applied *out, struct pawl_error *e)
+static int apply(struct pawl *p, void *arg, struct err *err)
 {
-    char *user = by ? NULL : api_user();
-    struct apply_request a = {.by = by ? by : user};
+    struct applying *a = arg;
     struct arena arena = ARENA_INIT;
     struct buf text = BUF_INIT;
     const struct workflow *w;
-    struct err err = ERR_INIT;
-    int rc;
+    int rc = api_load_workflow(a->from, &arena, &w, err);
 
-    if ((rc = api_check_who(by, NULL, &err)) || (rc = api_load_workflow(from, &arena, &w, &err)))
-        goto done;
-    workflow_write(w, &text);
-    a.definition = buf_cstr(&text);
-    if (!(rc = store_turn(p->store, apply_body, &a, &err)) && out) {
-        *out =
-            (struct pawl_applied){.unchanged = a.unchanged, .kept = a.kept, .removed = a.removed};
-        api_describe(w, &out->definition);
+    if (!rc) {
+        workflow_write(w, &text);
+        a->request.definition = buf_cstr(&text);
+        rc = store_turn(p->store, apply_body, &a->request, err);
     }
-done:
+    if (!rc && a->out) {
+        *a->out = (struct pawl_applied){.unchanged = a->request.unchanged,
+                                        .kept = a->request.kept,
+                                        .removed = a->request.removed};
+        api_describe(w, &a->out->definition);
+    }
     buf_release(&text);
     arena_release(&arena);
-    free(user);
-    return api_end(rc, &err, e);
+    return rc;
+}
+
+static int request_apply(struct pawl *p, const struct api_source *from, const char *by,
+                         struct pawl_applied *out, struct pawl_error *e)
+{
+    struct applying a = {.request = {.by = by}, .from = from, .out = out};
+
+    return api_request(p, &a.request.by, NULL, apply, &a, e);
 }
 
 int pawl_apply(struct pawl *p, const char *file, const char *by, struct pawl_applied *out,
                struct pawl_error *e)
 {
-    return apply(p, &(struct api_source){.file = file}, by, out, e);
+    return request_apply(p, &(struct api_source){.file = file}, by, out, e);
 }
 
 int pawl_apply_text(struct pawl *p, const char *yaml, const char *by, struct pawl_applied *out,
                     struct pawl_error *e)
 {
-    return apply(p, &(struct api_source){.yaml = yaml}, by, out, e);
+    return request_apply(p, &(struct api_source){.yaml = yaml}, by, out, e);
 }
 
 int pawl_apply_built(struct pawl *p, struct pawl_workflow *built, const char *by,
                      struct pawl_applied *out, struct pawl_error *e)
 {
-    return apply(p, &(struct api_source){.built = built}, by, out, e);
+    return request_apply(p, &(struct api_source){.built = built}, by, out, e);
 }
 
 /* ---- pause, resume and run ---- */
@@ -68,19 +79,17 @@ static int schedule_body(struct turn *t, void *arg, struct err *err)
     return op_change_schedule(t, arg, err);
 }
 
+static int change_schedule(struct pawl *p, void *arg, struct err *err)
+{
+    const struct schedule_action *o = arg;
+
+    return o->name ? store_turn(p->store, schedule_body, arg, err)
+                   : err_set(err, E_INVALID, "no schedule was named");
+}
+
 static int schedule_request(struct pawl *p, struct schedule_action *o, struct pawl_error *e)
 {
-    char *user = o->by ? NULL : api_user();
-    struct err err = ERR_INIT;
-    int rc;
-
-    o->by = o->by ? o->by : user;
-    if (!o->name)
-        rc = err_set(&err, E_INVALID, "no schedule was named");
-    else if (!(rc = api_check_who(o->by, o->reason, &err)))
-        rc = store_turn(p->store, schedule_body, o, &err);
-    free(user);
-    return api_end(rc, &err, e);
+    return api_request(p, &o->by, o->reason, change_schedule, o, e);
 }
 
 int pawl_schedule_pause(struct pawl *p, const char *name, const char *by, const char *reason,
@@ -113,13 +122,23 @@ int pawl_schedule_run(struct pawl *p, const char *name, const char *by, const ch
 /* ---- next due times ---- */
 
 struct due {
-    char schedule[SCHEDULE_NAME_SIZE];
+    char name[SCHEDULE_NAME_SIZE];
+    const char *schedule; /* name, when it is written */
     int64_t due, fires;
 };
 struct dues {
     struct due *at;
     size_t n, cap;
 };
+
+#define ROW struct due
+static const struct column due_columns[] = {
+    {"schedule", TEXT(schedule), "WORKFLOW/NAME"},
+    {"due_at", TIME(due), "by the pattern"},
+    {"fires_at", TIME(fires), "with the jitter"},
+};
+const struct noun due_noun = {"## A due time", NOUN_COLUMNS(due_columns)};
+#undef ROW
 
 /* Adds the next n due times of one schedule. A schedule that can't be read has none; its row holds
  * the error. */
@@ -131,8 +150,7 @@ static void add_next(struct dues *out, const struct schedule_row *r, int64_t now
     struct err ignored;
     int64_t at;
 
-    if (r->paused_at ||
-        schedule_from_row(r, schedule_full_name(r, d.schedule), &s, &zone, &ignored))
+    if (r->paused_at || schedule_from_row(r, schedule_full_name(r, d.name), &s, &zone, &ignored))
         goto done;
     /* start earlier: a due time in the past may still fire, because of its jitter */
     for (at = r->done > now - DAY ? r->done : now - DAY; n && schedule_next(&s, zone, at, &at);) {
@@ -152,15 +170,15 @@ static int by_time(const void *a, const void *b)
     const struct due *x = a, *y = b;
 
     return x->fires != y->fires ? (x->fires > y->fires) - (x->fires < y->fires)
-                                : strcmp(x->schedule, y->schedule);
+                                : strcmp(x->name, y->name);
 }
 
 int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *each, void *arg,
                        struct pawl_error *e)
 {
+    struct lines lines = {.each = each, .arg = arg};
     struct schedule_list l = {0};
     struct dues dues = {0};
-    struct buf b = BUF_INIT;
     struct err err = ERR_INIT;
     int rc = query_schedules(p->store, name, &l, &err);
     size_t i;
@@ -170,114 +188,113 @@ int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *ea
         add_next(&dues, &l.at[i].row, l.now, n);
     if (dues.n)
         qsort(dues.at, dues.n, sizeof(*dues.at), by_time);
-    for (i = 0; i < dues.n && i < n; i++) {
-        struct json_writer w = JSON_WRITER(&b);
-
-        buf_reset(&b);
-        json_write_begin(&w, '{');
-        json_field_text(&w, "schedule", dues.at[i].schedule);
-        json_field_time(&w, "due_at", dues.at[i].due);
-        json_field_time(&w, "fires_at", dues.at[i].fires);
-        json_write_end(&w, '}');
-        if (each(arg, b.ptr))
-            break;
+    for (i = 0; i < dues.n && i < n && !lines.closed; i++) {
+        dues.at[i].schedule = dues.at[i].name;
+        lines_add(&lines, &due_noun, &dues.at[i]);
     }
-    buf_release(&b);
     vec_release(&dues);
     schedule_list_release(&l);
-    return api_end(rc, &err, e);
+    return api_end_lines(&lines, rc, &err, e);
 }
 
 /* ---- the list ---- */
 
-/* Writes a duration as in a workflow file: 6h, 90s. */
-static void json_duration(struct json_writer *w, const char *key, int64_t us)
+/* What is written of a schedule. */
+struct answer {
+    struct schedule_listed s;
+    char name[SCHEDULE_NAME_SIZE], catchup[32], jitter[32];
+    const char *schedule, *catchup_text, *jitter_text, *overlap, *tz;
+    int64_t next;
+    const struct schedule_row *paused; /* NULL if it is not paused */
+    const struct last_audit *last;
+};
+
+#define ROW struct schedule_row
+static const struct column pause_columns[] = {
+    {"since", TIME(paused_at), NULL},
+    {"by", OPT_TEXT(paused_by), NULL},
+    {"reason", OPT_TEXT(pause_reason), NULL},
+};
+const struct noun schedule_pause_noun = {"### The pause of a schedule",
+                                         NOUN_COLUMNS(pause_columns)};
+#undef ROW
+
+#define ROW struct answer
+static const struct column columns[] = {
+    {"schedule", TEXT(schedule), "WORKFLOW/NAME"},
+    {"workflow", TEXT(s.row.workflow), NULL},
+    {"cron", TEXT(s.row.cron), NULL},
+    {"tz", TEXT(tz), NULL},
+    {"catchup", OPT_TEXT(catchup_text), "a duration, as in the file, or `last`"},
+    {"overlap", TEXT(overlap), "`skip`, `queue` or `allow`"},
+    {"jitter", OPT_TEXT(jitter_text), "a duration"},
+    {"start", OPT_TIME(s.row.start), NULL},
+    {"end", OPT_TIME(s.row.end), NULL},
+    {"with", JSON(s.row.params, "object"), "values of params"},
+    {"next_at", OPT_TIME(next),
+     "when it fires next, including its jitter; null if it is paused, has ended, or cannot be "
+     "read"},
+    {"waiting_at", OPT_TIME(s.row.waiting), "a due time that starts when the last run has ended"},
+    {"last_due_at", OPT_TIME(s.last_due), "of the newest firing that is stored"},
+    {"last_run", ID(s.row.last_run), "the newest run, also a manual one"},
+    {"last_status", OPT_WORD(s.last_status, status_text), "of that run, while it is stored"},
+    {"skipped", INT(s.row.skipped),
+     "due times that were dropped because the last run was still running"},
+    {"skipped_at", OPT_TIME(s.row.skipped_at), "the newest of them"},
+    {"missed_at", OPT_TIME(s.row.missed_at), "when missed due times were last dropped"},
+    {"paused", OPT_OBJECT(paused, schedule_pause_noun), NULL},
+    {"problem", OPT_TEXT(s.row.problem), "why it cannot be fired"},
+    {"definition", OPT_TEXT(s.hash), "the hash of the definition that it runs"},
+    {"applied_at", OPT_TIME(s.applied_at), NULL},
+    {"applied_by", OPT_TEXT(s.applied_by), NULL},
+    {"last_order", OPT_OBJECT(last, last_order_noun), "as for a queue"},
+};
+const struct noun schedule_noun = {"## A schedule", NOUN_COLUMNS(columns)};
+
+/* A duration as in a workflow file: 6h, 90s; NULL if it is 0. */
+static const char *duration_in_file(int64_t us, char text[32])
 {
     static const struct {
         const char *name;
         int64_t us;
     } units[] = {{"d", DAY}, {"h", DAY / 24}, {"m", 60000000}, {"s", 1000000}, {"ms", 1000}};
-    char text[32];
     size_t i;
 
     for (i = 0; i < 4 && us % units[i].us; i++)
         ;
-    snprintf(text, sizeof(text), "%lld%s", (long long)(us / units[i].us), units[i].name);
-    json_field_text(w, key, us ? text : NULL);
+    snprintf(text, 32, "%lld%s", (long long)(us / units[i].us), units[i].name);
+    return us ? text : NULL;
 }
 
-static void json_pause(struct json_writer *w, const struct schedule_row *r)
+static void write_schedule(struct lines *lines, const struct schedule_listed *s, int64_t now)
 {
-    json_write_key(w, "paused");
-    if (!r->paused_at) {
-        json_write_null(w);
-        return;
-    }
-    json_write_begin(w, '{');
-    json_field_time(w, "since", r->paused_at);
-    json_field_text(w, "by", r->paused_by);
-    json_field_text(w, "reason", r->pause_reason);
-    json_write_end(w, '}');
-}
-
-static void json_schedule(struct json_writer *w, const struct schedule_listed *s, int64_t now)
-{
-    const struct schedule_row *r = &s->row;
-    char name[SCHEDULE_NAME_SIZE];
     struct dues next = {0};
+    struct answer a = {.s = *s, .tz = s->row.tz ? s->row.tz : "UTC"};
 
-    add_next(&next, r, now, 1);
-    json_write_begin(w, '{');
-    json_field_text(w, "schedule", schedule_full_name(r, name));
-    json_field_text(w, "workflow", r->workflow);
-    json_field_text(w, "cron", r->cron);
-    json_field_text(w, "tz", r->tz ? r->tz : "UTC");
-    if (r->catchup == CATCHUP_LAST)
-        json_field_text(w, "catchup", "last");
-    else
-        json_duration(w, "catchup", r->catchup);
-    json_field_text(w, "overlap", overlaps[r->overlap]);
-    json_duration(w, "jitter", r->jitter);
-    json_field_time(w, "start", r->start);
-    json_field_time(w, "end", r->end);
-    json_write_key(w, "with");
-    json_write_raw(w, r->params);
-    json_field_time(w, "next_at", next.n ? next.at[0].fires : 0);
-    json_field_time(w, "waiting_at", r->waiting);
-    json_field_time(w, "last_due_at", s->last_due);
-    json_field_id(w, "last_run", r->last_run);
-    json_field_text(w, "last_status", s->last_status ? status_text(s->last_status) : NULL);
-    json_field_i64(w, "skipped", r->skipped);
-    json_field_time(w, "skipped_at", r->skipped_at);
-    json_field_time(w, "missed_at", r->missed_at);
-    json_pause(w, r);
-    json_field_text(w, "problem", r->problem);
-    json_field_text(w, "definition", s->hash);
-    json_field_time(w, "applied_at", s->applied_at);
-    json_field_text(w, "applied_by", s->applied_by);
-    json_field_last_order(w, &s->last_audit);
-    json_write_end(w, '}');
+    add_next(&next, &s->row, now, 1);
+    a.schedule = schedule_full_name(&s->row, a.name);
+    a.catchup_text =
+        s->row.catchup == CATCHUP_LAST ? "last" : duration_in_file(s->row.catchup, a.catchup);
+    a.overlap = overlaps[s->row.overlap];
+    a.jitter_text = duration_in_file(s->row.jitter, a.jitter);
+    a.next = next.n ? next.at[0].fires : 0;
+    a.paused = s->row.paused_at ? &s->row : NULL;
+    a.last = last_order(&s->last_audit);
+    lines_add(lines, &schedule_noun, &a);
     vec_release(&next);
 }
 
 int pawl_schedules(struct pawl *p, const char *name, pawl_line *each, void *arg,
                    struct pawl_error *e)
 {
+    struct lines lines = {.each = each, .arg = arg};
     struct schedule_list l = {0};
-    struct buf b = BUF_INIT;
     struct err err = ERR_INIT;
     int rc = query_schedules(p->store, name, &l, &err);
     size_t i;
 
-    for (i = 0; !rc && i < l.n; i++) {
-        struct json_writer w = JSON_WRITER(&b);
-
-        buf_reset(&b);
-        json_schedule(&w, &l.at[i], l.now);
-        if (each(arg, b.ptr))
-            break;
-    }
-    buf_release(&b);
+    for (i = 0; !rc && i < l.n && !lines.closed; i++)
+        write_schedule(&lines, &l.at[i], l.now);
     schedule_list_release(&l);
-    return api_end(rc, &err, e);
+    return api_end_lines(&lines, rc, &err, e);
 }

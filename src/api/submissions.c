@@ -6,26 +6,31 @@
 
 #define DEFAULT_COUNT 1000
 
-static void json_submission(struct json_writer *w, const struct submission_row *r)
+static void write_state(struct json_writer *w, const void *row)
 {
-    json_write_begin(w, '{');
-    json_field_i64(w, "id", r->id);
-    json_field_text(w, "workflow", r->workflow);
-    json_field_text(w, "status", submission_states[submission_state(r)]);
-    json_field_id(w, "execution", r->execution);
-    json_field_text(w, "error", r->error);
-    json_field_text(w, "key", r->key);
-    json_field_text(w, "queue", r->queue);
-    json_field_i64(w, "priority", r->priority);
-    json_field_i64(w, "delay_us", r->delay);
-    json_write_key(w, "params");
-    json_write_raw(w, r->params);
-    json_field_text(w, "definition", r->definition);
-    json_field_text(w, "requested_by", r->by);
-    json_field_time(w, "requested_at", r->requested_at);
-    json_field_time(w, "decided_at", r->decided_at);
-    json_write_end(w, '}');
+    json_write_text(w, submission_states[submission_state(row)]);
 }
+
+#define ROW struct submission_row
+static const struct column columns[] = {
+    {"id", INT(id), "what `pawl_submit()` returned, and the id of its execution"},
+    {"workflow", TEXT(workflow), NULL},
+    {"status", CUSTOM(write_state, "text"), "`waiting` for a worker, `taken`, `refused`"},
+    {"execution", ID(execution),
+     "once it is taken: its own id, or that of an earlier execution with the same key"},
+    {"error", OPT_TEXT(error), "why it was refused"},
+    {"key", OPT_TEXT(key), NULL},
+    {"queue", OPT_TEXT(queue), NULL},
+    {"priority", INT(priority), NULL},
+    {"delay_us", INT(delay), "after `requested_at`"},
+    {"params", JSON(params, "object"), NULL},
+    {"definition", TEXT(definition),
+     "the hash of the definition that the name referred to when it was submitted"},
+    {"requested_by", OPT_TEXT(by), "the role of the session"},
+    {"requested_at", TIME(requested_at), NULL},
+    {"decided_at", OPT_TIME(decided_at), "when it was taken or refused"},
+};
+const struct noun submission_noun = {"## A submission", NOUN_COLUMNS(columns)};
 
 static int find_state(const char *text, enum submission_state *out, struct err *err)
 {
@@ -34,7 +39,8 @@ static int find_state(const char *text, enum submission_state *out, struct err *
     for (i = 1; text && i < SUBMISSION_STATE_COUNT && strcmp(text, submission_states[i]); i++)
         ;
     if (i == SUBMISSION_STATE_COUNT)
-        return err_set(err, E_INVALID, "a submission is waiting, taken or refused, not '%.60s'",
+        return err_set(err, E_INVALID,
+                       "'%.60s' is not a status of submissions: use waiting, taken or refused",
                        text);
     *out = text ? (enum submission_state)i : SUBMISSION_ANY;
     return 0;
@@ -43,9 +49,9 @@ static int find_state(const char *text, enum submission_state *out, struct err *
 int pawl_submissions(struct pawl *p, const char *status, size_t limit, pawl_line *each, void *arg,
                      struct pawl_error *e)
 {
+    struct lines lines = {.each = each, .arg = arg};
     enum submission_state state = SUBMISSION_ANY;
     struct submission_list l = {0};
-    struct buf b = BUF_INIT;
     struct err err = ERR_INIT;
     int rc = find_state(status, &state, &err);
     size_t i;
@@ -53,15 +59,8 @@ int pawl_submissions(struct pawl *p, const char *status, size_t limit, pawl_line
     if (!rc)
         rc = query_submissions(p->store, state,
                                limit && limit < DEFAULT_COUNT ? limit : DEFAULT_COUNT, &l, &err);
-    for (i = 0; !rc && i < l.n; i++) {
-        struct json_writer w = JSON_WRITER(&b);
-
-        buf_reset(&b);
-        json_submission(&w, &l.at[i]);
-        if (each(arg, b.ptr))
-            break;
-    }
-    buf_release(&b);
+    for (i = 0; !rc && i < l.n && !lines.closed; i++)
+        lines_add(&lines, &submission_noun, &l.at[i]);
     submission_list_release(&l);
-    return api_end(rc, &err, e);
+    return api_end_lines(&lines, rc, &err, e);
 }

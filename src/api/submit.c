@@ -65,24 +65,6 @@ int api_submit_one(struct pawl *p, struct submission *s, struct err *err)
     return submit_all(p, &one, err);
 }
 
-const char *api_route(const struct config *c, const char *name, bool container, struct arena *arena)
-{
-    struct route *rules = arena_alloc(arena, (c->dispatch.routes.n + 1) * sizeof(*rules));
-    struct route_query q = {.name = name, .container = container};
-    struct routes routes;
-    const char *lane;
-    size_t i;
-
-    if (!name)
-        return NULL; /* a job without a name is refused later */
-    for (i = 0; i < c->dispatch.routes.n; i++)
-        rules[i] = (struct route){c->dispatch.routes.at[i].task, c->dispatch.routes.at[i].executor};
-    routes_init(&routes, rules, c->dispatch.routes.n, c->dispatch.default_executor, NULL);
-    lane = arena_strdup(arena, routes_lane(&routes, &q, arena));
-    routes_release(&routes);
-    return lane;
-}
-
 static int no_param(const struct workflow *w, const char *given, size_t len, struct err *err)
 {
     struct buf others = BUF_INIT;
@@ -187,6 +169,7 @@ static int set_params(const struct workflow *w, const char *const *given, struct
     if (!rc && !(rc = resolve_check_params(w, params, err))) {
         text = json_text(params);
         s->input = arena_strdup(arena, text);
+        s->params_checked = true;
         free(text);
     }
     json_decref(params);
@@ -196,17 +179,12 @@ static int set_params(const struct workflow *w, const char *const *given, struct
 int api_parse_workflow(const struct api_source *from, struct diagnostics *diagnostics,
                        struct arena *arena, const struct workflow **out, struct err *err)
 {
-    const char *yaml = from->yaml;
-    const struct source *source;
-
     if (from->file)
         return workflow_load(from->file, diagnostics, arena, out, err);
-    if (!yaml)
-        yaml = pawl_workflow_text(from->built);
-    source = diagnostics_take(diagnostics, "workflow", yaml, strlen(yaml));
     if (!from->yaml)
-        api_built_problems(from->built, source, diagnostics);
-    return workflow_parse(source, NULL, diagnostics, arena, out, err);
+        return api_parse_built(from->built, diagnostics, out, err);
+    return workflow_parse(diagnostics_take(diagnostics, "workflow", from->yaml, strlen(from->yaml)),
+                          NULL, diagnostics, arena, out, err);
 }
 
 int api_load_workflow(const struct api_source *from, struct arena *arena,
@@ -274,8 +252,9 @@ int api_submission_of(const struct pawl *p, const struct pawl_job *job, const ch
     if (job->params && *job->params)
         return err_set(err, E_INVALID, "the job %s is not a workflow, so it has no param %.100s",
                        job->name ? job->name : "without a name", *job->params);
-    if (!out->lane)
-        out->lane = api_route(p->config, job->name, false, arena);
+    if (!out->lane && job->name) /* a job without a name is refused later */
+        out->lane = route_find(&p->config->dispatch.routes,
+                               &(struct route_query){.name = job->name}, arena);
     return 0;
 }
 
@@ -295,18 +274,13 @@ int api_submission(const struct pawl *p, const struct pawl_job *job, struct aren
 
 /* ---- workflow options of the store ---- */
 
-static const char *on_route(void *arg, const char *name, bool container, struct arena *arena)
+void api_set_workflow_options(struct store *s, const struct config *c)
 {
-    return api_route(arg, name, container, arena);
-}
-
-void api_set_workflow_options(struct store *s, struct config *c)
-{
-    struct store_workflow_options o = {
-        .route = on_route, .arg = c, .default_attempts = c->retry.max + 1};
+    struct store_workflow_options o = {.routes = c->dispatch.routes,
+                                       .default_attempts = c->retry.max + 1};
 
     o.defaults.timeout = c->timeout;
-    o.defaults.retry = c->retry.policy;
+    o.defaults.retry = c->retry;
     store_set_workflow_options(s, &o);
 }
 

@@ -59,23 +59,34 @@ struct tree {
     struct links *links;
 };
 
-static void link_tree(struct tree *t)
+int api_moment(const struct pawl_moment *at, struct moment *out, struct err *err)
 {
-    size_t i;
+    *out = (struct moment){.time = at->time, .event = at->event};
+    if (at->time < 0 || at->event < 0 || !at->time == !at->event)
+        return err_set(err, E_INVALID,
+                       "give either a time or the number of an event, and neither may be negative");
+    return 0;
+}
 
+typedef int query_at(struct store *s, int64_t id, const struct moment *at,
+                     struct execution_list *out, struct err *err);
+
+/* Reads the tree as it is now, if `at` is NULL, or with `past` as of that moment. */
+static int load_tree(struct pawl *p, int64_t id, const struct pawl_moment *at, query_at *past,
+                     struct tree *t, struct err *err)
+{
+    struct moment moment;
+    size_t i;
+    int rc = at ? api_moment(at, &moment, err) : 0;
+
+    if (rc || (rc = at ? past(p->store, id, &moment, &t->list, err)
+                       : query_tree(p->store, id, &t->list, err)))
+        return rc;
     t->at = mem_alloc(t->list.n * sizeof(*t->at));
     for (i = 0; i < t->list.n; i++)
         t->at[i] = &t->list.at[i];
     t->links = link_all(t->at, t->list.n);
-}
-
-static int load_tree(struct pawl *p, int64_t id, struct tree *t, struct err *err)
-{
-    int rc = query_tree(p->store, id, &t->list, err);
-
-    if (!rc)
-        link_tree(t);
-    return rc;
+    return 0;
 }
 
 static void tree_release(struct tree *t)
@@ -85,8 +96,9 @@ static void tree_release(struct tree *t)
     free(t->links);
 }
 
-/* Writes one execution. The tasks of a workflow are its children. */
-static void write_node(struct json_writer *w, const struct tree *t, long i)
+/* Starts one execution, so that its children can follow. The tasks of a workflow are its children.
+ */
+static void begin_node(struct json_writer *w, const struct tree *t, long i)
 {
     VEC(struct task_name) tasks = {0};
     long c = t->at[i]->kind == KIND_WORKFLOW ? t->links[i].child : -1;
@@ -97,25 +109,35 @@ static void write_node(struct json_writer *w, const struct tree *t, long i)
         *vec_add(&tasks) =
             (struct task_name){.name = e->task_name ? e->task_name : e->name, .status = e->status};
     }
-    json_execution(w, t->at[i], &t->list.history[i], (struct task_names){tasks.at, tasks.n});
+    json_write_begin(w, '{');
+    execution_fields(w, t->at[i], &t->list.history[i], (struct task_names){tasks.at, tasks.n});
     vec_release(&tasks);
 }
 
-static void write_tree(struct json_writer *w, const struct tree *t)
+static void write_node(struct buf *b, const struct tree *t, long i)
 {
+    struct json_writer w = JSON_WRITER(b);
+
+    begin_node(&w, t, i);
+    json_write_end(&w, '}');
+}
+
+static void write_tree(struct buf *b, const struct tree *t)
+{
+    struct json_writer w = JSON_WRITER(b);
     long i = 0;
 
     while (i >= 0) {
-        write_node(w, t, i);
-        json_write_key(w, "children");
-        json_write_begin(w, '[');
+        begin_node(&w, t, i);
+        json_write_key(&w, "children");
+        json_write_begin(&w, '[');
         if (t->links[i].child >= 0) {
             i = t->links[i].child;
             continue;
         }
         for (;; i = t->links[i].parent) {
-            json_write_end(w, ']');
-            json_write_end(w, '}');
+            json_write_end(&w, ']');
+            json_write_end(&w, '}');
             if (i == 0 || t->links[i].sibling >= 0)
                 break;
         }
@@ -123,51 +145,25 @@ static void write_tree(struct json_writer *w, const struct tree *t)
     }
 }
 
-/* Writes the tree to *json unless loading it failed. Releases the tree. */
-static void answer_tree(int rc, struct tree *t, char **json)
-{
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-
-    if (!rc) {
-        write_tree(&w, t);
-        *json = b.ptr;
-    }
-    tree_release(t);
-}
-
-int pawl_tree(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
-{
-    struct tree t = {0};
-    struct err err = ERR_INIT;
-    int rc = load_tree(p, id, &t, &err);
-
-    answer_tree(rc, &t, json);
-    return api_end(rc, &err, e);
-}
-
-/* ---- as of a moment ---- */
-
-int api_moment(const struct pawl_moment *at, struct moment *out, struct err *err)
-{
-    *out = (struct moment){.time = at->time, .event = at->event};
-    if (at->time < 0 || at->event < 0 || !at->time == !at->event)
-        return err_set(err, E_INVALID, "a moment is either a time or the number of an event");
-    return 0;
-}
-
 int pawl_tree_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char **json,
                  struct pawl_error *e)
 {
     struct tree t = {0};
-    struct moment moment;
+    struct buf b = BUF_INIT;
     struct err err = ERR_INIT;
-    int rc = api_moment(at, &moment, &err);
+    int rc = load_tree(p, id, at, query_tree_at, &t, &err);
 
-    if (!rc && !(rc = query_tree_at(p->store, id, &moment, &t.list, &err)))
-        link_tree(&t);
-    answer_tree(rc, &t, json);
+    if (!rc) {
+        write_tree(&b, &t);
+        *json = b.ptr;
+    }
+    tree_release(&t);
     return api_end(rc, &err, e);
+}
+
+int pawl_tree(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
+{
+    return pawl_tree_at(p, id, NULL, json, e);
 }
 
 int pawl_show_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char **json,
@@ -175,15 +171,11 @@ int pawl_show_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char 
 {
     struct tree t = {0};
     struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-    struct moment moment;
     struct err err = ERR_INIT;
-    int rc = api_moment(at, &moment, &err);
+    int rc = load_tree(p, id, at, query_execution_at, &t, &err);
 
-    if (!rc && !(rc = query_execution_at(p->store, id, &moment, &t.list, &err))) {
-        link_tree(&t);
-        write_node(&w, &t, 0);
-        json_write_end(&w, '}');
+    if (!rc) {
+        write_node(&b, &t, 0);
         *json = b.ptr;
     }
     tree_release(&t);
@@ -192,134 +184,128 @@ int pawl_show_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char 
 
 int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct pawl_error *e)
 {
+    struct lines lines = {.each = each, .arg = arg};
     struct tree t = {0};
-    struct buf b = BUF_INIT;
     struct err err = ERR_INIT;
-    int rc = load_tree(p, id, &t, &err);
+    int rc = load_tree(p, id, NULL, NULL, &t, &err);
     long i;
 
-    for (i = rc ? -1 : 0; i >= 0; i = next_of(t.links, i)) {
-        struct json_writer w = JSON_WRITER(&b);
-
-        buf_reset(&b);
-        write_node(&w, &t, i);
-        json_write_end(&w, '}');
-        if (each(arg, b.ptr))
-            break;
+    for (i = rc ? -1 : 0; i >= 0 && !lines.closed; i = next_of(t.links, i)) {
+        buf_reset(&lines.line);
+        write_node(&lines.line, &t, i);
+        lines.closed = each(arg, lines.line.ptr) != 0;
     }
-    buf_release(&b);
     tree_release(&t);
-    return api_end(rc, &err, e);
+    return api_end_lines(&lines, rc, &err, e);
 }
 
 /* ---- outlines ---- */
 
-static void items_field(struct json_writer *w, const struct outline_row *r)
+struct outlined {
+    struct execution e;
+    struct outline_row row;
+    int64_t worker;
+    const char *reason, *waiting;
+    bool paused;
+    const struct outline_row *items; /* NULL if it is not a fan-out */
+};
+
+#define ROW struct outline_row
+static const struct column items_columns[] = {
+    {"total", OPT_INT(nitems), "the final number of items; null while unknown"},
+    {"pending", INT(items[S_PENDING]), "of the items created so far"},
+    {"ready", INT(items[S_READY]), NULL},
+    {"running", INT(items[S_RUNNING]), NULL},
+    {"succeeded", INT(items[S_SUCCEEDED]), NULL},
+    {"failed", INT(items[S_FAILED]), NULL},
+    {"timed_out", INT(items[S_TIMED_OUT]), NULL},
+    {"cancelled", INT(items[S_CANCELLED]), NULL},
+    {"skipped", INT(items[S_SKIPPED]), NULL},
+};
+const struct noun items_noun = {"### items", NOUN_COLUMNS(items_columns)};
+#undef ROW
+
+#define ROW struct outlined
+static const struct column columns[] = {
+    {E_ID},
+    {E_PARENT},
+    {E_DEPTH},
+    {E_KIND},
+    {E_NAME},
+    {"task_name", OPT_TEXT(e.task_name), NULL},
+    {E_TASK_INDEX},
+    {E_STATUS},
+    {E_ATTEMPT},
+    {E_MAX_ATTEMPTS},
+    {"worker", OPT_WORKER(worker), NULL},
+    {E_REQUESTED},
+    {"ready_at", OPT_TIME(row.ready_at),
+     "when it first became claimable: from then until `started_at` it waited in its queue"},
+    {E_STARTED},
+    {E_FINISHED},
+    {E_ERROR},
+    {"reason", OPT_TEXT(reason), "why it was skipped or cancelled"},
+    {"waiting", OPT_TEXT(waiting), NULL},
+    {"paused", BOOL(paused), "whether it and its descendants are paused"},
+    {"items", OPT_OBJECT(items, items_noun), "of a fan-out"},
+};
+const struct noun outline_noun = {"## A line of an outline", NOUN_COLUMNS(columns)};
+
+static void write_outlined(struct lines *lines, const struct outline_row *r)
 {
-    int status;
+    const struct execution *e = &r->execution;
+    json_t *data = api_data(r->reason);
+    struct buf waiting = BUF_INIT;
+    struct outlined o = {.e = *e,
+                         .row = *r,
+                         .worker = e->worker ? e->worker : r->worker,
+                         .reason = api_data_text(data, "reason"),
+                         .waiting = execution_waiting(e, r->due_at, &waiting),
+                         .paused = (e->flags & FLAG_PAUSED) != 0,
+                         .items = e->kind == KIND_FOREACH ? r : NULL};
 
-    json_write_key(w, "items");
-    if (r->execution.kind != KIND_FOREACH) {
-        json_write_null(w);
-        return;
-    }
-    json_write_begin(w, '{');
-    json_write_key(w, "total");
-    if (r->nitems < 0)
-        json_write_null(w);
-    else
-        json_write_i64(w, r->nitems);
-    for (status = S_PENDING; status < S_COUNT; status++)
-        json_field_i64(w, status_text(status), r->items[status]);
-    json_write_end(w, '}');
-}
-
-static void reason_field(struct json_writer *w, const char *text)
-{
-    json_t *data = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
-
-    json_field_text(w, "reason", json_string_value(json_object_get(data, "reason")));
+    lines_add(lines, &outline_noun, &o);
+    buf_release(&waiting);
     json_decref(data);
 }
 
-static void write_outlined(struct json_writer *w, const struct outline_row *r)
-{
-    const struct execution *e = &r->execution;
-
-    json_write_begin(w, '{');
-    json_field_i64(w, "id", e->id);
-    json_field_id(w, "parent", e->parent);
-    json_field_i64(w, "depth", e->depth);
-    json_field_text(w, "kind", kind_text(e->kind));
-    json_field_text(w, "name", e->name);
-    json_field_text(w, "task_name", e->task_name);
-    json_field_index(w, e->task_index);
-    json_field_text(w, "status", status_text(e->status));
-    json_field_i64(w, "attempt", e->attempts);
-    json_field_i64(w, "max_attempts", e->max_attempts);
-    json_field_worker(w, "worker", e->worker ? e->worker : r->worker);
-    json_field_time(w, "requested_at", e->requested_at);
-    json_field_time(w, "ready_at", r->ready_at);
-    json_field_time(w, "started_at", e->started_at);
-    json_field_time(w, "finished_at", e->finished_at);
-    json_field_text(w, "error", e->error);
-    reason_field(w, r->reason);
-    json_waiting(w, e, r->due_at);
-    json_write_key(w, "paused");
-    json_write_bool(w, (e->flags & FLAG_PAUSED) != 0);
-    items_field(w, r);
-    json_write_end(w, '}');
-}
-
-static void answer_outline(const struct outline *o, pawl_line *each, void *arg, int64_t *now)
+static void answer_outline(const struct outline *o, struct lines *lines)
 {
     const struct execution **at = mem_alloc(o->n * sizeof(*at));
     struct links *links;
-    struct buf b = BUF_INIT;
     size_t n;
     long i;
 
     for (n = 0; n < o->n; n++)
         at[n] = &o->at[n].execution;
     links = link_all(at, o->n);
-    for (i = 0; i >= 0; i = next_of(links, i)) {
-        struct json_writer w = JSON_WRITER(&b);
-
-        buf_reset(&b);
-        write_outlined(&w, &o->at[i]);
-        if (each(arg, b.ptr))
-            break;
-    }
-    if (now)
-        *now = o->now;
+    for (i = 0; i >= 0 && !lines->closed; i = next_of(links, i))
+        write_outlined(lines, &o->at[i]);
     free(at);
     free(links);
-    buf_release(&b);
-}
-
-int pawl_outline(struct pawl *p, int64_t id, pawl_line *each, void *arg, int64_t *now,
-                 struct pawl_error *e)
-{
-    struct outline o = {0};
-    struct err err = ERR_INIT;
-    int rc = query_outline(p->store, id, SHOWN_ITEMS, &o, &err);
-
-    if (!rc)
-        answer_outline(&o, each, arg, now);
-    outline_release(&o);
-    return api_end(rc, &err, e);
 }
 
 int pawl_outline_at(struct pawl *p, int64_t id, const struct pawl_moment *at, pawl_line *each,
                     void *arg, int64_t *now, struct pawl_error *e)
 {
+    struct lines lines = {.each = each, .arg = arg};
     struct outline o = {0};
     struct moment moment;
     struct err err = ERR_INIT;
-    int rc = api_moment(at, &moment, &err);
+    int rc = at ? api_moment(at, &moment, &err) : 0;
 
-    if (!rc && !(rc = query_outline_at(p->store, id, &moment, SHOWN_ITEMS, &o, &err)))
-        answer_outline(&o, each, arg, now);
+    if (!rc && !(rc = at ? query_outline_at(p->store, id, &moment, SHOWN_ITEMS, &o, &err)
+                         : query_outline(p->store, id, SHOWN_ITEMS, &o, &err))) {
+        answer_outline(&o, &lines);
+        if (now)
+            *now = o.now;
+    }
     outline_release(&o);
-    return api_end(rc, &err, e);
+    return api_end_lines(&lines, rc, &err, e);
+}
+
+int pawl_outline(struct pawl *p, int64_t id, pawl_line *each, void *arg, int64_t *now,
+                 struct pawl_error *e)
+{
+    return pawl_outline_at(p, id, NULL, each, arg, now, e);
 }

@@ -13,17 +13,45 @@
 
 /* ---- reasons ---- */
 
-void why_reason(struct reasons *r, const char *code)
+struct answer {
+    int64_t id;
+    const char *name, *reasons;
+    int status;
+};
+
+#define ROW struct answer
+static const struct column why_columns[] = {
+    {"id", INT(id), NULL},
+    {"name", TEXT(name), NULL},
+    {"status", WORD(status, status_text), NULL},
+    {"reasons", JSON(reasons, "array"), "of objects that start with `code` and `text`"},
+};
+const struct noun why_noun = {"## Why", NOUN_COLUMNS(why_columns)};
+
+static void write_fact(struct json_writer *w, const struct fact *f)
 {
-    json_write_begin(&r->w, '{');
-    json_field_text(&r->w, "code", code);
-    json_field_text(&r->w, "text", buf_cstr(&r->text));
-    buf_reset(&r->text);
+    struct column c = {.name = f->name,
+                       .type = f->type,
+                       .at = f->type <= COLUMN_WORD   ? offsetof(struct fact, n)
+                             : f->type == COLUMN_LIST ? offsetof(struct fact, rows)
+                                                      : offsetof(struct fact, pointer),
+                       .size = sizeof(f->n),
+                       .noun = f->noun};
+
+    column_write(w, &c, f);
 }
 
-void why_end(struct reasons *r)
+void why_reason(struct reasons *r, const char *code, const struct fact *facts, size_t n)
 {
+    size_t i;
+
+    json_write_begin(&r->w, '{');
+    write_fact(&r->w, &FACT_TEXT("code", code));
+    write_fact(&r->w, &FACT_TEXT("text", buf_cstr(&r->text)));
+    for (i = 0; i < n; i++)
+        write_fact(&r->w, &facts[i]);
     json_write_end(&r->w, '}');
+    buf_reset(&r->text);
 }
 
 static void add_at(struct buf *b, const char *word, int64_t us)
@@ -70,16 +98,10 @@ static const struct event_row *newest_hold(const struct why *y, enum hold why)
 
 static json_t *data_of(const struct event_row *v)
 {
-    return v && v->data ? json_loads(v->data, JSON_ALLOW_NUL, NULL) : NULL;
+    return api_data(v ? v->data : NULL);
 }
 
-static const char *text_of(const json_t *data, const char *key)
-{
-    return json_string_value(json_object_get(data, key));
-}
-
-/* ", by ada@host: maintenance" */
-static void add_who(struct buf *b, const char *by, const char *reason)
+void why_add_who(struct buf *b, const char *by, const char *reason)
 {
     if (by)
         buf_addf(b, ", by %s", by);
@@ -97,12 +119,10 @@ static void add_requested(struct reasons *r, const char *code, const char *sente
     buf_addstr(&r->text, sentence);
     if (v)
         add_at(&r->text, " at ", v->created_at);
-    add_who(&r->text, text_of(data, "by"), text_of(data, "reason"));
-    why_reason(r, code);
-    json_field_time(&r->w, "since", v ? v->created_at : 0);
-    json_field_text(&r->w, "by", text_of(data, "by"));
-    json_field_text(&r->w, "reason", text_of(data, "reason"));
-    why_end(r);
+    why_add_who(&r->text, api_data_text(data, "by"), api_data_text(data, "reason"));
+    WHY_REASON(r, code,
+               FACTS_REQUEST(v ? v->created_at : 0, api_data_text(data, "by"),
+                             api_data_text(data, "reason")));
     json_decref(data);
 }
 
@@ -124,7 +144,7 @@ static void add_number(struct buf *b, const json_t *data, const char *key, const
 /* "failed after 3.0 s with exit code 75: no route to host" */
 static void add_outcome(struct buf *b, const json_t *data)
 {
-    const char *outcome = text_of(data, "outcome"), *error = text_of(data, "error");
+    const char *outcome = api_data_text(data, "outcome"), *error = api_data_text(data, "error");
     const json_t *took = json_object_get(data, "duration_us");
 
     buf_addstr(b, !outcome                        ? "ended"
@@ -140,25 +160,13 @@ static void add_outcome(struct buf *b, const json_t *data)
         buf_addf(b, ": %s", error);
 }
 
-static void outcome_fields(struct json_writer *w, const struct event_row *v, const json_t *data)
-{
-    static const char *const numbers[] = {"exit_code", "signal", "duration_us"};
-    size_t i;
-
-    json_field_i64(w, "attempt", v->attempt);
-    json_field_text(w, "outcome", text_of(data, "outcome"));
-    for (i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
-        const json_t *n = json_object_get(data, numbers[i]);
-
-        json_write_key(w, numbers[i]);
-        if (json_is_integer(n))
-            json_write_i64(w, json_integer_value(n));
-        else
-            json_write_null(w);
-    }
-    json_field_text(w, "error", text_of(data, "error"));
-    json_field_time(w, "at", v->created_at);
-}
+/* The facts about the end of an attempt, from its event. */
+#define FACTS_OUTCOME(v, data)                                                               \
+    FACT_INT("attempt", (v)->attempt), FACT_TEXT("outcome", api_data_text(data, "outcome")), \
+        FACT_VALUE("exit_code", api_data_integer(data, "exit_code")),                        \
+        FACT_VALUE("signal", api_data_integer(data, "signal")),                              \
+        FACT_VALUE("duration_us", api_data_integer(data, "duration_us")),                    \
+        FACT_TEXT("error", api_data_text(data, "error")), FACT_TIME("at", (v)->created_at)
 
 /* Adds one reason for each attempt that did not succeed, oldest first. */
 static void add_attempts(struct reasons *r)
@@ -174,20 +182,16 @@ static void add_attempts(struct reasons *r)
         data = data_of(v);
         buf_addf(&r->text, "attempt %d ", v->attempt);
         add_outcome(&r->text, data);
-        why_reason(r, "attempt");
-        outcome_fields(&r->w, v, data);
-        why_end(r);
+        WHY_REASON(r, "attempt", FACTS_OUTCOME(v, data));
         json_decref(data);
     }
 }
 
 /* ---- held ---- */
 
-static void until_fields(struct reasons *r)
-{
-    json_field_time(&r->w, "until", r->y->history.due_at);
-    json_field_i64(&r->w, "in_us", r->y->history.due_at - r->y->now);
-}
+#define FACTS_UNTIL(r)                          \
+    FACT_TIME("until", (r)->y->history.due_at), \
+        FACT_INT("in_us", (r)->y->history.due_at - (r)->y->now)
 
 static void add_when(struct reasons *r)
 {
@@ -209,8 +213,7 @@ static void add_delay(struct reasons *r)
     if (!v) {
         buf_addstr(&r->text, "its start is delayed: it may be claimed");
         add_when(r);
-        why_reason(r, "delay");
-        until_fields(r);
+        WHY_REASON(r, "delay", FACTS_UNTIL(r));
     } else {
         if (v->type == EV_RETRY_SCHEDULED)
             buf_addf(&r->text, "retry %d of %d", e->attempts, e->max_attempts - 1);
@@ -219,11 +222,9 @@ static void add_delay(struct reasons *r)
         add_when(r);
         buf_addf(&r->text, " because attempt %d ", v->attempt);
         add_outcome(&r->text, data);
-        why_reason(r, v->type == EV_RETRY_SCHEDULED ? "retry" : action_text(v->type));
-        until_fields(r);
-        outcome_fields(&r->w, v, data);
+        WHY_REASON(r, v->type == EV_RETRY_SCHEDULED ? "retry" : action_text(v->type),
+                   FACTS_UNTIL(r), FACTS_OUTCOME(v, data));
     }
-    why_end(r);
     json_decref(data);
 }
 
@@ -235,13 +236,10 @@ static void add_limit(struct reasons *r)
     if (y->queue_paused) {
         buf_addf(&r->text, "the queue %s has been paused", strchr(key, ':') + 1);
         add_at(&r->text, " since ", y->paused_at);
-        add_who(&r->text, y->paused_by, y->pause_reason);
+        why_add_who(&r->text, y->paused_by, y->pause_reason);
         buf_addf(&r->text, "; resume it with `pawl queue resume %s`", strchr(key, ':') + 1);
-        why_reason(r, "queue_paused");
-        json_field_text(&r->w, "queue", strchr(key, ':') + 1);
-        json_field_time(&r->w, "since", y->paused_at);
-        json_field_text(&r->w, "by", y->paused_by);
-        json_field_text(&r->w, "reason", y->pause_reason);
+        WHY_REASON(r, "queue_paused", FACT_TEXT("queue", strchr(key, ':') + 1),
+                   FACTS_REQUEST(y->paused_at, y->paused_by, y->pause_reason));
     } else {
         buf_addf(&r->text, "the limit %s is full: %lld of %lld in use", key,
                  (long long)y->limit_used, (long long)y->limit_max);
@@ -252,14 +250,10 @@ static void add_limit(struct reasons *r)
         why_add_before(r, "; ");
         if (!strncmp(key, "queue:", 6))
             buf_addf(&r->text, "; change it with `pawl queue set %s --limit N`", key + 6);
-        why_reason(r, "limit");
-        json_field_text(&r->w, "key", key);
-        json_field_i64(&r->w, "max", y->limit_max);
-        json_field_i64(&r->w, "used", y->limit_used);
-        why_others_field(r, "holders");
-        json_field_i64(&r->w, "before", y->before);
+        WHY_REASON(r, "limit", FACT_TEXT("key", key), FACT_INT("max", y->limit_max),
+                   FACT_INT("used", y->limit_used), why_others(r, "holders"),
+                   FACT_INT("before", y->before));
     }
-    why_end(r);
 }
 
 static void add_hold(struct reasons *r)
@@ -311,24 +305,21 @@ static void add_end(struct reasons *r)
                                                [S_SKIPPED] = "was skipped"};
     const struct execution *e = &r->y->execution;
     json_t *data = e->status == S_CANCELLED || e->status == S_SKIPPED ? requested_by(r->y) : NULL;
-    const char *by = text_of(data, "by"), *reason = text_of(data, "reason");
+    const char *by = api_data_text(data, "by"), *reason = api_data_text(data, "reason");
 
     buf_addf(&r->text, "it %s", words[e->status]);
     add_at(&r->text, " at ", e->finished_at);
     if (e->attempts)
         buf_addf(&r->text, " in attempt %d of %d", e->attempts, e->max_attempts);
-    add_who(&r->text, by, reason);
-    if (e->error && strcmp(e->error, status_text(e->status))) /* the sentence has the status */
+    why_add_who(&r->text, by, reason);
+    if (e->error &&
+        strcmp(e->error, status_text(e->status))) /* unless it only repeats the status */
         buf_addf(&r->text, ": %s", e->error);
     if (e->status == S_FAILED || e->status == S_TIMED_OUT)
         add_next_command(r);
-    why_reason(r, "ended");
-    json_field_text(&r->w, "status", status_text(e->status));
-    json_field_time(&r->w, "at", e->finished_at);
-    json_field_text(&r->w, "error", e->error);
-    json_field_text(&r->w, "by", by);
-    json_field_text(&r->w, "reason", reason);
-    why_end(r);
+    WHY_REASON(r, "ended", FACT_TEXT("status", status_text(e->status)),
+               FACT_TIME("at", e->finished_at), FACT_TEXT("error", e->error), FACT_TEXT("by", by),
+               FACT_TEXT("reason", reason));
     json_decref(data);
 }
 
@@ -367,26 +358,23 @@ int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *out)
 {
     struct why y = {0};
     struct worker_list workers = {0};
-    struct buf b = BUF_INIT;
-    struct reasons r = {.w = JSON_WRITER(&b), .y = &y, .workers = &workers};
+    struct buf reasons = BUF_INIT;
+    struct reasons r = {.w = JSON_WRITER(&reasons), .y = &y, .workers = &workers};
+    struct answer a = {.id = id};
     struct err err = ERR_INIT;
     int rc;
 
     if ((rc = query_why(p->store, id, &y, &err)) || (rc = query_workers(p->store, &workers, &err)))
         goto done;
-    json_write_begin(&r.w, '{');
-    json_field_i64(&r.w, "id", id);
-    json_field_text(&r.w, "name", y.execution.name);
-    json_field_text(&r.w, "status", status_text(y.execution.status));
-    json_write_key(&r.w, "reasons");
     json_write_begin(&r.w, '[');
     write_reasons(&r);
     json_write_end(&r.w, ']');
-    json_write_end(&r.w, '}');
-    *json = b.ptr;
-    b = (struct buf)BUF_INIT;
+    a.name = y.execution.name;
+    a.status = y.execution.status;
+    a.reasons = reasons.ptr;
+    *json = noun_text(&why_noun, &a);
 done:
-    buf_release(&b);
+    buf_release(&reasons);
     buf_release(&r.text);
     worker_list_release(&workers);
     why_release(&y);

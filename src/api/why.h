@@ -11,16 +11,43 @@ struct reasons {
     const struct worker_list *workers;
 };
 
-/* Starts a reason with the collected text; fields may follow, then why_end. */
-void why_reason(struct reasons *r, const char *code);
-void why_end(struct reasons *r);
+/* A field of a reason. */
+struct fact {
+    const char *name;
+    enum column_type type; /* a number, COLUMN_TEXT, COLUMN_VALUE or COLUMN_LIST */
+    int64_t n;
+    const void *pointer;
+    struct noun_rows rows; /* of `noun` */
+    const struct noun *noun;
+};
+#define FACT_NUMBER(of, key, value) ((struct fact){.name = (key), .type = (of), .n = (value)})
+#define FACT_POINTER(of, key, value) \
+    ((struct fact){.name = (key), .type = (of), .pointer = (value)})
+#define FACT_INT(key, value)    FACT_NUMBER(COLUMN_INT, key, value)
+#define FACT_ID(key, value)     FACT_NUMBER(COLUMN_ID, key, value)
+#define FACT_COUNT(key, value)  FACT_NUMBER(COLUMN_OPT_INT, key, value)
+#define FACT_TIME(key, value)   FACT_NUMBER(COLUMN_TIME, key, value)
+#define FACT_WORKER(key, value) FACT_NUMBER(COLUMN_WORKER, key, value)
+#define FACT_TEXT(key, value)   FACT_POINTER(COLUMN_TEXT, key, value)
+#define FACT_VALUE(key, value)  FACT_POINTER(COLUMN_VALUE, key, value)
+/* The facts about a request: when, by whom, and why. */
+#define FACTS_REQUEST(at, by, reason) \
+    FACT_TIME("since", at), FACT_TEXT("by", by), FACT_TEXT("reason", reason)
+
+/* Adds a reason with the collected text and these facts. */
+#define WHY_REASON(r, code, ...)                            \
+    why_reason(r, code, (const struct fact[]){__VA_ARGS__}, \
+               sizeof((const struct fact[]){__VA_ARGS__}) / sizeof(struct fact))
+void why_reason(struct reasons *r, const char *code, const struct fact *facts, size_t n);
 
 /* Adds "3 are ahead of it" after `words`; nothing if the execution is first in line. */
 void why_add_before(struct reasons *r, const char *words);
 
-/* Adds the related executions to the text as "5 w::a (running), …", and as a list to the fields. */
+/* Adds the related executions to the text as "5 w::a (running), …"; and as a fact. */
 void why_add_others(struct reasons *r);
-void why_others_field(struct reasons *r, const char *key);
+struct fact why_others(const struct reasons *r, const char *key);
+/* ", by ada@host: maintenance" */
+void why_add_who(struct buf *b, const char *by, const char *reason);
 
 void why_needs(struct reasons *r);         /* the needs that a pending task waits for */
 void why_skipped(struct reasons *r);       /* the condition or needs that kept it from running */

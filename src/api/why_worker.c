@@ -91,15 +91,10 @@ void why_claimable(struct reasons *r)
                  (long long)c.busy, (long long)c.capacity);
     }
     why_add_before(r, "; ");
-    why_reason(r, code);
-    json_field_text(&r->w, "lane", e->lane);
-    json_field_text(&r->w, "queue", e->queue);
-    json_field_i64(&r->w, "before", r->y->before);
-    json_field_i64(&r->w, "alive", c.alive);
-    json_field_i64(&r->w, "serving", c.serving);
-    json_field_i64(&r->w, "room", c.capacity);
-    json_field_i64(&r->w, "busy", c.busy);
-    why_end(r);
+    WHY_REASON(r, code, FACT_TEXT("lane", e->lane), FACT_TEXT("queue", e->queue),
+               FACT_INT("before", r->y->before), FACT_INT("alive", c.alive),
+               FACT_INT("serving", c.serving), FACT_INT("room", c.capacity),
+               FACT_INT("busy", c.busy));
 }
 
 /* ---- running jobs ---- */
@@ -138,14 +133,10 @@ static void add_attempt(struct reasons *r, const struct worker_row *w)
         buf_addf(&r->text, " (%s, pid %d)", w->worker.host, w->worker.pid);
     if (e->worker)
         buf_addf(&r->text, ", lease until %s", text_time(e->until, at));
-    why_reason(r, "running");
-    json_field_i64(&r->w, "attempt", e->attempts);
-    json_field_i64(&r->w, "max_attempts", e->max_attempts);
-    json_field_time(&r->w, "since", since);
-    json_field_worker(&r->w, "worker", e->worker);
-    json_field_text(&r->w, "host", w ? w->worker.host : NULL);
-    json_field_time(&r->w, "lease_until", e->until);
-    why_end(r);
+    WHY_REASON(r, "running", FACT_INT("attempt", e->attempts),
+               FACT_INT("max_attempts", e->max_attempts), FACT_TIME("since", since),
+               FACT_WORKER("worker", e->worker), FACT_TEXT("host", w ? w->worker.host : NULL),
+               FACT_TIME("lease_until", e->until));
 }
 
 /* The worker that holds the lease has stopped its heartbeat. */
@@ -163,15 +154,9 @@ static void add_silent_worker(struct reasons *r, const struct worker_row *w)
              e->until < r->y->now ? "; its lease expired at %s and has not been cleared yet"
                                   : "; another worker may adopt it after its lease expires at %s",
              text_time(e->until, at));
-    why_reason(r, "worker_silent");
-    json_field_worker(&r->w, "worker", e->worker);
-    json_write_key(&r->w, "silent_us");
-    if (w)
-        json_write_i64(&r->w, silent);
-    else
-        json_write_null(&r->w);
-    json_field_time(&r->w, "lease_until", e->until);
-    why_end(r);
+    WHY_REASON(r, "worker_silent", FACT_WORKER("worker", e->worker),
+               w ? FACT_INT("silent_us", silent) : FACT_TEXT("silent_us", NULL),
+               FACT_TIME("lease_until", e->until));
 }
 
 static void add_adoption(struct reasons *r)
@@ -196,14 +181,10 @@ static void add_adoption(struct reasons *r)
              "alive), any other worker from %s on (%lld alive)",
              text_time(e->expired_at, at), e->folder ? e->folder : "?", (long long)near,
              text_time(free_at, later), (long long)far);
-    why_reason(r, "orphan");
-    json_field_worker(&r->w, "worker", r->y->history.worker);
-    json_field_time(&r->w, "expired_at", e->expired_at);
-    json_field_text(&r->w, "folder", e->folder);
-    json_field_i64(&r->w, "alive_in_folder", near);
-    json_field_time(&r->w, "others_from", free_at);
-    json_field_i64(&r->w, "alive_elsewhere", far);
-    why_end(r);
+    WHY_REASON(r, "orphan", FACT_WORKER("worker", r->y->history.worker),
+               FACT_TIME("expired_at", e->expired_at), FACT_TEXT("folder", e->folder),
+               FACT_INT("alive_in_folder", near), FACT_TIME("others_from", free_at),
+               FACT_INT("alive_elsewhere", far));
 }
 
 void why_running(struct reasons *r)

@@ -24,20 +24,21 @@ void why_add_others(struct reasons *r)
         buf_addstr(&r->text, ", …");
 }
 
-void why_others_field(struct reasons *r, const char *key)
-{
-    size_t i;
+#define ROW struct why_execution
+static const struct column other_columns[] = {
+    {"id", INT(id), NULL},
+    {"name", TEXT(name), NULL},
+    {"status", WORD(status, status_text), NULL},
+};
+static const struct noun other_noun = {NULL, NOUN_COLUMNS(other_columns)};
+#undef ROW
 
-    json_write_key(&r->w, key);
-    json_write_begin(&r->w, '[');
-    for (i = 0; i < r->y->nothers; i++) {
-        json_write_begin(&r->w, '{');
-        json_field_i64(&r->w, "id", r->y->others[i].id);
-        json_field_text(&r->w, "name", r->y->others[i].name);
-        json_field_text(&r->w, "status", status_text(r->y->others[i].status));
-        json_write_end(&r->w, '}');
-    }
-    json_write_end(&r->w, ']');
+struct fact why_others(const struct reasons *r, const char *key)
+{
+    return (struct fact){.name = key,
+                         .type = COLUMN_LIST,
+                         .rows = {r->y->others, r->y->nothers, sizeof(*r->y->others)},
+                         .noun = &other_noun};
 }
 
 /* If none of the listed executions runs, names the `pawl why` command for the first that is ready,
@@ -62,12 +63,12 @@ static void add_items(struct reasons *r)
 {
     const struct why *y = r->y;
     const struct execution *e = &y->execution;
-    int64_t all = y->items < 0 ? e->cursor : y->items;
+    int64_t all = y->items < 0 ? e->children_made : y->items;
 
     buf_addf(&r->text, "%lld of its %lld items have ended, %d %s open",
-             (long long)(e->cursor - e->needs_left), (long long)all, e->needs_left,
-             e->needs_left == 1 ? "is" : "are");
-    if (e->cursor < all)
+             (long long)(e->children_made - e->children_open), (long long)all, e->children_open,
+             e->children_open == 1 ? "is" : "are");
+    if (e->children_made < all)
         buf_addf(&r->text, ", more are created as these end (at most %d at once)",
                  y->max_parallel && y->max_parallel < WHY_WINDOW ? y->max_parallel : WHY_WINDOW);
     if (y->nothers) {
@@ -75,17 +76,9 @@ static void add_items(struct reasons *r)
         why_add_others(r);
         add_next_command(r);
     }
-    why_reason(r, "items");
-    json_field_i64(&r->w, "total", all);
-    json_field_i64(&r->w, "made", e->cursor);
-    json_field_i64(&r->w, "left", e->needs_left);
-    json_write_key(&r->w, "max_parallel");
-    if (y->max_parallel)
-        json_write_i64(&r->w, y->max_parallel);
-    else
-        json_write_null(&r->w);
-    why_others_field(r, "open");
-    why_end(r);
+    WHY_REASON(r, "items", FACT_INT("total", all), FACT_INT("made", e->children_made),
+               FACT_INT("left", e->children_open), FACT_ID("max_parallel", y->max_parallel),
+               why_others(r, "open"));
 }
 
 void why_workflow_runs(struct reasons *r)
@@ -98,9 +91,7 @@ void why_workflow_runs(struct reasons *r)
                                        : "all of its children have ended, and it ends next");
     why_add_others(r);
     add_next_command(r);
-    why_reason(r, "children");
-    why_others_field(r, "open");
-    why_end(r);
+    WHY_REASON(r, "children", why_others(r, "open"));
 }
 
 /* ---- needs ---- */
@@ -133,33 +124,34 @@ static void add_needs(struct reasons *r, bool open)
         buf_addstr(&r->text, ", …");
 }
 
-static void needs_fields(struct reasons *r, bool open)
+#define ROW struct why_need
+static const struct column need_columns[] = {
+    {"name", TEXT(name), NULL},
+    {"id", ID(id), NULL},
+    {"status", OPT_WORD(status, status_text), NULL},
+};
+static const struct noun need_noun = {NULL, NOUN_COLUMNS(need_columns)};
+#undef ROW
+
+static void add_needs_reason(struct reasons *r, bool open)
 {
     const struct why *y = r->y;
+    struct why_need listed[LISTED];
     size_t i, n = 0;
 
-    json_field_i64(&r->w, "left", y->execution.needs_left);
-    json_field_i64(&r->w, "all", (int64_t)y->nneeds);
-    json_write_key(&r->w, "join");
-    if (y->join)
-        json_write_i64(&r->w, y->join);
-    else
-        json_write_null(&r->w);
-    json_field_i64(&r->w, "succeeded", y->execution.cursor);
-    json_field_text(&r->w, "if", y->condition);
-    json_write_key(&r->w, "needs");
-    json_write_begin(&r->w, '[');
-    for (i = 0; i < y->nneeds && n < LISTED; i++) {
-        if (!is_listed(&y->needs[i], open))
-            continue;
-        n++;
-        json_write_begin(&r->w, '{');
-        json_field_text(&r->w, "name", y->needs[i].name);
-        json_field_id(&r->w, "id", y->needs[i].id);
-        json_field_text(&r->w, "status", y->needs[i].id ? status_text(y->needs[i].status) : NULL);
-        json_write_end(&r->w, '}');
-    }
-    json_write_end(&r->w, ']');
+    for (i = 0; i < y->nneeds && n < LISTED; i++)
+        if (is_listed(&y->needs[i], open)) {
+            listed[n] = y->needs[i];
+            listed[n].status = listed[n].id ? listed[n].status : S_NONE;
+            n++;
+        }
+    WHY_REASON(r, "needs", FACT_INT("left", y->execution.needs_left),
+               FACT_INT("all", (int64_t)y->nneeds), FACT_ID("join", y->join),
+               FACT_INT("succeeded", y->execution.needs_succeeded), FACT_TEXT("if", y->condition),
+               (struct fact){.name = "needs",
+                             .type = COLUMN_LIST,
+                             .rows = {listed, n, sizeof(*listed)},
+                             .noun = &need_noun});
 }
 
 /* How many needs have ended without the task having been notified: a task with many followers
@@ -185,7 +177,7 @@ static void add_needs_sentence(struct reasons *r)
         buf_addstr(&r->text, "its workflow is still creating its tasks; it has no needs");
     else if (y->join)
         buf_addf(&r->text, "it waits until %d of its %zu needs have succeeded (%d so far, %d open)",
-                 y->join, y->nneeds, e->cursor, e->needs_left);
+                 y->join, y->nneeds, e->needs_succeeded, e->needs_left);
     else
         buf_addf(&r->text, "it waits for %d of its %zu needs", e->needs_left, y->nneeds);
     add_needs(r, true);
@@ -197,9 +189,7 @@ static void add_needs_sentence(struct reasons *r)
 void why_needs(struct reasons *r)
 {
     add_needs_sentence(r);
-    why_reason(r, "needs");
-    needs_fields(r, true);
-    why_end(r);
+    add_needs_reason(r, true);
 }
 
 void why_skipped(struct reasons *r)
@@ -211,9 +201,7 @@ void why_skipped(struct reasons *r)
     else
         buf_addstr(&r->text, "it runs only if its needs succeed");
     add_needs(r, false);
-    why_reason(r, "needs");
-    needs_fields(r, false);
-    why_end(r);
+    add_needs_reason(r, false);
 }
 
 /* ---- a pause ---- */
@@ -221,9 +209,8 @@ void why_skipped(struct reasons *r)
 void why_paused(struct reasons *r)
 {
     const struct why *y = r->y;
-    json_t *data = y->pause.data ? json_loads(y->pause.data, JSON_ALLOW_NUL, NULL) : NULL;
-    const char *by = json_string_value(json_object_get(data, "by"));
-    const char *reason = json_string_value(json_object_get(data, "reason"));
+    json_t *data = api_data(y->pause.data);
+    const char *by = api_data_text(data, "by"), *reason = api_data_text(data, "reason");
     char at[TIME_TEXT_SIZE];
 
     if (y->pause.id == y->execution.id)
@@ -232,17 +219,10 @@ void why_paused(struct reasons *r)
         buf_addf(&r->text, "its ancestor %s (%lld) has been paused", y->pause.name,
                  (long long)y->pause.id);
     buf_addf(&r->text, " since %s", text_time(y->pause.at, at));
-    if (by)
-        buf_addf(&r->text, ", by %s", by);
-    if (reason)
-        buf_addf(&r->text, ": %s", reason);
+    why_add_who(&r->text, by, reason);
     buf_addf(&r->text, "; resume it with `pawl resume %lld`", (long long)y->pause.id);
-    why_reason(r, "paused");
-    json_field_i64(&r->w, "execution", y->pause.id);
-    json_field_time(&r->w, "since", y->pause.at);
-    json_field_text(&r->w, "by", by);
-    json_field_text(&r->w, "reason", reason);
-    why_end(r);
+    WHY_REASON(r, "paused", FACT_INT("execution", y->pause.id),
+               FACTS_REQUEST(y->pause.at, by, reason));
     json_decref(data);
 }
 
@@ -250,9 +230,8 @@ void why_paused(struct reasons *r)
 
 void why_approval(struct reasons *r, const struct event_row *v)
 {
-    json_t *data = v && v->data ? json_loads(v->data, JSON_ALLOW_NUL, NULL) : NULL;
-    const char *message = json_string_value(json_object_get(data, "message"));
-    const char *until = json_string_value(json_object_get(data, "until"));
+    json_t *data = api_data(v ? v->data : NULL);
+    const char *message = api_data_text(data, "message"), *until = api_data_text(data, "until");
     char at[TIME_TEXT_SIZE];
 
     buf_addstr(&r->text, v ? "it has been waiting for approval" : "it waits for approval");
@@ -264,10 +243,7 @@ void why_approval(struct reasons *r, const struct event_row *v)
         buf_addf(&r->text, ": %s", message);
     buf_addf(&r->text, "; `pawl approve %lld` lets it continue, `pawl reject %lld` fails it",
              (long long)r->y->execution.id, (long long)r->y->execution.id);
-    why_reason(r, "approval");
-    json_field_time(&r->w, "since", v ? v->created_at : 0);
-    json_field_text(&r->w, "message", message);
-    json_field_text(&r->w, "until", until);
-    why_end(r);
+    WHY_REASON(r, "approval", FACT_TIME("since", v ? v->created_at : 0),
+               FACT_TEXT("message", message), FACT_TEXT("until", until));
     json_decref(data);
 }

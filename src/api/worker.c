@@ -92,7 +92,7 @@ int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
                              .version = PAWL_VERSION,
                              .serves = serves_text(w),
                              .pid = (int)getpid(),
-                             .capacity = o->room > 0 ? o->room : 1};
+                             .capacity = o->slots > 0 ? o->slots : 1};
     if ((rc = store_turn(p->store, register_body, &w->row, &err)))
         release(w);
     else

@@ -1,9 +1,9 @@
 /* workflow_files.c - validates workflow files, draws the graph of a file or of a run's definition,
  * and returns the JSON schema of workflow files. */
 #include "api/api.h"
+#include "core/workflow/keys.h"
 #include "parse/render/graph.h"
 #include "parse/workflow/file.h"
-#include "parse/workflow/keys.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -79,6 +79,19 @@ int pawl_workflow_check(struct pawl_workflow *built, pawl_problem_fn *each, void
     return validate(&(struct api_source){.built = built}, each, arg, out, e);
 }
 
+int pawl_workflow_load(const char *file, pawl_problem_fn *each, void *arg,
+                       struct pawl_workflow **out, struct pawl_error *e)
+{
+    struct pawl_workflow *w = api_built_of_file(file);
+    int rc = pawl_workflow_check(w, each, arg, NULL, e);
+
+    if (rc)
+        pawl_workflow_free(w);
+    else
+        *out = w;
+    return rc;
+}
+
 /* ---- graphs ---- */
 
 static bool find_format(const char *name, enum graph_format *out)
@@ -96,21 +109,6 @@ static bool find_format(const char *name, enum graph_format *out)
             return true;
         }
     return false;
-}
-
-static int read_all(int fd, struct buf *out)
-{
-    ssize_t n;
-
-    if (lseek(fd, 0, SEEK_SET) < 0)
-        return -1;
-    do {
-        buf_reserve(out, 65536);
-        n = read(fd, out->ptr + out->len, 65536);
-        out->len += n > 0 ? (size_t)n : 0;
-    } while (n > 0);
-    buf_addstr(out, "");
-    return n < 0 ? -1 : 0;
 }
 
 static int run_dot(int in, int to, struct err *err)
@@ -151,7 +149,7 @@ static int draw_svg(struct buf *text, struct err *err)
         rc = err_set(err, E_INTERNAL, "no memory for the graph: %s", strerror(errno));
     } else if (!(rc = run_dot(in, to, err))) {
         buf_reset(text);
-        if (read_all(to, text))
+        if (lseek(to, 0, SEEK_SET) < 0 || !buf_read(text, to, SIZE_MAX))
             rc = err_set(err, E_INTERNAL, "the output of dot can't be read: %s", strerror(errno));
     }
     if (in >= 0)

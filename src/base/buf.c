@@ -3,10 +3,12 @@
 
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void buf_reserve(struct buf *b, size_t more)
 {
@@ -71,6 +73,21 @@ void buf_addf(struct buf *b, const char *fmt, ...)
     vsnprintf(b->ptr + b->len, (size_t)n + 1, fmt, ap);
     va_end(ap);
     b->len += (size_t)n;
+}
+
+#define READ_SIZE 65536
+
+bool buf_read(struct buf *b, int fd, size_t max)
+{
+    ssize_t n;
+
+    do {
+        buf_reserve(b, READ_SIZE);
+        n = read(fd, b->ptr + b->len, READ_SIZE);
+        b->len += n > 0 ? (size_t)n : 0;
+        b->ptr[b->len] = '\0';
+    } while ((n > 0 && b->len <= max) || (n < 0 && errno == EINTR));
+    return n >= 0;
 }
 
 void buf_reset(struct buf *b)

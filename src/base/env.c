@@ -2,10 +2,25 @@
 #include "base/env.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
+
+void env_note(const struct env *env, const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list args;
+
+    if (!env || !env->note)
+        return;
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) >= 0)
+        env->note(env->arg, text);
+    va_end(args);
+    free(text);
+}
 
 void env_random(void *p, size_t len)
 {

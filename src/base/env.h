@@ -16,7 +16,7 @@ struct env {
     /* PostgreSQL waits minutes, not seconds, for a lock, the end of a statement and the next
      * statement of a transaction, so that a machine that stalls fails no test. false outside tests.
      */
-    bool long_limits;
+    bool long_timeouts;
     /* Called with each statement and its duration in µs; NULL if not traced. */
     void (*trace)(void *arg, const char *what, int64_t took_us, long rows);
     /* Called with a message for the operator (a lost connection, a repeated turn); NULL if none. */
@@ -43,6 +43,9 @@ static inline int64_t env_own_offset(const struct env *env)
     return __atomic_load_n(&env->clock_offset, __ATOMIC_RELAXED) -
            __atomic_load_n(&env->clock_set, __ATOMIC_RELAXED);
 }
+
+/* Reports a sentence to the operator. */
+void env_note(const struct env *env, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 int64_t env_random_id(void); /* 63 random bits, never 0 */
 void env_random(void *p, size_t len);

@@ -40,20 +40,10 @@ int err_prefix(struct err *err, const char *fmt, ...)
     return -(int)err->code;
 }
 
-const char *err_text(enum error_code code)
-{
-    static const char *const texts[] = {[E_NONE] = "none",
-#define X(name, text, exit_code) [E_##name] = text,
-                                        ERROR_CODES(X)
-#undef X
-    };
-    return texts[code];
-}
-
 int err_exit_code(enum error_code code)
 {
     static const int codes[] = {[E_NONE] = 0,
-#define X(name, text, exit_code) [E_##name] = exit_code,
+#define X(name, exit_code) [E_##name] = exit_code,
                                 ERROR_CODES(X)
 #undef X
     };

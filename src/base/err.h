@@ -6,27 +6,27 @@
 #define MUST_USE          __attribute__((warn_unused_result))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 
-/* name, text, exit code of the command line */
-#define ERROR_CODES(X)                                                                             \
-    X(INTERNAL, "internal", 1)         /* a bug, or an invariant that does not hold */             \
-    X(INVALID, "invalid", 2)           /* the caller's input is not acceptable */                  \
-    X(CONFLICT, "conflict", 2)         /* same key, different body; or the database was fenced */  \
-    X(NOT_FOUND, "not_found", 5)       /* no such execution, tenant, queue … */                  \
-    X(UNAVAILABLE, "unavailable", 6)   /* the database can't be used: down, locked out, wrong */   \
-    X(NO_SPACE, "no_space", 6)         /* the disk is full: nothing was written */                 \
-    X(SCHEMA, "schema", 6)             /* the database's schema is newer, or missing */            \
-    X(REFUSED, "refused", 7)           /* not now or not here, such as at capacity: not started */ \
-    X(LEASE_LOST, "lease_lost", 1)     /* another worker may own this attempt: touch nothing */    \
-    X(BUSY, "busy", 6)                 /* locked by another turn: retry in the next turn */        \
-    X(REDO, "redo", 6)                 /* the transaction was rolled back for a reason outside of  \
-                                          it, such as a deadlock: repeat the turn */               \
-    X(CONN_LOST, "connection_lost", 6) /* reconnect, then repeat the turn */                       \
-    X(COMMIT_UNKNOWN, "commit_unknown", 6) /* the reply to COMMIT was lost: read the turn back */  \
-    X(BREACH, "breach", 1)                 /* verify found an invariant that does not hold */
+/* name, exit code of the command line */
+#define ERROR_CODES(X)                                                                       \
+    X(INTERNAL, 1)       /* a bug, or an invariant that does not hold */                     \
+    X(INVALID, 2)        /* the caller's input is not acceptable */                          \
+    X(CONFLICT, 2)       /* same key, different body; or the database was fenced */          \
+    X(NOT_FOUND, 5)      /* no such execution, tenant, queue … */                          \
+    X(UNAVAILABLE, 6)    /* the database can't be used: down, locked out, wrong */           \
+    X(NO_SPACE, 6)       /* the disk is full: nothing was written */                         \
+    X(SCHEMA, 6)         /* the database's schema is newer, or missing */                    \
+    X(REFUSED, 7)        /* not now or not here, such as at capacity: not started */         \
+    X(LEASE_LOST, 1)     /* another worker may own this attempt: touch nothing */            \
+    X(BUSY, 6)           /* locked by another turn: retry in the next turn */                \
+    X(REDO, 6)           /* the transaction was rolled back for a reason outside of it, such \
+                            as a deadlock: repeat the turn */                                \
+    X(CONN_LOST, 6)      /* reconnect, then repeat the turn */                               \
+    X(COMMIT_UNKNOWN, 6) /* the reply to COMMIT was lost: read the turn back */              \
+    X(VIOLATION, 1)      /* verify found an invariant that does not hold */
 
 enum error_code {
     E_NONE,
-#define X(name, text, exit_code) E_##name,
+#define X(name, exit_code) E_##name,
     ERROR_CODES(X)
 #undef X
 };
@@ -55,7 +55,14 @@ int err_missing(struct err *err, enum err_missing missing, const char *name);
 /* Puts "text: " in front of the current sentence; returns -code. */
 int err_prefix(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-const char *err_text(enum error_code code);
+/* Returns from the calling function if the call returns an error. */
+#define TRY(call)                 \
+    do {                          \
+        int error_code_ = (call); \
+        if (error_code_)          \
+            return error_code_;   \
+    } while (0)
+
 int err_exit_code(enum error_code code);
 
 #endif

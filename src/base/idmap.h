@@ -2,6 +2,8 @@
 #ifndef BASE_IDMAP_H
 #define BASE_IDMAP_H
 
+#include "base/mem.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +22,6 @@ void idmap_put(struct idmap *m, int64_t id, void *value);
 void idmap_remove(struct idmap *m, int64_t id); /* does nothing if not found */
 void idmap_reset(struct idmap *m);
 void idmap_release(struct idmap *m);
+#define AUTO_IDMAP AUTO(idmap_release) struct idmap
 
 #endif

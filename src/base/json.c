@@ -85,6 +85,18 @@ void json_write_bool(struct json_writer *w, bool b)
     json_write_raw(w, b ? "true" : "false");
 }
 
+void json_field_text(struct json_writer *w, const char *key, const char *s)
+{
+    json_write_key(w, key);
+    json_write_text(w, s);
+}
+
+void json_field_i64(struct json_writer *w, const char *key, int64_t n)
+{
+    json_write_key(w, key);
+    json_write_i64(w, n);
+}
+
 void json_write_null(struct json_writer *w)
 {
     json_write_raw(w, NULL);
@@ -149,19 +161,134 @@ int json_check(const char *s, size_t len, size_t max, const char *what, struct e
     return 0;
 }
 
-void json_write_double(struct json_writer *w, double n)
-{
-    char text[64], *point;
-    int precision;
+/* ---- numbers and values ---- */
 
-    for (precision = 1; precision < 17; precision++) {
-        snprintf(text, sizeof(text), "%.*g", precision, n);
-        if (!(strtod(text, NULL) < n) && !(strtod(text, NULL) > n))
+/* Replaces the locale's decimal separator, which may be a comma or several bytes, by a point. */
+static void use_decimal_point(char *text)
+{
+    const char *point = localeconv()->decimal_point;
+    char *at = strstr(text, point);
+
+    if (!at || !strcmp(point, "."))
+        return;
+    *at = '.';
+    memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
+}
+
+/* Writes the shortest text of at least `digits` digits that reads back as the same number. */
+static void shortest_text(double n, int digits, char text[40])
+{
+    double again;
+
+    for (; digits <= 17; digits++) {
+        snprintf(text, 40, "%.*g", digits, n);
+        again = strtod(text, NULL);
+        if (!(again < n) && !(again > n))
             break;
     }
-    snprintf(text, sizeof(text), "%.*g", precision, n);
-    point = strstr(text, localeconv()->decimal_point);
-    if (point)
-        *point = '.';
+    use_decimal_point(text);
+}
+
+void json_write_double(struct json_writer *w, double n)
+{
+    char text[40];
+
+    shortest_text(n, 1, text);
     json_write_raw(w, text);
+}
+
+/* A whole value gets ".0", so that it stays a real number. */
+static void write_real(struct json_writer *w, double n)
+{
+    char text[40];
+
+    shortest_text(n, 15, text);
+    json_write_raw(w, text);
+    if (!strpbrk(text, ".e"))
+        buf_addstr(w->out, ".0");
+}
+
+static bool add_members(struct json_writer *w, const json_t *v, size_t max);
+
+static bool write_value(struct json_writer *w, const json_t *v, size_t max)
+{
+    switch (json_typeof(v)) {
+    case JSON_OBJECT:
+    case JSON_ARRAY:
+        return add_members(w, v, max);
+    case JSON_STRING:
+        add_comma(w);
+        json_quote(w->out, json_string_value(v), json_string_length(v));
+        break;
+    case JSON_INTEGER:
+        json_write_i64(w, json_integer_value(v));
+        break;
+    case JSON_REAL:
+        write_real(w, json_real_value(v));
+        break;
+    default:
+        json_write_raw(w, json_is_null(v) ? NULL : json_is_true(v) ? "true" : "false");
+    }
+    return w->out->len <= max;
+}
+
+static bool add_members(struct json_writer *w, const json_t *v, size_t max)
+{
+    const char *key;
+    json_t *inner;
+    size_t i;
+
+    json_write_begin(w, json_is_object(v) ? '{' : '[');
+    json_array_foreach((json_t *)v, i, inner) if (!write_value(w, inner, max)) return false;
+    json_object_foreach((json_t *)v, key, inner)
+    {
+        json_write_key(w, key);
+        if (!write_value(w, inner, max))
+            return false;
+    }
+    json_write_end(w, json_is_object(v) ? '}' : ']');
+    return w->out->len <= max;
+}
+
+bool json_add_value(struct buf *out, const json_t *v, size_t max)
+{
+    struct json_writer w = JSON_WRITER(out);
+
+    return write_value(&w, v, max);
+}
+
+size_t json_value_depth(const json_t *v)
+{
+    size_t deepest = 0, depth, i;
+    const char *key;
+    json_t *inner;
+
+    json_array_foreach((json_t *)v, i, inner)
+    {
+        depth = json_value_depth(inner);
+        deepest = depth > deepest ? depth : deepest;
+    }
+    json_object_foreach((json_t *)v, key, inner)
+    {
+        depth = json_value_depth(inner);
+        deepest = depth > deepest ? depth : deepest;
+    }
+    return json_is_array(v) || json_is_object(v) ? deepest + 1 : 0;
+}
+
+char *json_text(const json_t *v)
+{
+    struct buf out = BUF_INIT;
+
+    if (v)
+        (void)json_add_value(&out, v, SIZE_MAX);
+    return out.ptr;
+}
+
+char *json_arena_text(const json_t *v, struct arena *arena)
+{
+    char *text = json_text(v), *copy = arena_strdup(arena, text);
+
+    free(text);
+    return copy;
 }

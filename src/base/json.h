@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/mem.h"
 
 #include <stdbool.h>
 
@@ -29,17 +30,22 @@ void json_write_bool(struct json_writer *w, bool b);
 void json_write_null(struct json_writer *w);
 /* Writes a valid JSON document unchanged; NULL writes null. */
 void json_write_raw(struct json_writer *w, const char *json);
+/* A key with its value. */
+void json_field_text(struct json_writer *w, const char *key, const char *s);
+void json_field_i64(struct json_writer *w, const char *key, int64_t n);
 
 /* Appends s as a quoted JSON string. */
 void json_quote(struct buf *out, const char *s, size_t len);
-/* Appends the shortest text that reads back as the same number, with a decimal point in every
- * locale. A whole value gets ".0", so that it stays a real number. */
-void json_real_text(struct buf *out, double n);
 
 struct json_t;
-/* The value as one compact document. Real numbers have their shortest form: 0.1, where json_dumps
- * writes 0.10000000000000001. NULL if v is NULL. The caller frees it. */
+/* Appends the value as one compact document. Real numbers have their shortest form: 0.1, where
+ * json_dumps writes 0.10000000000000001. False if `out` becomes longer than max; then the text is
+ * incomplete. */
+bool json_add_value(struct buf *out, const struct json_t *v, size_t max);
+/* The value as one compact document, which the caller frees; NULL if v is NULL. */
 char *json_text(const struct json_t *v);
+/* The value as one compact document in the arena. */
+char *json_arena_text(const struct json_t *v, struct arena *arena);
 
 /* The most levels of lists and objects in a document that a user supplies, and in a value that is
  * stored for a workflow: params, vars, inputs, outputs. jansson reads up to 2048 levels; the

@@ -46,6 +46,7 @@ void json_read_close(struct json_node *doc)
 
 /* ---- errors ---- */
 
+/* Appends the path for messages, such as "retry.codes[2]". */
 static void add_path(const struct json_node *p, struct buf *out)
 {
     if (p->up->up)
@@ -54,15 +55,6 @@ static void add_path(const struct json_node *p, struct buf *out)
         buf_addf(out, "[%zu]", p->index);
     else
         buf_addf(out, "%s%.60s", p->up->up ? "." : "", p->key);
-}
-
-const char *json_read_path(const struct json_node *p, struct buf *out)
-{
-    if (p->up)
-        add_path(p, out);
-    else
-        buf_addstr(out, p->key);
-    return buf_cstr(out);
 }
 
 int json_read_fail(const struct json_node *p, struct err *err, const char *fmt, ...)
@@ -77,10 +69,11 @@ int json_read_fail(const struct json_node *p, struct err *err, const char *fmt, 
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    if (doc == p)
-        err_set(err, E_INVALID, "%s %s", doc->key, text);
-    else
-        err_set(err, E_INVALID, "%s: %s %s", doc->key, json_read_path(p, &path), text);
+    if (doc != p) {
+        buf_addstr(&path, ": ");
+        add_path(p, &path);
+    }
+    err_set(err, E_INVALID, "%s%s %s", doc->key, buf_cstr(&path), text);
     buf_release(&path);
     return -E_INVALID;
 }
@@ -259,9 +252,5 @@ int json_read_double(const struct json_node *p, double min, double max, double *
 
 const char *json_read_raw(const struct json_node *p, struct arena *arena)
 {
-    char *text = json_text(p->value);
-    char *copy = arena_strdup(arena, text);
-
-    free(text);
-    return copy;
+    return json_arena_text(p->value, arena);
 }

@@ -41,9 +41,6 @@ MUST_USE int json_read_deep(const char *text, size_t len, size_t max, size_t dep
                             const char *what, struct json_node *out, struct err *err);
 void json_read_close(struct json_node *doc);
 
-/* Appends the path for messages, such as "retry.codes[2]"; for the document itself, its name.
- * Returns out's text. */
-const char *json_read_path(const struct json_node *p, struct buf *out);
 /* Sets an E_INVALID sentence that starts with the path: "the spec: env.9A …". */
 int json_read_fail(const struct json_node *p, struct err *err, const char *fmt, ...)
     PRINTF_LIKE(3, 4);

@@ -37,16 +37,22 @@ char *mem_strdup(const char *s)
     return s ? abort_if_null(strdup(s), strlen(s) + 1) : NULL;
 }
 
-char *mem_printf(const char *fmt, ...)
+char *mem_vprintf(const char *fmt, va_list ap)
 {
     char *s = NULL;
+
+    return abort_if_null(vasprintf(&s, fmt, ap) < 0 ? NULL : s, 1);
+}
+
+char *mem_printf(const char *fmt, ...)
+{
     va_list ap;
-    int n;
+    char *s;
 
     va_start(ap, fmt);
-    n = vasprintf(&s, fmt, ap);
+    s = mem_vprintf(fmt, ap);
     va_end(ap);
-    return abort_if_null(n < 0 ? NULL : s, 1);
+    return s;
 }
 
 #define BLOCK_SIZE 65536
@@ -79,6 +85,22 @@ void *arena_alloc(struct arena *a, size_t size)
 void *arena_zalloc(struct arena *a, size_t size)
 {
     return memset(arena_alloc(a, size), 0, size);
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list ap, again;
+    size_t size;
+    char *s;
+
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    size = (size_t)vsnprintf(NULL, 0, fmt, ap) + 1;
+    s = arena_alloc(a, size);
+    vsnprintf(s, size, fmt, again);
+    va_end(again);
+    va_end(ap);
+    return s;
 }
 
 char *arena_memdup0(struct arena *a, const void *p, size_t len)

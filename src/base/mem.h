@@ -3,13 +3,18 @@
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 void *mem_alloc(size_t size);  /* never NULL, not cleared */
 void *mem_zalloc(size_t size); /* never NULL, cleared */
 void *mem_realloc(void *p, size_t size);
 char *mem_strdup(const char *s); /* NULL stays NULL */
+char *mem_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A local variable with AUTO(release) is released at the end of its scope: release(&variable). */
+#define AUTO(release) __attribute__((cleanup(release)))
 
 /* An arena holds many small allocations that live exactly as long as one request or one turn. */
 struct arena {
@@ -23,7 +28,8 @@ struct arena {
 
 void *arena_alloc(struct arena *a, size_t size); /* aligned for any type, not cleared */
 void *arena_zalloc(struct arena *a, size_t size);
-char *arena_strdup(struct arena *a, const char *s);              /* NULL stays NULL */
+char *arena_strdup(struct arena *a, const char *s); /* NULL stays NULL */
+char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 char *arena_memdup0(struct arena *a, const void *p, size_t len); /* adds a NUL */
 void arena_reset(struct arena *a);   /* drops everything, keeps one block for the next request */
 void arena_release(struct arena *a); /* frees everything */

@@ -11,21 +11,14 @@
 bool proc_read(int at, const char *name, size_t max, struct buf *out)
 {
     int fd = openat(at, name, O_RDONLY | O_CLOEXEC);
-    ssize_t n = 1;
+    bool done;
 
     buf_reset(out);
     if (fd < 0)
         return false;
-    while (out->len < max) {
-        buf_reserve(out, 65536);
-        n = read(fd, out->ptr + out->len, 65536);
-        if (n <= 0)
-            break;
-        out->len += (size_t)n;
-        out->ptr[out->len] = '\0';
-    }
+    done = buf_read(out, fd, max);
     close(fd);
-    return n >= 0;
+    return done;
 }
 
 /* The name is in parentheses and may contain any character, so search from the end. */

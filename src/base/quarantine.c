@@ -32,7 +32,7 @@ int64_t quarantine_next(const struct quarantine *a)
     return a->n ? a->until[0] : 0;
 }
 
-bool quarantine_return(struct quarantine *a, int64_t now)
+bool quarantine_remove_expired(struct quarantine *a, int64_t now)
 {
     size_t over = 0;
 

@@ -23,6 +23,6 @@ size_t quarantine_count(const struct quarantine *a);
 /* When the first entry may be tried again; 0 if the list is empty. */
 int64_t quarantine_next(const struct quarantine *a);
 /* Removes the entries whose time is over; returns whether there were any. */
-bool quarantine_return(struct quarantine *a, int64_t now);
+bool quarantine_remove_expired(struct quarantine *a, int64_t now);
 
 #endif

@@ -54,6 +54,15 @@ bool text_is_utf8(const char *s, size_t len)
     return true;
 }
 
+size_t text_characters(const char *s, size_t len)
+{
+    size_t n = 0, i;
+
+    for (i = 0; i < len; i++)
+        n += ((unsigned char)s[i] & 0xC0) != 0x80; /* not a continuation */
+    return n;
+}
+
 void text_make_utf8(char *s)
 {
     size_t len = strlen(s), at = 0, n;

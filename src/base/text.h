@@ -12,6 +12,8 @@
 
 /* Whether s is valid UTF-8 (no overlong forms, no surrogates) without NUL. */
 bool text_is_utf8(const char *s, size_t len);
+/* The number of characters of a valid UTF-8 text. */
+size_t text_characters(const char *s, size_t len);
 /* Replaces each byte that is not part of a valid character by a question mark. */
 void text_make_utf8(char *s);
 

@@ -15,14 +15,6 @@
 
 #define MAX_FILE (256 * 1024) /* the largest file of tzdata has 4 kB */
 
-struct tz *tz_new(const char *name)
-{
-    struct tz *z = mem_zalloc(sizeof(*z));
-
-    memccpy(z->name, name, '\0', sizeof(z->name) - 1);
-    return z;
-}
-
 /* ---- loading ---- */
 
 static bool is_name_char(char c)
@@ -56,19 +48,6 @@ static int no_such_zone(const char *name, struct err *err)
         TZ_DIR);
 }
 
-static int read_file(int fd, struct buf *out)
-{
-    ssize_t n;
-
-    do {
-        buf_reserve(out, 16384);
-        n = read(fd, out->ptr + out->len, 16384);
-        if (n > 0)
-            out->len += (size_t)n;
-    } while ((n > 0 && out->len <= MAX_FILE) || (n < 0 && errno == EINTR));
-    return n ? -1 : 0;
-}
-
 static int load_file(const char *name, struct tz **out, struct err *err)
 {
     struct buf path = BUF_INIT, bytes = BUF_INIT;
@@ -84,7 +63,7 @@ static int load_file(const char *name, struct tz **out, struct err *err)
         rc = err_set(err, E_UNAVAILABLE, "can't read %s: %s", path.ptr, strerror(errno));
     else if (S_ISDIR(st.st_mode))
         rc = no_such_zone(name, err);
-    else if (!S_ISREG(st.st_mode) || read_file(fd, &bytes))
+    else if (!S_ISREG(st.st_mode) || !buf_read(&bytes, fd, MAX_FILE) || bytes.len > MAX_FILE)
         rc = err_set(err, E_UNAVAILABLE, "can't read %s: it is not a time zone file", path.ptr);
     else
         rc = tz_parse(name, buf_cstr(&bytes), bytes.len, out, err);
@@ -106,7 +85,7 @@ int tz_load(const char *name, struct tz **out, struct err *err)
                        "the time zone localtime differs from machine to machine: "
                        "write its name, such as Europe/Berlin");
     if (!strcmp(name, "UTC")) {
-        *out = tz_new(name);
+        *out = mem_zalloc(sizeof(**out));
         return 0;
     }
     return load_file(name, out, err);
@@ -120,14 +99,9 @@ void tz_free(struct tz **z)
     *z = NULL;
 }
 
-const char *tz_name(const struct tz *z)
-{
-    return z->name;
-}
-
 /* ---- lookup ---- */
 
-/* For a time after the last step. */
+/* The period of a time after the last step of the table: the rule decides, if there is one. */
 static struct tz_period period_by_rule(const struct tz *z, int64_t t)
 {
     int64_t last = z->n ? z->steps[z->n - 1].at : -TZ_FOREVER;
@@ -170,28 +144,12 @@ int64_t tz_to_local(const struct tz *z, int64_t t)
     return t + tz_period(z, t).offset;
 }
 
-struct tz_moment tz_from_local(const struct tz *z, int64_t local)
+int64_t tz_from_local(const struct tz *z, int64_t local)
 {
-    /* No offset is larger than TZ_MAX_OFFSET, so `local` is shown only between these times. */
-    int64_t t = local - TZ_MAX_OFFSET, end = local + TZ_MAX_OFFSET, shown;
-    struct tz_moment m = {.fit = TZ_ONCE};
-    struct tz_period p = tz_period(z, t);
+    /* No offset is larger than TZ_MAX_OFFSET, so `local` is not shown earlier. */
+    struct tz_period p = tz_period(z, local - TZ_MAX_OFFSET);
 
-    while (p.until + p.offset <=
-           local) /* skip periods that end before `local` is shown or jumped over */
+    while (p.until + p.offset <= local) /* ends before `local` is shown or jumped over */
         p = tz_period(z, p.until);
-    m.first = m.last = local - p.offset;
-    if (m.first < p.from) {
-        m.fit = TZ_GAP;
-        m.first = m.last = p.from;
-    }
-    while (p.until <= end) {
-        p = tz_period(z, p.until);
-        shown = local - p.offset;
-        if (shown >= p.from && shown < p.until && m.fit != TZ_GAP) {
-            m.fit = TZ_TWICE;
-            m.last = shown;
-        }
-    }
-    return m;
+    return local - p.offset < p.from ? p.from : local - p.offset;
 }

@@ -4,7 +4,7 @@
  *
  * Times are seconds since 1970. A "local" time is the zone's clock reading taken as if it were UTC:
  * UTC plus the offset. When clocks go forward, some local times do not exist; when they go back,
- * some occur twice. tz_from_local reports both cases instead of choosing. */
+ * some occur twice. */
 #ifndef BASE_TZ_H
 #define BASE_TZ_H
 
@@ -32,8 +32,6 @@ MUST_USE int tz_parse(const char *name, const void *data, size_t len, struct tz 
                       struct err *err);
 void tz_free(struct tz **z);
 
-const char *tz_name(const struct tz *z);
-
 /* A period, from <= t < until, with one offset. Adjacent periods may have the same offset. */
 struct tz_period {
     int64_t from, until;
@@ -45,19 +43,8 @@ struct tz_period tz_period(const struct tz *z, int64_t t);
 
 int64_t tz_to_local(const struct tz *z, int64_t t);
 
-enum tz_fit {
-    TZ_ONCE,  /* an ordinary local time: first == last */
-    TZ_GAP,   /* skipped when clocks went forward: first == last, the time of the jump */
-    TZ_TWICE, /* occurs again after clocks went back */
-};
-
-struct tz_moment {
-    enum tz_fit fit;
-    int64_t first; /* when the clocks first show this local time, or jump over it */
-    int64_t last;  /* when they last show it */
-};
-
-/* `first` never decreases from one local time to a later one. */
-struct tz_moment tz_from_local(const struct tz *z, int64_t local);
+/* When the clocks first show this local time, or jump over it. The result never decreases from one
+ * local time to a later one. */
+int64_t tz_from_local(const struct tz *z, int64_t local);
 
 #endif

@@ -131,7 +131,7 @@ static int read_footer(const struct reader *r, struct tz *z)
 int tz_parse(const char *name, const void *data, size_t len, struct tz **out, struct err *err)
 {
     struct reader r = {data, len, name, err};
-    struct tz *z = tz_new(name);
+    struct tz *z = mem_zalloc(sizeof(*z));
     struct counts c;
     size_t block;
     int rc;

@@ -36,14 +36,11 @@ MUST_USE bool tz_rule_parse(const char *text, struct tz_rule *out);
 struct tz_period tz_rule_period(const struct tz_rule *r, int64_t t);
 
 struct tz {
-    char name[TZ_NAME_SIZE];
     int32_t before;        /* the offset before the first step */
     struct tz_step *steps; /* ascending */
     size_t n;
     bool has_rule; /* false: the last offset applies forever */
     struct tz_rule rule;
 };
-
-struct tz *tz_new(const char *name); /* a zone of that name with the offsets of UTC */
 
 #endif

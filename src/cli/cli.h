@@ -13,12 +13,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The options common to all commands, and the arguments that are not options. */
+/* A call of a command: the options common to all commands, the arguments that are not options, and
+ * the values of its own options. */
 struct cli {
     const char *db, *tenant;
     bool json, help;
     const char **words;
     int nwords;
+    const struct command *command;
+    void *values;
+    struct pawl *p; /* closed after the command */
 };
 
 /* ---- options.c ---- */
@@ -29,15 +33,17 @@ struct texts {
     size_t n, cap;
 };
 
-/* Parses argv[1…]: common options, the command's own options, whose values go into *values, and
- * the other arguments, checking their number. Returns -1 if the command should continue, else
- * its exit code: an error or the help was printed in that case. */
-int cli_begin(struct cli *c, const struct command *command, int argc, char **argv, void *values);
-void cli_end(struct cli *c);
+/* Parses argv[1…], runs the command and returns its exit code. */
+int run_command(const struct command *command, int argc, char **argv);
 
-/* Opens an existing database. Returns 0, or the exit code of an error that was printed. */
-MUST_USE int cli_open(const struct cli *c, struct pawl **out);
+/* Opens an existing database as c->p. Returns 0, or the exit code of an error that was printed. */
+MUST_USE int cli_open(struct cli *c);
+/* Like cli_open, with these options. */
+MUST_USE int cli_open_with(struct cli *c, const struct pawl_options *options);
 struct pawl_options cli_options(const struct cli *c, bool must_exist);
+/* Calls `act` for each word as an id. If one fails, the others are still done; returns the exit
+ * code of the first error. */
+MUST_USE int cli_each_id(struct cli *c, int (*act)(struct cli *c, int64_t id));
 
 /* Parses an id: a number, or @last. Returns 0, or the exit code of an error that was printed. */
 MUST_USE int cli_id(struct pawl *p, const char *text, int64_t *id);
@@ -81,6 +87,17 @@ int64_t field_int(const json_t *o, const char *key);
 /* A time in µs; 0 if missing. */
 int64_t field_time(const json_t *o, const char *key);
 json_t *parse_object(const char *json); /* the text comes from the library and is valid */
+/* Like parse_object, and frees the text. */
+json_t *take_object(char *json);
+/* An execution; the caller releases it. */
+MUST_USE int show_object(struct pawl *p, int64_t id, json_t **out, struct pawl_error *err);
+/* Prints an execution as JSON, or with `as_text` only its id. Returns the exit code. */
+int print_execution(struct pawl *p, int64_t id, bool as_text);
+/* Prints the text if rc is 0, else the error; frees it. Returns the exit code. */
+int print_answer(int rc, char *text, const struct pawl_error *err);
+
+/* Prints an object whose texts are valid UTF-8, and releases it. */
+void print_json_object(json_t *o);
 
 /* A pawl_line that prints the line. */
 int print_line(void *arg, const char *json);

@@ -59,48 +59,41 @@ static void print_cleanup(const struct pawl_cleanup_result *r, int64_t older_tha
                (long long)r->events, text_duration(older_than, age));
 }
 
-static int cleanup(const struct cli *c, int64_t older_than, bool dry_run)
+static int cleanup(struct cli *c, int64_t older_than, bool dry_run)
 {
     struct pawl_cleanup_result r;
     struct pawl_error err;
-    struct pawl *p;
     int code;
 
     if (older_than < 0)
         return cli_wrong("missing age: write `pawl admin cleanup-events --older-than 90d`");
-    if ((code = cli_open(c, &p)))
+    if ((code = cli_open(c)))
         return code;
-    if (pawl_cleanup(p, older_than, dry_run, &r, &err))
-        code = cli_fail(&err);
-    else
-        print_cleanup(&r, older_than, dry_run, c->json);
-    pawl_close(p);
-    return code;
+    if (pawl_cleanup(c->p, older_than, dry_run, &r, &err))
+        return cli_fail(&err);
+    print_cleanup(&r, older_than, dry_run, c->json);
+    return 0;
 }
 
 /* ---- fence ---- */
 
-static int fence(const struct cli *c, bool yes)
+static int fence(struct cli *c, bool yes)
 {
     struct pawl_fenced f;
     struct pawl_error err;
-    struct pawl *p;
     int code;
 
     if (!yes)
         return cli_wrong("a fence takes every running job from its worker; it is meant for "
                          "restored backups. To do that, write `pawl admin fence --yes`");
-    if ((code = cli_open(c, &p)))
+    if ((code = cli_open(c)))
         return code;
-    if (pawl_fence(p, &f, &err))
-        code = cli_fail(&err);
-    else if (c->json)
-        printf("{\"generation\":%lld,\"jobs\":%lld}\n", (long long)f.generation, (long long)f.jobs);
-    else
-        printf("generation %lld; %lld running jobs were taken from their workers\n",
-               (long long)f.generation, (long long)f.jobs);
-    pawl_close(p);
-    return code;
+    if (pawl_fence(c->p, &f, &err))
+        return cli_fail(&err);
+    printf(c->json ? "{\"generation\":%lld,\"jobs\":%lld}\n"
+                   : "generation %lld; %lld running jobs were taken from their workers\n",
+           (long long)f.generation, (long long)f.jobs);
+    return 0;
 }
 
 struct command_options {
@@ -117,29 +110,24 @@ static const struct option options[] = {
     {0},
 };
 
-static int cmd_admin(int argc, char **argv)
+static int admin(struct cli *c)
 {
-    struct command_options w = {.older_than = -1};
-    struct cli c;
-    int code = cli_begin(&c, &command_admin, argc, argv, &w);
+    const struct command_options *w = c->values;
 
-    if (code >= 0)
-        return code;
-    if (!strcmp(c.words[0], "migrate") && c.nwords == 1)
-        code = migrate(&c);
-    else if (!strcmp(c.words[0], "tenant"))
-        code = tenant(&c);
-    else if (!strcmp(c.words[0], "cleanup-events") && c.nwords == 1)
-        code = cleanup(&c, w.older_than, w.dry_run);
-    else if (!strcmp(c.words[0], "fence") && c.nwords == 1)
-        code = fence(&c, w.yes);
-    else
-        code = cli_wrong("pawl admin has no subcommand '%.60s': write migrate, tenant, "
-                         "cleanup-events or fence",
-                         c.words[c.nwords - 1]);
-    cli_end(&c);
-    return cli_done(code);
+    if (!strcmp(c->words[0], "migrate") && c->nwords == 1)
+        return migrate(c);
+    if (!strcmp(c->words[0], "tenant"))
+        return tenant(c);
+    if (!strcmp(c->words[0], "cleanup-events") && c->nwords == 1)
+        return cleanup(c, w->older_than, w->dry_run);
+    if (!strcmp(c->words[0], "fence") && c->nwords == 1)
+        return fence(c, w->yes);
+    return cli_wrong("pawl admin has no subcommand '%.60s': write migrate, tenant, "
+                     "cleanup-events or fence",
+                     c->words[c->nwords - 1]);
 }
+
+static const struct command_options defaults = {.older_than = -1};
 
 const struct command command_admin = {
     .name = "admin",
@@ -152,6 +140,8 @@ const struct command command_admin = {
     .text = "create or upgrade a database, manage its tenants, remove old executions, fence a "
             "restored backup",
     .options = options,
+    .size = sizeof(defaults),
+    .defaults = &defaults,
     .examples = {{"pawl admin migrate --db postgres://pawl@db.example/pawl",
                   "create or upgrade the schema"},
                  {"pawl admin cleanup-events --older-than 90d --dry-run",
@@ -160,5 +150,5 @@ const struct command command_admin = {
                   "after restoring a backup: attempts from the lost time are refused"}},
     .least = 1,
     .most = 3,
-    .run = cmd_admin,
+    .run = admin,
 };

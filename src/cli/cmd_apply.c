@@ -1,34 +1,14 @@
 /* cmd_apply.c - pawl apply: stores a workflow file under its name and activates its schedules. */
 #include "cli/definition.h"
 
-#include "base/json.h"
-
-static void add_number(struct json_writer *w, const char *key, size_t n)
-{
-    json_write_key(w, key);
-    json_write_i64(w, (int64_t)n);
-}
-
 static void print_json(const struct pawl_applied *a)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
+    const struct pawl_definition *d = &a->definition;
 
-    json_write_begin(&w, '{');
-    json_write_key(&w, "name");
-    json_write_text(&w, a->definition.name);
-    json_write_key(&w, "hash");
-    json_write_text(&w, a->definition.hash);
-    json_write_key(&w, "unchanged");
-    json_write_bool(&w, a->unchanged);
-    add_number(&w, "tasks", a->definition.tasks);
-    add_number(&w, "nested", a->definition.nested);
-    add_number(&w, "schedules", a->definition.schedules);
-    add_number(&w, "kept", a->kept);
-    add_number(&w, "removed", a->removed);
-    json_write_end(&w, '}');
-    puts(buf_cstr(&b));
-    buf_release(&b);
+    print_json_object(json_pack(
+        "{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "name", d->name, "hash", d->hash, "unchanged",
+        a->unchanged, "tasks", (json_int_t)d->tasks, "nested", (json_int_t)d->nested, "schedules",
+        (json_int_t)d->schedules, "kept", (json_int_t)a->kept, "removed", (json_int_t)a->removed));
 }
 
 /* Prints the first due time, and stops the reading. */
@@ -43,7 +23,7 @@ static int print_next(void *arg, const char *json)
     return 1;
 }
 
-static int print_text(struct pawl *p, const struct pawl_applied *a)
+static int print_summary(struct pawl *p, const struct pawl_applied *a)
 {
     const struct pawl_definition *d = &a->definition;
     struct pawl_error err;
@@ -58,38 +38,32 @@ static int print_text(struct pawl *p, const struct pawl_applied *a)
     return pawl_schedule_next(p, d->name, 1, print_next, NULL, &err) ? cli_fail(&err) : 0;
 }
 
-static int apply(struct pawl *p, const char *file, bool json)
+static int apply_workflow(struct cli *c, struct pawl_workflow *w)
 {
+    struct pawl_options o = cli_options(c, false);
     struct pawl_applied applied;
     struct pawl_error err;
+    int code;
 
-    if (pawl_apply(p, file, NULL, &applied, &err))
+    if ((code = cli_open_with(c, &o)))
+        return code;
+    if (pawl_apply_built(c->p, w, NULL, &applied, &err))
         return cli_fail(&err);
-    if (!json)
-        return print_text(p, &applied);
+    if (!c->json)
+        return print_summary(c->p, &applied);
     print_json(&applied);
     return 0;
 }
 
-static int cmd_apply(int argc, char **argv)
+static int apply(struct cli *c)
 {
-    struct pawl_options o;
-    struct pawl_error err;
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_apply, argc, argv, NULL);
+    struct pawl_workflow *w = NULL;
+    int code = cli_load(c->words[0], &w);
 
-    if (code >= 0)
-        return code;
-    o = cli_options(&c, false);
-    if (!(code = cli_validate(c.words[0], false, NULL)))
-        code = pawl_open(&o, &p, &err) ? cli_fail(&err) : 0;
-    if (!code) {
-        code = apply(p, c.words[0], c.json);
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
+    if (!code)
+        code = apply_workflow(c, w);
+    pawl_workflow_free(w);
+    return code;
 }
 
 const struct command command_apply = {
@@ -100,5 +74,5 @@ const struct command command_apply = {
                   "from now on `pawl submit nightly` and its schedules run this definition"}},
     .least = 1,
     .most = 1,
-    .run = cmd_apply,
+    .run = apply,
 };

@@ -4,7 +4,6 @@
 #include "cli/run_workflow.h"
 
 #include "base/env.h"
-#include "base/json.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -117,17 +116,44 @@ static int remove_site(struct bench_site *at)
 
 /* ---- results ---- */
 
+static const struct {
+    const char *key, *text;
+} times[] = {[BENCH_SYNC] = {"sync", "disk write"},
+             [BENCH_READ] = {"read", "read"},
+             [BENCH_SUBMIT] = {"submit", "single submit"},
+             [BENCH_START] = {"start", "submit to start, idle worker"}};
+
+static const struct {
+    const char *key, *text;
+    size_t at;
+} rates[] = {
+    {"submits_per_s", "submits, 1,000 per call", offsetof(struct bench, submits)},
+    {"runs_per_s", "runs (claim, start, settle)", offsetof(struct bench, runs)},
+    {"lives_per_s", "end to end (submit to end)", offsetof(struct bench, lives)},
+};
+#define RATES (sizeof(rates) / sizeof(*rates))
+
+static double rate_of(const struct bench *b, size_t i)
+{
+    return *(const double *)(const void *)((const char *)b + rates[i].at);
+}
+
+static int64_t median(const struct bench *b, size_t i)
+{
+    return times_at(&b->times[i], 50);
+}
+
 /* Names the bottleneck. */
 static const char *limit_of_one(const struct bench *b)
 {
-    int64_t submit = times_at(&b->submit, 50);
+    int64_t submit = median(b, BENCH_SUBMIT);
 
-    if (times_at(&b->sync, 50) * 2 > submit)
+    if (median(b, BENCH_SYNC) * 2 > submit)
         return "a single submit waits for the disk: submit several at once";
     if (b->disk)
         return "a single submit is limited by the processor; the disk is fast, or does not wait "
                "(in memory, or a cache)";
-    if (times_at(&b->read, 50) * 2 > submit)
+    if (median(b, BENCH_READ) * 2 > submit)
         return "a single submit waits for the network: submit several at once";
     return "a single submit waits for the server's commit: submit several at once";
 }
@@ -143,82 +169,56 @@ static const char *limit_of_many(const struct bench *b)
                      "use";
 }
 
-static void print_times(const char *what, const struct bench_times *t)
+static void print_results(const struct bench *b)
 {
-    if (t->us.n)
-        printf("%-28s %9.2f ms  %9.2f ms\n", what, (double)times_at(t, 50) / 1000,
-               (double)times_at(t, 99) / 1000);
-}
+    size_t i;
 
-static void print_text(const struct bench *b)
-{
     printf("%-28s %12s  %12s\n", "", "median", "99th pct.");
-    print_times("disk write", &b->sync);
-    print_times("read", &b->read);
-    print_times("single submit", &b->submit);
-    print_times("submit to start, idle worker", &b->start);
-    printf("\n%-28s %9.0f /s\n", "submits, 1,000 per call", b->submits);
-    printf("%-28s %9.0f /s\n", "runs (claim, start, settle)", b->runs);
-    printf("%-28s %9.0f /s\n", "end to end (submit to end)", b->lives);
+    for (i = 0; i < BENCH_TIMES; i++)
+        if (b->times[i].us.n)
+            printf("%-28s %9.2f ms  %9.2f ms\n", times[i].text, (double)median(b, i) / 1000,
+                   (double)times_at(&b->times[i], 99) / 1000);
+    putchar('\n');
+    for (i = 0; i < RATES; i++)
+        printf("%-28s %9.0f /s\n", rates[i].text, rate_of(b, i));
     printf("\n%s\n%s\n", limit_of_one(b), limit_of_many(b));
-}
-
-static void add_times(struct json_writer *w, const char *key, const struct bench_times *t)
-{
-    json_write_key(w, key);
-    if (!t->us.n) {
-        json_write_null(w);
-        return;
-    }
-    json_write_begin(w, '{');
-    json_write_key(w, "p50_us");
-    json_write_i64(w, times_at(t, 50));
-    json_write_key(w, "p99_us");
-    json_write_i64(w, times_at(t, 99));
-    json_write_key(w, "n");
-    json_write_i64(w, (int64_t)t->us.n);
-    json_write_end(w, '}');
-}
-
-static void add_rate(struct json_writer *w, const char *key, double n)
-{
-    json_write_key(w, key);
-    json_write_i64(w, (int64_t)n);
 }
 
 static void print_json(const struct bench *b)
 {
-    struct buf out = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&out);
+    json_t *o = json_object();
+    size_t i;
 
-    json_write_begin(&w, '{');
-    add_times(&w, "sync", &b->sync);
-    add_times(&w, "read", &b->read);
-    add_times(&w, "submit", &b->submit);
-    add_times(&w, "start", &b->start);
-    add_rate(&w, "submits_per_s", b->submits);
-    add_rate(&w, "runs_per_s", b->runs);
-    add_rate(&w, "lives_per_s", b->lives);
-    json_write_key(&w, "limits");
-    json_write_begin(&w, '[');
-    json_write_text(&w, limit_of_one(b));
-    json_write_text(&w, limit_of_many(b));
-    json_write_end(&w, ']');
-    json_write_end(&w, '}');
-    puts(out.ptr);
-    buf_release(&out);
+    for (i = 0; i < BENCH_TIMES; i++)
+        json_object_set_new(o, times[i].key,
+                            b->times[i].us.n
+                                ? json_pack("{s:I, s:I, s:I}", "p50_us", (json_int_t)median(b, i),
+                                            "p99_us", (json_int_t)times_at(&b->times[i], 99), "n",
+                                            (json_int_t)b->times[i].us.n)
+                                : json_null());
+    for (i = 0; i < RATES; i++)
+        json_object_set_new(o, rates[i].key, json_integer((json_int_t)rate_of(b, i)));
+    json_object_set_new(o, "limits", json_pack("[s, s]", limit_of_one(b), limit_of_many(b)));
+    print_json_object(o);
 }
 
 /* ---- the command ---- */
 
-static int bench(const struct cli *c, int64_t span)
+struct command_options {
+    int64_t span;
+};
+
+static int bench(struct cli *c)
 {
-    struct bench b = {.span = span, .signals = signals_open()};
+    const struct command_options *w = c->values;
+    struct bench b = {.span = w->span};
     struct bench_site at = {0};
     struct pawl_error err;
     int code, left;
 
-    if (b.signals < 0)
+    if (w->span <= 0 || w->span > MAX_US)
+        return cli_wrong("--span must be above 0 and at most 1m");
+    if ((b.signals = signals_open()) < 0)
         return 1;
     if (!(code = create_site(c, &at))) {
         b.options = cli_options(c, true);
@@ -234,7 +234,7 @@ static int bench(const struct cli *c, int64_t span)
         else if (c->json)
             print_json(&b);
         else
-            print_text(&b);
+            print_results(&b);
     }
     left = remove_site(&at);
     close(b.signals);
@@ -242,31 +242,13 @@ static int bench(const struct cli *c, int64_t span)
     return code ? code : left;
 }
 
-struct command_options {
-    int64_t span;
-};
-
 static const struct option options[] = {
     {"span", OPTION_DURATION, offsetof(struct command_options, span), "DURATION",
      "measure each part for this long; default: 1s"},
     {0},
 };
 
-static int cmd_bench(int argc, char **argv)
-{
-    struct command_options w = {.span = DEFAULT_US};
-    struct cli c;
-    int code = cli_begin(&c, &command_bench, argc, argv, &w);
-
-    if (code >= 0)
-        return code;
-    if (w.span <= 0 || w.span > MAX_US)
-        code = cli_wrong("--span must be above 0 and at most 1m");
-    else
-        code = bench(&c, w.span);
-    cli_end(&c);
-    return cli_done(code);
-}
+static const struct command_options defaults = {.span = DEFAULT_US};
 
 const struct command command_bench = {
     .name = "bench",
@@ -276,8 +258,10 @@ const struct command command_bench = {
              "Both are removed at the end; your data is neither read nor written. Other load on "
              "the machine affects the results.",
     .options = options,
+    .size = sizeof(defaults),
+    .defaults = &defaults,
     .examples = {{"pawl bench", "about five seconds"},
                  {"pawl bench --db postgres://pawl@db.example/pawl --span 5s",
                   "longer, with steadier results"}},
-    .run = cmd_bench,
+    .run = bench,
 };

@@ -23,67 +23,52 @@ static void print_cancelled(int64_t id, const struct pawl_cancelled *c, bool let
     putchar('\n');
 }
 
-static int cancel_one(struct pawl *p, const char *which, const char *reason, bool let_finish,
-                      bool json)
-{
-    struct pawl_cancelled c;
-    struct pawl_error err;
-    int64_t id;
-    int code = cli_id(p, which, &id);
-
-    if (code)
-        return code;
-    if ((let_finish ? pawl_let_finish : pawl_cancel)(p, id, NULL, reason, &c, &err))
-        return cli_fail(&err);
-    if (json)
-        printf("{\"id\":%lld,\"status\":\"%s\",\"left\":%lld}\n", (long long)id, c.status,
-               (long long)c.left);
-    else
-        print_cancelled(id, &c, let_finish);
-    return 0;
-}
-
 struct cancel {
     const char *reason;
     bool let_finish;
 };
 
+static int cancel_one(struct cli *c, int64_t id)
+{
+    const struct cancel *k = c->values;
+    struct pawl_cancelled done;
+    struct pawl_error err;
+
+    if ((k->let_finish ? pawl_let_finish : pawl_cancel)(c->p, id, NULL, k->reason, &done, &err))
+        return cli_fail(&err);
+    if (c->json)
+        printf("{\"id\":%lld,\"status\":\"%s\",\"left\":%lld}\n", (long long)id, done.status,
+               (long long)done.left);
+    else
+        print_cancelled(id, &done, k->let_finish);
+    return 0;
+}
+
+static int cancel(struct cli *c)
+{
+    return cli_each_id(c, cancel_one);
+}
+
 static const struct option options[] = {
     {"let-finish", OPTION_FLAG, offsetof(struct cancel, let_finish), NULL,
-     "running jobs may finish; no further jobs start"},
-    {"reason", OPTION_TEXT, offsetof(struct cancel, reason), "TEXT", "why; stored in the history"},
+     "let running jobs finish; start no further jobs"},
+    {"reason", OPTION_TEXT, offsetof(struct cancel, reason), "TEXT",
+     "record why; stored with the user's name"},
     {0},
 };
-
-static int cmd_cancel(int argc, char **argv)
-{
-    struct cancel k = {0};
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_cancel, argc, argv, &k), i;
-
-    if (code >= 0)
-        return code;
-    if (!(code = cli_open(&c, &p))) {
-        for (i = 0; i < c.nwords; i++) {
-            int one = cancel_one(p, c.words[i], k.reason, k.let_finish, c.json);
-
-            code = code ? code : one;
-        }
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
-}
 
 const struct command command_cancel = {
     .name = "cancel",
     .forms = "ID…",
-    .text = "cancel executions and their descendants; running jobs are asked to end, or may finish",
+    .text =
+        "cancel executions and their descendants; running jobs are asked to end, or with --let-finish "
+        "may finish",
     .options = options,
+    .size = sizeof(struct cancel),
     .examples = {{"pawl cancel 17 18 --reason 'wrong file'", "both, and their descendants"},
                  {"pawl cancel @last --let-finish", "running jobs may finish"}},
     .least = 1,
     .most = INT_MAX,
-    .run = cmd_cancel,
+    .run = cancel,
+    .opens = true,
 };

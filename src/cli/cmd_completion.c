@@ -88,22 +88,14 @@ static const char *find_script(const char *shell)
     return NULL;
 }
 
-static int cmd_completion(int argc, char **argv)
+static int print_script(struct cli *c)
 {
-    const char *text;
-    struct cli c;
-    int code = cli_begin(&c, &command_completion, argc, argv, NULL);
+    const char *text = find_script(c->words[0]);
 
-    if (code >= 0)
-        return code;
-    if ((text = find_script(c.words[0]))) {
-        fputs(text, stdout);
-        code = 0;
-    } else {
-        code = cli_wrong("pawl completion supports bash, zsh and fish, not '%.60s'", c.words[0]);
-    }
-    cli_end(&c);
-    return cli_done(code);
+    if (!text)
+        return cli_wrong("pawl completion supports bash, zsh and fish, not '%.60s'", c->words[0]);
+    fputs(text, stdout);
+    return 0;
 }
 
 const struct command command_completion = {
@@ -114,6 +106,6 @@ const struct command command_completion = {
                   "for this shell; `make install` installs the scripts for all"}},
     .least = 1,
     .most = 1,
-    .run = cmd_completion,
+    .run = print_script,
     .no_json = true,
 };

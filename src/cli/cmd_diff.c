@@ -12,16 +12,19 @@
 
 /* ---- pieces ---- */
 
-static void print_line_and_reset(struct line *l)
-{
-    puts(buf_cstr(&l->text));
-    line_begin(l, l->style);
-}
-
 static void print_heading(struct line *l, const char *text)
 {
     line_add(l, TINT_FAINT, text);
-    print_line_and_reset(l);
+    line_print(l, stdout);
+}
+
+/* The line that ends a list of n tasks, if not all are shown. */
+static void print_more(struct line *l, size_t n)
+{
+    if (n <= SHOWN)
+        return;
+    line_addf(l, TINT_FAINT, "  and %zu more: see --json", n - SHOWN);
+    line_print(l, stdout);
 }
 
 static const char *arrow(const struct line *l)
@@ -73,7 +76,7 @@ static void print_side(struct line *l, const json_t *side, const json_t *node)
     if (json_is_integer(json_object_get(node, "duration_us")))
         line_addf(l, TINT_FAINT, "  ran %s", text_duration(field_int(node, "duration_us"), took));
     line_addf(l, TINT_FAINT, "  %.10s %.8s UTC", at, at + 11);
-    print_line_and_reset(l);
+    line_print(l, stdout);
 }
 
 static void print_params(struct line *l, const json_t *params)
@@ -88,7 +91,7 @@ static void print_params(struct line *l, const json_t *params)
     {
         line_addf(l, TINT_PLAIN, "  %s: ", *field(p, "name") ? field(p, "name") : "input");
         add_both(l, json_object_get(p, "a"), json_object_get(p, "b"));
-        print_line_and_reset(l);
+        line_print(l, stdout);
     }
 }
 
@@ -115,7 +118,7 @@ static void print_definition(struct line *l, const json_t *changes)
         line_add(l, TINT_PLAIN, *task ? task : "(workflow)");
         json_array_foreach(json_object_get(c, "keys"), k, key)
             line_addf(l, TINT_PLAIN, "%s%s", k ? ", " : ": ", json_string_value(key));
-        print_line_and_reset(l);
+        line_print(l, stdout);
     }
 }
 
@@ -142,11 +145,11 @@ static void print_outcome(struct line *l, const json_t *pair)
             line_addf(l, TINT_PLAIN, "%s%s%s", field(a, keys[i]), arrow(l), field(b, keys[i]));
         else
             add_both(l, field_of(a, keys[i]), field_of(b, keys[i]));
-        print_line_and_reset(l);
+        line_print(l, stdout);
     }
     if (json_is_null(a) || json_is_null(b)) {
         line_addf(l, TINT_PLAIN, "  only the %s has it", json_is_null(a) ? "second" : "first");
-        print_line_and_reset(l);
+        line_print(l, stdout);
     }
 }
 
@@ -164,7 +167,7 @@ static void print_first(struct line *l, const json_t *first)
     line_add(l, TINT_PLAIN, field(first, "task"));
     add_id(l, "  ", json_object_get(first, "a"));
     add_id(l, json_is_null(json_object_get(first, "a")) ? "  " : ", ", json_object_get(first, "b"));
-    print_line_and_reset(l);
+    line_print(l, stdout);
     print_outcome(l, first);
 }
 
@@ -176,15 +179,14 @@ static void print_task(struct line *l, const json_t *pair)
     size_t i;
 
     line_addf(l, status_tint(is), "  %s ", status_symbol(is, l->style));
-    line_add(l, TINT_PLAIN, field(pair, "task"));
-    line_addf(l, TINT_PLAIN, "  %s", was);
+    line_addf(l, TINT_PLAIN, "%s  %s", field(pair, "task"), was);
     if (strcmp(was, is))
         line_addf(l, TINT_PLAIN, "%s%s", arrow(l), is);
     json_array_foreach(json_object_get(pair, "differs"), i,
                        word) if (!strcmp(json_string_value(word), "outputs") ||
                                  !strcmp(json_string_value(word), "error"))
         line_addf(l, TINT_FAINT, "  different %s", json_string_value(word));
-    print_line_and_reset(l);
+    line_print(l, stdout);
 }
 
 static bool has_differences(const json_t *pair)
@@ -207,10 +209,7 @@ static void print_tasks(struct line *l, const json_t *tasks)
         if (n <= SHOWN)
             print_task(l, pair);
     }
-    if (n > SHOWN) {
-        line_addf(l, TINT_FAINT, "  and %zu more: see --json", n - SHOWN);
-        print_line_and_reset(l);
-    }
+    print_more(l, n);
 }
 
 /* ---- durations ---- */
@@ -240,7 +239,7 @@ static void print_duration(struct line *l, const json_t *pair)
     line_addf(l, change > 0 ? TINT_BAD : TINT_GOOD, "%s%-10s", change > 0 ? "+" : "-",
               text_duration(llabs(change), by));
     line_addf(l, TINT_PLAIN, " %s", field(pair, "task"));
-    print_line_and_reset(l);
+    line_print(l, stdout);
 }
 
 /* Tasks whose duration changed notably, the largest change first. */
@@ -258,10 +257,7 @@ static void print_durations(struct line *l, const json_t *tasks)
     }
     for (i = 0; i < list.n && i < SHOWN; i++)
         print_duration(l, list.at[i]);
-    if (list.n > SHOWN) {
-        line_addf(l, TINT_FAINT, "  and %zu more: see --json", list.n - SHOWN);
-        print_line_and_reset(l);
-    }
+    print_more(l, list.n);
     vec_release(&list);
 }
 
@@ -293,9 +289,9 @@ struct command_options {
     bool exit_code;
 };
 
-static int diff(struct pawl *p, const char *const *which, const struct command_options *a,
-                bool json)
+static int diff(struct cli *c)
 {
+    const struct command_options *a = c->values;
     struct pawl_error err;
     char *text = NULL;
     int64_t ids[2];
@@ -303,18 +299,16 @@ static int diff(struct pawl *p, const char *const *which, const struct command_o
     json_t *o;
     int code;
 
-    if ((code = cli_id(p, which[0], &ids[0])) || (code = cli_id(p, which[1], &ids[1])))
+    if ((code = cli_id(c->p, c->words[0], &ids[0])) || (code = cli_id(c->p, c->words[1], &ids[1])))
         return code;
-    if (pawl_diff(p, ids[0], ids[1], &text, &same, &err))
+    if (pawl_diff(c->p, ids[0], ids[1], &text, &same, &err))
         return cli_fail(&err);
-    if (json) {
+    if (c->json)
         puts(text);
-    } else {
-        o = parse_object(text);
+    o = take_object(text);
+    if (!c->json)
         print_diff(o, same);
-        json_decref(o);
-    }
-    free(text);
+    json_decref(o);
     return a->exit_code && !same;
 }
 
@@ -325,23 +319,6 @@ static const struct option options[] = {
     {0},
 };
 
-static int cmd_diff(int argc, char **argv)
-{
-    struct command_options a = {0};
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_diff, argc, argv, &a);
-
-    if (code >= 0)
-        return code;
-    if (!(code = cli_open(&c, &p))) {
-        code = diff(p, c.words, &a, c.json);
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
-}
-
 const struct command command_diff = {
     .name = "diff",
     .forms = "ID ID",
@@ -351,9 +328,11 @@ const struct command command_diff = {
         "times, workers and attempts do not count; a duration is reported if it changed by more "
         "than a tenth of a second and by more than a quarter of the longer one.",
     .options = options,
+    .size = sizeof(struct command_options),
     .examples = {{"pawl diff 17 23", "what differs in the second execution"},
                  {"pawl diff 17 @last --exit-code --json", "for programs"}},
     .least = 2,
     .most = 2,
-    .run = cmd_diff,
+    .run = diff,
+    .opens = true,
 };

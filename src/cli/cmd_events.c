@@ -134,20 +134,12 @@ static int take_event(void *arg, const char *json)
 /* Sets *ended if the execution has ended, so that no more events will come. */
 static int has_ended(struct pawl *p, int64_t id, bool *ended, struct pawl_error *err)
 {
-    char *json = NULL;
-    json_t *o;
-    int rc;
+    json_t *o = NULL;
+    int rc = id ? show_object(p, id, &o, err) : 0;
 
-    *ended = false;
-    if (!id)
-        return 0;
-    if ((rc = pawl_show(p, id, &json, err)))
-        return rc;
-    o = parse_object(json);
     *ended = *field(o, "finished_at") != '\0';
     json_decref(o);
-    free(json);
-    return 0;
+    return rc;
 }
 
 static int follow_until_end(struct pawl *p, struct pawl_follower *f, int64_t id,
@@ -193,30 +185,30 @@ static int follow(struct pawl *p, const struct pawl_event_query *q, struct print
 
 /* ---- the command ---- */
 
-static int events(struct pawl *p, const char *which, struct pawl_event_query *q, bool following,
-                  bool json)
-{
-    struct printing printing = {.json = json, .style = style_of(stdout)};
-    struct pawl_error err;
-    int code;
-
-    if (which && (code = cli_id(p, which, &q->execution)))
-        return code;
-    if (q->self && !which)
-        return cli_wrong("--self needs the id of an execution");
-    if (following) {
-        printing.room = q->limit > 0 ? q->limit : 0;
-        return follow(p, q, &printing);
-    }
-    if (q->limit < 0)
-        q->limit = which ? 0 : NEWEST;
-    return pawl_events(p, q, take_event, &printing, &err) ? cli_fail(&err) : 0;
-}
-
 struct events {
     struct pawl_event_query q;
     bool follow;
 };
+
+static int events(struct cli *c)
+{
+    struct events *e = c->values;
+    struct printing printing = {.json = c->json, .style = style_of(stdout)};
+    struct pawl_error err;
+    int code;
+
+    if (c->nwords && (code = cli_id(c->p, c->words[0], &e->q.execution)))
+        return code;
+    if (e->q.self && !c->nwords)
+        return cli_wrong("--self needs the id of an execution");
+    if (e->follow) {
+        printing.room = e->q.limit > 0 ? e->q.limit : 0;
+        return follow(c->p, &e->q, &printing);
+    }
+    if (e->q.limit < 0)
+        e->q.limit = c->nwords ? 0 : NEWEST;
+    return pawl_events(c->p, &e->q, take_event, &printing, &err) ? cli_fail(&err) : 0;
+}
 
 static const struct option options[] = {
     {"self", OPTION_FLAG, offsetof(struct events, q.self), NULL,
@@ -232,32 +224,20 @@ static const struct option options[] = {
     {0},
 };
 
-static int cmd_events(int argc, char **argv)
-{
-    struct events e = {.q = {.limit = -1}};
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_events, argc, argv, &e);
-
-    if (code >= 0)
-        return code;
-    if (!(code = cli_open(&c, &p))) {
-        code = events(p, c.nwords ? c.words[0] : NULL, &e.q, e.follow, c.json);
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
-}
+static const struct events defaults = {.q = {.limit = -1}};
 
 const struct command command_events = {
     .name = "events",
     .forms = "[ID]",
     .text = "show the history of an execution and its descendants, or the newest events of all",
     .options = options,
+    .size = sizeof(defaults),
+    .defaults = &defaults,
     .examples = {{"pawl events 17", "events of an execution and its descendants"},
                  {"pawl events --type task.failed --since 2h",
                   "tasks that failed in the last two hours"},
                  {"pawl events --follow --json", "everything from now on, for programs"}},
     .most = 1,
-    .run = cmd_events,
+    .run = events,
+    .opens = true,
 };

@@ -28,30 +28,26 @@ static int draw_file(const char *file, const char *format)
 {
     struct pawl_error err;
     char *text = NULL;
-    int rc, code = cli_validate(file, false, NULL);
+    struct pawl_workflow *w = NULL;
+    int code, rc = pawl_graph(file, format, width(), &text, &err);
 
-    if (code)
+    if (rc && (code = cli_load(file, &w))) /* prints all problems of the file */
         return code;
-    rc = pawl_graph(file, format, width(), &text, &err);
+    pawl_workflow_free(w);
     return print_graph(rc, text, &err);
 }
 
-static int draw_run(const struct cli *c, const char *format)
+static int draw_run(struct cli *c, const char *format)
 {
     struct pawl_error err;
     char *text = NULL;
-    struct pawl *p;
     int64_t id;
-    int rc, code = cli_open(c, &p);
+    int rc, code;
 
-    if (code)
+    if ((code = cli_open(c)) || (code = cli_id(c->p, c->words[0], &id)))
         return code;
-    if (!(code = cli_id(p, c->words[0], &id))) {
-        rc = pawl_graph_of(p, id, format, width(), &text, &err);
-        code = print_graph(rc, text, &err);
-    }
-    pawl_close(p);
-    return code;
+    rc = pawl_graph_of(c->p, id, format, width(), &text, &err);
+    return print_graph(rc, text, &err);
 }
 
 /* A file may be named like an id: a word is an id only if no such file exists. */
@@ -70,17 +66,11 @@ static const struct option options[] = {
     {0},
 };
 
-static int cmd_graph(int argc, char **argv)
+static int draw(struct cli *c)
 {
-    struct graph g = {0};
-    struct cli c;
-    int code = cli_begin(&c, &command_graph, argc, argv, &g);
+    const struct graph *g = c->values;
 
-    if (code >= 0)
-        return code;
-    code = is_id(c.words[0]) ? draw_run(&c, g.format) : draw_file(c.words[0], g.format);
-    cli_end(&c);
-    return cli_done(code);
+    return is_id(c->words[0]) ? draw_run(c, g->format) : draw_file(c->words[0], g->format);
 }
 
 const struct command command_graph = {
@@ -88,11 +78,12 @@ const struct command command_graph = {
     .forms = "FILE|ID",
     .text = "draw the tasks of a workflow file, or of a run",
     .options = options,
+    .size = sizeof(struct graph),
     .examples = {{"pawl graph nightly.flow.yaml", "for the terminal"},
                  {"pawl graph @last", "the graph of a run"},
                  {"pawl graph nightly.flow.yaml --format svg >nightly.svg", "as a picture"}},
     .least = 1,
     .most = 1,
-    .run = cmd_graph,
+    .run = draw,
     .no_json = true,
 };

@@ -59,16 +59,9 @@ static int write_file(const char *path)
     return code;
 }
 
-static int cmd_init(int argc, char **argv)
+static int init(struct cli *c)
 {
-    struct cli c;
-    int code = cli_begin(&c, &command_init, argc, argv, NULL);
-
-    if (code >= 0)
-        return code;
-    code = write_file(c.nwords ? c.words[0] : DEFAULT_FILE);
-    cli_end(&c);
-    return cli_done(code);
+    return write_file(c->nwords ? c->words[0] : DEFAULT_FILE);
 }
 
 const struct command command_init = {
@@ -78,6 +71,6 @@ const struct command command_init = {
     .about = "FILE defaults to hello.flow.yaml. An existing file is not changed.",
     .examples = {{"pawl init nightly.flow.yaml && pawl run nightly.flow.yaml", "a first run"}},
     .most = 1,
-    .run = cmd_init,
+    .run = init,
     .no_json = true,
 };

@@ -195,12 +195,10 @@ static void wait_for_more(struct pawl_listener *l)
 /* Workflows and fan-outs have no output of their own. */
 static void print_no_output(struct pawl *p, int64_t id)
 {
-    char *json;
     json_t *v;
 
-    if (pawl_show(p, id, &json, NULL))
+    if (show_object(p, id, &v, NULL))
         return;
-    v = parse_object(json);
     if (*field(v, "executor"))
         fprintf(stderr, "pawl: execution %lld has not started\n", (long long)id);
     else
@@ -209,7 +207,6 @@ static void print_no_output(struct pawl *p, int64_t id)
                 "the ids of its tasks\n",
                 (long long)id, field(v, "kind"), (long long)id);
     json_decref(v);
-    free(json);
 }
 
 static int print_all(struct pawl *p, struct logs *g, char *bytes, struct pawl_listener *l,
@@ -239,24 +236,27 @@ static int print_all(struct pawl *p, struct logs *g, char *bytes, struct pawl_li
     return 0;
 }
 
-static int logs(struct pawl *p, const char *which, struct logs *g)
+static int logs(struct cli *c)
 {
+    struct logs *g = c->values;
     struct pawl_listener *l = NULL;
     struct pawl_error err;
     char *bytes;
-    int rc = 0, code = cli_id(p, which, &g->id);
+    int rc = 0, code = cli_id(c->p, c->words[0], &g->id);
 
     if (code)
         return code;
     if (g->attempt > INT_MAX)
         return cli_wrong("there is no attempt %lld", (long long)g->attempt);
+    g->json = c->json;
+    g->raw |= !isatty(STDOUT_FILENO);
     bytes = mem_alloc(PAGE);
-    if (g->follow && pawl_listen(p, PAWL_WAKE_EVENTS, &l, NULL))
+    if (g->follow && pawl_listen(c->p, PAWL_WAKE_EVENTS, &l, NULL))
         l = NULL; /* polling is enough */
     if (g->tail >= 0)
-        rc = count_lines(p, g, bytes, &err);
+        rc = count_lines(c->p, g, bytes, &err);
     if (!rc)
-        rc = print_all(p, g, bytes, l, &err);
+        rc = print_all(c->p, g, bytes, l, &err);
     pawl_listener_close(l);
     free(bytes);
     buf_release(&g->clean);
@@ -275,33 +275,19 @@ static const struct option options[] = {
     {0},
 };
 
-static int cmd_logs(int argc, char **argv)
-{
-    struct logs g = {.tail = -1};
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_logs, argc, argv, &g);
-
-    if (code >= 0)
-        return code;
-    g.json = c.json;
-    g.raw |= !isatty(STDOUT_FILENO);
-    if (!(code = cli_open(&c, &p))) {
-        code = logs(p, c.words[0], &g);
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
-}
+static const struct logs defaults = {.tail = -1};
 
 const struct command command_logs = {
     .name = "logs",
     .forms = "ID",
     .text = "print the output of an attempt (default: the last one)",
     .options = options,
+    .size = sizeof(defaults),
+    .defaults = &defaults,
     .examples = {{"pawl logs 17 --follow", "print output as it is written"},
                  {"pawl logs 17 --attempt 1 --tail 20", "the last lines of the first attempt"}},
     .least = 1,
     .most = 1,
-    .run = cmd_logs,
+    .run = logs,
+    .opens = true,
 };

@@ -1,5 +1,5 @@
 /* cmd_ls.c - pawl ls: lists executions, newest first. */
-#include "cli/table.h"
+#include "cli/list.h"
 
 #include <string.h>
 
@@ -9,146 +9,107 @@
 struct ls {
     const char *parent, *tasks;
     int64_t limit;
-    bool json;
     struct pawl_list_query q;
-
-    struct table table;
-    int64_t shown;
 };
 
 /* Why it waits or failed, shortened to fit the line. */
-static void add_note(struct table *t, const json_t *o)
+static void cell_note(struct table *t, const json_t *o, const void *arg)
 {
     const char *error = field(o, "error"), *waiting = field(o, "waiting");
 
+    (void)arg;
     table_addf(t, "%.100s", *error ? error : waiting);
 }
 
 /* Only jobs have attempts; workflows and fan-outs have none. */
-static void add_attempt(struct table *t, const json_t *o)
+static void cell_attempt_of_job(struct table *t, const json_t *o, const void *arg)
 {
     const char *kind = field(o, "kind");
 
     if (strcmp(kind, "workflow") != 0 && strcmp(kind, "foreach") != 0)
-        table_addf(t, "%lld/%lld", (long long)field_int(o, "attempt"),
-                   (long long)field_int(o, "max_attempts"));
+        cell_attempt(t, o, arg);
     else
         table_add(t, "");
 }
 
-static void add_time(struct table *t, const json_t *o)
-{
-    const char *at = field(o, "requested_at");
-
-    table_addf(t, "%.10s %.8s", at, at + 11);
-}
-
-static void add_ran(struct table *t, const json_t *o)
+static void cell_ran(struct table *t, const json_t *o, const void *arg)
 {
     int64_t from = field_time(o, "started_at"), to = field_time(o, "finished_at");
 
+    (void)arg;
     if (from && to)
         table_add_span(t, to - from);
     else
         table_add(t, "");
 }
 
-static int add_row(void *arg, const char *json)
-{
-    struct ls *l = arg;
-    json_t *o;
-
-    l->shown++;
-    if (l->json)
-        return print_line(NULL, json);
-    o = parse_object(json);
-    table_addf(&l->table, "%lld", (long long)field_int(o, "id"));
-    table_add_tinted(&l->table, status_tint(field(o, "status")), field(o, "status"));
-    table_add(&l->table, field(o, "kind"));
-    table_add(&l->table, field(o, "name"));
-    add_attempt(&l->table, o);
-    add_time(&l->table, o);
-    add_ran(&l->table, o);
-    add_note(&l->table, o);
-    json_decref(o);
-    return 0;
-}
+static const struct list_column columns[] = {
+    {"ID", "id", NULL},
+    {"<STATUS", "status", cell_status},
+    {"~~~<KIND", "kind", NULL},
+    {"<NAME", "name", NULL},
+    {"~~~ATTEMPT", "attempt", cell_attempt_of_job},
+    {"~REQUESTED (UTC)", "requested_at", NULL},
+    {"~~RAN", "finished_at", cell_ran},
+    {"~<", "waiting", cell_note},
+};
 
 /* ---- pages ---- */
-
-static void begin_table(struct ls *l)
-{
-    static const char *const heads[] = {"ID",         "<STATUS",          "~~~<KIND", "<NAME",
-                                        "~~~ATTEMPT", "~REQUESTED (UTC)", "~~RAN",    "~<"};
-
-    if (!l->json)
-        table_heads(&l->table, heads, sizeof(heads) / sizeof(*heads));
-}
-
-static int end_table(struct ls *l, int rc, const struct pawl_error *err)
-{
-    if (rc) {
-        table_release(&l->table);
-        return cli_fail(err);
-    }
-    if (!l->json)
-        table_print(&l->table);
-    return 0;
-}
 
 /* An empty table may be due to the filter: print a hint. */
 static void print_empty_hint(const struct ls *l)
 {
     bool filtered = l->q.status || l->q.kind || l->q.name || l->q.workflow || l->q.queue;
 
-    if (l->shown || l->json)
-        return;
     fprintf(stderr, "pawl: no executions%s\n",
             filtered && !l->q.all && !l->parent && !l->tasks
                 ? " without a parent match; --all searches at any depth"
                 : "");
 }
 
-static int list(struct pawl *p, struct ls *l)
+static int print_pages(struct pawl *p, struct ls *l, struct list *list)
 {
     struct pawl_error err;
     int64_t before;
     int rc;
 
     do {
-        before = l->shown;
-        l->q.limit = l->limit && l->limit - l->shown < PAGE ? l->limit - l->shown : PAGE;
-        begin_table(l);
-        rc = pawl_list(p, &l->q, add_row, l, &l->q.before, &err);
-        if ((rc = end_table(l, rc, &err)))
+        before = list->n;
+        l->q.limit = l->limit && l->limit - list->n < PAGE ? l->limit - list->n : PAGE;
+        rc = pawl_list(p, &l->q, list_line, list, &l->q.before, &err);
+        if ((rc = list_end(list, rc, &err)))
             return rc;
-        if (l->limit && l->q.before && l->shown - before < l->q.limit) {
+        if (l->limit && l->q.before && list->n - before < l->q.limit) {
             fprintf(stderr, "pawl: examined 100,000 executions; continue with `--before %lld`\n",
                     (long long)l->q.before);
             break;
         }
-    } while (l->q.before && l->shown != l->limit);
+    } while (l->q.before && list->n != l->limit);
     return 0;
 }
 
-static int tasks(struct pawl *p, struct ls *l, int64_t workflow)
+static int print_tasks(struct pawl *p, int64_t workflow, struct list *list)
 {
     struct pawl_error err;
 
-    begin_table(l);
-    return end_table(l, pawl_tasks(p, workflow, add_row, l, &err), &err);
+    return list_end(list, pawl_tasks(p, workflow, list_line, list, &err), &err);
 }
 
-static int ls(struct pawl *p, struct ls *l)
+static int ls(struct cli *c)
 {
-    int64_t workflow;
+    struct ls *l = c->values;
+    struct list list = {.columns = LIST_COLUMNS(columns), .json = c->json};
+    const char *which = l->tasks ? l->tasks : l->parent;
+    int64_t id = 0;
     int code;
 
-    if (l->tasks)
-        code = cli_id(p, l->tasks, &workflow);
-    else
-        code = l->parent ? cli_id(p, l->parent, &l->q.parent) : 0;
-    if (!code && !(code = l->tasks ? tasks(p, l, workflow) : list(p, l)))
+    if ((l->parent != NULL) + (l->tasks != NULL) + l->q.all > 1)
+        return cli_wrong("--parent, --tasks and --all exclude each other");
+    if ((code = cli_open(c)) || (which && (code = cli_id(c->p, which, &id))))
+        return code;
+    l->q.parent = l->parent ? id : 0;
+    code = l->tasks ? print_tasks(c->p, id, &list) : print_pages(c->p, l, &list);
+    if (!code && !list.n && !c->json)
         print_empty_hint(l);
     return code;
 }
@@ -164,34 +125,19 @@ static const struct option options[] = {
     {"workflow", OPTION_TEXT, offsetof(struct ls, q.workflow), "WORKFLOW",
      "only executions of workflows of this name"},
     {"queue", OPTION_TEXT, offsetof(struct ls, q.queue), "QUEUE", "only executions of this queue"},
-    {"parent", OPTION_TEXT, offsetof(struct ls, parent), "ID", "children of this execution"},
-    {"all", OPTION_FLAG, offsetof(struct ls, q.all), NULL, "executions at any depth"},
-    {"tasks", OPTION_TEXT, offsetof(struct ls, tasks), "ID", "tasks of this workflow execution"},
-    {"limit", OPTION_NUMBER, offsetof(struct ls, limit), "N", "at most N executions"},
+    {"parent", OPTION_TEXT, offsetof(struct ls, parent), "ID",
+     "list the children of this execution"},
+    {"all", OPTION_FLAG, offsetof(struct ls, q.all), NULL, "list executions at any depth"},
+    {"tasks", OPTION_TEXT, offsetof(struct ls, tasks), "ID",
+     "list the tasks of this workflow execution"},
+    {"limit", OPTION_NUMBER, offsetof(struct ls, limit), "N",
+     "list at most N executions; default: 20"},
     {"before", OPTION_NUMBER, offsetof(struct ls, q.before), "ID",
      "only executions with a smaller id, for the next page"},
     {0},
 };
 
-static int cmd_ls(int argc, char **argv)
-{
-    struct ls l = {.limit = DEFAULT_COUNT};
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_ls, argc, argv, &l);
-
-    if (code >= 0)
-        return code;
-    l.json = c.json;
-    if ((l.parent != NULL) + (l.tasks != NULL) + l.q.all > 1)
-        code = cli_wrong("--parent, --tasks and --all exclude each other");
-    else if (!(code = cli_open(&c, &p))) {
-        code = ls(p, &l);
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
-}
+static const struct ls defaults = {.limit = DEFAULT_COUNT};
 
 const struct command command_ls = {
     .name = "ls",
@@ -199,8 +145,10 @@ const struct command command_ls = {
     .text = "list executions, newest first: those without a parent (default), children of one, "
             "all, or the tasks of a workflow",
     .options = options,
+    .size = sizeof(defaults),
+    .defaults = &defaults,
     .examples = {{"pawl ls --status failed,timed_out", "recent failures"},
                  {"pawl ls --tasks @last", "the tasks of the newest workflow"},
                  {"pawl ls --all --name 'nightly::*' --json", "for programs"}},
-    .run = cmd_ls,
+    .run = ls,
 };

@@ -31,8 +31,7 @@ static void print_sample(const char *line)
 
     json_write_begin(&w, '{');
     buf_add(&text, line, name);
-    json_write_key(&w, "metric");
-    json_write_text(&w, text.ptr);
+    json_field_text(&w, "metric", text.ptr);
     json_write_key(&w, "labels");
     json_write_begin(&w, '{');
     while (*at == '{' || *at == ',') {
@@ -64,28 +63,19 @@ static void print_samples(char *text)
     }
 }
 
-static int cmd_metrics(int argc, char **argv)
+static int metrics(struct cli *c)
 {
     struct pawl_error err;
-    char *text = NULL;
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_metrics, argc, argv, NULL);
+    char *text;
 
-    if (code >= 0)
-        return code;
-    if (!(code = cli_open(&c, &p))) {
-        if (pawl_metrics(p, &text, &err))
-            code = cli_fail(&err);
-        else if (c.json)
-            print_samples(text);
-        else
-            fputs(text, stdout);
-        free(text);
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
+    if (pawl_metrics(c->p, &text, &err))
+        return cli_fail(&err);
+    if (c->json)
+        print_samples(text);
+    else
+        fputs(text, stdout);
+    free(text);
+    return 0;
 }
 
 const struct command command_metrics = {
@@ -93,5 +83,6 @@ const struct command command_metrics = {
     .forms = "",
     .text = "print metrics in the Prometheus text format",
     .examples = {{"pawl metrics >/var/lib/node_exporter/pawl.prom", "for the textfile collector"}},
-    .run = cmd_metrics,
+    .run = metrics,
+    .opens = true,
 };

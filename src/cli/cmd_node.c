@@ -4,38 +4,6 @@
 #include "cli/cli.h"
 
 #include <limits.h>
-#include <stdlib.h>
-
-typedef int verb_fn(struct pawl *p, int64_t id, const char *by, const char *reason,
-                    struct pawl_error *err);
-
-struct verb {
-    const char *done;
-    verb_fn *run;
-};
-
-static int act_on(struct pawl *p, const struct verb *v, const char *which, const char *reason,
-                  bool json)
-{
-    struct pawl_error err;
-    int64_t id;
-    char *shown;
-    int code = cli_id(p, which, &id);
-
-    if (code)
-        return code;
-    if (v->run(p, id, NULL, reason, &err))
-        return cli_fail(&err);
-    if (!json) {
-        printf("execution %lld: %s\n", (long long)id, v->done);
-        return 0;
-    }
-    if (pawl_show(p, id, &shown, &err))
-        return cli_fail(&err);
-    puts(shown);
-    free(shown);
-    return 0;
-}
 
 struct decision {
     const char *reason;
@@ -43,54 +11,60 @@ struct decision {
 
 static const struct option options[] = {
     {"reason", OPTION_TEXT, offsetof(struct decision, reason), "TEXT",
-     "why; stored in the history"},
+     "record why; stored with the user's name"},
     {0},
 };
 
-static int decide(const struct command *command, const struct verb *v, int argc, char **argv)
+static const struct verb {
+    const struct command *command;
+    const char *done;
+    int (*run)(struct pawl *p, int64_t id, const char *by, const char *reason,
+               struct pawl_error *err);
+} verbs[] = {{&command_pause, "paused", pawl_pause},
+             {&command_resume, "resumed", pawl_resume},
+             {&command_skip, "skipped", pawl_skip},
+             {&command_approve, "approved", pawl_approve},
+             {&command_reject, "rejected", pawl_reject}};
+
+static int act_on(struct cli *c, int64_t id)
 {
-    struct decision d = {0};
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, command, argc, argv, &d), i;
+    const struct decision *d = c->values;
+    const struct verb *v = verbs;
+    struct pawl_error err;
 
-    if (code >= 0)
-        return code;
-    if (!(code = cli_open(&c, &p))) {
-        for (i = 0; i < c.nwords; i++) {
-            int rc = act_on(p, v, c.words[i], d.reason, c.json);
-
-            code = code ? code : rc;
-        }
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
+    while (v->command != c->command)
+        v++;
+    if (v->run(c->p, id, NULL, d->reason, &err))
+        return cli_fail(&err);
+    if (c->json)
+        return print_execution(c->p, id, false);
+    printf("execution %lld: %s\n", (long long)id, v->done);
+    return 0;
 }
 
-#define VERB(which, done, sentence, ...)                               \
-    static int cmd_##which(int argc, char **argv)                      \
-    {                                                                  \
-        static const struct verb v = {done, pawl_##which};             \
-                                                                       \
-        return decide(&command_##which, &v, argc, argv);               \
-    }                                                                  \
-    const struct command command_##which = {.name = #which,            \
-                                            .forms = "ID…",            \
-                                            .text = sentence,          \
-                                            .options = options,        \
-                                            .examples = {__VA_ARGS__}, \
-                                            .least = 1,                \
-                                            .most = INT_MAX,           \
-                                            .run = cmd_##which}
+static int act(struct cli *c)
+{
+    return cli_each_id(c, act_on);
+}
 
-VERB(pause, "paused", "stop executions and their descendants from starting further jobs",
+#define VERB(which, sentence, ...)                                           \
+    const struct command command_##which = {.name = #which,                  \
+                                            .forms = "ID…",                  \
+                                            .text = sentence,                \
+                                            .options = options,              \
+                                            .size = sizeof(struct decision), \
+                                            .examples = {__VA_ARGS__},       \
+                                            .least = 1,                      \
+                                            .most = INT_MAX,                 \
+                                            .run = act,                      \
+                                            .opens = true}
+
+VERB(pause, "stop executions and their descendants from starting further jobs",
      {"pawl pause 17 --reason 'the disk is full'", "running jobs continue, no further jobs start"});
-VERB(resume, "resumed", "end the pause of executions",
-     {"pawl resume 17", "its jobs may start again"});
-VERB(skip, "skipped", "skip tasks that have not started; their followers treat them as done",
+VERB(resume, "end the pause of executions", {"pawl resume 17", "its jobs may start again"});
+VERB(skip, "skip tasks that have not started; their followers treat them as done",
      {"pawl skip 19 --reason 'done by hand'", "its followers may start"});
-VERB(approve, "approved", "approve tasks that wait for an approval",
+VERB(approve, "approve tasks that wait for an approval",
      {"pawl approve 19 --reason 'checked the figures'", "the task may run now"});
-VERB(reject, "rejected", "reject tasks that wait for an approval; they fail",
+VERB(reject, "reject tasks that wait for an approval; they fail",
      {"pawl reject 19 --reason 'the figures are wrong'", "the task fails"});

@@ -1,52 +1,38 @@
 /* cmd_queue.c - pawl queue: shows what waits and runs in each queue; limits, pauses and resumes
  * a queue. */
-#include "cli/table.h"
+#include "cli/list.h"
 
 #include <limits.h>
 #include <string.h>
 
 /* ---- the list ---- */
 
-static int add_queue(void *arg, const char *json)
+static void cell_limit(struct table *t, const json_t *o, const void *arg)
 {
-    struct table *t = arg;
-    json_t *q = parse_object(json), *limit = json_object_get(q, "limit");
+    const json_t *limit = json_object_get(o, "limit");
 
-    table_add(t, field(q, "queue"));
-    table_addf(t, "%lld", (long long)field_int(q, "ready"));
-    table_addf(t, "%lld", (long long)field_int(q, "held"));
-    table_addf(t, "%lld", (long long)field_int(q, "running"));
-    if (json_is_object(json_object_get(q, "paused")))
+    (void)arg;
+    if (json_is_object(json_object_get(o, "paused")))
         table_add(t, "paused");
     else if (json_is_object(limit))
         table_addf(t, "%lld of %lld", (long long)field_int(limit, "used"),
                    (long long)field_int(limit, "max"));
     else
         table_add(t, "-");
-    if (field_time(q, "oldest_ready_at"))
-        table_add_span(t, field_int(q, "oldest_wait_us"));
-    else
-        table_add(t, "-");
-    json_decref(q);
-    return 0;
 }
 
-static int print_queues(struct pawl *p, bool json)
+static const struct list_column columns[] = {
+    {"<QUEUE", "queue", NULL},      {"READY", "ready", NULL},
+    {"~~HELD", "held", NULL},       {"RUNNING", "running", NULL},
+    {"LIMIT", "limit", cell_limit}, {"~OLDEST WAITS", "oldest_wait_us", cell_oldest_wait},
+};
+
+static int print_queues(struct cli *c)
 {
-    static const char *const heads[] = {"<QUEUE",  "READY", "~~HELD",
-                                        "RUNNING", "LIMIT", "~OLDEST WAITS"};
-    struct table t = {0};
+    struct list l = {.columns = LIST_COLUMNS(columns), .json = c->json};
     struct pawl_error err;
 
-    if (json)
-        return pawl_queues(p, print_line, NULL, &err) ? cli_fail(&err) : 0;
-    table_heads(&t, heads, sizeof(heads) / sizeof(*heads));
-    if (pawl_queues(p, add_queue, &t, &err)) {
-        table_release(&t);
-        return cli_fail(&err);
-    }
-    table_print(&t);
-    return 0;
+    return list_end(&l, pawl_queues(c->p, list_line, &l, &err), &err);
 }
 
 /* ---- one queue ---- */
@@ -139,27 +125,20 @@ static const struct option options[] = {
     {"limit", OPTION_TEXT, offsetof(struct command_options, limit), "N|none",
      "with set: how many jobs may run at once"},
     {"reason", OPTION_TEXT, offsetof(struct command_options, reason), "TEXT",
-     "why; stored with the user's name"},
+     "record why; stored with the user's name"},
     {0},
 };
 
-static int cmd_queue(int argc, char **argv)
+static int queue(struct cli *c)
 {
-    struct command_options w = {0};
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_queue, argc, argv, &w);
+    struct command_options *w = c->values;
+    int code;
 
-    if (code >= 0)
+    w->verb = c->nwords > 0 ? c->words[0] : NULL;
+    w->queue = c->nwords > 1 ? c->words[1] : NULL;
+    if ((code = check_arguments(w)) || (code = cli_open(c)))
         return code;
-    w.verb = c.nwords > 0 ? c.words[0] : NULL;
-    w.queue = c.nwords > 1 ? c.words[1] : NULL;
-    if (!(code = check_arguments(&w)) && !(code = cli_open(&c, &p))) {
-        code = w.verb ? change_queue(p, &w, c.json) : print_queues(p, c.json);
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
+    return w->verb ? change_queue(c->p, w, c->json) : print_queues(c);
 }
 
 const struct command command_queue = {
@@ -170,10 +149,11 @@ const struct command command_queue = {
              "resume QUEUE [--reason TEXT]",
     .text = "show the queues: what waits, for how long, what runs; limit, pause or resume a queue",
     .options = options,
+    .size = sizeof(struct command_options),
     .examples = {{"pawl queue", "all queues"},
                  {"pawl queue set reports --limit 2", "at most two jobs at once, over all workers"},
                  {"pawl queue pause reports --reason 'disk full'",
                   "none of its jobs starts until it is resumed"}},
     .most = 2,
-    .run = cmd_queue,
+    .run = queue,
 };

@@ -2,12 +2,11 @@
 #include "base/mem.h"
 #include "cli/foreground.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static void print_rerun(const json_t *report, bool dry)
 {
-    int64_t id = json_integer_value(json_object_get(report, "id"));
+    int64_t id = field_int(report, "id");
     json_t *nodes = json_object_get(report, "nodes"), *n;
     json_t *of = json_object_get(report, "rerun_of");
     struct buf name = BUF_INIT;
@@ -25,10 +24,10 @@ static void print_rerun(const json_t *report, bool dry)
     json_array_foreach(nodes, i, n)
     {
         buf_reset(&name);
-        out_clean(&name, json_string_value(json_object_get(n, "name")));
-        printf("%s %lld %s (was %s)\n", dry ? "would run again:" : "runs again:",
-               (long long)json_integer_value(json_object_get(n, "id")), buf_cstr(&name),
-               json_string_value(json_object_get(n, "status")));
+        out_clean(&name, field(n, "name"));
+        printf("%s %lld %s (was %s)\n",
+               dry ? "would run again:" : "runs again:", (long long)field_int(n, "id"),
+               buf_cstr(&name), field(n, "status"));
     }
     buf_release(&name);
 }
@@ -36,10 +35,9 @@ static void print_rerun(const json_t *report, bool dry)
 static int keep_time(void *arg, const char *json)
 {
     json_t *v = parse_object(json);
-    struct err err;
-    int64_t at;
+    int64_t at = field_time(v, "created_at");
 
-    if (!text_parse_time(field(v, "created_at"), &at, &err))
+    if (at)
         *(int64_t *)arg = at;
     json_decref(v);
     return 0;
@@ -54,63 +52,63 @@ static int64_t rerun_at(struct pawl *p, int64_t id)
     return pawl_events(p, &q, keep_time, &at, NULL) ? 0 : at;
 }
 
-/* A foreground run has a queue that no worker serves: run it in the foreground again. */
-static int continue_in_foreground(const struct cli *c, struct pawl *p, int64_t id,
-                                  const char *state)
-{
-    struct foreground h = {.state = state, .kind = c->json ? PROGRESS_NONE : progress_auto()};
-    struct pawl_error err;
-    json_t *v;
-    char *json;
-    bool here;
-
-    if (pawl_show(p, id, &json, &err))
-        return cli_fail(&err);
-    v = parse_object(json);
-    h.tree = field_int(v, "root");
-    here = !strncmp(field(v, "queue"), "here:", strlen("here:"));
-    json_decref(v);
-    free(json);
-    h.since = rerun_at(p, h.tree);
-    return here ? foreground_run(&h, p) : 0;
-}
-
-static int rerun(struct cli *c, struct pawl *p, const struct pawl_rerun *how, const char *state)
-{
-    struct pawl_error err;
-    int64_t id;
-    char *json;
-    json_t *report;
-    int code = cli_id(p, c->words[0], &id);
-
-    if (code)
-        return code;
-    if (pawl_rerun(p, id, how, &json, &err))
-        return cli_fail_param(&err, "--set");
-    report = json_loads(json, 0, NULL);
-    if (c->json)
-        puts(json);
-    else
-        print_rerun(report, how->dry_run);
-    fflush(stdout);
-    if (!how->dry_run)
-        code =
-            continue_in_foreground(c, p, json_integer_value(json_object_get(report, "id")), state);
-    json_decref(report);
-    free(json);
-    return code;
-}
-
 struct rerun {
     struct pawl_rerun how;
     struct texts params;
     const char *state;
 };
 
+/* A foreground run has a queue that no worker serves: run it in the foreground again. */
+static int continue_in_foreground(const struct cli *c, int64_t id)
+{
+    const struct rerun *r = c->values;
+    struct foreground h = {.state = r->state, .kind = c->json ? PROGRESS_NONE : progress_auto()};
+    struct pawl_error err;
+    json_t *v;
+    bool here;
+
+    if (show_object(c->p, id, &v, &err))
+        return cli_fail(&err);
+    h.tree = field_int(v, "root");
+    here = !strncmp(field(v, "queue"), "here:", strlen("here:"));
+    json_decref(v);
+    h.since = rerun_at(c->p, h.tree);
+    return here ? foreground_run(&h, c->p) : 0;
+}
+
+static int rerun(struct cli *c)
+{
+    struct rerun *r = c->values;
+    struct pawl_error err;
+    int64_t id;
+    char *json;
+    json_t *report;
+    int code = cli_id(c->p, c->words[0], &id);
+
+    if (code)
+        return code;
+    if (r->how.failed && r->how.from)
+        return cli_wrong("--failed and --from exclude each other");
+    r->how.params = r->params.at;
+    if (pawl_rerun(c->p, id, &r->how, &json, &err))
+        return cli_fail_param(&err, "--set");
+    if (c->json)
+        puts(json);
+    report = take_object(json);
+    if (!c->json)
+        print_rerun(report, r->how.dry_run);
+    fflush(stdout);
+    if (!r->how.dry_run)
+        code = continue_in_foreground(c, field_int(report, "id"));
+    json_decref(report);
+    return code;
+}
+
 static const struct option options[] = {
     {"failed", OPTION_FLAG, offsetof(struct rerun, how.failed), NULL,
-     "only tasks that did not succeed, and their followers"},
-    {"from", OPTION_TEXT, offsetof(struct rerun, how.from), "TASK", "this task and its followers"},
+     "rerun only tasks that did not succeed, and their followers"},
+    {"from", OPTION_TEXT, offsetof(struct rerun, how.from), "TASK",
+     "rerun only this task and its followers"},
     {"set", OPTION_TEXTS, offsetof(struct rerun, params), "NAME=VALUE",
      "create a new execution, with this value of a parameter"},
     {"file", OPTION_TEXT, offsetof(struct rerun, how.file), "FILE",
@@ -118,39 +116,25 @@ static const struct option options[] = {
     {"dry-run", OPTION_FLAG, offsetof(struct rerun, how.dry_run), NULL,
      "print what would run again, change nothing"},
     {"reason", OPTION_TEXT, offsetof(struct rerun, how.reason), "TEXT",
-     "why; stored in the history"},
+     "record why; stored with the user's name"},
     {"state", OPTION_TEXT, offsetof(struct rerun, state), "DIR",
-     "folder where running attempts keep their files"},
+     "state folder, where running attempts keep their files; default: ~/.local/state/pawl"},
     {0},
 };
 
-static int cmd_rerun(int argc, char **argv)
-{
-    struct rerun r = {.how = {.here = true}};
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_rerun, argc, argv, &r);
-
-    if (code < 0) {
-        r.how.params = r.params.at;
-        if (!(code = cli_open(&c, &p))) {
-            code = rerun(&c, p, &r.how, r.state);
-            pawl_close(p);
-        }
-        cli_end(&c);
-    }
-    vec_release(&r.params);
-    return cli_done(code);
-}
+static const struct rerun defaults = {.how = {.here = true}};
 
 const struct command command_rerun = {
     .name = "rerun",
     .forms = "ID",
     .text = "run an ended execution again, in place; with --set or --file as a new execution",
     .options = options,
+    .size = sizeof(defaults),
+    .defaults = &defaults,
     .examples = {{"pawl rerun 17 --failed", "continue where it failed"},
                  {"pawl rerun 17 --from report --dry-run", "what would run again"}},
     .least = 1,
     .most = 1,
-    .run = cmd_rerun,
+    .run = rerun,
+    .opens = true,
 };

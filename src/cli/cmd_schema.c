@@ -3,19 +3,10 @@
 
 #include <stdlib.h>
 
-static int cmd_schema(int argc, char **argv)
+static int schema(struct cli *c)
 {
-    struct cli c;
-    char *json;
-    int code = cli_begin(&c, &command_schema, argc, argv, NULL);
-
-    if (code >= 0)
-        return code;
-    json = pawl_schema();
-    puts(json);
-    free(json);
-    cli_end(&c);
-    return cli_done(0);
+    (void)c;
+    return print_answer(0, pawl_schema(), NULL);
 }
 
 const struct command command_schema = {
@@ -23,5 +14,5 @@ const struct command command_schema = {
     .forms = "",
     .text = "print the JSON Schema of workflow files, for editors",
     .examples = {{"pawl schema >pawl.schema.json", "for an editor that supports YAML"}},
-    .run = cmd_schema,
+    .run = schema,
 };

@@ -4,18 +4,25 @@
 #include "base/env.h"
 #include "base/json.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void print_field(const char *label, const char *text)
+/* Prints nothing if the text is empty. */
+static void PRINTF_LIKE(2, 3) print_field(const char *label, const char *fmt, ...)
 {
-    struct buf b = BUF_INIT;
+    struct buf clean = BUF_INIT;
+    char *text = NULL;
+    va_list ap;
 
-    if (*text) {
-        out_clean(&b, text);
-        printf("%-10s %s\n", label, buf_cstr(&b));
+    va_start(ap, fmt);
+    if (vasprintf(&text, fmt, ap) > 0) {
+        out_clean(&clean, text);
+        printf("%-10s %s\n", label, buf_cstr(&clean));
     }
-    buf_release(&b);
+    va_end(ap);
+    free(text);
+    buf_release(&clean);
 }
 
 /* Prints a time and the duration since an earlier one: "2026-01-31 14:00:00.123456 UTC, waited 3
@@ -25,15 +32,12 @@ static void print_time(const char *label, const json_t *o, const char *key, int6
 {
     const char *at = field(o, key);
     char took[DURATION_TEXT_SIZE];
-    struct buf b = BUF_INIT;
 
-    if (*at) {
-        buf_addf(&b, "%.10s %.15s UTC", at, at + 11);
-        if (since)
-            buf_addf(&b, ", %s %s", verb, text_duration(field_time(o, key) - since, took));
-        print_field(label, b.ptr);
-    }
-    buf_release(&b);
+    if (*at && since)
+        print_field(label, "%.10s %.15s UTC, %s %s", at, at + 11, verb,
+                    text_duration(field_time(o, key) - since, took));
+    else if (*at)
+        print_field(label, "%.10s %.15s UTC", at, at + 11);
 }
 
 static void print_json_field(const char *label, const json_t *o, const char *key)
@@ -44,20 +48,17 @@ static void print_json_field(const char *label, const json_t *o, const char *key
     if (!value || json_is_null(value))
         return;
     text = json_text(value);
-    print_field(label, text);
+    print_field(label, "%s", text);
     free(text);
 }
 
 static void print_status(const json_t *o)
 {
-    struct buf b = BUF_INIT;
-
-    buf_addstr(&b, field(o, "status"));
     if (*field(o, "executor")) /* workflows and fan-outs are not claimed */
-        buf_addf(&b, ", attempt %lld of %lld", (long long)field_int(o, "attempt"),
-                 (long long)field_int(o, "max_attempts"));
-    print_field("status", b.ptr);
-    buf_release(&b);
+        print_field("status", "%s, attempt %lld of %lld", field(o, "status"),
+                    (long long)field_int(o, "attempt"), (long long)field_int(o, "max_attempts"));
+    else
+        print_field("status", "%s", field(o, "status"));
 }
 
 /* How long an execution that has not ended has been running. */
@@ -67,7 +68,7 @@ static void print_elapsed(const json_t *o, int64_t now)
     char text[DURATION_TEXT_SIZE];
 
     if (since && now && !*field(o, "finished_at"))
-        print_field("so far", text_duration(now > since ? now - since : 0, text));
+        print_field("so far", "%s", text_duration(now > since ? now - since : 0, text));
 }
 
 /* ---- workflows ---- */
@@ -80,7 +81,7 @@ static void print_names(const char *label, const json_t *flow, const char *key)
 
     json_array_foreach(json_object_get(flow, key), i, name)
         buf_addf(&b, "%s%s", i ? ", " : "", json_string_value(name));
-    print_field(label, buf_cstr(&b));
+    print_field(label, "%s", buf_cstr(&b));
     buf_release(&b);
 }
 
@@ -92,77 +93,67 @@ static void print_workflow(const json_t *o)
     if (!json_is_object(flow))
         return;
     if (json_is_true(json_object_get(flow, "paused")))
-        print_field("paused",
+        print_field("paused", "%s",
                     *field(flow, "pause_reason") ? field(flow, "pause_reason") : "no reason given");
     print_names("failed", flow, "failed_tasks");
     print_names("open", flow, "current_tasks");
     print_names("succeeded", flow, "completed_tasks");
     print_names("skipped", flow, "skipped_tasks");
     print_json_field("params", variables, "params");
-    print_field("due", field(variables, "due_at"));
-    print_field("definition", field(flow, "definition"));
+    print_field("due", "%s", field(variables, "due_at"));
+    print_field("definition", "%s", field(flow, "definition"));
 }
 
 static void print_task(const json_t *o)
 {
     const json_t *task = json_object_get(o, "workflow_task");
     const json_t *index = json_object_get(task, "task_index");
-    struct buf b = BUF_INIT;
+    long long workflow = (long long)field_int(task, "workflow_execution");
 
-    if (!json_is_object(task))
-        return;
-    buf_addstr(&b, field(task, "task_name"));
     if (json_is_integer(index))
-        buf_addf(&b, "[%lld]", (long long)json_integer_value(index));
-    buf_addf(&b, " of workflow %lld", (long long)field_int(task, "workflow_execution"));
-    print_field("task", b.ptr);
-    buf_release(&b);
+        print_field("task", "%s[%lld] of workflow %lld", field(task, "task_name"),
+                    (long long)json_integer_value(index), workflow);
+    else if (json_is_object(task))
+        print_field("task", "%s of workflow %lld", field(task, "task_name"), workflow);
 }
 
 /* Suggests commands for an execution that did not succeed. */
 static void print_see_also(const json_t *o)
 {
-    const char *status = field(o, "status");
     long long id = (long long)field_int(o, "id");
-    bool flow = !*field(o, "executor");
-    struct buf b = BUF_INIT;
 
-    if (!strcmp(status, "succeeded"))
+    if (!strcmp(field(o, "status"), "succeeded"))
         return;
-    buf_addf(&b, "pawl why %lld", id);
-    if (flow)
-        buf_addf(&b, ", pawl tree %lld", id);
+    if (!*field(o, "executor"))
+        print_field("see also", "pawl why %lld, pawl tree %lld", id, id);
     else if (field_int(o, "attempt"))
-        buf_addf(&b, ", pawl logs %lld", id);
-    print_field("see also", b.ptr);
-    buf_release(&b);
+        print_field("see also", "pawl why %lld, pawl logs %lld", id, id);
+    else
+        print_field("see also", "pawl why %lld", id);
 }
 
 /* ---- the execution ---- */
 
 static void print_queue(const json_t *o)
 {
-    struct buf b = BUF_INIT;
+    const char *executor = field(o, "executor");
 
-    buf_addf(&b, "%s, priority %lld", field(o, "queue"), (long long)field_int(o, "priority"));
-    if (*field(o, "executor"))
-        buf_addf(&b, ", executor %s", field(o, "executor"));
-    print_field("queue", b.ptr);
-    buf_release(&b);
+    print_field("queue", "%s, priority %lld%s%s", field(o, "queue"),
+                (long long)field_int(o, "priority"), *executor ? ", executor " : "", executor);
 }
 
 /* now is the time of the moment; 0 if not known. */
-static void print_execution(const json_t *o, int64_t now)
+static void print_fields(const json_t *o, int64_t now)
 {
     printf("%-10s %lld, %s", "execution", (long long)field_int(o, "id"), field(o, "kind"));
     if (json_is_integer(json_object_get(o, "parent")))
         printf(", child of %lld in the tree of %lld", (long long)field_int(o, "parent"),
                (long long)field_int(o, "root"));
     putchar('\n');
-    print_field("name", field(o, "name"));
+    print_field("name", "%s", field(o, "name"));
     print_status(o);
-    print_field("waits for", field(o, "waiting"));
-    print_field("error", field(o, "error"));
+    print_field("waits for", "%s", field(o, "waiting"));
+    print_field("error", "%s", field(o, "error"));
     print_json_field("exit code", o, "exit_code");
     print_json_field("signal", o, "signal");
     print_queue(o);
@@ -170,7 +161,7 @@ static void print_execution(const json_t *o, int64_t now)
     print_time("started", o, "started_at", field_time(o, "requested_at"), "waited");
     print_time("finished", o, "finished_at", field_time(o, "started_at"), "ran");
     print_elapsed(o, now);
-    print_field("worker", field(o, "worker"));
+    print_field("worker", "%s", field(o, "worker"));
     print_task(o);
     print_json_field("rerun of", o, "rerun_of");
     print_workflow(o);
@@ -180,7 +171,7 @@ static void print_execution(const json_t *o, int64_t now)
     print_see_also(o);
 }
 
-/* Which execution: itself, its parent or its workflow; and as of when. */
+/* The execution to show (the named one, its parent or its workflow) and the moment. */
 struct command_options {
     bool parent, workflow;
     struct pawl_moment at;
@@ -191,36 +182,36 @@ static void print_moment(const struct pawl_moment *at)
     struct buf b = BUF_INIT;
 
     out_moment(&b, at);
-    print_field("as of", b.ptr);
+    print_field("as of", "%s", b.ptr);
     buf_release(&b);
 }
 
-static int show(struct pawl *p, const char *which, const struct command_options *a, bool json)
+static int show(struct cli *c)
 {
+    const struct command_options *a = c->values;
     struct pawl_error err;
     char *text = NULL;
     int64_t id;
     json_t *o;
     int code, rc;
 
-    if ((code = cli_id(p, which, &id)))
+    if (a->parent && a->workflow)
+        return cli_wrong("--parent and --workflow exclude each other");
+    if (is_moment(&a->at) && (a->parent || a->workflow))
+        return cli_wrong("--at can't be combined with --parent or --workflow");
+    if ((code = cli_open(c)) || (code = cli_id(c->p, c->words[0], &id)))
         return code;
-    rc = a->parent           ? pawl_parent(p, id, &text, &err)
-         : a->workflow       ? pawl_workflow(p, id, &text, &err)
-         : is_moment(&a->at) ? pawl_show_at(p, id, &a->at, &text, &err)
-                             : pawl_show(p, id, &text, &err);
-    if (rc)
-        return cli_fail(&err);
-    if (json) {
-        puts(text);
-    } else {
-        o = parse_object(text);
-        if (is_moment(&a->at))
-            print_moment(&a->at);
-        print_execution(o, a->at.event ? 0 : a->at.time ? a->at.time : clock_wall_us());
-        json_decref(o);
-    }
-    free(text);
+    rc = a->parent           ? pawl_parent(c->p, id, &text, &err)
+         : a->workflow       ? pawl_workflow(c->p, id, &text, &err)
+         : is_moment(&a->at) ? pawl_show_at(c->p, id, &a->at, &text, &err)
+                             : pawl_show(c->p, id, &text, &err);
+    if (rc || c->json)
+        return print_answer(rc, text, &err);
+    o = take_object(text);
+    if (is_moment(&a->at))
+        print_moment(&a->at);
+    print_fields(o, a->at.event ? 0 : a->at.time ? a->at.time : clock_wall_us());
+    json_decref(o);
     return 0;
 }
 
@@ -233,36 +224,16 @@ static const struct option options[] = {
     {0},
 };
 
-static int cmd_show(int argc, char **argv)
-{
-    struct command_options a = {0};
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_show, argc, argv, &a);
-
-    if (code >= 0)
-        return code;
-    if (a.parent && a.workflow)
-        code = cli_wrong("--parent and --workflow exclude each other");
-    else if (is_moment(&a.at) && (a.parent || a.workflow))
-        code = cli_wrong("--at can't be combined with --parent or --workflow");
-    else if (!(code = cli_open(&c, &p))) {
-        code = show(p, c.words[0], &a, c.json);
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
-}
-
 const struct command command_show = {
     .name = "show",
     .forms = "ID",
     .text = "show one execution, or its parent, or the workflow it is a task of",
     .options = options,
+    .size = sizeof(struct command_options),
     .examples = {{"pawl show @last", "the newest execution"},
                  {"pawl show 17 --json", "all fields; see docs/JSON.md"},
                  {"pawl show 17 --at 5m", "its state five minutes ago"}},
     .least = 1,
     .most = 1,
-    .run = cmd_show,
+    .run = show,
 };

@@ -1,7 +1,6 @@
 /* cmd_submissions.c - pawl submissions: lists SQL submissions of other programs and their
  * outcome. */
-#include "cli/cli.h"
-#include "cli/table.h"
+#include "cli/list.h"
 
 #define DEFAULT_COUNT 100
 
@@ -10,43 +9,33 @@ struct command_options {
     int64_t limit;
 };
 
-static int add_submission(void *arg, const char *json)
+static void cell_note(struct table *t, const json_t *o, const void *arg)
 {
-    struct table *t = arg;
-    json_t *s = parse_object(json);
-    const char *at = field(s, "requested_at");
-
-    table_addf(t, "%lld", (long long)field_int(s, "id"));
-    table_add(t, field(s, "status"));
-    table_add(t, field(s, "workflow"));
-    table_addf(t, "%.10s %.8s", at, at + 11); /* all times have the same length */
-    table_add(t, *field(s, "requested_by") ? field(s, "requested_by") : "-");
-    table_add(t, *field(s, "key") ? field(s, "key") : "-");
-    if (field_int(s, "execution") && field_int(s, "execution") != field_int(s, "id"))
-        table_addf(t, "same key as execution %lld", (long long)field_int(s, "execution"));
+    (void)arg;
+    if (field_int(o, "execution") && field_int(o, "execution") != field_int(o, "id"))
+        table_addf(t, "same key as execution %lld", (long long)field_int(o, "execution"));
     else
-        table_add(t, field(s, "error"));
-    json_decref(s);
-    return 0;
+        table_add(t, field(o, "error"));
 }
 
-static int print_submissions(struct pawl *p, const struct command_options *w, bool json)
-{
-    static const char *const heads[] = {"ID",   "<STATUS", "<WORKFLOW", "~<REQUESTED (UTC)",
-                                        "~<BY", "~<KEY",   "<"};
-    struct table t = {0};
-    struct pawl_error err;
-    size_t limit = (size_t)w->limit;
+static const struct list_column columns[] = {
+    {"ID", "id", NULL},
+    {"<STATUS", "status", NULL},
+    {"<WORKFLOW", "workflow", NULL},
+    {"~<REQUESTED (UTC)", "requested_at", NULL},
+    {"~<BY", "requested_by", NULL},
+    {"~<KEY", "key", NULL},
+    {"<", "error", cell_note},
+};
 
-    if (json)
-        return pawl_submissions(p, w->status, limit, print_line, NULL, &err) ? cli_fail(&err) : 0;
-    table_heads(&t, heads, sizeof(heads) / sizeof(*heads));
-    if (pawl_submissions(p, w->status, limit, add_submission, &t, &err)) {
-        table_release(&t);
-        return cli_fail(&err);
-    }
-    table_print(&t);
-    return 0;
+static int submissions(struct cli *c)
+{
+    const struct command_options *w = c->values;
+    struct list l = {.columns = LIST_COLUMNS(columns), .json = c->json};
+    struct pawl_error err;
+    int rc = pawl_submissions(c->p, w->status, (size_t)w->limit, list_line, &l, &err);
+
+    return list_end(&l, rc, &err);
 }
 
 static const struct option options[] = {
@@ -57,22 +46,7 @@ static const struct option options[] = {
     {0},
 };
 
-static int cmd_submissions(int argc, char **argv)
-{
-    struct command_options w = {.limit = DEFAULT_COUNT};
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_submissions, argc, argv, &w);
-
-    if (code >= 0)
-        return code;
-    if (!(code = cli_open(&c, &p))) {
-        code = print_submissions(p, &w, c.json);
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
-}
+static const struct command_options defaults = {.limit = DEFAULT_COUNT};
 
 const struct command command_submissions = {
     .name = "submissions",
@@ -84,7 +58,10 @@ const struct command command_submissions = {
         "execution, with the id that the function returned. A submission that is refused is kept "
         "with the reason.",
     .options = options,
+    .size = sizeof(defaults),
+    .defaults = &defaults,
     .examples = {{"pawl submissions --status refused", "refused submissions, and why"},
                  {"pawl submissions --status waiting", "submissions that no worker has taken yet"}},
-    .run = cmd_submissions,
+    .run = submissions,
+    .opens = true,
 };

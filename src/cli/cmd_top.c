@@ -137,12 +137,9 @@ static int print_object(struct top *t)
     struct pawl_overview_query q = {.part = t->filter};
     struct pawl_error err;
     char *json = NULL;
+    int rc = pawl_overview(t->p, &q, &json, &err);
 
-    if (pawl_overview(t->p, &q, &json, &err))
-        return cli_fail(&err);
-    puts(json);
-    free(json);
-    return 0;
+    return print_answer(rc, json, &err);
 }
 
 /* In live mode errors are shown in the last line of the screen instead of printed over it. */
@@ -152,7 +149,7 @@ static void drop_note(void *arg, const char *sentence)
     (void)sentence;
 }
 
-static int run(struct top *t, const struct cli *c)
+static int run(struct cli *c, struct top *t)
 {
     struct pawl_options o = cli_options(c, true);
     struct pawl_error err;
@@ -163,8 +160,9 @@ static int run(struct top *t, const struct cli *c)
         o.note = drop_note;
         o.patience = PATIENCE;
     }
-    if (pawl_open(&o, &t->p, &err))
-        return cli_fail(&err);
+    if ((code = cli_open_with(c, &o)))
+        return code;
+    t->p = c->p;
     if (c->json)
         return print_object(t);
     buf_addstr(&t->part, t->filter ? t->filter : "");
@@ -172,7 +170,21 @@ static int run(struct top *t, const struct cli *c)
         return cli_fail(&err);
     top_find_selected(t);
     t->due = clock_boot_us() + t->interval;
-    code = alive ? run_live(t) : once(t);
+    return alive ? run_live(t) : once(t);
+}
+
+static int top(struct cli *c)
+{
+    struct top *t = c->values;
+    int code;
+
+    if (t->interval < MIN_US)
+        return cli_wrong("--interval must be at least 100ms");
+    code = run(c, t);
+    top_release(&t->model);
+    detail_release(&t->detail);
+    buf_release(&t->part);
+    free(t->note);
     return code;
 }
 
@@ -186,26 +198,7 @@ static const struct option options[] = {
     {0},
 };
 
-static int cmd_top(int argc, char **argv)
-{
-    struct top t = {.interval = DEFAULT_US};
-    struct cli c;
-    int code = cli_begin(&c, &command_top, argc, argv, &t);
-
-    if (code >= 0)
-        return code;
-    if (t.interval < MIN_US)
-        code = cli_wrong("--interval must be at least 100ms");
-    else
-        code = run(&t, &c);
-    top_release(&t.model);
-    detail_release(&t.detail);
-    buf_release(&t.part);
-    free(t.note);
-    pawl_close(t.p);
-    cli_end(&c);
-    return cli_done(code);
-}
+static const struct top defaults = {.interval = DEFAULT_US};
 
 const struct command command_top = {
     .name = "top",
@@ -215,8 +208,10 @@ const struct command command_top = {
              "filters by name or queue, p pauses and resumes, ? shows the help. Each refresh is a "
              "few queries whose cost does not depend on how much is stored.",
     .options = options,
+    .size = sizeof(defaults),
+    .defaults = &defaults,
     .examples = {{"pawl top", "refresh every second; q quits"},
                  {"pawl top --once", "one frame, as text"},
                  {"pawl top --json", "one object, for programs"}},
-    .run = cmd_top,
+    .run = top,
 };

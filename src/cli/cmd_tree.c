@@ -3,8 +3,6 @@
 #include "base/mem.h"
 #include "cli/view/view.h"
 
-#include <stdlib.h>
-
 struct command_options {
     struct pawl_moment at;
     bool critical;
@@ -45,80 +43,58 @@ static void print_view(const struct view *v, const struct command_options *a)
     line_release(&l);
 }
 
-static int print_json(struct pawl *p, int64_t id, const struct command_options *a,
-                      struct pawl_error *err)
+static int print_json(struct pawl *p, int64_t id, const struct command_options *a)
 {
+    struct pawl_error err;
     char *text = NULL;
-    int rc = a->critical    ? pawl_critical(p, id, moment_of(a), &text, err)
-             : moment_of(a) ? pawl_tree_at(p, id, moment_of(a), &text, err)
-                            : pawl_tree(p, id, &text, err);
+    int rc = a->critical ? pawl_critical(p, id, moment_of(a), &text, &err)
+                         : pawl_tree_at(p, id, moment_of(a), &text, &err);
 
-    if (!rc)
-        puts(text);
-    free(text);
-    return rc;
+    return print_answer(rc, text, &err);
 }
 
-static int print_tree(struct pawl *p, int64_t id, const struct command_options *a,
-                      struct pawl_error *err)
+static int print_tree(struct pawl *p, int64_t id, const struct command_options *a)
 {
+    struct pawl_error err;
     struct view v = {0};
     int rc;
 
     if (a->critical)
-        return view_critical(p, id, moment_of(a), err);
-    if (!(rc = view_read(p, id, moment_of(a), &v, err)))
+        rc = view_critical(p, id, moment_of(a), &err);
+    else if (!(rc = view_read(p, id, moment_of(a), &v, &err)))
         print_view(&v, a);
     view_release(&v);
-    return rc;
+    return rc ? cli_fail(&err) : 0;
 }
 
-static int tree(struct pawl *p, const char *which, const struct command_options *a, bool json)
+static int tree(struct cli *c)
 {
-    struct pawl_error err;
     int64_t id;
-    int code;
+    int code = cli_id(c->p, c->words[0], &id);
 
-    if ((code = cli_id(p, which, &id)))
-        return code;
-    return (json ? print_json : print_tree)(p, id, a, &err) ? cli_fail(&err) : 0;
+    return code ? code : (c->json ? print_json : print_tree)(c->p, id, c->values);
 }
 
 static const struct option options[] = {
     {"at", OPTION_MOMENT, offsetof(struct command_options, at), "TIME",
-     "as of this time, computed from the events; =#N: after event number N"},
+     "show it as of this time, or with --at=#N after event number N; default: now"},
     {"critical", OPTION_FLAG, offsetof(struct command_options, critical), NULL,
      "show the critical path: the chain of executions that determined its end, and where their "
      "time went"},
     {0},
 };
 
-static int cmd_tree(int argc, char **argv)
-{
-    struct command_options a = {0};
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_tree, argc, argv, &a);
-
-    if (code >= 0)
-        return code;
-    if (!(code = cli_open(&c, &p))) {
-        code = tree(p, c.words[0], &a, c.json);
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
-}
-
 const struct command command_tree = {
     .name = "tree",
     .forms = "ID",
     .text = "show an execution and its descendants",
     .options = options,
+    .size = sizeof(struct command_options),
     .examples = {{"pawl tree @last", "the newest execution and its descendants"},
                  {"pawl tree 17 --at 2026-01-31T14:00:00Z", "its state at that time"},
                  {"pawl tree 17 --critical", "why it took so long"}},
     .least = 1,
     .most = 1,
-    .run = cmd_tree,
+    .run = tree,
+    .opens = true,
 };

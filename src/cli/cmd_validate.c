@@ -15,18 +15,6 @@ struct showing {
     size_t problems;
 };
 
-static void add_text(struct json_writer *w, const char *key, const char *text)
-{
-    json_write_key(w, key);
-    json_write_text(w, text);
-}
-
-static void add_number(struct json_writer *w, const char *key, int64_t n)
-{
-    json_write_key(w, key);
-    json_write_i64(w, n);
-}
-
 static void print_problem(void *arg, const struct pawl_problem *p)
 {
     struct showing *s = arg;
@@ -39,10 +27,10 @@ static void print_problem(void *arg, const struct pawl_problem *p)
         return;
     }
     json_write_begin(&w, '{');
-    add_text(&w, "file", p->file);
-    add_number(&w, "line", p->line);
-    add_number(&w, "column", p->column);
-    add_text(&w, "problem", p->message);
+    json_field_text(&w, "file", p->file);
+    json_field_i64(&w, "line", p->line);
+    json_field_i64(&w, "column", p->column);
+    json_field_text(&w, "problem", p->message);
     json_write_end(&w, '}');
     puts(buf_cstr(&b));
     buf_release(&b);
@@ -55,12 +43,12 @@ static void print_valid(const char *file, const struct pawl_definition *d, bool 
 
     if (json) {
         json_write_begin(&w, '{');
-        add_text(&w, "file", file);
-        add_text(&w, "name", d->name);
-        add_text(&w, "hash", d->hash);
-        add_number(&w, "tasks", (int64_t)d->tasks);
-        add_number(&w, "nested", (int64_t)d->nested);
-        add_number(&w, "schedules", (int64_t)d->schedules);
+        json_field_text(&w, "file", file);
+        json_field_text(&w, "name", d->name);
+        json_field_text(&w, "hash", d->hash);
+        json_field_i64(&w, "tasks", (int64_t)d->tasks);
+        json_field_i64(&w, "nested", (int64_t)d->nested);
+        json_field_i64(&w, "schedules", (int64_t)d->schedules);
         json_write_end(&w, '}');
     } else {
         buf_addf(&b, "%s: %s, %zu task%s", file, d->name, d->tasks, d->tasks == 1 ? "" : "s");
@@ -131,38 +119,46 @@ static int file_not_found(const char *file, const struct pawl_error *err)
     return cli_fail(&hint);
 }
 
-int cli_validate(const char *file, bool json, struct pawl_definition *out)
+/* The exit code for a result of pawl_validate or pawl_workflow_load. */
+static int end_code(int rc, const char *file, const struct showing *s, const struct pawl_error *err)
 {
-    struct showing s = {.json = json};
-    struct pawl_error err;
-    int rc = pawl_validate(file, print_problem, &s, out, &err);
-
     if (rc == -PAWL_E_NOT_FOUND)
-        return file_not_found(file, &err);
-    if (rc && !s.problems) /* the file itself could not be read */
-        return cli_fail(&err);
+        return file_not_found(file, err);
+    if (rc && !s->problems) /* the file itself could not be read */
+        return cli_fail(err);
     return rc ? pawl_exit_code(rc) : 0;
 }
 
-static int cmd_validate(int argc, char **argv)
+int cli_load(const char *file, struct pawl_workflow **out)
 {
-    struct pawl_definition d;
-    struct cli c;
-    int code = cli_begin(&c, &command_validate, argc, argv, NULL), one, i;
+    struct showing s = {0};
+    struct pawl_error err;
 
-    if (code >= 0)
-        return code;
-    code = 0;
-    for (i = 0; i < c.nwords; i++) {
-        one = cli_validate(c.words[i], c.json, &d);
-        if (!one)
-            print_valid(c.words[i], &d, c.json);
-        else if (!code || one == pawl_exit_code(
-                                     PAWL_E_INVALID)) /* an invalid file outweighs a missing one */
+    return end_code(pawl_workflow_load(file, print_problem, &s, out, &err), file, &s, &err);
+}
+
+static int validate_file(const char *file, bool json)
+{
+    struct showing s = {.json = json};
+    struct pawl_definition d;
+    struct pawl_error err;
+    int code = end_code(pawl_validate(file, print_problem, &s, &d, &err), file, &s, &err);
+
+    if (!code)
+        print_valid(file, &d, json);
+    return code;
+}
+
+static int validate(struct cli *c)
+{
+    int code = 0, one, i;
+
+    for (i = 0; i < c->nwords; i++) {
+        one = validate_file(c->words[i], c->json);
+        if (!code || one == pawl_exit_code(PAWL_E_INVALID)) /* it outweighs a missing file */
             code = one;
     }
-    cli_end(&c);
-    return cli_done(code);
+    return code;
 }
 
 const struct command command_validate = {
@@ -172,5 +168,5 @@ const struct command command_validate = {
     .examples = {{"pawl validate *.flow.yaml", "all problems of all files, with line and column"}},
     .least = 1,
     .most = 1000,
-    .run = cmd_validate,
+    .run = validate,
 };

@@ -1,9 +1,9 @@
-/* cmd_verify.c - pawl verify: prints one line per breach, and a summary. */
+/* cmd_verify.c - pawl verify: prints one line per violation, and a summary. */
 #include "cli/cli.h"
 
 #include "base/json.h"
 
-static void print_breach(void *arg, const char *invariant, int64_t execution, const char *detail)
+static void print_violation(void *arg, const char *invariant, int64_t execution, const char *detail)
 {
     const bool *json = arg;
     struct buf b = BUF_INIT;
@@ -11,15 +11,13 @@ static void print_breach(void *arg, const char *invariant, int64_t execution, co
 
     if (*json) {
         json_write_begin(&w, '{');
-        json_write_key(&w, "invariant");
-        json_write_text(&w, invariant);
+        json_field_text(&w, "invariant", invariant);
         json_write_key(&w, "execution");
         if (execution)
             json_write_i64(&w, execution);
         else
             json_write_null(&w);
-        json_write_key(&w, "detail");
-        json_write_text(&w, detail);
+        json_field_text(&w, "detail", detail);
         json_write_end(&w, '}');
     } else {
         buf_addf(&b, "%s ", invariant);
@@ -34,11 +32,11 @@ static void print_breach(void *arg, const char *invariant, int64_t execution, co
 static void print_summary(const struct pawl_verify_result *r, bool host, bool json)
 {
     if (json)
-        printf("{\"checks\":%zu,\"breaches\":%zu,\"executions\":%lld,\"events\":%lld", r->checks,
-               r->breaches, (long long)r->executions, (long long)r->events);
-    else if (r->breaches)
-        printf("verify: %zu breach%s of %zu invariants over %lld executions, %lld events",
-               r->breaches, r->breaches == 1 ? "" : "es", r->checks, (long long)r->executions,
+        printf("{\"checks\":%zu,\"violations\":%zu,\"executions\":%lld,\"events\":%lld", r->checks,
+               r->violations, (long long)r->executions, (long long)r->events);
+    else if (r->violations)
+        printf("verify: %zu violation%s of %zu invariants over %lld executions, %lld events",
+               r->violations, r->violations == 1 ? "" : "s", r->checks, (long long)r->executions,
                (long long)r->events);
     else
         printf("verify: %zu invariants hold over %lld executions, %lld events", r->checks,
@@ -50,18 +48,19 @@ static void print_summary(const struct pawl_verify_result *r, bool host, bool js
     puts(json ? "}" : "");
 }
 
-static int verify(struct pawl *p, struct pawl_verify_options *o, bool json)
+static int verify(struct cli *c)
 {
+    struct pawl_verify_options *o = c->values;
     struct pawl_verify_result r = {0};
     struct pawl_error err;
     int rc;
 
-    o->breach = print_breach;
-    o->arg = &json;
-    rc = pawl_verify(p, o, &r, &err);
-    if (rc && rc != -PAWL_E_BREACH)
+    o->violation = print_violation;
+    o->arg = &c->json;
+    rc = pawl_verify(c->p, o, &r, &err);
+    if (rc && rc != -PAWL_E_VIOLATION)
         return cli_fail(&err);
-    print_summary(&r, o->host, json);
+    print_summary(&r, o->host, c->json);
     return rc ? pawl_exit_code(rc) : 0;
 }
 
@@ -75,36 +74,21 @@ static const struct option options[] = {
     {"host", OPTION_FLAG, offsetof(struct pawl_verify_options, host), NULL,
      "also check this host: attempt folders, locks, processes, workers"},
     {"state", OPTION_TEXT, offsetof(struct pawl_verify_options, state), "DIR",
-     "with --host: state folder of its workers"},
+     "with --host: check this state folder; default: ~/.local/state/pawl"},
     {0},
 };
-
-static int cmd_verify(int argc, char **argv)
-{
-    struct pawl_verify_options o = {0};
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_verify, argc, argv, &o);
-
-    if (code >= 0)
-        return code;
-    if (!(code = cli_open(&c, &p))) {
-        code = verify(p, &o, c.json);
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
-}
 
 const struct command command_verify = {
     .name = "verify",
     .forms = "",
     .text = "check the whole database against its invariants",
     .options = options,
+    .size = sizeof(struct pawl_verify_options),
     .examples = {{"pawl verify", "exit code 1 if an invariant does not hold"},
                  {"pawl verify --save before.txt; …; pawl verify --since before.txt",
                   "check that nothing was lost in between"},
                  {"pawl verify --host",
                   "also check that this host runs nothing that the database does not know"}},
-    .run = cmd_verify,
+    .run = verify,
+    .opens = true,
 };

@@ -1,8 +1,6 @@
 /* cmd_why.c - pawl why: prints the exact condition that an execution waits for, or how it ended. */
 #include "cli/cli.h"
 
-#include <stdlib.h>
-
 static void print_reasons(const json_t *o)
 {
     const json_t *reasons = json_object_get(o, "reasons");
@@ -20,43 +18,22 @@ static void print_reasons(const json_t *o)
     buf_release(&b);
 }
 
-static int why(struct pawl *p, const char *which, bool as_json)
+static int why(struct cli *c)
 {
     struct pawl_error err;
     char *json = NULL;
     json_t *o;
     int64_t id;
-    int code = cli_id(p, which, &id);
+    int code = cli_id(c->p, c->words[0], &id), rc;
 
     if (code)
         return code;
-    if (pawl_why(p, id, &json, &err))
-        return cli_fail(&err);
-    if (as_json) {
-        puts(json);
-    } else {
-        o = parse_object(json);
-        print_reasons(o);
-        json_decref(o);
-    }
-    free(json);
+    if ((rc = pawl_why(c->p, id, &json, &err)) || c->json)
+        return print_answer(rc, json, &err);
+    o = take_object(json);
+    print_reasons(o);
+    json_decref(o);
     return 0;
-}
-
-static int cmd_why(int argc, char **argv)
-{
-    struct cli c;
-    struct pawl *p;
-    int code = cli_begin(&c, &command_why, argc, argv, NULL);
-
-    if (code >= 0)
-        return code;
-    if (!(code = cli_open(&c, &p))) {
-        code = why(p, c.words[0], c.json);
-        pawl_close(p);
-    }
-    cli_end(&c);
-    return cli_done(code);
 }
 
 const struct command command_why = {
@@ -66,5 +43,6 @@ const struct command command_why = {
     .examples = {{"pawl why 17", "the condition that is not met, and how each attempt ended"}},
     .least = 1,
     .most = 1,
-    .run = cmd_why,
+    .run = why,
+    .opens = true,
 };

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_MS  1000    /* --drain: jobs of other workers may end at any time */
-#define STOP_US   5000000 /* time for functions that were asked to stop */
-#define HURRY_US  500000  /* after a second signal */
+#define CHECK_MS  1000    /* --drain checks this often whether jobs of other workers have ended */
+#define STOP_US   5000000 /* functions get this long to return after the first signal */
+#define HURRY_US  500000  /* and this long after the second */
 #define NEVER     INT64_MAX
-#define NOT_GIVEN -1 /* of an option */
+#define NOT_GIVEN -1 /* the value of an option that was not given */
 
 struct worker {
     struct texts queues, plugins;
@@ -138,8 +138,9 @@ static int work(struct worker *w, struct pawl_error *err)
     return rc ? rc : stop(w, err);
 }
 
-static int run(const struct cli *c, struct worker *w)
+static int run(struct cli *c)
 {
+    struct worker *w = c->values;
     struct pawl_options o = cli_options(c, false);
     struct pawl_engine_options eo = {.queues = w->queues.at,
                                      .plugins = w->plugins.at,
@@ -151,6 +152,10 @@ static int run(const struct cli *c, struct worker *w)
     struct pawl_error err;
     int rc;
 
+    if (!w->slots || w->slots > 10000)
+        return cli_wrong("--slots must be a number from 1 to 10000");
+    if (!w->loops || w->loops > 64)
+        return cli_wrong("--loops must be a number from 1 to 64");
     o.config = w->config;
     if ((w->signals = signals_open()) < 0)
         return 1;
@@ -171,36 +176,22 @@ done:
 static const struct option options[] = {
     {"queue", OPTION_TEXTS, offsetof(struct worker, queues), "QUEUE",
      "claim jobs from this queue, instead of the configured ones"},
-    {"slots", OPTION_NUMBER, offsetof(struct worker, slots), "N", "run up to N attempts at once"},
+    {"slots", OPTION_NUMBER, offsetof(struct worker, slots), "N",
+     "run up to N attempts at once; default: worker.slots of pawl.yaml"},
     {"loops", OPTION_NUMBER, offsetof(struct worker, loops), "N",
-     "run up to N transactions at once; more than one only on PostgreSQL"},
+     "run up to N transactions at once, on PostgreSQL; default: worker.loops of pawl.yaml"},
     {"drain", OPTION_FLAG, offsetof(struct worker, drain), NULL,
-     "exit when nothing is left that it could run"},
+     "exit when no job is left that it could run"},
     {"plugin", OPTION_TEXTS, offsetof(struct worker, plugins), "FILE",
      "load a shared object with functions"},
     {"state", OPTION_TEXT, offsetof(struct worker, state), "DIR",
-     "folder where running attempts keep their files"},
+     "state folder, where running attempts keep their files; default: ~/.local/state/pawl"},
     {"config", OPTION_TEXT, offsetof(struct worker, config), "FILE",
-     "configuration file; default: ./pawl.yaml, else your own"},
+     "configuration file; default: ./pawl.yaml, else ~/.config/pawl/pawl.yaml"},
     {0},
 };
 
-static int cmd_worker(int argc, char **argv)
-{
-    struct worker w = {.slots = NOT_GIVEN, .loops = NOT_GIVEN};
-    struct cli c;
-    int code = cli_begin(&c, &command_worker, argc, argv, &w);
-
-    if (code < 0) {
-        code = !w.slots || w.slots > 10000 ? cli_wrong("--slots must be a number from 1 to 10000")
-               : !w.loops || w.loops > 64  ? cli_wrong("--loops must be a number from 1 to 64")
-                                           : run(&c, &w);
-        cli_end(&c);
-    }
-    vec_release(&w.queues);
-    vec_release(&w.plugins);
-    return cli_done(code);
-}
+static const struct worker defaults = {.slots = NOT_GIVEN, .loops = NOT_GIVEN};
 
 const struct command command_worker = {
     .name = "worker",
@@ -209,10 +200,12 @@ const struct command command_worker = {
     .about = "On SIGTERM or Ctrl-C it stops claiming jobs, lets functions finish, and exits. "
              "Commands outlive it: the next worker of the same state folder adopts them.",
     .options = options,
+    .size = sizeof(defaults),
+    .defaults = &defaults,
     .examples = {{"pawl worker --slots 8", "run up to eight attempts at once, until SIGTERM or "
                                            "Ctrl-C"},
                  {"pawl worker --queue reports --drain",
                   "run everything that waits in one queue, then exit"}},
-    .run = cmd_worker,
+    .run = run,
     .no_json = true,
 };

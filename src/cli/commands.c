@@ -6,47 +6,12 @@
 
 #include <string.h>
 
-/* One per line, so that concurrent additions do not conflict. */
-/* clang-format off */
 const struct command *const commands[] = {
-    &command_worker,
-    &command_exec,
-    &command_run,
-    &command_submit,
-    &command_submissions,
-    &command_apply,
-    &command_schedule,
-    &command_validate,
-    &command_init,
-    &command_graph,
-    &command_schema,
-    &command_ls,
-    &command_show,
-    &command_tree,
-    &command_diff,
-    &command_events,
-    &command_why,
-    &command_logs,
-    &command_cancel,
-    &command_pause,
-    &command_resume,
-    &command_rerun,
-    &command_skip,
-    &command_approve,
-    &command_reject,
-    &command_queue,
-    &command_workers,
-    &command_top,
-    &command_verify,
-    &command_metrics,
-    &command_bench,
-    &command_admin,
-    &command_completion,
-    &command_complete,
-    &command_help,
-    NULL,
+#define X(name) &command_##name,
+    COMMANDS(X)
+#undef X
+        NULL,
 };
-/* clang-format on */
 
 const struct option common_options[] = {
     {"json", OPTION_FLAG, offsetof(struct cli, json), NULL, "print JSON, one object per line"},
@@ -68,8 +33,9 @@ const struct option *command_common(const struct command *c)
 
 const struct exit_code exit_codes[] = {
     {"0", "success"},
-    {"1", "the execution failed; verify found a breach; diff --exit-code found a difference; or an "
-          "internal error"},
+    {"1",
+     "the execution failed; verify found a violation; diff --exit-code found a difference; or an "
+     "internal error"},
     {"2", "wrong usage, input or definition; or the execution's state does not allow the action"},
     {"3", "the execution was cancelled"},
     {"4", "the execution timed out"},

@@ -3,7 +3,7 @@
  * completion (complete/complete.c), the man pages and docs/CLI.md (tools/manual) all read this
  * table, so they can't disagree.
  *
- * To add a command: write its file, and add a line here and in commands.c. */
+ * To add a command: write its file, and add a line here. */
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
@@ -26,7 +26,7 @@ enum option_kind {
 struct option {
     const char *name; /* without the dashes */
     enum option_kind kind;
-    /* Offset of its value in the structure passed to cli_begin: a bool, const char *, struct
+    /* Offset of its value in the structure of the command's values: a bool, const char *, struct
      * texts, struct pawl_moment or int64_t. */
     size_t at;
     /* The name of its value in the help; NULL for a flag. "a|b|c" lists the words allowed; a
@@ -35,6 +35,8 @@ struct option {
     const char *value;
     const char *text; /* what it does; printed after the option, so without capital and full stop */
 };
+
+struct cli;
 
 struct example {
     const char *line, *text;
@@ -51,51 +53,59 @@ struct command {
     const char *text;  /* what it does, in one line of a list */
     const char *about; /* further explanation, with empty lines between paragraphs; or NULL */
     const struct option *options; /* NULL if only the common ones (command_common) */
+    size_t size;                  /* of the structure of their values */
+    const void *defaults;         /* its initial state; NULL: zeros */
     struct example examples[EXAMPLES];
     int least, most; /* minimum and maximum number of arguments that are not options */
-    int (*run)(int argc, char **argv);
+    /* Runs the command, and returns the exit code. */
+    int (*run)(struct cli *c);
+    bool opens;   /* the database, which must exist, is opened first: c->p */
     bool no_json; /* prints no data, so it has no --json */
     bool hidden;  /* called by programs, not by people */
 };
 
-extern const struct command command_worker;
-extern const struct command command_exec;
-extern const struct command command_run;
-extern const struct command command_submit;
-extern const struct command command_submissions;
-extern const struct command command_apply;
-extern const struct command command_schedule;
-extern const struct command command_validate;
-extern const struct command command_init;
-extern const struct command command_graph;
-extern const struct command command_schema;
-extern const struct command command_ls;
-extern const struct command command_show;
-extern const struct command command_tree;
-extern const struct command command_diff;
-extern const struct command command_events;
-extern const struct command command_why;
-extern const struct command command_logs;
-extern const struct command command_cancel;
-extern const struct command command_pause;
-extern const struct command command_resume;
-extern const struct command command_rerun;
-extern const struct command command_skip;
-extern const struct command command_approve;
-extern const struct command command_reject;
-extern const struct command command_queue;
-extern const struct command command_workers;
-extern const struct command command_top;
-extern const struct command command_verify;
-extern const struct command command_metrics;
-extern const struct command command_bench;
-extern const struct command command_admin;
-extern const struct command command_completion;
-extern const struct command command_complete;
-extern const struct command command_help;
+/* All commands, in the order of the help. */
+#define COMMANDS(X) \
+    X(worker)       \
+    X(exec)         \
+    X(run)          \
+    X(submit)       \
+    X(submissions)  \
+    X(apply)        \
+    X(schedule)     \
+    X(validate)     \
+    X(init)         \
+    X(graph)        \
+    X(schema)       \
+    X(ls)           \
+    X(show)         \
+    X(tree)         \
+    X(diff)         \
+    X(events)       \
+    X(why)          \
+    X(logs)         \
+    X(cancel)       \
+    X(pause)        \
+    X(resume)       \
+    X(rerun)        \
+    X(skip)         \
+    X(approve)      \
+    X(reject)       \
+    X(queue)        \
+    X(workers)      \
+    X(top)          \
+    X(verify)       \
+    X(metrics)      \
+    X(bench)        \
+    X(admin)        \
+    X(completion)   \
+    X(complete)     \
+    X(help)
 
-/* All commands, in the order of the help; ends with NULL. */
-extern const struct command *const commands[];
+#define X(name) extern const struct command command_##name;
+COMMANDS(X)
+#undef X
+extern const struct command *const commands[];        /* ends with NULL */
 const struct command *command_find(const char *name); /* NULL if there is none */
 int command_unknown(
     const char *word); /* prints an error with a suggestion; returns the exit code */

@@ -4,8 +4,8 @@
 
 #include "cli/cli.h"
 
-/* Prints all problems of a file: on stderr, with the source lines, or as JSON lines on stdout.
- * Returns 0, or the exit code. *out (may be NULL) describes a valid definition. */
-MUST_USE int cli_validate(const char *file, bool json, struct pawl_definition *out);
+/* Reads a workflow file, once. If it has problems, prints all of them on stderr, with the source
+ * lines, and returns the exit code. The caller frees *out with pawl_workflow_free. */
+MUST_USE int cli_load(const char *file, struct pawl_workflow **out);
 
 #endif

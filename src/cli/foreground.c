@@ -3,17 +3,19 @@
 
 #include "base/env.h"
 #include "base/mem.h"
-#include "cli/run_workflow.h"
 #include "cli/view/view.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHECK_US        20000   /* at most this long between two checks of the status after news */
 #define CHECK_SHARE     10      /* and at least this many times the duration of a check */
 #define CHECK_LATEST_US 500000  /* check after this time even without news */
 #define IDLE_US         2000000 /* after this time without a running job, explain why */
+#define COPY_MS         1000    /* copy its output after this time even without news */
+#define LEAVE_US        2000000 /* time for the output to be stored before it is left */
 
 struct run {
     const struct foreground *h;
@@ -22,6 +24,7 @@ struct run {
     struct progress *progress;
     struct pawl_error err;
     int64_t id;
+    int signals; /* the descriptor they are read from */
     bool answered, cancelled, news;
     int64_t checked_at, check_us; /* last check of the status: when it ended, how long it took */
     int64_t idle_since;           /* 0 if something runs */
@@ -33,11 +36,13 @@ static void submitted(void *arg, const struct pawl_job *job, const struct pawl_e
 {
     struct run *r = arg;
 
-    r->answered = true;
+    r->answered = r->news = true;
     r->id = job->id;
     if (err) {
         r->rc = -err->code;
         r->err = *err;
+    } else if (r->h->accepted) {
+        r->h->accepted(r->h->arg, job->id, job->existed);
     }
 }
 
@@ -51,18 +56,51 @@ static void on_status(void *arg, int64_t execution, const char *status)
     r->news = true;
 }
 
+/* Leaves it to the workers of this state folder. */
 static int leave(struct run *r, int exit_code)
 {
+    int64_t until = clock_boot_us() + LEAVE_US;
+    int more;
+
     pawl_engine_stop(r->e, false);
+    while (r->h->output && !pawl_engine_idle(r->e) && clock_boot_us() < until &&
+           !run_step(r->e, r->signals, 100, &more, &r->err))
+        ;
     fprintf(stderr, "pawl: execution %lld was left to the workers of this state folder\n",
             (long long)r->id);
     return exit_code;
 }
 
-static int on_signal(struct run *r, int signal)
+static void note_cancel(struct run *r)
+{
+    struct buf text = BUF_INIT;
+
+    buf_addf(&text, "cancelling execution %lld; press Ctrl-C again to leave it running",
+             (long long)r->id);
+    if (r->progress)
+        progress_note(r->progress, text.ptr);
+    else
+        fprintf(stderr, "pawl: %s\n", text.ptr);
+    buf_release(&text);
+}
+
+/* Returns -1 to continue, else the exit code. */
+static int cancel(struct run *r, const char *reason)
 {
     struct pawl_error err;
-    char text[120];
+
+    if (r->cancelled)
+        return -1;
+    r->cancelled = true;
+    if (pawl_cancel(r->p, r->id, NULL, reason, NULL, &err) &&
+        err.code != PAWL_E_INVALID) /* otherwise it has ended already */
+        return leave(r, cli_fail(&err));
+    return -1;
+}
+
+static int on_signal(struct run *r, int signal)
+{
+    int code;
 
     if (signal == SIGWINCH) {
         progress_resized(r->progress);
@@ -70,17 +108,10 @@ static int on_signal(struct run *r, int signal)
     }
     if (r->cancelled || signal == SIGHUP)
         return leave(r, 128 + signal);
-    r->cancelled = true;
-    if (pawl_cancel(r->p, r->id, NULL, signal == SIGINT ? "Ctrl-C" : "pawl was terminated", NULL,
-                    &err) &&
-        err.code != PAWL_E_INVALID)
-        return leave(r, cli_fail(&err));
-    snprintf(text, sizeof(text),
-             "cancelling execution %lld; press Ctrl-C again to leave it "
-             "running",
-             (long long)r->id);
-    progress_note(r->progress, text);
-    return -1;
+    code = cancel(r, signal == SIGINT ? "Ctrl-C" : "pawl was terminated");
+    if (code < 0 && (r->progress || signal == SIGINT))
+        note_cancel(r);
+    return code;
 }
 
 /* ---- its end ---- */
@@ -91,13 +122,11 @@ static int print_end(struct run *r, int code)
     char *json;
     json_t *v;
 
-    const char *file = r->h->job ? r->h->job->workflow : NULL;
-
-    if (progress_end(r->progress, file, &r->err) || pawl_show(r->p, r->id, &json, &r->err))
+    if (progress_end(r->progress, r->h->file, &r->err) || pawl_show(r->p, r->id, &json, &r->err))
         return cli_fail(&r->err);
-    v = parse_object(json);
     if (r->h->json)
         puts(json);
+    v = take_object(json);
     fflush(stdout);
     if (code) {
         buf_addf(&line, "pawl: execution %lld %s", (long long)r->id, field(v, "status"));
@@ -109,12 +138,10 @@ static int print_end(struct run *r, int code)
     }
     buf_release(&line);
     json_decref(v);
-    free(json);
     return code;
 }
 
-/* The exit code for a final status; -1 if it is not final. */
-static int end_code(const char *status)
+int foreground_exit_code(const char *status)
 {
     static const struct {
         const char *status;
@@ -142,7 +169,7 @@ static int check_status(struct run *r)
     }
     r->checked_at = clock_boot_us();
     r->check_us = r->checked_at - start;
-    code = end_code(status);
+    code = foreground_exit_code(status);
     return code < 0 ? code : print_end(r, code);
 }
 
@@ -156,13 +183,12 @@ static void print_reason(struct run *r, const json_t *node, int64_t id)
 
     if (pawl_why(r->p, id, &json, NULL))
         return; /* the next check meets the same error */
-    why = parse_object(json);
+    why = take_object(json);
     buf_addf(&text, "%s (%lld) is not running: ", field(node, "name"), (long long)id);
     out_clean(&text, field(json_array_get(json_object_get(why, "reasons"), 0), "text"));
     progress_note(r->progress, buf_cstr(&text));
     buf_release(&text);
     json_decref(why);
-    free(json);
 }
 
 /* Whether it could start now, because it waits for no other task. A workflow or fan-out that is
@@ -223,6 +249,26 @@ static void explain_idle_run(struct run *r)
     }
 }
 
+/* ---- output ---- */
+
+/* Returns 0 if it has ended, -1 to continue, or the exit code of an error. */
+static int copy_output(struct run *r)
+{
+    struct output *o = r->h->output;
+    int code;
+
+    if (!r->news && clock_boot_us() - r->checked_at < COPY_MS * 1000LL)
+        return -1;
+    r->news = false;
+    r->checked_at = clock_boot_us();
+    o->execution = r->id;
+    if (output_copy(r->p, o, &r->err))
+        return run_later(&r->err);
+    if (o->to && ferror(o->to) && (code = cancel(r, "the reader of its output is gone")) >= 0)
+        return code;
+    return o->ended ? 0 : -1;
+}
+
 /* ---- steps ---- */
 
 static int64_t check_due(const struct run *r)
@@ -237,23 +283,28 @@ static int wait_ms(const struct run *r)
     int64_t left = (check_due(r) - clock_boot_us()) / 1000 + 1;
     int progress_ms = r->progress ? progress_wait(r->progress) : (int)left;
 
+    if (r->h->output)
+        return COPY_MS;
     return left < 0 ? 0 : left < progress_ms ? (int)left : progress_ms;
 }
 
-static int step(struct run *r, int signals)
+static int step(struct run *r)
 {
     int signal, code;
 
-    if (run_step(r->e, signals, wait_ms(r), &signal, &r->err))
+    if (run_step(r->e, r->signals, wait_ms(r), &signal, &r->err))
         return signals_pending(NULL) ? -1 : cli_fail(&r->err);
     if (r->rc)
         return cli_fail(&r->err);
     if (!r->answered)
         return signal && signal != SIGWINCH ? 128 + signal : -1;
-    if (!r->progress && progress_open(r->p, r->id, r->h->kind, r->h->since, &r->progress, &r->err))
+    if (!r->h->output && !r->progress &&
+        progress_open(r->p, r->id, r->h->kind, r->h->since, &r->progress, &r->err))
         return cli_fail(&r->err);
     if (signal && (code = on_signal(r, signal)) >= 0)
         return code;
+    if (r->h->output)
+        return copy_output(r);
     if (progress_update(r->progress, r->news, false, &r->err))
         return run_later(&r->err);
     explain_idle_run(r);
@@ -262,8 +313,11 @@ static int step(struct run *r, int signals)
 
 static int start_engine(struct run *r)
 {
-    struct pawl_engine_options eo = {
-        .here = true, .state = r->h->state, .tree = r->h->tree, .give_up = signals_pending};
+    struct pawl_engine_options eo = {.here = true,
+                                     .slots = r->h->slots,
+                                     .state = r->h->state,
+                                     .tree = r->h->tree,
+                                     .give_up = signals_pending};
 
     if (pawl_engine_open(r->p, &eo, &r->e, &r->err))
         return cli_fail(&r->err);
@@ -276,17 +330,18 @@ static int start_engine(struct run *r)
 
 int foreground_run(const struct foreground *h, struct pawl *p)
 {
-    struct run r = {.h = h, .p = p, .id = h->tree};
-    int signals = signals_open(), code;
+    struct run r = {.h = h, .p = p, .id = h->tree, .signals = signals_open()};
+    int code;
 
-    if (signals < 0)
+    if (r.signals < 0)
         return 1;
     if (h->kind == PROGRESS_TTY)
-        signals_add(signals, SIGWINCH);
+        signals_add(r.signals, SIGWINCH);
     if (!(code = start_engine(&r)))
         for (code = -1; code < 0;)
-            code = step(&r, signals);
+            code = step(&r);
     progress_close(r.progress);
     pawl_engine_close(r.e);
+    close(r.signals);
     return code;
 }

@@ -5,23 +5,12 @@
 
 #define WIDTH 80
 
-/* Terminal columns of a text; every non-ASCII character used here is one column wide. */
-static int columns(const char *text, size_t len)
-{
-    int n = 0;
-    size_t i;
-
-    for (i = 0; i < len; i++)
-        n += (text[i] & 0xC0) != 0x80;
-    return n;
-}
-
 /* Prints words from column `at` on; lines after the first start at column `indent`. */
 static void wrap(FILE *to, const char *text, int at, int indent)
 {
     while (*text) {
         size_t len = strcspn(text, " \n");
-        int width = columns(text, len);
+        int width = (int)text_characters(text, len); /* each is one column wide here */
 
         if (at > indent && at + 1 + width > WIDTH) {
             fprintf(to, "\n%*s", indent, "");
@@ -45,7 +34,7 @@ static void wrap(FILE *to, const char *text, int at, int indent)
 /* Prints a term, and its explanation from column `indent` on. */
 static void item(FILE *to, const char *left, const char *text, int indent)
 {
-    int at = 2 + columns(left, strlen(left));
+    int at = 2 + (int)text_characters(left, strlen(left));
 
     fprintf(to, "  %s", left);
     if (at + 2 > indent) {
@@ -125,23 +114,17 @@ void help_all(FILE *to)
     wrap(to, notation, 0, 0);
 }
 
-static int cmd_help(int argc, char **argv)
+static int help(struct cli *c)
 {
-    const struct command *about;
-    struct cli c;
-    int code = cli_begin(&c, &command_help, argc, argv, NULL);
+    const struct command *about = c->nwords ? command_find(c->words[0]) : NULL;
 
-    if (code >= 0)
-        return code;
-    about = c.nwords ? command_find(c.words[0]) : NULL;
-    if (c.nwords && !about)
-        code = command_unknown(c.words[0]);
-    else if (about)
+    if (c->nwords && !about)
+        return command_unknown(c->words[0]);
+    if (about)
         help_command(stdout, about);
     else
         help_all(stdout);
-    cli_end(&c);
-    return cli_done(code < 0 ? 0 : code);
+    return 0;
 }
 
 const struct command command_help = {
@@ -150,6 +133,6 @@ const struct command command_help = {
     .text = "explain a command",
     .examples = {{"pawl help rerun", "its options, with examples; same as `pawl rerun --help`"}},
     .most = 1,
-    .run = cmd_help,
+    .run = help,
     .no_json = true,
 };

@@ -56,5 +56,5 @@ int main(int argc, char **argv)
     for (i = at; i > 1; i--)
         argv[i] = argv[i - 1];
     argv[1] = name;
-    return c->run(argc - 1, argv + 1);
+    return run_command(c, argc - 1, argv + 1);
 }

@@ -187,32 +187,50 @@ static int too_many_arguments(const struct command *c, const char *word)
     return cli_wrong("pawl %s does not take '%.60s': see `pawl help %s`", c->name, word, c->name);
 }
 
-int cli_begin(struct cli *c, const struct command *command, int argc, char **argv, void *values)
+/* Returns -1 if the command should continue, else its exit code: an error or the help was printed
+ * in that case. */
+static int begin(struct cli *c, int argc, char **argv)
 {
-    struct reading r = {c, command, values, argc, argv};
+    const struct command *command = c->command;
+    struct reading r = {c, command, c->values, argc, argv};
     struct err err = ERR_INIT;
-    int code = -1;
 
-    *c = (struct cli){.words = mem_zalloc(((size_t)argc + 1) * sizeof(*c->words))};
-    if (read_arguments(&r, &err)) {
-        code = cli_wrong("%s", err.msg);
-    } else if (c->help) {
+    if (read_arguments(&r, &err))
+        return cli_wrong("%s", err.msg);
+    if (c->help) {
         help_command(stdout, command);
-        code = cli_done(0);
-    } else if (c->nwords < command->least) {
-        code = too_few_arguments(command);
-    } else if (c->nwords > command->most) {
-        code = too_many_arguments(command, c->words[command->most]);
+        return 0;
     }
-    if (code >= 0)
-        cli_end(c);
-    return code;
+    if (c->nwords < command->least)
+        return too_few_arguments(command);
+    return c->nwords > command->most ? too_many_arguments(command, c->words[command->most]) : -1;
 }
 
-void cli_end(struct cli *c)
+static void release(struct cli *c)
 {
+    const struct option *o;
+
+    pawl_close(c->p);
+    for (o = c->command->options; o && o->name; o++)
+        if (o->kind == OPTION_TEXTS)
+            vec_release((struct texts *)(void *)((char *)c->values + o->at));
+    free(c->values);
     free(c->words);
-    c->words = NULL;
+}
+
+int run_command(const struct command *command, int argc, char **argv)
+{
+    struct cli c = {.command = command,
+                    .words = mem_zalloc(((size_t)argc + 1) * sizeof(*c.words)),
+                    .values = mem_zalloc(command->size + 1)};
+    int code;
+
+    if (command->defaults)
+        memcpy(c.values, command->defaults, command->size);
+    if ((code = begin(&c, argc, argv)) < 0 && !(code = command->opens ? cli_open(&c) : 0))
+        code = command->run(&c);
+    release(&c);
+    return cli_done(code);
 }
 
 /* ---- the database ---- */
@@ -234,12 +252,31 @@ struct pawl_options cli_options(const struct cli *c, bool must_exist)
                                  .note = cli_note};
 }
 
-int cli_open(const struct cli *c, struct pawl **out)
+int cli_open_with(struct cli *c, const struct pawl_options *options)
 {
-    struct pawl_options options = cli_options(c, true);
     struct pawl_error err;
 
-    return pawl_open(&options, out, &err) ? cli_fail(&err) : 0;
+    return pawl_open(options, &c->p, &err) ? cli_fail(&err) : 0;
+}
+
+int cli_open(struct cli *c)
+{
+    struct pawl_options options = cli_options(c, true);
+
+    return cli_open_with(c, &options);
+}
+
+int cli_each_id(struct cli *c, int (*act)(struct cli *c, int64_t id))
+{
+    int64_t id;
+    int i, one, code = 0;
+
+    for (i = 0; i < c->nwords; i++) {
+        if (!(one = cli_id(c->p, c->words[i], &id)))
+            one = act(c, id);
+        code = code ? code : one;
+    }
+    return code;
 }
 
 int cli_id(struct pawl *p, const char *text, int64_t *id)

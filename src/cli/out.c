@@ -2,6 +2,7 @@
  * fields. */
 #include "cli/cli.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -124,6 +125,45 @@ json_t *parse_object(const char *json)
     return json_loads(json, JSON_ALLOW_NUL, NULL);
 }
 
+json_t *take_object(char *json)
+{
+    json_t *o = parse_object(json);
+
+    free(json);
+    return o;
+}
+
+int show_object(struct pawl *p, int64_t id, json_t **out, struct pawl_error *err)
+{
+    char *json;
+    int rc = pawl_show(p, id, &json, err);
+
+    if (!rc)
+        *out = take_object(json);
+    return rc;
+}
+
+int print_answer(int rc, char *text, const struct pawl_error *err)
+{
+    if (rc)
+        return cli_fail(err);
+    puts(text);
+    free(text);
+    return 0;
+}
+
+int print_execution(struct pawl *p, int64_t id, bool as_text)
+{
+    struct pawl_error err;
+    char *json = NULL;
+    int rc = as_text ? 0 : pawl_show(p, id, &json, &err);
+
+    if (!as_text)
+        return print_answer(rc, json, &err);
+    printf("%lld\n", (long long)id);
+    return 0;
+}
+
 const char *field(const json_t *o, const char *key)
 {
     const char *s = json_string_value(json_object_get(o, key));
@@ -142,6 +182,15 @@ int64_t field_time(const json_t *o, const char *key)
     int64_t us = 0;
 
     return text_parse_time(field(o, key), &us, &ignored) ? 0 : us;
+}
+
+void print_json_object(json_t *o)
+{
+    char *text = json_text(o);
+
+    puts(text);
+    free(text);
+    json_decref(o);
 }
 
 int print_line(void *arg, const char *json)

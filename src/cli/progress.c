@@ -88,18 +88,16 @@ static bool is_shown(const char *what)
 
 static const char *name_of(struct progress *g, int64_t id)
 {
-    char *name = idmap_get(&g->names, id), *json;
+    char *name = idmap_get(&g->names, id);
     json_t *o;
 
     if (name)
         return name;
-    if (pawl_show(g->p, id, &json, NULL))
+    if (show_object(g->p, id, &o, NULL))
         return "?";
-    o = parse_object(json);
     name = arena_strdup(&g->texts, field(o, "name"));
     idmap_put(&g->names, id, name);
     json_decref(o);
-    free(json);
     return name;
 }
 

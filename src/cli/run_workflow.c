@@ -114,13 +114,10 @@ int output_copy(struct pawl *p, struct output *o, struct pawl_error *err)
     if (!o->page)
         o->page = mem_alloc(PAGE);
     while (!rc && !o->ended && !(rc = copy_attempt(p, o, &over, err)) && over) {
-        char *json;
         json_t *now;
 
-        if ((rc = pawl_show(p, o->execution, &json, err)))
+        if ((rc = show_object(p, o->execution, &now, err)))
             break;
-        now = parse_object(json);
-        free(json);
         if (field_int(now, "attempt") > o->attempt) {
             o->attempt++;
             o->at = 0;

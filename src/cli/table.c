@@ -85,11 +85,7 @@ static bool is_left(const struct table *t, size_t col)
 /* Number of characters, not bytes; wide and combining characters count as one column. */
 static int width(const char *s)
 {
-    int n = 0;
-
-    for (; *s; s++)
-        n += ((unsigned char)*s & 0xC0) != 0x80;
-    return n;
+    return (int)text_characters(s, strlen(s));
 }
 
 int table_fit_width(const struct table_fit *f)

@@ -60,8 +60,8 @@ enum execution_flag {
     FLAG_LET_FINISH = 1024,  /* it was cancelled, but its running descendants may finish */
     FLAG_RERUN = 2048,       /* it has run before: its children already have rows */
     FLAG_ONLY_FAILED = 4096, /* a fan-out in a rerun: items that succeeded do not run again */
-    FLAG_NOT_STARTED = 8192, /* its rerun has not started: its children are of an earlier run */
-    FLAG_NOTIFYING = 16384   /* it has ended, and not all followers have been notified */
+    FLAG_NOT_STARTED = 8192  /* its rerun has not started: its children are of an earlier run */
+    /* Up to version 12 of the schema FLAG_NOTIFYING = 16384; a migration refers to it. */
 };
 int graph_flags_of(const struct graph_need *n); /* the flags that this child sets on its parent */
 int graph_end(int bits, bool cancel_requested); /* the status that a parent with these flags ends

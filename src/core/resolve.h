@@ -1,12 +1,11 @@
 /* resolve.h - turns the definition of a task into the spec (core/spec.h) and the input that it runs
  * with, by evaluating its templates in the task's scope. Pure: the caller loads the values that the
- * templates refer to; resolve_references lists them. */
+ * templates refer to; templates_references lists them. */
 #ifndef CORE_RESOLVE_H
 #define CORE_RESOLVE_H
 
-#include "core/expr/expr.h"
 #include "core/graph.h"
-#include "core/workflow/model.h"
+#include "core/templates.h"
 
 /* ---- params and vars of a workflow ---- */
 
@@ -16,9 +15,10 @@ MUST_USE int resolve_read_params(const char *json, struct json_t **out, struct e
 /* Checks the given values against the workflow's params. E_INVALID, with a message that names the
  * param. */
 MUST_USE int resolve_check_params(const struct workflow *w, struct json_t *given, struct err *err);
-/* Checks the given values, adds the defaults of the params, and evaluates the vars. *out is a new
- * reference to {"params": …, "vars": …}, each of at most JSON_DEPTH_MAX levels. */
-MUST_USE int resolve_variables(const struct workflow *w, struct json_t *given, struct json_t **out,
+/* Adds the defaults of the params to values that resolve_check_params accepted, and evaluates the
+ * vars. *out is a new reference to {"params": …, "vars": …}, each of at most JSON_DEPTH_MAX
+ * levels. */
+MUST_USE int resolve_variables(const struct templates *t, struct json_t *given, struct json_t **out,
                                struct err *err);
 
 /* ---- the scope of a task ---- */
@@ -26,7 +26,7 @@ MUST_USE int resolve_variables(const struct workflow *w, struct json_t *given, s
 /* Values are borrowed from struct resolve_given, except those that resolve_scope creates:
  * resolve_scope_release releases these. */
 struct resolve_scope {
-    const struct workflow *workflow;
+    const struct templates *templates;
     const struct workflow_task *task; /* NULL for the scope of the whole workflow */
     struct expr_scope expr;
     struct graph_facts facts;
@@ -34,7 +34,7 @@ struct resolve_scope {
 };
 
 struct resolve_given {
-    const struct workflow *workflow;
+    const struct templates *templates;
     const struct workflow_task *task; /* NULL for the scope of the whole workflow */
     struct json_t *variables;
     struct json_t *tasks; /* {NAME: {"status", "outputs"}} */
@@ -47,38 +47,30 @@ MUST_USE int resolve_scope(const struct resolve_given *g, struct resolve_scope *
                            struct err *err);
 void resolve_scope_release(struct resolve_scope *s);
 
-/* Calls `each` with every task that the templates of `task` refer to, possibly several times. If
- * `task` is NULL, reads the templates of the workflow's outputs. For an item, foreach, condition
- * and approval are left out: they were evaluated for the fan-out. */
-void resolve_references(const struct workflow *w, const struct workflow_task *task, bool item,
-                        void (*each)(void *arg, const char *task), void *arg);
+/* ---- values ---- */
 
-/* ---- values of a task ---- */
-
-MUST_USE int resolve_condition(const struct workflow *w, const struct workflow_task *task,
-                               const struct resolve_scope *s, bool *out, struct err *err);
-/* Evaluates JSON whose texts are templates; *out is a new reference. */
-MUST_USE int resolve_value(const char *json, const struct resolve_scope *s, struct json_t **out,
-                           struct err *err);
-/* Evaluates a template and appends its value as text. */
-MUST_USE int resolve_text(const char *text, const struct resolve_scope *s, struct buf *out,
-                          struct err *err);
-/* Evaluates the values of `with`; *out is a new reference to an object. */
-MUST_USE int resolve_pairs(const struct workflow_pairs *pairs, const struct resolve_scope *s,
+/* A template of the scope's task; NULL if the task has none. */
+const struct template *resolve_template(const struct resolve_scope *s, enum task_template which);
+/* Evaluates a template; *out is a new reference. */
+MUST_USE int resolve_value(const struct template *t, const struct resolve_scope *s,
                            struct json_t **out, struct err *err);
-/* Like resolve_pairs, but converts each value to a text, as for environment variables. */
-MUST_USE int resolve_pairs_as_text(const struct workflow_pairs *pairs,
-                                   const struct resolve_scope *s, struct json_t **out,
-                                   struct err *err);
+/* Evaluates a template and appends its value as text. */
+MUST_USE int resolve_text(const struct template *t, const struct resolve_scope *s, struct buf *out,
+                          struct err *err);
+/* Evaluates the members of an object; an error names the key. *out is a new reference. If `as_text`
+ * is set, each value is converted to a text, as for environment variables. */
+MUST_USE int resolve_pairs(const struct template *t, const struct resolve_scope *s, bool as_text,
+                           struct json_t **out, struct err *err);
+
+/* Evaluates the condition of the scope's task. */
+MUST_USE int resolve_condition(const struct resolve_scope *s, bool *out, struct err *err);
 /* Evaluates the list of a fan-out; a number n stands for the list 0 … n-1. *out is a new
  * reference. */
-MUST_USE int resolve_items(const struct workflow_task *task, const struct resolve_scope *s,
-                           struct json_t **out, struct err *err);
+MUST_USE int resolve_items(const struct resolve_scope *s, struct json_t **out, struct err *err);
 
 /* Appends the JSON of the spec of a command or function and, for a function, the JSON of its
  * input. */
-MUST_USE int resolve_task(const struct workflow *w, const struct workflow_task *task,
-                          const struct resolve_scope *s, const struct spec *defaults,
+MUST_USE int resolve_task(const struct resolve_scope *s, const struct spec *defaults,
                           struct buf *spec, struct buf *input, struct err *err);
 
 #endif

@@ -4,137 +4,104 @@
 
 #include "base/json.h"
 #include "core/expr/value.h"
+#include "core/workflow/keys.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* A value as an environment variable: texts unchanged, everything else as JSON. */
-static const char *as_variable(const json_t *v, struct arena *arena)
-{
-    char *json;
-    const char *kept;
-
-    if (json_is_string(v))
-        return arena_strdup(arena, json_string_value(v));
-    json = json_text(v);
-    kept = arena_strdup(arena, json);
-    free(json);
-    return kept;
-}
-
-int resolve_pairs_as_text(const struct workflow_pairs *pairs, const struct resolve_scope *s,
-                          json_t **out, struct err *err)
-{
-    json_t *object = value_need(json_object());
-    size_t i;
-
-    for (i = 0; i < pairs->n; i++) {
-        struct buf text = BUF_INIT;
-        int rc = resolve_text(pairs->at[i].value, s, &text, err);
-
-        if (!rc)
-            json_object_set_new(object, pairs->at[i].key, json_string(buf_cstr(&text)));
-        buf_release(&text);
-        if (rc) {
-            json_decref(object);
-            return err_prefix(err, "%s", pairs->at[i].key);
-        }
-    }
-    *out = object;
-    return 0;
-}
 
 /* Later sources override earlier ones: defaults, the workflow's env, params, with, ITEM and INDEX,
  * the task's env. */
-static int make_env(const struct workflow *w, const struct workflow_task *task,
-                    const struct resolve_scope *s, json_t **out, struct err *err)
+static int make_env(const struct resolve_scope *s, json_t **out, struct err *err)
 {
     json_t *env = NULL, *with = NULL, *own = NULL;
     int rc;
 
-    if ((rc = resolve_pairs_as_text(&w->default_env, s, &env, err)) ||
-        (rc = resolve_pairs(&task->with, s, &with, err)) ||
-        (rc = resolve_pairs_as_text(&task->env, s, &own, err)))
-        goto done;
-    json_object_update(env, s->env);
-    json_object_update(env, s->expr.names[EXPR_PARAMS]);
-    json_object_update(env, with);
-    if (s->expr.names[EXPR_ITEM]) {
-        json_object_set(env, "ITEM", s->expr.names[EXPR_ITEM]);
-        json_object_set(env, "INDEX", s->expr.names[EXPR_INDEX]);
+    if (!(rc = resolve_pairs(s->templates->default_env, s, true, &env, err)) &&
+        !(rc = resolve_pairs(resolve_template(s, TASK_WITH), s, false, &with, err)) &&
+        !(rc = resolve_pairs(resolve_template(s, TASK_ENV), s, true, &own, err))) {
+        json_object_update(env, s->env);
+        json_object_update(env, s->expr.names[EXPR_PARAMS]);
+        json_object_update(env, with);
+        if (s->expr.names[EXPR_ITEM]) {
+            json_object_set(env, "ITEM", s->expr.names[EXPR_ITEM]);
+            json_object_set(env, "INDEX", s->expr.names[EXPR_INDEX]);
+        }
+        json_object_update(env, own);
+        *out = json_incref(env);
     }
-    json_object_update(env, own);
-    *out = json_incref(env);
-done:
     json_decref(env);
     json_decref(with);
     json_decref(own);
     return rc;
 }
 
-static void set_env(const json_t *env, struct spec *spec, struct arena *arena)
+/* A variable that is null is left out. */
+static int set_env(const struct resolve_scope *s, struct spec *spec, struct arena *arena,
+                   struct err *err)
 {
-    struct spec_pair *pairs = arena_alloc(arena, (json_object_size(env) + 1) * sizeof(*pairs));
+    struct spec_pair *pairs;
+    json_t *env = NULL, *v;
     const char *key;
-    json_t *v;
+    int rc = make_env(s, &env, err);
 
-    spec->env = pairs;
-    json_object_foreach((json_t *)env, key, v)
+    if (rc)
+        return rc;
+    spec->nenv = 0;
+    spec->env = pairs = arena_alloc(arena, (json_object_size(env) + 1) * sizeof(*pairs));
+    json_object_foreach(env, key, v)
     {
         if (!json_is_null(v))
             pairs[spec->nenv++] =
-                (struct spec_pair){arena_strdup(arena, key), as_variable(v, arena)};
+                (struct spec_pair){arena_strdup(arena, key),
+                                   json_is_string(v) ? arena_strdup(arena, json_string_value(v))
+                                                     : json_arena_text(v, arena)};
     }
+    json_decref(env);
+    return 0;
 }
 
-static int eval_text(const char *template, const struct resolve_scope *s, struct arena *arena,
+/* *out stays unchanged if t is NULL. */
+static int eval_text(const struct template *t, const struct resolve_scope *s, struct arena *arena,
                      const char **out, struct err *err)
 {
     struct buf b = BUF_INIT;
-    int rc = template ? resolve_text(template, s, &b, err) : 0;
+    int rc = t ? resolve_text(t, s, &b, err) : 0;
 
-    if (!rc && template)
+    if (!rc && t)
         *out = arena_strdup(arena, buf_cstr(&b));
     buf_release(&b);
     return rc;
 }
 
-static int set_argv(const struct workflow_task *task, const struct resolve_scope *s,
-                    struct spec *spec, struct arena *arena, struct err *err)
+static int set_argv(const struct resolve_scope *s, struct spec *spec, struct arena *arena,
+                    struct err *err)
 {
-    const char **argv = arena_zalloc(arena, (task->argv.n + 1) * sizeof(*argv));
+    const struct template *all = resolve_template(s, TASK_ARGV);
+    const char **argv = arena_zalloc(arena, (all->n + 1) * sizeof(*argv));
     size_t i;
-    int rc;
 
-    for (i = 0; i < task->argv.n; i++)
-        if ((rc = eval_text(task->argv.at[i], s, arena, &argv[i], err)))
+    for (i = 0; i < all->n; i++)
+        if (eval_text(&all->items[i], s, arena, &argv[i], err))
             return err_prefix(err, "argv[%zu]", i);
-    spec->argv = task->argv.n ? argv : NULL;
-    spec->argc = task->argv.n;
+    spec->argv = all->n ? argv : NULL;
+    spec->argc = all->n;
     return 0;
 }
 
 /* A relative cwd starts at the folder of the workflow's file. */
-static int set_cwd(const struct workflow *w, const struct workflow_task *task,
-                   const struct resolve_scope *s, struct spec *spec, struct arena *arena,
+static int set_cwd(const struct resolve_scope *s, struct spec *spec, struct arena *arena,
                    struct err *err)
 {
-    const char *cwd = NULL;
+    const char *cwd = NULL, *folder = s->templates->workflow->folder;
     char *path;
-    int rc = eval_text(task->cwd, s, arena, &cwd, err);
 
-    if (rc)
+    if (eval_text(resolve_template(s, TASK_CWD), s, arena, &cwd, err))
         return err_prefix(err, "cwd");
-    if (!w->folder || (cwd && *cwd == '/')) {
-        spec->cwd = cwd;
-        return 0;
+    spec->cwd = cwd ? cwd : folder;
+    if (folder && cwd && *cwd != '/') {
+        spec->cwd = path = arena_alloc(arena, strlen(folder) + strlen(cwd) + 2);
+        stpcpy(stpcpy(stpcpy(path, folder), "/"), cwd);
     }
-    path = arena_alloc(arena, strlen(w->folder) + (cwd ? strlen(cwd) : 0) + 2);
-    stpcpy(path, w->folder);
-    if (cwd)
-        stpcpy(stpcpy(path + strlen(path), "/"), cwd);
-    spec->cwd = path;
     return 0;
 }
 
@@ -155,113 +122,103 @@ static json_t *absolute_volume(const struct workflow *w, json_t *volume)
 static json_t *as_texts(json_t *v)
 {
     json_t *made;
-    char *json;
     size_t i;
 
-    if (json_is_array(v)) {
-        made = value_need(json_array());
-        for (i = 0; i < json_array_size(v); i++)
-            value_append(made, as_texts(json_array_get(v, i)));
-        return made;
-    }
-    if (!json_is_number(v) && !json_is_boolean(v))
+    if (json_is_number(v) || json_is_boolean(v))
+        return value_as_text(json_incref(v));
+    if (!json_is_array(v))
         return json_incref(v);
-    json = json_text(v);
-    made = value_need(json_string(json));
-    free(json);
+    made = value_need(json_array());
+    for (i = 0; i < json_array_size(v); i++)
+        value_append(made, as_texts(json_array_get(v, i)));
     return made;
 }
 
-static int set_container(const struct workflow *w, const struct workflow_task *task,
-                         const struct resolve_scope *s, struct spec *spec, struct arena *arena,
+static int set_container(const struct resolve_scope *s, struct spec *spec, struct arena *arena,
                          struct err *err)
 {
+    const struct template *t = resolve_template(s, TASK_CONTAINER);
     json_t *c = NULL, *volumes, *v;
     const char *key;
-    char *text;
     size_t i;
-    int rc;
 
-    if (!task->container)
+    if (!t)
         return 0;
-    if ((rc = resolve_value(task->container, s, &c, err)))
+    if (resolve_value(t, s, &c, err))
         return err_prefix(err, "container");
     json_object_foreach(c, key, v) json_object_set_new(c, key, as_texts(v));
     volumes = json_object_get(c, "volumes");
     for (i = 0; i < json_array_size(volumes); i++)
-        json_array_set_new(volumes, i, absolute_volume(w, json_array_get(volumes, i)));
-    text = json_text(c);
-    spec->container = arena_strdup(arena, text);
-    free(text);
+        json_array_set_new(volumes, i,
+                           absolute_volume(s->templates->workflow, json_array_get(volumes, i)));
+    spec->container = json_arena_text(c, arena);
     json_decref(c);
     return 0;
 }
 
-static int make_spec(const struct workflow *w, const struct workflow_task *task,
-                     const struct resolve_scope *s, const struct spec *defaults, struct spec *spec,
+/* Takes the defaults that are not copied to the tasks; env is merged by make_env. */
+static void inherit_defaults(const struct workflow *w, struct spec *spec)
+{
+    const struct key *k;
+
+    KEYS_EACH(&keys_task, k)
+    if (k->places & KEY_COMMON_LATE && !k->scope) {
+        char *to = (char *)spec + k->at - offsetof(struct workflow_task, command);
+
+        if (key_is_default(k, to))
+            memcpy(to, (const char *)&w->defaults + k->at, key_size(k));
+    }
+}
+
+static int make_spec(const struct resolve_scope *s, const struct spec *defaults, struct spec *spec,
                      struct arena *arena, struct err *err)
 {
-    json_t *env = NULL;
+    const struct workflow_task *task = s->task;
     int rc;
 
-    *spec = (struct spec){.run = task->run,
-                          .user = task->user,
-                          .secrets = task->secrets.at,
-                          .nsecrets = task->secrets.n,
-                          .outputs = task->outputs.at,
-                          .noutputs = task->outputs.n,
-                          .timeout = task->timeout ? task->timeout : defaults->timeout,
-                          .retry = task->retry.max < 0 ? defaults->retry : task->retry.policy};
-    spec->limits.memory = task->limits.memory;
-    spec->limits.cpu = task->limits.cpu;
-    spec->limits.files = task->limits.files;
-    spec->limits.pids = task->limits.pids;
+    *spec = task->command;
+    inherit_defaults(s->templates->workflow, spec);
+    if (!spec->timeout)
+        spec->timeout = defaults->timeout;
+    if (task->command.retry.max < 0)
+        spec->retry = defaults->retry;
     if (task->function)
         return 0;
-    if ((rc = set_argv(task, s, spec, arena, err)) ||
-        (rc = set_cwd(w, task, s, spec, arena, err)) ||
-        (rc = set_container(w, task, s, spec, arena, err)) ||
-        (rc = eval_text(task->input, s, arena, &spec->input, err)) ||
-        (rc = make_env(w, task, s, &env, err)))
+    if ((rc = set_argv(s, spec, arena, err)) || (rc = set_cwd(s, spec, arena, err)) ||
+        (rc = set_container(s, spec, arena, err)) ||
+        (rc = eval_text(resolve_template(s, TASK_INPUT), s, arena, &spec->input, err)))
         return rc;
-    set_env(env, spec, arena);
-    json_decref(env);
-    return 0;
+    return set_env(s, spec, arena, err);
 }
 
 /* The input of a function: the values of `with` and the item, or the params if both are missing. */
-static int make_input(const struct workflow_task *task, const struct resolve_scope *s,
-                      struct buf *input, struct err *err)
+static int make_input(const struct resolve_scope *s, struct buf *input, struct err *err)
 {
     json_t *with;
-    char *text;
-    int rc;
+    int rc = resolve_pairs(resolve_template(s, TASK_WITH), s, false, &with, err);
 
-    if ((rc = resolve_pairs(&task->with, s, &with, err)))
+    if (rc)
         return rc;
     if (s->expr.names[EXPR_ITEM] && !json_object_get(with, "item")) {
         json_object_set(with, "item", s->expr.names[EXPR_ITEM]);
         json_object_set(with, "index", s->expr.names[EXPR_INDEX]);
     }
-    if (!json_object_size(with) && json_object_size(s->expr.names[EXPR_PARAMS]))
+    if (!json_object_size(with))
         json_object_update(with, s->expr.names[EXPR_PARAMS]);
-    text = json_text(with);
-    buf_addstr(input, text);
-    free(text);
+    (void)json_add_value(input, with, SIZE_MAX);
     json_decref(with);
     return 0;
 }
 
-int resolve_task(const struct workflow *w, const struct workflow_task *task,
-                 const struct resolve_scope *s, const struct spec *defaults, struct buf *spec,
+int resolve_task(const struct resolve_scope *s, const struct spec *defaults, struct buf *spec,
                  struct buf *input, struct err *err)
 {
     struct arena arena = ARENA_INIT;
     struct spec made;
-    int rc = make_spec(w, task, s, defaults, &made, &arena, err);
+    int rc = make_spec(s, defaults, &made, &arena, err);
 
     if (!rc)
         spec_write(&made, spec);
     arena_release(&arena);
-    return rc || !task->function ? rc : make_input(task, s, input, err);
+    return rc || !s->task->function ? rc : make_input(s, input, err);
 }

@@ -3,79 +3,59 @@
 
 #include "base/buf.h"
 
-#include <fnmatch.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Escapes brackets and backslashes: they are special to fnmatch, but names such as load[3] contain
- * them. */
-static char *escape_glob(const char *glob)
+/* The character after the one at p, in UTF-8. */
+static const char *next_character(const char *p)
 {
-    struct buf b = BUF_INIT;
-
-    for (; *glob; glob++) {
-        if (*glob == '[' || *glob == '\\')
-            buf_addch(&b, '\\');
-        buf_addch(&b, *glob);
-    }
-    return b.ptr ? b.ptr : mem_strdup("");
+    for (p++; ((unsigned char)*p & 0xC0) == 0x80;)
+        p++;
+    return p;
 }
 
-void routes_init(struct routes *r, const struct route *rules, size_t n, const char *command,
-                 const char *container)
+/* Not fnmatch: names such as load[3] contain characters that are special to it. */
+static bool matches(const char *glob, const char *name)
 {
-    size_t i;
+    const char *star = NULL, *retry = NULL; /* where to continue if the text after a * differs */
 
-    *r = (struct routes){
-        .at = mem_alloc(n * sizeof(*r->at)),
-        .globs = mem_alloc(n * sizeof(*r->globs)),
-        .n = n,
-        .command = mem_strdup(command ? command : "process"),
-        .container = mem_strdup(container ? container : "container"),
-        .command_given = command != NULL,
-        .container_given = container != NULL,
-    };
-    for (i = 0; i < n; i++) {
-        r->globs[i] = mem_strdup(rules[i].glob);
-        r->at[i].glob = escape_glob(rules[i].glob);
-        r->at[i].executor = mem_strdup(rules[i].executor);
+    while (*name) {
+        if (*glob == '*') {
+            star = ++glob;
+            retry = name;
+        } else if (*glob == '?') {
+            glob++;
+            name = next_character(name);
+        } else if (*glob == *name) {
+            glob++;
+            name++;
+        } else if (star) {
+            glob = star;
+            name = retry = next_character(retry);
+        } else {
+            return false;
+        }
     }
+    return !glob[strspn(glob, "*")];
 }
 
-void routes_release(struct routes *r)
-{
-    size_t i;
-
-    for (i = 0; i < r->n; i++) {
-        free(r->globs[i]);
-        free((char *)r->at[i].glob);
-        free((char *)r->at[i].executor);
-    }
-    free(r->globs);
-    free(r->at);
-    free(r->command);
-    free(r->container);
-    *r = (struct routes){0};
-}
-
-const char *routes_lane(const struct routes *r, const struct route_query *q, struct arena *arena)
+const char *route_find(const struct routes *r, const struct route_query *q, struct arena *arena)
 {
     size_t i;
 
     if (q->function) {
-        size_t len = strlen(q->function);
-        char *lane = arena_alloc(arena, sizeof("function:") + len);
+        char *lane = arena_alloc(arena, sizeof("function:") + strlen(q->function));
 
-        memcpy(lane, "function:", sizeof("function:") - 1);
-        memcpy(lane + sizeof("function:") - 1, q->function, len + 1);
+        stpcpy(stpcpy(lane, "function:"), q->function);
         return lane;
     }
     if (q->executor)
         return q->executor;
     for (i = 0; i < r->n; i++)
-        if (!fnmatch(r->at[i].glob, q->name, 0))
+        if (matches(r->at[i].glob, q->name))
             return r->at[i].executor;
-    return q->container ? r->container : r->command;
+    if (q->container)
+        return r->container ? r->container : "container";
+    return r->command ? r->command : "process";
 }
 
 /* ---- check ---- */
@@ -101,15 +81,15 @@ int routes_check(const struct routes *r, const char *const *keys, size_t nkeys, 
     size_t i;
 
     for (i = 0; i < r->n; i++) {
-        if (!*r->globs[i])
+        if (!*r->at[i].glob)
             return err_set(err, E_INVALID, "route %zu has no glob: use * to match every task",
                            i + 1);
         if (check_key(r->at[i].executor, keys, nkeys, err))
-            return err_prefix(err, "route %zu (%.100s)", i + 1, r->globs[i]);
+            return err_prefix(err, "route %zu (%.100s)", i + 1, r->at[i].glob);
     }
-    if (r->command_given && check_key(r->command, keys, nkeys, err))
+    if (r->command && check_key(r->command, keys, nkeys, err))
         return err_prefix(err, "the default for commands");
-    if (r->container_given && check_key(r->container, keys, nkeys, err))
+    if (r->container && check_key(r->container, keys, nkeys, err))
         return err_prefix(err, "the default for containers");
     return 0;
 }

@@ -1,4 +1,5 @@
-/* route.h - chooses the executor of a task by rules on its full name. Pure. */
+/* route.h - chooses the executor of a task by rules on its full name. Pure: the rules are a value
+ * that the configuration holds and that everyone else borrows. */
 #ifndef CORE_ROUTE_H
 #define CORE_ROUTE_H
 
@@ -13,16 +14,14 @@ struct route {
     const char *glob, *executor;
 };
 
-/* The rules in the order in which they are tried, and the defaults if none matches. */
+/* The rules in the order in which they are tried, and the executors of tasks that none matches. */
 struct routes {
-    struct route *at; /* globs escaped for fnmatch */
-    char **globs;     /* globs as given */
+    const struct route *at;
     size_t n;
-    char *command, *container; /* keys of the default executors */
-    bool command_given, container_given;
+    const char *command, *container; /* NULL for "process", "container" */
 };
 
-/* The properties of a ready task that decide its lane. */
+/* The properties of a task that decide its lane. */
 struct route_query {
     const char *name;     /* full name: workflow::task, workflow::task[3], exec::NAME */
     const char *executor; /* the executor that the task names; NULL if none */
@@ -30,17 +29,13 @@ struct route_query {
     bool container;
 };
 
-/* Copies everything. If NULL, `command` is "process" and `container` is "container". */
-void routes_init(struct routes *r, const struct route *rules, size_t n, const char *command,
-                 const char *container);
-void routes_release(struct routes *r);
+/* The lane: function:NAME for a function, which is made in the arena; otherwise the executor that
+ * the task names, that of the first matching rule, or the default. The lane is valid as long as
+ * the query's texts, the routes and the arena. Never fails: a lane that this worker does not serve
+ * may be served by another. */
+const char *route_find(const struct routes *r, const struct route_query *q, struct arena *arena);
 
-/* The lane: function:NAME for a function; otherwise the executor that the task names, that of the
- * first matching rule, or the default. Valid as long as the query's texts, the rules and the
- * arena. */
-const char *routes_lane(const struct routes *r, const struct route_query *q, struct arena *arena);
-
-/* Fails unless every executor named by the rules and the given defaults is among `keys`. */
+/* Fails unless every executor that the rules and the given defaults name is among `keys`. */
 MUST_USE int routes_check(const struct routes *r, const char *const *keys, size_t nkeys,
                           struct err *err);
 

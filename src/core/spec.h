@@ -13,8 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which attempts are retried, and when. executions.max_attempts limits their number. */
+/* Which attempts are retried, and when. */
 struct retry_policy {
+    int max;           /* attempts after the first; -1 for the configured default. Stored as
+                          executions.max_attempts, not in the spec */
     int64_t delay;     /* µs before the second attempt; 0 for 1 s */
     double backoff;    /* the delay grows by this factor with each attempt; 0 for 2 */
     int64_t max_delay; /* µs; 0 for 5 min */
@@ -27,8 +29,26 @@ struct spec_pair {
     const char *key, *value;
 };
 
+struct texts {
+    const char *const *at; /* ends with NULL unless n is 0 */
+    size_t n;
+};
+
+struct pairs {
+    const struct spec_pair *at;
+    size_t n;
+};
+
+/* 0 for no limit */
+struct spec_limits {
+    int64_t memory; /* bytes */
+    int64_t cpu;    /* µs of processor time */
+    int files;      /* open descriptors */
+    int pids;       /* processes */
+};
+
 struct spec {
-    const char *run;         /* shell text, for /bin/sh -c; NULL if argv is set */
+    const char *run;         /* shell text; NULL if argv is set */
     const char *const *argv; /* ends with NULL */
     size_t argc;
     const char *cwd;   /* absolute; NULL for the attempt folder */
@@ -41,14 +61,9 @@ struct spec {
     const char *const *outputs; /* names to keep, ends with NULL; all if the list is empty */
     size_t noutputs;
 
-    int64_t timeout;    /* µs per attempt; 0 if none */
-    int64_t grace;      /* µs between TERM and KILL; 0 for 10 s */
-    struct {            /* 0 for no limit */
-        int64_t memory; /* bytes */
-        int64_t cpu;    /* µs of processor time */
-        int files;      /* open descriptors */
-        int pids;       /* processes */
-    } limits;
+    int64_t timeout; /* µs per attempt; 0 if none */
+    int64_t grace;   /* µs between TERM and KILL; 0 for 10 s */
+    struct spec_limits limits;
     const char *container; /* the JSON object of the container, unchanged; NULL if none */
     struct retry_policy retry;
 };

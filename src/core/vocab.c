@@ -62,7 +62,7 @@ const char *outcome_text(int kind)
     return text_of(outcomes, COUNT(outcomes), kind);
 }
 
-const char *order_text(int action)
+const char *audit_action_text(int action)
 {
     return text_of(audit_actions, COUNT(audit_actions), action);
 }

@@ -32,7 +32,7 @@
 #define TIMERS(X)                                                                      \
     X(DELAY, 1, "delay")       /* ends a hold: a retry, a deferral, a delayed start */ \
     X(HANDOVER, 2, "handover") /* offers a permit again that no job could take */      \
-    X(FLOW, 3, "flow")         /* continues large work of a workflow in slices */      \
+    X(CONTINUE, 3, "continue") /* continues large work of a workflow in slices */      \
     X(TIMEOUT, 4, "timeout")   /* ends a workflow that takes too long */
 
 #define OUTCOMES(X)                                                           \
@@ -107,7 +107,7 @@ const char *status_text(int status);
 const char *hold_text(int hold);
 const char *timer_text(int kind);
 const char *outcome_text(int kind);
-const char *order_text(int action);
+const char *audit_action_text(int action);
 const char *action_text(int action);
 const char *event_text(int type); /* "task.claimed", "workflow.paused" */
 

@@ -1,29 +1,34 @@
-/* attempts.h - the table of attempts that the dispatcher holds, by (execution, attempt). */
+/* attempts.h - the worker's one table of attempts: a map from execution to struct attempt.
+ *
+ * The engine owns the table. It adds an attempt before dispatch_start or dispatch_reattach and
+ * removes it after dispatch_settled or dispatch_forget; its own part of an entry follows struct
+ * attempt (struct leased_job in engine_internal.h). The dispatcher finds an attempt here, and keeps
+ * in the entry which executor runs it and that executor's handle. An executor gets its handle with
+ * each operation, so it needs no table to find its attempts. */
 #ifndef DISPATCH_ATTEMPTS_H
 #define DISPATCH_ATTEMPTS_H
 
+#include "base/idmap.h"
+
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct attempt {
     int64_t execution, root;
     int attempt, epoch;
-    struct executor_entry *holder; /* NULL if no executor serves its lane */
-    bool ended;                    /* its end was reported, and is not committed yet */
-    bool is_rejected;              /* no executor accepted it; the next poll reports that */
-    struct attempt *next;          /* in the same hash slot */
+    bool ended; /* its outcome is known, and not committed yet */
+
+    /* The dispatcher's part; zeroed by the engine. */
+    struct executor_entry *executor; /* that runs it; NULL if none does */
+    void *handle;                    /* that executor's; NULL once it has ended */
 };
 
-struct attempts {
-    struct attempt **slots;
-    size_t n, cap;
-};
+/* NULL if the table has no such attempt. */
+static inline struct attempt *attempts_get(const struct idmap *table, int64_t execution,
+                                           int attempt)
+{
+    struct attempt *a = idmap_get(table, execution);
 
-struct attempt *attempts_get(const struct attempts *t, int64_t execution, int attempt);
-/* Adds an attempt with all other fields 0. It must not exist yet. */
-struct attempt *attempts_add(struct attempts *t, int64_t execution, int attempt);
-void attempts_remove(struct attempts *t, struct attempt *a); /* and frees it */
-void attempts_release(struct attempts *t);
+    return a && a->attempt == attempt ? a : NULL;
+}
 
 #endif

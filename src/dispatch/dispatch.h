@@ -1,5 +1,5 @@
-/* dispatch.h - the dispatcher, between an engine's loop and its executors: it routes tasks to
- * lanes, limits how many attempts run at once, and forwards the executors' reports. It does not
+/* dispatch.h - the dispatcher, between an engine's loop and its executors: it
+ * limits how many attempts run at once, and forwards the executors' reports. It does not
  * know the database. All calls are made on one thread.
  *
  * The engine calls it in this order:
@@ -16,27 +16,24 @@
  *   dispatch_settled          the executor may remove what the attempt left on the disk
  *   dispatch_forget           instead, if the lease was lost: another worker may own the attempt
  *
- * The dispatcher holds every attempt from dispatch_start until it is settled or forgotten, and
- * reports exactly one REPORT_ENDED for it. The report callback may start, cancel, forget and settle
- * attempts. */
+ * The attempts are those of the engine's table (attempts.h). An attempt that an executor has
+ * accepted is reported as ended exactly once, unless it is forgotten first. The report callback may
+ * start, cancel, forget and settle attempts. */
 #ifndef DISPATCH_DISPATCH_H
 #define DISPATCH_DISPATCH_H
 
 #include "core/route.h"
+#include "dispatch/attempts.h"
 #include "exec/executor.h"
 
 struct dispatch;
 
 struct dispatch_options {
-    struct env *env;            /* outlives the dispatcher */
-    int slots;                  /* attempts at once, over all executors; 0: limited only by the
-                                   executors */
-    const struct route *routes; /* copied */
-    size_t nroutes;
-    const char *command;   /* executor of commands that no route matches; NULL for "process" */
-    const char *container; /* executor of such tasks in a container; NULL for "container" */
-    /* Called only from dispatch_poll. The report has the epoch of the held attempt. */
-    void (*report)(void *arg, const struct report *r);
+    int slots; /* attempts at once, over all executors; 0: limited only by the executors */
+    const struct idmap *attempts; /* the engine's table; outlives the dispatcher */
+    /* Called from dispatch_poll and dispatch_stop, for attempts that have not ended. REPORT_ENDED
+     * sets a->ended. */
+    void (*report)(void *arg, struct attempt *a, const struct report *r);
     void *arg;
 };
 
@@ -50,14 +47,10 @@ MUST_USE int dispatch_add_executor(struct dispatch *d, struct executor *x, int s
 /* Allows routes to name this executor, which is added later or runs in other workers. */
 void dispatch_add_known_key(struct dispatch *d, const char *key);
 /* Checks, when all executors are added, that routes and defaults name executors that exist. */
-MUST_USE int dispatch_check_routes(const struct dispatch *d, struct err *err);
+MUST_USE int dispatch_check_routes(const struct dispatch *d, const struct routes *routes,
+                                   struct err *err);
 
 /* ---- what to claim ---- */
-
-/* The lane of a task; see routes_lane. Never fails: a lane that is not served here may be served by
- * another worker. */
-const char *dispatch_route(const struct dispatch *d, const struct route_query *q,
-                           struct arena *arena);
 
 /* Lanes that share one executor, and how much that executor can take, which may be nothing
  * (adopting needs no capacity). Each attempt that starts also needs a slot of the worker; one that
@@ -86,22 +79,23 @@ bool dispatch_outlives(const struct dispatch *d, const char *lane);
 
 /* ---- attempts ---- */
 
-/* Hands over a claimed job. If its executor does not accept it, that is reported as its outcome:
- * failed, or refused with a delay during which the executor is offered no jobs. A lane that is not
- * served here is reported as refused, too. task.function is taken from the lane. */
-void dispatch_start(struct dispatch *d, const char *lane, const struct task *t);
-/* Hands over an adopted job, or gives a held attempt a new epoch. If its end was already reported,
- * no other report follows: settle it under the new epoch. -E_REFUSED: its executor can't search
- * for it now; settle nothing and let the lease run out. Other failures are reported as its outcome.
- */
-MUST_USE int dispatch_reattach(struct dispatch *d, const char *lane, const struct task *t,
+/* Hands over a claimed job, which is in the table. 0: its end will be reported. Otherwise *failed
+ * is its outcome, with err's text: failed, or refused with a delay during which its executor is
+ * offered no jobs. A lane that is not served here is refused, too. job.function is taken from the
+ * lane. */
+MUST_USE int dispatch_start(struct dispatch *d, const char *lane, const struct job *j,
+                            struct outcome *failed, struct err *err);
+/* Hands over an adopted job, or one that runs here under an older epoch. 0: its end was or will be
+ * reported. -E_REFUSED: its executor can't search for it now; settle nothing, forget it and let the
+ * lease run out. Any other error: the attempt has failed. */
+MUST_USE int dispatch_reattach(struct dispatch *d, const char *lane, const struct job *j,
                                struct err *err);
-/* See executor.h. Attempts that are not held are ignored. */
+/* See executor.h. Attempts that no executor runs are ignored. */
 void dispatch_cancel(struct dispatch *d, int64_t execution, int attempt, enum outcome_kind why);
 void dispatch_renewed(struct dispatch *d, int64_t execution, int attempt, int64_t until);
 void dispatch_forget(struct dispatch *d, int64_t execution, int attempt);
 void dispatch_settled(struct dispatch *d, int64_t execution, int attempt);
-/* Calls `each` for what attempts that are not held here left on the disk. `each` must not change
+/* Calls `each` for what attempts that do not run here left on the disk. `each` must not change
  * anything. Executors that share a folder report the same attempt twice. */
 void dispatch_leftovers(const struct dispatch *d,
                         void (*each)(void *arg, int64_t execution, int attempt), void *arg);
@@ -117,25 +111,10 @@ void dispatch_poll(struct dispatch *d);
 
 /* ---- state ---- */
 
-struct held_attempt {
-    int64_t execution, root;
-    int attempt, epoch;
-    bool ended; /* reported, and not yet settled */
-    const char *executor;
-};
-/* Calls `each` for every held attempt; `each` must not start, settle or forget attempts. */
-void dispatch_each(const struct dispatch *d, void (*each)(void *arg, const struct held_attempt *a),
-                   void *arg);
-size_t dispatch_in_flight(const struct dispatch *d); /* held, and not ended */
-
-/* The key and statistics of the executor with this index; NULL if there are no more. */
-const char *dispatch_stats(const struct dispatch *d, size_t index, struct executor_stats *out);
+size_t dispatch_in_flight(const struct dispatch *d); /* accepted, and not ended */
 
 /* Functions that have ignored their cancel flag for longer than their grace. If there are any, the
  * worker should stop claiming, drain, and exit. */
 int dispatch_count_unresponsive(const struct dispatch *d);
-/* Calls `each` for the functions that run in this process now. */
-void dispatch_functions(const struct dispatch *d,
-                        void (*each)(void *arg, int64_t execution, int attempt), void *arg);
 
 #endif

@@ -1,6 +1,4 @@
-/* start.c - hands attempts to executors, and passes on what the engine decides about them. An
- * attempt that no executor accepts ends like any other, with a report from dispatch_poll, so the
- * engine has one place where attempts end. */
+/* start.c - hands attempts to executors, and passes on what the engine decides about them. */
 #include "dispatch/dispatch_internal.h"
 
 #include <stdio.h>
@@ -36,42 +34,25 @@ bool dispatch_outlives(const struct dispatch *d, const char *lane)
     return m && m->x->ops->outlives_worker;
 }
 
-static struct attempt *add_attempt(struct dispatch *d, struct executor_entry *m,
-                                   const struct task *t)
+static void count_started(struct dispatch *d, struct attempt *a, struct executor_entry *m)
 {
-    struct attempt *a = attempts_add(&d->attempts, t->execution, t->attempt);
-
-    a->root = t->root;
-    a->epoch = t->epoch;
-    a->holder = m;
-    d->in_flight++;
-    if (m)
-        m->in_flight++;
-    return a;
-}
-
-void dispatch_count_ended(struct dispatch *d, const struct attempt *a)
-{
-    if (a->ended)
+    m->refusals = 0;
+    if (m->fd < 0)
+        wakeup_at(&d->wakeup, clock_boot_us());
+    if (a->executor)
         return;
+    a->executor = m;
+    m->in_flight++;
+    d->in_flight++;
+}
+
+void dispatch_count_ended(struct dispatch *d, struct attempt *a)
+{
+    if (!a->executor || a->ended)
+        return;
+    a->handle = NULL;
+    a->executor->in_flight--;
     d->in_flight--;
-    if (a->holder)
-        a->holder->in_flight--;
-}
-
-static void drop_attempt(struct dispatch *d, struct attempt *a)
-{
-    dispatch_count_ended(d, a);
-    attempts_remove(&d->attempts, a);
-}
-
-static void reject_attempt(struct dispatch *d, struct attempt *a, enum outcome_kind kind,
-                           int64_t delay, const char *error)
-{
-    a->is_rejected = true;
-    *vec_add(&d->rejected) =
-        (struct rejected){a->execution, a->attempt, kind, delay, mem_strdup(error)};
-    dispatch_set_timer(d, clock_boot_us());
 }
 
 /* After a refusal the executor is offered no jobs for a while; each refusal in a row doubles that
@@ -87,141 +68,129 @@ static int64_t back_off_executor(struct executor_entry *m, const char *why)
         delay = BACKOFF_MAX;
     m->refusals++;
     m->backoff_until = clock_boot_us() + delay;
+    wakeup_at(&m->d->wakeup, m->backoff_until);
     snprintf(m->why, sizeof(m->why), "%s", why);
     return delay;
 }
 
-/* Handles what an executor's `start` or `reattach` returned. */
-static void handle_executor_answer(struct dispatch *d, struct attempt *a, int rc,
-                                   const struct err *err)
+/* Why the lane's executor is not offered the job; 0 if it is. */
+static int refuse_unoffered(const struct dispatch *d, const struct executor_entry *m,
+                            const char *lane, int64_t *delay, struct err *err)
 {
-    struct executor_entry *m = a->holder;
-
-    if (rc == -E_REFUSED) {
-        reject_attempt(d, a, OUTCOME_REFUSED, back_off_executor(m, err->msg), err->msg);
-    } else if (rc) {
-        reject_attempt(d, a, OUTCOME_FAILED, 0, err->msg);
-    } else {
-        m->refusals = 0;
-        if (m->fd < 0)
-            dispatch_set_timer(d, clock_boot_us());
-    }
-}
-
-void dispatch_start(struct dispatch *d, const char *lane, const struct task *t)
-{
-    struct task own = *t;
-    struct executor_entry *m = find_executor(d, lane, &own.function);
-    struct err err = ERR_INIT;
-    struct attempt *a;
-    int64_t left;
-
-    if (attempts_get(&d->attempts, t->execution, t->attempt))
-        return; /* held already: its end was or will be reported */
-    a = add_attempt(d, m, t);
-    if (!m) {
-        err_set(&err, E_REFUSED, "this worker does not serve the lane %.128s", lane);
-        reject_attempt(d, a, OUTCOME_REFUSED, BACKOFF_FIRST, err.msg);
-        return;
-    }
-    left = m->backoff_until - clock_boot_us();
+    *delay = BACKOFF_FIRST;
+    if (!m)
+        return err_set(err, E_REFUSED, "this worker does not serve the lane %.128s", lane);
+    *delay = 0;
     if (d->closed) /* claimed by a turn under way at the stop: others may start it at once */
-        reject_attempt(d, a, OUTCOME_REFUSED, 0,
-                       "this worker is stopping and accepts no more jobs");
-    else if (m->backoff_until && left > 0)
-        reject_attempt(d, a, OUTCOME_REFUSED, left, m->why);
-    else
-        handle_executor_answer(d, a, m->x->ops->start(m->x, &own, &err), &err);
+        return err_set(err, E_REFUSED, "this worker is stopping and accepts no more jobs");
+    if (m->backoff_until && m->backoff_until > clock_boot_us()) {
+        *delay = m->backoff_until - clock_boot_us();
+        return err_set(err, E_REFUSED, "%s", m->why);
+    }
+    return 0;
 }
 
-int dispatch_reattach(struct dispatch *d, const char *lane, const struct task *t, struct err *err)
+int dispatch_start(struct dispatch *d, const char *lane, const struct job *j,
+                   struct outcome *failed, struct err *err)
 {
-    struct task own = *t;
+    struct job own = *j;
     struct executor_entry *m = find_executor(d, lane, &own.function);
-    struct attempt *a = attempts_get(&d->attempts, t->execution, t->attempt);
+    struct attempt *a = attempts_get(d->attempts, j->execution, j->attempt);
+    int64_t delay;
+    int rc;
+
+    if (a->executor || a->ended)
+        return 0; /* it was started before: its end was or will be reported */
+    if (!(rc = refuse_unoffered(d, m, lane, &delay, err))) {
+        if (!(rc = m->x->ops->start(m->x, &own, &a->handle, err))) {
+            count_started(d, a, m);
+            return 0;
+        }
+        if (rc == -E_REFUSED)
+            delay = back_off_executor(m, err->msg);
+    }
+    *failed = (struct outcome){.kind = rc == -E_REFUSED ? OUTCOME_REFUSED : OUTCOME_FAILED,
+                               .error = err->msg,
+                               .duration = -1,
+                               .retry_delay = delay};
+    return rc;
+}
+
+int dispatch_reattach(struct dispatch *d, const char *lane, const struct job *j, struct err *err)
+{
+    struct job own = *j;
+    struct executor_entry *m = find_executor(d, lane, &own.function);
+    struct attempt *a = attempts_get(d->attempts, j->execution, j->attempt);
     int rc;
 
     if (!m)
         return err_set(err, E_REFUSED, "this worker does not serve the lane %.128s", lane);
-    if (a)
-        a->epoch = t->epoch;
-    if (a && (a->ended || a->is_rejected))
-        return 0; /* its end was or will be reported */
-    rc = m->x->ops->reattach(m->x, &own, err);
-    if (rc == -E_LEASE_LOST) /* its attempt folder has a higher epoch: touch nothing */
+    if (a->ended)
+        return 0; /* its end was reported */
+    rc = m->x->ops->reattach(m->x, &own, &a->handle, err);
+    if (rc == -E_LEASE_LOST) { /* its attempt folder has a higher epoch: touch nothing */
         err->code = E_REFUSED;
-    if (rc == -E_REFUSED || rc == -E_LEASE_LOST)
-        return -E_REFUSED;
-    handle_executor_answer(d, a ? a : add_attempt(d, m, t), rc, err);
-    return 0;
+        rc = -E_REFUSED;
+    }
+    if (!rc) {
+        count_started(d, a, m);
+    } else if (rc != -E_REFUSED) { /* it has ended: the executor has dropped it */
+        dispatch_count_ended(d, a);
+        a->executor = NULL;
+    }
+    return rc;
 }
 
-/* ---- held attempts ---- */
+/* ---- attempts that an executor runs ---- */
 
-/* The executor that runs the attempt; NULL if none does. */
-static struct executor *holder_of(struct dispatch *d, int64_t execution, int attempt)
+/* The attempt if an executor runs it; NULL if none does. */
+static struct attempt *find_running(const struct dispatch *d, int64_t execution, int attempt)
 {
-    struct attempt *a = attempts_get(&d->attempts, execution, attempt);
+    struct attempt *a = attempts_get(d->attempts, execution, attempt);
 
-    return a && !a->ended && !a->is_rejected ? a->holder->x : NULL;
+    return a && a->handle ? a : NULL;
 }
 
 void dispatch_cancel(struct dispatch *d, int64_t execution, int attempt, enum outcome_kind why)
 {
-    struct executor *x = holder_of(d, execution, attempt);
+    struct attempt *a = find_running(d, execution, attempt);
 
-    if (x)
-        x->ops->cancel(x, execution, attempt, why);
+    if (a)
+        a->executor->x->ops->cancel(a->executor->x, a->handle, why);
 }
 
 void dispatch_renewed(struct dispatch *d, int64_t execution, int attempt, int64_t until)
 {
-    struct executor *x = holder_of(d, execution, attempt);
+    struct attempt *a = find_running(d, execution, attempt);
 
-    if (x && x->ops->renewed)
-        x->ops->renewed(x, execution, attempt, until);
-}
-
-static void drop_rejected(struct dispatch *d, int64_t execution, int attempt)
-{
-    size_t i, n = 0;
-
-    for (i = 0; i < d->rejected.n; i++) {
-        struct rejected *u = &d->rejected.at[i];
-
-        if (u->execution == execution && u->attempt == attempt)
-            free(u->error);
-        else
-            d->rejected.at[n++] = *u;
-    }
-    d->rejected.n = n;
+    if (a && a->executor->x->ops->renewed)
+        a->executor->x->ops->renewed(a->executor->x, a->handle, until);
 }
 
 void dispatch_forget(struct dispatch *d, int64_t execution, int attempt)
 {
-    struct attempt *a = attempts_get(&d->attempts, execution, attempt);
-    struct executor *x;
+    struct attempt *a = attempts_get(d->attempts, execution, attempt);
+    struct executor *x = a && a->executor ? a->executor->x : NULL;
+    void *handle = a ? a->handle : NULL;
 
-    if (!a)
+    if (!x)
         return;
-    x = a->holder && !a->is_rejected ? a->holder->x : NULL;
-    if (a->is_rejected)
-        drop_rejected(d, execution, attempt);
-    drop_attempt(d, a);
-    if (x)
-        x->ops->forget(x, execution, attempt);
+    dispatch_count_ended(d, a);
+    a->executor = NULL;
+    if (handle)
+        x->ops->forget(x, handle);
 }
 
 void dispatch_settled(struct dispatch *d, int64_t execution, int attempt)
 {
-    struct attempt *a = attempts_get(&d->attempts, execution, attempt);
-    struct executor *x;
+    struct attempt *a = attempts_get(d->attempts, execution, attempt);
+    struct executor *x = a && a->executor ? a->executor->x : NULL;
 
-    if (!a)
+    if (!x)
         return;
-    x = a->holder && !a->is_rejected ? a->holder->x : NULL;
-    drop_attempt(d, a);
-    if (x && x->ops->settled)
+    dispatch_count_ended(d, a);
+    a->executor = NULL;
+    if (x->ops->settled)
         x->ops->settled(x, execution, attempt);
 }
 
@@ -242,7 +211,7 @@ void dispatch_cleanup(struct dispatch *d, int64_t execution, int attempt)
 {
     size_t i;
 
-    for (i = 0; i < d->executors.n && !attempts_get(&d->attempts, execution, attempt); i++) {
+    for (i = 0; i < d->executors.n && !attempts_get(d->attempts, execution, attempt); i++) {
         struct executor *x = d->executors.at[i]->x;
 
         if (x->ops->leftovers && x->ops->settled) {
@@ -253,19 +222,6 @@ void dispatch_cleanup(struct dispatch *d, int64_t execution, int attempt)
 }
 
 /* Attempts that outlive the worker are left to other workers; the others still report their end. */
-static void drop_outliving_attempts(struct dispatch *d)
-{
-    struct attempt *a, *next;
-    size_t i;
-
-    for (i = 0; i < d->attempts.cap; i++)
-        for (a = d->attempts.slots[i]; a; a = next) {
-            next = a->next;
-            if (!a->ended && !a->is_rejected && a->holder->x->ops->outlives_worker)
-                drop_attempt(d, a);
-        }
-}
-
 void dispatch_stop(struct dispatch *d, bool now)
 {
     size_t i;
@@ -277,5 +233,10 @@ void dispatch_stop(struct dispatch *d, bool now)
         if (x->ops->stop)
             x->ops->stop(x, now);
     }
-    drop_outliving_attempts(d);
+    for (i = 0; i < d->attempts->cap; i++) {
+        const struct attempt *a = d->attempts->keys[i] ? d->attempts->values[i] : NULL;
+
+        if (a && a->handle && a->executor->x->ops->outlives_worker)
+            dispatch_forget(d, a->execution, a->attempt);
+    }
 }

@@ -32,11 +32,6 @@ int64_t engine_worker(const struct engine *e)
     return e->row.id;
 }
 
-struct store *engine_store(struct engine *e)
-{
-    return e->store;
-}
-
 void engine_each_store(struct engine *e, void (*each)(void *arg, struct store *s), void *arg)
 {
     size_t i;
@@ -104,8 +99,8 @@ int64_t engine_timeout(const struct engine *e)
         return wait;
     if (e->adopt && e->adopt_at > now)
         lower_wait(&wait, e->adopt_at, now);
-    if (e->poll_lanes_at)
-        lower_wait(&wait, e->poll_lanes_at, now);
+    if (e->poll_groups_at)
+        lower_wait(&wait, e->poll_groups_at, now);
     if (quarantine_next(&e->quarantined))
         lower_wait(&wait, quarantine_next(&e->quarantined), now);
     if (e->timer_due)
@@ -125,7 +120,7 @@ static int handle_notifications(struct engine *e, bool notified, struct err *err
     unsigned wakes = e->listener->drain(e->listener);
 
     if (wakes & WAKE_JOBS || !notified)
-        e->lanes_to_poll = UINT64_MAX;
+        e->groups_to_poll = UINT64_MAX;
     if (wakes & WAKE_TIMERS || !notified)
         e->next_due_unknown = true;
     if (wakes & WAKE_ORPHANS)
@@ -157,9 +152,9 @@ static int sleep_and_handle_events(struct engine *e, int64_t timeout, struct err
         if ((rc = handle_notifications(e, false, err)))
             return rc;
     }
-    if (e->poll_lanes_at && e->poll_lanes_at <= engine_now(e)) {
-        e->poll_lanes_at = 0;
-        e->lanes_to_poll = UINT64_MAX;
+    if (e->poll_groups_at && e->poll_groups_at <= engine_now(e)) {
+        e->poll_groups_at = 0;
+        e->groups_to_poll = UINT64_MAX;
     }
     release_quarantined_jobs(e);
     for (i = 0; i < n; i++) {
@@ -202,7 +197,7 @@ static int check_database_file(struct engine *e, struct err *err)
     e->left_work = true; /* if it reappears, other workers find our tree by our file */
     return err_set(
         err, E_UNAVAILABLE,
-        "%s (what is running is left to the workers of this state folder, for when it is back)",
+        "%s (running commands continue; workers of this state folder adopt them if it reappears)",
         why.msg);
 }
 
@@ -244,7 +239,7 @@ static struct loop *loop_for_submission(struct engine *e, const struct submissio
 {
     const struct leased_job *parent = s->parent ? leased_job_get(e, s->parent) : NULL;
 
-    return parent ? loop_of(e, parent->root) : &e->loops[e->submit_to];
+    return parent ? loop_of(e, parent->a.root) : &e->loops[e->submit_to];
 }
 
 /* The struct and its texts are one allocation, because many submissions may wait. */
@@ -268,7 +263,7 @@ void engine_submit(struct engine *e, const struct submission *s, engine_submitte
             *texts[i] = memcpy(at, *texts[i], len);
             at += len;
         }
-    *p = (struct pending_submit){.s = c, .done = done, .arg = arg};
+    *p = (struct pending_submit){.s = c, .number = ++e->submits, .done = done, .arg = arg};
     *vec_add(&loop_for_submission(e, s)->submits) = p;
 }
 
@@ -281,7 +276,7 @@ static void leave_running(struct engine *e)
     for (i = 0; i < e->leased_jobs.cap; i++) {
         struct leased_job *h = e->leased_jobs.keys[i] ? e->leased_jobs.values[i] : NULL;
 
-        if (!h || h->ended || !dispatch_outlives(e->dispatch, h->lane))
+        if (!h || h->a.ended || !dispatch_outlives(e->dispatch, h->lane))
             continue;
         leased_job_remove(e, h);
         e->left_work = true;
@@ -309,12 +304,12 @@ bool engine_is_idle(const struct engine *e)
 bool engine_is_drained(struct engine *e)
 {
     size_t n, i;
-    bool lanes_to_poll = false;
+    bool groups_to_poll = false;
 
     (void)dispatch_lane_groups(e->dispatch, &n);
     for (i = 0; i < n; i++)
-        lanes_to_poll |= (e->lanes_to_poll & group_bit(i)) != 0;
-    return engine_is_idle(e) && !lanes_to_poll && !e->poll_lanes_at && !e->adopt &&
+        groups_to_poll |= (e->groups_to_poll & group_bit(i)) != 0;
+    return engine_is_idle(e) && !groups_to_poll && !e->poll_groups_at && !e->adopt &&
            !e->dead_workers_unchecked && !e->submissions && !turn_is_needed(e);
 }
 

@@ -52,9 +52,7 @@ struct engine_dispatch_setup {
     const char *const *old_dirs; /* those of earlier generations: attempts there must be ended */
     int64_t lease;
     int64_t fence; /* µs after `until` by which a process must have ended; 0 for no fence */
-    /* To be passed to the dispatcher. */
-    void (*report)(void *arg, const struct report *r);
-    void *arg;
+    struct dispatch_options dispatch; /* of the dispatcher, without `slots` */
 };
 /* Opens the database and the state folder and registers the worker. `make_dispatch` creates the
  * dispatcher once the location of the attempt folders is known, because the process executor
@@ -68,7 +66,6 @@ MUST_USE int engine_open(const struct engine_options *options,
 void engine_close(struct engine **e);
 
 int64_t engine_worker(const struct engine *e);
-struct store *engine_store(struct engine *e); /* for reads between steps */
 /* Calls `each` for every store on which turns are made. Call it before the first step. */
 void engine_each_store(struct engine *e, void (*each)(void *arg, struct store *s), void *arg);
 struct dispatch *engine_dispatch(struct engine *e);

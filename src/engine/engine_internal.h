@@ -5,12 +5,11 @@
  *   engine.c            the step: sleep, handle events, call the parts below; submit; stop
  *   open.c              open and close
  *   turn/               one turn, from plan to commit; turn/plan.h shows the order of the calls
- *   executor_reports.c  both directions between the engine and the dispatcher (see below)
- *   leased_jobs.c       the table of jobs whose lease this worker holds
- *   heartbeat.c         renews leases and the worker's row; metrics.c counts, db_clock.c compares
- *                       the database's clock with ours
- *   maintenance/        timers, schedules, reaping, dead workers, retention, SQL submissions
- *   worker_row.c        the worker's row in the database
+ *   handover.c          both directions between the engine and the dispatcher (see below)
+ *   leased_jobs.c       the table of attempts (dispatch/attempts.h): the jobs whose lease this
+ * worker holds heartbeat.c         renews leases and the worker's row; metrics.c counts, db_clock.c
+ * compares the database's clock with ours maintenance/        timers, schedules, reaping, dead
+ * workers, retention, SQL submissions worker_row.c        the worker's row in the database
  *   state_folder.h      the state folder and the locks of its workers
  *
  * Where a claim is made: plan_claim (turn/claim.c) calls op_claim inside the turn. After the commit
@@ -28,23 +27,24 @@
 
 #include "base/idmap.h"
 #include "core/time_buckets.h"
+#include "engine/bisect.h"
 #include "engine/engine.h"
 #include "engine/state_folder.h"
 
 #include <pthread.h>
 
-/* A job whose lease this worker holds. */
+/* A job whose lease this worker holds: an entry of the table of attempts. */
 struct leased_job {
-    int64_t execution, root, parent, workflow;
-    int attempt, epoch;
-    char *lane, *queue, *concurrency;
-    struct retry_policy retry; /* its codes live in `own` */
-    struct arena own;
-    int64_t until; /* the lease is valid until then */
+    struct attempt a; /* first, so that the pointers convert. An ended job is in its loop's `ended`
+                         list, unless lost */
+    int64_t parent, workflow;
+    const char *lane, *queue, *concurrency;
+    struct retry_policy retry;
+    struct arena own; /* of the texts and the codes of `retry` */
+    int64_t until;    /* the lease is valid until then */
     bool adopted;
     bool cancel_sent;       /* the executor was asked to cancel it */
     bool lost;              /* another may have it: the next turn readopts or forgets it */
-    bool ended;             /* has its outcome; in its loop's `ended` list, unless lost */
     bool settling;          /* a turn under way writes its outcome */
     bool dropped;           /* removed while settling: freed when that turn has ended */
     bool outcome_replaced;  /* its outcome could not be stored; `outcome` is a failure instead */
@@ -79,6 +79,7 @@ struct pending_log {
 
 struct pending_submit {
     struct submission s; /* its texts are in the same allocation, after this struct */
+    int64_t number;      /* of all submissions of this engine */
     int times_locked;    /* how many turns skipped it because its parent's tree was locked */
     engine_submitted *done;
     void *arg;
@@ -114,17 +115,14 @@ struct heartbeat {
     int64_t last_success;   /* when the last successful heartbeat was sent */
 };
 
-/* How far bisect_rows has come. */
-struct bisect_state {
-    int64_t failed; /* the row that failed alone in the last turn; 0 if none */
-    bool more_rows; /* rows were left out: run another turn soon */
-};
+/* The parts of a turn, in the order in which bisect_turn tries them: each list of commands, and the
+ * jobs that it adopts and claims. */
+enum turn_part { PART_STARTS, PART_LOGS, PART_OUTCOMES, PART_SUBMITS, PART_CLAIMS, TURN_PARTS };
 
-/* How many jobs a turn adopted and claimed, in that order; used to bisect a turn that failed. */
+/* The jobs that a turn adopted and claimed, in that order; used to bisect a turn that failed. */
 struct claimed_jobs {
-    size_t n;
-    int64_t first; /* execution */
-    bool adopted;  /* whether the first was adopted */
+    struct rows_seen seen;
+    bool adopted; /* whether the first was adopted */
 };
 
 /* The difference between the database's clock and engine_now; see db_clock.c. */
@@ -148,8 +146,9 @@ struct loop {
     int64_t retry_at;                 /* after a failed turn: no other turn before then */
     int failures;                     /* turns that failed in a row */
     struct claimed_jobs claimed_jobs; /* of the last turn that failed */
-    struct plan *plan;                /* the turn under way; NULL if none */
-    bool has_waited;                  /* had work when the turn of another loop ended */
+    struct bisect_state bisect[TURN_PARTS];
+    struct plan *plan; /* the turn under way; NULL if none */
+    bool has_waited;   /* had work when the turn of another loop ended */
 
     bool threaded;
     pthread_t thread;
@@ -189,6 +188,7 @@ struct engine {
     size_t nloops;
     struct loop_threads threads;
     size_t submit_to;   /* the loop that gets the next submissions */
+    int64_t submits;    /* how many there were */
     struct err failure; /* fatal error of a turn that turn_finish waited for */
     VEC(struct lane_group) capacity;
     /* Served. The first `own_queues` are permanent; the rest are those of dead workers' trees. */
@@ -196,16 +196,16 @@ struct engine {
     VEC(struct metrics *) all_metrics;
     int64_t leases_lost, refused_outcomes, adoptions; /* since the last heartbeat */
 
-    uint64_t lanes_to_poll; /* lane groups, a bit each, whose outbox may have jobs */
-    int64_t poll_lanes_at;  /* a claim skipped locked jobs: poll all groups then; 0 if not */
-    int skipped_locked;     /* how many claims in a row skipped locked jobs */
-    bool slot_wanted;       /* a job waits for a slot: do not fill the executors' own queues */
-    bool adopt;             /* there may be jobs to adopt */
-    int64_t adopt_at;       /* do not adopt before then */
-    bool reap;              /* leases have run out, and this worker may reap them */
-    int64_t reaped_to;      /* the lease of this execution can't be cleared: reap those after it; 0
-                               if none */
-    bool next_due_unknown;  /* timer_due and schedule_due must be read again */
+    uint64_t groups_to_poll; /* lane groups, a bit each, whose outbox may have jobs */
+    int64_t poll_groups_at;  /* a claim skipped locked jobs: poll all groups then; 0 if not */
+    int skipped_locked;      /* how many claims in a row skipped locked jobs */
+    bool slot_wanted;        /* a job waits for a slot: do not fill the executors' own queues */
+    bool adopt;              /* there may be jobs to adopt */
+    int64_t adopt_at;        /* do not adopt before then */
+    bool reap;               /* leases have run out, and this worker may reap them */
+    int64_t reaped_to;       /* the lease of this execution can't be cleared: reap those after it; 0
+                                if none */
+    bool next_due_unknown;   /* timer_due and schedule_due must be read again */
     bool dead_workers_unchecked; /* run finish_dead_workers */
     bool submissions;            /* SQL submissions may wait */
     bool unresponsive;           /* a function ignores its cancel flag: this worker must end */
@@ -223,7 +223,8 @@ struct engine {
     struct db_clock db_clock;
     struct quarantine quarantined;        /* executions that can't be claimed or adopted */
     struct quarantine quarantined_timers; /* timers that can't be fired, by timer_id */
-    struct bisect_state timers, schedules, leases, bisect_submissions; /* the last: by SQL */
+    struct bisect_state timers, schedules, leases, old_trees;
+    struct bisect_state bisect_submissions; /* by SQL */
     int64_t retention_check_at; /* when to ask again whether this engine should run retention */
     int64_t cleanup_at;         /* when to check again for leftovers of attempts on the disk */
     struct retention retention; /* under way if retention.max_trees is set */
@@ -268,12 +269,12 @@ void leased_job_remove(struct engine *e, struct leased_job *h);
 /* leased_job_remove for a job that may have ended: also removes it from its loop's `ended` list. */
 void leased_job_drop(struct engine *e, struct leased_job *h);
 void leased_job_free(struct leased_job *h); /* outside leased_jobs.c only if `dropped` is set */
-/* Queues the outcome for settling; texts are copied. */
+/* Queues the outcome of a job for settling; texts are copied. */
 void leased_job_set_outcome(struct engine *e, struct leased_job *h, const struct outcome *o);
 
-/* executor_reports.c */
+/* handover.c */
 /* The dispatcher's report callback: queues the report for the next turn. */
-void engine_report(void *arg, const struct report *r);
+void engine_report(void *arg, struct attempt *a, const struct report *r);
 /* Hands a claimed or adopted job to the dispatcher, after the commit. `claimed_at` is a time before
  * the lease was taken. */
 void engine_start_job(struct engine *e, const struct execution *x, bool adopted,
@@ -298,7 +299,7 @@ bool loop_poll_turn(struct loop *l);         /* whether its thread has; does not
 /* -E_CONFLICT if `now`, the database's generation, is not the one of this worker. */
 MUST_USE int check_generation(const struct engine *e, int64_t now, struct err *err);
 
-/* turn/schedule.c */
+/* turn/turns.c */
 bool turn_is_needed(struct engine *e); /* a loop without a turn under way should start one */
 MUST_USE int turns_start(struct engine *e, struct err *err);
 MUST_USE int turns_finish(struct engine *e, struct err *err); /* handles those that have ended */
@@ -312,7 +313,7 @@ void forget_lost_jobs(struct engine *e, const struct plan *p);
 /* The lane groups, a bit each, in which another job can be claimed. */
 uint64_t groups_with_capacity(struct engine *e);
 
-/* turn/quarantine.c */
+/* turn/bisect_turn.c */
 void release_quarantined_jobs(struct engine *e); /* those whose time is over */
 
 /* db_clock.c */
@@ -332,25 +333,6 @@ void heartbeat_close(struct engine *e);
 MUST_USE int heartbeat_if_due(struct engine *e, struct err *err); /* SQLite */
 void heartbeat_send_soon(struct engine *e);                       /* a cancel may wait to be read */
 MUST_USE int heartbeat_take_results(struct engine *e, struct err *err); /* of the thread */
-
-/* maintenance/bisect_rows.c */
-struct rows_seen {
-    size_t n;
-    int64_t first; /* its id */
-};
-/* Work of which each turn does many rows. */
-struct rows_work {
-    size_t max; /* rows in one turn */
-    /* One turn over at most `max` rows. Sets *seen, also if it fails. */
-    int (*run_turn)(struct engine *e, void *arg, size_t max, struct rows_seen *seen,
-                    struct err *err);
-    /* Called when the only row of the last turn has failed twice alone. */
-    int (*quarantine_row)(struct engine *e, void *arg, const struct err *why, struct err *err);
-};
-/* Runs one turn; if it fails because of a row, further turns with fewer rows. state->more_rows is
- * set if rows may be left. */
-MUST_USE int bisect_rows(struct engine *e, const struct rows_work *w, void *arg,
-                         struct bisect_state *state, struct err *err);
 
 /* maintenance/due.c: timers and schedules */
 void set_schedule_due(struct engine *e, int64_t due, int64_t wall);
@@ -377,23 +359,10 @@ void metrics_count_outcome(struct leased_job *h, const struct outcome *o);
 void metrics_collect(struct engine *e); /* moves new counts into heartbeat.counters */
 void metrics_release(struct engine *e);
 
-/* An error of the database, not of the data: a retry may succeed. */
-static inline bool is_transient(int rc)
-{
-    return rc == -E_UNAVAILABLE || rc == -E_NO_SPACE || rc == -E_BUSY;
-}
-
-/* An error that is neither transient nor one of the whole database: a row may have caused it. */
-static inline bool is_row_fault(int rc)
-{
-    return rc && !is_transient(rc) && rc != -E_COMMIT_UNKNOWN && rc != -E_SCHEMA;
-}
-
 /* Reports a sentence to the operator. */
 static inline void engine_note(const struct engine *e, const char *sentence)
 {
-    if (e->env->note)
-        e->env->note(e->env->arg, sentence);
+    env_note(e->env, "%s", sentence);
 }
 
 #endif

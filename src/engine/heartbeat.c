@@ -1,9 +1,9 @@
 /* heartbeat.c - heartbeats: renews the leases in this worker's table, by id and epoch, updates the
  * worker's row, and adds its counters. On SQLite the engine's thread does this between turns; on
  * PostgreSQL a thread with its own connection does, so that a long turn can't delay it. */
+#include "base/thread.h"
 #include "engine/engine_internal.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -49,7 +49,7 @@ static void copy_leases(struct engine *e, struct heartbeat_result *round)
 
             if (!h->lost)
                 *vec_add(&round->leases) = (struct lease_ref){
-                    .execution = h->execution, .root = h->root, .epoch = h->epoch};
+                    .execution = h->a.execution, .root = h->a.root, .epoch = h->a.epoch};
         }
 }
 
@@ -183,8 +183,6 @@ int heartbeat_open(struct engine *e, struct err *err)
 {
     struct heartbeat *b = &e->heartbeat;
     pthread_condattr_t attr;
-    sigset_t all, before;
-    int rc;
 
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -198,11 +196,7 @@ int heartbeat_open(struct engine *e, struct err *err)
     b->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (b->fd < 0)
         return err_set(err, E_UNAVAILABLE, "can't create a descriptor for heartbeats");
-    sigfillset(&all); /* signals are for the threads of the embedder */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&b->thread, NULL, heartbeat_thread_main, e);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc)
+    if (thread_start(&b->thread, heartbeat_thread_main, e))
         return err_set(err, E_UNAVAILABLE, "can't start the thread for heartbeats");
     b->threaded = true;
     return 0;
@@ -249,7 +243,7 @@ static void apply_lease_result(struct engine *e, const struct lease_ref *l, int6
 {
     struct leased_job *h = leased_job_get(e, l->execution);
 
-    if (!h || h->epoch != l->epoch || h->ended)
+    if (!h || h->a.epoch != l->epoch || h->a.ended)
         return;
     if (l->rc) {
         h->lost = true;
@@ -257,10 +251,10 @@ static void apply_lease_result(struct engine *e, const struct lease_ref *l, int6
         return;
     }
     h->until = until;
-    dispatch_renewed(e->dispatch, h->execution, h->attempt, until - env_own_offset(e->env));
+    dispatch_renewed(e->dispatch, h->a.execution, h->a.attempt, until - env_own_offset(e->env));
     if (l->cancel_requested && !h->cancel_sent) {
         h->cancel_sent = true;
-        dispatch_cancel(e->dispatch, h->execution, h->attempt, OUTCOME_CANCELLED);
+        dispatch_cancel(e->dispatch, h->a.execution, h->a.attempt, OUTCOME_CANCELLED);
     }
 }
 
@@ -268,8 +262,10 @@ static void apply_lease_result(struct engine *e, const struct lease_ref *l, int6
  * hosts may adopt its jobs. */
 static int fail_unrenewed(struct err *err)
 {
-    return err_set(err, E_UNAVAILABLE,
-                   "the leases could not be renewed for half of host_grace: giving up");
+    return err_set(
+        err, E_UNAVAILABLE,
+        "this worker could not renew its leases for half of host_grace and ends, so that workers "
+        "on other hosts may adopt its jobs");
 }
 
 /* Called with the lock held. */
@@ -289,7 +285,8 @@ static int apply_results(struct engine *e, struct err *err)
             return fail_unrenewed(err);
         return 0;
     }
-    if ((rc = check_generation(e, r->tick.generation, err)))
+    if ((rc = check_generation(e, r->tick.generation, err)) ||
+        (rc = store_check_schema(e->store, r->tick.minimum_schema, err)))
         return rc;
     for (i = 0; i < r->leases.n; i++)
         apply_lease_result(e, &r->leases.at[i], r->sent_at + e->o.lease);

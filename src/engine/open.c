@@ -82,14 +82,13 @@ int engine_open(const struct engine_options *options,
         .id = env_random_id(), .host = e->o.host, .version = e->o.version, .pid = (int)getpid()};
     if ((rc = open_store(e, err)))
         goto done;
-    setup = (struct engine_dispatch_setup){.dir = state_folder_dir(e->state_folder),
-                                           .old_dirs = state_folder_old_dirs(e->state_folder),
-                                           .lease = e->o.lease,
-                                           .report = engine_report,
-                                           .arg = e,
-                                           .fence = e->server ? e->o.host_grace / 2 : 0};
-    if ((rc = make_dispatch(arg, &setup, &e->dispatch, err)) ||
-        (rc = dispatch_check_routes(e->dispatch, err)))
+    setup = (struct engine_dispatch_setup){
+        .dir = state_folder_dir(e->state_folder),
+        .old_dirs = state_folder_old_dirs(e->state_folder),
+        .lease = e->o.lease,
+        .dispatch = {.attempts = &e->leased_jobs, .report = engine_report, .arg = e},
+        .fence = e->server ? e->o.host_grace / 2 : 0};
+    if ((rc = make_dispatch(arg, &setup, &e->dispatch, err)))
         goto done;
     e->healthy_since = e->last_tick = e->last_poll_at = engine_now(e);
     if ((rc = worker_row_register(e, err)) || (rc = heartbeat_open(e, err)) ||
@@ -98,7 +97,7 @@ int engine_open(const struct engine_options *options,
         (rc = engine_watch(e, e->heartbeat.fd, err)) ||
         (rc = engine_watch(e, e->threads.fd, err)) || (rc = engine_watch(e, e->listener->fd, err)))
         goto done;
-    e->lanes_to_poll = UINT64_MAX;
+    e->groups_to_poll = UINT64_MAX;
     e->next_due_unknown = e->dead_workers_unchecked = true;
     e->adopt = true;
     (void)state_folder_scan(e->state_folder);

@@ -3,6 +3,7 @@
 #include "engine/state_folder.h"
 
 #include "base/env.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/own_file.h"
 #include "base/text.h"
@@ -144,8 +145,7 @@ static void start_watch(struct state_folder *f)
         (void)timerfd_settime(f->watch_timer, 0, &again, NULL);
         return;
     }
-    close(f->watch_timer);
-    f->watch_timer = -1;
+    fd_close(&f->watch_timer);
 }
 
 int state_folder_open(const char *state, const char *database, int64_t generation, int64_t worker,
@@ -174,8 +174,7 @@ static void drop_peer(struct state_folder *f, struct peer *p)
     if (p->pidfd < 0)
         return;
     (void)epoll_ctl(f->poll, EPOLL_CTL_DEL, p->pidfd, NULL);
-    close(p->pidfd);
-    p->pidfd = -1;
+    fd_close(&p->pidfd);
 }
 
 void state_folder_close(struct state_folder **pf, bool nothing_left)
@@ -193,14 +192,10 @@ void state_folder_close(struct state_folder **pf, bool nothing_left)
         unlink(path);
         free(path);
     }
-    if (f->lock >= 0)
-        close(f->lock);
-    if (f->watch >= 0)
-        close(f->watch);
-    if (f->watch_timer >= 0)
-        close(f->watch_timer);
-    if (f->poll >= 0)
-        close(f->poll);
+    fd_close(&f->lock);
+    fd_close(&f->watch);
+    fd_close(&f->watch_timer);
+    fd_close(&f->poll);
     for (i = 0; i < f->old_dirs.n; i++)
         free((char *)f->old_dirs.at[i]);
     vec_release(&f->old_dirs);

@@ -1,6 +1,7 @@
 /* state_folder_name.c - the name of a state folder, and the paths of its folders per database and
  * generation; see state_folder.h. */
 #include "base/env.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/own_file.h"
 #include "engine/state_folder.h"
@@ -21,7 +22,8 @@ static int io_error(struct err *err, const char *what, const char *path)
 
 static int read_name(const char *path, char out[STATE_FOLDER_ID_SIZE], struct err *err)
 {
-    int fd = own_file_open_given(AT_FDCWD, path, O_RDONLY, OWN_FILE_ANY_SIZE), rc = 0;
+    AUTO_FD fd = own_file_open_given(AT_FDCWD, path, O_RDONLY, OWN_FILE_ANY_SIZE);
+    int rc = 0;
     ssize_t n = fd < 0 ? -1 : read(fd, out, 16);
 
     if (fd < 0 && errno == ENOENT)
@@ -33,8 +35,6 @@ static int read_name(const char *path, char out[STATE_FOLDER_ID_SIZE], struct er
         rc = err_set(err, E_UNAVAILABLE,
                      "%s does not contain the name of a state folder: remove the file", path);
     out[n > 0 ? n : 0] = 0;
-    if (fd >= 0)
-        close(fd);
     return rc;
 }
 
@@ -42,15 +42,14 @@ static int read_name(const char *path, char out[STATE_FOLDER_ID_SIZE], struct er
 static int create_name(const char *state, const char *path, struct err *err)
 {
     char *temp = mem_printf("%s/.id-%016llx", state, (unsigned long long)env_random_id());
-    int fd = own_file_open(AT_FDCWD, temp, O_WRONLY | O_CREAT | O_EXCL, 0), rc = 0;
+    AUTO_FD fd = own_file_open(AT_FDCWD, temp, O_WRONLY | O_CREAT | O_EXCL, 0);
+    int rc = 0;
 
     if (fd < 0 || dprintf(fd, "%016llx\n", (unsigned long long)env_random_id()) < 0)
         rc = io_error(err, "write", temp);
     else if (link(temp, path) && errno != EEXIST)
         rc = io_error(err, "create", path);
     unlink(temp);
-    if (fd >= 0)
-        close(fd);
     free(temp);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* worker_file.c - reads and writes worker files, and kills hanging workers; see worker_file.h. */
 #include "engine/worker_file.h"
 
+#include "base/fd.h"
 #include "base/own_file.h"
 #include "base/proc.h"
 
@@ -27,7 +28,7 @@ int worker_file_write(int fd, int64_t foreground)
 int worker_file_read(const char *path, struct worker_file *out)
 {
     char text[TEXT_SIZE];
-    int fd = own_file_open_given(AT_FDCWD, path, O_RDONLY, OWN_FILE_ANY_SIZE);
+    AUTO_FD fd = own_file_open_given(AT_FDCWD, path, O_RDONLY, OWN_FILE_ANY_SIZE);
     ssize_t n;
 
     *out = (struct worker_file){.is_locked = true};
@@ -39,7 +40,6 @@ int worker_file_read(const char *path, struct worker_file *out)
     if (sscanf(text, "%d %" SCNd64 " %" SCNd64 " %" SCNu64, &out->pid, &out->foreground,
                &out->start_time, &out->pid_namespace) < 4)
         out->pid_namespace = 0;
-    close(fd);
     return 0;
 }
 

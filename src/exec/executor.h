@@ -1,13 +1,17 @@
 /* executor.h - the interface of executors, which run attempts: function, process, container, or one
  * that the embedder adds.
  *
- * An executor never touches the database. The engine's loop passes it a task and receives reports.
+ * An executor never touches the database. The engine's loop passes it a job and receives reports.
  * All operations are called on the loop's thread; reports are made on that thread too, and only
  * from inside `poll`. An executor with its own threads or children makes its descriptor readable
  * when it has something to report.
  *
  * An attempt is identified by (execution, attempt). Its epoch rises when another worker adopts it:
- * only the holder of the current epoch may signal it. */
+ * only the holder of the current epoch may signal it.
+ *
+ * The engine keeps the table of attempts (dispatch/attempts.h). `start` and `reattach` return the
+ * executor's handle of an attempt, which the operations about that attempt get back. A handle is
+ * valid until the executor has reported the end of the attempt, or until `forget` returns. */
 #ifndef EXEC_EXECUTOR_H
 #define EXEC_EXECUTOR_H
 
@@ -17,7 +21,7 @@
 #include "core/spec.h"
 
 /* A leased job, ready to run. Texts and the spec are valid until the operation returns. */
-struct task {
+struct job {
     int64_t execution, root;
     int attempt; /* from 1 */
     int max_attempts;
@@ -39,7 +43,7 @@ enum report_kind {
 struct report {
     enum report_kind kind;
     int64_t execution;
-    int attempt, epoch;
+    int attempt;
     int64_t ago;
 
     /* REPORT_LOG: kept output, after masking, starting at `offset`; `dropped` is the number of
@@ -54,41 +58,36 @@ struct report {
                                only for deferred and refused */
 };
 
-struct executor_stats {
-    int running;
-    int64_t done, failed; /* since the worker started; `done` includes `failed` */
-    int64_t mean, p99;    /* µs of run time; 0 if none has ended yet */
-};
-
 struct executor;
 
 struct executor_ops {
-    const char *kind; /* "function", "process", "container" */
     /* Whether an attempt continues when its worker ends; otherwise it is lost. */
     bool outlives_worker;
 
     /* Starts a new attempt. 0: reports will follow, exactly one of them REPORT_ENDED, unless
      * `forget` is called first. -E_REFUSED: nothing was started and the job is released. Any other
      * error: the attempt has failed, with this message. */
-    int (*start)(struct executor *x, const struct task *t, struct err *err);
+    int (*start)(struct executor *x, const struct job *j, void **handle, struct err *err);
 
     /* Reattaches to an adopted attempt, which another worker may have started: reports follow as
      * after `start`. An attempt that does not exist, or that ended without an exit record, is
-     * reported as lost once its remains are gone; it is never started again. Errors as for `start`.
-     */
-    int (*reattach)(struct executor *x, const struct task *t, struct err *err);
+     * reported as lost once its remains are gone; it is never started again. *handle is that of an
+     * attempt that runs here under an older epoch, else NULL. -E_REFUSED: the attempt can't be
+     * searched for now, and *handle stays as it was. -E_LEASE_LOST: a higher epoch is recorded.
+     * Any other error: the attempt has failed, and the executor has dropped it. */
+    int (*reattach)(struct executor *x, const struct job *j, void **handle, struct err *err);
 
     /* Ends an attempt: TERM, grace, KILL. `why` is OUTCOME_CANCELLED or OUTCOME_TIMED_OUT; an
-     * attempt that has already ended by itself keeps its outcome. Unknown attempts are ignored. */
-    void (*cancel)(struct executor *x, int64_t execution, int attempt, enum outcome_kind why);
+     * attempt that has already ended by itself keeps its outcome. */
+    void (*cancel)(struct executor *x, void *handle, enum outcome_kind why);
 
     /* The lease was renewed until `until` (CLOCK_BOOTTIME, µs). May be NULL. */
-    void (*renewed)(struct executor *x, int64_t execution, int attempt, int64_t until);
+    void (*renewed)(struct executor *x, void *handle, int64_t until);
 
     /* The lease is lost: another worker may own the process now. The executor closes its handles
      * and neither signals nor reports the attempt any more. A function gets its cancel flag set and
      * keeps its slot until it returns. */
-    void (*forget)(struct executor *x, int64_t execution, int attempt);
+    void (*forget)(struct executor *x, void *handle);
 
     /* The outcome of this attempt is committed: its files may be removed. May be NULL. */
     void (*settled)(struct executor *x, int64_t execution, int attempt);
@@ -99,8 +98,8 @@ struct executor_ops {
                       void *arg);
 
     /* Graceful stop: the executor accepts no more attempts. Attempts that have not started are
-     * reported as refused. Running attempts that outlive the worker are left alone and their
-     * handles closed; others continue, or are asked to stop if `now`. May be NULL. */
+     * reported as refused. Running attempts that outlive the worker are forgotten afterwards;
+     * others continue, or are asked to stop if `now`. May be NULL. */
     void (*stop)(struct executor *x, bool now);
 
     /* How many attempts it can start now. */
@@ -111,7 +110,6 @@ struct executor_ops {
     int (*fd)(struct executor *x);
     void (*poll)(struct executor *x);
 
-    void (*stats)(struct executor *x, struct executor_stats *out);
     void (*free)(struct executor *x);
 };
 

@@ -6,11 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct mask_word {
-    char *text;
-    size_t len;
-};
-
 static void add_word(struct mask *m, const char *text, size_t len)
 {
     size_t at;
@@ -111,17 +106,4 @@ void mask_end(struct mask *m, struct buf *out)
     if (m->pending.len)
         mask_text(m, m->pending.ptr, m->pending.len, true, out);
     buf_reset(&m->pending);
-}
-
-void mask_release(struct mask *m)
-{
-    for (size_t i = 0; i < m->n; i++) {
-        explicit_bzero(m->words[i].text, m->words[i].len);
-        free(m->words[i].text);
-    }
-    free(m->words);
-    if (m->pending.ptr)
-        explicit_bzero(m->pending.ptr, m->pending.cap);
-    buf_release(&m->pending);
-    *m = (struct mask)MASK_INIT;
 }

@@ -9,7 +9,10 @@
 #define MASK_TEXT "***"
 
 struct mask {
-    struct mask_word *words; /* longest first */
+    struct mask_word {
+        char *text;
+        size_t len;
+    } * words; /* longest first */
     size_t n;
     bool first_bytes[256]; /* the first bytes of all words */
     struct buf pending;    /* input that may be the start of a word */
@@ -27,6 +30,5 @@ void mask_add(struct mask *m, const char *secret);
 void mask_feed(struct mask *m, const char *text, size_t len, struct buf *out);
 /* The stream ended: appends the rest. */
 void mask_end(struct mask *m, struct buf *out);
-void mask_release(struct mask *m); /* wipes the secrets */
 
 #endif

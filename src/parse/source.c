@@ -19,15 +19,8 @@ int source_read(const char *path, struct arena *arena, struct source *out, struc
 {
     struct buf b = BUF_INIT;
     int rc = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    ssize_t n = -1;
 
-    if (fd >= 0)
-        do {
-            buf_reserve(&b, 65536);
-            n = read(fd, b.ptr + b.len, 65536);
-            b.len += n > 0 ? (size_t)n : 0;
-        } while ((n > 0 && b.len <= SOURCE_MAX) || (n < 0 && errno == EINTR));
-    if (n < 0)
+    if (fd < 0 || !buf_read(&b, fd, SOURCE_MAX))
         rc = err_set(err, fd < 0 && (errno == ENOENT || errno == ENOTDIR) ? E_NOT_FOUND : E_INVALID,
                      "%s can't be read: %s", path, strerror(errno));
     else if (b.len > SOURCE_MAX)
@@ -221,11 +214,7 @@ const char *source_at(const struct source *s, uint32_t line, uint32_t column, si
  * but HIDDEN is wider. */
 static size_t width(const struct visible_line *w, size_t a, size_t b)
 {
-    size_t i, n = 0;
-
-    for (i = w->starts.at[a]; i < w->starts.at[b]; i++)
-        n += ((unsigned char)w->text.ptr[i] & 0xC0) != 0x80;
-    return n;
+    return text_characters(buf_cstr(&w->text) + w->starts.at[a], w->starts.at[b] - w->starts.at[a]);
 }
 
 void source_show(const struct source *s, uint32_t line, uint32_t column, struct buf *out)

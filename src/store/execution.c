@@ -1,48 +1,72 @@
-/* execution.c - reads an execution from a result, in the column order of sql/00_columns.sql. */
+/* execution.c - reads and writes executions by one list of columns, in the order of
+ * sql/00_columns.sql and sql/door.sql. */
 #include "store/execution.h"
+
+/* name, how it is stored, whether a turn may change it */
+#define COLUMNS(X)                         \
+    X(id, I64, FIXED)                      \
+    X(parent, I64_OR_NULL, FIXED)          \
+    X(root, I64, FIXED)                    \
+    X(workflow, I64_OR_NULL, FIXED)        \
+    X(rerun_of, I64_OR_NULL, FIXED)        \
+    X(requested_at, I64, FIXED)            \
+    X(started_at, I64_OR_NULL, CHANGES)    \
+    X(finished_at, I64_OR_NULL, CHANGES)   \
+    X(updated_at, I64, CHANGES)            \
+    X(priority, INT, FIXED)                \
+    X(attempts, INT, CHANGES)              \
+    X(max_attempts, INT, CHANGES)          \
+    X(epoch, INT, CHANGES)                 \
+    X(seq, INT, CHANGES)                   \
+    X(needs_left, INT, CHANGES)            \
+    X(needs_succeeded, INT, CHANGES)       \
+    X(children_open, INT_OR_NULL, CHANGES) \
+    X(children_made, INT_OR_NULL, CHANGES) \
+    X(notify_left, INT_OR_NULL, CHANGES)   \
+    X(task_index, INDEX, FIXED)            \
+    X(depth, INT, FIXED)                   \
+    X(kind, INT, FIXED)                    \
+    X(status, INT, CHANGES)                \
+    X(held, INT, CHANGES)                  \
+    X(deferred, BOOL, CHANGES)             \
+    X(flags, INT, CHANGES)                 \
+    X(cancel_requested, BOOL, CHANGES)     \
+    X(name, TEXT, FIXED)                   \
+    X(queue, TEXT, FIXED)                  \
+    X(lane, TEXT, FIXED)                   \
+    X(concurrency, TEXT, FIXED)            \
+    X(held_key, TEXT, CHANGES)             \
+    X(task_name, TEXT, FIXED)
+
+/* Reads column `col` of the row into `to` and moves on; 0 stands for null. */
+#define READ_I64(to)            (to) = rows_int(r, row, col++)
+#define READ_INT(to)            (to) = (int)rows_int(r, row, col++)
+#define READ_BOOL(to)           (to) = rows_int(r, row, col++) != 0
+#define READ_TEXT(to)           (to) = arena_strdup(arena, rows_text(r, row, col++))
+#define READ_I64_OR_NULL(to)    READ_I64(to)
+#define READ_INT_OR_NULL(to)    READ_INT(to)
+/* -1 stands for null. */
+#define READ_INDEX(to)          (to) = rows_null(r, row, col) ? -1 : (int)rows_int(r, row, col), col++
+
+#define WRITE_I64(from)         args_int(a, from)
+#define WRITE_INT(from)         args_int(a, from)
+#define WRITE_BOOL(from)        args_int(a, from)
+#define WRITE_TEXT(from)        args_text(a, from)
+#define WRITE_I64_OR_NULL(from) args_int_or_null(a, from)
+#define WRITE_INT_OR_NULL(from) args_int_or_null(a, from)
+#define WRITE_INDEX(from)       (from) < 0 ? args_null(a) : args_int(a, from)
 
 void execution_read_state(struct execution *e, const struct rows *r, size_t row, size_t col,
                           struct arena *arena)
 {
-#define NEXT_I64()  rows_int(r, row, col++)
-#define NEXT_INT()  (int)rows_int(r, row, col++)
-#define NEXT_TEXT() arena_strdup(arena, rows_text(r, row, col++))
     *e = (struct execution){0};
-    e->id = NEXT_I64();
-    e->parent = NEXT_I64();
-    e->root = NEXT_I64();
-    e->workflow = NEXT_I64();
-    e->rerun_of = NEXT_I64();
-    e->requested_at = NEXT_I64();
-    e->started_at = NEXT_I64();
-    e->finished_at = NEXT_I64();
-    e->updated_at = NEXT_I64();
-    e->priority = NEXT_INT();
-    e->attempts = NEXT_INT();
-    e->max_attempts = NEXT_INT();
-    e->epoch = NEXT_INT();
-    e->seq = NEXT_INT();
-    e->needs_left = NEXT_INT();
-    e->task_index = rows_null(r, row, col) ? -1 : (int)rows_int(r, row, col);
-    col++;
-    e->cursor = NEXT_INT();
-    e->depth = NEXT_INT();
-    e->kind = NEXT_INT();
-    e->status = NEXT_INT();
-    e->held = NEXT_INT();
-    e->deferred = NEXT_INT() != 0;
-    e->flags = (int)NEXT_INT();
-    e->cancel_requested = NEXT_INT() != 0;
-    e->name = NEXT_TEXT();
-    e->queue = NEXT_TEXT();
-    e->lane = NEXT_TEXT();
-    e->concurrency = NEXT_TEXT();
-    e->held_key = NEXT_TEXT();
-    e->task_name = NEXT_TEXT();
-    e->worker = NEXT_I64();
-    e->until = NEXT_I64();
-    e->expired_at = NEXT_I64();
-    e->folder = NEXT_TEXT();
+#define X(name, type, changes) READ_##type(e->name);
+    COLUMNS(X)
+#undef X
+    READ_I64_OR_NULL(e->worker);
+    READ_I64_OR_NULL(e->until);
+    READ_I64_OR_NULL(e->expired_at);
+    READ_TEXT(e->folder);
 }
 
 void execution_read_whole(struct execution *e, const struct rows *r, size_t row, size_t col,
@@ -50,8 +74,24 @@ void execution_read_whole(struct execution *e, const struct rows *r, size_t row,
 {
     execution_read_state(e, r, row, col, arena);
     col += STATE_COLUMNS;
-    e->input = NEXT_TEXT();
-    e->result = NEXT_TEXT();
-    e->error = NEXT_TEXT();
-    e->spec = NEXT_TEXT();
+    READ_TEXT(e->input);
+    READ_TEXT(e->result);
+    READ_TEXT(e->error);
+    READ_TEXT(e->spec);
+}
+
+void execution_write_all(const struct execution *e, struct args *a)
+{
+#define X(name, type, changes) WRITE_##type(e->name);
+    COLUMNS(X)
+#undef X
+}
+
+void execution_write_changes(const struct execution *e, struct args *a)
+{
+#define X(name, type, changes) WRITE_IF_##changes(WRITE_##type(e->name))
+#define WRITE_IF_FIXED(statement)
+#define WRITE_IF_CHANGES(statement) statement;
+    COLUMNS(X)
+#undef X
 }

@@ -3,44 +3,44 @@
 #ifndef STORE_EXECUTION_H
 #define STORE_EXECUTION_H
 
-#include "core/vocab.h"
+#include "core/execution_state.h"
 #include "store/driver/db.h"
 
 struct execution {
-    int64_t id, parent, root, workflow, rerun_of;              /* 0 if none */
-    int64_t requested_at, started_at, finished_at, updated_at; /* µs; 0 if not yet */
-    int priority, attempts, max_attempts, epoch, seq;
-    /* Two counters with a meaning by kind and status:
-     *                        needs_left             cursor
-     *   a pending task       needs not ended        needs that succeeded
-     *   an ended task        followers to notify
-     *   a workflow           open children          tasks created
-     *   a fan-out            open items             items created */
-    int needs_left, cursor;
-    int task_index; /* of an item, from 0; -1 if not an item */
-    int depth;
-    int kind, status, held;
-    bool deferred, cancel_requested;
-    int flags; /* enum execution_flag */
-    const char *name, *queue, *lane, *concurrency, *held_key, *task_name;
-
-    /* The lease of a running job; worker and until are 0 for an orphan. */
-    int64_t worker, until, expired_at;
-    const char *folder;
+    EXECUTION_STATE;                              /* changed by events */
+    int64_t id, parent, root, workflow, rerun_of; /* 0 if none */
+    int needs_left, needs_succeeded; /* a task: its needs that have not ended; that succeeded */
+    int children_open; /* a workflow or fan-out: tasks, items and spawned executions not ended */
+    int children_made; /* tasks, without on_failure and on_exit, or items created */
+    int notify_left;   /* an ended task: followers not notified of its end yet */
+    int task_index;    /* of an item, from 0; -1 if not an item */
+    int depth, kind, priority;
+    const char *name, *queue, *lane, *concurrency, *task_name;
 
     /* The large columns: loaded only with the whole execution; a claim loads input and spec. */
     const char *input, *result, *error, *spec;
 };
 
 /* The number of columns of @state@, and of @whole@, which is @state@ and the large columns. */
-#define STATE_COLUMNS 34
+#define STATE_COLUMNS 37
 #define WHOLE_COLUMNS (STATE_COLUMNS + 4)
+
+/* Adds the columns of @job@, or those of them that a turn may change, to a statement. */
+void execution_write_all(const struct execution *e, struct args *a);
+void execution_write_changes(const struct execution *e, struct args *a);
 
 /* Reads row `row` of r, starting at column `col`; texts are copied into `arena`. */
 void execution_read_state(struct execution *e, const struct rows *r, size_t row, size_t col,
                           struct arena *arena);
 void execution_read_whole(struct execution *e, const struct rows *r, size_t row, size_t col,
                           struct arena *arena);
+
+/* Before a run starts, nothing is counted. */
+static inline void execution_reset_counters(struct execution *e)
+{
+    e->needs_left = e->needs_succeeded = 0;
+    e->children_open = e->children_made = e->notify_left = 0;
+}
 
 /* Whether it is a job that may be claimed; it then has an outbox row. */
 static inline bool execution_is_claimable(const struct execution *e)

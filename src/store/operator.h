@@ -63,14 +63,10 @@ MUST_USE int op_cancel(struct turn *t, struct request *list, size_t n, size_t ma
 
 /* ---- limits and queues ---- */
 
-/* Sets a limit ("queue:NAME" or "key:NAME"); max < 0 removes it (the limit of a key in use stays,
- * but is unbounded). Works in slices: *more is set if jobs above the limit are left in the outbox,
- * or more jobs may be admitted; another turn with the same call continues. */
-MUST_USE int op_limit(struct turn *t, const char *key, int max, size_t slice, bool *more,
-                      struct err *err);
-
-/* An operator's action on a queue as a whole. A pause is a limit of 0 that keeps the previous
- * limit; resuming restores that limit, or the one that was set during the pause. */
+/* An operator's action on a queue as a whole. Works in slices: `more` is set if jobs above the
+ * limit are left in the outbox, or more jobs may be admitted; another turn continues. A pause is a
+ * limit of 0 that keeps the previous limit; resuming restores that limit, or the one that was set
+ * during the pause. */
 enum queue_verb { QUEUE_SET, QUEUE_PAUSE, QUEUE_RESUME };
 struct queue_action {
     enum queue_verb verb;

@@ -36,9 +36,7 @@ static bool sql_creates(const char *sql, const char *name)
 
 bool schema_creates(enum dialect dialect, int after, int last, const char *name)
 {
-    int i;
-
-    for (i = after; i < last; i++)
+    for (int i = after; i < last; i++)
         if (sql_creates(migrations[i].sql[dialect], name))
             return true;
     return false;
@@ -58,52 +56,31 @@ static int set_name_taken(const struct db_url *url, const char *name, struct err
 static int check_names(struct db *db, const struct db_url *url, int from, struct err *err)
 {
     enum dialect d = db->driver->dialect;
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
-    args_begin(&a, Q_RELATIONS);
-    rc = db_query(db, &a, &r, err);
-    for (i = 0; !rc && i < r.n; i++) {
+    TRY(ask(db, &r, err, Q_RELATIONS));
+    for (size_t i = 0; i < r.n; i++) {
         const char *name = rows_text(&r, i, 0);
 
         if (schema_creates(d, from, migration_count, name) && !schema_creates(d, 0, from, name))
-            rc = set_name_taken(url, name, err);
+            return set_name_taken(url, name, err);
     }
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    return 0;
 }
 
 /* ---- versions ---- */
 
-/* Reads one number with a statement without parameters. */
-static int read_number(struct db *db, enum stmt_id q, int64_t *n, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
-
-    args_begin(&a, q);
-    if (!(rc = db_query(db, &a, &r, err)))
-        *n = r.n ? rows_int(&r, 0, 0) : 0;
-    rows_release(&r);
-    args_release(&a);
-    return rc;
-}
-
 static int read_version(struct db *db, const struct db_url *url, int64_t *v, struct err *err)
 {
     int64_t exists = 0;
-    int rc;
 
     *v = 0;
-    if ((rc = read_number(db, Q_MIGRATIONS_EXIST, &exists, err)) || !exists)
-        return rc;
+    TRY(ask_one(db, INTO(&exists), err, Q_MIGRATIONS_EXIST));
+    if (!exists)
+        return 0;
     if (exists > 1) /* a table of this name, but not Pawl's */
         return set_name_taken(url, "schema_migrations", err);
-    return read_number(db, Q_SCHEMA_VERSION, v, err);
+    return ask_one(db, INTO(v), err, Q_SCHEMA_VERSION);
 }
 
 int schema_check_not_newer(const struct db_url *url, int64_t v, struct err *err)
@@ -116,112 +93,71 @@ int schema_check_not_newer(const struct db_url *url, int64_t v, struct err *err)
         url->safe, (long long)v, migration_count);
 }
 
-static int record_migration(struct db *db, const struct migration *m, int64_t at, struct err *err)
+int store_check_schema(const struct store *s, int64_t minimum, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    int rc;
-
-    args_begin(&a, Q_SCHEMA_APPLIED);
-    args_int(&a, m->version);
-    args_text(&a, m->name);
-    args_int(&a, at);
-    rc = db_send(db, &a, NULL, 1, err);
-    args_release(&a);
-    return rc ? rc : db_flush(db, err);
+    if (minimum <= migration_count)
+        return 0;
+    return err_set(err, E_SCHEMA,
+                   "a newer pawl has upgraded the schema of %s to version %lld, but this process "
+                   "supports at most %d: restart it with the newer pawl",
+                   s->url->safe, (long long)minimum, migration_count);
 }
 
 /* Gives the database a random id, which its workers' state folders use. */
 static int name_database(struct db *db, struct err *err)
 {
-    struct args a = ARGS_INIT;
     char id[17];
     int64_t r = env_random_id();
-    int i, rc;
 
-    for (i = 15; i >= 0; i--, r >>= 4)
+    for (int i = 15; i >= 0; i--, r >>= 4)
         id[i] = "0123456789abcdef"[r & 15];
     id[16] = '\0';
-    args_begin(&a, Q_SETTING_INIT);
-    args_text(&a, "database_id");
-    args_text(&a, id);
-    rc = db_send(db, &a, NULL, ANY_ROWS, err);
-    args_release(&a);
-    return rc ? rc : db_flush(db, err);
+    return ask(db, NULL, err, Q_SETTING_INIT, "database_id", id);
 }
 
 /* Called in a transaction that excludes other migrations. */
 static int apply_migrations(struct db *db, int64_t from, struct err *err)
 {
     int64_t now = 0;
-    int i, rc;
 
-    if ((rc = db->driver->send_now(db, &now, err)) || (rc = db_flush(db, err)))
-        return rc;
-    for (i = (int)from; i < migration_count; i++) {
+    TRY(db->driver->send_now(db, &now, err));
+    TRY(db_flush(db, err));
+    for (int i = (int)from; i < migration_count; i++) {
         const struct migration *m = &migrations[i];
 
-        if ((rc = db->driver->script(db, m->sql[db->driver->dialect], err)))
+        if (db->driver->script(db, m->sql[db->driver->dialect], err))
             return err_prefix(err, "migration %d (%s)", m->version, m->name);
-        if ((rc = record_migration(db, m, now, err)))
-            return rc;
+        TRY(ask(db, NULL, err, Q_SCHEMA_APPLIED, m->version, m->name, now));
     }
     return name_database(db, err);
 }
 
-static int lock_schema(struct db *db, const struct db_url *url, struct err *err)
+/* Runs in a transaction that it does not end. */
+static int upgrade_locked(struct db *db, const struct db_url *url, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    int rc;
+    const char *schema = url->schema ? url->schema : "";
+    int64_t v;
 
-    args_begin(&a, Q_SCHEMA_LOCK);
-    args_text(&a, url->schema ? url->schema : "");
-    rc = db_send(db, &a, NULL, ANY_ROWS, err);
-    args_release(&a);
-    return rc ? rc : db_flush(db, err);
-}
-
-/* Creates the schema for the tables. A tenant's schema already exists. */
-static int create_schema(struct db *db, const struct db_url *url, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    int rc;
-
-    args_begin(&a, Q_SCHEMA_NAME);
-    args_text(&a, url->schema ? url->schema : "");
-    if (!(rc = db_send(db, &a, NULL, ANY_ROWS, err))) {
-        args_begin(&a, Q_SCHEMA_CREATE);
-        rc = db_send(db, &a, NULL, ANY_ROWS, err);
-    }
-    args_release(&a);
-    return rc ? rc : db_flush(db, err);
+    TRY(ask(db, NULL, err, Q_SCHEMA_LOCK, schema));
+    TRY(db_queue(db, NULL, ANY_ROWS, err, Q_SCHEMA_NAME, schema));
+    TRY(ask(db, NULL, err, Q_SCHEMA_CREATE)); /* a tenant's schema already exists */
+    TRY(schema_own(db, url, err));
+    TRY(read_version(db, url, &v, err));
+    TRY(schema_check_not_newer(url, v, err));
+    TRY(check_names(db, url, (int)v, err));
+    TRY(ask(db, NULL, err, Q_MIGRATIONS_TABLE));
+    if (v < migration_count)
+        TRY(apply_migrations(db, v, err));
+    return schema_grant(db, url, err);
 }
 
 static int upgrade(struct db *db, const struct db_url *url, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    int64_t v;
     int rc;
 
-    if ((rc = db_begin(db, TX_CATALOG, err)))
-        return rc;
-    if ((rc = lock_schema(db, url, err)))
-        goto done;
-    if ((rc = create_schema(db, url, err)) || (rc = schema_own(db, url, err)))
-        goto done;
-    if ((rc = read_version(db, url, &v, err)) || (rc = schema_check_not_newer(url, v, err)) ||
-        (rc = check_names(db, url, (int)v, err)))
-        goto done;
-    args_begin(&a, Q_MIGRATIONS_TABLE);
-    if ((rc = db_send(db, &a, NULL, ANY_ROWS, err)) || (rc = db_flush(db, err)))
-        goto done;
-    if ((v < migration_count && (rc = apply_migrations(db, v, err))) ||
-        (rc = schema_grant(db, url, err)))
-        goto done;
-    rc = db_commit(db, err);
-done:
-    if (rc)
+    TRY(db_begin(db, TX_CATALOG, err));
+    if ((rc = upgrade_locked(db, url, err)) || (rc = db_commit(db, err)))
         db_rollback(db);
-    args_release(&a);
     return rc;
 }
 
@@ -230,10 +166,9 @@ done:
  */
 static int check_version(struct db *db, const struct db_url *url, int64_t *v, struct err *err)
 {
-    int rc;
+    int rc = 0;
 
-    if ((rc = db_begin(db, TX_READ, err)))
-        return rc;
+    TRY(db_begin(db, TX_READ, err));
     if (!(rc = read_version(db, url, v, err)) && !(rc = schema_check_not_newer(url, *v, err)) &&
         *v < migration_count)
         rc = check_names(db, url, (int)*v, err);
@@ -245,10 +180,8 @@ int schema_migrate(struct db *db, const struct db_url *url, bool may_change, str
 {
     bool must_take_over;
     int64_t v;
-    int rc;
 
-    if ((rc = schema_check_owner(db, url, &must_take_over, err)))
-        return rc;
+    TRY(schema_check_owner(db, url, &must_take_over, err));
     if (must_take_over && may_change)
         return upgrade(db, url, err);
     if (must_take_over)
@@ -256,8 +189,9 @@ int schema_migrate(struct db *db, const struct db_url *url, bool may_change, str
                        "the schema %s in %s belongs to the tenant's own role, as older versions "
                        "created it: run `pawl admin migrate --tenant %s`",
                        url->schema, url->safe, url->tenant);
-    if ((rc = check_version(db, url, &v, err)) || v == migration_count)
-        return rc;
+    TRY(check_version(db, url, &v, err));
+    if (v == migration_count)
+        return 0;
     if (!may_change && !v)
         return err_set(err, E_SCHEMA,
                        "%s has no Pawl tables yet: the first run or submission creates them, or "

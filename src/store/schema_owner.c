@@ -15,38 +15,6 @@
 
 enum owner { NO_SCHEMA, SESSION, TENANT, TRUSTED, STRANGER };
 
-/* ---- checking the owner ---- */
-
-/* Runs a statement whose parameter is `name`, or that has none if name is NULL. */
-static int run_stmt(struct db *db, enum stmt_id q, const char *name, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    int rc;
-
-    args_begin(&a, q);
-    if (name)
-        args_text(&a, name);
-    rc = db_send(db, &a, NULL, ANY_ROWS, err);
-    args_release(&a);
-    return rc ? rc : db_flush(db, err);
-}
-
-static int read_number(struct db *db, enum stmt_id q, const char *name, int64_t *n, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
-
-    args_begin(&a, q);
-    if (name)
-        args_text(&a, name);
-    if (!(rc = db_query(db, &a, &r, err)))
-        *n = rows_int(&r, 0, 0);
-    rows_release(&r);
-    args_release(&a);
-    return rc;
-}
-
 static int refuse_stranger(const struct db_url *url, const char *owner, const char *session,
                            struct err *err)
 {
@@ -62,9 +30,8 @@ static bool migrations_create_function(const char *name)
 {
     char *head = mem_printf(" FUNCTION %s(", name);
     bool found = false;
-    int i;
 
-    for (i = 0; i < migration_count && !found; i++)
+    for (int i = 0; i < migration_count && !found; i++)
         found = strstr(migrations[i].sql[DIALECT_POSTGRES], head);
     free(head);
     return found;
@@ -95,53 +62,43 @@ static int refuse_object(const struct db_url *url, const struct rows *r, struct 
 static int find_owner(struct db *db, const struct db_url *url, bool to_change, enum owner *owner,
                       struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
     const char *name, *session;
-    int rc;
+    int known;
 
     *owner = NO_SCHEMA;
-    args_begin(&a, Q_SCHEMA_OWNER);
-    args_text(&a, url->schema);
-    if ((rc = db_query(db, &a, &r, err)) || !r.n)
-        goto done;
-    name = rows_text(&r, 0, 0);
-    session = rows_text(&r, 0, 1);
-    *owner = (enum owner)rows_int(&r, 0, 2);
-    if (*owner == STRANGER) {
-        rc = refuse_stranger(url, name, session, err);
-    } else if (*owner == TRUSTED && to_change) {
-        rc = err_set(err, E_SCHEMA,
-                     "the schema %s in %s belongs to the role %.63s, and only that role can "
-                     "upgrade it, not %.63s: run `pawl admin migrate` as %.63s, or, if %.63s "
-                     "created Pawl's tables, give it the schema: ALTER SCHEMA %s OWNER TO %.63s",
-                     url->schema, url->safe, name, session, name, session, url->schema, session);
-    } else if (*owner == TENANT && !strcmp(session, name)) {
-        rc = err_set(err, E_SCHEMA,
-                     "the schema %s in %s belongs to the tenant's own role, as older versions "
-                     "created it: run `pawl admin migrate --tenant %s` as the role that created "
-                     "the tenant",
-                     url->schema, url->safe, url->tenant);
-    } else if (*owner != TENANT && !rows_null(&r, 0, 3)) {
-        rc = refuse_object(url, &r, err);
-    }
-done:
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    TRY(ask(db, &r, err, Q_SCHEMA_OWNER, url->schema));
+    if (!r.n)
+        return 0;
+    rows_read(&r, 0, 0, NULL, &name, &session, &known);
+    *owner = (enum owner)known;
+    if (*owner == STRANGER)
+        return refuse_stranger(url, name, session, err);
+    if (*owner == TRUSTED && to_change)
+        return err_set(err, E_SCHEMA,
+                       "the schema %s in %s belongs to the role %.63s, and only that role can "
+                       "upgrade it, not %.63s: run `pawl admin migrate` as %.63s, or, if %.63s "
+                       "created Pawl's tables, give it the schema: ALTER SCHEMA %s OWNER TO %.63s",
+                       url->schema, url->safe, name, session, name, session, url->schema, session);
+    if (*owner == TENANT && !strcmp(session, name))
+        return err_set(err, E_SCHEMA,
+                       "the schema %s in %s belongs to the tenant's own role, as older versions "
+                       "created it: run `pawl admin migrate --tenant %s` as the role that created "
+                       "the tenant",
+                       url->schema, url->safe, url->tenant);
+    return *owner != TENANT && !rows_null(&r, 0, 3) ? refuse_object(url, &r, err) : 0;
 }
 
 int schema_check_owner(struct db *db, const struct db_url *url, bool *must_take_over,
                        struct err *err)
 {
     enum owner owner;
-    int rc;
+    int rc = 0;
 
     *must_take_over = false;
     if (!url->schema)
         return 0;
-    if ((rc = db_begin(db, TX_CATALOG, err)))
-        return rc;
+    TRY(db_begin(db, TX_CATALOG, err));
     rc = find_owner(db, url, false, &owner, err);
     db_rollback(db);
     if (!rc && owner == NO_SCHEMA && url->tenant)
@@ -157,18 +114,13 @@ int schema_check_owner(struct db *db, const struct db_url *url, bool *must_take_
 /* Creates a second schema by the migrations alone, to compare the tenant's schema with. */
 static int create_reference(struct db *db, const char *name, int64_t version, struct err *err)
 {
-    int64_t i;
-    int rc;
-
-    if ((rc = run_stmt(db, Q_REFERENCE_MAKE, name, err)) ||
-        (rc = run_stmt(db, Q_REFERENCE_CREATE, NULL, err)) ||
-        (rc = run_stmt(db, Q_SCHEMA_ENTER, name, err)) ||
-        (rc = run_stmt(db, Q_MIGRATIONS_TABLE, NULL, err)))
-        return rc;
-    for (i = 0; i < version; i++)
-        if ((rc = db->driver->script(db, migrations[i].sql[DIALECT_POSTGRES], err)))
-            return rc;
-    return run_stmt(db, Q_SCHEMA_LEAVE, NULL, err);
+    TRY(ask(db, NULL, err, Q_REFERENCE_MAKE, name));
+    TRY(ask(db, NULL, err, Q_REFERENCE_CREATE));
+    TRY(ask(db, NULL, err, Q_SCHEMA_ENTER, name));
+    TRY(ask(db, NULL, err, Q_MIGRATIONS_TABLE));
+    for (int64_t i = 0; i < version; i++)
+        TRY(db->driver->script(db, migrations[i].sql[DIALECT_POSTGRES], err));
+    return ask(db, NULL, err, Q_SCHEMA_LEAVE);
 }
 
 /* Refuses the upgrade if the tenant's schema has an object that could run code and is not as the
@@ -176,40 +128,29 @@ static int create_reference(struct db *db, const char *name, int64_t version, st
 static int refuse_differences(struct db *db, const struct db_url *url, const char *reference,
                               struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    struct buf names = BUF_INIT;
+    AUTO_ROWS r = ROWS_INIT;
+    AUTO_BUF names = BUF_INIT;
     size_t i;
-    int rc;
 
-    args_begin(&a, Q_SCHEMA_STRANGE);
-    args_text(&a, url->schema);
-    args_text(&a, reference);
-    if (!(rc = db_query(db, &a, &r, err)) && r.n) {
-        for (i = 0; i < r.n && i < 5; i++)
-            buf_addf(&names, "%s%s", i ? ", " : "", rows_text(&r, i, 0));
-        if (r.n > i)
-            buf_addf(&names, " and %zu more", r.n - i);
-        rc = err_set(err, E_SCHEMA,
-                     "the tenant '%s' in %s can't be upgraded, because its schema is not as Pawl "
-                     "created it, and added code would run with Pawl's rights: see %.600s; nothing "
-                     "was changed: drop what is not Pawl's or move it to another schema, restore "
-                     "what is, and migrate again",
-                     url->tenant, url->safe, buf_cstr(&names));
-    }
-    buf_release(&names);
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    TRY(ask(db, &r, err, Q_SCHEMA_STRANGE, url->schema, reference));
+    if (!r.n)
+        return 0;
+    for (i = 0; i < r.n && i < 5; i++)
+        buf_addf(&names, "%s%s", i ? ", " : "", rows_text(&r, i, 0));
+    if (r.n > i)
+        buf_addf(&names, " and %zu more", r.n - i);
+    return err_set(err, E_SCHEMA,
+                   "the tenant '%s' in %s can't be upgraded, because its schema is not as Pawl "
+                   "created it, and added code would run with Pawl's rights: see %.600s; nothing "
+                   "was changed: drop what is not Pawl's or move it to another schema, restore "
+                   "what is, and migrate again",
+                   url->tenant, url->safe, buf_cstr(&names));
 }
 
 static int read_version(struct db *db, const struct db_url *url, int64_t *version, struct err *err)
 {
-    int rc;
-
-    if ((rc = run_stmt(db, Q_SCHEMA_VERSION_PLAIN, NULL, err)) ||
-        (rc = read_number(db, Q_SCHEMA_VERSION_READ, NULL, version, err)))
-        return rc;
+    TRY(ask(db, NULL, err, Q_SCHEMA_VERSION_PLAIN));
+    TRY(ask_one(db, INTO(version), err, Q_SCHEMA_VERSION_READ));
     if (*version < 0)
         return err_set(err, E_SCHEMA,
                        "Pawl did not create the table %s.schema_migrations in %s: nothing was "
@@ -222,45 +163,36 @@ static int read_version(struct db *db, const struct db_url *url, int64_t *versio
  * to it afterwards. Functions have no such lock, so the tenant's role must have no open session. */
 static int take_over(struct db *db, const struct db_url *url, struct err *err)
 {
-    char *reference = mem_printf("pawlref_%s", url->tenant);
+    AUTO_BUF reference = BUF_INIT;
     int64_t version = 0, sessions = 0;
-    int rc;
 
-    if ((rc = read_number(db, Q_TENANT_SESSIONS, url->schema, &sessions, err)))
-        goto done;
-    if (sessions) {
-        rc = err_set(err, E_SCHEMA,
-                     "the tenant '%s' in %s can't be upgraded while %lld sessions of the role %s "
-                     "are open: close them, and migrate again",
-                     url->tenant, url->safe, (long long)sessions, url->schema);
-        goto done;
-    }
-    if ((rc = read_version(db, url, &version, err)) ||
-        (rc = create_reference(db, reference, version, err)) ||
-        (rc = run_stmt(db, Q_SCHEMA_TAKE_OVER, NULL, err)) ||
-        (rc = refuse_differences(db, url, reference, err)))
-        goto done;
-    rc = run_stmt(db, Q_REFERENCE_DROP, NULL, err);
-done:
-    free(reference);
-    return rc;
+    buf_addf(&reference, "pawlref_%s", url->tenant);
+    TRY(ask_one(db, INTO(&sessions), err, Q_TENANT_SESSIONS, url->schema));
+    if (sessions)
+        return err_set(err, E_SCHEMA,
+                       "the tenant '%s' in %s can't be upgraded while %lld sessions of the role %s "
+                       "are open: close them, and migrate again",
+                       url->tenant, url->safe, (long long)sessions, url->schema);
+    TRY(read_version(db, url, &version, err));
+    TRY(create_reference(db, buf_cstr(&reference), version, err));
+    TRY(ask(db, NULL, err, Q_SCHEMA_TAKE_OVER));
+    TRY(refuse_differences(db, url, buf_cstr(&reference), err));
+    return ask(db, NULL, err, Q_REFERENCE_DROP);
 }
 
 int schema_own(struct db *db, const struct db_url *url, struct err *err)
 {
     enum owner owner;
-    int rc;
 
     if (!url->schema)
         return 0;
-    if ((rc = find_owner(db, url, true, &owner, err)))
-        return rc;
-    if (owner == TENANT && (rc = take_over(db, url, err)))
-        return rc;
-    return run_stmt(db, Q_SCHEMA_ENTER, url->schema, err);
+    TRY(find_owner(db, url, true, &owner, err));
+    if (owner == TENANT)
+        TRY(take_over(db, url, err));
+    return ask(db, NULL, err, Q_SCHEMA_ENTER, url->schema);
 }
 
 int schema_grant(struct db *db, const struct db_url *url, struct err *err)
 {
-    return url->schema ? run_stmt(db, Q_SCHEMA_GRANT, NULL, err) : 0;
+    return url->schema ? ask(db, NULL, err, Q_SCHEMA_GRANT) : 0;
 }

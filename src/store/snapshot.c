@@ -4,10 +4,9 @@
 static int read_once(struct db *db, int (*body)(struct db *, void *, struct err *), void *arg,
                      struct err *err)
 {
-    int rc = db_begin(db, TX_READ, err);
+    int rc = 0;
 
-    if (rc)
-        return rc;
+    TRY(db_begin(db, TX_READ, err));
     rc = body(db, arg, err);
     db_rollback(db);
     return rc;
@@ -44,14 +43,24 @@ int query_run(struct store *s, const struct args *a, struct rows *out, struct er
     return query_read(s, run_statement, &(struct statement_call){a, out}, err);
 }
 
-int query_send(struct db *db, enum stmt_id q, struct rows *out, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    int rc;
+struct snapshot_calls {
+    const struct asked *list;
+    int64_t *now;
+};
 
-    args_begin(&a, q);
-    rows_release(out); /* the body may run a second time */
-    rc = db_send(db, &a, out, ANY_ROWS, err);
-    args_release(&a);
-    return rc;
+static int run_statements(struct db *db, void *arg, struct err *err)
+{
+    const struct snapshot_calls *c = arg;
+
+    for (const struct asked *a = c->list; a->out; a++)
+        TRY(db_send_vals(db, a->out, ANY_ROWS, err, a->q, a->vals));
+    TRY(db->driver->send_now(db, c->now, err));
+    TRY(db_flush(db, err));
+    *c->now += db->env->clock_offset;
+    return 0;
+}
+
+int ask_snapshot(struct store *s, int64_t *now, struct err *err, const struct asked *list)
+{
+    return query_read(s, run_statements, &(struct snapshot_calls){list, now}, err);
 }

@@ -3,6 +3,7 @@
 #ifndef STORE_SNAPSHOT_H
 #define STORE_SNAPSHOT_H
 
+#include "store/ask.h"
 #include "store/store.h"
 
 /* Runs the body in a TX_READ transaction. If the connection is lost or the transaction must be
@@ -11,7 +12,5 @@ MUST_USE int query_read(struct store *s, int (*body)(struct db *, void *, struct
                         struct err *err);
 /* Runs one statement in a separate transaction. */
 MUST_USE int query_run(struct store *s, const struct args *a, struct rows *out, struct err *err);
-/* Queues a statement without arguments; called by a body. Its rows arrive with the next flush. */
-MUST_USE int query_send(struct db *db, enum stmt_id q, struct rows *out, struct err *err);
 
 #endif

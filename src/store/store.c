@@ -37,9 +37,7 @@ done:
 /* Frees the memory of workflow states that is not in the turn's arena. */
 static void turn_drop_workflow_states(struct turn *t)
 {
-    size_t i;
-
-    for (i = 0; i < t->workflow_states.cap; i++)
+    for (size_t i = 0; i < t->workflow_states.cap; i++)
         if (t->workflow_states.keys[i]) {
             idmap_release(&((struct workflow_state *)t->workflow_states.values[i])->tasks);
             idmap_release(&((struct workflow_state *)t->workflow_states.values[i])->scope_values);
@@ -49,9 +47,7 @@ static void turn_drop_workflow_states(struct turn *t)
 
 static void turn_drop_json(struct turn *t)
 {
-    size_t i;
-
-    for (i = 0; i < t->json.n; i++)
+    for (size_t i = 0; i < t->json.n; i++)
         json_decref(t->json.at[i]);
     t->json.n = 0;
 }
@@ -107,11 +103,6 @@ struct db *store_db(struct store *s)
 const struct db_url *store_url(const struct store *s)
 {
     return s->url;
-}
-
-struct env *store_env(struct store *s)
-{
-    return s->env;
 }
 
 void store_set_workflow_options(struct store *s, const struct store_workflow_options *o)
@@ -177,24 +168,18 @@ enum turn_mode {
  */
 static int write_number(struct turn *t, struct err *err)
 {
-    args_begin(&t->args, Q_TURN_WRITE);
-    args_int(&t->args, t->store->writer);
-    args_int(&t->args, t->store->turn_number);
-    args_int(&t->args, t->now);
-    args_int(&t->args, t->store->env->clock_offset);
-    return db_send(t->db, &t->args, NULL, 1, err);
+    return db_queue(t->db, NULL, 1, err, Q_TURN_WRITE, t->store->writer, t->store->turn_number,
+                    t->now, t->store->env->clock_offset, migration_count);
 }
 
 /* Reading the time costs nothing on SQLite; on PostgreSQL it comes with the first rows that the
  * body locks. */
 static int open_turn(struct turn *t, enum turn_mode mode, struct err *err)
 {
-    int rc;
-
     if (mode == LIGHT)
         return 0;
-    if (t->db->driver->one_writer && (rc = turn_sync(t, err)))
-        return rc;
+    if (t->db->driver->one_writer)
+        TRY(turn_sync(t, err));
     return write_number(t, err);
 }
 
@@ -202,15 +187,16 @@ static int run_turn(struct store *s, enum turn_mode mode,
                     int (*body)(struct turn *, void *, struct err *), void *arg, struct err *err)
 {
     struct turn *t;
-    int rc;
+    int rc = 0;
 
     if (s->db->in_tx) /* the body of a turn tried to start another one */
-        return err_set(err, E_INVALID,
-                       "inside a transaction only the transaction itself may be used");
+        return err_set(
+            err, E_INVALID,
+            "a transaction is in progress on this handle: until it ends, only its own functions may be "
+            "called");
     t = reset_turn(s, mode == WAITING);
     s->turn_number += mode != LIGHT;
-    if ((rc = db_begin(s->db, mode == LONG ? TX_LONG : TX_WRITE, err)))
-        return rc;
+    TRY(db_begin(s->db, mode == LONG ? TX_LONG : TX_WRITE, err));
     if ((rc = open_turn(t, mode, err)) || (rc = body(t, arg, err)) ||
         (rc = workflow_advance(t, err)) || (rc = door_flush(t, err)) ||
         (rc = db_commit(s->db, err))) {
@@ -228,25 +214,14 @@ static int run_turn(struct store *s, enum turn_mode mode,
  * checked yet. */
 static int turn_is_stored(struct store *s, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
+    int64_t number = -1;
     int rc;
 
-    if ((rc = db_begin(s->db, TX_WRITE, err)))
-        return rc;
-    args_begin(&a, Q_TURN_TOUCH);
-    args_int(&a, s->writer);
-    if ((rc = db_send(s->db, &a, NULL, ANY_ROWS, err)))
-        goto done;
-    args_begin(&a, Q_TURN_READ);
-    args_int(&a, s->writer);
-    if (!(rc = db_query(s->db, &a, &r, err)))
-        rc = r.n && rows_int(&r, 0, 0) == s->turn_number;
-done:
-    rows_release(&r);
-    args_release(&a);
+    TRY(db_begin(s->db, TX_WRITE, err));
+    if (!(rc = db_queue(s->db, NULL, ANY_ROWS, err, Q_TURN_TOUCH, s->writer, migration_count)))
+        rc = ask_one(s->db, INTO(&number), err, Q_TURN_READ, s->writer);
     db_rollback(s->db);
-    return rc;
+    return rc ? rc : number == s->turn_number;
 }
 
 int store_last_turn_is_stored(struct store *s, bool *stored, struct err *err)
@@ -352,23 +327,14 @@ unsigned store_last_wake(const struct store *s)
 
 int store_next_due(struct store *s, struct next_due *out, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
     int64_t now;
-    int rc;
 
-    if ((rc = db_begin(s->db, TX_READ, err)))
-        return rc;
-    args_begin(&a, Q_NEXT_DUE);
-    if (!(rc = s->db->driver->send_now(s->db, &now, err)) && !(rc = db_query(s->db, &a, &r, err)))
-        *out = (struct next_due){.timer = rows_int(&r, 0, 0),
-                                 .schedule = rows_int(&r, 0, 1),
-                                 .wall = wall_time(s->db, now + s->env->clock_offset),
-                                 .submissions = !rows_null(&r, 0, 2)};
-    rows_release(&r);
-    args_release(&a);
-    db_rollback(s->db);
-    return rc;
+    TRY(ask_all(s, &now, err, ASKED(&r, Q_NEXT_DUE)));
+    rows_read(&r, 0, 0, NULL, &out->timer, &out->schedule);
+    out->wall = wall_time(s->db, now);
+    out->submissions = !rows_null(&r, 0, 2);
+    return 0;
 }
 
 int store_turn(struct store *s, int (*body)(struct turn *, void *, struct err *), void *arg,

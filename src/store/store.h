@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/quarantine.h"
 #include "core/outcome.h"
+#include "core/route.h"
 #include "core/spec.h"
 #include "store/execution.h"
 
@@ -33,7 +34,6 @@ MUST_USE int store_open(const char *url, const char *tenant, const struct store_
 void store_close(struct store **s);
 struct db *store_db(struct store *s); /* for readers: queries, verify */
 const struct db_url *store_url(const struct store *s);
-struct env *store_env(struct store *s);
 /* -E_UNAVAILABLE if the database's file was removed or replaced by another one. */
 MUST_USE int store_check_present(struct store *s, struct err *err);
 /* Takes effect at once, also for a turn in progress. May be called from any thread. */
@@ -58,10 +58,7 @@ MUST_USE int store_long_turn(struct store *s, int (*body)(struct turn *, void *,
                              void *arg, struct err *err);
 /* Settings of the engine that advances workflows. */
 struct store_workflow_options {
-    /* Returns the executor of a command by its full name; the result lives as long as the arena. If
-     * the function is NULL, the executor is "process" or "container". */
-    const char *(*route)(void *arg, const char *name, bool container, struct arena *arena);
-    void *arg;
+    struct routes routes; /* borrows its texts */
     int default_attempts; /* of tasks without retry settings; 0 for 1 */
     struct spec defaults; /* timeout and retry policy of such tasks */
     uint32_t notify_max;  /* followers that one turn notifies; 0 for 4,000 */
@@ -107,7 +104,8 @@ struct submission {
     const char *lane;        /* what a worker must offer; jobs only; NULL for "process" */
     const char *concurrency; /* key; at most concurrency_max of it at once; NULL if none */
     const char *task_name;
-    const char *input; /* JSON or NULL */
+    const char *input;   /* JSON or NULL */
+    bool params_checked; /* the input is known to fit the params of the workflow */
     /* The canonical text of a workflow (core/workflow/model.h), which is started with the input as
      * its params; kind and name are taken from the text. NULL if not submitted by text. */
     const char *definition;
@@ -278,11 +276,7 @@ MUST_USE int op_prefetch(struct turn *t, const struct settlement *list, size_t n
 MUST_USE int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n,
                        struct err *err);
 
-/* ---- workflows, timers ---- */
-
-/* Ends a workflow or fan-out whose descendants are all terminal. */
-MUST_USE int op_flow_end(struct turn *t, int64_t execution, const struct outcome *o,
-                         struct err *err);
+/* ---- timers ---- */
 
 struct timer_ref {
     int64_t execution;
@@ -329,12 +323,15 @@ struct tick {
     int64_t next_timer;       /* when the next timer is due; 0 if none */
     int64_t now;              /* the database's time */
     int64_t generation;
+    int64_t minimum_schema; /* see store_check_schema */
     int64_t
         next_schedule; /* when the next schedule must be checked, by turn_wall_time; 0 if none */
     int64_t wall;      /* turn_wall_time */
     bool waiting;      /* the outbox has a job, for this or another worker */
     bool submissions;  /* there are SQL submissions to process */
 };
+/* E_SCHEMA if a newer program has upgraded the schema to a version that this one can't use. */
+MUST_USE int store_check_schema(const struct store *s, int64_t minimum, struct err *err);
 /* The one statement of an idle worker: renews its row and finds out whether there is work. */
 MUST_USE int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out,
                             struct err *err);

@@ -1,6 +1,7 @@
 /* tenant.c - creates, drops and lists tenants; see tenant.h. */
 #include "store/tenant.h"
 
+#include "store/ask.h"
 #include "store/driver/url.h"
 
 #include <dirent.h>
@@ -11,61 +12,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- PostgreSQL: schemas, with the rights of the URL's role ---- */
-
-static int count_schemas(struct db *db, const char *schema, int64_t *n, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
-
-    args_begin(&a, Q_TENANT_EXISTS);
-    args_text(&a, schema);
-    if (!(rc = db_query(db, &a, &r, err)))
-        *n = rows_int(&r, 0, 0);
-    rows_release(&r);
-    args_release(&a);
-    return rc;
-}
-
 /* Runs q for the tenant's schema in one transaction. must_exist says whether the schema has to
  * exist or has to be new. */
 static int change_schema(const char *url, const struct db_url *tenant, struct env *env,
                          bool must_exist, enum stmt_id q, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct db_url *base = NULL;
-    struct db *db = NULL;
+    AUTO(url_free) struct db_url *base = NULL;
+    AUTO(db_close) struct db *db = NULL;
     int64_t n = 0;
-    int rc;
 
-    if ((rc = url_parse(url, NULL, &base, err)) || (rc = db_open(base, env, &db, err)) ||
-        (rc = db_begin(db, TX_LONG, err)) || (rc = count_schemas(db, tenant->schema, &n, err)))
-        goto done;
-    if (must_exist != (n > 0)) {
-        rc = must_exist
-                 ? err_set(err, E_NOT_FOUND,
-                           "there is no tenant '%s' in %s: `pawl admin tenant list` lists them",
-                           tenant->tenant, base->safe)
-                 : err_set(err, E_INVALID, "the tenant '%s' already exists in %s", tenant->tenant,
-                           base->safe);
-        goto done;
-    }
-    args_begin(&a, Q_SCHEMA_NAME);
-    args_text(&a, tenant->schema);
-    if ((rc = db_send(db, &a, NULL, ANY_ROWS, err)))
-        goto done;
-    args_begin(&a, q);
-    if ((rc = db_send(db, &a, NULL, ANY_ROWS, err)))
-        goto done;
-    rc = db_commit(db, err);
-done:
-    if (db)
-        db_rollback(db);
-    db_close(&db);
-    url_free(&base);
-    args_release(&a);
-    return rc;
+    TRY(url_parse(url, NULL, &base, err));
+    TRY(db_open(base, env, &db, err));
+    TRY(db_begin(db, TX_LONG, err));
+    TRY(ask_one(db, INTO(&n), err, Q_TENANT_EXISTS, tenant->schema));
+    if (must_exist && !n)
+        return err_set(err, E_NOT_FOUND,
+                       "there is no tenant '%s' in %s: `pawl admin tenant list` lists them",
+                       tenant->tenant, base->safe);
+    if (!must_exist && n)
+        return err_set(err, E_INVALID, "the tenant '%s' already exists in %s", tenant->tenant,
+                       base->safe);
+    TRY(db_queue(db, NULL, ANY_ROWS, err, Q_SCHEMA_NAME, tenant->schema));
+    TRY(db_queue(db, NULL, ANY_ROWS, err, q));
+    return db_commit(db, err);
 }
 
 /* ---- SQLite: files ---- */
@@ -101,12 +70,11 @@ static int remove_files(const struct db_url *u, struct err *err)
     static const char *const suffixes[] = {"-wal", "-shm", ".lock", ""};
     struct stat st;
     char *path;
-    size_t i;
 
     if (stat(u->file, &st))
         return err_set(err, E_NOT_FOUND, "there is no tenant '%s': %s does not exist", u->tenant,
                        u->file);
-    for (i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
         int rc;
 
         path = mem_printf("%s%s", u->file, suffixes[i]);
@@ -180,64 +148,41 @@ static int list_files(const char *file, void (*each)(void *, const char *), void
 int tenant_create(const char *url, const char *name, struct env *env, struct err *err)
 {
     struct store_options options = {.env = env};
-    struct db_url *u = NULL;
-    struct store *s = NULL;
+    AUTO(url_free) struct db_url *u = NULL;
+    AUTO(store_close) struct store *s = NULL;
     struct env none = {0};
-    int rc;
 
-    if ((rc = url_parse(url, name, &u, err)))
-        return rc;
-    rc = u->file ? create_file(u, err)
-                 : change_schema(url, u, env ? env : &none, false, Q_TENANT_CREATE, err);
-    if (!rc && !(rc = store_open(url, name, &options, &s, err)))
-        store_close(&s);
-    url_free(&u);
-    return rc;
+    TRY(url_parse(url, name, &u, err));
+    TRY(u->file ? create_file(u, err)
+                : change_schema(url, u, env ? env : &none, false, Q_TENANT_CREATE, err));
+    return store_open(url, name, &options, &s, err);
 }
 
 int tenant_drop(const char *url, const char *name, struct env *env, struct err *err)
 {
-    struct db_url *u = NULL;
+    AUTO(url_free) struct db_url *u = NULL;
     struct env none = {0};
-    int rc;
 
-    if ((rc = url_parse(url, name, &u, err)))
-        return rc;
-    rc = u->file ? remove_files(u, err)
-                 : change_schema(url, u, env ? env : &none, true, Q_TENANT_DROP, err);
-    url_free(&u);
-    return rc;
+    TRY(url_parse(url, name, &u, err));
+    return u->file ? remove_files(u, err)
+                   : change_schema(url, u, env ? env : &none, true, Q_TENANT_DROP, err);
 }
 
 int tenant_list(const char *url, struct env *env, void (*each)(void *, const char *name), void *arg,
                 struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    struct db_url *u = NULL;
-    struct db *db = NULL;
+    AUTO(url_free) struct db_url *u = NULL;
+    AUTO(db_close) struct db *db = NULL;
+    AUTO_ROWS r = ROWS_INIT;
     struct env none = {0};
-    size_t i;
-    int rc;
 
-    if ((rc = url_parse(url, NULL, &u, err)))
-        return rc;
-    if (u->file) {
-        rc = list_files(u->file, each, arg, err);
-        goto done;
-    }
-    args_begin(&a, Q_TENANT_LIST);
-    if ((rc = db_open(u, env ? env : &none, &db, err)) || (rc = db_begin(db, TX_READ, err)) ||
-        (rc = db_query(db, &a, &r, err)))
-        goto done;
-    for (i = 0; i < r.n; i++)
+    TRY(url_parse(url, NULL, &u, err));
+    if (u->file)
+        return list_files(u->file, each, arg, err);
+    TRY(db_open(u, env ? env : &none, &db, err));
+    TRY(db_begin(db, TX_READ, err));
+    TRY(ask(db, &r, err, Q_TENANT_LIST));
+    for (size_t i = 0; i < r.n; i++)
         each(arg, rows_text(&r, i, 0));
-done:
-    if (db)
-        db_rollback(db);
-    db_close(&db);
-    rows_release(&r);
-    args_release(&a);
-    url_free(&u);
-    return rc;
+    return 0;
 }

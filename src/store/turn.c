@@ -8,10 +8,9 @@
 int turn_sync(struct turn *t, struct err *err)
 {
     int64_t now;
-    int rc;
 
-    if ((rc = t->db->driver->send_now(t->db, &t->db_now, err)) || (rc = db_flush(t->db, err)))
-        return rc;
+    TRY(t->db->driver->send_now(t->db, &t->db_now, err));
+    TRY(db_flush(t->db, err));
     now = t->db_now + t->store->env->clock_offset;
     if (now > t->now)
         t->now = now;
@@ -20,9 +19,8 @@ int turn_sync(struct turn *t, struct err *err)
 
 int turn_query(struct turn *t, const struct args *a, struct rows *out, struct err *err)
 {
-    int rc = db_send(t->db, a, out, ANY_ROWS, err);
-
-    return rc ? rc : turn_sync(t, err);
+    TRY(db_send(t->db, a, out, ANY_ROWS, err));
+    return turn_sync(t, err);
 }
 
 int64_t turn_now(const struct turn *t)
@@ -42,16 +40,16 @@ int64_t turn_wall_time(const struct turn *t)
 
 int turn_find_event_base(struct turn *t, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
+    return ask_one(t->db, INTO(&t->event_base), err, Q_EVENT_BASE);
+}
 
-    args_begin(&a, Q_EVENT_BASE);
-    if (!(rc = db_query(t->db, &a, &r, err)))
-        t->event_base = rows_int(&r, 0, 0);
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+const char **turn_messages(struct turn *t, const char *const *list, size_t n)
+{
+    const char **copy = arena_alloc(&t->arena, (n + 1) * sizeof(*copy));
+
+    for (size_t i = 0; i < n; i++)
+        copy[i] = list[i];
+    return copy;
 }
 
 struct row *turn_row(const struct turn *t, int64_t id)
@@ -100,21 +98,20 @@ static int add_locked_row(struct turn *t, const struct execution *e, struct row 
     return (*out)->unlocked ? refresh_unlocked(*out, e, err) : 0;
 }
 
-int turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row **out,
+int turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row ***out,
                    struct err *err)
 {
     struct execution e;
-    size_t i;
-    int rc;
 
-    for (i = 0; i < r->n; i++) {
+    *out = arena_alloc(&t->arena, (r->n + 1) * sizeof(**out));
+    for (size_t i = 0; i < r->n; i++) {
+        struct row **row = &(*out)[i];
+
         execution_read_state(&e, r, i, 0, &t->arena);
-        if ((rc = add_locked_row(t, &e, &out[i], err)))
-            return rc;
-        if (with_input && !out[i]->has_input_and_spec) {
-            out[i]->has_input_and_spec = true;
-            out[i]->now.input = arena_strdup(&t->arena, rows_text(r, i, STATE_COLUMNS));
-            out[i]->now.spec = arena_strdup(&t->arena, rows_text(r, i, STATE_COLUMNS + 1));
+        TRY(add_locked_row(t, &e, row, err));
+        if (with_input && !(*row)->has_input_and_spec) {
+            (*row)->has_input_and_spec = true;
+            rows_read(r, i, STATE_COLUMNS, &t->arena, &(*row)->now.input, &(*row)->now.spec);
         }
     }
     return 0;
@@ -130,22 +127,19 @@ static int compare_ids(const void *a, const void *b)
 /* Pushes each id once, in ascending order: all turns must lock in the same order. */
 static void push_sorted(struct args *a, int64_t *ids, size_t n)
 {
-    size_t i;
-
     if (n)
         qsort(ids, n, sizeof(*ids), compare_ids);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (!i || ids[i] != ids[i - 1])
             args_int(a, ids[i]);
 }
 
 int turn_find_roots(struct turn *t, struct row_ref *list, size_t n, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    struct idmap root_of = IDMAP_INIT;
+    AUTO_ARGS a = ARGS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
+    AUTO_IDMAP root_of = IDMAP_INIT;
     size_t i, unknown = 0;
-    int rc = 0;
 
     args_begin(&a, Q_ROOTS_OF);
     for (i = 0; i < n; i++)
@@ -154,9 +148,8 @@ int turn_find_roots(struct turn *t, struct row_ref *list, size_t n, struct err *
             unknown++;
         }
     if (!unknown)
-        goto done;
-    if ((rc = db_query(t->db, &a, &r, err)))
-        goto done;
+        return 0;
+    TRY(db_query(t->db, &a, &r, err));
     for (i = 0; i < r.n; i++)
         idmap_put(&root_of, rows_int(&r, i, 0), (void *)(intptr_t)rows_int(&r, i, 1));
     for (i = 0; i < n; i++)
@@ -164,11 +157,7 @@ int turn_find_roots(struct turn *t, struct row_ref *list, size_t n, struct err *
             list[i].root = (int64_t)(intptr_t)idmap_get(&root_of, list[i].id);
             list[i].rc = list[i].root ? 0 : -E_NOT_FOUND;
         }
-done:
-    idmap_release(&root_of);
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    return 0;
 }
 
 /* Sends the root locks, except for roots that are themselves among the rows to load: loading a row
@@ -177,18 +166,15 @@ static int send_root_locks(struct turn *t, const struct row_ref *list, size_t n,
                            struct err *err)
 {
     int64_t *roots = arena_alloc(&t->arena, n * sizeof(*roots));
-    struct args a = ARGS_INIT;
+    AUTO_ARGS a = ARGS_INIT;
     size_t i, count = 0;
-    int rc;
 
     for (i = 0; i < n; i++)
         if (list[i].rc == 0 && list[i].root != list[i].id && !idmap_get(&t->roots, list[i].root))
             roots[count++] = list[i].root;
     args_begin(&a, t->wait ? Q_LOCK_ROOTS_WAIT : Q_LOCK_ROOTS);
     push_sorted(&a, roots, count);
-    rc = db_send(t->db, &a, out, ANY_ROWS, err);
-    args_release(&a);
-    return rc;
+    return db_send(t->db, &a, out, ANY_ROWS, err);
 }
 
 /* Whether the row is loaded and no other turn can change it. */
@@ -203,7 +189,7 @@ static int send_loads(struct turn *t, const struct row_ref *list, size_t n, stru
                       struct rows *leases, struct err *err)
 {
     int64_t *ids = arena_alloc(&t->arena, n * sizeof(*ids));
-    struct args a = ARGS_INIT;
+    AUTO_ARGS a = ARGS_INIT;
     size_t i, count = 0;
     int rc;
 
@@ -217,7 +203,6 @@ static int send_loads(struct turn *t, const struct row_ref *list, size_t n, stru
         push_sorted(&a, ids, count);
         rc = db_send(t->db, &a, leases, ANY_ROWS, err);
     }
-    args_release(&a);
     return rc;
 }
 
@@ -225,15 +210,14 @@ static int send_loads(struct turn *t, const struct row_ref *list, size_t n, stru
 static int add_loaded_rows(struct turn *t, const struct rows *loaded, const struct rows *leases,
                            struct err *err)
 {
-    struct idmap lease_of = IDMAP_INIT;
+    AUTO_IDMAP lease_of = IDMAP_INIT;
     struct execution e;
     struct row *row;
-    size_t i;
     int rc = 0;
 
-    for (i = 0; i < leases->n; i++)
+    for (size_t i = 0; i < leases->n; i++)
         idmap_put(&lease_of, rows_int(leases, i, 0), &leases->cells[i * leases->ncols]);
-    for (i = 0; !rc && i < loaded->n; i++) {
+    for (size_t i = 0; !rc && i < loaded->n; i++) {
         const struct val *l;
 
         execution_read_state(&e, loaded, i, 0, &t->arena);
@@ -247,7 +231,6 @@ static int add_loaded_rows(struct turn *t, const struct rows *loaded, const stru
         if (e.id == e.root)
             idmap_put(&t->roots, e.id, t);
     }
-    idmap_release(&lease_of);
     return rc;
 }
 
@@ -257,15 +240,13 @@ static int mark_busy_or_missing(struct turn *t, struct row_ref *list, size_t n, 
 {
     struct row_ref *missing = arena_alloc(&t->arena, n * sizeof(*missing));
     size_t i, count = 0, at = 0;
-    int rc;
 
     for (i = 0; i < n; i++)
         if (list[i].rc == -E_NOT_FOUND)
             missing[count++] = (struct row_ref){.id = list[i].id};
     if (!count)
         return 0;
-    if ((rc = turn_find_roots(t, missing, count, err)))
-        return rc;
+    TRY(turn_find_roots(t, missing, count, err));
     for (i = 0; i < n; i++)
         if (list[i].rc == -E_NOT_FOUND && missing[at++].rc == 0)
             list[i].rc = -E_BUSY;
@@ -275,9 +256,7 @@ static int mark_busy_or_missing(struct turn *t, struct row_ref *list, size_t n, 
 /* Whether all rows are loaded already, which is the common case while a workflow advances. */
 static bool is_loaded(const struct turn *t, const struct row_ref *list, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (list[i].rc || !is_loaded_and_locked(t, list[i].id) ||
             (list[i].root != list[i].id && !idmap_get(&t->roots, list[i].root)))
             return false;
@@ -289,23 +268,35 @@ int turn_load(struct turn *t, struct row_ref *list, size_t n, struct err *err)
     return is_loaded(t, list, n) ? 0 : turn_load_and_send(t, list, n, NULL, NULL, err);
 }
 
+int turn_load_row(struct turn *t, int64_t id, int64_t root, struct row **out, struct err *err)
+{
+    struct row_ref ref = {.id = id, .root = root};
+
+    TRY(turn_load(t, &ref, 1, err));
+    if (ref.rc == -E_BUSY)
+        return err_set(err, E_REDO, "the tree of execution %lld is locked by another turn",
+                       (long long)id);
+    if (ref.rc)
+        return err_set(err, E_INTERNAL, "execution %lld does not exist", (long long)id);
+    *out = turn_row(t, id);
+    return 0;
+}
+
 int turn_load_and_send(struct turn *t, struct row_ref *list, size_t n,
                        int (*send_more)(struct turn *t, void *arg, struct err *err), void *arg,
                        struct err *err)
 {
-    struct rows locked = ROWS_INIT, loaded = ROWS_INIT, leases = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS locked = ROWS_INIT, loaded = ROWS_INIT, leases = ROWS_INIT;
 
-    if ((rc = send_root_locks(t, list, n, &locked, err)) ||
-        (rc = send_loads(t, list, n, &loaded, &leases, err)) ||
-        (send_more && (rc = send_more(t, arg, err))) || (rc = turn_sync(t, err)))
-        goto done;
-    for (i = 0; i < locked.n; i++)
+    TRY(send_root_locks(t, list, n, &locked, err));
+    TRY(send_loads(t, list, n, &loaded, &leases, err));
+    if (send_more)
+        TRY(send_more(t, arg, err));
+    TRY(turn_sync(t, err));
+    for (size_t i = 0; i < locked.n; i++)
         idmap_put(&t->roots, rows_int(&locked, i, 0), t);
-    if ((rc = add_loaded_rows(t, &loaded, &leases, err)))
-        goto done;
-    for (i = 0; i < n; i++) {
+    TRY(add_loaded_rows(t, &loaded, &leases, err));
+    for (size_t i = 0; i < n; i++) {
         if (list[i].rc)
             continue;
         if (!is_loaded_and_locked(t, list[i].id))
@@ -313,28 +304,13 @@ int turn_load_and_send(struct turn *t, struct row_ref *list, size_t n,
         else if (list[i].root != list[i].id && !idmap_get(&t->roots, list[i].root))
             list[i].rc = -E_BUSY; /* loading a root locks it */
     }
-    rc = mark_busy_or_missing(t, list, n, err);
-done:
-    rows_release(&locked);
-    rows_release(&loaded);
-    rows_release(&leases);
-    return rc;
+    return mark_busy_or_missing(t, list, n, err);
 }
 
 /* On PostgreSQL events are partitioned by root: creates partitions before they are needed. */
 static int create_partitions(struct turn *t, int64_t highest, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
-
-    args_begin(&a, Q_CREATE_PARTITIONS);
-    args_int(&a, highest);
-    if (!(rc = db_query(t->db, &a, &r, err)))
-        t->partition_limit = rows_int(&r, 0, 0);
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    return ask_one(t->db, INTO(&t->partition_limit), err, Q_CREATE_PARTITIONS, highest);
 }
 
 int turn_ensure_partition(struct turn *t, int64_t id, struct err *err)
@@ -349,22 +325,14 @@ int turn_ensure_partition(struct turn *t, int64_t id, struct err *err)
 
 static int fetch_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
+    int rc = 0;
 
-    args_begin(&a, Q_NEW_IDS);
-    args_int(&a, (int64_t)n);
-    if ((rc = turn_query(t, &a, &r, err)))
-        goto done;
-    for (i = 0; i < n; i++)
+    TRY(ask(t, &r, err, Q_NEW_IDS, n));
+    for (size_t i = 0; i < n; i++)
         ids[i] = r.n == n ? rows_int(&r, i, 0) : rows_int(&r, 0, 0) + (int64_t)i;
     if (ids[n - 1] >= t->partition_limit)
         rc = create_partitions(t, ids[n - 1], err);
-done:
-    rows_release(&r);
-    args_release(&a);
     return rc;
 }
 
@@ -384,15 +352,12 @@ static bool has_reserved(const struct turn *t, size_t n, int64_t parent)
 int turn_reserve_ids(struct turn *t, size_t n, int64_t parent, struct err *err)
 {
     int64_t *ids;
-    size_t i;
-    int rc;
 
     if (has_reserved(t, n, parent))
         return 0;
     ids = arena_alloc(&t->arena, n * sizeof(*ids));
-    if ((rc = fetch_ids(t, n, ids, err)))
-        return rc;
-    for (i = n; i > 0; i--)
+    TRY(fetch_ids(t, n, ids, err));
+    for (size_t i = n; i > 0; i--)
         *vec_add(&t->reserved_ids) = ids[i - 1];
     return 0;
 }

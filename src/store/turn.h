@@ -7,6 +7,7 @@
 #define STORE_TURN_H
 
 #include "base/idmap.h"
+#include "store/ask.h"
 #include "store/store.h"
 
 struct row {
@@ -17,10 +18,10 @@ struct row {
     int64_t outbox_ctid;     /* ctid of its outbox row, which a claim locked; 0 if unknown */
     const char *reuse;       /* what a workflow that starts reuses, see rerun.h */
     bool is_new;             /* not inserted yet */
-    bool outcome;            /* result or error changed */
+    bool outcome_changed;    /* result or error */
     bool has_input_and_spec; /* input and spec are loaded */
     bool has_outcome;        /* result and error are loaded */
-    bool resolved;           /* input and spec changed */
+    bool input_changed;      /* input and spec */
     bool dirty;              /* in the turn's list of rows to write */
     bool has_permits;        /* counted against its limits */
     bool on_agenda;          /* in the turn's agenda */
@@ -128,6 +129,9 @@ struct row_ref {
 };
 /* Locks the roots and loads the rows. */
 MUST_USE int turn_load(struct turn *t, struct row_ref *list, size_t n, struct err *err);
+/* Loads a row that must exist. E_REDO: its root is locked by another turn. */
+MUST_USE int turn_load_row(struct turn *t, int64_t id, int64_t root, struct row **out,
+                           struct err *err);
 /* Like turn_load, but makes the round trip even if all rows are loaded; the statements that
  * `send_more` queues go with it, after the locks. */
 MUST_USE int turn_load_and_send(struct turn *t, struct row_ref *list, size_t n,
@@ -148,7 +152,10 @@ MUST_USE int turn_ensure_partition(struct turn *t, int64_t id, struct err *err);
 
 /* Adds rows of @state@ (followed by input and spec if with_input) to the turn. They must have been
  * read under their own lock, or be changed only by holders of their root lock. */
-MUST_USE int turn_read_rows(struct turn *t, const struct rows *r, bool with_input, struct row **out,
-                            struct err *err);
+MUST_USE int turn_read_rows(struct turn *t, const struct rows *r, bool with_input,
+                            struct row ***out, struct err *err);
+
+/* Copies a list of messages into the turn's memory. */
+const char **turn_messages(struct turn *t, const char *const *list, size_t n);
 
 #endif

@@ -24,7 +24,7 @@ static const char *kept(struct interpreter *in, struct buf *b)
     return s;
 }
 
-static void define_task(struct interpreter *in, const struct plan_flow *f, int index,
+static void define_task(struct interpreter *in, const struct plan_workflow *f, int index,
                         struct workflow_task *out)
 {
     const struct plan_task *t = &f->tasks[index];
@@ -39,31 +39,32 @@ static void define_task(struct interpreter *in, const struct plan_flow *f, int i
         plan_condition(t, &condition);
     if (t->each != PLAN_ONE)
         plan_foreach(t, &list);
-    *out = (struct workflow_task){.name = arena_strdup(&in->arena, plan_name(f, index, name)),
-                                  .index = (uint32_t)index,
-                                  .run = t->nested ? NULL : "x",
-                                  .nested = t->nested ? in->flows[t->nested] : NULL,
-                                  .needs = needs,
-                                  .nneeds = (uint32_t)t->nneeds,
-                                  .condition = t->nconds ? kept(in, &condition) : NULL,
-                                  .join = t->join,
-                                  .foreach = t->each != PLAN_ONE ? kept(in, &list) : NULL,
-                                  .max_parallel = t->max_parallel,
-                                  .fail_fast = t->fail_fast,
-                                  .allow_failure = t->allow_failure,
-                                  .retry = {.max = t->retries}};
+    *out = (struct workflow_task){
+        .name = arena_strdup(&in->arena, plan_name(f, index, name)),
+        .index = (uint32_t)index,
+        .nested = t->nested ? in->workflows[t->nested] : NULL,
+        .needs = needs,
+        .nneeds = (uint32_t)t->nneeds,
+        .condition = t->nconds ? kept(in, &condition) : NULL,
+        .join = t->join,
+        .foreach = t->each != PLAN_ONE ? kept(in, &list) : NULL,
+        .max_parallel = t->max_parallel,
+        .fail_fast = t->fail_fast,
+        .allow_failure = t->allow_failure,
+        .command = {.run = t->nested ? NULL : "x", .retry = {.max = t->retries}}};
     if (t->each == PLAN_LIST && !t->nested) { /* items that can't be resolved */
         const char **argv = arena_zalloc(&in->arena, 2 * sizeof(*argv));
 
         argv[0] = "${{ item.a }}";
-        out->argv = (struct workflow_texts){argv, 1};
-        out->run = NULL;
+        out->command.argv = argv;
+        out->command.argc = 1;
+        out->command.run = NULL;
     }
 }
 
-static void define(struct interpreter *in, const struct plan *p, int flow)
+static void define(struct interpreter *in, const struct plan *p, int workflow)
 {
-    const struct plan_flow *f = &p->flows[flow];
+    const struct plan_workflow *f = &p->workflows[workflow];
     struct workflow *w = arena_zalloc(&in->arena, sizeof(*w));
     int i;
 
@@ -75,7 +76,7 @@ static void define(struct interpreter *in, const struct plan *p, int flow)
     w->on_failure = f->on_failure ? &w->tasks[f->ntasks] : NULL;
     w->on_exit = f->on_exit ? &w->tasks[f->ntasks + 1] : NULL;
     workflow_link(w, &in->arena);
-    in->flows[flow] = w;
+    in->workflows[workflow] = w;
 }
 
 /* ---- nodes ---- */
@@ -107,9 +108,9 @@ static struct node *make(struct interpreter *in, struct node *parent,
                        .needs_left = task ? (int)task->nneeds : 0,
                        .status = S_PENDING};
     if (parent)
-        n->in = item >= 0 ? parent->in : parent->flow;
+        n->in = item >= 0 ? parent->in : parent->workflow;
     if (n->kind == KIND_WORKFLOW)
-        n->flow = task ? task->nested : in->flows[0];
+        n->workflow = task ? task->nested : in->workflows[0];
     if (!parent)
         snprintf(n->path, sizeof(n->path), "w");
     else if (item >= 0)
@@ -205,7 +206,8 @@ static int evaluate(struct node *n, struct graph_facts facts, bool *runs, json_t
 {
     struct speaks s = {json_object(), n};
     json_t *variables = json_pack("{s:{}, s:{}}", "params", "vars"), *execution = json_object();
-    struct resolve_given g = {.workflow = n->in,
+    struct arena arena = ARENA_INIT;
+    struct resolve_given g = {.templates = templates_parse(n->in, &arena),
                               .task = n->task,
                               .variables = variables,
                               .tasks = s.tasks,
@@ -214,15 +216,15 @@ static int evaluate(struct node *n, struct graph_facts facts, bool *runs, json_t
     struct resolve_scope scope;
     int rc;
 
-    resolve_references(n->in, n->task, false, on_reference, &s);
+    templates_references(g.templates, n->task, false, on_reference, &s);
     if (!(rc = resolve_scope(&g, &scope, err))) {
-        rc = list ? resolve_items(n->task, &scope, list, err)
-                  : resolve_condition(n->in, n->task, &scope, runs, err);
+        rc = list ? resolve_items(&scope, list, err) : resolve_condition(&scope, runs, err);
         resolve_scope_release(&scope);
     }
     json_decref(variables);
     json_decref(execution);
     json_decref(s.tasks);
+    arena_release(&arena);
     return rc;
 }
 
@@ -270,17 +272,17 @@ static void have_children(struct interpreter *in, struct node *n, int all)
     n->nchildren = all;
 }
 
-static void begin_flow(struct interpreter *in, struct node *n)
+static void begin_workflow(struct interpreter *in, struct node *n)
 {
     uint32_t i;
 
-    have_children(in, n, (int)n->flow->ntasks + 2);
-    n->needs_left = (int)n->flow->ntasks;
+    have_children(in, n, (int)n->workflow->ntasks + 2);
+    n->needs_left = (int)n->workflow->ntasks;
     move(in, n, EV_STARTED, S_RUNNING);
-    for (i = 0; i < n->flow->ntasks; i++)
-        make(in, n, &n->flow->tasks[i], -1);
-    for (i = 0; i < n->flow->ntasks; i++)
-        if (!n->flow->tasks[i].nneeds)
+    for (i = 0; i < n->workflow->ntasks; i++)
+        make(in, n, &n->workflow->tasks[i], -1);
+    for (i = 0; i < n->workflow->ntasks; i++)
+        if (!n->workflow->tasks[i].nneeds)
             note_dirty(in, n->children[i]);
 }
 
@@ -304,7 +306,7 @@ static void begin_items(struct interpreter *in, struct node *n)
 static bool is_resolved(const struct node *n)
 {
     json_t *list = json_loads(n->task->foreach ? n->task->foreach : "0", JSON_DECODE_ANY, NULL);
-    bool bad = n->item >= 0 && n->task->argv.n &&
+    bool bad = n->item >= 0 && n->task->command.argc &&
                !json_object_get(json_array_get(list, (size_t)n->item), "a");
 
     json_decref(list);
@@ -314,7 +316,7 @@ static bool is_resolved(const struct node *n)
 static void begin(struct interpreter *in, struct node *n)
 {
     if (n->kind == KIND_WORKFLOW)
-        begin_flow(in, n);
+        begin_workflow(in, n);
     else if (n->kind == KIND_FOREACH)
         begin_items(in, n);
     else if (is_resolved(n))
@@ -342,20 +344,20 @@ static void run_last(struct interpreter *in, struct node *n, const struct workfl
     begin(in, make(in, n, task, -1));
 }
 
-static void look_at_flow(struct interpreter *in, struct node *n)
+static void advance_workflow(struct interpreter *in, struct node *n)
 {
     if (n->needs_left)
         return;
-    if (n->flow->on_failure && (n->bits & FLAG_FAILED) && !n->cancel_requested &&
+    if (n->workflow->on_failure && (n->bits & FLAG_FAILED) && !n->cancel_requested &&
         !(n->bits & (FLAG_HANDLED | FLAG_EXITED)))
-        run_last(in, n, n->flow->on_failure, FLAG_HANDLED);
-    else if (n->flow->on_exit && !(n->bits & FLAG_EXITED))
-        run_last(in, n, n->flow->on_exit, FLAG_EXITED);
+        run_last(in, n, n->workflow->on_failure, FLAG_HANDLED);
+    else if (n->workflow->on_exit && !(n->bits & FLAG_EXITED))
+        run_last(in, n, n->workflow->on_exit, FLAG_EXITED);
     else
         end(in, n);
 }
 
-static void look_at_items(struct interpreter *in, struct node *n)
+static void advance_items(struct interpreter *in, struct node *n)
 {
     int room, i;
 
@@ -399,9 +401,9 @@ void interpreter_advance(struct interpreter *in)
         if (n->status == S_PENDING)
             decide(in, n);
         else if (n->status == S_RUNNING && n->kind == KIND_WORKFLOW)
-            look_at_flow(in, n);
+            advance_workflow(in, n);
         else if (n->status == S_RUNNING && n->kind == KIND_FOREACH)
-            look_at_items(in, n);
+            advance_items(in, n);
     }
 }
 
@@ -435,7 +437,7 @@ void interpreter_settle(struct interpreter *in, struct node *job, enum plan_end 
             job->attempts--;
             move(in, job, end == PLAN_DEFER ? EV_DEFERRED : EV_RELEASED, S_READY);
         }
-    } else if (fails && job->attempts <= job->task->retry.max && !cancelled_above(job)) {
+    } else if (fails && job->attempts <= job->task->command.retry.max && !cancelled_above(job)) {
         move(in, job, EV_RETRY_SCHEDULED, S_READY);
     } else if (end == PLAN_OK) {
         job->list = list;
@@ -480,7 +482,7 @@ void interpreter_begin(struct interpreter *in, const struct plan *p)
     *in = (struct interpreter){.arena = ARENA_INIT};
     in->all = arena_alloc(&in->arena, sizeof(*in->all) * MAX_NODES);
     in->dirty = arena_alloc(&in->arena, sizeof(*in->dirty) * MAX_NODES);
-    for (i = p->nflows - 1; i >= 0; i--)
+    for (i = p->nworkflows - 1; i >= 0; i--)
         define(in, p, i);
     in->root = make(in, NULL, NULL, -1);
     begin(in, in->root);

@@ -10,7 +10,7 @@ struct node {
     char path[120];
     struct node *parent;
     const struct workflow *in,
-        *flow; /* the workflow of its task; for a workflow: the one it runs */
+        *workflow; /* the workflow of its task; for a workflow: the one it runs */
     const struct workflow_task *task; /* NULL for the root */
     int kind, status, depth, item;
     bool cancel_requested, dirty;
@@ -22,7 +22,7 @@ struct node {
 
 struct interpreter {
     struct arena arena;
-    struct workflow *flows[PLAN_FLOWS];
+    struct workflow *workflows[PLAN_WORKFLOWS];
     struct node *root;
     struct node **all, **dirty;
     size_t nall, ndirty;

@@ -42,7 +42,7 @@ static void name_node(const struct model_node *parent, int index, char out[120])
     else if (parent->kind == M_EACH)
         snprintf(out, 120, "%.100s[%d]", parent->path, index);
     else
-        snprintf(out, 120, "%.100s/%s", parent->path, plan_name(parent->flow, index, name));
+        snprintf(out, 120, "%.100s/%s", parent->path, plan_name(parent->workflow, index, name));
 }
 
 /* Reuses a node that an earlier run created. */
@@ -67,20 +67,20 @@ static struct model_node *make(struct model *m, struct model_node *parent, int i
     n->next = m->all;
     m->all = n;
     if (parent) {
-        n->in = n->item >= 0 ? parent->in : parent->flow;
+        n->in = n->item >= 0 ? parent->in : parent->workflow;
         n->task = n->item >= 0 ? parent->task : &n->in->tasks[index];
         parent->children[index] = n;
     }
     if (kind == M_FLOW)
-        n->flow = &m->plan->flows[parent ? n->task->nested : 0];
+        n->workflow = &m->plan->workflows[parent ? n->task->nested : 0];
     return n;
 }
 
-static struct model_node *make_task(struct model *m, struct model_node *flow, int index)
+static struct model_node *make_task(struct model *m, struct model_node *workflow, int index)
 {
-    const struct plan_task *t = &flow->flow->tasks[index];
+    const struct plan_task *t = &workflow->workflow->tasks[index];
 
-    return make(m, flow, index, t->each != PLAN_ONE ? M_EACH : t->nested ? M_FLOW : M_JOB);
+    return make(m, workflow, index, t->each != PLAN_ONE ? M_EACH : t->nested ? M_FLOW : M_JOB);
 }
 
 /* ---- starting ---- */
@@ -125,8 +125,8 @@ void model_go(struct model *m, struct model_node *n)
     case M_FLOW:
         n->status = M_RUNNING;
         model_set_timeout(m, n);
-        have_children(n, n->flow->ntasks + 2);
-        for (i = 0; i < n->flow->ntasks; i++)
+        have_children(n, n->workflow->ntasks + 2);
+        for (i = 0; i < n->workflow->ntasks; i++)
             make_task(m, n, i);
         break;
     case M_EACH:
@@ -145,7 +145,7 @@ void model_go(struct model *m, struct model_node *n)
 void model_begin(struct model *m, struct model_node *n)
 {
     n->waits = n->kind != M_JOB && (!model_is_approved(n) || model_is_paused(n) || n->delayed ||
-                                    (n->kind == M_FLOW && n->flow->max && !n->has_permits));
+                                    (n->kind == M_FLOW && n->workflow->max && !n->has_permits));
     if (!n->waits)
         model_go(m, n);
 }
@@ -200,9 +200,9 @@ static bool at_the_end(struct model *m, struct model_node *n, int index, bool wa
     return model_ended(n->children[index]->status);
 }
 
-static void work_flow(struct model *m, struct model_node *n)
+static void run_workflow_tasks(struct model *m, struct model_node *n)
 {
-    const struct plan_flow *f = n->flow;
+    const struct plan_workflow *f = n->workflow;
     int i;
 
     for (i = 0; i < f->ntasks; i++) {
@@ -272,7 +272,7 @@ static void work(struct model *m, struct model_node *n)
     if (n->status == M_PENDING && n->waits)
         model_begin(m, n);
     if (n->status == M_RUNNING && n->kind == M_FLOW)
-        work_flow(m, n);
+        run_workflow_tasks(m, n);
     else if (n->status == M_RUNNING && n->kind == M_EACH)
         work_each(m, n);
 }

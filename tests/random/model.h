@@ -28,8 +28,8 @@ enum model_kind { M_JOB, M_FLOW, M_EACH };
 struct model_node {
     char path[120]; /* w/t1/t2[0] */
     struct model_node *parent, *next;
-    const struct plan_flow *in;   /* the workflow of its task; NULL for the root */
-    const struct plan_task *task; /* NULL for the root */
+    const struct plan_workflow *in; /* the workflow of its task; NULL for the root */
+    const struct plan_task *task;   /* NULL for the root */
     enum model_kind kind;
     enum model_status status;
     int item; /* -1 if it is not an item */
@@ -51,11 +51,11 @@ struct model_node {
     int starts;          /* attempts over all runs */
     int list;            /* length of the list among its outputs, if it succeeded */
 
-    const struct plan_flow *flow; /* M_FLOW */
-    int made;                     /* M_EACH: items created */
-    bool stopped;                 /* M_EACH: by fail_fast */
-    bool only_failed;             /* M_EACH: finished items are not run again */
-    int had;                      /* M_EACH: how many of those the previous run created */
+    const struct plan_workflow *workflow; /* M_FLOW */
+    int made;                             /* M_EACH: items created */
+    bool stopped;                         /* M_EACH: by fail_fast */
+    bool only_failed;                     /* M_EACH: finished items are not run again */
+    int had;                              /* M_EACH: how many of those the previous run created */
     struct model_node **children; /* tasks by index, or items; NULL if not created in this run */
     int nchildren;
 };

@@ -23,33 +23,34 @@ bool model_may_start(const struct model *m, const struct model_node *job)
 
 /* ---- workflows with a key ---- */
 
-static int count_of(const struct model *m, const struct plan_flow *flow, bool running_only)
+static int count_of(const struct model *m, const struct plan_workflow *workflow, bool running_only)
 {
     const struct model_node *n;
     int count = 0;
 
     for (n = m->all; n; n = n->next)
-        count += n->kind == M_FLOW && n->flow == flow && (!running_only || n->status == M_RUNNING);
+        count += n->kind == M_FLOW && n->workflow == workflow &&
+                 (!running_only || n->status == M_RUNNING);
     return count;
 }
 
 bool model_queues(const struct model_node *n)
 {
-    return n->kind == M_FLOW && n->flow->max && n->status == M_PENDING && n->waits &&
+    return n->kind == M_FLOW && n->workflow->max && n->status == M_PENDING && n->waits &&
            !n->has_permits && model_is_approved(n) && !model_is_paused(n) && !n->delayed;
 }
 
 bool model_permit(const struct model *m, struct model_node *n)
 {
-    return n->has_permits = count_of(m, n->flow, true) < n->flow->max;
+    return n->has_permits = count_of(m, n->workflow, true) < n->workflow->max;
 }
 
 static bool is_any_above(const struct model *m, bool running_only)
 {
-    const struct plan_flow *f = m->plan->flows;
+    const struct plan_workflow *f = m->plan->workflows;
     int i;
 
-    for (i = 0; i < m->plan->nflows; i++)
+    for (i = 0; i < m->plan->nworkflows; i++)
         if (f[i].max && count_of(m, &f[i], running_only) > f[i].max)
             return true;
     return false;

@@ -29,7 +29,7 @@ static bool is_marked(const struct marks *k, int i)
 }
 
 /* Tasks are ordered after their needs. */
-static void mark_behind(const struct plan_flow *f, struct marks *k)
+static void mark_behind(const struct plan_workflow *f, struct marks *k)
 {
     int i, j;
 
@@ -38,23 +38,23 @@ static void mark_behind(const struct plan_flow *f, struct marks *k)
             k->behind[i] |= is_marked(k, plan_index(f, f->tasks[i].needs[j]));
 }
 
-static bool mark_failed(const struct model_node *flow, struct marks *k)
+static bool mark_failed(const struct model_node *workflow, struct marks *k)
 {
     bool any = false;
     int i;
 
     memset(k, 0, sizeof(*k));
-    for (i = 0; flow->children && i < flow->flow->ntasks; i++) {
-        const struct model_node *c = flow->children[i];
+    for (i = 0; workflow->children && i < workflow->workflow->ntasks; i++) {
+        const struct model_node *c = workflow->children[i];
 
         k->first[i] = c->status == M_CANCELLED || (model_has_failed(c) && !c->task->allow_failure);
         any |= k->first[i];
     }
-    mark_behind(flow->flow, k);
+    mark_behind(workflow->workflow, k);
     return any;
 }
 
-static void mark_from(const struct plan_flow *f, int task, struct marks *k)
+static void mark_from(const struct plan_workflow *f, int task, struct marks *k)
 {
     memset(k, 0, sizeof(*k));
     k->first[task] = true;
@@ -75,23 +75,23 @@ static void reopen_items(struct model_node *n)
 }
 
 /* Its on_failure and on_exit run again. A workflow that had ended gets its whole timeout again. */
-static void open_flow(const struct model *m, struct model_node *n)
+static void open_workflow(const struct model *m, struct model_node *n)
 {
     if (model_ended(n->status))
         model_set_timeout(m, n);
     n->status = M_RUNNING;
     n->cancel_asked = n->timed_out = false;
-    n->children[n->flow->ntasks] = n->children[n->flow->ntasks + 1] = NULL;
+    n->children[n->workflow->ntasks] = n->children[n->workflow->ntasks + 1] = NULL;
 }
 
 /* `deeper`: of a failed node, only its failed descendants run again. */
-static void reopen(struct model *m, struct model_node *flow, const struct marks *k, bool deeper)
+static void reopen(struct model *m, struct model_node *workflow, const struct marks *k, bool deeper)
 {
     int i;
 
-    open_flow(m, flow);
-    for (i = 0; i < flow->flow->ntasks; i++) {
-        struct model_node *c = flow->children[i];
+    open_workflow(m, workflow);
+    for (i = 0; i < workflow->workflow->ntasks; i++) {
+        struct model_node *c = workflow->children[i];
         bool below = deeper && !k->behind[i] && c->children;
 
         if (!is_marked(k, i) || !model_ended(c->status))
@@ -134,7 +134,7 @@ bool model_is_current(const struct model_node *n)
     return true;
 }
 
-static bool may_reopen(const struct model_node *flow, const struct marks *k);
+static bool may_reopen(const struct model_node *workflow, const struct marks *k);
 
 /* Whether an ended node may be reopened as far as its ancestors allow it. */
 static bool may_open_above(const struct model_node *n)
@@ -146,24 +146,24 @@ static bool may_open_above(const struct model_node *n)
         return true;
     if (up->kind == M_EACH)
         return model_ended(up->status) ? may_open_above(up) : !up->cancel_asked;
-    if (index_of(n) >= up->flow->ntasks)
+    if (index_of(n) >= up->workflow->ntasks)
         return false;
-    mark_from(up->flow, index_of(n), &k);
+    mark_from(up->workflow, index_of(n), &k);
     k.first[index_of(n)] = false;
     return may_reopen(up, &k);
 }
 
 /* Not while it is ending, or while a task runs that would have to run again. */
-static bool may_reopen(const struct model_node *flow, const struct marks *k)
+static bool may_reopen(const struct model_node *workflow, const struct marks *k)
 {
-    int n = flow->flow->ntasks, i;
+    int n = workflow->workflow->ntasks, i;
 
-    if (model_ended(flow->status))
-        return may_open_above(flow);
-    if (flow->cancel_asked || flow->children[n] || flow->children[n + 1])
+    if (model_ended(workflow->status))
+        return may_open_above(workflow);
+    if (workflow->cancel_asked || workflow->children[n] || workflow->children[n + 1])
         return false;
     for (i = 0; i < n; i++) {
-        const struct model_node *c = flow->children[i];
+        const struct model_node *c = workflow->children[i];
 
         if (is_marked(k, i) && !model_ended(c->status) && (c->status != M_PENDING || c->waits))
             return false;
@@ -183,7 +183,7 @@ static void open_above(struct model *m, struct model_node *n)
     if (!up)
         return;
     if (up->kind == M_FLOW) {
-        mark_from(up->flow, index_of(n), &k);
+        mark_from(up->workflow, index_of(n), &k);
         k.first[index_of(n)] = false;
         reopen(m, up, &k, false);
     } else if (ended) {
@@ -198,15 +198,16 @@ static void open_above(struct model *m, struct model_node *n)
 
 /* ---- the request ---- */
 
-static bool rerun_part(struct model *m, struct model_node *flow, const struct marks *k, bool deeper)
+static bool rerun_part(struct model *m, struct model_node *workflow, const struct marks *k,
+                       bool deeper)
 {
-    bool ended = model_ended(flow->status);
+    bool ended = model_ended(workflow->status);
 
-    if (!may_reopen(flow, k))
+    if (!may_reopen(workflow, k))
         return false;
-    reopen(m, flow, k, deeper);
+    reopen(m, workflow, k, deeper);
     if (ended)
-        open_above(m, flow);
+        open_above(m, workflow);
     return true;
 }
 
@@ -220,13 +221,13 @@ bool model_rerun(struct model *m, struct model_node *n, enum model_again what, i
         if (n->kind != M_FLOW || !n->children || (what == M_ONLY_FAILED && !mark_failed(n, &k)))
             return false;
         if (what == M_FROM)
-            mark_from(n->flow, task, &k);
+            mark_from(n->workflow, task, &k);
         return rerun_part(m, n, &k, what == M_ONLY_FAILED);
     }
     if (n->parent && n->parent->kind == M_FLOW) {
-        if (index_of(n) >= n->parent->flow->ntasks)
+        if (index_of(n) >= n->parent->workflow->ntasks)
             return false;
-        mark_from(n->parent->flow, index_of(n), &k);
+        mark_from(n->parent->workflow, index_of(n), &k);
         return rerun_part(m, n->parent, &k, false);
     }
     if (!may_open_above(n))

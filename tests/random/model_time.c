@@ -15,7 +15,7 @@ void model_be_ready(struct model *m, struct model_node *n)
 /* The shorter of the timeouts in its file and in the task that nests it. */
 void model_set_timeout(const struct model *m, struct model_node *n)
 {
-    int own = n->flow->timeout, task = n->task ? n->task->timeout : 0;
+    int own = n->workflow->timeout, task = n->task ? n->task->timeout : 0;
     int hours = own && (!task || own < task) ? own : task;
 
     n->timeout_due = hours ? m->now + hours * HOUR : 0;

@@ -41,7 +41,7 @@ static int one_of(struct plan_rng *r, const int *list, int n)
 
 /* ---- tasks ---- */
 
-int plan_index(const struct plan_flow *f, int name)
+int plan_index(const struct plan_workflow *f, int name)
 {
     int i;
 
@@ -51,7 +51,7 @@ int plan_index(const struct plan_flow *f, int name)
     return -1;
 }
 
-const char *plan_name(const struct plan_flow *f, int index, char out[16])
+const char *plan_name(const struct plan_workflow *f, int index, char out[16])
 {
     if (index >= f->ntasks)
         return index == f->ntasks ? "on_failure" : "on_exit";
@@ -59,18 +59,18 @@ const char *plan_name(const struct plan_flow *f, int index, char out[16])
     return out;
 }
 
-static int nodes_of_flow(const struct plan *p, int flow);
+static int nodes_of_workflow(const struct plan *p, int workflow);
 
 static int nodes_of(const struct plan *p, const struct plan_task *t)
 {
-    int one = t->nested ? nodes_of_flow(p, t->nested) : 1;
+    int one = t->nested ? nodes_of_workflow(p, t->nested) : 1;
 
     return t->each == PLAN_ONE ? one : 1 + one * (t->each == PLAN_LISTED ? 3 : t->items);
 }
 
-static int nodes_of_flow(const struct plan *p, int flow)
+static int nodes_of_workflow(const struct plan *p, int workflow)
 {
-    const struct plan_flow *f = &p->flows[flow];
+    const struct plan_workflow *f = &p->workflows[workflow];
     int n = 1, i;
 
     for (i = 0; i < f->ntasks + 2; i++)
@@ -80,7 +80,7 @@ static int nodes_of_flow(const struct plan *p, int flow)
 
 int plan_nodes(const struct plan *p)
 {
-    return nodes_of_flow(p, 0);
+    return nodes_of_workflow(p, 0);
 }
 
 static void make_needs(struct plan_rng *r, struct plan_task *t, int index)
@@ -102,7 +102,7 @@ static void make_needs(struct plan_rng *r, struct plan_task *t, int index)
 }
 
 /* A task that it needs, directly or through others. */
-static int some_need(struct plan_rng *r, const struct plan_flow *f, const struct plan_task *t)
+static int some_need(struct plan_rng *r, const struct plan_workflow *f, const struct plan_task *t)
 {
     int need = one_of(r, t->needs, t->nneeds);
 
@@ -112,12 +112,12 @@ static int some_need(struct plan_rng *r, const struct plan_flow *f, const struct
 }
 
 /* A task without outputs must not be referred to. */
-static bool has_outputs(const struct plan_flow *f, int task)
+static bool has_outputs(const struct plan_workflow *f, int task)
 {
     return f->tasks[task].each == PLAN_ONE && !f->tasks[task].nested;
 }
 
-static int make_condition(struct plan_rng *r, const struct plan_flow *f, struct plan_task *t,
+static int make_condition(struct plan_rng *r, const struct plan_workflow *f, struct plan_task *t,
                           int depth)
 {
     struct plan_cond c = {0};
@@ -145,7 +145,7 @@ static int make_condition(struct plan_rng *r, const struct plan_flow *f, struct 
     return t->nconds++;
 }
 
-static void make_items(struct plan_rng *r, const struct plan_flow *f, struct plan_task *t)
+static void make_items(struct plan_rng *r, const struct plan_workflow *f, struct plan_task *t)
 {
     static const int kinds[] = {PLAN_LIST, PLAN_NUMBER, PLAN_NUMBER, PLAN_LISTED};
 
@@ -162,9 +162,9 @@ static void make_items(struct plan_rng *r, const struct plan_flow *f, struct pla
     t->fail_fast = plan_chance(r, 40);
 }
 
-static void make_task(struct plan_rng *r, struct plan *p, int flow, int index, int budget)
+static void make_task(struct plan_rng *r, struct plan *p, int workflow, int index, int budget)
 {
-    struct plan_flow *f = &p->flows[flow];
+    struct plan_workflow *f = &p->workflows[workflow];
     struct plan_task *t = &f->tasks[index];
     bool last = index >= f->ntasks; /* on_failure and on_exit */
 
@@ -178,8 +178,8 @@ static void make_task(struct plan_rng *r, struct plan *p, int flow, int index, i
         if (plan_chance(r, 20))
             make_items(r, f, t);
     }
-    if (flow + 1 < p->nflows && plan_chance(r, 20))
-        t->nested = flow + 1 + (int)plan_below(r, (unsigned)(p->nflows - flow - 1));
+    if (workflow + 1 < p->nworkflows && plan_chance(r, 20))
+        t->nested = workflow + 1 + (int)plan_below(r, (unsigned)(p->nworkflows - workflow - 1));
     if (nodes_of(p, t) > budget) {
         t->nested = 0;
         t->each = PLAN_ONE;
@@ -188,9 +188,9 @@ static void make_task(struct plan_rng *r, struct plan *p, int flow, int index, i
         t->retries = 1 + (int)plan_below(r, 2);
 }
 
-static void make_flow(struct plan_rng *r, struct plan *p, int flow, int ntasks, int nodes)
+static void make_workflow(struct plan_rng *r, struct plan *p, int workflow, int ntasks, int nodes)
 {
-    struct plan_flow *f = &p->flows[flow];
+    struct plan_workflow *f = &p->workflows[workflow];
     int i;
 
     f->ntasks = ntasks;
@@ -198,19 +198,20 @@ static void make_flow(struct plan_rng *r, struct plan *p, int flow, int ntasks, 
     f->on_failure = plan_chance(r, 30);
     f->on_exit = plan_chance(r, 30);
     for (i = 0; i < ntasks + 2; i++) {
-        make_task(r, p, flow, i, nodes / 4);
+        make_task(r, p, workflow, i, nodes / 4);
         nodes -= nodes_of(p, &f->tasks[i]) - 1;
     }
 }
 
-static void make_flows(struct plan_rng *r, struct plan *p, int size)
+static void make_workflows(struct plan_rng *r, struct plan *p, int size)
 {
     int i;
 
-    p->nflows = 1 + (int)plan_below(r, PLAN_FLOWS < PLAN_DEPTH + 1 ? PLAN_FLOWS : PLAN_DEPTH + 1);
-    for (i = p->nflows - 1; i > 0; i--)
-        make_flow(r, p, i, 1 + (int)plan_below(r, size < 12 ? 4 : 10), PLAN_NODES >> (i + 1));
-    make_flow(r, p, 0, size, PLAN_NODES - size);
+    p->nworkflows =
+        1 + (int)plan_below(r, PLAN_WORKFLOWS < PLAN_DEPTH + 1 ? PLAN_WORKFLOWS : PLAN_DEPTH + 1);
+    for (i = p->nworkflows - 1; i > 0; i--)
+        make_workflow(r, p, i, 1 + (int)plan_below(r, size < 12 ? 4 : 10), PLAN_NODES >> (i + 1));
+    make_workflow(r, p, 0, size, PLAN_NODES - size);
 }
 
 struct plan *plan_new(uint64_t seed)
@@ -228,7 +229,7 @@ struct plan *plan_new(uint64_t seed)
     p->crashes = (unsigned)one_of(&r, rarely, 5);
     p->batches = plan_chance(&r, 50) ? 50 : 0;
     if (!plan_nest(p))
-        make_flows(&r, p, size);
+        make_workflows(&r, p, size);
     p->reruns = plan_chance(&r, 60) ? 70 : 0;
     plan_add_holds(p);
     plan_add_slices(p);
@@ -241,10 +242,10 @@ struct plan *plan_copy(const struct plan *p)
     int i;
 
     *copy = *p;
-    for (i = 0; i < p->nflows; i++) {
-        size_t size = ((size_t)p->flows[i].ntasks + 2) * sizeof(*p->flows[i].tasks);
+    for (i = 0; i < p->nworkflows; i++) {
+        size_t size = ((size_t)p->workflows[i].ntasks + 2) * sizeof(*p->workflows[i].tasks);
 
-        copy->flows[i].tasks = memcpy(mem_alloc(size), p->flows[i].tasks, size);
+        copy->workflows[i].tasks = memcpy(mem_alloc(size), p->workflows[i].tasks, size);
     }
     return copy;
 }
@@ -253,8 +254,8 @@ void plan_free(struct plan *p)
 {
     int i;
 
-    for (i = 0; i < p->nflows; i++)
-        free(p->flows[i].tasks);
+    for (i = 0; i < p->nworkflows; i++)
+        free(p->workflows[i].tasks);
     free(p);
 }
 

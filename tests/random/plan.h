@@ -13,7 +13,7 @@
 
 struct buf;
 
-#define PLAN_FLOWS     5   /* files: the main one and those nested in it */
+#define PLAN_WORKFLOWS 5   /* files: the main one and those nested in it */
 #define PLAN_DEPTH     3   /* of nested workflows */
 #define PLAN_TASKS     200 /* of all files together */
 #define PLAN_NODES     800 /* maximum of executions: one turn cancels at most 1,000 */
@@ -77,7 +77,7 @@ struct plan_task {
     int key;                              /* of a command: 1 … PLAN_KEYS; 0 if none */
 };
 
-struct plan_flow {
+struct plan_workflow {
     struct plan_task *tasks; /* each after its needs; on_failure and on_exit last */
     int ntasks;              /* without those two */
     bool on_failure, on_exit;
@@ -87,8 +87,8 @@ struct plan_flow {
 
 struct plan {
     uint64_t seed;
-    struct plan_flow flows[PLAN_FLOWS]; /* a workflow nests only later ones */
-    int nflows;
+    struct plan_workflow workflows[PLAN_WORKFLOWS]; /* a workflow nests only later ones */
+    int nworkflows;
     unsigned failing;                    /* percent of attempts that do not succeed */
     unsigned operates, crashes, batches; /* percent of a driver's steps */
     bool cancels;                        /* operators also cancel */
@@ -115,8 +115,8 @@ int plan_waiting(const struct plan *p);
  * nth. */
 bool plan_smaller(struct plan *p, int nth);
 
-int plan_index(const struct plan_flow *f, int name); /* of a task; -1 if it was removed */
-const char *plan_name(const struct plan_flow *f, int index, char out[16]);
+int plan_index(const struct plan_workflow *f, int name); /* of a task; -1 if it was removed */
+const char *plan_name(const struct plan_workflow *f, int index, char out[16]);
 
 /* The outcome of an attempt of the task at that path, and the length of the list it outputs. */
 enum plan_end { PLAN_OK, PLAN_FAIL, PLAN_TIMEOUT, PLAN_CANCEL, PLAN_LOST, PLAN_DEFER, PLAN_REFUSE };
@@ -124,7 +124,7 @@ enum plan_end plan_end(const struct plan *p, const char *path, int attempt);
 int plan_leaves(const struct plan *p, const char *path, int attempt);
 
 void plan_condition(const struct plan_task *t, struct buf *out);
-void plan_yaml(const struct plan *p, int flow, struct buf *out);
+void plan_yaml(const struct plan *p, int workflow, struct buf *out);
 void plan_foreach(const struct plan_task *t, struct buf *out);
 
 #endif

@@ -28,20 +28,20 @@ static void add_keys(struct plan *p)
     int i;
 
     p->keyed = plan_chance(&r, 50);
-    for (i = 0; p->keyed && i < p->nflows; i++)
+    for (i = 0; p->keyed && i < p->nworkflows; i++)
         if (plan_chance(&r, 60))
-            p->flows[i].max = 1 + (int)plan_below(&r, 2);
+            p->workflows[i].max = 1 + (int)plan_below(&r, 2);
 }
 
 int plan_waiting(const struct plan *p)
 {
     int n = 0, i, k;
 
-    for (i = 0; i < p->nflows; i++)
-        for (k = 0; k < p->flows[i].ntasks; k++) {
-            const struct plan_task *t = &p->flows[i].tasks[k];
+    for (i = 0; i < p->nworkflows; i++)
+        for (k = 0; k < p->workflows[i].ntasks; k++) {
+            const struct plan_task *t = &p->workflows[i].tasks[k];
 
-            if (t->nested && p->flows[t->nested].max)
+            if (t->nested && p->workflows[t->nested].max)
                 n += t->each == PLAN_ONE ? 1 : t->items;
         }
     return n;
@@ -58,8 +58,8 @@ void plan_add_holds(struct plan *p)
     p->limits = plan_chance(&r, 30);
     for (i = 1; i <= PLAN_KEYS; i++)
         p->key_max[i] = 1 + (int)plan_below(&r, 3);
-    for (i = 0; i < p->nflows; i++) {
-        struct plan_flow *f = &p->flows[i];
+    for (i = 0; i < p->nworkflows; i++) {
+        struct plan_workflow *f = &p->workflows[i];
 
         if (plan_chance(&r, timed))
             f->timeout = hours(&r) + hours(&r);
@@ -76,11 +76,11 @@ void plan_add_holds(struct plan *p)
 void plan_add_slices(struct plan *p)
 {
     struct plan_rng r = {plan_mix(p->seed, 14)};
-    struct plan_flow *f = p->flows;
+    struct plan_workflow *f = p->workflows;
     int k;
 
     p->notify_max = plan_chance(&r, 25) ? 1 + plan_below(&r, 3) : 0;
-    for (; p->notify_max && f < p->flows + p->nflows; f++)
+    for (; p->notify_max && f < p->workflows + p->nworkflows; f++)
         for (k = 0; k < f->ntasks; k++) {
             f->tasks[k].join = 0;
             f->tasks[k].fail_fast = false;
@@ -93,8 +93,8 @@ void plan_only_graph(struct plan *p)
 
     p->passes = 0;
     p->limits = p->keyed = false;
-    for (i = 0; i < p->nflows; i++) {
-        struct plan_flow *f = &p->flows[i];
+    for (i = 0; i < p->nworkflows; i++) {
+        struct plan_workflow *f = &p->workflows[i];
 
         f->timeout = f->max = 0;
         for (k = 0; k < f->ntasks + 2; k++) {

@@ -6,9 +6,10 @@
 
 #define MOST_ITEMS 24
 
-static struct plan_flow *new_flow(struct plan_rng *r, struct plan *p, int flow, int ntasks)
+static struct plan_workflow *new_workflow(struct plan_rng *r, struct plan *p, int workflow,
+                                          int ntasks)
 {
-    struct plan_flow *f = &p->flows[flow];
+    struct plan_workflow *f = &p->workflows[workflow];
     int i;
 
     f->ntasks = ntasks;
@@ -21,9 +22,9 @@ static struct plan_flow *new_flow(struct plan_rng *r, struct plan *p, int flow, 
 }
 
 /* The innermost workflow: several short lists that start together. */
-static void make_inner(struct plan_rng *r, struct plan *p, int flow)
+static void make_inner(struct plan_rng *r, struct plan *p, int workflow)
 {
-    struct plan_flow *f = new_flow(r, p, flow, 1 + (int)plan_below(r, 4));
+    struct plan_workflow *f = new_workflow(r, p, workflow, 1 + (int)plan_below(r, 4));
     int i;
 
     for (i = 0; i < f->ntasks; i++) {
@@ -39,10 +40,10 @@ static void make_inner(struct plan_rng *r, struct plan *p, int flow)
 }
 
 /* The workflows above it: lists of workflows. */
-static void make_outer(struct plan_rng *r, struct plan *p, int flow, int ntasks, int least,
+static void make_outer(struct plan_rng *r, struct plan *p, int workflow, int ntasks, int least,
                        int most)
 {
-    struct plan_flow *f = new_flow(r, p, flow, ntasks);
+    struct plan_workflow *f = new_workflow(r, p, workflow, ntasks);
     int i;
 
     for (i = 0; i < ntasks; i++) {
@@ -50,7 +51,7 @@ static void make_outer(struct plan_rng *r, struct plan *p, int flow, int ntasks,
 
         t->each = PLAN_NUMBER;
         t->items = least + (int)plan_below(r, (unsigned)(most - least + 1));
-        t->nested = flow + 1;
+        t->nested = workflow + 1;
         if (plan_chance(r, 70))
             t->max_parallel = 2 + (int)plan_below(r, 12);
         t->fail_fast = plan_chance(r, 20);
@@ -59,7 +60,7 @@ static void make_outer(struct plan_rng *r, struct plan *p, int flow, int ntasks,
 
 static void fit(struct plan *p)
 {
-    struct plan_flow *f = p->flows;
+    struct plan_workflow *f = p->workflows;
     int i;
 
     while (plan_nodes(p) > PLAN_NODES)
@@ -75,9 +76,9 @@ bool plan_nest(struct plan *p)
     if (!p->nests)
         return false;
     p->batches = 50;
-    p->nflows = plan_chance(&r, 30) ? 3 : 2;
-    make_inner(&r, p, p->nflows - 1);
-    if (p->nflows == 3)
+    p->nworkflows = plan_chance(&r, 30) ? 3 : 2;
+    make_inner(&r, p, p->nworkflows - 1);
+    if (p->nworkflows == 3)
         make_outer(&r, p, 1, 1, 1, 3);
     make_outer(&r, p, 0, 1 + (int)plan_below(&r, 2), MOST_ITEMS / 3, MOST_ITEMS);
     fit(p);

@@ -27,7 +27,7 @@ static void drop_need(struct plan_task *t, int nth)
         t->each = PLAN_NUMBER;
 }
 
-static void drop_task(struct plan_flow *f, int index)
+static void drop_task(struct plan_workflow *f, int index)
 {
     int name = f->tasks[index].name, i, k;
 
@@ -87,7 +87,7 @@ static bool simpler(struct plan_task *t, int *nth)
 }
 
 /* Removes many at once while there are many. */
-static bool half(struct plan_flow *f, int *nth)
+static bool half(struct plan_workflow *f, int *nth)
 {
     int keep = f->ntasks / 2;
 
@@ -98,7 +98,7 @@ static bool half(struct plan_flow *f, int *nth)
     return true;
 }
 
-static bool smaller_flow(struct plan_flow *f, int *nth)
+static bool smaller_workflow(struct plan_workflow *f, int *nth)
 {
     int i;
 
@@ -148,8 +148,8 @@ bool plan_smaller(struct plan *p, int nth)
             *also[i] = false;
             return true;
         }
-    for (i = 0; i < p->nflows; i++)
-        if (smaller_flow(&p->flows[i], &nth))
+    for (i = 0; i < p->nworkflows; i++)
+        if (smaller_workflow(&p->workflows[i], &nth))
             return true;
     return false;
 }

@@ -67,7 +67,7 @@ void plan_foreach(const struct plan_task *t, struct buf *out)
     }
 }
 
-static void task(const struct plan *p, const struct plan_flow *f, int index, struct buf *out)
+static void task(const struct plan *p, const struct plan_workflow *f, int index, struct buf *out)
 {
     const struct plan_task *t = &f->tasks[index];
     int i;
@@ -113,18 +113,19 @@ static void task(const struct plan *p, const struct plan_flow *f, int index, str
     buf_addstr(out, "}\n");
 }
 
-void plan_yaml(const struct plan *p, int flow, struct buf *out)
+void plan_yaml(const struct plan *p, int workflow, struct buf *out)
 {
-    const struct plan_flow *f = &p->flows[flow];
+    const struct plan_workflow *f = &p->workflows[workflow];
     int stride = f->ntasks > 2 ? f->ntasks - 1 : 1, at = (int)(p->seed % (unsigned)f->ntasks), i;
     char name[16];
 
     /* not in the order of their needs: backwards from a random task */
-    buf_addf(out, "name: w%d\n", flow);
+    buf_addf(out, "name: w%d\n", workflow);
     if (f->timeout)
         buf_addf(out, "timeout: %dh\n", f->timeout);
     if (f->max)
-        buf_addf(out, "concurrency: {key: \"w%d-${{ execution.root }}\", max: %d}\n", flow, f->max);
+        buf_addf(out, "concurrency: {key: \"w%d-${{ execution.root }}\", max: %d}\n", workflow,
+                 f->max);
     buf_addstr(out, "tasks:\n");
     for (i = 0; i < f->ntasks; i++, at = (at + stride) % f->ntasks) {
         buf_addf(out, "  %s: ", plan_name(f, at, name));

@@ -49,7 +49,7 @@ static bool write_files(const struct plan *p)
     FILE *f;
     int i;
 
-    for (i = 0; i < p->nflows; i++) {
+    for (i = 0; i < p->nworkflows; i++) {
         buf_reset(&text);
         plan_yaml(p, i, &text);
         snprintf(path, sizeof(path), "%s/w%d.flow.yaml", test_dir(), i);
@@ -121,7 +121,7 @@ static void play_to_the_end(struct player *p)
 
     while (!is_wrong(p) && nothing < 3 && !model_ended(p->model->root->status)) {
         nothing = step(p) ? 0 : nothing + 1;
-        if (plan_chance(&p->look, 5))
+        if (plan_chance(&p->inspect_rng, 5))
             snapshot_take(&p->snapshots, p->ground->stores[0], p->out->root);
     }
     if (!is_wrong(p) && nothing)
@@ -136,7 +136,7 @@ void play(struct playground *g, const struct plan *plan, struct played *out)
     struct player p = {.ground = g,
                        .plan = plan,
                        .rng = {plan_mix(plan->seed, 11)},
-                       .look = {plan_mix(plan->seed, 12)},
+                       .inspect_rng = {plan_mix(plan->seed, 12)},
                        .out = out,
                        .begun = clock_boot_us()};
     char codes[200];

@@ -28,7 +28,8 @@ struct running {
 struct player {
     struct playground *ground;
     const struct plan *plan;
-    struct plan_rng rng, look; /* `look` is separate, so that inspecting does not change the play */
+    struct plan_rng rng,
+        inspect_rng; /* `look` is separate, so that inspecting does not change the play */
     struct model *model;
     struct played *out;
     struct running held[HELD_MAX];

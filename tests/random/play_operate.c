@@ -96,7 +96,7 @@ static void rerun(struct player *p, struct model_node *n, enum model_again what,
     a.verb = RERUN;
     a.rerun = (struct rerun){.request = {.execution = at ? at->id : 0, .by = "a test"},
                              .what = verbs[what],
-                             .from = what == M_FROM ? plan_name(n->flow, task, from) : NULL};
+                             .from = what == M_FROM ? plan_name(n->workflow, task, from) : NULL};
     clock_advance(1); /* no two turns have the same time, except when the clock stands still */
     p->model->now++;
     rc = try_turn(p, &a, &err);
@@ -137,7 +137,7 @@ void rerun_somehow(struct player *p)
     struct model_node *n = some_ended(p);
     enum model_again what = n->kind == M_FLOW ? plan_below(&p->rng, 3) : M_WHOLE;
 
-    rerun(p, n, what, what == M_FROM ? (int)plan_below(&p->rng, (unsigned)n->flow->ntasks) : 0);
+    rerun(p, n, what, what == M_FROM ? (int)plan_below(&p->rng, (unsigned)n->workflow->ntasks) : 0);
 }
 
 bool let_go_on(struct player *p)

@@ -28,13 +28,13 @@ static int operate_body(struct turn *t, enum verb verb, struct request *q, size_
 }
 
 /* All slices at once. */
-static int limit_body(struct turn *t, int max, struct err *err)
+static int change_limit(struct turn *t, int max, struct err *err)
 {
-    bool more = true;
+    struct limit_change l = {.key = "queue:default", .max = max, .slice = 3, .more = true};
     int rc = 0;
 
-    while (!rc && more)
-        rc = op_limit(t, "queue:default", max, 3, &more, err);
+    while (!rc && l.more)
+        rc = limit_body(t, &l, err);
     return rc;
 }
 
@@ -71,7 +71,7 @@ static int act_body(struct turn *t, void *arg, struct err *err)
     if (!rc && a->verb == RERUN)
         rc = op_rerun(t, &a->rerun, err);
     else if (!rc && a->verb == LIMIT)
-        rc = limit_body(t, a->max, err);
+        rc = change_limit(t, a->max, err);
     else if (!rc && a->verb == TIMER)
         rc = timer_body(t, a, err);
     else if (!rc && a->verb)

@@ -43,22 +43,16 @@ static const char workflow_example[] = "name: nightly\n"
 
 /* ---- pawl.yaml(5) ---- */
 
-static void add_config_keys(struct buf *b, const struct config_table *t)
+static void add_config_key(void *arg, const char *path, const struct key *k)
 {
     struct buf text = BUF_INIT;
-    size_t i;
 
-    for (i = 0; i < t->n; i++) {
-        const struct config_key *k = &t->keys[i];
-
-        buf_reset(&text);
-        buf_addf(&text, "%s Holds ", k->sentence);
-        describe_config_value(&text, k);
-        buf_addstr(&text, "; default: ");
-        describe_config_default(&text, k);
-        buf_addch(&text, '.');
-        roff_item(b, k->path, buf_cstr(&text));
-    }
+    buf_addf(&text, "%s Holds ", k->sentence);
+    describe_key_value(&text, k);
+    buf_addstr(&text, "; default: ");
+    describe_config_default(&text, k);
+    buf_addch(&text, '.');
+    roff_item(arg, path, buf_cstr(&text));
     buf_release(&text);
 }
 
@@ -69,10 +63,10 @@ void page_config(struct buf *b)
     roff_text(b, config_about);
     roff_text(b, scalars);
     roff_section(b, "KEYS");
-    add_config_keys(b, &config_keys);
+    keys_walk(&config_keys, "", add_config_key, b);
     roff_section(b, "KEYS OF AN EXECUTOR");
     roff_text(b, "Keys below `executors.KEY`. Not every type of executor has all of them.");
-    add_config_keys(b, &config_executor_keys);
+    keys_walk(&config_executor_keys, "", add_config_key, b);
     roff_section(b, "SEE ALSO");
     roff_text(b, "`pawl`(1), `pawl-worker`(1), `pawl-workflow`(5)");
 }
@@ -84,7 +78,8 @@ static void add_keys(struct buf *b, const struct keys *keys)
     struct buf text = BUF_INIT;
     const struct key *k;
 
-    for (k = keys->at; k->name; k++) {
+    KEYS_EACH(keys, k)
+    {
         buf_reset(&text);
         buf_addf(&text, "%s Holds ", k->sentence);
         describe_key_value(&text, k);

@@ -11,16 +11,19 @@ struct bench_times {
 };
 int64_t times_at(const struct bench_times *t, int percent); /* 0 if nothing was measured */
 
+/* Latencies of single operations. */
+enum { BENCH_SYNC, BENCH_READ, BENCH_SUBMIT, BENCH_START, BENCH_TIMES };
+
 struct bench {
     struct pawl_options options; /* of the temporary tenant */
     const char *state, *disk;    /* folders; disk is NULL if the database is on a server */
     int64_t span;                /* duration of each part, µs */
     int signals;
 
-    struct bench_times read, sync, submit, start; /* latencies of single operations */
-    double submits, runs, lives;                  /* per second */
-    double busy;                                  /* share of a processor used while running */
-    int signal;                                   /* the signal that ended it; 0 if none */
+    struct bench_times times[BENCH_TIMES];
+    double submits, runs, lives; /* per second */
+    double busy;                 /* share of a processor used while running */
+    int signal;                  /* the signal that ended it; 0 if none */
 };
 /* Runs all parts, one after another. If b->signal is set, it was interrupted. */
 MUST_USE int bench_run(struct bench *b, struct pawl_error *err);

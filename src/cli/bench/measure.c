@@ -82,8 +82,8 @@ static void measure_disk(struct bench *b)
 {
     int fd = b->disk ? open(b->disk, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
 
-    if (fd >= 0 && repeat(b, &b->sync, sync_once, &fd, NULL))
-        vec_release(&b->sync.us);
+    if (fd >= 0 && repeat(b, &b->times[BENCH_SYNC], sync_once, &fd, NULL))
+        vec_release(&b->times[BENCH_SYNC].us);
     if (fd >= 0)
         close(fd);
 }
@@ -146,7 +146,7 @@ static int run_job(struct pawl_call *c, void *arg)
     if (!c->input)
         return 0;
     pthread_mutex_lock(&w->lock);
-    *vec_add(&w->b->start.us) = now - strtoll(c->input, NULL, 10);
+    *vec_add(&w->b->times[BENCH_START].us) = now - strtoll(c->input, NULL, 10);
     pthread_mutex_unlock(&w->lock);
     return 0;
 }
@@ -244,7 +244,7 @@ static int run(struct bench *b, struct pawl *p, size_t n, struct pawl_error *err
         rc = measure_start(b, e, &w, err);
 done:
     pawl_engine_close(e);
-    times_sort(&b->start);
+    times_sort(&b->times[BENCH_START]);
     return rc;
 }
 
@@ -256,11 +256,12 @@ int bench_run(struct bench *b, struct pawl_error *err)
 
     measure_disk(b);
     if ((rc = pawl_open(&b->options, &p, err)) ||
-        (rc = repeat(b, &b->submit, submit_once, p, err)) ||
-        (rc = repeat(b, &b->read, read_once, p, err)) || (rc = submit_many(b, p, &n, err)))
+        (rc = repeat(b, &b->times[BENCH_SUBMIT], submit_once, p, err)) ||
+        (rc = repeat(b, &b->times[BENCH_READ], read_once, p, err)) ||
+        (rc = submit_many(b, p, &n, err)))
         goto done;
     if (!is_interrupted(b))
-        rc = run(b, p, n + b->submit.us.n, err);
+        rc = run(b, p, n + b->times[BENCH_SUBMIT].us.n, err);
 done:
     pawl_close(p);
     return rc;
@@ -268,8 +269,8 @@ done:
 
 void bench_release(struct bench *b)
 {
-    vec_release(&b->read.us);
-    vec_release(&b->sync.us);
-    vec_release(&b->submit.us);
-    vec_release(&b->start.us);
+    size_t i;
+
+    for (i = 0; i < BENCH_TIMES; i++)
+        vec_release(&b->times[i].us);
 }

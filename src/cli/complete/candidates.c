@@ -72,29 +72,18 @@ static int offer_task(void *arg, const char *json)
     return 0;
 }
 
-static int offer_queue(void *arg, const char *json)
+/* Offers a field of each row of a list. */
+struct field_offer {
+    struct completion *l;
+    const char *word, *text; /* fields; without a text the name of the word describes it */
+};
+
+static int offer_field(void *arg, const char *json)
 {
+    const struct field_offer *f = arg;
     json_t *o = parse_object(json);
 
-    offer(arg, field(o, "queue"), "queue");
-    json_decref(o);
-    return 0;
-}
-
-static int offer_schedule(void *arg, const char *json)
-{
-    json_t *o = parse_object(json);
-
-    offer(arg, field(o, "schedule"), field(o, "cron"));
-    json_decref(o);
-    return 0;
-}
-
-static int offer_workflow(void *arg, const char *json)
-{
-    json_t *o = parse_object(json);
-
-    offer(arg, field(o, "workflow"), "workflow");
+    offer(f->l, field(o, f->word), f->text ? field(o, f->text) : f->word);
     json_decref(o);
     return 0;
 }
@@ -124,17 +113,17 @@ int offer_tasks(struct completion *l, struct pawl *p, struct pawl_error *err)
 
 int offer_queues(struct completion *l, struct pawl *p, struct pawl_error *err)
 {
-    return pawl_queues(p, offer_queue, l, err);
+    return pawl_queues(p, offer_field, &(struct field_offer){l, "queue", NULL}, err);
 }
 
 int offer_schedules(struct completion *l, struct pawl *p, struct pawl_error *err)
 {
-    return pawl_schedules(p, NULL, offer_schedule, l, err);
+    return pawl_schedules(p, NULL, offer_field, &(struct field_offer){l, "schedule", "cron"}, err);
 }
 
 int offer_workflows(struct completion *l, struct pawl *p, struct pawl_error *err)
 {
-    return pawl_schedules(p, NULL, offer_workflow, l, err);
+    return pawl_schedules(p, NULL, offer_field, &(struct field_offer){l, "workflow", NULL}, err);
 }
 
 void offer_tenants(struct completion *l)

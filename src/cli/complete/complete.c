@@ -264,26 +264,22 @@ static void give_up(int signal)
     _exit(0);
 }
 
-static int cmd_complete(int argc, char **argv)
+static int complete_words(struct cli *c)
 {
     struct itimerval patience = {.it_value = {.tv_sec = PATIENCE_S}};
     struct completion l = {0};
-    struct cli c;
-    int code = cli_begin(&c, &command_complete, argc, argv, NULL), i;
+    int i;
 
-    if (code >= 0)
-        return code;
     signal(SIGALRM, give_up);
     setitimer(ITIMER_REAL, &patience, NULL);
-    l.cli.words = mem_zalloc(((size_t)c.nwords + 1) * sizeof(*l.cli.words));
-    for (i = 0; i < c.nwords - 1; i++)
-        read_word(&l, c.words[i]);
-    l.word = c.nwords ? c.words[c.nwords - 1] : "";
+    l.cli.words = mem_zalloc(((size_t)c->nwords + 1) * sizeof(*l.cli.words));
+    for (i = 0; i < c->nwords - 1; i++)
+        read_word(&l, c->words[i]);
+    l.word = c->nwords ? c->words[c->nwords - 1] : "";
     if (!l.unknown)
         complete(&l);
     free(l.cli.words);
-    cli_end(&c);
-    return cli_done(0);
+    return 0;
 }
 
 const struct command command_complete = {
@@ -291,7 +287,7 @@ const struct command command_complete = {
     .forms = "-- WORD…",
     .text = "print candidates for the last word of a command line; used by completion scripts",
     .most = INT_MAX,
-    .run = cmd_complete,
+    .run = complete_words,
     .no_json = true,
     .hidden = true,
 };

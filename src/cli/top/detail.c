@@ -2,7 +2,6 @@
  * for the keys. */
 #include "cli/top/top.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int detail_read(struct top_detail *d, struct pawl *p, int64_t id, struct pawl_error *err)
@@ -12,13 +11,10 @@ int detail_read(struct top_detail *d, struct pawl *p, int64_t id, struct pawl_er
     json_t *o;
     int rc;
 
-    if ((rc = pawl_show(p, id, &json, err)))
+    if ((rc = show_object(p, id, &o, err)))
         return rc;
-    o = parse_object(json);
-    free(json);
     if (!(rc = pawl_why(p, id, &json, err))) {
-        new.why = parse_object(json);
-        free(json);
+        new.why = take_object(json);
         rc = view_read(p, field_int(o, "root"), NULL, &new.tree, err);
     }
     json_decref(o);

@@ -37,8 +37,7 @@ int top_read(struct top_model *m, struct pawl *p, const char *part, struct pawl_
     if (rc)
         return rc;
     json_decref(m->o);
-    m->o = parse_object(json);
-    free(json);
+    m->o = take_object(json);
     add_sample(m);
     return 0;
 }

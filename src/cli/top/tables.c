@@ -13,23 +13,31 @@ static bool is_idle(const json_t *q)
            !json_is_object(json_object_get(q, "paused"));
 }
 
-static void add_rate(struct table *t, int64_t rate, bool bad)
+static void add_rate(struct table *t, const json_t *q, const struct top_model *m, const char *key)
 {
+    int64_t rate = top_rate(m, field(q, "queue"), key);
+    bool bad = rate > 0 && !strcmp(key, "failed");
     char text[32];
 
     snprintf(text, sizeof(text), "%lld", (long long)rate);
-    table_add_tinted(t, bad && rate > 0 ? TINT_BAD : TINT_PLAIN, rate < 0 ? "-" : text);
+    table_add_tinted(t, bad ? TINT_BAD : TINT_PLAIN, rate < 0 ? "-" : text);
 }
 
-static void add_queue(struct table *t, const struct top_model *m, const json_t *q)
+static void cell_done(struct table *t, const json_t *q, const void *model)
+{
+    add_rate(t, q, model, "done");
+}
+
+static void cell_failed(struct table *t, const json_t *q, const void *model)
+{
+    add_rate(t, q, model, "failed");
+}
+
+static void cell_limit(struct table *t, const json_t *q, const void *arg)
 {
     const json_t *limit = json_object_get(q, "limit");
-    const char *name = field(q, "queue");
 
-    table_add(t, name);
-    table_addf(t, "%lld", (long long)field_int(q, "ready"));
-    table_addf(t, "%lld", (long long)field_int(q, "held"));
-    table_addf(t, "%lld", (long long)field_int(q, "running"));
+    (void)arg;
     if (json_is_object(json_object_get(q, "paused")))
         table_add_tinted(t, TINT_BUSY, "paused");
     else if (json_is_object(limit))
@@ -37,41 +45,43 @@ static void add_queue(struct table *t, const struct top_model *m, const json_t *
                    (long long)field_int(limit, "max"));
     else
         table_add(t, "-");
-    if (*field(q, "oldest_ready_at"))
-        table_add_span(t, field_int(q, "oldest_wait_us"));
-    else
-        table_add(t, "-");
-    add_rate(t, top_rate(m, name, "done"), false);
-    add_rate(t, top_rate(m, name, "failed"), true);
 }
+
+static const struct list_column queue_columns[] = {
+    {"<QUEUE", "queue", NULL},      {"READY", "ready", NULL},
+    {"~~HELD", "held", NULL},       {"RUNNING", "running", NULL},
+    {"LIMIT", "limit", cell_limit}, {"~OLDEST", "oldest_wait_us", cell_oldest_wait},
+    {"~~DONE/M", NULL, cell_done},  {"~~FAILED/M", NULL, cell_failed},
+};
 
 /* Idle queues come last, so that they are the first to be left out. */
 void top_queues(const struct top_model *m, struct table *t)
 {
-    static const char *const heads[] = {"<QUEUE", "READY",   "~~HELD",   "RUNNING",
-                                        "LIMIT",  "~OLDEST", "~~DONE/M", "~~FAILED/M"};
+    struct list_columns columns = LIST_COLUMNS(queue_columns);
     const json_t *list = json_object_get(m->o, "queues");
     size_t i;
     int idle;
 
-    table_heads(t, heads, sizeof(heads) / sizeof(*heads));
+    columns.arg = m;
+    list_heads(t, columns);
     for (idle = 0; idle < 2; idle++)
         for (i = 0; i < json_array_size(list); i++)
             if (is_idle(json_array_get(list, i)) == idle)
-                add_queue(t, m, json_array_get(list, i));
+                list_row(t, columns, json_array_get(list, i));
 }
 
 /* ---- workers ---- */
 
 /* "process, 3 functions" */
-static void add_executors(struct table *t, const json_t *serves)
+static void cell_executors(struct table *t, const json_t *w, const void *arg)
 {
     struct buf b = BUF_INIT;
     const char *lane;
     json_t *queues;
     size_t functions = 0;
 
-    json_object_foreach((json_t *)serves, lane, queues)
+    (void)arg;
+    json_object_foreach(json_object_get(w, "serves"), lane, queues)
     {
         if (!strncmp(lane, "function:", 9))
             functions++;
@@ -84,66 +94,80 @@ static void add_executors(struct table *t, const json_t *serves)
     buf_release(&b);
 }
 
-static void add_worker(struct table *t, const json_t *w)
+static void cell_id(struct table *t, const json_t *w, const void *arg)
+{
+    (void)arg;
+    table_addf(t, "%.*s", SHORT_ID, field(w, "id"));
+}
+
+static void cell_runs(struct table *t, const json_t *w, const void *arg)
+{
+    (void)arg;
+    table_addf(t, "%lld/%lld", (long long)field_int(w, "leases"), (long long)field_int(w, "room"));
+}
+
+static void cell_state(struct table *t, const json_t *w, const void *arg)
 {
     const char *state = field(w, "state");
 
-    table_addf(t, "%.*s", SHORT_ID, field(w, "id"));
-    table_add(t, field(w, "host"));
-    table_addf(t, "%lld/%lld", (long long)field_int(w, "leases"), (long long)field_int(w, "room"));
-    table_add_span(t, field_int(w, "silent_us"));
+    (void)arg;
     table_add_tinted(t,
                      !strcmp(state, "silent")     ? TINT_BAD
                      : !strcmp(state, "draining") ? TINT_BUSY
                                                   : TINT_PLAIN,
                      state);
-    add_executors(t, json_object_get(w, "serves"));
+}
+
+static const struct list_column worker_columns[] = {
+    {"<WORKER", "id", cell_id},      {"~<HOST", "host", NULL},
+    {"RUNS", "leases", cell_runs},   {"~SEEN", "silent_us", NULL},
+    {"<STATE", "state", cell_state}, {"~~<EXECUTORS", "serves", cell_executors},
+};
+
+static void add_list(struct table *t, struct list_columns columns, const json_t *list)
+{
+    size_t i;
+
+    list_heads(t, columns);
+    for (i = 0; i < json_array_size(list); i++)
+        list_row(t, columns, json_array_get(list, i));
 }
 
 void top_workers(const struct top_model *m, struct table *t)
 {
-    static const char *const heads[] = {"<WORKER", "~<HOST", "RUNS",
-                                        "~SEEN",   "<STATE", "~~<EXECUTORS"};
-    const json_t *list = json_object_get(m->o, "workers");
-    size_t i;
-
-    table_heads(t, heads, sizeof(heads) / sizeof(*heads));
-    for (i = 0; i < json_array_size(list); i++)
-        add_worker(t, json_array_get(list, i));
+    add_list(t, LIST_COLUMNS(worker_columns), json_object_get(m->o, "workers"));
 }
 
 /* ---- running jobs ---- */
 
-/* The last line as a terminal would show it: without escape sequences and overwritten text. */
-static void add_last_line(struct table *t, const char *line)
+static void cell_worker(struct table *t, const json_t *r, const void *arg)
 {
+    (void)arg;
+    if (*field(r, "worker"))
+        table_addf(t, "%.*s", SHORT_ID, field(r, "worker"));
+    else
+        table_add_tinted(t, TINT_BAD, "gone");
+}
+
+/* The last line as a terminal would show it: without escape sequences and overwritten text. */
+static void cell_last_line(struct table *t, const json_t *r, const void *arg)
+{
+    const char *line = field(r, "last_line");
     struct tail tail = {0};
 
+    (void)arg;
     tail_take(&tail, line, strlen(line));
     table_add_tinted(t, TINT_FAINT, tail_last(&tail));
     tail_release(&tail);
 }
 
+static const struct list_column running_columns[] = {
+    {"<RUNNING", "name", NULL},           {"ID", "id", NULL},
+    {"~~TRY", "attempt", cell_attempt},   {"~ELAPSED", "elapsed_us", NULL},
+    {"~~<WORKER", "worker", cell_worker}, {"~~~<LAST LINE", "last_line", cell_last_line},
+};
+
 void top_running(const struct top_model *m, struct table *t)
 {
-    static const char *const heads[] = {"<RUNNING", "ID",        "~~TRY",
-                                        "~ELAPSED", "~~<WORKER", "~~~<LAST LINE"};
-    const json_t *list = json_object_get(m->o, "running");
-    size_t i;
-
-    table_heads(t, heads, sizeof(heads) / sizeof(*heads));
-    for (i = 0; i < json_array_size(list); i++) {
-        const json_t *r = json_array_get(list, i);
-
-        table_add(t, field(r, "name"));
-        table_addf(t, "%lld", (long long)field_int(r, "id"));
-        table_addf(t, "%lld/%lld", (long long)field_int(r, "attempt"),
-                   (long long)field_int(r, "max_attempts"));
-        table_add_span(t, field_int(r, "elapsed_us"));
-        if (*field(r, "worker"))
-            table_addf(t, "%.*s", SHORT_ID, field(r, "worker"));
-        else
-            table_add_tinted(t, TINT_BAD, "gone");
-        add_last_line(t, field(r, "last_line"));
-    }
+    add_list(t, LIST_COLUMNS(running_columns), json_object_get(m->o, "running"));
 }

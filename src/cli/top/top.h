@@ -9,7 +9,7 @@
 #ifndef CLI_TOP_TOP_H
 #define CLI_TOP_TOP_H
 
-#include "cli/table.h"
+#include "cli/list.h"
 
 /* ---- read.c ---- */
 

@@ -18,12 +18,6 @@ static size_t columns_of(const struct style *style)
     return style->width && style->width < WIDE ? 1 : sizeof(parts) / sizeof(*parts);
 }
 
-static void print_line_and_reset(struct line *l)
-{
-    puts(buf_cstr(&l->text));
-    line_begin(l, l->style);
-}
-
 static void print_heads(struct line *l)
 {
     size_t i;
@@ -31,7 +25,7 @@ static void print_heads(struct line *l)
     for (i = 0; i < columns_of(l->style); i++)
         line_addf(l, TINT_FAINT, "%9s", parts[i].head);
     line_add(l, TINT_FAINT, "  STEP");
-    print_line_and_reset(l);
+    line_print(l, stdout);
 }
 
 static void add_parts(struct line *l, const json_t *o, enum tint total)
@@ -60,7 +54,7 @@ static void print_step(struct line *l, const json_t *o, int64_t top, bool longes
     line_addf(l, TINT_FAINT, "  #%lld", (long long)field_int(o, "id"));
     if (field_int(o, "attempt") > 1)
         line_addf(l, TINT_PLAIN, "  attempt %lld", (long long)field_int(o, "attempt"));
-    print_line_and_reset(l);
+    line_print(l, stdout);
 }
 
 static const json_t *longest_of(const json_t *steps)
@@ -95,7 +89,7 @@ int view_critical(struct pawl *p, int64_t id, const struct pawl_moment *at, stru
         print_step(&l, step, field_int(json_array_get(steps, 0), "depth"), step == longest);
     add_parts(&l, o, TINT_PLAIN);
     line_addf(&l, TINT_FAINT, "  total of %s, %s", field(o, "name"), field(o, "status"));
-    print_line_and_reset(&l);
+    line_print(&l, stdout);
     json_decref(o);
     free(text);
     line_release(&l);

@@ -107,7 +107,7 @@ static void forget_tails(struct live *s, bool all)
 
 /* ---- selection ---- */
 
-/* Nodes of a lower rank are preferred. */
+/* The rank of a node: if not all nodes fit the screen, those with the lowest ranks are shown. */
 static int rank_of(const struct view_node *n)
 {
     static const char *const ranks[][2] = {{"running", "failed"},

@@ -142,6 +142,12 @@ void line_addf(struct line *l, enum tint tint, const char *fmt, ...)
     line_add(l, tint, text);
 }
 
+void line_print(struct line *l, FILE *to)
+{
+    fprintf(to, "%s\n", buf_cstr(&l->text));
+    line_begin(l, l->style);
+}
+
 void line_release(struct line *l)
 {
     buf_release(&l->text);

@@ -13,14 +13,6 @@ static bool is_failed_leaf(const struct view_node *n)
     return n->o && !n->blames && (!strcmp(status, "failed") || !strcmp(status, "timed_out"));
 }
 
-static void print_text(struct line *l, const struct style *style, enum tint tint, const char *text,
-                       FILE *to)
-{
-    line_begin(l, style);
-    line_add(l, tint, text);
-    fprintf(to, "%s\n", buf_cstr(&l->text));
-}
-
 /* "--- w::each[1] (14) failed: exited with code 1", then its last lines. */
 static int print_failed_task(struct pawl *p, const struct view_node *n, const struct style *style,
                              FILE *to, struct pawl_error *err)
@@ -33,14 +25,16 @@ static int print_failed_task(struct pawl *p, const struct view_node *n, const st
 
     buf_addf(&head, "--- %s (%lld) %s: %s", field(n->o, "name"), (long long)tail.execution,
              field(n->o, "status"), field(n->o, "error"));
-    print_text(&l, style, TINT_BAD, buf_cstr(&head), to);
-    if (field_int(n->o, "attempt")) {
-        if (!(rc = tail_refresh(p, &tail, err))) {
-            for (i = tail_count(&tail) > TAIL_LINES ? 1 : 0; i < tail_count(&tail); i++)
-                print_text(&l, style, TINT_PLAIN, tail_line(&tail, i), to);
-            if (i)
-                fprintf(to, "    full output: pawl logs %lld\n", (long long)tail.execution);
+    line_begin(&l, style);
+    line_add(&l, TINT_BAD, buf_cstr(&head));
+    line_print(&l, to);
+    if (field_int(n->o, "attempt") && !(rc = tail_refresh(p, &tail, err))) {
+        for (i = tail_count(&tail) > TAIL_LINES ? 1 : 0; i < tail_count(&tail); i++) {
+            line_add(&l, TINT_PLAIN, tail_line(&tail, i));
+            line_print(&l, to);
         }
+        if (i)
+            fprintf(to, "    full output: pawl logs %lld\n", (long long)tail.execution);
     }
     line_release(&l);
     buf_release(&head);

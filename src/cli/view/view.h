@@ -38,6 +38,7 @@ void line_begin(struct line *l, const struct style *style);
 /* Adds text without control characters; bytes that are invalid in the locale become "?". */
 void line_add(struct line *l, enum tint tint, const char *text);
 void line_addf(struct line *l, enum tint tint, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void line_print(struct line *l, FILE *to); /* prints it, and begins the next */
 void line_release(struct line *l);
 
 /* Symbol and tint of a status. */

@@ -5,15 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The source text of the instruction's operand, for messages; returns its length. */
-static int operand(const struct machine *m, const struct expr_instr *i, const char **text)
-{
-    size_t end = i->at;
+/* The source text of the current node's operand, for messages: arguments of a %.*s. */
+#define OPERAND(x) operand_length(x), (x)->in.text.at + (x)->node->from
 
-    *text = m->e->in.text.at + i->from;
-    while (end > i->from && strchr(". \t\r\n", m->e->in.text.at[end - 1]))
+static int operand_length(const struct eval *x)
+{
+    size_t from = x->node->from, end = x->node->at;
+
+    while (end > from && strchr(". \t\r\n", x->in.text.at[end - 1]))
         end--;
-    return expr_cut(*text, end - i->from, 80);
+    return expr_cut(x->in.text.at + from, end - from, 80);
 }
 
 #define SHOWN_KEYS 12
@@ -22,15 +23,10 @@ static int operand(const struct machine *m, const struct expr_instr *i, const ch
 static void add_keys(json_t *object, const char *wanted, struct buf *out)
 {
     size_t n = json_object_size(object), i = 0;
-    const char **keys = mem_alloc((n + 1) * sizeof(*keys));
-    const char *key;
+    const char **keys = mem_zalloc((n + 1) * sizeof(*keys)), *key;
     json_t *member;
 
-    json_object_foreach(object, key, member)
-    {
-        keys[i++] = key;
-    }
-    keys[i] = NULL;
+    json_object_foreach(object, key, member) keys[i++] = key;
     if (!*expr_did_you_mean(wanted, keys, out))
         buf_addch(out, ';');
     buf_addstr(out, n ? " its fields are: " : " it is empty");
@@ -41,80 +37,66 @@ static void add_keys(json_t *object, const char *wanted, struct buf *out)
     free(keys);
 }
 
-static int no_field(struct machine *m, const struct expr_instr *i, json_t *object,
-                    const struct value *key)
+static int no_field(struct eval *x, json_t *object, const char *key, size_t len)
 {
-    const char *of;
     struct buf hint = BUF_INIT;
-    int len = operand(m, i, &of), rc;
+    int rc;
 
-    if (m->ntries)
+    if (x->trying)
         return EXPR_MISSING;
-    add_keys(object, key->text.at, &hint);
-    if (i->op == OP_FIELD && strchr(key->text.at, '-'))
+    add_keys(object, key, &hint);
+    if (x->node->kind == NODE_FIELD && strchr(key, '-'))
         buf_addstr(&hint, "; to subtract, put spaces around the -");
-    rc = machine_wrong(m, i, "%.*s has no field '%.*s'%s", len, of,
-                       expr_cut(key->text.at, key->text.len, 60), key->text.at, buf_cstr(&hint));
+    rc = eval_fault(x, "%.*s has no field '%.*s'%s", OPERAND(x), expr_cut(key, len, 60), key,
+                    buf_cstr(&hint));
     buf_release(&hint);
     return rc;
 }
 
-static int no_item(struct machine *m, const struct expr_instr *i, json_t *list, int64_t index)
+static int no_item(struct eval *x, json_t *list, json_int_t index)
 {
-    const char *of;
-    int len = operand(m, i, &of);
-
     if (index < 0)
-        return machine_wrong(m, i,
-                             "indexes start at 0, so there is no [%lld]; the last of n items is "
-                             "[n - 1], see length()",
-                             (long long)index);
-    if (m->ntries)
+        return eval_fault(x,
+                          "indexes start at 0, so there is no [%lld]; the last of n items is "
+                          "[n - 1], see length()",
+                          (long long)index);
+    if (x->trying)
         return EXPR_MISSING;
-    return machine_wrong(m, i, "%.*s has no item [%lld]: its length is %zu, and indexes start at 0",
-                         len, of, (long long)index, json_array_size(list));
+    return eval_fault(x, "%.*s has no item [%lld]: its length is %zu, and indexes start at 0",
+                      OPERAND(x), (long long)index, json_array_size(list));
 }
 
-static int wrong_type(struct machine *m, const struct expr_instr *i, const struct value *from,
-                      const struct value *key)
+/* `key` is the type of the key. */
+static int wrong_type(struct eval *x, json_t *from, const char *key)
 {
-    const char *of, *type = value_type_text(key->type);
-    int len = operand(m, i, &of);
-
-    switch (from->type) {
-    case VALUE_OBJECT:
-        return machine_wrong(m, i, "%.*s is an object: its keys are strings, not %s", len, of,
-                             type);
-    case VALUE_LIST:
-        return machine_wrong(m, i, "%.*s is a list: its indexes are whole numbers from 0, not %s",
-                             len, of, key->type == VALUE_REAL ? "fractions" : type);
-    case VALUE_NULL:
-        if (m->ntries)
-            return EXPR_MISSING;
-        return machine_wrong(
-            m, i, "%.*s is null and has no fields; use default() to supply a value", len, of);
-    default:
-        return machine_wrong(m, i, "%.*s is %s and has no fields", len, of,
-                             value_type_text(from->type));
-    }
+    if (json_is_object(from))
+        return eval_fault(x, "%.*s is an object: its keys are strings, not %s", OPERAND(x), key);
+    if (json_is_array(from))
+        return eval_fault(x, "%.*s is a list: its indexes are whole numbers from 0, not %s",
+                          OPERAND(x), key);
+    if (!json_is_null(from))
+        return eval_fault(x, "%.*s is %s and has no fields", OPERAND(x), value_type_text(from));
+    if (x->trying)
+        return EXPR_MISSING;
+    return eval_fault(x, "%.*s is null and has no fields; use default() to supply a value",
+                      OPERAND(x));
 }
 
-int machine_get(struct machine *m, const struct expr_instr *i, const struct value *from,
-                const struct value *key, struct value *out)
+int eval_field(struct eval *x, json_t *from, const char *key, size_t len, json_t **out)
 {
-    json_t *found;
+    if (!json_is_object(from))
+        return wrong_type(x, from, "a string");
+    *out = json_object_getn(from, key, len);
+    return *out ? 0 : no_field(x, from, key, len);
+}
 
-    if (from->type == VALUE_OBJECT && key->type == VALUE_TEXT) {
-        if (!(found = json_object_getn(from->json, key->text.at, key->text.len)))
-            return no_field(m, i, from->json, key);
-    } else if (from->type == VALUE_LIST && key->type == VALUE_INT) {
-        if ((uint64_t)key->whole >=
-            json_array_size(from->json)) /* a negative index becomes a large one */
-            return no_item(m, i, from->json, key->whole);
-        found = json_array_get(from->json, (size_t)key->whole);
-    } else {
-        return wrong_type(m, i, from, key);
-    }
-    *out = value_of(found);
-    return 0;
+int eval_index(struct eval *x, json_t *from, json_t *key, json_t **out)
+{
+    if (json_is_string(key))
+        return eval_field(x, from, json_string_value(key), json_string_length(key), out);
+    if (!json_is_array(from) || !json_is_integer(key))
+        return wrong_type(
+            x, from, json_is_array(from) && json_is_real(key) ? "fractions" : value_type_text(key));
+    *out = json_array_get(from, (size_t)json_integer_value(key)); /* NULL also if negative */
+    return *out ? 0 : no_item(x, from, json_integer_value(key));
 }

@@ -1,71 +1,60 @@
-/* eval.c - the stack machine that runs a compiled expression. Values on its stack are borrowed from
- * the scope, from the program, or from values created during the evaluation, which live until its
- * end. So the stack needs no reference counting, and a simple expression allocates only its
- * result. */
+/* eval.c - walks the tree of an expression. Values are borrowed from the scope or from the values
+ * created during the evaluation, which live until its end. So they need no reference counting. */
 #include "core/expr/expr_internal.h"
 
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define SMALL_STACK 32
+/* ---- work and values ---- */
 
-/* ---- faults ---- */
-
-int machine_wrong(struct machine *m, const struct expr_instr *i, const char *fmt, ...)
+int eval_charge(struct eval *x, size_t work)
 {
-    va_list ap;
-
-    va_start(ap, fmt);
-    expr_fault_setv(m->fault, &m->e->in, i->at, fmt, ap);
-    va_end(ap);
-    return -E_INVALID;
-}
-
-int machine_charge(struct machine *m, const struct expr_instr *i, size_t work)
-{
-    if (work_charge(m->work, work))
+    if (work_charge(&x->work, work))
         return 0;
-    return machine_wrong(m, i, "this is too expensive to compute: do it in a task");
+    return eval_fault(x, "this is too expensive to compute: do it in a task");
 }
 
-int machine_too_long(struct machine *m, const struct expr_instr *i)
+int eval_too_long(struct eval *x)
 {
-    return machine_wrong(m, i, "the result is longer than %u bytes: pass a reference to it instead",
-                         EXPR_RESULT_MAX);
+    return eval_fault(x, "the result is longer than %u bytes: pass a reference to it instead",
+                      EXPR_RESULT_MAX);
 }
 
-/* ---- values created during the evaluation ---- */
-
-struct value machine_keep(struct machine *m, json_t *made)
+json_t *eval_keep(struct eval *x, json_t *made)
 {
-    *vec_add(&m->made) = value_need(made);
-    return value_of(made);
+    *vec_add(&x->made) = value_need(made);
+    return made;
 }
 
-int machine_text(struct machine *m, const struct expr_instr *i, const char *text, size_t len,
-                 struct value *out)
+int eval_finish_text(struct eval *x, int rc, struct buf *text, json_t **out)
 {
-    int rc;
-
-    if (len > EXPR_RESULT_MAX)
-        return machine_too_long(m, i);
-    if ((rc = machine_charge(m, i, len + ITEM_WORK)))
-        return rc;
-    *out = machine_keep(m, json_stringn_nocheck(text, len));
-    return 0;
+    if (!rc && text->len > EXPR_RESULT_MAX)
+        rc = eval_too_long(x);
+    if (!rc && !(rc = eval_charge(x, text->len + ITEM_WORK)))
+        *out = eval_keep(x, json_stringn_nocheck(buf_cstr(text), text->len));
+    buf_release(text);
+    return rc;
 }
 
-void machine_release(struct machine *m)
+/* ---- operands ---- */
+
+static json_t *eval_literal(struct eval *x, const struct literal *l)
 {
-    while (m->made.n > 0)
-        json_decref(m->made.at[--m->made.n]);
-    vec_release(&m->made);
+    switch (l->type) {
+    case JSON_STRING:
+        return eval_keep(x, json_stringn_nocheck(l->text, l->len));
+    case JSON_INTEGER:
+        return eval_keep(x, json_integer(l->whole));
+    case JSON_REAL:
+        return eval_keep(x, json_real(l->real));
+    case JSON_NULL:
+        return json_null();
+    default:
+        return json_boolean(l->type == JSON_TRUE);
+    }
 }
 
-/* ---- names, lists, objects, calls ---- */
-
-static int name_not_available(struct machine *m, const struct expr_instr *i)
+static int eval_name(struct eval *x, const struct node *n, json_t **out)
 {
     static const char *const names[][2] = {
 #define X(id, name, meaning) {#name, meaning},
@@ -73,184 +62,155 @@ static int name_not_available(struct machine *m, const struct expr_instr *i)
 #undef X
     };
 
-    return machine_wrong(m, i, "%s is not known here: it is %s", names[i->arg][0],
-                         names[i->arg][1]);
+    *out = x->scope->names[n->which];
+    if (!*out)
+        return eval_fault(x, "%s is not known here: it is %s", names[n->which][0],
+                          names[n->which][1]);
+    return 0;
 }
 
-static int new_collection(struct machine *m, const struct expr_instr *i, struct value *out)
+static int eval_status(struct eval *x, const struct node *n, json_t **out)
 {
-    int rc = machine_charge(m, i, ITEM_WORK);
-
-    if (!rc)
-        *out = machine_keep(m, i->op == OP_LIST ? json_array() : json_object());
-    return rc;
+    if (!x->scope->status)
+        return eval_fault(x,
+                          "the status of the needs is not known here: use this function in 'if'");
+    *out = json_boolean(x->scope->status(x->scope->arg, n->which));
+    return 0;
 }
 
-static int add_element(struct machine *m, const struct expr_instr *i, struct value *into,
-                       const struct value *v)
+static int eval_collection(struct eval *x, const struct node *n, json_t **out)
 {
-    int rc = machine_charge(m, i, ITEM_WORK);
+    bool list = n->kind == NODE_LIST;
+    const struct node *c;
+    json_t *v;
+    int rc;
 
-    if (rc)
+    if ((rc = eval_charge(x, ITEM_WORK)))
         return rc;
-    if (i->op == OP_APPEND)
-        value_append(into->json, value_json(v));
-    else
-        value_put(into->json, m->e->consts[i->arg].text.at, value_json(v));
-    return 0;
-}
-
-static int call(struct machine *m, const struct expr_instr *i, const struct value *args,
-                struct value *out)
-{
-    static function_body *const bodies[] = {
-#define X(name, ...) [FUNCTION_##name] = fn_##name,
-        EXPR_FUNCTIONS(X)
-#undef X
-    };
-    struct value made = {0};
-    int rc = bodies[i->sub](m, i, args, &made);
-
-    if (!rc)
-        *out = made;
-    return rc;
-}
-
-static int want_boolean(struct machine *m, const struct expr_instr *i, const struct value *v)
-{
-    if (v->type == VALUE_BOOL)
-        return 0;
-    return machine_wrong(m, i, "%s takes booleans, not %s: write a comparison",
-                         expr_operator_text(i->sub), value_type_text(v->type));
-}
-
-/* ---- the loop ---- */
-
-static int step(struct machine *m, const struct expr_instr *i, struct value **top, size_t *next);
-
-/* Handles a failed step: a missing field or item inside default() continues at its second argument.
- */
-static int recover(struct machine *m, int rc, struct value **top, size_t *next)
-{
-    if (rc != EXPR_MISSING)
-        return rc;
-    m->ntries--;
-    *top = m->tries[m->ntries].top;
-    *next = m->tries[m->ntries].target;
-    return 0;
-}
-
-int machine_run(struct machine *m, struct value *out)
-{
-    struct value small[SMALL_STACK], *large = NULL, *top;
-    size_t next = 0;
-    int rc = 0;
-
-    if (m->e->stack >= SMALL_STACK)
-        large = mem_alloc((m->e->stack + 1) * sizeof(*large));
-    top = large ? large : small; /* one below the first value: the stack is empty */
-    while (!rc && next < m->e->ncode) {
-        const struct expr_instr *i = &m->e->code[next++];
-
-        if (!(rc = machine_charge(m, i, 1)) && (rc = step(m, i, &top, &next)))
-            rc = recover(m, rc, &top, &next);
-    }
-    if (!rc)
-        *out = *top;
-    free(large);
-    return rc;
-}
-
-/* && and ||: skips the second operand if the first decides, else pops the first. */
-static int logical(struct machine *m, const struct expr_instr *i, struct value **top, size_t *next)
-{
-    int rc = want_boolean(m, i, *top);
-
-    if (rc)
-        return rc;
-    if ((*top)->truth == (i->op == OP_OR))
-        *next = i->arg;
-    else
-        --*top;
-    return 0;
-}
-
-static void start_try(struct machine *m, const struct expr_instr *i, struct value *top)
-{
-    m->tries[m->ntries].top = top;
-    m->tries[m->ntries].target = i->arg;
-    m->ntries++;
-}
-
-static int push_name(struct machine *m, const struct expr_instr *i, struct value **top)
-{
-    if (!m->scope->names[i->arg])
-        return name_not_available(m, i);
-    *++*top = value_of(m->scope->names[i->arg]);
-    return 0;
-}
-
-static int push_status(struct machine *m, const struct expr_instr *i, struct value **top)
-{
-    if (!m->scope->status)
-        return machine_wrong(
-            m, i, "the status of the needs is not known here: use this function in 'if'");
-    *++*top = (struct value){.type = VALUE_BOOL,
-                             .truth = m->scope->status(m->scope->arg, (enum expr_status)i->arg)};
-    return 0;
-}
-
-static int step(struct machine *m, const struct expr_instr *i, struct value **top, size_t *next)
-{
-    int rc = 0;
-
-    switch ((enum expr_op)i->op) {
-    case OP_CONST:
-        *++*top = m->e->consts[i->arg];
-        break;
-    case OP_NAME:
-        return push_name(m, i, top);
-    case OP_FIELD:
-        return machine_get(m, i, *top, &m->e->consts[i->arg], *top);
-    case OP_INDEX:
-        --*top;
-        return machine_get(m, i, *top, *top + 1, *top);
-    case OP_NOT:
-        if (!(rc = want_boolean(m, i, *top)))
-            (*top)->truth = !(*top)->truth;
-        break;
-    case OP_NEGATE:
-        return op_negate(m, i, *top, *top);
-    case OP_BINARY:
-        --*top;
-        return op_binary(m, i, *top, *top + 1, *top);
-    case OP_AND:
-    case OP_OR:
-        return logical(m, i, top, next);
-    case OP_BOOLEAN:
-        return want_boolean(m, i, *top);
-    case OP_STATUS:
-        return push_status(m, i, top);
-    case OP_CALL:
-        *top -= i->argc - 1;
-        return call(m, i, *top, *top);
-    case OP_LIST:
-    case OP_OBJECT:
-        return new_collection(m, i, ++*top);
-    case OP_APPEND:
-    case OP_PUT:
-        --*top;
-        return add_element(m, i, *top, *top + 1);
-    case OP_TRY:
-        start_try(m, i, *top);
-        break;
-    case OP_CAUGHT:
-        m->ntries--;
-        if ((*top)->type != VALUE_NULL)
-            *next = i->arg;
+    *out = eval_keep(x, list ? json_array() : json_object());
+    for (c = n->child; c; c = c->next) {
+        if ((rc = eval_node(x, list ? c : c->child, &v)))
+            return rc;
+        x->node = list ? n : c;
+        if ((rc = eval_charge(x, ITEM_WORK + 1)))
+            return rc;
+        if (list)
+            value_append(*out, json_incref(v));
         else
-            --*top;
-        break;
+            value_put(*out, c->literal.text, json_incref(v));
+    }
+    return 0;
+}
+
+static int eval_default(struct eval *x, const struct node *n, json_t **out)
+{
+    int rc;
+
+    x->trying++;
+    rc = eval_node(x, n->child, out);
+    x->trying--;
+    return rc == EXPR_MISSING || (!rc && json_is_null(*out)) ? eval_node(x, n->child->next, out)
+                                                             : rc;
+}
+
+static int eval_call(struct eval *x, const struct node *n, json_t **out)
+{
+    json_t *few[3], **args = n->n > 3 ? mem_alloc(n->n * sizeof(*args)) : few, **arg = args;
+    const struct node *c;
+    int rc = 0;
+
+    for (c = n->child; !rc && c; c = c->next)
+        rc = eval_node(x, c, arg++);
+    x->node = n;
+    if (!rc)
+        rc = eval_function(x, args, out);
+    if (args != few)
+        free(args);
+    return rc;
+}
+
+static int want_boolean(struct eval *x, json_t *v)
+{
+    if (json_is_boolean(v))
+        return 0;
+    return eval_fault(x, "%s takes booleans, not %s: write a comparison",
+                      expr_operators[x->node->which].text, value_type_text(v));
+}
+
+static int eval_unary(struct eval *x, const struct node *n, json_t **out)
+{
+    int rc = eval_node(x, n->child, out);
+
+    x->node = n;
+    if (rc)
+        return rc;
+    if (n->which == OPERATOR_SUB)
+        return eval_negate(x, *out, out);
+    if (!(rc = want_boolean(x, *out)))
+        *out = json_boolean(!json_is_true(*out));
+    return rc;
+}
+
+static int eval_operand(struct eval *x, const struct node *n, json_t **out)
+{
+    switch (n->kind) {
+    case NODE_NAME:
+        return eval_name(x, n, out);
+    case NODE_STATUS:
+        return eval_status(x, n, out);
+    case NODE_CALL:
+        return n->which == FUNCTION_default ? eval_default(x, n, out) : eval_call(x, n, out);
+    case NODE_LIST:
+    case NODE_OBJECT:
+        return eval_collection(x, n, out);
+    case NODE_UNARY:
+        return eval_unary(x, n, out);
+    default:
+        *out = eval_literal(x, &n->literal);
+        return 0;
+    }
+}
+
+/* ---- steps ---- */
+
+/* && and || evaluate the second operand only if the first does not decide. */
+static int eval_logical(struct eval *x, const struct node *n, json_t **v)
+{
+    int rc = want_boolean(x, *v);
+
+    if (rc || json_is_true(*v) == (n->which == OPERATOR_OR) || (rc = eval_node(x, n->child, v)))
+        return rc;
+    x->node = n;
+    return want_boolean(x, *v);
+}
+
+static int eval_step(struct eval *x, const struct node *n, json_t **v)
+{
+    json_t *second;
+    int rc;
+
+    if (n->kind == NODE_FIELD)
+        return eval_field(x, *v, n->literal.text, n->literal.len, v);
+    if (n->kind == NODE_BINARY && (n->which == OPERATOR_AND || n->which == OPERATOR_OR))
+        return eval_logical(x, n, v);
+    if ((rc = eval_node(x, n->child, &second)))
+        return rc;
+    x->node = n;
+    return n->kind == NODE_INDEX ? eval_index(x, *v, second, v) : eval_binary(x, *v, second, v);
+}
+
+int eval_node(struct eval *x, const struct node *n, json_t **out)
+{
+    const struct node *step;
+    int rc;
+
+    x->node = n;
+    if (!(rc = eval_charge(x, 1)))
+        rc = eval_operand(x, n, out);
+    for (step = n->steps; !rc && step; step = step->next) {
+        x->node = step;
+        if (!(rc = eval_charge(x, 1)))
+            rc = eval_step(x, step, out);
     }
     return rc;
 }

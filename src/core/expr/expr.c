@@ -1,4 +1,5 @@
-/* expr.c - the public functions of expr.h for a single expression. */
+/* expr.c - the public functions of expr.h: texts with expressions in them. Parsing splits a text
+ * into literal pieces and expressions; evaluating copies or evaluates each piece. */
 #include "core/expr/expr_internal.h"
 
 #include "base/text.h"
@@ -7,136 +8,290 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- compiling ---- */
+#define SPACE " \t\r\n"
 
-int expr_take_text(const struct expr_text *text, size_t max, struct arena *arena,
-                   struct expr_range *out, struct expr_fault *fault)
+/* ---- parsing ---- */
+
+/* Checks a source text and copies it. */
+static int take_text(const struct expr_text *text, size_t max, struct arena *arena,
+                     struct expr_range *out, struct expr_fault *fault)
 {
-    *out = (struct expr_range){.text = *text, .end = text->len};
-    if (text->len > max) {
-        out->end = 0;
+    *out = (struct expr_range){.text = *text};
+    if (text->len > max)
         return expr_fault_set(fault, out, 0, "this text has %zu bytes; at most %zu are allowed",
                               text->len, max);
-    }
-    if (!text_is_utf8(text->at, text->len)) {
-        out->end = 0;
+    if (!text_is_utf8(text->at, text->len))
         return expr_fault_set(fault, out, 0, "this text is not valid UTF-8 (or holds a NUL byte)");
-    }
     out->text.at = arena_memdup0(arena, text->at, text->len);
     return 0;
 }
 
-int expr_compile(const struct expr_text *text, struct arena *arena, const struct expr **out,
-                 struct expr_fault *fault)
+static const struct expr *new_expr(struct arena *arena, const struct expr_text *text,
+                                   const struct piece *pieces, size_t n)
 {
-    struct expr_range in;
-    int rc = expr_take_text(text, EXPR_TEXT_MAX, arena, &in, fault);
+    struct expr *e = arena_alloc(arena, sizeof(*e) + n * sizeof(*pieces));
 
-    return rc ? rc : expr_parse(&in, false, arena, out, fault);
+    e->text = *text;
+    e->n = n;
+    if (n)
+        memcpy(e->pieces, pieces, n * sizeof(*pieces));
+    return e;
 }
 
-int expr_compile_condition(const struct expr_text *text, struct arena *arena,
-                           const struct expr **out, struct expr_fault *fault)
+int expr_parse_condition(const struct expr_text *text, struct arena *arena, const struct expr **out,
+                         struct expr_fault *fault)
 {
-    const struct expr *e;
     struct expr_range in;
+    struct piece piece;
+    bool bracketed;
     size_t begin, end;
-    int rc = expr_take_text(text, EXPR_TEXT_MAX, arena, &in, fault);
+    int rc = take_text(text, EXPR_TEXT_MAX, arena, &in, fault);
 
     if (rc)
         return rc;
-    begin = strspn(in.text.at, " \t\r\n");
-    if (strncmp(in.text.at + begin, "${{", 3))
-        return expr_parse(&in, false, arena, out, fault);
-    in.begin = begin + 3;
-    if ((rc = expr_parse(&in, true, arena, &e, fault)))
-        return rc;
-    end = in.end + 2;
-    end += strspn(in.text.at + end, " \t\r\n");
+    begin = strspn(in.text.at, SPACE);
+    bracketed = !strncmp(in.text.at + begin, "${{", 3);
+    if (bracketed)
+        in.begin = begin + 3;
+    if (!(piece.node = expr_parse(&in, bracketed, arena, fault)))
+        return -E_INVALID;
+    end = bracketed ? in.end + 2 + strspn(in.text.at + in.end + 2, SPACE) : in.end;
     if (end < in.text.len)
         return expr_fault_set(
             fault, &in, end,
             "only one expression is allowed here: there is more text after its }}");
-    *out = e;
+    piece.begin = in.begin;
+    piece.end = in.end;
+    *out = new_expr(arena, &in.text, &piece, 1);
     return 0;
+}
+
+struct pieces {
+    struct piece *at;
+    size_t n, cap;
+};
+
+static void add_piece(struct pieces *to, size_t begin, size_t end, const struct node *node)
+{
+    if (node || end > begin)
+        *vec_add(to) = (struct piece){begin, end, node};
+}
+
+/* Splits the text at each ${{ … }}, and at each $${{, whose first $ is dropped. */
+static int split_text(struct expr_range *in, struct arena *arena, struct pieces *out,
+                      struct expr_fault *fault)
+{
+    const char *text = in->text.at, *dollar;
+    const struct node *node;
+    size_t from = 0, at = 0;
+
+    while ((dollar = strstr(text + at, "${{"))) {
+        at = (size_t)(dollar - text);
+        if (at > from && text[at - 1] == '$') {
+            add_piece(out, from, at - 1, NULL);
+            from = at;
+            at += 3;
+            continue;
+        }
+        add_piece(out, from, at, NULL);
+        in->begin = at + 3;
+        if (!(node = expr_parse(in, true, arena, fault)))
+            return -E_INVALID;
+        add_piece(out, in->begin, in->end, node);
+        from = at = in->end + 2;
+    }
+    add_piece(out, from, in->text.len, NULL);
+    return 0;
+}
+
+int expr_parse_template(const struct expr_text *text, struct arena *arena, const struct expr **out,
+                        struct expr_fault *fault)
+{
+    struct pieces pieces = {0};
+    struct expr_range in;
+    int rc;
+
+    if (!(rc = take_text(text, EXPR_TEMPLATE_MAX, arena, &in, fault)) &&
+        !(rc = split_text(&in, arena, &pieces, fault)))
+        *out = new_expr(arena, &in.text, pieces.at, pieces.n);
+    vec_release(&pieces);
+    return rc;
 }
 
 /* ---- evaluating ---- */
 
-int expr_compute(const struct expr *e, const struct expr_scope *scope, struct work *work,
-                 struct machine *m, struct value *out, struct expr_fault *fault)
+static int eval_piece(struct eval *x, const struct piece *piece, json_t **out)
 {
-    m->e = e;
-    m->scope = scope;
-    m->fault = fault;
-    m->work = work;
-    m->made.at = NULL;
-    m->made.n = m->made.cap = 0;
-    m->ntries = 0;
-    return machine_run(m, out);
+    x->in.begin = piece->begin;
+    x->in.end = piece->end;
+    return eval_node(x, piece->node, out);
+}
+
+#define piece_fault(x, ...) expr_fault_set((x)->fault, &(x)->in, (x)->in.begin, __VA_ARGS__)
+#define TEXT_TOO_LONG       "this makes the text longer than %u bytes: pass a reference instead"
+
+static int add_value(struct eval *x, const struct piece *piece, struct buf *out)
+{
+    json_t *v;
+    int rc = eval_piece(x, piece, &v);
+
+    if (rc)
+        return rc;
+    if (json_is_null(v))
+        return piece_fault(x, "this is null, which has no text form; use default()");
+    return value_write_plain(v, EXPR_RESULT_MAX, out)
+               ? 0
+               : piece_fault(x, TEXT_TOO_LONG, EXPR_RESULT_MAX);
+}
+
+static int eval_pieces(struct eval *x, const struct expr *e, json_t **out)
+{
+    struct buf text = BUF_INIT;
+    size_t i;
+    int rc = 0;
+
+    for (i = 0; !rc && i < e->n; i++) {
+        const struct piece *piece = &e->pieces[i];
+
+        if (piece->node)
+            rc = add_value(x, piece, &text);
+        else
+            buf_add(&text, e->text.at + piece->begin, piece->end - piece->begin);
+    }
+    x->in.begin = 0;
+    x->in.end = e->text.len;
+    if (!rc && text.len > EXPR_RESULT_MAX)
+        rc = piece_fault(x, TEXT_TOO_LONG, EXPR_RESULT_MAX);
+    if (!rc)
+        *out = value_need(json_stringn_nocheck(buf_cstr(&text), text.len));
+    buf_release(&text);
+    return rc;
 }
 
 /* Checks that the result's JSON is short enough to be stored. */
-static int check_size(const struct expr *e, const struct value *v, struct expr_fault *fault)
+static int check_size(struct eval *x, const json_t *v)
 {
     struct buf text = BUF_INIT;
-    bool fits = true;
+    bool fits = value_write_plain(v, EXPR_RESULT_MAX, &text);
 
-    if (v->type == VALUE_TEXT)
-        fits = v->text.len <= EXPR_RESULT_MAX;
-    else if (v->type == VALUE_LIST || v->type == VALUE_OBJECT)
-        fits = value_write(v, EXPR_RESULT_MAX, &text);
     buf_release(&text);
-    if (fits)
-        return 0;
-    return expr_fault_set(fault, &e->in, e->in.begin,
-                          "the result has more than %u bytes: pass a reference to it instead",
-                          EXPR_RESULT_MAX);
+    return fits
+               ? 0
+               : piece_fault(x, "the result has more than %u bytes: pass a reference to it instead",
+                             EXPR_RESULT_MAX);
+}
+
+static struct eval start_eval(const struct expr *e, const struct expr_scope *scope,
+                              struct expr_fault *fault)
+{
+    return (struct eval){
+        .in = {.text = e->text}, .scope = scope, .fault = fault, .work = {EXPR_WORK_MAX}};
+}
+
+static void end_eval(struct eval *x)
+{
+    while (x->made.n > 0)
+        json_decref(x->made.at[--x->made.n]);
+    vec_release(&x->made);
 }
 
 int expr_eval(const struct expr *e, const struct expr_scope *scope, json_t **out,
               struct expr_fault *fault)
 {
-    struct work work = {EXPR_WORK_MAX};
-    struct machine m;
-    struct value v;
+    struct eval x = start_eval(e, scope, fault);
+    json_t *v;
     int rc;
 
-    if (!(rc = expr_compute(e, scope, &work, &m, &v, fault)) && !(rc = check_size(e, &v, fault)))
-        *out = value_json(&v);
-    machine_release(&m);
+    if (e->n != 1 || !e->pieces[0].node)
+        rc = eval_pieces(&x, e, out);
+    else if (!(rc = eval_piece(&x, e->pieces, &v)) && !(rc = check_size(&x, v)))
+        *out = json_incref(v);
+    end_eval(&x);
     return rc;
 }
 
 int expr_eval_bool(const struct expr *e, const struct expr_scope *scope, bool *out,
                    struct expr_fault *fault)
 {
-    struct work work = {EXPR_WORK_MAX};
-    struct machine m;
-    struct value v;
-    int rc = expr_compute(e, scope, &work, &m, &v, fault);
+    struct eval x = start_eval(e, scope, fault);
+    json_t *v;
+    int rc = eval_piece(&x, e->pieces, &v);
 
-    if (!rc && v.type != VALUE_BOOL)
-        rc = expr_fault_set(fault, &e->in, e->in.begin,
-                            "a condition must be true or false, not %s: write a comparison",
-                            value_type_text(v.type));
+    if (!rc && !json_is_boolean(v))
+        rc = piece_fault(&x, "a condition must be true or false, not %s: write a comparison",
+                         value_type_text(v));
     if (!rc)
-        *out = v.truth;
-    machine_release(&m);
+        *out = json_is_true(v);
+    end_eval(&x);
     return rc;
 }
 
 /* ---- static analysis ---- */
 
-void expr_references(const struct expr *e, expr_each_ref *each, void *arg)
+struct walk {
+    expr_each_ref *each;
+    void *arg;
+    unsigned statuses;
+};
+
+/* The key of a field or index if it is a constant text, otherwise NULL. */
+static const char *constant_key(const struct node *step)
 {
+    const struct node *key = step->kind == NODE_INDEX ? step->child : step;
+
+    if (step->kind == NODE_BINARY || key->literal.type != JSON_STRING ||
+        (key != step && (key->kind != NODE_CONST || key->steps)))
+        return NULL;
+    return key->literal.text;
+}
+
+/* (tasks.a).b has the path of tasks.a only: its steps start at different offsets. */
+static void report_name(const struct walk *w, const struct node *n, bool optional)
+{
+    struct expr_ref ref = {.name = n->which, .optional = optional, .offset = n->at};
+    const struct node *step;
+    const char *key;
+
+    for (step = n->steps; step && step->from == n->steps->from; step = step->next) {
+        if (ref.n == EXPR_PATH_MAX || !(key = constant_key(step)))
+            break;
+        ref.path[ref.n++] = key;
+    }
+    w->each(w->arg, &ref);
+}
+
+static void walk_node(struct walk *w, const struct node *n, bool optional)
+{
+    bool is_default = n->kind == NODE_CALL && n->which == FUNCTION_default;
+    const struct node *inner;
+
+    if (n->kind == NODE_NAME && w->each)
+        report_name(w, n, optional);
+    if (n->kind == NODE_STATUS)
+        w->statuses |= 1u << n->which;
+    for (inner = n->child; inner; inner = inner->next)
+        walk_node(w, inner, optional || (is_default && inner == n->child));
+    for (inner = n->steps; inner; inner = inner->next)
+        walk_node(w, inner, optional);
+}
+
+static unsigned walk_expr(const struct expr *e, expr_each_ref *each, void *arg)
+{
+    struct walk w = {each, arg, 0};
     size_t i;
 
-    for (i = 0; i < e->nrefs; i++)
-        each(arg, &e->refs[i]);
+    for (i = 0; i < e->n; i++)
+        if (e->pieces[i].node)
+            walk_node(&w, e->pieces[i].node, false);
+    return w.statuses;
+}
+
+void expr_references(const struct expr *e, expr_each_ref *each, void *arg)
+{
+    walk_expr(e, each, arg);
 }
 
 unsigned expr_statuses(const struct expr *e)
 {
-    return e->statuses;
+    return walk_expr(e, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* expr.h - the expressions of workflows, ${{ … }}: compiled once, evaluated often.
+/* expr.h - the expressions of workflows, ${{ … }}: parsed once to a tree, evaluated often.
  * docs/EXPRESSIONS.md describes the language for users.
  *
  * Evaluation always ends and has no side effects: the language has no loops and no external calls,
@@ -12,12 +12,12 @@
  *     const struct expr *e;
  *     bool yes;
  *
- *     if ((rc = expr_compile(&text, arena, &e, &fault)) ||
+ *     if ((rc = expr_parse_condition(&text, arena, &e, &fault)) ||
  *         (rc = expr_eval_bool(e, &scope, &yes, &fault)))
  *         return expr_fault_err(&fault, err);
  *
- * Functions that may fail return 0, or -E_INVALID with the fault set. Compiled expressions and
- * templates live in the arena, never change, and may be evaluated by several threads at once. */
+ * Functions that may fail return 0, or -E_INVALID with the fault set. A parsed expression lives in
+ * the arena, never changes, and may be evaluated by several threads at once. */
 #ifndef CORE_EXPR_EXPR_H
 #define CORE_EXPR_EXPR_H
 
@@ -77,42 +77,44 @@ enum expr_status {
         EXPR_STATUS_COUNT
 };
 
-/* Pure functions: name, fewest and most arguments, usage, meaning, example, its result. */
+/* Pure functions: name, types of the first arguments (s: string, n: whole number, l: list, o:
+ * object), fewest and most arguments, usage, meaning, example, its result. */
 #define EXPR_FUNCTIONS(X)                                                                         \
-    X(contains, 2, 2, "contains(value, part)",                                                    \
+    X(contains, "", 2, 2, "contains(value, part)",                                                \
       "whether a string contains another, a list an equal item, or an object that key",           \
       "contains(['a', 'b'], 'b')", "true")                                                        \
-    X(startsWith, 2, 2, "startsWith(string, prefix)", "whether a string starts with another",     \
-      "startsWith('main.c', 'main')", "true")                                                     \
-    X(endsWith, 2, 2, "endsWith(string, suffix)", "whether a string ends with another",           \
+    X(startsWith, "ss", 2, 2, "startsWith(string, prefix)",                                       \
+      "whether a string starts with another", "startsWith('main.c', 'main')", "true")             \
+    X(endsWith, "ss", 2, 2, "endsWith(string, suffix)", "whether a string ends with another",     \
       "endsWith('main.c', '.h')", "false")                                                        \
-    X(format, 1, EXPR_ARGS_MAX, "format(string, value…)",                                         \
+    X(format, "s", 1, EXPR_ARGS_MAX, "format(string, value…)",                                    \
       "the string with `{0}`, `{1}` … replaced by the values as text; `{{` and `}}` stand for " \
       "braces",                                                                                   \
       "format('{0}-{1}', 'day', 7)", "\"day-7\"")                                                 \
-    X(join, 2, 2, "join(list, separator)", "the items as text, with the separator between them",  \
-      "join([1, 2, 3], ', ')", "\"1, 2, 3\"")                                                     \
-    X(split, 2, 2, "split(string, separator)",                                                    \
+    X(join, "ls", 2, 2, "join(list, separator)",                                                  \
+      "the items as text, with the separator between them", "join([1, 2, 3], ', ')",              \
+      "\"1, 2, 3\"")                                                                              \
+    X(split, "ss", 2, 2, "split(string, separator)",                                              \
       "the parts of a string between the separators; an empty string has one empty part",         \
       "split('a,b,,c', ',')", "[\"a\",\"b\",\"\",\"c\"]")                                         \
-    X(length, 1, 1, "length(value)",                                                              \
+    X(length, "", 1, 1, "length(value)",                                                          \
       "the number of characters of a string, items of a list, or keys of an object",              \
       "length('héllo')", "5")                                                                     \
-    X(range, 1, 3, "range(end), range(start, end), range(start, end, step)",                      \
+    X(range, "nnn", 1, 3, "range(end), range(start, end), range(start, end, step)",               \
       "whole numbers from `start` (default 0) up to but not including `end`; at most 100,000",    \
       "range(1, 10, 3)", "[1,4,7]")                                                               \
-    X(keys, 1, 1, "keys(object)", "the keys of an object, in their order", "keys({b: 1, a: 2})",  \
-      "[\"b\",\"a\"]")                                                                            \
-    X(values, 1, 1, "values(object)", "the values of an object, in the order of its keys",        \
+    X(keys, "o", 1, 1, "keys(object)", "the keys of an object, in their order",                   \
+      "keys({b: 1, a: 2})", "[\"b\",\"a\"]")                                                      \
+    X(values, "o", 1, 1, "values(object)", "the values of an object, in the order of its keys",   \
       "values({b: 1, a: 2})", "[1,2]")                                                            \
-    X(toJSON, 1, 1, "toJSON(value)", "the value as JSON in one line",                             \
+    X(toJSON, "", 1, 1, "toJSON(value)", "the value as JSON in one line",                         \
       "toJSON({a: [1, null, 'x']})", "\"{\\\"a\\\":[1,null,\\\"x\\\"]}\"")                        \
-    X(fromJSON, 1, 1, "fromJSON(string)", "the value of a JSON document",                         \
+    X(fromJSON, "s", 1, 1, "fromJSON(string)", "the value of a JSON document",                    \
       "fromJSON('[1, 2.5]')[1]", "2.5")
 
-/* The only function whose second argument is evaluated on demand. */
+/* default() is apart because it evaluates its second argument only if it needs it. */
 #define EXPR_DEFAULT(X)                                                                      \
-    X(default, 2, 2, "default(value, fallback)",                                             \
+    X(default, "", 2, 2, "default(value, fallback)",                                         \
       "the value, or the fallback if the value is null or a field or item in it is missing", \
       "default(params.region, 'eu')", "\"eu\"")
 
@@ -139,7 +141,7 @@ enum expr_status {
 struct expr_text {
     const char *at;
     size_t len;
-    const char *file;      /* must outlive the compiled expression; NULL if none */
+    const char *file;      /* must outlive the parsed expression; NULL if none */
     uint32_t line, column; /* of the first character, from 1; 0 if not part of a file */
 };
 
@@ -162,46 +164,35 @@ struct expr_scope {
     void *arg;
 };
 
-/* ---- one expression ---- */
+/* ---- parsing and evaluating ---- */
 
+/* One expression, or a text with expressions in it. */
 struct expr;
 
-/* Compiles a text that is one expression, without ${{ }}. */
-MUST_USE int expr_compile(const struct expr_text *text, struct arena *arena,
-                          const struct expr **out, struct expr_fault *fault);
-/* Compiles a condition, which may be written with or without ${{ }} around it. */
-MUST_USE int expr_compile_condition(const struct expr_text *text, struct arena *arena,
-                                    const struct expr **out, struct expr_fault *fault);
+/* Parses a condition: one expression, with or without ${{ }} around it. */
+MUST_USE int expr_parse_condition(const struct expr_text *text, struct arena *arena,
+                                  const struct expr **out, struct expr_fault *fault);
+/* Parses a template: a text such as "a ${{ x }} b". $${{ stands for a literal ${{. */
+MUST_USE int expr_parse_template(const struct expr_text *text, struct arena *arena,
+                                 const struct expr **out, struct expr_fault *fault);
 
-/* *out is a new reference. It may share parts with the scope and other results, so callers must not
- * change it. */
+/* A condition, and a template that is one expression and nothing else, yield the value with its
+ * type. Any other template yields a string: strings are inserted unchanged, numbers, booleans,
+ * lists and objects as JSON, and null is a fault. *out is a new reference. It may share parts with
+ * the scope and other results, so callers must not change it. */
 MUST_USE int expr_eval(const struct expr *e, const struct expr_scope *scope, struct json_t **out,
                        struct expr_fault *fault);
-/* A result other than true or false is a fault. */
+/* Evaluates a condition; a result other than true or false is a fault. */
 MUST_USE int expr_eval_bool(const struct expr *e, const struct expr_scope *scope, bool *out,
                             struct expr_fault *fault);
-
-/* ---- templates: text with expressions in it ---- */
-
-/* A text such as "a ${{ x }} b". $${{ stands for a literal ${{. */
-struct expr_template;
-
-MUST_USE int expr_template_compile(const struct expr_text *text, struct arena *arena,
-                                   const struct expr_template **out, struct expr_fault *fault);
-/* A template that is one expression and nothing else yields the value with its type. Otherwise the
- * result is a string: strings are inserted unchanged, numbers, booleans, lists and objects as JSON,
- * and null is a fault. *out is a new reference, as for expr_eval. */
-MUST_USE int expr_template_eval(const struct expr_template *t, const struct expr_scope *scope,
-                                struct json_t **out, struct expr_fault *fault);
-/* The text of a template without expressions; NULL if it has one. */
-const char *expr_template_constant(const struct expr_template *t);
 
 /* ---- static analysis: the names that an expression uses ---- */
 
 #define EXPR_PATH_MAX 6
 
-/* tasks.a.outputs['files'][0] is {TASKS, {"a", "outputs", "files"}}: the keys before the first one
- * that is computed or a number, at most EXPR_PATH_MAX. Without keys the whole value may be used. */
+/* A name and the keys that follow it: tasks.a.outputs['files'][0] is {TASKS, {"a", "outputs",
+ * "files"}}. The path ends before the first key that is computed or a number, and after
+ * EXPR_PATH_MAX keys. An empty path means that the expression may use the whole value. */
 struct expr_ref {
     enum expr_name name;
     const char *path[EXPR_PATH_MAX];
@@ -212,11 +203,7 @@ struct expr_ref {
 typedef void expr_each_ref(void *arg, const struct expr_ref *ref);
 
 void expr_references(const struct expr *e, expr_each_ref *each, void *arg);
-void expr_template_references(const struct expr_template *t, expr_each_ref *each, void *arg);
-/* The status functions that it calls, as a set of bits 1u << EXPR_SUCCESS …. */
+/* The status functions that an expression calls, as a set of bits 1u << EXPR_SUCCESS …. */
 unsigned expr_statuses(const struct expr *e);
-unsigned expr_template_statuses(const struct expr_template *t);
-/* Converts an offset in the source text to the line and column that a fault would have. */
-void expr_location(const struct expr_text *text, size_t offset, uint32_t *line, uint32_t *column);
 
 #endif

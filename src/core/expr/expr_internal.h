@@ -1,14 +1,14 @@
-/* expr_internal.h - declarations shared by the files of the expression language. Source is compiled
- * in one pass (lexer.c, parser.c, parse_primary.c, call.c) to instructions for a small stack
- * machine (eval.c). The code has no backward jumps, so every evaluation ends. access.c finds fields
- * and items, operators.c has the operators, functions.c and list_functions.c the functions. */
+/* expr_internal.h - declarations shared by the files of the expression language. lexer.c and
+ * parser.c turn a source text into a tree, expr.c keeps it, and eval.c walks it: access.c finds
+ * fields and items, operators.c has the operators, functions.c and list_functions.c the functions.
+ */
 #ifndef CORE_EXPR_EXPR_INTERNAL_H
 #define CORE_EXPR_EXPR_INTERNAL_H
 
 #include "core/expr/expr.h"
 #include "core/expr/value.h"
 
-#include <stdarg.h>
+#include <jansson.h>
 
 /* ---- faults ---- */
 
@@ -18,17 +18,16 @@ struct expr_range {
     size_t begin, end;
 };
 
+/* Returns -E_INVALID. */
 int expr_fault_set(struct expr_fault *fault, const struct expr_range *in, size_t offset,
                    const char *fmt, ...) PRINTF_LIKE(4, 5);
-int expr_fault_setv(struct expr_fault *fault, const struct expr_range *in, size_t offset,
-                    const char *fmt, va_list ap) PRINTF_LIKE(4, 0);
 /* The length of the text cut to at most max bytes, without splitting a character. */
 int expr_cut(const char *text, size_t len, size_t max);
 /* Appends "; did you mean 'x'?" with the nearest word of the list (which ends with NULL), or
  * nothing. Returns out's text. */
 const char *expr_did_you_mean(const char *word, const char *const *list, struct buf *out);
 
-/* ---- operators and functions ---- */
+/* ---- the tree ---- */
 
 enum expr_operator {
     OPERATOR_NONE,
@@ -38,57 +37,73 @@ enum expr_operator {
         OPERATOR_NOT,
     OPERATOR_COUNT
 };
-const char *expr_operator_text(enum expr_operator op);
-int expr_operator_strength(enum expr_operator op); /* its precedence; 0 if not binary */
+extern const struct expr_operator_info {
+    const char *text;
+    int strength; /* its precedence; 0 if not binary */
+} expr_operators[];
 
 enum expr_function {
 #define X(name, ...) FUNCTION_##name,
-    EXPR_FUNCTIONS(X)
+    EXPR_FUNCTIONS(X) EXPR_DEFAULT(X)
 #undef X
-        FUNCTION_COUNT
+};
+const char *expr_function_name(enum expr_function which);
+
+/* An operand is followed by steps, each of which replaces the value so far: a.b + c is the operand
+ * a with the steps .b and + c. So the depth of the tree is the nesting of the text, which is
+ * limited, and not the length of a chain such as 1 + 1 + 1 …. */
+enum node_kind {
+    /* operands */
+    NODE_CONST,  /* the literal */
+    NODE_NAME,   /* the value of the name `which` */
+    NODE_STATUS, /* the result of the status function `which` */
+    NODE_CALL,   /* the function `which`; the children are its arguments */
+    NODE_LIST,   /* the children are its items */
+    NODE_OBJECT, /* the children are members */
+    NODE_MEMBER, /* the literal is the key, the child is the value */
+    NODE_UNARY,  /* the operator `which` with the child */
+    /* steps */
+    NODE_FIELD, /* the field that the literal names */
+    NODE_INDEX, /* the field or item that the child names */
+    NODE_BINARY /* the operator `which` with the child as second operand */
 };
 
-/* ---- the machine's program ---- */
-
-enum expr_op {
-    OP_CONST,   /* push consts[arg] */
-    OP_NAME,    /* push names[arg] */
-    OP_FIELD,   /* replace the top by its field consts[arg] */
-    OP_INDEX,   /* pop a key; replace the top by that field or item */
-    OP_NOT,     /* negate the boolean on top */
-    OP_NEGATE,  /* negate the number on top */
-    OP_BINARY,  /* pop the second operand; `sub` is the operator */
-    OP_AND,     /* jump to arg if the top is false, else pop */
-    OP_OR,      /* jump to arg if the top is true, else pop */
-    OP_BOOLEAN, /* check that the top is a boolean; `sub` is the operator */
-    OP_STATUS,  /* push the result of status function arg */
-    OP_CALL,    /* pop `argc` arguments, push the result of function `sub` */
-    OP_LIST,    /* push a new list */
-    OP_APPEND,  /* pop a value and append it to the list on top */
-    OP_OBJECT,  /* push a new object */
-    OP_PUT,     /* pop a value and put it into the object on top as consts[arg] */
-    OP_TRY,     /* until OP_CAUGHT, jump to arg if a field or item is missing */
-    OP_CAUGHT   /* pop if the top is null, else jump to arg */
+/* A constant in the source text. */
+struct literal {
+    json_type type;
+    union {
+        struct {
+            const char *text;
+            size_t len;
+        };
+        json_int_t whole;
+        double real;
+    };
 };
 
-struct expr_instr {
-    uint8_t op, sub;
-    uint16_t argc;
-    uint32_t arg;
-    uint32_t from, at; /* offset of its first operand, and of a fault */
+struct node {
+    enum node_kind kind;
+    unsigned which;
+    unsigned n;        /* children */
+    uint32_t from, at; /* offset of the first operand, of fields and indexes; offset of a fault */
+    struct literal literal;
+    struct node *child, *steps;
+    struct node *next; /* the next child or step */
+};
+
+/* A literal part of a template if node is NULL, otherwise an expression. */
+struct piece {
+    size_t begin, end; /* in the text */
+    const struct node *node;
 };
 
 struct expr {
-    struct expr_range in;
-    const struct expr_instr *code;
-    const struct value *consts;
-    const struct expr_ref *refs;
-    size_t ncode, nrefs;
-    size_t stack; /* the most values on the stack */
-    unsigned statuses;
+    struct expr_text text; /* a copy */
+    size_t n;
+    struct piece pieces[];
 };
 
-/* ---- compiling ---- */
+/* ---- parsing: functions return NULL or false after they set the fault ---- */
 
 enum token_kind {
     TOKEN_END,
@@ -101,8 +116,8 @@ enum token_kind {
 
 struct token {
     enum token_kind kind;
-    enum expr_operator op;
-    char mark;
+    enum expr_operator op; /* OPERATOR_NONE if the token is not an operator */
+    char mark;             /* 0 if the token is not a mark */
     size_t at, end;
 };
 
@@ -112,106 +127,76 @@ struct parser {
     struct arena *arena;
     struct expr_fault *fault;
     struct token now; /* the current token */
-    size_t last_end;  /* the end of the previous token */
     int depth;
-    int trying; /* how many first arguments of default() enclose the current token */
-    VEC(struct expr_instr) code;
-    VEC(struct value) consts;
-    VEC(struct expr_ref) refs;
-    size_t stack, most; /* values on the stack at this point, and the most so far */
-    unsigned statuses;
 };
 
-MUST_USE int expr_wrong(struct parser *p, size_t at, const char *fmt, ...) PRINTF_LIKE(3, 4);
+/* The range that a fault shows. */
+const struct expr_range *parser_range(struct parser *p, size_t at);
+#define parser_fault(p, at, ...) \
+    ((void *)(expr_fault_set((p)->fault, parser_range((p), (at)), (at), __VA_ARGS__), NULL))
+/* The fault "<expected> found <token><hint>" at the current token. */
+void *parser_unexpected(struct parser *p, const char *expected, const char *hint);
 
 /* Reads the next token into p->now. */
-MUST_USE int lex_next(struct parser *p);
+bool lex_next(struct parser *p);
 /* Reads the name directly after a dot, which may contain dashes. */
-MUST_USE int lex_field(struct parser *p);
-bool lex_is_mark(const struct parser *p, char mark);
+bool lex_field(struct parser *p);
 /* Skips the mark; a fault that it is missing `where` if another token is there. */
-MUST_USE int lex_take_mark(struct parser *p, char mark, const char *where);
-/* The current token for messages: "'foo'" or "the end". */
-const char *lex_shown(const struct parser *p, struct buf *out);
-/* Converts a literal to a value; a `negative` number starts one byte before its token. */
-MUST_USE int lex_number(struct parser *p, const struct token *t, bool negative, struct value *out);
-MUST_USE int lex_text(struct parser *p, const struct token *t, struct value *out);
+bool lex_take_mark(struct parser *p, char mark, const char *where);
+/* Convert the current token; a `negative` number starts one byte before its token. */
+bool lex_number(struct parser *p, bool negative, struct literal *out);
+bool lex_text(struct parser *p, struct literal *out);
+bool lex_name(struct parser *p, struct literal *out);
 
-/* Checks a source text and copies it; compiled code points into the copy. */
-MUST_USE int expr_take_text(const struct expr_text *text, size_t max, struct arena *arena,
-                            struct expr_range *out, struct expr_fault *fault);
-/* Compiles the expression that starts at in->begin and sets in->end. A bracketed expression ends
+/* Parses the expression that starts at in->begin and sets in->end. A bracketed expression ends
  * before }}, any other with the text. */
-MUST_USE int expr_parse(struct expr_range *in, bool bracketed, struct arena *arena,
-                        const struct expr **out, struct expr_fault *fault);
-MUST_USE int parse_expression(struct parser *p);
-MUST_USE int parse_call(struct parser *p, size_t at, const char *word); /* the current token is ( */
-bool parse_is_function(const char *word);
-MUST_USE int parse_primary(struct parser *p); /* a literal, name, call, or bracketed expression */
-/* Enters a nesting level, with a fault if it is too deep; parse_leave leaves it. */
-MUST_USE int parse_enter(struct parser *p);
-void parse_leave(struct parser *p);
+const struct node *expr_parse(struct expr_range *in, bool bracketed, struct arena *arena,
+                              struct expr_fault *fault);
 
-/* Adds an instruction that changes the stack size by `grows`; returns its index in the code. */
-size_t emit(struct parser *p, int grows, struct expr_instr i);
-void emit_const(struct parser *p, struct value v, size_t at);
-uint32_t add_const(struct parser *p, struct value v);
-void jump_here(struct parser *p, size_t instr); /* sets its arg to the next instruction */
+/* ---- evaluating ---- */
 
-/* ---- running ---- */
-
-struct machine {
-    const struct expr *e;
+struct eval {
+    struct expr_range in; /* the expression that is evaluated */
     const struct expr_scope *scope;
     struct expr_fault *fault;
-    struct work *work;
-    VEC(struct json_t *) made; /* values created during the evaluation, freed at its end */
-    struct {
-        struct value *top;
-        uint32_t target;
-    } tries[EXPR_DEPTH_MAX + 1];
-    int ntries;
+    const struct node *node; /* the current one, for faults */
+    struct work work;
+    VEC(json_t *) made; /* values created during the evaluation, freed at its end */
+    int trying;         /* how many first arguments of default() are being evaluated */
 };
 
-/* Initializes the machine and evaluates. *out borrows from the machine until machine_release, which
- * the caller must also call after a fault. */
-MUST_USE int expr_compute(const struct expr *e, const struct expr_scope *scope, struct work *work,
-                          struct machine *m, struct value *out, struct expr_fault *fault);
-MUST_USE int machine_run(struct machine *m, struct value *out);
-void machine_release(struct machine *m);
-
-/* Sets a fault at the instruction. */
-MUST_USE int machine_wrong(struct machine *m, const struct expr_instr *i, const char *fmt, ...)
-    PRINTF_LIKE(3, 4);
-/* Counts work; a fault if the limit is exceeded. */
-MUST_USE int machine_charge(struct machine *m, const struct expr_instr *i, size_t work);
-/* Keeps `made` until the evaluation ends; takes over the reference. */
-struct value machine_keep(struct machine *m, struct json_t *made);
-MUST_USE int machine_text(struct machine *m, const struct expr_instr *i, const char *text,
-                          size_t len, struct value *out);
-MUST_USE int machine_too_long(struct machine *m, const struct expr_instr *i);
-
-/* Finds the field or item `key` of *from. *out may be *from. Returns EXPR_MISSING, without a fault,
- * if it does not exist inside default(), which then evaluates its second argument. */
+/* Returned without a fault if a field or item does not exist inside default(), which then evaluates
+ * its second argument. */
 #define EXPR_MISSING 1
-MUST_USE int machine_get(struct machine *m, const struct expr_instr *i, const struct value *from,
-                         const struct value *key, struct value *out);
 
-MUST_USE int op_binary(struct machine *m, const struct expr_instr *i, const struct value *a,
-                       const struct value *b, struct value *out);
-MUST_USE int op_negate(struct machine *m, const struct expr_instr *i, const struct value *a,
-                       struct value *out);
+/* *out borrows from the scope or x->made. */
+MUST_USE int eval_node(struct eval *x, const struct node *n, json_t **out);
 
-/* The parser has checked the number of arguments in `a` against EXPR_FUNCTIONS. */
-typedef int function_body(struct machine *m, const struct expr_instr *i, const struct value *a,
-                          struct value *out);
+/* Sets a fault at the current node. */
+#define eval_fault(x, ...) expr_fault_set((x)->fault, &(x)->in, (x)->node->at, __VA_ARGS__)
+/* Counts work; a fault if the limit is exceeded. */
+MUST_USE int eval_charge(struct eval *x, size_t work);
+/* Keeps `made` until the evaluation ends; takes over the reference and returns its argument. */
+json_t *eval_keep(struct eval *x, json_t *made);
+/* Makes a string of the buffer and releases it. If `rc` is not 0, only releases it and returns
+ * rc. */
+MUST_USE int eval_finish_text(struct eval *x, int rc, struct buf *text, json_t **out);
+int eval_too_long(struct eval *x);
+
+/* Find a field, or the field or item that `key` selects. */
+MUST_USE int eval_field(struct eval *x, json_t *from, const char *key, size_t len, json_t **out);
+MUST_USE int eval_index(struct eval *x, json_t *from, json_t *key, json_t **out);
+/* Apply the current node's operator. */
+MUST_USE int eval_binary(struct eval *x, json_t *a, json_t *b, json_t **out);
+MUST_USE int eval_negate(struct eval *x, json_t *a, json_t **out);
+
+/* Calls the current node's function. The parser has checked the number of arguments in `a`. */
+typedef int function_body(struct eval *x, json_t *const *a, json_t **out);
+function_body eval_function;
+/* The functions, called with arguments of the types in EXPR_FUNCTIONS. */
 #define X(name, ...) function_body fn_##name;
 EXPR_FUNCTIONS(X)
 #undef X
-/* A fault unless argument k (from 0) has the type. */
-MUST_USE int fn_want(struct machine *m, const struct expr_instr *i, const struct value *a, int k,
-                     enum value_type type);
-const char *fn_name(const struct expr_instr *i);
 /* The work of creating a list item. A byte of a string costs one. */
 #define ITEM_WORK 8
 

@@ -35,21 +35,22 @@ const char *expr_did_you_mean(const char *word, const char *const *list, struct 
     return buf_cstr(out);
 }
 
-void expr_location(const struct expr_text *text, size_t offset, uint32_t *line, uint32_t *column)
+static void set_location(struct expr_fault *fault, const struct expr_text *text, size_t offset)
 {
-    uint32_t l = text->line ? text->line : 1, c = text->column ? text->column : 1;
     size_t i;
 
+    fault->offset = offset;
+    fault->file = text->file;
+    fault->line = text->line ? text->line : 1;
+    fault->column = text->column ? text->column : 1;
     for (i = 0; i < offset && i < text->len; i++) {
         if (text->at[i] == '\n') {
-            l++;
-            c = 1;
+            fault->line++;
+            fault->column = 1;
         } else if (!is_continuation(text->at[i])) {
-            c++;
+            fault->column++;
         }
     }
-    *line = l;
-    *column = c;
 }
 
 static void one_line(char *s)
@@ -82,37 +83,26 @@ static void set_excerpt(struct expr_fault *fault, const struct expr_range *in, s
     one_line(fault->excerpt);
 }
 
-int expr_fault_setv(struct expr_fault *fault, const struct expr_range *in, size_t offset,
-                    const char *fmt, va_list ap)
+int expr_fault_set(struct expr_fault *fault, const struct expr_range *in, size_t offset,
+                   const char *fmt, ...)
 {
-    size_t room = sizeof(fault->what);
-    int len = vsnprintf(fault->what, room, fmt, ap);
+    size_t room = sizeof(fault->what), last;
+    va_list ap;
+    int len;
 
+    va_start(ap, fmt);
+    len = vsnprintf(fault->what, room, fmt, ap);
+    va_end(ap);
     if (len >= (int)room) { /* the last bytes may be an incomplete character */
-        size_t last = room - 1;
-
-        while (last > 0 && is_continuation(fault->what[last - 1]))
-            last--;
+        for (last = room - 1; last > 0 && is_continuation(fault->what[last - 1]); last--)
+            ;
         if (last > 0 && (unsigned char)fault->what[last - 1] >= 0xC0)
             last--;
         fault->what[last] = '\0';
     }
     one_line(fault->what);
-    fault->offset = offset;
-    fault->file = in->text.file;
-    expr_location(&in->text, offset, &fault->line, &fault->column);
+    set_location(fault, &in->text, offset);
     set_excerpt(fault, in, offset);
-    return -E_INVALID;
-}
-
-int expr_fault_set(struct expr_fault *fault, const struct expr_range *in, size_t offset,
-                   const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    expr_fault_setv(fault, in, offset, fmt, ap);
-    va_end(ap);
     return -E_INVALID;
 }
 

@@ -1,158 +1,156 @@
-/* functions.c - the string functions; list_functions.c has those of lists and objects. The table
- * EXPR_FUNCTIONS in expr.h has the number of arguments of each. */
+/* functions.c - calls a function, and the string functions; list_functions.c has those of lists and
+ * objects. The table EXPR_FUNCTIONS in expr.h has the arguments of each. */
 #include "core/expr/expr_internal.h"
+
+#include "base/json.h"
 
 #include <jansson.h>
 #include <string.h>
 
-const char *fn_name(const struct expr_instr *i)
+/* A fault unless argument k (from 0) has the type that the letter stands for. */
+static int check_type(struct eval *x, json_t *v, unsigned k, char letter)
 {
-    static const char *const names[] = {
-#define X(name, ...) #name,
+    static const struct {
+        char letter;
+        json_type type;
+        const char *text;
+    } types[] = {{'s', JSON_STRING, "a string"},
+                 {'n', JSON_INTEGER, "a whole number"},
+                 {'l', JSON_ARRAY, "a list"},
+                 {'o', JSON_OBJECT, "an object"}};
+    static const char *const ordinals[] = {"first", "second", "third"};
+    size_t i = 0;
+
+    while (types[i].letter != letter)
+        i++;
+    if (json_typeof(v) == types[i].type)
+        return 0;
+    return eval_fault(x, "the %s argument of %s() must be %s, not %s", ordinals[k],
+                      expr_function_name(x->node->which), types[i].text,
+                      letter == 'n' && json_is_real(v) ? "a fraction" : value_type_text(v));
+}
+
+int eval_function(struct eval *x, json_t *const *a, json_t **out)
+{
+    static const struct {
+        const char *types;
+        function_body *body;
+    } functions[] = {
+#define X(name, types, ...) {types, fn_##name},
         EXPR_FUNCTIONS(X)
 #undef X
     };
+    const char *types = functions[x->node->which].types;
+    unsigned k;
+    int rc;
 
-    return names[i->sub];
-}
-
-int fn_want(struct machine *m, const struct expr_instr *i, const struct value *a, int k,
-            enum value_type type)
-{
-    static const char *const ordinals[] = {"first", "second", "third"};
-    bool fraction = type == VALUE_INT && a[k].type == VALUE_REAL;
-
-    if (a[k].type == type)
-        return 0;
-    return machine_wrong(m, i, "the %s argument of %s() must be %s, not %s", ordinals[k],
-                         fn_name(i), type == VALUE_INT ? "a whole number" : value_type_text(type),
-                         fraction ? "a fraction" : value_type_text(a[k].type));
-}
-
-static struct value boolean(bool truth)
-{
-    return (struct value){.type = VALUE_BOOL, .truth = truth};
+    for (k = 0; k < x->node->n && types[k]; k++)
+        if ((rc = check_type(x, a[k], k, types[k])))
+            return rc;
+    return functions[x->node->which].body(x, a, out);
 }
 
 /* ---- searching ---- */
 
-static int list_contains(struct machine *m, const struct expr_instr *i, const struct value *a,
-                         struct value *out)
+static int list_contains(struct eval *x, json_t *const *a, json_t **out)
 {
-    size_t n = json_array_size(a[0].json), k;
+    size_t n = json_array_size(a[0]), k;
     bool found = false;
 
-    for (k = 0; k < n && !found; k++) {
-        struct value item = value_of(json_array_get(a[0].json, k));
-
-        found = value_equal(&item, &a[1], m->work);
-    }
-    *out = boolean(found);
-    return machine_charge(m, i, 1); /* a fault if the comparisons used up the work */
+    for (k = 0; k < n && !found; k++)
+        found = value_equal(json_array_get(a[0], k), a[1], &x->work);
+    *out = json_boolean(found);
+    return eval_charge(x, 1); /* a fault if the comparisons used up the work */
 }
 
-int fn_contains(struct machine *m, const struct expr_instr *i, const struct value *a,
-                struct value *out)
+int fn_contains(struct eval *x, json_t *const *a, json_t **out)
 {
     int rc;
 
-    if (a[0].type == VALUE_LIST)
-        return list_contains(m, i, a, out);
-    if (a[0].type != VALUE_TEXT && a[0].type != VALUE_OBJECT)
-        return machine_wrong(
-            m, i,
-            "the first argument of contains() must be a string, a list or an object, "
-            "not %s",
-            value_type_text(a[0].type));
-    if ((rc = fn_want(m, i, a, 1, VALUE_TEXT)))
+    if (json_is_array(a[0]))
+        return list_contains(x, a, out);
+    if (!json_is_string(a[0]) && !json_is_object(a[0]))
+        return eval_fault(x,
+                          "the first argument of contains() must be a string, a list or an object, "
+                          "not %s",
+                          value_type_text(a[0]));
+    if ((rc = check_type(x, a[1], 1, 's')))
         return rc;
-    if (a[0].type == VALUE_OBJECT) {
-        *out = boolean(json_object_getn(a[0].json, a[1].text.at, a[1].text.len));
+    if (json_is_object(a[0])) {
+        *out =
+            json_boolean(json_object_getn(a[0], json_string_value(a[1]), json_string_length(a[1])));
         return 0;
     }
-    *out = boolean(memmem(a[0].text.at, a[0].text.len, a[1].text.at, a[1].text.len));
-    return machine_charge(m, i, a[0].text.len);
+    *out = json_boolean(memmem(json_string_value(a[0]), json_string_length(a[0]),
+                               json_string_value(a[1]), json_string_length(a[1])));
+    return eval_charge(x, json_string_length(a[0]));
 }
 
-static int starts_or_ends_with(struct machine *m, const struct expr_instr *i, const struct value *a,
-                               bool ends, struct value *out)
+static int starts_or_ends_with(struct eval *x, json_t *const *a, bool ends, json_t **out)
 {
-    const char *from;
-    int rc;
+    size_t len = json_string_length(a[0]), part = json_string_length(a[1]);
+    const char *from = json_string_value(a[0]) + (ends && len > part ? len - part : 0);
 
-    if ((rc = fn_want(m, i, a, 0, VALUE_TEXT)) || (rc = fn_want(m, i, a, 1, VALUE_TEXT)))
-        return rc;
-    *out = boolean(false);
-    if (a[1].text.len > a[0].text.len)
-        return 0;
-    from = a[0].text.at + (ends ? a[0].text.len - a[1].text.len : 0);
-    *out = boolean(!a[1].text.len || !memcmp(from, a[1].text.at, a[1].text.len));
-    return machine_charge(m, i, a[1].text.len / 16);
+    *out = json_boolean(part <= len && !memcmp(from, json_string_value(a[1]), part));
+    return eval_charge(x, part / 16);
 }
 
-int fn_startsWith(struct machine *m, const struct expr_instr *i, const struct value *a,
-                  struct value *out)
+int fn_startsWith(struct eval *x, json_t *const *a, json_t **out)
 {
-    return starts_or_ends_with(m, i, a, false, out);
+    return starts_or_ends_with(x, a, false, out);
 }
 
-int fn_endsWith(struct machine *m, const struct expr_instr *i, const struct value *a,
-                struct value *out)
+int fn_endsWith(struct eval *x, json_t *const *a, json_t **out)
 {
-    return starts_or_ends_with(m, i, a, true, out);
+    return starts_or_ends_with(x, a, true, out);
 }
 
 /* ---- building strings ---- */
 
 /* Appends a value as text; null is a fault, in which `what` and `n` name the value. */
-static int add_plain(struct machine *m, const struct expr_instr *i, const struct value *v,
-                     const char *what, size_t n, struct buf *out)
+static int add_plain(struct eval *x, json_t *v, const char *what, size_t n, struct buf *out)
 {
-    if (v->type == VALUE_NULL)
-        return machine_wrong(m, i, "%s %zu of %s() is null, which has no text form; use default()",
-                             what, n, fn_name(i));
-    return value_write_plain(v, EXPR_RESULT_MAX, out) ? 0 : machine_too_long(m, i);
+    if (json_is_null(v))
+        return eval_fault(x, "%s %zu of %s() is null, which has no text form; use default()", what,
+                          n, expr_function_name(x->node->which));
+    return value_write_plain(v, EXPR_RESULT_MAX, out) ? 0 : eval_too_long(x);
 }
 
 /* Appends value 7 for the {7} at `at`; sets *end to the position after the brace. */
-static int add_numbered(struct machine *m, const struct expr_instr *i, const struct value *a,
-                        size_t at, size_t *end, struct buf *out)
+static int add_numbered(struct eval *x, json_t *const *a, size_t at, size_t *end, struct buf *out)
 {
-    const char *text = a[0].text.at;
+    const char *text = json_string_value(a[0]);
     size_t k = 0, digit = at + 1;
 
-    while (digit < a[0].text.len && digit < at + 4 && text[digit] >= '0' && text[digit] <= '9')
+    while (digit < json_string_length(a[0]) && digit < at + 4 && text[digit] >= '0' &&
+           text[digit] <= '9')
         k = k * 10 + (size_t)(text[digit++] - '0');
-    if (digit == at + 1 || digit >= a[0].text.len || text[digit] != '}')
-        return machine_wrong(
-            m, i,
-            "the string of format() has a { without a number and }; write {{ for a "
-            "literal brace");
-    if (k + 1 >= i->argc)
-        return machine_wrong(m, i,
-                             "the string of format() uses {%zu}, but the number of values is %d", k,
-                             i->argc - 1);
+    if (digit == at + 1 || digit >= json_string_length(a[0]) || text[digit] != '}')
+        return eval_fault(x,
+                          "the string of format() has a { without a number and }; write {{ for a "
+                          "literal brace");
+    if (k + 1 >= x->node->n)
+        return eval_fault(x, "the string of format() uses {%zu}, but the number of values is %u", k,
+                          x->node->n - 1);
     *end = digit + 1;
-    return add_plain(m, i, &a[k + 1], "value", k, out);
+    return add_plain(x, a[k + 1], "value", k, out);
 }
 
-static int add_formatted(struct machine *m, const struct expr_instr *i, const struct value *a,
-                         struct buf *out)
+static int add_formatted(struct eval *x, json_t *const *a, struct buf *out)
 {
-    const char *text = a[0].text.at;
-    size_t at = 0, len = a[0].text.len;
+    const char *text = json_string_value(a[0]);
+    size_t at = 0, len = json_string_length(a[0]);
     int rc = 0;
 
     while (!rc && at < len) {
         bool doubled = at + 1 < len && text[at + 1] == text[at];
 
         if (out->len > EXPR_RESULT_MAX)
-            return machine_too_long(m, i);
+            return eval_too_long(x);
         if (text[at] == '{' && !doubled) {
-            rc = add_numbered(m, i, a, at, &at, out);
+            rc = add_numbered(x, a, at, &at, out);
         } else if (text[at] == '}' && !doubled) {
-            return machine_wrong(m, i,
-                                 "the string of format() has a } without {; write }} for a "
+            return eval_fault(x, "the string of format() has a } without {; write }} for a "
                                  "literal brace");
         } else {
             buf_addch(out, text[at]);
@@ -162,51 +160,33 @@ static int add_formatted(struct machine *m, const struct expr_instr *i, const st
     return rc;
 }
 
-int fn_format(struct machine *m, const struct expr_instr *i, const struct value *a,
-              struct value *out)
+int fn_format(struct eval *x, json_t *const *a, json_t **out)
 {
     struct buf text = BUF_INIT;
-    int rc = fn_want(m, i, a, 0, VALUE_TEXT);
+    int rc = eval_charge(x, json_string_length(a[0]));
 
-    if (!rc && !(rc = machine_charge(m, i, a[0].text.len)) && !(rc = add_formatted(m, i, a, &text)))
-        rc = machine_text(m, i, buf_cstr(&text), text.len, out);
-    buf_release(&text);
-    return rc;
+    return eval_finish_text(x, rc ? rc : add_formatted(x, a, &text), &text, out);
 }
 
-int fn_join(struct machine *m, const struct expr_instr *i, const struct value *a, struct value *out)
+int fn_join(struct eval *x, json_t *const *a, json_t **out)
 {
     struct buf text = BUF_INIT;
-    size_t n, k;
-    int rc;
+    size_t n = json_array_size(a[0]), k;
+    int rc = 0;
 
-    if ((rc = fn_want(m, i, a, 0, VALUE_LIST)) || (rc = fn_want(m, i, a, 1, VALUE_TEXT)))
-        return rc;
-    n = json_array_size(a[0].json);
     for (k = 0; !rc && k < n; k++) {
-        struct value item = value_of(json_array_get(a[0].json, k));
-
-        if (k && !value_write_plain(&a[1], EXPR_RESULT_MAX, &text))
-            rc = machine_too_long(m, i);
-        else if (!(rc = machine_charge(m, i, 1)))
-            rc = add_plain(m, i, &item, "item", k, &text);
+        if (k && !value_write_plain(a[1], EXPR_RESULT_MAX, &text))
+            rc = eval_too_long(x);
+        else if (!(rc = eval_charge(x, 1)))
+            rc = add_plain(x, json_array_get(a[0], k), "item", k, &text);
     }
-    if (!rc)
-        rc = machine_text(m, i, buf_cstr(&text), text.len, out);
-    buf_release(&text);
-    return rc;
+    return eval_finish_text(x, rc, &text, out);
 }
 
-int fn_toJSON(struct machine *m, const struct expr_instr *i, const struct value *a,
-              struct value *out)
+int fn_toJSON(struct eval *x, json_t *const *a, json_t **out)
 {
     struct buf text = BUF_INIT;
-    int rc;
+    int rc = json_add_value(&text, a[0], EXPR_RESULT_MAX) ? 0 : eval_too_long(x);
 
-    if (value_write(&a[0], EXPR_RESULT_MAX, &text))
-        rc = machine_text(m, i, text.ptr, text.len, out);
-    else
-        rc = machine_too_long(m, i);
-    buf_release(&text);
-    return rc;
+    return eval_finish_text(x, rc, &text, out);
 }

@@ -3,27 +3,15 @@
 #include "core/expr/expr_internal.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
-static const struct {
-    const char *text;
-    int strength;
-} operators[OPERATOR_COUNT] = {
+const struct expr_operator_info expr_operators[OPERATOR_COUNT] = {
 #define X(id, text, strength, meaning) [OPERATOR_##id] = {text, strength},
     EXPR_OPERATORS(X)
 #undef X
         [OPERATOR_NOT] = {"!", 0},
 };
-
-const char *expr_operator_text(enum expr_operator op)
-{
-    return operators[op].text;
-}
-
-int expr_operator_strength(enum expr_operator op)
-{
-    return operators[op].strength;
-}
 
 /* ASCII only, in every locale. */
 static bool is_letter(char c)
@@ -54,7 +42,7 @@ static size_t number_end(const char *text, size_t at)
     return at;
 }
 
-/* The offset after the closing quote; 0 if none. */
+/* The offset after the closing quote; 0 if there is none. */
 static size_t text_end(const struct parser *p, size_t at)
 {
     const char *text = p->in.text.at;
@@ -75,22 +63,16 @@ static size_t text_end(const struct parser *p, size_t at)
 
 static bool lex_operator(const char *text, struct token *t)
 {
-    enum expr_operator op;
-
-    for (op = OPERATOR_NONE + 1; op < OPERATOR_COUNT; op++) {
-        size_t len = strlen(operators[op].text);
-
-        if (!strncmp(text + t->at, operators[op].text, len)) {
-            t->kind = TOKEN_OPERATOR;
-            t->op = op;
-            t->end = t->at + len;
+    t->kind = TOKEN_OPERATOR;
+    for (t->op = OPERATOR_NONE + 1; t->op < OPERATOR_COUNT; t->op++) {
+        t->end = t->at + strlen(expr_operators[t->op].text);
+        if (!strncmp(text + t->at, expr_operators[t->op].text, t->end - t->at))
             return true;
-        }
     }
     return false;
 }
 
-static int unexpected_character(struct parser *p, size_t at)
+static void *unexpected_character(struct parser *p, size_t at)
 {
     static const char *const hints[][2] = {
         {"=", "; write == to compare"},
@@ -107,15 +89,14 @@ static int unexpected_character(struct parser *p, size_t at)
     for (i = 0; i < sizeof(hints) / sizeof(*hints); i++)
         if (text[at] == *hints[i][0])
             hint = hints[i][1];
-    return expr_wrong(p, at, "unexpected '%.*s'%s", (int)len, text + at, hint);
+    return parser_fault(p, at, "unexpected '%.*s'%s", (int)len, text + at, hint);
 }
 
-int lex_next(struct parser *p)
+bool lex_next(struct parser *p)
 {
     const char *text = p->in.text.at;
     struct token t = {.at = p->now.end};
 
-    p->last_end = p->now.end;
     while (t.at < p->in.text.len && strchr(" \t\r\n", text[t.at]))
         t.at++;
     t.end = t.at + 1;
@@ -131,7 +112,7 @@ int lex_next(struct parser *p)
         t.kind = TOKEN_TEXT;
         t.end = text_end(p, t.at);
         if (!t.end)
-            return expr_wrong(p, t.at, "this string has no closing %c", text[t.at]);
+            return parser_fault(p, t.at, "this string has no closing %c", text[t.at]);
     } else if (strchr("()[]{},:.", text[t.at])) {
         t.kind = TOKEN_MARK;
         t.mark = text[t.at];
@@ -139,113 +120,98 @@ int lex_next(struct parser *p)
         return unexpected_character(p, t.at);
     }
     p->now = t;
-    return 0;
+    return true;
 }
 
-int lex_field(struct parser *p)
+bool lex_field(struct parser *p)
 {
     const char *text = p->in.text.at;
     size_t at = p->now.end;
 
     if (is_digit(text[at]))
-        return expr_wrong(p, at, "write the index of a list item in brackets: [%.*s]",
-                          (int)strspn(text + at, "0123456789"), text + at);
+        return parser_fault(p, at, "write the index of a list item in brackets: [%.*s]",
+                            (int)strspn(text + at, "0123456789"), text + at);
     if (!is_letter(text[at]))
-        return expr_wrong(p, at, "a name is missing after the dot; write other keys as ['key']");
-    p->last_end = at;
+        return parser_fault(p, at, "a name is missing after the dot; write other keys as ['key']");
     p->now = (struct token){.kind = TOKEN_NAME, .at = at, .end = name_end(text, at, true)};
-    return 0;
+    return true;
 }
 
-bool lex_is_mark(const struct parser *p, char mark)
+bool lex_take_mark(struct parser *p, char mark, const char *where)
 {
-    return p->now.kind == TOKEN_MARK && p->now.mark == mark;
-}
+    char expected[80];
 
-const char *lex_shown(const struct parser *p, struct buf *out)
-{
-    const char *text = p->in.text.at + p->now.at;
-    size_t len = p->now.end - p->now.at;
-
-    if (p->now.kind == TOKEN_END)
-        return "the end";
-    buf_addf(out, p->now.kind == TOKEN_TEXT ? "%.*s" : "'%.*s'", expr_cut(text, len, 40), text);
-    return out->ptr;
-}
-
-int lex_take_mark(struct parser *p, char mark, const char *where)
-{
-    struct buf shown = BUF_INIT;
-    int rc;
-
-    if (lex_is_mark(p, mark))
+    if (p->now.mark == mark)
         return lex_next(p);
-    rc =
-        expr_wrong(p, p->now.at, "'%c' is missing %s: found %s", mark, where, lex_shown(p, &shown));
-    buf_release(&shown);
-    return rc;
+    snprintf(expected, sizeof(expected), "'%c' is missing %s:", mark, where);
+    return parser_unexpected(p, expected, "");
 }
 
-int lex_number(struct parser *p, const struct token *t, bool negative, struct value *out)
-{
-    const char *text = p->in.text.at + t->at - negative;
-    size_t len = t->end - t->at + negative;
-    json_error_t at;
-    json_t *number = json_loadb(text, len, JSON_DECODE_ANY, &at);
+/* ---- values of tokens ---- */
 
-    if (!json_is_number(number)) {
-        json_decref(number);
-        if (strspn(text + negative, "0123456789") == len - negative && text[negative] != '0')
-            return expr_wrong(p, t->at, "this whole number does not fit in 64 bits");
-        return expr_wrong(p, t->at,
-                          "'%.*s' is not a number: write it as in JSON (7, 0.5, 1e6), within the "
-                          "range of a double",
-                          expr_cut(text, len, 40), text);
-    }
-    *out = value_of(number);
+bool lex_number(struct parser *p, bool negative, struct literal *out)
+{
+    const char *text = p->in.text.at + p->now.at - negative;
+    size_t len = p->now.end - p->now.at + negative;
+    json_t *number = json_loadb(text, len, JSON_DECODE_ANY, NULL);
+
+    if (json_is_integer(number))
+        *out = (struct literal){.type = JSON_INTEGER, .whole = json_integer_value(number)};
+    else if (json_is_real(number))
+        *out = (struct literal){.type = JSON_REAL, .real = json_real_value(number)};
+    else if (strspn(text + negative, "0123456789") == len - negative && text[negative] != '0')
+        return parser_fault(p, p->now.at, "this whole number does not fit in 64 bits");
+    else
+        return parser_fault(p, p->now.at,
+                            "'%.*s' is not a number: write it as in JSON (7, 0.5, 1e6), within the "
+                            "range of a double",
+                            expr_cut(text, len, 40), text);
     json_decref(number);
-    return 0;
+    return true;
+}
+
+static bool copy_text(struct parser *p, const char *text, size_t len, struct literal *out)
+{
+    *out = (struct literal){.type = JSON_STRING};
+    out->text = arena_memdup0(p->arena, text, len);
+    out->len = len;
+    return true;
+}
+
+bool lex_name(struct parser *p, struct literal *out)
+{
+    return copy_text(p, p->in.text.at + p->now.at, p->now.end - p->now.at, out);
 }
 
 /* Replaces each '' by one quote. */
-static struct value single_quoted(struct parser *p, const char *text, size_t len)
+static bool single_quoted(struct parser *p, const char *text, size_t len, struct literal *out)
 {
-    struct value v = {.type = VALUE_TEXT};
-    char *to = arena_memdup0(p->arena, text, len);
-    size_t i;
+    char *copy = arena_alloc(p->arena, len + 1);
+    size_t i, n = 0;
 
-    v.text.at = to;
-    for (i = 0; i < len; i++) {
-        if (text[i] == '\'')
-            i++;
-        *to++ = text[i];
-    }
-    *to = '\0';
-    v.text.len = (size_t)(to - v.text.at);
-    return v;
+    for (i = 0; i < len; i++, n++)
+        copy[n] = text[i += text[i] == '\''];
+    copy[n] = '\0';
+    *out = (struct literal){.type = JSON_STRING};
+    out->text = copy;
+    out->len = n;
+    return true;
 }
 
-int lex_text(struct parser *p, const struct token *t, struct value *out)
+bool lex_text(struct parser *p, struct literal *out)
 {
-    const char *text = p->in.text.at + t->at;
-    size_t len = t->end - t->at;
-    json_error_t at;
+    const char *text = p->in.text.at + p->now.at;
+    size_t len = p->now.end - p->now.at;
     json_t *json;
 
-    if (*text == '\'') {
-        *out = single_quoted(p, text + 1, len - 2);
-        return 0;
-    }
-    json = json_loadb(text, len, JSON_DECODE_ANY, &at);
-    if (!json)
-        return expr_wrong(
-            p, t->at,
+    if (*text == '\'')
+        return single_quoted(p, text + 1, len - 2, out);
+    if (!(json = json_loadb(text, len, JSON_DECODE_ANY, NULL)))
+        return parser_fault(
+            p, p->now.at,
             "this is not a valid JSON string: \\n, \\t, \\\", \\\\ and \\u0020 are allowed in "
             "it, \\u0000 and line breaks are not; use single quotes for literal text");
-    out->type = VALUE_TEXT;
-    out->json = NULL;
-    out->text.len = json_string_length(json);
-    out->text.at = arena_memdup0(p->arena, json_string_value(json), out->text.len);
+    copy_text(p, json_string_value(json), json_string_length(json), out);
     json_decref(json);
-    return 0;
+    return true;
 }

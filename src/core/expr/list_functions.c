@@ -6,29 +6,28 @@
 #include <jansson.h>
 #include <string.h>
 
-int fn_length(struct machine *m, const struct expr_instr *i, const struct value *a,
-              struct value *out)
+int fn_length(struct eval *x, json_t *const *a, json_t **out)
 {
     size_t n = 0, k;
     int rc = 0;
 
-    switch (a[0].type) {
-    case VALUE_TEXT:
-        rc = machine_charge(m, i, a[0].text.len);
-        for (k = 0; !rc && k < a[0].text.len; k++)
-            n += ((unsigned char)a[0].text.at[k] & 0xC0) != 0x80;
+    switch (json_typeof(a[0])) {
+    case JSON_STRING:
+        rc = eval_charge(x, json_string_length(a[0]));
+        for (k = 0; !rc && k < json_string_length(a[0]); k++)
+            n += ((unsigned char)json_string_value(a[0])[k] & 0xC0) != 0x80;
         break;
-    case VALUE_LIST:
-        n = json_array_size(a[0].json);
+    case JSON_ARRAY:
+        n = json_array_size(a[0]);
         break;
-    case VALUE_OBJECT:
-        n = json_object_size(a[0].json);
+    case JSON_OBJECT:
+        n = json_object_size(a[0]);
         break;
     default:
-        return machine_wrong(m, i, "length() takes a string, a list or an object, not %s",
-                             value_type_text(a[0].type));
+        return eval_fault(x, "length() takes a string, a list or an object, not %s",
+                          value_type_text(a[0]));
     }
-    *out = (struct value){.type = VALUE_INT, .whole = (int64_t)n};
+    *out = eval_keep(x, json_integer((json_int_t)n));
     return rc;
 }
 
@@ -45,127 +44,108 @@ static uint64_t range_length(int64_t from, int64_t to, int64_t by)
     return (span - 1) / stride + 1;
 }
 
-int fn_range(struct machine *m, const struct expr_instr *i, const struct value *a,
-             struct value *out)
+int fn_range(struct eval *x, json_t *const *a, json_t **out)
 {
-    int64_t from = 0, to, by = 1;
+    unsigned argc = x->node->n;
+    int64_t from = argc > 1 ? json_integer_value(a[0]) : 0, to = json_integer_value(a[argc > 1]),
+            by = argc > 2 ? json_integer_value(a[2]) : 1;
     uint64_t n, k;
-    int rc = 0, argument;
+    int rc;
 
-    for (argument = 0; argument < i->argc; argument++)
-        if ((rc = fn_want(m, i, a, argument, VALUE_INT)))
-            return rc;
-    if (i->argc > 1)
-        from = a[0].whole;
-    to = a[i->argc > 1].whole;
-    if (i->argc > 2)
-        by = a[2].whole;
     if (!by)
-        return machine_wrong(m, i, "the step of range() must not be 0");
+        return eval_fault(x, "the step of range() must not be 0");
     n = range_length(from, to, by);
     if (n > EXPR_RANGE_MAX)
-        return machine_wrong(m, i, "range() would return %llu items; at most %d are allowed",
-                             (unsigned long long)n, EXPR_RANGE_MAX);
-    if ((rc = machine_charge(m, i, (n + 1) * ITEM_WORK)))
+        return eval_fault(x, "range() would return %llu items; at most %d are allowed",
+                          (unsigned long long)n, EXPR_RANGE_MAX);
+    if ((rc = eval_charge(x, (n + 1) * ITEM_WORK)))
         return rc;
-    *out = machine_keep(m, json_array());
+    *out = eval_keep(x, json_array());
     for (k = 0; k < n; k++)
-        value_append(out->json, json_integer((int64_t)((uint64_t)from + k * (uint64_t)by)));
+        value_append(*out, json_integer((int64_t)((uint64_t)from + k * (uint64_t)by)));
     return 0;
 }
 
 /* ---- split, keys, values ---- */
 
-static int add_part(struct machine *m, const struct expr_instr *i, json_t *list, const char *text,
-                    size_t len)
+static int add_part(struct eval *x, json_t *list, const char *text, size_t len)
 {
-    int rc = machine_charge(m, i, len + ITEM_WORK);
+    int rc = eval_charge(x, len + ITEM_WORK);
 
     if (!rc)
         value_append(list, json_stringn_nocheck(text, len));
     return rc;
 }
 
-int fn_split(struct machine *m, const struct expr_instr *i, const struct value *a,
-             struct value *out)
+int fn_split(struct eval *x, json_t *const *a, json_t **out)
 {
-    const char *at, *end, *found;
-    int rc;
+    const char *at = json_string_value(a[0]), *end = at + json_string_length(a[0]), *found;
+    size_t separator = json_string_length(a[1]);
+    int rc = 0;
 
-    if ((rc = fn_want(m, i, a, 0, VALUE_TEXT)) || (rc = fn_want(m, i, a, 1, VALUE_TEXT)))
-        return rc;
-    if (!a[1].text.len)
-        return machine_wrong(m, i, "the second argument of split() must not be empty");
-    *out = machine_keep(m, json_array());
-    at = a[0].text.at;
-    end = at + a[0].text.len;
-    while (!rc && (found = memmem(at, (size_t)(end - at), a[1].text.at, a[1].text.len))) {
-        rc = add_part(m, i, out->json, at, (size_t)(found - at));
-        at = found + a[1].text.len;
+    if (!separator)
+        return eval_fault(x, "the second argument of split() must not be empty");
+    *out = eval_keep(x, json_array());
+    while (!rc && (found = memmem(at, (size_t)(end - at), json_string_value(a[1]), separator))) {
+        rc = add_part(x, *out, at, (size_t)(found - at));
+        at = found + separator;
     }
-    return rc ? rc : add_part(m, i, out->json, at, (size_t)(end - at));
+    return rc ? rc : add_part(x, *out, at, (size_t)(end - at));
 }
 
-static int keys_or_values(struct machine *m, const struct expr_instr *i, const struct value *a,
-                          bool want_keys, struct value *out)
+static int keys_or_values(struct eval *x, json_t *const *a, bool want_keys, json_t **out)
 {
     const char *key;
     json_t *member;
     int rc;
 
-    if ((rc = fn_want(m, i, a, 0, VALUE_OBJECT)))
-        return rc;
-    *out = machine_keep(m, json_array());
-    json_object_foreach(a[0].json, key, member)
+    *out = eval_keep(x, json_array());
+    json_object_foreach(a[0], key, member)
     {
         if (want_keys)
-            rc = add_part(m, i, out->json, key, strlen(key));
-        else if (!(rc = machine_charge(m, i, ITEM_WORK)))
-            value_append(out->json, json_incref(member));
+            rc = add_part(x, *out, key, strlen(key));
+        else if (!(rc = eval_charge(x, ITEM_WORK)))
+            value_append(*out, json_incref(member));
         if (rc)
             return rc;
     }
     return 0;
 }
 
-int fn_keys(struct machine *m, const struct expr_instr *i, const struct value *a, struct value *out)
+int fn_keys(struct eval *x, json_t *const *a, json_t **out)
 {
-    return keys_or_values(m, i, a, true, out);
+    return keys_or_values(x, a, true, out);
 }
 
-int fn_values(struct machine *m, const struct expr_instr *i, const struct value *a,
-              struct value *out)
+int fn_values(struct eval *x, json_t *const *a, json_t **out)
 {
-    return keys_or_values(m, i, a, false, out);
+    return keys_or_values(x, a, false, out);
 }
 
 /* ---- JSON ---- */
 
-int fn_fromJSON(struct machine *m, const struct expr_instr *i, const struct value *a,
-                struct value *out)
+int fn_fromJSON(struct eval *x, json_t *const *a, json_t **out)
 {
+    const char *text = json_string_value(a[0]);
+    size_t len = json_string_length(a[0]), depth;
     json_error_t at;
     json_t *json;
-    size_t depth;
     int rc;
 
-    if ((rc = fn_want(m, i, a, 0, VALUE_TEXT)))
-        return rc;
-    if (a[0].text.len > EXPR_RESULT_MAX)
-        return machine_wrong(m, i, "fromJSON() takes at most %u bytes, not %zu", EXPR_RESULT_MAX,
-                             a[0].text.len);
-    depth = json_depth(a[0].text.at, a[0].text.len);
+    if (len > EXPR_RESULT_MAX)
+        return eval_fault(x, "fromJSON() takes at most %u bytes, not %zu", EXPR_RESULT_MAX, len);
+    depth = json_depth(text, len);
     if (depth > JSON_DEPTH_MAX)
-        return machine_wrong(
-            m, i, "this string nests lists and objects %zu levels deep; at most %d are allowed",
-            depth, JSON_DEPTH_MAX);
+        return eval_fault(
+            x, "this string nests lists and objects %zu levels deep; at most %d are allowed", depth,
+            JSON_DEPTH_MAX);
     /* Up to every second byte becomes a value. */
-    if ((rc = machine_charge(m, i, a[0].text.len * 2 + ITEM_WORK)))
+    if ((rc = eval_charge(x, len * 2 + ITEM_WORK)))
         return rc;
-    json = json_loadb(a[0].text.at, a[0].text.len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
+    json = json_loadb(text, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
     if (!json) /* does not quote the string, which may be a secret */
-        return machine_wrong(m, i, "this string is not valid JSON: error at its line %d, column %d",
-                             at.line, at.column);
-    *out = machine_keep(m, json);
+        return eval_fault(x, "this string is not valid JSON: error at its line %d, column %d",
+                          at.line, at.column);
+    *out = eval_keep(x, json);
     return 0;
 }

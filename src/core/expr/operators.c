@@ -3,198 +3,168 @@
  */
 #include "core/expr/expr_internal.h"
 
+#include <jansson.h>
 #include <math.h>
 
 #define EXACT_MAX (1LL << 53) /* every whole number up to this is exact as a double */
 
-static int type_fault(struct machine *m, const struct expr_instr *i, const struct value *a,
-                      const struct value *b, const char *takes)
+static const char *operator_text(const struct eval *x)
 {
-    return machine_wrong(m, i, "%s takes %s, not %s and %s", expr_operator_text(i->sub), takes,
-                         value_type_text(a->type), value_type_text(b->type));
+    return expr_operators[x->node->which].text;
+}
+
+static int type_fault(struct eval *x, json_t *a, json_t *b, const char *takes)
+{
+    return eval_fault(x, "%s takes %s, not %s and %s", operator_text(x), takes, value_type_text(a),
+                      value_type_text(b));
 }
 
 /* ---- comparison ---- */
 
-static int equality(struct machine *m, const struct expr_instr *i, const struct value *a,
-                    const struct value *b, struct value *out)
+static int equality(struct eval *x, json_t *a, json_t *b, json_t **out)
 {
-    bool numbers = value_is_number(a) && value_is_number(b);
-    bool equal;
+    bool comparable = json_is_null(a) || json_is_null(b) || json_typeof(a) == json_typeof(b) ||
+                      (json_is_number(a) && json_is_number(b)) ||
+                      (json_is_boolean(a) && json_is_boolean(b));
 
-    if (a->type != b->type && !numbers && a->type != VALUE_NULL && b->type != VALUE_NULL)
-        return machine_wrong(m, i, "%s can't be compared with %s: they are never equal",
-                             value_type_text(a->type), value_type_text(b->type));
-    equal = value_equal(a, b, m->work);
-    *out = (struct value){.type = VALUE_BOOL, .truth = equal == (i->sub == OPERATOR_EQ)};
-    return machine_charge(m, i, 1);
+    if (!comparable)
+        return eval_fault(x, "%s can't be compared with %s: they are never equal",
+                          value_type_text(a), value_type_text(b));
+    *out = json_boolean(value_equal(a, b, &x->work) == (x->node->which == OPERATOR_EQ));
+    return eval_charge(x, 1);
 }
 
-static int ordering(struct machine *m, const struct expr_instr *i, const struct value *a,
-                    const struct value *b, struct value *out)
+static int ordering(struct eval *x, json_t *a, json_t *b, json_t **out)
 {
-    bool truth;
+    unsigned op = x->node->which;
     int order, rc = 0;
 
-    if (value_is_number(a) && value_is_number(b)) {
+    if (json_is_number(a) && json_is_number(b)) {
         order = value_compare_numbers(a, b);
-    } else if (a->type == VALUE_TEXT && b->type == VALUE_TEXT) {
+    } else if (json_is_string(a) && json_is_string(b)) {
         order = value_compare_texts(a, b);
-        rc = machine_charge(m, i, a->text.len / 16);
+        rc = eval_charge(x, json_string_length(a) / 16);
     } else {
-        return type_fault(m, i, a, b, "two numbers or two strings");
+        return type_fault(x, a, b, "two numbers or two strings");
     }
-    switch (i->sub) {
-    case OPERATOR_LT:
-        truth = order < 0;
-        break;
-    case OPERATOR_LE:
-        truth = order <= 0;
-        break;
-    case OPERATOR_GT:
-        truth = order > 0;
-        break;
-    default:
-        truth = order >= 0;
-    }
-    *out = (struct value){.type = VALUE_BOOL, .truth = truth};
+    *out = json_boolean(order ? (order < 0) == (op == OPERATOR_LT || op == OPERATOR_LE)
+                              : op == OPERATOR_LE || op == OPERATOR_GE);
     return rc;
 }
 
 /* ---- arithmetic ---- */
 
-static int divide(struct machine *m, const struct expr_instr *i, int64_t a, int64_t b,
-                  int64_t *result, bool *overflow)
+static int whole(struct eval *x, json_int_t a, json_int_t b, json_t **out)
 {
-    if (!b)
-        return machine_wrong(m, i, "division by 0");
-    if (b != -1)
-        *result = i->sub == OPERATOR_DIV ? a / b : a % b;
-    else if (i->sub == OPERATOR_DIV)
-        *overflow = __builtin_sub_overflow(0, a, result);
-    else
-        *result = 0;
-    return 0;
-}
-
-static int whole(struct machine *m, const struct expr_instr *i, int64_t a, int64_t b,
-                 struct value *out)
-{
+    unsigned op = x->node->which;
     bool overflow = false;
-    int64_t result = 0;
-    int rc = 0;
+    json_int_t result = 0;
 
-    if (i->sub == OPERATOR_ADD)
+    if ((op == OPERATOR_DIV || op == OPERATOR_MOD) && !b)
+        return eval_fault(x, "division by 0");
+    if (op == OPERATOR_ADD)
         overflow = __builtin_add_overflow(a, b, &result);
-    else if (i->sub == OPERATOR_SUB)
+    else if (op == OPERATOR_SUB)
         overflow = __builtin_sub_overflow(a, b, &result);
-    else if (i->sub == OPERATOR_MUL)
+    else if (op == OPERATOR_MUL)
         overflow = __builtin_mul_overflow(a, b, &result);
-    else
-        rc = divide(m, i, a, b, &result, &overflow);
-    if (rc)
-        return rc;
+    else if (op == OPERATOR_DIV && b == -1)
+        overflow = __builtin_sub_overflow(0, a, &result);
+    else if (op == OPERATOR_DIV)
+        result = a / b;
+    else if (b != -1)
+        result = a % b;
     if (overflow)
-        return machine_wrong(m, i, "the result of %s does not fit in 64 bits",
-                             expr_operator_text(i->sub));
-    *out = (struct value){.type = VALUE_INT, .whole = result};
+        return eval_fault(x, "the result of %s does not fit in 64 bits", operator_text(x));
+    *out = eval_keep(x, json_integer(result));
     return 0;
 }
 
-static int as_real(struct machine *m, const struct expr_instr *i, const struct value *v,
-                   double *out)
+static int as_real(struct eval *x, json_t *v, double *out)
 {
-    if (v->type == VALUE_INT && (v->whole > EXACT_MAX || v->whole < -EXACT_MAX))
-        return machine_wrong(m, i, "%lld is too large to be combined exactly with a fraction",
-                             (long long)v->whole);
-    *out = v->type == VALUE_INT ? (double)v->whole : v->real;
+    json_int_t n = json_integer_value(v);
+
+    if (n > EXACT_MAX || n < -EXACT_MAX)
+        return eval_fault(x, "%lld is too large to be combined exactly with a fraction",
+                          (long long)n);
+    *out = json_number_value(v);
     return 0;
 }
 
-static int real(struct machine *m, const struct expr_instr *i, const struct value *a,
-                const struct value *b, struct value *out)
+static int real(struct eval *x, json_t *a, json_t *b, json_t **out)
 {
-    double x = 0, y = 0, result;
+    double first = 0, second = 0, result;
     int rc;
 
-    if ((rc = as_real(m, i, a, &x)) || (rc = as_real(m, i, b, &y)))
+    if ((rc = as_real(x, a, &first)) || (rc = as_real(x, b, &second)))
         return rc;
-    if (i->sub == OPERATOR_ADD)
-        result = x + y;
-    else if (i->sub == OPERATOR_SUB)
-        result = x - y;
-    else if (i->sub == OPERATOR_MUL)
-        result = x * y;
-    else if (fpclassify(y) == FP_ZERO)
-        return machine_wrong(m, i, "division by 0");
-    else
-        result = i->sub == OPERATOR_DIV ? x / y : fmod(x, y);
+    switch (x->node->which) {
+    case OPERATOR_ADD:
+        result = first + second;
+        break;
+    case OPERATOR_SUB:
+        result = first - second;
+        break;
+    case OPERATOR_MUL:
+        result = first * second;
+        break;
+    default:
+        if (fpclassify(second) == FP_ZERO)
+            return eval_fault(x, "division by 0");
+        result = x->node->which == OPERATOR_DIV ? first / second : fmod(first, second);
+    }
     if (!isfinite(result))
-        return machine_wrong(m, i, "the result of %s is out of range", expr_operator_text(i->sub));
-    *out = (struct value){.type = VALUE_REAL, .real = result};
+        return eval_fault(x, "the result of %s is out of range", operator_text(x));
+    *out = eval_keep(x, json_real(result));
     return 0;
 }
 
-static int join_texts(struct machine *m, const struct expr_instr *i, const struct value *a,
-                      const struct value *b, struct value *out)
+static int join_texts(struct eval *x, json_t *a, json_t *b, json_t **out)
 {
     struct buf both = BUF_INIT;
-    int rc;
 
-    if (a->text.len + b->text.len > EXPR_RESULT_MAX)
-        return machine_too_long(m, i);
-    buf_reserve(&both, a->text.len + b->text.len);
-    buf_add(&both, a->text.at, a->text.len);
-    buf_add(&both, b->text.at, b->text.len);
-    rc = machine_text(m, i, both.ptr, both.len, out);
-    buf_release(&both);
-    return rc;
+    if (json_string_length(a) + json_string_length(b) > EXPR_RESULT_MAX)
+        return eval_too_long(x);
+    buf_add(&both, json_string_value(a), json_string_length(a));
+    buf_add(&both, json_string_value(b), json_string_length(b));
+    return eval_finish_text(x, 0, &both, out);
 }
 
-static int arithmetic(struct machine *m, const struct expr_instr *i, const struct value *a,
-                      const struct value *b, struct value *out)
+static int arithmetic(struct eval *x, json_t *a, json_t *b, json_t **out)
 {
-    if (a->type == VALUE_INT && b->type == VALUE_INT)
-        return whole(m, i, a->whole, b->whole, out);
-    if (value_is_number(a) && value_is_number(b))
-        return real(m, i, a, b, out);
-    if (i->sub != OPERATOR_ADD)
-        return type_fault(m, i, a, b, "two numbers");
-    if (a->type == VALUE_TEXT && b->type == VALUE_TEXT)
-        return join_texts(m, i, a, b, out);
-    return type_fault(m, i, a, b, "two numbers or two strings");
+    bool add = x->node->which == OPERATOR_ADD;
+
+    if (json_is_integer(a) && json_is_integer(b))
+        return whole(x, json_integer_value(a), json_integer_value(b), out);
+    if (json_is_number(a) && json_is_number(b))
+        return real(x, a, b, out);
+    if (add && json_is_string(a) && json_is_string(b))
+        return join_texts(x, a, b, out);
+    return type_fault(x, a, b, add ? "two numbers or two strings" : "two numbers");
 }
 
-int op_binary(struct machine *m, const struct expr_instr *i, const struct value *a,
-              const struct value *b, struct value *out)
+int eval_binary(struct eval *x, json_t *a, json_t *b, json_t **out)
 {
-    switch (i->sub) {
+    switch (x->node->which) {
     case OPERATOR_EQ:
     case OPERATOR_NE:
-        return equality(m, i, a, b, out);
+        return equality(x, a, b, out);
     case OPERATOR_LT:
     case OPERATOR_LE:
     case OPERATOR_GT:
     case OPERATOR_GE:
-        return ordering(m, i, a, b, out);
+        return ordering(x, a, b, out);
     default:
-        return arithmetic(m, i, a, b, out);
+        return arithmetic(x, a, b, out);
     }
 }
 
-int op_negate(struct machine *m, const struct expr_instr *i, const struct value *a,
-              struct value *out)
+int eval_negate(struct eval *x, json_t *a, json_t **out)
 {
-    int64_t result;
-
-    if (a->type == VALUE_REAL) {
-        *out = (struct value){.type = VALUE_REAL, .real = -a->real};
-        return 0;
-    }
-    if (a->type != VALUE_INT)
-        return machine_wrong(m, i, "- takes a number, not %s", value_type_text(a->type));
-    if (__builtin_sub_overflow(0, a->whole, &result))
-        return machine_wrong(m, i, "the result of - does not fit in 64 bits");
-    *out = (struct value){.type = VALUE_INT, .whole = result};
+    if (json_is_integer(a))
+        return whole(x, 0, json_integer_value(a), out); /* its operator is - */
+    if (!json_is_real(a))
+        return eval_fault(x, "- takes a number, not %s", value_type_text(a));
+    *out = eval_keep(x, json_real(-json_real_value(a)));
     return 0;
 }

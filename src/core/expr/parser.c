@@ -1,305 +1,423 @@
-/* parser.c - compiles an expression in one pass by precedence climbing: operators, then fields and
- * indexes. parse_primary.c parses the operands. */
+/* parser.c - parses an expression to a tree by precedence climbing; see struct node. */
 #include "core/expr/expr_internal.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
+#include <jansson.h>
 #include <string.h>
 
-int expr_wrong(struct parser *p, size_t at, const char *fmt, ...)
-{
-    struct expr_range in = p->in;
-    const char *close = p->bracketed ? memmem(in.text.at + at, in.text.len - at, "}}", 2) : NULL;
-    va_list ap;
+/* All words that are allowed where no ( follows: first the names. */
+static const char *const words[] = {
+#define X(id, name, meaning) #name,
+    EXPR_NAMES(X)
+#undef X
+        "true",
+    "false", "null", NULL};
 
-    /* The end of the expression is not known yet: use the next }}, or the end of the text. */
-    in.end = close ? (size_t)(close - in.text.at) : in.text.len;
-    va_start(ap, fmt);
-    expr_fault_setv(p->fault, &in, at, fmt, ap);
-    va_end(ap);
-    return -E_INVALID;
+/* All words that are allowed before ( : first the status functions, then the others. */
+static const char *const callable[] = {
+#define X(id, name, meaning, example, result) #name,
+    EXPR_STATUSES(X)
+#undef X
+#define X(name, ...) #name,
+        EXPR_FUNCTIONS(X) EXPR_DEFAULT(X)
+#undef X
+            NULL};
+
+static const struct {
+    unsigned fewest, most;
+    const char *usage;
+} arguments[] = {
+#define X(name, types, fewest, most, usage, meaning, example, result) {fewest, most, usage},
+    EXPR_FUNCTIONS(X) EXPR_DEFAULT(X)
+#undef X
+};
+
+const char *expr_function_name(enum expr_function which)
+{
+    return callable[EXPR_STATUS_COUNT + which];
 }
 
-/* ---- instructions ---- */
-
-size_t emit(struct parser *p, int grows, struct expr_instr i)
+/* The index of the word in the list; -1 if not found. */
+static int find_word(const char *const *list, const char *word)
 {
-    p->stack = (size_t)((long)p->stack + grows);
-    if (p->stack > p->most)
-        p->most = p->stack;
-    *vec_add(&p->code) = i;
-    return p->code.n - 1;
+    int i;
+
+    for (i = 0; list[i]; i++)
+        if (!strcmp(list[i], word))
+            return i;
+    return -1;
 }
 
-uint32_t add_const(struct parser *p, struct value v)
+/* ---- faults and nodes ---- */
+
+/* The end of the expression is not known yet: use the next }}, or the end of the text. */
+const struct expr_range *parser_range(struct parser *p, size_t at)
 {
-    *vec_add(&p->consts) = v;
-    return (uint32_t)(p->consts.n - 1);
+    const struct expr_text *text = &p->in.text;
+    const char *close = p->bracketed ? memmem(text->at + at, text->len - at, "}}", 2) : NULL;
+
+    p->in.end = close ? (size_t)(close - text->at) : text->len;
+    return &p->in;
 }
 
-void emit_const(struct parser *p, struct value v, size_t at)
+void *parser_unexpected(struct parser *p, const char *expected, const char *hint)
 {
-    emit(p, 1,
-         (struct expr_instr){
-             .op = OP_CONST, .arg = add_const(p, v), .from = (uint32_t)at, .at = (uint32_t)at});
+    const char *text = p->in.text.at + p->now.at, *quote = p->now.kind == TOKEN_TEXT ? "" : "'";
+
+    if (p->now.kind == TOKEN_END)
+        return parser_fault(p, p->now.at, "%s found the end%s", expected, hint);
+    return parser_fault(p, p->now.at, "%s found %s%.*s%s%s", expected, quote,
+                        expr_cut(text, p->now.end - p->now.at, 40), text, quote, hint);
 }
 
-void jump_here(struct parser *p, size_t instr)
+static struct node *new_node(struct parser *p, enum node_kind kind, unsigned which, size_t at)
 {
-    p->code.at[instr].arg = (uint32_t)p->code.n;
+    struct node *n = arena_zalloc(p->arena, sizeof(*n));
+
+    n->kind = kind;
+    n->which = which;
+    n->at = (uint32_t)at;
+    return n;
 }
 
-int parse_enter(struct parser *p)
+static struct node **end_of(struct node **list)
 {
-    if (p->depth == EXPR_DEPTH_MAX)
-        return expr_wrong(p, p->now.at, "this is nested more than %d levels deep", EXPR_DEPTH_MAX);
-    p->depth++;
-    return 0;
+    while (*list)
+        list = &(*list)->next;
+    return list;
 }
 
-void parse_leave(struct parser *p)
+static bool enter_level(struct parser *p)
 {
-    p->depth--;
+    if (p->depth++ < EXPR_DEPTH_MAX)
+        return true;
+    return parser_fault(p, p->now.at, "this is nested more than %d levels deep", EXPR_DEPTH_MAX);
+}
+
+static struct node *parse_expression(struct parser *p);
+
+/* ---- calls ---- */
+
+/* Parses the arguments and the closing parenthesis. */
+static bool parse_arguments(struct parser *p, struct node *call)
+{
+    bool is_default = call->kind == NODE_CALL && call->which == FUNCTION_default;
+    struct node **end = &call->child;
+
+    if (p->now.mark == ')')
+        return lex_next(p);
+    for (;;) {
+        if (call->n == EXPR_ARGS_MAX)
+            return parser_fault(p, p->now.at, "a function takes at most %d arguments",
+                                EXPR_ARGS_MAX);
+        if (!(*end = parse_expression(p)))
+            return false;
+        end = &(*end)->next;
+        call->n++;
+        if (p->now.mark == ',') {
+            if (!lex_next(p))
+                return false;
+        } else if (is_default && call->n == 1 && p->now.mark != ')') {
+            return lex_take_mark(p, ',', "after the first argument");
+        } else {
+            return lex_take_mark(p, ')', "after the arguments");
+        }
+    }
+}
+
+/* The current token is ( . */
+static struct node *parse_call(struct parser *p, size_t at, const char *word)
+{
+    struct buf meant = BUF_INIT;
+    int which = find_word(callable, word);
+    struct node *n;
+
+    if (!lex_next(p))
+        return NULL;
+    if (which < 0) {
+        (void)parser_fault(p, at, "there is no function '%s'%s", word,
+                           expr_did_you_mean(word, callable, &meant));
+        buf_release(&meant);
+        return NULL;
+    }
+    n = which < EXPR_STATUS_COUNT ? new_node(p, NODE_STATUS, (unsigned)which, at)
+                                  : new_node(p, NODE_CALL, (unsigned)which - EXPR_STATUS_COUNT, at);
+    if (!parse_arguments(p, n))
+        return NULL;
+    if (n->kind == NODE_STATUS && n->n)
+        return parser_fault(p, at, "%s() takes no arguments", word);
+    if (n->kind == NODE_CALL &&
+        (n->n < arguments[n->which].fewest || n->n > arguments[n->which].most))
+        return parser_fault(p, at, "wrong number of arguments; the usage is %s",
+                            arguments[n->which].usage);
+    return n;
+}
+
+/* ---- words and literals ---- */
+
+static void *unknown_word(struct parser *p, size_t at, const char *word)
+{
+    struct buf hint = BUF_INIT;
+    int i;
+
+    if (find_word(callable, word) >= 0)
+        return parser_fault(p, at, "%s is a function: write %s(…)", word, word);
+    if (!*expr_did_you_mean(word, words, &hint)) {
+        buf_addstr(&hint, "; the names are: ");
+        for (i = 0; i < EXPR_NAME_COUNT; i++)
+            buf_addf(&hint, "%s%s", i ? ", " : "", words[i]);
+        buf_addstr(&hint, "; strings are written in quotes");
+    }
+    (void)parser_fault(p, at, "unknown name '%s'%s", word, buf_cstr(&hint));
+    buf_release(&hint);
+    return NULL;
+}
+
+#define WORD_MAX 40 /* longer than any known word */
+
+static struct node *parse_word(struct parser *p)
+{
+    size_t at = p->now.at, len = p->now.end - at;
+    struct node *n;
+    char word[WORD_MAX + 1];
+    int which;
+
+    if (len > WORD_MAX)
+        len = WORD_MAX;
+    memcpy(word, p->in.text.at + at, len);
+    word[len] = '\0';
+    if (!lex_next(p))
+        return NULL;
+    if (p->now.mark == '(')
+        return parse_call(p, at, word);
+    if ((which = find_word(words, word)) < 0)
+        return unknown_word(p, at, word);
+    if (which < EXPR_NAME_COUNT)
+        return new_node(p, NODE_NAME, (unsigned)which, at);
+    n = new_node(p, NODE_CONST, 0, at);
+    n->literal.type = *word == 't' ? JSON_TRUE : *word == 'f' ? JSON_FALSE : JSON_NULL;
+    return n;
+}
+
+static struct node *parse_literal(struct parser *p, bool negative)
+{
+    struct node *n = new_node(p, NODE_CONST, 0, p->now.at - negative);
+    bool number = p->now.kind == TOKEN_NUMBER;
+
+    return (number ? lex_number(p, negative, &n->literal) : lex_text(p, &n->literal)) && lex_next(p)
+               ? n
+               : NULL;
+}
+
+/* ---- brackets ---- */
+
+/* Parses a key, which is a name or a string, and its value. */
+static struct node *parse_member(struct parser *p, json_t *seen)
+{
+    struct node *n = new_node(p, NODE_MEMBER, 0, p->now.at);
+    struct literal *key = &n->literal;
+
+    if (p->now.kind != TOKEN_NAME && p->now.kind != TOKEN_TEXT)
+        return parser_unexpected(p, "expected a key (a name or a string),", "");
+    if (!(p->now.kind == TOKEN_NAME ? lex_name(p, key) : lex_text(p, key)) || !lex_next(p) ||
+        !lex_take_mark(p, ':', "after the key"))
+        return NULL;
+    if (json_object_get(seen, key->text))
+        return parser_fault(p, n->at, "the key '%.*s' is given twice",
+                            expr_cut(key->text, key->len, 40), key->text);
+    value_put(seen, key->text, json_true());
+    return (n->child = parse_expression(p)) ? n : NULL;
+}
+
+/* Parses a list, or an object if `seen` is not NULL; the keys are added to it. */
+static struct node *parse_collection(struct parser *p, json_t *seen)
+{
+    struct node *n = new_node(p, seen ? NODE_OBJECT : NODE_LIST, 0, p->now.at), **end = &n->child;
+    char close = seen ? '}' : ']';
+    bool more;
+
+    if (!lex_next(p))
+        return NULL;
+    for (more = p->now.mark != close; more; end = &(*end)->next) {
+        if (!(*end = seen ? parse_member(p, seen) : parse_expression(p)))
+            return NULL;
+        more = p->now.mark == ',';
+        if (more && !lex_next(p))
+            return NULL;
+    }
+    return lex_take_mark(p, close, seen ? "after the object" : "after the list") ? n : NULL;
+}
+
+static struct node *parse_object(struct parser *p)
+{
+    json_t *seen = value_need(json_object());
+    struct node *n = parse_collection(p, seen);
+
+    json_decref(seen);
+    return n;
+}
+
+static struct node *parse_parentheses(struct parser *p)
+{
+    struct node *n;
+
+    return lex_next(p) && (n = parse_expression(p)) &&
+                   lex_take_mark(p, ')', "after the expression in parentheses")
+               ? n
+               : NULL;
+}
+
+static struct node *parse_operand(struct parser *p)
+{
+    if (p->now.kind == TOKEN_NAME)
+        return parse_word(p);
+    if (p->now.kind == TOKEN_NUMBER || p->now.kind == TOKEN_TEXT)
+        return parse_literal(p, false);
+    if (p->now.mark == '(')
+        return parse_parentheses(p);
+    if (p->now.mark == '[')
+        return parse_collection(p, NULL);
+    if (p->now.mark == '{')
+        return parse_object(p);
+    return parser_unexpected(p, "expected a value,", "");
 }
 
 /* ---- fields and items ---- */
 
-/* Appends a key to the reference's path; *open turns false once the path can't grow any more. */
-static void extend_ref(struct expr_ref *ref, const char *key, bool *open)
+/* The current token is . or [ . */
+static struct node *parse_access(struct parser *p, size_t from)
 {
-    if (ref && *open && ref->n < EXPR_PATH_MAX)
-        ref->path[ref->n++] = key;
-    else
-        *open = false;
+    bool field = p->now.mark == '.';
+    struct node *n;
+
+    if (field && !lex_field(p))
+        return NULL;
+    n = new_node(p, field ? NODE_FIELD : NODE_INDEX, 0, p->now.at);
+    n->from = (uint32_t)from;
+    if (field)
+        return lex_name(p, &n->literal) && lex_next(p) ? n : NULL;
+    return lex_next(p) && (n->child = parse_expression(p)) &&
+                   lex_take_mark(p, ']', "after the index")
+               ? n
+               : NULL;
 }
 
-static int parse_dot(struct parser *p, size_t from, struct value *key)
+/* A parenthesized operand may have steps already; its fields are further steps. */
+static struct node *parse_accesses(struct parser *p)
 {
-    int rc = lex_field(p);
-    size_t at = p->now.at, len = p->now.end - p->now.at;
+    size_t from = p->now.at;
+    struct node *n = parse_operand(p), **end = n ? end_of(&n->steps) : NULL;
 
-    if (rc)
-        return rc;
-    *key = (struct value){.type = VALUE_TEXT};
-    key->text.at = arena_memdup0(p->arena, p->in.text.at + at, len);
-    key->text.len = len;
-    emit(
-        p, 0,
-        (struct expr_instr){
-            .op = OP_FIELD, .arg = add_const(p, *key), .from = (uint32_t)from, .at = (uint32_t)at});
-    return lex_next(p);
-}
-
-/* *key is the value of a constant key, or null if the key is computed. */
-static int parse_bracket(struct parser *p, size_t from, struct value *key)
-{
-    size_t before = p->code.n, at = p->now.at;
-    int rc;
-
-    if ((rc = lex_next(p)) || (rc = parse_expression(p)) ||
-        (rc = lex_take_mark(p, ']', "after the index")))
-        return rc;
-    *key = (struct value){.type = VALUE_NULL};
-    if (p->code.n == before + 1 && p->code.at[before].op == OP_CONST)
-        *key = p->consts.at[p->code.at[before].arg];
-    emit(p, -1, (struct expr_instr){.op = OP_INDEX, .from = (uint32_t)from, .at = (uint32_t)at});
-    return 0;
-}
-
-static int parse_postfix(struct parser *p)
-{
-    size_t from = p->now.at, refs = p->refs.n, code = p->code.n;
-    bool open;
-    int rc = parse_primary(p);
-
-    if (rc)
-        return rc;
-    open = p->code.n == code + 1 && p->code.at[code].op == OP_NAME;
-    while (lex_is_mark(p, '.') || lex_is_mark(p, '[')) {
-        struct value key;
-
-        rc = lex_is_mark(p, '.') ? parse_dot(p, from, &key) : parse_bracket(p, from, &key);
-        if (rc)
-            return rc;
-        open = open && key.type == VALUE_TEXT;
-        /* Index p->refs every time: the expression in the brackets may have grown the array. */
-        extend_ref(open ? &p->refs.at[refs] : NULL, key.type == VALUE_TEXT ? key.text.at : NULL,
-                   &open);
+    while (n && (p->now.mark == '.' || p->now.mark == '[')) {
+        if (!(*end = parse_access(p, from)))
+            return NULL;
+        end = &(*end)->next;
     }
-    return 0;
+    return n;
 }
 
 /* ---- operators ---- */
 
-static int parse_unary(struct parser *p)
+static struct node *parse_unary(struct parser *p)
 {
     struct token t = p->now;
-    bool negate = t.kind == TOKEN_OPERATOR && t.op == OPERATOR_SUB;
-    int rc;
+    struct node *n;
 
-    if (!negate && !(t.kind == TOKEN_OPERATOR && t.op == OPERATOR_NOT))
-        return parse_postfix(p);
-    if ((rc = parse_enter(p)) || (rc = lex_next(p)))
-        return rc;
+    if (t.op != OPERATOR_SUB && t.op != OPERATOR_NOT)
+        return parse_accesses(p);
+    if (!enter_level(p) || !lex_next(p))
+        return NULL;
     /* -9223372036854775808 fits in 64 bits although 9223372036854775808 does not. */
-    if (negate && p->now.kind == TOKEN_NUMBER && p->now.at == t.end) {
-        struct value v;
-
-        if ((rc = lex_number(p, &p->now, true, &v)))
-            return rc;
-        emit_const(p, v, t.at);
-        rc = lex_next(p);
-    } else if (!(rc = parse_unary(p))) {
-        emit(p, 0,
-             (struct expr_instr){.op = negate ? OP_NEGATE : OP_NOT,
-                                 .sub = OPERATOR_NOT,
-                                 .from = (uint32_t)t.at,
-                                 .at = (uint32_t)t.at});
+    if (t.op == OPERATOR_SUB && p->now.kind == TOKEN_NUMBER && p->now.at == t.end) {
+        n = parse_literal(p, true);
+    } else {
+        n = new_node(p, NODE_UNARY, t.op, t.at);
+        if (!(n->child = parse_unary(p)))
+            return NULL;
     }
-    parse_leave(p);
-    return rc;
+    p->depth--;
+    return n;
 }
 
 static int strength(const struct parser *p)
 {
-    return p->now.kind == TOKEN_OPERATOR ? expr_operator_strength(p->now.op) : 0;
+    return expr_operators[p->now.op].strength;
 }
 
-static int parse_binary(struct parser *p, int weakest);
+static struct node *parse_binary(struct parser *p, int weakest);
 
-/* Parses the second operand of && or ||. */
-static int parse_logical(struct parser *p, struct expr_instr i)
+/* Parses a binary operator and its second operand. */
+static struct node *parse_operator(struct parser *p)
 {
-    bool both = i.sub == OPERATOR_AND;
-    size_t jump;
-    int rc;
+    struct node *n = new_node(p, NODE_BINARY, p->now.op, p->now.at);
+    int mine = strength(p);
+    bool compares = mine == expr_operators[OPERATOR_EQ].strength ||
+                    mine == expr_operators[OPERATOR_LT].strength;
 
-    i.op = both ? OP_AND : OP_OR;
-    jump = emit(p, -1, i);
-    if ((rc = parse_binary(p, expr_operator_strength(i.sub) + 1)))
-        return rc;
-    i.op = OP_BOOLEAN;
-    emit(p, 0, i);
-    jump_here(p, jump);
-    return 0;
-}
-
-static int parse_operator(struct parser *p, size_t from)
-{
-    struct expr_instr i = {.op = OP_BINARY,
-                           .sub = (uint8_t)p->now.op,
-                           .from = (uint32_t)from,
-                           .at = (uint32_t)p->now.at};
-    int mine = strength(p), rc;
-    bool compares =
-        mine == expr_operator_strength(OPERATOR_EQ) || mine == expr_operator_strength(OPERATOR_LT);
-
-    if ((rc = lex_next(p)))
-        return rc;
-    if (i.sub == OPERATOR_AND || i.sub == OPERATOR_OR)
-        return parse_logical(p, i);
-    if ((rc = parse_binary(p, mine + 1)))
-        return rc;
-    emit(p, -1, i);
+    if (!lex_next(p) || !(n->child = parse_binary(p, mine + 1)))
+        return NULL;
     if (compares && strength(p) == mine)
-        return expr_wrong(p, p->now.at,
-                          "comparisons can't be chained: join them with &&, or put one of them "
-                          "in parentheses");
-    return 0;
+        return parser_fault(p, p->now.at,
+                            "comparisons can't be chained: join them with &&, or put one of them "
+                            "in parentheses");
+    return n;
 }
 
 /* Parses operators whose precedence is at least `weakest`, from left to right. */
-static int parse_binary(struct parser *p, int weakest)
+static struct node *parse_binary(struct parser *p, int weakest)
 {
-    size_t from = p->now.at;
-    int rc = parse_unary(p);
+    struct node *n = parse_unary(p), **end = n ? end_of(&n->steps) : NULL;
 
-    while (!rc && strength(p) >= weakest)
-        rc = parse_operator(p, from);
-    return rc;
+    while (n && strength(p) >= weakest) {
+        if (!(*end = parse_operator(p)))
+            return NULL;
+        end = &(*end)->next;
+    }
+    return n;
 }
 
-int parse_expression(struct parser *p)
+static struct node *parse_expression(struct parser *p)
 {
-    int rc = parse_enter(p);
+    struct node *n = enter_level(p) ? parse_binary(p, 1) : NULL;
 
-    if (rc || (rc = parse_binary(p, 1)))
-        return rc;
-    parse_leave(p);
-    return 0;
+    p->depth--;
+    return n;
 }
 
 /* ---- complete expressions ---- */
 
 /* Checks that nothing follows the expression. */
-static int parse_end(struct parser *p)
+static bool parse_end(struct parser *p)
 {
-    static const char *const words[][2] = {{"and", "&&"}, {"or", "||"}, {"is", "=="}, {"eq", "=="}};
-    const char *text = p->in.text.at + p->now.at, *hint = "", *word = "";
+    static const char *const hints[][2] = {
+        {"and", "; write &&"}, {"or", "; write ||"}, {"is", "; write =="}, {"eq", "; write =="}};
+    const char *text = p->in.text.at + p->now.at, *hint = "";
     size_t len = p->now.end - p->now.at, i;
-    struct buf shown = BUF_INIT;
-    int rc;
 
     if (p->bracketed ? !strncmp(text, "}}", 2) : p->now.kind == TOKEN_END)
-        return 0;
+        return true;
     if (p->bracketed && p->now.kind == TOKEN_END)
-        return expr_wrong(p, p->in.begin, "this expression is not closed: }} is missing");
-    for (i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (len == strlen(words[i][0]) && !strncmp(text, words[i][0], len)) {
-            hint = "; write ";
-            word = words[i][1];
-        }
-    rc = expr_wrong(p, p->now.at, "expected an operator or the end, found %s%s%s",
-                    lex_shown(p, &shown), hint, word);
-    buf_release(&shown);
-    return rc;
+        return parser_fault(p, p->in.begin, "this expression is not closed: }} is missing");
+    for (i = 0; i < sizeof(hints) / sizeof(*hints); i++)
+        if (len == strlen(hints[i][0]) && !strncmp(text, hints[i][0], len))
+            hint = hints[i][1];
+    return parser_unexpected(p, "expected an operator or the end,", hint);
 }
 
-static void *copy_to_arena(struct arena *arena, const void *from, size_t size)
-{
-    return size ? memcpy(arena_alloc(arena, size), from, size) : NULL;
-}
-
-static const struct expr *finish(struct parser *p)
-{
-    struct expr *e = arena_alloc(p->arena, sizeof(*e));
-
-    *e = (struct expr){
-        .in = p->in,
-        .code = copy_to_arena(p->arena, p->code.at, p->code.n * sizeof(*p->code.at)),
-        .consts = copy_to_arena(p->arena, p->consts.at, p->consts.n * sizeof(*p->consts.at)),
-        .refs = copy_to_arena(p->arena, p->refs.at, p->refs.n * sizeof(*p->refs.at)),
-        .ncode = p->code.n,
-        .nrefs = p->refs.n,
-        .stack = p->most,
-        .statuses = p->statuses,
-    };
-    return e;
-}
-
-int expr_parse(struct expr_range *in, bool bracketed, struct arena *arena, const struct expr **out,
-               struct expr_fault *fault)
+const struct node *expr_parse(struct expr_range *in, bool bracketed, struct arena *arena,
+                              struct expr_fault *fault)
 {
     struct parser p = {.in = *in,
                        .bracketed = bracketed,
                        .arena = arena,
                        .fault = fault,
                        .now = {.end = in->begin}};
-    int rc;
+    struct node *n;
 
-    if ((rc = lex_next(&p)) || (rc = parse_expression(&p)) || (rc = parse_end(&p)))
-        goto done;
-    p.in.end = bracketed ? p.now.at : p.in.text.len;
-    if (p.in.end - p.in.begin > EXPR_TEXT_MAX) {
-        rc = expr_wrong(&p, p.in.begin, "this expression has %zu bytes; at most %d are allowed",
-                        p.in.end - p.in.begin, EXPR_TEXT_MAX);
-        goto done;
-    }
-    *in = p.in;
-    *out = finish(&p);
-done:
-    vec_release(&p.code);
-    vec_release(&p.consts);
-    vec_release(&p.refs);
-    return rc;
+    if (!lex_next(&p) || !(n = parse_expression(&p)) || !parse_end(&p))
+        return NULL;
+    in->end = bracketed ? p.now.at : in->text.len;
+    if (in->end - in->begin > EXPR_TEXT_MAX)
+        return parser_fault(&p, in->begin, "this expression has %zu bytes; at most %d are allowed",
+                            in->end - in->begin, EXPR_TEXT_MAX);
+    return n;
 }

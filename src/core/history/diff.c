@@ -23,14 +23,7 @@ const char *differs_text(int bit)
 
 static void add_member(json_t *list, const char *name, json_t *a, json_t *b)
 {
-    json_t *o = value_need(json_object());
-
-    value_put(o, "name", value_need(json_string(name)));
-    if (a)
-        value_put(o, "a", json_incref(a));
-    if (b)
-        value_put(o, "b", json_incref(b));
-    value_append(list, o);
+    value_append(list, json_pack("{s:s, s:O*, s:O*}", "name", name, "a", a, "b", b));
 }
 
 json_t *compare_members(const json_t *a, const json_t *b)
@@ -57,6 +50,16 @@ struct definitions {
     json_t *list;
 };
 
+/* Compares and releases both. */
+static bool equal_once(json_t *a, json_t *b)
+{
+    bool same = json_equal(a, b);
+
+    json_decref(a);
+    json_decref(b);
+    return same;
+}
+
 static const char *name_of(const json_t *task)
 {
     return json_string_value(json_object_get(task, "name"));
@@ -64,12 +67,8 @@ static const char *name_of(const json_t *task)
 
 static void add_change(struct definitions *d, const char *path, const char *change, json_t *keys)
 {
-    json_t *o = value_need(json_object());
-
-    value_put(o, "task", path ? value_need(json_string(path)) : json_null());
-    value_put(o, "change", value_need(json_string(change)));
-    value_put(o, "keys", keys ? keys : value_need(json_array()));
-    value_append(d->list, o);
+    value_append(d->list, json_pack("{s:s?, s:s, s:o}", "task", path, "change", change, "keys",
+                                    keys ? keys : value_need(json_array())));
 }
 
 /* The needs by name: their indexes change whenever a task is added before them. */
@@ -90,17 +89,9 @@ static json_t *named_needs(const json_t *task, const json_t *tasks)
 static bool same_value(const char *key, const json_t *a, const json_t *a_tasks, const json_t *b,
                        const json_t *b_tasks)
 {
-    json_t *x, *y;
-    bool same;
-
     if (strcmp(key, "needs"))
         return json_equal(json_object_get(a, key), json_object_get(b, key));
-    x = named_needs(a, a_tasks);
-    y = named_needs(b, b_tasks);
-    same = json_equal(x, y);
-    json_decref(x);
-    json_decref(y);
-    return same;
+    return equal_once(named_needs(a, a_tasks), named_needs(b, b_tasks));
 }
 
 /* Keys that are not compared: the location in the file is not a difference; tasks and nested
@@ -241,17 +232,10 @@ static bool same_text(const char *a, const char *b)
 
 static bool same_json(const char *a, const char *b)
 {
-    json_t *x, *y;
-    bool same;
-
     if (!a || !b || !strcmp(a, b))
         return same_text(a, b);
-    x = json_loads(a, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-    y = json_loads(b, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-    same = json_equal(x, y);
-    json_decref(x);
-    json_decref(y);
-    return same;
+    return equal_once(json_loads(a, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL),
+                      json_loads(b, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
 }
 
 static bool is_notable(int64_t a, int64_t b)

@@ -1,4 +1,4 @@
-/* replay.c - applies events; see replay.h. Each rule repeats one of store/door/door.c. The random
+/* replay.c - reads what an event changes from its data, and applies it; see replay.h. The random
  * workflows of the tests compare replayed and stored states. */
 #include "core/history/replay.h"
 
@@ -8,11 +8,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_job(const struct replay_event *e)
-{
-    return e->type < WORKFLOW_EVENT;
-}
 
 /* ---- event data ---- */
 
@@ -46,31 +41,22 @@ static int hold_of(const char *why, size_t len)
     return HELD_PAUSED;
 }
 
-/* A job that an operator paused itself has "by" or "reason" in its event. A hold for approval takes
- * precedence: a pause does not replace it. */
-static void apply_hold(struct replay *f, const struct replay_event *e, struct arena *arena)
+/* Reads why it is held. A job that an operator paused itself has "by" or "reason" in its event. */
+static void read_hold(struct replay *f, const struct replay_event *e, struct execution_change *c,
+                      struct arena *arena)
 {
     json_t *data = data_of(e);
     const char *why = text_of(data, "why"), *colon = why ? strchr(why, ':') : NULL;
-    int hold = why ? hold_of(why, colon ? (size_t)(colon - why) : strlen(why)) : HELD_PAUSED;
 
-    if (is_job(e) && hold == HELD_PAUSED && (text_of(data, "by") || text_of(data, "reason"))) {
+    c->hold = why ? hold_of(why, colon ? (size_t)(colon - why) : strlen(why)) : HELD_PAUSED;
+    c->held_key = colon ? arena_strdup(arena, colon + 1) : NULL;
+    if (c->hold == HELD_DELAY)
+        f->due_at = time_of(data, "until");
+    if (c->is_job && c->hold == HELD_PAUSED && (text_of(data, "by") || text_of(data, "reason"))) {
         f->paused = true;
         f->pause = e->data;
     }
-    if (f->held != HELD_APPROVAL || hold != HELD_PAUSED) {
-        f->held = hold;
-        f->held_key = colon ? arena_strdup(arena, colon + 1) : NULL;
-        f->due_at = hold == HELD_DELAY ? time_of(data, "until") : 0;
-    }
     json_decref(data);
-}
-
-static void end_hold(struct replay *f)
-{
-    f->held = HELD_NONE;
-    f->held_key = NULL;
-    f->due_at = 0;
 }
 
 /* An attempt, a workflow or a fan-out ended: its error becomes the execution's error. */
@@ -82,14 +68,13 @@ static void apply_outcome(struct replay *f, const struct replay_event *e, struct
     json_decref(data);
 }
 
-/* Whether the cancelled job may finish; then it does not receive a cancel request. */
-static bool may_finish(const struct replay_event *e)
+static bool lets_finish(const struct replay_event *e)
 {
     json_t *data = data_of(e);
-    bool may = is_job(e) && json_is_true(json_object_get(data, "let_finish"));
+    bool lets = json_is_true(json_object_get(data, "let_finish"));
 
     json_decref(data);
-    return may;
+    return lets;
 }
 
 static void apply_reason(struct replay *f, const struct replay_event *e)
@@ -114,73 +99,35 @@ const char *replay_result(const struct replay_event *rerun, struct arena *arena)
 
 /* ---- events ---- */
 
-static void apply_claim(struct replay *f, const struct replay_event *e)
-{
-    f->worker = e->worker;
-    f->deferred = false;
-    if (!f->started_at)
-        f->started_at = e->at;
-}
-
-static void apply_rerun(struct replay *f, const struct replay_event *e)
-{
-    f->cancel_requested = f->deferred = false;
-    f->error = f->reason = NULL;
-    f->reruns++;
-    if (is_job(e))
-        f->given = f->attempts;
-}
-
 static void set_pause(struct replay *f, const struct replay_event *e)
 {
     f->paused = e->type % WORKFLOW_EVENT == EV_PAUSED;
     f->pause = f->paused ? e->data : NULL;
 }
 
-/* Applies everything that an event changes besides status, seq and time. */
-static void apply_action(struct replay *f, const struct replay_event *e, struct arena *arena)
+/* Applies what an event says about the history of the execution, besides its state, and completes
+ * the change of its state. */
+static void read_event(struct replay *f, const struct replay_event *e, struct execution_change *c,
+                       struct arena *arena)
 {
-    switch ((enum event_action)(e->type % WORKFLOW_EVENT)) {
-    case EV_CREATED:
-        f->requested_at = e->at;
-        break;
+    switch (c->action) {
     case EV_MARKED_READY:
         if (!f->ready_at)
             f->ready_at = e->at;
         break;
     case EV_HELD:
-        apply_hold(f, e, arena);
+        read_hold(f, e, c, arena);
         break;
     case EV_UNHELD:
-        end_hold(f);
-        if (is_job(e))
+        if (c->is_job)
             set_pause(f, e);
         break;
-    case EV_CLAIMED:
-        apply_claim(f, e);
+    case EV_PAUSED:
+        set_pause(f, e);
         break;
     case EV_RESUMED:
-        if (is_job(e))
-            apply_claim(f, e);
-        else
+        if (!c->is_job)
             set_pause(f, e);
-        break;
-    case EV_ADOPTED:
-        f->worker = e->worker;
-        break;
-    case EV_LEASE_EXPIRED:
-        f->worker = 0;
-        break;
-    case EV_STARTED:
-        if (!is_job(e) && !f->started_at)
-            f->started_at = e->at;
-        break;
-    case EV_DEFERRED:
-        f->deferred = true;
-        f->given++;
-        break;
-    case EV_RELEASED:
-        f->given++;
         break;
     case EV_RETRY_SCHEDULED:
     case EV_COMPLETED:
@@ -197,39 +144,36 @@ static void apply_action(struct replay *f, const struct replay_event *e, struct 
         apply_reason(f, e);
         break;
     case EV_CANCEL_REQUESTED:
-        f->cancel_requested |= !may_finish(e);
+        c->let_finish = lets_finish(e);
         apply_reason(f, e);
         break;
     case EV_SKIPPED:
         apply_reason(f, e);
         break;
     case EV_RERUN:
-        apply_rerun(f, e);
+        f->error = f->reason = NULL;
+        f->reruns++;
         break;
     case EV_REUSED:
         f->error = NULL;
         break;
-    case EV_PAUSED:
-        set_pause(f, e);
-        break;
-    case EV_COUNT:
+    default:
         break;
     }
 }
 
 void replay_event(struct replay *f, const struct replay_event *e, struct arena *arena)
 {
-    f->seq = e->seq;
-    f->updated_at = e->at;
-    f->status = e->to;
-    f->attempts = e->attempt;
-    f->epoch = e->epoch;
+    struct execution_change c = {.action = (enum event_action)(e->type % WORKFLOW_EVENT),
+                                 .is_job = e->type < WORKFLOW_EVENT,
+                                 .to = e->to,
+                                 .at = e->at,
+                                 .worker = e->worker};
+
     if (e->worker)
         f->last_worker = e->worker;
-    apply_action(f, e, arena);
-    f->finished_at = status_is_terminal(e->to) ? e->at : 0;
-    if (e->to != S_RUNNING)
-        f->worker = 0;
-    if (e->to != (is_job(e) ? S_READY : S_PENDING)) /* only this status can be held */
-        end_hold(f);
+    read_event(f, e, &c, arena);
+    execution_apply(&f->state, &c);
+    if (f->held != HELD_DELAY)
+        f->due_at = 0;
 }

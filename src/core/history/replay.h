@@ -1,39 +1,32 @@
 /* replay.h - computes the state of an execution at some moment from its events alone. Each event is
- * applied as store/door/ applied it to the row. Pure.
+ * applied by the function that applied it to the row (core/execution_state.h). Pure.
  *
  * The history does not keep everything. The result of a run is only in the row until a rerun copies
- * it to its event (replay_result). max_attempts can be computed only from its present value and the
- * difference in `given`. */
+ * it to its event (replay_result). The attempts that a job is allowed are not in its events:
+ * max_attempts counts only those that do not count against its retries, that is all before its last
+ * rerun, and since then those that were deferred or released. The lease has only its worker. */
 #ifndef CORE_HISTORY_REPLAY_H
 #define CORE_HISTORY_REPLAY_H
 
 #include "base/mem.h"
-#include "core/vocab.h"
-
-#include <stdint.h>
+#include "core/execution_state.h"
 
 struct replay_event {
     int64_t at, worker; /* at in µs; worker is 0 if none */
-    int type, from, to, attempt, epoch, seq;
+    int type, from, to;
     const char *data; /* JSON; NULL if none */
 };
 
 /* Start with all fields 0: status S_NONE means that the execution does not exist yet. Texts are in
  * the arena or belong to the events. */
 struct replay {
-    int64_t requested_at, ready_at, started_at, finished_at, updated_at; /* µs; 0 if not yet */
-    int64_t worker;      /* the worker that has the lease; 0 if none */
+    EXECUTION_STATE;
+    int64_t ready_at;    /* when it first became ready; 0 if not yet */
     int64_t last_worker; /* the last worker that ran it */
     int64_t due_at;      /* when its delay ends; 0 if it is not held for a delay */
-    int status, held, attempts, epoch, seq;
-    /* A job: attempts that do not count against its retries: all before its last rerun, and since
-     * then those that were deferred or released. max_attempts is the sum of this number and the
-     * attempts that the job is allowed. */
-    int given;
     int reruns;
-    bool deferred, cancel_requested;
     bool paused; /* itself, not because an ancestor is paused */
-    const char *held_key, *error;
+    const char *error;
     const char *outcome; /* event data: how its last attempt ended; NULL if none has ended yet */
     const char *reason;  /* event data: why it was skipped or cancelled; NULL if not given */
     const char *pause;   /* event data: who paused it and why; NULL if it is not paused */

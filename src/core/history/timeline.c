@@ -3,15 +3,6 @@
 
 #include <string.h>
 
-const char *timeline_text(enum timeline_part part)
-{
-#define X(name, text) [TIMELINE_##name] = text,
-    static const char *const texts[] = {TIMELINE_PARTS(X)};
-#undef X
-
-    return texts[part];
-}
-
 static void push(struct timeline *t, int64_t from, enum timeline_part part, struct arena *arena)
 {
     if (t->n && t->at[t->n - 1].part == part)

@@ -12,17 +12,7 @@
 
 #include <stddef.h>
 
-#define TIMELINE_PARTS(X) \
-    X(WAIT, "wait")       \
-    X(HELD, "held")       \
-    X(RUN, "run")         \
-    X(RETRY, "retry")
-
-#define X(name, text) TIMELINE_##name,
-enum timeline_part { TIMELINE_PARTS(X) TIMELINE_COUNT };
-#undef X
-
-const char *timeline_text(enum timeline_part part);
+enum timeline_part { TIMELINE_WAIT, TIMELINE_HELD, TIMELINE_RUN, TIMELINE_RETRY, TIMELINE_COUNT };
 
 struct timeline {
     int64_t begin; /* when its last run was requested */

@@ -97,7 +97,7 @@ static bool next_by_clock(const struct cron *c, const struct tz *z, int64_t afte
     do {
         if (!next_local(c, local + 1, &local))
             return false;
-        *out = tz_from_local(z, local).first;
+        *out = tz_from_local(z, local);
     } while (*out <= after);
     return true;
 }

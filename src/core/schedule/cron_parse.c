@@ -228,8 +228,7 @@ static int expand_nickname(const char *text, const char **out, struct err *err)
         }
     if (len == 7 && !strncasecmp(text, "@reboot", len))
         return err_set(err, E_INVALID,
-                       "cron '@reboot' is not supported: a schedule does not belong to a machine "
-                       "that boots; write when it is due");
+                       "cron '@reboot' is not supported: write a time, such as @daily");
     return err_set(err, E_INVALID,
                    "cron '%.100s' is not a known nickname: write @yearly @annually @monthly "
                    "@weekly @daily @midnight @hourly, or five fields",

@@ -76,27 +76,27 @@ static bool first_kept(const struct schedule *s, const struct tz *z, int64_t las
 }
 
 void schedule_due(const struct schedule *s, const struct tz *z, int64_t last, int64_t now,
-                  size_t max, int64_t *out, struct schedule_look *look)
+                  size_t max, int64_t *out, struct schedule_due_times *result)
 {
     int64_t first, due, fires;
     bool found;
 
-    *look = (struct schedule_look){.done = last, .again = NEVER};
+    *result = (struct schedule_due_times){.done = last, .again = NEVER};
     if (s->paused || !schedule_next(s, z, last, &first))
         return;
     found = first_kept(s, z, last, now, &due);
     if (!found || due > first) {
-        look->dropped = true;
-        look->done = found && due <= now ? due - 1 : now;
+        result->dropped = true;
+        result->done = found && due <= now ? due - 1 : now;
     }
     for (; found; found = schedule_next(s, z, due, &due)) {
         fires = schedule_fires_at(s, z, due);
-        if (fires > now || look->n == max) {
-            look->more = fires <= now;
-            look->again = look->more ? now : fires;
+        if (fires > now || result->n == max) {
+            result->more = fires <= now;
+            result->again = result->more ? now : fires;
             return;
         }
-        out[look->n++] = look->done = due;
+        out[result->n++] = result->done = due;
     }
 }
 
@@ -121,7 +121,7 @@ static bool plan_one(const struct schedule *s, int64_t due, bool late, bool *run
 
     switch (schedule_firing(overlap, *running, p->waiting != 0)) {
     case FIRING_RUN:
-        p->begin[p->n++] = due;
+        p->due[p->n++] = due;
         *running = true;
         break;
     case FIRING_WAIT:
@@ -143,24 +143,24 @@ void schedule_plan(const struct schedule *s, const struct tz *z, const struct sc
     int64_t last = is->done < now ? is->done : now; /* the clock may have been set back */
     int64_t due[SCHEDULE_PLAN_MAX], started = 0;
     bool running = is->running, late = false;
-    struct schedule_look look;
+    struct schedule_due_times result;
     size_t i;
 
     *p = (struct schedule_plan){.waiting = is->waiting};
     if (p->waiting && !running && !s->paused) {
-        p->begin[p->n++] = started = p->waiting;
+        p->due[p->n++] = started = p->waiting;
         p->waiting = 0;
         running = true;
     }
-    schedule_due(s, z, last, now, SCHEDULE_PLAN_MAX, due, &look);
-    p->missed = look.dropped;
-    p->done = !look.n ? look.done : look.dropped ? due[0] - 1 : last;
-    for (i = 0; i < look.n; i++) {
+    schedule_due(s, z, last, now, SCHEDULE_PLAN_MAX, due, &result);
+    p->missed = result.dropped;
+    p->done = !result.n ? result.done : result.dropped ? due[0] - 1 : last;
+    for (i = 0; i < result.n; i++) {
         late |= is_late(s, z, due[i], now); /* a due time after a late one counts as late, too */
         if (due[i] == started || due[i] == p->waiting)
             p->done = due[i]; /* the clock was set back: already planned earlier */
         else if (!plan_one(s, due[i], late, &running, p))
             return;
     }
-    p->next = look.again == NEVER ? 0 : look.again;
+    p->next = result.again == NEVER ? 0 : result.again;
 }

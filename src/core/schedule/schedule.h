@@ -28,7 +28,7 @@ struct schedule {
 };
 
 /* The result of a check. */
-struct schedule_look {
+struct schedule_due_times {
     size_t n;      /* number of due times to fire, the oldest first */
     bool more;     /* `out` is full: fire these, then check again */
     bool dropped;  /* older due times were missed and are not made up for */
@@ -41,7 +41,7 @@ struct schedule_look {
  * the end of the pause: no earlier time is due, and firings missed in a pause are not made up
  * for. */
 void schedule_due(const struct schedule *s, const struct tz *z, int64_t last, int64_t now,
-                  size_t max, int64_t *out, struct schedule_look *look);
+                  size_t max, int64_t *out, struct schedule_due_times *result);
 
 /* The first due time after `after`; false if there is none. */
 MUST_USE bool schedule_next(const struct schedule *s, const struct tz *z, int64_t after,
@@ -69,7 +69,7 @@ struct schedule_state {
 /* The due times to start now, and the state of the schedule after that. */
 #define SCHEDULE_PLAN_MAX 5
 struct schedule_plan {
-    int64_t begin[SCHEDULE_PLAN_MAX + 1]; /* the oldest first */
+    int64_t due[SCHEDULE_PLAN_MAX + 1]; /* the oldest first */
     size_t n;
     int64_t done, waiting;
     int64_t next;   /* when to check again; 0: when it is changed or the last run has ended */

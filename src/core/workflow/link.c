@@ -159,3 +159,26 @@ size_t workflow_cycles(const struct workflow *w,
     arena_release(&arena);
     return k.found;
 }
+
+/* ---- nested definitions ---- */
+
+const struct workflow **workflow_below(const struct workflow *w, size_t *n)
+{
+    VEC(const struct workflow *) all = {0};
+    size_t i, k, next = 0;
+
+    /* A linear search is enough: there are few definitions. */
+    for (;;) {
+        for (i = 0; i < w->nnested; i++) {
+            for (k = 0; k < all.n && all.at[k] != w->nested[i]; k++)
+                ;
+            if (k == all.n)
+                *vec_add(&all) = w->nested[i];
+        }
+        if (next == all.n)
+            break;
+        w = all.at[next++];
+    }
+    *n = all.n;
+    return all.at;
+}

@@ -60,25 +60,10 @@ struct workflow_param {
     const char *default_value; /* the default, as JSON; NULL if none */
 };
 
-struct workflow_texts {
-    const char *const *at; /* ends with NULL unless n is 0 */
-    size_t n;
-};
-
-struct workflow_pairs {
-    const struct spec_pair *at;
-    size_t n;
-};
-
 /* At most `max` at once with the same key; no limit if key is NULL. */
 struct workflow_concurrency {
     const char *key; /* a template */
     int max;
-};
-
-struct workflow_retry {
-    int max; /* attempts after the first; -1 for the configured default */
-    struct retry_policy policy;
 };
 
 #define CATCHUP_LAST (-1)
@@ -88,17 +73,13 @@ struct workflow_schedule {
     int64_t catchup;       /* µs: due times missed at most this long ago still run; or
                               CATCHUP_LAST */
     enum overlap overlap;
-    int64_t jitter;             /* µs: a firing comes up to this long after its due time */
-    int64_t start, end;         /* µs since 1970: start <= due < end; 0 for no bound */
-    struct workflow_pairs with; /* values of params: JSON without templates */
-};
-
-struct workflow_limits {
-    int64_t memory, cpu; /* as in struct spec; 0 if none */
-    int files, pids;
+    int64_t jitter;     /* µs: a firing comes up to this long after its due time */
+    int64_t start, end; /* µs since 1970: start <= due < end; 0 for no bound */
+    struct pairs with;  /* values of params: JSON without templates */
 };
 
 struct workflow_approval {
+    bool wanted;
     const char *message; /* a template; NULL if none */
     int64_t timeout;     /* µs; 0 if none */
 };
@@ -111,40 +92,31 @@ struct workflow_task {
     uint32_t line, column; /* in the file, for messages; 0 if unknown */
     const char *description;
 
-    /* Exactly one of these four is set. */
-    const char *run;            /* shell text without templates */
-    struct workflow_texts argv; /* templates */
-    const char *function;       /* its name */
+    /* Exactly one of command.run, command.argv, function and nested is set. */
+    const char *function; /* its name */
     const struct workflow *nested;
+    /* The spec before its templates are evaluated: argv, env, cwd (relative to the workflow's
+     * folder; NULL for that), input and container (a value). The secrets include those of the
+     * workflow. The timeout of a nested workflow is for all of it. */
+    struct spec command;
 
-    const uint32_t *needs;     /* indexes in tasks, in the order of the file */
-    const uint32_t *followers; /* indexes of the tasks that need this one, ascending */
+    const uint32_t *needs; /* indexes in tasks, in the order of the file */
     uint32_t nneeds, nfollowers;
-    const char *condition; /* `if`, for expr_compile_condition; NULL for success() */
-    int join;              /* number of needs that must succeed; 0 if all must end */
+    const uint32_t *followers; /* indexes of the tasks that need this one, ascending */
+    const char *condition;     /* `if`, for expr_parse_condition; NULL for success() */
+    int join;                  /* number of needs that must succeed; 0 if all must end */
 
     const char *foreach; /* a value: a list, a number or a template; NULL if none */
     int max_parallel;    /* items at once; 0 for as many as there are slots */
     bool fail_fast;
     bool allow_failure;
 
-    struct workflow_pairs with; /* values, by name of the param or variable */
-    struct workflow_pairs env;  /* templates */
-    const char *cwd;            /* a template, relative to the workflow's folder; NULL for that */
-    const char *input;          /* standard input, a template; NULL if none */
-    const char *user;
-    struct workflow_limits limits;
-    const char *container;         /* a value: an object; NULL if none */
-    struct workflow_texts secrets; /* names, including those of the workflow */
-    struct workflow_retry retry;
-    int64_t timeout;   /* µs per attempt, or for a whole nested workflow; 0 for the default */
+    struct pairs with; /* values, by name of the param or variable */
     const char *queue; /* NULL for the queue of the parent */
     int priority;
     const char *executor; /* NULL to use the routes */
     struct workflow_concurrency concurrency;
-    int64_t delay;                 /* µs */
-    struct workflow_texts outputs; /* names to keep; all if the list is empty */
-    bool has_approval;
+    int64_t delay; /* µs */
     struct workflow_approval approval;
 };
 
@@ -156,17 +128,20 @@ struct workflow {
 
     const struct workflow_param *params;
     size_t nparams;
-    struct workflow_pairs env, default_env; /* templates; all others override default_env */
-    struct workflow_pairs vars;             /* values */
-    int64_t timeout;                        /* µs for the whole workflow; 0 if none */
-    const char *queue;                      /* already applied to the tasks; NULL if none */
-    int priority;                           /* already applied to the tasks */
+    struct pairs env;  /* templates */
+    struct pairs vars; /* values */
+    int64_t timeout;   /* µs for the whole workflow; 0 if none */
+    const char *queue; /* already applied to the tasks; NULL if none */
+    int priority;      /* already applied to the tasks */
     struct workflow_concurrency concurrency;
     const struct workflow_schedule *schedules;
     size_t nschedules;
-    struct workflow_texts secrets; /* already applied to the tasks */
-    struct workflow_pairs outputs; /* values; their templates may refer to all tasks */
+    struct texts secrets; /* already applied to the tasks */
+    struct pairs outputs; /* values; their templates may refer to all tasks */
 
+    /* The values of `defaults`. Most are already applied to the tasks; keys.h marks the others. All
+     * other variables override its env. */
+    struct workflow_task defaults;
     struct workflow_task *tasks; /* in the order of the file */
     uint32_t ntasks;
     struct workflow_task *on_failure, *on_exit; /* NULL if none */

@@ -1,10 +1,14 @@
-/* read.c - reads a workflow from its canonical text. The text was written by write.c, so only the
- * first error is reported. But a damaged text is never trusted: every workflow that is returned is
- * a valid graph. */
-#include "core/workflow/fields.h"
+/* read.c - reads values by the table of keys, and a workflow from its canonical text. The text was
+ * written by write.c, so only the first error is reported. But a damaged text is never trusted:
+ * every workflow that is returned is a valid graph. */
+#include "core/workflow/keys.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define SPAN_MAX (100LL * 365 * 86400 * 1000000) /* µs: the longest duration in a spec */
+#define ARG_MAX  (128 * 1024 - 1)                /* bytes of an argument or variable */
 
 /* A nested definition; `done` once it has been read completely. */
 struct known {
@@ -12,274 +16,458 @@ struct known {
     bool done;
 };
 
-struct reading {
-    struct value_reader to;
+struct nested_reader {
     struct json_node nested; /* the definitions by hash; its value is NULL if there are none */
     VEC(struct known) known; /* definitions that have been read or are being read */
     int depth;
 };
 
-static int read_record(struct reading *r, const struct workflow_record *record, char *to,
-                       const struct json_node *p);
-static int find_nested(struct reading *r, const struct json_node *p, const struct workflow **out);
+static int read_task(struct key_reader *r, const struct json_node *p, uint32_t index,
+                     struct workflow_task *t);
+static int find_nested(struct key_reader *r, const struct json_node *p,
+                       const struct workflow **out);
 
-static int read_list(struct reading *r, const struct workflow_record *record,
-                     const struct json_node *p, char **out, size_t *n)
+/* ---- lists ---- */
+
+/* The most items of a list. */
+static size_t list_max(const struct key_reader *r, const struct key *k)
+{
+    if (!r->bounded)
+        return WORKFLOW_MAX_TEXT;
+    return k->type == KEY_TEMPLATES ? 10000 : k->type == KEY_CODES ? 256 : 1000;
+}
+
+static int read_text(const struct key_reader *r, const struct key *k, const struct json_node *p,
+                     const char **out)
+{
+    size_t min = r->bounded ? (size_t)k->min : 0, max = r->bounded ? (size_t)k->max : 0;
+    int rc = json_read_text(p, min, max ? max : WORKFLOW_MAX_TEXT, r->arena, out, r->err);
+
+    if (!rc && k->type == KEY_NAME && !workflow_is_name(*out))
+        rc = json_read_fail(p, r->err, "is not a name");
+    return rc;
+}
+
+static int read_texts(const struct key_reader *r, const struct key *k, const struct json_node *p,
+                      void *member)
 {
     struct json_node item;
-    char *list;
-    size_t i;
-    int rc = json_read_array(p, WORKFLOW_MAX_TEXT, n, r->to.err);
+    const char **texts;
+    size_t i, n, max = r->bounded ? ARG_MAX : WORKFLOW_MAX_TEXT;
+    int rc = json_read_array(p, list_max(r, k), &n, r->err);
 
     if (rc)
         return rc;
-    list = arena_zalloc(r->to.arena, (*n + 1) * record->size);
+    texts = arena_zalloc(r->arena, (n + 1) * sizeof(*texts));
+    for (i = 0; i < n; i++) {
+        json_read_item(p, i, &item);
+        if ((rc = json_read_text(&item, 0, max, r->arena, &texts[i], r->err)))
+            return rc;
+    }
+    key_set_list(member, texts, n);
+    return 0;
+}
+
+static int read_pairs(const struct key_reader *r, const struct key *k, const struct json_node *p,
+                      void *member)
+{
+    size_t n = 0, count, max = WORKFLOW_MAX_TEXT;
+    struct json_node at;
+    struct spec_pair *pairs;
+    void *iter;
+    int rc = json_read_known_keys(p, NULL, r->err);
+
+    if (rc)
+        return rc;
+    count = json_read_size(p);
+    if (count > list_max(r, k))
+        return json_read_fail(p, r->err, "has %zu variables; at most %zu are allowed", count,
+                              list_max(r, k));
+    pairs = arena_zalloc(r->arena, (count + 1) * sizeof(*pairs));
+    JSON_EACH(p, iter, &at)
+    {
+        pairs[n].key = arena_strdup(r->arena, at.key);
+        if (r->bounded) /* KEY=VALUE is one argument */
+            max = ARG_MAX - strlen(at.key) - 1;
+        if (key_stored_as(k) == STORED_VALUES)
+            pairs[n].value = json_read_raw(&at, r->arena);
+        else if ((rc = json_read_text(&at, 0, max, r->arena, &pairs[n].value, r->err)))
+            return rc;
+        n++;
+    }
+    key_set_list(member, pairs, n);
+    return 0;
+}
+
+/* Integers from 0 to `max`, which are not negative and have 32 bits. */
+static int read_numbers(const struct key_reader *r, const struct key *k, const struct json_node *p,
+                        int64_t max, uint32_t **out, size_t *n)
+{
+    struct json_node item;
+    int64_t number = 0;
+    uint32_t *list;
+    size_t i;
+    int rc = json_read_array(p, list_max(r, k), n, r->err);
+
+    if (rc)
+        return rc;
+    list = arena_alloc(r->arena, (*n + 1) * sizeof(*list));
     for (i = 0; i < *n; i++) {
         json_read_item(p, i, &item);
-        if ((rc = read_record(r, record, list + i * record->size, &item)))
+        if ((rc = json_read_i64(&item, 0, max, &number, r->err)))
             return rc;
+        list[i] = (uint32_t)number;
     }
     *out = list;
     return 0;
 }
 
-/* ---- tasks ---- */
-
-static int read_task(struct reading *r, const struct json_node *p, uint32_t index,
-                     struct workflow_task *t)
+/* The three types that hold such a list. */
+static int read_number_list(const struct key_reader *r, const struct key *k,
+                            const struct json_node *p, void *member)
 {
-    int rc;
+    enum stored_as stored = key_stored_as(k);
+    int64_t max = stored == STORED_CODES     ? 255
+                  : stored == STORED_INDEXES ? WORKFLOW_MAX_TASKS
+                                             : UINT32_MAX;
+    uint32_t *list, count;
+    size_t n;
+    int rc = read_numbers(r, k, p, max, &list, &n);
 
-    t->index = index;
-    t->retry.max = -1;
-    t->retry.policy.jitter = -1;
-    if ((rc = read_record(r, &workflow_task_record, (char *)t, p)))
+    if (rc)
         return rc;
-    if (!!t->run + !!t->argv.n + !!t->function + !!t->nested != 1)
-        return json_read_fail(p, r->to.err,
-                              "must have exactly one of run, argv, function and workflow");
-    if (t->join < 0 || (uint32_t)t->join > t->nneeds)
-        return json_read_fail(p, r->to.err, "has a join of %d, but %u needs", t->join, t->nneeds);
+    count = (uint32_t)n;
+    if (stored == STORED_CODES) {
+        key_set_list(member, list, n);
+    } else if (stored == STORED_INDEXES) {
+        memcpy(member, &list, sizeof(list));
+        memcpy((char *)member + sizeof(list), &count, sizeof(count));
+    } else {
+        if (n != 2 || !list[0])
+            return json_read_fail(p, r->err, "must be a line and a column");
+        memcpy(member, list, 2 * sizeof(*list));
+    }
     return 0;
 }
 
-static int read_hook(struct reading *r, const struct json_node *p, struct workflow_task **out)
+/* ---- scalars ---- */
+
+static int read_word(const struct key_reader *r, const struct key *k, const struct json_node *p,
+                     int *out)
 {
-    struct workflow_task *t = arena_zalloc(r->to.arena, sizeof(*t));
+    const char *text;
+    int i, rc = read_text(r, k, p, &text);
+
+    if (rc)
+        return rc;
+    for (i = 0; k->words[i]; i++)
+        if (!strcmp(k->words[i], text)) {
+            *out = i;
+            return 0;
+        }
+    return json_read_fail(p, r->err, "can't be \"%.40s\"", text);
+}
+
+static int64_t number_max(const struct key *k)
+{
+    return k->stored_max ? k->stored_max : k->type == KEY_DURATION ? SPAN_MAX : k->max;
+}
+
+static int read_i64(const struct key_reader *r, const struct key *k, const struct json_node *p,
+                    int64_t *out)
+{
+    return r->bounded ? json_read_i64(p, 0, number_max(k), out, r->err)
+                      : json_read_i64(p, CATCHUP_LAST, INT64_MAX, out, r->err);
+}
+
+static int read_int(const struct key_reader *r, const struct key *k, const struct json_node *p,
+                    int *out)
+{
+    int64_t n;
+    int rc = r->bounded ? json_read_i64(p, 0, number_max(k), &n, r->err)
+                        : json_read_i64(p, INT_MIN, INT_MAX, &n, r->err);
+
+    if (!rc)
+        *out = (int)n;
+    return rc;
+}
+
+static int read_double(const struct key_reader *r, const struct key *k, const struct json_node *p,
+                       double *out)
+{
+    double max = r->bounded ? (double)number_max(k) : 1e9;
+    int rc = json_read_double(p, 0, max, out, r->err);
+
+    if (!rc && r->bounded && *out > 0 && *out < (double)k->min)
+        rc = json_read_fail(p, r->err, "must be %lld or more, not %g: delays do not shrink",
+                            (long long)k->min, *out);
+    return rc;
+}
+
+static int read_bool(const struct key_reader *r, const struct json_node *p, bool *out)
+{
+    if (strcmp(json_read_raw(p, r->arena), "true") != 0)
+        return json_read_fail(p, r->err, "must be true or left out");
+    *out = true;
+    return 0;
+}
+
+static int read_json(const struct key_reader *r, const struct json_node *p, const char **out)
+{
+    int rc = r->bounded ? json_read_known_keys(p, NULL, r->err) : 0; /* a container's object */
+
+    if (!rc)
+        *out = json_read_raw(p, r->arena);
+    return rc;
+}
+
+/* ---- by the table ---- */
+
+#define MAX_KEYS 64
+
+/* Sets the error that the member is not one of the keys, nor `other` or `another`. */
+static int unknown_member(const struct key_reader *r, const struct keys *keys,
+                          const struct json_node *p, const char *other, const char *another)
+{
+    const char *names[MAX_KEYS + 3] = {NULL};
+    const struct key *k;
+    size_t n = 0;
+
+    for (k = keys->at; k->name && n < MAX_KEYS; k++)
+        if (key_stored_as(k) != STORED_NOTHING)
+            names[n++] = k->name;
+    names[n] = other;
+    names[n + (other != NULL)] = another;
+    return json_read_known_keys(p, names, r->err);
+}
+
+/* Reads all members that are keys. The caller reads the two others that are allowed, `other` and
+ * `another`, which may be NULL; any further member is an error. */
+static int read_members(struct key_reader *r, const struct keys *keys, const struct json_node *p,
+                        void *to, const char *other, const char *another)
+{
+    struct json_node member;
+    const struct key *k;
+    void *iter;
+    int rc = json_read_known_keys(p, NULL, r->err);
+
+    if (rc)
+        return rc;
+    JSON_EACH(p, iter, &member)
+    {
+        for (k = keys->at; k->name && strcmp(k->name, member.key) != 0; k++)
+            ;
+        if (k->name && key_stored_as(k) != STORED_NOTHING)
+            rc = key_read(r, k, &member, (char *)to + k->at);
+        else if (!(other && !strcmp(member.key, other)) &&
+                 !(another && !strcmp(member.key, another)))
+            rc = unknown_member(r, keys, p, other, another);
+        if (rc)
+            return rc;
+    }
+    k = keys->at;
+    if (k->type == KEY_NAME && k->min && !*(const char **)((char *)to + k->at))
+        return json_read_fail(p, r->err, "has no name");
+    return 0;
+}
+
+static int read_list(struct key_reader *r, const struct key *k, const struct json_node *p,
+                     void *member)
+{
+    struct json_node item;
+    char *list;
+    size_t i, n;
+    int rc = json_read_array(p, WORKFLOW_MAX_TEXT, &n, r->err);
+
+    if (rc)
+        return rc;
+    list = arena_zalloc(r->arena, (n + 1) * k->group->size);
+    for (i = 0; i < n; i++) {
+        json_read_item(p, i, &item);
+        if ((rc = read_members(r, k->group, &item, list + i * k->group->size, NULL, NULL)))
+            return rc;
+    }
+    key_set_list(member, list, n);
+    return 0;
+}
+
+static int read_hook(struct key_reader *r, const struct json_node *p, struct workflow_task **out)
+{
+    struct workflow_task *t = arena_zalloc(r->arena, sizeof(*t));
     int rc = read_task(r, p, 0, t);
 
     if (!rc && t->nneeds)
-        rc = json_read_fail(p, r->to.err, "can't need other tasks");
+        rc = json_read_fail(p, r->err, "can't need other tasks");
     if (!rc)
         *out = t;
     return rc;
 }
 
-static int read_tasks(struct reading *r, const struct json_node *p, struct workflow *w)
+int key_read(struct key_reader *r, const struct key *k, const struct json_node *p, void *member)
+{
+    switch (key_stored_as(k)) {
+    case STORED_TEXT:
+        return read_text(r, k, p, member);
+    case STORED_JSON:
+        return read_json(r, p, member);
+    case STORED_TEXTS:
+        return read_texts(r, k, p, member);
+    case STORED_PAIRS:
+    case STORED_VALUES:
+        return read_pairs(r, k, p, member);
+    case STORED_I64:
+        return read_i64(r, k, p, member);
+    case STORED_INT:
+        return read_int(r, k, p, member);
+    case STORED_DOUBLE:
+        return read_double(r, k, p, member);
+    case STORED_BOOL:
+        return read_bool(r, p, member);
+    case STORED_WORD:
+        return read_word(r, k, p, member);
+    case STORED_CODES:
+    case STORED_INDEXES:
+    case STORED_LOCATION:
+        return read_number_list(r, k, p, member);
+    case STORED_NESTED:
+        return find_nested(r, p, member);
+    case STORED_OPTION:
+        *(bool *)member = true;
+        return read_members(r, k->group, p, member, NULL, NULL);
+    case STORED_GROUP:
+        return read_members(r, k->group, p, member, NULL, NULL);
+    case STORED_LIST:
+        return read_list(r, k, p, member);
+    case STORED_TASK:
+        return read_hook(r, p, member);
+    case STORED_NOTHING:
+        break;
+    }
+    return 0;
+}
+
+/* ---- tasks ---- */
+
+static int read_task(struct key_reader *r, const struct json_node *p, uint32_t index,
+                     struct workflow_task *t)
+{
+    int rc;
+
+    t->index = index;
+    keys_init(&keys_task, t);
+    if ((rc = read_members(r, &keys_task, p, t, NULL, NULL)))
+        return rc;
+    if (!!t->command.run + !!t->command.argc + !!t->function + !!t->nested != 1)
+        return json_read_fail(p, r->err,
+                              "must have exactly one of run, argv, function and workflow");
+    if (t->join < 0 || (uint32_t)t->join > t->nneeds)
+        return json_read_fail(p, r->err, "has a join of %d, but %u needs", t->join, t->nneeds);
+    return 0;
+}
+
+static int read_tasks(struct key_reader *r, const struct json_node *p, struct workflow *w)
 {
     struct json_node item;
     size_t i, k, n;
-    int rc = json_read_array(p, WORKFLOW_MAX_TASKS, &n, r->to.err);
+    int rc = json_read_array(p, WORKFLOW_MAX_TASKS, &n, r->err);
 
     if (rc)
         return rc;
     w->ntasks = (uint32_t)n;
-    w->tasks = arena_zalloc(r->to.arena, (n + 1) * sizeof(*w->tasks));
+    w->tasks = arena_zalloc(r->arena, (n + 1) * sizeof(*w->tasks));
     for (i = 0; i < n; i++) {
         json_read_item(p, i, &item);
         if ((rc = read_task(r, &item, (uint32_t)i, &w->tasks[i])))
             return rc;
         for (k = 0; k < w->tasks[i].nneeds; k++)
             if (w->tasks[i].needs[k] >= n)
-                return json_read_fail(&item, r->to.err,
+                return json_read_fail(&item, r->err,
                                       "needs the task with index %u, but there are %zu tasks",
                                       w->tasks[i].needs[k], n);
     }
     return 0;
 }
 
-/* ---- by the tables ---- */
-
-static int read_field(struct reading *r, const struct workflow_field *f, const struct json_node *p,
-                      char *s)
-{
-    char *at = s + f->at;
-    uint32_t *list;
-    size_t n;
-    int rc;
-
-    switch (f->type) {
-    case F_TEXT:
-    case F_NAME:
-        rc = field_read_text(&r->to, p, (const char **)at);
-        return rc || f->type == F_TEXT || workflow_is_name(*(const char **)at)
-                   ? rc
-                   : json_read_fail(p, r->to.err, "is not a name");
-    case F_VALUE:
-        *(const char **)at = json_read_raw(p, r->to.arena);
-        return 0;
-    case F_TEXTS:
-        return field_read_texts(&r->to, p, (struct workflow_texts *)at);
-    case F_PAIRS:
-    case F_VALUES:
-        return field_read_pairs(&r->to, p, f->type == F_VALUES, (struct workflow_pairs *)at);
-    case F_I64:
-    case F_INT:
-    case F_FACTOR:
-    case F_PART:
-        return field_read_number(&r->to, f, p, at);
-    case F_BOOL:
-        return field_read_bool(&r->to, p, (bool *)at);
-    case F_WORD:
-        return field_read_word(&r->to, p, f->words, (unsigned *)at);
-    case F_CODES:
-        return field_read_codes(&r->to, p, (struct retry_policy *)at);
-    case F_LOCATION:
-        return field_read_place(&r->to, p, (uint32_t *)at);
-    case F_INDEXES:
-        if ((rc = field_read_numbers(&r->to, p, WORKFLOW_MAX_TASKS, &list, &n)))
-            return rc;
-        *(const uint32_t **)at = list;
-        *(uint32_t *)(s + f->count_at) = (uint32_t)n;
-        return 0;
-    case F_NESTED:
-        return find_nested(r, p, (const struct workflow **)at);
-    case F_OPTION:
-        *(bool *)(s + f->count_at) = true;
-        return read_record(r, f->record, s, p);
-    case F_GROUP:
-        return read_record(r, f->record, s, p);
-    case F_LIST:
-        return read_list(r, f->record, p, (char **)at, (size_t *)(s + f->count_at));
-    case F_TASK:
-        return read_hook(r, p, (struct workflow_task **)at);
-    }
-    return 0;
-}
-
-static const struct workflow_field *find_field(const struct workflow_record *record,
-                                               const char *key)
-{
-    const struct workflow_field *f;
-
-    for (f = record->fields; f->key; f++)
-        if (!strcmp(f->key, key))
-            return f;
-    return NULL;
-}
-
-/* Reads all members that are fields. The caller reads the two others that are allowed, `other` and
- * `another`; any further member is an error. */
-static int read_members(struct reading *r, const struct workflow_record *record, char *to,
-                        const struct json_node *p, const char *other, const char *another)
-{
-    const struct workflow_field *f = record->fields;
-    struct json_node member;
-    void *iter;
-    int rc = json_read_known_keys(p, NULL, r->to.err);
-
-    if (rc)
-        return rc;
-    JSON_EACH(p, iter, &member)
-    {
-        f = find_field(record, member.key);
-        if (f && (rc = read_field(r, f, &member, to)))
-            return rc;
-        if (!f && strcmp(member.key, other) != 0 && strcmp(member.key, another) != 0)
-            return json_read_fail(&member, r->to.err, "is not known");
-    }
-    f = record->fields;
-    if (f->type == F_NAME && !*(const char **)(to + f->at))
-        return json_read_fail(p, r->to.err, "has no name");
-    return 0;
-}
-
-static int read_record(struct reading *r, const struct workflow_record *record, char *to,
-                       const struct json_node *p)
-{
-    return read_members(r, record, to, p, "", "");
-}
-
 /* ---- workflows ---- */
 
-static int check_graph(struct reading *r, const struct json_node *p, struct workflow *w)
+static int check_graph(struct key_reader *r, const struct json_node *p, struct workflow *w)
 {
     uint32_t *order, n;
     bool ok;
 
-    workflow_link(w, r->to.arena);
+    workflow_link(w, r->arena);
     order = mem_alloc((w->ntasks + 1) * sizeof(*order));
     ok = workflow_order(w, order, &n);
     free(order);
-    return ok ? 0 : json_read_fail(p, r->to.err, "has tasks that need each other");
+    return ok ? 0 : json_read_fail(p, r->err, "has tasks that need each other");
 }
 
-static int read_workflow(struct reading *r, const struct json_node *p, struct workflow *w)
+static int read_workflow(struct key_reader *r, const struct json_node *p, struct workflow *w)
 {
     struct json_node tasks;
     int rc;
 
-    if (++r->depth > WORKFLOW_MAX_DEPTH)
-        return json_read_fail(p, r->to.err, "has workflows nested more than %d deep",
+    if (++r->of->depth > WORKFLOW_MAX_DEPTH)
+        return json_read_fail(p, r->err, "has workflows nested more than %d deep",
                               WORKFLOW_MAX_DEPTH);
-    if ((rc = read_members(r, &workflow_record, (char *)w, p, "tasks",
-                           r->depth == 1 ? "nested" : "")))
+    if ((rc = read_members(r, &keys_workflow, p, w, "tasks", r->of->depth == 1 ? "nested" : NULL)))
         return rc;
     if (!json_read_member(p, "tasks", &tasks))
-        return json_read_fail(p, r->to.err, "has no tasks");
+        return json_read_fail(p, r->err, "has no tasks");
     if ((rc = read_tasks(r, &tasks, w)))
         return rc;
     if (w->on_failure)
         w->on_failure->index = w->ntasks;
     if (w->on_exit)
         w->on_exit->index = w->ntasks + 1;
-    r->depth--;
+    r->of->depth--;
     return check_graph(r, p, w);
 }
 
 /* Reads a nested definition, when the first task refers to it. */
-static int read_nested(struct reading *r, const struct json_node *p, const char *hash,
+static int read_nested(struct key_reader *r, const struct json_node *p, const char *hash,
                        const struct workflow **out)
 {
-    struct workflow *w = arena_zalloc(r->to.arena, sizeof(*w));
-    size_t number = r->known.n;
+    struct workflow *w = arena_zalloc(r->arena, sizeof(*w));
+    size_t number = r->of->known.n;
     struct json_node at;
     int rc;
 
-    if (strlen(hash) != WORKFLOW_HASH_SIZE - 1 || !r->nested.value ||
-        !json_read_member(&r->nested, hash, &at))
-        return json_read_fail(p, r->to.err, "is not among the nested workflows");
+    if (strlen(hash) != WORKFLOW_HASH_SIZE - 1 || !r->of->nested.value ||
+        !json_read_member(&r->of->nested, hash, &at))
+        return json_read_fail(p, r->err, "is not among the nested workflows");
     memcpy(w->hash, hash, WORKFLOW_HASH_SIZE);
-    *vec_add(&r->known) = (struct known){.w = w};
+    *vec_add(&r->of->known) = (struct known){.w = w};
     if ((rc = read_workflow(r, &at, w)))
         return rc;
-    r->known.at[number].done = true;
+    r->of->known.at[number].done = true;
     *out = w;
     return 0;
 }
 
-static int find_nested(struct reading *r, const struct json_node *p, const struct workflow **out)
+static int find_nested(struct key_reader *r, const struct json_node *p, const struct workflow **out)
 {
     const char *hash;
     size_t i;
-    int rc = field_read_text(&r->to, p, &hash);
+    int rc = json_read_text(p, 0, WORKFLOW_MAX_TEXT, r->arena, &hash, r->err);
 
     if (rc)
         return rc;
-    for (i = r->known.n; i && strcmp(r->known.at[i - 1].w->hash, hash) != 0; i--)
+    for (i = r->of->known.n; i && strcmp(r->of->known.at[i - 1].w->hash, hash) != 0; i--)
         ;
     if (!i)
         return read_nested(r, p, hash, out);
-    if (!r->known.at[i - 1].done)
-        return json_read_fail(p, r->to.err, "is part of itself");
-    *out = r->known.at[i - 1].w;
+    if (!r->of->known.at[i - 1].done)
+        return json_read_fail(p, r->err, "is part of itself");
+    *out = r->of->known.at[i - 1].w;
     return 0;
 }
 
 int workflow_read(const char *json, size_t len, struct arena *arena, const struct workflow **out,
                   struct err *err)
 {
-    struct reading r = {.to = {arena, err}};
+    struct nested_reader of = {.depth = 0};
+    struct key_reader r = {.arena = arena, .err = err, .of = &of};
     struct workflow *w = arena_zalloc(arena, sizeof(*w));
     struct json_node doc;
     int rc = json_read_deep(json, len, WORKFLOW_MAX_TEXT, WORKFLOW_MAX_JSON_DEPTH, "the definition",
@@ -287,15 +475,15 @@ int workflow_read(const char *json, size_t len, struct arena *arena, const struc
 
     if (rc)
         return rc;
-    if (json_read_member(&doc, "nested", &r.nested) &&
-        json_read_size(&r.nested) > WORKFLOW_MAX_NESTED)
-        rc = json_read_fail(&r.nested, err, "has more than %d workflows", WORKFLOW_MAX_NESTED);
+    if (json_read_member(&doc, "nested", &of.nested) &&
+        json_read_size(&of.nested) > WORKFLOW_MAX_NESTED)
+        rc = json_read_fail(&of.nested, err, "has more than %d workflows", WORKFLOW_MAX_NESTED);
     workflow_hash(json, len, w->hash);
     if (!rc)
         rc = read_workflow(&r, &doc, w);
     if (!rc)
         *out = w;
-    vec_release(&r.known);
+    vec_release(&of.known);
     json_read_close(&doc);
     return rc;
 }

@@ -1,43 +1,66 @@
-/* write.c - writes the canonical text of a workflow, and computes its hash. */
-#include "core/workflow/fields.h"
+/* write.c - writes values by the table of keys, and the canonical text of a workflow, and computes
+ * its hash. */
+#include "core/workflow/keys.h"
 
 #include "base/json.h"
 #include "base/suggest.h"
 
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void write_pairs(struct json_writer *w, const struct workflow_pairs *pairs, bool raw)
+/* A pointer, or a pointer and a count, whatever it points to. */
+struct list {
+    const void *at;
+    size_t n;
+};
+
+static struct list list_at(const void *member)
 {
+    struct list l;
+
+    memcpy(&l, member, sizeof(l));
+    return l;
+}
+
+static const void *pointer_at(const void *member)
+{
+    const void *p;
+
+    memcpy(&p, member, sizeof(p));
+    return p;
+}
+
+static void write_pairs(struct json_writer *w, struct list list, bool raw)
+{
+    const struct spec_pair *pairs = list.at;
     size_t i;
 
     json_write_begin(w, '{');
-    for (i = 0; i < pairs->n; i++) {
-        json_write_key(w, pairs->at[i].key);
-        (raw ? json_write_raw : json_write_text)(w, pairs->at[i].value);
+    for (i = 0; i < list.n; i++) {
+        json_write_key(w, pairs[i].key);
+        (raw ? json_write_raw : json_write_text)(w, pairs[i].value);
     }
     json_write_end(w, '}');
 }
 
-static void write_texts(struct json_writer *w, const struct workflow_texts *texts)
+static void write_texts(struct json_writer *w, struct list texts)
 {
     size_t i;
 
     json_write_begin(w, '[');
-    for (i = 0; i < texts->n; i++)
-        json_write_text(w, texts->at[i]);
+    for (i = 0; i < texts.n; i++)
+        json_write_text(w, ((const char *const *)texts.at)[i]);
     json_write_end(w, ']');
 }
 
-static void write_codes(struct json_writer *w, const struct retry_policy *p)
+static void write_codes(struct json_writer *w, struct list codes)
 {
     size_t i;
 
     json_write_begin(w, '[');
-    for (i = 0; i < p->ncodes; i++)
-        json_write_i64(w, p->codes[i]);
+    for (i = 0; i < codes.n; i++)
+        json_write_i64(w, ((const int *)codes.at)[i]);
     json_write_end(w, ']');
 }
 
@@ -51,168 +74,156 @@ static void write_indexes(struct json_writer *w, const uint32_t *list, size_t n)
     json_write_end(w, ']');
 }
 
-/* ---- by the tables ---- */
+/* ---- by the table ---- */
 
-static bool is_default(const struct workflow_field *f, const char *s);
-
-static bool group_is_default(const struct workflow_record *r, const char *s)
+static bool group_is_default(const struct keys *keys, const char *from)
 {
-    const struct workflow_field *f;
+    const struct key *k;
 
-    for (f = r->fields; f->key; f++)
-        if (!is_default(f, s))
+    for (k = keys->at; k->name; k++)
+        if (!key_is_default(k, from + k->at))
             return false;
     return true;
 }
 
-static bool is_default(const struct workflow_field *f, const char *s)
+bool key_is_default(const struct key *k, const void *member)
 {
-    const char *at = s + f->at;
+    double number;
 
-    switch (f->type) {
-    case F_TEXT:
-    case F_NAME:
-    case F_VALUE:
-        return !*(const char *const *)at;
-    case F_NESTED:
-        return !*(const struct workflow *const *)at;
-    case F_TASK:
-        return !*(struct workflow_task *const *)at;
-    case F_TEXTS:
-        return !((const struct workflow_texts *)at)->n;
-    case F_PAIRS:
-    case F_VALUES:
-        return !((const struct workflow_pairs *)at)->n;
-    case F_I64:
-        return !*(const int64_t *)at;
-    case F_INT:
-        return *(const int *)at == f->default_value;
-    case F_WORD:
-        return !*(const unsigned *)at;
-    case F_BOOL:
-        return !*(const bool *)at;
-    case F_FACTOR:
-        return !(*(const double *)at > 0);
-    case F_PART:
-        return *(const double *)at < 0;
-    case F_CODES:
-        return !((const struct retry_policy *)at)->ncodes;
-    case F_LOCATION:
-    case F_INDEXES:
-        return !*(const uint32_t *)(f->type == F_LOCATION ? at : s + f->count_at);
-    case F_LIST:
-        return !*(const size_t *)(s + f->count_at);
-    case F_OPTION:
-        return !*(const bool *)(s + f->count_at);
-    case F_GROUP:
-        return group_is_default(f->record, s);
+    switch (key_stored_as(k)) {
+    case STORED_TEXT:
+    case STORED_JSON:
+    case STORED_NESTED:
+    case STORED_TASK:
+        return !pointer_at(member);
+    case STORED_TEXTS:
+    case STORED_PAIRS:
+    case STORED_VALUES:
+    case STORED_CODES:
+    case STORED_LIST:
+        return !list_at(member).n;
+    case STORED_I64:
+        return !*(const int64_t *)member;
+    case STORED_INT:
+    case STORED_WORD:
+        return *(const int *)member == k->unset;
+    case STORED_BOOL:
+    case STORED_OPTION:
+        return !*(const bool *)member;
+    case STORED_DOUBLE:
+        number = *(const double *)member;
+        return k->min > 0 ? !(number > 0) : number < 0;
+    case STORED_LOCATION:
+        return !*(const uint32_t *)member;
+    case STORED_INDEXES:
+        return !*(const uint32_t *)((const char *)member + sizeof(uint32_t *));
+    case STORED_GROUP:
+        return group_is_default(k->group, member);
+    case STORED_NOTHING:
+        break;
     }
     return true;
 }
 
-static void write_record(struct json_writer *w, const struct workflow_record *r, const char *s);
-
-static void write_list(struct json_writer *w, const struct workflow_field *f, const char *s)
+static void write_object(struct json_writer *w, const struct keys *keys, const void *from)
 {
-    const char *item = *(const char *const *)(s + f->at);
-    size_t n = *(const size_t *)(s + f->count_at);
+    json_write_begin(w, '{');
+    keys_write(w, keys, from);
+    json_write_end(w, '}');
+}
+
+static void write_list(struct json_writer *w, const struct keys *keys, struct list list)
+{
+    const char *item = list.at;
 
     json_write_begin(w, '[');
-    for (; n; n--, item += f->record->size)
-        write_record(w, f->record, item);
+    for (; list.n; list.n--, item += keys->size)
+        write_object(w, keys, item);
     json_write_end(w, ']');
 }
 
-static void write_field(struct json_writer *w, const struct workflow_field *f, const char *s)
+void key_write(struct json_writer *w, const struct key *k, const void *member)
 {
-    const char *at = s + f->at;
-
-    switch (f->type) {
-    case F_TEXT:
-    case F_NAME:
-        json_write_text(w, *(const char *const *)at);
+    switch (key_stored_as(k)) {
+    case STORED_TEXT:
+        json_write_text(w, *(const char *const *)member);
         break;
-    case F_VALUE:
-        json_write_raw(w, *(const char *const *)at);
+    case STORED_JSON:
+        json_write_raw(w, *(const char *const *)member);
         break;
-    case F_TEXTS:
-        write_texts(w, (const struct workflow_texts *)at);
+    case STORED_TEXTS:
+        write_texts(w, list_at(member));
         break;
-    case F_PAIRS:
-    case F_VALUES:
-        write_pairs(w, (const struct workflow_pairs *)at, f->type == F_VALUES);
+    case STORED_PAIRS:
+    case STORED_VALUES:
+        write_pairs(w, list_at(member), key_stored_as(k) == STORED_VALUES);
         break;
-    case F_I64:
-        json_write_i64(w, *(const int64_t *)at);
+    case STORED_I64:
+        json_write_i64(w, *(const int64_t *)member);
         break;
-    case F_INT:
-        json_write_i64(w, *(const int *)at);
+    case STORED_INT:
+        json_write_i64(w, *(const int *)member);
         break;
-    case F_BOOL:
-        json_write_bool(w, *(const bool *)at);
+    case STORED_BOOL:
+        json_write_bool(w, *(const bool *)member);
         break;
-    case F_FACTOR:
-    case F_PART:
-        json_write_double(w, *(const double *)at);
+    case STORED_DOUBLE:
+        json_write_double(w, *(const double *)member);
         break;
-    case F_WORD:
-        json_write_text(w, f->words[*(const unsigned *)at]);
+    case STORED_WORD:
+        json_write_text(w, k->words[*(const int *)member]);
         break;
-    case F_CODES:
-        write_codes(w, (const struct retry_policy *)at);
+    case STORED_CODES:
+        write_codes(w, list_at(member));
         break;
-    case F_LOCATION:
-        write_indexes(w, (const uint32_t *)at, 2);
+    case STORED_LOCATION:
+        write_indexes(w, member, 2);
         break;
-    case F_INDEXES:
-        write_indexes(w, *(const uint32_t *const *)at, *(const uint32_t *)(s + f->count_at));
+    case STORED_INDEXES:
+        write_indexes(w, pointer_at(member),
+                      *(const uint32_t *)((const char *)member + sizeof(uint32_t *)));
         break;
-    case F_NESTED:
-        json_write_text(w, (*(const struct workflow *const *)at)->hash);
+    case STORED_NESTED:
+        json_write_text(w, ((const struct workflow *)pointer_at(member))->hash);
         break;
-    case F_GROUP:
-    case F_OPTION:
-        write_record(w, f->record, s);
+    case STORED_GROUP:
+    case STORED_OPTION:
+        write_object(w, k->group, member);
         break;
-    case F_LIST:
-        write_list(w, f, s);
+    case STORED_LIST:
+        write_list(w, k->group, list_at(member));
         break;
-    case F_TASK:
-        write_record(w, &workflow_task_record, *(const char *const *)at);
+    case STORED_TASK:
+        write_object(w, &keys_task, pointer_at(member));
+        break;
+    case STORED_NOTHING:
         break;
     }
 }
 
-static void write_members(struct json_writer *w, const struct workflow_record *r, const char *s)
+void keys_write(struct json_writer *w, const struct keys *keys, const void *from)
 {
-    const struct workflow_field *f;
+    const struct key *k;
 
-    for (f = r->fields; f->key; f++)
-        if (!is_default(f, s)) {
-            json_write_key(w, f->key);
-            write_field(w, f, s);
+    for (k = keys->at; k->name; k++) {
+        const void *member = (const char *)from + k->at;
+
+        if (!key_is_default(k, member)) {
+            json_write_key(w, k->name);
+            key_write(w, k, member);
         }
+    }
 }
 
-static void write_record(struct json_writer *w, const struct workflow_record *r, const char *s)
-{
-    json_write_begin(w, '{');
-    write_members(w, r, s);
-    json_write_end(w, '}');
-}
+/* ---- a definition ---- */
 
 /* Writes a definition without the closing brace. */
 static void write_one(struct json_writer *json, const struct workflow *w)
 {
-    uint32_t i;
-
     json_write_begin(json, '{');
-    write_members(json, &workflow_record, (const char *)w);
+    keys_write(json, &keys_workflow, w);
     json_write_key(json, "tasks");
-    json_write_begin(json, '[');
-    for (i = 0; i < w->ntasks; i++)
-        write_record(json, &workflow_task_record, (const char *)&w->tasks[i]);
-    json_write_end(json, ']');
+    write_list(json, &keys_task, (struct list){w->tasks, w->ntasks});
 }
 
 void workflow_write(const struct workflow *w, struct buf *out)

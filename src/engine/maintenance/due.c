@@ -37,12 +37,13 @@ static void apply_own_wake(struct engine *e)
 {
     e->next_due_unknown |= (store_last_wake(e->store) & WAKE_TIMERS) != 0;
     if (store_last_wake(e->store) & WAKE_JOBS)
-        e->lanes_to_poll = UINT64_MAX;
+        e->groups_to_poll = UINT64_MAX;
 }
 
 /* ---- timers ---- */
 
 struct timers_due {
+    struct engine *e;
     struct timer_slice r;
     int64_t now;
 };
@@ -56,45 +57,41 @@ static int timers_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-static int timers_turn(struct engine *e, void *arg, size_t max, struct rows_seen *seen,
-                       struct err *err)
+static int timers_turn(void *arg, size_t max, struct rows_seen *seen, struct err *err)
 {
     struct timers_due *d = arg;
     int rc;
 
-    d->r = (struct timer_slice){.max = max, .quarantine = &e->quarantined_timers};
-    if (!(rc = store_turn(e->store, timers_body, d, err)))
-        apply_own_wake(e);
+    d->r = (struct timer_slice){.max = max, .quarantine = &d->e->quarantined_timers};
+    if (!(rc = store_turn(d->e->store, timers_body, d, err)))
+        apply_own_wake(d->e);
     *seen = (struct rows_seen){d->r.found, timer_id(d->r.first.execution, d->r.first.kind)};
     return rc;
 }
 
 /* Writes nothing to the database, because the write may be what fails. */
-static int quarantine_timer(struct engine *e, void *arg, const struct err *why, struct err *err)
+static int quarantine_timer(void *arg, struct err *err)
 {
     const struct timers_due *d = arg;
-    struct err note = *why;
+    int64_t id = timer_id(d->r.first.execution, d->r.first.kind);
 
-    if (!quarantine_add(&e->quarantined_timers, timer_id(d->r.first.execution, d->r.first.kind),
-                        engine_now(e))) { /* full: the timers are not the cause */
-        *err = *why;
-        return -(int)why->code;
-    }
-    err_prefix(&note, "a timer of execution %lld (%s) can't be fired; it is retried in a minute",
+    if (!quarantine_add(&d->e->quarantined_timers, id, engine_now(d->e)))
+        return -(int)err->code; /* full: the timers are not the cause */
+    err_prefix(err, "a timer of execution %lld (%s) can't be fired; it is retried in a minute",
                (long long)d->r.first.execution, timer_text((int)d->r.first.kind));
-    engine_note(e, note.msg);
+    engine_note(d->e, err->msg);
     return 0;
 }
 
 int fire_timers(struct engine *e, struct err *err)
 {
-    static const struct rows_work timers = {SLICE, timers_turn, quarantine_timer};
-    struct timers_due d = {0};
+    static const struct bisect_work timers = {timers_turn, quarantine_timer};
+    struct timers_due d = {.e = e};
     int64_t back;
     int rc;
 
-    quarantine_return(&e->quarantined_timers, engine_now(e));
-    if ((rc = bisect_rows(e, &timers, &d, &e->timers, err)))
+    quarantine_remove_expired(&e->quarantined_timers, engine_now(e));
+    if ((rc = bisect(&timers, &d, SLICE, &e->timers, err)))
         return rc;
     e->timer_due = d.r.next ? engine_now(e) + d.r.next - d.now : 0;
     if (d.r.next && d.r.next <= d.now && !d.r.n)
@@ -109,20 +106,27 @@ int fire_timers(struct engine *e, struct err *err)
 
 /* ---- schedules ---- */
 
+struct schedules_due {
+    struct engine *e;
+    struct schedule_slice r;
+    const char *why, *name; /* to quarantine the first; name is an output */
+};
+
 static int schedules_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_fire_schedules(t, arg, err);
+    return op_fire_schedules(t, &((struct schedules_due *)arg)->r, err);
 }
 
-static int schedules_turn(struct engine *e, void *arg, size_t max, struct rows_seen *seen,
-                          struct err *err)
+static int schedules_turn(void *arg, size_t max, struct rows_seen *seen, struct err *err)
 {
-    struct schedule_slice *r = arg;
+    struct schedules_due *d = arg;
+    struct schedule_slice *r = &d->r;
+    struct engine *e = d->e;
     size_t i;
     int rc;
 
     *r = (struct schedule_slice){.max = max};
-    rc = store_turn(e->store, schedules_body, r, err);
+    rc = store_turn(e->store, schedules_body, d, err);
     *seen = (struct rows_seen){r->found, r->first};
     if (rc)
         return rc;
@@ -135,38 +139,32 @@ static int schedules_turn(struct engine *e, void *arg, size_t max, struct rows_s
     return 0;
 }
 
-struct schedule_problem {
-    int64_t schedule;
-    const char *why;
-    const char *name; /* out */
-};
-
 static int problem_body(struct turn *t, void *arg, struct err *err)
 {
-    struct schedule_problem *p = arg;
+    struct schedules_due *d = arg;
 
-    return op_schedule_quarantine(t, p->schedule, p->why, &p->name, err);
+    return op_schedule_quarantine(t, d->r.first, d->why, &d->name, err);
 }
 
-static int quarantine_schedule(struct engine *e, void *arg, const struct err *why, struct err *err)
+static int quarantine_schedule(void *arg, struct err *err)
 {
-    const struct schedule_slice *r = arg;
-    struct schedule_problem p = {r->first, why->msg, NULL};
-    struct err note = *why;
-    int rc = store_turn(e->store, problem_body, &p, err);
+    struct schedules_due *d = arg;
+    struct err note = *err;
+    int rc;
 
-    if (rc)
+    d->why = note.msg;
+    if ((rc = store_turn(d->e->store, problem_body, d, err)))
         return rc;
-    err_prefix(&note, "the schedule %s can't be fired; it is retried later", p.name);
-    engine_note(e, note.msg);
+    err_prefix(&note, "the schedule %s can't be fired; it is retried later", d->name);
+    engine_note(d->e, note.msg);
     return 0;
 }
 
 int fire_schedules(struct engine *e, struct err *err)
 {
-    static const struct rows_work schedules = {SCHEDULES_MAX, schedules_turn, quarantine_schedule};
-    struct schedule_slice r;
-    int rc = bisect_rows(e, &schedules, &r, &e->schedules, err);
+    static const struct bisect_work schedules = {schedules_turn, quarantine_schedule};
+    struct schedules_due d = {.e = e};
+    int rc = bisect(&schedules, &d, SCHEDULES_MAX, &e->schedules, err);
 
     if (!rc && e->schedules.more_rows)
         e->schedule_due = engine_now(e) + BISECT_PAUSE;

@@ -37,7 +37,7 @@ void maintenance_after_tick(struct engine *e, const struct tick *tick)
         e->healthy_since = now;
     e->last_tick = e->last_poll_at = now;
     if (tick->waiting)
-        e->lanes_to_poll = UINT64_MAX;
+        e->groups_to_poll = UINT64_MAX;
     e->reap = tick->expired > 0 && may_reap(e);
     e->adopt |= tick->orphans > 0;
     e->timer_due = tick->next_timer ? tick->next_timer - e->db_clock.ahead_min : 0;
@@ -61,10 +61,10 @@ static int reap_body(struct turn *t, void *arg, struct err *err)
     return op_reap(t, arg, err);
 }
 
-static int reap_turn(struct engine *e, void *arg, size_t max, struct rows_seen *seen,
-                     struct err *err)
+static int reap_turn(void *arg, size_t max, struct rows_seen *seen, struct err *err)
 {
     struct reap_slice *r = arg;
+    struct engine *e = r->arg;
     int rc;
 
     *r = (struct reap_slice){.max = max, .after = e->reaped_to, .may_reap = may_judge, .arg = e};
@@ -74,24 +74,23 @@ static int reap_turn(struct engine *e, void *arg, size_t max, struct rows_seen *
 }
 
 /* Skips the lease until all others were processed; the next heartbeat finds it again. */
-static int skip_lease(struct engine *e, void *arg, const struct err *why, struct err *err)
+static int skip_lease(void *arg, struct err *err)
 {
     const struct reap_slice *r = arg;
-    struct err note = *why;
+    struct engine *e = r->arg;
 
-    (void)err;
-    err_prefix(&note, "the lease of execution %lld has expired but can't be cleared",
+    err_prefix(err, "the lease of execution %lld has expired but can't be cleared",
                (long long)r->first);
-    engine_note(e, note.msg);
+    engine_note(e, err->msg);
     e->reaped_to = r->first;
     return 0;
 }
 
 static int reap(struct engine *e, struct err *err)
 {
-    static const struct rows_work leases = {SLICE, reap_turn, skip_lease};
-    struct reap_slice r;
-    int rc = bisect_rows(e, &leases, &r, &e->leases, err);
+    static const struct bisect_work leases = {reap_turn, skip_lease};
+    struct reap_slice r = {.arg = e};
+    int rc = bisect(&leases, &r, SLICE, &e->leases, err);
 
     if (rc)
         return rc;
@@ -163,7 +162,7 @@ static int finish_dead_workers(struct engine *e, struct err *err)
             continue;
         if (foreground && tree_is_open(e, foreground)) {
             *vec_add(&e->queues) = mem_printf("here:%lld", (long long)foreground);
-            e->lanes_to_poll = UINT64_MAX;
+            e->groups_to_poll = UINT64_MAX;
             continue;
         }
         if (has_leases(e, id))
@@ -174,7 +173,7 @@ static int finish_dead_workers(struct engine *e, struct err *err)
             engine_note(e, err->msg);
             continue; /* tried again later; go on with the other workers */
         }
-        env_point(e->env, "engine:before-burial");
+        env_point(e->env, "engine:before-worker-file-removal");
         state_folder_remove_worker(e->state_folder, id);
         i--;
     }
@@ -186,17 +185,17 @@ static int retention_due_body(struct turn *t, void *arg, struct err *err)
     return op_retention_due(t, arg, err);
 }
 
-struct slice {
-    const struct retention *from;
-    struct retention to;
+struct old_trees {
+    struct engine *e;
+    struct retention from, to;
 };
 
 static int retain_body(struct turn *t, void *arg, struct err *err)
 {
-    struct slice *s = arg;
+    struct old_trees *o = arg;
 
-    return s->from->logs_only ? op_retain_logs(t, s->from, &s->to, err)
-                              : op_retain(t, s->from, &s->to, err);
+    return o->from.logs_only ? op_retain_logs(t, &o->from, &o->to, err)
+                             : op_retain(t, &o->from, &o->to, err);
 }
 
 /* After the old trees, remove the logs of trees that are kept longer than their logs. */
@@ -208,48 +207,53 @@ static struct retention next_retention(const struct engine *e)
         .older_than = e->o.logs, .max_trees = RETENTION_SLICE, .logs_only = true};
 }
 
-/* After a slice that can't be removed, tries one tree at a time. A tree that fails alone is skipped
- * until tomorrow. If many fail, the trees are not the cause and retention stops. */
-static void skip_old_tree(struct engine *e, const struct retention *to, struct err *err)
+static int retain_turn(void *arg, size_t max, struct rows_seen *seen, struct err *err)
 {
-    struct retention *r = &e->retention;
+    struct old_trees *o = arg;
+    int rc;
 
-    if (r->max_trees > 1) {
-        r->max_trees = 1;
-        return;
+    o->from = o->e->retention;
+    o->from.max_trees = max;
+    rc = store_long_turn(o->e->store, retain_body, o, err);
+    *seen = (struct rows_seen){max, o->to.after};
+    if (!rc) {
+        o->to.max_trees = RETENTION_SLICE;
+        o->e->retention = o->to;
+        if (!o->to.more)
+            o->e->retention = next_retention(o->e);
     }
-    if (to->after > r->after && e->retention_failures++ < RETENTION_FAILURES_MAX) {
+    return rc;
+}
+
+/* A tree that can't be removed is skipped until tomorrow. If many fail, or the turn failed without
+ * a tree, the trees are not the cause and retention stops; other maintenance must continue. */
+static int skip_old_tree(void *arg, struct err *err)
+{
+    struct old_trees *o = arg;
+    struct engine *e = o->e;
+
+    if (o->to.after > e->retention.after && e->retention_failures++ < RETENTION_FAILURES_MAX) {
         err_prefix(err, "the old %s %lld can't be removed; it is retried tomorrow",
-                   r->logs_only ? "log of execution" : "execution", (long long)to->after);
-        r->after = to->after;
-        r->max_trees = RETENTION_SLICE;
+                   o->to.logs_only ? "log of execution" : "execution", (long long)o->to.after);
+        e->retention.after = o->to.after;
     } else {
         err_prefix(err, "old executions can't be removed; this is retried tomorrow");
-        *r = (struct retention){0};
+        e->retention = (struct retention){0};
     }
     engine_note(e, err->msg);
+    return 0;
 }
 
 /* Once a day one engine removes old trees, one slice per step. */
 static int run_retention(struct engine *e, struct err *err)
 {
-    struct slice s = {.from = &e->retention};
+    static const struct bisect_work trees = {retain_turn, skip_old_tree};
+    struct old_trees o = {.e = e};
     bool due = false;
     int rc;
 
-    if (e->retention.max_trees) {
-        rc = store_long_turn(e->store, retain_body, &s, err);
-        if (is_row_fault(rc)) { /* other maintenance must continue */
-            skip_old_tree(e, &s.to, err);
-            return 0;
-        }
-        if (rc)
-            return rc;
-        e->retention = s.to;
-        if (!s.to.more)
-            e->retention = next_retention(e);
-        return 0;
-    }
+    if (e->retention.max_trees)
+        return bisect(&trees, &o, RETENTION_SLICE, &e->old_trees, err);
     if (!e->o.retention || e->retention_check_at > engine_now(e))
         return 0;
     if ((rc = store_turn(e->store, retention_due_body, &due, err)))

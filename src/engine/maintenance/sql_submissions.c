@@ -6,20 +6,27 @@
 
 #define SLICE 500
 
+struct waiting {
+    struct engine *e;
+    struct submission_slice r;
+    const char *why; /* to refuse the first */
+};
+
 static int submissions_body(struct turn *t, void *arg, struct err *err)
 {
-    return op_accept_submissions(t, arg, err);
+    return op_accept_submissions(t, &((struct waiting *)arg)->r, err);
 }
 
-static int accept_submissions(struct engine *e, void *arg, size_t max, struct rows_seen *seen,
-                              struct err *err)
+static int accept_submissions(void *arg, size_t max, struct rows_seen *seen, struct err *err)
 {
-    struct submission_slice *r = arg;
+    struct waiting *w = arg;
+    struct submission_slice *r = &w->r;
+    struct engine *e = w->e;
     size_t i;
     int rc;
 
     *r = (struct submission_slice){.max = max};
-    rc = store_turn(e->store, submissions_body, r, err);
+    rc = store_turn(e->store, submissions_body, w, err);
     *seen = (struct rows_seen){r->n, r->first};
     if (rc)
         return rc;
@@ -27,44 +34,39 @@ static int accept_submissions(struct engine *e, void *arg, size_t max, struct ro
         engine_note(e, r->messages[i]);
     e->next_due_unknown |= (store_last_wake(e->store) & WAKE_TIMERS) != 0;
     if (store_last_wake(e->store) & WAKE_JOBS)
-        e->lanes_to_poll = UINT64_MAX;
+        e->groups_to_poll = UINT64_MAX;
     return 0;
 }
 
-struct refusal {
-    int64_t id;
-    const char *why;
-};
-
 static int refuse_body(struct turn *t, void *arg, struct err *err)
 {
-    const struct refusal *r = arg;
+    const struct waiting *w = arg;
 
-    return op_refuse_submission(t, r->id, r->why, err);
+    return op_refuse_submission(t, w->r.first, w->why, err);
 }
 
-static int refuse_first(struct engine *e, void *arg, const struct err *failed, struct err *err)
+static int refuse_first(void *arg, struct err *err)
 {
-    const struct submission_slice *r = arg;
-    struct err why = *failed;
+    struct waiting *w = arg;
+    struct err why = *err;
     int rc;
 
     err_prefix(&why, "the submission can't be stored");
-    rc = store_turn(e->store, refuse_body, &(struct refusal){r->first, why.msg}, err);
-    if (rc)
+    w->why = why.msg;
+    if ((rc = store_turn(w->e->store, refuse_body, w, err)))
         return rc;
-    err_prefix(&why, "submission %lld was refused", (long long)r->first);
-    engine_note(e, why.msg);
+    err_prefix(&why, "submission %lld was refused", (long long)w->r.first);
+    engine_note(w->e, why.msg);
     return 0;
 }
 
 int sql_submissions_take(struct engine *e, struct err *err)
 {
-    static const struct rows_work submissions = {SLICE, accept_submissions, refuse_first};
-    struct submission_slice r;
-    int rc = bisect_rows(e, &submissions, &r, &e->bisect_submissions, err);
+    static const struct bisect_work submissions = {accept_submissions, refuse_first};
+    struct waiting w = {.e = e};
+    int rc = bisect(&submissions, &w, SLICE, &e->bisect_submissions, err);
 
     if (!rc)
-        e->submissions = e->bisect_submissions.more_rows || r.n == r.max;
+        e->submissions = e->bisect_submissions.more_rows || w.r.n == w.r.max;
     return rc;
 }

@@ -29,7 +29,7 @@ static struct capacity capacity_now(struct plan *p)
     r.groups = arena_alloc(&p->texts, (r.n + 1) * sizeof(*r.groups));
     for (i = 0; i < r.n; i++) {
         r.groups[i] = p->capacity.groups[i];
-        if (!(p->lanes_to_claim & group_bit(i)))
+        if (!(p->groups_to_claim & group_bit(i)))
             r.groups[i].can_start = r.groups[i].can_queue = 0;
     }
     for (i = 0; i < p->adopted.n; i++)
@@ -71,8 +71,8 @@ static void add_claim_sources(struct plan *p, const struct capacity *r, size_t n
 
 void plan_count_claimed(struct plan *p, int64_t execution, bool adopted)
 {
-    if (!p->claimed_jobs.n++) {
-        p->claimed_jobs.first = execution;
+    if (!p->claimed_jobs.seen.n++) {
+        p->claimed_jobs.seen.first = execution;
         p->claimed_jobs.adopted = adopted;
     }
 }
@@ -95,8 +95,8 @@ static int claim_from_sources(struct turn *t, struct plan *p, struct capacity *r
     size_t i;
     int rc;
 
-    if (p->turn_options.max_claims && p->turn_options.max_claims - p->claimed_jobs.n < c.max)
-        c.max = p->turn_options.max_claims - p->claimed_jobs.n;
+    if (p->turn_options.max[PART_CLAIMS] - p->claimed_jobs.seen.n < c.max)
+        c.max = p->turn_options.max[PART_CLAIMS] - p->claimed_jobs.seen.n;
     rc = op_claim(t, &c, &jobs, err);
     for (i = 0; i < jobs.n; i++)
         plan_count_claimed(p, jobs.at[i]->id, false);
@@ -109,7 +109,7 @@ static int claim_from_sources(struct turn *t, struct plan *p, struct capacity *r
         p->exhausted |= claim_sources->groups & ~group_bit(63); /* several groups may share 63 */
     *more = !rc && jobs.n == max;
     if (rc || jobs.n < c.max)
-        p->lanes_done |= claim_sources->groups;
+        p->groups_drained |= claim_sources->groups;
     return rc;
 }
 
@@ -149,11 +149,11 @@ static int is_slot_wanted(struct turn *t, struct plan *p, const struct capacity 
     int rc;
 
     for (i = 0; i < r->n; i++)
-        if (r->groups[i].can_start && !(p->lanes_done & group_bit(i)))
+        if (r->groups[i].can_start && !(p->groups_drained & group_bit(i)))
             add_claim_sources(p, r, i, &claim_sources);
     rc = op_outbox_has_jobs(t, claim_sources.list.at, claim_sources.list.n, wanted, err);
     if (!rc && !*wanted)
-        p->lanes_done |= claim_sources.groups;
+        p->groups_drained |= claim_sources.groups;
     vec_release(&claim_sources.list);
     return rc;
 }
@@ -169,7 +169,7 @@ static int claim_to_queue(struct turn *t, struct plan *p, struct capacity *r, st
     for (i = 0; !rc && i < r->n; i++) {
         struct claim_sources claim_sources = {0};
 
-        if (r->groups[i].can_start || !r->groups[i].can_queue || (p->lanes_done & group_bit(i)))
+        if (r->groups[i].can_start || !r->groups[i].can_queue || (p->groups_drained & group_bit(i)))
             continue;
         if (!checked && ((rc = is_slot_wanted(t, p, r, &p->slot_wanted, err)) || p->slot_wanted))
             return rc;

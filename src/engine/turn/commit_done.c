@@ -17,7 +17,7 @@ static void mark_refused_lost(struct engine *e, struct plan *p)
     for (i = 0; i < p->refused.n; i++) {
         struct leased_job *h = leased_job_get(e, p->refused.at[i].execution);
 
-        if (h && h->attempt == p->refused.at[i].attempt) /* else this turn claimed it again */
+        if (h && h->a.attempt == p->refused.at[i].attempt) /* else this turn claimed it again */
             h->lost = true;
     }
     pthread_mutex_unlock(&e->heartbeat.lock);
@@ -32,16 +32,16 @@ static void mark_refused_lost(struct engine *e, struct plan *p)
 static void add_refused(struct plan *p, const struct leased_job *h)
 {
     if (!h->lost || !p->adopt)
-        *vec_add(&p->refused) = (struct attempt_ref){h->execution, h->attempt};
+        *vec_add(&p->refused) = (struct attempt_ref){h->a.execution, h->a.attempt};
 }
 
 static void finish_settle(struct engine *e, struct leased_job *h, int status)
 {
     env_point(e->env, "engine:settled");
     metrics_count_outcome(h, &h->outcome);
-    dispatch_settled(e->dispatch, h->execution, h->attempt);
+    dispatch_settled(e->dispatch, h->a.execution, h->a.attempt);
     if (e->on_end)
-        e->on_end(e->on_end_arg, h->execution, status, &h->outcome);
+        e->on_end(e->on_end_arg, h->a.execution, status, &h->outcome);
     leased_job_remove(e, h);
 }
 
@@ -107,7 +107,7 @@ static bool is_to_be_readopted(const struct engine *e, int64_t execution, int at
 {
     const struct leased_job *h = leased_job_get(e, execution);
 
-    return h && h->attempt == attempt && h->ended;
+    return h && h->a.attempt == attempt && h->a.ended;
 }
 
 /* Whether a refused chunk is kept for the next epoch. Under a new epoch a log must start at offset
@@ -168,7 +168,7 @@ static bool may_readopt(struct engine *e, const struct plan *p, struct leased_jo
     if (!p)
         return false;
     for (i = 0; i < p->lost.n; i++)
-        if (p->lost.at[i].execution == h->execution && p->lost.at[i].epoch == h->epoch)
+        if (p->lost.at[i].execution == h->a.execution && p->lost.at[i].epoch == h->a.epoch)
             break;
     if (i < p->lost.n && p->lost.at[i].rc != -E_BUSY)
         return false;
@@ -193,11 +193,11 @@ void forget_lost_jobs(struct engine *e, const struct plan *p)
             e->adopt_at = engine_now(e) + READOPT_PAUSE;
             continue;
         }
-        if (h->ended)
+        if (h->a.ended)
             e->refused_outcomes++;
         else
             e->leases_lost++;
-        dispatch_forget(e->dispatch, h->execution, h->attempt);
+        dispatch_forget(e->dispatch, h->a.execution, h->a.attempt);
         leased_job_drop(e, h);
         i = (size_t)-1; /* removing moves other entries: start over */
     }
@@ -213,7 +213,7 @@ static void finish_earlier_settles(struct engine *e, const struct plan *p)
         const struct leased_job *h = leased_job_get(e, p->claimed.at[i]->id);
 
         if (h && h->settling)
-            turn_finish(loop_of(e, h->root));
+            turn_finish(loop_of(e, h->a.root));
     }
 }
 
@@ -238,8 +238,8 @@ static void start_claimed(struct engine *e, struct plan *p)
 static void poll_skipped_later(struct engine *e, const struct plan *p)
 {
     if (p->skipped_locked)
-        e->poll_lanes_at = engine_now(e) + back_off(e->skipped_locked++, 10000, 1000000);
-    else if (p->lanes_polled)
+        e->poll_groups_at = engine_now(e) + back_off(e->skipped_locked++, 10000, 1000000);
+    else if (p->groups_polled)
         e->skipped_locked = 0;
 }
 
@@ -251,11 +251,11 @@ void plan_commit_done(struct engine *e, struct plan *p)
     finish_settles(e, p);
     drop_logs(e, p);
     drop_starts(e, p);
-    e->lanes_to_poll |= p->lanes_polled & ~p->lanes_done;
+    e->groups_to_poll |= p->groups_polled & ~p->groups_drained;
     poll_skipped_later(e, p);
     e->slot_wanted = p->slot_wanted;
     if (woke & WAKE_JOBS)
-        e->lanes_to_poll = UINT64_MAX;
+        e->groups_to_poll = UINT64_MAX;
     if (woke & WAKE_TIMERS)
         e->next_due_unknown = true;
     finish_earlier_settles(e, p);

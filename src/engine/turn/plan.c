@@ -21,7 +21,7 @@ static bool is_own_tree(const struct engine *e, const struct execution *x)
 /* Whether a turn of another loop is settling it: the result is not known yet. */
 static bool is_settled_elsewhere(const struct engine *e, const struct leased_job *h)
 {
-    return h->settling && !loop_may_adopt(loop_of(e, h->root));
+    return h->settling && !loop_may_adopt(loop_of(e, h->a.root));
 }
 
 /* Whether to adopt this orphan. A function runs inside its worker, so while that worker lives
@@ -31,7 +31,8 @@ static bool should_adopt(void *arg, const struct execution *x, int64_t last_work
     struct engine *e = arg;
     const struct leased_job *h = leased_job_get(e, x->id);
 
-    if (h && (is_settled_elsewhere(e, h) || (!h->lost && (h->ended || h->attempt == x->attempts))))
+    if (h &&
+        (is_settled_elsewhere(e, h) || (!h->lost && (h->a.ended || h->a.attempt == x->attempts))))
         return false; /* ours, and being settled or run */
     if (!is_own_tree(e, x))
         return false;
@@ -57,7 +58,7 @@ static void plan_adoption(struct engine *e, struct plan *p)
     const struct dead_worker *dead_workers =
         state_folder_dead_workers(e->state_folder, &p->adoption.ndead_workers);
     int64_t *ids = mem_alloc((p->adoption.ndead_workers + 1) * sizeof(*ids));
-    size_t batch = p->turn_options.max_claims;
+    size_t max = p->turn_options.max[PART_CLAIMS];
 
     VEC(struct lane_queue) serves = {0};
 
@@ -78,19 +79,21 @@ static void plan_adoption(struct engine *e, struct plan *p)
                                        .lease = e->o.lease,
                                        .serves = serves.at,
                                        .nserves = serves.n,
-                                       .max = batch && batch < ADOPT_MAX ? batch : ADOPT_MAX,
+                                       .max = max < ADOPT_MAX ? max : ADOPT_MAX,
                                        .quarantined = &p->quarantined};
     for (i = 0; i < e->leased_jobs.cap; i++) {
         const struct leased_job *h = e->leased_jobs.keys[i] ? e->leased_jobs.values[i] : NULL;
 
         if (h && h->lost && !h->settling)
-            *vec_add(&p->lost) = lease_ref_of(h->execution, h->root, h->epoch);
+            *vec_add(&p->lost) = lease_ref_of(h->a.execution, h->a.root, h->a.epoch);
     }
 }
 
-static size_t at_most(size_t n)
+static size_t count_planned(const struct plan *p, enum turn_part part)
 {
-    return n < TURN_MAX ? n : TURN_MAX;
+    size_t n = loop_count_part(p->l, part), max = p->turn_options.max[part];
+
+    return n < max ? n : max;
 }
 
 /* Whether this turn writes all starts and logs of the job: its outcome must be written last. */
@@ -100,19 +103,12 @@ static bool writes_all_reports(const struct loop *l, size_t nlogs, size_t nstart
     size_t i;
 
     for (i = nlogs; i < l->logs.n; i++)
-        if (l->logs.at[i].execution == h->execution)
+        if (l->logs.at[i].execution == h->a.execution)
             return false;
     for (i = nstarts; i < l->starts.n; i++)
-        if (l->starts.at[i].execution == h->execution)
+        if (l->starts.at[i].execution == h->a.execution)
             return false;
     return true;
-}
-
-static size_t limit_starts_and_logs(const struct plan *p, size_t n)
-{
-    return at_most(p->turn_options.starts_and_logs && p->turn_options.starts_and_logs < n
-                       ? p->turn_options.starts_and_logs
-                       : n);
 }
 
 static void plan_starts_and_logs(struct loop *l, struct plan *p)
@@ -120,8 +116,8 @@ static void plan_starts_and_logs(struct loop *l, struct plan *p)
     int64_t now = engine_now(l->e);
     size_t i;
 
-    p->nstarts = limit_starts_and_logs(p, l->starts.n);
-    p->nlogs = p->turn_options.no_logs ? 0 : limit_starts_and_logs(p, l->logs.n);
+    p->nstarts = count_planned(p, PART_STARTS);
+    p->nlogs = count_planned(p, PART_LOGS);
     p->starts = mem_zalloc((p->nstarts + 1) * sizeof(*p->starts));
     p->logs = mem_zalloc((p->nlogs + 1) * sizeof(*p->logs));
     for (i = 0; i < p->nstarts; i++) {
@@ -145,12 +141,10 @@ static void plan_starts_and_logs(struct loop *l, struct plan *p)
 
 static void plan_settles_and_submits(struct loop *l, struct plan *p)
 {
-    size_t batch = p->turn_options.batch, i;
+    size_t i;
 
-    p->nsettles = at_most(l->ended.n) < batch ? at_most(l->ended.n) : batch;
-    p->nsubmits = at_most(l->submits.n) < batch ? at_most(l->submits.n) : batch;
-    if (p->turn_options.no_submits)
-        p->nsubmits = 0;
+    p->nsettles = count_planned(p, PART_OUTCOMES);
+    p->nsubmits = count_planned(p, PART_SUBMITS);
     p->settles = mem_zalloc((p->nsettles + 1) * sizeof(*p->settles));
     p->submissions = mem_zalloc((p->nsubmits + 1) * sizeof(*p->submissions));
     for (i = 0; i < p->nsettles; i++)
@@ -160,12 +154,13 @@ static void plan_settles_and_submits(struct loop *l, struct plan *p)
         struct leased_job *h = l->ended.at[i];
 
         h->settling = true;
-        p->settles[i] = (struct settlement){.lease = lease_ref_of(h->execution, h->root, h->epoch),
-                                            .outcome = h->outcome,
-                                            .parent = h->parent,
-                                            .workflow = h->workflow,
-                                            .queue = h->queue,
-                                            .concurrency = h->concurrency};
+        p->settles[i] =
+            (struct settlement){.lease = lease_ref_of(h->a.execution, h->a.root, h->a.epoch),
+                                .outcome = h->outcome,
+                                .parent = h->parent,
+                                .workflow = h->workflow,
+                                .queue = h->queue,
+                                .concurrency = h->concurrency};
     }
     for (i = 0; i < p->nsubmits; i++)
         p->submissions[i] = l->submits.at[i]->s;
@@ -192,7 +187,7 @@ void plan_make(struct loop *l, struct plan *p, struct turn_options m)
     *p = (struct plan){.e = e, .l = l, .turn_options = m};
     plan_starts_and_logs(l, p);
     plan_settles_and_submits(l, p);
-    if (m.commands_only || e->stopping)
+    if (!m.max[PART_CLAIMS] || e->stopping)
         return;
     p->quarantined = e->quarantined;
     if ((p->adopt = e->adopt && loop_may_adopt(l)))
@@ -200,9 +195,9 @@ void plan_make(struct loop *l, struct plan *p, struct turn_options m)
     if (loop_may_claim(l)) {
         plan_queues(e, p);
         plan_capacity(p);
-        p->lanes_polled = e->lanes_to_poll;
-        p->lanes_to_claim = p->nsubmits && !e->o.no_push ? UINT64_MAX : e->lanes_to_poll;
-        e->lanes_to_poll = 0; /* notifications during the turn set it again */
+        p->groups_polled = e->groups_to_poll;
+        p->groups_to_claim = p->nsubmits && !e->o.no_push ? UINT64_MAX : e->groups_to_poll;
+        e->groups_to_poll = 0; /* notifications during the turn set it again */
     }
 }
 
@@ -221,7 +216,7 @@ void plan_commit_failed(struct engine *e, struct plan *p)
     }
     p->l->ended.n = kept;
     p->l->claimed_jobs = p->claimed_jobs;
-    e->lanes_to_poll |= p->lanes_polled;
+    e->groups_to_poll |= p->groups_polled;
 }
 
 void plan_release(struct plan *p)

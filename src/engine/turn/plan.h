@@ -1,6 +1,6 @@
 /* plan.h - one turn of the engine, from planning to the work after its commit.
  *
- *   turns_start                 schedule.c     decides which loops make a turn now
+ *   turns_start                 turns.c        decides which loops make a turn now
  *     plan_make                 plan.c         collects the commands that fit: starts, logs,
  *       plan_capacity           capacity.c     settles, submits; whom to adopt from, how much to
  *                                              claim
@@ -17,8 +17,7 @@
  *       engine_start_job                       hands claimed and adopted jobs to the dispatcher
  *       pending_submit.done                    answers the submitters
  *     plan_commit_failed        plan.c         instead, if the turn failed: keeps all commands
- *       bisect_turn, bisect_claims             bisect_turn.c, quarantine.c: find the command or job
- *                                              that makes turns fail
+ *       bisect_turn             bisect_turn.c  finds the command or job that makes turns fail
  *
  * For a loop with a thread (threads.c), turns_start returns after plan_make, and turns_finish does
  * the rest when the thread has executed the plan. */
@@ -40,12 +39,9 @@ struct capacity {
 };
 
 struct turn_options {
-    size_t batch;           /* at most this many settles, and as many submits */
-    size_t starts_and_logs; /* at most this many starts, and as many log chunks; 0 for all */
+    size_t max[TURN_PARTS]; /* at most this many rows of each part. A turn that may claim nothing
+                               also leaves freed permits to other turns */
     bool wait_for_locks;    /* wait for locked trees instead of skipping them */
-    bool commands_only;     /* claim and adopt nothing; leave freed permits to other turns */
-    bool no_submits, no_logs;
-    size_t max_claims; /* at most this many orphans and jobs; 0: as the capacity allows */
 };
 
 struct attempt_ref {
@@ -81,13 +77,13 @@ struct plan {
     struct claimed_jobs claimed_jobs; /* of both lists; also valid if the turn fails */
     struct quarantine quarantined;    /* a copy, because the engine's list changes meanwhile */
     bool more_orphans;
-    bool busy_starts;        /* some starts were skipped because their tree was locked */
-    bool slot_wanted;        /* a waiting job lacks only a slot */
-    uint64_t lanes_polled;   /* engine.lanes_to_poll when the plan was made */
-    uint64_t lanes_to_claim; /* lane groups to claim from */
-    uint64_t lanes_done;     /* lane groups that had fewer jobs than capacity */
-    uint64_t exhausted;      /* lane groups of which nothing is left in the outbox */
-    bool skipped_locked;     /* jobs were skipped because other turns had locked them */
+    bool busy_starts;         /* some starts were skipped because their tree was locked */
+    bool slot_wanted;         /* a waiting job lacks only a slot */
+    uint64_t groups_polled;   /* engine.groups_to_poll when the plan was made */
+    uint64_t groups_to_claim; /* lane groups to claim from */
+    uint64_t groups_drained;  /* lane groups that had fewer jobs than capacity */
+    uint64_t exhausted;       /* lane groups of which nothing is left in the outbox */
+    bool skipped_locked;      /* jobs were skipped because other turns had locked them */
 };
 
 void plan_make(struct loop *l, struct plan *p, struct turn_options m);
@@ -99,20 +95,17 @@ MUST_USE int plan_claim(struct turn *t, struct plan *p, struct err *err);
 void plan_commit_done(struct engine *e, struct plan *p);
 void plan_commit_failed(struct engine *e, struct plan *p);
 
-/* schedule.c */
+/* turns.c */
 /* Plans, executes and finishes one turn on the calling thread. */
 MUST_USE int turn_run(struct loop *l, struct turn_options m, struct err *err);
 
 /* bisect_turn.c */
-/* Whether no command or job is the cause: a retry may succeed, the turn may be stored, or this
- * worker was fenced. */
-bool is_not_row_fault(int rc);
-/* Finds the command that makes the loop's turns fail with `rc`. Returns 0 if it was found or the
- * next turn continues the search; otherwise none of the waiting commands is the cause. */
-MUST_USE int bisect_turn(struct loop *l, size_t batch, int rc, struct err *err);
-/* quarantine.c: finds the job whose claim or adoption makes the turns fail; returns as bisect_turn
- * does. */
-MUST_USE int bisect_claims(struct loop *l, int rc, struct err *err);
+/* Finds the command or job that makes the loop's turns fail with `rc`. Returns 0 if it was found or
+ * the next turn continues the search; otherwise no row is the cause. */
+MUST_USE int bisect_turn(struct loop *l, int rc, struct err *err);
+/* How many commands of this part wait; of PART_CLAIMS, how many jobs the last failed turn claimed.
+ */
+size_t loop_count_part(const struct loop *l, enum turn_part part);
 /* Refuses the loop's first submission with `err`. */
 void refuse_submission(struct loop *l, const struct err *err);
 

@@ -36,11 +36,11 @@ static int adopt_and_claim(struct turn *t, struct plan *p, struct err *err)
     int rc;
 
     rows_release(&p->generation);
-    if (!p->adopt && !p->lanes_to_claim)
+    if (!p->adopt && !p->groups_to_claim)
         return 0;
     if ((rc = turn_send_generation(t, &p->generation, err)) ||
         (p->adopt && (rc = adopt_orphans(t, p, err))) ||
-        (p->lanes_to_claim && (rc = plan_claim(t, p, err))))
+        (p->groups_to_claim && (rc = plan_claim(t, p, err))))
         return rc;
     return p->adopted.n || p->claimed.n
                ? check_generation(p->e, turn_read_generation(&p->generation), err)
@@ -102,10 +102,10 @@ static int turn_body(struct turn *t, void *arg, struct err *err)
 
     p->adopted.n = p->claimed.n = 0;
     p->claimed_jobs = (struct claimed_jobs){0};
-    p->lanes_done = p->exhausted = 0;
+    p->groups_drained = p->exhausted = 0;
     p->slot_wanted = p->skipped_locked = false;
     p->claimed_at = engine_now(p->e);
-    if (p->turn_options.commands_only)
+    if (!p->turn_options.max[PART_CLAIMS])
         op_offer_permits_later(t);
     op_note_submit_limits(t, p->submissions, p->nsubmits);
     if ((rc = op_prefetch(t, p->settles, p->nsettles, err)) ||
@@ -116,7 +116,7 @@ static int turn_body(struct turn *t, void *arg, struct err *err)
         (rc = write_foreground_root(p, err)) || (rc = op_advance(t, err)))
         return rc;
     if (p->capacity.n && !p->e->o.no_push && op_has_made_ready(t))
-        p->lanes_to_claim =
+        p->groups_to_claim =
             UINT64_MAX; /* claim what this turn made ready, also in lanes where nothing waited */
     return adopt_and_claim(t, p, err);
 }

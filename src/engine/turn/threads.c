@@ -3,9 +3,9 @@
  * be several; each then has a thread and a connection, on which plan_execute runs. The engine's
  * thread plans the turns and handles their results, so the engine's state still belongs to one
  * thread. */
+#include "base/thread.h"
 #include "engine/turn/plan.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -123,16 +123,12 @@ static int start_loop(struct loop *l, struct err *err)
     struct engine *e = l->e;
     struct store_options options = {
         .env = e->env, .no_migrate = true, .patience = e->o.host_grace / 4};
-    sigset_t all, before;
     int rc;
 
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &l->store, err)))
         return rc;
     pthread_cond_init(&l->wakeup, NULL);
-    sigfillset(&all); /* signals are for the threads of the embedder */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    l->threaded = !pthread_create(&l->thread, NULL, loop_thread_main, l);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    l->threaded = !thread_start(&l->thread, loop_thread_main, l);
     if (l->threaded)
         return 0;
     pthread_cond_destroy(&l->wakeup);

@@ -2,6 +2,7 @@
 #include "exec/attempt/attempt.h"
 
 #include "base/env.h"
+#include "base/fd.h"
 #include "base/own_file.h"
 #include "base/text.h"
 
@@ -84,9 +85,8 @@ int attempt_open_folder(int dir, int64_t execution, int attempt)
 int attempt_lock(int at, const char *name, bool wait)
 {
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd, rc, saved;
+    int fd = own_file_open(at, name, O_RDWR | O_CREAT, ATTEMPT_LOCK_MAX), rc;
 
-    fd = own_file_open(at, name, O_RDWR | O_CREAT, ATTEMPT_LOCK_MAX);
     if (fd < 0)
         return -1;
     do {
@@ -94,20 +94,17 @@ int attempt_lock(int at, const char *name, bool wait)
     } while (rc && errno == EINTR);
     if (!rc)
         return fd;
-    saved = errno == EACCES ? EAGAIN : errno;
-    close(fd);
-    errno = saved;
+    if (errno == EACCES)
+        errno = EAGAIN;
+    fd_close(&fd);
     return -1;
 }
 
 bool attempt_is_locked(int at, const char *name)
 {
-    int fd = own_file_open(at, name, O_RDONLY, ATTEMPT_LOCK_MAX);
-    bool locked = fd >= 0 && attempt_file_is_locked(fd);
+    AUTO_FD fd = own_file_open(at, name, O_RDONLY, ATTEMPT_LOCK_MAX);
 
-    if (fd >= 0)
-        close(fd);
-    return locked;
+    return fd >= 0 && attempt_file_is_locked(fd);
 }
 
 bool attempt_file_is_locked(int fd)
@@ -132,29 +129,19 @@ void attempt_mark_end_known(int lock)
 /* An attempt in a container has no `tree` file. One that can't be opened does not count as free. */
 static bool is_tree_free(int at)
 {
-    int fd = own_file_open(at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
-    bool locked;
+    AUTO_FD fd = own_file_open(at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
 
-    if (fd < 0)
-        return errno == ENOENT;
-    locked = attempt_file_is_locked(fd);
-    close(fd);
-    return !locked;
+    return fd < 0 ? errno == ENOENT : !attempt_file_is_locked(fd);
 }
 
 bool attempt_is_end_known(int at)
 {
     struct flock mark = {
         .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = END_KNOWN_BYTE, .l_len = 1};
-    int fd = own_file_open(at, ATTEMPT_LOCK, O_RDONLY, ATTEMPT_LOCK_MAX);
-    bool shared;
+    AUTO_FD fd = own_file_open(at, ATTEMPT_LOCK, O_RDONLY, ATTEMPT_LOCK_MAX);
 
-    if (fd < 0)
-        return false;
-    shared =
-        fcntl(fd, F_OFD_GETLK, &mark) == 0 && mark.l_type == F_UNLCK && attempt_file_is_locked(fd);
-    close(fd);
-    return shared && is_tree_free(at);
+    return fd >= 0 && fcntl(fd, F_OFD_GETLK, &mark) == 0 && mark.l_type == F_UNLCK &&
+           attempt_file_is_locked(fd) && is_tree_free(at);
 }
 
 bool attempt_is_folder_removed(int at)
@@ -210,34 +197,28 @@ int attempt_lock_lease(int at)
 
 int attempt_begin_lease(int at, const struct attempt_lease *l)
 {
-    int lock = attempt_lock_lease(at), rc = 0, saved;
+    AUTO_FD lock = attempt_lock_lease(at);
     struct attempt_lease old;
 
     if (lock < 0)
         return -1;
-    if (record_read(at, &RECORD_LEASE, &old) != 1)
-        rc = record_write(at, &RECORD_LEASE, l);
-    saved = errno;
-    close(lock);
-    errno = saved;
-    return rc;
+    return record_read(at, &RECORD_LEASE, &old) == 1 ? 0 : record_write(at, &RECORD_LEASE, l);
 }
 
 int attempt_renew(int at, const struct attempt_lease *l, struct err *err)
 {
-    int lock = attempt_lock_lease(at), rc = 0;
+    AUTO_FD lock = attempt_lock_lease(at);
 
     if (lock < 0)
         return err_set(err, E_UNAVAILABLE, "the attempt's lease can't be locked: %s",
                        strerror(errno));
     if (attempt_epoch(at) > l->epoch)
-        rc = err_set(err, E_LEASE_LOST, "another worker has taken this attempt over");
-    else if (record_write(at, &RECORD_LEASE, l))
-        rc = err_set(err, own_file_is_fault(errno) ? E_INVALID : E_UNAVAILABLE,
-                     "the attempt's lease file can't be written: %s",
-                     own_file_why(at, RECORD_LEASE.name, RECORD_MAX));
-    close(lock);
-    return rc;
+        return err_set(err, E_LEASE_LOST, "another worker has taken this attempt over");
+    if (record_write(at, &RECORD_LEASE, l))
+        return err_set(err, own_file_is_fault(errno) ? E_INVALID : E_UNAVAILABLE,
+                       "the attempt's lease file can't be written: %s",
+                       own_file_why(at, RECORD_LEASE.name, RECORD_MAX));
+    return 0;
 }
 
 int attempt_send_command(int at, const struct attempt_control *c)
@@ -245,16 +226,15 @@ int attempt_send_command(int at, const struct attempt_control *c)
     char bytes[RECORD_MAX];
     size_t len = record_encode(&RECORD_CONTROL, c, bytes);
     struct stat st;
-    int rc = -1,
-        fd = openat(at, ATTEMPT_CONTROL, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+    AUTO_FD fd =
+        openat(at, ATTEMPT_CONTROL, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 
     if (fd < 0)
         return -1;
     /* A plain file would accept the command, but no shim would ever read it. */
-    if (fstat(fd, &st) == 0 && !S_ISFIFO(st.st_mode))
+    if (fstat(fd, &st) == 0 && !S_ISFIFO(st.st_mode)) {
         errno = ENXIO;
-    else if (write(fd, bytes, len) == (ssize_t)len)
-        rc = 0;
-    close(fd);
-    return rc;
+        return -1;
+    }
+    return write(fd, bytes, len) == (ssize_t)len ? 0 : -1;
 }

@@ -4,6 +4,8 @@
  * can hide processes more easily. */
 #include "exec/attempt/attempt.h"
 
+#include "base/fd.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -67,22 +69,16 @@ int cgroup_make(const char *path)
     /* Without cgroup.kill (before Linux 5.14) a cgroup is of no use to us. */
     if (fd >= 0 && faccessat(fd, "cgroup.kill", W_OK, 0) == 0)
         return fd;
-    if (fd >= 0)
-        close(fd);
+    fd_close(&fd);
     rmdir(path);
     return -1;
 }
 
 static bool write_cgroup_file(int dir, const char *file, const char *text)
 {
-    int fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
-    bool good;
+    AUTO_FD fd = openat(dir, file, O_WRONLY | O_CLOEXEC);
 
-    if (fd < 0)
-        return false;
-    good = write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    close(fd);
-    return good;
+    return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
 bool cgroup_limit(int cgroup, const char *file, int64_t value)
@@ -107,14 +103,9 @@ static int open_cgroup(const char *path)
 
 bool cgroup_kill(const char *path)
 {
-    int dir = open_cgroup(path);
-    bool good;
+    AUTO_FD dir = open_cgroup(path);
 
-    if (dir < 0)
-        return false;
-    good = write_cgroup_file(dir, "cgroup.kill", "1");
-    close(dir);
-    return good;
+    return dir >= 0 && write_cgroup_file(dir, "cgroup.kill", "1");
 }
 
 /* Removes the child cgroups, which the task may have created. Closes fd. */

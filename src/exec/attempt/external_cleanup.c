@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/env.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/own_file.h"
 #include "exec/spawn.h"
@@ -69,15 +70,13 @@ int undo_write(int at, const char *const *argv, const char *const *env)
 
 bool undo_load(struct undo *u, int at)
 {
-    int fd = own_file_open(at, ATTEMPT_UNDO, O_RDONLY, ATTEMPT_UNDO_MAX);
+    AUTO_FD fd = own_file_open(at, ATTEMPT_UNDO, O_RDONLY, ATTEMPT_UNDO_MAX);
     struct stat st = {0};
     ssize_t n;
 
     buf_reset(&u->words);
     buf_reserve(&u->words, ATTEMPT_UNDO_MAX);
     n = fd < 0 || fstat(fd, &st) ? -1 : read(fd, u->words.ptr, ATTEMPT_UNDO_MAX);
-    if (fd >= 0)
-        close(fd);
     if (n <= 0 || !u->words.ptr[0] || u->words.ptr[n - 1])
         return false;
     u->words.len = (size_t)n;

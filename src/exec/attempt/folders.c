@@ -1,5 +1,6 @@
 /* folders.c - lists and ends all attempts of a folder, see attempt.h. */
 #include "base/env.h"
+#include "base/fd.h"
 #include "base/own_file.h"
 #include "exec/attempt/attempt.h"
 
@@ -27,16 +28,13 @@ int attempt_each(const char *dir,
     if (!d)
         return err_set(err, E_UNAVAILABLE, "the folder %s can't be read: %s", dir, strerror(errno));
     while (!rc && (e = readdir(d)) != NULL) {
+        AUTO_FD at = -1;
         int64_t execution;
-        int attempt, at;
+        int attempt;
 
-        if (!attempt_parse_name(e->d_name, &execution, &attempt))
-            continue;
-        at = attempt_open_folder(dirfd(d), execution, attempt);
-        if (at < 0)
-            continue;
-        rc = each(arg, execution, attempt, attempt_is_locked(at, ATTEMPT_LOCK));
-        close(at);
+        if (attempt_parse_name(e->d_name, &execution, &attempt) &&
+            (at = attempt_open_folder(dirfd(d), execution, attempt)) >= 0)
+            rc = each(arg, execution, attempt, attempt_is_locked(at, ATTEMPT_LOCK));
     }
     closedir(d);
     return rc;
@@ -48,31 +46,21 @@ static int kill_shim(int at)
 {
     struct attempt_shim s;
     int known = record_read(at, &RECORD_SHIM, &s);
-    int pidfd = known == 1 ? attempt_shim_pidfd(&s) : -1, rc;
+    AUTO_FD pidfd = known == 1 ? attempt_shim_pidfd(&s) : -1;
 
     /* Lock or record may be removed or replaced. */
     if (pidfd < 0 || !attempt_is_locked(at, ATTEMPT_LOCK)) {
-        if (pidfd >= 0)
-            close(pidfd);
+        fd_close(&pidfd);
         pidfd = attempt_find_shim(at, known == 1 ? &s : NULL);
     }
-    if (pidfd < 0)
-        return -1;
-    rc = pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
-    close(pidfd);
-    return rc;
+    return pidfd < 0 ? -1 : pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
 }
 
 int attempt_kill_shim(int at, int64_t epoch)
 {
-    int lock = attempt_lock_lease(at), rc = -1;
+    AUTO_FD lock = attempt_lock_lease(at);
 
-    if (lock < 0)
-        return -1;
-    if (attempt_epoch(at) <= epoch)
-        rc = kill_shim(at);
-    close(lock);
-    return rc;
+    return lock >= 0 && attempt_epoch(at) <= epoch ? kill_shim(at) : -1;
 }
 
 /* Whether a shim runs although we have its lock, or the lock file was replaced: the file may not be
@@ -81,13 +69,10 @@ int attempt_kill_shim(int at, int64_t epoch)
 static bool has_shim_without_lock(int at)
 {
     struct attempt_shim s;
-    int known = record_read(at, &RECORD_SHIM, &s),
-        pidfd = attempt_find_shim(at, known == 1 ? &s : NULL);
+    int known = record_read(at, &RECORD_SHIM, &s);
+    AUTO_FD pidfd = attempt_find_shim(at, known == 1 ? &s : NULL);
 
-    if (pidfd < 0)
-        return errno != ESRCH;
-    close(pidfd);
-    return true;
+    return pidfd >= 0 || errno != ESRCH;
 }
 
 struct end_all {
@@ -123,8 +108,7 @@ static bool stop_shim(int at, int64_t patience, int *lock)
             return false;
         if (unlocked && !has_shim_without_lock(at))
             return true;
-        if (*lock >= 0)
-            close(*lock);
+        fd_close(lock);
         if (waited > patience)
             return false;
         ask_to_end(at, waited > patience / 2);
@@ -167,8 +151,7 @@ static int end_attempt(const struct end_all *all, int at)
     rc = undo_run(&undo, patience) ? 0 : -1;
 done:
     undo_release(&undo);
-    if (lock >= 0)
-        close(lock);
+    fd_close(&lock);
     return rc;
 }
 
@@ -201,15 +184,12 @@ static int end_and_remove(void *arg, int64_t execution, int attempt, bool locked
 
 int attempt_end_all(const char *dir, int64_t patience, struct err *err)
 {
-    struct end_all all = {.patience = patience, .err = err, .path = dir};
-    int rc;
+    AUTO_FD fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct end_all all = {.dir = fd, .patience = patience, .err = err, .path = dir};
 
-    all.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (all.dir < 0)
+    if (fd < 0)
         return errno == ENOENT ? 0
                                : err_set(err, E_UNAVAILABLE, "the folder %s can't be opened: %s",
                                          dir, strerror(errno));
-    rc = attempt_each(dir, end_and_remove, &all, err);
-    close(all.dir);
-    return rc;
+    return attempt_each(dir, end_and_remove, &all, err);
 }

@@ -3,6 +3,7 @@
  * `log.pos` holds its position. */
 #include "exec/attempt/attempt.h"
 
+#include "base/fd.h"
 #include "base/own_file.h"
 
 #include <errno.h>
@@ -21,13 +22,9 @@ int attempt_log_size(int at, struct attempt_log *out)
 {
     struct attempt_log_pos pos;
     struct stat st;
-    int fd = own_file_open(at, ATTEMPT_LOG, O_RDONLY, ATTEMPT_LOG_MAX), rc;
+    AUTO_FD fd = own_file_open(at, ATTEMPT_LOG, O_RDONLY, ATTEMPT_LOG_MAX);
 
-    if (fd < 0)
-        return -1;
-    rc = fstat(fd, &st);
-    close(fd);
-    if (rc)
+    if (fd < 0 || fstat(fd, &st))
         return -1;
     *out = (struct attempt_log){.kept = st.st_size, .head = st.st_size};
     if (record_read(at, &RECORD_LOG_POS, &pos) == 1 && is_sane(&pos, st.st_size)) {
@@ -67,10 +64,9 @@ int attempt_log_read(int at, const struct attempt_log *log, int64_t offset, size
                      struct buf *out)
 {
     int64_t tail = log->kept - log->head, end = least(log->kept, offset + (int64_t)max);
-    int fd = own_file_open(at, ATTEMPT_LOG, O_RDONLY, ATTEMPT_LOG_MAX), rc = 0;
+    AUTO_FD fd = own_file_open(at, ATTEMPT_LOG, O_RDONLY, ATTEMPT_LOG_MAX);
+    int rc = fd < 0 ? -1 : 0;
 
-    if (fd < 0)
-        return -1;
     while (!rc && offset < end) {
         int64_t from = offset, upto = end;
 
@@ -85,6 +81,5 @@ int attempt_log_read(int at, const struct attempt_log *log, int64_t offset, size
         rc = read_at(fd, from, (size_t)(upto - offset), out);
         offset = upto;
     }
-    close(fd);
     return rc;
 }

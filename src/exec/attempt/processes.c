@@ -2,14 +2,13 @@
  * that a task starts inherits $PAWL_OUTPUT, the path of a file in the attempt folder. */
 #include "exec/attempt/attempt.h"
 
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/proc.h"
+#include "exec/attempt/proc_search.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -17,9 +16,8 @@
 #include <unistd.h>
 
 struct process_search {
+    struct proc_search s;
     struct stat dir;
-    struct buf text;
-    bool unsure; /* a process could not be inspected for want of descriptors or memory */
     void (*each)(void *arg, int64_t execution, int attempt, pid_t pid);
     void *arg;
 };
@@ -61,40 +59,31 @@ static bool is_below(const struct process_search *s, const char *output, int64_t
     return below;
 }
 
-static void check_process(struct process_search *s, int all, const char *name)
+static bool check_process(struct proc_search *base, int proc, pid_t pid)
 {
-    int proc = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), attempt;
+    const struct process_search *s = (struct process_search *)base;
     const char *output;
     int64_t execution;
+    int attempt;
 
-    if (proc < 0) {
-        s->unsure |= proc_is_shortage(errno);
-        return;
-    }
-    if (!proc_read(proc, "environ", ENVIRON_MAX, &s->text))
-        s->unsure |= proc_is_shortage(errno);
-    else if ((output = find_variable(&s->text, "PAWL_OUTPUT")) &&
-             is_below(s, output, &execution, &attempt))
-        s->each(s->arg, execution, attempt, (pid_t)strtol(name, NULL, 10));
-    close(proc);
+    if (proc_search_read(base, proc, "environ", ENVIRON_MAX) &&
+        (output = find_variable(&base->text, "PAWL_OUTPUT")) &&
+        is_below(s, output, &execution, &attempt))
+        s->each(s->arg, execution, attempt, pid);
+    return false;
 }
 
 bool attempt_each_process(const char *dir,
                           void (*each)(void *arg, int64_t execution, int attempt, pid_t pid),
                           void *arg)
 {
-    struct process_search s = {.text = BUF_INIT, .each = each, .arg = arg};
-    DIR *d = stat(dir, &s.dir) ? NULL : opendir("/proc");
-    struct dirent *e;
+    struct process_search s = {.each = each, .arg = arg};
 
-    s.unsure = !d && errno != ENOENT; /* a host may have no /proc */
-    while (d && (e = readdir(d)) != NULL)
-        if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-            check_process(&s, dirfd(d), e->d_name);
-    if (d)
-        closedir(d);
-    buf_release(&s.text);
-    return !s.unsure;
+    if (stat(dir, &s.dir))
+        return errno == ENOENT;
+    (void)proc_search(&s.s, check_process);
+    buf_release(&s.s.text);
+    return !s.s.error;
 }
 
 /* --- killing them -------------------------------------------------------------------------------
@@ -119,20 +108,17 @@ static void note_stray(void *arg, int64_t execution, int attempt, pid_t pid)
 bool attempt_kill_stray(const char *dir, int64_t execution, int attempt, pid_t pid)
 {
     struct stray_search again = {.execution = execution, .attempt = attempt};
-    struct process_search s = {.text = BUF_INIT, .each = note_stray, .arg = &again};
-    int pidfd = pidfd_open(pid, 0);
-    char path[40];
+    struct process_search s = {.each = note_stray, .arg = &again};
+    AUTO_FD pidfd = pidfd_open(pid, 0);
 
     if (pidfd < 0)
         return proc_is_shortage(errno);
-    snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     if (!stat(dir, &s.dir))
-        check_process(&s, AT_FDCWD, path);
+        (void)proc_search_one(&s.s, pid, check_process);
     if (again.found)
         (void)pidfd_send_signal(pidfd, SIGKILL, NULL, 0);
-    close(pidfd);
-    buf_release(&s.text);
-    return again.found || s.unsure;
+    buf_release(&s.s.text);
+    return again.found || s.s.error;
 }
 
 static void kill_if_stray(void *arg, int64_t execution, int attempt, pid_t pid)

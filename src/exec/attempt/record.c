@@ -2,6 +2,7 @@
  * structure, and a checksum over both, so that a torn, truncated or different file is rejected. */
 #include "exec/attempt/attempt.h"
 
+#include "base/fd.h"
 #include "base/own_file.h"
 
 #include <errno.h>
@@ -69,7 +70,7 @@ bool record_decode(const struct record *kind, const void *bytes, size_t len, voi
 int record_read(int at, const struct record *kind, void *to)
 {
     char bytes[RECORD_MAX + 1];
-    int fd = own_file_open(at, kind->name, O_RDONLY, RECORD_MAX), error = 0;
+    AUTO_FD fd = own_file_open(at, kind->name, O_RDONLY, RECORD_MAX);
     bool good = false;
 
     if (fd < 0)
@@ -78,11 +79,10 @@ int record_read(int at, const struct record *kind, void *to)
     for (int i = 0; i < 3 && !good; i++) {
         ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
 
-        error = n < 0 ? errno : EBADMSG;
         good = n > 0 && record_decode(kind, bytes, (size_t)n, to);
+        if (n >= 0)
+            errno = EBADMSG;
     }
-    close(fd);
-    errno = error;
     return good ? 1 : -1;
 }
 
@@ -93,27 +93,26 @@ bool error_may_pass(int error)
            error == EAGAIN; /* a process has a file lease, fcntl(2); the kernel breaks it */
 }
 
-static int write_file(int at, const char *name, int flags, const void *bytes, size_t len)
+/* Writes the whole length in one write, so that all blocks are allocated. */
+static int overwrite(int fd, const void *bytes, size_t len)
 {
-    int fd = own_file_open(at, name, O_WRONLY | O_CREAT | flags, RECORD_MAX);
-    ssize_t n;
+    ssize_t n = pwrite(fd, bytes, len, 0);
 
-    if (fd < 0)
-        return -1;
-    n = pwrite(fd, bytes, len, 0);
     if (n >= 0 && n != (ssize_t)len)
         errno = ENOSPC;
-    if (close(fd) || n != (ssize_t)len)
-        return -1;
-    return 0;
+    return n == (ssize_t)len ? 0 : -1;
 }
 
 int record_write(int at, const struct record *kind, const void *from)
 {
     char bytes[RECORD_MAX];
     size_t len = record_encode(kind, from, bytes);
+    int fd = own_file_open(at, kind->name, O_WRONLY | O_CREAT, RECORD_MAX), rc;
 
-    return write_file(at, kind->name, 0, bytes, len);
+    if (fd < 0)
+        return -1;
+    rc = overwrite(fd, bytes, len);
+    return close(fd) ? -1 : rc;
 }
 
 /* --- reserved records ---------------------------------------------------------------------------
@@ -123,16 +122,6 @@ static const char *temporary_name(const struct record *kind, char out[TEMPORARY_
 {
     snprintf(out, TEMPORARY_NAME_SIZE, "%s.new", kind->name);
     return out;
-}
-
-/* Writes the whole length in one write, so that all blocks are allocated. */
-static int overwrite(int fd, const void *bytes, size_t len)
-{
-    ssize_t n = pwrite(fd, bytes, len, 0);
-
-    if (n >= 0 && n != (ssize_t)len)
-        errno = ENOSPC;
-    return n == (ssize_t)len ? 0 : -1;
 }
 
 int record_reserve(int at, const struct record *kind)
@@ -185,8 +174,7 @@ int record_publish(int at, const struct record *kind, const void *from, int *res
         return -1;
     }
     if (!is_named(at, name, *reserved)) {
-        if (*reserved >= 0)
-            close(*reserved);
+        fd_close(reserved);
         *reserved = record_reserve(at, kind);
         if (*reserved < 0)
             return -1;
@@ -200,8 +188,7 @@ int record_publish(int at, const struct record *kind, const void *from, int *res
         return -1;
     if (step)
         step("renamed");
-    close(*reserved);
-    *reserved = -1;
+    fd_close(reserved);
     return 0;
 }
 

@@ -5,15 +5,14 @@
  * attempt may be affected. */
 #include "exec/attempt/attempt.h"
 
+#include "base/fd.h"
 #include "base/own_file.h"
-#include "base/proc.h"
+#include "exec/attempt/proc_search.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
@@ -76,124 +75,51 @@ bool attempt_fault(int at, char out[ATTEMPT_FAULT_SIZE])
  */
 
 struct shim_search {
+    struct proc_search s;
     struct stat folder;
-    struct buf text;
-    int error; /* why a process could not be inspected, if that may pass; else 0 */
+    int pidfd;
 };
-
-static void note_error(struct shim_search *s)
-{
-    if (proc_is_shortage(errno))
-        s->error = errno;
-}
-
-static bool read_file(struct shim_search *s, int proc, const char *name)
-{
-    bool good = proc_read(proc, name, 65536, &s->text);
-
-    if (!good)
-        note_error(s);
-    return good && s->text.len;
-}
-
-static bool is_named_shim(struct shim_search *s, int proc)
-{
-    return read_file(s, proc, "comm") && !strcmp(s->text.ptr, "pawl-shim\n");
-}
-
-static bool has_lock(struct shim_search *s, int proc, DIR *fds)
-{
-    struct dirent *e;
-    char name[40];
-
-    while ((e = readdir(fds)) != NULL) {
-        snprintf(name, sizeof(name), "fdinfo/%.20s", e->d_name);
-        if (e->d_name[0] != '.' && read_file(s, proc, name) && strstr(s->text.ptr, "\nlock:"))
-            return true;
-    }
-    return false;
-}
 
 /* From before it starts anything until it ends, a shim has the folder open and holds a lock,
  * whatever happens to the files in it. A shim that has no lock yet has started nothing, and the
  * helper, which has the same name, never has one. */
-static bool runs_attempt(struct shim_search *s, int proc)
+static bool runs_attempt(struct shim_search *f, int proc)
 {
-    int fd = openat(proc, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    struct dirent *e;
-    struct stat st;
-    bool found = false;
-
-    if (!d) {
-        note_error(s);
-        if (fd >= 0)
-            close(fd);
-        return false;
-    }
-    while (!found && (e = readdir(d)) != NULL)
-        found = e->d_name[0] != '.' && fstatat(fd, e->d_name, &st, 0) == 0 &&
-                st.st_dev == s->folder.st_dev && st.st_ino == s->folder.st_ino;
-    if (found) {
-        rewinddir(d);
-        found = has_lock(s, proc, d);
-    }
-    closedir(d);
-    return found;
-}
-
-static bool has_ended(int pidfd)
-{
-    struct pollfd p = {.fd = pidfd, .events = POLLIN};
-
-    return poll(&p, 1, 0) > 0;
+    return proc_search_read(&f->s, proc, "comm", 65536) && !strcmp(f->s.text.ptr, "pawl-shim\n") &&
+           proc_search_has_open(&f->s, proc, &f->folder, false) &&
+           proc_search_has_open(&f->s, proc, NULL, true);
 }
 
 /* The pidfd is checked after it was opened, so it belongs to the process that was inspected. */
-static int handle_if_shim(struct shim_search *s, int all, const char *name)
+static bool open_if_shim(struct proc_search *s, int proc, pid_t pid)
 {
-    int proc = openat(all, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), pidfd = -1;
-    pid_t pid = (pid_t)strtol(name, NULL, 10);
+    struct shim_search *f = (struct shim_search *)s;
+    struct pollfd p = {.events = POLLIN};
 
-    if (proc < 0) {
-        note_error(s);
-        return -1;
+    if (!runs_attempt(f, proc))
+        return false;
+    p.fd = f->pidfd = pidfd_open(pid, 0);
+    if (f->pidfd < 0) {
+        proc_search_note_error(s);
+        return false;
     }
-    if (pid != getpid() && is_named_shim(s, proc) && runs_attempt(s, proc)) {
-        pidfd = pidfd_open(pid, 0);
-        if (pidfd < 0)
-            note_error(s);
-    }
-    close(proc);
-    if (pidfd < 0)
-        return -1;
-    fcntl(pidfd, F_SETFD, FD_CLOEXEC);
-    if (!has_ended(pidfd))
-        return pidfd;
-    close(pidfd);
-    return -1;
+    fcntl(f->pidfd, F_SETFD, FD_CLOEXEC);
+    if (poll(&p, 1, 0) > 0) /* it has ended */
+        fd_close(&f->pidfd);
+    return f->pidfd >= 0;
 }
 
 int attempt_find_shim(int at, const struct attempt_shim *recorded)
 {
-    struct shim_search s = {.text = BUF_INIT};
-    DIR *d = fstat(at, &s.folder) ? NULL : opendir("/proc");
-    struct dirent *e;
-    char name[24];
-    int pidfd = -1;
+    struct shim_search f = {.pidfd = -1};
 
-    if (!d && errno != ENOENT) /* a host may have no /proc */
-        s.error = errno;
-    if (d && recorded) {
-        snprintf(name, sizeof(name), "%lld", (long long)recorded->pid);
-        pidfd = handle_if_shim(&s, dirfd(d), name);
-    }
-    while (d && !recorded && pidfd < 0 && (e = readdir(d)) != NULL)
-        if (e->d_name[0] >= '1' && e->d_name[0] <= '9')
-            pidfd = handle_if_shim(&s, dirfd(d), e->d_name);
-    if (d)
-        closedir(d);
-    buf_release(&s.text);
-    errno = s.error ? s.error : ESRCH;
-    return pidfd;
+    if (fstat(at, &f.folder))
+        return -1;
+    if (recorded)
+        (void)proc_search_one(&f.s, (pid_t)recorded->pid, open_if_shim);
+    else
+        (void)proc_search(&f.s, open_if_shim);
+    buf_release(&f.s.text);
+    errno = f.s.error ? f.s.error : ESRCH;
+    return f.pidfd;
 }

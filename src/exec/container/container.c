@@ -3,6 +3,7 @@
 #include "exec/container/container.h"
 
 #include "base/buf.h"
+#include "exec/argv.h"
 #include "exec/attempt/attempt.h"
 
 #include <inttypes.h>
@@ -30,10 +31,11 @@ static const char start_script[] =
 
 /* The undo script; attempt.h describes its output. It asks for the container's state first: a
  * client that was terminated may report success although nothing was started. A container that
- * exists but can't be inspected may have ended in any way ("unknown"). After `rm` the script checks
- * whether the container is gone, whatever `rm` reported: some engines fail if it does not exist,
- * some do not know an option, some report success too early. It also reports a container that can't
- * be removed, because another one needs it or its files are in use, but has ended for good.
+ * exists but can't be inspected, although the engine answers, may have ended in any way
+ * ("unknown"). After `rm` the script checks whether the container is gone, whatever `rm` reported:
+ * some engines fail if it does not exist, some do not know an option, some report success too
+ * early. It also reports a container that can't be removed, because another one needs it or its
+ * files are in use, but has ended for good.
  *
  *     $1 the client  $2 options of `rm`  $3 the container's name  $4 its label */
 static const char undo[] =
@@ -48,7 +50,8 @@ static const char undo[] =
     "        printf '%s\\n' \"${left:-the engine does not answer}\"\n"
     "        exit\n"
     "    }\n"
-    "    [ -z \"$left\" ] || echo " UNDO_FOUND " unknown 0\n"
+    "    [ -z \"$left\" ] || inspect \"$1\" \"$3\" || state='" UNDO_FOUND " unknown 0'\n"
+    "    [ -z \"$left\" ] || printf '%s\\n' \"$state\"\n"
     "fi\n"
     "why=$(\"$1\" rm $2 \"$3\" 2>&1 >/dev/null) || why=$(\"$1\" rm --force \"$3\" 2>&1 >/dev/null)\n"
     "left=$(\"$1\" ps --all --quiet --filter=\"label=$4\" 2>/dev/null) || {\n"
@@ -149,7 +152,7 @@ static void add_client_variables(struct container_command *out)
 
 /* Other users can read the arguments of a process but not its environment, so values are passed in
  * the environment. `names` receives the names of those variables, as options of env(1). */
-static int add_env(const struct task *t, char *const *env, struct buf *names,
+static int add_env(const struct job *t, char *const *env, struct buf *names,
                    struct container_command *out, struct err *err)
 {
     for (; *env; env++) {
@@ -193,15 +196,16 @@ static char *container_name(int64_t execution, int attempt, const char *folder)
 
 #define BAD_PATH_CHARS ",\"\n" /* not allowed in a path: `--mount` takes a list */
 
-static int check_task(const struct container_spec *c, const struct task *t, const char *folder,
+static int check_task(const struct container_spec *c, const struct job *t, const char *folder,
                       struct err *err)
 {
     if (!c->image)
         return err_set(
             err, E_INVALID,
-            "there is no image: name one in `container`, or in `executors` of pawl.yaml");
+            "the task names no image: set `image` in its `container`, or in `executors` of "
+            "pawl.yaml");
     if (*c->image == '-')
-        return err_set(err, E_INVALID, "\"%.200s\" is not a valid name of an image", c->image);
+        return err_set(err, E_INVALID, "\"%.200s\" is not a valid image name", c->image);
     if (!t->spec->run && (!t->spec->argv || !*t->spec->argv[0]))
         return err_set(err, E_INVALID, "there is no command: set `run` or `argv`");
     if (strpbrk(folder, BAD_PATH_CHARS) || (t->spec->cwd && strpbrk(t->spec->cwd, BAD_PATH_CHARS)))
@@ -228,7 +232,7 @@ static void add_limits(const struct spec *s, struct container_command *out)
 
 /* The working directory has the same path inside, so that a command finds the same files with and
  * without a container. */
-static void add_files(const struct task *t, const struct container_spec *c, const char *folder,
+static void add_files(const struct job *t, const struct container_spec *c, const char *folder,
                       struct container_command *out)
 {
     const char *const *volume;
@@ -244,19 +248,17 @@ static void add_files(const struct task *t, const struct container_spec *c, cons
 
 static void add_command(const struct spec *s, const char *image, struct container_command *out)
 {
-    const char *const *word;
+    struct arena arena = ARENA_INIT;
+    const char *const *word = spec_argv(s, &arena);
 
-    ADD_ARG("--entrypoint=%s", s->run ? "/bin/sh" : s->argv[0]);
+    ADD_ARG("--entrypoint=%s", *word);
     ADD_ARG("%s", image);
-    if (s->run) {
-        ADD_ARG("-c");
-        ADD_ARG("%s", s->run);
-    }
-    for (word = s->run ? NULL : s->argv + 1; word && *word; word++)
+    while (*++word)
         ADD_ARG("%s", *word);
+    arena_release(&arena);
 }
 
-static void add_labels(const struct task *t, const char *folder, struct container_command *out)
+static void add_labels(const struct job *t, const char *folder, struct container_command *out)
 {
     ADD_ARG("--label=pawl.task=%s", t->name ? t->name : "");
     ADD_ARG("--label=pawl.execution=%" PRId64, t->execution);
@@ -266,7 +268,7 @@ static void add_labels(const struct task *t, const char *folder, struct containe
 }
 
 static int add_create(const struct container_options *o, const struct container_spec *c,
-                      const struct task *t, const char *folder, char *const *env, struct buf *names,
+                      const struct job *t, const char *folder, char *const *env, struct buf *names,
                       struct container_command *out, struct err *err)
 {
     const char *const *option;
@@ -309,14 +311,15 @@ void container_undo_command(const struct container_options *o, int64_t execution
     *vec_add(&out->undo) = NULL;
 }
 
-/* Rootless podman has a process that keeps its namespaces, started by its first command. That must
- * not be a command which has the task's secrets and is killed with the task. */
+/* A client command that runs before the task's. Rootless podman keeps its namespaces alive with a
+ * process that its first command starts; that process must neither have the task's secrets nor be
+ * killed with the task. */
 static const char *engine_start_command(const struct container_options *o)
 {
     return !o->docker && geteuid() ? "ps --quiet" : "";
 }
 
-static void add_start_command(const struct container_options *o, const struct task *t,
+static void add_start_command(const struct container_options *o, const struct job *t,
                               const char *folder, struct container_command *out)
 {
     ADD_ARG("/bin/sh");
@@ -328,7 +331,7 @@ static void add_start_command(const struct container_options *o, const struct ta
     ADD_ARG("--attach%s", t->spec->input ? " --interactive" : "");
 }
 
-int container_command(const struct container_options *o, const struct task *t, const char *folder,
+int container_command(const struct container_options *o, const struct job *t, const char *folder,
                       char *const *env, struct container_command *out, struct err *err)
 {
     struct arena texts = ARENA_INIT;

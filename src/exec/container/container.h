@@ -53,12 +53,13 @@ struct container_command {
 };
 /* folder: absolute path of the attempt folder. env: the task's variables, NAME=VALUE,
  * NULL-terminated. */
-MUST_USE int container_command(const struct container_options *o, const struct task *t,
+MUST_USE int container_command(const struct container_options *o, const struct job *t,
                                const char *folder, char *const *env, struct container_command *out,
                                struct err *err);
 /* Builds only the undo command, which needs no task. */
 void container_undo_command(const struct container_options *o, int64_t execution, int attempt,
                             const char *folder, struct container_command *out);
-void container_command_release(struct container_command *w); /* wipes them */
+/* Frees all texts, after wiping them: they may contain secrets. */
+void container_command_release(struct container_command *w);
 
 #endif

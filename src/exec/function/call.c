@@ -9,8 +9,6 @@
 #include <string.h>
 
 #define RESULT_MAX (1024 * 1024)
-#define LOG_HEAD   (512 * 1024)
-#define LOG_TAIL   (512 * 1024)
 
 static struct function_job *job_of(struct function_call *c)
 {
@@ -130,39 +128,6 @@ const char *call_result(const struct function_job *j, struct buf *out)
 
 /* ---- the log ---- */
 
-static void drop_front(struct job_log *l, size_t keep)
-{
-    size_t cut = l->tail.len - keep;
-
-    memmove(l->tail.ptr, l->tail.ptr + cut, keep + 1);
-    l->tail.len = keep;
-    l->dropped += (int64_t)cut;
-}
-
-void call_log_trim(struct job_log *l)
-{
-    if (l->tail.len > LOG_TAIL)
-        drop_front(l, LOG_TAIL);
-}
-
-/* The tail is cut only when it is twice as long as allowed, so that each byte is moved once. */
-static void append_log(struct job_log *l, const char *p, size_t n)
-{
-    size_t room = LOG_HEAD - l->head.len, part = n < room ? n : room;
-
-    buf_add(&l->head, p, part);
-    p += part;
-    n -= part;
-    if (n > LOG_TAIL) {
-        l->dropped += (int64_t)(n - LOG_TAIL);
-        p += n - LOG_TAIL;
-        n = LOG_TAIL;
-    }
-    buf_add(&l->tail, p, n);
-    if (l->tail.len >= 2 * LOG_TAIL)
-        drop_front(l, LOG_TAIL);
-}
-
 static void add_log(struct function_call *c, const char *text)
 {
     struct function_job *j = job_of(c);
@@ -171,13 +136,11 @@ static void add_log(struct function_call *c, const char *text)
     if (!n)
         return;
     pthread_mutex_lock(&j->f->lock);
-    append_log(&j->log, text, n);
+    if (!j->log.due)
+        wakeup_at(&j->f->wakeup, clock_boot_us() + LOG_EVERY);
+    capped_log_add(&j->log, text, n);
     if (text[n - 1] != '\n')
-        append_log(&j->log, "\n", 1);
-    if (!j->log_due) {
-        j->log_due = true;
-        pool_set_timer(j->f, clock_boot_us() + LOG_EVERY);
-    }
+        capped_log_add(&j->log, "\n", 1);
     pthread_mutex_unlock(&j->f->lock);
 }
 
@@ -209,6 +172,5 @@ void call_free(struct function_job *j)
     vec_release(&j->outputs);
     free(j->result);
     free(j->failure);
-    buf_release(&j->log.head);
-    buf_release(&j->log.tail);
+    capped_log_release(&j->log);
 }

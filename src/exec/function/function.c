@@ -5,11 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
-#include <time.h>
-#include <unistd.h>
 
 #define DEFAULT_THREADS 4
 #define QUEUE_FACTOR    4
@@ -53,27 +48,27 @@ static const char *const *copy_names(const char *const *names, size_t n)
 }
 
 static struct function_job *job_new(struct functions *f, const struct entry *entry,
-                                    const struct task *t)
+                                    const struct job *from)
 {
-    size_t name = strlen(t->name) + 1, input = t->input ? strlen(t->input) + 1 : 0;
+    size_t name = strlen(from->name) + 1, input = from->input ? strlen(from->input) + 1 : 0;
     struct function_job *j = mem_alloc(sizeof(*j) + name + input);
     char *texts = (char *)(j + 1);
 
-    *j = (struct function_job){.f = f, .entry = entry, .epoch = t->epoch, .defer = -1};
+    *j = (struct function_job){.f = f, .entry = entry, .grace = DEFAULT_GRACE, .defer = -1};
     j->call = (struct function_call){
         .ops = &function_call_ops,
-        .name = memcpy(texts, t->name, name),
-        .input = input ? memcpy(texts + name, t->input, input) : NULL,
-        .execution = t->execution,
-        .root = t->root,
-        .attempt = t->attempt,
-        .max_attempts = t->max_attempts,
+        .name = memcpy(texts, from->name, name),
+        .input = input ? memcpy(texts + name, from->input, input) : NULL,
+        .execution = from->execution,
+        .root = from->root,
+        .attempt = from->attempt,
+        .max_attempts = from->max_attempts,
     };
-    j->grace = t->spec && t->spec->grace ? t->spec->grace : DEFAULT_GRACE;
-    if (t->spec) {
-        j->timeout = t->spec->timeout;
-        if (t->spec->noutputs)
-            j->wanted = copy_names(t->spec->outputs, t->spec->noutputs);
+    if (from->spec) {
+        j->grace = from->spec->grace ? from->spec->grace : DEFAULT_GRACE;
+        j->timeout = from->spec->timeout;
+        if (from->spec->noutputs)
+            j->wanted = copy_names(from->spec->outputs, from->spec->noutputs);
     }
     j->all_next = f->all;
     if (f->all)
@@ -129,34 +124,33 @@ static void end_unrun(struct functions *f, struct function_job *j, enum outcome_
     pthread_mutex_unlock(&f->lock);
 }
 
-static int start(struct executor *x, const struct task *t, struct err *err)
+static int start(struct executor *x, const struct job *from, void **handle, struct err *err)
 {
     struct functions *f = functions(x);
-    const struct entry *entry = t->function ? function_find(f, t->function) : NULL;
+    const struct entry *entry = from->function ? function_find(f, from->function) : NULL;
     struct function_job *j;
 
     if (!entry)
         return err_set(err, E_REFUSED, "this worker has no function %.100s",
-                       t->function ? t->function : "without a name");
+                       from->function ? from->function : "without a name");
     if (!capacity(x))
         return err_set(err, E_REFUSED, "this worker has no capacity for another function now");
-    j = job_new(f, entry, t);
-    if (t->cancel) {
+    j = job_new(f, entry, from);
+    if (from->cancel) {
         end_unrun(f, j, OUTCOME_CANCELLED);
     } else if (!pool_push(f, j)) {
         function_job_free(j);
         return err_set(err, E_REFUSED, "this worker can't start a thread for a function");
     }
+    *handle = j;
     return 0;
 }
 
-static void cancel(struct executor *x, int64_t execution, int attempt, enum outcome_kind why)
+static void cancel(struct executor *x, void *handle, enum outcome_kind why)
 {
     struct functions *f = functions(x);
-    struct function_job *j = find_job(f, execution, attempt);
+    struct function_job *j = handle;
 
-    if (!j)
-        return;
     pthread_mutex_lock(&f->lock);
     if (j->state == JOB_RUNNING) {
         pool_request_stop(j, why);
@@ -167,38 +161,37 @@ static void cancel(struct executor *x, int64_t execution, int attempt, enum outc
     pthread_mutex_unlock(&f->lock);
 }
 
-/* Functions run inside their worker: an attempt that does not run here is lost. */
-static int reattach(struct executor *x, const struct task *t, struct err *err)
+/* Functions run inside their worker: an attempt that does not run here is lost. One that was
+ * forgotten may still run. */
+static int reattach(struct executor *x, const struct job *from, void **handle, struct err *err)
 {
     struct functions *f = functions(x);
-    struct function_job *j = find_job(f, t->execution, t->attempt);
+    struct function_job *j = *handle ? *handle : find_job(f, from->execution, from->attempt);
 
     (void)err;
     if (!j) {
-        end_unrun(f, job_new(f, NULL, t), OUTCOME_LOST);
+        *handle = j = job_new(f, NULL, from);
+        end_unrun(f, j, OUTCOME_LOST);
         return 0;
     }
-    j->epoch = t->epoch;
+    *handle = j;
     j->forgotten = j->started = false; /* under a new epoch everything is reported again */
     pthread_mutex_lock(&f->lock);
-    j->log_sent = 0;
-    j->log_due = j->log.head.len > 0;
+    capped_log_report_again(&j->log);
     if (j->state == JOB_RUNNING)
-        pool_set_timer(f, clock_boot_us());
+        wakeup_at(&f->wakeup, clock_boot_us());
     pthread_mutex_unlock(&f->lock);
-    if (t->cancel)
-        cancel(x, t->execution, t->attempt, OUTCOME_CANCELLED);
+    if (from->cancel)
+        cancel(x, j, OUTCOME_CANCELLED);
     return 0;
 }
 
-static void forget(struct executor *x, int64_t execution, int attempt)
+static void forget(struct executor *x, void *handle)
 {
     struct functions *f = functions(x);
-    struct function_job *j = find_job(f, execution, attempt);
+    struct function_job *j = handle;
     bool queued;
 
-    if (!j)
-        return;
     j->forgotten = true;
     pthread_mutex_lock(&f->lock);
     queued = j->state == JOB_QUEUED;
@@ -245,25 +238,9 @@ int function_count_unresponsive(struct functions *f)
     return n;
 }
 
-void function_running(struct functions *f, void (*each)(void *arg, int64_t execution, int attempt),
-                      void *arg)
-{
-    struct function_job *j;
-
-    for (j = f->all; j; j = j->all_next) {
-        bool runs;
-
-        pthread_mutex_lock(&f->lock);
-        runs = j->state == JOB_RUNNING;
-        pthread_mutex_unlock(&f->lock);
-        if (runs)
-            each(arg, j->call.execution, j->call.attempt);
-    }
-}
-
 static int fd(struct executor *x)
 {
-    return functions(x)->epoll;
+    return functions(x)->wakeup.epoll;
 }
 
 /* ---- create and free ---- */
@@ -286,22 +263,12 @@ static int64_t request_stop_all(struct functions *f)
     return longest;
 }
 
-static void close_fds(struct functions *f)
-{
-    if (f->timer >= 0)
-        close(f->timer);
-    if (f->event >= 0)
-        close(f->event);
-    if (f->epoll >= 0)
-        close(f->epoll);
-}
-
 void function_release(struct functions *f)
 {
     while (f->all)
         function_job_free(f->all);
     function_registry_release(f);
-    close_fds(f);
+    wakeup_close(&f->wakeup);
     pthread_cond_destroy(&f->gone);
     pthread_cond_destroy(&f->work);
     pthread_mutex_destroy(&f->lock);
@@ -316,12 +283,11 @@ static void free_executor(struct executor *x)
 
     if (pool_stop(f, request_stop_all(f)))
         function_release(f);
-    else if (env && env->note)
-        env->note(env->arg, "a function does not stop; its thread is abandoned");
+    else
+        env_note(env, "a function does not stop; its thread is abandoned");
 }
 
 static const struct executor_ops ops = {
-    .kind = "function",
     .outlives_worker = false,
     .start = start,
     .reattach = reattach,
@@ -333,22 +299,6 @@ static const struct executor_ops ops = {
     .poll = function_poll,
     .free = free_executor,
 };
-
-static int open_fds(struct functions *f, struct err *err)
-{
-    struct epoll_event ready = {.events = EPOLLIN};
-
-    f->epoll = epoll_create1(EPOLL_CLOEXEC);
-    f->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    f->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (f->epoll < 0 || f->event < 0 || f->timer < 0 ||
-        epoll_ctl(f->epoll, EPOLL_CTL_ADD, f->event, &ready) ||
-        epoll_ctl(f->epoll, EPOLL_CTL_ADD, f->timer, &ready))
-        return err_set(err, E_INTERNAL,
-                       "no descriptors for the function executor are available: %s",
-                       strerror(errno));
-    return 0;
-}
 
 static void init_locks(struct functions *f)
 {
@@ -370,7 +320,6 @@ static void init_locks(struct functions *f)
 int function_new(const struct function_options *o, struct functions **out, struct err *err)
 {
     struct functions *f = mem_zalloc(sizeof(*f));
-    int rc;
 
     f->x.ops = &ops;
     f->x.key = mem_strdup(o->key ? o->key : "function");
@@ -382,11 +331,15 @@ int function_new(const struct function_options *o, struct functions **out, struc
         f->max_queue = o->queue > 0 ? o->queue : 0;
     f->idle_time = o->idle > 0 ? o->idle : DEFAULT_IDLE;
     init_locks(f);
-    if ((rc = open_fds(f, err)))
+    f->wakeup = (struct wakeup)WAKEUP_INIT;
+    if (wakeup_open(&f->wakeup)) {
+        err_set(err, E_INTERNAL, "no descriptors for the function executor are available: %s",
+                strerror(errno));
         function_release(f);
-    else
-        *out = f;
-    return rc;
+        return -E_INTERNAL;
+    }
+    *out = f;
+    return 0;
 }
 
 struct executor *function_executor(struct functions *f)

@@ -80,9 +80,6 @@ int function_free_threads(struct functions *f);
 
 /* How many functions were asked to stop longer ago than their grace. */
 int function_count_unresponsive(struct functions *f);
-/* Calls `each` for every attempt that runs in this process now, including forgotten ones. */
-void function_running(struct functions *f, void (*each)(void *arg, int64_t execution, int attempt),
-                      void *arg);
 
 /* ---- plugins; same layout as in pawl.h ---- */
 

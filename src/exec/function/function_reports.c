@@ -4,59 +4,26 @@
 #include "base/text.h"
 
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
 
-static void send_report(struct functions *f, const struct function_job *j, struct report *r)
+static void send_report(void *job, struct report *r)
 {
+    const struct function_job *j = job;
+    struct executor *x = &j->f->x;
+
     r->execution = j->call.execution;
     r->attempt = j->call.attempt;
-    r->epoch = j->epoch;
-    if (!j->forgotten && f->x.report)
-        f->x.report(f->x.arg, &f->x, r);
+    if (!j->forgotten && x->report)
+        x->report(x->arg, x, r);
 }
 
-static void report_started(struct functions *f, struct function_job *j)
+static void report_started(struct function_job *j)
 {
     struct report r = {.kind = REPORT_STARTED, .ago = clock_boot_us() - j->begun};
 
-    if (j->started)
-        return;
-    j->started = true;
-    send_report(f, j, &r);
-}
-
-/* Reports the bytes that were added to the head of the log since the last report. */
-static void report_log(struct functions *f, struct function_job *j)
-{
-    struct report r = {.kind = REPORT_LOG, .offset = j->log_sent};
-    struct buf more = BUF_INIT;
-
-    pthread_mutex_lock(&f->lock);
-    j->log_due = false;
-    if ((size_t)j->log_sent < j->log.head.len)
-        buf_add(&more, j->log.head.ptr + j->log_sent, j->log.head.len - (size_t)j->log_sent);
-    pthread_mutex_unlock(&f->lock);
-    if (more.len) {
-        r.log = more.ptr;
-        r.log_len = more.len;
-        j->log_sent += (int64_t)more.len;
-        send_report(f, j, &r);
+    if (!j->started) {
+        j->started = true;
+        send_report(j, &r);
     }
-    buf_release(&more);
-}
-
-static void report_log_tail(struct functions *f, struct function_job *j)
-{
-    struct report r = {.kind = REPORT_LOG, .offset = (int64_t)j->log.head.len};
-
-    call_log_trim(&j->log);
-    if (!j->log.tail.len)
-        return;
-    r.log = j->log.tail.ptr;
-    r.log_len = j->log.tail.len;
-    r.dropped = j->log.dropped;
-    send_report(f, j, &r);
 }
 
 static void describe_outcome(const struct function_job *j, struct buf *out)
@@ -105,16 +72,15 @@ static void describe_outcome(const struct function_job *j, struct buf *out)
         buf_addf(out, ": %s", j->failure);
 }
 
-static void report_ended(struct functions *f, struct function_job *j)
+static void report_ended(struct function_job *j)
 {
     struct report r = {.kind = REPORT_ENDED};
     struct outcome *o = &r.outcome;
     struct buf result = BUF_INIT, error = BUF_INIT;
 
     if (j->begun) {
-        report_started(f, j);
-        report_log(f, j);
-        report_log_tail(f, j);
+        report_started(j);
+        capped_log_report(&j->log, &j->f->lock, true, send_report, j);
     }
     describe_outcome(j, &error);
     o->kind = j->kind;
@@ -129,7 +95,7 @@ static void report_ended(struct functions *f, struct function_job *j)
     } else if (j->kind == OUTCOME_DEFERRED && !j->why) {
         o->retry_delay = j->defer;
     }
-    send_report(f, j, &r);
+    send_report(j, &r);
     buf_release(&result);
     buf_release(&error);
 }
@@ -139,19 +105,15 @@ static void report_ended(struct functions *f, struct function_job *j)
 /* L: asks functions whose deadline has passed to stop, and sets the timer to the next deadline. */
 static void check_deadlines(struct functions *f, int64_t now)
 {
-    static const struct itimerspec never;
     struct function_job *j;
 
-    /* Setting the timer also clears an expiration that was not read. */
-    timerfd_settime(f->timer, 0, &never, NULL);
-    f->armed = 0;
     for (j = f->running.first; j; j = j->next) {
         if (!j->deadline || j->why == OUTCOME_CANCELLED || j->why == OUTCOME_TIMED_OUT)
             continue;
         if (j->deadline <= now)
             pool_request_stop(j, OUTCOME_TIMED_OUT);
         else
-            pool_set_timer(f, j->deadline);
+            wakeup_at(&f->wakeup, j->deadline);
     }
 }
 
@@ -165,12 +127,12 @@ static void report_running(struct functions *f)
     pthread_mutex_lock(&f->lock);
     check_deadlines(f, clock_boot_us());
     for (j = f->running.first; j; j = j->next)
-        if (!j->started || j->log_due)
+        if (!j->started || j->log.due)
             *vec_add(&news) = j;
     pthread_mutex_unlock(&f->lock);
     for (i = 0; i < news.n; i++) {
-        report_started(f, news.at[i]);
-        report_log(f, news.at[i]);
+        report_started(news.at[i]);
+        capped_log_report(&news.at[i]->log, &f->lock, false, send_report, news.at[i]);
     }
     vec_release(&news);
 }
@@ -180,12 +142,10 @@ void function_poll(struct executor *x)
     struct functions *f = (struct functions *)x;
     struct function_job_list ended;
     struct function_job *j;
-    eventfd_t n;
     bool due;
 
-    eventfd_read(f->event, &n);
     pthread_mutex_lock(&f->lock);
-    due = f->armed && f->armed <= clock_boot_us();
+    due = wakeup_clear(&f->wakeup, clock_boot_us());
     pthread_mutex_unlock(&f->lock);
     if (due)
         report_running(f);
@@ -196,7 +156,7 @@ void function_poll(struct executor *x)
     pthread_mutex_unlock(&f->lock);
     while ((j = ended.first)) {
         job_list_remove(&ended, j);
-        report_ended(f, j);
+        report_ended(j);
         function_job_free(j);
     }
     pool_join_finished(f);

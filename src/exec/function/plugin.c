@@ -74,11 +74,11 @@ static int add_function(struct functions *f, const char *name, function_fn *fn, 
 
     if (!name || !*name || name[strspn(name, NAME_CHARS)] || strlen(name) > NAME_MAX)
         return err_set(err, E_INVALID,
-                       "\"%.100s\" is not a valid name of a function: use letters, digits and "
+                       "\"%.100s\" is not a valid function name: use letters, digits and "
                        "_ - . : /, at most %d characters",
                        name ? name : "", NAME_MAX);
     if (!fn)
-        return err_set(err, E_INVALID, "the function %s has no code", name);
+        return err_set(err, E_INVALID, "the function pointer of %s is NULL", name);
     at = find_position(f, name, &there);
     if (there)
         return err_set(err, E_CONFLICT, "a function %s exists already", name);

@@ -2,13 +2,11 @@
  * ended job and to take the next one. */
 #include "exec/function/pool.h"
 
+#include "base/thread.h"
+
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <time.h>
-#include <unistd.h>
 
 void job_list_add(struct function_job_list *l, struct function_job *j)
 {
@@ -26,26 +24,6 @@ void job_list_remove(struct function_job_list *l, struct function_job *j)
     l->n--;
 }
 
-/* ---- waking the loop ---- */
-
-void pool_wake(struct functions *f)
-{
-    uint64_t one = 1;
-
-    while (write(f->event, &one, sizeof(one)) < 0 && errno == EINTR)
-        ;
-}
-
-void pool_set_timer(struct functions *f, int64_t at)
-{
-    struct itimerspec when = {.it_value = {at / 1000000, at % 1000000 * 1000}};
-
-    if (f->armed && f->armed <= at)
-        return;
-    f->armed = at;
-    timerfd_settime(f->timer, TFD_TIMER_ABSTIME, &when, NULL);
-}
-
 void pool_request_stop(struct function_job *j, enum outcome_kind why)
 {
     if (!j->why)
@@ -61,7 +39,7 @@ void pool_end_unrun(struct functions *f, struct function_job *j, enum outcome_ki
     j->kind = kind;
     job_list_add(&f->ended, j);
     if (f->ended.n == 1)
-        pool_wake(f);
+        wakeup_signal(&f->wakeup);
 }
 
 /* ---- one job ---- */
@@ -78,9 +56,9 @@ static struct function_job *take_job(struct functions *f)
     j->begun = clock_boot_us();
     if (j->timeout) {
         j->deadline = j->begun + j->timeout;
-        pool_set_timer(f, j->deadline);
+        wakeup_at(&f->wakeup, j->deadline);
     }
-    pool_set_timer(f, j->begun + STARTED_AFTER);
+    wakeup_at(&f->wakeup, j->begun + STARTED_AFTER);
     return j;
 }
 
@@ -190,7 +168,7 @@ static struct function_job *swap_job(struct functions *f, struct function_job *j
     next = take_job(f);
     pthread_mutex_unlock(&f->lock);
     if (wake)
-        pool_wake(f);
+        wakeup_signal(&f->wakeup);
     return next;
 }
 
@@ -206,18 +184,14 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* L: starts a thread with all signals blocked, as the loop handles signals. */
+/* L */
 static bool add_thread(struct functions *f)
 {
     struct pool_thread *t = mem_zalloc(sizeof(*t));
-    sigset_t all, before;
     int rc;
 
     t->f = f;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    rc = pthread_create(&t->id, NULL, thread_main, t);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    rc = thread_start(&t->id, thread_main, t);
     if (rc) {
         free(t);
         return false;

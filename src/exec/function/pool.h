@@ -13,6 +13,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/wakeup.h"
+#include "exec/capped_log.h"
 #include "exec/function/function.h"
 
 #include <pthread.h>
@@ -28,12 +30,6 @@ struct entry {
 };
 
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_ENDED };
-
-/* The log of a function: the first and the last bytes are kept. */
-struct job_log {
-    struct buf head, tail;
-    int64_t dropped;
-};
 
 struct job_output {
     char *key, *json;
@@ -53,13 +49,10 @@ struct function_job {
     enum outcome_kind kind;    /* L: how it ended */
     int64_t stop_requested_at; /* L */
     atomic_bool stop_flag;     /* the cancel flag, also read by the function */
-    struct job_log log;        /* L */
-    bool log_due;              /* L: the log has bytes that were not reported yet */
+    struct capped_log log;     /* L */
 
-    int epoch;        /* M */
-    bool forgotten;   /* M: the lease is lost, report nothing */
-    bool started;     /* M: REPORT_STARTED was sent */
-    int64_t log_sent; /* M: bytes of the head reported */
+    bool forgotten; /* M: the lease is lost, report nothing */
+    bool started;   /* M: REPORT_STARTED was sent */
 
     int64_t begun, deadline;        /* L until it runs, then constant; µs of CLOCK_BOOTTIME */
     int64_t ended, cpu;             /* F */
@@ -89,7 +82,6 @@ struct functions {
     struct function_job *all;    /* M */
     int max_threads, max_queue;
     int64_t idle_time;
-    int epoll, event, timer;
 
     pthread_mutex_t lock;
     pthread_cond_t work;                            /* a job was queued, or `stopping` was set */
@@ -97,7 +89,7 @@ struct functions {
     struct function_job_list queue, running, ended; /* L */
     int threads, idle, waking;    /* L: waking: idle threads that were signalled */
     struct pool_thread *finished; /* L: to be joined */
-    int64_t armed;                /* L: when the timer fires; 0 if not set */
+    struct wakeup wakeup;         /* L */
     bool stopping;                /* L: threads end when the queue is empty */
     bool abandoned;               /* L: the last thread frees everything */
     bool closed;                  /* M: nothing is started any more */
@@ -122,13 +114,10 @@ extern const struct function_call_ops function_call_ops;
 /* Queues a job and wakes or creates a thread for it. False if there is no thread and none can be
  * created; the job is not queued then. */
 bool pool_push(struct functions *f, struct function_job *j);
-/* L: requests a poll at that time at the latest. */
-void pool_set_timer(struct functions *f, int64_t at);
 /* L: ends a job that never ran, or that this executor never had. */
 void pool_end_unrun(struct functions *f, struct function_job *j, enum outcome_kind kind);
 /* L: sets the cancel flag. A cancel or timeout is kept as the reason; any other is replaced. */
 void pool_request_stop(struct function_job *j, enum outcome_kind why);
-void pool_wake(struct functions *f);          /* makes the descriptor readable */
 void pool_join_finished(struct functions *f); /* cleans up after threads that have ended */
 /* Ends all threads. False if a function did not return within `patience` µs; then `f` belongs to
  * the remaining threads, and the last of them frees it. */
@@ -139,8 +128,6 @@ void job_list_remove(struct function_job_list *l, struct function_job *j);
 
 /* The result or the outputs as JSON, possibly stored in `out`; NULL if none were set. */
 const char *call_result(const struct function_job *j, struct buf *out);
-/* Cuts the tail of the log to its maximal length. */
-void call_log_trim(struct job_log *l);
 void call_free(struct function_job *j); /* frees outputs, result, failure and log */
 
 #endif

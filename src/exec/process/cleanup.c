@@ -56,20 +56,7 @@ static void requeue_delayed(struct process *p)
     while (p->delayed_removals.first && p->delayed_removals.first->due <= now)
         push_removal(&p->removals, pop_removal(&p->delayed_removals));
     if (p->delayed_removals.first)
-        process_set_timer(p, p->delayed_removals.first->due);
-}
-
-/* The next cleanup of leftovers tries again. */
-static void note_left(const struct process *p, const char *name)
-{
-    char *note;
-
-    if (!p->x.env->note)
-        return;
-    note = mem_printf("the folder %s/%s of an attempt that has ended can't be removed: %s",
-                      p->dir_path, name, strerror(errno));
-    p->x.env->note(p->x.env->arg, note);
-    free(note);
+        wakeup_at(&p->wakeup, p->delayed_removals.first->due);
 }
 
 void process_cleanup(struct process *p, int most)
@@ -84,21 +71,22 @@ void process_cleanup(struct process *p, int most)
                                      !attempt_is_locked(at, ATTEMPT_TREE));
         bool wait = free_now && !replaced && must_delay(p, r, at);
 
-        process_close_fd(&at);
+        fd_close(&at);
         env_point(p->x.env, "process:before-removal");
         if (wait) {
             push_removal(&p->delayed_removals, r);
-            process_set_timer(p, r->due);
+            wakeup_at(&p->wakeup, r->due);
             continue;
         }
         if (free_now &&
             attempt_remove_folder(p->dir, attempt_name(r->execution, r->attempt, name)) &&
             errno != ENOENT)
-            note_left(p, name);
+            env_note(p->x.env, "the folder %s/%s of an attempt that has ended can't be removed: %s",
+                     p->dir_path, name, strerror(errno)); /* tried again with the leftovers */
         free(r);
     }
     if (p->removals.first)
-        process_set_timer(p, clock_boot_us() + CLEANUP_EVERY);
+        wakeup_at(&p->wakeup, clock_boot_us() + CLEANUP_EVERY);
 }
 
 void process_settled(struct executor *x, int64_t execution, int attempt)
@@ -109,7 +97,7 @@ void process_settled(struct executor *x, int64_t execution, int attempt)
     r->execution = execution;
     r->attempt = attempt;
     push_removal(&p->removals, r);
-    process_set_timer(p, clock_boot_us() + CLEANUP_EVERY);
+    wakeup_at(&p->wakeup, clock_boot_us() + CLEANUP_EVERY);
 }
 
 struct leftovers {
@@ -121,13 +109,10 @@ struct leftovers {
 static int check_leftover(void *arg, int64_t execution, int attempt, bool locked)
 {
     struct leftovers *l = arg;
-    int at = locked || watch_find(l->p, execution, attempt)
-                 ? -1
-                 : attempt_open_folder(l->p->dir, execution, attempt);
+    AUTO_FD at = locked ? -1 : attempt_open_folder(l->p->dir, execution, attempt);
 
     if (at >= 0 && !attempt_is_locked(at, ATTEMPT_TREE))
         l->each(l->arg, execution, attempt);
-    process_close_fd(&at);
     return 0;
 }
 
@@ -138,6 +123,6 @@ void process_leftovers(struct executor *x, void (*each)(void *arg, int64_t execu
     struct leftovers l = {(struct process *)x, each, arg};
     struct err err = ERR_INIT;
 
-    if (attempt_each(l.p->dir_path, check_leftover, &l, &err) && x->env->note)
-        x->env->note(x->env->arg, err.msg);
+    if (attempt_each(l.p->dir_path, check_leftover, &l, &err))
+        env_note(x->env, "%s", err.msg);
 }

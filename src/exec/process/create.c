@@ -7,21 +7,12 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #define LEASE_DEFAULT 30000000
 #define GRACE_DEFAULT 10000000
 #define LOG_DEFAULT   (512 << 10)
-
-void process_close_fd(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
 
 char **process_copy_list(const char *const *list)
 {
@@ -120,9 +111,8 @@ static void copy_options(struct process *p, const struct process_options *o)
                                                   .image = mem_strdup(o->container->image),
                                                   .pull = mem_strdup(o->container->pull)};
     p->key = mem_strdup(o->key ? o->key : o->container ? "container" : "process");
-    p->x = (struct executor){.ops = o->container ? &container_ops : &process_ops,
-                             .key = p->key,
-                             .env = o->env ? o->env : &p->no_env};
+    p->x =
+        (struct executor){.ops = &process_ops, .key = p->key, .env = o->env ? o->env : &p->no_env};
     p->slots = o->slots > 0 ? o->slots : (int)sysconf(_SC_NPROCESSORS_ONLN);
     p->lease = o->lease ? o->lease : LEASE_DEFAULT;
     p->fence = o->fence;
@@ -147,15 +137,14 @@ int process_new(const struct process_options *o, struct executor **out, struct e
     struct process *p = mem_zalloc(sizeof(*p));
     int rc;
 
-    p->dir = p->poll = p->timer = p->socket = -1;
+    p->dir = p->socket = -1;
+    p->wakeup = (struct wakeup)WAKEUP_INIT;
     removals_init(&p->removals);
     removals_init(&p->delayed_removals);
     copy_options(p, o);
     if ((rc = open_dir(p, o->dir, err)) || (rc = find_shim(p, o->shim, err)))
         goto done;
-    p->poll = epoll_create1(EPOLL_CLOEXEC);
-    p->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (p->poll < 0 || p->timer < 0 || !process_poll_add(p, p->timer, &p->timer)) {
+    if (wakeup_open(&p->wakeup)) {
         rc = err_set(err, E_UNAVAILABLE, "no descriptor for polling is available: %s",
                      strerror(errno));
         goto done;
@@ -173,15 +162,16 @@ void process_free(struct executor *x)
 {
     struct process *p = (struct process *)x;
 
-    process_drop_all(p);
+    for (struct watch *w = p->watches; w; w = w->next)
+        watch_drop(p, w, true);
+    process_helper_stop(p);
     process_free_dropped(p);
     process_cleanup(p, p->dir < 0 ? 0 : INT_MAX);
     vec_release(&p->strays.all);
     removals_release(&p->removals);
     removals_release(&p->delayed_removals); /* the cleanup of leftovers finds their folders */
-    process_close_fd(&p->timer);
-    process_close_fd(&p->poll);
-    process_close_fd(&p->dir);
+    wakeup_close(&p->wakeup);
+    fd_close(&p->dir);
     process_free_list(p->allow);
     for (size_t i = 0; i < p->nextra; i++) {
         free((void *)(uintptr_t)p->extra[i].key);
@@ -196,15 +186,4 @@ void process_free(struct executor *x)
     free((void *)(uintptr_t)p->container.image);
     free((void *)(uintptr_t)p->container.pull);
     free(p);
-}
-
-bool process_probe(const char *dir, int64_t execution, int attempt)
-{
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int at = fd < 0 ? -1 : attempt_open_folder(fd, execution, attempt);
-    bool held = at >= 0 && attempt_is_locked(at, ATTEMPT_LOCK);
-
-    process_close_fd(&at);
-    process_close_fd(&fd);
-    return held;
 }

@@ -59,9 +59,10 @@ static bool is_secret_name(const char *name)
 static int read_secret(const struct process *p, const char *name, struct buf *out, struct err *err)
 {
     char *path = mem_printf("%s/%s", p->secrets, name);
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), rc = 0;
+    AUTO_FD fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st;
     ssize_t n;
+    int rc = 0;
 
     if (fd < 0 || fstat(fd, &st)) {
         rc = err_set(err, E_INVALID, "the secret %s is neither in the environment nor in %s: %s",
@@ -86,8 +87,6 @@ static int read_secret(const struct process *p, const char *name, struct buf *ou
         out->len--;
     out->ptr[out->len] = '\0';
 done:
-    if (fd >= 0)
-        close(fd);
     free(path);
     return rc;
 }
@@ -97,7 +96,7 @@ static int find_secret(const struct process *p, const char *name, struct buf *ou
     const char *value;
 
     if (!is_secret_name(name))
-        return err_set(err, E_INVALID, "\"%s\" is not a valid name of a secret", name);
+        return err_set(err, E_INVALID, "\"%s\" is not a valid secret name", name);
     if (p->resolve_secret)
         return p->resolve_secret(p->secret_arg, name, out, err);
     value = getenv(name);
@@ -133,24 +132,24 @@ static int set_secrets(const struct process *p, const struct spec *spec, struct 
 /* --- the whole environment ----------------------------------------------------------------------
  */
 
-static void set_pawl_variables(struct variables *v, const struct task *t, const char *key,
+static void set_pawl_variables(struct variables *v, const struct job *j, const char *key,
                                const char *output)
 {
-    set_variable_i64(v, "PAWL_EXECUTION_ID", t->execution);
-    set_variable_i64(v, "PAWL_ROOT_ID", t->root);
-    set_variable_i64(v, "PAWL_ATTEMPT", t->attempt);
-    set_variable_i64(v, "PAWL_EPOCH", t->epoch);
-    set_variable(v, "PAWL_TASK", t->name ? t->name : "");
+    set_variable_i64(v, "PAWL_EXECUTION_ID", j->execution);
+    set_variable_i64(v, "PAWL_ROOT_ID", j->root);
+    set_variable_i64(v, "PAWL_ATTEMPT", j->attempt);
+    set_variable_i64(v, "PAWL_EPOCH", j->epoch);
+    set_variable(v, "PAWL_TASK", j->name ? j->name : "");
     set_variable(v, "PAWL_OUTPUT", output);
     set_variable(v, ATTEMPT_KEY_NAME, key);
-    if (t->input && strlen(t->input) + sizeof("PAWL_INPUT=") <= VARIABLE_MAX)
-        set_variable(v, "PAWL_INPUT", t->input);
+    if (j->input && strlen(j->input) + sizeof("PAWL_INPUT=") <= VARIABLE_MAX)
+        set_variable(v, "PAWL_INPUT", j->input);
 }
 
-int process_variables(struct process *p, const struct task *t, const char *key, const char *output,
+int process_variables(struct process *p, const struct job *j, const char *key, const char *output,
                       struct variables *out, struct err *err)
 {
-    const struct spec *spec = t->spec;
+    const struct spec *spec = j->spec;
     struct variables v = {0};
     int rc;
 
@@ -169,7 +168,7 @@ int process_variables(struct process *p, const struct task *t, const char *key, 
         process_variables_release(&v);
         return rc;
     }
-    set_pawl_variables(&v, t, key, output);
+    set_pawl_variables(&v, j, key, output);
     *vec_add(&v.all) = NULL;
     *vec_add(&v.secrets) = NULL;
     *out = v;

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -45,8 +44,7 @@ int process_helper_start(struct process *p, struct err *err)
     if (p->socket >= 0)
         return 0;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-        return err_set(err, E_REFUSED, "no socket for the helper can be created: %s",
-                       strerror(errno));
+        return err_set(err, E_REFUSED, "can't create a socket for the helper: %s", strerror(errno));
     rc = spawn_helper(p, pair[1]);
     close(pair[1]);
     if (rc) {
@@ -55,7 +53,7 @@ int process_helper_start(struct process *p, struct err *err)
     }
     fcntl(pair[0], F_SETFL, O_NONBLOCK);
     p->socket = pair[0];
-    if (!process_poll_add(p, p->socket, &p->socket)) {
+    if (wakeup_add(&p->wakeup, p->socket, &p->socket)) {
         process_helper_stop(p);
         return err_set(err, E_REFUSED, "the helper can't be polled: %s", strerror(errno));
     }
@@ -79,27 +77,22 @@ static bool ends_within(pid_t helper, int64_t us)
  * SIGKILL. It is not waited for; it can't start anything any more. */
 static void end_helper(struct process *p)
 {
-    const struct env *env = p->x.env;
-    char message[160];
-
     if (ends_within(p->helper, STOP_TIME))
         return;
     kill(p->helper, SIGKILL);
-    if (ends_within(p->helper, KILL_TIME) || !env->note)
-        return;
-    snprintf(message, sizeof(message),
-             "the helper that starts commands (process %d) was killed but does not end, and is "
-             "left alone; check what it waits for, perhaps a disk",
-             (int)p->helper);
-    env->note(env->arg, message);
+    if (!ends_within(p->helper, KILL_TIME))
+        env_note(p->x.env,
+                 "the helper that starts commands (process %d) was killed but does not end, and is "
+                 "left alone; check what it waits for, perhaps a disk",
+                 (int)p->helper);
 }
 
 /* The helper finishes the requests that it has received and ends when its socket is closed. */
 void process_helper_stop(struct process *p)
 {
     if (p->socket >= 0) /* explicitly: a child of the embedder may have inherited the socket */
-        (void)epoll_ctl(p->poll, EPOLL_CTL_DEL, p->socket, NULL);
-    process_close_fd(&p->socket);
+        wakeup_remove(&p->wakeup, p->socket);
+    fd_close(&p->socket);
     if (p->helper)
         end_helper(p);
     p->helper = 0;
@@ -107,7 +100,7 @@ void process_helper_stop(struct process *p)
 
 static struct watch *find_requested(struct process *p, int64_t execution, int64_t attempt)
 {
-    struct watch *w = p->watches[(uint64_t)execution % WATCH_BUCKETS];
+    struct watch *w = p->watches;
 
     while (w && (w->execution != execution || w->attempt != attempt || w->state != WATCH_REQUESTED))
         w = w->next;
@@ -120,24 +113,18 @@ static void helper_died(struct process *p)
     int64_t now = clock_boot_us();
 
     process_helper_stop(p);
-    for (size_t i = 0; i < WATCH_BUCKETS; i++) {
-        for (struct watch *w = p->watches[i]; w; w = w->next) {
-            if (w->state == WATCH_REQUESTED) {
-                w->state = WATCH_CHECKING;
-                w->check_at = now;
-            }
+    for (struct watch *w = p->watches; w; w = w->next)
+        if (w->state == WATCH_REQUESTED) {
+            w->state = WATCH_CHECKING;
+            w->check_at = now;
         }
-    }
 }
 
 /* The helper is stopped or stuck: it has not answered for the length of a lease. The attempts that
  * it was asked to start are checked. */
 void process_helper_replace(struct process *p)
 {
-    const struct env *env = p->x.env;
-
-    if (env->note)
-        env->note(env->arg, "the helper that starts commands did not answer and is replaced");
+    env_note(p->x.env, "the helper that starts commands did not answer and is replaced");
     if (p->helper)
         kill(p->helper, SIGKILL);
     helper_died(p);

@@ -44,7 +44,4 @@ MUST_USE int process_new(const struct process_options *options, struct executor 
 /* Whether an executable pawl-shim exists, at `given` or at a default path (see `shim` above). */
 bool process_has_shim(const char *given);
 
-/* Whether a shim runs that attempt now. */
-bool process_probe(const char *dir, int64_t execution, int attempt);
-
 #endif

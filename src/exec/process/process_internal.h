@@ -2,7 +2,8 @@
 #ifndef EXEC_PROCESS_PROCESS_INTERNAL_H
 #define EXEC_PROCESS_PROCESS_INTERNAL_H
 
-#include "base/histogram.h"
+#include "base/fd.h"
+#include "base/wakeup.h"
 #include "exec/attempt/attempt.h"
 #include "exec/process/process.h"
 
@@ -23,9 +24,9 @@
 enum watch_state {
     WATCH_REQUESTED, /* the helper was asked to start the shim */
     WATCH_RUNNING,   /* the shim lives; its pidfd becomes readable when it ends */
-    WATCH_CHECKING,  /* the folder is to be inspected under the attempt's lock (reattach.c) */
+    WATCH_CHECKING,  /* the folder is to be inspected under the attempt's lock (check.c) */
     WATCH_LOST,      /* the shim died and its remains are being ended; `lock` is ours */
-    WATCH_DROPPED,   /* reported or forgotten; freed at the end of the poll */
+    WATCH_DROPPED,   /* reported, forgotten or lost; freed by a poll once it is released */
 };
 
 struct watch {
@@ -33,7 +34,8 @@ struct watch {
     int64_t execution;
     int attempt, epoch;
     enum watch_state state;
-    bool found;        /* reattached: this executor did not start it */
+    bool is_released;  /* the engine does not use it any more */
+    bool is_adopted;   /* reattached: this executor did not start it */
     bool shim_ended;   /* its pidfd was readable */
     bool unrecorded;   /* it was started, but its record was removed */
     pid_t shim_pid;    /* of the shim that the helper started for us; 0 if unknown */
@@ -85,14 +87,12 @@ struct strays {
     all;
 };
 
-#define WATCH_BUCKETS 256 /* a power of two */
-
 struct process {
     struct executor x;
     struct env no_env;
     char *key, *dir_path, *shim_path, *secrets;
-    int dir, poll, timer;
-    int64_t timer_at;     /* when the timer fires; 0 if not set */
+    int dir;
+    struct wakeup wakeup;
     int64_t log_check_at; /* when the logs are read next */
     int slots;
     int64_t lease, fence, grace, log_head, log_tail;
@@ -107,25 +107,19 @@ struct process {
     pid_t helper; /* 0 if none */
     int socket;   /* to the helper */
 
-    struct watch *watches[WATCH_BUCKETS];
+    struct watch *watches; /* the newest first */
     int running;
-    bool any_dropped, closed; /* closed: accepts no more attempts */
+    bool any_released, closed; /* closed: accepts no more attempts */
     struct strays strays;
     struct removals removals, delayed_removals; /* delayed: a shim may still start; by `due` */
-
-    int64_t failed;
-    struct histogram times;
 };
 
 /* process.c */
-extern const struct executor_ops process_ops, container_ops;
-struct watch *watch_new(struct process *p, const struct task *t, int at);
-struct watch *watch_find(struct process *p, int64_t execution, int attempt); /* or NULL */
-void watch_drop(struct process *p, struct watch *w);     /* closes its descriptors; freed later */
-void process_set_timer(struct process *p, int64_t when); /* requests a poll at that time */
-bool process_poll_add(struct process *p, int fd, void *what);
-void process_free_dropped(struct process *p); /* frees the dropped watches */
-void process_drop_all(struct process *p);     /* drops all watches and stops the helper */
+extern const struct executor_ops process_ops;
+struct watch *watch_new(struct process *p, const struct job *j, int at);
+/* Closes its descriptors. Without `released` the engine still has it as a handle. */
+void watch_drop(struct process *p, struct watch *w, bool released);
+void process_free_dropped(struct process *p); /* frees the watches that are dropped and released */
 
 /* cleanup.c */
 void removals_init(struct removals *l);
@@ -139,7 +133,6 @@ void process_leftovers(struct executor *x, void (*each)(void *arg, int64_t execu
 void process_free(struct executor *x);
 char **process_copy_list(const char *const *list); /* NULL gives an empty list */
 void process_free_list(char **list);
-void process_close_fd(int *fd); /* closes *fd unless it is -1, and sets it to -1 */
 
 /* helper.c */
 MUST_USE int process_helper_start(struct process *p, struct err *err);
@@ -152,7 +145,7 @@ MUST_USE int process_helper_send(struct process *p, const struct watch *w,
                                  const struct buf *request, struct err *err);
 
 /* start.c */
-int process_start(struct executor *x, const struct task *t, struct err *err);
+int process_start(struct executor *x, const struct job *j, void **handle, struct err *err);
 /* Sets the undo command of an attempt whose `undo` file is missing or damaged, by the name that its
  * container must have. */
 void process_set_undo_by_name(struct process *p, struct watch *w);
@@ -162,11 +155,11 @@ void process_set_undo_by_name(struct process *p, struct watch *w);
 struct variables {
     VEC(char *) all, secrets;
 };
-MUST_USE int process_variables(struct process *p, const struct task *t, const char *key,
+MUST_USE int process_variables(struct process *p, const struct job *j, const char *key,
                                const char *output, struct variables *out, struct err *err);
 void process_variables_release(struct variables *v); /* wipes them */
 
-/* reattach.c */
+/* check.c */
 /* The helper has started the shim; pidfd -1: it failed, or its answer is unknown. */
 void watch_helper_answered(struct process *p, struct watch *w, int pidfd);
 /* Finds out what became of an attempt in state CHECKING or LOST. Call it when check_at is due. */
@@ -198,7 +191,7 @@ MUST_USE bool watch_kill_unrecorded(struct process *p, struct watch *w);
 MUST_USE bool watch_was_started(struct process *p, struct watch *w);
 /* Opens the folder of an adopted attempt; creates it if it is missing and sets *no_folder to the
  * current time (0 if it existed). The descriptor, or -1 and errno. */
-MUST_USE int process_open_folder(struct process *p, const struct task *t,
+MUST_USE int process_open_folder(struct process *p, const struct job *j,
                                  char fault[ATTEMPT_FAULT_SIZE], int64_t *no_folder);
 
 /* process_reports.c */

@@ -22,7 +22,6 @@ static void send_report(struct process *p, const struct watch *w, struct report 
 {
     r->execution = w->execution;
     r->attempt = w->attempt;
-    r->epoch = w->epoch;
     if (p->x.report)
         p->x.report(p->x.arg, &p->x, r);
 }
@@ -166,12 +165,8 @@ static void report_outcome(struct process *p, struct watch *w, const struct outc
 
     if (w->state == WATCH_DROPPED)
         return;
-    if (o->kind != OUTCOME_REFUSED) {
-        histogram_add(&p->times, o->duration);
-        p->failed += o->kind != OUTCOME_OK;
-    }
     send_report(p, w, &r);
-    watch_drop(p, w);
+    watch_drop(p, w, true);
 }
 
 void process_report_end(struct process *p, struct watch *w, enum outcome_kind kind,
@@ -189,13 +184,12 @@ void process_report_end(struct process *p, struct watch *w, enum outcome_kind ki
 /* Without the lock on `tree` or the record of the session, some processes may run undetected. */
 void process_report_fault(struct process *p, struct watch *w)
 {
-    int tree = own_file_open(w->at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
+    AUTO_FD tree = own_file_open(w->at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
     bool sure = w->shim.pid && (tree >= 0 || p->in_containers);
     char *error = mem_printf("%s; %s", w->fault,
                              sure ? "so its exit status is unknown"
                                   : "so some of its processes may still run");
 
-    process_close_fd(&tree);
     process_report_end(p, w, sure ? OUTCOME_FAILED : OUTCOME_LOST, error);
     free(error);
 }
@@ -310,23 +304,16 @@ static int unreadable(const struct watch *w, struct err *err)
 /* -E_UNAVAILABLE if the outputs may be readable later; any other error is the task's fault. */
 static int read_outputs(const struct watch *w, struct buf *result, struct err *err)
 {
-    int fd = own_file_open_given(w->at, ATTEMPT_OUTPUT, O_RDONLY, OWN_FILE_ANY_SIZE), rc = 0;
+    AUTO_FD fd = own_file_open_given(w->at, ATTEMPT_OUTPUT, O_RDONLY, OWN_FILE_ANY_SIZE);
     struct buf text = BUF_INIT;
-    ssize_t n = 1;
+    int rc = 0;
 
     if (fd < 0) /* a task that removed the file has no outputs */
         return errno == ENOENT ? 0 : unreadable(w, err);
-    while (n > 0 && text.len <= OUTPUTS_MAX) {
-        buf_reserve(&text, CHUNK);
-        n = read(fd, text.ptr + text.len, CHUNK);
-        if (n > 0)
-            text.len += (size_t)n;
-    }
-    if (n < 0)
+    if (!buf_read(&text, fd, OUTPUTS_MAX))
         rc = unreadable(w, err);
     else
         rc = outputs_parse(buf_cstr(&text), text.len, (const char *const *)w->outputs, result, err);
-    close(fd);
     buf_release(&text);
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "exec/process/request.h"
 
 #include "base/mem.h"
+#include "exec/argv.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,15 +21,15 @@ static void make_key(char out[ATTEMPT_KEY_SIZE])
         snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }
 
-static void fill_request(const struct process *p, const struct task *t, struct request *r)
+static void fill_request(const struct process *p, const struct job *j, struct request *r)
 {
-    const struct spec *s = t->spec;
+    const struct spec *s = j->spec;
 
-    r->execution = t->execution;
-    r->attempt = t->attempt;
-    r->epoch = t->epoch;
-    r->until = t->lease_until;
-    r->fence = p->fence && t->lease_until ? p->fence : -1;
+    r->execution = j->execution;
+    r->attempt = j->attempt;
+    r->epoch = j->epoch;
+    r->until = j->lease_until;
+    r->fence = p->fence && j->lease_until ? p->fence : -1;
     r->timeout = s->timeout;
     r->grace = s->grace > 0 ? s->grace : p->grace;
     r->head = p->log_head;
@@ -48,6 +49,7 @@ struct start_request {
     char *folder, *output;
     struct variables v;
     struct container_command words; /* only for a container */
+    struct arena arena;             /* of argv */
     struct buf request;
 };
 
@@ -55,6 +57,7 @@ static void start_request_release(struct start_request *o)
 {
     process_variables_release(&o->v);
     container_command_release(&o->words);
+    arena_release(&o->arena);
     if (o->request.ptr)
         explicit_bzero(o->request.ptr, o->request.cap);
     buf_release(&o->request);
@@ -73,26 +76,25 @@ static void request_container(const struct start_request *o, struct request *r)
     r->env = (const char **)(uintptr_t)o->words.env.at;
 }
 
-static int make_start_request(struct process *p, const struct task *t, struct start_request *o,
+static int make_start_request(struct process *p, const struct job *j, struct start_request *o,
                               struct err *err)
 {
-    const char *shell[] = {"/bin/sh", "-c", t->spec->run, NULL};
     struct request r = {.key = o->key};
     char name[ATTEMPT_NAME_SIZE];
     int rc;
 
     make_key(o->key);
-    o->folder = mem_printf("%s/%s", p->dir_path, attempt_name(t->execution, t->attempt, name));
+    o->folder = mem_printf("%s/%s", p->dir_path, attempt_name(j->execution, j->attempt, name));
     o->output = mem_printf("%s/%s", o->folder, ATTEMPT_OUTPUT);
-    if ((rc = process_variables(p, t, o->key, p->in_containers ? CONTAINER_OUTPUT : o->output,
+    if ((rc = process_variables(p, j, o->key, p->in_containers ? CONTAINER_OUTPUT : o->output,
                                 &o->v, err)))
         return rc;
     if (p->in_containers &&
-        (rc = container_command(&p->container, t, o->folder, o->v.all.at, &o->words, err)))
+        (rc = container_command(&p->container, j, o->folder, o->v.all.at, &o->words, err)))
         return rc;
-    fill_request(p, t, &r);
+    fill_request(p, j, &r);
     r.output = o->output;
-    r.argv = t->spec->run ? shell : (const char **)(uintptr_t)t->spec->argv;
+    r.argv = (const char **)(uintptr_t)spec_argv(j->spec, &o->arena);
     r.env = (const char **)(uintptr_t)o->v.all.at;
     r.secrets = (const char **)(uintptr_t)o->v.secrets.at;
     if (p->in_containers)
@@ -101,23 +103,24 @@ static int make_start_request(struct process *p, const struct task *t, struct st
     return 0;
 }
 
-static int check_task(const struct process *p, const struct task *t, struct err *err)
+static int check_task(const struct process *p, const struct job *j, struct err *err)
 {
     if (p->closed)
         return err_set(err, E_REFUSED, "this worker accepts no more jobs");
-    if (!t->spec->run && (!t->spec->argv || !t->spec->argv[0]))
+    if (!j->spec->run && (!j->spec->argv || !j->spec->argv[0]))
         return err_set(err, E_INVALID, "there is no command: set `run` or `argv`");
-    if (t->lease_until && t->lease_until - clock_boot_us() < p->lease / 2)
-        return err_set(err, E_REFUSED, "less than half of its lease is left");
+    if (j->lease_until && j->lease_until - clock_boot_us() < p->lease / 2)
+        return err_set(err, E_REFUSED,
+                       "the job is not started: less than half of its lease is left");
     return p->in_containers ? container_check(&p->container, err) : 0;
 }
 
-static int make_folder(struct process *p, const struct task *t, struct err *err)
+static int make_folder(struct process *p, const struct job *j, struct err *err)
 {
     int at;
 
     env_point(p->x.env, "process:before-folder");
-    at = attempt_make_folder(p->dir, t->execution, t->attempt);
+    at = attempt_make_folder(p->dir, j->execution, j->attempt);
     if (at >= 0) {
         env_point(p->x.env, "process:folder");
         return at;
@@ -125,9 +128,8 @@ static int make_folder(struct process *p, const struct task *t, struct err *err)
     /* Refused: the next attempt of the job has a new number and so a free folder name. */
     if (errno == EEXIST)
         return err_set(err, E_REFUSED, "attempt %d of execution %lld has a folder already",
-                       t->attempt, (long long)t->execution);
-    return err_set(err, E_REFUSED, "no folder can be created in %s: %s", p->dir_path,
-                   strerror(errno));
+                       j->attempt, (long long)j->execution);
+    return err_set(err, E_REFUSED, "can't create a folder in %s: %s", p->dir_path, strerror(errno));
 }
 
 void process_set_undo_by_name(struct process *p, struct watch *w)
@@ -163,33 +165,34 @@ static int send_start_request(struct process *p, struct watch *w, const struct s
         rc = process_helper_send(p, w, &o->request, err);
     if (rc) {
         attempt_name(w->execution, w->attempt, name);
-        watch_drop(p, w);
+        watch_drop(p, w, true);
         attempt_remove_folder(p->dir, name);
     }
     return rc;
 }
 
-int process_start(struct executor *x, const struct task *t, struct err *err)
+int process_start(struct executor *x, const struct job *j, void **handle, struct err *err)
 {
     struct process *p = (struct process *)x;
     struct start_request o = {0};
     struct watch *w;
     int rc, at;
 
-    if ((rc = check_task(p, t, err)) || (rc = process_helper_start(p, err)) ||
-        (rc = make_start_request(p, t, &o, err)))
+    if ((rc = check_task(p, j, err)) || (rc = process_helper_start(p, err)) ||
+        (rc = make_start_request(p, j, &o, err)))
         goto done;
-    at = make_folder(p, t, err);
+    at = make_folder(p, j, err);
     if (at < 0) {
         rc = at;
         goto done;
     }
-    w = watch_new(p, t, at);
+    w = watch_new(p, j, at);
     if ((rc = send_start_request(p, w, &o, err)))
         goto done;
+    *handle = w;
     w->check_at = clock_boot_us() + p->lease;
-    process_set_timer(p, w->check_at);
-    env_point(p->x.env, "process:asked");
+    wakeup_at(&p->wakeup, w->check_at);
+    env_point(p->x.env, "process:requested");
 done:
     start_request_release(&o);
     return rc;

@@ -72,14 +72,14 @@ int watch_shim_without_lock(struct watch *w, int64_t *begun)
     return pidfd;
 }
 
-int process_open_folder(struct process *p, const struct task *t, char fault[ATTEMPT_FAULT_SIZE],
+int process_open_folder(struct process *p, const struct job *j, char fault[ATTEMPT_FAULT_SIZE],
                         int64_t *no_folder)
 {
     char name[ATTEMPT_NAME_SIZE];
     const char *what;
-    int at = attempt_open_folder(p->dir, t->execution, t->attempt);
+    int at = attempt_open_folder(p->dir, j->execution, j->attempt);
 
-    attempt_name(t->execution, t->attempt, name);
+    attempt_name(j->execution, j->attempt, name);
     if (at < 0 && (errno == ENOTDIR || errno == ELOOP)) {
         what = own_file_fault(p->dir, name, 0);
         snprintf(fault, ATTEMPT_FAULT_SIZE, "its folder was replaced%s%s", what ? ": " : "",
@@ -91,9 +91,9 @@ int process_open_folder(struct process *p, const struct task *t, char fault[ATTE
     /* A missing folder is created to hold the tombstone. */
     *no_folder = at < 0 ? clock_boot_us() : 0;
     if (at < 0 && errno == ENOENT)
-        at = attempt_make_folder(p->dir, t->execution, t->attempt);
+        at = attempt_make_folder(p->dir, j->execution, j->attempt);
     if (at < 0 && errno == EEXIST) /* another worker created it in the meantime */
-        at = attempt_open_folder(p->dir, t->execution, t->attempt);
+        at = attempt_open_folder(p->dir, j->execution, j->attempt);
     return at;
 }
 
@@ -157,14 +157,10 @@ bool watch_was_started(struct process *p, struct watch *w)
 {
     struct attempt_shim s = {.pid = w->shim_pid};
     struct pollfd shim = {.fd = w->pidfd, .events = POLLIN};
-    int pidfd = attempt_find_shim(w->at, w->shim_pid ? &s : NULL);
+    AUTO_FD pidfd = attempt_find_shim(w->at, w->shim_pid ? &s : NULL);
 
-    if (pidfd >= 0) {
-        close(pidfd);
-        w->unrecorded = true;
-        return true;
-    }
-    if (errno != ESRCH)
+    w->unrecorded |= pidfd >= 0;
+    if (pidfd >= 0 || errno != ESRCH)
         return true;
     /* A shim that lives without a lock has started nothing. */
     return (w->pidfd < 0 || poll(&shim, 1, 0)) && watch_kill_unrecorded(p, w);

@@ -1,5 +1,6 @@
 /* helper_loop.c - the helper: forks a shim for each request. It stays small, because the cost of a
  * fork depends on the size of the process, and it does not read the requests. */
+#include "base/fd.h"
 #include "exec/shim/shim.h"
 
 #include <errno.h>
@@ -42,8 +43,7 @@ static void start_shim(int sock, const struct request_packet *p, const int fds[2
     if (packet_send(sock, &a, sizeof(a), &pidfd, pidfd >= 0))
         reap();
     test_point("answered");
-    if (pidfd >= 0)
-        close(pidfd);
+    fd_close(&pidfd);
 }
 
 int helper_run(int sock)
@@ -74,8 +74,7 @@ int helper_run(int sock)
         if (rc <= 0)
             return rc ? 1 : 0;
         start_shim(sock, &packet, fds, cgroup);
-        for (int i = 0; i < 2; i++)
-            if (fds[i] >= 0)
-                close(fds[i]);
+        fd_close(&fds[0]);
+        fd_close(&fds[1]);
     }
 }

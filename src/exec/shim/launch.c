@@ -1,5 +1,6 @@
 /* launch.c - forks and executes the task: files, limits, user and working directory. An error on
  * the way is reported through a pipe that a successful exec closes. */
+#include "base/fd.h"
 #include "base/text.h"
 #include "exec/shim/shim.h"
 
@@ -238,15 +239,11 @@ int launch(struct launch *l, struct launched *out, struct launch_failure *why)
     if (pid == 0)
         exec_task(l, output[1], report[1], shim);
     *why = (struct launch_failure){.step = STEP_FORK, .error = errno};
-    if (output[1] >= 0)
-        close(output[1]);
-    if (report[1] >= 0)
-        close(report[1]);
+    fd_close(&output[1]);
+    fd_close(&report[1]);
     if (pid < 0) {
-        if (output[0] >= 0)
-            close(output[0]);
-        if (report[0] >= 0)
-            close(report[0]);
+        fd_close(&output[0]);
+        fd_close(&report[0]);
         return -1;
     }
     fcntl(output[0], F_SETFL, O_NONBLOCK);

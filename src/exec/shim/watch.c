@@ -1,5 +1,6 @@
 /* watch.c - the event loop of a shim while its task runs. The timer is set to the next deadline. */
 #include "base/env.h"
+#include "base/fd.h"
 #include "exec/shim/shim.h"
 
 #include <errno.h>
@@ -51,9 +52,7 @@ bool read_task_output(struct shim *s)
     }
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
-    if (s->task.output >= 0)
-        close(s->task.output);
-    s->task.output = -1;
+    fd_close(&s->task.output);
     return false;
 }
 

@@ -1,5 +1,5 @@
 /* config.c - see config.h. Finds the file, reads it, and checks its values against each other. */
-#include "parse/config/config_map.h"
+#include "parse/config/config_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -83,10 +83,9 @@ static char *folder_of(const char *file)
 /* ---- values that depend on each other ---- */
 
 /* Sets the defaults that follow from other values. */
-static void derive_defaults(struct config_reader *r)
+static void derive_defaults(const struct config_host *host, struct config *c)
 {
-    struct config *c = r->config;
-    char *folder = user_folder(r->host->xdg_state_home, r->host->home, ".local/state"), *db;
+    char *folder = user_folder(host->xdg_state_home, host->home, ".local/state"), *db;
 
     if (!c->state)
         c->state = arena_strdup(&c->arena, folder);
@@ -103,56 +102,61 @@ static void derive_defaults(struct config_reader *r)
 }
 
 /* The location of an error about two values: one that the file sets; NULL if it sets neither. */
-static const struct yaml *node_of_either(const struct yaml *const *nodes, enum config_id a,
-                                         enum config_id b)
+static const struct yaml *given_either(const struct reader *r, const char *a, const char *b)
 {
-    return nodes[a] ? nodes[a] : nodes[b];
+    const struct yaml *node = reader_given(r, &r->doc->root, a);
+
+    return node ? node : reader_given(r, &r->doc->root, b);
 }
 
 /* The defaults are consistent, so an error always has a value in the file as its location. */
-static void check_consistency(const struct config_reader *r, const struct yaml *const *nodes)
+static void check_consistency(const struct reader *r)
 {
     const struct config *c = r->config;
     const struct yaml *at;
 
-    at = node_of_either(nodes, CONFIG_WORKER_HEARTBEAT, CONFIG_WORKER_LEASE);
+    at = given_either(r, "worker.heartbeat", "worker.lease");
     if (at && c->worker.heartbeat >= (c->worker.lease + 1) / 2)
         yaml_error(r->doc, at,
                    "worker.heartbeat must be less than half of worker.lease, so that one lost "
                    "heartbeat does not cost the lease");
-    at = node_of_either(nodes, CONFIG_WORKER_HOST_GRACE, CONFIG_WORKER_LEASE);
+    at = given_either(r, "worker.host_grace", "worker.lease");
     if (at && c->worker.host_grace < 2 * c->worker.lease)
         yaml_error(r->doc, at, "worker.host_grace must be at least twice worker.lease");
-    at = node_of_either(nodes, CONFIG_LOGS_RETENTION_DAYS, CONFIG_EVENTS_RETENTION_DAYS);
+    at = given_either(r, "logs.retention_days", "execution_events.retention_days");
     if (at && c->logs.retention_days > c->execution_events.retention_days)
         yaml_error(r->doc, at,
                    "logs.retention_days must not be more than execution_events.retention_days, "
                    "which is %d",
                    c->execution_events.retention_days);
-    at = node_of_either(nodes, CONFIG_RETRY_MAX_DELAY, CONFIG_RETRY_DELAY);
-    if (at && c->retry.policy.max_delay < c->retry.policy.delay)
-        yaml_error(r->doc, at, "retry.max_delay must not be less than retry.delay");
 }
 
 /* ---- reading ---- */
 
-static void read_values(struct config_reader *r, const struct yaml *root)
+/* Executors and routes are read after all other values. */
+static bool read_later(struct reader *r, const struct key *k, const struct yaml *node,
+                       const char *what, void *to)
 {
-    const struct yaml *nodes[CONFIG_COUNT] = {0};
-    size_t i;
+    (void)r, (void)k, (void)node, (void)what, (void)to;
+    return true;
+}
 
-    config_defaults(r, &config_keys, r->config);
+static void read_values(struct reader *r, const struct config_host *host, const struct yaml *root)
+{
+    const struct yaml *executor;
+
+    keys_init(&config_keys, r->config);
+    reader_defaults_of(r, &config_keys, r->config, true);
     if (root->kind != YAML_NULL)
-        config_read_map(r, &config_keys, "", "", root, r->config, nodes);
-    derive_defaults(r);
-    check_consistency(r, nodes);
-    config_read_executors(r, nodes[CONFIG_EXECUTORS]);
-    config_read_routes(r, nodes[CONFIG_DISPATCH_ROUTES]);
-    if (nodes[CONFIG_DISPATCH_DEFAULT_EXECUTOR])
-        config_check_executor(r, nodes[CONFIG_DISPATCH_DEFAULT_EXECUTOR],
-                              "dispatch.default_executor", r->config->dispatch.default_executor);
-    for (i = 0; i < CONFIG_COUNT; i++)
-        r->config->set[i] = nodes[i] != NULL;
+        reader_keys(r, &config_keys, root, "", 0, r->config);
+    derive_defaults(host, r->config);
+    check_consistency(r);
+    config_read_executors(r, yaml_get(root, "executors"));
+    config_read_routes(r, reader_given(r, root, "dispatch.routes"));
+    if ((executor = reader_given(r, root, "dispatch.default_executor")))
+        config_check_executor(r, executor, "dispatch.default_executor",
+                              r->config->dispatch.routes.command);
+    r->config->db_given = yaml_get(root, "db");
 }
 
 int config_parse(const struct source *source, const struct config_host *host,
@@ -166,9 +170,16 @@ int config_parse(const struct source *source, const struct config_host *host,
 
     c->file = source ? arena_strdup(&c->arena, source->name) : NULL;
     if (!yaml_read(source ? source : &nothing, diagnostics, &doc)) {
-        struct config_reader r = {.config = c, .host = host, .doc = &doc, .folder = folder};
+        struct reader r = {.doc = &doc,
+                           .arena = &c->arena,
+                           .other = read_later,
+                           .config = c,
+                           .folder = folder,
+                           .home = host->home,
+                           .processors = host->processors};
 
-        read_values(&r, &doc.root);
+        read_values(&r, host, &doc.root);
+        reader_release(&r);
     }
     rc = diagnostics_err(diagnostics, err);
     yaml_release(&doc);

@@ -1,6 +1,6 @@
 /* config_executors.c - reads the executors and the routes of a configuration. */
 #include "base/suggest.h"
-#include "parse/config/config_map.h"
+#include "parse/config/config_parts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,52 +46,46 @@ static void use_container_env(struct config_executor *x)
 {
     static const char *const names[] = {"LANG", "LC_ALL", "TZ", NULL};
 
-    x->env = (struct config_texts){names, sizeof(names) / sizeof(*names) - 1};
+    x->env = (struct texts){names, sizeof(names) / sizeof(*names) - 1};
 }
 
 /* Sets the values that follow from others. */
-static void derive_values(const struct config *c, struct config_executor *x,
-                          const struct yaml *const *nodes)
+static void derive_values(const struct reader *r, struct config_executor *x,
+                          const struct yaml *value)
 {
-    const struct config_table *t = &config_executor_keys;
-    size_t i;
+    const struct config *c = r->config;
 
-    for (i = 0; i < t->n; i++) {
-        bool slots = !strcmp(t->keys[i].path, "slots");
-
-        if (slots)
-            x->slots_given = nodes[i] != NULL;
-        if (nodes[i])
-            continue;
-        if (slots)
-            x->slots = x->type == CONFIG_FUNCTION ? c->functions.threads : c->worker.slots;
-        else if (!strcmp(t->keys[i].path, "log.head"))
-            x->log.head = c->logs.keep / 2;
-        else if (!strcmp(t->keys[i].path, "log.tail"))
-            x->log.tail = c->logs.keep / 2;
-        else if (!strcmp(t->keys[i].path, "env") && x->type == CONFIG_CONTAINER)
-            use_container_env(x);
-    }
+    x->slots_given = reader_given(r, value, "slots");
+    if (!x->slots_given)
+        x->slots = x->type == CONFIG_FUNCTION ? c->functions.threads : c->worker.slots;
+    if (!reader_given(r, value, "log.head"))
+        x->log.head = c->logs.keep / 2;
+    if (!reader_given(r, value, "log.tail"))
+        x->log.tail = c->logs.keep / 2;
+    if (!reader_given(r, value, "env") && x->type == CONFIG_CONTAINER)
+        use_container_env(x);
 }
 
-static void check_types(const struct config_reader *r, const struct config_executor *x,
-                        const struct yaml *const *nodes)
+struct type_check {
+    const struct reader *r;
+    const struct config_executor *x;
+    const struct yaml *value;
+};
+
+static void check_type(void *arg, const char *path, const struct key *k)
 {
-    size_t i;
+    const struct type_check *c = arg;
+    const struct yaml *node = reader_given(c->r, c->value, path);
 
-    for (i = 0; i < config_executor_keys.n; i++) {
-        const struct config_key *k = &config_executor_keys.keys[i];
-
-        if (nodes[i] && !(k->only & 1u << x->type))
-            yaml_error(r->doc, nodes[i], "executors.%s.%s: an executor of type %s has no %s%s",
-                       x->key, k->path, config_executor_types[x->type], k->path,
-                       !strcmp(k->path, "slots") ? ": set functions.threads instead" : "");
-    }
+    if (node && !(k->places & 1u << c->x->type))
+        yaml_error(c->r->doc, node, "executors.%s.%s: an executor of type %s has no %s%s",
+                   c->x->key, path, config_executor_types[c->x->type], path,
+                   !strcmp(path, "slots") ? ": set functions.threads instead" : "");
 }
 
 /* The three default executors have the type that they are named after. Functions are registered in
  * the worker and not routed, so there is only one executor for them. */
-static void check_name(const struct config_reader *r, const struct config_executor *x,
+static void check_name(const struct reader *r, const struct config_executor *x,
                        const struct yaml *at)
 {
     int named = type_by_key(x->key);
@@ -107,29 +101,28 @@ static void check_name(const struct config_reader *r, const struct config_execut
 }
 
 /* `at` and `value` are NULL for an executor that is not in the file. */
-static void read_executor(struct config_reader *r, const char *key, const struct yaml *at,
+static void read_executor(struct reader *r, const char *key, const struct yaml *at,
                           const struct yaml *value, struct config_executor *x)
 {
-    const struct yaml *nodes[CONFIG_EXECUTOR_COUNT] = {0};
     char what[96];
 
     *x = (struct config_executor){.key = arena_strdup(&r->config->arena, key),
                                   .type = type_by_key(key)};
-    config_defaults(r, &config_executor_keys, x);
+    reader_defaults_of(r, &config_executor_keys, x, true);
     snprintf(what, sizeof(what), "executors.%s", key);
     if (value && value->kind != YAML_NULL)
-        config_read_map(r, &config_executor_keys, "", what, value, x, nodes);
+        reader_keys(r, &config_executor_keys, value, what, 0, x);
     if (value && x->type >= 0)
         check_name(r, x, at);
     if (x->type >= 0) {
-        check_types(r, x, nodes);
-        derive_values(r->config, x, nodes);
+        keys_walk(&config_executor_keys, "", check_type, &(struct type_check){r, x, value});
+        derive_values(r, x, value);
     } else if (!yaml_get(value, "type")) {
         yaml_error(r->doc, at, "%s needs a type: process, container, function or custom", what);
     }
 }
 
-void config_read_executors(struct config_reader *r, const struct yaml *node)
+void config_read_executors(struct reader *r, const struct yaml *node)
 {
     struct config_executor *list;
     size_t n = 0, i, given = 0;
@@ -158,7 +151,7 @@ void config_read_executors(struct config_reader *r, const struct yaml *node)
     r->config->executors = (struct config_executors){.at = list, .n = n};
 }
 
-void config_check_executor(const struct config_reader *r, const struct yaml *node, const char *what,
+void config_check_executor(const struct reader *r, const struct yaml *node, const char *what,
                            const char *key)
 {
     const struct config_executors *xs = &r->config->executors;
@@ -183,7 +176,7 @@ void config_check_executor(const struct config_reader *r, const struct yaml *nod
 
 /* ---- routes ---- */
 
-static void read_route(struct config_reader *r, const struct yaml *node, struct config_route *out)
+static void read_route(struct reader *r, const struct yaml *node, struct route *out)
 {
     static const char *const names[] = {"task", "executor", NULL};
     const struct yaml *task, *executor;
@@ -197,10 +190,10 @@ static void read_route(struct config_reader *r, const struct yaml *node, struct 
         yaml_error(r->doc, node, "dispatch.routes: a route needs both task and executor");
         return;
     }
-    if (yaml_text(r->doc, task, "dispatch.routes.task", &out->task)) {
-        if (!*out->task)
+    if (yaml_text(r->doc, task, "dispatch.routes.task", &out->glob)) {
+        if (!*out->glob)
             (void)yaml_expected(r->doc, task, "dispatch.routes.task", "a glob such as ml::*");
-        out->task = arena_strdup(&r->config->arena, out->task);
+        out->glob = arena_strdup(&r->config->arena, out->glob);
     }
     if (yaml_text(r->doc, executor, "dispatch.routes.executor", &out->executor)) {
         config_check_executor(r, executor, "dispatch.routes.executor", out->executor);
@@ -208,9 +201,9 @@ static void read_route(struct config_reader *r, const struct yaml *node, struct 
     }
 }
 
-void config_read_routes(struct config_reader *r, const struct yaml *node)
+void config_read_routes(struct reader *r, const struct yaml *node)
 {
-    struct config_route *list;
+    struct route *list;
     size_t i;
 
     if (!node)
@@ -223,5 +216,6 @@ void config_read_routes(struct config_reader *r, const struct yaml *node)
     list = arena_zalloc(&r->config->arena, node->n * sizeof(*list));
     for (i = 0; i < node->n; i++)
         read_route(r, &node->items[i], &list[i]);
-    r->config->dispatch.routes = (struct config_routes){.at = list, .n = node->n};
+    r->config->dispatch.routes.at = list;
+    r->config->dispatch.routes.n = node->n;
 }

@@ -1,7 +1,5 @@
-/* config_keys.c - builds the key tables from the lists of config.h. */
+/* config_keys.c - the keys of pawl.yaml. */
 #include "parse/config/config.h"
-
-#include <stddef.h>
 
 #define SECOND (1000 * 1000LL)
 #define DAY    (86400 * SECOND)
@@ -18,60 +16,193 @@ const char *const config_engines[] = {
 const char *const config_pulls[] = {
     [CONFIG_MISSING] = "missing", [CONFIG_ALWAYS] = "always", [CONFIG_NEVER] = "never", NULL};
 
-/* A member must have the C type of its key's type, because the reader writes through a void
- * pointer. */
-#define X(name, ctype, text) typedef ctype config_ctype_##name;
-CONFIG_TYPES(X)
-#undef X
-#define IS(kind, member, type)                                                                     \
-    _Static_assert(                                                                                \
-        __builtin_types_compatible_p(__typeof__(((struct kind *)0)->member), config_ctype_##type), \
-        "the member " #member " is not of the type " #type);
-#define X(id, path, type, member, ...) IS(config, member, type)
-CONFIG_KEYS(X)
-#undef X
-#define X(only, path, type, member, ...) IS(config_executor, member, type)
-EXECUTOR_KEYS(X)
-#undef X
+#define CONFIG(of, member, type) KEY_##type, KEY_AT(of, member, type)
+/* A mapping of other keys; the documentation lists those instead. */
+#define SECTION(name)                                                \
+    {                                                                \
+#name, KEY_SECTION, .group = &name##_section, .sentence = "" \
+    }
 
-static const struct config_key keys[] = {
-#define X(id, path, type, member, default_value, min, max, words, sentence) \
-    [CONFIG_##id] = {path,                                                  \
-                     CONFIG_TYPE_##type,                                    \
-                     offsetof(struct config, member),                       \
-                     default_value,                                         \
-                     min,                                                   \
-                     max,                                                   \
-                     words,                                                 \
-                     CONFIG_ANY,                                            \
-                     sentence},
-    CONFIG_KEYS(X)
-#undef X
+static const struct key queue[] = {
+    {"enabled", CONFIG(config, queue.enabled, BOOL), .default_value = "true",
+     .sentence = "Whether jobs wait in a queue for a worker; if not, a job runs at once where it "
+                 "is submitted, or is refused when `queue.cap` is reached."},
+    {"cap", CONFIG(config, queue.cap, COUNT), 1, 10000, .default_value = "auto",
+     .sentence = "Without a queue: how many jobs run at once, in all processes together."},
+    KEYS_END,
 };
-const struct config_table config_keys = {keys, CONFIG_COUNT};
+static const struct keys queue_section = {.at = queue};
 
-static const struct config_key executor_keys[] = {
-#define X(only, path, type, member, default_value, min, max, words, sentence) \
-    {path,                                                                    \
-     CONFIG_TYPE_##type,                                                      \
-     offsetof(struct config_executor, member),                                \
-     default_value,                                                           \
-     min,                                                                     \
-     max,                                                                     \
-     words,                                                                   \
-     only,                                                                    \
-     sentence},
-    EXECUTOR_KEYS(X)
-#undef X
+static const struct key dispatch[] = {
+    {"mode", CONFIG(config, dispatch.mode, WORD), .words = config_modes, .default_value = "push",
+     .sentence = "`push` hands a job that became ready straight to a free slot; `poll` always "
+                 "goes through the queue."},
+    {"default_executor", CONFIG(config, dispatch.routes.command, TEXT), 1, 0,
+     .default_value = "process", .sentence = "The executor of commands that no route matches."},
+    {"routes", CONFIG(config, dispatch.routes, ROUTES), .default_value = "(none)",
+     .sentence = "Which executor runs a task, by the task's full name such as "
+                 "`nightly::extract`: the first glob that matches wins."},
+    KEYS_END,
 };
-const struct config_table config_executor_keys = {executor_keys, CONFIG_EXECUTOR_COUNT};
+static const struct keys dispatch_section = {.at = dispatch};
 
-const char *config_type_sentence(enum config_type type)
-{
-    static const char *const texts[] = {
-#define X(name, ctype, text) [CONFIG_TYPE_##name] = text,
-        CONFIG_TYPES(X)
-#undef X
-    };
-    return texts[type];
-}
+static const struct key worker[] = {
+    {"slots", CONFIG(config, worker.slots, COUNT), 1, 10000, .default_value = "auto",
+     .sentence = "How many attempts a worker runs at once, across all its executors."},
+    {"queues", CONFIG(config, worker.queues, QUEUES), .default_value = "[default]",
+     .sentence = "The queues from which a worker claims jobs."},
+    {"loops", CONFIG(config, worker.loops, INT), 1, 64, .default_value = "1",
+     .sentence = "How many transactions a worker runs at once, each on its own connection; more "
+                 "than one only on PostgreSQL."},
+    {"lease", CONFIG(config, worker.lease, DURATION), SECOND, 3600 * SECOND, .default_value = "30s",
+     .sentence = "How long a worker may be silent before other workers take over its jobs."},
+    {"heartbeat", CONFIG(config, worker.heartbeat, DURATION), SECOND / 10, 1800 * SECOND,
+     .default_value = "(a third of `lease`)",
+     .sentence = "How often a worker renews its leases; less than half of `worker.lease`."},
+    {"host_grace", CONFIG(config, worker.host_grace, DURATION), 2 * SECOND, 7 * DAY,
+     .default_value = "5m",
+     .sentence = "How long after the end of a lease a worker on another host waits before it "
+                 "takes over the job; at least twice `worker.lease`."},
+    {"drain_grace", CONFIG(config, worker.drain_grace, DURATION), 0, DAY, .default_value = "30s",
+     .sentence = "How long a stopping worker waits for attempts that can't continue without it."},
+    KEYS_END,
+};
+static const struct keys worker_section = {.at = worker};
+
+static const struct key functions[] = {
+    {"threads", CONFIG(config, functions.threads, COUNT), 1, 10000, .default_value = "auto",
+     .sentence = "How many functions run at once in a worker."},
+    {"queue", CONFIG(config, functions.queue, INT), 0, 100000, .default_value = "64",
+     .sentence = "How many functions a worker claims in addition to those that run, so that no "
+                 "thread waits."},
+    KEYS_END,
+};
+static const struct keys functions_section = {.at = functions};
+
+static const struct key execution_events[] = {
+    {"cleanup", CONFIG(config, execution_events.cleanup, BOOL), .default_value = "true",
+     .sentence = "Whether workers remove, once a day, executions that are older than "
+                 "`execution_events.retention_days`."},
+    {"retention_days", CONFIG(config, execution_events.retention_days, INT), 1, 36500,
+     .default_value = "90",
+     .sentence = "The age, counted from its end, at which an execution is removed with all its "
+                 "descendants: rows, events, logs and folders."},
+    KEYS_END,
+};
+static const struct keys execution_events_section = {.at = execution_events};
+
+static const struct key logs[] = {
+    {"retention_days", CONFIG(config, logs.retention_days, INT), 1, 36500,
+     .default_value = "(`execution_events.retention_days`)",
+     .sentence = "The age at which logs and folders are removed; at most "
+                 "`execution_events.retention_days`."},
+    {"keep", CONFIG(config, logs.keep, SIZE), 0, GB, .default_value = "1MB",
+     .sentence = "How much of each attempt's output is kept: half of it from the start, half "
+                 "from the end."},
+    KEYS_END,
+};
+static const struct keys logs_section = {.at = logs};
+
+static const struct key retry[] = {
+    {"max", CONFIG(retry_policy, max, INT), 0, 1000, .default_value = "0",
+     .sentence = "How often a task without its own `retry` is retried; `retry: 3` is short for "
+                 "this key."},
+    {"delay", CONFIG(retry_policy, delay, DURATION), 1000, 30 * DAY, .default_value = "1s",
+     .sentence = "The delay before the second attempt."},
+    {"backoff", CONFIG(retry_policy, backoff, NUMBER), 1, 100, .default_value = "2",
+     .sentence = "The factor by which the delay grows with each attempt."},
+    {"max_delay", CONFIG(retry_policy, max_delay, DURATION), 1000, 30 * DAY, .default_value = "5m",
+     .sentence = "The longest delay between two attempts; at least `retry.delay`."},
+    {"jitter", CONFIG(retry_policy, jitter, NUMBER), 0, 1, .default_value = "0.1",
+     .sentence = "The random part of the delay, so that tasks that failed together are not "
+                 "retried together."},
+    {"codes", CONFIG(retry_policy, codes, CODES), 1, 255, .default_value = "[]",
+     .sentence = "Only these exit codes are retried; an empty list means all."},
+    KEYS_END,
+};
+static const struct keys retry_section = {.at = retry};
+
+/* A default in ( ) is derived from other values, see derive_defaults() in config.c. */
+static const struct key config[] = {
+    {"db", CONFIG(config, db, URL), .default_value = "(an SQLite file in `state`)",
+     .sentence = "The database: `sqlite:FILE` or `postgres://USER@HOST/DATABASE`."},
+    {"tenant", CONFIG(config, tenant, TENANT), .default_value = "(none)",
+     .sentence = "The tenant to use in that database."},
+    {"state", CONFIG(config, state, PATH),
+     .default_value = "(`$XDG_STATE_HOME/pawl`, else `~/.local/state/pawl`)",
+     .sentence = "The folder for the files of running attempts; workers that share it adopt each "
+                 "other's attempts."},
+    SECTION(queue),
+    SECTION(dispatch),
+    {"executors", CONFIG(config, executors, EXECUTORS),
+     .default_value =
+         "(`process`, `container` and `function`, each of the type that it is named after)",
+     .sentence = "The executors, by their keys. The three default ones always exist; keys given "
+                 "for them change only those settings."},
+    SECTION(worker),
+    SECTION(functions),
+    {"plugins", CONFIG(config, plugins, PATHS), .default_value = "[]",
+     .sentence = "Shared objects with functions, loaded when a worker starts."},
+    SECTION(execution_events),
+    SECTION(logs),
+    {"retry", CONFIG(config, retry, RETRY), .group = &retry_section, .sentence = ""},
+    {"timeout", CONFIG(config, timeout, DURATION), 1000, 365 * DAY, .default_value = "(none)",
+     .sentence = "How long an attempt of a task without its own `timeout` may take."},
+    KEYS_END,
+};
+
+const struct keys config_keys = {.title = "the configuration", .at = config};
+
+/* ---- the keys of one executor; `places` are the types that have the key ---- */
+
+static const struct key log_keys[] = {
+    {"head", CONFIG(config_executor, log.head, SIZE), 0, GB, .places = CONFIG_COMMANDS,
+     .default_value = "(half of `logs.keep`)",
+     .sentence = "How much is kept from the start of an attempt's output."},
+    {"tail", CONFIG(config_executor, log.tail, SIZE), 0, GB, .places = CONFIG_COMMANDS,
+     .default_value = "(half of `logs.keep`)",
+     .sentence = "How much is kept from the end of an attempt's output."},
+    KEYS_END,
+};
+static const struct keys log_section = {.at = log_keys};
+
+static const struct key executor[] = {
+    {"type", CONFIG(config_executor, type, WORD), .places = CONFIG_ANY,
+     .words = config_executor_types, .default_value = "(its key, if that is a type)",
+     .sentence = "What the executor runs: commands as processes, commands in containers, "
+                 "functions inside the worker, or what a program that embeds Pawl registers "
+                 "under this key (`custom`)."},
+    {"enabled", CONFIG(config_executor, enabled, BOOL), .places = CONFIG_OURS,
+     .default_value = "true",
+     .sentence = "Whether this worker runs tasks with the executor; routes may name it in either "
+                 "case."},
+    {"slots", CONFIG(config_executor, slots, COUNT), 1, 10000,
+     .places = CONFIG_COMMANDS | 1u << CONFIG_CUSTOM, .default_value = "(`worker.slots`)",
+     .sentence = "How many attempts the executor runs at once."},
+    {"env", CONFIG(config_executor, env, NAMES), .places = CONFIG_COMMANDS,
+     .default_value = "[PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_ALL, TZ, TMPDIR]",
+     .sentence = "The variables of the worker's environment that tasks get; in containers, the "
+                 "default is LANG, LC_ALL and TZ."},
+    {"secrets_file", CONFIG(config_executor, secrets_file, PATH), .places = CONFIG_COMMANDS,
+     .default_value = "(none)",
+     .sentence = "A file of `NAME=VALUE` lines with the secrets that are not in the worker's "
+                 "environment; it must be readable only by its owner."},
+    SECTION(log),
+    {"grace", CONFIG(config_executor, grace, DURATION), 0, 3600 * SECOND, .places = CONFIG_COMMANDS,
+     .default_value = "10s",
+     .sentence = "The time between SIGTERM and SIGKILL when a task is stopped."},
+    {"shim", CONFIG(config_executor, shim, PATH), .places = 1u << CONFIG_PROCESS,
+     .default_value = "(the installed one)",
+     .sentence = "The program `pawl-shim`, under which processes run."},
+    {"engine", CONFIG(config_executor, engine, WORD), .places = 1u << CONFIG_CONTAINER,
+     .words = config_engines, .default_value = "auto",
+     .sentence = "The container engine; `auto` uses podman if it is installed, else docker if it "
+                 "responds."},
+    {"image", CONFIG(config_executor, image, TEXT), 1, 0, .places = 1u << CONFIG_CONTAINER,
+     .default_value = "(none)", .sentence = "The image for tasks that do not set one."},
+    {"pull", CONFIG(config_executor, pull, WORD), .places = 1u << CONFIG_CONTAINER,
+     .words = config_pulls, .default_value = "missing", .sentence = "When an image is pulled."},
+    KEYS_END,
+};
+
+const struct keys config_executor_keys = {.at = executor};

@@ -4,8 +4,8 @@
 #define PARSE_RENDER_DESCRIBE_H
 
 #include "base/buf.h"
+#include "core/workflow/keys.h"
 #include "parse/config/config.h"
-#include "parse/workflow/keys.h"
 
 /* "number, 1 to 10", "`missing`, `always` or `never`" */
 void describe_key_value(struct buf *b, const struct key *k);
@@ -13,7 +13,6 @@ void describe_key_value(struct buf *b, const struct key *k);
 void describe_key_places(struct buf *b, const struct key *k);
 
 /* "duration, 1s to 1h" */
-void describe_config_value(struct buf *b, const struct config_key *k);
-void describe_config_default(struct buf *b, const struct config_key *k);
+void describe_config_default(struct buf *b, const struct key *k);
 
 #endif

@@ -63,7 +63,7 @@ void render_task_notes(const struct workflow_task *t, const char *between, size_
         buf_addf(out, "%sat most %d at once", NEXT, t->max_parallel);
     if (t->allow_failure)
         buf_addf(out, "%smay fail", NEXT);
-    if (t->has_approval)
+    if (t->approval.wanted)
         buf_addf(out, "%sapproval", NEXT);
 #undef NEXT
 }
@@ -107,10 +107,10 @@ static void dot_task(struct buf *out, const struct workflow_task *t, struct buf 
     buf_addf(out, "  t%u [label=", t->index);
     dot_text(out, text->ptr);
     buf_addf(out, ", shape=%s%s%s];\n",
-             t->has_approval ? "octagon"
-             : t->nested     ? "box3d"
-             : t->function   ? "ellipse"
-                             : "box",
+             t->approval.wanted ? "octagon"
+             : t->nested        ? "box3d"
+             : t->function      ? "ellipse"
+                                : "box",
              t->foreach ? ", peripheries=2" : "", t->condition ? ", style=dashed" : "");
 }
 
@@ -153,7 +153,7 @@ static void mermaid_text(struct buf *out, const char *text)
 static void mermaid_task(struct buf *out, const struct workflow_task *t, struct buf *text)
 {
     static const char *const shapes[][2] = {{"[", "]"}, {"([", "])"}, {"[[", "]]"}, {"{{", "}}"}};
-    const char *const *shape = shapes[t->has_approval ? 3 : t->nested ? 2 : t->function ? 1 : 0];
+    const char *const *shape = shapes[t->approval.wanted ? 3 : t->nested ? 2 : t->function ? 1 : 0];
 
     make_label(t, text);
     buf_addf(out, "  t%u%s\"", t->index, shape[0]);

@@ -3,12 +3,8 @@
 #include "parse/workflow/reader.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Limit on the bytes of all texts together: a few aliases can expand to a very large text. */
-#define TEXTS_MAX (32u << 20)
 
 /* `open` is set until the whole file, with the files that it nests, is read. */
 struct loaded {
@@ -23,71 +19,45 @@ struct loading {
     struct arena *arena;
     VEC(struct loaded) files;
     int depth;
-    size_t spent;    /* bytes of text so far */
-    bool over_limit; /* the error about TEXTS_MAX was added */
+    struct text_budget budget;
 };
 
-/* ---- functions shared by the readers ---- */
-
-const char *reader_what(char *out, const char *above, const char *name)
-{
-    snprintf(out, WHAT_SIZE, "%.200s%s%.100s", above, *above ? "." : "", name);
-    return out;
-}
-
-bool reader_spend(struct reader *r, const struct yaml *node, size_t bytes)
-{
-    struct loading *l = r->loading;
-
-    l->spent += bytes;
-    if (l->spent > TEXTS_MAX && !l->over_limit)
-        yaml_error(r->doc, node,
-                   "the text of the workflow, with aliases and defaults expanded, exceeds the "
-                   "limit of %u MB here",
-                   TEXTS_MAX >> 20);
-    l->over_limit = l->spent > TEXTS_MAX;
-    return !l->over_limit;
-}
-
-const char *reader_keep(struct reader *r, const struct yaml *node, const char *text)
-{
-    return reader_spend(r, node, strlen(text) + 1) ? arena_strdup(r->arena, text) : "";
-}
-
-static void add_text_use(struct reader *r, const struct yaml *node, const char *text,
-                         const char *what, bool condition)
-{
-    *vec_add(&r->texts) = (struct text_use){.text = text,
-                                            .what = arena_strdup(&r->scratch, what),
-                                            .line = node->line,
-                                            .column = node->column,
-                                            .task = r->task,
-                                            .scope = r->scope,
-                                            .condition = condition};
-}
-
-void reader_note_text(struct reader *r, const struct yaml *node, const char *text, const char *what)
-{
-    if (strstr(text, "${{"))
-        add_text_use(r, node, text, what, false);
-}
-
-void reader_note_condition(struct reader *r, const struct yaml *node, const char *text,
-                           const char *what)
-{
-    add_text_use(r, node, text, what, true);
-}
-
 /* ---- one definition ---- */
+
+/* Reads the types that only a workflow file has. */
+static bool read_part(struct reader *r, const struct key *k, const struct yaml *node,
+                      const char *what, void *to)
+{
+    switch (k->type) {
+    case KEY_FILE:
+        return reader_nested(r, node, what, to);
+    case KEY_NEEDS:
+        return reader_needs(r, node, what, (struct workflow_task *)(void *)((char *)to - k->at));
+    case KEY_PARAMS:
+        return reader_params(r, node, what);
+    case KEY_DEFAULTS:
+        return reader_defaults(r, node, what);
+    case KEY_SCHEDULES:
+        return reader_schedules(r, node, what);
+    case KEY_TASK:
+        return reader_hook(r, node, k->name, to);
+    default:
+        return reader_tasks(r, node, what);
+    }
+}
 
 static const struct workflow *read_source(struct loading *l, const struct source *source,
                                           const char *file, const char *folder)
 {
     struct workflow *w = arena_zalloc(l->arena, sizeof(*w));
-    struct workflow_task common = {.index = 0};
     struct yaml_doc doc;
-    struct reader r = {
-        .doc = &doc, .loading = l, .arena = l->arena, .w = w, .task = NO_TASK, .common = &common};
+    struct reader r = {.doc = &doc,
+                       .arena = l->arena,
+                       .other = read_part,
+                       .loading = l,
+                       .budget = &l->budget,
+                       .w = w,
+                       .task = NO_TASK};
     size_t before = l->diagnostics->count;
 
     w->file = arena_strdup(l->arena, file);
@@ -95,8 +65,7 @@ static const struct workflow *read_source(struct loading *l, const struct source
     if (!yaml_read(source, l->diagnostics, &doc))
         reader_root(&r, &doc.root);
     yaml_release(&doc);
-    vec_release(&r.texts);
-    arena_release(&r.scratch);
+    reader_release(&r);
     return l->diagnostics->count == before ? w : NULL;
 }
 

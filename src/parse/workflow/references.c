@@ -1,4 +1,4 @@
-/* references.c - checks the expressions of a workflow: they must compile, and everything that they
+/* references.c - checks the expressions of a workflow: they must be valid, and everything that they
  * refer to must exist. */
 #include "parse/workflow/reader.h"
 
@@ -68,7 +68,7 @@ static void report_unavailable(struct checking *c, const struct expr_ref *ref)
             c->r, c->use, ref->offset,
             c->use->scope == SCOPE_TASK && is_task(c->use->task) &&
                     c->r->w->tasks[c->use->task].foreach
-                ? "%s: %s is not available here: it is evaluated once, before there are items"
+                ? "%s: %s is not available here: this expression is evaluated once, before the items exist"
                 : "%s: %s is available only in a task with foreach",
             c->use->what, name);
     else
@@ -103,7 +103,7 @@ static void check_param(struct checking *c, const struct expr_ref *ref)
 }
 
 static void check_pair(struct checking *c, const struct expr_ref *ref, const char *problem,
-                       const struct workflow_pairs *pairs)
+                       const struct pairs *pairs)
 {
     struct suggestion s = suggest_for(ref->path[0]);
     size_t i;
@@ -140,7 +140,7 @@ static void check_output(struct checking *c, const struct expr_ref *ref,
     const char *key = ref->path[2];
     struct suggestion s = suggest_for(key);
     char problem[160];
-    size_t i, n = t->nested ? t->nested->outputs.n : t->outputs.n;
+    size_t i, n = t->nested ? t->nested->outputs.n : t->command.noutputs;
 
     if (t->foreach) {
         reader_error(c->r, c->use, ref->offset,
@@ -152,7 +152,7 @@ static void check_output(struct checking *c, const struct expr_ref *ref,
     if ((!n && !t->nested) || ref->optional)
         return;
     for (i = 0; i < n; i++) {
-        const char *name = t->nested ? t->nested->outputs.at[i].key : t->outputs.at[i];
+        const char *name = t->nested ? t->nested->outputs.at[i].key : t->command.outputs[i];
 
         if (!strcmp(name, key))
             return;
@@ -253,25 +253,19 @@ static void check_text(struct checking *c, struct arena *arena)
 {
     const struct text_use *use = c->use;
     struct expr_text text = {.at = use->text, .len = strlen(use->text)};
-    const struct expr_template *template;
     const struct expr *e;
     struct expr_fault fault;
-    unsigned statuses;
 
-    if (use->condition ? expr_compile_condition(&text, arena, &e, &fault)
-                       : expr_template_compile(&text, arena, &template, &fault)) {
+    if (use->condition ? expr_parse_condition(&text, arena, &e, &fault)
+                       : expr_parse_template(&text, arena, &e, &fault)) {
         reader_error(c->r, use, fault.offset, "%s: %s", use->what, fault.what);
         return;
     }
-    statuses = use->condition ? expr_statuses(e) : expr_template_statuses(template);
-    if (statuses && use->task == NO_TASK)
+    if (expr_statuses(e) && use->task == NO_TASK)
         reader_error(c->r, use, 0,
                      "%s: status functions such as success() can be used only in a task",
                      use->what);
-    if (use->condition)
-        expr_references(e, check_reference, c);
-    else
-        expr_template_references(template, check_reference, c);
+    expr_references(e, check_reference, c);
 }
 
 void reader_check_texts(struct reader *r, bool whole)

@@ -2,6 +2,8 @@
  * complete definition. */
 #include "parse/workflow/reader.h"
 
+#include "base/json.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,29 +22,27 @@ static void check_root(struct reader *r, const struct yaml *root)
         yaml_error(r->doc, root, "the workflow has no tasks");
 }
 
-static size_t stored_length(const char *text)
-{
-    return text ? strlen(text) + 20 : 0;
-}
-
 static void init_defaults(struct reader *r)
 {
-    r->common->queue = r->w->queue;
-    r->common->priority = r->w->priority;
-    r->common->retry.max = -1;
-    r->common->retry.policy.jitter = -1;
+    keys_init(&keys_task, &r->w->defaults);
+    r->w->defaults.queue = r->w->queue;
+    r->w->defaults.priority = r->w->priority;
 }
 
-static void estimate_defaults_size(struct reader *r)
+/* The bytes that the defaults and the workflow's secrets add to the canonical text of a task. */
+static void measure_defaults(struct reader *r)
 {
-    const struct workflow_task *c = r->common;
-    size_t i;
+    struct workflow_task added = r->w->defaults;
+    struct buf text = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&text);
 
-    r->common_size = 20 + stored_length(c->queue) + stored_length(c->cwd) + stored_length(c->user) +
-                     stored_length(c->executor) + stored_length(c->container) +
-                     4 * c->retry.policy.ncodes;
-    for (i = 0; i < r->w->secrets.n; i++)
-        r->common_size += stored_length(r->w->secrets.at[i]);
+    added.command.env = NULL;
+    added.command.nenv = 0;
+    added.command.secrets = r->w->secrets.at;
+    added.command.nsecrets = r->w->secrets.n;
+    keys_write(&w, &keys_task, &added);
+    r->common_size = text.len + 20;
+    buf_release(&text);
 }
 
 static void read_root(struct reader *r, const struct yaml *root)
@@ -50,17 +50,19 @@ static void read_root(struct reader *r, const struct yaml *root)
     const struct key *k;
 
     check_root(r, root);
-    for (k = keys_workflow.at; k->name; k++) { /* in table order: defaults before tasks */
+    KEYS_EACH(&keys_workflow, k) /* in table order: defaults before tasks */
+    {
         const struct yaml *node = yaml_get(root, k->name);
 
         r->scope = k->scope;
         if (k->type == KEY_DEFAULTS)
             init_defaults(r);
         if (k->type == KEY_TASKS)
-            estimate_defaults_size(r);
+            measure_defaults(r);
         if (node)
             (void)reader_key(r, k, node, k->name, r->w);
     }
+    reader_defaults_of(r, &keys_workflow, r->w, false);
 }
 
 /* Names the workflow after its file, "nightly" for nightly.flow.yaml; `name` overrides that. */
@@ -71,8 +73,8 @@ static void default_name(struct reader *r, const struct yaml *root)
     r->w->name = arena_memdup0(r->arena, file, strcspn(file, "."));
     if (!yaml_get(root, "name") && !workflow_is_name(r->w->name))
         yaml_error(r->doc, root,
-                   "the workflow has no name, and its file name is not a valid one: add "
-                   "name: NAME");
+                   "the workflow has no name, and its file name can't be used as one: add "
+                   "`name: NAME`");
 }
 
 /* ---- final checks ---- */

@@ -17,9 +17,7 @@ bool reader_defaults(struct reader *r, const struct yaml *node, const char *what
 {
     if (!yaml_is_map(r->doc, node, what))
         return false;
-    reader_keys(r, &keys_task, node, what, KEY_COMMON, r->common);
-    r->w->default_env = r->common->env;
-    r->common->env = (struct workflow_pairs){0};
+    reader_keys(r, &keys_task, node, what, KEY_COMMON, &r->w->defaults);
     return true;
 }
 
@@ -143,63 +141,55 @@ static int kind_of(struct reader *r, const struct yaml *node, const struct yaml 
 /* Applies the defaults that are allowed for this kind of task. */
 static void apply_defaults(const struct reader *r, unsigned kind, struct workflow_task *t)
 {
-    const struct workflow_task *c = r->common;
+    const struct key *k;
 
-    t->queue = c->queue;
-    t->priority = c->priority;
-    t->retry.max = -1;
-    t->retry.policy.jitter = -1;
-    if (kind & KEY_JOBS) {
-        t->retry = c->retry;
-        t->timeout = c->timeout;
-    }
-    if (kind & KEY_COMMANDS) {
-        t->cwd = c->cwd;
-        t->user = c->user;
-        t->limits = c->limits;
-        t->container = c->container;
-        t->executor = c->executor;
-    }
+    keys_init(&keys_task, t);
+    KEYS_EACH(&keys_task, k)
+    if (k->places & KEY_COMMON && !(k->places & KEY_COMMON_LATE) && (k->places & kind) == kind &&
+        !(k->places & KEY_COMMON_JOBS && kind & KEY_NESTED))
+        memcpy((char *)t + k->at, (const char *)&r->w->defaults + k->at, key_size(k));
 }
 
 /* Puts the workflow's secrets before the task's own, each name once. */
 static void add_secrets(struct reader *r, const struct yaml *node, unsigned kind,
                         struct workflow_task *t)
 {
-    const struct workflow_texts *all = &r->w->secrets, own = t->secrets;
+    const struct texts *all = &r->w->secrets;
+    size_t i, n = all->n, k, own = t->command.nsecrets;
     const char **texts;
-    size_t i, n = all->n, k;
 
     if (!(kind & KEY_COMMANDS) || !all->n)
         return;
-    if (!own.n) {
-        t->secrets = *all;
+    t->command.nsecrets = n;
+    if (!own) {
+        t->command.secrets = all->at;
         return;
     }
-    texts = arena_zalloc(r->arena, (n + own.n + 1) * sizeof(*texts));
+    texts = arena_zalloc(r->arena, (n + own + 1) * sizeof(*texts));
     memcpy(texts, all->at, n * sizeof(*texts));
-    for (i = 0; i < own.n; i++) {
-        for (k = 0; k < all->n && strcmp(all->at[k], own.at[i]) != 0; k++)
+    for (i = 0; i < own; i++) {
+        for (k = 0; k < all->n && strcmp(all->at[k], t->command.secrets[i]) != 0; k++)
             ;
         if (k == all->n)
-            texts[n++] = own.at[i];
+            texts[n++] = t->command.secrets[i];
     }
     (void)reader_spend(r, node, n * sizeof(*texts));
-    t->secrets = (struct workflow_texts){texts, n};
+    t->command.secrets = texts;
+    t->command.nsecrets = n;
 }
 
 static void check_task(struct reader *r, const struct yaml *node, const struct yaml *location,
-                       const char *what, const struct workflow_task *t)
+                       const char *what, unsigned kind, const struct workflow_task *t)
 {
-    static const char *const of_foreach[] = {"max_parallel", "fail_fast"};
     const struct yaml *with = yaml_get(node, "with");
+    const struct key *k;
     char name[WHAT_SIZE];
-    size_t i;
 
-    for (i = 0; i < 2; i++)
-        if (!yaml_get(node, "foreach") && yaml_get(node, of_foreach[i]))
-            yaml_error(r->doc, yaml_get(node, of_foreach[i]), "%s.%s can be used only with foreach",
-                       what, of_foreach[i]);
+    KEYS_EACH(&keys_task, k)
+    if (k->only_with && k->places & kind && yaml_get(node, k->name) &&
+        !yaml_get(node, k->only_with))
+        yaml_error(r->doc, yaml_get(node, k->name), "%s.%s can be used only with %s", what, k->name,
+                   k->only_with);
     if (t->join > 0 && (uint32_t)t->join > t->nneeds && !r->bad_task)
         yaml_error(r->doc, yaml_get(node, "join"), "%s.join: the task has only %u need%s", what,
                    t->nneeds, t->nneeds == 1 ? "" : "s");
@@ -231,7 +221,7 @@ static void read_task(struct reader *r, const struct yaml *node, const struct ya
         before = r->doc->diagnostics->count;
         reader_keys(r, &keys_task, node, what, kind | places, t);
         r->bad_task = r->doc->diagnostics->count != before;
-        check_task(r, node, location, what, t);
+        check_task(r, node, location, what, kind, t);
     }
     add_secrets(r, location, kind, t);
     (void)reader_spend(r, location, r->common_size);

@@ -100,48 +100,9 @@ bool yaml_list(const struct yaml_doc *doc, const struct yaml *node, const char *
     return true;
 }
 
-bool yaml_texts(const struct yaml_doc *doc, const struct yaml *node, const char *what,
-                struct arena *arena, const char *const **out, size_t *n)
-{
-    const struct yaml *items;
-    const char **texts;
-    size_t i, count;
-    bool ok = true;
-
-    if (!yaml_list(doc, node, what, &items, &count))
-        return false;
-    texts = arena_alloc(arena, (count + 1) * sizeof(*texts));
-    for (i = 0; i < count; i++)
-        ok = yaml_text(doc, &items[i], what, &texts[i]) && ok;
-    texts[count] = NULL;
-    if (!ok)
-        return false;
-    *out = texts;
-    *n = count;
-    return true;
-}
-
 bool yaml_is_map(const struct yaml_doc *doc, const struct yaml *node, const char *what)
 {
     return node->kind == YAML_MAP || yaml_expected(doc, node, what, "a mapping (key: value)");
-}
-
-bool yaml_text_map(const struct yaml_doc *doc, const struct yaml *node, const char *what)
-{
-    const char *text;
-    bool ok = true;
-    size_t i;
-
-    if (!yaml_is_map(doc, node, what))
-        return false;
-    for (i = 0; i < node->n; i++) {
-        const struct yaml_pair *p = yaml_pair(node, i);
-        char name[160];
-
-        snprintf(name, sizeof(name), "%s.%.80s", what, p->key.text);
-        ok = yaml_text(doc, &p->value, name, &text) && ok;
-    }
-    return ok;
 }
 
 bool yaml_known_keys(const struct yaml_doc *doc, const struct yaml *map, const char *what,

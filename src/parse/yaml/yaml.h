@@ -88,15 +88,9 @@ bool yaml_word(const struct yaml_doc *doc, const struct yaml *node, const char *
 /* The items of a list; a scalar or a mapping is read as a list with one item. */
 bool yaml_list(const struct yaml_doc *doc, const struct yaml *node, const char *what,
                const struct yaml **items, size_t *n);
-/* The items of a list as strings. The array ends with NULL and lives in the arena; the strings
- * belong to the tree. */
-bool yaml_texts(const struct yaml_doc *doc, const struct yaml *node, const char *what,
-                struct arena *arena, const char *const **out, size_t *n);
 
 /* Checks that the node is a mapping. */
 bool yaml_is_map(const struct yaml_doc *doc, const struct yaml *node, const char *what);
-/* Checks that the node is a mapping whose values are strings; the caller then reads yaml_pair. */
-bool yaml_text_map(const struct yaml_doc *doc, const struct yaml *node, const char *what);
 /* Checks that all keys of a mapping are in the list, which ends with NULL. */
 bool yaml_known_keys(const struct yaml_doc *doc, const struct yaml *map, const char *what,
                      const char *const *keys);

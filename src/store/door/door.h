@@ -30,6 +30,8 @@ struct move_note {
     int64_t timeout_at; /* when an approval times out; 0 if never */
     /* cancel_requested */
     bool let_finish; /* running jobs finish, but no follower starts */
+    /* rerun of a job */
+    int attempts; /* that it may have again */
 };
 
 /* Makes the row of a new execution and its `created` event. The caller has set id, root, kind, name

@@ -4,206 +4,131 @@
 #include "base/json.h"
 #include "base/text.h"
 
-static const char *keep_text(struct turn *t, struct buf *b)
+#include <stdarg.h>
+
+#define OMITTED INT64_MIN /* a number */
+
+/* Writes one field, unless its value is missing: a text or raw JSON that is NULL, a time that is 0,
+ * a number that is OMITTED, a flag that is false. */
+static void add_field(struct json_writer *w, char type, const char *key, va_list *ap)
 {
-    const char *json = arena_memdup0(&t->arena, b->ptr, b->len);
+    const char *text = type == 't' || type == 'j' ? va_arg(*ap, const char *) : NULL;
+    int64_t number = type == 'u' || type == 'n' ? va_arg(*ap, int64_t) : 0;
+    bool flag = type == 'b' && va_arg(*ap, int);
+    char time[TIME_TEXT_SIZE];
 
-    buf_release(b);
-    return json;
-}
-
-static void add_time_field(struct json_writer *w, const char *key, int64_t us)
-{
-    char text[TIME_TEXT_SIZE];
-
-    if (!us)
+    if (!text && !flag && (type != 'u' || !number) && (type != 'n' || number == OMITTED))
         return;
     json_write_key(w, key);
-    json_write_text(w, text_time(us, text));
+    if (type == 't')
+        json_write_text(w, text);
+    else if (type == 'j')
+        json_write_raw(w, text);
+    else if (type == 'u')
+        json_write_text(w, text_time(number, time));
+    else if (type == 'n')
+        json_write_i64(w, number);
+    else
+        json_write_bool(w, true);
 }
 
-static void add_text_field(struct json_writer *w, const char *key, const char *text)
+/* Builds an object from a key and a value for each letter of `types`: t text, j raw JSON, u time in
+ * µs, n number (int64_t), b flag. */
+static const char *build(struct turn *t, const char *types, ...)
 {
-    if (!text)
-        return;
-    json_write_key(w, key);
-    json_write_text(w, text);
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+    const char *kept;
+    va_list ap;
+
+    va_start(ap, types);
+    json_write_begin(&w, '{');
+    for (; *types; types++)
+        add_field(&w, *types, va_arg(ap, const char *), &ap);
+    json_write_end(&w, '}');
+    va_end(ap);
+    kept = arena_strdup(&t->arena, b.ptr);
+    buf_release(&b);
+    return kept;
 }
 
-/* Omits the field if n is unknown (0 or less). */
-static void add_number_field(struct json_writer *w, const char *key, int64_t n)
+static int64_t if_positive(int64_t n)
 {
-    if (n <= 0)
-        return;
-    json_write_key(w, key);
-    json_write_i64(w, n);
+    return n > 0 ? n : OMITTED;
 }
 
 const char *data_hold(struct turn *t, enum hold why, const char *key, int64_t due_at)
 {
-    struct buf b = BUF_INIT, reason = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
+    struct buf reason = BUF_INIT;
+    const char *kept;
 
     buf_addstr(&reason, hold_text((int)why));
     if (key)
         buf_addf(&reason, ":%s", key);
-    json_write_begin(&w, '{');
-    add_text_field(&w, "why", reason.ptr);
-    add_time_field(&w, "until", due_at);
-    json_write_end(&w, '}');
+    kept = build(t, "tu", "why", reason.ptr, "until", due_at);
     buf_release(&reason);
-    return keep_text(t, &b);
+    return kept;
 }
 
 const char *data_approval(struct turn *t, const char *message, int64_t until)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-
-    json_write_begin(&w, '{');
-    add_text_field(&w, "why", hold_text(HELD_APPROVAL));
-    add_text_field(&w, "message", message);
-    add_time_field(&w, "until", until);
-    json_write_end(&w, '}');
-    return keep_text(t, &b);
+    return build(t, "ttu", "why", hold_text(HELD_APPROVAL), "message", message, "until", until);
 }
 
 const char *data_pause(struct turn *t, const struct request *r)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-
-    json_write_begin(&w, '{');
-    add_text_field(&w, "why", hold_text(HELD_PAUSED));
-    add_text_field(&w, "by", r->by);
-    add_text_field(&w, "reason", r->reason);
-    json_write_end(&w, '}');
-    return keep_text(t, &b);
+    return build(t, "ttt", "why", hold_text(HELD_PAUSED), "by", r->by, "reason", r->reason);
 }
 
 const char *data_started(struct turn *t, int64_t ago)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-
-    json_write_begin(&w, '{');
-    json_write_key(&w, "ago_us");
-    json_write_i64(&w, ago);
-    json_write_end(&w, '}');
-    return keep_text(t, &b);
+    return build(t, "n", "ago_us", ago);
 }
 
 const char *data_outcome(struct turn *t, const struct outcome *o, int64_t retry_at)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
+    const char *usage = NULL;
 
-    json_write_begin(&w, '{');
-    add_text_field(&w, "outcome", outcome_text((int)o->kind));
-    if (o->has_exit_code) {
-        json_write_key(&w, "exit_code");
-        json_write_i64(&w, o->exit_code);
-    }
-    if (o->signal) {
-        json_write_key(&w, "signal");
-        json_write_i64(&w, o->signal);
-    }
-    if (o->duration >= 0) {
-        json_write_key(&w, "duration_us");
-        json_write_i64(&w, o->duration);
-    }
-    if (o->cpu > 0 || o->peak_memory > 0) {
-        json_write_key(&w, "usage");
-        json_write_begin(&w, '{');
-        add_number_field(&w, "cpu_us", o->cpu);
-        add_number_field(&w, "peak_memory", o->peak_memory);
-        json_write_end(&w, '}');
-    }
-    add_text_field(&w, "error", o->error);
-    add_time_field(&w, "next_at", retry_at);
-    json_write_end(&w, '}');
-    return keep_text(t, &b);
+    if (o->cpu > 0 || o->peak_memory > 0)
+        usage = build(t, "nn", "cpu_us", if_positive(o->cpu), "peak_memory",
+                      if_positive(o->peak_memory));
+    return build(t, "tnnnjtu", "outcome", outcome_text((int)o->kind), "exit_code",
+                 o->has_exit_code ? (int64_t)o->exit_code : OMITTED, "signal",
+                 o->signal ? (int64_t)o->signal : OMITTED, "duration_us",
+                 o->duration >= 0 ? o->duration : OMITTED, "usage", usage, "error", o->error,
+                 "next_at", retry_at);
 }
 
 const char *data_operator_decision(struct turn *t, const struct outcome *o, const struct request *r)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-
-    json_write_begin(&w, '{');
-    add_text_field(&w, "outcome", outcome_text((int)o->kind));
-    add_text_field(&w, "error", o->error);
-    add_text_field(&w, "by", r->by);
-    add_text_field(&w, "reason", r->reason);
-    json_write_end(&w, '}');
-    return keep_text(t, &b);
+    return build(t, "tttt", "outcome", outcome_text((int)o->kind), "error", o->error, "by", r->by,
+                 "reason", r->reason);
 }
 
 const char *data_reused(struct turn *t, int64_t of)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-
-    json_write_begin(&w, '{');
-    add_number_field(&w, "of", of);
-    json_write_end(&w, '}');
-    return keep_text(t, &b);
+    return build(t, "n", "of", if_positive(of));
 }
 
 const char *data_rerun(struct turn *t, const struct request *r, const char *result,
                        const char *error)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-
-    json_write_begin(&w, '{');
-    add_text_field(&w, "by", r->by);
-    add_text_field(&w, "reason", r->reason);
-    add_text_field(&w, "error", error);
-    if (result) {
-        json_write_key(&w, "result");
-        json_write_raw(&w, result);
-    }
-    json_write_end(&w, '}');
-    return keep_text(t, &b);
+    return build(t, "tttj", "by", r->by, "reason", r->reason, "error", error, "result", result);
 }
 
 const char *data_expired(struct turn *t, int64_t until)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-
-    json_write_begin(&w, '{');
-    add_time_field(&w, "until", until);
-    json_write_end(&w, '}');
-    return keep_text(t, &b);
+    return build(t, "u", "until", until);
 }
 
 const char *data_fenced(struct turn *t, int64_t until, int64_t generation)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-
-    json_write_begin(&w, '{');
-    add_time_field(&w, "until", until);
-    add_number_field(&w, "generation", generation);
-    json_write_end(&w, '}');
-    return keep_text(t, &b);
+    return build(t, "un", "until", until, "generation", if_positive(generation));
 }
 
 const char *data_limit(struct turn *t, int max)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-
-    json_write_begin(&w, '{');
-    json_write_key(&w, "limit");
-    if (max < 0)
-        json_write_null(&w);
-    else
-        json_write_i64(&w, max);
-    json_write_end(&w, '}');
-    return keep_text(t, &b);
+    return max < 0 ? build(t, "j", "limit", "null") : build(t, "n", "limit", (int64_t)max);
 }
 
 const char *data_reason(struct turn *t, const char *reason)
@@ -214,32 +139,12 @@ const char *data_reason(struct turn *t, const char *reason)
 const char *data_schedule(struct turn *t, const char *name, int64_t due, const char *by,
                           const char *reason)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-
-    json_write_begin(&w, '{');
-    add_text_field(&w, "schedule", name);
-    add_time_field(&w, "due_at", due);
-    add_text_field(&w, "by", by);
-    add_text_field(&w, "reason", reason);
-    json_write_end(&w, '}');
-    return keep_text(t, &b);
+    return build(t, "tutt", "schedule", name, "due_at", due, "by", by, "reason", reason);
 }
 
 const char *data_request(struct turn *t, const struct request *r)
 {
-    struct buf b = BUF_INIT;
-    struct json_writer w = JSON_WRITER(&b);
-
     if (!r->by && !r->reason && !r->let_finish)
         return NULL;
-    json_write_begin(&w, '{');
-    add_text_field(&w, "by", r->by);
-    add_text_field(&w, "reason", r->reason);
-    if (r->let_finish) {
-        json_write_key(&w, "let_finish");
-        json_write_bool(&w, true);
-    }
-    json_write_end(&w, '}');
-    return keep_text(t, &b);
+    return build(t, "ttb", "by", r->by, "reason", r->reason, "let_finish", r->let_finish);
 }

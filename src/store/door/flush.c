@@ -160,7 +160,7 @@ static int write_difference(struct turn *t, struct err *err)
     EACH_DIRTY(t, r)
     {
         r->stored = r->now;
-        r->is_new = r->outcome = r->resolved = r->dirty = false;
+        r->is_new = r->outcome_changed = r->input_changed = r->dirty = false;
         r->due_at = r->timeout_at = r->outbox_ctid = 0;
     }
     t->dirty.n = 0;

@@ -56,8 +56,7 @@ int limits_note_rows(struct turn *t, struct args *a, struct rows *r, struct row 
 
     if (rc)
         return rc;
-    *rows = arena_alloc(&t->arena, (r->n + 1) * sizeof(**rows));
-    if ((rc = turn_read_rows(t, r, false, *rows, err)))
+    if ((rc = turn_read_rows(t, r, false, rows, err)))
         return rc;
     for (i = 0; i < r->n; i++)
         limits_note(t, &(*rows)[i]->now);

@@ -14,39 +14,7 @@ static int write_inserts(struct turn *t, struct err *err)
 
         if (!r->is_new)
             continue;
-        args_int(a, e->id);
-        args_int_or_null(a, e->parent);
-        args_int(a, e->root);
-        args_int_or_null(a, e->workflow);
-        args_int_or_null(a, e->rerun_of);
-        args_int(a, e->requested_at);
-        args_int_or_null(a, e->started_at);
-        args_int_or_null(a, e->finished_at);
-        args_int(a, e->updated_at);
-        args_int(a, e->priority);
-        args_int(a, e->attempts);
-        args_int(a, e->max_attempts);
-        args_int(a, e->epoch);
-        args_int(a, e->seq);
-        args_int(a, e->needs_left);
-        if (e->task_index < 0)
-            args_null(a);
-        else
-            args_int(a, e->task_index);
-        args_int(a, e->cursor);
-        args_int(a, e->depth);
-        args_int(a, e->kind);
-        args_int(a, e->status);
-        args_int(a, e->held);
-        args_int(a, e->deferred);
-        args_int(a, e->flags);
-        args_int(a, e->cancel_requested);
-        args_text(a, e->name);
-        args_text(a, e->queue);
-        args_text(a, e->lane);
-        args_text(a, e->concurrency);
-        args_text(a, e->held_key);
-        args_text(a, e->task_name);
+        execution_write_all(e, a);
         args_text(a, e->input);
         args_text(a, e->result);
         args_text(a, e->error);
@@ -65,25 +33,11 @@ static int write_updates(struct turn *t, bool outcome, struct err *err)
     {
         const struct execution *e = &r->now;
 
-        if (r->is_new || r->outcome != outcome)
+        if (r->is_new || r->outcome_changed != outcome)
             continue;
         args_int(a, e->id);
         args_int(a, r->stored.seq);
-        args_int_or_null(a, e->started_at);
-        args_int_or_null(a, e->finished_at);
-        args_int(a, e->updated_at);
-        args_int(a, e->attempts);
-        args_int(a, e->max_attempts);
-        args_int(a, e->epoch);
-        args_int(a, e->seq);
-        args_int(a, e->needs_left);
-        args_int(a, e->cursor);
-        args_int(a, e->status);
-        args_int(a, e->held);
-        args_int(a, e->deferred);
-        args_int(a, e->flags);
-        args_int(a, e->cancel_requested);
-        args_text(a, e->held_key);
+        execution_write_changes(e, a);
         if (outcome) {
             args_text(a, e->result);
             args_text(a, e->error);
@@ -100,7 +54,7 @@ static int write_resolved(struct turn *t, struct err *err)
     args_begin(&t->args, Q_EXECUTION_RESOLVE);
     EACH_DIRTY(t, r)
     {
-        if (r->is_new || !r->resolved)
+        if (r->is_new || !r->input_changed)
             continue;
         args_int(&t->args, r->now.id);
         args_text(&t->args, r->now.input);

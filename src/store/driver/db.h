@@ -9,31 +9,7 @@
 
 #include "base/env.h"
 #include "base/err.h"
-#include "base/mem.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-
-enum dialect { DIALECT_SQLITE, DIALECT_POSTGRES, DIALECT_COUNT };
-
-/* i64, i32 and i16 differ only in the type that is declared to PostgreSQL. A time is µs since 1970
- * everywhere in C and timestamptz on PostgreSQL; the driver converts it. */
-enum db_type { T_I64 = 1, T_I32, T_I16, T_TEXT, T_TIME, T_BYTES, T_TID };
-
-#define STMT_MAX_PARAMS 40
-
-/* A named statement of the .sql files. Scalar parameters come first ($1 … $nscalars); the row
- * parameters follow and have one value per row. PostgreSQL gets them as arrays, in one execution;
- * SQLite runs the statement once per row, and the returned rows are concatenated in order. nrows is
- * 0 if the statement has no row parameters. */
-struct stmt {
-    const char *name;
-    const char *sql[DIALECT_COUNT];
-    unsigned char nscalars, nrows;
-    unsigned char types[STMT_MAX_PARAMS]; /* enum db_type of scalars, then of row parameters */
-};
-#include "statements.h" /* enum stmt_id, generated */
-extern const struct stmt statements[Q_COUNT];
+#include "store/driver/values.h"
 
 struct migration {
     int version;
@@ -44,53 +20,6 @@ extern const struct migration migrations[]; /* ascending, without gaps, from 1 *
 extern const int migration_count;
 /* Whether a migration from version `after` + 1 to `last` creates an object of this name. */
 bool schema_creates(enum dialect dialect, int after, int last, const char *name);
-
-/* One value of a parameter or a result. Text is borrowed; in results it is NUL-terminated. */
-struct val {
-    int64_t i;     /* numbers and times */
-    const char *s; /* text and bytes; NULL otherwise */
-    uint32_t len;  /* of s */
-    bool null;
-};
-
-/* The arguments of one execution of a statement, pushed in order: scalars, then row by row.
- * Texts are borrowed until the statement is flushed. */
-struct args {
-    const struct stmt *stmt;
-    VEC(struct val) vals;
-};
-#define ARGS_INIT \
-    {             \
-        0         \
-    }
-
-void args_begin(struct args *a, enum stmt_id q); /* drops earlier values, so it may be reused */
-void args_int(struct args *a, int64_t n);
-void args_int_or_null(struct args *a, int64_t n); /* 0 means null: for ids and times */
-void args_text(struct args *a, const char *s);    /* NULL means null */
-void args_bytes(struct args *a, const void *p, size_t len);
-void args_null(struct args *a);
-/* The number of rows pushed so far; asserts that the last one is complete. */
-size_t args_rows(const struct args *a);
-void args_release(struct args *a);
-
-/* A materialised result. Texts live until rows_release. */
-struct rows {
-    size_t n, ncols;
-    struct val *cells; /* n * ncols, row by row */
-    struct arena arena;
-    void *own; /* driver memory that the texts point into, if not the arena */
-    void (*free_own)(void *own);
-};
-#define ROWS_INIT \
-    {             \
-        0         \
-    }
-
-int64_t rows_int(const struct rows *r, size_t row, size_t col);      /* 0 if null */
-const char *rows_text(const struct rows *r, size_t row, size_t col); /* NULL if null */
-bool rows_null(const struct rows *r, size_t row, size_t col);
-void rows_release(struct rows *r);
 
 enum tx_kind {
     TX_WRITE,  /* a turn: short time limits on PostgreSQL, the write lock on SQLite */

@@ -156,12 +156,10 @@ static int parse_postgres(struct db_url *u, struct err *err)
 {
     const char *host = strstr(u->text, "://") + 3;
     const char *at = host + strcspn(host, "@/"); /* where libpq looks for it */
-    int rc;
 
     if (*at != '@')
         at = NULL;
-    if ((rc = check_password(host, at, err)))
-        return rc;
+    TRY(check_password(host, at, err));
     u->driver = &db_postgres;
     u->safe = without_password(u->text, host, at);
     u->schema =
@@ -191,10 +189,10 @@ static int parse_unknown(const char *text, struct err *err)
 int url_parse(const char *text, const char *tenant, struct db_url **out, struct err *err)
 {
     struct db_url *u;
-    int rc;
+    int rc = 0;
 
-    if (tenant && (rc = tenant_check_name(tenant, err)))
-        return rc;
+    if (tenant)
+        TRY(tenant_check_name(tenant, err));
     u = mem_zalloc(sizeof(*u));
     u->text = mem_strdup(text);
     u->tenant = mem_strdup(tenant);

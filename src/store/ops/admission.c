@@ -13,30 +13,20 @@
 /* Loads the row of the parent under the root lock; *out is NULL if there is no parent. */
 static int load_parent(struct turn *t, const struct row *row, struct row **out, struct err *err)
 {
-    struct row_ref parent = {.id = row->now.parent, .root = row->now.root};
-    int rc;
-
-    *out = NULL;
-    if (!parent.id || (*out = turn_row(t, parent.id)))
-        return 0;
-    if ((rc = turn_load(t, &parent, 1, err)))
-        return rc;
-    if (parent.rc)
-        return err_set(err, E_REDO, "execution %lld is locked by another turn",
-                       (long long)parent.id);
-    *out = turn_row(t, parent.id);
-    return 0;
+    *out = row->now.parent ? turn_row(t, row->now.parent) : NULL;
+    return *out || !row->now.parent ? 0
+                                    : turn_load_row(t, row->now.parent, row->now.root, out, err);
 }
 
 int row_is_paused(struct turn *t, const struct row *row, bool *out, struct err *err)
 {
     struct row *above;
-    int rc;
 
     *out = (row->now.flags & FLAG_PAUSED) != 0;
     while (!*out) {
-        if ((rc = load_parent(t, row, &above, err)) || !above)
-            return rc;
+        TRY(load_parent(t, row, &above, err));
+        if (!above)
+            return 0;
         *out = (above->now.flags & FLAG_PAUSED) != 0;
         row = above;
     }
@@ -46,13 +36,13 @@ int row_is_paused(struct turn *t, const struct row *row, bool *out, struct err *
 int row_is_cancelled_above(struct turn *t, const struct row *row, bool *out, struct err *err)
 {
     struct row *above;
-    int rc;
 
     for (*out = false; !*out; row = above) {
         if (row->now.task_name && !strcmp(row->now.task_name, "on_exit"))
             return 0; /* on_exit runs after a cancel, so the cancel does not apply to it */
-        if ((rc = load_parent(t, row, &above, err)) || !above)
-            return rc;
+        TRY(load_parent(t, row, &above, err));
+        if (!above)
+            return 0;
         *out = above->now.cancel_requested;
     }
     return 0;
@@ -66,10 +56,8 @@ int row_hold_if_needed(struct turn *t, struct row *row, const struct hold_reason
     int64_t due = h->due > t->now ? h->due : 0;
     struct move_note note = {.due_at = due};
     bool paused;
-    int rc;
 
-    if ((rc = row_is_paused(t, row, &paused, err)))
-        return rc;
+    TRY(row_is_paused(t, row, &paused, err));
     note.why = h->approval ? HELD_APPROVAL : paused ? HELD_PAUSED : due ? HELD_DELAY : HELD_NONE;
     *held = note.why != HELD_NONE;
     if (!*held)
@@ -96,26 +84,20 @@ int admit_or_hold(struct turn *t, struct row *row, const struct hold_reasons *h,
 int requests_load(struct turn *t, struct request *list, size_t n, struct err *err)
 {
     struct row_ref *wants = arena_zalloc(&t->arena, (n + 1) * sizeof(*wants));
-    size_t i;
-    int rc;
 
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         wants[i] = (struct row_ref){.id = list[i].execution, .root = list[i].root};
-    if ((rc = turn_find_roots(t, wants, n, err)) || (rc = turn_load(t, wants, n, err)))
-        return rc;
-    for (i = 0; i < n; i++)
+    TRY(turn_find_roots(t, wants, n, err));
+    TRY(turn_load(t, wants, n, err));
+    for (size_t i = 0; i < n; i++)
         list[i].rc = wants[i].rc;
     return 0;
 }
 
 int requests_load_limits(struct turn *t, struct request *list, size_t n, struct err *err)
 {
-    size_t i;
-    int rc;
-
-    if ((rc = requests_load(t, list, n, err)))
-        return rc;
-    for (i = 0; i < n; i++)
+    TRY(requests_load(t, list, n, err));
+    for (size_t i = 0; i < n; i++)
         if (!list[i].rc)
             limits_note(t, &turn_row(t, list[i].execution)->now);
     return limits_fetch(t, err);
@@ -124,25 +106,19 @@ int requests_load_limits(struct turn *t, struct request *list, size_t n, struct 
 int requests_find_delays(struct turn *t, const struct request *list, size_t n, int64_t *due_at,
                          struct err *err)
 {
-    struct idmap due = IDMAP_INIT;
-    struct rows r = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_IDMAP due = IDMAP_INIT;
+    AUTO_ROWS r = ROWS_INIT;
 
     args_begin(&t->args, Q_TIMERS_OF);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         args_int(&t->args, list[i].execution);
-    if ((rc = turn_query(t, &t->args, &r, err)))
-        goto done;
-    for (i = 0; i < r.n; i++)
+    TRY(turn_query(t, &t->args, &r, err));
+    for (size_t i = 0; i < r.n; i++)
         idmap_put(&due, rows_int(&r, i, 0), &r.cells[i * r.ncols + 1]);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct val *v = idmap_get(&due, list[i].execution);
 
         due_at[i] = v ? v->i : 0;
     }
-done:
-    idmap_release(&due);
-    rows_release(&r);
-    return rc;
+    return 0;
 }

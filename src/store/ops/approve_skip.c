@@ -14,11 +14,9 @@ static int approve_task(struct turn *t, struct row *r, const struct request *q, 
                         struct err *err)
 {
     struct move_note note = {.data = data_request(t, q)};
-    int rc;
 
     r->now.flags |= FLAG_APPROVED;
-    if ((rc = door_move(t, r, EV_UNHELD, (enum status)r->now.status, &note, err)))
-        return rc;
+    TRY(door_move(t, r, EV_UNHELD, (enum status)r->now.status, &note, err));
     return admit_or_hold(t, r, &(struct hold_reasons){.due = due}, err);
 }
 
@@ -26,13 +24,9 @@ static int reject_task(struct turn *t, struct row *r, const struct request *q, s
 {
     struct outcome o = {.kind = OUTCOME_FAILED, .duration = -1};
     struct move_note note = {0};
-    struct buf text = BUF_INIT;
 
-    buf_addf(&text, "rejected by %s", q->by ? q->by : "an unknown user");
-    if (q->reason)
-        buf_addf(&text, ": %s", q->reason);
-    o.error = arena_strdup(&t->arena, buf_cstr(&text));
-    buf_release(&text);
+    o.error = arena_printf(&t->arena, "rejected by %s%s%s", q->by ? q->by : "an unknown user",
+                           q->reason ? ": " : "", q->reason ? q->reason : "");
     note.data = data_operator_decision(t, &o, q);
     door_set_outcome(r, NULL, o.error);
     return door_move(t, r, EV_FAILED, S_FAILED, &note, err);
@@ -41,13 +35,11 @@ static int reject_task(struct turn *t, struct row *r, const struct request *q, s
 int op_approve(struct turn *t, struct request *list, size_t n, bool yes, struct err *err)
 {
     int64_t *due_at = arena_zalloc(&t->arena, (n + 1) * sizeof(*due_at));
-    size_t i;
-    int rc;
+    int rc = 0;
 
-    if ((rc = requests_load_limits(t, list, n, err)) ||
-        (rc = requests_find_delays(t, list, n, due_at, err)))
-        return rc;
-    for (i = 0; i < n; i++) {
+    TRY(requests_load_limits(t, list, n, err));
+    TRY(requests_find_delays(t, list, n, due_at, err));
+    for (size_t i = 0; i < n; i++) {
         struct row *r = turn_row(t, list[i].execution);
 
         if (list[i].rc)
@@ -76,12 +68,8 @@ int approval_time_out(struct turn *t, struct row *r, struct err *err)
 
 int op_skip(struct turn *t, struct request *list, size_t n, struct err *err)
 {
-    size_t i;
-    int rc;
-
-    if ((rc = requests_load_limits(t, list, n, err)))
-        return rc;
-    for (i = 0; i < n; i++) {
+    TRY(requests_load_limits(t, list, n, err));
+    for (size_t i = 0; i < n; i++) {
         struct move_note note = {.data = data_request(t, &list[i])};
         struct row *r = turn_row(t, list[i].execution);
 
@@ -93,8 +81,7 @@ int op_skip(struct turn *t, struct request *list, size_t n, struct err *err)
             continue;
         }
         r->now.flags |= FLAG_BY_OPERATOR;
-        if ((rc = door_move(t, r, EV_SKIPPED, S_SKIPPED, &note, err)))
-            return rc;
+        TRY(door_move(t, r, EV_SKIPPED, S_SKIPPED, &note, err));
         list[i].status = r->now.status;
     }
     return 0;

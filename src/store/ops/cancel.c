@@ -48,27 +48,19 @@ void cancel_cache_clear(struct store *s)
 static int find_open_subtree(struct turn *t, const struct request *q, size_t max, struct err *err)
 {
     struct store *s = t->store;
-    struct rows r = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
     cancel_cache_clear(s);
-    if ((rc = door_write(t, err))) /* the query must see the executions that this turn created */
-        return rc;
-    args_begin(&t->args, Q_OPEN_SUBTREE);
-    args_int(&t->args, q->execution);
-    args_int(&t->args, (int64_t)max * SLICES_AHEAD);
-    args_int(&t->args, q->let_finish ? FLAG_LET_FINISH : 0);
-    if (!(rc = turn_query(t, &t->args, &r, err))) {
-        for (i = 0; i < r.n; i++)
-            *vec_add(&s->cancel_cache.ids) = rows_int(&r, i, 0);
-        s->cancel_cache.top = q->execution;
-        s->cancel_cache.let_finish = q->let_finish;
-        s->cancel_cache.truncated = r.n == max * SLICES_AHEAD;
-        s->cancel_cache.next = 0;
-    }
-    rows_release(&r);
-    return rc;
+    TRY(door_write(t, err)); /* the query must see the executions that this turn created */
+    TRY(ask(t, &r, err, Q_OPEN_SUBTREE, q->execution, (int64_t)max * SLICES_AHEAD,
+            q->let_finish ? FLAG_LET_FINISH : 0));
+    for (size_t i = 0; i < r.n; i++)
+        *vec_add(&s->cancel_cache.ids) = rows_int(&r, i, 0);
+    s->cancel_cache.top = q->execution;
+    s->cancel_cache.let_finish = q->let_finish;
+    s->cancel_cache.truncated = r.n == max * SLICES_AHEAD;
+    s->cancel_cache.next = 0;
+    return 0;
 }
 
 /* Whether the cache has the next slice: a full one, or the last one. */
@@ -86,11 +78,10 @@ static int load_subtree(struct turn *t, const struct request *q, size_t max,
 {
     struct store *s = t->store;
     size_t left, i;
-    int rc;
 
     out->from_cache = slice_is_cached(s, q, max);
-    if (!out->from_cache && (rc = find_open_subtree(t, q, max, err)))
-        return rc;
+    if (!out->from_cache)
+        TRY(find_open_subtree(t, q, max, err));
     left = s->cancel_cache.ids.n - s->cancel_cache.next;
     out->n = left < max ? left : max;
     out->open = arena_zalloc(&t->arena, (out->n + 1) * sizeof(*out->open));
@@ -99,8 +90,7 @@ static int load_subtree(struct turn *t, const struct request *q, size_t max,
                                         .root = turn_row(t, q->execution)->now.root};
     if (out->n == left)
         cancel_cache_clear(s);
-    if ((rc = turn_load(t, out->open, out->n, err)))
-        return rc;
+    TRY(turn_load(t, out->open, out->n, err));
     for (i = 0; i < out->n; i++)
         if (!out->open[i].rc)
             limits_note(t, &turn_row(t, out->open[i].id)->now);
@@ -110,10 +100,7 @@ static int load_subtree(struct turn *t, const struct request *q, size_t max,
 static int cancel_subtree(struct turn *t, const struct open_subtree *tree, struct request *q,
                           bool only_descendants, bool *changed, struct err *err)
 {
-    size_t i;
-    int rc;
-
-    for (i = 0; i < tree->n; i++) {
+    for (size_t i = 0; i < tree->n; i++) {
         struct row *r = turn_row(t, tree->open[i].id);
         int seq;
 
@@ -124,8 +111,7 @@ static int cancel_subtree(struct turn *t, const struct open_subtree *tree, struc
             continue;
         }
         seq = r->now.seq;
-        if ((rc = cancel_execution(t, r, q, err)))
-            return rc;
+        TRY(cancel_execution(t, r, q, err));
         *changed |= seq != r->now.seq;
     }
     q->status = turn_row(t, q->execution)->now.status;
@@ -139,12 +125,11 @@ static int set_cancel_timers(struct turn *t, const struct open_subtree *tree,
                              const struct request *q, struct err *err)
 {
     struct row *top = turn_row(t, q->execution);
-    size_t i;
     int rc = 0;
 
     if (!kind_is_job(top->now.kind) && top->now.status == S_RUNNING)
         return execution_continue_later(t, top, err);
-    for (i = 0; !rc && i < tree->n; i++) {
+    for (size_t i = 0; !rc && i < tree->n; i++) {
         struct row *r = tree->open[i].rc ? NULL : turn_row(t, tree->open[i].id);
 
         if (r && !kind_is_job(r->now.kind) && r->now.cancel_requested)
@@ -157,29 +142,23 @@ static int cancel_requests(struct turn *t, struct request *list, size_t n, size_
                            bool only_descendants, bool *more, struct err *err)
 {
     struct open_subtree *trees = arena_zalloc(&t->arena, (n + 1) * sizeof(*trees));
-    size_t i;
-    int rc;
 
     *more = false;
-    if ((rc = requests_load(t, list, n, err)))
-        return rc;
-    for (i = 0; i < n; i++)
-        if (!list[i].rc && (rc = load_subtree(t, &list[i], max, &trees[i], err)))
-            return rc;
-    if ((rc = limits_fetch(t, err))) /* of all requests at once, to keep the lock order */
-        return rc;
-    for (i = 0; i < n; i++) {
+    TRY(requests_load(t, list, n, err));
+    for (size_t i = 0; i < n; i++)
+        if (!list[i].rc)
+            TRY(load_subtree(t, &list[i], max, &trees[i], err));
+    TRY(limits_fetch(t, err)); /* of all requests at once, to keep the lock order */
+    for (size_t i = 0; i < n; i++) {
         bool changed = false, left;
 
         if (list[i].rc)
             continue;
-        if ((rc = cancel_subtree(t, &trees[i], &list[i], only_descendants, &changed, err)))
-            return rc;
+        TRY(cancel_subtree(t, &trees[i], &list[i], only_descendants, &changed, err));
         left = (trees[i].n == max && changed) ||
                trees[i].from_cache; /* only a new walk shows that nothing is left */
-        if ((left || list[i].rc == -E_BUSY) &&
-            (rc = set_cancel_timers(t, &trees[i], &list[i], err)))
-            return rc;
+        if (left || list[i].rc == -E_BUSY)
+            TRY(set_cancel_timers(t, &trees[i], &list[i], err));
         *more |= left;
     }
     return 0;
@@ -208,9 +187,9 @@ int cancel_next_slice(struct turn *t, struct row *row, struct err *err)
                         .root = row->now.root,
                         .let_finish = (row->now.flags & FLAG_LET_FINISH) != 0};
     bool more;
-    int rc = data_requested_by(t, row, EV_CANCEL_REQUESTED, &q, err);
 
-    return rc ? rc : cancel_requests(t, &q, 1, slice_bound(t, CANCEL_SLICE), true, &more, err);
+    TRY(data_requested_by(t, row, EV_CANCEL_REQUESTED, &q, err));
+    return cancel_requests(t, &q, 1, slice_bound(t, CANCEL_SLICE), true, &more, err);
 }
 
 int cancel_tree(struct turn *t, struct row *row, const char *reason, struct err *err)

@@ -17,12 +17,8 @@ static int by_rank(const void *a, const void *b)
 
 static void push_lanes(struct args *a, const struct lane_queue *list, size_t n)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        args_text(a, list[i].lane);
-        args_text(a, list[i].queue);
-    }
+    for (size_t i = 0; i < n; i++)
+        args_row(a, list[i].lane, list[i].queue);
 }
 
 /* Claims the rows by rank until c->max is reached. Skips rows that are no longer claimable: a row
@@ -31,12 +27,9 @@ static void push_lanes(struct args *a, const struct lane_queue *list, size_t n)
 static int claim_rows(struct turn *t, const struct claim *c, struct row **rows, size_t n,
                       struct job_list *out, struct err *err)
 {
-    size_t i;
-    int rc;
-
     if (n)
         qsort(rows, n, sizeof(*rows), by_rank);
-    for (i = 0; i < n && out->n < c->max; i++) {
+    for (size_t i = 0; i < n && out->n < c->max; i++) {
         struct move_note note = {
             .worker = c->worker, .until = t->now + c->lease, .folder = c->folder};
         enum event_action action = rows[i]->now.deferred ? EV_RESUMED : EV_CLAIMED;
@@ -45,17 +38,14 @@ static int claim_rows(struct turn *t, const struct claim *c, struct row **rows, 
             quarantine_has(c->quarantined, rows[i]->now.id))
             continue;
         out->at[out->n++] = &rows[i]->now;
-        if ((rc = door_move(t, rows[i], action, S_RUNNING, &note, err)))
-            return rc;
+        TRY(door_move(t, rows[i], action, S_RUNNING, &note, err));
     }
     return 0;
 }
 
 static bool claim_serves(const struct claim *c, const struct execution *e)
 {
-    size_t i;
-
-    for (i = 0; i < c->nserves; i++)
+    for (size_t i = 0; i < c->nserves; i++)
         if (!strcmp(c->serves[i].lane, e->lane) && !strcmp(c->serves[i].queue, e->queue))
             return true;
     return false;
@@ -96,51 +86,37 @@ static int claim_from_outbox(struct turn *t, const struct claim *c, struct job_l
                              struct err *err)
 {
     size_t wanted = c->max + count_claimed_before(t, c) + quarantine_count(c->quarantined);
-    struct rows r = ROWS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
     struct row **rows;
-    size_t i;
-    int rc;
 
-    args_begin(&t->args, Q_CLAIM);
-    args_int(&t->args, (int64_t)wanted);
+    args_begin(&t->args, Q_CLAIM, wanted);
     push_lanes(&t->args, c->serves, c->nserves);
-    if ((rc = turn_query(t, &t->args, &r, err)))
-        goto done;
+    TRY(turn_query(t, &t->args, &r, err));
     out->skipped_locked = drop_locked(&r);
-    rows = arena_alloc(&t->arena, (r.n + 1) * sizeof(*rows));
-    if ((rc = turn_read_rows(t, &r, true, rows, err)))
-        goto done;
-    for (i = 0; i < r.n; i++)
+    TRY(turn_read_rows(t, &r, true, &rows, err));
+    for (size_t i = 0; i < r.n; i++)
         rows[i]->outbox_ctid = rows_int(&r, i, r.ncols - 2);
     out->exhausted = r.n < wanted;
-    rc = claim_rows(t, c, rows, r.n, out, err);
-done:
-    rows_release(&r);
-    return rc;
+    return claim_rows(t, c, rows, r.n, out, err);
 }
 
 /* Reads input and spec of jobs whose rows were loaded without them: only a worker needs these. */
 static int read_inputs(struct turn *t, struct execution **jobs, size_t n, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    size_t i;
-    int rc = 0;
+    AUTO_ROWS r = ROWS_INIT;
 
     args_begin(&t->args, Q_INPUTS_OF);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (!turn_row(t, jobs[i]->id)->has_input_and_spec)
             args_int(&t->args, jobs[i]->id);
-    if (!args_rows(&t->args) || (rc = turn_query(t, &t->args, &r, err)))
-        goto done;
-    for (i = 0; i < r.n; i++) {
+    if (args_rows(&t->args))
+        TRY(turn_query(t, &t->args, &r, err));
+    for (size_t i = 0; i < r.n; i++) {
         struct execution *e = &turn_row(t, rows_int(&r, i, 0))->now;
 
-        e->input = arena_strdup(&t->arena, rows_text(&r, i, 1));
-        e->spec = arena_strdup(&t->arena, rows_text(&r, i, 2));
+        rows_read(&r, i, 1, &t->arena, &e->input, &e->spec);
     }
-done:
-    rows_release(&r);
-    return rc;
+    return 0;
 }
 
 /* Claims jobs that this turn made ready and has not written yet. */
@@ -149,13 +125,12 @@ static int claim_made_ready(struct turn *t, const struct claim *c, struct job_li
 {
     struct row **rows = arena_alloc(&t->arena, (t->dirty.n + 1) * sizeof(*rows));
     size_t i, n = 0, before = out->n;
-    int rc;
 
     for (i = 0; i < t->dirty.n; i++)
         if (execution_is_claimable(&t->dirty.at[i]->now) && claim_serves(c, &t->dirty.at[i]->now))
             rows[n++] = t->dirty.at[i];
-    rc = claim_rows(t, c, rows, n, out, err);
-    return rc ? rc : read_inputs(t, out->at + before, out->n - before, err);
+    TRY(claim_rows(t, c, rows, n, out, err));
+    return read_inputs(t, out->at + before, out->n - before, err);
 }
 
 int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct err *err)
@@ -166,8 +141,8 @@ int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct
     if (!c->max || !c->nserves)
         return 0;
     out->at = arena_alloc(&t->arena, (c->max + 1) * sizeof(*out->at));
-    if (!c->push && (rc = door_flush(t, err))) /* the query must find what this turn made ready */
-        return rc;
+    if (!c->push)
+        TRY(door_flush(t, err)); /* the query must find what this turn made ready */
     out->exhausted = c->exhausted;
     if ((!c->exhausted && (rc = claim_from_outbox(t, c, out, err))) || !c->push || out->n == c->max)
         return rc;
@@ -176,9 +151,7 @@ int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct
 
 bool op_has_made_ready(const struct turn *t)
 {
-    size_t i;
-
-    for (i = 0; i < t->dirty.n; i++)
+    for (size_t i = 0; i < t->dirty.n; i++)
         if (execution_is_claimable(&t->dirty.at[i]->now))
             return true;
     return false;
@@ -187,16 +160,12 @@ bool op_has_made_ready(const struct turn *t)
 int op_outbox_has_jobs(struct turn *t, const struct lane_queue *where, size_t n, bool *some,
                        struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
-    *some = false;
-    if (!n)
-        return 0;
     args_begin(&t->args, Q_OUTBOX_HAS_JOBS);
     push_lanes(&t->args, where, n);
-    if (!(rc = turn_query(t, &t->args, &r, err)))
-        *some = r.n > 0;
-    rows_release(&r);
-    return rc;
+    if (n)
+        TRY(turn_query(t, &t->args, &r, err));
+    *some = r.n > 0;
+    return 0;
 }

@@ -6,14 +6,8 @@
 int op_add_counters(struct turn *t, int64_t worker, const struct counter *list, size_t n,
                     struct err *err)
 {
-    size_t i;
-
-    args_begin(&t->args, Q_WORKER_COUNTER_ADD);
-    args_int(&t->args, worker);
-    for (i = 0; i < n; i++) {
-        args_text(&t->args, list[i].metric);
-        args_text(&t->args, list[i].labels);
-        args_int(&t->args, list[i].add);
-    }
+    args_begin(&t->args, Q_WORKER_COUNTER_ADD, worker);
+    for (size_t i = 0; i < n; i++)
+        args_row(&t->args, list[i].metric, list[i].labels, list[i].add);
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }

@@ -13,19 +13,16 @@ int op_run_embedder_stmt(struct turn *t, struct embedder_stmt *stmt, struct err 
     stmt->changed = 0;
     stmt->must_roll_back = false;
     if (!store_takes_embedder_stmts(t->store))
-        return err_set(err, E_INTERNAL,
-                       "this database does not run statements of the embedding program");
+        return err_set(err, E_INTERNAL, "Pawl runs statements on your own tables only with SQLite");
     return t->db->driver->embedder_stmt(t->db, stmt, err);
 }
 
 int op_read_applied(struct turn *t, const char *name, const char **definition, struct err *err)
 {
-    struct rows r = ROWS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
     int rc;
 
-    args_begin(&t->args, Q_QUERY_APPLIED);
-    args_text(&t->args, name);
-    if (!(rc = db_query(t->db, &t->args, &r, err))) {
+    if (!(rc = ask(t->db, &r, err, Q_QUERY_APPLIED, name))) {
         *definition = r.n ? arena_strdup(&t->arena, rows_text(&r, 0, 1)) : NULL;
         if (!*definition)
             rc = err_set(
@@ -33,6 +30,5 @@ int op_read_applied(struct turn *t, const char *name, const char **definition, s
                 "no workflow is applied under the name %.100s: apply it with `pawl apply FILE`",
                 name);
     }
-    rows_release(&r);
     return rc;
 }

@@ -58,13 +58,9 @@ static int by_known_key(const void *a, const void *b)
 /* Runs the query in t->args and sorts the keys that it finds. */
 static int look_up_keys(struct turn *t, struct known_keys *k, struct err *err)
 {
-    size_t i;
-    int rc = turn_query(t, &t->args, &k->rows, err);
-
-    if (rc)
-        return rc;
+    TRY(turn_query(t, &t->args, &k->rows, err));
     k->at = arena_alloc(&t->arena, (k->rows.n + 1) * sizeof(*k->at));
-    for (i = 0; i < k->rows.n; i++)
+    for (size_t i = 0; i < k->rows.n; i++)
         k->at[i] = &k->rows.cells[i * k->rows.ncols];
     qsort(k->at, k->rows.n, sizeof(*k->at), by_known_key);
     return 0;
@@ -109,7 +105,7 @@ int keys_insert(struct turn *t, struct submission *list, size_t n, struct err *e
     struct submission **keyed = arena_alloc(&t->arena, (n + 1) * sizeof(struct submission *));
     struct known_keys known = {0};
     size_t count = 0, i;
-    int rc;
+    int rc = 0;
 
     for (i = 0; i < n; i++)
         if (list[i].key && !list[i].rc && !list[i].existed)
@@ -124,12 +120,9 @@ int keys_insert(struct turn *t, struct submission *list, size_t n, struct err *e
         if (i && !strcmp(keyed[i]->key, keyed[i - 1]->key))
             continue;
         hash_body(keyed[i], body);
-        args_text(&t->args, keyed[i]->key);
-        args_int(&t->args, keyed[i]->id);
-        args_bytes(&t->args, body, BODY_HASH_SIZE);
+        args_row(&t->args, keyed[i]->key, keyed[i]->id, val_bytes(body, BODY_HASH_SIZE));
     }
-    if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
-        return rc;
+    TRY(db_send(t->db, &t->args, NULL, ANY_ROWS, err));
     args_begin(&t->args, Q_KEY_FIND);
     for (i = 0; i < count; i++)
         if (!i || strcmp(keyed[i]->key, keyed[i - 1]->key))
@@ -145,17 +138,16 @@ int keys_insert(struct turn *t, struct submission *list, size_t n, struct err *e
 int keys_find_repeated(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
     struct known_keys known = {0};
-    size_t i;
     int rc;
 
     args_begin(&t->args, Q_KEY_FIND);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (list[i].key && list[i].parent && !list[i].rc)
             args_text(&t->args, list[i].key);
     if (!args_rows(&t->args))
         return 0;
     if (!(rc = look_up_keys(t, &known, err)))
-        for (i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++)
             if (list[i].key && list[i].parent && !list[i].rc)
                 (void)resolve_key(&list[i], &known);
     rows_release(&known.rows);

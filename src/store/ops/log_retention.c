@@ -8,32 +8,25 @@
 static int find_with_logs(struct turn *t, struct retention *r, int64_t before,
                           struct row_ref *wants, size_t *n, struct err *err)
 {
-    struct rows found = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS found = ROWS_INIT;
 
-    args_begin(&t->args, Q_LOGS_KEPT);
-    args_int(&t->args, r->after);
-    args_int(&t->args, (int64_t)r->max_trees);
-    if ((rc = turn_query(t, &t->args, &found, err)))
-        goto done;
+    TRY(ask(t, &found, err, Q_LOGS_KEPT, r->after, r->max_trees));
     r->more = found.n == r->max_trees;
-    for (*n = 0, i = 0; i < found.n; i++) {
-        int64_t id = rows_int(&found, i, 0), root = rows_int(&found, i, 1);
+    for (size_t i = 0; i < found.n; i++) {
+        int64_t id, root, requested_at, finished_at;
 
-        if (rows_int(&found, i, 2) >= before) {
+        rows_read(&found, i, 0, NULL, &id, &root, &requested_at, &finished_at);
+        if (requested_at >= before) {
             r->more = false; /* this one and all later ones were requested too late */
             break;
         }
         r->after = id;
-        if (!rows_null(&found, i, 3) && rows_int(&found, i, 3) < before) {
+        if (finished_at && finished_at < before) {
             wants[(*n)++] = (struct row_ref){.id = root, .root = root};
             wants[(*n)++] = (struct row_ref){.id = id, .root = root};
         }
     }
-done:
-    rows_release(&found);
-    return rc;
+    return 0;
 }
 
 /* Checks again under the lock, as a rerun may have reopened it. Skips a tree that another turn has
@@ -50,17 +43,15 @@ int op_retain_logs(struct turn *t, const struct retention *from, struct retentio
 {
     struct row_ref *wants = arena_alloc(&t->arena, (2 * from->max_trees + 1) * sizeof(*wants));
     int64_t before;
-    size_t n = 0, i;
-    int rc;
+    size_t n = 0;
 
     *r = *from; /* the body of a turn may run more than once */
-    if ((rc = turn_sync(t, err)))
-        return rc;
+    TRY(turn_sync(t, err));
     before = t->now - r->older_than;
-    if ((rc = find_with_logs(t, r, before, wants, &n, err)) || (rc = turn_load(t, wants, n, err)))
-        return rc;
+    TRY(find_with_logs(t, r, before, wants, &n, err));
+    TRY(turn_load(t, wants, n, err));
     args_begin(&t->args, Q_LOGS_DELETE);
-    for (i = 0; i < n; i += 2)
+    for (size_t i = 0; i < n; i += 2)
         if (is_old(t, &wants[i], before) && is_old(t, &wants[i + 1], before)) {
             args_int(&t->args, wants[i + 1].id);
             r->executions++;

@@ -22,27 +22,18 @@ struct subtree_slice {
 static int load_subtree_slice(struct turn *t, enum stmt_id q, const struct row *row, size_t slice,
                               struct subtree_slice *out, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
-    args_begin(&t->args, q);
-    args_int(&t->args, row->now.id);
-    args_int(&t->args, (int64_t)slice);
-    if ((rc = turn_query(t, &t->args, &r, err)))
-        goto done;
+    TRY(ask(t, &r, err, q, row->now.id, slice));
     out->n = r.n;
     out->at = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->at));
-    for (i = 0; i < r.n; i++)
+    for (size_t i = 0; i < r.n; i++)
         out->at[i] = (struct request){.execution = rows_int(&r, i, 0), .root = row->now.root};
-    if ((rc = requests_load(t, out->at, out->n, err)))
-        goto done;
-    for (i = 0; i < out->n; i++)
+    TRY(requests_load(t, out->at, out->n, err));
+    for (size_t i = 0; i < out->n; i++)
         if (!out->at[i].rc)
             limits_note(t, &turn_row(t, out->at[i].execution)->now);
-done:
-    rows_release(&r);
-    return rc;
+    return 0;
 }
 
 /* Whether e is a ready job, or a workflow or fan-out that waits to start, and has neither a pause
@@ -58,11 +49,10 @@ static bool could_start(const struct execution *e)
 static int hold_rows(struct turn *t, const struct subtree_slice *b, size_t slice, bool *more,
                      struct err *err)
 {
-    size_t i;
     int rc = 0;
 
     *more = b->n == slice;
-    for (i = 0; !rc && i < b->n; i++) {
+    for (size_t i = 0; !rc && i < b->n; i++) {
         struct move_note note = {.why = HELD_PAUSED, .data = data_hold(t, HELD_PAUSED, NULL, 0)};
         struct row *r = turn_row(t, b->at[i].execution);
 
@@ -78,13 +68,11 @@ static int release_rows(struct turn *t, const struct subtree_slice *b, size_t sl
                         struct err *err)
 {
     int64_t *due_at = arena_zalloc(&t->arena, (b->n + 1) * sizeof(*due_at));
-    size_t i;
-    int rc;
+    int rc = 0;
 
     *more = b->n == slice;
-    if ((rc = requests_find_delays(t, b->at, b->n, due_at, err)))
-        return rc;
-    for (i = 0; !rc && i < b->n; i++) {
+    TRY(requests_find_delays(t, b->at, b->n, due_at, err));
+    for (size_t i = 0; !rc && i < b->n; i++) {
         struct row *r = turn_row(t, b->at[i].execution);
 
         if (b->at[i].rc == -E_BUSY)
@@ -102,10 +90,8 @@ static int apply_to_slice(struct turn *t, struct row *row, const struct subtree_
                           size_t slice, bool *more, struct err *err)
 {
     bool paused = (row->now.flags & FLAG_PAUSED) != 0;
-    int rc = paused ? hold_rows(t, b, slice, more, err) : release_rows(t, b, slice, more, err);
 
-    if (rc)
-        return rc;
+    TRY(paused ? hold_rows(t, b, slice, more, err) : release_rows(t, b, slice, more, err));
     if (!*more && (row->now.flags & FLAG_RELEASING)) {
         row->now.flags &= ~FLAG_RELEASING;
         door_mark_changed(t, row);
@@ -136,18 +122,14 @@ int pause_next_slice(struct turn *t, struct row *row, struct err *err)
 static int hold_for_approval_again(struct turn *t, struct row *r, struct err *err)
 {
     struct move_note note = {.why = HELD_APPROVAL};
-    struct rows found = ROWS_INIT;
+    AUTO_ROWS found = ROWS_INIT;
     int rc;
 
-    args_begin(&t->args, Q_APPROVAL_REQUEST);
-    args_int(&t->args, r->now.root);
-    args_int(&t->args, r->now.id);
-    if (!(rc = turn_query(t, &t->args, &found, err))) {
+    if (!(rc = ask(t, &found, err, Q_APPROVAL_REQUEST, r->now.root, r->now.id))) {
         note.data = found.n ? arena_strdup(&t->arena, rows_text(&found, 0, 0))
                             : data_hold(t, HELD_APPROVAL, NULL, 0);
         rc = door_move(t, r, EV_HELD, S_READY, &note, err);
     }
-    rows_release(&found);
     return rc;
 }
 
@@ -159,7 +141,7 @@ static int move_paused_row(struct turn *t, struct row *r, const struct request *
 {
     bool job = kind_is_job(r->now.kind), for_approval = job && r->now.held == HELD_APPROVAL;
     enum status status = (enum status)r->now.status;
-    struct move_note note = {.why = for_approval ? HELD_APPROVAL : HELD_PAUSED};
+    struct move_note note = {.why = HELD_PAUSED};
     int rc;
 
     note.data = job && pause ? data_pause(t, q) : data_request(t, q);
@@ -179,7 +161,6 @@ static int pause_request(struct turn *t, struct request *q, const struct subtree
                          size_t slice, bool *more, struct err *err)
 {
     struct row *r = turn_row(t, q->execution);
-    int rc;
 
     if (!q->is_continuation) {
         if (!may_be_paused(&r->now)) {
@@ -187,8 +168,7 @@ static int pause_request(struct turn *t, struct request *q, const struct subtree
             return 0;
         }
         r->now.flags = (r->now.flags | FLAG_PAUSED) & ~FLAG_RELEASING;
-        if ((rc = move_paused_row(t, r, q, true, err)))
-            return rc;
+        TRY(move_paused_row(t, r, q, true, err));
     }
     return apply_to_slice(t, r, b, slice, more, err);
 }
@@ -199,7 +179,6 @@ static int resume_request(struct turn *t, struct request *q, const struct subtre
     struct row *r = turn_row(t, q->execution);
     bool paused;
     int64_t due;
-    int rc;
 
     if (!q->is_continuation) {
         if (!(r->now.flags & FLAG_PAUSED) || status_is_terminal(r->now.status)) {
@@ -207,15 +186,12 @@ static int resume_request(struct turn *t, struct request *q, const struct subtre
             return 0;
         }
         r->now.flags = (r->now.flags & ~FLAG_PAUSED) | FLAG_RELEASING;
-        if ((rc = requests_find_delays(t, q, 1, &due, err)) ||
-            (rc = move_paused_row(t, r, q, false, err)))
-            return rc;
-        if (kind_is_job(r->now.kind) && execution_is_claimable(&r->now) &&
-            (rc = admit_or_hold(t, r, &(struct hold_reasons){.due = due}, err)))
-            return rc;
+        TRY(requests_find_delays(t, q, 1, &due, err));
+        TRY(move_paused_row(t, r, q, false, err));
+        if (kind_is_job(r->now.kind) && execution_is_claimable(&r->now))
+            TRY(admit_or_hold(t, r, &(struct hold_reasons){.due = due}, err));
     }
-    if ((rc = row_is_paused(t, r, &paused, err)))
-        return rc;
+    TRY(row_is_paused(t, r, &paused, err));
     if (paused) { /* by an ancestor: nothing can be released */
         r->now.flags &= ~FLAG_RELEASING;
         door_mark_changed(t, r);
@@ -228,32 +204,26 @@ static int pause_or_resume(struct turn *t, struct request *list, size_t n, size_
                            bool pause, struct err *err)
 {
     struct subtree_slice *slices = arena_zalloc(&t->arena, (n + 1) * sizeof(*slices));
-    size_t i;
-    int rc;
 
     *more = false;
-    if ((rc = requests_load(t, list, n, err)) || (rc = door_write(t, err)))
-        return rc;
-    for (i = 0; i < n; i++) {
+    TRY(requests_load(t, list, n, err));
+    TRY(door_write(t, err));
+    for (size_t i = 0; i < n; i++) {
         const struct row *r = turn_row(t, list[i].execution);
 
         if (list[i].rc)
             continue;
         limits_note(t, &r->now);
-        if ((rc = load_subtree_slice(t, pause ? Q_STARTABLE_BELOW : Q_PAUSED_BELOW, r, slice,
-                                     &slices[i], err)))
-            return rc;
+        TRY(load_subtree_slice(t, pause ? Q_STARTABLE_BELOW : Q_PAUSED_BELOW, r, slice, &slices[i],
+                               err));
     }
-    if ((rc = limits_fetch(t, err)))
-        return rc;
-    for (i = 0; i < n; i++) {
+    TRY(limits_fetch(t, err));
+    for (size_t i = 0; i < n; i++) {
         bool left = false;
 
         if (list[i].rc)
             continue;
-        if ((rc = (pause ? pause_request : resume_request)(t, &list[i], &slices[i], slice, &left,
-                                                           err)))
-            return rc;
+        TRY((pause ? pause_request : resume_request)(t, &list[i], &slices[i], slice, &left, err));
         *more |= left;
         list[i].status = turn_row(t, list[i].execution)->now.status;
     }

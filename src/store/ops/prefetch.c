@@ -38,10 +38,9 @@ static void add_settlement(struct turn *t, struct prefetch *f, const struct sett
 static int send_limits_and_states(struct turn *t, void *arg, struct err *err)
 {
     struct prefetch *f = arg;
-    int rc = limits_send(t, &f->limits, err);
 
-    return rc ? rc
-              : workflow_states_send(t, f->workflows.at, f->workflows.n, &f->workflow_states, err);
+    TRY(limits_send(t, &f->limits, err));
+    return workflow_states_send(t, f->workflows.at, f->workflows.n, &f->workflow_states, err);
 }
 
 /* Whether this turn holds the lock of a row. The state of a row that another turn has locked must
@@ -56,11 +55,10 @@ static bool is_locked_by_turn(const struct prefetch *f, int64_t id)
 int op_prefetch(struct turn *t, const struct settlement *list, size_t n, struct err *err)
 {
     struct prefetch f = {.limits = ROWS_INIT, .workflow_states = ROWS_INIT};
-    struct idmap seen_workflows = IDMAP_INIT;
-    size_t i;
+    AUTO_IDMAP seen_workflows = IDMAP_INIT;
     int rc;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         add_settlement(t, &f, &list[i]);
         if (list[i].lease.root && list[i].workflow &&
             !idmap_get(&seen_workflows, list[i].workflow)) {
@@ -73,7 +71,7 @@ int op_prefetch(struct turn *t, const struct settlement *list, size_t n, struct 
     if ((rc = turn_load_and_send(t, f.wants.at, f.wants.n, send_limits_and_states, &f, err)))
         goto done;
     limits_receive(t, &f.limits);
-    for (i = 0; !rc && i < f.workflow_states.n; i++)
+    for (size_t i = 0; !rc && i < f.workflow_states.n; i++)
         if (is_locked_by_turn(&f, rows_int(&f.workflow_states, i, 0)))
             rc = workflow_state_receive(t, &f.workflow_states, i, err);
 done:
@@ -82,6 +80,5 @@ done:
     vec_release(&f.wants);
     vec_release(&f.workflows);
     idmap_release(&f.seen);
-    idmap_release(&seen_workflows);
     return rc;
 }

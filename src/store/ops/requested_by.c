@@ -7,9 +7,7 @@
 /* Finds the last event of this type among those that this turn has not written yet. */
 static const char *find_unwritten_event(const struct turn *t, const struct row *row, int type)
 {
-    size_t i;
-
-    for (i = t->events.n; i > 0; i--)
+    for (size_t i = t->events.n; i > 0; i--)
         if (t->events.at[i - 1].row == row && t->events.at[i - 1].type == type)
             return t->events.at[i - 1].data;
     return NULL;
@@ -23,25 +21,18 @@ static const char *copy_text(struct turn *t, const json_t *data, const char *key
 int data_requested_by(struct turn *t, const struct row *row, enum event_action action,
                       struct request *out, struct err *err)
 {
-    int type = event_type(row->now.kind, action), rc = 0;
+    int type = event_type(row->now.kind, action);
     const char *text = find_unwritten_event(t, row, type);
-    struct rows r = ROWS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
     json_t *data;
 
     if (!text) {
-        args_begin(&t->args, Q_REQUESTED_BY);
-        args_int(&t->args, row->now.root);
-        args_int(&t->args, row->now.id);
-        args_int(&t->args, type);
-        if ((rc = db_query(t->db, &t->args, &r, err)))
-            goto done;
+        TRY(ask(t->db, &r, err, Q_REQUESTED_BY, row->now.root, row->now.id, type));
         text = r.n ? rows_text(&r, 0, 0) : NULL;
     }
     data = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
     out->by = copy_text(t, data, "by");
     out->reason = copy_text(t, data, "reason");
     json_decref(data);
-done:
-    rows_release(&r);
-    return rc;
+    return 0;
 }

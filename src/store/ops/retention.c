@@ -41,54 +41,40 @@ static void retention_batch_release(struct retention_batch *d)
 static int find_roots(struct turn *t, struct retention *r, int64_t before,
                       struct retention_batch *d, struct err *err)
 {
-    struct rows found = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS found = ROWS_INIT;
 
-    args_begin(&t->args, Q_OLD_ROOTS);
-    args_int(&t->args, r->after);
-    args_int(&t->args, (int64_t)r->max_trees);
-    if ((rc = turn_query(t, &t->args, &found, err)))
-        goto done;
+    TRY(ask(t, &found, err, Q_OLD_ROOTS, r->after, r->max_trees));
     r->more = found.n == r->max_trees;
-    for (i = 0; i < found.n; i++) {
-        if (rows_int(&found, i, 1) >= before) {
+    for (size_t i = 0; i < found.n; i++) {
+        int64_t root, requested_at, finished_at;
+
+        rows_read(&found, i, 0, NULL, &root, &requested_at, &finished_at);
+        if (requested_at >= before) {
             r->more = false; /* this one and all later ones were requested too late */
             break;
         }
-        r->after = rows_int(&found, i, 0);
-        if (!rows_null(&found, i, 2) && rows_int(&found, i, 2) < before)
-            *vec_add(&d->candidates) = r->after;
+        r->after = root;
+        if (finished_at && finished_at < before)
+            *vec_add(&d->candidates) = root;
     }
-done:
-    rows_release(&found);
-    return rc;
+    return 0;
 }
 
 /* Drops candidates that another turn has locked. The state of the others is read again after they
  * are locked. */
 static int lock_candidates(struct turn *t, struct retention_batch *d, struct err *err)
 {
-    struct idmap ours = IDMAP_INIT;
-    struct rows locked = ROWS_INIT;
-    size_t i, n = 0;
-    int rc;
+    AUTO_IDMAP ours = IDMAP_INIT;
+    AUTO_ROWS locked = ROWS_INIT;
+    size_t n = 0;
 
-    args_begin(&t->args, Q_LOCK_ROOTS);
-    for (i = 0; i < d->candidates.n; i++)
-        args_int(&t->args, d->candidates.at[i]);
-    if ((rc = db_query(t->db, &t->args, &locked, err)))
-        goto done;
-    for (i = 0; i < locked.n; i++)
-        idmap_put(&ours, rows_int(&locked, i, 0), t);
-    for (i = 0; i < d->candidates.n; i++)
+    TRY(ask_ids(t->db, &locked, err, Q_LOCK_ROOTS, d->candidates.at, d->candidates.n));
+    rows_index(&locked, &ours);
+    for (size_t i = 0; i < d->candidates.n; i++)
         if (idmap_get(&ours, d->candidates.at[i]))
             d->candidates.at[n++] = d->candidates.at[i];
     d->candidates.n = n;
-done:
-    idmap_release(&ours);
-    rows_release(&locked);
-    return rc;
+    return 0;
 }
 
 /* Makes the next slice start with this tree. */
@@ -104,14 +90,13 @@ static void leave_for_next_slice(struct retention *r, int64_t root)
 static bool select_trees(const struct rows *found, int64_t before, size_t enough,
                          struct retention *r, struct retention_batch *d)
 {
-    struct idmap stay = IDMAP_INIT;
+    AUTO_IDMAP stay = IDMAP_INIT;
     bool all = true;
-    size_t i;
 
-    for (i = 0; i < found->n; i++)
+    for (size_t i = 0; i < found->n; i++)
         if (!status_is_terminal((int)rows_int(found, i, 2)) || rows_int(found, i, 4) >= before)
             idmap_put(&stay, rows_int(found, i, 0), d);
-    for (i = 0; i < found->n && all; i++) {
+    for (size_t i = 0; i < found->n && all; i++) {
         int64_t root = rows_int(found, i, 0), id = rows_int(found, i, 1);
 
         if (idmap_get(&stay, root))
@@ -131,7 +116,6 @@ static bool select_trees(const struct rows *found, int64_t before, size_t enough
             d->trees++;
         }
     }
-    idmap_release(&stay);
     return all;
 }
 
@@ -140,109 +124,65 @@ static bool select_trees(const struct rows *found, int64_t before, size_t enough
 static int choose_trees(struct turn *t, int64_t before, struct retention *r,
                         struct retention_batch *d, struct err *err)
 {
-    size_t enough = r->max_rows ? r->max_rows : DEFAULT_MAX_ROWS, seen = 0, done, n, i;
-    struct rows found = ROWS_INIT;
-    int rc = 0;
+    size_t enough = r->max_rows ? r->max_rows : DEFAULT_MAX_ROWS, seen = 0;
+    AUTO_ROWS found = ROWS_INIT;
 
-    for (done = 0, n = 1; done < d->candidates.n; done += n, n *= 2) {
+    for (size_t done = 0, n = 1; done < d->candidates.n; done += n, n *= 2) {
         if (seen >= enough) {
             leave_for_next_slice(r, d->candidates.at[done]);
             break;
         }
         if (n > d->candidates.n - done)
             n = d->candidates.n - done;
-        args_begin(&t->args, Q_TREE_IDS);
-        for (i = done; i < done + n; i++)
-            args_int(&t->args, d->candidates.at[i]);
-        if ((rc = turn_query(t, &t->args, &found, err)) ||
-            !select_trees(&found, before, enough, r, d))
+        TRY(ask_ids(t, &found, err, Q_TREE_IDS, d->candidates.at + done, n));
+        if (!select_trees(&found, before, enough, r, d))
             break;
         seen += found.n;
     }
-    rows_release(&found);
-    return rc;
-}
-
-static int send_statement(struct turn *t, enum stmt_id q, struct err *err)
-{
-    args_begin(&t->args, q);
-    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
-}
-
-static int send_for_ids(struct turn *t, enum stmt_id q, const int64_t *ids, size_t n,
-                        struct err *err)
-{
-    size_t i;
-
-    args_begin(&t->args, q);
-    for (i = 0; i < n; i++)
-        args_int(&t->args, ids[i]);
-    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+    return 0;
 }
 
 static int delete_events(struct turn *t, const struct retention_batch *d, struct err *err)
 {
-    size_t i;
-
     args_begin(&t->args, Q_EVENTS_DELETE);
-    for (i = 0; i < d->ids.n; i++) {
-        args_int(&t->args, d->roots.at[i]);
-        args_int(&t->args, d->ids.at[i]);
-    }
+    for (size_t i = 0; i < d->ids.n; i++)
+        args_row(&t->args, d->roots.at[i], d->ids.at[i]);
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
 static int delete_batch(struct turn *t, const struct retention_batch *d, struct err *err)
 {
-    int rc;
-
     if (!d->ids.n)
         return 0;
-    if ((rc = send_statement(t, Q_EVENT_FLOOR_KEEP, err)) ||
-        (rc = send_statement(t, Q_RETENTION_ON, err)) || (rc = delete_events(t, d, err)) ||
-        (rc = send_for_ids(t, Q_LOGS_DELETE, d->ids.at, d->ids.n, err)) ||
-        (rc = send_for_ids(t, Q_KEYS_DELETE, d->ids.at, d->ids.n, err)) ||
-        (rc = send_for_ids(t, Q_TIMERS_DELETE, d->ids.at, d->ids.n, err)) ||
-        (rc = send_for_ids(t, Q_WORKFLOWS_DELETE, d->ids.at, d->ids.n, err)) ||
-        (rc = send_for_ids(t, Q_RETAINING_BEGIN, &d->part, d->part != 0, err)) ||
-        (rc = send_for_ids(t, Q_RETAINING_END, d->whole.at, d->whole.n, err)) ||
-        (rc = send_for_ids(t, Q_FIRINGS_DELETE, d->ids.at, d->ids.n, err)) ||
-        (rc = send_for_ids(t, Q_SUBMISSIONS_DELETE, d->ids.at, d->ids.n, err)) ||
-        (rc = send_for_ids(t, Q_EXECUTIONS_DELETE, d->ids.at, d->ids.n, err)) ||
-        (rc = send_statement(t, Q_RETENTION_OFF, err)))
-        return rc;
+    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_EVENT_FLOOR_KEEP));
+    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_RETENTION_ON));
+    TRY(delete_events(t, d, err));
+    TRY(db_queue_ids(t->db, err, Q_LOGS_DELETE, d->ids.at, d->ids.n));
+    TRY(db_queue_ids(t->db, err, Q_KEYS_DELETE, d->ids.at, d->ids.n));
+    TRY(db_queue_ids(t->db, err, Q_TIMERS_DELETE, d->ids.at, d->ids.n));
+    TRY(db_queue_ids(t->db, err, Q_WORKFLOWS_DELETE, d->ids.at, d->ids.n));
+    TRY(db_queue_ids(t->db, err, Q_RETAINING_BEGIN, &d->part, d->part != 0));
+    TRY(db_queue_ids(t->db, err, Q_RETAINING_END, d->whole.at, d->whole.n));
+    TRY(db_queue_ids(t->db, err, Q_FIRINGS_DELETE, d->ids.at, d->ids.n));
+    TRY(db_queue_ids(t->db, err, Q_SUBMISSIONS_DELETE, d->ids.at, d->ids.n));
+    TRY(db_queue_ids(t->db, err, Q_EXECUTIONS_DELETE, d->ids.at, d->ids.n));
+    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_RETENTION_OFF));
     return db_flush(t->db, err);
 }
 
 /* Merges the counters of workers that no longer exist into worker 0. */
 static int merge_worker_counters(struct turn *t, bool *more, struct err *err)
 {
-    struct rows left = ROWS_INIT, taken = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS left = ROWS_INIT, taken = ROWS_INIT;
 
-    args_begin(&t->args, Q_WORKER_COUNTERS_LEFT);
-    args_int(&t->args, WORKERS_SLICE);
-    if ((rc = db_query(t->db, &t->args, &left, err)))
-        goto done;
-    args_begin(&t->args, Q_WORKER_COUNTERS_TAKE);
-    for (i = 0; i < left.n; i++)
-        args_int(&t->args, rows_int(&left, i, 0));
-    if ((rc = db_query(t->db, &t->args, &taken, err)))
-        goto done;
-    args_begin(&t->args, Q_WORKER_COUNTER_ADD);
-    args_int(&t->args, 0);
-    for (i = 0; i < taken.n; i++) {
-        args_text(&t->args, rows_text(&taken, i, 0));
-        args_text(&t->args, rows_text(&taken, i, 1));
-        args_int(&t->args, rows_int(&taken, i, 2));
-    }
-    if (!(rc = db_query(t->db, &t->args, NULL, err)))
-        *more |= left.n == WORKERS_SLICE;
-done:
-    rows_release(&left);
-    rows_release(&taken);
-    return rc;
+    TRY(ask(t->db, &left, err, Q_WORKER_COUNTERS_LEFT, WORKERS_SLICE));
+    TRY(ask_found(t->db, &taken, err, Q_WORKER_COUNTERS_TAKE, &left));
+    args_begin(&t->args, Q_WORKER_COUNTER_ADD, 0);
+    for (size_t i = 0; i < taken.n; i++)
+        args_row(&t->args, rows_text(&taken, i, 0), rows_text(&taken, i, 1),
+                 rows_int(&taken, i, 2));
+    *more |= left.n == WORKERS_SLICE;
+    return db_query(t->db, &t->args, NULL, err);
 }
 
 /* Deletes unused definitions. A turn that is about to use one waits for this turn, so this turn
@@ -250,32 +190,20 @@ done:
 static int delete_unused_definitions(struct turn *t, struct retention *r, struct err *err)
 {
     int64_t age = r->older_than > 2 * DEFINITION_FRESH_US ? r->older_than : 2 * DEFINITION_FRESH_US;
-    struct rows gone = ROWS_INIT;
-    int rc;
 
-    args_begin(&t->args, Q_DEFINITIONS_DELETE_UNUSED);
-    args_int(&t->args, t->now - age);
-    args_int(&t->args, DEFINITIONS_SLICE);
-    if (!(rc = db_query(t->db, &t->args, &gone, err)))
-        r->more = gone.n > 0;
-    rows_release(&gone);
-    return rc;
+    return ask_any(t->db, &r->more, err, Q_DEFINITIONS_DELETE_UNUSED, t->now - age,
+                   DEFINITIONS_SLICE);
 }
 
 /* Deletes old rows that belong to no tree: audit entries and refused SQL submissions. */
 static int delete_old_rows(struct turn *t, enum stmt_id q, size_t max, struct retention *r,
                            struct err *err)
 {
-    struct rows gone = ROWS_INIT;
-    int rc;
+    AUTO_ROWS gone = ROWS_INIT;
 
-    args_begin(&t->args, q);
-    args_int(&t->args, t->now - r->older_than);
-    args_int(&t->args, (int64_t)max);
-    if (!(rc = db_query(t->db, &t->args, &gone, err)))
-        r->more |= gone.n == max;
-    rows_release(&gone);
-    return rc;
+    TRY(ask(t->db, &gone, err, q, t->now - r->older_than, max));
+    r->more |= gone.n == max;
+    return 0;
 }
 
 /* Runs when no tree is left to delete: removes partitions without trees, rows of writers and
@@ -283,82 +211,49 @@ static int delete_old_rows(struct turn *t, enum stmt_id q, size_t max, struct re
  * are part of a sum, so they are merged into writer 0, never dropped. */
 static int cleanup_leftovers(struct turn *t, struct retention *r, struct err *err)
 {
-    VEC(int64_t) writers = {0};
-    struct rows found = ROWS_INIT;
-    size_t i;
-    int rc;
+    int64_t silent_since = t->now - WRITER_MAX_AGE_US;
+    AUTO_ROWS writers = ROWS_INIT;
 
-    args_begin(&t->args, Q_DROP_PARTITIONS);
-    args_int(&t->args, r->after);
-    if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
-        goto done;
-    args_begin(&t->args, Q_STALE_WRITERS);
-    args_int(&t->args, t->now - WRITER_MAX_AGE_US);
-    if ((rc = turn_query(t, &t->args, &found, err)))
-        goto done;
-    for (i = 0; i < found.n; i++)
-        *vec_add(&writers) = rows_int(&found, i, 0);
-    if ((rc = send_for_ids(t, Q_COUNTERS_MERGE, writers.at, writers.n, err)) ||
-        (rc = send_for_ids(t, Q_COUNTERS_DELETE, writers.at, writers.n, err)) ||
-        (rc = send_for_ids(t, Q_TURNS_DELETE, writers.at, writers.n, err)) ||
-        (rc = send_statement(t, Q_COUNTERS_DELETE_ZERO, err)))
-        goto done;
-    r->more = found.n == WRITERS_SLICE; /* another call merges the rest */
-    args_begin(&t->args, Q_WORKERS_DELETE_SILENT);
-    args_int(&t->args, t->now - WRITER_MAX_AGE_US);
-    if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)) ||
-        (rc = merge_worker_counters(t, &r->more, err)) ||
-        (rc = delete_old_rows(t, Q_AUDIT_DELETE_OLD, AUDIT_SLICE, r, err)))
-        goto done;
-    rc = delete_old_rows(t, Q_SUBMISSIONS_DELETE_REFUSED, REFUSED_SLICE, r, err);
-done:
-    vec_release(&writers);
-    rows_release(&found);
-    return rc;
+    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_DROP_PARTITIONS, r->after));
+    TRY(ask(t, &writers, err, Q_STALE_WRITERS, silent_since));
+    TRY(ask_found(t->db, NULL, err, Q_COUNTERS_MERGE, &writers));
+    TRY(ask_found(t->db, NULL, err, Q_COUNTERS_DELETE, &writers));
+    TRY(ask_found(t->db, NULL, err, Q_TURNS_DELETE, &writers));
+    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_COUNTERS_DELETE_ZERO));
+    r->more = writers.n == WRITERS_SLICE; /* another call merges the rest */
+    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_WORKERS_DELETE_SILENT, silent_since));
+    TRY(merge_worker_counters(t, &r->more, err));
+    TRY(delete_old_rows(t, Q_AUDIT_DELETE_OLD, AUDIT_SLICE, r, err));
+    return delete_old_rows(t, Q_SUBMISSIONS_DELETE_REFUSED, REFUSED_SLICE, r, err);
 }
 
 int op_retain(struct turn *t, const struct retention *from, struct retention *r, struct err *err)
 {
-    struct retention_batch d = {0};
+    AUTO(retention_batch_release) struct retention_batch d = {0};
     int64_t before;
-    int rc;
 
     *r = *from; /* the body of a turn may run more than once */
-    if ((rc = turn_sync(t, err)))
-        return rc;
+    TRY(turn_sync(t, err));
     before = t->now - r->older_than;
-    if ((rc = find_roots(t, r, before, &d, err)) ||
-        (!r->dry_run && (rc = lock_candidates(t, &d, err))) ||
-        (rc = choose_trees(t, before, r, &d, err)))
-        goto done;
-    if (!r->dry_run && (rc = delete_batch(t, &d, err)))
-        goto done;
+    TRY(find_roots(t, r, before, &d, err));
+    if (!r->dry_run)
+        TRY(lock_candidates(t, &d, err));
+    TRY(choose_trees(t, before, r, &d, err));
+    if (!r->dry_run)
+        TRY(delete_batch(t, &d, err));
     r->trees += d.trees;
     r->executions += (int64_t)d.ids.n;
     r->events += d.events;
     if (r->more || r->dry_run)
-        goto done;
-    if (!(rc = delete_unused_definitions(t, r, err)) && !r->more)
-        rc = cleanup_leftovers(t, r, err);
-done:
-    retention_batch_release(&d);
-    return rc;
+        return 0;
+    TRY(delete_unused_definitions(t, r, err));
+    return r->more ? 0 : cleanup_leftovers(t, r, err);
 }
 
 #define DAY_US (86400LL * 1000000)
 
 int op_retention_due(struct turn *t, bool *due, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    int rc;
-
-    if ((rc = turn_sync(t, err)))
-        return rc;
-    args_begin(&t->args, Q_RETENTION_MARK_RUN);
-    args_int(&t->args, t->now);
-    args_int(&t->args, t->now - DAY_US);
-    if (!(rc = db_query(t->db, &t->args, &r, err)))
-        *due = r.n > 0;
-    rows_release(&r);
-    return rc;
+    TRY(turn_sync(t, err));
+    return ask_any(t->db, due, err, Q_RETENTION_MARK_RUN, t->now, t->now - DAY_US);
 }

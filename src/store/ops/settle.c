@@ -21,14 +21,12 @@ static int load_leased(struct turn *t, int64_t worker, struct lease_ref *(*ref)(
                        void *list, size_t n, struct err *err)
 {
     struct row_ref *wants = arena_zalloc(&t->arena, (n + 1) * sizeof(*wants));
-    size_t i;
-    int rc;
 
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         wants[i] = (struct row_ref){.id = ref(list, i)->execution, .root = ref(list, i)->root};
-    if ((rc = turn_find_roots(t, wants, n, err)) || (rc = turn_load(t, wants, n, err)))
-        return rc;
-    for (i = 0; i < n; i++) {
+    TRY(turn_find_roots(t, wants, n, err));
+    TRY(turn_load(t, wants, n, err));
+    for (size_t i = 0; i < n; i++) {
         struct lease_ref *l = ref(list, i);
         const struct row *r = turn_row(t, l->execution);
 
@@ -54,48 +52,37 @@ static struct lease_ref *ref_of_settlement(void *list, size_t i)
 static int find_reported_starts(struct turn *t, const struct start *list, size_t n,
                                 struct idmap *reported, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    size_t i;
+    AUTO_ROWS r = ROWS_INIT;
     int rc = 0;
 
     args_begin(&t->args, Q_REPORTED_STARTS);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (list[i].adopted && !list[i].lease.rc) {
             const struct execution *e = &turn_row(t, list[i].lease.execution)->now;
 
-            args_int(&t->args, e->root);
-            args_int(&t->args, e->id);
-            args_int(&t->args, e->attempts);
+            args_row(&t->args, e->root, e->id, e->attempts);
         }
     if (!args_rows(&t->args) || (rc = db_query(t->db, &t->args, &r, err)))
-        goto done;
-    for (i = 0; i < r.n; i++)
+        return rc;
+    for (size_t i = 0; i < r.n; i++)
         idmap_put(reported, rows_int(&r, i, 0), t);
-done:
-    rows_release(&r);
     return rc;
 }
 
 int op_record_starts(struct turn *t, int64_t worker, struct start *list, size_t n, struct err *err)
 {
-    struct idmap reported = IDMAP_INIT;
-    size_t i;
-    int rc;
+    AUTO_IDMAP reported = IDMAP_INIT;
 
-    if ((rc = load_leased(t, worker, ref_of_start, list, n, err)) ||
-        (rc = find_reported_starts(t, list, n, &reported, err)))
-        goto done;
-    for (i = 0; i < n; i++) {
+    TRY(load_leased(t, worker, ref_of_start, list, n, err));
+    TRY(find_reported_starts(t, list, n, &reported, err));
+    for (size_t i = 0; i < n; i++) {
         struct move_note note = {.worker = worker, .data = data_started(t, list[i].ago)};
 
-        if (!list[i].lease.rc && !idmap_get(&reported, list[i].lease.execution) &&
-            (rc = door_move(t, turn_row(t, list[i].lease.execution), EV_STARTED, S_RUNNING, &note,
-                            err)))
-            goto done;
+        if (!list[i].lease.rc && !idmap_get(&reported, list[i].lease.execution))
+            TRY(door_move(t, turn_row(t, list[i].lease.execution), EV_STARTED, S_RUNNING, &note,
+                          err));
     }
-done:
-    idmap_release(&reported);
-    return rc;
+    return 0;
 }
 
 /* An error that can be stored and read: valid UTF-8, cut to size, never empty. */
@@ -105,15 +92,9 @@ static const char *storable_error(struct turn *t, const struct outcome *o)
     size_t len, i;
     char *copy;
 
-    if (!s) {
-        struct buf b = BUF_INIT;
-
-        buf_addf(&b, "the attempt ended as %s without an error message",
-                 outcome_text((int)o->kind));
-        copy = arena_strdup(&t->arena, b.ptr);
-        buf_release(&b);
-        return copy;
-    }
+    if (!s)
+        return arena_printf(&t->arena, "the attempt ended as %s without an error message",
+                            outcome_text((int)o->kind));
     len = strnlen(s, STORE_MAX_ERROR);
     for (i = 0; i < 3 && s[len] && ((unsigned char)s[len] & 0xC0) == 0x80; i++)
         len--; /* do not cut a character in half */
@@ -167,12 +148,10 @@ static int make_ready_again(struct turn *t, struct row *r, enum event_action act
 {
     int64_t due = o->retry_delay > 0 ? t->now + o->retry_delay : 0;
     struct move_note note = {.worker = worker, .data = data_outcome(t, o, due)};
-    int rc;
 
     if (action == EV_RETRY_SCHEDULED)
         door_set_outcome(r, NULL, o->error);
-    if ((rc = door_move(t, r, action, S_READY, &note, err)))
-        return rc;
+    TRY(door_move(t, r, action, S_READY, &note, err));
     /* a row that is not held still has its permits, unless a limit was set meanwhile */
     return admit_or_hold(t, r, &(struct hold_reasons){.due = due}, err);
 }
@@ -207,10 +186,10 @@ static int settle_one(struct turn *t, int64_t worker, struct settlement *s, stru
     struct outcome o = make_storable(t, &s->outcome);
     bool again = o.kind == OUTCOME_DEFERRED || o.kind == OUTCOME_REFUSED;
     bool retry = o.kind != OUTCOME_OK && may_retry(&r->now, &o), cancelled = false;
-    int rc;
+    int rc = 0;
 
-    if ((again || retry) && (rc = is_cancelled(t, r, &cancelled, err)))
-        return rc;
+    if (again || retry)
+        TRY(is_cancelled(t, r, &cancelled, err));
     if (again && cancelled) {
         o.kind = OUTCOME_CANCELLED; /* it asks for another attempt, but a cancel was requested */
         again = false;
@@ -228,57 +207,18 @@ static int settle_one(struct turn *t, int64_t worker, struct settlement *s, stru
 
 int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n, struct err *err)
 {
-    size_t i;
-    int rc;
-
-    if ((rc = load_leased(t, worker, ref_of_settlement, list, n, err)))
-        return rc;
-    for (i = 0; i < n; i++)
+    TRY(load_leased(t, worker, ref_of_settlement, list, n, err));
+    for (size_t i = 0; i < n; i++)
         if (!list[i].lease.rc)
             limits_note(t, &turn_row(t, list[i].lease.execution)->now);
-    if ((rc = limits_fetch(t, err)))
-        return rc;
-    for (i = 0; i < n; i++) {
+    TRY(limits_fetch(t, err));
+    for (size_t i = 0; i < n; i++) {
         /* checked again: the list may contain the same lease twice */
         if (!list[i].lease.rc &&
             !lease_is_held(turn_row(t, list[i].lease.execution), worker, &list[i].lease))
             list[i].lease.rc = -E_LEASE_LOST;
-        if (!list[i].lease.rc && (rc = settle_one(t, worker, &list[i], err)))
-            return rc;
+        if (!list[i].lease.rc)
+            TRY(settle_one(t, worker, &list[i], err));
     }
     return 0;
-}
-
-int op_flow_end(struct turn *t, int64_t execution, const struct outcome *o, struct err *err)
-{
-    struct row_ref ref = {.id = execution};
-    struct outcome outcome = make_storable(t, o);
-    struct rows r = ROWS_INIT;
-    struct row *row;
-    int rc;
-
-    if ((rc = turn_find_roots(t, &ref, 1, err)) || (rc = turn_load(t, &ref, 1, err)))
-        return rc;
-    if (ref.rc)
-        return err_set(err, (enum error_code) - ref.rc, "execution %lld %s", (long long)execution,
-                       ref.rc == -E_BUSY ? "is locked by another turn" : "does not exist");
-    row = turn_row(t, execution);
-    if (kind_is_job(row->now.kind) || row->now.status != S_RUNNING)
-        return err_set(err, E_INVALID, "execution %lld is not a running workflow",
-                       (long long)execution);
-    if ((rc = door_flush(t, err)))
-        return rc;
-    args_begin(&t->args, Q_OPEN_BELOW);
-    args_int(&t->args, execution);
-    if ((rc = turn_query(t, &t->args, &r, err)))
-        goto done;
-    if (r.n) {
-        rc = err_set(err, E_INVALID, "execution %lld can't end: its descendant %lld is still open",
-                     (long long)execution, (long long)rows_int(&r, 0, 0));
-        goto done;
-    }
-    rc = end_attempt(t, row, 0, &outcome, err);
-done:
-    rows_release(&r);
-    return rc;
 }

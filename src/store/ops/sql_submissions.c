@@ -34,6 +34,12 @@ struct submission_batch {
     VEC(const char *) messages;
 };
 
+static void submission_batch_release(struct submission_batch *k)
+{
+    vec_release(&k->messages);
+    rows_release(&k->rows);
+}
+
 static const char *copy_column(struct turn *t, const struct submission_batch *k, size_t i,
                                size_t column)
 {
@@ -45,12 +51,11 @@ static const char *copy_column(struct turn *t, const struct submission_batch *k,
 static const char *canonical_params(struct turn *t, const struct submission_batch *k, size_t i)
 {
     const char *given = rows_text(&k->rows, i, PARAMS), *kept;
-    json_t *params = json_loads(given, 0, NULL);
+    json_auto_t *params = json_loads(given, 0, NULL);
     char *text = params ? json_text(params) : NULL;
 
     kept = arena_strdup(&t->arena, text ? text : given);
     free(text);
-    json_decref(params);
     return kept;
 }
 
@@ -60,7 +65,7 @@ static int set_definition(struct turn *t, struct submission_batch *k, size_t i, 
 {
     struct submission *s = &k->list[i];
     const struct definition *def;
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
     int rc;
 
     s->hash = copy_column(t, k, i, DEFINITION);
@@ -78,7 +83,6 @@ static int set_definition(struct turn *t, struct submission_batch *k, size_t i, 
     workflow_write(def->workflow, &b);
     k->hash = s->hash;
     s->definition = k->text = arena_strdup(&t->arena, buf_cstr(&b));
-    buf_release(&b);
     return 0;
 }
 
@@ -102,17 +106,13 @@ static int read_submission(struct turn *t, struct submission_batch *k, size_t i,
 static int read_waiting(struct turn *t, struct submission_slice *r, struct submission_batch *k,
                         struct err *err)
 {
-    size_t i;
-    int rc;
+    int rc = 0;
 
-    args_begin(&t->args, Q_SUBMISSIONS_WAITING);
-    args_int(&t->args, (int64_t)r->max);
-    if ((rc = turn_query(t, &t->args, &k->rows, err)))
-        return rc;
+    TRY(ask(t, &k->rows, err, Q_SUBMISSIONS_WAITING, r->max));
     r->n = k->rows.n;
     r->first = r->n ? rows_int(&k->rows, 0, ID) : 0;
     k->list = arena_zalloc(&t->arena, (r->n + 1) * sizeof(*k->list));
-    for (i = 0; !rc && i < r->n; i++)
+    for (size_t i = 0; !rc && i < r->n; i++)
         if ((rc = read_submission(t, k, i, err)) == 0 && rows_int(&k->rows, i, NO_PARTITION))
             rc = turn_ensure_partition(t, rows_int(&k->rows, i, ID), err);
     return rc;
@@ -120,27 +120,19 @@ static int read_waiting(struct turn *t, struct submission_slice *r, struct submi
 
 static void add_refusal(struct turn *t, struct submission_batch *k, size_t i)
 {
-    struct buf b = BUF_INIT;
-
-    buf_addf(&b, "submission %lld of the workflow %s was refused: %s",
-             (long long)rows_int(&k->rows, i, ID), rows_text(&k->rows, i, WORKFLOW),
-             k->list[i].err.msg);
-    *vec_add(&k->messages) = arena_strdup(&t->arena, buf_cstr(&b));
-    buf_release(&b);
+    *vec_add(&k->messages) = arena_printf(
+        &t->arena, "submission %lld of the workflow %s was refused: %s",
+        (long long)rows_int(&k->rows, i, ID), rows_text(&k->rows, i, WORKFLOW), k->list[i].err.msg);
 }
 
 static int write_decisions(struct turn *t, struct submission_batch *k, struct err *err)
 {
-    size_t i;
-
-    args_begin(&t->args, Q_SUBMISSIONS_DECIDE);
-    args_int(&t->args, t->now);
-    for (i = 0; i < k->rows.n; i++) {
+    args_begin(&t->args, Q_SUBMISSIONS_DECIDE, t->now);
+    for (size_t i = 0; i < k->rows.n; i++) {
         const struct submission *s = &k->list[i];
 
-        args_int(&t->args, rows_int(&k->rows, i, ID));
-        args_int_or_null(&t->args, s->rc ? 0 : s->id);
-        args_text(&t->args, s->rc ? s->err.msg : NULL);
+        args_row(&t->args, rows_int(&k->rows, i, ID), val_or_null(s->rc ? 0 : s->id),
+                 s->rc ? s->err.msg : NULL);
         if (s->rc)
             add_refusal(t, k, i);
     }
@@ -149,35 +141,19 @@ static int write_decisions(struct turn *t, struct submission_batch *k, struct er
 
 int op_accept_submissions(struct turn *t, struct submission_slice *r, struct err *err)
 {
-    struct submission_batch k = {0};
-    size_t i;
-    int rc;
+    AUTO(submission_batch_release) struct submission_batch k = {0};
 
     r->n = r->nmessages = 0;
     r->first = 0;
-    if ((rc = read_waiting(t, r, &k, err)) || (rc = op_submit(t, k.list, r->n, err)) ||
-        (rc = write_decisions(t, &k, err)))
-        goto done;
-    r->nmessages = k.messages.n;
-    r->messages = arena_alloc(&t->arena, (k.messages.n + 1) * sizeof(*r->messages));
-    for (i = 0; i < k.messages.n; i++)
-        r->messages[i] = k.messages.at[i];
-done:
-    vec_release(&k.messages);
-    rows_release(&k.rows);
-    return rc;
+    TRY(read_waiting(t, r, &k, err));
+    TRY(op_submit(t, k.list, r->n, err));
+    TRY(write_decisions(t, &k, err));
+    r->messages = turn_messages(t, k.messages.at, r->nmessages = k.messages.n);
+    return 0;
 }
 
 int op_refuse_submission(struct turn *t, int64_t id, const char *why, struct err *err)
 {
-    int rc;
-
-    if ((rc = turn_sync(t, err)))
-        return rc;
-    args_begin(&t->args, Q_SUBMISSIONS_DECIDE);
-    args_int(&t->args, t->now);
-    args_int(&t->args, id);
-    args_null(&t->args);
-    args_text(&t->args, why);
-    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+    TRY(turn_sync(t, err));
+    return db_queue(t->db, NULL, ANY_ROWS, err, Q_SUBMISSIONS_DECIDE, t->now, id, VAL_NULL, why);
 }

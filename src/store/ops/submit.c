@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,29 +29,33 @@ static int check_text(const char *what, const char *s, size_t max, struct err *e
     return 0;
 }
 
+static int check_range(const struct submission *s, const char *what, int64_t value, int64_t min,
+                       int64_t max, struct err *err)
+{
+    if (value >= min && value <= max)
+        return 0;
+    return err_set(err, E_INVALID, "the %s of '%s' is %lld, out of its range: %lld to %lld", what,
+                   s->name, (long long)value, (long long)min, (long long)max);
+}
+
 int submission_check(const struct submission *s, struct err *err)
 {
-    int rc;
-
     if (*kind_text(s->kind) == '?')
         return err_set(err, E_INVALID, "%d is not a kind of execution", s->kind);
     if (!s->name)
         return err_set(err, E_INVALID, "an execution needs a name");
-    if ((rc = check_text("name", s->name, STORE_MAX_NAME, err)) ||
-        (rc = check_text("queue", s->queue, STORE_MAX_QUEUE, err)) ||
-        (rc = check_text("lane", s->lane, STORE_MAX_LANE, err)) ||
-        (rc = check_text("concurrency key", s->concurrency, STORE_MAX_KEY, err)) ||
-        (rc = check_text("task's name", s->task_name, STORE_MAX_NAME, err)) ||
-        (rc = check_text("idempotency key", s->key, STORE_MAX_KEY, err)))
-        return rc;
-    if (s->max_attempts < 0 || s->max_attempts > 1000000 || s->concurrency_max < 0 ||
-        s->delay < 0 || s->delay > STORE_MAX_DELAY || s->priority < -1000000 ||
-        s->priority > 1000000)
-        return err_set(err, E_INVALID,
-                       "priority, attempts, delay or limit of '%s' is out of its range", s->name);
-    if (s->input &&
-        (rc = json_check(s->input, strlen(s->input), STORE_MAX_INPUT, "the input", err)))
-        return rc;
+    TRY(check_text("name", s->name, STORE_MAX_NAME, err));
+    TRY(check_text("queue", s->queue, STORE_MAX_QUEUE, err));
+    TRY(check_text("lane", s->lane, STORE_MAX_LANE, err));
+    TRY(check_text("concurrency key", s->concurrency, STORE_MAX_KEY, err));
+    TRY(check_text("task's name", s->task_name, STORE_MAX_NAME, err));
+    TRY(check_text("idempotency key", s->key, STORE_MAX_KEY, err));
+    TRY(check_range(s, "number of attempts", s->max_attempts, 0, 1000000, err));
+    TRY(check_range(s, "concurrency limit", s->concurrency_max, 0, INT_MAX, err));
+    TRY(check_range(s, "delay in µs", s->delay, 0, STORE_MAX_DELAY, err));
+    TRY(check_range(s, "priority", s->priority, -1000000, 1000000, err));
+    if (s->input)
+        TRY(json_check(s->input, strlen(s->input), STORE_MAX_INPUT, "the input", err));
     return s->spec ? json_check(s->spec, strlen(s->spec), STORE_MAX_SPEC, "the spec", err) : 0;
 }
 
@@ -59,15 +64,14 @@ static int find_parents(struct turn *t, struct submission *list, size_t n, struc
 {
     struct row_ref *wants = arena_zalloc(&t->arena, (n + 1) * sizeof(*wants));
     size_t i, count = 0, at = 0;
-    int rc;
 
     for (i = 0; i < n; i++)
         if (list[i].parent && !list[i].rc && !list[i].existed)
             wants[count++].id = list[i].parent;
     if (!count)
         return 0;
-    if ((rc = turn_find_roots(t, wants, count, err)) || (rc = turn_load(t, wants, count, err)))
-        return rc;
+    TRY(turn_find_roots(t, wants, count, err));
+    TRY(turn_load(t, wants, count, err));
     for (i = 0; i < n; i++) {
         struct submission *s = &list[i];
         const struct row *p;
@@ -160,8 +164,7 @@ static int create_limits(struct turn *t, struct submission *list, size_t n, stru
             struct limit *l = limit_get(t, 'k', keyed[i]->concurrency);
 
             l->known &= l->max >= 0; /* it may exist only after this statement: read it again */
-            args_text(&t->args, l->key);
-            args_int(&t->args, keyed[i]->concurrency_max ? keyed[i]->concurrency_max : 1);
+            args_row(&t->args, l->key, keyed[i]->concurrency_max ? keyed[i]->concurrency_max : 1);
         }
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
@@ -176,11 +179,7 @@ static int raise_limit(struct turn *t, const struct submission *s, struct err *e
         return 0;
     l->max = s->concurrency_max;
     l->freed = true; /* waiting executions may be admitted */
-    args_begin(&t->args, Q_LIMIT_UPSERT);
-    args_text(&t->args, l->key);
-    args_int(&t->args, l->max);
-    args_int(&t->args, l->stored_used);
-    return db_send(t->db, &t->args, NULL, 1, err);
+    return db_queue(t->db, NULL, 1, err, Q_LIMIT_UPSERT, l->key, l->max, l->stored_used);
 }
 
 /* Whether a limit has no free permit for the submission; sets s->rc if so. */
@@ -209,21 +208,18 @@ static int refuse_submission(struct turn *t, struct submission *list, size_t n, 
 {
     struct submission *s = &list[nth];
     int64_t id = s->id;
-    size_t i;
 
     s->id = 0;
     if (!s->key)
         return 0;
-    for (i = nth + 1; i < n; i++)
+    for (size_t i = nth + 1; i < n; i++)
         if (list[i].existed && list[i].id == id) {
             list[i].existed = false;
             list[i].id = 0;
             list[i].rc = s->rc;
             list[i].err = s->err;
         }
-    args_begin(&t->args, Q_KEYS_DELETE);
-    args_int(&t->args, id);
-    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+    return db_queue(t->db, NULL, ANY_ROWS, err, Q_KEYS_DELETE, id);
 }
 
 /* The nearest workflow above waits for an execution that a task submits: counts it there. */
@@ -233,7 +229,7 @@ static int count_spawned(struct turn *t, const struct execution *e, struct err *
     int rc = e->workflow ? workflow_state_get(t, e->workflow, e->root, &f, err) : 0;
 
     if (!rc && f) {
-        f->row->now.needs_left++;
+        f->row->now.children_open++;
         door_mark_changed(t, f->row);
     }
     return rc;
@@ -246,26 +242,22 @@ static int create_execution(struct turn *t, struct submission *list, size_t n, s
     struct hold_reasons h = {.due = s->delay > s->waited ? t->now + s->delay - s->waited : 0};
     struct execution e;
     struct row *r;
-    int rc;
 
     fill_image(t, s, &e);
-    if (s->refuse && s->concurrency && s->concurrency_max && (rc = raise_limit(t, s, err)))
-        return rc;
+    if (s->refuse && s->concurrency && s->concurrency_max)
+        TRY(raise_limit(t, s, err));
     if (s->refuse && !s->paused && s->delay <= 0 && limit_is_full(t, s, &e))
         return refuse_submission(t, list, n, nth, err);
-    if ((rc = door_create(t, &e, s->origin, &r, err)))
-        return rc;
-    if (s->paused && !kind_is_job(e.kind) &&
-        (rc = door_move(t, r, EV_PAUSED, S_PENDING, NULL, err)))
-        return rc;
-    if (s->parent && (rc = count_spawned(t, &e, err)))
-        return rc;
+    TRY(door_create(t, &e, s->origin, &r, err));
+    if (s->paused && !kind_is_job(e.kind))
+        TRY(door_move(t, r, EV_PAUSED, S_PENDING, NULL, err));
+    if (s->parent)
+        TRY(count_spawned(t, &e, err));
     if (s->definition || s->hash)
         return submission_start_workflow(t, s, &h, err);
     if (!kind_is_job(e.kind))
         return door_move(t, r, EV_STARTED, S_RUNNING, NULL, err);
-    if ((rc = door_move(t, r, EV_MARKED_READY, S_READY, NULL, err)))
-        return rc;
+    TRY(door_move(t, r, EV_MARKED_READY, S_READY, NULL, err));
     return admit_or_hold(t, r, &h, err);
 }
 
@@ -278,9 +270,8 @@ static void note_limits(struct turn *t, const struct submission *s)
 void op_note_submit_limits(struct turn *t, const struct submission *list, size_t n)
 {
     struct err ignored;
-    size_t i;
 
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (!submission_check(&list[i], &ignored))
             note_limits(t, &list[i]);
 }
@@ -289,12 +280,10 @@ static int assign_ids(struct turn *t, struct submission *list, size_t n, struct 
 {
     int64_t *fresh = arena_alloc(&t->arena, (n + 1) * sizeof(*fresh));
     size_t i, count = 0;
-    int rc;
 
     for (i = 0; i < n; i++)
         count += !list[i].promised_id;
-    if ((rc = turn_new_ids(t, count, fresh, err)))
-        return rc;
+    TRY(turn_new_ids(t, count, fresh, err));
     for (i = n; i-- > 0;) {
         list[i].id = list[i].promised_id ? list[i].promised_id : fresh[--count];
         if (list[i].rc)
@@ -305,32 +294,28 @@ static int assign_ids(struct turn *t, struct submission *list, size_t n, struct 
 
 int op_submit(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
-    size_t i;
-    int rc;
-
     if (n > STORE_MAX_BATCH)
         return err_set(err, E_INVALID,
                        "%zu submissions at once are too many; at most %d are allowed", n,
                        STORE_MAX_BATCH);
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         list[i].existed = false;
-        if ((rc = submission_prepare_workflow(t, &list[i], err)))
-            return rc;
+        TRY(submission_prepare_workflow(t, &list[i], err));
         if (!list[i].rc)
             list[i].rc = submission_check(&list[i], &list[i].err);
     }
-    if ((rc = assign_ids(t, list, n, err)))
-        return rc;
-    if ((rc = keys_find_repeated(t, list, n, err)) || (rc = find_parents(t, list, n, err)) ||
-        (rc = keys_insert(t, list, n, err)) || (rc = create_limits(t, list, n, err)))
-        return rc;
-    for (i = 0; i < n; i++)
+    TRY(assign_ids(t, list, n, err));
+    TRY(keys_find_repeated(t, list, n, err));
+    TRY(find_parents(t, list, n, err));
+    TRY(keys_insert(t, list, n, err));
+    TRY(create_limits(t, list, n, err));
+    for (size_t i = 0; i < n; i++)
         if (!list[i].rc && !list[i].existed)
             note_limits(t, &list[i]);
-    if ((rc = limits_fetch(t, err)) || (rc = submissions_reserve_ids(t, list, n, err)))
-        return rc;
-    for (i = 0; i < n; i++)
-        if (!list[i].rc && !list[i].existed && (rc = create_execution(t, list, n, i, err)))
-            return rc;
+    TRY(limits_fetch(t, err));
+    TRY(submissions_reserve_ids(t, list, n, err));
+    for (size_t i = 0; i < n; i++)
+        if (!list[i].rc && !list[i].existed)
+            TRY(create_execution(t, list, n, i, err));
     return 0;
 }

@@ -9,21 +9,15 @@
 /* A due timer is only a hint: the row, read under the root lock, shows if it still applies. */
 static int fire_timer(struct turn *t, struct row *r, enum timer_kind kind, struct err *err)
 {
-    int rc;
-
     if (kind == TIMER_DELAY && r->now.held == HELD_DELAY) {
-        if ((rc = door_move(t, r, EV_UNHELD, (enum status)r->now.status, NULL, err)))
-            return rc;
+        TRY(door_move(t, r, EV_UNHELD, (enum status)r->now.status, NULL, err));
         return admit_or_hold(t, r, &(struct hold_reasons){0}, err);
     }
     if (kind == TIMER_TIMEOUT && r->now.held == HELD_APPROVAL)
         return approval_time_out(t, r, err);
-    args_begin(&t->args, Q_TIMER_DELETE); /* used up, e.g. the delay of a paused job has ended */
-    args_int(&t->args, r->now.id);
-    args_int(&t->args, (int)kind);
-    if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
-        return rc;
-    if (kind == TIMER_FLOW || kind == TIMER_TIMEOUT)
+    /* used up, e.g. the delay of a paused job has ended */
+    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_TIMER_DELETE, r->now.id, (int)kind));
+    if (kind == TIMER_CONTINUE || kind == TIMER_TIMEOUT)
         return execution_fire_timer(t, r, kind, err);
     if (kind == TIMER_HANDOVER) { /* the row only names the limits; it may have left them */
         struct limit *limits[2];
@@ -45,28 +39,24 @@ struct due_timers {
 static int find_due_timers(struct turn *t, struct timer_slice *slice, struct due_timers *out,
                            struct err *err)
 {
-    size_t max = slice->max + quarantine_count(slice->quarantine), i;
-    struct rows r = ROWS_INIT;
-    int rc;
+    size_t max = slice->max + quarantine_count(slice->quarantine);
+    AUTO_ROWS r = ROWS_INIT;
 
-    args_begin(&t->args, Q_TIMERS_DUE);
-    args_int(&t->args, t->now);
-    args_int(&t->args, (int64_t)max);
-    if ((rc = turn_query(t, &t->args, &r, err)))
-        goto done;
+    TRY(ask(t, &r, err, Q_TIMERS_DUE, t->now, max));
     out->wants = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->wants));
     out->kinds = arena_zalloc(&t->arena, (r.n + 1) * sizeof(*out->kinds));
-    for (i = 0; i < r.n && out->n < slice->max; i++) {
-        if (quarantine_has(slice->quarantine, timer_id(rows_int(&r, i, 0), rows_int(&r, i, 1))))
+    for (size_t i = 0; i < r.n && out->n < slice->max; i++) {
+        int64_t id, kind, root;
+
+        rows_read(&r, i, 0, NULL, &id, &kind, &root);
+        if (quarantine_has(slice->quarantine, timer_id(id, kind)))
             continue;
-        out->wants[out->n] = (struct row_ref){.id = rows_int(&r, i, 0), .root = rows_int(&r, i, 2)};
-        out->kinds[out->n++] = (enum timer_kind)rows_int(&r, i, 1);
+        out->wants[out->n] = (struct row_ref){.id = id, .root = root};
+        out->kinds[out->n++] = (enum timer_kind)kind;
     }
     if ((slice->found = out->n))
         slice->first = (struct timer_ref){out->wants[0].id, out->kinds[0]};
-done:
-    rows_release(&r);
-    return rc;
+    return 0;
 }
 
 /* Leaves out timers that are no longer due. Another engine may have fired one after this turn read
@@ -74,75 +64,59 @@ done:
  * workflow may have its full timeout left. */
 static int drop_no_longer_due(struct turn *t, const struct due_timers *due_timers, struct err *err)
 {
-    struct idmap still = IDMAP_INIT;
-    struct rows r = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_IDMAP still = IDMAP_INIT;
+    AUTO_ROWS r = ROWS_INIT;
 
     args_begin(&t->args, Q_ALL_TIMERS_OF);
-    for (i = 0; i < due_timers->n; i++)
+    for (size_t i = 0; i < due_timers->n; i++)
         if (!due_timers->wants[i].rc)
             args_int(&t->args, due_timers->wants[i].id);
-    if ((rc = db_query(t->db, &t->args, &r, err)))
-        goto done;
-    for (i = 0; i < r.n; i++)
+    TRY(db_query(t->db, &t->args, &r, err));
+    for (size_t i = 0; i < r.n; i++)
         if (rows_int(&r, i, 2) <= t->now)
             idmap_put(&still, timer_id(rows_int(&r, i, 0), rows_int(&r, i, 1)), t);
-    for (i = 0; i < due_timers->n; i++)
+    for (size_t i = 0; i < due_timers->n; i++)
         if (!due_timers->wants[i].rc &&
             !idmap_get(&still, timer_id(due_timers->wants[i].id, (int64_t)due_timers->kinds[i])))
             due_timers->wants[i].rc = -E_NOT_FOUND;
-done:
-    idmap_release(&still);
-    rows_release(&r);
-    return rc;
+    return 0;
 }
 
 static int find_next_timer(struct turn *t, struct timer_slice *slice, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
     slice->next = 0;
-    args_begin(&t->args, Q_TIMER_NEXT);
-    args_int(&t->args, (int64_t)quarantine_count(slice->quarantine) + 1);
-    if (!(rc = turn_query(t, &t->args, &r, err)))
-        for (i = 0; i < r.n && !slice->next; i++)
-            if (!quarantine_has(slice->quarantine,
-                                timer_id(rows_int(&r, i, 1), rows_int(&r, i, 2))))
-                slice->next = rows_int(&r, i, 0);
-    rows_release(&r);
-    return rc;
+    TRY(ask(t, &r, err, Q_TIMER_NEXT, quarantine_count(slice->quarantine) + 1));
+    for (size_t i = 0; i < r.n && !slice->next; i++)
+        if (!quarantine_has(slice->quarantine, timer_id(rows_int(&r, i, 1), rows_int(&r, i, 2))))
+            slice->next = rows_int(&r, i, 0);
+    return 0;
 }
 
 int op_fire_timers(struct turn *t, struct timer_slice *slice, struct err *err)
 {
     struct due_timers due_timers = {0};
-    size_t i;
-    int rc;
 
     slice->found = slice->n = 0;
-    if ((rc = door_flush(t, err)) || (rc = turn_sync(t, err)) ||
-        (rc = find_due_timers(t, slice, &due_timers, err)) ||
-        (rc = turn_load(t, due_timers.wants, due_timers.n, err)) ||
-        (rc = drop_no_longer_due(t, &due_timers, err)))
-        return rc;
-    for (i = 0; i < due_timers.n; i++)
+    TRY(door_flush(t, err));
+    TRY(turn_sync(t, err));
+    TRY(find_due_timers(t, slice, &due_timers, err));
+    TRY(turn_load(t, due_timers.wants, due_timers.n, err));
+    TRY(drop_no_longer_due(t, &due_timers, err));
+    for (size_t i = 0; i < due_timers.n; i++)
         if (!due_timers.wants[i].rc)
             limits_note(t, &turn_row(t, due_timers.wants[i].id)->now);
-    if ((rc = limits_fetch(t, err)))
-        return rc;
-    for (i = 0; i < due_timers.n; i++) {
+    TRY(limits_fetch(t, err));
+    for (size_t i = 0; i < due_timers.n; i++) {
         if (due_timers.wants[i].rc)
             continue;
-        if ((rc = fire_timer(t, turn_row(t, due_timers.wants[i].id), due_timers.kinds[i], err)))
-            return rc;
+        TRY(fire_timer(t, turn_row(t, due_timers.wants[i].id), due_timers.kinds[i], err));
         slice->n++;
     }
     /* freed permits are offered after all decisions; find_next_timer must also see timers that
      * either of them sets */
-    if ((rc = workflow_advance(t, err)) || (rc = door_flush(t, err)))
-        return rc;
+    TRY(workflow_advance(t, err));
+    TRY(door_flush(t, err));
     return find_next_timer(t, slice, err);
 }

@@ -8,10 +8,9 @@
 void serves_to_json(const struct lane_queue *serves, size_t n, struct buf *out)
 {
     struct json_writer w = JSON_WRITER(out);
-    size_t i;
 
     json_write_begin(&w, '{');
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         bool first = !i || strcmp(serves[i].lane, serves[i - 1].lane) != 0;
 
         if (first && i)
@@ -29,33 +28,20 @@ void serves_to_json(const struct lane_queue *serves, size_t n, struct buf *out)
 
 bool worker_serves(const struct worker *w, const char *lane, const char *queue)
 {
-    json_t *all = w->serves ? json_loads(w->serves, 0, NULL) : NULL;
+    json_auto_t *all = w->serves ? json_loads(w->serves, 0, NULL) : NULL;
     const json_t *queues = json_object_get(all, lane);
     bool found = !all || (queues && !queue);
-    size_t i;
 
-    for (i = 0; i < json_array_size(queues) && !found; i++)
+    for (size_t i = 0; i < json_array_size(queues) && !found; i++)
         found = !strcmp(json_string_value(json_array_get(queues, i)), queue);
-    json_decref(all);
     return found;
 }
 
 static int write_worker(struct turn *t, enum stmt_id q, const struct worker *w, struct err *err)
 {
-    int rc;
-
-    if ((rc = turn_sync(t, err)))
-        return rc;
-    args_begin(&t->args, q);
-    args_int(&t->args, w->id);
-    args_int(&t->args, t->now);
-    args_int(&t->args, w->pid);
-    args_int(&t->args, w->capacity);
-    args_text(&t->args, w->host);
-    args_text(&t->args, w->folder);
-    args_text(&t->args, w->version);
-    args_text(&t->args, w->serves);
-    return db_send(t->db, &t->args, NULL, 1, err);
+    TRY(turn_sync(t, err));
+    return db_queue(t->db, NULL, 1, err, q, w->id, t->now, w->pid, w->capacity, w->host, w->folder,
+                    w->version, w->serves);
 }
 
 int op_worker_register(struct turn *t, const struct worker *w, struct err *err)
@@ -65,51 +51,32 @@ int op_worker_register(struct turn *t, const struct worker *w, struct err *err)
 
 int op_worker_unregister(struct turn *t, int64_t worker, struct err *err)
 {
-    int rc;
-
-    if ((rc = turn_sync(t, err)))
-        return rc;
-    args_begin(&t->args, Q_WORKER_UNREGISTER);
-    args_int(&t->args, worker);
-    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+    TRY(turn_sync(t, err));
+    return db_queue(t->db, NULL, ANY_ROWS, err, Q_WORKER_UNREGISTER, worker);
 }
 
 static int read_tick(struct turn *t, int64_t worker, struct rows *out, struct err *err)
 {
-    args_begin(&t->args, Q_WORKER_TICK);
-    args_int(&t->args, worker);
-    args_int(&t->args, t->now);
-    args_int(&t->args, t->store->env->clock_offset);
-    return db_query(t->db, &t->args, out, err);
+    return ask(t->db, out, err, Q_WORKER_TICK, worker, t->now, t->store->env->clock_offset);
 }
 
 int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
     /* reading SQLite's clock needs no statement; on PostgreSQL, Q_WORKER_TICK reads the clock
      * itself */
-    if (t->db->driver->one_writer && (rc = turn_sync(t, err)))
-        return rc;
-    if ((rc = read_tick(t, w->id, &r, err)))
-        goto done;
+    if (t->db->driver->one_writer)
+        TRY(turn_sync(t, err));
+    TRY(read_tick(t, w->id, &r, err));
     if (!r.n) { /* its row was removed after a long silence, e.g. the machine was suspended */
-        rows_release(&r);
-        if ((rc = write_worker(t, Q_WORKER_REREGISTER, w, err)) ||
-            (rc = read_tick(t, w->id, &r, err)))
-            goto done;
+        TRY(write_worker(t, Q_WORKER_REREGISTER, w, err));
+        TRY(read_tick(t, w->id, &r, err));
     }
-    *out = (struct tick){.expired = rows_int(&r, 0, 0),
-                         .orphans = rows_int(&r, 0, 1),
-                         .next_timer = rows_int(&r, 0, 2),
-                         .now = rows_int(&r, 0, 3),
-                         .generation = rows_int(&r, 0, 4),
-                         .next_schedule = rows_int(&r, 0, 5),
-                         .waiting = rows_int(&r, 0, 6) != 0,
-                         .submissions = !rows_null(&r, 0, 7)};
+    rows_read(&r, 0, 0, NULL, &out->expired, &out->orphans, &out->next_timer, &out->now,
+              &out->generation, &out->next_schedule, &out->waiting);
+    out->submissions = !rows_null(&r, 0, 7);
+    out->minimum_schema = rows_int(&r, 0, 8);
     out->wall = wall_time(t->db, out->now);
-done:
-    rows_release(&r);
-    return rc;
+    return 0;
 }

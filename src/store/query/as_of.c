@@ -9,12 +9,11 @@
 static int list_at(struct store *s, int64_t id, const struct moment *at, bool whole_tree,
                    struct execution_list *out, struct err *err)
 {
+    AUTO(as_of_release)
     struct as_of_tree p = {.id = id, .at = *at, .with_texts = true, .whole_tree = whole_tree};
     struct execution_list l = {0};
-    int rc = as_of_load(&p, s, err);
 
-    if (rc)
-        goto done;
+    TRY(as_of_load(&p, s, err));
     l.arena = p.arena;
     p.arena = (struct arena)ARENA_INIT;
     l.at = arena_zalloc(&l.arena, (p.n + 1) * sizeof(*l.at));
@@ -31,9 +30,7 @@ static int list_at(struct store *s, int64_t id, const struct moment *at, bool wh
                                                     .pause = r->at_moment.pause};
     }
     *out = l;
-done:
-    as_of_release(&p);
-    return rc;
+    return 0;
 }
 
 int query_tree_at(struct store *s, int64_t id, const struct moment *at, struct execution_list *out,
@@ -68,19 +65,16 @@ static bool is_shown(struct idmap *lines, const struct execution *e, size_t max_
 int query_outline_at(struct store *s, int64_t id, const struct moment *at, size_t max_items,
                      struct outline *out, struct err *err)
 {
-    struct as_of_tree p = {.id = id, .at = *at, .whole_tree = true};
-    struct idmap lines = IDMAP_INIT;
+    AUTO(as_of_release) struct as_of_tree p = {.id = id, .at = *at, .whole_tree = true};
+    AUTO_IDMAP lines = IDMAP_INIT;
     struct outline o = {0};
-    int rc = as_of_load(&p, s, err);
-    size_t i;
 
-    if (rc)
-        goto done;
+    TRY(as_of_load(&p, s, err));
     o.now = p.now;
     o.arena = p.arena;
     p.arena = (struct arena)ARENA_INIT;
     o.at = arena_zalloc(&o.arena, (p.n + 1) * sizeof(*o.at));
-    for (i = 0; i < p.n; i++) {
+    for (size_t i = 0; i < p.n; i++) {
         const struct as_of_row *r = &p.rows[i];
         bool has_reason = r->at_moment.status == S_CANCELLED || r->at_moment.status == S_SKIPPED;
 
@@ -95,29 +89,17 @@ int query_outline_at(struct store *s, int64_t id, const struct moment *at, size_
         idmap_put(&lines, r->execution.id, &o.at[o.n++]);
     }
     *out = o;
-done:
-    idmap_release(&lines);
-    as_of_release(&p);
-    return rc;
-}
-
-/* ---- timelines ---- */
-
-void timeline_list_release(struct timeline_list *l)
-{
-    arena_release(&l->arena);
-    *l = (struct timeline_list){0};
+    return 0;
 }
 
 int query_timelines(struct store *s, int64_t id, const struct moment *at, struct timeline_list *out,
                     struct err *err)
 {
+    AUTO(as_of_release)
     struct as_of_tree p = {.id = id, .at = *at, .whole_tree = true, .with_timelines = true};
     struct timeline_list l = {0};
-    int rc = as_of_load(&p, s, err);
 
-    if (rc)
-        goto done;
+    TRY(as_of_load(&p, s, err));
     l.now = p.now;
     l.arena = p.arena;
     p.arena = (struct arena)ARENA_INIT;
@@ -127,7 +109,5 @@ int query_timelines(struct store *s, int64_t id, const struct moment *at, struct
                                           .timeline = p.rows[l.n].timeline,
                                           .definition = p.rows[l.n].definition};
     *out = l;
-done:
-    as_of_release(&p);
-    return rc;
+    return 0;
 }

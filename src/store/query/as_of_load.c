@@ -11,8 +11,8 @@
 #define EVENTS_SLICE 1000 /* executions whose events are read at once */
 
 /* Columns of @event@, and the columns after @whole@ of the statement query_as_of_rows. */
-enum { NUMBER, ROOT, EXECUTION, CREATED_AT, WORKER, SEQ, ATTEMPT, EPOCH, TYPE, FROM, TO, DATA };
-enum { DEFINITION = WHOLE_COLUMNS, VARIABLES, ITEMS };
+enum { NUMBER, ROOT, EXECUTION, CREATED_AT };
+enum { DEFINITION = WHOLE_COLUMNS, ITEMS = DEFINITION + 2 };
 
 void as_of_release(struct as_of_tree *p)
 {
@@ -31,9 +31,9 @@ static void read_rows(struct as_of_tree *p, const struct rows *r)
         struct as_of_row *row = &p->rows[p->n++];
 
         execution_read_whole(&row->execution, r, i, 0, &p->arena);
-        row->definition = arena_strdup(&p->arena, rows_text(r, i, DEFINITION));
-        row->variables = arena_strdup(&p->arena, rows_text(r, i, VARIABLES));
-        row->items = rows_null(r, i, ITEMS) ? -1 : rows_int(r, i, ITEMS);
+        rows_read(r, i, DEFINITION, &p->arena, &row->definition, &row->variables, &row->items);
+        if (rows_null(r, i, ITEMS))
+            row->items = -1;
         idmap_put(&p->by_id, row->execution.id, row);
     }
 }
@@ -55,18 +55,13 @@ static void keep_texts(struct replay *f, struct arena *arena)
 static void apply_event(struct as_of_tree *p, const struct rows *r, size_t i)
 {
     struct as_of_row *row = idmap_get(&p->by_id, rows_int(r, i, EXECUTION));
-    struct replay_event e = {.at = rows_int(r, i, CREATED_AT),
-                             .worker = rows_int(r, i, WORKER),
-                             .type = (int)rows_int(r, i, TYPE),
-                             .from = (int)rows_int(r, i, FROM),
-                             .to = (int)rows_int(r, i, TO),
-                             .attempt = (int)rows_int(r, i, ATTEMPT),
-                             .epoch = (int)rows_int(r, i, EPOCH),
-                             .seq = (int)rows_int(r, i, SEQ),
-                             .data = rows_text(r, i, DATA)};
-    bool first_rerun =
-        e.type % WORKFLOW_EVENT == EV_RERUN && row->now.reruns == row->at_moment.reruns;
+    struct replay_event e = {0};
+    int seq, attempt, epoch; /* replay counts them itself */
+    bool first_rerun;
 
+    rows_read(r, i, CREATED_AT, NULL, &e.at, &e.worker, &seq, &attempt, &epoch, &e.type, &e.from,
+              &e.to, &e.data);
+    first_rerun = e.type % WORKFLOW_EVENT == EV_RERUN && row->now.reruns == row->at_moment.reruns;
     replay_event(&row->now, &e, &p->arena);
     if (is_before(p, r, i)) {
         row->at_moment = row->now;
@@ -79,52 +74,36 @@ static void apply_event(struct as_of_tree *p, const struct rows *r, size_t i)
 
 static int read_slice(struct as_of_tree *p, struct db *db, size_t first, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    struct args a = ARGS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
+    AUTO_ARGS a = ARGS_INIT;
 
     args_begin(&a, Q_QUERY_AS_OF_EVENTS);
-    for (i = first; i < p->n && i < first + EVENTS_SLICE; i++) {
-        args_int(&a, p->rows[i].execution.root);
-        args_int(&a, p->rows[i].execution.id);
-    }
-    if ((rc = db_query(db, &a, &r, err)))
-        goto done;
-    for (i = 0; i < r.n; i++)
+    for (size_t i = first; i < p->n && i < first + EVENTS_SLICE; i++)
+        args_row(&a, p->rows[i].execution.root, p->rows[i].execution.id);
+    TRY(db_query(db, &a, &r, err));
+    for (size_t i = 0; i < r.n; i++)
         apply_event(p, &r, i);
-    for (i = first; i < p->n && i < first + EVENTS_SLICE; i++)
+    for (size_t i = first; i < p->n && i < first + EVENTS_SLICE; i++)
         keep_texts(&p->rows[i].at_moment, &p->arena);
-done:
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    return 0;
 }
 
 static int read_as_of(struct db *db, void *arg, struct err *err)
 {
     struct as_of_tree *p = arg;
-    struct rows r = ROWS_INIT;
-    struct args a = ARGS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
+    AUTO_ARGS a = ARGS_INIT;
 
     arena_reset(&p->arena); /* the body may run more than once */
     idmap_reset(&p->by_id);
-    args_begin(&a, Q_QUERY_AS_OF_ROWS);
-    args_int(&a, p->id);
-    args_int(&a, p->with_texts);
-    args_int(&a, p->whole_tree);
-    if ((rc = db->driver->send_now(db, &p->now, err)) || (rc = db_query(db, &a, &r, err)))
-        goto done;
+    args_begin(&a, Q_QUERY_AS_OF_ROWS, p->id, p->with_texts, p->whole_tree);
+    TRY(db->driver->send_now(db, &p->now, err));
+    TRY(db_query(db, &a, &r, err));
     p->now += db->env->clock_offset;
     read_rows(p, &r);
-    for (i = 0; !rc && i < p->n; i += EVENTS_SLICE)
-        rc = read_slice(p, db, i, err);
-done:
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    for (size_t i = 0; i < p->n; i += EVENTS_SLICE)
+        TRY(read_slice(p, db, i, err));
+    return 0;
 }
 
 /* ---- the state at the moment ---- */
@@ -146,6 +125,7 @@ static void restore_execution(struct as_of_row *r)
 {
     struct execution *e = &r->execution;
     const struct replay *f = &r->at_moment;
+    const struct execution_state present = e->state;
     bool later = f->reruns != r->now.reruns;
 
     if (!had_input(r)) {
@@ -154,20 +134,12 @@ static void restore_execution(struct as_of_row *r)
     }
     e->result = !status_is_terminal(f->status) ? NULL : later ? r->result : e->result;
     e->error = f->error;
-    e->max_attempts += f->given - r->now.given;
-    e->status = f->status;
-    e->held = f->held;
-    e->held_key = f->held_key;
-    e->attempts = f->attempts;
-    e->epoch = f->epoch;
-    e->seq = f->seq;
-    e->started_at = f->started_at;
-    e->finished_at = f->finished_at;
-    e->updated_at = f->updated_at;
-    e->deferred = f->deferred;
-    e->cancel_requested = f->cancel_requested;
-    e->worker = f->worker;
+    e->state = f->state;
+    e->max_attempts = present.max_attempts + f->max_attempts - r->now.max_attempts;
     e->flags = f->paused ? FLAG_PAUSED : 0;
+    e->until = present.until;
+    e->expired_at = present.expired_at;
+    e->folder = present.folder;
     e->needs_left = NEEDS_UNKNOWN;
 }
 
@@ -212,7 +184,6 @@ static int finish_moment(struct as_of_tree *p, struct err *err)
 
 int as_of_load(struct as_of_tree *p, struct store *s, struct err *err)
 {
-    int rc = query_read(s, read_as_of, p, err);
-
-    return rc ? rc : finish_moment(p, err);
+    TRY(query_read(s, read_as_of, p, err));
+    return finish_moment(p, err);
 }

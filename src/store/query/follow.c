@@ -21,25 +21,14 @@ struct writers_snapshot {
 static int read_writers(struct db *db, void *arg, struct err *err)
 {
     struct writers_snapshot *m = arg;
-    struct args a = ARGS_INIT;
-    struct rows last = ROWS_INIT, writers = ROWS_INIT;
-    int rc;
+    AUTO_ROWS last = ROWS_INIT, writers = ROWS_INIT;
 
-    args_begin(&a, Q_QUERY_HORIZON);
-    if ((rc = db_query(db, &a, &last, err)))
-        goto done;
-    args_begin(&a, Q_QUERY_WRITERS);
-    args_text(&a, m->only_among);
-    if ((rc = db_query(db, &a, &writers, err)))
-        goto done;
+    TRY(ask(db, &last, err, Q_QUERY_HORIZON));
+    TRY(ask(db, &writers, err, Q_QUERY_WRITERS, m->only_among));
     m->horizon = rows_int(&last, 0, 0);
     free(m->writers);
     m->writers = writers.n ? mem_strdup(rows_text(&writers, 0, 0)) : NULL;
-done:
-    rows_release(&last);
-    rows_release(&writers);
-    args_release(&a);
-    return rc;
+    return 0;
 }
 
 /* Advances the horizon if all events up to it have been returned, and checks whether the history is
@@ -74,24 +63,18 @@ static int read_all_events(struct store *s, struct event_follower *f, size_t max
                            struct event_list *out, struct err *err)
 {
     int64_t step = (int64_t)max > STEP_MIN ? (int64_t)max : STEP_MIN, upto;
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc = 0;
+    const struct event_filter *e = &f->filter;
+    AUTO_ROWS r = ROWS_INIT;
 
-    while (!rc && !out->n && f->seen < f->horizon) {
+    while (!out->n && f->seen < f->horizon) {
         upto = f->horizon - f->seen > step ? f->seen + step : f->horizon;
-        query_event_args(&a, Q_QUERY_EVENTS_AFTER, &f->filter, f->seen);
-        args_int(&a, upto);
-        args_int(&a, (int64_t)max);
-        if (!(rc = query_run(s, &a, &r, err))) {
-            query_add_events(&r, out);
-            f->seen = out->n == max ? out->at[out->n - 1].sequence_num : upto;
-        }
-        rows_release(&r);
+        TRY(ask(s, &r, err, Q_QUERY_EVENTS_AFTER, e->since, e->until ? e->until : END_OF_TIME,
+                f->seen, e->types, upto, max));
+        query_add_events(&r, out);
+        f->seen = out->n == max ? out->at[out->n - 1].sequence_num : upto;
         step = step * 2 > STEP_MAX ? STEP_MAX : step * 2;
     }
-    args_release(&a);
-    return rc;
+    return 0;
 }
 
 static int read_tree_events(struct store *s, struct event_follower *f, struct event_list *out,

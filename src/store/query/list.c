@@ -18,47 +18,38 @@ static bool is_filtered(const struct list_filter *f)
 static int find_floor(struct db *db, struct list_query *g, int64_t scan, struct err *err)
 {
     const struct list_filter *f = g->f;
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
+    AUTO_ARGS a = ARGS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
     int rc;
 
     g->floor = 0;
-    args_begin(&a, f->parent ? Q_LIST_FLOOR_CHILDREN
-                   : f->all  ? Q_LIST_FLOOR_ALL
-                             : Q_LIST_FLOOR_ROOTS);
-    args_int(&a, g->before);
-    args_int(&a, scan - 1);
+    args_begin(&a,
+               f->parent ? Q_LIST_FLOOR_CHILDREN
+               : f->all  ? Q_LIST_FLOOR_ALL
+                         : Q_LIST_FLOOR_ROOTS,
+               g->before, scan - 1);
     if (f->parent)
         args_int(&a, f->parent);
     rc = db_query(db, &a, &r, err);
     if (!rc && r.n)
         g->floor = rows_int(&r, 0, 0);
-    rows_release(&r);
-    args_release(&a);
     return rc;
 }
 
 static int read_page(struct db *db, struct list_query *g, struct err *err)
 {
     const struct list_filter *f = g->f;
-    struct args a = ARGS_INIT;
-    int rc;
+    AUTO_ARGS a = ARGS_INIT;
 
     rows_release(&g->rows);
-    args_begin(&a, f->parent ? Q_LIST_CHILDREN : f->all ? Q_LIST_ALL : Q_LIST_ROOTS);
-    args_int(&a, g->before);
-    args_int(&a, g->floor);
-    args_int(&a, (int64_t)g->max);
-    args_int(&a, (int64_t)f->statuses);
-    args_int(&a, f->kind);
-    args_text(&a, f->name);
-    args_text(&a, f->queue);
-    args_text(&a, f->workflow);
+    args_begin(&a,
+               f->parent ? Q_LIST_CHILDREN
+               : f->all  ? Q_LIST_ALL
+                         : Q_LIST_ROOTS,
+               g->before, g->floor, g->max, f->statuses, f->kind, f->name, f->queue, f->workflow);
     if (f->parent)
         args_int(&a, f->parent);
-    rc = db_query(db, &a, &g->rows, err);
-    args_release(&a);
-    return rc;
+    return db_query(db, &a, &g->rows, err);
 }
 
 /* Scans few rows first, since most pages are filled by recent rows, and LIST_SCAN rows only if
@@ -67,13 +58,12 @@ static int list_body(struct db *db, void *arg, struct err *err)
 {
     static const int64_t scans[] = {1000, LIST_SCAN};
     struct list_query *g = arg;
-    size_t i;
     int rc = 0;
 
     g->floor = 0;
     if (!is_filtered(g->f))
         return read_page(db, g, err);
-    for (i = 0; i < 2 && !rc && (!i || (g->floor && g->rows.n < g->max)); i++)
+    for (size_t i = 0; i < 2 && !rc && (!i || (g->floor && g->rows.n < g->max)); i++)
         if (!(rc = find_floor(db, g, scans[i], err)))
             rc = read_page(db, g, err);
     return rc;

@@ -30,25 +30,14 @@ static int set_damaged_error(const struct log_query *g, int64_t start, struct er
 /* Finds the attempt and the epoch to read. *epoch is 0 if the attempt has no output. */
 static int find_log(struct db *db, struct log_query *g, int *epoch, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
-    args_begin(&a, Q_QUERY_LOG_OF);
-    args_int(&a, g->execution);
-    args_int(&a, g->attempt);
-    if ((rc = db_query(db, &a, &r, err)))
-        goto done;
-    if (!r.n) {
-        rc = query_set_not_found(g->execution, err);
-        goto done;
-    }
+    TRY(ask(db, &r, err, Q_QUERY_LOG_OF, g->execution, g->attempt));
+    if (!r.n)
+        return query_set_not_found(g->execution, err);
     g->page.attempt = (int)rows_int(&r, 0, 0);
     *epoch = (int)rows_int(&r, 0, 1);
-done:
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    return 0;
 }
 
 /* Converts an offset of a reader to an offset in the kept output. Offsets of readers count every
@@ -78,32 +67,15 @@ static void convert_page_offsets(struct log_query *g)
 static int fetch_chunks(struct db *db, struct log_query *g, int epoch, struct rows *chunks,
                         struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows last = ROWS_INIT;
-    int rc;
+    AUTO_ROWS last = ROWS_INIT;
 
-    args_begin(&a, Q_QUERY_LOG_END);
-    args_int(&a, g->execution);
-    args_int(&a, g->page.attempt);
-    args_int(&a, epoch);
-    if ((rc = db_query(db, &a, &last, err)))
-        goto done;
+    TRY(ask(db, &last, err, Q_QUERY_LOG_END, g->execution, g->page.attempt, epoch));
     g->end = last.n ? rows_int(&last, 0, 0) : 0;
     g->lost = last.n ? rows_int(&last, 0, 1) : 0;
     g->gap = last.n && g->lost ? rows_int(&last, 0, 2) : INT64_MAX;
     g->page.from = g->page.next = kept_offset(g, g->from);
-    args_begin(&a, Q_QUERY_LOG);
-    args_int(&a, g->execution);
-    args_int(&a, g->page.attempt);
-    args_int(&a, epoch);
-    args_int(&a, g->page.next);
-    args_int(&a, (int64_t)g->max + STORE_MAX_LOG_CHUNK);
-    args_int(&a, PAGE_ROWS);
-    rc = db_query(db, &a, chunks, err);
-done:
-    rows_release(&last);
-    args_release(&a);
-    return rc;
+    return ask(db, chunks, err, Q_QUERY_LOG, g->execution, g->page.attempt, epoch, g->page.next,
+               (int64_t)g->max + STORE_MAX_LOG_CHUNK, PAGE_ROWS);
 }
 
 bool log_unpack(const struct val *data, int64_t raw, bool packed, struct buf *out)
@@ -136,10 +108,8 @@ static int join_chunks(struct log_query *g, const struct rows *r, struct err *er
 {
     struct log_page *page = &g->page;
     int64_t dropped = 0;
-    size_t i;
-    int rc;
 
-    for (i = 0; i < r->n && g->out->len - g->length_before < g->max; i++) {
+    for (size_t i = 0; i < r->n && g->out->len - g->length_before < g->max; i++) {
         const struct val *row = &r->cells[i * r->ncols];
         int64_t start = row[0].i, end = start + row[1].i;
         size_t skip = start < page->next ? (size_t)(page->next - start) : 0, take;
@@ -151,8 +121,7 @@ static int join_chunks(struct log_query *g, const struct rows *r, struct err *er
             } else if (start > page->next || row[2].i != dropped) {
                 break;
             }
-            if ((rc = unpack_row(g, row, err)))
-                return rc;
+            TRY(unpack_row(g, row, err));
             take = (size_t)(end - start) - skip;
             if (take > g->max - (g->out->len - g->length_before))
                 take = g->max - (g->out->len - g->length_before);
@@ -167,18 +136,18 @@ static int join_chunks(struct log_query *g, const struct rows *r, struct err *er
 static int read_page(struct db *db, void *arg, struct err *err)
 {
     struct log_query *g = arg;
-    struct rows chunks = ROWS_INIT;
+    AUTO_ROWS chunks = ROWS_INIT;
     int epoch = 0, rc;
 
     g->out->len = g->length_before; /* the body may run more than once */
     g->page = (struct log_page){.from = g->from, .next = g->from};
-    if ((rc = find_log(db, g, &epoch, err)) || !epoch)
-        return rc;
+    TRY(find_log(db, g, &epoch, err));
+    if (!epoch)
+        return 0;
     if (!(rc = fetch_chunks(db, g, epoch, &chunks, err)))
         rc = join_chunks(g, &chunks, err);
     g->page.more = g->page.next < g->end;
     convert_page_offsets(g);
-    rows_release(&chunks);
     return rc;
 }
 

@@ -8,6 +8,11 @@
 /* A time later than any stored time (year 2255), safe in PostgreSQL's and our own arithmetic. */
 #define END_OF_TIME 9000000000000000LL
 
+/* Makes a list of n zeroed entries. */
+#define LIST_ALLOC(list, count)                     \
+    (*(list) = (__typeof__(*(list))){.n = (count)}, \
+     (list)->at = arena_zalloc(&(list)->arena, ((list)->n + 1) * sizeof(*(list)->at)))
+
 /* Read the rows of the statements query_queues, query_workers and query_lease_counts. */
 void query_read_queues(const struct rows *r, int64_t now, struct queue_list *out);
 void query_read_workers(const struct rows *r, const struct rows *counts, int64_t now,
@@ -29,8 +34,5 @@ void audit_read_last(struct last_audit *out, const struct rows *r, size_t row, s
 
 /* Adds rows of @event@ to the list. */
 void query_add_events(const struct rows *r, struct event_list *out);
-
-/* Sets the arguments that all statements returning events share: $1 to $4 in query.sql. */
-void query_event_args(struct args *a, enum stmt_id q, const struct event_filter *f, int64_t number);
 
 #endif

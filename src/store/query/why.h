@@ -7,12 +7,7 @@
 struct why_query {
     int64_t id;
     struct why *why;
-    struct args args;
-    struct rows rows;
 };
-
-/* Runs the statement in args; the rows are valid until the next call. */
-MUST_USE int why_run_query(struct db *db, struct why_query *g, struct err *err);
 
 /* Reads the needs of a task, the nearest pause and the items of a fan-out. */
 MUST_USE int why_read_workflow(struct db *db, struct why_query *g, struct err *err);

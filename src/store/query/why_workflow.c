@@ -16,17 +16,15 @@ static int read_task(struct db *db, struct why_query *g, int64_t workflow, const
                      const struct workflow **workflow_def, const struct workflow_task **out,
                      struct err *err)
 {
+    AUTO_ROWS r = ROWS_INIT;
     const char *text;
-    int rc;
 
     *out = NULL;
-    args_begin(&g->args, Q_QUERY_DEFINITION);
-    args_int(&g->args, workflow);
-    if ((rc = why_run_query(db, g, err)) || !g->rows.n)
-        return rc;
-    text = rows_text(&g->rows, 0, 0);
-    if ((rc = workflow_read(text, strlen(text), &g->why->arena, workflow_def, err)))
-        return rc;
+    TRY(ask(db, &r, err, Q_QUERY_DEFINITION, workflow));
+    if (!r.n)
+        return 0;
+    text = rows_text(&r, 0, 0);
+    TRY(workflow_read(text, strlen(text), &g->why->arena, workflow_def, err));
     *out = workflow_task(*workflow_def, name);
     return 0;
 }
@@ -43,43 +41,39 @@ static int by_name(const void *a, const void *b)
 static void set_needs(struct why *w, const struct rows *r)
 {
     struct why_need **sorted = arena_alloc(&w->arena, w->nneeds * sizeof(*sorted));
-    size_t i;
 
-    for (i = 0; i < w->nneeds; i++)
+    for (size_t i = 0; i < w->nneeds; i++)
         sorted[i] = &w->needs[i];
     qsort(sorted, w->nneeds, sizeof(*sorted), by_name);
-    for (i = 0; i < r->n; i++) {
+    for (size_t i = 0; i < r->n; i++) {
         struct why_need key = {.name = rows_text(r, i, 0)}, *wanted = &key;
         struct why_need **found = bsearch(&wanted, sorted, w->nneeds, sizeof(*sorted), by_name);
 
-        if (found) {
-            (*found)->id = rows_int(r, i, 1);
-            (*found)->status = (int)rows_int(r, i, 2);
-        }
+        if (found)
+            rows_read(r, i, 1, NULL, &(*found)->id, &(*found)->status);
     }
 }
 
 static int read_needs(struct db *db, struct why_query *g, const struct workflow *workflow_def,
                       const struct workflow_task *task, struct err *err)
 {
+    AUTO_ARGS a = ARGS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
     struct why *w = g->why;
-    size_t i;
-    int rc;
 
     w->needs = arena_zalloc(&w->arena, (task->nneeds + 1) * sizeof(*w->needs));
-    args_begin(&g->args, Q_WHY_TASKS);
-    args_int(&g->args, w->execution.workflow);
-    for (i = 0; i < task->nneeds; i++) {
+    args_begin(&a, Q_WHY_TASKS, w->execution.workflow);
+    for (size_t i = 0; i < task->nneeds; i++) {
         const struct workflow_task *need = &workflow_def->tasks[task->needs[i]];
 
         w->needs[w->nneeds++] = (struct why_need){.name = need->name};
-        args_text(&g->args, need->name);
+        args_text(&a, need->name);
     }
     if (!task->nneeds)
         return 0;
-    if (!(rc = why_run_query(db, g, err)))
-        set_needs(w, &g->rows);
-    return rc;
+    TRY(db_query(db, &a, &r, err));
+    set_needs(w, &r);
+    return 0;
 }
 
 /* Reads the needs of a task that waits for them or was skipped because of them. */
@@ -88,12 +82,12 @@ static int read_graph(struct db *db, struct why_query *g, struct err *err)
     const struct execution *e = &g->why->execution;
     const struct workflow_task *task = NULL;
     const struct workflow *workflow_def;
-    int rc;
 
     if (!e->workflow || !e->task_name || e->task_index >= 0)
         return 0;
-    if ((rc = read_task(db, g, e->workflow, e->task_name, &workflow_def, &task, err)) || !task)
-        return rc;
+    TRY(read_task(db, g, e->workflow, e->task_name, &workflow_def, &task, err));
+    if (!task)
+        return 0;
     g->why->has_task = true;
     g->why->join = task->join;
     g->why->condition = task->condition;
@@ -105,16 +99,11 @@ static int read_graph(struct db *db, struct why_query *g, struct err *err)
 static int read_pause(struct db *db, struct why_query *g, struct err *err)
 {
     struct why *w = g->why;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
-    args_begin(&g->args, Q_WHY_PAUSE);
-    args_int(&g->args, g->id);
-    if ((rc = why_run_query(db, g, err)) || !g->rows.n)
-        return rc;
-    w->pause.id = rows_int(&g->rows, 0, 0);
-    w->pause.name = arena_strdup(&w->arena, rows_text(&g->rows, 0, 1));
-    w->pause.at = rows_int(&g->rows, 0, 2);
-    w->pause.data = arena_strdup(&w->arena, rows_text(&g->rows, 0, 3));
+    TRY(ask(db, &r, err, Q_WHY_PAUSE, g->id));
+    if (r.n)
+        rows_read(&r, 0, 0, &w->arena, &w->pause.id, &w->pause.name, &w->pause.at, &w->pause.data);
     return 0;
 }
 
@@ -124,27 +113,24 @@ static int read_items(struct db *db, struct why_query *g, struct err *err)
     const struct execution *e = &g->why->execution;
     const struct workflow_task *task = NULL;
     const struct workflow *workflow_def;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
-    args_begin(&g->args, Q_WHY_ITEMS);
-    args_int(&g->args, g->id);
-    if ((rc = why_run_query(db, g, err)))
-        return rc;
-    g->why->items = g->rows.n && !rows_null(&g->rows, 0, 0) ? rows_int(&g->rows, 0, 0) : -1;
+    TRY(ask(db, &r, err, Q_WHY_ITEMS, g->id));
+    g->why->items = r.n && !rows_null(&r, 0, 0) ? rows_int(&r, 0, 0) : -1;
     if (!e->workflow || !e->task_name)
         return 0;
-    if (!(rc = read_task(db, g, e->workflow, e->task_name, &workflow_def, &task, err)) && task)
+    TRY(read_task(db, g, e->workflow, e->task_name, &workflow_def, &task, err));
+    if (task)
         g->why->max_parallel = task->max_parallel;
-    return rc;
+    return 0;
 }
 
 int why_read_workflow(struct db *db, struct why_query *g, struct err *err)
 {
     const struct execution *e = &g->why->execution;
-    int rc;
 
-    if (!status_is_terminal(e->status) && (rc = read_pause(db, g, err)))
-        return rc;
+    if (!status_is_terminal(e->status))
+        TRY(read_pause(db, g, err));
     if ((e->status == S_PENDING && !e->held) ||
         (e->status == S_SKIPPED && !(e->flags & FLAG_BY_OPERATOR)))
         return read_graph(db, g, err);

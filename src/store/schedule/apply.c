@@ -25,9 +25,8 @@ static bool same_text(const char *a, const char *b)
 static struct schedule_row *match_by_pattern(struct old_schedules *b, const struct schedule_row *r)
 {
     struct schedule_row *found = NULL;
-    size_t i;
 
-    for (i = 0; i < b->n; i++)
+    for (size_t i = 0; i < b->n; i++)
         if (!b->matched[i] && !strcmp(b->at[i].cron, r->cron) && same_text(b->at[i].tz, r->tz) &&
             (!found || !strcmp(b->at[i].name, r->name)))
             found = &b->at[i];
@@ -39,9 +38,7 @@ static struct schedule_row *match_by_pattern(struct old_schedules *b, const stru
 /* Finds an old schedule of the same name with another pattern: its pause and last run are kept. */
 static struct schedule_row *match_by_name(struct old_schedules *b, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < b->n; i++)
+    for (size_t i = 0; i < b->n; i++)
         if (!b->matched[i] && !strcmp(b->at[i].name, name)) {
             b->matched[i] = true;
             return &b->at[i];
@@ -51,20 +48,16 @@ static struct schedule_row *match_by_name(struct old_schedules *b, const char *n
 
 static const char *build_params(struct turn *t, const struct workflow_schedule *s)
 {
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
-    const char *json;
-    size_t i;
 
     json_write_begin(&w, '{');
-    for (i = 0; i < s->with.n; i++) {
+    for (size_t i = 0; i < s->with.n; i++) {
         json_write_key(&w, s->with.at[i].key);
         json_write_raw(&w, s->with.at[i].value);
     }
     json_write_end(&w, '}');
-    json = arena_strdup(&t->arena, b.ptr);
-    buf_release(&b);
-    return json;
+    return arena_strdup(&t->arena, b.ptr);
 }
 
 static struct schedule_row row_from_definition(struct turn *t, const struct workflow *w, size_t nth)
@@ -110,20 +103,17 @@ static int match_old_schedules(struct turn *t, const struct workflow *w, struct 
 {
     int64_t now = turn_wall_time(t);
     const struct schedule_row *old;
-    size_t i;
-    int rc;
 
-    for (i = 0; i < w->nschedules; i++) {
+    for (size_t i = 0; i < w->nschedules; i++) {
         r[i] = row_from_definition(t, w, i);
         if ((old = match_by_pattern(b, &r[i]))) {
             copy_state(&r[i], old);
             a->kept++;
         }
     }
-    for (i = 0; i < w->nschedules; i++) {
+    for (size_t i = 0; i < w->nschedules; i++) {
         if (!r[i].id) {
-            if ((rc = turn_new_ids(t, 1, &r[i].id, err)))
-                return rc;
+            TRY(turn_new_ids(t, 1, &r[i].id, err));
             r[i].done = now;
             if ((old = match_by_name(b, r[i].name))) {
                 copy_pause(&r[i], old);
@@ -132,24 +122,15 @@ static int match_old_schedules(struct turn *t, const struct workflow *w, struct 
         }
         r[i].next = r[i].paused_at ? 0 : now;
     }
-    for (i = 0; i < b->n; i++)
+    for (size_t i = 0; i < b->n; i++)
         a->removed += !b->matched[i];
     return 0;
 }
 
 static void push_row(struct args *a, const struct schedule_row *r)
 {
-    args_int(a, r->id);
-    args_text(a, r->workflow);
-    args_text(a, r->name);
-    args_text(a, r->cron);
-    args_text(a, r->tz);
-    args_int(a, r->catchup);
-    args_int(a, (int)r->overlap);
-    args_int(a, r->jitter);
-    args_int_or_null(a, r->start);
-    args_int_or_null(a, r->end);
-    args_text(a, r->params);
+    args_row(a, r->id, r->workflow, r->name, r->cron, r->tz, r->catchup, (int)r->overlap, r->jitter,
+             val_or_null(r->start), val_or_null(r->end), r->params);
     schedule_push_state(a, r);
 }
 
@@ -160,21 +141,14 @@ static int replace_schedules(struct turn *t, const struct workflow *w, struct ap
     struct schedule_row *rows = arena_zalloc(&t->arena, (w->nschedules + 1) * sizeof(*rows));
     struct schedule_name name = {.name = NULL};
     struct old_schedules b = {0};
-    size_t i;
-    int rc;
 
     stpncpy(name.workflow, w->name, sizeof(name.workflow) - 1);
-    if ((rc = schedule_load(t, &name, &b.at, &b.n, err)))
-        return rc;
+    TRY(schedule_load(t, &name, &b.at, &b.n, err));
     b.matched = arena_zalloc(&t->arena, (b.n + 1) * sizeof(*b.matched));
-    if ((rc = match_old_schedules(t, w, &b, rows, a, err)))
-        return rc;
-    args_begin(&t->args, Q_SCHEDULES_DELETE);
-    args_text(&t->args, w->name);
-    if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
-        return rc;
+    TRY(match_old_schedules(t, w, &b, rows, a, err));
+    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_SCHEDULES_DELETE, w->name));
     args_begin(&t->args, Q_SCHEDULE_INSERT);
-    for (i = 0; i < w->nschedules; i++)
+    for (size_t i = 0; i < w->nschedules; i++)
         push_row(&t->args, &rows[i]);
     schedule_wake(t);
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
@@ -183,40 +157,27 @@ static int replace_schedules(struct turn *t, const struct workflow *w, struct ap
 static int set_applied_hash(struct turn *t, const struct workflow *w, struct apply_request *a,
                             struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
+    int rc = 0;
 
-    args_begin(&t->args, Q_APPLIED_LOCK);
-    args_text(&t->args, w->name);
-    if ((rc = turn_query(t, &t->args, &r, err)))
-        goto done;
+    TRY(ask(t, &r, err, Q_APPLIED_LOCK, w->name));
     a->unchanged = r.n && !strcmp(rows_text(&r, 0, 0), w->hash);
     /* keep the old definition: a transaction that read the name before us may be about to use it */
     if (r.n && !a->unchanged && (rc = definition_use(t, rows_text(&r, 0, 0), NULL, NULL, err)) &&
         rc != -E_NOT_FOUND)
-        goto done;
-    args_begin(&t->args, Q_APPLIED_SET);
-    args_text(&t->args, w->name);
-    args_text(&t->args, w->hash);
-    args_int(&t->args, t->now);
-    args_text(&t->args, a->by);
-    rc = db_send(t->db, &t->args, NULL, 1, err);
-done:
-    rows_release(&r);
-    return rc;
+        return rc;
+    return db_queue(t->db, NULL, 1, err, Q_APPLIED_SET, w->name, w->hash, t->now, a->by);
 }
 
 int op_apply(struct turn *t, struct apply_request *a, struct err *err)
 {
     const struct workflow *w;
-    int rc;
 
     a->kept = a->removed = 0;
-    if ((rc = workflow_read(a->definition, strlen(a->definition), &t->arena, &w, err)) ||
-        (rc = set_applied_hash(t, w, a, err)) ||
-        (rc = definition_use(t, w->hash, w, a->definition, err)) ||
-        (rc = replace_schedules(t, w, a, err)))
-        return rc;
+    TRY(workflow_read(a->definition, strlen(a->definition), &t->arena, &w, err));
+    TRY(set_applied_hash(t, w, a, err));
+    TRY(definition_use(t, w->hash, w, a->definition, err));
+    TRY(replace_schedules(t, w, a, err));
     memcpy(a->hash, w->hash, sizeof(a->hash));
     a->schedules = w->nschedules;
     return 0;

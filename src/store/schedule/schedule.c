@@ -70,37 +70,21 @@ void schedule_read_row(struct schedule_row *out, const struct rows *r, size_t ro
 int schedule_load(struct turn *t, const struct schedule_name *n, struct schedule_row **out,
                   size_t *count, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
-    args_begin(&t->args, Q_SCHEDULES_OF);
-    args_text(&t->args, n->workflow);
-    args_text(&t->args, n->name);
-    if ((rc = turn_query(t, &t->args, &r, err)))
-        goto done;
+    TRY(ask(t, &r, err, Q_SCHEDULES_OF, n->workflow, n->name));
     *out = arena_alloc(&t->arena, (r.n + 1) * sizeof(**out));
     *count = r.n;
-    for (i = 0; i < r.n; i++)
+    for (size_t i = 0; i < r.n; i++)
         schedule_read_row(&(*out)[i], &r, i, &t->arena);
-done:
-    rows_release(&r);
-    return rc;
+    return 0;
 }
 
 void schedule_push_state(struct args *a, const struct schedule_row *r)
 {
-    args_int(a, r->done);
-    args_int_or_null(a, r->next);
-    args_int_or_null(a, r->waiting);
-    args_int_or_null(a, r->last_run);
-    args_int(a, r->skipped);
-    args_int_or_null(a, r->skipped_at);
-    args_int_or_null(a, r->missed_at);
-    args_int_or_null(a, r->paused_at);
-    args_text(a, r->paused_by);
-    args_text(a, r->pause_reason);
-    args_text(a, r->problem);
+    args_row(a, r->done, val_or_null(r->next), val_or_null(r->waiting), val_or_null(r->last_run),
+             r->skipped, val_or_null(r->skipped_at), val_or_null(r->missed_at),
+             val_or_null(r->paused_at), r->paused_by, r->pause_reason, r->problem);
 }
 
 void schedule_push_row(struct args *a, const struct schedule_row *r)
@@ -119,8 +103,6 @@ int schedule_write_row(struct turn *t, const struct schedule_row *r, struct err 
 int schedule_from_row(const struct schedule_row *r, const char *name, struct schedule *out,
                       struct tz **zone, struct err *err)
 {
-    int rc;
-
     *out = (struct schedule){.name = name,
                              .tz = r->tz,
                              .catchup = r->catchup,
@@ -129,8 +111,7 @@ int schedule_from_row(const struct schedule_row *r, const char *name, struct sch
                              .start = r->start,
                              .end = r->end,
                              .paused = r->paused_at != 0};
-    if ((rc = cron_parse(r->cron, &out->cron, err)))
-        return rc;
+    TRY(cron_parse(r->cron, &out->cron, err));
     return tz_load(r->tz ? r->tz : "UTC", zone, err);
 }
 
@@ -154,11 +135,9 @@ static int write_changed(struct turn *t, const struct schedule_row *r, struct sc
                          struct err *err)
 {
     char name[SCHEDULE_NAME_SIZE];
-    int rc;
 
     o->changed++;
-    if ((rc = schedule_write_row(t, r, err)))
-        return rc;
+    TRY(schedule_write_row(t, r, err));
     return audit_write(
         t,
         &(struct audit_entry){.kind = "schedule",
@@ -172,10 +151,9 @@ static int write_changed(struct turn *t, const struct schedule_row *r, struct sc
 static int pause_all(struct turn *t, struct schedule_row *rows, size_t n, struct schedule_action *o,
                      struct err *err)
 {
-    size_t i;
     int rc = 0;
 
-    for (i = 0; !rc && i < n; i++) {
+    for (size_t i = 0; !rc && i < n; i++) {
         struct schedule_row *r = &rows[i];
 
         if (r->paused_at)
@@ -196,10 +174,9 @@ static int pause_all(struct turn *t, struct schedule_row *rows, size_t n, struct
 static int resume_all(struct turn *t, struct schedule_row *rows, size_t n,
                       struct schedule_action *o, struct err *err)
 {
-    size_t i;
     int rc = 0;
 
-    for (i = 0; !rc && i < n; i++) {
+    for (size_t i = 0; !rc && i < n; i++) {
         struct schedule_row *r = &rows[i];
 
         if (!r->paused_at)
@@ -220,14 +197,11 @@ static int resume_all(struct turn *t, struct schedule_row *rows, size_t n,
 static int find_applied_hash(struct turn *t, const struct schedule_row *row, const char **out,
                              struct err *err)
 {
-    struct rows r = ROWS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
     int rc;
 
-    args_begin(&t->args, Q_SCHEDULE_FACTS);
-    args_int(&t->args, row->id);
-    if (!(rc = turn_query(t, &t->args, &r, err)) && r.n)
+    if (!(rc = ask(t, &r, err, Q_SCHEDULE_FACTS, row->id)) && r.n)
         *out = arena_strdup(&t->arena, rows_text(&r, 0, 2));
-    rows_release(&r);
     return rc;
 }
 
@@ -236,15 +210,12 @@ static int run_by_hand(struct turn *t, struct schedule_row *r, struct schedule_a
 {
     struct submission s;
     const char *hash = NULL;
-    int rc;
 
-    if ((rc = find_applied_hash(t, r, &hash, err)))
-        return rc;
+    TRY(find_applied_hash(t, r, &hash, err));
     if (!hash)
         return err_set(err, E_NOT_FOUND, "the workflow %s is not applied", r->workflow);
     s = schedule_build_submission(t, r, hash, 0, o);
-    if ((rc = op_submit(t, &s, 1, err)))
-        return rc;
+    TRY(op_submit(t, &s, 1, err));
     if (s.rc) {
         *err = s.err;
         return s.rc;
@@ -259,12 +230,10 @@ int op_change_schedule(struct turn *t, struct schedule_action *o, struct err *er
     struct schedule_name name;
     struct schedule_row *rows;
     size_t n;
-    int rc;
 
     o->changed = 0;
-    if ((rc = schedule_name_parse(o->name, &name, err)) ||
-        (rc = schedule_load(t, &name, &rows, &n, err)))
-        return rc;
+    TRY(schedule_name_parse(o->name, &name, err));
+    TRY(schedule_load(t, &name, &rows, &n, err));
     if (!n)
         return err_set(err, E_NOT_FOUND, "there is no schedule %.210s: `pawl schedule` lists them",
                        o->name);

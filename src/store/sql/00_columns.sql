@@ -1,8 +1,9 @@
 -- The columns of an execution's image, in the order in which execution.c reads them.
 --= job e.id, e.parent, e.root, e.workflow, e.rerun_of,
 --=+    e.requested_at, e.started_at, e.finished_at, e.updated_at,
---=+    e.priority, e.attempts, e.max_attempts, e.epoch, e.seq, e.needs_left, e.task_index, e.cursor, e.depth,
---=+    e.kind, e.status, e.held, e.deferred, e.failed_behind, e.cancel_requested,
+--=+    e.priority, e.attempts, e.max_attempts, e.epoch, e.seq,
+--=+    e.needs_left, e.needs_succeeded, e.children_open, e.children_made, e.notify_left, e.task_index, e.depth,
+--=+    e.kind, e.status, e.held, e.deferred, e.flags, e.cancel_requested,
 --=+    e.name, e.queue, e.lane, e.concurrency, e.held_key, e.task_name
 --= no_lease CAST(NULL AS bigint), CAST(NULL AS timestamptz), CAST(NULL AS timestamptz), CAST(NULL AS text)
 --= state @job@, l.worker, l.until, l.expired_at, l.folder
@@ -19,6 +20,12 @@
 -- The recursive step of a walk down a tree, on PostgreSQL: the children c of t, found by one index probe for each t. A
 -- plain join may be planned as a loop over all rows that have a parent.
 --= children_of_t CROSS JOIN LATERAL (SELECT x.* FROM executions x WHERE x.parent = t.id OFFSET 0) c
+
+-- The data of event v, as JSON on PostgreSQL, which can't read the escape for NUL: it becomes another character.
+--= data_pg replace(v.data, '\u0000', '\u0001')::json
+
+-- The generation of the database, which a fence raises.
+--= generation (SELECT CAST(value AS bigint) FROM settings WHERE name = 'fence_generation')
 
 -- When a schedule must next be checked: at its next due time, or now if the run that it waits for has ended.
 --= next_schedule (SELECT min(d.due) FROM (

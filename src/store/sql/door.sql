@@ -1,56 +1,58 @@
 -- The statements of the door: one for each kind of row, each writing a set of rows. Updates and deletes have a guard:
 -- they name the values that the door read before. If a guard does not match, the turn is rolled back with an error.
+-- Those of executions have their columns in the order of the table in execution.c.
 
 --: execution_insert(; id i64, parent i64, root i64, workflow i64, rerun_of i64,
 --:+ requested_at time, started_at time, finished_at time, updated_at time,
---:+ priority i32, attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, task_index i32,
---:+ cursor i32, depth i32, kind i16, status i16, held i16, deferred i16, failed_behind i16,
+--:+ priority i32, attempts i32, max_attempts i32, epoch i32, seq i32,
+--:+ needs_left i32, needs_succeeded i32, children_open i32, children_made i32, notify_left i32,
+--:+ task_index i32, depth i32, kind i16, status i16, held i16, deferred i16, flags i16,
 --:+ cancel_requested i16, name text, queue text, lane text, concurrency text, held_key text,
 --:+ task_name text, input text, result text, error text, spec text)
 INSERT INTO executions (id, parent, root, workflow, rerun_of,
        requested_at, started_at, finished_at, updated_at,
-       priority, attempts, max_attempts, epoch, seq, needs_left, task_index, cursor, depth,
-       kind, status, held, deferred, failed_behind, cancel_requested,
+       priority, attempts, max_attempts, epoch, seq,
+       needs_left, needs_succeeded, children_open, children_made, notify_left, task_index, depth,
+       kind, status, held, deferred, flags, cancel_requested,
        name, queue, lane, concurrency, held_key, task_name, input, result, error, spec)
 SELECT * FROM @rows@ AS u                                                                  --@ postgres
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17,   --@ sqlite
-       $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34)   --@ sqlite
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,   --@ sqlite
+       $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37)   --@ sqlite
+
+-- The columns that a turn may change; execution_outcome adds result and error.
+--= changed_pg started_at = u.started_at, finished_at = u.finished_at, updated_at = u.updated_at, attempts = u.attempts,
+--=+       max_attempts = u.max_attempts, epoch = u.epoch, seq = u.seq, needs_left = u.needs_left,
+--=+       needs_succeeded = u.needs_succeeded, children_open = u.children_open, children_made = u.children_made,
+--=+       notify_left = u.notify_left, status = u.status, held = u.held, deferred = u.deferred, flags = u.flags,
+--=+       cancel_requested = u.cancel_requested, held_key = u.held_key
+--= changed_sqlite started_at, finished_at, updated_at, attempts, max_attempts, epoch, seq, needs_left, needs_succeeded,
+--=+       children_open, children_made, notify_left, status, held, deferred, flags, cancel_requested, held_key
 
 -- seq is the guard: every event raises it, so an equal seq means that no other transaction has written the row since.
 --: execution_update(; id i64, old_seq i32, started_at time, finished_at time, updated_at time,
---:+ attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, cursor i32,
---:+ status i16, held i16, deferred i16, failed_behind i16, cancel_requested i16, held_key text)
+--:+ attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, needs_succeeded i32,
+--:+ children_open i32, children_made i32, notify_left i32,
+--:+ status i16, held i16, deferred i16, flags i16, cancel_requested i16, held_key text)
 UPDATE executions AS e
-   SET (started_at, finished_at, updated_at, attempts, max_attempts, epoch, seq, needs_left, cursor,   --@ sqlite
-        status, held, deferred, failed_behind, cancel_requested, held_key)                             --@ sqlite
-     = ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)                            --@ sqlite
-   SET started_at = u.started_at, finished_at = u.finished_at, updated_at = u.updated_at,              --@ postgres
-       attempts = u.attempts, max_attempts = u.max_attempts, epoch = u.epoch, seq = u.seq,             --@ postgres
-       needs_left = u.needs_left, cursor = u.cursor, status = u.status, held = u.held,                 --@ postgres
-       deferred = u.deferred, failed_behind = u.failed_behind,                                         --@ postgres
-       cancel_requested = u.cancel_requested, held_key = u.held_key                                    --@ postgres
+   SET (@changed_sqlite@)                                                                  --@ sqlite
+     = ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)             --@ sqlite
+   SET @changed_pg@                                                                        --@ postgres
   FROM @rows@ AS u                                                                         --@ postgres
- WHERE e.id = ANY (ARRAY[u.id]) AND e.seq = u.old_seq                                                  --@ postgres
- WHERE e.id = $1 AND e.seq = $2                                                                        --@ sqlite
+ WHERE e.id = ANY (ARRAY[u.id]) AND e.seq = u.old_seq                                      --@ postgres
+ WHERE e.id = $1 AND e.seq = $2                                                            --@ sqlite
 
 -- As execution_update, with result and error; for the end of an attempt and for a rerun.
 --: execution_outcome(; id i64, old_seq i32, started_at time, finished_at time, updated_at time,
---:+ attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, cursor i32,
---:+ status i16, held i16, deferred i16, failed_behind i16, cancel_requested i16, held_key text,
---:+ result text, error text)
+--:+ attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, needs_succeeded i32,
+--:+ children_open i32, children_made i32, notify_left i32,
+--:+ status i16, held i16, deferred i16, flags i16, cancel_requested i16, held_key text, result text, error text)
 UPDATE executions AS e
-   SET (started_at, finished_at, updated_at, attempts, max_attempts, epoch, seq, needs_left, cursor,   --@ sqlite
-        status, held, deferred, failed_behind, cancel_requested, held_key, result, error)              --@ sqlite
-     = ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)                  --@ sqlite
-   SET started_at = u.started_at, finished_at = u.finished_at, updated_at = u.updated_at,              --@ postgres
-       attempts = u.attempts, max_attempts = u.max_attempts, epoch = u.epoch, seq = u.seq,             --@ postgres
-       needs_left = u.needs_left, cursor = u.cursor, status = u.status, held = u.held,                 --@ postgres
-       deferred = u.deferred, failed_behind = u.failed_behind,                                         --@ postgres
-       cancel_requested = u.cancel_requested, held_key = u.held_key,                                   --@ postgres
-       result = u.result, error = u.error                                                              --@ postgres
+   SET (@changed_sqlite@, result, error)                                                   --@ sqlite
+     = ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)   --@ sqlite
+   SET @changed_pg@, result = u.result, error = u.error                                    --@ postgres
   FROM @rows@ AS u                                                                         --@ postgres
- WHERE e.id = ANY (ARRAY[u.id]) AND e.seq = u.old_seq                                                  --@ postgres
- WHERE e.id = $1 AND e.seq = $2                                                                        --@ sqlite
+ WHERE e.id = ANY (ARRAY[u.id]) AND e.seq = u.old_seq                                      --@ postgres
+ WHERE e.id = $1 AND e.seq = $2                                                            --@ sqlite
 
 -- SQLite has one writer, so the turn numbers its events itself. PostgreSQL takes numbers from the sequence inside the
 -- INSERT, after the lock on the table is taken; readers that follow events rely on this order (docs/adr/0022).

@@ -17,8 +17,7 @@ SELECT k.key, k.execution, k.body
 INSERT INTO limits (key, max, used)
 SELECT u.key, u.max, 0 FROM @rows@ AS u                                                    --@ postgres
 VALUES ($1, $2, 0)                                                                         --@ sqlite
--- a removed limit of a key (its max is INT_MAX) gets a new max once none of its permits is in use
-ON CONFLICT (key) DO UPDATE SET max = excluded.max WHERE limits.max = 2147483647 AND limits.used = 0
+ON CONFLICT (key) DO NOTHING
 
 -- ---- claim
 
@@ -143,9 +142,9 @@ SELECT $2                                                                       
 -- on_exit task of a cancelled workflow.
 --: open_subtree(top i64, n i64, without i32)
 WITH RECURSIVE tree(id, status, depth, cancel_requested, flags) AS (
-    SELECT id, status, depth, cancel_requested, failed_behind FROM executions WHERE id = $1
+    SELECT id, status, depth, cancel_requested, flags FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id, c.status, c.depth, c.cancel_requested, c.failed_behind FROM tree t
+    SELECT c.id, c.status, c.depth, c.cancel_requested, c.flags FROM tree t
 @children_of_t@                                                                            --@ postgres
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
      WHERE t.cancel_requested = 0 OR COALESCE(c.task_name, '') <> 'on_exit'
@@ -161,7 +160,9 @@ SELECT v.data FROM execution_events v
 -- The original approval request of a job that waits for approval.
 --: approval_request(root i64, execution i64)
 SELECT v.data FROM execution_events v
- WHERE v.root = $1 AND v.execution = $2 AND v.type = EV_HELD AND v.data LIKE '{"why":"approval"%'
+ WHERE v.root = $1 AND v.execution = $2 AND v.type = EV_HELD
+   AND json_extract(v.data, '$.why') = 'approval'                                          --@ sqlite
+   AND @data_pg@ ->> 'why' = 'approval'                                                    --@ postgres
  ORDER BY v.seq DESC LIMIT 1
 
 -- In the subtree of a paused execution: ready jobs that are not held, or held for a delay or a limit, and workflows and
@@ -184,22 +185,12 @@ SELECT id FROM tree
 WITH RECURSIVE tree(id, held, paused) AS (
     SELECT id, held, 0 FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id, c.held, c.failed_behind & FLAG_PAUSED FROM tree t
+    SELECT c.id, c.held, c.flags & FLAG_PAUSED FROM tree t
 @children_of_t@                                                                            --@ postgres
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
      WHERE t.paused = 0
 )
 SELECT id FROM tree WHERE held = HELD_PAUSED AND paused = 0 ORDER BY id LIMIT $2
-
---: open_below(top i64)
-WITH RECURSIVE tree(id, status) AS (
-    SELECT id, status FROM executions WHERE parent = $1
-    UNION ALL
-    SELECT c.id, c.status FROM tree t
-@children_of_t@                                                                            --@ postgres
-      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
-)
-SELECT id FROM tree WHERE status < S_SUCCEEDED LIMIT 1
 
 -- ---- timers
 
@@ -275,25 +266,12 @@ SELECT @state@
  ORDER BY o.ready_at DESC LIMIT $2
    FOR UPDATE OF o, e SKIP LOCKED                                                          --@ postgres
 
---: surplus_of_key(concurrency text, n i64)
-SELECT @state@
-  FROM task_outbox o JOIN executions e ON e.id = ANY (ARRAY[o.execution])                  --@ postgres
-  FROM task_outbox o CROSS JOIN executions e ON e.id = o.execution                         --@ sqlite
-  LEFT JOIN leases l ON l.execution = ANY (ARRAY[e.id])                                    --@ postgres
-  LEFT JOIN leases l ON l.execution = e.id                                                 --@ sqlite
- WHERE o.concurrency = $1 AND e.status = S_READY AND e.held = HELD_NONE
- ORDER BY o.execution DESC LIMIT $2
-   FOR UPDATE OF o, e SKIP LOCKED                                                          --@ postgres
-
 -- The number of claimable jobs, counted up to n.
 --: claimable_of_queue(queue text, n i64)
 SELECT count(*) FROM (SELECT 1 FROM task_outbox o WHERE o.queue = $1
    AND o.ready_at > '1970-01-01Z'                                                          --@ postgres
    AND o.ready_at > 0                                                                      --@ sqlite
  LIMIT $2) AS counted
-
---: claimable_of_key(concurrency text, n i64)
-SELECT count(*) FROM (SELECT 1 FROM task_outbox WHERE concurrency = $1 LIMIT $2) AS counted
 
 -- ---- workers
 
@@ -312,6 +290,9 @@ ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
 --: worker_unregister(id i64)
 DELETE FROM workers WHERE id = $1
 
+-- The version of the schema that programs must know to use the database.
+--= minimum_schema (SELECT CAST(value AS bigint) FROM settings WHERE name = 'minimum_schema')
+
 -- All that an idle worker needs to know, in one statement. PostgreSQL reads the clock in it, as no earlier statement of
 -- the turn did.
 --: worker_tick(id i64, now time, ahead_us i64)
@@ -320,17 +301,17 @@ WITH clock AS MATERIALIZED (SELECT clock_timestamp() + $3 * interval '1 microsec
 SELECT (SELECT count(*) FROM leases WHERE until < clock.now),                              --@ postgres
        (SELECT count(*) FROM leases WHERE worker IS NULL),                                 --@ postgres
        (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), clock.now,                     --@ postgres
-       (SELECT CAST(value AS bigint) FROM settings WHERE name = 'generation'), @next_schedule@, --@ postgres
+       @generation@, @next_schedule@,                                                      --@ postgres
        (SELECT count(*) FROM (SELECT 1 FROM task_outbox LIMIT 1) AS waiting),              --@ postgres
-       @waiting_submission@                                                                --@ postgres
+       @waiting_submission@, @minimum_schema@                                              --@ postgres
   FROM renewed, clock                                                                      --@ postgres
 UPDATE workers SET seen_at = $2 WHERE id = $1                                              --@ sqlite
 RETURNING (SELECT count(*) FROM leases WHERE until < $2),                                  --@ sqlite
           (SELECT count(*) FROM leases WHERE worker IS NULL),                              --@ sqlite
           (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), $2,                         --@ sqlite
-          (SELECT CAST(value AS bigint) FROM settings WHERE name = 'generation'), @next_schedule@, --@ sqlite
+          @generation@, @next_schedule@,                                                   --@ sqlite
           (SELECT count(*) FROM (SELECT 1 FROM task_outbox LIMIT 1) AS waiting),           --@ sqlite
-          @waiting_submission@                                                             --@ sqlite
+          @waiting_submission@, @minimum_schema@                                           --@ sqlite
 
 --: next_due()
 SELECT (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), @next_schedule@, @waiting_submission@

@@ -15,7 +15,7 @@
 --=+     (SELECT t.due_at FROM timers t WHERE t.execution = e.id AND t.kind + 0 = TIMER_DELAY LIMIT 1),
 --=+     (SELECT f.definition FROM workflow_executions f WHERE e.kind = KIND_WORKFLOW AND f.execution = e.id),
 --=+     (SELECT f.variables FROM workflow_executions f WHERE e.kind = KIND_WORKFLOW AND f.execution = e.id),
---=+     (SELECT v.data FROM execution_events v WHERE e.kind = KIND_WORKFLOW AND (e.failed_behind & FLAG_PAUSED) <> 0
+--=+     (SELECT v.data FROM execution_events v WHERE e.kind = KIND_WORKFLOW AND (e.flags & FLAG_PAUSED) <> 0
 --=+       AND v.root = e.root AND v.execution = e.id AND v.type = WORKFLOW_EV_PAUSED ORDER BY v.seq DESC LIMIT 1)
 
 -- ---- executions
@@ -194,7 +194,7 @@ SELECT CASE WHEN EXISTS (SELECT 1
               OR EXISTS (SELECT 1
                            FROM timers t JOIN executions e ON e.id = ANY (ARRAY[t.execution])   --@ postgres
                            FROM timers t CROSS JOIN executions e ON e.id = t.execution     --@ sqlite
-                          WHERE e.queue = $1 AND (t.kind = TIMER_FLOW OR (e.status = S_READY AND e.held IN (HELD_DELAY, HELD_LIMIT))))
+                          WHERE e.queue = $1 AND (t.kind = TIMER_CONTINUE OR (e.status = S_READY AND e.held IN (HELD_DELAY, HELD_LIMIT))))
             THEN 1 ELSE 0 END
 
 -- Sums of counters, and one index probe for the job that waits longest; never a count over the outbox. Leaves out the

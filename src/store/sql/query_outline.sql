@@ -12,9 +12,10 @@
 --=+           ORDER BY v.seq LIMIT 1),
 --=+         (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+           AND v.worker IS NOT NULL AND e.attempts > 0 ORDER BY v.seq DESC LIMIT 1),
---=+         (SELECT t.due_at FROM timers t WHERE e.held = HELD_DELAY AND t.execution = e.id AND t.kind + 0 = TIMER_DELAY LIMIT 1),
---=+         (SELECT v.data FROM execution_events v WHERE e.status IN (S_CANCELLED, S_SKIPPED) AND v.root = e.root AND v.execution = e.id
---=+           AND v.type IN (EV_CANCEL_REQUESTED, EV_CANCELLED, EV_SKIPPED, WORKFLOW_EV_CANCEL_REQUESTED, WORKFLOW_EV_CANCELLED, WORKFLOW_EV_SKIPPED) AND v.data LIKE '%"reason"%' ORDER BY v.seq DESC LIMIT 1)
+--=+         (SELECT t.due_at FROM timers t WHERE e.held = HELD_DELAY AND t.execution = e.id AND t.kind + 0 = TIMER_DELAY LIMIT 1)
+--= ended_for_reason e.status IN (S_CANCELLED, S_SKIPPED) AND v.root = e.root AND v.execution = e.id
+--=+         AND v.type IN (EV_CANCEL_REQUESTED, EV_CANCELLED, EV_SKIPPED,
+--=+                        WORKFLOW_EV_CANCEL_REQUESTED, WORKFLOW_EV_CANCELLED, WORKFLOW_EV_SKIPPED)
 
 --: query_outline(top i64, n i64)
 WITH RECURSIVE tree(id, kind) AS (
@@ -31,6 +32,10 @@ WITH RECURSIVE tree(id, kind) AS (
                UNION ALL (SELECT x.id, x.kind FROM executions x WHERE @failed_items@)) c    --@ postgres
 )
 SELECT @state@, e.error, @outlined@,
+       (SELECT v.data FROM execution_events v WHERE @ended_for_reason@
+           AND json_extract(v.data, '$.reason') IS NOT NULL                                --@ sqlite
+           AND @data_pg@ ->> 'reason' IS NOT NULL                                          --@ postgres
+         ORDER BY v.seq DESC LIMIT 1),
        CASE WHEN e.kind = KIND_FOREACH THEN (
            SELECT group_concat(i.status || ':' || i.n, ' ')                                --@ sqlite
            SELECT string_agg(i.status || ':' || i.n, ' ')                                  --@ postgres

@@ -1,19 +1,19 @@
 -- The statements of every turn (turn.c): its number, its locks, and the rows that it changes.
 
--- The first statement of a turn. Retention locks this row while it merges the counters of silent writers, so a turn
+-- The first statement of a turn. A trigger refuses a turn of a process that is older than the schema. Retention locks this row while it merges the counters of silent writers, so a turn
 -- can't add to counters that are being merged.
---: turn_write(writer i64, turn i64, at time, ahead_us i64)
-INSERT INTO turns (writer, turn, at)
-VALUES ($1, $2, $3)                                                                        --@ sqlite
-VALUES ($1, $2, now() + $4 * interval '1 microsecond')                                     --@ postgres
-ON CONFLICT (writer) DO UPDATE SET turn = excluded.turn, at = excluded.at
+--: turn_write(writer i64, turn i64, at time, ahead_us i64, schema_version i32)
+INSERT INTO turns (writer, turn, at, schema_version)
+VALUES ($1, $2, $3, $5)                                                                    --@ sqlite
+VALUES ($1, $2, now() + $4 * interval '1 microsecond', $5)                                 --@ postgres
+ON CONFLICT (writer) DO UPDATE SET turn = excluded.turn, at = excluded.at, schema_version = excluded.schema_version
 
 -- Waits for a backend that may still be executing this writer's COMMIT. If that was the first turn, no row exists yet,
 -- and the insert of the same key waits; otherwise turn_read waits for the lock on the row.
---: turn_touch(writer i64)
-INSERT INTO turns (writer, turn, at)
-VALUES ($1, 0, 0)                                                                          --@ sqlite
-VALUES ($1, 0, now())                                                                      --@ postgres
+--: turn_touch(writer i64, schema_version i32)
+INSERT INTO turns (writer, turn, at, schema_version)
+VALUES ($1, 0, 0, $2)                                                                      --@ sqlite
+VALUES ($1, 0, now(), $2)                                                                  --@ postgres
 ON CONFLICT (writer) DO NOTHING
 
 --: turn_read(writer i64)

@@ -1,14 +1,10 @@
--- The invariants (verify/verify.h). Each statement returns the breaches of one invariant, or of several that share a
+-- The invariants (verify/verify.h). Each statement returns the violations of one invariant, or of several that share a
 -- pass over a large table, as (code, execution, detail), at most $1 rows for each code. A correct database returns no
 -- row. verify.c replaces {status:3}, {event:14}, {hold:2} in a detail by words of the vocabulary.
---
--- Codes as in core/vocab.h: kinds 1 and 2 are jobs, 3 is a workflow, 4 a fan-out; statuses from 4 on are terminal; an
--- event of a workflow or fan-out has the code of a job's event + 32: created 1/33, claimed 5, started 6/38, resumed 8,
--- lease_expired 11, adopted 12, completed 14, rerun 20/52, reused 21.
 
--- The end of each statement: the first $1 rows of each code in `breaches`.
+-- The end of each statement: the first $1 rows of each code in `violations`.
 --= report SELECT code, execution, detail
---=+       FROM (SELECT b.*, row_number() OVER (PARTITION BY code ORDER BY execution, detail) AS n FROM breaches b) AS numbered
+--=+       FROM (SELECT b.*, row_number() OVER (PARTITION BY code ORDER BY execution, detail) AS n FROM violations b) AS numbered
 --=+       WHERE n <= $1 ORDER BY code, execution, detail
 
 -- Verify uses its own settings on PostgreSQL; they end with the transaction. Statements that read whole tables need
@@ -35,10 +31,10 @@ SELECT execution, seq FROM execution_events
  ORDER BY execution, seq LIMIT $1
 
 -- Compares each event with the one before it. One pass with lag() is cheapest on PostgreSQL, an index probe on SQLite.
--- An event after a gap has no event before it and is not compared: the gap itself breaches I02.
+-- An event after a gap has no event before it and is not compared: the gap itself violates I02.
 --: verify_steps(max i64)
 WITH pairs AS NOT MATERIALIZED (
-    SELECT v.execution, v.seq, v.type, v.from_status, v.to_status, v.epoch, v.created_at, v.data,
+    SELECT v.execution, v.seq, v.type, v.from_status, v.to_status, v.epoch, v.created_at,
            lag(v.seq) OVER w AS before_seq, lag(v.to_status) OVER w AS before_to,                     --@ postgres
            lag(v.epoch) OVER w AS before_epoch, lag(v.created_at) OVER w AS before_at                 --@ postgres
       FROM execution_events v WINDOW w AS (PARTITION BY v.root, v.execution ORDER BY v.seq)           --@ postgres
@@ -51,18 +47,14 @@ WITH pairs AS NOT MATERIALIZED (
            before_seq = seq - 1 AND from_status <> before_to AS i04,
            before_seq = seq - 1 AND before_to >= 4 AND type NOT IN (EV_RERUN, WORKFLOW_EV_RERUN) AS i07,
            before_seq = seq - 1 AND created_at < before_at AS i09,
-           type >= EV_RETRY_SCHEDULED AND type IN (EV_RETRY_SCHEDULED, EV_FAILED, EV_TIMED_OUT, EV_ABANDONED, WORKFLOW_EV_FAILED, WORKFLOW_EV_TIMED_OUT)
-               AND NOT (COALESCE(data, '') LIKE '%"error":"%' AND data NOT LIKE '%"error":""%') AS i10,
-           type < WORKFLOW_EVENT AND to_status = S_SUCCEEDED AND from_status < S_SUCCEEDED AND type <> EV_REUSED
-               AND NOT (type = EV_COMPLETED AND COALESCE(data, '') LIKE '{"outcome":"ok"%') AS i17,
            CASE WHEN seq = 1 THEN epoch <> 0
                 WHEN before_seq = seq - 1
                 THEN epoch <> before_epoch + CASE WHEN type IN (EV_CLAIMED, EV_RESUMED, EV_ADOPTED) THEN 1 ELSE 0 END
                 ELSE 1 = 0 END AS i24
       FROM pairs p
 ), suspects AS MATERIALIZED (
-    SELECT * FROM checked WHERE i04 OR i07 OR i09 OR i10 OR i17 OR i24
-), breaches(code, execution, detail) AS (
+    SELECT * FROM checked WHERE i04 OR i07 OR i09 OR i24
+), violations(code, execution, detail) AS (
     SELECT 'I04', execution, 'event ' || seq || ' comes from {status:' || from_status || '}, but the one before it went to {status:'
            || before_to || '}' FROM suspects WHERE i04
     UNION ALL
@@ -71,15 +63,19 @@ WITH pairs AS NOT MATERIALIZED (
     UNION ALL
     SELECT 'I09', execution, 'event ' || seq || ' is older than the one before it' FROM suspects WHERE i09
     UNION ALL
-    SELECT 'I10', execution, 'event ' || seq || ', {event:' || type || '}, has no error' FROM suspects WHERE i10
-    UNION ALL
-    SELECT 'I17', execution, 'event ' || seq || ', {event:' || type || '}, is a success without the outcome ok'
-      FROM suspects WHERE i17
-    UNION ALL
     SELECT 'I24', execution, 'event ' || seq || ', {event:' || type || '}, has epoch ' || epoch || ' after '
            || COALESCE(before_epoch, 0) FROM suspects WHERE i24
 )
 @report@
+
+-- Events that end an attempt, a workflow or a fan-out with a failure, or a job with a success (verify/outcomes.c).
+--: verify_outcomes(root i64, execution i64, seq i32)
+SELECT v.root, v.execution, v.seq, v.type, v.to_status, v.data FROM execution_events v
+ WHERE (v.root, v.execution, v.seq) > ($1, $2, $3)
+   AND v.root >= $1                                                                        --@ postgres
+   AND (v.type IN (EV_RETRY_SCHEDULED, EV_FAILED, EV_TIMED_OUT, EV_ABANDONED, WORKFLOW_EV_FAILED, WORKFLOW_EV_TIMED_OUT)
+        OR (v.type < WORKFLOW_EVENT AND v.type <> EV_REUSED AND v.to_status = S_SUCCEEDED AND v.from_status < S_SUCCEEDED))
+ ORDER BY v.root, v.execution, v.seq LIMIT 1000
 
 -- Aggregates of all events of an execution. verify_last reports an execution without events (I01).
 --: verify_sums(max i64)
@@ -107,7 +103,7 @@ WITH sums AS NOT MATERIALIZED (
       FROM sums s LEFT JOIN executions e ON e.id = s.execution AND e.root = s.root
 ), suspects AS MATERIALIZED (
     SELECT * FROM checked WHERE i01 OR i02 OR i03 OR i05 OR i08 OR i12 OR i15 OR i23 OR i41
-), breaches(code, execution, detail) AS (
+), violations(code, execution, detail) AS (
     SELECT 'I01', execution, 'its seq is ' || seq || ', but it has ' || n || ' events' FROM suspects WHERE i01
     UNION ALL
     SELECT 'I02', execution, 'its ' || n || ' events are numbered from ' || lowest || ' to ' || highest FROM suspects WHERE i02
@@ -144,7 +140,7 @@ WITH checked AS NOT MATERIALIZED (
       LEFT JOIN execution_events v ON v.root = e.root AND v.execution = e.id AND v.seq = e.seq
 ), suspects AS MATERIALIZED (
     SELECT * FROM checked WHERE i01 OR i06 OR i16_attempt OR i16_result OR i25
-), breaches(code, execution, detail) AS (
+), violations(code, execution, detail) AS (
     SELECT 'I01', id, 'its seq is ' || seq || ', but it has no events' FROM suspects s
      WHERE i01 AND NOT EXISTS (SELECT 1 FROM execution_events v WHERE v.root = s.root AND v.execution = s.id)
     UNION ALL
@@ -168,7 +164,7 @@ WITH checked AS NOT MATERIALIZED (
       FROM executions
 ), suspects AS MATERIALIZED (
     SELECT * FROM checked WHERE i11 OR i13 OR i14
-), breaches(code, execution, detail) AS (
+), violations(code, execution, detail) AS (
     SELECT 'I11', id, CASE WHEN finished_at IS NULL THEN 'it has no finished_at, but is {status:'
            ELSE 'it has finished_at, but is {status:' END || status || '}' FROM suspects WHERE i11
     UNION ALL
@@ -179,7 +175,7 @@ WITH checked AS NOT MATERIALIZED (
 @report@
 
 -- The last event that gave or cleared a lease decides whether the lease should have a worker. An expired lease is a
--- breach only if some worker has run for more than two lease times, and was seen more than two lease times after the
+-- violation only if some worker has run for more than two lease times, and was seen more than two lease times after the
 -- expiry: otherwise no worker needs to have reaped it yet.
 --: verify_leases(max i64, two_leases i64, furthest time)
 WITH held AS MATERIALIZED (
@@ -192,7 +188,7 @@ WITH held AS MATERIALIZED (
     SELECT max(seen_at - $2 * interval '1 microsecond') FROM workers             --@ postgres
      WHERE seen_at - $2 * interval '1 microsecond' > started_at                  --@ postgres
     SELECT max(seen_at - $2) FROM workers WHERE seen_at - $2 > started_at        --@ sqlite
-), breaches(code, execution, detail) AS (
+), violations(code, execution, detail) AS (
     SELECT 'I18', e.id, 'it is running, but has no lease' FROM executions e
      WHERE e.status = S_RUNNING AND e.kind <= KIND_EXEC AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.execution = e.id)
     UNION ALL
@@ -220,7 +216,7 @@ WITH held AS MATERIALIZED (
 @report@
 
 --: verify_outbox(max i64)
-WITH breaches(code, execution, detail) AS (
+WITH violations(code, execution, detail) AS (
     SELECT 'I27', e.id, 'it may be claimed, but has no outbox row' FROM executions e
      WHERE e.status = S_READY AND e.held = HELD_NONE AND e.kind <= KIND_EXEC
        AND NOT EXISTS (SELECT 1 FROM task_outbox o WHERE o.lane = e.lane AND o.queue = e.queue AND o.rank = -e.priority
@@ -241,7 +237,7 @@ WITH breaches(code, execution, detail) AS (
 --: verify_holds(max i64)
 WITH kept AS MATERIALIZED (
     SELECT id, kind, status, held, held_key, priority FROM executions WHERE held <> HELD_NONE OR held_key IS NOT NULL
-), breaches(code, execution, detail) AS (
+), violations(code, execution, detail) AS (
     SELECT 'I28', id, 'it is held ({hold:' || held || '}), but is {status:' || status || '}' FROM kept
      WHERE held <> HELD_NONE AND status <> CASE WHEN kind <= KIND_EXEC THEN S_READY ELSE S_PENDING END
     UNION ALL
@@ -270,7 +266,7 @@ WITH kept AS MATERIALIZED (
 -- of a paused execution may start, unless a timer still has to apply the pause, or its end (flag 256), to that tree.
 --: verify_pauses(max i64)
 WITH RECURSIVE paused AS MATERIALIZED (
-    SELECT id, root, kind, status, held FROM executions WHERE failed_behind & FLAG_PAUSED <> 0 AND status < S_SUCCEEDED
+    SELECT id, root, kind, status, held FROM executions WHERE flags & FLAG_PAUSED <> 0 AND status < S_SUCCEEDED
 ), below(id, root, kind, status, held) AS (
     SELECT id, root, kind, status, held FROM paused
     UNION
@@ -279,8 +275,8 @@ WITH RECURSIVE paused AS MATERIALIZED (
       JOIN executions c ON c.parent = t.id                                                 --@ sqlite
 ), in_progress(root) AS MATERIALIZED (
     SELECT p.root FROM timers t JOIN executions p ON p.id = t.execution
-     WHERE t.kind = TIMER_FLOW AND p.failed_behind & (FLAG_PAUSED | FLAG_RELEASING) <> 0 AND p.status < S_SUCCEEDED
-), breaches(code, execution, detail) AS (
+     WHERE t.kind = TIMER_CONTINUE AND p.flags & (FLAG_PAUSED | FLAG_RELEASING) <> 0 AND p.status < S_SUCCEEDED
+), violations(code, execution, detail) AS (
     SELECT 'I28', id, 'it is held for a pause, but neither it nor anything above it is paused' FROM executions
      WHERE held = HELD_PAUSED AND status < S_SUCCEEDED AND id NOT IN (SELECT b.id FROM below b) AND root NOT IN (SELECT c.root FROM in_progress c)
     UNION ALL
@@ -310,7 +306,7 @@ WITH live AS NOT MATERIALIZED (
     SELECT 'queue:' || e.queue FROM timers t JOIN executions e ON e.id = t.execution WHERE t.kind = TIMER_HANDOVER
     UNION
     SELECT 'key:' || e.concurrency FROM timers t JOIN executions e ON e.id = t.execution WHERE t.kind = TIMER_HANDOVER
-), breaches(code, execution, detail) AS (
+), violations(code, execution, detail) AS (
     SELECT 'I29', 0, l.key || ' says ' || l.used || ' permits used, but it is ' || COALESCE(s.permits, 0)
       FROM limits l LEFT JOIN spent s ON s.key = l.key WHERE l.used <> COALESCE(s.permits, 0)
     UNION ALL
@@ -331,95 +327,6 @@ WITH live AS NOT MATERIALIZED (
 )
 @report@
 
---: verify_tree(max i64)
-WITH breaches(code, execution, detail) AS (
-    SELECT 'I30', c.id, CASE WHEN c.parent IS NULL THEN 'it has no parent, but root ' || c.root || ', depth ' || c.depth
-                                  || ', workflow ' || COALESCE(c.workflow, 0)
-           WHEN p.id IS NULL THEN 'its parent ' || c.parent || ' does not exist'
-           ELSE 'it has root ' || c.root || ', depth ' || c.depth || ', workflow ' || COALESCE(c.workflow, 0)
-                || ' below parent ' || p.id || ' with root ' || p.root || ', depth ' || p.depth || ', workflow '
-                || COALESCE(p.workflow, 0) END
-      FROM executions c LEFT JOIN executions p ON p.id = c.parent
-     WHERE CASE WHEN c.parent IS NULL THEN c.root <> c.id OR c.depth <> 0 OR c.workflow IS NOT NULL
-           ELSE p.id IS NULL OR c.root <> p.root OR c.depth <> p.depth + 1
-                OR COALESCE(c.workflow, 0) <> COALESCE(CASE WHEN p.kind = KIND_WORKFLOW THEN p.id ELSE p.workflow END, 0) END
-)
-@report@
-
--- Ids rise with time, so nearly every parent has a lower id than its child. A cycle contains at least one parent that
--- does not, so it is enough to walk up from those.
---: verify_cycles(max i64)
-WITH RECURSIVE up(start, at) AS (
-    SELECT id, parent FROM executions WHERE parent >= id
-    UNION
-    SELECT u.start, e.parent FROM up u JOIN executions e ON e.id = u.at WHERE e.parent IS NOT NULL AND u.at <> u.start
-), breaches(code, execution, detail) AS (
-    SELECT 'I31', start, 'it is its own ancestor' FROM up WHERE at = start
-)
-@report@
-
--- Counts open executions for the execution that waits for them (an item for its fan-out; all others, that is tasks and
--- executions submitted by tasks, for the nearest workflow above) and compares the count with needs_left. Trees without
--- a definition count nothing: their creator ends them. But a task or an item belongs to a definition even if its own
--- row in workflow_executions is missing (I37).
---: verify_open(max i64)
-WITH RECURSIVE counted AS NOT MATERIALIZED (
-    SELECT CASE WHEN p.kind = KIND_FOREACH AND e.task_name IS NOT NULL THEN p.id ELSE e.workflow END AS id, 1 AS n, 0 AS status,
-           0 AS needs_left
-      FROM executions e JOIN executions p ON p.id = e.parent WHERE e.status < S_SUCCEEDED
-    UNION ALL
-    SELECT id, 0, status, needs_left FROM executions WHERE kind > KIND_EXEC AND status > S_READY
-), suspects AS MATERIALIZED (
-    SELECT id, sum(n) AS n, max(status) AS status, max(needs_left) AS needs_left FROM counted WHERE id IS NOT NULL GROUP BY id
-    HAVING (max(status) >= S_SUCCEEDED AND sum(n) > 0) OR (max(status) = S_RUNNING AND (sum(n) = 0 OR sum(n) <> max(needs_left)))
-), running AS MATERIALIZED (
-    SELECT s.id, s.n, s.needs_left, f.parent, f.held FROM suspects s JOIN executions f ON f.id = s.id
-     WHERE s.status = S_RUNNING
-       AND EXISTS (SELECT 1 FROM workflow_executions w
-                    WHERE w.execution IN (f.id, CASE WHEN f.kind = KIND_FOREACH OR f.task_name IS NOT NULL THEN f.workflow END))
-), idle(id, at, parent, held) AS (
-    SELECT id, id, parent, held FROM running WHERE n = 0
-    UNION
-    SELECT i.id, e.id, e.parent, e.held FROM idle i JOIN executions e ON e.id = i.parent
-), excused(id) AS MATERIALIZED (
-    SELECT id FROM idle i WHERE held <> HELD_NONE OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = i.at AND t.kind = TIMER_FLOW)
-), breaches(code, execution, detail) AS (
-    SELECT 'I32', id, 'it is {status:' || status || '}, but ' || n || ' below it are open' FROM suspects WHERE status >= S_SUCCEEDED
-    UNION ALL
-    SELECT 'I32', id, 'it is running, but nothing below it is open' FROM running
-     WHERE n = 0 AND id NOT IN (SELECT id FROM excused)
-    UNION ALL
-    SELECT 'I35', id, 'it waits for ' || needs_left || ' below it, but ' || n || ' are open' FROM running WHERE needs_left <> n
-)
-@report@
-
--- A pending execution waits for its needs (checked in graph_rules.c), for a hold to end, or for a timer.
---: verify_pending(max i64)
-WITH breaches(code, execution, detail) AS (
-    SELECT 'I35', e.id, 'it is pending, but nothing will start it' FROM executions e
-     WHERE e.status = S_PENDING AND e.held = HELD_NONE AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.execution = e.id)
-       AND NOT (e.task_name IS NOT NULL AND EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.workflow))
-)
-@report@
-
--- A workflow without a definition has created no tasks and is not itself a task of a workflow with a definition. A
--- workflow that was never started needs no row in workflow_executions.
---: verify_snapshots(max i64)
-WITH breaches(code, execution, detail) AS (
-    SELECT 'I37', e.id, 'it was begun from a definition, but nothing says from which' FROM executions e
-     WHERE e.kind = KIND_WORKFLOW AND e.status <> S_PENDING AND e.started_at IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.id)
-       AND (e.cursor > 0 OR (e.task_name IS NOT NULL
-                             AND EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.workflow)))
-    UNION ALL
-    SELECT 'I37', w.execution, 'its definition ' || w.definition || ' is not stored' FROM workflow_executions w
-     WHERE NOT EXISTS (SELECT 1 FROM workflow_definitions d WHERE d.hash = w.definition)
-    UNION ALL
-    SELECT 'I37', e.id, 'it has a definition, but is not a workflow' FROM workflow_executions w
-      JOIN executions e ON e.id = w.execution WHERE e.kind <> KIND_WORKFLOW
-)
-@report@
-
 --: verify_counters(max i64)
 WITH both_sums AS (
     SELECT queue, sum(ready) AS ready, sum(held) AS held, sum(running) AS running, 0 AS is_ready, 0 AS is_held, 0 AS is_running
@@ -432,7 +339,7 @@ WITH both_sums AS (
     SELECT queue, sum(ready) AS ready, sum(held) AS held, sum(running) AS running,
            sum(is_ready) AS is_ready, sum(is_held) AS is_held, sum(is_running) AS is_running
       FROM both_sums GROUP BY queue
-), breaches(code, execution, detail) AS (
+), violations(code, execution, detail) AS (
     SELECT 'I40', 0, 'queue ' || queue || ': counters say ' || ready || ' ready, ' || held || ' held, ' || running
            || ' running, but it is ' || is_ready || ', ' || is_held || ', ' || is_running
       FROM sums WHERE ready <> is_ready OR held <> is_held OR running <> is_running
@@ -441,7 +348,7 @@ WITH both_sums AS (
 
 -- Rows whose execution does not exist; verify_sums checks events.
 --: verify_strays(max i64)
-WITH breaches(code, execution, detail) AS (
+WITH violations(code, execution, detail) AS (
     SELECT 'I41', execution, 'an outbox row, but no execution' FROM task_outbox r
      WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
     UNION ALL
@@ -481,7 +388,7 @@ WITH chunks AS NOT MATERIALIZED (
       FROM chunks c JOIN executions e ON e.id = c.execution
 ), suspects AS MATERIALIZED (
     SELECT * FROM checked WHERE unknown_attempt OR damaged OR overlapping
-), breaches(code, execution, detail) AS (
+), violations(code, execution, detail) AS (
     SELECT 'I42', execution, 'a log chunk of attempt ' || attempt || ', epoch ' || epoch || ', but it has had '
            || attempts || ' attempts, and epoch ' || last_epoch FROM suspects WHERE unknown_attempt
     UNION ALL
@@ -495,11 +402,11 @@ WITH chunks AS NOT MATERIALIZED (
 
 --: verify_identity(max i64)
 WITH wanted(name) AS (
-    SELECT 'database_id' UNION ALL SELECT 'generation'
-), breaches(code, execution, detail) AS (
+    SELECT 'database_id' UNION ALL SELECT 'fence_generation' UNION ALL SELECT 'minimum_schema'
+), violations(code, execution, detail) AS (
     SELECT 'I43', 0, 'the setting ' || w.name || CASE WHEN s.value IS NULL THEN ' is not there' ELSE ' is ' || s.value END
       FROM wanted w LEFT JOIN settings s ON s.name = w.name
-     WHERE s.value IS NULL OR s.value = '' OR (w.name = 'generation' AND (length(s.value) > 18 OR s.value LIKE '0%'
+     WHERE s.value IS NULL OR s.value = '' OR (w.name <> 'database_id' AND (length(s.value) > 18 OR s.value LIKE '0%'
            OR s.value ~ '[^0-9]'))                                                          --@ postgres
            OR s.value GLOB '*[^0-9]*'))                                                     --@ sqlite
 )
@@ -508,7 +415,7 @@ WITH wanted(name) AS (
 -- The primary key of schedule_firings ensures one firing per due time. A manual run has no firing, and firings remain
 -- when their schedule is removed.
 --: verify_schedules(max i64)
-WITH breaches(code, execution, detail) AS (
+WITH violations(code, execution, detail) AS (
     SELECT 'I38', f.execution, 'a firing of schedule ' || f.schedule || ', but '
            || CASE WHEN e.id IS NULL THEN 'no execution' ELSE 'no workflow of its own tree' END
       FROM schedule_firings f LEFT JOIN executions e ON e.id = f.execution
@@ -530,7 +437,7 @@ WITH breaches(code, execution, detail) AS (
 
 -- A submission with a key may have an execution that existed before.
 --: verify_submissions(max i64)
-WITH breaches(code, execution, detail) AS (
+WITH violations(code, execution, detail) AS (
     SELECT 'I39', s.execution, 'submission ' || s.id || ' was taken, but '
            || CASE WHEN e.id IS NULL THEN 'there is no such execution' ELSE 'that is not a workflow of its own tree' END
       FROM submissions s LEFT JOIN executions e ON e.id = s.execution
@@ -551,40 +458,6 @@ WITH breaches(code, execution, detail) AS (
 @report@
 
 -- ---- workflows compared with their definitions (verify/workflows.c)
-
--- Workflows and fan-outs by id; verify_child_page reads their children by parent, so both walks have the same order.
--- `definition` is that of the workflow itself, or of the workflow that the fan-out belongs to. The list of a fan-out is
--- included only if it is short; a long one is read when it is needed.
---: verify_workflow_page(after i64)
-SELECT f.id, f.kind, f.status, f.cursor, f.failed_behind, f.cancel_requested, w.definition, v.from_status,
-       CASE WHEN EXISTS (SELECT 1 FROM settings s WHERE s.name = 'retaining:' || f.root) THEN 1 ELSE 0 END,
-       f.error, CASE WHEN f.kind = KIND_FOREACH AND length(f.input) <= 10000 THEN f.input END
-  FROM (SELECT * FROM executions WHERE id > $1 AND kind > KIND_EXEC ORDER BY id LIMIT 1000) AS f
-  LEFT JOIN workflow_executions w ON w.execution = CASE f.kind WHEN KIND_WORKFLOW THEN f.id ELSE f.workflow END
-  LEFT JOIN execution_events v ON v.root = f.root AND v.execution = f.id AND v.seq = f.seq
- ORDER BY f.id
-
---: verify_child_page(parent i64, id i64)
-SELECT e.parent, e.id, e.status, e.held, e.needs_left, e.cursor, e.failed_behind,
-       CASE WHEN e.started_at IS NULL THEN 0 ELSE 1 END, e.task_index, e.task_name
-  FROM executions e
- WHERE (e.parent, e.id) > ($1, $2) AND e.parent IS NOT NULL AND e.task_name IS NOT NULL
- ORDER BY e.parent, e.id LIMIT 1000
-
--- Whether the execution will continue: it or an ancestor has a timer for large work (kind 3), or a hold that will end.
---: verify_will_continue(id i64)
-WITH RECURSIVE up(id, parent, held) AS (
-    SELECT id, parent, held FROM executions WHERE id = $1
-    UNION
-    SELECT e.id, e.parent, e.held FROM up JOIN executions e ON e.id = up.parent
-)
-SELECT 1 FROM up WHERE held <> HELD_NONE OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = up.id AND t.kind = TIMER_FLOW) LIMIT 1
-
--- Whether the execution itself has a timer for large work (kind 3).
---: verify_own_timer(id i64)
-SELECT 1 FROM timers WHERE execution = $1 AND kind = TIMER_FLOW LIMIT 1
-
--- ---- checkpoints (verify/history.c, verify/checkpoint.c)
 
 -- All events in the order of their trees, in pages, each with columns of its execution. Columns that may be large come
 -- only with the last event of an ended execution. For a good plan, PostgreSQL needs the page selected before the join,

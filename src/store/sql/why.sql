@@ -54,7 +54,8 @@ SELECT h.id, h.status, e.name FROM (
      ORDER BY later, id LIMIT $2) AS h JOIN executions e ON e.id = h.id
  ORDER BY h.later, h.id
 
--- Workflows and fan-outs that have a permit, among the newest 100,000 executions: there is no index for them.
+-- Running workflows and fan-outs of a concurrency key. No index has the key, so only the newest 100,000 executions are
+-- searched.
 --: why_workflows_of_key(concurrency text, n i64)
 SELECT e.id, e.status, e.name
   FROM executions e
@@ -74,20 +75,23 @@ SELECT e.task_name, e.id, e.status
 -- A job has one event type for all kinds of holds. The event with the operator's request is preferred to the events of
 -- holds that followed from it.
 --= paused_event v.root = e.root AND v.execution = e.id AND v.type IN (EV_HELD, WORKFLOW_EV_PAUSED)
---=+         ORDER BY CASE WHEN v.type = WORKFLOW_EV_PAUSED OR v.data LIKE '{"why":"paused","by":%' THEN 0 ELSE 1 END, v.seq DESC LIMIT 1
+--= requested_first_sqlite ORDER BY CASE WHEN v.type = WORKFLOW_EV_PAUSED OR json_extract(v.data, '$.by') IS NOT NULL THEN 0 ELSE 1 END, v.seq DESC LIMIT 1
+--= requested_first_pg ORDER BY CASE WHEN v.type = WORKFLOW_EV_PAUSED OR @data_pg@ ->> 'by' IS NOT NULL THEN 0 ELSE 1 END, v.seq DESC LIMIT 1
 
 -- The nearest paused execution: this one or one of its ancestors.
 --: why_pause(execution i64)
 WITH RECURSIVE up(id, parent, flags, steps) AS (
-    SELECT id, parent, failed_behind, 0 FROM executions WHERE id = $1
+    SELECT id, parent, flags, 0 FROM executions WHERE id = $1
     UNION ALL
-    SELECT e.id, e.parent, e.failed_behind, u.steps + 1 FROM up u JOIN executions e ON e.id = u.parent
+    SELECT e.id, e.parent, e.flags, u.steps + 1 FROM up u JOIN executions e ON e.id = u.parent
 ), paused(id) AS (
     SELECT id FROM up WHERE (flags & FLAG_PAUSED) <> 0 ORDER BY steps LIMIT 1
 )
 SELECT e.id, e.name,
-       (SELECT v.created_at FROM execution_events v WHERE @paused_event@),
-       (SELECT v.data FROM execution_events v WHERE @paused_event@)
+       (SELECT v.created_at FROM execution_events v WHERE @paused_event@ @requested_first_sqlite@),   --@ sqlite
+       (SELECT v.data FROM execution_events v WHERE @paused_event@ @requested_first_sqlite@)          --@ sqlite
+       (SELECT v.created_at FROM execution_events v WHERE @paused_event@ @requested_first_pg@),       --@ postgres
+       (SELECT v.data FROM execution_events v WHERE @paused_event@ @requested_first_pg@)              --@ postgres
   FROM paused p JOIN executions e ON e.id = p.id
 
 --: why_items(foreach i64)

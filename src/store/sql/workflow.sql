@@ -37,8 +37,12 @@ SELECT * FROM @rows@ AS u                                                       
 VALUES ($1, $2, $3, $4)                                                                    --@ sqlite
 ON CONFLICT (execution) DO UPDATE SET definition = excluded.definition, variables = excluded.variables
 
+-- How far the start of a workflow is, in slices.
+--: workflow_progress(execution i64, reuse_left i32, start_left i32)
+UPDATE workflow_executions SET reuse_left = $2, start_left = $3 WHERE execution = $1
+
 --: workflow_read(; execution i64)
-SELECT w.execution, w.definition, w.variables, w.reuse
+SELECT w.execution, w.definition, w.variables, w.reuse, w.reuse_left, w.start_left
   FROM @rows@ AS u JOIN workflow_executions w ON w.execution = ANY (ARRAY[u.execution])    --@ postgres
   FROM workflow_executions w WHERE w.execution = $1                                        --@ sqlite
 
@@ -73,7 +77,7 @@ SELECT result, error FROM executions WHERE id = $1
 
 -- The states of all tasks of a workflow, in pages.
 --: task_states(workflow i64, after text, n i64)
-SELECT e.task_name, e.id, e.status, e.failed_behind, e.held FROM executions e
+SELECT e.task_name, e.id, e.status, e.flags, e.held, e.notify_left FROM executions e
  WHERE e.parent = $1 AND e.task_name > $2 AND e.task_index IS NULL
  ORDER BY e.task_name LIMIT $3
 

@@ -125,7 +125,7 @@ static int set_not_checkpoint_error(const struct checkpoint_reader *r, struct er
 static int set_damaged_error(const struct checkpoint_reader *r, struct err *err)
 {
     return err_set(err, E_INVALID,
-                   "the checkpoint %s is damaged: line %" PRId64 " is not as written", r->path,
+                   "the checkpoint %s is damaged: line %" PRId64 " has an invalid format", r->path,
                    r->lines + 2);
 }
 
@@ -153,9 +153,11 @@ static int check_header(struct checkpoint_reader *r, const struct verify *v, str
             "the checkpoint %s has version %d, but this program reads version %d: write a new one",
             r->path, version, VERSION);
     if (strcmp(database, v->database))
-        return err_set(err, E_INVALID,
-                       "the checkpoint %s is of another database: its id is %s, this one's is %s",
-                       r->path, database, v->database);
+        return err_set(
+            err, E_INVALID,
+            "the checkpoint %s belongs to another database: it has the id %s, but this one has the "
+            "id %s",
+            r->path, database, v->database);
     return 0;
 }
 

@@ -58,14 +58,12 @@ static int check_stranded(struct graph_check *j, const struct checked_child *c, 
                           struct err *err)
 {
     bool will_continue;
-    int rc;
 
     if (c->held)
         return 0;
-    if ((rc = graph_check_will_continue(j, &will_continue, err)))
-        return rc;
+    TRY(graph_check_will_continue(j, &will_continue, err));
     if (!will_continue)
-        verify_defer_breach(j->v, "I35", c->id, "%s is pending, but %s", c->name, why);
+        verify_violation(j->v, "I35", c->id, "%s is pending, but %s", c->name, why);
     return 0;
 }
 
@@ -80,18 +78,18 @@ static int check_item(struct graph_check *j, const struct checked_child *c, stru
     size_t byte = (size_t)c->index / 8;
     unsigned char bit = (unsigned char)(1u << (c->index % 8));
 
-    if (c->index >= j->f.cursor && is_rerun(j) && status_is_terminal(c->status))
+    if (c->index >= j->f.children_made && is_rerun(j) && status_is_terminal(c->status))
         return 0; /* of an earlier run: not reached yet, or the list was longer then */
-    if (c->index < 0 || c->index >= j->f.cursor) {
-        verify_defer_breach(j->v, "I36", c->id, "it is item %d of %lld, which has created %d items",
-                            c->index, (long long)j->f.id, j->f.cursor);
+    if (c->index < 0 || c->index >= j->f.children_made) {
+        verify_violation(j->v, "I36", c->id, "it is item %d of %lld, which has created %d items",
+                         c->index, (long long)j->f.id, j->f.children_made);
         return 0;
     }
     while (j->seen.n <= byte)
         *vec_add(&j->seen) = 0;
     if (j->seen.at[byte] & bit)
-        verify_defer_breach(j->v, "I36", c->id, "item %d of %lld exists twice", c->index,
-                            (long long)j->f.id);
+        verify_violation(j->v, "I36", c->id, "item %d of %lld exists twice", c->index,
+                         (long long)j->f.id);
     else
         j->items++;
     j->seen.at[byte] |= bit;
@@ -114,7 +112,7 @@ static bool is_of_earlier_run(const struct graph_check *j, const struct workflow
         return !(j->f.flags & FLAG_HANDLED);
     if (task == w->on_exit)
         return !(j->f.flags & FLAG_EXITED);
-    return task->index >= (uint32_t)j->f.cursor;
+    return task->index >= (uint32_t)j->f.children_made;
 }
 
 static void check_created(struct graph_check *j, const struct checked_child *c)
@@ -122,13 +120,13 @@ static void check_created(struct graph_check *j, const struct checked_child *c)
     const struct workflow_task *task = definition_find_task(j->def, c->name);
 
     if (!task) {
-        verify_defer_breach(j->v, "I36", c->id, "%s is not a task of its workflow", c->name);
+        verify_violation(j->v, "I36", c->id, "%s is not a task of its workflow", c->name);
         return;
     }
     if (is_of_earlier_run(j, task, c))
         return;
     if (j->tasks.at[task->index].id)
-        verify_defer_breach(j->v, "I36", c->id, "the task %s exists twice", c->name);
+        verify_violation(j->v, "I36", c->id, "the task %s exists twice", c->name);
     j->tasks.at[task->index] = *c;
     j->tasks.at[task->index].name = task->name;
 }
@@ -147,7 +145,7 @@ int graph_check_child(struct graph_check *j, const struct checked_child *c, stru
 static bool is_not_yet_notified(const struct workflow_task *need, const struct checked_child *c,
                                 const struct workflow_task *task)
 {
-    uint32_t left = c->flags & FLAG_NOTIFYING ? (uint32_t)c->needs_left : 0;
+    uint32_t left = (uint32_t)c->notify_left;
 
     return left > 0 && left <= need->nfollowers &&
            task->index >= need->followers[need->nfollowers - left];
@@ -159,10 +157,9 @@ static void collect_needs(struct graph_check *j, const struct workflow_task *tas
                           size_t *left, size_t *succeeded)
 {
     const struct workflow *w = j->def->workflow;
-    uint32_t i;
 
     j->needs.n = *left = *succeeded = 0;
-    for (i = 0; i < task->nneeds; i++) {
+    for (uint32_t i = 0; i < task->nneeds; i++) {
         const struct workflow_task *need = &w->tasks[task->needs[i]];
         const struct checked_child *c = &j->tasks.at[task->needs[i]];
         struct graph_need n = child_as_need(need, c);
@@ -188,15 +185,15 @@ static void check_decided(struct graph_check *j, const struct workflow_task *tas
     now = graph_join(task->join, left, succeeded);
     may_run = now == GRAPH_DECIDE &&
               (task->join || task->condition || graph_facts(j->needs.at, j->needs.n).success);
-    if ((uint32_t)j->f.cursor < j->def->workflow->ntasks)
-        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but not all tasks were created", c->name,
-                            status_text(c->status));
+    if ((uint32_t)j->f.children_made < j->def->workflow->ntasks)
+        verify_violation(j->v, "I34", c->id, "%s is %s, but not all tasks were created", c->name,
+                         status_text(c->status));
     else if (now == GRAPH_WAIT)
-        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but %zu of its needs have not ended",
-                            c->name, status_text(c->status), left);
+        verify_violation(j->v, "I34", c->id, "%s is %s, but %zu of its needs have not ended",
+                         c->name, status_text(c->status), left);
     else if (skipped ? may_run && !task->condition : !may_run)
-        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but its needs %s", c->name,
-                            status_text(c->status), skipped ? "succeeded" : "did not succeed");
+        verify_violation(j->v, "I34", c->id, "%s is %s, but its needs %s", c->name,
+                         status_text(c->status), skipped ? "succeeded" : "did not succeed");
 }
 
 static int check_pending(struct graph_check *j, const struct workflow_task *task,
@@ -213,12 +210,11 @@ static int check_pending(struct graph_check *j, const struct workflow_task *task
         return 0;
     }
     collect_needs(j, task, true, &left, &succeeded);
-    if ((size_t)c->needs_left != left || (size_t)c->cursor != succeeded)
-        verify_defer_breach(
-            j->v, "I35", c->id,
-            "%s waits for %d needs after %d successes; expected: %zu needs after %zu", c->name,
-            c->needs_left, c->cursor, left, succeeded);
-    if ((uint32_t)j->f.cursor < j->def->workflow->ntasks ||
+    if ((size_t)c->needs_left != left || (size_t)c->needs_succeeded != succeeded)
+        verify_violation(j->v, "I35", c->id,
+                         "%s waits for %d needs after %d successes; expected: %zu needs after %zu",
+                         c->name, c->needs_left, c->needs_succeeded, left, succeeded);
+    if ((uint32_t)j->f.children_made < j->def->workflow->ntasks ||
         graph_join(task->join, left, succeeded) == GRAPH_WAIT)
         return 0;
     return check_stranded(j, c, "its needs have ended", err);
@@ -229,21 +225,18 @@ static int check_notifying(struct graph_check *j, const struct workflow_task *ta
                            const struct checked_child *c, struct err *err)
 {
     bool will_continue;
-    int rc;
 
     if (has_ended(j) || j->f.cancel_requested)
         return 0; /* no follower needs the notification any more */
-    if (!status_is_terminal(c->status) || c->needs_left <= 0 ||
-        (uint32_t)c->needs_left > task->nfollowers)
-        verify_defer_breach(j->v, "I35", c->id,
-                            "%s is %s, but has %d of its %u followers left to notify", c->name,
-                            status_text(c->status), c->needs_left, task->nfollowers);
-    if ((rc = graph_check_has_timer(j, c->id, &will_continue, err)))
-        return rc;
+    if (!status_is_terminal(c->status) || (uint32_t)c->notify_left > task->nfollowers)
+        verify_violation(j->v, "I35", c->id,
+                         "%s is %s, but has %d of its %u followers left to notify", c->name,
+                         status_text(c->status), c->notify_left, task->nfollowers);
+    TRY(graph_check_has_timer(j, c->id, &will_continue, err));
     if (!will_continue)
-        verify_defer_breach(j->v, "I35", c->id,
-                            "%s has ended, but no timer notifies its %d remaining followers",
-                            c->name, c->needs_left);
+        verify_violation(j->v, "I35", c->id,
+                         "%s has ended, but no timer notifies its %d remaining followers", c->name,
+                         c->notify_left);
     return 0;
 }
 
@@ -251,13 +244,12 @@ static int check_task(struct graph_check *j, const struct workflow_task *task, s
 {
     const struct checked_child *c = &j->tasks.at[task->index];
     bool reused = c->status == S_SUCCEEDED && !c->started;
-    int rc;
 
-    if ((c->flags & FLAG_NOTIFYING) && (rc = check_notifying(j, task, c, err)))
-        return rc;
-    if ((task->index < (uint32_t)j->f.cursor) != (c->id != 0))
-        verify_defer_breach(j->v, "I36", j->f.id, "%d of its tasks were created, but %s %s",
-                            j->f.cursor, task->name, c->id ? "exists" : "does not exist");
+    if (c->notify_left)
+        TRY(check_notifying(j, task, c, err));
+    if ((task->index < (uint32_t)j->f.children_made) != (c->id != 0))
+        verify_violation(j->v, "I36", j->f.id, "%d of its tasks were created, but %s %s",
+                         j->f.children_made, task->name, c->id ? "exists" : "does not exist");
     if (!c->id || c->status == S_CANCELLED || reused ||
         (c->status == S_SKIPPED && (c->flags & FLAG_BY_OPERATOR)))
         return 0; /* these may end at any time */
@@ -276,8 +268,8 @@ static int check_final_task(struct graph_check *j, const struct workflow_task *t
     if (c->status == S_PENDING && !open && !has_ended(j))
         return check_stranded(j, c, "all other tasks have ended", err);
     if ((c->status == S_READY || c->status == S_RUNNING) && open)
-        verify_defer_breach(j->v, "I34", c->id, "%s is %s, but %zu other tasks have not ended",
-                            c->name, status_text(c->status), open);
+        verify_violation(j->v, "I34", c->id, "%s is %s, but %zu other tasks have not ended",
+                         c->name, status_text(c->status), open);
     return 0;
 }
 
@@ -290,20 +282,17 @@ static int check_tasks(struct graph_check *j, int *flags, struct err *err)
 {
     const struct workflow *w = j->def->workflow;
     size_t open = 0, i;
-    int rc;
 
     for (i = 0; i < w->ntasks; i++) {
         open += is_open(&j->tasks.at[i]);
-        if ((rc = check_task(j, &w->tasks[i], err)))
-            return rc;
+        TRY(check_task(j, &w->tasks[i], err));
     }
     if (w->on_failure) {
-        if ((rc = check_final_task(j, w->on_failure, open, err)))
-            return rc;
+        TRY(check_final_task(j, w->on_failure, open, err));
         open += is_open(&j->tasks.at[w->on_failure->index]);
     }
-    if (w->on_exit && (rc = check_final_task(j, w->on_exit, open, err)))
-        return rc;
+    if (w->on_exit)
+        TRY(check_final_task(j, w->on_exit, open, err));
     for (*flags = 0, i = 0; i < j->def->ntasks; i++) {
         const struct workflow_task *task = j->def->by_name[i];
         struct graph_need n = child_as_need(task, &j->tasks.at[task->index]);
@@ -321,12 +310,12 @@ static void check_flags(struct graph_check *j, int flags)
     int kept = j->f.flags & RESULT_FLAGS;
 
     if (kept != flags)
-        verify_defer_breach(j->v, "I33", j->f.id,
-                            "its flags say that %s%s, but its children say that %s%s",
-                            kept & FLAG_FAILED ? "one failed, " : "none failed, ",
-                            kept & FLAG_CANCELLED ? "one was cancelled" : "none was cancelled",
-                            flags & FLAG_FAILED ? "one failed, " : "none failed, ",
-                            flags & FLAG_CANCELLED ? "one was cancelled" : "none was cancelled");
+        verify_violation(j->v, "I33", j->f.id,
+                         "its flags say that %s%s, but its children say that %s%s",
+                         kept & FLAG_FAILED ? "one failed, " : "none failed, ",
+                         kept & FLAG_CANCELLED ? "one was cancelled" : "none was cancelled",
+                         flags & FLAG_FAILED ? "one failed, " : "none failed, ",
+                         flags & FLAG_CANCELLED ? "one was cancelled" : "none was cancelled");
 }
 
 /* A workflow whose tasks succeeded fails if its outputs can't be evaluated or are too large. */
@@ -343,17 +332,16 @@ static void check_status(struct graph_check *j, int flags)
     if (j->f.status == status ||
         (j->f.status == S_FAILED && status == S_SUCCEEDED && may_fail_by_outputs(j)))
         return;
-    verify_defer_breach(j->v, "I33", j->f.id, "it is %s, but its children imply %s",
-                        status_text(j->f.status), status_text(status));
+    verify_violation(j->v, "I33", j->f.id, "it is %s, but its children imply %s",
+                     status_text(j->f.status), status_text(status));
 }
 
 /* Whether one of the tasks failed. on_exit does not count: on_failure runs before it. */
 static bool has_failure(const struct graph_check *j)
 {
     const struct workflow *w = j->def->workflow;
-    uint32_t i;
 
-    for (i = 0; i < w->ntasks; i++) {
+    for (uint32_t i = 0; i < w->ntasks; i++) {
         struct graph_need n = child_as_need(&w->tasks[i], &j->tasks.at[i]);
 
         if (j->tasks.at[i].id && (graph_flags_of(&n) & FLAG_FAILED))
@@ -368,39 +356,37 @@ static void check_final_tasks_ran(struct graph_check *j)
 
     if (w->on_failure && has_failure(j) && !j->f.cancel_requested &&
         !j->tasks.at[w->on_failure->index].id)
-        verify_defer_breach(j->v, "I33", j->f.id,
-                            "it ended after a failure, but without on_failure");
+        verify_violation(j->v, "I33", j->f.id,
+                         "a task failed, but the workflow ended without running on_failure");
     if (w->on_exit && !j->tasks.at[w->on_exit->index].id)
-        verify_defer_breach(j->v, "I33", j->f.id, "it ended without on_exit");
+        verify_violation(j->v, "I33", j->f.id, "it ended without on_exit");
 }
 
 static int check_workflow_end(struct graph_check *j, struct err *err)
 {
     uint32_t all = j->def->workflow->ntasks;
     bool will_continue;
-    int flags, rc;
+    int flags;
 
-    if ((rc = check_tasks(j, &flags, err)))
-        return rc;
+    TRY(check_tasks(j, &flags, err));
     check_flags(j, flags);
     if (has_ended(j)) {
         check_status(j, flags);
         check_final_tasks_ran(j);
     }
-    if ((uint32_t)j->f.cursor >= all || j->f.cancel_requested)
+    if ((uint32_t)j->f.children_made >= all || j->f.cancel_requested)
         return 0;
     if (has_ended(j)) {
-        verify_defer_breach(j->v, "I32", j->f.id,
-                            "it has ended, but only %d of its %u tasks were created", j->f.cursor,
-                            all);
+        verify_violation(j->v, "I32", j->f.id,
+                         "it has ended, but only %d of its %u tasks were created",
+                         j->f.children_made, all);
         return 0;
     }
-    if ((rc = graph_check_will_continue(j, &will_continue, err)))
-        return rc;
+    TRY(graph_check_will_continue(j, &will_continue, err));
     if (!will_continue)
-        verify_defer_breach(j->v, "I35", j->f.id,
-                            "%d of its %u tasks were created, and no timer continues", j->f.cursor,
-                            all);
+        verify_violation(j->v, "I35", j->f.id,
+                         "%d of its %u tasks were created, and no timer continues",
+                         j->f.children_made, all);
     return 0;
 }
 
@@ -409,28 +395,28 @@ static void check_items(struct graph_check *j, int64_t all)
     bool stopped = j->f.cancel_requested || (j->f.flags & FLAG_STOPPED);
     size_t i = 0;
 
-    if (j->items < (size_t)j->f.cursor) {
+    if (j->items < (size_t)j->f.children_made) {
         while (i / 8 < j->seen.n && (j->seen.at[i / 8] & (1u << (i % 8))))
             i++;
-        verify_defer_breach(j->v, "I36", j->f.id,
-                            "it has created %d items, but item %zu does not exist", j->f.cursor, i);
+        verify_violation(j->v, "I36", j->f.id,
+                         "it has created %d items, but item %zu does not exist", j->f.children_made,
+                         i);
     }
     if (all < 0)
-        verify_defer_breach(j->v, "I36", j->f.id, "its list can't be read");
-    else if (j->f.cursor > all || (has_ended(j) && !stopped && j->f.cursor < all))
-        verify_defer_breach(j->v, "I36", j->f.id, "it %s with %d items created from a list of %lld",
-                            has_ended(j) ? "has ended" : "is running", j->f.cursor, (long long)all);
+        verify_violation(j->v, "I36", j->f.id, "its list can't be read");
+    else if (j->f.children_made > all || (has_ended(j) && !stopped && j->f.children_made < all))
+        verify_violation(j->v, "I36", j->f.id, "it %s with %d items created from a list of %lld",
+                         has_ended(j) ? "has ended" : "is running", j->f.children_made,
+                         (long long)all);
 }
 
 int graph_check_end(struct graph_check *j, struct err *err)
 {
     int64_t all;
-    int rc;
 
     if (j->f.kind == KIND_WORKFLOW)
         return check_workflow_end(j, err);
-    if ((rc = graph_check_list_size(j, &all, err)))
-        return rc;
+    TRY(graph_check_list_size(j, &all, err));
     check_items(j, all);
     check_flags(j, j->items_flags);
     if (has_ended(j))

@@ -7,15 +7,7 @@
 #include <string.h>
 
 /* Columns of verify_history. */
-enum { ROOT, EXECUTION, SEQ, TYPE, FROM, TO, ATTEMPT, EPOCH, WORKER, CREATED_AT, DATA };
-enum { NOW_STATUS = DATA + 1, NOW_SEQ, NOW_ATTEMPTS, NOW_EPOCH, NOW_MAX_ATTEMPTS };
-enum {
-    NOW_REQUESTED_AT = NOW_MAX_ATTEMPTS + 1,
-    NOW_STARTED_AT,
-    NOW_FINISHED_AT,
-    NOW_RESULT,
-    NOW_ERROR
-};
+enum { ROOT, EXECUTION, SEQ, TYPE, DATA = 10, NOW_STATUS, NOW_MAX_ATTEMPTS = 15, NOW_ERROR = 20 };
 
 #define PAGE 1000 /* rows; the LIMIT of verify_history */
 
@@ -83,11 +75,10 @@ static void hash_columns(crypto_generichash_state *h, const struct rows *r, size
 static void report_vanished(struct history_walk *w)
 {
     struct vanished *x = &w->vanished;
-    size_t i;
 
-    for (i = 0; i < x->ids.n && x->tree_exists; i++)
-        verify_report_breach(w->v, "S04", x->ids.at[i], "it is gone, but its tree %lld is not",
-                             (long long)x->root);
+    for (size_t i = 0; i < x->ids.n && x->tree_exists; i++)
+        verify_violation(w->v, "S04", x->ids.at[i], "it is gone, but its tree %lld is not",
+                         (long long)x->root);
     x->ids.n = 0;
     x->root = 0;
     x->tree_exists = false;
@@ -117,16 +108,13 @@ static int fetch_next(struct history_walk *w, struct err *err)
 /* Advances the old checkpoint to the current execution; skipped marks have vanished. */
 static int find_old_mark(struct history_walk *w, struct err *err)
 {
-    int rc;
-
     if (w->vanished.root && w->now.root == w->vanished.root)
         w->vanished.tree_exists = true;
     w->is_known = false;
     while (w->has_next && (w->next.root < w->now.root ||
                            (w->next.root == w->now.root && w->next.id < w->now.id))) {
         note_vanished(w, &w->next);
-        if ((rc = fetch_next(w, err)))
-            return rc;
+        TRY(fetch_next(w, err));
     }
     if (!w->has_next || w->next.root != w->now.root || w->next.id != w->now.id)
         return 0;
@@ -138,8 +126,7 @@ static int find_old_mark(struct history_walk *w, struct err *err)
 static void compare_counter(struct history_walk *w, const char *name, int was, int now)
 {
     if (now < was)
-        verify_report_breach(w->v, "S02", w->now.id, "its %s decreased from %d to %d", name, was,
-                             now);
+        verify_violation(w->v, "S02", w->now.id, "its %s decreased from %d to %d", name, was, now);
 }
 
 static void compare_marks(struct history_walk *w)
@@ -150,19 +137,18 @@ static void compare_marks(struct history_walk *w)
     compare_counter(w, "attempts", was->attempts, now->attempts);
     compare_counter(w, "epoch", was->epoch, now->epoch);
     if (!w->prefix_seen)
-        verify_report_breach(w->v, "S03", now->id, "its event %d is gone", was->seq);
+        verify_violation(w->v, "S03", now->id, "its event %d is gone", was->seq);
     else if (!w->prefix_same)
-        verify_report_breach(w->v, "S03", now->id, "its first %d events have changed", was->seq);
+        verify_violation(w->v, "S03", now->id, "its first %d events have changed", was->seq);
     if (!status_is_terminal(was->status) || w->rerun)
         return;
     if (now->status != was->status || now->seq != was->seq)
-        verify_report_breach(
-            w->v, "S01", now->id, "it was %s at event %d, now it is %s at event %d",
-            status_text(was->status), was->seq, status_text(now->status), now->seq);
+        verify_violation(w->v, "S01", now->id, "it was %s at event %d, now it is %s at event %d",
+                         status_text(was->status), was->seq, status_text(now->status), now->seq);
     else if (strcmp(now->ending, was->ending))
-        verify_report_breach(w->v, "S01", now->id,
-                             "it is still %s, but its result, error or times have changed",
-                             status_text(was->status));
+        verify_violation(w->v, "S01", now->id,
+                         "it is still %s, but its result, error or times have changed",
+                         status_text(was->status));
 }
 
 /* ---- the walk ---- */
@@ -171,13 +157,10 @@ static int start_execution(struct history_walk *w, const struct rows *r, size_t 
                            struct err *err)
 {
     w->root_before = w->now.root;
-    w->now = (struct mark){.root = rows_int(r, row, ROOT),
-                           .id = rows_int(r, row, EXECUTION),
-                           .status = (int)rows_int(r, row, NOW_STATUS),
-                           .seq = (int)rows_int(r, row, NOW_SEQ),
-                           .attempts = (int)rows_int(r, row, NOW_ATTEMPTS),
-                           .epoch = (int)rows_int(r, row, NOW_EPOCH),
-                           .ending = "-"};
+    w->now = (struct mark){.ending = "-"};
+    rows_read(r, row, ROOT, NULL, &w->now.root, &w->now.id);
+    rows_read(r, row, NOW_STATUS, NULL, &w->now.status, &w->now.seq, &w->now.attempts,
+              &w->now.epoch);
     w->rerun = w->prefix_seen = w->prefix_same = false;
     hash_init(&w->history);
     return find_old_mark(w, err);
@@ -225,15 +208,12 @@ static bool is_stray(const struct rows *r, size_t row)
 
 static int walk_page(struct history_walk *w, const struct rows *r, struct err *err)
 {
-    size_t i;
-    int rc;
-
-    for (i = 0; i < r->n; i++) {
+    for (size_t i = 0; i < r->n; i++) {
         if (is_stray(r, i))
             continue;
         if (rows_int(r, i, ROOT) != w->now.root || rows_int(r, i, EXECUTION) != w->now.id) {
-            if ((rc = end_execution(w, err)) || (rc = start_execution(w, r, i, err)))
-                return rc;
+            TRY(end_execution(w, err));
+            TRY(start_execution(w, r, i, err));
         }
         add_event(w, r, i);
     }
@@ -243,33 +223,16 @@ static int walk_page(struct history_walk *w, const struct rows *r, struct err *e
 static int walk_pages(struct history_walk *w, struct err *err)
 {
     int64_t root = 0, execution = 0, seq = 0;
-    struct rows r = ROWS_INIT;
-    struct args a = ARGS_INIT;
-    size_t n;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
-    args_begin(&a, Q_VERIFY_SETTINGS);
-    args_text(&a, "off");
-    if ((rc = db_send(w->v->db, &a, NULL, ANY_ROWS, err)))
-        goto done;
+    TRY(verify_set_planner(w->v, "off", err));
     do {
-        args_begin(&a, Q_VERIFY_HISTORY);
-        args_int(&a, root);
-        args_int(&a, execution);
-        args_int(&a, seq);
-        if ((rc = db_query(w->v->db, &a, &r, err)) || (rc = walk_page(w, &r, err)))
-            goto done;
-        if ((n = r.n)) {
-            root = rows_int(&r, n - 1, ROOT);
-            execution = rows_int(&r, n - 1, EXECUTION);
-            seq = rows_int(&r, n - 1, SEQ);
-        }
-        rows_release(&r);
-    } while (n == PAGE);
-done:
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+        TRY(ask(w->v->db, &r, err, Q_VERIFY_HISTORY, root, execution, seq));
+        TRY(walk_page(w, &r, err));
+        if (r.n)
+            rows_read(&r, r.n - 1, ROOT, NULL, &root, &execution, &seq);
+    } while (r.n == PAGE);
+    return 0;
 }
 
 int verify_walk(struct verify *v, struct checkpoint_writer *save, struct checkpoint_reader *since,

@@ -1,5 +1,5 @@
 /* verify.c - checks a whole database against its invariants. Most checks are SQL, in
- * sql/verify.sql. This file has the list of invariants, runs the checks, and does the one check
+ * sql/verify*.sql. This file has the list of invariants, runs the checks, and does the one check
  * that needs the table of legal moves. The checks that need the definitions of workflows are in
  * workflows.c.
  *
@@ -21,53 +21,54 @@
 #define LEASE_SLACK   5000000LL /* µs that a lease may end later than now + its length */
 
 /* The S invariants compare the database with a checkpoint; they come last. */
-#define INVARIANTS(X)                                                                             \
-    X(I01, "an execution has seq events")                                                         \
-    X(I02, "its events are numbered from 1 without gaps")                                         \
-    X(I03, "its first event is created")                                                          \
-    X(I04, "each event starts from the status that the previous event set")                       \
-    X(I05, "every move is in the table of legal moves")                                           \
-    X(I06, "its status is the one that its last event set")                                       \
-    X(I07, "only a rerun follows a terminal event")                                               \
-    X(I08, "it has at most one more terminal event than reruns")                                  \
-    X(I09, "event times never decrease within an execution")                                      \
-    X(I10, "failed, timed_out, retry_scheduled and abandoned events have an error")               \
-    X(I11, "finished_at is set iff it is terminal")                                               \
-    X(I12, "started_at is set iff it was claimed (a job) or started (a workflow, a fan-out)")     \
-    X(I13, "requested_at <= started_at <= finished_at")                                           \
-    X(I14, "0 <= attempts <= max_attempts")                                                       \
-    X(I15, "attempts = number of claimed and resumed events")                                     \
-    X(I16, "a job succeeds in its last attempt, and only a succeeded job has a result")           \
-    X(I17, "a succeeded job has a recorded successful outcome")                                   \
-    X(I18, "a job has a lease row iff it is running")                                             \
-    X(I19, "a lease has no worker iff it has no end time")                                        \
-    X(I20, "a lease has no worker iff the last event about it is lease_expired")                  \
-    X(I21, "no lease expired long ago while a worker was alive to clear it")                      \
-    X(I22, "no lease ends later than the longest lease allows")                                   \
-    X(I23, "epoch = number of claimed, resumed and adopted events; the lease has the same epoch") \
-    X(I24, "the epoch rises by one with each of those events, and with no other")                 \
-    X(I25, "the terminal event carries the last epoch")                                           \
-    X(I26, "no worker has claimed more jobs than it has room for")                                \
-    X(I27, "a job has an outbox row iff it is ready and not held; the row agrees with the job")   \
-    X(I28, "every hold has its reason: a delay its timer, a limit its position in line")          \
-    X(I29, "limits count correctly, bound the claimable jobs, and leave no permit unused")        \
-    X(I30, "parent, root, depth and workflow agree along the tree")                               \
-    X(I31, "no execution is its own ancestor")                                                    \
-    X(I32, "a workflow or fan-out has ended iff all its descendants have, or before it ran")      \
-    X(I33, "its final status follows from its children")                                          \
-    X(I34, "no task left pending before its needs allowed it, or against their outcome")          \
-    X(I35, "nothing waits for an event that has already happened or can't happen any more")       \
-    X(I36, "items are 0 to cursor - 1 and tasks are those of the definition, each exactly once")  \
-    X(I37, "an execution started from a definition still has it, unchanged")                      \
-    X(I38, "one firing per schedule and due time, each with its execution")                       \
-    X(I39, "an SQL submission has an execution iff it was accepted")                              \
-    X(I40, "the counters of each queue match its jobs")                                           \
-    X(I41, "no row and no event belongs to an execution that does not exist")                     \
-    X(I42, "log chunks belong to an existing attempt, are complete, and do not overlap")          \
-    X(I43, "the database has its id and its generation")                                          \
-    X(S01, "a terminal execution is unchanged, or was rerun")                                     \
-    X(S02, "seq, attempts and epoch never decrease")                                              \
-    X(S03, "earlier events are unchanged")                                                        \
+#define INVARIANTS(X)                                                                              \
+    X(I01, "an execution has seq events")                                                          \
+    X(I02, "its events are numbered from 1 without gaps")                                          \
+    X(I03, "its first event is created")                                                           \
+    X(I04, "each event starts from the status that the previous event set")                        \
+    X(I05, "every move is in the table of legal moves")                                            \
+    X(I06, "its status is the one that its last event set")                                        \
+    X(I07, "only a rerun follows a terminal event")                                                \
+    X(I08, "it has at most one more terminal event than reruns")                                   \
+    X(I09, "event times never decrease within an execution")                                       \
+    X(I10, "failed, timed_out, retry_scheduled and abandoned events have an error")                \
+    X(I11, "finished_at is set iff it is terminal")                                                \
+    X(I12, "started_at is set iff it was claimed (a job) or started (a workflow, a fan-out)")      \
+    X(I13, "requested_at <= started_at <= finished_at")                                            \
+    X(I14, "0 <= attempts <= max_attempts")                                                        \
+    X(I15, "attempts = number of claimed and resumed events")                                      \
+    X(I16, "a job succeeds in its last attempt, and only a succeeded job has a result")            \
+    X(I17, "a succeeded job has a recorded successful outcome")                                    \
+    X(I18, "a job has a lease row iff it is running")                                              \
+    X(I19, "a lease has no worker iff it has no end time")                                         \
+    X(I20, "a lease has no worker iff the last event about it is lease_expired")                   \
+    X(I21, "no lease expired long ago while a worker was alive to clear it")                       \
+    X(I22, "no lease ends later than the longest lease allows")                                    \
+    X(I23, "epoch = number of claimed, resumed and adopted events; the lease has the same epoch")  \
+    X(I24, "the epoch rises by one with each of those events, and with no other")                  \
+    X(I25, "the terminal event carries the last epoch")                                            \
+    X(I26, "no worker has claimed more jobs than it has room for")                                 \
+    X(I27, "a job has an outbox row iff it is ready and not held; the row agrees with the job")    \
+    X(I28, "every hold has its reason: a delay its timer, a limit its position in line")           \
+    X(I29, "limits count correctly, bound the claimable jobs, and leave no permit unused")         \
+    X(I30, "parent, root, depth and workflow agree along the tree")                                \
+    X(I31, "no execution is its own ancestor")                                                     \
+    X(I32, "a workflow or fan-out has ended iff all its descendants have, or before it ran")       \
+    X(I33, "its final status follows from its children")                                           \
+    X(I34, "no task left pending before its needs allowed it, or against their outcome")           \
+    X(I35, "nothing waits for an event that has already happened or can't happen any more")        \
+    X(I36,                                                                                         \
+      "items are 0 to children_made - 1 and tasks are those of the definition, each exactly once") \
+    X(I37, "an execution started from a definition still has it, unchanged")                       \
+    X(I38, "one firing per schedule and due time, each with its execution")                        \
+    X(I39, "an SQL submission has an execution iff it was accepted")                               \
+    X(I40, "the counters of each queue match its jobs")                                            \
+    X(I41, "no row and no event belongs to an execution that does not exist")                      \
+    X(I42, "log chunks belong to an existing attempt, are complete, and do not overlap")           \
+    X(I43, "the database has its id and its generation")                                           \
+    X(S01, "a terminal execution is unchanged, or was rerun")                                      \
+    X(S02, "seq, attempts and epoch never decrease")                                               \
+    X(S03, "earlier events are unchanged")                                                         \
     X(S04, "no execution disappears unless its whole tree does")
 
 #define X(code, text) {#code, text},
@@ -75,7 +76,7 @@ const struct invariant invariants[] = {INVARIANTS(X)};
 #undef X
 const size_t invariant_count = sizeof(invariants) / sizeof(*invariants);
 
-/* The statements that return breaches. Each checks, in one pass, all invariants that it can. */
+/* The statements that return violations. Each checks, in one pass, all invariants that it can. */
 static const enum stmt_id queries[] = {
     Q_VERIFY_STEPS,    Q_VERIFY_SUMS,  Q_VERIFY_LAST,     Q_VERIFY_FIELDS,    Q_VERIFY_LEASES,
     Q_VERIFY_OUTBOX,   Q_VERIFY_HOLDS, Q_VERIFY_PAUSES,   Q_VERIFY_LIMITS,    Q_VERIFY_TREE,
@@ -96,67 +97,35 @@ static size_t invariant_index(const char *code)
     return i;
 }
 
-static void report(struct verify *v, const char *code, int64_t execution, const char *detail)
+void verify_violation(struct verify *v, const char *code, int64_t execution, const char *fmt, ...)
 {
     size_t i = invariant_index(code);
-    struct breach b = {.invariant = invariants[i].code, .execution = execution, .detail = detail};
-
-    if (v->found[i] >= v->max)
-        return;
-    v->found[i]++;
-    v->result->breaches++;
-    if (v->options->report)
-        v->options->report(v->options->arg, &b);
-}
-
-void verify_report_breach(struct verify *v, const char *code, int64_t execution, const char *fmt,
-                          ...)
-{
-    char detail[512];
+    char *detail;
     va_list ap;
 
-    va_start(ap, fmt);
-    vsnprintf(detail, sizeof(detail), fmt, ap);
-    va_end(ap);
-    report(v, code, execution, detail);
-}
-
-void verify_defer_breach(struct verify *v, const char *code, int64_t execution, const char *fmt,
-                         ...)
-{
-    size_t i = invariant_index(code);
-    char detail[512];
-    va_list ap;
-
-    if (v->ndeferred[i] >= v->max)
+    if (v->found[i].n >= v->max)
         return;
-    v->ndeferred[i]++;
     va_start(ap, fmt);
-    vsnprintf(detail, sizeof(detail), fmt, ap);
+    detail = mem_vprintf(fmt, ap);
     va_end(ap);
-    *vec_add(&v->deferred) =
-        (struct deferred_breach){invariants[i].code, execution, mem_strdup(detail)};
+    *vec_add(&v->found[i]) = (struct violation){invariants[i].code, execution, detail};
 }
 
-static void report_deferred(struct verify *v, const char *code)
+static void report_violations(struct verify *v)
 {
-    size_t i;
-
-    for (i = 0; i < v->deferred.n; i++)
-        if (!strcmp(v->deferred.at[i].code, code))
-            report(v, code, v->deferred.at[i].execution, v->deferred.at[i].detail);
+    for (size_t k = 0; k < invariant_count; k++) {
+        for (size_t i = 0; i < v->found[k].n; i++) {
+            if (v->options->report)
+                v->options->report(v->options->arg, &v->found[k].at[i]);
+            free((char *)v->found[k].at[i].detail);
+        }
+        v->result->violations += v->found[k].n;
+        vec_release(&v->found[k]);
+    }
+    free(v->found);
 }
 
-static void free_deferred(struct verify *v)
-{
-    size_t i;
-
-    for (i = 0; i < v->deferred.n; i++)
-        free(v->deferred.at[i].detail);
-    vec_release(&v->deferred);
-}
-
-/* Copies a detail text from sql/verify.sql and expands {status:3} and the like to words of the
+/* Copies a detail text from sql/verify*.sql and expands {status:3} and the like to words of the
  * vocabulary. */
 static void expand_words(struct buf *out, const char *s)
 {
@@ -184,19 +153,15 @@ static void expand_words(struct buf *out, const char *s)
     }
 }
 
-static void report_rows(struct verify *v, const struct rows *r, const char *code)
+static void note_rows(struct verify *v, const struct rows *r)
 {
-    struct buf detail = BUF_INIT;
-    size_t i;
+    AUTO_BUF detail = BUF_INIT;
 
-    for (i = 0; i < r->n; i++) {
-        if (strcmp(rows_text(r, i, 0), code))
-            continue;
+    for (size_t i = 0; i < r->n; i++) {
         buf_reset(&detail);
         expand_words(&detail, rows_text(r, i, 2));
-        report(v, code, rows_int(r, i, 1), buf_cstr(&detail));
+        verify_violation(v, rows_text(r, i, 0), rows_int(r, i, 1), "%s", buf_cstr(&detail));
     }
-    buf_release(&detail);
 }
 
 /* ---- the checks ---- */
@@ -204,44 +169,31 @@ static void report_rows(struct verify *v, const struct rows *r, const char *code
 /* Reads the row counts, the id of the database, and its time, which leases are compared with. */
 static int read_basics(struct verify *v, int64_t *now, struct err *err)
 {
-    struct rows counts = ROWS_INIT, id = ROWS_INIT;
-    struct args a = ARGS_INIT;
-    int rc;
+    AUTO_ROWS counts = ROWS_INIT, id = ROWS_INIT;
 
-    args_begin(&a, Q_VERIFY_SETTINGS);
-    args_text(&a, "on");
-    if ((rc = db_send(v->db, &a, NULL, ANY_ROWS, err)))
-        goto done;
-    args_begin(&a, Q_VERIFY_COUNTS);
-    if ((rc = db_send(v->db, &a, &counts, 1, err)))
-        goto done;
-    args_begin(&a, Q_SETTING_READ);
-    args_text(&a, "database_id");
-    if ((rc = db_send(v->db, &a, &id, ANY_ROWS, err)) ||
-        (rc = v->db->driver->send_now(v->db, now, err)) || (rc = db_flush(v->db, err)))
-        goto done;
+    TRY(db_queue(v->db, NULL, ANY_ROWS, err, Q_VERIFY_SETTINGS, "on"));
+    TRY(db_queue(v->db, &counts, 1, err, Q_VERIFY_COUNTS));
+    TRY(db_queue(v->db, &id, ANY_ROWS, err, Q_SETTING_READ, "database_id"));
+    TRY(v->db->driver->send_now(v->db, now, err));
+    TRY(db_flush(v->db, err));
     *now += v->db->env->clock_offset;
     v->result->executions = rows_int(&counts, 0, 0);
     v->result->events = rows_int(&counts, 0, 1);
     snprintf(v->database, sizeof(v->database), "%s", id.n ? rows_text(&id, 0, 0) : "-");
-done:
-    rows_release(&counts);
-    rows_release(&id);
-    args_release(&a);
-    return rc;
+    return 0;
+}
+
+int verify_set_planner(struct verify *v, const char *whole_tables, struct err *err)
+{
+    return ask(v->db, NULL, err, Q_VERIFY_SETTINGS, whole_tables);
 }
 
 static int check_moves(struct verify *v, struct err *err)
 {
-    struct rows moves = ROWS_INIT, examples = ROWS_INIT;
-    struct args a = ARGS_INIT;
-    size_t i, k;
-    int rc;
+    AUTO_ROWS moves = ROWS_INIT, examples = ROWS_INIT;
 
-    args_begin(&a, Q_VERIFY_MOVES);
-    if ((rc = db_query(v->db, &a, &moves, err)))
-        goto done;
-    for (i = 0; i < moves.n; i++) {
+    TRY(ask(v->db, &moves, err, Q_VERIFY_MOVES));
+    for (size_t i = 0; i < moves.n; i++) {
         int type = (int)rows_int(&moves, i, 0);
         int from = (int)rows_int(&moves, i, 1), to = (int)rows_int(&moves, i, 2);
         bool is_workflow_event = type > WORKFLOW_EVENT;
@@ -250,60 +202,43 @@ static int check_moves(struct verify *v, struct err *err)
                           (enum event_action)(is_workflow_event ? type - WORKFLOW_EVENT : type),
                           from, to))
             continue;
-        args_begin(&a, Q_VERIFY_MOVE_EXAMPLES);
-        args_int(&a, (int64_t)v->max);
-        args_int(&a, type);
-        args_int(&a, from);
-        args_int(&a, to);
-        if ((rc = db_query(v->db, &a, &examples, err)))
-            goto done;
-        for (k = 0; k < examples.n; k++)
-            verify_report_breach(v, "I05", rows_int(&examples, k, 0),
-                                 "event %lld, %s, may not move it from %s to %s",
-                                 (long long)rows_int(&examples, k, 1), event_text(type),
-                                 from ? status_text(from) : "nothing", status_text(to));
+        TRY(ask(v->db, &examples, err, Q_VERIFY_MOVE_EXAMPLES, v->max, type, from, to));
+        for (size_t k = 0; k < examples.n; k++)
+            verify_violation(v, "I05", rows_int(&examples, k, 0),
+                             "event %lld, %s, may not move it from %s to %s",
+                             (long long)rows_int(&examples, k, 1), event_text(type),
+                             from ? status_text(from) : "nothing", status_text(to));
     }
-done:
-    rows_release(&moves);
-    rows_release(&examples);
-    args_release(&a);
-    return rc;
+    return 0;
 }
 
-/* Sends all statements before it reads the first result, then reports in the order of the
- * invariants. */
-static int check_all(struct verify *v, int64_t now, struct err *err)
+/* Sends all statements before it reads the first result. */
+static int run_queries(struct verify *v, int64_t now, struct rows *results, struct err *err)
 {
     int64_t lease = v->options->lease ? v->options->lease : DEFAULT_LEASE;
-    struct rows results[QUERY_COUNT] = {ROWS_INIT};
-    struct args a = ARGS_INIT;
-    size_t i, k;
-    int rc = 0;
 
-    for (i = 0; i < QUERY_COUNT && !rc; i++) {
-        args_begin(&a, queries[i]);
-        args_int(&a, (int64_t)v->max);
-        if (queries[i] == Q_VERIFY_LEASES) {
-            args_int(&a, 2 * lease);
-            args_int(&a, now + lease + LEASE_SLACK);
-        }
-        rc = db_send(v->db, &a, &results[i], ANY_ROWS, err);
-    }
-    if (rc || (rc = db_flush(v->db, err)) || (rc = verify_workflows(v, err)))
-        goto done;
-    for (k = 0; k < invariant_count; k++) {
-        if (!strcmp(invariants[k].code, "I05") && (rc = check_moves(v, err)))
-            goto done;
-        for (i = 0; i < QUERY_COUNT; i++)
-            report_rows(v, &results[i], invariants[k].code);
-        report_deferred(v, invariants[k].code);
-        v->result->checks += invariants[k].code[0] == 'I';
-    }
-done:
-    for (i = 0; i < QUERY_COUNT; i++)
+    for (size_t i = 0; i < QUERY_COUNT; i++)
+        TRY(queries[i] == Q_VERIFY_LEASES
+                ? db_queue(v->db, &results[i], ANY_ROWS, err, queries[i], v->max, 2 * lease,
+                           now + lease + LEASE_SLACK)
+                : db_queue(v->db, &results[i], ANY_ROWS, err, queries[i], v->max));
+    TRY(db_flush(v->db, err));
+    for (size_t i = 0; i < QUERY_COUNT; i++)
+        note_rows(v, &results[i]);
+    return 0;
+}
+
+static int check_all(struct verify *v, int64_t now, struct err *err)
+{
+    struct rows results[QUERY_COUNT] = {ROWS_INIT};
+    int rc = run_queries(v, now, results, err);
+
+    for (size_t i = 0; i < QUERY_COUNT; i++)
         rows_release(&results[i]);
-    args_release(&a);
-    return rc;
+    TRY(rc);
+    TRY(verify_outcomes(v, err));
+    TRY(verify_workflows(v, err));
+    return check_moves(v, err);
 }
 
 static int run_checks(struct verify *v, struct err *err)
@@ -322,8 +257,8 @@ static int run_checks(struct verify *v, struct err *err)
         goto done;
     if (save || since)
         rc = verify_walk(v, save, since, err);
-    if (!rc && since)
-        v->result->checks = invariant_count;
+    for (size_t k = 0; k < invariant_count; k++)
+        v->result->checks += since || invariants[k].code[0] == 'I';
     if (!rc && save)
         rc = checkpoint_finish(save, err);
 done:
@@ -341,18 +276,16 @@ int store_verify(struct store *s, const struct verify_options *o, struct verify_
                        .result = &result,
                        .max = o->max_per_check ? o->max_per_check : DEFAULT_MAX};
     bool in_transaction = v.db->in_tx;
-    int rc;
+    int rc = 0;
 
-    if (!in_transaction && (rc = db_begin(v.db, TX_VERIFY, err)))
-        return rc;
+    if (!in_transaction)
+        TRY(db_begin(v.db, TX_VERIFY, err));
     v.found = mem_zalloc(invariant_count * sizeof(*v.found));
-    v.ndeferred = mem_zalloc(invariant_count * sizeof(*v.ndeferred));
-    if (!(rc = run_checks(&v, err)))
-        *out = result;
+    rc = run_checks(&v, err);
     if (!in_transaction)
         db_rollback(v.db); /* nothing was written */
-    free_deferred(&v);
-    free(v.ndeferred);
-    free(v.found);
+    report_violations(&v);
+    if (!rc)
+        *out = result;
     return rc;
 }

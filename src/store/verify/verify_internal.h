@@ -1,4 +1,4 @@
-/* verify_internal.h - reporting breaches, and checkpoints; internal to this folder.
+/* verify_internal.h - reporting violations, and checkpoints; internal to this folder.
  *
  * A checkpoint is a text file with one line per execution, ordered by (root, id). The executions of
  * a tree are adjacent, and a checkpoint can be merged with a walk through the database without
@@ -12,36 +12,33 @@
 #ifndef STORE_VERIFY_VERIFY_INTERNAL_H
 #define STORE_VERIFY_VERIFY_INTERNAL_H
 
+#include "store/ask.h"
 #include "store/verify/verify.h"
-
-/* A breach that is reported later, in the order of the invariants. */
-struct deferred_breach {
-    const char *code;
-    int64_t execution;
-    char *detail; /* owned */
-};
 
 struct verify {
     struct db *db;
     const struct verify_options *options;
     struct verify_result *result;
-    size_t max;         /* breaches reported per invariant, at most */
-    size_t *found;      /* breaches reported so far, by invariant */
-    char database[128]; /* the id of the database */
-    VEC(struct deferred_breach) deferred;
-    size_t *ndeferred; /* breaches deferred so far, by invariant */
+    size_t max;                    /* violations reported per invariant, at most */
+    VEC(struct violation) * found; /* by invariant; their details are owned */
+    char database[128];            /* the id of the database */
 };
 
-/* Counts and reports a breach, unless its invariant has reached the maximum. */
-void verify_report_breach(struct verify *v, const char *code, int64_t execution, const char *fmt,
-                          ...) PRINTF_LIKE(4, 5);
-/* Keeps a breach until report_deferred, unless its invariant has reached the maximum. */
-void verify_defer_breach(struct verify *v, const char *code, int64_t execution, const char *fmt,
-                         ...) PRINTF_LIKE(4, 5);
+/* Notes a violation, unless its invariant has reached the maximum. All are reported at the end, in
+ * the order of the invariants. */
+void verify_violation(struct verify *v, const char *code, int64_t execution, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+/* Allows ("on") or forbids ("off") the planner to scan whole tables; see verify_settings. */
+MUST_USE int verify_set_planner(struct verify *v, const char *whole_tables, struct err *err);
+
+/* ---- outcomes.c ---- */
+
+/* Checks the data of all events that end something. */
+MUST_USE int verify_outcomes(struct verify *v, struct err *err);
 
 /* ---- workflows.c ---- */
 
-/* Checks all workflows and fan-outs against their definitions; defers the breaches. */
+/* Checks all workflows and fan-outs against their definitions. */
 MUST_USE int verify_workflows(struct verify *v, struct err *err);
 
 /* ---- one execution in a checkpoint ---- */

@@ -10,10 +10,8 @@
 #define PAGE             1000 /* rows; the LIMIT of verify_workflow_page and verify_child_page */
 #define DEFINITIONS_SIZE (64u << 20) /* bytes of text of the definitions in memory, at most */
 
-enum { ID, KIND, STATUS, CURSOR, FLAGS, CANCEL, DEFINITION, FROM, RETAINING };
-enum { ERROR = RETAINING + 1, LIST };
-enum { C_PARENT, C_ID, C_STATUS, C_HELD, C_NEEDS_LEFT, C_CURSOR, C_FLAGS, C_STARTED, C_INDEX };
-enum { C_NAME = C_INDEX + 1 };
+/* Columns of verify_workflow_page and verify_child_page. */
+enum { ID, C_PARENT = 0, C_ID, C_INDEX = 9 };
 
 struct pages {
     struct rows rows;
@@ -35,16 +33,14 @@ struct workflow_walk {
 
 static void drop_definitions(struct workflow_walk *w)
 {
-    size_t i;
-
-    for (i = 0; i < w->kept.n; i++)
+    for (size_t i = 0; i < w->kept.n; i++)
         definition_free(w->kept.at[i]);
     w->kept.n = w->size = 0;
     idmap_reset(&w->definitions);
 }
 
 /* Finds a definition in memory or reads it; when memory is full, all are dropped. *out is NULL if
- * it is missing or damaged, which is a breach for each execution that uses it. */
+ * it is missing or damaged, which is a violation for each execution that uses it. */
 static int find_definition(struct workflow_walk *w, const struct checked_parent *f,
                            const struct definition **out, struct err *err)
 {
@@ -63,15 +59,15 @@ static int find_definition(struct workflow_walk *w, const struct checked_parent 
     if (rc == -E_NOT_FOUND)
         return 0; /* verify_snapshots reports it */
     if (rc == -E_INVALID) {
-        verify_defer_breach(w->v, "I37", f->id, "its definition %s can't be read: %s", f->hash,
-                            err->msg);
+        verify_violation(w->v, "I37", f->id, "its definition %s can't be read: %s", f->hash,
+                         err->msg);
         return 0;
     }
     if (rc)
         return rc;
     if (strcmp(d->workflow->hash, f->hash) != 0) {
-        verify_defer_breach(w->v, "I37", f->id, "its definition %s is not the text that was stored",
-                            f->hash);
+        verify_violation(w->v, "I37", f->id, "its definition %s is not the text that was stored",
+                         f->hash);
         definition_free(d);
         return 0;
     }
@@ -88,86 +84,52 @@ static int find_definition(struct workflow_walk *w, const struct checked_parent 
 
 int graph_check_will_continue(struct graph_check *j, bool *out, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc = 0;
-
     if (j->will_continue < 0) {
-        args_begin(&a, Q_VERIFY_WILL_CONTINUE);
-        args_int(&a, j->f.id);
-        if (!(rc = db_query(j->v->db, &a, &r, err)))
-            j->will_continue = r.n > 0;
-        rows_release(&r);
-        args_release(&a);
+        TRY(ask_any(j->v->db, out, err, Q_VERIFY_WILL_CONTINUE, j->f.id));
+        j->will_continue = *out;
     }
     *out = j->will_continue > 0;
-    return rc;
+    return 0;
 }
 
 int graph_check_has_timer(struct graph_check *j, int64_t id, bool *out, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
-
-    args_begin(&a, Q_VERIFY_OWN_TIMER);
-    args_int(&a, id);
-    if (!(rc = db_query(j->v->db, &a, &r, err)))
-        *out = r.n > 0;
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    return ask_any(j->v->db, out, err, Q_VERIFY_OWN_TIMER, id);
 }
 
 static int64_t list_size(const char *text)
 {
-    json_t *list = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
+    json_auto_t *list = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
     int64_t n = json_is_array(list) ? (int64_t)json_array_size(list) : -1;
 
-    json_decref(list);
     return n;
 }
 
 int graph_check_list_size(struct graph_check *j, int64_t *out, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
-    if (j->f.list) {
-        *out = list_size(j->f.list);
-        return 0;
-    }
-    args_begin(&a, Q_INPUTS_OF);
-    args_int(&a, j->f.id);
-    if (!(rc = db_query(j->v->db, &a, &r, err)))
-        *out = list_size(r.n ? rows_text(&r, 0, 1) : NULL);
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    if (!j->f.list)
+        TRY(ask_ids(j->v->db, &r, err, Q_INPUTS_OF, &j->f.id, 1));
+    *out = list_size(j->f.list ? j->f.list : r.n ? rows_text(&r, 0, 1) : NULL);
+    return 0;
 }
 
 /* ---- the two walks ---- */
 
 static int fetch_page(struct workflow_walk *w, struct pages *p, enum stmt_id q, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    int rc;
+    bool by_parent = q == Q_VERIFY_CHILD_PAGE;
 
-    rows_release(&p->rows);
-    args_begin(&a, q);
-    if (q == Q_VERIFY_CHILD_PAGE)
-        args_int(&a, p->parent);
-    args_int(&a, p->id);
-    rc = db_query(w->v->db, &a, &p->rows, err);
-    args_release(&a);
+    p->last = true;
     p->at = 0;
-    p->last = rc || p->rows.n < PAGE;
-    if (rc || !p->rows.n)
-        return rc;
-    if (q == Q_VERIFY_CHILD_PAGE)
-        p->parent = rows_int(&p->rows, p->rows.n - 1, C_PARENT);
-    p->id = rows_int(&p->rows, p->rows.n - 1, q == Q_VERIFY_CHILD_PAGE ? C_ID : ID);
+    TRY(by_parent ? ask(w->v->db, &p->rows, err, q, p->parent, p->id)
+                  : ask(w->v->db, &p->rows, err, q, p->id));
+    p->last = p->rows.n < PAGE;
+    if (p->rows.n && by_parent)
+        rows_read(&p->rows, p->rows.n - 1, C_PARENT, NULL, &p->parent, &p->id);
+    else if (p->rows.n)
+        p->id = rows_int(&p->rows, p->rows.n - 1, ID);
     return 0;
 }
 
@@ -185,32 +147,21 @@ static int ensure_row(struct workflow_walk *w, struct pages *p, enum stmt_id q, 
 
 static void read_parent(struct checked_parent *f, const struct rows *r, size_t i)
 {
-    *f = (struct checked_parent){.id = rows_int(r, i, ID),
-                                 .kind = (int)rows_int(r, i, KIND),
-                                 .status = (int)rows_int(r, i, STATUS),
-                                 .cursor = (int)rows_int(r, i, CURSOR),
-                                 .flags = (int)rows_int(r, i, FLAGS),
-                                 .from = (int)rows_int(r, i, FROM),
-                                 .cancel_requested = rows_int(r, i, CANCEL) != 0,
-                                 .retaining = rows_int(r, i, RETAINING) != 0,
-                                 .error = rows_text(r, i, ERROR),
-                                 .list = rows_text(r, i, LIST)};
-    if (!rows_null(r, i, DEFINITION))
-        stpncpy(f->hash, rows_text(r, i, DEFINITION), sizeof(f->hash) - 1);
+    const char *hash;
+
+    *f = (struct checked_parent){0};
+    rows_read(r, i, ID, NULL, &f->id, &f->kind, &f->status, &f->children_made, &f->flags,
+              &f->cancel_requested, &hash, &f->from, &f->retaining, &f->error, &f->list);
+    if (hash)
+        stpncpy(f->hash, hash, sizeof(f->hash) - 1);
 }
 
 static void read_child(struct checked_child *c, const struct rows *r, size_t i)
 {
-    *c = (struct checked_child){.id = rows_int(r, i, C_ID),
-                                .status = (int)rows_int(r, i, C_STATUS),
-                                .held = (int)rows_int(r, i, C_HELD),
-                                .needs_left = (int)rows_int(r, i, C_NEEDS_LEFT),
-                                .cursor = (int)rows_int(r, i, C_CURSOR),
-                                .flags = (int)rows_int(r, i, C_FLAGS),
-                                .index =
-                                    rows_null(r, i, C_INDEX) ? -1 : (int)rows_int(r, i, C_INDEX),
-                                .started = rows_int(r, i, C_STARTED) != 0,
-                                .name = rows_text(r, i, C_NAME)};
+    rows_read(r, i, C_ID, NULL, &c->id, &c->status, &c->held, &c->needs_left, &c->needs_succeeded,
+              &c->notify_left, &c->flags, &c->started, &c->index, &c->name);
+    if (rows_null(r, i, C_INDEX))
+        c->index = -1;
 }
 
 /* Checks the children of the current parent; skips those of parents before it. */
@@ -219,17 +170,15 @@ static int check_children(struct workflow_walk *w, bool is_checked, struct err *
     struct pages *p = &w->children;
     struct checked_child c;
     bool more;
-    int rc;
 
     for (;; p->at++) {
-        if ((rc = ensure_row(w, p, Q_VERIFY_CHILD_PAGE, &more, err)) || !more ||
-            rows_int(&p->rows, p->at, C_PARENT) > w->check.f.id)
-            return rc;
+        TRY(ensure_row(w, p, Q_VERIFY_CHILD_PAGE, &more, err));
+        if (!more || rows_int(&p->rows, p->at, C_PARENT) > w->check.f.id)
+            return 0;
         if (!is_checked || rows_int(&p->rows, p->at, C_PARENT) < w->check.f.id)
             continue;
         read_child(&c, &p->rows, p->at);
-        if ((rc = graph_check_child(&w->check, &c, err)))
-            return rc;
+        TRY(graph_check_child(&w->check, &c, err));
     }
 }
 
@@ -237,50 +186,33 @@ static int check_parent(struct workflow_walk *w, struct err *err)
 {
     struct graph_check *j = &w->check;
     bool is_checked;
-    int rc;
 
     read_parent(&j->f, &w->workflows.rows, w->workflows.at);
     is_checked = graph_check_applies(&j->f);
     if (is_checked) {
-        if ((rc = find_definition(w, &j->f, &j->def, err)))
-            return rc;
+        TRY(find_definition(w, &j->f, &j->def, err));
         is_checked = j->def != NULL;
     }
     if (is_checked)
         graph_check_start(j);
-    if ((rc = check_children(w, is_checked, err)))
-        return rc;
+    TRY(check_children(w, is_checked, err));
     return is_checked ? graph_check_end(j, err) : 0;
-}
-
-/* Allows ("on") or forbids ("off") the planner to scan whole tables; see verify_settings. */
-static int set_planner(struct verify *v, const char *whole_tables, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    int rc;
-
-    args_begin(&a, Q_VERIFY_SETTINGS);
-    args_text(&a, whole_tables);
-    rc = db_query(v->db, &a, NULL, err);
-    args_release(&a);
-    return rc;
 }
 
 int verify_workflows(struct verify *v, struct err *err)
 {
     struct workflow_walk w = {.v = v, .check = {.v = v}};
     bool more;
-    int rc;
+    int rc = 0;
 
-    if ((rc = set_planner(v, "off", err)))
-        return rc;
+    TRY(verify_set_planner(v, "off", err));
     while (!(rc = ensure_row(&w, &w.workflows, Q_VERIFY_WORKFLOW_PAGE, &more, err)) && more) {
         if ((rc = check_parent(&w, err)))
             break;
         w.workflows.at++;
     }
     if (!rc)
-        rc = set_planner(v, "on", err);
+        rc = verify_set_planner(v, "on", err);
     rows_release(&w.workflows.rows);
     rows_release(&w.children.rows);
     graph_check_release(&w.check);

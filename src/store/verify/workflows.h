@@ -9,7 +9,7 @@
 /* The row of a task or an item; id is 0 if it does not exist. */
 struct checked_child {
     int64_t id;
-    int status, held, needs_left, cursor, flags;
+    int status, held, needs_left, needs_succeeded, notify_left, flags;
     int index; /* of an item; -1 if it is not an item */
     bool started;
     const char *name; /* borrowed */
@@ -17,7 +17,7 @@ struct checked_child {
 
 struct checked_parent {
     int64_t id;
-    int kind, status, cursor, flags;
+    int kind, status, children_made, flags;
     int from; /* the status before its last event */
     bool cancel_requested;
     bool retaining; /* retention has started to delete its tree, deepest rows first */

@@ -20,13 +20,13 @@ uint32_t slice_bound(const struct turn *t, uint32_t default_bound)
 static int count_spawned_end(struct turn *t, struct row *row, struct err *err)
 {
     struct workflow_state *f;
-    int rc;
 
     if (!row->now.workflow)
         return 0;
-    if ((rc = workflow_state_get(t, row->now.workflow, row->now.root, &f, err)) || !f)
-        return rc;
-    f->row->now.needs_left--;
+    TRY(workflow_state_get(t, row->now.workflow, row->now.root, &f, err));
+    if (!f)
+        return 0;
+    f->row->now.children_open--;
     door_mark_changed(t, f->row);
     agenda_add(t, f->row, 0);
     return 0;
@@ -43,30 +43,21 @@ static void wake_schedule(struct turn *t, const struct row *row)
 
 static int count_one_end(struct turn *t, struct row *row, struct err *err)
 {
-    struct row_ref row_ref = {.id = row->now.parent, .root = row->now.root};
     struct row *parent;
     struct workflow_state *f;
-    int rc;
 
-    if (!row_ref.id) {
+    if (!row->now.parent) {
         wake_schedule(t, row);
         return 0;
     }
-    if ((rc = turn_load(t, &row_ref, 1, err)))
-        return rc;
-    if (row_ref.rc == -E_BUSY)
-        return err_set(err, E_REDO, "the tree of execution %lld is locked by another turn",
-                       (long long)row->now.id);
-    if (row_ref.rc)
-        return err_set(err, E_INTERNAL, "the parent of execution %lld does not exist",
-                       (long long)row->now.id);
-    parent = turn_row(t, row_ref.id);
+    TRY(turn_load_row(t, row->now.parent, row->now.root, &parent, err));
     if (kind_is_job(parent->now.kind) || !row->now.task_name)
         return count_spawned_end(t, row, err);
     if (parent->now.kind == KIND_FOREACH)
         return items_count_end(t, parent, row, err);
-    if ((rc = workflow_state_get(t, row_ref.id, row->now.root, &f, err)) || !f)
-        return rc;
+    TRY(workflow_state_get(t, parent->now.id, row->now.root, &f, err));
+    if (!f)
+        return 0;
     return workflow_count_task_end(t, f, row, err);
 }
 
@@ -129,12 +120,10 @@ static int advance_row(struct turn *t, struct row *row, struct err *err)
 {
     bool runs = row->now.kind == KIND_WORKFLOW && row->now.status == S_RUNNING;
     struct workflow_state *f;
-    int rc;
 
-    if ((rc = workflow_state_get(t, runs ? row->now.id : row->now.workflow, row->now.root, &f,
-                                 err)) ||
-        !f)
-        return rc;
+    TRY(workflow_state_get(t, runs ? row->now.id : row->now.workflow, row->now.root, &f, err));
+    if (!f)
+        return 0;
     if (runs)
         return workflow_end_if_done(t, f, err);
     if (row->now.status == S_RUNNING)
@@ -146,10 +135,9 @@ static int advance_row(struct turn *t, struct row *row, struct err *err)
 static int count_ends(struct turn *t, struct err *err)
 {
     uint32_t notified = t->notified;
-    size_t i;
     int rc = prefetch_for_ended(t, err);
 
-    for (i = 0; !rc && i < t->ended.n; i++)
+    for (size_t i = 0; !rc && i < t->ended.n; i++)
         rc = count_one_end(t, t->ended.at[i], err);
     t->ended.n = 0;
     followers_count_round(t, notified);

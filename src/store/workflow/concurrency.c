@@ -12,7 +12,8 @@ int concurrency_set_key(struct turn *t, struct row *row, const struct workflow_c
 {
     struct buf key = BUF_INIT;
     struct limit *l;
-    int rc = resolve_text(c->key, scope, &key, err);
+    int rc = resolve_text(scope->task ? resolve_template(scope, TASK_KEY) : scope->templates->key,
+                          scope, &key, err);
 
     if (!rc && (!key.len || key.len > STORE_MAX_KEY || !text_is_utf8(key.ptr, key.len)))
         rc = err_set(err, E_INVALID,
@@ -24,18 +25,14 @@ int concurrency_set_key(struct turn *t, struct row *row, const struct workflow_c
     if (rc)
         return rc;
     if (!row->is_new) {
-        args_begin(&t->args, Q_EXECUTION_KEY);
-        args_int(&t->args, row->now.id);
-        args_text(&t->args, row->now.concurrency);
-        if ((rc = db_send(t->db, &t->args, NULL, 1, err)))
+        if ((rc =
+                 db_queue(t->db, NULL, 1, err, Q_EXECUTION_KEY, row->now.id, row->now.concurrency)))
             return rc;
     }
     l = limit_get(t, 'k', row->now.concurrency);
     l->known &= l->max >= 0; /* this turn may create it: read it again */
-    args_begin(&t->args, Q_LIMIT_CREATE);
-    args_text(&t->args, l->key);
-    args_int(&t->args, c->max > 0 ? c->max : 1);
-    if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
+    if ((rc =
+             db_queue(t->db, NULL, ANY_ROWS, err, Q_LIMIT_CREATE, l->key, c->max > 0 ? c->max : 1)))
         return rc;
     limits_note(t, &row->now);
     return limits_fetch(t, err);
@@ -44,11 +41,8 @@ int concurrency_set_key(struct turn *t, struct row *row, const struct workflow_c
 /* This turn does not hold the root lock, so a later turn creates the tasks. */
 int workflow_start_permitted(struct turn *t, struct row *row, struct err *err)
 {
-    int rc;
-
     if (row->now.held || !row->has_permits)
         return 0;
-    if ((rc = door_move(t, row, EV_STARTED, S_RUNNING, NULL, err)))
-        return rc;
+    TRY(door_move(t, row, EV_STARTED, S_RUNNING, NULL, err));
     return execution_continue_later(t, row, err);
 }

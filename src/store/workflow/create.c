@@ -19,11 +19,7 @@
 
 static const char *task_full_name(struct turn *t, const struct workflow_state *f, const char *task)
 {
-    const char *w = f->def->workflow->name;
-    char *name = arena_alloc(&t->arena, strlen(w) + strlen(task) + 3);
-
-    stpcpy(stpcpy(stpcpy(name, w), "::"), task);
-    return name;
+    return arena_printf(&t->arena, "%s::%s", f->def->workflow->name, task);
 }
 
 /* Tasks of a foreground run stay in its queue, whatever queue they name. */
@@ -38,24 +34,18 @@ static const char *task_find_queue(const struct workflow_state *f, const struct 
 
 const char *task_find_lane(struct turn *t, const struct workflow_task *task, const char *name)
 {
-    const struct store_workflow_options *o = &t->store->workflow_options;
-    const char *lane;
+    struct route_query q = {.name = name,
+                            .executor = task->executor,
+                            .function = task->function,
+                            .container = task->command.container != NULL};
 
-    if (task->function) {
-        char *text = arena_alloc(&t->arena, strlen("function:") + strlen(task->function) + 1);
-
-        stpcpy(stpcpy(text, "function:"), task->function);
-        return text;
-    }
-    if (task->executor)
-        return task->executor;
-    lane = o->route ? o->route(o->arg, name, task->container != NULL, &t->arena) : NULL;
-    return lane ? lane : task->container ? "container" : "process";
+    return route_find(&t->store->workflow_options.routes, &q, &t->arena);
 }
 
 int task_max_attempts(const struct turn *t, const struct workflow_task *task)
 {
-    int n = task->retry.max < 0 ? t->store->workflow_options.default_attempts : task->retry.max + 1;
+    int n = task->command.retry.max < 0 ? t->store->workflow_options.default_attempts
+                                        : task->command.retry.max + 1;
 
     return n > 0 ? n : 1;
 }
@@ -65,17 +55,16 @@ static int reset_old_task(struct turn *t, struct workflow_state *f,
                           const struct workflow_task *task, struct row **out, struct err *err)
 {
     uint32_t index = task->index;
-    int rc;
 
     *out = NULL;
     if (!(f->row->now.flags & FLAG_RERUN))
         return 0;
-    if ((rc = tasks_get_rows(t, f, &index, 1, out, err)) || !*out)
-        return rc;
-    if ((rc = rerun_reset(t, *out, S_PENDING, task_max_attempts(t, task), NULL, err)))
-        return rc;
+    TRY(tasks_get_rows(t, f, &index, 1, out, err));
+    if (!*out)
+        return 0;
+    TRY(rerun_reset(t, *out, S_PENDING, task_max_attempts(t, task), NULL, err));
     (*out)->now.needs_left = (int)task->nneeds;
-    f->row->now.needs_left++;
+    f->row->now.children_open++;
     return 0;
 }
 
@@ -103,10 +92,10 @@ int workflow_create_task(struct turn *t, struct workflow_state *f, const struct 
         return rc;
     if (kind_is_job(e.kind))
         e.lane = task_find_lane(t, task, e.name);
-    if ((rc = turn_next_id(t, w->id, &e.id, err)) || (rc = door_create(t, &e, NULL, out, err)))
-        return rc;
+    TRY(turn_next_id(t, w->id, &e.id, err));
+    TRY(door_create(t, &e, NULL, out, err));
     workflow_state_put_task(f, task->index, *out);
-    f->row->now.needs_left++;
+    f->row->now.children_open++;
     return 0;
 }
 
@@ -127,61 +116,60 @@ static int create_task_slice(struct turn *t, struct workflow_state *f, uint32_t 
                              struct err *err)
 {
     struct row *row;
-    uint32_t i;
-    int rc;
 
-    if ((f->row->now.flags & FLAG_RERUN) && (rc = load_old_tasks(t, f, from, n, err)))
-        return rc;
-    if ((rc = turn_reserve_ids(t, n, f->row->now.id, err)))
-        return rc;
-    for (i = from; i < from + n; i++)
-        if ((rc = workflow_create_task(t, f, &f->def->workflow->tasks[i], &row, err)))
-            return rc;
+    if (f->row->now.flags & FLAG_RERUN)
+        TRY(load_old_tasks(t, f, from, n, err));
+    TRY(turn_reserve_ids(t, n, f->row->now.id, err));
+    for (uint32_t i = from; i < from + n; i++)
+        TRY(workflow_create_task(t, f, &f->def->workflow->tasks[i], &row, err));
     return 0;
 }
 
-/* All tasks exist: decides on those without needs, one slice per turn. Meanwhile the cursor is
- * ntasks + the number of tasks processed; afterwards it is ntasks. */
+int workflow_set_progress(struct turn *t, struct workflow_state *f, uint32_t reuse_left,
+                          uint32_t start_left, struct err *err)
+{
+    if (f->reuse_left == reuse_left && f->start_left == start_left)
+        return 0;
+    f->reuse_left = reuse_left;
+    f->start_left = start_left;
+    return db_queue(t->db, NULL, 1, err, Q_WORKFLOW_PROGRESS, f->row->now.id,
+                    val_or_null(reuse_left), val_or_null(start_left));
+}
+
+/* All tasks exist: decides on those without needs, one slice per turn. */
 static int start_tasks_without_needs(struct turn *t, struct workflow_state *f, struct err *err)
 {
     const struct workflow *w = f->def->workflow;
-    uint32_t at = (uint32_t)f->row->now.cursor - w->ntasks, index[START_SLICE], n = 0, i;
-    uint32_t most = slice_bound(t, START_SLICE);
+    uint32_t at = f->start_left ? w->ntasks - f->start_left : 0;
+    uint32_t most = slice_bound(t, START_SLICE), index[START_SLICE], n = 0, i;
     struct row *rows[START_SLICE];
-    int rc = 0;
 
     for (; at < w->ntasks && n < most; at++)
         if (!w->tasks[at].nneeds)
             index[n++] = at;
-    if (n && (rc = tasks_get_rows(t, f, index, n, rows, err)))
-        return rc;
+    if (n)
+        TRY(tasks_get_rows(t, f, index, n, rows, err));
     for (i = 0; i < n; i++)
-        if ((rc = task_decide(t, f, &w->tasks[index[i]], rows[i], err)))
-            return rc;
-    f->row->now.cursor = (int)(at < w->ntasks ? w->ntasks + at : w->ntasks);
-    door_mark_changed(t, f->row);
+        TRY(task_decide(t, f, &w->tasks[index[i]], rows[i], err));
+    TRY(workflow_set_progress(t, f, 0, w->ntasks - at, err));
     if (at < w->ntasks)
         return execution_continue_later(t, f->row, err);
     return workflow_end_if_done(t, f, err); /* there may be nothing to run */
 }
 
-bool workflow_is_reusing(const struct workflow_state *f)
+bool workflow_is_starting(const struct workflow_state *f)
 {
-    return f->reuse && (uint32_t)f->row->now.cursor >= 2 * f->def->workflow->ntasks;
+    return (uint32_t)f->row->now.children_made < f->def->workflow->ntasks || f->reuse_left ||
+           f->start_left;
 }
 
-/* All tasks exist: takes over results of the earlier execution, one slice per turn. Meanwhile the
- * cursor is 2 * ntasks + the number of tasks processed. */
+/* All tasks exist: takes over results of the earlier execution, one slice per turn. */
 static int reuse_slice(struct turn *t, struct workflow_state *f, struct err *err)
 {
-    uint32_t n = f->def->workflow->ntasks,
-             at = workflow_is_reusing(f) ? (uint32_t)f->row->now.cursor - 2 * n : 0;
-    int rc;
+    uint32_t n = f->def->workflow->ntasks, at = f->reuse_left ? n - f->reuse_left : 0;
 
-    if ((rc = workflow_reuse_results(t, f, &at, err)))
-        return rc;
-    f->row->now.cursor = (int)(at < n ? 2 * n + at : n);
-    door_mark_changed(t, f->row);
+    TRY(workflow_reuse_results(t, f, &at, err));
+    TRY(workflow_set_progress(t, f, n - at, 0, err));
     return at < n ? execution_continue_later(t, f->row, err) : start_tasks_without_needs(t, f, err);
 }
 
@@ -197,19 +185,17 @@ uint32_t tasks_slice_size(const struct turn *t, uint32_t tasks_created, uint32_t
 int workflow_create_tasks(struct turn *t, struct workflow_state *f, struct err *err)
 {
     struct execution *e = &f->row->now;
-    uint32_t all = f->def->workflow->ntasks, tasks_created = (uint32_t)e->cursor, n;
-    int rc;
+    uint32_t all = f->def->workflow->ntasks, tasks_created = (uint32_t)e->children_made, n;
 
     if (tasks_created >= all)
-        return workflow_is_reusing(f) ? reuse_slice(t, f, err)
-                                      : start_tasks_without_needs(t, f, err);
+        return f->reuse_left ? reuse_slice(t, f, err) : start_tasks_without_needs(t, f, err);
     n = tasks_slice_size(t, t->tasks_created, all - tasks_created);
-    if ((rc = create_task_slice(t, f, tasks_created, n, err)))
-        return rc;
+    TRY(workflow_set_progress(t, f, 0, 0, err)); /* that of an earlier run */
+    TRY(create_task_slice(t, f, tasks_created, n, err));
     t->tasks_created += n;
-    e->cursor += (int)n;
+    e->children_made += (int)n;
     door_mark_changed(t, f->row);
-    if ((uint32_t)e->cursor < all)
+    if ((uint32_t)e->children_made < all)
         return execution_continue_later(t, f->row, err);
     if (f->reuse && !(e->flags & FLAG_RERUN))
         return reuse_slice(t, f, err);
@@ -222,16 +208,8 @@ static int insert_workflow_state(struct turn *t, const struct row *row,
                                  const struct definition *def, const json_t *variables,
                                  struct err *err)
 {
-    char *text = json_text(variables);
-    char *kept = arena_strdup(&t->arena, text);
-
-    free(text);
-    args_begin(&t->args, Q_WORKFLOW_INSERT);
-    args_int(&t->args, row->now.id);
-    args_text(&t->args, def->hash);
-    args_text(&t->args, kept);
-    args_text(&t->args, row->reuse);
-    return db_send(t->db, &t->args, NULL, 1, err);
+    return db_queue(t->db, NULL, 1, err, Q_WORKFLOW_INSERT, row->now.id, def->hash,
+                    json_arena_text(variables, &t->arena), row->reuse);
 }
 
 /* Sets the concurrency key of its definition. A key of the task that nests it takes precedence. */
@@ -239,10 +217,9 @@ static int set_own_key(struct turn *t, struct workflow_state *f, struct err *err
 {
     struct eval_subject s = {.facts = {.success = true}};
     struct resolve_scope scope;
-    int rc = workflow_build_scope(t, f, &s, &scope, err);
+    int rc = 0;
 
-    if (rc)
-        return rc;
+    TRY(workflow_build_scope(t, f, &s, &scope, err));
     rc = concurrency_set_key(t, f->row, &f->def->workflow->concurrency, &scope, err);
     resolve_scope_release(&scope);
     return rc;
@@ -250,43 +227,39 @@ static int set_own_key(struct turn *t, struct workflow_state *f, struct err *err
 
 int workflow_start_unheld(struct turn *t, struct workflow_state *f, struct err *err)
 {
-    int rc;
-
     if (f->row->now.concurrency) {
-        if ((rc = door_admit(t, f->row, err)))
-            return rc;
+        TRY(door_admit(t, f->row, err));
         if (f->row->now.held)
             return 0; /* it starts when it gets its permit */
     }
-    if ((rc = door_move(t, f->row, EV_STARTED, S_RUNNING, NULL, err)))
-        return rc;
-    if ((rc = workflow_set_timeout(t, f, err)))
-        return rc;
+    TRY(door_move(t, f->row, EV_STARTED, S_RUNNING, NULL, err));
+    TRY(workflow_set_timeout(t, f, err));
     return workflow_create_tasks(t, f, err);
 }
 
-int workflow_start(struct turn *t, struct row *row, const struct definition *def, json_t *params,
-                   json_t *due, const struct hold_reasons *h, struct err *err)
+int workflow_start(struct turn *t, struct row *row, const struct definition *def,
+                   const struct workflow_input *in, struct err *err)
 {
-    json_t *variables = NULL;
+    json_t *params = turn_keep_json(t, in->params), *variables = NULL;
     struct err why = ERR_INIT;
     struct workflow_state *f;
     bool held = false;
-    int rc = resolve_variables(def->workflow, turn_keep_json(t, params), &variables, &why);
+    int rc = in->params_checked ? 0 : resolve_check_params(def->workflow, params, &why);
 
+    if (!rc)
+        rc = resolve_variables(def->templates, params, &variables, &why);
     if (rc) /* still stored, so that a reader sees which definition and params failed */
         variables = json_pack("{s:O, s:{}}", "params", params, "vars");
-    if (due)
-        json_object_set(variables, "due_at", due);
-    if ((rc = insert_workflow_state(t, row, def, variables, err)))
-        return rc;
+    if (in->due)
+        json_object_set(variables, "due_at", in->due);
+    TRY(insert_workflow_state(t, row, def, variables, err));
     f = workflow_state_add(t, row, def, variables);
     f->reuse = row->reuse;
     if (why.code)
         return task_fail(t, row, why.msg, err);
     if (!row->now.concurrency && def->workflow->concurrency.key && (rc = set_own_key(t, f, err)))
         return task_fail_if_invalid(t, row, rc, err);
-    if (h && ((rc = row_hold_if_needed(t, row, h, &held, err)) || held))
+    if (in->holds && ((rc = row_hold_if_needed(t, row, in->holds, &held, err)) || held))
         return rc;
     return workflow_start_unheld(t, f, err);
 }

@@ -38,31 +38,11 @@ int task_fail(struct turn *t, struct row *row, const char *sentence, struct err 
 
 #define MANY_NEEDS 1000
 
-/* Then reading the states of all tasks in pages is cheaper, too. */
+/* Whether the task has so many needs that reading the states of all tasks, in pages, is cheaper
+ * than reading those of its needs. */
 bool task_has_many_needs(const struct workflow_state *f, const struct workflow_task *task)
 {
     return task->nneeds >= MANY_NEEDS && task->nneeds >= f->def->workflow->ntasks / 4;
-}
-
-static void save_task_state(void *arg, const struct workflow_task *task, const struct execution *e)
-{
-    struct task_state *task_states = arg;
-
-    task_states[task->index] = (struct task_state){e->id, task_as_need(task, e)};
-}
-
-/* Read once per turn: many tasks may share the same needs. */
-static int read_task_states(struct turn *t, struct workflow_state *f, struct err *err)
-{
-    struct task_state *task_states;
-    int rc;
-
-    if (f->task_states)
-        return 0;
-    task_states = arena_zalloc(&t->arena, (f->def->workflow->ntasks + 1) * sizeof(*task_states));
-    if (!(rc = tasks_read_states(t, f->row->now.id, f->def, save_task_state, task_states, err)))
-        f->task_states = task_states;
-    return rc;
 }
 
 /* Changes that this turn made after the states were read take precedence. */
@@ -79,12 +59,11 @@ static int read_needs_from_states(struct turn *t, struct workflow_state *f,
                                   const struct workflow_task *task, struct graph_need *needs,
                                   struct err *err)
 {
-    int rc = read_task_states(t, f, err);
-    uint32_t i;
-
-    for (i = 0; !rc && i < task->nneeds; i++)
+    if (!f->task_states) /* read once per turn: many tasks may share the same needs */
+        TRY(tasks_read_states(t, f->row->now.id, f->def, &f->task_states, err));
+    for (uint32_t i = 0; i < task->nneeds; i++)
         needs[i] = find_current_need(t, f, task->needs[i]);
-    return rc;
+    return 0;
 }
 
 static int read_needs_from_rows(struct turn *t, struct workflow_state *f,
@@ -92,12 +71,9 @@ static int read_needs_from_rows(struct turn *t, struct workflow_state *f,
                                 struct err *err)
 {
     struct row **rows = arena_alloc(&t->arena, (task->nneeds + 1) * sizeof(*rows));
-    uint32_t i;
-    int rc;
 
-    if ((rc = tasks_get_rows(t, f, task->needs, task->nneeds, rows, err)))
-        return rc;
-    for (i = 0; i < task->nneeds; i++)
+    TRY(tasks_get_rows(t, f, task->needs, task->nneeds, rows, err));
+    for (uint32_t i = 0; i < task->nneeds; i++)
         needs[i] = task_as_need(&f->def->workflow->tasks[task->needs[i]], &rows[i]->now);
     return 0;
 }
@@ -106,11 +82,9 @@ int task_read_facts(struct turn *t, struct workflow_state *f, const struct workf
                     struct graph_facts *out, struct err *err)
 {
     struct graph_need *needs = arena_alloc(&t->arena, (task->nneeds + 1) * sizeof(*needs));
-    int rc = task_has_many_needs(f, task) ? read_needs_from_states(t, f, task, needs, err)
-                                          : read_needs_from_rows(t, f, task, needs, err);
 
-    if (rc)
-        return rc;
+    TRY(task_has_many_needs(f, task) ? read_needs_from_states(t, f, task, needs, err)
+                                     : read_needs_from_rows(t, f, task, needs, err));
     *out = graph_facts(needs, task->nneeds);
     if (task->join)
         out->success = true; /* enough needs have succeeded */
@@ -126,29 +100,27 @@ int task_decide(struct turn *t, struct workflow_state *f, const struct workflow_
     struct eval_subject s = {.task = task, .row = row};
     struct resolve_scope scope;
     bool runs;
-    int rc;
+    int rc = 0;
 
     if (row->now.status != S_PENDING)
         return 0;
-    switch (graph_join(task->join, (size_t)row->now.needs_left, (size_t)row->now.cursor)) {
+    switch (graph_join(task->join, (size_t)row->now.needs_left, (size_t)row->now.needs_succeeded)) {
     case GRAPH_WAIT:
         return 0;
     case GRAPH_SKIP:
-        if ((rc = task_read_facts(t, f, task, &facts, err)))
-            return rc;
+        TRY(task_read_facts(t, f, task, &facts, err));
         return task_skip(t, row, facts.failure,
                          "too few of the tasks that it needs can still succeed", err);
     case GRAPH_DECIDE:
         break;
     }
-    if ((rc = task_read_facts(t, f, task, &facts, err)))
-        return rc;
+    TRY(task_read_facts(t, f, task, &facts, err));
     s.facts = facts;
     runs = facts.success;
     if (task->condition) {
         if ((rc = workflow_build_scope(t, f, &s, &scope, err)))
             return task_fail_if_invalid(t, row, rc, err);
-        rc = resolve_condition(f->def->workflow, task, &scope, &runs, err);
+        rc = resolve_condition(&scope, &runs, err);
         resolve_scope_release(&scope);
         if (rc)
             return task_fail_if_invalid(t, row, rc, err);
@@ -170,7 +142,7 @@ static void count_need_end(struct turn *t, struct workflow_state *f, uint32_t fo
     if (row->now.status != S_PENDING || row->now.held)
         return;
     row->now.needs_left--;
-    row->now.cursor += success; /* of a task: how many of its needs have succeeded */
+    row->now.needs_succeeded += success;
     door_mark_changed(t, row);
     if (!row->on_agenda)
         *vec_add(&t->to_prefetch) = row;
@@ -183,9 +155,8 @@ int followers_count_end(struct turn *t, struct workflow_state *f, const struct w
     struct row **rows = arena_alloc(&t->arena, (n + 1) * sizeof(*rows));
     struct graph_need need = task_as_need(task, &row->now);
     int rc = tasks_get_rows(t, f, task->followers + from, n, rows, err);
-    uint32_t i;
 
-    for (i = 0; !rc && i < n; i++)
+    for (uint32_t i = 0; !rc && i < n; i++)
         count_need_end(t, f, task->followers[from + i], rows[i], graph_is_success(&need));
     return rc;
 }
@@ -195,14 +166,13 @@ int workflow_count_task_end(struct turn *t, struct workflow_state *f, struct row
 {
     const struct workflow_task *task = definition_find_task(f->def, row->now.task_name);
     struct graph_need n = task_as_need(task, &row->now);
-    int rc;
 
     workflow_state_put_task(f, task->index, row);
     f->row->now.flags |= graph_flags_of(&n);
-    f->row->now.needs_left--;
+    f->row->now.children_open--;
     door_mark_changed(t, f->row);
-    if (!f->row->now.cancel_requested && (rc = followers_notify(t, f, task, row, err)))
-        return rc;
+    if (!f->row->now.cancel_requested)
+        TRY(followers_notify(t, f, task, row, err));
     agenda_add(t, f->row, 0);
     return 0;
 }

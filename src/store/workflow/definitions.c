@@ -1,4 +1,5 @@
 /* definitions.c - parsed definitions, read once and cached by the store between turns. */
+#include "core/templates.h"
 #include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
@@ -17,10 +18,9 @@ static int by_name(const void *a, const void *b)
 static void sort_tasks(struct definition *d)
 {
     const struct workflow *w = d->workflow;
-    size_t i;
 
     d->by_name = arena_alloc(&d->arena, (w->ntasks + 2) * sizeof(struct workflow_task *));
-    for (i = 0; i < w->ntasks; i++)
+    for (size_t i = 0; i < w->ntasks; i++)
         d->by_name[d->ntasks++] = &w->tasks[i];
     if (w->on_failure)
         d->by_name[d->ntasks++] = w->on_failure;
@@ -56,21 +56,14 @@ const struct workflow_task *definition_find_task(const struct definition *d, con
 
 void definition_free(struct definition *d)
 {
-    struct arena arena;
-
-    if (!d)
-        return;
-    arena = d->arena;
-
-    arena_release(&arena);
+    if (d)
+        arena_release(&d->arena);
     free(d);
 }
 
 void definitions_release(struct store *s)
 {
-    size_t i;
-
-    for (i = 0; i < s->definitions.n; i++)
+    for (size_t i = 0; i < s->definitions.n; i++)
         definition_free(s->definitions.at[i]);
     vec_release(&s->definitions);
 }
@@ -86,6 +79,7 @@ int definition_parse(const char *text, size_t size, struct definition **out, str
     }
     d->size = size;
     memcpy(d->hash, d->workflow->hash, sizeof(d->hash));
+    d->templates = templates_parse(d->workflow, &d->arena);
     sort_tasks(d);
     rank_tasks(d);
     *out = d;
@@ -94,29 +88,19 @@ int definition_parse(const char *text, size_t size, struct definition **out, str
 
 int definition_read(struct db *db, const char *hash, struct definition **out, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
-    args_begin(&a, Q_DEFINITION_READ);
-    args_text(&a, hash);
-    if ((rc = db_query(db, &a, &r, err)))
-        goto done;
+    TRY(ask(db, &r, err, Q_DEFINITION_READ, hash));
     if (!r.n)
-        rc = err_set(err, E_NOT_FOUND, "the definition %s is not stored", hash);
-    else if (!(rc = definition_parse(rows_text(&r, 0, 0), strlen(rows_text(&r, 0, 0)), out, err)))
-        stpncpy((*out)->hash, hash, sizeof((*out)->hash) - 1);
-done:
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+        return err_set(err, E_NOT_FOUND, "the definition %s is not stored", hash);
+    TRY(definition_parse(rows_text(&r, 0, 0), strlen(rows_text(&r, 0, 0)), out, err));
+    stpncpy((*out)->hash, hash, sizeof((*out)->hash) - 1);
+    return 0;
 }
 
 struct definition *definition_find_cached(const struct store *s, const char *hash)
 {
-    size_t i;
-
-    for (i = s->definitions.n; i > 0; i--)
+    for (size_t i = s->definitions.n; i > 0; i--)
         if (!strcmp(s->definitions.at[i - 1]->hash, hash))
             return s->definitions.at[i - 1];
     return NULL;
@@ -148,7 +132,6 @@ int definition_from_text(struct turn *t, const char *text, const struct definiti
     size_t size = strlen(text), i;
     char hash[WORKFLOW_HASH_SIZE];
     struct definition *d;
-    int rc;
 
     workflow_hash(text, size, hash);
     d = definition_find_cached(t->store, hash);
@@ -156,8 +139,7 @@ int definition_from_text(struct turn *t, const char *text, const struct definiti
         if (!strcmp(t->parsed_definitions.at[i]->hash, hash))
             d = t->parsed_definitions.at[i];
     if (!d) {
-        if ((rc = definition_parse(text, size, &d, err)))
-            return rc;
+        TRY(definition_parse(text, size, &d, err));
         *vec_add(&t->parsed_definitions) = d;
     }
     *out = d;
@@ -166,9 +148,7 @@ int definition_from_text(struct turn *t, const char *text, const struct definiti
 
 bool definition_is_used_by_turn(const struct turn *t, const char *hash)
 {
-    size_t i;
-
-    for (i = 0; i < t->used_hashes.n; i++)
+    for (size_t i = 0; i < t->used_hashes.n; i++)
         if (!strcmp(t->used_hashes.at[i], hash))
             return true;
     return false;

@@ -18,17 +18,14 @@
 static int set_timer(struct turn *t, const struct row *row, enum timer_kind kind, int64_t due,
                      struct err *err)
 {
-    args_begin(&t->args, Q_TIMER_INSERT);
-    args_int(&t->args, due);
-    args_int(&t->args, row->now.id);
-    args_int(&t->args, (int)kind);
+    args_begin(&t->args, Q_TIMER_INSERT, due, row->now.id, (int)kind);
     t->wake |= WAKE_JOBS | WAKE_TIMERS;
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
 int execution_continue_later(struct turn *t, const struct row *row, struct err *err)
 {
-    return set_timer(t, row, TIMER_FLOW, t->now, err);
+    return set_timer(t, row, TIMER_CONTINUE, t->now, err);
 }
 
 /* The shorter of the timeouts of its definition and of the task that nests it; 0 if neither. */
@@ -38,12 +35,10 @@ static int find_timeout(struct turn *t, const struct workflow_state *f, int64_t 
     const struct execution *e = &f->row->now;
     struct workflow_state *parent = NULL;
     int64_t own = f->def->workflow->timeout, task = 0;
-    int rc;
 
     if (e->task_name && e->workflow) {
-        if ((rc = workflow_state_get(t, e->workflow, e->root, &parent, err)))
-            return rc;
-        task = parent ? definition_find_task(parent->def, e->task_name)->timeout : 0;
+        TRY(workflow_state_get(t, e->workflow, e->root, &parent, err));
+        task = parent ? definition_find_task(parent->def, e->task_name)->command.timeout : 0;
     }
     *out = own && (!task || own < task) ? own : task;
     return 0;
@@ -56,8 +51,9 @@ int workflow_set_timeout(struct turn *t, const struct workflow_state *f, struct 
 
     if (rc || !timeout)
         return rc;
-    if (f->row->stored.held == HELD_APPROVAL && (rc = door_write(t, err)))
-        return rc; /* deletes the approval's timer first: both timers have the same kind */
+    if (f->row->stored.held == HELD_APPROVAL)
+        TRY(door_write(
+            t, err)); /* deletes the approval's timer first: both timers have the same kind */
     return set_timer(t, f->row, TIMER_TIMEOUT, t->now + timeout, err);
 }
 
@@ -93,22 +89,15 @@ int execution_finish(struct turn *t, struct row *row, int status, struct outcome
 int execution_explain_end(struct turn *t, struct row *row, int status, const char **out,
                           struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    struct buf b = BUF_INIT;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
+    AUTO_BUF b = BUF_INIT;
 
     if (status == S_TIMED_OUT || status == S_CANCELLED) {
         *out = status == S_TIMED_OUT ? "it took longer than its timeout" : "cancelled";
         return 0;
     }
-    if ((rc = door_write(t, err)))
-        return rc;
-    args_begin(&a, Q_FAILED_CHILDREN);
-    args_int(&a, row->now.id);
-    args_int(&a, 4);
-    if ((rc = db_query(t->db, &a, &r, err)))
-        goto done;
+    TRY(door_write(t, err));
+    TRY(ask(t->db, &r, err, Q_FAILED_CHILDREN, row->now.id, 4));
     if (!r.n) {
         buf_addstr(&b, "one of its tasks failed");
     } else {
@@ -122,11 +111,7 @@ int execution_explain_end(struct turn *t, struct row *row, int status, const cha
             buf_addf(&b, " (and %zu%s more)", r.n - 1, r.n == 4 ? " or" : "");
     }
     *out = arena_strdup(&t->arena, b.ptr);
-done:
-    buf_release(&b);
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    return 0;
 }
 
 static int build_outputs(struct turn *t, struct workflow_state *f, const char **out,
@@ -136,23 +121,21 @@ static int build_outputs(struct turn *t, struct workflow_state *f, const char **
     struct eval_subject s = {.facts = {.success = true}};
     struct resolve_scope scope;
     json_t *outputs;
-    char *text;
-    int rc;
+    const char *text;
+    int rc = 0;
 
     *out = NULL;
     if (!w->outputs.n)
         return 0;
-    if ((rc = workflow_build_scope(t, f, &s, &scope, err)))
-        return rc;
-    if (!(rc = resolve_pairs(&w->outputs, &scope, &outputs, err))) {
-        text = json_text(outputs);
+    TRY(workflow_build_scope(t, f, &s, &scope, err));
+    if (!(rc = resolve_pairs(f->def->templates->outputs, &scope, false, &outputs, err))) {
+        text = json_arena_text(outputs, &t->arena);
         if (strlen(text) > STORE_MAX_RESULT)
             rc = err_set(err, E_INVALID, "the outputs have %zu bytes; at most %d are allowed",
                          strlen(text), STORE_MAX_RESULT);
         else if (!(rc = json_check_depth(json_depth(text, strlen(text)), JSON_DEPTH_MAX,
                                          "the outputs object", err)))
-            *out = arena_strdup(&t->arena, text);
-        free(text);
+            *out = text;
         json_decref(outputs);
     }
     resolve_scope_release(&scope);
@@ -166,11 +149,9 @@ static int start_final_task(struct turn *t, struct workflow_state *f,
     struct eval_subject s = {.task = task,
                              .facts = {.success = !(f->row->now.flags & FLAG_FAILED),
                                        .failure = (f->row->now.flags & FLAG_FAILED) != 0}};
-    int rc;
 
     f->row->now.flags |= flag;
-    if ((rc = workflow_create_task(t, f, task, &s.row, err)))
-        return rc;
+    TRY(workflow_create_task(t, f, task, &s.row, err));
     door_mark_changed(t, f->row);
     return task_make_ready(t, f, &s, err);
 }
@@ -180,10 +161,10 @@ int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *e
     const struct workflow *w = f->def->workflow;
     struct execution *e = &f->row->now;
     struct outcome o = {0};
-    int status, rc;
+    int status, rc = 0;
 
-    if (e->status != S_RUNNING || e->needs_left > 0 ||
-        ((uint32_t)e->cursor < w->ntasks && !e->cancel_requested))
+    if (e->status != S_RUNNING || e->children_open > 0 ||
+        ((uint32_t)e->children_made < w->ntasks && !e->cancel_requested))
         return 0;
     if (w->on_failure && (e->flags & FLAG_FAILED) && !e->cancel_requested &&
         !(e->flags &
@@ -200,17 +181,11 @@ int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *e
         o.error = arena_strdup(&t->arena, err->msg);
         status = S_FAILED;
     }
-    if (w->timeout || e->task_name) {
-        args_begin(&t->args, Q_TIMER_DELETE);
-        args_int(&t->args, e->id);
-        args_int(&t->args, TIMER_TIMEOUT);
-        if ((rc = db_send(t->db, &t->args, NULL, ANY_ROWS, err)))
-            return rc;
-    }
+    if (w->timeout || e->task_name)
+        TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_TIMER_DELETE, e->id, TIMER_TIMEOUT));
     if (e->concurrency) { /* its permit goes to the next in line */
         limits_note(t, e);
-        if ((rc = limits_fetch(t, err)))
-            return rc;
+        TRY(limits_fetch(t, err));
     }
     return execution_finish(t, f->row, status, &o, err);
 }
@@ -219,12 +194,12 @@ int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *e
 int execution_fire_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err *err)
 {
     struct workflow_state *f;
-    int rc;
+    int rc = 0;
 
-    if (kind == TIMER_FLOW && (row->now.flags & FLAG_NOTIFYING))
+    if (kind == TIMER_CONTINUE && row->now.notify_left)
         return followers_notify_next(t, row, err);
-    if (kind == TIMER_FLOW && (rc = pause_next_slice(t, row, err)))
-        return rc;
+    if (kind == TIMER_CONTINUE)
+        TRY(pause_next_slice(t, row, err));
     if (row->now.status != S_RUNNING || kind_is_job(row->now.kind))
         return 0;
     if (kind == TIMER_TIMEOUT && !row->now.cancel_requested) {
@@ -241,12 +216,13 @@ int execution_fire_timer(struct turn *t, struct row *row, enum timer_kind kind, 
         agenda_add(t, row, 0);
         return 0;
     }
-    if ((rc = workflow_state_get(t, row->now.id, row->now.root, &f, err)) || !f)
-        return rc;
-    if (!row->now.cursor && /* it has just started, after waiting for a permit */
+    TRY(workflow_state_get(t, row->now.id, row->now.root, &f, err));
+    if (!f)
+        return 0;
+    if (!row->now.children_made && /* it has just started, after waiting for a permit */
         (rc = workflow_set_timeout(t, f, err)))
         return rc;
-    if ((uint32_t)row->now.cursor != f->def->workflow->ntasks)
+    if (workflow_is_starting(f))
         return workflow_create_tasks(t, f, err);
     return workflow_end_if_done(t, f, err);
 }

@@ -1,10 +1,9 @@
 /* followers.c - notifies the followers of an ended task: each counts the end and is decided on.
  *
  * A task may have a hundred thousand followers, and each may end in turn and have followers, so the
- * number of notifications per turn is limited. An ended task with followers left to notify has
- * FLAG_NOTIFYING set and their number in needs_left, which has no other use after the end; a timer
- * of the task continues. The remaining followers stay pending, so the workflow can't end early.
- */
+ * number of notifications per turn is limited. An ended task has the number of those that are left
+ * in notify_left; a timer of the task continues. The remaining followers stay pending, so the
+ * workflow can't end early. */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/store_internal.h"
@@ -17,7 +16,7 @@
 /* Whether followers may have no row yet, or only the row of an earlier run. */
 static bool has_uncreated_tasks(const struct workflow_state *f)
 {
-    return (uint32_t)f->row->now.cursor < f->def->workflow->ntasks;
+    return (uint32_t)f->row->now.children_made < f->def->workflow->ntasks;
 }
 
 uint32_t followers_slice_size(const struct turn *t, const struct workflow_state *f,
@@ -40,12 +39,9 @@ void followers_count_round(struct turn *t, uint32_t before)
 
 static void set_notify_left(struct turn *t, struct row *row, uint32_t left)
 {
-    row->now.needs_left = (int)left;
-    row->now.flags &= ~FLAG_NOTIFYING;
-    if (left) {
-        row->now.flags |= FLAG_NOTIFYING;
+    row->now.notify_left = (int)left;
+    if (left)
         *vec_add(&t->to_notify) = row;
-    }
     door_mark_changed(t, row);
 }
 
@@ -53,7 +49,7 @@ static void set_notify_left(struct turn *t, struct row *row, uint32_t left)
 static int notify_slice(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
                         struct row *row, uint32_t left, uint32_t n, struct err *err)
 {
-    bool is_notifying = (row->now.flags & FLAG_NOTIFYING) != 0;
+    bool is_notifying = row->now.notify_left > 0;
     int rc = followers_count_end(t, f, task, row, task->nfollowers - left, n, err);
 
     t->notified += n;
@@ -73,7 +69,7 @@ int followers_notify(struct turn *t, struct workflow_state *f, const struct work
 int followers_notify_all(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
                          struct row *row, struct err *err)
 {
-    uint32_t left = (uint32_t)row->now.needs_left;
+    uint32_t left = (uint32_t)row->now.notify_left;
 
     return notify_slice(t, f, task, row, left, left, err);
 }
@@ -85,18 +81,18 @@ static bool needs_no_notification(const struct workflow_state *f, const struct w
     const struct execution *e = &f->row->now;
 
     return e->status != S_RUNNING || e->cancel_requested ||
-           (has_uncreated_tasks(f) && task->index >= (uint32_t)e->cursor);
+           (has_uncreated_tasks(f) && task->index >= (uint32_t)e->children_made);
 }
 
 int followers_notify_next(struct turn *t, struct row *row, struct err *err)
 {
-    uint32_t left = (uint32_t)row->now.needs_left;
+    uint32_t left = (uint32_t)row->now.notify_left;
     const struct workflow_task *task;
     struct workflow_state *f;
-    int rc;
 
-    if ((rc = workflow_state_get(t, row->now.parent, row->now.root, &f, err)) || !f)
-        return rc;
+    TRY(workflow_state_get(t, row->now.parent, row->now.root, &f, err));
+    if (!f)
+        return 0;
     task = definition_find_task(f->def, row->now.task_name);
     if (needs_no_notification(f, task)) {
         set_notify_left(t, row, 0);
@@ -107,16 +103,11 @@ int followers_notify_next(struct turn *t, struct row *row, struct err *err)
 
 int followers_notify_later(struct turn *t, struct err *err)
 {
-    size_t i;
-
     if (!t->to_notify.n)
         return 0;
     args_begin(&t->args, Q_TIMER_INSERT);
-    for (i = 0; i < t->to_notify.n; i++) {
-        args_int(&t->args, t->now);
-        args_int(&t->args, t->to_notify.at[i]->now.id);
-        args_int(&t->args, TIMER_FLOW);
-    }
+    for (size_t i = 0; i < t->to_notify.n; i++)
+        args_row(&t->args, t->now, t->to_notify.at[i]->now.id, TIMER_CONTINUE);
     t->to_notify.n = 0;
     t->wake |= WAKE_JOBS | WAKE_TIMERS;
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);

@@ -19,23 +19,18 @@ int items_build_outputs(struct turn *t, const struct row *foreach, size_t most, 
                         bool *fits, struct err *err)
 {
     size_t least = strlen("{\"status\":\"failed\",\"outputs\":1},"), i;
-    int64_t all = foreach->now.cursor, at;
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
+    int64_t all = foreach->now.children_made, at;
+    AUTO_ROWS r = ROWS_INIT;
     int rc = 0;
 
     *fits = (size_t)all * least <= most;
-    if (*fits &&
-        (rc = door_write(t, err))) /* the query must see the items that ended in this turn */
-        return rc;
+    if (*fits)
+        TRY(door_write(t, err)); /* the query must see the items that ended in this turn */
     buf_addch(out, '[');
     for (at = 0; !rc && *fits && at < all; at += OUTPUTS_PAGE) {
-        args_begin(&a, Q_ITEMS_OUTPUTS);
-        args_int(&a, foreach->now.id);
-        args_int(&a, at);
-        args_int(&a, at + OUTPUTS_PAGE < all ? at + OUTPUTS_PAGE
-                                             : all); /* an earlier run may have had more */
-        if ((rc = db_query(t->db, &a, &r, err)))
+        /* an earlier run may have had more */
+        if ((rc = ask(t->db, &r, err, Q_ITEMS_OUTPUTS, foreach->now.id, at,
+                      at + OUTPUTS_PAGE < all ? at + OUTPUTS_PAGE : all)))
             break;
         for (i = 0; i < r.n && out->len <= most; i++)
             add_item_outputs(out, (int)rows_int(&r, i, 0), rows_text(&r, i, 1));
@@ -43,7 +38,5 @@ int items_build_outputs(struct turn *t, const struct row *foreach, size_t most, 
         rows_release(&r);
     }
     buf_addch(out, ']');
-    rows_release(&r);
-    args_release(&a);
     return rc;
 }

@@ -25,11 +25,10 @@
 static void cache_list(struct store *s, const struct row *foreach, json_t *list)
 {
     struct item_list *slot = NULL;
-    size_t i;
 
-    for (i = 0; i < MAX_CACHED_LISTS; i++)
+    for (size_t i = 0; i < MAX_CACHED_LISTS; i++)
         if (s->item_lists[i].foreach == foreach->now.id)
-            slot = &s->item_lists[i]; /* its list of an earlier run */
+            slot = &s->item_lists[i]; /* holds the list of an earlier run */
     if (!slot)
         slot = &s->item_lists[s->next_item_list++ % MAX_CACHED_LISTS];
     json_decref(slot->list);
@@ -40,9 +39,7 @@ static void cache_list(struct store *s, const struct row *foreach, json_t *list)
 
 static json_t *find_cached_list(const struct store *s, const struct row *foreach)
 {
-    size_t i;
-
-    for (i = 0; i < MAX_CACHED_LISTS; i++)
+    for (size_t i = 0; i < MAX_CACHED_LISTS; i++)
         if (s->item_lists[i].foreach == foreach->now.id &&
             s->item_lists[i].started_at == foreach->now.updated_at)
             return json_incref(s->item_lists[i].list);
@@ -51,9 +48,7 @@ static json_t *find_cached_list(const struct store *s, const struct row *foreach
 
 void item_lists_clear(struct store *s)
 {
-    size_t i;
-
-    for (i = 0; i < MAX_CACHED_LISTS; i++) {
+    for (size_t i = 0; i < MAX_CACHED_LISTS; i++) {
         json_decref(s->item_lists[i].list);
         s->item_lists[i] = (struct item_list){0};
     }
@@ -61,8 +56,8 @@ void item_lists_clear(struct store *s)
 
 int items_read_list(struct turn *t, const struct row *foreach, json_t **out, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
+    AUTO_ARGS a = ARGS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
     const char *text = foreach->now.input; /* set if the fan-out started in this turn */
     int rc = 0;
 
@@ -70,10 +65,9 @@ int items_read_list(struct turn *t, const struct row *foreach, json_t **out, str
         turn_keep_json(t, *out);
         return 0;
     }
-    args_begin(&a, Q_INPUTS_OF);
-    args_int(&a, foreach->now.id);
-    if (!text && (rc = db_query(t->db, &a, &r, err)))
-        goto done;
+    args_begin(&a, Q_INPUTS_OF, foreach->now.id);
+    if (!text)
+        TRY(db_query(t->db, &a, &r, err));
     if (!text)
         text = r.n ? rows_text(&r, 0, 1) : NULL;
     *out = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
@@ -82,9 +76,6 @@ int items_read_list(struct turn *t, const struct row *foreach, json_t **out, str
     else
         rc = err_set(err, E_INTERNAL, "the list of fan-out %lld can't be read",
                      (long long)foreach->now.id);
-done:
-    rows_release(&r);
-    args_release(&a);
     return rc;
 }
 
@@ -99,13 +90,7 @@ int items_at(const struct row *foreach, const json_t *list, int index, json_t **
 
 static const char *item_name(struct turn *t, const struct row *foreach, int index)
 {
-    char number[16];
-    char *name;
-
-    snprintf(number, sizeof(number), "[%d]", index);
-    name = arena_alloc(&t->arena, strlen(foreach->now.name) + strlen(number) + 1);
-    stpcpy(stpcpy(name, foreach->now.name), number);
-    return name;
+    return arena_printf(&t->arena, "%s[%d]", foreach->now.name, index);
 }
 
 static int create_item(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
@@ -119,20 +104,19 @@ static int create_item(struct turn *t, struct workflow_state *f, const struct wo
                           .kind = task->nested ? KIND_WORKFLOW : KIND_TASK,
                           .priority = up->priority,
                           .max_attempts = up->max_attempts,
-                          .task_index = up->cursor,
-                          .name = item_name(t, foreach, up->cursor),
+                          .task_index = up->children_made,
+                          .name = item_name(t, foreach, up->children_made),
                           .queue = up->queue,
                           .task_name = up->task_name};
     struct eval_subject s = {
-        .task = task, .item = item, .index = up->cursor, .facts = {.success = true}};
-    int rc;
+        .task = task, .item = item, .index = up->children_made, .facts = {.success = true}};
 
     if (kind_is_job(e.kind))
         e.lane = task_find_lane(t, task, up->name);
-    if ((rc = turn_next_id(t, up->id, &e.id, err)) || (rc = door_create(t, &e, NULL, &s.row, err)))
-        return rc;
-    up->cursor++;
-    up->needs_left++;
+    TRY(turn_next_id(t, up->id, &e.id, err));
+    TRY(door_create(t, &e, NULL, &s.row, err));
+    up->children_made++;
+    up->children_open++;
     return task_make_ready(t, f, &s, err);
 }
 
@@ -153,27 +137,28 @@ static int fill_window(struct turn *t, struct workflow_state *f, const struct wo
     struct execution *e = &foreach->now;
     bool is_rerun = (e->flags & FLAG_RERUN) != 0;
     struct old_items old = {0};
-    int all = (int)json_array_size(list), most = items_slice_left(t), want, made, rc;
+    int all = (int)json_array_size(list), most = items_slice_left(t), want, made;
 
-    want = all - e->cursor < window - e->needs_left ? all - e->cursor : window - e->needs_left;
+    want = all - e->children_made < window - e->children_open ? all - e->children_made
+                                                              : window - e->children_open;
     want = want < most ? want : most;
-    if (want > 0 && !is_rerun && (rc = turn_reserve_ids(t, (size_t)want, e->id, err)))
-        return rc;
-    for (made = 0; e->cursor < all && e->needs_left < window && made < most; made++) {
+    if (want > 0 && !is_rerun)
+        TRY(turn_reserve_ids(t, (size_t)want, e->id, err));
+    for (made = 0; e->children_made < all && e->children_open < window && made < most; made++) {
         struct row *row = NULL;
         json_t *item;
 
-        if ((rc = items_at(foreach, list, e->cursor, &item, err)) ||
-            (is_rerun && (rc = items_find_old(t, foreach, &old, &row, err))))
-            return rc;
-        if ((rc = row ? items_rerun_old(t, f, task, foreach, &old, item, err)
-                      : create_item(t, f, task, foreach, item, err)))
-            return rc;
+        TRY(items_at(foreach, list, e->children_made, &item, err));
+        if (is_rerun)
+            TRY(items_find_old(t, foreach, &old, &row, err));
+        TRY(row ? items_rerun_old(t, f, task, foreach, &old, item, err)
+                : create_item(t, f, task, foreach, item, err));
     }
     t->items_created += (uint32_t)made;
     door_mark_changed(t, foreach);
-    return e->cursor < all && e->needs_left < window ? execution_continue_later(t, foreach, err)
-                                                     : 0;
+    return e->children_made < all && e->children_open < window
+               ? execution_continue_later(t, foreach, err)
+               : 0;
 }
 
 int items_start(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
@@ -182,18 +167,15 @@ int items_start(struct turn *t, struct workflow_state *f, const struct eval_subj
     struct resolve_scope scope;
     json_t *list = NULL;
     struct buf input = BUF_INIT, none = BUF_INIT;
-    char *text;
     int rc;
 
     if ((rc = workflow_build_scope(t, f, s, &scope, err)))
         return task_fail_if_invalid(t, s->row, rc, err);
-    rc = resolve_items(s->task, &scope, &list, err);
+    rc = resolve_items(&scope, &list, err);
     resolve_scope_release(&scope);
     if (rc)
         return task_fail_if_invalid(t, s->row, rc, err);
-    text = json_text(list);
-    buf_addstr(&input, text);
-    free(text);
+    (void)json_add_value(&input, list, SIZE_MAX);
     turn_keep_json(t, list);
     if (!(rc = task_store_resolved(t, s->row, &none, &input, err)))
         rc = door_move(t, s->row, EV_STARTED, S_RUNNING, NULL, err);
@@ -212,19 +194,18 @@ static int items_end_if_done(struct turn *t, struct row *foreach, const json_t *
 {
     struct execution *e = &foreach->now;
     struct outcome o = {.duration = -1};
-    struct buf outputs = BUF_INIT;
+    AUTO_BUF outputs = BUF_INIT;
     bool fits;
     int rc = 0, status;
 
-    if (e->status != S_RUNNING || e->needs_left > 0 ||
+    if (e->status != S_RUNNING || e->children_open > 0 ||
         (!e->cancel_requested && !(e->flags & FLAG_STOPPED) &&
-         (size_t)e->cursor < json_array_size(list)))
+         (size_t)e->children_made < json_array_size(list)))
         return 0;
     status = graph_end(e->flags, e->cancel_requested);
     if (status == S_SUCCEEDED &&
         !(rc = items_build_outputs(t, foreach, ITEMS_MAX_STORED, &outputs, &fits, err)) && fits)
         o.result = arena_strdup(&t->arena, buf_cstr(&outputs));
-    buf_release(&outputs);
     return rc ? rc : execution_finish(t, foreach, status, &o, err);
 }
 
@@ -232,11 +213,11 @@ int items_count_end(struct turn *t, struct row *foreach, struct row *item, struc
 {
     struct graph_need n = {.status = item->now.status};
     struct workflow_state *f;
-    int rc;
 
-    if ((rc = workflow_state_get(t, foreach->now.workflow, foreach->now.root, &f, err)) || !f)
-        return rc;
-    foreach->now.needs_left--;
+    TRY(workflow_state_get(t, foreach->now.workflow, foreach->now.root, &f, err));
+    if (!f)
+        return 0;
+    foreach->now.children_open--;
     foreach->now.flags |= graph_flags_of(&n);
     door_mark_changed(t, foreach);
     agenda_add(t, foreach, 0);
@@ -248,13 +229,12 @@ int items_advance(struct turn *t, struct workflow_state *f, struct row *foreach,
     const struct workflow_task *task = definition_find_task(f->def, foreach->now.task_name);
     struct execution *e = &foreach->now;
     json_t *list = NULL;
-    int rc;
+    int rc = 0;
 
     if ((e->flags & FLAG_FAILED) && task->fail_fast && !(e->flags & FLAG_STOPPED)) {
         e->flags |= FLAG_STOPPED;
         door_mark_changed(t, foreach);
-        if ((rc = cancel_below(t, foreach, "another item failed", err)))
-            return rc;
+        TRY(cancel_below(t, foreach, "another item failed", err));
     }
     if (!e->cancel_requested && !(e->flags & FLAG_STOPPED) &&
         ((rc = items_read_list(t, foreach, &list, err)) ||

@@ -35,68 +35,54 @@ int workflow_state_receive(struct turn *t, const struct rows *r, size_t nth, str
 {
     int64_t id = rows_int(r, nth, 0);
     const struct definition *def;
+    struct workflow_state *f;
     json_t *variables;
-    int rc;
 
     if (idmap_get(&t->workflow_states, id) || !turn_row(t, id))
         return 0;
-    if ((rc = definition_get(t, rows_text(r, nth, 1), &def, err)))
-        return rc;
+    TRY(definition_get(t, rows_text(r, nth, 1), &def, err));
     if (!(variables = json_loads(rows_text(r, nth, 2), JSON_ALLOW_NUL, NULL)))
         return err_set(err, E_INTERNAL, "the variables of workflow %lld can't be read",
                        (long long)id);
-    workflow_state_add(t, turn_row(t, id), def, variables)->reuse =
-        arena_strdup(&t->arena, rows_text(r, nth, 3));
+    f = workflow_state_add(t, turn_row(t, id), def, variables);
+    f->reuse = arena_strdup(&t->arena, rows_text(r, nth, 3));
+    f->reuse_left = (uint32_t)rows_int(r, nth, 4);
+    f->start_left = (uint32_t)rows_int(r, nth, 5);
     return 0;
 }
 
 int workflow_states_send(struct turn *t, const int64_t *ids, size_t n, struct rows *out,
                          struct err *err)
 {
-    struct args a = ARGS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ARGS a = ARGS_INIT;
 
     args_begin(&a, Q_WORKFLOW_READ);
-    for (i = 0; i < n; i++)
-        args_int(&a, ids[i]);
-    rc = db_send(t->db, &a, out, ANY_ROWS, err);
-    args_release(&a);
-    return rc;
+    args_ids(&a, ids, n);
+    return db_send(t->db, &a, out, ANY_ROWS, err);
 }
 
 int workflow_states_read(struct turn *t, const int64_t *ids, size_t n, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    size_t i;
-    int rc = 0;
+    AUTO_ROWS r = ROWS_INIT;
 
-    if (n && !(rc = workflow_states_send(t, ids, n, &r, err)))
-        rc = db_flush(t->db, err);
-    for (i = 0; !rc && i < r.n; i++)
-        rc = workflow_state_receive(t, &r, i, err);
-    rows_release(&r);
-    return rc;
+    if (n)
+        TRY(ask_ids(t->db, &r, err, Q_WORKFLOW_READ, ids, n));
+    for (size_t i = 0; i < r.n; i++)
+        TRY(workflow_state_receive(t, &r, i, err));
+    return 0;
 }
 
 int workflow_state_get(struct turn *t, int64_t id, int64_t root, struct workflow_state **out,
                        struct err *err)
 {
-    struct row_ref row_ref = {.id = id, .root = root};
-    int rc;
+    struct row *row;
 
     if ((*out = idmap_get(&t->workflow_states, id)))
         return 0;
-    if ((rc = turn_load(t, &row_ref, 1, err)))
-        return rc;
-    if (row_ref.rc == -E_BUSY)
-        return err_set(err, E_REDO, "the tree of workflow %lld is locked by another turn",
-                       (long long)id);
-    if (row_ref.rc)
-        return err_set(err, E_INTERNAL, "workflow %lld does not exist", (long long)id);
-    if (!(rc = workflow_states_read(t, &id, 1, err)))
-        *out = idmap_get(&t->workflow_states, id);
-    return rc;
+    TRY(turn_load_row(t, id, root, &row, err));
+    TRY(workflow_states_read(t, &id, 1, err));
+    *out = idmap_get(&t->workflow_states, id);
+    return 0;
 }
 
 /* ---- tasks ---- */
@@ -127,13 +113,11 @@ static void add_task_row(struct turn *t, const struct rows *r, size_t nth)
     row = turn_add_row(t, &e);
     if (!known) {
         row->unlocked = row->has_input_and_spec = true;
-        row->now.input = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS));
-        row->now.spec = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 1));
+        rows_read(r, nth, STATE_COLUMNS, &t->arena, &row->now.input, &row->now.spec);
     }
-    if (!row->outcome) { /* else this turn ended it */
+    if (!row->outcome_changed) { /* else this turn ended it */
         row->has_outcome = true;
-        row->now.result = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 2));
-        row->now.error = arena_strdup(&t->arena, rows_text(r, nth, STATE_COLUMNS + 3));
+        rows_read(r, nth, STATE_COLUMNS + 2, &t->arena, &row->now.result, &row->now.error);
     }
     f = idmap_get(&t->workflow_states, row->now.parent);
     workflow_state_put_task(f, definition_find_task(f->def, row->now.task_name)->index, row);
@@ -141,80 +125,54 @@ static void add_task_row(struct turn *t, const struct rows *r, size_t nth)
 
 int tasks_read(struct turn *t, const struct task_ref *list, size_t n, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    size_t i;
-    int rc = 0;
+    AUTO_ARGS a = ARGS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
 
     args_begin(&a, Q_TASKS_NAMED);
-    for (i = 0; i < n; i++) {
-        args_int(&a, list[i].state->row->now.id);
-        args_text(&a, task_name(list[i].state, list[i].index));
-    }
+    for (size_t i = 0; i < n; i++)
+        args_row(&a, list[i].state->row->now.id, task_name(list[i].state, list[i].index));
     if (n)
-        rc = db_query(t->db, &a, &r, err);
-    for (i = 0; !rc && i < r.n; i++)
+        TRY(db_query(t->db, &a, &r, err));
+    for (size_t i = 0; i < r.n; i++)
         add_task_row(t, &r, i);
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    return 0;
 }
 
 #define STATES_PAGE 5000
 
-static int read_states_page(struct turn *t, int64_t workflow, const char *after, struct rows *out,
-                            struct err *err)
-{
-    struct args a = ARGS_INIT;
-    int rc;
-
-    args_begin(&a, Q_TASK_STATES);
-    args_int(&a, workflow);
-    args_text(&a, after);
-    args_int(&a, STATES_PAGE);
-    rc = db_query(t->db, &a, out, err);
-    args_release(&a);
-    return rc;
-}
-
 /* Changes that this turn made to a task take precedence. */
-static void report_task_state(
-    struct turn *t, const struct definition *def, const struct rows *r, size_t i,
-    void (*each)(void *arg, const struct workflow_task *task, const struct execution *e), void *arg)
+static void read_task_state(struct turn *t, const struct definition *def, const struct rows *r,
+                            size_t i, struct task_state *out)
 {
     const struct workflow_task *task = definition_find_task(def, rows_text(r, i, 0));
-    struct execution e = {.id = rows_int(r, i, 1),
-                          .status = (int)rows_int(r, i, 2),
-                          .flags = (int)rows_int(r, i, 3),
-                          .held = (int)rows_int(r, i, 4)};
-    const struct row *row = turn_row(t, e.id);
+    struct execution e = {0};
+    const struct row *row;
 
+    rows_read(r, i, 1, NULL, &e.id, &e.status, &e.flags, &e.held, &e.notify_left);
+    if ((row = turn_row(t, e.id)))
+        e = row->now;
     if (task && task->index < def->workflow->ntasks)
-        each(arg, task, row ? &row->now : &e);
+        out[task->index] =
+            (struct task_state){.id = e.id,
+                                .need = task_as_need(task, &e),
+                                .open = !status_is_terminal(e.status) || e.notify_left > 0};
 }
 
 int tasks_read_states(struct turn *t, int64_t workflow, const struct definition *def,
-                      void (*each)(void *arg, const struct workflow_task *task,
-                                   const struct execution *e),
-                      void *arg, struct err *err)
+                      struct task_state **out, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    struct buf after = BUF_INIT;
-    size_t i, n;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
+    AUTO_BUF after = BUF_INIT;
 
+    *out = arena_zalloc(&t->arena, (def->workflow->ntasks + 1) * sizeof(**out));
     do {
-        if ((rc = read_states_page(t, workflow, buf_cstr(&after), &r, err)))
-            break;
-        for (i = 0; i < r.n; i++)
-            report_task_state(t, def, &r, i, each, arg);
-        n = r.n;
+        TRY(ask(t->db, &r, err, Q_TASK_STATES, workflow, buf_cstr(&after), STATES_PAGE));
+        for (size_t i = 0; i < r.n; i++)
+            read_task_state(t, def, &r, i, *out);
         buf_reset(&after);
-        buf_addstr(&after, n ? rows_text(&r, n - 1, 0) : "");
-    } while (n == STATES_PAGE);
-    buf_release(&after);
-    rows_release(&r);
-    return rc;
+        buf_addstr(&after, r.n ? rows_text(&r, r.n - 1, 0) : "");
+    } while (r.n == STATES_PAGE);
+    return 0;
 }
 
 int tasks_get_rows(struct turn *t, struct workflow_state *f, const uint32_t *index, size_t n,
@@ -222,7 +180,6 @@ int tasks_get_rows(struct turn *t, struct workflow_state *f, const uint32_t *ind
 {
     struct task_ref *list = NULL;
     size_t i, unknown = 0;
-    int rc = 0;
 
     for (i = 0; i < n; i++)
         unknown += !(out[i] = idmap_get(&f->tasks, (int64_t)index[i] + 1));
@@ -232,8 +189,8 @@ int tasks_get_rows(struct turn *t, struct workflow_state *f, const uint32_t *ind
     for (unknown = 0, i = 0; i < n; i++)
         if (!out[i])
             list[unknown++] = (struct task_ref){f, index[i]};
-    rc = tasks_read(t, list, unknown, err);
-    for (i = 0; !rc && i < n; i++)
+    TRY(tasks_read(t, list, unknown, err));
+    for (i = 0; i < n; i++)
         out[i] = idmap_get(&f->tasks, (int64_t)index[i] + 1);
-    return rc;
+    return 0;
 }

@@ -2,7 +2,7 @@
  * at once: the workflows above, the followers, and the tasks that the followers' decisions depend
  * on. This only saves round trips: a row that was not prefetched is loaded when it is used. */
 #include "core/graph.h"
-#include "core/resolve.h"
+#include "core/templates.h"
 #include "store/workflow/workflow.h"
 
 #include <stdlib.h>
@@ -27,12 +27,11 @@ static void add_wanted_row(struct turn *t, struct wanted_rows *a, int64_t id, in
 static int prefetch_ancestors(struct turn *t, struct err *err)
 {
     struct wanted_rows a = {0};
-    struct idmap workflow_states = IDMAP_INIT;
+    AUTO_IDMAP workflow_states = IDMAP_INIT;
     VEC(int64_t) ids = {0};
-    size_t i;
     int rc;
 
-    for (i = 0; i < t->ended.n; i++) {
+    for (size_t i = 0; i < t->ended.n; i++) {
         const struct execution *e = &t->ended.at[i]->now;
 
         add_wanted_row(t, &a, e->parent, e->root);
@@ -48,7 +47,6 @@ static int prefetch_ancestors(struct turn *t, struct err *err)
     vec_release(&ids);
     vec_release(&a.rows);
     idmap_release(&a.seen);
-    idmap_release(&workflow_states);
     return rc;
 }
 
@@ -105,11 +103,10 @@ static int read_wanted_tasks(struct turn *t, struct wanted_tasks *a, struct err 
 int prefetch_for_ended(struct turn *t, struct err *err)
 {
     struct wanted_tasks a = {0};
-    size_t i;
     uint32_t notified = t->notified, n, k;
     int rc = prefetch_ancestors(t, err);
 
-    for (i = 0; !rc && i < t->ended.n; i++) {
+    for (size_t i = 0; !rc && i < t->ended.n; i++) {
         struct row *row = t->ended.at[i];
         const struct workflow_task *task;
 
@@ -131,21 +128,19 @@ int prefetch_for_ended(struct turn *t, struct err *err)
 int prefetch_for_decisions(struct turn *t, struct err *err)
 {
     struct wanted_tasks a = {0};
-    size_t i;
-    uint32_t k;
 
-    for (i = 0; i < t->to_prefetch.n; i++) {
+    for (size_t i = 0; i < t->to_prefetch.n; i++) {
         const struct execution *e = &t->to_prefetch.at[i]->now;
         const struct workflow_task *task;
 
         a.state = idmap_get(&t->workflow_states, e->parent);
         task = definition_find_task(a.state->def, e->task_name);
         if (e->status != S_PENDING ||
-            graph_join(task->join, (size_t)e->needs_left, (size_t)e->cursor) == GRAPH_WAIT)
+            graph_join(task->join, (size_t)e->needs_left, (size_t)e->needs_succeeded) == GRAPH_WAIT)
             continue;
-        for (k = 0; k < task->nneeds && !task_has_many_needs(a.state, task); k++)
+        for (uint32_t k = 0; k < task->nneeds && !task_has_many_needs(a.state, task); k++)
             want_task(&a, task->needs[k]);
-        resolve_references(a.state->def->workflow, task, false, want_named_task, &a);
+        templates_references(a.state->def->templates, task, false, want_named_task, &a);
     }
     t->to_prefetch.n = 0;
     return read_wanted_tasks(t, &a, err);

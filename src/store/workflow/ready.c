@@ -39,7 +39,7 @@ int task_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
         return rc;
     row->now.spec = spec->len ? arena_strdup(&t->arena, buf_cstr(spec)) : NULL;
     row->now.input = input->len ? arena_strdup(&t->arena, buf_cstr(input)) : NULL;
-    row->has_input_and_spec = row->resolved = true;
+    row->has_input_and_spec = row->input_changed = true;
     door_mark_changed(t, row);
     return 0;
 }
@@ -50,21 +50,19 @@ static int find_approval(struct turn *t, struct workflow_state *f, const struct 
 {
     const struct workflow_approval *a = &s->task->approval;
     struct resolve_scope scope;
-    struct buf text = BUF_INIT;
-    int rc;
+    AUTO_BUF text = BUF_INIT;
+    int rc = 0;
 
-    if (!s->task->has_approval || s->item || (s->row->now.flags & FLAG_APPROVED))
+    if (!s->task->approval.wanted || s->item || (s->row->now.flags & FLAG_APPROVED))
         return 0;
     out->approval = true;
     out->approval_timeout_at = a->timeout ? t->now + a->timeout : 0;
     if (!a->message)
         return 0;
-    if ((rc = workflow_build_scope(t, f, s, &scope, err)))
-        return rc;
-    if (!(rc = resolve_text(a->message, &scope, &text, err)))
+    TRY(workflow_build_scope(t, f, s, &scope, err));
+    if (!(rc = resolve_text(resolve_template(&scope, TASK_MESSAGE), &scope, &text, err)))
         out->message = arena_strdup(&t->arena, buf_cstr(&text));
     resolve_scope_release(&scope);
-    buf_release(&text);
     return rc;
 }
 
@@ -80,12 +78,9 @@ static int find_holds(struct turn *t, struct workflow_state *f, const struct eva
 static int admit_ready_job(struct turn *t, struct row *row, const struct hold_reasons *h,
                            struct err *err)
 {
-    int rc;
-
     limits_note(t, &row->now);
-    if ((rc = limits_fetch(t, err)) ||
-        (rc = door_move(t, row, EV_MARKED_READY, S_READY, NULL, err)))
-        return rc;
+    TRY(limits_fetch(t, err));
+    TRY(door_move(t, row, EV_MARKED_READY, S_READY, NULL, err));
     return admit_or_hold(t, row, h, err);
 }
 
@@ -96,8 +91,7 @@ static int make_job_ready(struct turn *t, struct workflow_state *f, const struct
     struct buf spec = BUF_INIT, input = BUF_INIT;
     struct err why = ERR_INIT;
     struct hold_reasons h;
-    int rc = resolve_task(f->def->workflow, task, scope, &t->store->workflow_options.defaults,
-                          &spec, &input, &why);
+    int rc = resolve_task(scope, &t->store->workflow_options.defaults, &spec, &input, &why);
 
     if (!rc)
         rc = task_store_resolved(t, s->row, &spec, &input, &why);
@@ -119,21 +113,21 @@ static int make_job_ready(struct turn *t, struct workflow_state *f, const struct
 static int start_nested(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
                         struct row *row, const struct resolve_scope *scope, struct err *err)
 {
+    struct workflow_input in = {.due = json_object_get(f->variables, "due_at")};
     const struct definition *def;
-    json_t *params;
     int rc;
 
     row->now.concurrency = NULL; /* evaluated at each start */
     if (task->concurrency.key && (rc = concurrency_set_key(t, row, &task->concurrency, scope, err)))
         return task_fail_if_invalid(t, row, rc, err);
-    if ((rc = resolve_pairs(&task->with, scope, &params, err)))
+    if ((rc = resolve_pairs(resolve_template(scope, TASK_WITH), scope, false, &in.params, err)))
         return task_fail_if_invalid(t, row, rc, err);
     if ((rc = definition_use(t, task->nested->hash, task->nested, NULL, err)) ||
         (rc = definition_get(t, task->nested->hash, &def, err))) {
-        json_decref(params);
+        json_decref(in.params);
         return rc;
     }
-    return workflow_start(t, row, def, params, json_object_get(f->variables, "due_at"), NULL, err);
+    return workflow_start(t, row, def, &in, err);
 }
 
 static int start_job_or_nested(struct turn *t, struct workflow_state *f,
@@ -168,8 +162,9 @@ int task_make_ready(struct turn *t, struct workflow_state *f, const struct eval_
     if (!kind_is_job(s->row->now.kind)) {
         if ((rc = find_holds(t, f, s, &h, err)))
             return task_fail_if_invalid(t, s->row, rc, err);
-        if ((rc = row_hold_if_needed(t, s->row, &h, &held, err)) || held)
-            return rc;
+        TRY(row_hold_if_needed(t, s->row, &h, &held, err));
+        if (held)
+            return 0;
     }
     return start_task(t, f, s, err);
 }
@@ -180,9 +175,9 @@ static int start_unheld_item(struct turn *t, struct row *foreach, struct row *ro
 {
     struct eval_subject s;
     struct workflow_state *f;
-    int rc = items_get_subject(t, foreach, row, &f, &s, err);
 
-    return rc ? rc : start_task(t, f, &s, err);
+    TRY(items_get_subject(t, foreach, row, &f, &s, err));
+    return start_task(t, f, &s, err);
 }
 
 int execution_start_unheld(struct turn *t, struct row *row, struct err *err)
@@ -190,7 +185,7 @@ int execution_start_unheld(struct turn *t, struct row *row, struct err *err)
     struct row *parent = row->now.parent ? turn_row(t, row->now.parent) : NULL;
     struct eval_subject s = {.row = row};
     struct workflow_state *f;
-    int rc;
+    int rc = 0;
 
     if (!parent || kind_is_job(parent->now.kind) || !row->now.task_name) { /* it was submitted */
         rc = workflow_state_get(t, row->now.id, row->now.root, &f, err);
@@ -198,10 +193,10 @@ int execution_start_unheld(struct turn *t, struct row *row, struct err *err)
     }
     if (parent->now.kind == KIND_FOREACH)
         return start_unheld_item(t, parent, row, err);
-    if ((rc = workflow_state_get(t, parent->now.id, row->now.root, &f, err)) || !f)
-        return rc;
+    TRY(workflow_state_get(t, parent->now.id, row->now.root, &f, err));
+    if (!f)
+        return 0;
     s.task = definition_find_task(f->def, row->now.task_name);
-    if ((rc = task_read_facts(t, f, s.task, &s.facts, err)))
-        return rc;
+    TRY(task_read_facts(t, f, s.task, &s.facts, err));
     return start_task(t, f, &s, err);
 }

@@ -10,17 +10,6 @@
 
 /* ---- ancestors ---- */
 
-static int load_parent(struct turn *t, int64_t id, int64_t root, struct row **out, struct err *err)
-{
-    struct row_ref row_ref = {.id = id, .root = root};
-    int rc = turn_load(t, &row_ref, 1, err);
-
-    if (!rc && row_ref.rc)
-        rc = err_set(err, E_REDO, "execution %lld is locked by another turn", (long long)id);
-    *out = rc ? NULL : turn_row(t, id);
-    return rc;
-}
-
 /* on_failure, on_exit and their descendants run after all other tasks have ended, so they can't run
  * again alone. */
 static int refuse_final_task(const struct workflow_state *f, const struct workflow_task *task,
@@ -35,26 +24,22 @@ static int refuse_final_task(const struct workflow_state *f, const struct workfl
 
 static int reopen_above(struct turn *t, struct row *row, struct rerun *r, struct err *err);
 
-/* Reopens the workflow above `row`, whose `task` is open again; task is NULL if `row` is an
- * execution that a job started. f may be NULL if it is not loaded yet. */
-static int reopen_workflow(struct turn *t, int64_t id, struct row *row,
-                           const struct workflow_task *task, struct workflow_state *f,
-                           struct rerun *r, struct err *err)
+/* Reruns the followers of `task` in its workflow, and with `again` the task itself; otherwise it is
+ * open again already. `row` is the execution of the task. task is NULL if `row` is an execution
+ * that a job started. */
+static int rerun_in_workflow(struct turn *t, struct workflow_state *f,
+                             const struct workflow_task *task, const struct row *row, bool again,
+                             struct rerun *r, struct err *err)
 {
+    bool ended = status_is_terminal(f->row->now.status);
     struct partial_rerun p;
-    bool ended;
-    int rc;
 
-    if (!f && ((rc = workflow_state_get(t, id, row->now.root, &f, err)) || !f))
-        return rc;
-    ended = status_is_terminal(f->row->now.status);
-    if ((task && (rc = refuse_final_task(f, task, row, err))) ||
-        (rc = partial_rerun_load(t, f, &p, err)))
-        return rc;
     if (task)
-        rerun_from(f->def->workflow, task->index, false, p.marks);
-    if ((rc = partial_rerun_reopen(t, &p, 1, r, err)))
-        return rc;
+        TRY(refuse_final_task(f, task, row, err));
+    TRY(partial_rerun_load(t, f, &p, err));
+    if (task)
+        rerun_from(f->def->workflow, task->index, again, p.marks);
+    TRY(partial_rerun_reopen(t, &p, !again, r, err));
     return ended ? reopen_above(t, f->row, r, err) : 0;
 }
 
@@ -67,7 +52,7 @@ static int refuse_item(const struct row *foreach, const struct row *row, struct 
         why = "is about to run";
     else if (foreach->now.status == S_RUNNING && foreach->now.cancel_requested)
         why = "is being cancelled";
-    else if (row->now.task_index >= foreach->now.cursor)
+    else if (row->now.task_index >= foreach->now.children_made)
         why = foreach->now.status == S_RUNNING ? "has not reached it yet"
                                                : "does not have that item any more";
     return why ? err_set(err, E_INVALID, "the fan-out of %s %s", row->now.name, why) : 0;
@@ -75,26 +60,25 @@ static int refuse_item(const struct row *foreach, const struct row *row, struct 
 
 static int reopen_items(struct turn *t, struct row *foreach, struct rerun *r, struct err *err)
 {
-    int bits, cursor = foreach->now.cursor, rc;
+    int bits, made = foreach->now.children_made;
     struct workflow_state *f;
 
-    if ((rc = items_compute_flags(t, foreach, &bits, err)))
-        return rc;
+    TRY(items_compute_flags(t, foreach, &bits, err));
     if (!status_is_terminal(foreach->now.status)) {
         foreach->now.flags = (foreach->now.flags & ~(FLAG_FAILED | FLAG_CANCELLED)) | bits;
-        foreach->now.needs_left++;
+        foreach->now.children_open++;
         door_mark_changed(t, foreach);
         return 0;
     }
-    if ((rc = workflow_state_get(t, foreach->now.workflow, foreach->now.root, &f, err)) || !f)
-        return rc;
-    if ((rc = rerun_reset(t, foreach, S_RUNNING, 0, r, err)))
-        return rc;
+    TRY(workflow_state_get(t, foreach->now.workflow, foreach->now.root, &f, err));
+    if (!f)
+        return 0;
+    TRY(rerun_reset(t, foreach, S_RUNNING, 0, r, err));
     if ((bits & FLAG_FAILED) && definition_find_task(f->def, foreach->now.task_name)->fail_fast)
         bits |= FLAG_STOPPED; /* the failed item does not run again and must not cancel this one */
     foreach->now.flags |= bits;
-    foreach->now.cursor = cursor;
-    foreach->now.needs_left = 1;
+    foreach->now.children_made = made;
+    foreach->now.children_open = 1;
     door_mark_changed(t, foreach);
     agenda_add(t, foreach, 0); /* to create the items that were never created */
     return reopen_above(t, foreach, r, err);
@@ -104,25 +88,29 @@ static int reopen_items(struct turn *t, struct row *foreach, struct rerun *r, st
  * execution; then does the same for the parent, if it had ended. */
 static int reopen_above(struct turn *t, struct row *row, struct rerun *r, struct err *err)
 {
+    const struct workflow_task *task = NULL;
+    int64_t above = row->now.workflow;
     struct row *parent;
     struct workflow_state *f;
-    int rc;
 
     if (!row->now.parent)
         return 0;
-    if ((rc = load_parent(t, row->now.parent, row->now.root, &parent, err)))
-        return rc;
-    if (kind_is_job(parent->now.kind) || !row->now.task_name)
-        return row->now.workflow ? reopen_workflow(t, row->now.workflow, row, NULL, NULL, r, err)
-                                 : 0;
-    if (parent->now.kind == KIND_FOREACH) {
-        rc = refuse_item(parent, row, err);
-        return rc ? rc : reopen_items(t, parent, r, err);
+    TRY(turn_load_row(t, row->now.parent, row->now.root, &parent, err));
+    if (!kind_is_job(parent->now.kind) && row->now.task_name) {
+        if (parent->now.kind == KIND_FOREACH) {
+            TRY(refuse_item(parent, row, err));
+            return reopen_items(t, parent, r, err);
+        }
+        above = parent->now.id;
     }
-    if ((rc = workflow_state_get(t, parent->now.id, row->now.root, &f, err)) || !f)
-        return rc;
-    return reopen_workflow(t, parent->now.id, row, definition_find_task(f->def, row->now.task_name),
-                           f, r, err);
+    if (!above)
+        return 0;
+    TRY(workflow_state_get(t, above, row->now.root, &f, err));
+    if (!f)
+        return 0;
+    if (above == parent->now.id && row->now.task_name)
+        task = definition_find_task(f->def, row->now.task_name);
+    return rerun_in_workflow(t, f, task, row, false, r, err);
 }
 
 /* ---- the request ---- */
@@ -130,70 +118,38 @@ static int reopen_above(struct turn *t, struct row *row, struct rerun *r, struct
 static int rerun_whole_workflow(struct turn *t, struct workflow_state *f, struct rerun *r,
                                 struct err *err)
 {
-    int rc;
-
-    if ((rc = rerun_restart(t, f->row, r, err)))
-        return rc;
-    if ((rc = workflow_set_timeout(t, f, err)))
-        return rc;
+    TRY(rerun_restart(t, f->row, r, err));
+    TRY(workflow_set_timeout(t, f, err));
     return workflow_create_tasks(t, f, err);
 }
 
 /* Reads how many attempts a job outside of any workflow was submitted with. */
 static int read_own_max_attempts(struct turn *t, const struct row *row, int *out, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
+    int granted = 0;
 
-    args_begin(&a, Q_ATTEMPTS_GRANTED);
-    args_int(&a, row->now.root);
-    args_int(&a, row->now.id);
-    if (!(rc = db_query(t->db, &a, &r, err)))
-        *out = row->now.max_attempts - (int)rows_int(&r, 0, 0);
-    if (*out < 1)
-        *out = 1;
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    TRY(ask_one(t->db, INTO(&granted), err, Q_ATTEMPTS_GRANTED, row->now.root, row->now.id));
+    *out = row->now.max_attempts - granted > 1 ? row->now.max_attempts - granted : 1;
+    return 0;
 }
 
 static int rerun_single_job(struct turn *t, struct row *row, struct rerun *r, struct err *err)
 {
-    int attempts = 1, rc;
+    int attempts = 1;
 
     limits_note(t, &row->now);
-    if ((rc = limits_fetch(t, err)) || (rc = read_own_max_attempts(t, row, &attempts, err)) ||
-        (rc = rerun_reset(t, row, S_PENDING, attempts, r, err)) ||
-        (rc = door_move(t, row, EV_MARKED_READY, S_READY, NULL, err)))
-        return rc;
+    TRY(limits_fetch(t, err));
+    TRY(read_own_max_attempts(t, row, &attempts, err));
+    TRY(rerun_reset(t, row, S_PENDING, attempts, r, err));
+    TRY(door_move(t, row, EV_MARKED_READY, S_READY, NULL, err));
     return admit_or_hold(t, row, &(struct hold_reasons){0}, err);
-}
-
-/* Reruns a task, fan-out or nested workflow of a workflow as a whole, with its followers. */
-static int rerun_as_task(struct turn *t, struct workflow_state *f, struct row *row, struct rerun *r,
-                         struct err *err)
-{
-    bool ended = status_is_terminal(f->row->now.status);
-    const struct workflow_task *task = definition_find_task(f->def, row->now.task_name);
-    struct partial_rerun p;
-    int rc;
-
-    if ((rc = refuse_final_task(f, task, row, err)) || (rc = partial_rerun_load(t, f, &p, err)))
-        return rc;
-    rerun_from(f->def->workflow, task->index, true, p.marks);
-    if ((rc = partial_rerun_reopen(t, &p, 0, r, err)))
-        return rc;
-    return ended ? reopen_above(t, f->row, r, err) : 0;
 }
 
 static int rerun_as_item(struct turn *t, struct row *foreach, struct row *row, struct rerun *r,
                          struct err *err)
 {
-    int rc;
-
-    if ((rc = refuse_item(foreach, row, err)) || (rc = items_rerun_one(t, foreach, row, r, err)))
-        return rc;
+    TRY(refuse_item(foreach, row, err));
+    TRY(items_rerun_one(t, foreach, row, r, err));
     return reopen_items(t, foreach, r, err);
 }
 
@@ -203,10 +159,8 @@ static int rerun_part_of_workflow(struct turn *t, struct row *row, struct rerun 
     const struct workflow_task *task = NULL;
     struct partial_rerun p;
     struct workflow_state *f;
-    int rc;
 
-    if ((rc = workflow_state_get(t, row->now.id, row->now.root, &f, err)))
-        return rc;
+    TRY(workflow_state_get(t, row->now.id, row->now.root, &f, err));
     if (!f || row->now.kind != KIND_WORKFLOW)
         return err_set(err, E_INVALID,
                        "execution %lld is not a workflow: it can only run again as a whole",
@@ -216,16 +170,14 @@ static int rerun_part_of_workflow(struct turn *t, struct row *row, struct rerun 
         if (!task || task->index >= f->def->workflow->ntasks)
             return workflow_no_task(f->def->workflow, r->from, err);
     }
-    if ((rc = partial_rerun_load(t, f, &p, err)))
-        return rc;
+    TRY(partial_rerun_load(t, f, &p, err));
     if (task)
         rerun_from(f->def->workflow, task->index, true, p.marks);
     else if (!rerun_failed(f->def->workflow, p.states, p.marks))
         return err_set(err, E_INVALID, "no task of execution %lld failed or was cancelled",
                        (long long)row->now.id);
     p.only_failed_below = !task;
-    if ((rc = partial_rerun_reopen(t, &p, 0, r, err)))
-        return rc;
+    TRY(partial_rerun_reopen(t, &p, 0, r, err));
     return ended ? reopen_above(t, row, r, err) : 0;
 }
 
@@ -234,23 +186,22 @@ static int rerun_whole(struct turn *t, struct row *row, struct rerun *r, struct 
 {
     struct row *parent = NULL;
     struct workflow_state *f;
-    int rc;
+    int rc = 0;
 
-    if (row->now.parent && (rc = load_parent(t, row->now.parent, row->now.root, &parent, err)))
-        return rc;
+    if (row->now.parent)
+        TRY(turn_load_row(t, row->now.parent, row->now.root, &parent, err));
     if (parent && row->now.task_name && parent->now.kind == KIND_FOREACH)
         return rerun_as_item(t, parent, row, r, err);
     if (parent && row->now.task_name && parent->now.kind == KIND_WORKFLOW) {
-        if ((rc = workflow_state_get(t, parent->now.id, row->now.root, &f, err)))
-            return rc;
+        TRY(workflow_state_get(t, parent->now.id, row->now.root, &f, err));
         if (f)
-            return rerun_as_task(t, f, row, r, err);
+            return rerun_in_workflow(t, f, definition_find_task(f->def, row->now.task_name), row,
+                                     true, r, err);
     }
     if (kind_is_job(row->now.kind)) {
         rc = rerun_single_job(t, row, r, err);
     } else {
-        if ((rc = workflow_state_get(t, row->now.id, row->now.root, &f, err)))
-            return rc;
+        TRY(workflow_state_get(t, row->now.id, row->now.root, &f, err));
         if (!f)
             return err_set(err, E_INVALID,
                            "execution %lld has no definition, so it can't run again",
@@ -262,9 +213,7 @@ static int rerun_whole(struct turn *t, struct row *row, struct rerun *r, struct 
 
 void rerun_release(struct rerun *r)
 {
-    size_t i;
-
-    for (i = 0; i < r->reruns.n; i++)
+    for (size_t i = 0; i < r->reruns.n; i++)
         free(r->reruns.at[i].name);
     vec_release(&r->reruns);
 }
@@ -272,19 +221,17 @@ void rerun_release(struct rerun *r)
 int op_rerun(struct turn *t, struct rerun *r, struct err *err)
 {
     struct row *row;
-    int rc;
 
     rerun_release(r); /* the turn may be a retry */
-    if ((rc = requests_load(t, &r->request, 1, err)) || r->request.rc)
-        return rc;
+    TRY(requests_load(t, &r->request, 1, err));
+    if (r->request.rc)
+        return 0;
     row = turn_row(t, r->request.execution);
     if (r->what != RERUN_FROM_TASK && !status_is_terminal(row->now.status))
         return err_set(err, E_INVALID, "execution %lld has not ended; its status is %s",
                        (long long)row->now.id, status_text(row->now.status));
-    rc = r->what == RERUN_WHOLE ? rerun_whole(t, row, r, err)
-                                : rerun_part_of_workflow(t, row, r, err);
-    if (rc)
-        return rc;
+    TRY(r->what == RERUN_WHOLE ? rerun_whole(t, row, r, err)
+                               : rerun_part_of_workflow(t, row, r, err));
     r->request.status = row->now.status;
     r->planned = true;
     return r->dry_run ? err_set(err, E_INVALID, "nothing was changed: this was a dry run") : 0;

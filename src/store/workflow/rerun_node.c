@@ -8,22 +8,17 @@
 static int read_old_outcome(struct turn *t, const struct row *row, const char **result,
                             const char **error, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
     int rc;
 
     *result = row->now.result;
     *error = row->now.error;
     if (row->has_outcome)
         return 0;
-    args_begin(&a, Q_OUTCOME_OF);
-    args_int(&a, row->now.id);
-    if (!(rc = db_query(t->db, &a, &r, err)) && r.n) {
+    if (!(rc = ask(t->db, &r, err, Q_OUTCOME_OF, row->now.id)) && r.n) {
         *result = arena_strdup(&t->arena, rows_text(&r, 0, 0));
         *error = arena_strdup(&t->arena, rows_text(&r, 0, 1));
     }
-    rows_release(&r);
-    args_release(&a);
     return rc;
 }
 
@@ -44,12 +39,10 @@ static int find_requester(struct turn *t, const struct row *row, const struct re
 {
     struct row *parent = r ? NULL : turn_row(t, row->now.parent);
     struct request *q;
-    int rc;
 
     if (parent && !parent->rerun_request) {
         q = arena_zalloc(&t->arena, sizeof(*q));
-        if ((rc = data_requested_by(t, parent, EV_RERUN, q, err)))
-            return rc;
+        TRY(data_requested_by(t, parent, EV_RERUN, q, err));
         parent->rerun_request = q;
     }
     *out = r ? &r->request : parent->rerun_request;
@@ -61,20 +54,15 @@ int rerun_reset(struct turn *t, struct row *row, enum status to, int attempts, s
 {
     const char *result = NULL, *error = NULL;
     const struct request *q;
-    struct move_note move = {0};
-    int rc;
+    struct move_note move = {.attempts = attempts};
 
-    if ((rc = read_old_outcome(t, row, &result, &error, err)) ||
-        (rc = find_requester(t, row, r, &q, err)))
-        return rc;
+    TRY(read_old_outcome(t, row, &result, &error, err));
+    TRY(find_requester(t, row, r, &q, err));
     note_rerun_row(r, row);
     move.data = data_rerun(t, q, result, error);
     door_set_outcome(row, NULL, NULL);
-    if (kind_is_job(row->now.kind))
-        row->now.max_attempts = row->now.attempts + attempts;
-    row->now.cursor = row->now.needs_left = 0;
-    if ((rc = door_move(t, row, EV_RERUN, to, &move, err)))
-        return rc;
+    execution_reset_counters(&row->now);
+    TRY(door_move(t, row, EV_RERUN, to, &move, err));
     if (!kind_is_job(row->now.kind) && to == S_PENDING && row->now.started_at)
         row->now.flags |= FLAG_NOT_STARTED;
     return 0;
@@ -101,16 +89,14 @@ static int refuse_without_permit(const struct row *row, const struct limit *l, s
 int rerun_restart(struct turn *t, struct row *row, struct rerun *r, struct err *err)
 {
     struct limit *limits[2];
-    int rc;
 
     if (!row->now.concurrency)
         return rerun_reset(t, row, S_RUNNING, 0, r, err);
     limits_note(t, &row->now);
-    if ((rc = limits_fetch(t, err)))
-        return rc;
+    TRY(limits_fetch(t, err));
     if (limits_find(t, &row->now, limits) && limits[0]->used >= limits[0]->max)
         return refuse_without_permit(row, limits[0], err);
-    if ((rc = rerun_reset(t, row, S_PENDING, 0, r, err)) || (rc = door_admit(t, row, err)))
-        return rc;
+    TRY(rerun_reset(t, row, S_PENDING, 0, r, err));
+    TRY(door_admit(t, row, err));
     return door_move(t, row, EV_STARTED, S_RUNNING, NULL, err);
 }

@@ -3,17 +3,17 @@
 
 #include "store/door/door.h"
 
-/* A partial rerun needs all tasks of the workflow, as rows of its last run. */
+/* Refuses a partial rerun of a workflow whose last run has not created all of its tasks. */
 static int refuse_incomplete(const struct workflow_state *f, struct err *err)
 {
     const struct execution *e = &f->row->now;
 
-    if (e->status == S_RUNNING && workflow_is_reusing(f))
+    if (e->status == S_RUNNING && f->reuse_left)
         return err_set(
             err, E_INVALID,
             "workflow %lld is still taking over results of execution %lld: wait for that",
             (long long)e->id, (long long)e->rerun_of);
-    if (rerun_has_started(f->row) && (uint32_t)e->cursor >= f->def->workflow->ntasks)
+    if (rerun_has_started(f->row) && (uint32_t)e->children_made >= f->def->workflow->ntasks)
         return 0;
     if (status_is_terminal(e->status))
         return err_set(err, E_INVALID,
@@ -23,33 +23,27 @@ static int refuse_incomplete(const struct workflow_state *f, struct err *err)
                    e->status == S_RUNNING ? "still creating its tasks" : "about to run");
 }
 
-static void save_task_state(void *arg, const struct workflow_task *task, const struct execution *e)
-{
-    struct partial_rerun *p = arg;
-
-    p->states[task->index] = task_as_need(task, e);
-    p->open[task->index] = !status_is_terminal(e->status) || (e->flags & FLAG_NOTIFYING) != 0;
-}
-
 int partial_rerun_load(struct turn *t, struct workflow_state *f, struct partial_rerun *p,
                        struct err *err)
 {
     uint32_t n = f->def->workflow->ntasks, i;
-    int rc;
+    struct task_state *states;
 
     *p = (struct partial_rerun){.f = f,
                                 .marks = arena_zalloc(&t->arena, (n + 1) * sizeof(*p->marks)),
                                 .states = arena_zalloc(&t->arena, (n + 1) * sizeof(*p->states)),
                                 .open = arena_zalloc(&t->arena, (n + 1) * sizeof(*p->open)),
                                 .rows = arena_zalloc(&t->arena, (n + 1) * sizeof(*p->rows))};
-    if ((rc = refuse_incomplete(f, err)) ||
-        (rc = tasks_read_states(t, f->row->now.id, f->def, save_task_state, p, err)))
-        return rc;
-    for (i = 0; i < n; i++)
-        if (!p->states[i].status)
+    TRY(refuse_incomplete(f, err));
+    TRY(tasks_read_states(t, f->row->now.id, f->def, &states, err));
+    for (i = 0; i < n; i++) {
+        if (!states[i].id)
             return err_set(err, E_INVALID,
                            "retention has removed tasks of execution %lld: rerun it as a whole",
                            (long long)f->row->now.id);
+        p->states[i] = states[i].need;
+        p->open[i] = states[i].open;
+    }
     return 0;
 }
 
@@ -59,13 +53,11 @@ static int load_rows(struct turn *t, struct partial_rerun *p, struct err *err)
     uint32_t all = p->f->def->workflow->ntasks, n = 0, i;
     uint32_t *index = arena_alloc(&t->arena, (all + 1) * sizeof(*index));
     struct row **rows = arena_alloc(&t->arena, (all + 1) * sizeof(struct row *));
-    int rc;
 
     for (i = 0; i < all; i++)
         if (p->marks[i] || p->open[i])
             index[n++] = i;
-    if ((rc = tasks_get_rows(t, p->f, index, n, rows, err)))
-        return rc;
+    TRY(tasks_get_rows(t, p->f, index, n, rows, err));
     for (i = 0; i < n; i++)
         p->rows[index[i]] = rows[i];
     return 0;
@@ -75,7 +67,6 @@ static int refuse_running(const struct partial_rerun *p, struct err *err)
 {
     const struct workflow *w = p->f->def->workflow;
     const struct execution *e = &p->f->row->now;
-    uint32_t i;
 
     if (e->cancel_requested && e->status == S_RUNNING)
         return err_set(err, E_INVALID, "workflow %lld is being cancelled: wait for its end",
@@ -84,7 +75,7 @@ static int refuse_running(const struct partial_rerun *p, struct err *err)
         return err_set(err, E_INVALID,
                        "workflow %lld is already running on_failure or on_exit: wait for its end",
                        (long long)e->id);
-    for (i = 0; i < w->ntasks; i++) {
+    for (uint32_t i = 0; i < w->ntasks; i++) {
         const struct execution *c = p->rows[i] ? &p->rows[i]->now : NULL;
 
         if (p->marks[i] && !status_is_terminal(c->status) && (c->status != S_PENDING || c->held))
@@ -122,21 +113,17 @@ static int reset_marked(struct turn *t, const struct partial_rerun *p, struct re
                         struct err *err)
 {
     const struct workflow *w = p->f->def->workflow;
-    uint32_t i;
     bool done;
-    int rc;
 
-    for (i = 0; i < w->ntasks; i++) {
+    for (uint32_t i = 0; i < w->ntasks; i++) {
         struct row *row = p->rows[i];
 
         if (!p->marks[i] || !status_is_terminal(row->now.status))
             continue;
         ++*n;
-        if ((rc = rerun_failed_below(t, p, i, r, &done, err)))
-            return rc;
-        if (!done &&
-            (rc = rerun_reset(t, row, S_PENDING, task_max_attempts(t, &w->tasks[i]), r, err)))
-            return rc;
+        TRY(rerun_failed_below(t, p, i, r, &done, err));
+        if (!done)
+            TRY(rerun_reset(t, row, S_PENDING, task_max_attempts(t, &w->tasks[i]), r, err));
     }
     return 0;
 }
@@ -146,16 +133,15 @@ static void count_needs(struct turn *t, const struct partial_rerun *p, uint32_t 
 {
     const struct workflow_task *task = &p->f->def->workflow->tasks[i];
     struct execution *e = &p->rows[i]->now;
-    uint32_t k;
 
-    e->needs_left = e->cursor = 0;
-    for (k = 0; k < task->nneeds; k++) {
+    e->needs_left = e->needs_succeeded = 0;
+    for (uint32_t k = 0; k < task->nneeds; k++) {
         const struct graph_need *n = &p->states[task->needs[k]];
 
         if (!status_is_terminal(n->status))
             e->needs_left++;
         else
-            e->cursor += graph_is_success(n);
+            e->needs_succeeded += graph_is_success(n);
     }
     door_mark_changed(t, p->rows[i]);
 }
@@ -163,9 +149,7 @@ static void count_needs(struct turn *t, const struct partial_rerun *p, uint32_t 
 /* Recounts and decides on all pending tasks. */
 static void recount_pending(struct turn *t, const struct partial_rerun *p)
 {
-    uint32_t i;
-
-    for (i = 0; i < p->f->def->workflow->ntasks; i++)
+    for (uint32_t i = 0; i < p->f->def->workflow->ntasks; i++)
         if (p->rows[i] && p->rows[i]->now.status == S_PENDING && !p->rows[i]->now.held) {
             count_needs(t, p, i);
             agenda_add(t, p->rows[i], p->f->def->rank[i]);
@@ -177,11 +161,10 @@ static void recount_pending(struct turn *t, const struct partial_rerun *p)
 static int notify_all_left(struct turn *t, const struct partial_rerun *p, struct err *err)
 {
     const struct workflow *w = p->f->def->workflow;
-    uint32_t i;
     int rc = 0;
 
-    for (i = 0; !rc && i < w->ntasks; i++)
-        if (p->rows[i] && (p->rows[i]->now.flags & FLAG_NOTIFYING))
+    for (uint32_t i = 0; !rc && i < w->ntasks; i++)
+        if (p->rows[i] && p->rows[i]->now.notify_left)
             rc = followers_notify_all(t, p->f, &w->tasks[i], p->rows[i], err);
     return rc;
 }
@@ -192,27 +175,26 @@ int partial_rerun_reopen(struct turn *t, struct partial_rerun *p, int opened, st
     const struct workflow *w = p->f->def->workflow;
     struct row *row = p->f->row;
     bool ended = status_is_terminal(row->now.status);
-    int left = ended ? 0 : row->now.needs_left, bits = row->now.flags & FLAG_PAUSED, rc;
-    uint32_t i;
+    int left = ended ? 0 : row->now.children_open, bits = row->now.flags & FLAG_PAUSED;
 
-    if ((rc = load_rows(t, p, err)) || (rc = refuse_running(p, err)) ||
-        (rc = notify_all_left(t, p, err)))
-        return rc;
-    if (ended && (rc = rerun_restart(t, row, r, err)))
-        return rc;
-    if ((rc = reset_marked(t, p, r, &opened, err)))
-        return rc;
-    for (i = 0; i < w->ntasks; i++) {
+    TRY(load_rows(t, p, err));
+    TRY(refuse_running(p, err));
+    TRY(notify_all_left(t, p, err));
+    if (ended)
+        TRY(rerun_restart(t, row, r, err));
+    TRY(reset_marked(t, p, r, &opened, err));
+    for (uint32_t i = 0; i < w->ntasks; i++) {
         if (p->rows[i])
             p->states[i] = task_as_need(&w->tasks[i], &p->rows[i]->now);
         bits |= graph_flags_of(&p->states[i]);
     }
     row->now.flags = bits | FLAG_RERUN;
-    row->now.needs_left = left + opened;
-    row->now.cursor = (int)w->ntasks;
+    row->now.children_open = left + opened;
+    row->now.children_made = (int)w->ntasks;
     door_mark_changed(t, row);
-    if (ended && (rc = workflow_set_timeout(t, p->f, err)))
-        return rc;
+    TRY(workflow_set_progress(t, p->f, 0, 0, err));
+    if (ended)
+        TRY(workflow_set_timeout(t, p->f, err));
     recount_pending(t, p);
     return 0;
 }
@@ -226,9 +208,9 @@ int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole, 
     *whole = true;
     if (!rerun_has_started(row))
         return 0;
-    if ((rc = workflow_state_get(t, row->now.id, row->now.root, &f, err)) || !f ||
-        (uint32_t)row->now.cursor < f->def->workflow->ntasks)
-        return rc;
+    TRY(workflow_state_get(t, row->now.id, row->now.root, &f, err));
+    if (!f || (uint32_t)row->now.children_made < f->def->workflow->ntasks)
+        return 0;
     if ((rc = partial_rerun_load(t, f, &p, err)))
         return rc == -E_INVALID ? 0 : rc; /* incomplete: the caller reruns it as a whole */
     if (!rerun_failed(f->def->workflow, p.states, p.marks))

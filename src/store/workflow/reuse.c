@@ -23,13 +23,6 @@ void reuse_cache_clear(struct store *s)
     s->reuse.execution = 0;
 }
 
-static void save_need(void *arg, const struct workflow_task *task, const struct execution *e)
-{
-    struct graph_need *ended = arg;
-
-    ended[task->index] = task_as_need(task, e);
-}
-
 /* Marks the tasks that failed in the earlier execution, and their followers. A task that the
  * earlier execution did not have counts as failed. */
 static int mark_failed(struct turn *t, const struct workflow_state *f, enum rerun_mark *marks,
@@ -37,19 +30,19 @@ static int mark_failed(struct turn *t, const struct workflow_state *f, enum reru
 {
     uint32_t n = f->def->workflow->ntasks, i;
     struct graph_need *ended = arena_alloc(&t->arena, (n + 1) * sizeof(*ended));
-    int rc;
+    struct task_state *states;
 
+    TRY(tasks_read_states(t, f->row->now.rerun_of, f->def, &states, err));
     for (i = 0; i < n; i++)
-        ended[i] = (struct graph_need){.status = S_FAILED};
-    if (!(rc = tasks_read_states(t, f->row->now.rerun_of, f->def, save_need, ended, err)))
-        (void)rerun_failed(f->def->workflow, ended, marks);
-    return rc;
+        ended[i] = states[i].id ? states[i].need : (struct graph_need){.status = S_FAILED};
+    (void)rerun_failed(f->def->workflow, ended, marks);
+    return 0;
 }
 
 static int mark_reruns(struct turn *t, const struct workflow_state *f, enum rerun_mark *marks,
                        struct err *err)
 {
-    json_t *reuse = json_loads(f->reuse, 0, NULL);
+    json_auto_t *reuse = json_loads(f->reuse, 0, NULL);
     const char *from = json_string_value(json_object_get(reuse, "from"));
     const struct workflow_task *task = from ? definition_find_task(f->def, from) : NULL;
     int rc = 0;
@@ -60,7 +53,6 @@ static int mark_reruns(struct turn *t, const struct workflow_state *f, enum reru
         rerun_from(f->def->workflow, task->index, true, marks);
     else
         rc = mark_failed(t, f, marks, err);
-    json_decref(reuse);
     return rc;
 }
 
@@ -71,13 +63,11 @@ static int decide_reusable(struct turn *t, const struct workflow_state *f, struc
     struct store *s = t->store;
     uint32_t n = f->def->workflow->ntasks, i;
     enum rerun_mark *marks;
-    int rc;
 
     if (s->reuse.execution == f->row->now.id)
         return 0;
     marks = arena_zalloc(&t->arena, (n + 1) * sizeof(*marks));
-    if ((rc = mark_reruns(t, f, marks, err)))
-        return rc;
+    TRY(mark_reruns(t, f, marks, err));
     reuse_cache_clear(s);
     s->reuse.execution = f->row->now.id;
     s->reuse.is_reusable = mem_alloc((n + 1) * sizeof(*s->reuse.is_reusable));
@@ -110,18 +100,12 @@ static uint32_t choose_slice(struct turn *t, const struct workflow_state *f, uin
 static int read_old_results(struct turn *t, const struct workflow_state *f, const uint32_t *index,
                             uint32_t n, struct rows *out, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    uint32_t i;
-    int rc;
+    AUTO_ARGS a = ARGS_INIT;
 
     args_begin(&a, Q_ENDED_TASKS);
-    for (i = 0; i < n; i++) {
-        args_int(&a, f->row->now.rerun_of);
-        args_text(&a, f->def->workflow->tasks[index[i]].name);
-    }
-    rc = db_query(t->db, &a, out, err);
-    args_release(&a);
-    return rc;
+    for (uint32_t i = 0; i < n; i++)
+        args_row(&a, f->row->now.rerun_of, f->def->workflow->tasks[index[i]].name);
+    return db_query(t->db, &a, out, err);
 }
 
 /* Ends the task with the old result, unless it was skipped, cancelled or held meanwhile. */
@@ -140,17 +124,15 @@ int workflow_reuse_results(struct turn *t, struct workflow_state *f, uint32_t *a
 {
     uint32_t index[REUSE_SLICE], n;
     struct row *rows[REUSE_SLICE];
-    struct rows before = ROWS_INIT;
-    size_t i;
-    int rc;
+    AUTO_ROWS before = ROWS_INIT;
+    int rc = 0;
 
-    if ((rc = decide_reusable(t, f, err)))
-        return rc;
+    TRY(decide_reusable(t, f, err));
     n = choose_slice(t, f, at, index);
     if (!n || (rc = read_old_results(t, f, index, n, &before, err)) ||
         (rc = tasks_get_rows(t, f, index, n, rows, err)))
         goto done;
-    for (i = 0; !rc && i < before.n; i++)
+    for (size_t i = 0; !rc && i < before.n; i++)
         if (rows_int(&before, i, 2) == S_SUCCEEDED) {
             uint32_t task_index = definition_find_task(f->def, rows_text(&before, i, 0))->index;
 
@@ -160,6 +142,5 @@ int workflow_reuse_results(struct turn *t, struct workflow_state *f, uint32_t *a
 done:
     if (*at >= f->def->workflow->ntasks)
         reuse_cache_clear(t->store);
-    rows_release(&before);
     return rc;
 }

@@ -17,9 +17,8 @@ static void add_reference(void *arg, const char *name)
 {
     struct referenced_tasks *n = arg;
     const struct workflow_task *task = definition_find_task(n->def, name);
-    size_t i;
 
-    for (i = 0; task && i < n->index.n; i++)
+    for (size_t i = 0; task && i < n->index.n; i++)
         if (n->index.at[i] == task->index)
             return;
     if (task)
@@ -71,13 +70,11 @@ static int read_task_value(struct turn *t, struct workflow_state *f, uint32_t in
 {
     const char *status = status_text(row->now.status);
     json_t *outputs;
-    int rc;
 
     *out = idmap_get(&f->scope_values, (int64_t)index + 1);
     if (*out && !strcmp(json_string_value(json_object_get(*out, "status")), status))
         return 0;
-    if ((rc = read_task_outputs(t, row, &outputs, err)))
-        return rc;
+    TRY(read_task_outputs(t, row, &outputs, err));
     *out = turn_keep_json(t, json_pack("{s:s, s:o}", "status", status, "outputs", outputs));
     if (status_is_terminal(row->now.status))
         idmap_put(&f->scope_values, (int64_t)index + 1, *out);
@@ -90,14 +87,13 @@ static int build_tasks_scope(struct turn *t, struct workflow_state *f, const str
     struct referenced_tasks referenced_tasks = {.def = f->def};
     struct row **rows;
     json_t *tasks = turn_keep_json(t, json_object()), *task;
-    size_t i;
     int rc;
 
-    resolve_references(f->def->workflow, s->task, s->item != NULL, add_reference,
-                       &referenced_tasks);
+    templates_references(f->def->templates, s->task, s->item != NULL, add_reference,
+                         &referenced_tasks);
     rows = arena_alloc(&t->arena, (referenced_tasks.index.n + 1) * sizeof(*rows));
     rc = tasks_get_rows(t, f, referenced_tasks.index.at, referenced_tasks.index.n, rows, err);
-    for (i = 0; !rc && i < referenced_tasks.index.n; i++)
+    for (size_t i = 0; !rc && i < referenced_tasks.index.n; i++)
         if (rows[i] &&
             !(rc = read_task_value(t, f, referenced_tasks.index.at[i], rows[i], &task, err)))
             json_object_set(tasks, rows[i]->now.task_name, task);
@@ -109,17 +105,15 @@ static int build_tasks_scope(struct turn *t, struct workflow_state *f, const str
 int workflow_build_scope(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
                          struct resolve_scope *out, struct err *err)
 {
-    struct resolve_given g = {.workflow = f->def->workflow,
+    struct resolve_given g = {.templates = f->def->templates,
                               .task = s->task,
                               .variables = f->variables,
                               .item = s->item,
                               .facts = s->facts};
     const struct row *row = s->row ? s->row : f->row;
     json_t *due = json_object_get(f->variables, "due_at");
-    int rc;
 
-    if ((rc = build_tasks_scope(t, f, s, &g.tasks, err)))
-        return rc;
+    TRY(build_tasks_scope(t, f, s, &g.tasks, err));
     if (s->item)
         g.index = turn_keep_json(t, json_integer(s->index));
     g.execution =

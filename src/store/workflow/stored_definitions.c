@@ -28,27 +28,14 @@ static bool is_marked_used(const struct turn *t, const char *hash)
 /* Whether the row exists and is marked used; renews an old mark under the row's lock. */
 static int mark_used(struct turn *t, const char *hash, bool *exists, struct err *err)
 {
-    struct rows r = ROWS_INIT, marked = ROWS_INIT;
-    int rc;
+    int64_t used_at = INT64_MIN;
 
-    *exists = false;
-    args_begin(&t->args, Q_DEFINITION_USED);
-    args_text(&t->args, hash);
-    if ((rc = turn_query(t, &t->args, &r, err)) || !r.n)
-        goto done;
-    if (rows_int(&r, 0, 0) > t->now - DEFINITION_FRESH_US) {
-        *exists = true;
-        goto done;
-    }
-    args_begin(&t->args, Q_DEFINITION_MARK);
-    args_text(&t->args, hash);
-    args_int(&t->args, t->now);
-    if (!(rc = db_query(t->db, &t->args, &marked, err)))
-        *exists = marked.n > 0; /* no row: retention deleted it first */
-done:
-    rows_release(&r);
-    rows_release(&marked);
-    return rc;
+    TRY(ask_one(t, INTO(&used_at), err, Q_DEFINITION_USED, hash));
+    *exists = used_at > t->now - DEFINITION_FRESH_US;
+    if (used_at == INT64_MIN || *exists)
+        return 0;
+    /* no row: retention deleted it first */
+    return ask_any(t->db, exists, err, Q_DEFINITION_MARK, hash, t->now);
 }
 
 static int insert_definition(struct turn *t, const struct workflow *w, const char *text,
@@ -61,28 +48,22 @@ static int insert_definition(struct turn *t, const struct workflow *w, const cha
         text = arena_strdup(&t->arena, buf_cstr(&written));
         buf_release(&written);
     }
-    args_begin(&t->args, Q_DEFINITION_INSERT);
-    args_int(&t->args, t->now);
-    args_text(&t->args, w->hash);
-    args_text(&t->args, w->name);
-    args_text(&t->args, text);
-    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+    return db_queue(t->db, NULL, ANY_ROWS, err, Q_DEFINITION_INSERT, t->now, w->hash, w->name,
+                    text);
 }
 
 int definition_use(struct turn *t, const char *hash, const struct workflow *w, const char *text,
                    struct err *err)
 {
     bool exists;
-    int rc;
 
     if (is_marked_used(t, hash))
         return 0;
-    if ((rc = mark_used(t, hash, &exists, err)))
-        return rc;
+    TRY(mark_used(t, hash, &exists, err));
     if (!exists && !w)
         return err_set(err, E_NOT_FOUND, "the definition %s is not stored", hash);
-    if (!exists && (rc = insert_definition(t, w, text, err)))
-        return rc;
+    if (!exists)
+        TRY(insert_definition(t, w, text, err));
     *vec_add(&t->used_hashes) = arena_strdup(&t->arena, hash);
     return 0;
 }

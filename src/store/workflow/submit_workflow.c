@@ -75,10 +75,9 @@ int submissions_reserve_ids(struct turn *t, const struct submission *list, size_
 {
     uint32_t tasks_created = t->tasks_created;
     int64_t last = 0;
-    size_t i;
     int rc;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct definition *def;
 
         if (list[i].rc || list[i].existed || (!list[i].definition && !list[i].hash))
@@ -98,15 +97,15 @@ int submission_start_workflow(struct turn *t, const struct submission *s,
 {
     const struct definition *def =
         s->definition ? idmap_get(&t->submitted_definitions, definition_key(s)) : NULL;
+    struct workflow_input in = {.params_checked = s->params_checked, .holds = h};
     char due[TIME_TEXT_SIZE];
-    json_t *params;
     int rc = def ? definition_use(t, def->hash, def->workflow, s->definition, err)
                  : definition_get(t, s->hash, &def, err);
 
-    if (rc || (rc = resolve_read_params(s->input, &params, err)))
+    if (rc || (rc = resolve_read_params(s->input, &in.params, err)))
         return rc;
     turn_row(t, s->id)->reuse = s->reuse;
-    return workflow_start(t, turn_row(t, s->id), def, params,
-                          s->due ? turn_keep_json(t, json_string(text_time(s->due, due))) : NULL, h,
-                          err);
+    if (s->due)
+        in.due = turn_keep_json(t, json_string(text_time(s->due, due)));
+    return workflow_start(t, turn_row(t, s->id), def, &in, err);
 }

@@ -43,11 +43,13 @@
 struct buf;
 struct hold_reasons;
 struct json_t;
+struct templates;
 
 /* A definition as the store keeps it in memory. */
 struct definition {
     char hash[WORKFLOW_HASH_SIZE];
     const struct workflow *workflow;
+    const struct templates *templates;
     const struct workflow_task **by_name; /* sorted */
     size_t ntasks;                        /* including on_failure and on_exit */
     size_t size;                          /* of its text, in bytes */
@@ -87,18 +89,22 @@ MUST_USE int definition_use(struct turn *t, const char *hash, const struct workf
 
 /* The state of a task whose row is not loaded. */
 struct task_state {
-    int64_t id; /* 0 if it is not stored yet */
+    int64_t id; /* 0 if it is not stored */
     struct graph_need need;
+    bool open; /* it has not ended, or still has followers to notify */
 };
 
 /* A workflow execution as this turn sees it. */
 struct workflow_state {
     struct row *row;
     const struct definition *def;
-    struct json_t *variables;  /* {"params", "vars"}, optionally "due_at"; borrowed from the turn */
-    const char *reuse;         /* what it reuses of the execution it reruns; NULL if nothing */
-    struct idmap tasks;        /* task index + 1 -> its row, for the tasks loaded so far */
-    struct idmap scope_values; /* task index + 1 -> the value that expressions see */
+    struct json_t *variables; /* {"params", "vars"}, optionally "due_at"; borrowed from the turn */
+    const char *reuse;        /* what it reuses of the execution it reruns; NULL if nothing */
+    /* All tasks exist: those not considered yet, first for a result of the earlier execution, then
+     * for a start because they have no needs. */
+    uint32_t reuse_left, start_left;
+    struct idmap tasks;             /* task index + 1 -> its row, for the tasks loaded so far */
+    struct idmap scope_values;      /* task index + 1 -> the value that expressions see */
     struct task_state *task_states; /* of all tasks, by index, as first read; NULL if not read */
 };
 /* Loads a workflow's state and row. *out is NULL if the execution has no definition (a bare tree):
@@ -121,12 +127,10 @@ struct task_ref {
     uint32_t index;
 };
 MUST_USE int tasks_read(struct turn *t, const struct task_ref *list, size_t n, struct err *err);
-/* Reads the states of all tasks of a workflow without loading their rows: there may be many. Calls
- * `each` for every task of the definition, with id, status, flags and hold filled in. */
+/* Reads the states of all tasks of a workflow without loading their rows: there may be many. *out
+ * has one entry per task, by index. */
 MUST_USE int tasks_read_states(struct turn *t, int64_t workflow, const struct definition *def,
-                               void (*each)(void *arg, const struct workflow_task *task,
-                                            const struct execution *e),
-                               void *arg, struct err *err);
+                               struct task_state **out, struct err *err);
 /* Gets the rows of tasks by index; NULL for those that are not created yet. */
 MUST_USE int tasks_get_rows(struct turn *t, struct workflow_state *f, const uint32_t *index,
                             size_t n, struct row **out, struct err *err);
@@ -135,14 +139,16 @@ void workflow_state_put_task(struct workflow_state *f, uint32_t index, struct ro
 /* Keeps a JSON value until the turn ends, and returns it. */
 struct json_t *turn_keep_json(struct turn *t, struct json_t *json);
 
+struct workflow_input {
+    struct json_t *params; /* an object; missing values get their defaults */
+    bool params_checked;   /* otherwise an invalid value ends the workflow as failed */
+    struct json_t *due;    /* a text: when the scheduled run was due; NULL if it has no schedule */
+    const struct hold_reasons *holds; /* if they hold it, it starts when they end; NULL if none */
+};
 /* Starts a workflow whose row is pending: writes its state, creates the first slice of its tasks,
- * and makes the tasks without needs ready. Takes ownership of `params`, an object; missing values
- * get their defaults, an invalid one ends the workflow as failed with an error. `due` is a text:
- * when the scheduled run was due; NULL if no schedule started it. If h (NULL if none) holds the
- * workflow, it starts only when the hold ends. */
+ * and makes the tasks without needs ready. Takes ownership of the params. */
 MUST_USE int workflow_start(struct turn *t, struct row *row, const struct definition *def,
-                            struct json_t *params, struct json_t *due, const struct hold_reasons *h,
-                            struct err *err);
+                            const struct workflow_input *in, struct err *err);
 /* Starts a workflow whose state is already written, after its hold ended. */
 MUST_USE int workflow_start_unheld(struct turn *t, struct workflow_state *f, struct err *err);
 /* Creates the next slice of a workflow's tasks; once all exist, makes a slice of those without
@@ -178,8 +184,11 @@ int task_max_attempts(const struct turn *t, const struct workflow_task *task);
  * processed so far, last in the graph first; it is advanced. */
 MUST_USE int workflow_reuse_results(struct turn *t, struct workflow_state *f, uint32_t *at,
                                     struct err *err);
-/* Whether the workflow has not processed all its tasks for reuse yet. */
-bool workflow_is_reusing(const struct workflow_state *f);
+/* Sets reuse_left and start_left. */
+MUST_USE int workflow_set_progress(struct turn *t, struct workflow_state *f, uint32_t reuse_left,
+                                   uint32_t start_left, struct err *err);
+/* Whether tasks have to be created, considered for reuse, or started for want of needs. */
+bool workflow_is_starting(const struct workflow_state *f);
 
 /* concurrency.c */
 struct resolve_scope;
@@ -281,10 +290,10 @@ struct old_items { /* a page of the items of an earlier run, by index */
     int from, n;
     int64_t run_started_at; /* with FLAG_ONLY_FAILED: items that ended before this time run again */
 };
-/* Finds the row of the item at the cursor from an earlier run; NULL if none. */
+/* Finds the row that the next item has from an earlier run; NULL if none. */
 MUST_USE int items_find_old(struct turn *t, const struct row *foreach, struct old_items *old,
                             struct row **out, struct err *err);
-/* Reruns that item, if necessary, and advances the cursor. */
+/* Reruns that item, if necessary, and counts it as created. */
 MUST_USE int items_rerun_old(struct turn *t, struct workflow_state *f,
                              const struct workflow_task *task, struct row *foreach,
                              const struct old_items *old, struct json_t *item, struct err *err);

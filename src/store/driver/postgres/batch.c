@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer rows are not worth a variant, which the server must plan once. */
+/* A variant is used for at least this many rows: the server must plan each variant once. */
 #define MANY_ROWS  64
-/* Per statement. Turns of one kind need the same few variants; rows that fit none of them use the
- * statement itself. */
+/* At most this many variants per statement. Turns of one kind need the same few variants; rows that
+ * fit none of them use the statement itself. */
 #define MAX_SHAPES 6
 
 _Static_assert(STMT_MAX_PARAMS <= 64, "a set of parameters is one 64-bit number");
@@ -25,9 +25,7 @@ static bool is_same(const struct val *a, const struct val *b)
 
 static bool is_one_value(const struct val *column, size_t nrows, size_t stride)
 {
-    size_t i;
-
-    for (i = 1; i < nrows; i++)
+    for (size_t i = 1; i < nrows; i++)
         if (!is_same(column, column + i * stride))
             return false;
     return true;
@@ -67,7 +65,7 @@ static uint64_t find_same_columns(const struct args *a, size_t nrows)
 
 static const char *build_text(struct arena *arena, const char *sql, uint64_t same)
 {
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
     const char *at, *text;
     unsigned long param;
 
@@ -80,7 +78,6 @@ static const char *build_text(struct arena *arena, const char *sql, uint64_t sam
     }
     buf_addstr(&b, sql);
     text = arena_strdup(arena, buf_cstr(&b));
-    buf_release(&b);
     return text;
 }
 
@@ -124,9 +121,7 @@ struct pg_shape *pg_shape_for(struct pg_shapes *all, const struct args *a)
 
 void pg_shapes_forget(struct pg_shapes *all)
 {
-    size_t i;
-
-    for (i = 0; i < all->list.n; i++)
+    for (size_t i = 0; i < all->list.n; i++)
         all->list.at[i]->prepared = false;
 }
 

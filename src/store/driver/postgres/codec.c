@@ -71,7 +71,6 @@ static char *put_array(char *p, enum db_type type, const struct val *column, siz
                        size_t stride)
 {
     char *has_null = p + 4, *length;
-    size_t i;
 
     p = put32(p, nrows ? 1 : 0);
     p = put32(p, 0);
@@ -80,7 +79,7 @@ static char *put_array(char *p, enum db_type type, const struct val *column, siz
         return p;
     p = put32(p, (int64_t)nrows);
     p = put32(p, 1);
-    for (i = 0; i < nrows; i++, column += stride) {
+    for (size_t i = 0; i < nrows; i++, column += stride) {
         length = p;
         p = put32(p, -1);
         if (column->null) {
@@ -117,7 +116,6 @@ int pg_encode(const struct args *a, uint64_t same, struct buf *scratch, struct p
     const struct stmt *stmt = a->stmt;
     size_t nrows = args_rows(a), room = max_encoded_size(a);
     char *p;
-    int i;
 
     if (room > INT_MAX)
         return err_set(err, E_INTERNAL,
@@ -127,7 +125,7 @@ int pg_encode(const struct args *a, uint64_t same, struct buf *scratch, struct p
     buf_reserve(scratch, room);
     p = scratch->ptr;
     out->n = stmt->nscalars + stmt->nrows;
-    for (i = 0; i < out->n; i++) {
+    for (int i = 0; i < out->n; i++) {
         enum db_type type = stmt->types[i];
         const struct val *v = &a->vals.at[i];
         bool is_scalar = i < stmt->nscalars || same >> i & 1;
@@ -254,9 +252,7 @@ static const struct column_type {
 
 static const struct column_type *find_type(Oid oid)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(column_types) / sizeof(*column_types); i++)
+    for (size_t i = 0; i < sizeof(column_types) / sizeof(*column_types); i++)
         if (column_types[i].oid == oid)
             return &column_types[i];
     return NULL;
@@ -266,13 +262,12 @@ static int decode_column(const PGresult *res, int col, const struct stmt *stmt, 
                          struct err *err)
 {
     const struct column_type *type = find_type(pq.ftype(res, col));
-    size_t i;
 
     if (!type)
         return err_set(err, E_INTERNAL,
                        "%s: column %s has a type that Pawl does not read (oid %u): cast it",
                        stmt->name, pq.fname(res, col), pq.ftype(res, col));
-    for (i = 0; i < out->n; i++) {
+    for (size_t i = 0; i < out->n; i++) {
         struct val *v = &out->cells[i * out->ncols + (size_t)col];
         int len = pq.getlength(res, (int)i, col);
 

@@ -203,12 +203,10 @@ static int read_session(PGconn *conn, const struct db_url *url, int64_t limit_us
     PGresult *res = NULL;
     uint32_t pid;
     bool role_exists;
-    int rc;
 
     if (!pq.sendQueryParams(conn, sql, 1, types, values, NULL, NULL, 1))
         return pg_set_lost_error(conn, err);
-    if ((rc = pg_finish_statement(conn, limit_us, "connecting", url->safe, &res, err)))
-        return rc;
+    TRY(pg_finish_statement(conn, limit_us, "connecting", url->safe, &res, err));
     memcpy(&pid, pq.getvalue(res, 0, 0), sizeof(pid));
     session->pooled = be32toh(pid) != (uint32_t)pq.backendPID(conn);
     session->is_tenant = !url->tenant || *pq.getvalue(res, 0, 1);
@@ -225,10 +223,9 @@ int pg_connect(const struct db_url *url, int64_t limit_us, PGconn **out, struct 
                struct err *err)
 {
     PGconn *conn = NULL;
-    int version, rc;
+    int version, rc = 0;
 
-    if ((rc = pq_load(err)))
-        return rc;
+    TRY(pq_load(err));
     conn = pg_connect_start(url);
     if (!conn)
         return err_set(err, E_UNAVAILABLE, "there is not enough memory to connect to %s",

@@ -22,14 +22,13 @@ static void load_libpq(void)
     };
     /* Never closed: OpenSSL, which libpq loads, can't be unloaded safely. */
     void *lib = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
-    size_t i;
 
     if (!lib) {
         err_set(&load_error, E_UNAVAILABLE,
                 "PostgreSQL needs its client library: install libpq5 (%s)", dlerror());
         return;
     }
-    for (i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
+    for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {
         void *symbol = dlsym(lib, functions[i].name);
 
         if (!symbol) {

@@ -50,13 +50,12 @@ static void lose_connection(struct pg_listener *l)
 static bool send_listen(struct pg_listener *l)
 {
     char *channel = pq.escapeIdentifier(l->conn, l->url->schema, strlen(l->url->schema));
-    struct buf sql = BUF_INIT;
+    AUTO_BUF sql = BUF_INIT;
     bool sent;
 
     buf_addf(&sql, "LISTEN %s", channel ? channel : "");
     sent = channel && pq.sendQuery(l->conn, buf_cstr(&sql));
     pq.freemem(channel);
-    buf_release(&sql);
     return sent;
 }
 
@@ -184,10 +183,9 @@ static int open_connection(struct pg_listener *l, struct err *err)
 {
     struct pg_session session;
     PGresult *res = NULL;
-    int rc;
+    int rc = 0;
 
-    if ((rc = pg_connect(l->url, 0, &l->conn, &session, err)))
-        return rc;
+    TRY(pg_connect(l->url, 0, &l->conn, &session, err));
     if (session.pooled) {
         pg_close(&l->conn);
         enter_state(l, POLLING);

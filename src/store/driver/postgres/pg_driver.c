@@ -59,7 +59,7 @@ static const struct kind {
     [TX_CATALOG] = {OWN_START, OWN_SET_LONG, "10s", "0", "60s", 0},
 };
 
-/* The same kinds with env->long_limits. */
+/* The same kinds with env->long_timeouts. */
 static const struct kind long_kinds[] = {
     [TX_WRITE] = {OWN_START, OWN_SET_ENGINE, "5min", "5min", "5min", 0},
     [TX_READ] = {OWN_START_READ, OWN_SET_ENGINE, "5min", "5min", "5min", 0},
@@ -70,17 +70,14 @@ static const struct kind long_kinds[] = {
 
 static const struct kind *kind_of(const struct pg_db *p)
 {
-    return p->db.env->long_limits ? &long_kinds[p->kind] : &kinds[p->kind];
+    return p->db.env->long_timeouts ? &long_kinds[p->kind] : &kinds[p->kind];
 }
 
 /* ---- the connection ---- */
 
 static int connect_now(struct pg_db *p, struct err *err)
 {
-    int rc = pg_connect(p->url, 0, &p->conn, &p->session, err);
-
-    if (rc)
-        return rc;
+    TRY(pg_connect(p->url, 0, &p->conn, &p->session, err));
     if (p->session.pooled)
         p->unnamed = true;
     if (!pq.enterPipelineMode(p->conn)) {
@@ -166,14 +163,14 @@ static int queue_settings(struct pg_db *p, struct err *err)
 static int begin(struct db *db, enum tx_kind kind, struct err *err)
 {
     struct pg_db *p = pg_from_db(db);
-    int rc;
+    int rc = 0;
 
     if (db->in_tx)
         return err_set(err, E_INTERNAL, "a transaction was started inside another one");
     if (p->conn && !pg_is_alive(p->conn))
         pg_drop_connection(p);
-    if (!p->conn && (rc = connect_now(p, err)))
-        return rc;
+    if (!p->conn)
+        TRY(connect_now(p, err));
     p->kind = kind;
     p->commit = COMMIT_UNSENT;
     p->failed = (struct err)ERR_INIT;
@@ -188,9 +185,8 @@ static int begin(struct db *db, enum tx_kind kind, struct err *err)
 static void discard_results(struct pg_db *p)
 {
     struct err err = ERR_INIT;
-    size_t i;
 
-    for (i = 0; i < p->queue.n; i++) {
+    for (size_t i = 0; i < p->queue.n; i++) {
         p->queue.at[i].out = NULL;
         p->queue.at[i].now = NULL;
     }
@@ -216,16 +212,15 @@ static void rollback(struct db *db)
 static int commit_queued(struct pg_db *p, struct err *err)
 {
     int64_t silence_us = kind_of(p)->silence_us;
-    int rc;
+    int rc = 0;
 
     /* COMMIT may share a round trip only with statements whose results need no check here. */
-    if ((p->failed.code || pg_queue_has_checks(p)) && (rc = pg_run_queued(p, silence_us, err)))
-        return rc;
+    if (p->failed.code || pg_queue_has_checks(p))
+        TRY(pg_run_queued(p, silence_us, err));
     /* If the server is already gone, it can't have received a COMMIT that was not sent yet. */
     if (!pg_is_alive(p->conn))
         return pg_lose_connection(p, "COMMIT", err);
-    if ((rc = queue_plain(p, OWN_COMMIT, err)))
-        return rc;
+    TRY(queue_plain(p, OWN_COMMIT, err));
     p->commit = COMMIT_SENT;
     rc = pg_run_queued(p, silence_us, err);
     if (p->commit == COMMIT_DONE) /* even if the connection broke right after it */
@@ -302,12 +297,11 @@ static int script(struct db *db, const char *sql, struct err *err)
 {
     struct pg_db *p = pg_from_db(db);
     int64_t since;
-    int rc;
+    int rc = 0;
 
     if (!db->in_tx)
         return err_set(err, E_INTERNAL, "a script was sent outside a transaction");
-    if ((rc = flush(db, err)))
-        return rc;
+    TRY(flush(db, err));
     since = clock_boot_us();
     rc = run_script(p, sql, err);
     pg_trace(p, "script", &since, 0);

@@ -31,7 +31,7 @@ static const struct rule rules[] = {
      "this server is read-only (a standby?): use the primary, or add "
      "target_session_attrs=read-write to the URL"},
     {"42P01", E_SCHEMA, "run `pawl admin migrate`"},
-    {"3F000", E_SCHEMA, "run `pawl admin migrate`"},
+    {"3F000", E_SCHEMA, "run `pawl admin migrate` of the newest pawl"},
     {"22021", E_INVALID, "text must be valid UTF-8 without NUL"},
     {"22P05", E_INVALID, "create the database with the encoding UTF8"},
     {"57P", E_CONN_LOST, "it is retried on a new connection"},
@@ -43,9 +43,7 @@ static const struct rule lost = {"", E_CONN_LOST, "it is retried on a new connec
 
 static const struct rule *find_rule(const char *state, bool fatal)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+    for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
         if (strncmp(state, rules[i].state, strlen(rules[i].state)) == 0)
             return &rules[i];
     if (fatal)

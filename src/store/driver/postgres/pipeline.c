@@ -88,9 +88,7 @@ int pg_queue_stmt(struct pg_db *p, const struct args *a, const struct pg_entry *
 
 bool pg_queue_has_checks(const struct pg_db *p)
 {
-    size_t i;
-
-    for (i = 0; i < p->queue.n; i++) {
+    for (size_t i = 0; i < p->queue.n; i++) {
         const struct pg_entry *e = &p->queue.at[i];
 
         if (e->kind == ENTRY_RUN && (e->out || e->now || e->expect != ANY_ROWS))
@@ -273,13 +271,12 @@ int pg_run_queued(struct pg_db *p, int64_t limit_us, struct err *err)
 {
     int64_t since = p->db.env->trace ? clock_boot_us() : 0;
     bool alive = true;
-    size_t i;
 
     if (p->queue.n) {
         if (!pq.pipelineSync(p->conn))
             return set_send_error(p, "sync", err);
         *vec_add(&p->queue) = (struct pg_entry){.kind = ENTRY_SYNC};
-        for (i = 0; i < p->queue.n && alive; i++)
+        for (size_t i = 0; i < p->queue.n && alive; i++)
             alive = read_entry(p, &p->queue.at[i], limit_us, &since);
         p->queue.n = 0;
     }

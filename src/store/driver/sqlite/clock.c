@@ -64,10 +64,9 @@ static int store_new_offset(struct sqlite_db *l, const char *boot_id, struct err
 {
     struct args a = ARGS_INIT;
     int64_t newest, wall = clock_wall_us(), offset;
-    int rc;
+    int rc = 0;
 
-    if ((rc = read_newest_time(l, &newest, err)))
-        return rc;
+    TRY(read_newest_time(l, &newest, err));
     offset = (newest >= wall ? newest + 1 : wall) - clock_boot_us();
     args_begin(&a, Q_SQLITE_CLOCK_SET);
     args_text(&a, boot_id);
@@ -81,10 +80,10 @@ static int store_new_offset(struct sqlite_db *l, const char *boot_id, struct err
 static int load_offset(struct sqlite_db *l, struct err *err)
 {
     char boot_id[BOOT_ID_SIZE];
-    int rc;
+    int rc = 0;
 
-    if ((rc = read_boot_id(boot_id, err)) || (rc = read_stored(l, boot_id, err)))
-        return rc;
+    TRY(read_boot_id(boot_id, err));
+    TRY(read_stored(l, boot_id, err));
     if (l->clock.state == CLOCK_UNKNOWN && !reads_only(l->kind))
         rc = store_new_offset(l, boot_id, err);
     return rc;

@@ -78,9 +78,8 @@ static int check_foreign_keys(struct sqlite_db *l, struct err *err)
     struct args a = {.stmt = &keys};
     struct rows r = ROWS_INIT;
     int rc = sqlite_run_stmt(l, &a, &r, ANY_ROWS, err);
-    size_t i;
 
-    for (i = 0; !rc && i < r.n; i++)
+    for (size_t i = 0; !rc && i < r.n; i++)
         if (is_pawl_name(rows_text(&r, i, 0)))
             rc = err_set(err, E_INVALID,
                          "a foreign key to Pawl's table %s would prevent Pawl from deleting old "
@@ -201,10 +200,9 @@ static int run_prepared(struct sqlite_db *l, sqlite3_stmt *st, struct embedder_s
     struct arena arena = ARENA_INIT;
     struct embedder_value *cells =
         arena_alloc(&arena, ((size_t)sqlite3_column_count(st) + 1) * sizeof(*cells));
-    size_t i;
     int rc = 0;
 
-    for (i = 0; !rc && i < g->nparams; i++)
+    for (size_t i = 0; !rc && i < g->nparams; i++)
         if (bind_value(st, (int)i + 1, &g->params[i]))
             rc = set_stmt_error(l, c, err);
     if (!rc && step_to_end(st, g, cells) != SQLITE_DONE)

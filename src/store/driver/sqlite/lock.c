@@ -172,16 +172,12 @@ static int wait_for_lock(const struct sqlite_lock *k, int limit_ms, struct err *
 
 int sqlite_lock_acquire(struct sqlite_lock *k, int limit_ms, struct err *err)
 {
-    int rc;
-
     for (;;) {
-        if ((rc = open_file(k, err)))
-            return rc;
+        TRY(open_file(k, err));
         if (flock(k->fd, LOCK_EX | LOCK_NB)) {
             if (errno != EWOULDBLOCK)
                 return set_lock_error(k, errno, err);
-            if ((rc = wait_for_lock(k, limit_ms, err)))
-                return rc;
+            TRY(wait_for_lock(k, limit_ms, err));
         }
         if (!is_deleted(k))
             break;

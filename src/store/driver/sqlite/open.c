@@ -182,14 +182,13 @@ static int check_same(const struct sqlite_db *l, const struct stat *st, struct e
 int sqlite_reopen_if_broken(struct sqlite_db *l, struct err *err)
 {
     struct stat st;
-    int rc;
 
     if (!l->broken && !has_moved(l))
         return 0;
     disconnect(l);
     l->broken = true;
-    if ((rc = check_file(l->path, &st, err)) || (rc = check_same(l, &st, err)))
-        return rc;
+    TRY(check_file(l->path, &st, err));
+    TRY(check_same(l, &st, err));
     return connect_file(l, err);
 }
 

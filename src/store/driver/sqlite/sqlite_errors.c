@@ -88,6 +88,7 @@ static const struct rule *find_rule(int code, int error)
 int sqlite_set_error(struct sqlite_db *l, const char *what, struct err *err)
 {
     static const char no_table[] = "no such table: ";
+    static const char upgraded[] = "a newer pawl has upgraded the schema"; /* by a trigger */
     int code = sqlite3_extended_errcode(l->sq), error = sqlite3_system_errno(l->sq);
     const char *message = sqlite3_errmsg(l->sq);
     const struct rule *rule = find_rule(code, error);
@@ -97,6 +98,9 @@ int sqlite_set_error(struct sqlite_db *l, const char *what, struct err *err)
         return err_set(err, E_SCHEMA,
                        "the database %s has no table %s%s%s: run `pawl admin migrate`", l->path,
                        message + strlen(no_table), what ? " for " : "", what ? what : "");
+
+    if (code == SQLITE_CONSTRAINT_TRIGGER && strncmp(message, upgraded, strlen(upgraded)) == 0)
+        return err_set(err, E_SCHEMA, "the database %s: %s", l->path, message);
 
     /* A full disk may also be reported as an I/O error; reopen a log that could not grow. */
     if (rule->broken || (code & 0xff) == SQLITE_IOERR)

@@ -64,14 +64,12 @@ void sqlite_finalize_all(struct sqlite_db *l)
  * because every parameter is bound again before the next step. */
 static int bind_value(sqlite3_stmt *st, int i, unsigned char type, const struct val *v)
 {
-    const char *s = v->s ? v->s : "";
-
     if (v->null)
         return sqlite3_bind_null(st, i);
     if (type == T_TEXT)
-        return sqlite3_bind_text64(st, i, s, v->len, SQLITE_STATIC, SQLITE_UTF8);
+        return sqlite3_bind_text64(st, i, v->s, v->len, SQLITE_STATIC, SQLITE_UTF8);
     if (type == T_BYTES)
-        return sqlite3_bind_blob64(st, i, s, v->len, SQLITE_STATIC);
+        return sqlite3_bind_blob64(st, i, v->s, v->len, SQLITE_STATIC);
     return sqlite3_bind_int64(st, i, v->i);
 }
 
@@ -82,9 +80,15 @@ static int bind_values(struct sqlite_db *l, const struct stmt *s, sqlite3_stmt *
 {
     int count = sqlite3_bind_parameter_count(st);
 
-    for (int i = first; i < first + n && i < count; i++)
-        if (bind_value(st, i + 1, s->types[i], v++))
+    for (int i = first; i < first + n && i < count; i++, v++) {
+        bool is_text = s->types[i] == T_TEXT || s->types[i] == T_BYTES;
+
+        if (!v->null && is_text != (v->s != NULL))
+            return err_set(err, E_INTERNAL, "%s: a value does not fit the type of parameter $%d",
+                           s->name, i + 1);
+        if (bind_value(st, i + 1, s->types[i], v))
             return sqlite_set_error(l, s->name, err);
+    }
     return 0;
 }
 
@@ -167,17 +171,14 @@ static int run_rows(struct sqlite_db *l, const struct args *a, struct stmt_run *
     const struct stmt *s = a->stmt;
     const struct val *v = a->vals.at;
     size_t rows = s->nrows ? args_rows(a) : 1;
-    int rc;
 
     assert(a->vals.n == s->nscalars + (s->nrows ? rows * s->nrows : 0));
-    if ((rc = bind_values(l, s, r->st, 0, s->nscalars, v, err)))
-        return rc;
+    TRY(bind_values(l, s, r->st, 0, s->nscalars, v, err));
     for (size_t row = 0; row < rows; row++) {
-        if (s->nrows && (rc = bind_values(l, s, r->st, s->nscalars, s->nrows,
-                                          v + s->nscalars + row * s->nrows, err)))
-            return rc;
-        if ((rc = step_to_end(l, s->name, r, err)))
-            return rc;
+        if (s->nrows)
+            TRY(bind_values(l, s, r->st, s->nscalars, s->nrows, v + s->nscalars + row * s->nrows,
+                            err));
+        TRY(step_to_end(l, s->name, r, err));
     }
     return 0;
 }
@@ -186,14 +187,13 @@ static int run_counted(struct sqlite_db *l, const struct args *a, struct rows *o
                        long *count, struct err *err)
 {
     struct stmt_run r = {.out = out};
-    int rc;
+    int rc = 0;
 
     if (out)
         rows_release(out);
     if (a->stmt->nrows && args_rows(a) == 0)
         return check_count(l, a->stmt, 0, expect, err);
-    if ((rc = prepare(l, a->stmt, &r.st, err)))
-        return rc;
+    TRY(prepare(l, a->stmt, &r.st, err));
     if (out)
         out->ncols = (size_t)sqlite3_column_count(r.st);
     rc = run_rows(l, a, &r, err);

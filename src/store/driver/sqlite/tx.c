@@ -30,10 +30,9 @@ static int acquire_lock(struct sqlite_db *l, struct err *err)
 
 static int begin_writing(struct sqlite_db *l, struct err *err)
 {
-    int rc;
+    int rc = 0;
 
-    if ((rc = acquire_lock(l, err)))
-        return rc;
+    TRY(acquire_lock(l, err));
     if ((rc = sqlite_wal_enable(l, err)) || (rc = sqlite_wal_renew(l, err)) ||
         (rc = run_stmt(l, &begin_write, err)))
         sqlite_lock_drop(&l->lock);
@@ -43,16 +42,13 @@ static int begin_writing(struct sqlite_db *l, struct err *err)
 static int sqlite_begin(struct db *db, enum tx_kind kind, struct err *err)
 {
     struct sqlite_db *l = sqlite_from_db(db);
-    int rc;
 
     if (db->in_tx)
         return err_set(err, E_INTERNAL, "a transaction was started inside another one");
-    if ((rc = sqlite_reopen_if_broken(l, err)))
-        return rc;
+    TRY(sqlite_reopen_if_broken(l, err));
     l->kind = kind;
     l->failed = false;
-    if ((rc = reads_only(kind) ? run_stmt(l, &begin_read, err) : begin_writing(l, err)))
-        return rc;
+    TRY(reads_only(kind) ? run_stmt(l, &begin_read, err) : begin_writing(l, err));
     db->in_tx = true;
     return 0;
 }

@@ -179,10 +179,8 @@ int sqlite_listen(const struct db_url *url, struct env *env, unsigned what, stru
 {
     struct sqlite_listener *l;
     char *path = NULL, *folder;
-    int rc;
 
-    if ((rc = sqlite_resolve_path(url->file, &path, err)))
-        return rc;
+    TRY(sqlite_resolve_path(url->file, &path, err));
     l = mem_zalloc(sizeof(*l));
     *l = (struct sqlite_listener){
         .listener = {.fd = -1, .poll_ms = POLL_MS, .drain = drain, .close = close_listener},

@@ -1,0 +1,191 @@
+/* execution_noun.c - an execution as JSON, with its part as a task or as a workflow. */
+#include "api/api.h"
+#include "base/text.h"
+#include "core/graph.h"
+#include "store/query/as_of.h"
+
+#include <jansson.h>
+
+#define NAMES_MAX 1000 /* in each list of tasks of a workflow */
+
+/* Everything that is written of an execution. */
+struct answer {
+    struct execution e;
+    struct execution_history history;
+    struct task_names tasks;
+    const json_t *exit_code, *signal, *usage;
+    const char *waiting, *pause_reason;
+    int64_t worker, retries, max_retries;
+    bool paused;
+    const struct answer *task, *workflow; /* itself if it is one, else NULL */
+};
+#define ROW struct answer
+
+/* ---- a task of a workflow ---- */
+
+static const struct column task_columns[] = {
+    {"workflow_execution", INT(e.workflow), "the execution of the workflow that it belongs to"},
+    {"task_name", TEXT(e.task_name), NULL},
+    {E_TASK_INDEX},
+    {"retry_count", INT(retries), "attempts after the first"},
+    {"max_retries", INT(max_retries), NULL},
+};
+const struct noun workflow_task_noun = {"### workflow_task", NOUN_COLUMNS(task_columns)};
+
+/* ---- a workflow ---- */
+
+/* Writes the names of the tasks whose status is in the range. A truncated list ends with "…", which
+ * can't be the name of a task. */
+static void write_tasks(struct json_writer *w, const struct answer *a, int from, int to)
+{
+    size_t i, n = 0;
+
+    json_write_begin(w, '[');
+    for (i = 0; i < a->tasks.n && n <= NAMES_MAX; i++)
+        if (a->tasks.at[i].status >= from && a->tasks.at[i].status <= to)
+            json_write_text(w, n++ < NAMES_MAX ? a->tasks.at[i].name : "…");
+    json_write_end(w, ']');
+}
+
+static void write_current(struct json_writer *w, const void *row)
+{
+    write_tasks(w, row, S_READY, S_RUNNING);
+}
+
+static void write_completed(struct json_writer *w, const void *row)
+{
+    write_tasks(w, row, S_SUCCEEDED, S_SUCCEEDED);
+}
+
+static void write_failed(struct json_writer *w, const void *row)
+{
+    write_tasks(w, row, S_FAILED, S_TIMED_OUT);
+}
+
+static void write_skipped(struct json_writer *w, const void *row)
+{
+    write_tasks(w, row, S_SKIPPED, S_SKIPPED);
+}
+
+static const struct column workflow_columns[] = {
+    {"definition", OPT_TEXT(history.definition), "the hash of its definition"},
+    {"variables", JSON(history.variables, "object or null"),
+     "`{params, vars}`, with all defaults applied; for a run of a schedule also `due_at`"},
+    {"current_tasks", CUSTOM(write_current, "array of texts"), "ready or running"},
+    {"completed_tasks", CUSTOM(write_completed, "array of texts"), "succeeded"},
+    {"failed_tasks", CUSTOM(write_failed, "array of texts"), "failed or timed out"},
+    {"skipped_tasks", CUSTOM(write_skipped, "array of texts"), "skipped"},
+    {"paused", BOOL(paused), NULL},
+    {"pause_reason", OPT_TEXT(pause_reason), "null if none was given"},
+    {"error", OPT_TEXT(e.error), "the same as `error` of the execution"},
+};
+const struct noun workflow_execution_noun = {"### workflow_execution",
+                                             NOUN_COLUMNS(workflow_columns)};
+
+/* ---- an execution ---- */
+
+static const struct column columns[] = {
+    {E_ID},
+    {E_PARENT},
+    {E_ROOT},
+    {E_DEPTH},
+    {E_KIND},
+    {E_NAME},
+    {E_STATUS},
+    {E_ATTEMPT},
+    {E_MAX_ATTEMPTS},
+    {"queue", TEXT(e.queue), NULL},
+    {"priority", INT(e.priority), "a higher priority is claimed first"},
+    {"executor", LANE(e.lane, "text or null"),
+     "what runs it: `process`, `function`, …; null for workflows and fan-outs"},
+    {"worker", OPT_WORKER(worker), "the last worker that ran it"},
+    {E_REQUESTED},
+    {E_STARTED},
+    {E_FINISHED},
+    {"exit_code", VALUE(exit_code, "number or null"), "of the last attempt that ended"},
+    {"signal", VALUE(signal, "number or null"), "of the last attempt that ended"},
+    {E_ERROR},
+    {"input", JSON(e.input, "any"), "its input; for a fan-out its list"},
+    {"outputs", JSON(e.result, "any"),
+     "for a task an object by name, for a fan-out an array of `{status, outputs}` (null if larger "
+     "than 256 kB: see its items), for a workflow the values of its `outputs:`"},
+    {"result", JSON(e.result, "any"), "the same as `outputs`"},
+    {"usage", VALUE(usage, "object or null"),
+     "processor time and memory of the last attempt that ended"},
+    {"waiting", OPT_TEXT(waiting),
+     "why it waits: a stable word (`approval`, `paused`, `delay`, `limit`, `needs`, `worker`, "
+     "`adoption`), then details for people; `pawl why` shows everything"},
+    {"rerun_of", ID(e.rerun_of),
+     "the execution that this one is a rerun of, with other params or another definition"},
+    {"workflow_task", OPT_OBJECT(task, workflow_task_noun),
+     "null if it is not a task of a workflow"},
+    {"workflow_execution", OPT_OBJECT(workflow, workflow_execution_noun),
+     "null if it is not a workflow"},
+    {"children", LATER("array"), "of executions, by `requested_at` and `id`; in trees only"},
+};
+const struct noun execution_noun = {"## An execution", NOUN_COLUMNS(columns)};
+
+json_t *api_data(const char *text)
+{
+    return text ? json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL) : NULL;
+}
+
+const char *api_data_text(const json_t *data, const char *key)
+{
+    return json_string_value(json_object_get(data, key));
+}
+
+const json_t *api_data_integer(const json_t *data, const char *key)
+{
+    const json_t *n = json_object_get(data, key);
+
+    return json_is_integer(n) ? n : NULL;
+}
+
+/* Programs may rely on the first word, which never changes; the rest is for people. */
+const char *execution_waiting(const struct execution *e, int64_t due_at, struct buf *b)
+{
+    char at[TIME_TEXT_SIZE];
+
+    if (e->held == HELD_LIMIT)
+        buf_addf(b, "limit: %s is full", e->held_key);
+    else if (e->held == HELD_DELAY)
+        buf_addf(b, "delay: until %s", due_at ? text_time(due_at, at) : "a timer ends it");
+    else if (e->held)
+        buf_addstr(b, hold_text(e->held));
+    else if (e->status == S_PENDING && e->needs_left == NEEDS_UNKNOWN)
+        buf_addstr(b, "needs: not all have ended");
+    else if (e->status == S_PENDING)
+        buf_addf(b, "needs: %d left", e->needs_left);
+    else if (execution_is_claimable(e))
+        buf_addf(b, "worker: for lane %s in queue %s", e->lane, e->queue);
+    else if (execution_has_lease(e) && !e->worker)
+        buf_addstr(b, "adoption: its worker is gone");
+    return b->len ? b->ptr : NULL;
+}
+
+void execution_fields(struct json_writer *w, const struct execution *e,
+                      const struct execution_history *history, struct task_names tasks)
+{
+    json_t *outcome = api_data(history->outcome), *pause = api_data(history->pause);
+    struct buf waiting = BUF_INIT;
+    struct answer a = {.e = *e,
+                       .history = *history,
+                       .tasks = tasks,
+                       .exit_code = api_data_integer(outcome, "exit_code"),
+                       .signal = api_data_integer(outcome, "signal"),
+                       .usage = json_object_get(outcome, "usage"),
+                       .waiting = execution_waiting(e, history->due_at, &waiting),
+                       .pause_reason = api_data_text(pause, "reason"),
+                       .worker = e->worker ? e->worker : history->worker,
+                       .retries = e->attempts > 1 ? e->attempts - 1 : 0,
+                       .max_retries = e->max_attempts - 1,
+                       .paused = (e->flags & FLAG_PAUSED) != 0,
+                       .task = e->workflow && e->task_name ? &a : NULL,
+                       .workflow = e->kind == KIND_WORKFLOW ? &a : NULL};
+
+    noun_fields(w, &execution_noun, &a);
+    buf_release(&waiting);
+    json_decref(outcome);
+    json_decref(pause);
+}

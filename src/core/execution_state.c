@@ -1,0 +1,111 @@
+/* execution_state.c - see execution_state.h. */
+#include "core/execution_state.h"
+
+#include "core/graph.h"
+
+static void set_lease(struct execution_state *s, const struct execution_change *c)
+{
+    s->epoch++;
+    s->worker = c->worker;
+    s->until = c->until;
+    s->expired_at = 0;
+    s->folder = c->folder;
+}
+
+static void end_lease(struct execution_state *s)
+{
+    s->worker = s->until = s->expired_at = 0;
+    s->folder = NULL;
+}
+
+static void end_hold(struct execution_state *s)
+{
+    s->held = HELD_NONE;
+    s->held_key = NULL;
+}
+
+static void start_run(struct execution_state *s)
+{
+    if (!s->started_at)
+        s->started_at = s->updated_at;
+}
+
+/* Earlier requests no longer count, except for a pause. */
+static void apply_rerun(struct execution_state *s, const struct execution_change *c)
+{
+    s->cancel_requested = s->deferred = false;
+    s->flags = (s->flags & FLAG_PAUSED) | FLAG_RERUN;
+    if (c->is_job)
+        s->max_attempts = s->attempts + c->attempts;
+}
+
+/* Applies what the action changes besides status, seq and time. */
+static void apply_action(struct execution_state *s, const struct execution_change *c)
+{
+    switch (c->action) {
+    case EV_CREATED:
+        s->requested_at = c->at;
+        break;
+    case EV_CLAIMED:
+    case EV_RESUMED:
+        if (!c->is_job)
+            break; /* a workflow: this event is the end of a pause */
+        s->attempts++;
+        s->deferred = false;
+        start_run(s);
+        set_lease(s, c);
+        break;
+    case EV_ADOPTED:
+        set_lease(s, c);
+        break;
+    case EV_LEASE_EXPIRED:
+        s->expired_at = s->until;
+        s->worker = s->until = 0;
+        break;
+    case EV_STARTED:
+        s->flags &= ~FLAG_NOT_STARTED;
+        if (!c->is_job)
+            start_run(s);
+        break;
+    case EV_DEFERRED:
+        s->deferred = true;
+        s->max_attempts++; /* a deferred attempt does not count */
+        break;
+    case EV_RELEASED:
+        s->max_attempts++;
+        break;
+    case EV_HELD:
+        if (s->held == HELD_APPROVAL && c->hold == HELD_PAUSED)
+            break; /* the approval takes precedence */
+        s->held = c->hold;
+        s->held_key = c->held_key;
+        break;
+    case EV_UNHELD:
+        end_hold(s);
+        break;
+    case EV_CANCEL_REQUESTED:
+        if (c->let_finish)
+            s->flags |= FLAG_LET_FINISH;
+        if (!c->let_finish || !c->is_job) /* otherwise the job runs to its end */
+            s->cancel_requested = true;
+        break;
+    case EV_RERUN:
+        apply_rerun(s, c);
+        break;
+    default:
+        break;
+    }
+}
+
+void execution_apply(struct execution_state *s, const struct execution_change *c)
+{
+    s->seq++;
+    s->updated_at = c->at;
+    s->status = c->to;
+    apply_action(s, c);
+    s->finished_at = status_is_terminal(c->to) ? c->at : 0;
+    if (c->to != S_RUNNING)
+        end_lease(s);
+    if (c->to != (c->is_job ? S_READY : S_PENDING)) /* only these can be held */
+        end_hold(s);
+}

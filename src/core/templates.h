@@ -1,0 +1,68 @@
+/* templates.h - the templates and values of a workflow (core/workflow/model.h), parsed once when a
+ * definition is loaded. resolve.h evaluates them. They live in the arena, never change, and may be
+ * evaluated by several threads at once. */
+#ifndef CORE_TEMPLATES_H
+#define CORE_TEMPLATES_H
+
+#include "core/expr/expr.h"
+#include "core/workflow/model.h"
+
+enum template_kind {
+    TEMPLATE_TEXT, /* without expressions */
+    TEMPLATE_EXPR,
+    TEMPLATE_LIST,
+    TEMPLATE_OBJECT,
+    TEMPLATE_FAULT,   /* an expression that can't be parsed: evaluating it fails */
+    TEMPLATE_NOT_JSON /* a value that can't be parsed: evaluating it fails */
+};
+
+struct template
+{
+    enum template_kind kind;
+    union {
+        const char *text; /* of TEMPLATE_TEXT and TEMPLATE_NOT_JSON */
+        const struct expr *expr;
+        struct {
+            size_t n;
+            const struct template *items;
+            const char *const *keys; /* of an object; NULL for a list */
+        };
+        const struct expr_fault *fault;
+    };
+};
+
+/* The templates of a task. Those up to TASK_MESSAGE are evaluated once for a fan-out, the others
+ * for each of its items. */
+enum task_template {
+    TASK_CONDITION,
+    TASK_FOREACH,
+    TASK_MESSAGE, /* of the approval */
+    TASK_ARGV,
+    TASK_ENV,
+    TASK_WITH,
+    TASK_CONTAINER,
+    TASK_CWD,
+    TASK_INPUT,
+    TASK_KEY, /* of the concurrency limit */
+    TASK_TEMPLATES
+};
+
+struct templates {
+    const struct workflow *workflow;
+    const struct template *env, *default_env, *vars, *outputs; /* objects */
+    const struct template *key;                                /* NULL if the workflow has none */
+    /* By the index of the task; NULL if the task has none. TASK_ARGV is a list, TASK_ENV and
+     * TASK_WITH are objects. */
+    const struct template *(*tasks)[TASK_TEMPLATES];
+};
+
+/* Parses all templates of w, without those of nested workflows. */
+const struct templates *templates_parse(const struct workflow *w, struct arena *arena);
+
+/* Calls `each` with every task that the templates of `task` refer to, possibly several times. If
+ * `task` is NULL, reads the templates of the workflow's outputs. For an item, condition, foreach
+ * and approval are left out: they were evaluated for the fan-out. */
+void templates_references(const struct templates *t, const struct workflow_task *task, bool item,
+                          void (*each)(void *arg, const char *task), void *arg);
+
+#endif

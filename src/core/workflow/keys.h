@@ -1,0 +1,160 @@
+/* keys.h - the table of keys: the type, target and description of each key of a workflow file. From
+ * it are made: the reader of files and its messages, `defaults`, the canonical text and the spec,
+ * the JSON Schema, docs/WORKFLOWS.md, the manual, completion, and the builder in C. The keys of
+ * pawl.yaml are described in the same way (parse/config/config_keys.c). */
+#ifndef CORE_WORKFLOW_KEYS_H
+#define CORE_WORKFLOW_KEYS_H
+
+#include "base/json_read.h"
+#include "core/workflow/key_lists.h"
+#include "core/workflow/model.h"
+
+enum stored_as {
+#define X(name, ctype) STORED_##name,
+    STORED_AS(X)
+#undef X
+};
+enum key_type {
+#define X(name, stored, text, schema) KEY_##name,
+    KEY_TYPES(X)
+#undef X
+};
+
+struct key_any {
+    char any;
+};
+#define X(name, ctype) typedef ctype stored_type_##name;
+STORED_AS(X)
+#undef X
+#define X(name, stored, text, schema) typedef stored_type_##stored key_type_##name;
+KEY_TYPES(X)
+#undef X
+
+/* The offset of a member. It must have the C type of its key's type, because readers write through
+ * a void pointer. */
+#define KEY_IS(c, type) __builtin_types_compatible_p(c, type)
+#define KEY_FITS(c, type)                                                              \
+    (KEY_IS(c, key_type_##type) || KEY_IS(struct key_any, key_type_##type) ||          \
+     (KEY_IS(struct texts, key_type_##type) && KEY_IS(c, const char *const *)) ||      \
+     (KEY_IS(struct pairs, key_type_##type) && KEY_IS(c, const struct spec_pair *)) || \
+     (KEY_##type == KEY_WORD && sizeof(c) == sizeof(int)))
+#define KEY_AT(of, member, type)                                                 \
+    (offsetof(struct of, member) +                                               \
+     0 * sizeof(struct {                                                         \
+         int unused;                                                             \
+         _Static_assert(KEY_FITS(__typeof__(((struct of *)0)->member), type),    \
+                        "the member " #member " does not have the type " #type); \
+     }))
+
+/* The kinds of tasks and the sections in which a key of a task is allowed. */
+enum key_context {
+    KEY_COMMANDS = 1,     /* tasks with run or argv */
+    KEY_FUNCTIONS = 2,    /* tasks with function */
+    KEY_NESTED = 4,       /* tasks with workflow */
+    KEY_HOOKS = 8,        /* on_failure and on_exit */
+    KEY_COMMON = 16,      /* defaults */
+    KEY_COMMON_JOBS = 32, /* defaults, but these are not for tasks with workflow */
+    KEY_COMMON_LATE = 64, /* defaults that are used when a task starts, not copied to the tasks */
+};
+#define KEY_JOBS (KEY_COMMANDS | KEY_FUNCTIONS)
+#define KEY_ALL  (KEY_JOBS | KEY_NESTED)
+
+/* The names that expressions in a value may use. */
+enum scope {
+    SCOPE_PARAMS = 1, /* params only */
+    SCOPE_START,      /* params, vars, workflow, execution */
+    SCOPE_TASK,       /* also env, the tasks that this one needs, and status functions */
+    SCOPE_ITEM,       /* also item and index, if the task has foreach */
+    SCOPE_END,        /* as SCOPE_START; also env, and all tasks with their outputs */
+};
+
+struct key {
+    const char *name;
+    enum key_type type;
+    size_t at;        /* offset of the member in the structure */
+    int64_t min, max; /* of numbers, durations (µs), sizes (bytes); length of texts in bytes; a name
+                         is required in the canonical text if min is 1 */
+    unsigned places;  /* bits of enum key_context; 0 if the key is not one of a task. Of executors
+                         in pawl.yaml: bits of the types that have the key */
+    enum scope scope;          /* 0: the scope of the enclosing key, if that allows expressions */
+    int unset;                 /* the value of an INT or WORD that is not given */
+    int64_t stored_max;        /* the highest number in a spec, if it is not max */
+    int spec;                  /* position in a spec, from 1; 0 if the key is not part of it */
+    bool stored_default;       /* a default is stored like a given value, so that it can change */
+    const char *only_with;     /* the key that the task must have too; NULL if none */
+    const char *const *words;  /* of KEY_WORD, ends with NULL */
+    const struct keys *group;  /* the keys of the mapping that the key may hold */
+    const char *default_value; /* the default as documented; NULL if none */
+    const char *sentence;      /* NULL if the key is only in the canonical text */
+    const char *elsewhere; /* names of this key in other tools, separated by spaces; NULL if none */
+};
+
+struct keys {
+    const char *title; /* of its section in docs/WORKFLOWS.md */
+    const char *about;
+    const struct key *at; /* ends with a name of NULL */
+    size_t size;          /* of the structure that holds the values */
+};
+#define KEYS_END     \
+    {                \
+        .name = NULL \
+    }
+
+/* The keys of `container` before they are written as JSON. */
+struct container_keys {
+    const char *image, *network;
+    int pull;
+    struct texts volumes, options;
+};
+extern const char *const container_pulls[];
+
+extern const struct keys keys_workflow, keys_task, keys_param, keys_triggers, keys_schedule,
+    keys_concurrency, keys_retry, keys_limits, keys_container, keys_approval;
+/* All tables, in the order of docs/WORKFLOWS.md. */
+extern const struct keys *const keys_all[]; /* ends with NULL */
+
+/* A loop over the keys of a file, without those that are only in the canonical text. */
+#define KEYS_EACH(keys, k) \
+    for ((k) = key_of_file((keys)->at); (k)->name; (k) = key_of_file((k) + 1))
+/* Calls `each` for all keys of a file with their paths, "worker.slots", but not for the mappings
+ * that hold them. */
+void keys_walk(const struct keys *keys, const char *above,
+               void (*each)(void *arg, const char *path, const struct key *k), void *arg);
+/* The first key of a file at or after k. */
+const struct key *key_of_file(const struct key *k);
+const struct key *key_find(const struct keys *keys, const char *name);
+/* Whether other tools use this word for the key; ignores case, and treats - as _. */
+bool key_is_elsewhere(const struct key *k, const char *word);
+const char *key_type_sentence(enum key_type type);
+enum stored_as key_stored_as(const struct key *k);
+/* The size of the member. */
+size_t key_size(const struct key *k);
+/* Sets a member that is a pointer followed by a count, whatever it points to. */
+void key_set_list(void *member, const void *at, size_t n);
+/* Sets the members that have a default other than 0. */
+void keys_init(const struct keys *keys, void *to);
+
+/* ---- JSON ---- */
+
+/* Writes the values that are not the defaults as members of an object. */
+void keys_write(struct json_writer *w, const struct keys *keys, const void *from);
+/* These two work on the member itself. */
+bool key_is_default(const struct key *k, const void *member);
+void key_write(struct json_writer *w, const struct key *k, const void *member);
+
+/* The JSON of a definition or of a spec. */
+struct key_reader {
+    struct arena *arena; /* for the values that are kept */
+    struct err *err;
+    bool bounded;             /* check the bounds: the text was not written by Pawl */
+    struct nested_reader *of; /* NULL if no nested definitions can occur, see read.c */
+};
+MUST_USE int key_read(struct key_reader *r, const struct key *k, const struct json_node *p,
+                      void *member);
+
+/* ---- derived ---- */
+
+/* The JSON Schema (draft-07) of a workflow file. */
+void keys_schema(struct buf *out);
+
+#endif

@@ -1,0 +1,44 @@
+/* bisect.h - finds the row that makes a turn fail. A row that can't be written must not block the
+ * others, nor end one worker after the other: the turn is repeated with half of the rows until that
+ * row is alone. The fault may have been momentary, so a row that failed alone is tried again in the
+ * next bisection; if it fails again, it is isolated: refused, dropped or quarantined. */
+#ifndef ENGINE_BISECT_H
+#define ENGINE_BISECT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rows_seen {
+    size_t n;
+    int64_t first; /* identifies the first row */
+};
+
+/* Work of which each turn does many rows. */
+struct bisect_work {
+    /* Runs one turn over at most `max` rows. Sets *seen, also if it fails. */
+    int (*run_turn)(void *arg, size_t max, struct rows_seen *seen, struct err *err);
+    /* Isolates the only row of the last turn, which failed with *err. Returns an error if the rows
+     * are not the cause. */
+    int (*isolate)(void *arg, struct err *err);
+};
+
+struct bisect_state {
+    int64_t failed; /* the row that failed alone in the last bisection; 0 if none */
+    bool more_rows; /* the turn failed: rows were left out, so run another one soon */
+};
+
+/* An error of the database, not of the data: a retry may succeed. */
+bool is_transient(int rc);
+/* Whether a row may be the cause: the error is not transient, it does not concern the whole
+ * database, the turn is certainly not stored, and this worker was not fenced. */
+bool is_row_fault(int rc);
+
+/* Runs one turn; if it fails because of a row, further turns with fewer rows. Returns 0 also if the
+ * next turn continues the search. */
+MUST_USE int bisect(const struct bisect_work *w, void *arg, size_t max, struct bisect_state *state,
+                    struct err *err);
+
+#endif

@@ -1,0 +1,395 @@
+/* check.c - finds out what became of an attempt: one that this worker adopted from another, or
+ * one of its own whose shim ended or never answered. attempt.h describes the files.
+ *
+ * Adoption, step by step: the store raises the epoch (store/ops/lease.c); the dispatcher calls the
+ * executor's `reattach` (process.c), which writes the new epoch to the attempt folder; the next
+ * poll calls watch_check() below. It gives the attempt up if the folder has a higher epoch than
+ * ours. Otherwise it tries to take `lock`, and the result depends on the records:
+ *
+ *     lock                records            result
+ *     held                any                the shim lives: wait for it by its pidfd
+ *     free                exit               ended as recorded; report outputs and log
+ *     free                shim, no exit      the shim died: end the remains, wait until `tree` is
+ *                                            free and the container is gone; then report
+ *                                            `ending` if that record exists, else lost (timed
+ *                                            out or cancelled if this worker killed the shim)
+ *     free                neither            never started, unless a shim or a process of it is
+ *                                            found (tampered.c); the tombstone written now
+ *                                            makes sure that it never will be: refused if this
+ *                                            worker requested the start; lost if the attempt was
+ *                                            adopted, or had a tombstone already
+ *     removed or replaced by the task        see the table in tampered.c
+ *     the folder was removed                 lost once no shim and no process of it is found
+ *
+ * An attempt is never started a second time, and never reported as ended while a process or a
+ * container of it may still run. */
+#include "exec/process/process_internal.h"
+
+#include "base/mem.h"
+#include "base/own_file.h"
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define WAIT_MIN 1000    /* µs, the first pause between two checks; it doubles … */
+#define WAIT_MAX 1000000 /* … up to this */
+
+static void check_later(struct process *p, struct watch *w)
+{
+    w->wait = w->wait ? w->wait * 2 : WAIT_MIN;
+    if (w->wait > WAIT_MAX)
+        w->wait = WAIT_MAX;
+    w->check_at = clock_boot_us() + w->wait;
+    wakeup_at(&p->wakeup, w->check_at);
+}
+
+/* The shim normally ends the task by itself. A shim that is stopped or hangs does not; it is killed
+ * at kill_at. The time counts from now at the earliest: the machine may have been suspended, and
+ * the shim with it. */
+static void set_kill_time(const struct process *p, struct watch *w, int64_t when,
+                          enum outcome_kind as)
+{
+    int64_t now = clock_boot_us();
+
+    when = (when > now ? when : now) + w->grace + p->lease;
+    if (w->kill_at && w->kill_at <= when)
+        return;
+    w->kill_at = when;
+    w->kill_outcome = as;
+}
+
+void watch_note(const struct process *p, struct watch *w, const char *what)
+{
+    if (!w->noted)
+        env_note(p->x.env,
+                 "attempt %d of execution %lld has ended, but %s; it is retried until it succeeds "
+                 "or the execution is cancelled",
+                 w->attempt, (long long)w->execution, what);
+    w->noted = true;
+}
+
+void watch_kill_overdue(struct process *p, struct watch *w, bool away)
+{
+    struct attempt_shim s;
+    bool unrecorded;
+
+    /* A task that ended in time keeps its outcome, however late it is recorded. Such a shim is
+     * killed only after a cancel, by which the user gives up the outcome. */
+    w->kill_at = clock_boot_us() + p->lease; /* the next try, if it is not killed now */
+    if (!w->cancelled && attempt_is_end_known(w->at)) {
+        watch_note(p, w, UNWRITTEN);
+        return;
+    }
+    if (w->cancelled && w->noted)
+        w->kill_outcome = OUTCOME_CANCELLED;
+    unrecorded = !record_read(w->at, &RECORD_SHIM, &s) && !attempt_is_locked(w->at, ATTEMPT_LOCK);
+    if (away) {
+        w->kill_at += w->grace;
+    } else if (attempt_kill_shim(w->at, w->epoch) == 0) {
+        w->killed = true;
+        w->unrecorded |= unrecorded;
+    } else {
+        watch_refuse_unstarted(p, w); /* it may not even have started */
+    }
+}
+
+/* The shim lives: from now on its pidfd signals its end. */
+static void follow_shim(struct process *p, struct watch *w, int pidfd, int64_t begun)
+{
+    w->state = WATCH_RUNNING;
+    w->pidfd = pidfd;
+    w->check_at = w->wait = 0;
+    w->begun = begun;
+    if (wakeup_add(&p->wakeup, pidfd, w)) { /* without events: check periodically */
+        w->state = WATCH_CHECKING;
+        fd_close(&w->pidfd);
+        check_later(p, w);
+    }
+    process_report_started(p, w);
+    if (w->timeout)
+        set_kill_time(p, w, begun + w->timeout, OUTCOME_TIMED_OUT);
+    watch_send_command(p, w);
+    wakeup_at(&p->wakeup, p->log_check_at);
+}
+
+void watch_helper_answered(struct process *p, struct watch *w, int pidfd)
+{
+    if (pidfd >= 0) {
+        follow_shim(p, w, pidfd, clock_boot_us());
+    } else {
+        w->state = WATCH_CHECKING;
+        check_later(p, w);
+    }
+}
+
+void watch_send_command(struct process *p, struct watch *w)
+{
+    struct attempt_control c = {.epoch = w->epoch, .command = (int64_t)w->command};
+
+    if (!w->command || w->state != WATCH_RUNNING)
+        return;
+    if (attempt_epoch(w->at) > w->epoch) { /* another worker adopted it: send nothing */
+        w->command = 0;
+        return;
+    }
+    set_kill_time(p, w, clock_boot_us(),
+                  w->command == COMMAND_TIME_OUT ? OUTCOME_TIMED_OUT : OUTCOME_CANCELLED);
+    if (attempt_send_command(w->at, &c) == 0) {
+        w->command = 0;
+        w->check_at = w->wait = 0;
+    } else {
+        check_later(p, w); /* the shim does not listen yet, or is about to end */
+    }
+}
+
+static void note_container(struct process *p, const struct watch *w, const char *what)
+{
+    env_note(p->x.env, "the container of attempt %d of execution %lld %s: %s", w->attempt,
+             (long long)w->execution, what,
+             *w->undo.message ? w->undo.message : "its engine does not answer");
+}
+
+/* Removes the container, if there is one; true when it is gone. Notes every failed try. */
+static bool remove_container(struct process *p, struct watch *w)
+{
+    int64_t next = w->undo.next;
+    bool before = w->undo.done, done = undo_poll(&w->undo);
+
+    if (!done && w->undo.next != next)
+        note_container(p, w, "is not removed yet");
+    else if (!before && w->undo.unremovable)
+        note_container(p, w, "has ended, but could not be removed");
+    return done;
+}
+
+/* `read` is a result of record_read. A record that can't be read for now may report a success, so
+ * the attempt must wait for it, unless a cancel gives up the outcome. Without descriptors or memory
+ * not even its processes can be found, so then a cancel waits, too. */
+static bool is_hidden(struct process *p, struct watch *w, int read)
+{
+    char what[200];
+
+    if (read >= 0 || !error_may_pass(errno) || (w->cancelled && !proc_is_shortage(errno)))
+        return false;
+    snprintf(what, sizeof(what), "its records can't be read: %s", strerror(errno));
+    watch_note(p, w, what);
+    return true;
+}
+
+/* Whether a process of the attempt may hold `tree`. Also true if that can't be determined for now,
+ * unless the attempt was cancelled and the disk fails. */
+static bool may_have_tree(const struct watch *w)
+{
+    AUTO_FD tree = own_file_open(w->at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
+
+    return tree < 0 ? error_may_pass(errno) && (!w->cancelled || proc_is_shortage(errno))
+                    : attempt_file_is_locked(tree);
+}
+
+/* The shim died without an exit record: end what it left behind. The attempt is reported only when
+ * nothing of it runs, so that a retry never runs beside it. */
+static void end_remains(struct process *p, struct watch *w)
+{
+    bool alive = attempt_kill_remains(w->at, &w->shim) || may_have_tree(w);
+    struct attempt_exit end;
+    int ended;
+
+    if (!remove_container(p, w) || alive) {
+        check_later(p, w);
+        return;
+    }
+    ended = record_read(w->at, &RECORD_ENDING, &end);
+    if (is_hidden(p, w, ended)) {
+        check_later(p, w);
+    } else if (ended == 1) {
+        if (end.kind == END_CLIENT && w->undo.found == FOUND_ENDED && !end.signal &&
+            end.code == w->undo.code)
+            end.kind = END_EXITED; /* now the engine confirms it */
+        if (!process_report_exit(p, w, &end))
+            check_later(p, w);
+    } else if (!w->shim.pid && p->in_containers)
+        process_report_end(p, w, OUTCOME_LOST, "its worker ended before the attempt started");
+    else if (w->killed)
+        process_report_end(p, w, w->kill_outcome,
+                           w->kill_outcome == OUTCOME_TIMED_OUT
+                               ? "killed after its timeout: its shim did not answer"
+                               : "cancelled and killed: its shim did not answer");
+    else if (watch_note_fault(w))
+        process_report_fault(p, w);
+    else
+        process_report_end(p, w, OUTCOME_LOST, "its shim died, so its exit status is unknown");
+}
+
+static bool has_room(const struct watch *w)
+{
+    struct statvfs disk;
+
+    return fstatvfs(w->at, &disk) || (disk.f_bavail && (disk.f_favail || !disk.f_files));
+}
+
+/* The caller has written the tombstone, so a shim that did not start anything has nothing left to
+ * do and is killed. */
+static const char *why_not_started(const struct process *p, const struct watch *w)
+{
+    if (p->closed)
+        return "its worker was stopped before the attempt started";
+    if (w->pidfd < 0)
+        return has_room(w) ? "its shim ended before it started anything"
+                           : "the disk of its state folder is full, so nothing was started";
+    (void)pidfd_send_signal(w->pidfd, SIGKILL, NULL, 0);
+    return "its shim did not respond and had started nothing";
+}
+
+/* Releases the lock, which each check takes again. */
+static void unlock_and_check_later(struct process *p, struct watch *w)
+{
+    fd_close(&w->lock);
+    check_later(p, w);
+}
+
+/* No shim runs, and none can start: the rows of the table with a free lock. */
+static void check_unlocked(struct process *p, struct watch *w)
+{
+    struct attempt_exit end;
+    int ended = record_read(w->at, &RECORD_EXIT, &end), begun;
+
+    if (is_hidden(p, w, ended)) {
+        unlock_and_check_later(p, w);
+        return;
+    }
+    begun = record_read(w->at, &RECORD_SHIM, &w->shim);
+    if (ended == 1) {
+        w->begun = end.begun;
+        if (!process_report_exit(p, w, &end))
+            unlock_and_check_later(p, w);
+        return;
+    }
+    if (is_hidden(p, w, begun)) {
+        unlock_and_check_later(p, w);
+        return;
+    }
+    if (!begun && (ended < 0 || w->unrecorded || watch_note_fault(w)))
+        begun = -1; /* a changed folder means that something ran in it */
+    if (begun) {
+        if (begun < 0) /* without the record, processes are found by the lock on `tree` */
+            memset(&w->shim, 0, sizeof(w->shim));
+        w->begun = w->shim.begun;
+        w->state = WATCH_LOST;
+        w->wait = 0;
+        end_remains(p, w);
+    } else if (attempt_has_tombstone(w->at)) {
+        process_report_end(p, w, OUTCOME_LOST, "another worker gave it up before it started");
+    } else if (attempt_write_tombstone(w->at)) {
+        unlock_and_check_later(p, w);
+    } else if (w->is_adopted && p->in_containers) { /* the container may exist without its folder */
+        w->state = WATCH_LOST;
+        end_remains(p, w);
+    } else if (w->is_adopted) {
+        process_report_end(p, w, OUTCOME_LOST, "its worker ended before the attempt started");
+    } else {
+        process_report_end(p, w, OUTCOME_REFUSED, why_not_started(p, w));
+    }
+}
+
+/* The lock is held: by the shim, or briefly by another worker that checks the attempt. */
+static void check_locked(struct process *p, struct watch *w)
+{
+    struct attempt_shim s = {0};
+    int known = record_read(w->at, &RECORD_SHIM, &s);
+    int pidfd = known == 1  ? attempt_shim_pidfd(&s)
+                : known < 0 ? attempt_find_shim(w->at, NULL)
+                            : -1;
+    bool ended = pidfd < 0 && errno == ESRCH;
+
+    /* The lock is still held, so the pidfd is the shim's and not that of a reused pid. */
+    if (pidfd >= 0 && attempt_is_locked(w->at, ATTEMPT_LOCK)) {
+        follow_shim(p, w, pidfd, known == 1 ? s.begun : clock_boot_us());
+    } else if (known == 1 && ended && watch_note_shared_lock(w)) {
+        check_unlocked(p, w); /* the shim has ended, and the lock is another attempt's */
+    } else {
+        fd_close(&pidfd);
+        check_later(p, w);
+    }
+}
+
+/* Nothing of the attempt runs on this host, and a removed folder can't hold a tombstone. */
+static void report_removed(struct process *p, struct watch *w)
+{
+    if (!remove_container(p, w))
+        unlock_and_check_later(p, w);
+    else
+        process_report_end(p, w, OUTCOME_LOST,
+                           "its folder was removed, so its exit status is unknown");
+}
+
+/* We hold the lock, or it can't be locked (w->lock is -1): it was replaced, or the folder was
+ * removed. A shim may still live: a replaced lock file is not the one that the shim holds. */
+static void check_for_shim_without_lock(struct process *p, struct watch *w)
+{
+    int64_t begun;
+    int pidfd = watch_shim_without_lock(w, &begun);
+
+    if (pidfd >= 0) {
+        fd_close(&w->lock);
+        follow_shim(p, w, pidfd, begun);
+    } else if (errno != ESRCH) { /* a shim may live */
+        (void)is_hidden(p, w, -1);
+        unlock_and_check_later(p, w);
+    } else if (watch_kill_unrecorded(p, w)) {
+        unlock_and_check_later(p, w);
+    } else if (attempt_is_folder_removed(w->at)) {
+        report_removed(p, w);
+    } else {
+        check_unlocked(p, w);
+    }
+}
+
+void watch_check(struct process *p, struct watch *w)
+{
+    int error;
+
+    if (attempt_epoch(w->at) > w->epoch) {
+        watch_drop(p, w, false); /* the lease is lost: another worker decides */
+        return;
+    }
+    if (w->state == WATCH_LOST) {
+        end_remains(p, w);
+        return;
+    }
+    w->lock = attempt_lock(w->at, ATTEMPT_LOCK, false);
+    error = w->lock < 0 ? errno : 0;
+    if (own_file_is_fault(error))
+        watch_note_file(w, ATTEMPT_LOCK, error);
+    if (!error || own_file_is_fault(error) || (error == ENOENT && attempt_is_folder_removed(w->at)))
+        check_for_shim_without_lock(p, w);
+    else if (error == EAGAIN)
+        check_locked(p, w);
+    else
+        check_later(p, w);
+}
+
+/* A running shim may not have started the task yet. Left behind, such an attempt would be lost to
+ * the worker that adopts it, and the job would lose an attempt. */
+void watch_refuse_unstarted(struct process *p, struct watch *w)
+{
+    struct attempt_shim s;
+
+    if (w->is_adopted || w->state == WATCH_DROPPED || w->lock >= 0 ||
+        record_read(w->at, &RECORD_SHIM, &s) || attempt_epoch(w->at) > w->epoch)
+        return;
+    w->lock = attempt_lock(w->at, ATTEMPT_LOCK, false);
+    if (w->lock < 0) /* the shim is about to start it */
+        return;
+    if (watch_was_started(p, w)) /* the task removed the record and the lock */
+        unlock_and_check_later(p, w);
+    else
+        check_unlocked(p, w);
+}

@@ -1,0 +1,119 @@
+/* read_key.h - reads the mappings of a YAML file by the tables of keys (core/workflow/keys.h):
+ * those of a workflow file, and those of pawl.yaml.
+ *
+ *   read_key.c     a mapping, and the types that are numbers or texts
+ *   read_list.c    lists, and mappings with arbitrary keys
+ *   read_group.c   small mappings and their short forms
+ *   read_json.c    values of any shape, as JSON */
+#ifndef PARSE_READ_KEY_H
+#define PARSE_READ_KEY_H
+
+#include "core/workflow/keys.h"
+#include "parse/yaml/yaml.h"
+
+/* A text that contains ${{ }}; checked when the graph is known. */
+struct text_use {
+    const char *text;
+    const char *what; /* its name in messages */
+    uint32_t line, column;
+    uint32_t task; /* the task's index, ON_FAILURE or ON_EXIT; NO_TASK for the workflow itself */
+    enum scope scope;
+    bool condition; /* the whole text is one expression */
+};
+#define NO_TASK    UINT32_MAX
+#define ON_FAILURE (UINT32_MAX - 1)
+#define ON_EXIT    (UINT32_MAX - 2)
+
+/* The bytes of text that all files of a definition keep. */
+struct text_budget {
+    size_t spent;
+    bool over_limit; /* the error about the limit was added */
+};
+
+struct reader;
+/* Reads one value into the member `to`. Returns false if an error was added. `what` names the value
+ * in messages. */
+typedef bool reader_fn(struct reader *r, const struct key *k, const struct yaml *node,
+                       const char *what, void *to);
+
+struct reader {
+    const struct yaml_doc *doc;
+    struct arena *arena;
+    reader_fn *other;                 /* reads the types that only this kind of file has */
+    VEC(const struct yaml *) refused; /* values for which an error was added */
+
+    /* A workflow file; see parse/workflow/reader.h. */
+    struct loading *loading;
+    struct text_budget *budget; /* NULL for no limit */
+    struct workflow *w;
+    uint32_t task; /* the current task, as in text_use */
+    enum scope scope;
+    const struct yaml *tasks; /* the mapping of tasks; NULL if they are a list */
+    size_t common_size;       /* estimate of the bytes that they add to a task */
+    bool bad_task;            /* an error was added for the current task */
+    VEC(struct text_use) texts;
+    struct arena scratch;
+
+    /* pawl.yaml; see parse/config/config.c. */
+    struct config *config;
+    const char *folder; /* absolute; relative paths in the document start here */
+    const char *home;   /* for paths that start with ~/; NULL if unknown */
+    int processors;     /* the number that `auto` means */
+};
+void reader_release(struct reader *r);
+
+/* Writes the name of a value in messages, "tasks.extract.retry", to the caller's array of WHAT_SIZE
+ * bytes and returns it. */
+#define WHAT_SIZE 320
+const char *reader_what(char *out, const char *above, const char *name);
+
+/* Counts bytes of text that the definition keeps. Returns false above the limit; the error is added
+ * once. */
+bool reader_spend(struct reader *r, const struct yaml *node, size_t bytes);
+/* Copies a text to the arena and counts its bytes; returns "" above the limit. */
+const char *reader_keep(struct reader *r, const struct yaml *node, const char *text);
+
+/* ---- by the tables ---- */
+
+/* Reads the keys of a mapping into a structure. A key must be allowed in all of `places` (enum
+ * key_context); 0 allows every key. */
+void reader_keys(struct reader *r, const struct keys *keys, const struct yaml *map,
+                 const char *what, unsigned places, void *to);
+/* Adds an error about an unknown key, and suggests the one that may be meant. */
+void reader_unknown_key(struct reader *r, const struct keys *keys, const struct yaml *key,
+                        const char *what, unsigned places);
+/* Reads one value into the structure `to`. Returns false if an error was added. */
+bool reader_key(struct reader *r, const struct key *k, const struct yaml *node, const char *what,
+                void *to);
+/* The value at a path of keys, "worker.lease"; NULL if it is missing or was refused. */
+const struct yaml *reader_given(const struct reader *r, const struct yaml *map, const char *path);
+/* Sets the members of *to that are not given to the documented defaults: those that are stored, or
+ * all but those in ( ). */
+void reader_defaults_of(struct reader *r, const struct keys *keys, void *to, bool all);
+
+/* The types of the other files. */
+reader_fn reader_list, reader_group;
+bool reader_template(struct reader *r, const struct key *k, const struct yaml *node,
+                     const char *what, const char **to);
+/* Checks of texts: each returns NULL if the text is valid, else what is expected instead. */
+const char *bad_name(const char *text);
+const char *bad_variable(const char *text);
+const char *bad_queue(const char *text);
+const char *bad_path(const char *text);
+bool reader_is_variable(const char *s);
+/* A path made absolute; in the arena. */
+const char *reader_path(struct reader *r, const char *text);
+
+/* ---- values ---- */
+
+/* Returns the value as canonical JSON in the arena; NULL if an error was added. Texts with ${{ }}
+ * are noted; if `literal`, they are errors. */
+const char *reader_value(struct reader *r, const struct yaml *node, const char *what, bool literal);
+/* Returns JSON in the canonical form that reading a stored definition yields; NULL if the text is
+ * not valid JSON. */
+const char *reader_canonical(struct reader *r, const struct buf *text);
+/* Notes a text for reader_check_texts; unless it is a condition, only if it contains ${{ }}. */
+void reader_note_text(struct reader *r, const struct yaml *node, const char *text, const char *what,
+                      bool condition);
+
+#endif

@@ -1,0 +1,82 @@
+/* ask.h - runs one statement in one call, on a turn, a store, or a connection:
+ *
+ *     if ((rc = ask(t, &rows, err, Q_OLD_ROOTS, after, max)))
+ *         return rc;
+ *
+ * A turn also reads the database's time in the same round trip (turn_query). A store reads in a
+ * separate transaction (query_run). A connection runs it in its current transaction (db_query). The
+ * parameters are those that the statement declares, except its row parameters: a statement with
+ * rows is built with args_begin and args_row, or with ask_ids if it has only ids. */
+#ifndef STORE_ASK_H
+#define STORE_ASK_H
+
+#include "store/driver/db.h"
+
+struct store;
+struct turn;
+
+/* The place where a statement runs: exactly one is set. */
+struct ask_on {
+    struct db *db;
+    struct turn *turn;
+    struct store *store;
+};
+#define ASK_ON(on)                         \
+    _Generic((on), struct turn *           \
+             : ask_on_turn, struct store * \
+             : ask_on_store, struct db *   \
+             : ask_on_db)(on)
+struct ask_on ask_on_turn(struct turn *t);
+struct ask_on ask_on_store(struct store *s);
+struct ask_on ask_on_db(struct db *db);
+
+#define ask(on, out, err, q, ...) ask_rows(ASK_ON(on), out, err, q, VALS(__VA_ARGS__))
+MUST_USE int ask_rows(struct ask_on on, struct rows *out, struct err *err, enum stmt_id q,
+                      const struct val *vals);
+
+/* Reads the numbers of the first row; they stay unchanged if there is no row:
+ * ask_one(t, INTO(&used, &max), err, Q_X, name) */
+#define ask_one(on, into, err, q, ...) ask_row(ASK_ON(on), into, err, q, VALS(__VA_ARGS__))
+MUST_USE int ask_row(struct ask_on on, const struct val_out *into, struct err *err, enum stmt_id q,
+                     const struct val *vals);
+
+/* Whether the statement returns a row. */
+#define ask_any(on, any, err, q, ...) ask_exists(ASK_ON(on), any, err, q, VALS(__VA_ARGS__))
+MUST_USE int ask_exists(struct ask_on on, bool *any, struct err *err, enum stmt_id q,
+                        const struct val *vals);
+
+/* Runs several statements in one snapshot of a store and reads the time of that snapshot:
+ * ask_all(s, &now, err, ASKED(&queues, Q_X, name), ASKED(&workers, Q_Y)) */
+struct asked {
+    struct rows *out;
+    enum stmt_id q;
+    const struct val *vals;
+};
+#define ASKED(out, q, ...)        \
+    {                             \
+        out, q, VALS(__VA_ARGS__) \
+    }
+#define ask_all(s, now, err, ...) \
+    ask_snapshot(s, now, err, (const struct asked[]){__VA_ARGS__, {0}})
+MUST_USE int ask_snapshot(struct store *s, int64_t *now, struct err *err, const struct asked *list);
+
+/* Runs a statement whose only parameters are ids, one per row. */
+#define ask_ids(on, out, err, q, ids, n) ask_rows_of(ASK_ON(on), out, err, q, ids, n)
+MUST_USE int ask_rows_of(struct ask_on on, struct rows *out, struct err *err, enum stmt_id q,
+                         const int64_t *ids, size_t n);
+
+/* The same with the ids in the first column of rows that were found. */
+#define ask_found(on, out, err, q, found) ask_rows_found(ASK_ON(on), out, err, q, found)
+MUST_USE int ask_rows_found(struct ask_on on, struct rows *out, struct err *err, enum stmt_id q,
+                            const struct rows *found);
+
+/* Queues a statement; see db_send. */
+#define db_queue(db, out, expect, err, q, ...) \
+    db_send_vals(db, out, expect, err, q, VALS(__VA_ARGS__))
+MUST_USE int db_send_vals(struct db *db, struct rows *out, long expect, struct err *err,
+                          enum stmt_id q, const struct val *vals);
+/* Queues a statement whose only parameters are ids. */
+MUST_USE int db_queue_ids(struct db *db, struct err *err, enum stmt_id q, const int64_t *ids,
+                          size_t n);
+
+#endif

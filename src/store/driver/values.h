@@ -1,0 +1,144 @@
+/* values.h - statements, their parameters, and the rows that they return. Parameters are passed as
+ * plain C expressions, and columns are read into plain C variables; the compiler selects each
+ * conversion by type. A driver refuses a value that is not of the type that the statement
+ * declares. */
+#ifndef STORE_DRIVER_VALUES_H
+#define STORE_DRIVER_VALUES_H
+
+#include "base/idmap.h"
+#include "base/mem.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum dialect { DIALECT_SQLITE, DIALECT_POSTGRES, DIALECT_COUNT };
+
+/* i64, i32 and i16 differ only in the type that is declared to PostgreSQL. A time is µs since 1970
+ * everywhere in C and timestamptz on PostgreSQL; the driver converts it. */
+enum db_type { T_I64 = 1, T_I32, T_I16, T_TEXT, T_TIME, T_BYTES, T_TID };
+
+#define STMT_MAX_PARAMS 40
+
+/* A named statement of the .sql files. Scalar parameters come first ($1 … $nscalars); the row
+ * parameters follow and have one value per row. PostgreSQL gets them as arrays, in one execution;
+ * SQLite runs the statement once per row, and the returned rows are concatenated in order. nrows is
+ * 0 if the statement has no row parameters. */
+struct stmt {
+    const char *name;
+    const char *sql[DIALECT_COUNT];
+    unsigned char nscalars, nrows;
+    unsigned char types[STMT_MAX_PARAMS]; /* enum db_type of scalars, then of row parameters */
+};
+#include "statements.h" /* enum stmt_id, generated */
+extern const struct stmt statements[Q_COUNT];
+
+/* One value of a parameter or a result. Text is borrowed; in results it is NUL-terminated. */
+struct val {
+    int64_t i;     /* numbers and times */
+    const char *s; /* text and bytes; NULL otherwise */
+    uint32_t len;  /* of s */
+    bool null;
+};
+
+/* ---- parameters ---- */
+
+struct val val_int(int64_t n);
+struct val val_size(size_t n);
+struct val val_or_null(int64_t n);  /* 0 means null: for ids and times */
+struct val val_text(const char *s); /* NULL means null */
+struct val val_bytes(const void *p, size_t len);
+struct val val_copy(struct val v);
+#define VAL_NULL ((struct val){.null = true})
+#define VAL(x) \
+    _Generic((x), char *               \
+             : val_text, const char *  \
+             : val_text, struct val    \
+             : val_copy, size_t        \
+             : val_size, default       \
+             : val_int)(x)
+
+/* MAP(f, a, b, …) is f(a), f(b), … for at most 40 arguments. */
+#define MAP(f, ...)         __VA_OPT__(MAP_3(MAP_NEXT(f, __VA_ARGS__)))
+#define MAP_3(...)          MAP_2(MAP_2(MAP_2(MAP_2(__VA_ARGS__))))
+#define MAP_2(...)          MAP_1(MAP_1(MAP_1(MAP_1(__VA_ARGS__))))
+#define MAP_1(...)          MAP_0(MAP_0(MAP_0(__VA_ARGS__)))
+#define MAP_0(...)          __VA_ARGS__
+#define MAP_NEXT(f, x, ...) f(x) __VA_OPT__(, MAP_AGAIN MAP_PARENS(f, __VA_ARGS__))
+#define MAP_AGAIN()         MAP_NEXT
+#define MAP_PARENS          ()
+
+#define VALS_END            UINT32_MAX /* the length of the value after the last one */
+#define VALS(...)           ((const struct val[]){MAP(VAL, __VA_ARGS__) __VA_OPT__(, ){.len = VALS_END}})
+
+/* The arguments of one execution of a statement, pushed in order: scalars, then row by row.
+ * Texts are borrowed until the statement is flushed. */
+struct args {
+    const struct stmt *stmt;
+    VEC(struct val) vals;
+};
+#define ARGS_INIT \
+    {             \
+        0         \
+    }
+#define AUTO_ARGS             AUTO(args_release) struct args
+
+/* args_begin(a, q, scalars…) drops earlier values, so that a may be reused; args_row(a, values…)
+ * adds a row, or a part of one. */
+#define args_begin(a, q, ...) args_begin_vals(a, q, VALS(__VA_ARGS__))
+#define args_row(a, ...)      args_add(a, VALS(__VA_ARGS__))
+void args_begin_vals(struct args *a, enum stmt_id q, const struct val *vals);
+void args_add(struct args *a, const struct val *vals);
+#define args_int(a, n)         args_row(a, (int64_t)(n))
+#define args_int_or_null(a, n) args_row(a, val_or_null(n))
+#define args_text(a, s)        args_row(a, val_text(s))
+#define args_bytes(a, p, len)  args_row(a, val_bytes(p, len))
+#define args_null(a)           args_row(a, VAL_NULL)
+void args_ids(struct args *a, const int64_t *ids, size_t n); /* one row for each */
+/* The number of rows pushed so far; asserts that the last one is complete. */
+size_t args_rows(const struct args *a);
+void args_release(struct args *a);
+
+/* ---- rows ---- */
+
+/* A materialised result. Texts live until rows_release. */
+struct rows {
+    size_t n, ncols;
+    struct val *cells; /* n * ncols, row by row */
+    struct arena arena;
+    void *own; /* driver memory that the texts point into, if not the arena */
+    void (*free_own)(void *own);
+};
+#define ROWS_INIT \
+    {             \
+        0         \
+    }
+#define AUTO_ROWS AUTO(rows_release) struct rows
+
+int64_t rows_int(const struct rows *r, size_t row, size_t col);      /* 0 if null */
+const char *rows_text(const struct rows *r, size_t row, size_t col); /* NULL if null */
+bool rows_null(const struct rows *r, size_t row, size_t col);
+const struct val *rows_cells(const struct rows *r, size_t row); /* the columns of a row */
+/* Maps the number in the first column of each row to the cells of that row. */
+void rows_index(const struct rows *r, struct idmap *out);
+void rows_release(struct rows *r);
+
+/* rows_read(r, row, col, arena, &a, &b, …) reads the columns from col on into variables. Null is
+ * read as 0 and NULL. Texts are copied into the arena; if that is NULL they are borrowed. */
+struct val_out {
+    enum { OUT_END, OUT_I64, OUT_INT, OUT_BOOL, OUT_TEXT } type;
+    void *p;
+};
+#define OUT(x)                                           \
+    {                                                    \
+        _Generic((x), int64_t *                        \
+                 : OUT_I64, int *                      \
+                 : OUT_INT, bool *                     \
+                 : OUT_BOOL, const char **             \
+                 : OUT_TEXT), x \
+    }
+#define INTO(...)                          ((const struct val_out[]){MAP(OUT, __VA_ARGS__), {0}})
+#define rows_read(r, row, col, arena, ...) rows_read_into(r, row, col, arena, INTO(__VA_ARGS__))
+void rows_read_into(const struct rows *r, size_t row, size_t col, struct arena *arena,
+                    const struct val_out *out);
+
+#endif
