@@ -187,6 +187,7 @@ PAWL_CHECKED int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n,
 /* A command, for an executor that runs commands. */
 struct pawl_command {
     const char *run;            /* shell text; NULL: use argv */
+    const char *const *shell;   /* what runs it, as the key `shell`; NULL: /bin/sh -c */
     const char *const *argv;    /* ends with NULL */
     const char *cwd;            /* absolute path; NULL: a folder made for the attempt */
     const char *input;          /* its standard input; NULL if none */
@@ -364,6 +365,7 @@ struct pawl_approval_keys {
 /* A task; also used for on_failure, on_exit and defaults. */
 struct pawl_task_keys {
     const char *run; /* exactly one of run, argv, function and workflow */
+    const char *const *shell;
     const char *const *argv;
     const char *function;
     const char *workflow;
@@ -422,7 +424,8 @@ struct pawl_workflow_keys {
     int64_t timeout;
     const char *queue;
     int priority;
-    const char *concurrency; /* the key `concurrency`: its key and max */
+    const char *const *shell; /* NULL: /bin/sh -e */
+    const char *concurrency;  /* the key `concurrency`: its key and max */
     int concurrency_max;
     const char *const *secrets;
     const char *outputs; /* JSON: an object */

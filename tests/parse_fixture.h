@@ -126,7 +126,9 @@ static inline void check_text(const char *yaml, const char *canonical)
     done(&f);
 }
 
-#define HEAD "{\"name\":\"f\",\"file\":\"f.flow.yaml\",\"folder\":\"/somewhere\","
+#define HEAD                                                              \
+    "{\"name\":\"f\",\"file\":\"f.flow.yaml\",\"folder\":\"/somewhere\"," \
+    "\"shell\":[\"/bin/sh\",\"-e\"],"
 
 /* ---- invalid files ---- */
 

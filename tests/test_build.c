@@ -50,6 +50,7 @@ static const char whole_yaml[] =
     "timeout: 2h\n"
     "queue: night\n"
     "priority: 7\n"
+    "shell: dash -e\n"
     "concurrency: {key: \"k-${{ params.day }}\", max: 3}\n"
     "secrets: [TOKEN, PASSWORD]\n"
     "defaults: {env: {D: d}, cwd: /tmp, user: nobody, limits: {memory: 64MB, files: 100}, container: "
@@ -66,7 +67,7 @@ static const char whole_yaml[] =
     "90s, start: 2026-01-31, end: 2027-01-31T14:00:00Z, with: {day: x}},\n"
     "  {cron: '@daily', catchup: last, with: {day: y}}]}\n"
     "tasks:\n"
-    "  first: {run: \"./a.sh \\\"$day\\\"\\n# two\\n\", outputs: [files, n], retry: {max: 5, delay: "
+    "  first: {run: \"./a.sh \\\"$day\\\"\\n# two\\n\", shell: [bash, -e -u], outputs: [files, n], retry: {max: 5, delay: "
     "1500ms, backoff: 1.5, max_delay: 1h, jitter: 0.25, codes: [75, 111]}, limits: {memory: 2000000, "
     "cpu: 30s, files: 64, pids: 10}, secrets: OTHER, user: '1000', cwd: /var, stdin: \"${{ "
     "params.day }}\", env: {X: y}, queue: q, executor: slow, timeout: 250ms}\n"
@@ -103,6 +104,7 @@ static struct pawl_workflow *whole_keys(void)
         .timeout = 2 * HOUR,
         .queue = "night",
         .priority = 7,
+        .shell = PAWL_LIST("dash", "-e"),
         .concurrency = "k-${{ params.day }}",
         .concurrency_max = 3,
         .secrets = PAWL_LIST("TOKEN", "PASSWORD"),
@@ -142,6 +144,7 @@ static void whole_commands(struct pawl_workflow *w)
                                       .volumes = PAWL_LIST("/a:/b:ro"),
                                       .options = PAWL_LIST("--init")};
     struct pawl_task_keys first = {.run = "./a.sh \"$day\"\n# two\n",
+                                   .shell = PAWL_LIST("bash", "-e -u"),
                                    .outputs = PAWL_LIST("files", "n"),
                                    .retries = 5,
                                    .retry = {.delay = 1500000,

@@ -141,6 +141,8 @@ TEST(written_spec_reads_back_unchanged)
                            "\"codes\":[75,111]}}");
     check_round_trip("{\"run\": \"exit 3\", \"stdin\": \"\"}",
                      "{\"run\":\"exit 3\",\"stdin\":\"\"}");
+    check_round_trip("{\"shell\":[\"bash\",\"-e\"],\"run\":\"x\"}",
+                     "{\"run\":\"x\",\"shell\":[\"bash\",\"-e\"]}");
     check_round_trip("{\"retry\":{\"jitter\":0}}", "{\"retry\":{\"jitter\":0}}");
     check_round_trip("{\"retry\":{\"jitter\":0.1}}", "{\"retry\":{\"jitter\":0.1}}");
     check_round_trip("{\"retry\":{\"backoff\":1.0000000000000002}}",
@@ -169,7 +171,7 @@ TEST(unknown_key_is_refused_with_a_suggestion)
                                                 "the keys are: memory, cpu, files, pids");
     check_refused("{\"max_attempts\":3,\"run\":\"x\"}",
                   "the spec: max_attempts is not a known key; the keys are: run, argv, cwd, stdin, "
-                  "user, env, secrets, outputs, timeout, grace, limits, container, retry");
+                  "user, env, secrets, outputs, timeout, grace, limits, container, retry, shell");
 }
 
 TEST(wrong_type_is_refused_with_its_path)

@@ -60,6 +60,8 @@ static int set_command(const struct pawl_command *c, struct spec *s, struct aren
     if (!c->run == !c->argv)
         return err_set(err, E_INVALID, "a command is either shell text or a list of words");
     s->run = c->run;
+    s->shell = c->shell;
+    s->nshell = count(c->shell);
     s->argv = c->argv;
     s->argc = count(c->argv);
     s->cwd = c->cwd;

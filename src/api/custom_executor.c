@@ -31,6 +31,7 @@ static struct pawl_command command_of(const struct spec *s, struct arena *arena)
     env[i] = NULL;
     buf_release(&pair);
     return (struct pawl_command){.run = s->run,
+                                 .shell = s->nshell ? s->shell : NULL,
                                  .argv = s->argv,
                                  .cwd = s->cwd,
                                  .input = s->input,

@@ -48,8 +48,10 @@ struct spec_limits {
 };
 
 struct spec {
-    const char *run;         /* shell text; NULL if argv is set */
-    const char *const *argv; /* ends with NULL */
+    const char *run;          /* shell text; NULL if argv is set */
+    const char *const *shell; /* the words that run it, see exec/argv.c; ends with NULL */
+    size_t nshell;            /* 0 for /bin/sh -c, as in each spec without `shell` */
+    const char *const *argv;  /* ends with NULL */
     size_t argc;
     const char *cwd;   /* absolute; NULL for the attempt folder */
     const char *input; /* standard input; NULL for /dev/null */

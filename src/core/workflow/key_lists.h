@@ -216,10 +216,16 @@
     X("description", TEXT, description, description, 0, KEY_ANY_BYTES, KEY_HOOKED,                 \
       .sentence = "What the task does; shown to users.")                                           \
     X("run", SCRIPT, command.run, run, 1, KEY_ARG_BYTES, KEY_OF_COMMAND, .spec = 1,                \
-      .sentence =                                                                                  \
-          "A script for `/bin/sh`. Params and `with` are passed as environment variables, "        \
-          "an item as `$ITEM`; nothing is ever inserted into the text.",                           \
+      .sentence = "A script for `shell`. Params and `with` are passed as environment variables, "  \
+                  "an item as `$ITEM`; nothing is ever inserted into the text.",                   \
       .elsewhere = "command commands cmd script bash exec")                                        \
+    X("shell", WORDS, command.shell, shell, .max = KEY_PATH_BYTES, .only_with = "run",             \
+      .places = KEY_OF_COMMAND | KEY_COMMON | KEY_COMMON_LATE, .spec = 14,                         \
+      .default_value = "the workflow's",                                                           \
+      .sentence = "The program that runs the text of `run`, with its options: "                    \
+                  "`bash -euo pipefail`. The text follows after `-c`, or stands where `{}` is: "   \
+                  "`perl -e {}`.",                                                                 \
+      .elsewhere = "interpreter")                                                                  \
     X("argv", TEMPLATES, command.argv, argv, 0, KEY_ARG_BYTES, KEY_OF_COMMAND,                     \
       .scope = SCOPE_ITEM, .spec = 2, .sentence = "A program and its arguments, without a shell.", \
       .elsewhere = "args")                                                                         \
@@ -340,6 +346,10 @@
       .sentence = "The queue of tasks that do not set one.")                                      \
     X("priority", INT, priority, priority, -1000000, 1000000, .default_value = "0",               \
       .sentence = "The priority of tasks that do not set one.")                                   \
+    X("shell", WORDS, defaults.command.shell, shell, .max = KEY_PATH_BYTES,                       \
+      .stored_default = true, .default_value = "/bin/sh -e",                                      \
+      .sentence = "The shell of tasks that do not set one. With `-e`, a command that fails ends " \
+                  "the script, and the task fails.")                                              \
     X("concurrency", CONCURRENCY, concurrency, concurrency, .group = &keys_concurrency,           \
       .scope = SCOPE_START, .sentence = "How many runs with the same key may be active at once.") \
     X("schedules", SCHEDULES, schedules, name, .group = &keys_schedule)                           \
