@@ -8,7 +8,11 @@
 #include <sys/resource.h>
 
 /* Writes a line each time it is started. */
-#define WAITS "echo $$ >>begun; echo said; echo a=1 >>$PAWL_OUTPUT; read x <fifo; exit $x"
+#define WAITS       "echo $$ >>begun; echo said; echo a=1 >>$PAWL_OUTPUT; read x <fifo; exit $x"
+
+/* The shim writes its record a second time just after it has started the task, before it copies the
+ * first output. A task that changes files of its folder waits for that. */
+#define AWAITS_SHIM "d=${PAWL_OUTPUT%/*}; echo said; until [ -s \"$d/log\" ]; do sleep 0.01; done; "
 
 static inline struct spec waiting_spec(void)
 {

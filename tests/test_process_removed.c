@@ -7,8 +7,8 @@ TEST_NO_DB;
 
 /* Removes everything in the folder, or the folder, then waits to be told how to end. The main
  * process is killed with its shim; the one in the background is not. */
-#define REMOVES_FILES  "rm -rf ${PAWL_OUTPUT%/*}/*; " THEN_WAITS
-#define REMOVES_FOLDER "rm -rf ${PAWL_OUTPUT%/*}; " THEN_WAITS
+#define REMOVES_FILES  AWAITS_SHIM "rm -rf $d/*; " THEN_WAITS
+#define REMOVES_FOLDER AWAITS_SHIM "rm -rf $d; " THEN_WAITS
 #define THEN_WAITS \
     "sleep 1000 & echo $! >background; echo $PPID >shim; echo $$ >>begun; read x <fifo; exit $x"
 

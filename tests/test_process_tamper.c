@@ -68,10 +68,8 @@ static const char *replacing_command(const struct replaced *c, const char *rest)
 {
     static char text[1000];
 
-    snprintf(text, sizeof(text),
-             "echo said; d=${PAWL_OUTPUT%%/*}; until [ -s \"$d/log\" ]; do sleep 0.01; done; "
-             "rm -rf \"$d/%s\"; %s \"$d/%s\"; echo $$ >>begun; %s",
-             c->file, c->by, c->file, rest);
+    snprintf(text, sizeof(text), "%srm -rf \"$d/%s\"; %s \"$d/%s\"; echo $$ >>begun; %s",
+             AWAITS_SHIM, c->file, c->by, c->file, rest);
     return text;
 }
 
@@ -375,22 +373,20 @@ static void check_replaced_folder_is_lost(const char *run, const char *message)
 TEST(attempt_whose_folder_was_replaced_by_a_link_is_lost_naming_the_link)
 {
     check_replaced_folder_is_lost(
-        "d=${PAWL_OUTPUT%/*}; mv $d elsewhere; ln -s $PWD/elsewhere $d; echo $$ >>begun; "
-        "read x <fifo",
+        AWAITS_SHIM "mv $d elsewhere; ln -s $PWD/elsewhere $d; echo $$ >>begun; read x <fifo",
         "its folder was replaced: it is a symbolic link");
     CHECK_OK(access(path_of("elsewhere/shim"), F_OK));
 }
 
 TEST(attempt_whose_folder_was_replaced_by_a_fifo_is_lost_naming_the_fifo)
 {
-    check_replaced_folder_is_lost(
-        "d=${PAWL_OUTPUT%/*}; rm -r $d; mkfifo $d; echo $$ >>begun; read x <fifo",
-        "its folder was replaced: it is a FIFO");
+    check_replaced_folder_is_lost(AWAITS_SHIM "rm -r $d; mkfifo $d; echo $$ >>begun; read x <fifo",
+                                  "its folder was replaced: it is a FIFO");
 }
 
 TEST(attempt_whose_folder_was_removed_is_lost_and_its_processes_end)
 {
-    check_replaced_folder_is_lost("rm -r ${PAWL_OUTPUT%/*}; echo $$ >>begun; read x <fifo", "");
+    check_replaced_folder_is_lost(AWAITS_SHIM "rm -r $d; echo $$ >>begun; read x <fifo", "");
 }
 
 /* ---- another generation ---- */
