@@ -1,3 +1,4 @@
+/* clang-format off: the list below must keep its lines */
 /* engine_internal.h - the engine's structures and internal functions, for the files of src/engine.
  *
  * Which file does what:
@@ -6,22 +7,26 @@
  *   open.c              open and close
  *   turn/               one turn, from plan to commit; turn/plan.h shows the order of the calls
  *   handover.c          both directions between the engine and the dispatcher (see below)
- *   leased_jobs.c       the table of attempts (dispatch/attempts.h): the jobs whose lease this
- * worker holds heartbeat.c         renews leases and the worker's row; metrics.c counts, db_clock.c
- * compares the database's clock with ours maintenance/        timers, schedules, reaping, dead
- * workers, retention, SQL submissions worker_row.c        the worker's row in the database
+ *   leased_jobs.c       the table of attempts (dispatch/attempts.h): jobs whose lease this worker
+ * holds heartbeat.c         renews leases and the worker's row metrics.c           counts
+ *   db_clock.c          compares the database's clock with ours
+ *   maintenance/        timers, schedules, reaping, dead workers, retention, SQL submissions
+ *   worker_row.c        the worker's row in the database
  *   state_folder.h      the state folder and the locks of its workers
  *
- * Where a claim is made: plan_claim (turn/claim.c) calls op_claim inside the turn. After the commit
- * engine_start_job enters the job into the table and calls dispatch_start.
+ * Where a claim is made: fill_capacity (turn/fill_capacity.c) calls op_claim (store/ops/claim.c)
+ * inside the turn. After the commit engine_hand_over_job enters the job into the table and calls
+ * dispatch_start, or dispatch_reattach for an adopted job.
  *
  * What runs when a job ends: dispatch_poll calls engine_report, which puts the outcome into its
- * loop's list `ended`. The next turn of that loop writes it (op_settle). After the commit,
+ * loop's list `ended`. The next turn of that loop writes it (op_settle) and, in the same
+ * transaction, makes the followers ready (op_advance, store/workflow/advance.c). After the commit,
  * plan_commit_done calls dispatch_settled and the on_end callback, and removes the job from the
  * table.
  *
  * Unless noted otherwise, times are µs of engine_now, and everything belongs to the engine's
  * thread. */
+/* clang-format on */
 #ifndef ENGINE_ENGINE_INTERNAL_H
 #define ENGINE_ENGINE_INTERNAL_H
 
@@ -277,8 +282,8 @@ void leased_job_set_outcome(struct engine *e, struct leased_job *h, const struct
 void engine_report(void *arg, struct attempt *a, const struct report *r);
 /* Hands a claimed or adopted job to the dispatcher, after the commit. `claimed_at` is a time before
  * the lease was taken. */
-void engine_start_job(struct engine *e, const struct execution *x, bool adopted,
-                      int64_t claimed_at);
+void engine_hand_over_job(struct engine *e, const struct execution *x, bool adopted,
+                          int64_t claimed_at);
 
 /* turn/threads.c */
 MUST_USE int loops_open(struct engine *e, struct err *err);

@@ -110,7 +110,8 @@ static void settle_readopted(struct engine *e, struct leased_job *h)
         *vec_add(&l->ended) = h;
 }
 
-void engine_start_job(struct engine *e, const struct execution *x, bool adopted, int64_t claimed_at)
+void engine_hand_over_job(struct engine *e, const struct execution *x, bool adopted,
+                          int64_t claimed_at)
 {
     struct arena own = ARENA_INIT;
     struct spec spec = {.retry = {.jitter = -1}};

@@ -3,7 +3,7 @@
 #ifndef STORE_EXECUTION_H
 #define STORE_EXECUTION_H
 
-#include "core/execution_state.h"
+#include "core/event_effect.h"
 #include "store/driver/db.h"
 
 struct execution {

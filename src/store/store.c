@@ -1,6 +1,6 @@
-/* store.c - opens a store and runs turns: begin, number, body, flush, commit. A turn is repeated if
- * the database rolled it back for a reason outside the turn; if the answer to COMMIT is lost, its
- * number shows whether it is stored. */
+/* store.c - opens a store and runs turns: begin, number, body, advance workflows, flush,
+ * commit. A turn is repeated if the database rolled it back for a reason outside the turn; if the
+ * answer to COMMIT is lost, its number shows whether it is stored. */
 #include "store/store.h"
 
 #include "store/door/door.h"

@@ -52,6 +52,9 @@ static inline int64_t store_writer(const struct store *s)
     return s->writer;
 }
 
+/* lease.c: clears the lease of a running job, which becomes an orphan */
+MUST_USE int lease_expire(struct turn *t, struct row *r, struct err *err);
+
 /* Reads the last event's number into t->event_base (one_writer only). */
 MUST_USE int turn_find_event_base(struct turn *t, struct err *err);
 

@@ -173,7 +173,7 @@ void replay_event(struct replay *f, const struct replay_event *e, struct arena *
     if (e->worker)
         f->last_worker = e->worker;
     read_event(f, e, &c, arena);
-    execution_apply(&f->state, &c);
+    event_apply(&f->state, &c);
     if (f->held != HELD_DELAY)
         f->due_at = 0;
 }

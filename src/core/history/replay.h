@@ -1,5 +1,5 @@
 /* replay.h - computes the state of an execution at some moment from its events alone. Each event is
- * applied by the function that applied it to the row (core/execution_state.h). Pure.
+ * applied by the function that applied it to the row (core/event_effect.h). Pure.
  *
  * The history does not keep everything. The result of a run is only in the row until a rerun copies
  * it to its event (replay_result). The attempts that a job is allowed are not in its events:
@@ -9,7 +9,7 @@
 #define CORE_HISTORY_REPLAY_H
 
 #include "base/mem.h"
-#include "core/execution_state.h"
+#include "core/event_effect.h"
 
 struct replay_event {
     int64_t at, worker; /* at in µs; worker is 0 if none */

@@ -2,10 +2,12 @@
  * the table (keys.c), for the structures in which a program builds a workflow (api/build_keys.c),
  * and for the JSON Schema.
  *
- *   X(key, type, member of the definition, member in pawl.h, lowest, highest, ...)
+ *   X(key, type, member of the definition, member in pawl.h, lowest, highest, places, ...)
  *
- * The rest are members of struct key (keys.h). A list is in the order of the canonical text. A key
- * without a sentence exists only in the canonical text. */
+ * From the lowest value on these are members of struct key (keys.h), by position or by name:
+ * `.spec` of a new key is the next free number, and numbers are never reused. NO_MEMBER stands for
+ * the member of a key that pawl.h does not have. A list is in the order of the canonical text. A
+ * key without a sentence exists only in the canonical text. */
 #ifndef CORE_WORKFLOW_KEY_LISTS_H
 #define CORE_WORKFLOW_KEY_LISTS_H
 
@@ -168,7 +170,7 @@
       .sentence = "The task times out if it is not approved or rejected within this time.")
 
 #define PARAM_KEYS(X)                                                    \
-    X("name", NAME, name, type, .min = 1)                                \
+    X("name", NAME, name, NO_MEMBER, .min = 1)                           \
     X("type", WORD, type, type, .words = param_types,                    \
       .default_value = "the type of the default, else `string`",         \
       .sentence = "The type of the value.")                              \
@@ -211,8 +213,8 @@
 #define KEY_OF_COMMAND (KEY_COMMANDS | KEY_HOOKS)
 
 #define TASK_KEYS(X)                                                                               \
-    X("name", NAME, name, description, .min = 1)                                                   \
-    X("at", LOCATION, line, description, .min = 0)                                                 \
+    X("name", NAME, name, NO_MEMBER, .min = 1)                                                     \
+    X("at", LOCATION, line, NO_MEMBER, .min = 0)                                                   \
     X("description", TEXT, description, description, 0, KEY_ANY_BYTES, KEY_HOOKED,                 \
       .sentence = "What the task does; shown to users.")                                           \
     X("run", SCRIPT, command.run, run, 1, KEY_ARG_BYTES, KEY_OF_COMMAND, .spec = 1,                \
@@ -293,7 +295,7 @@
       .group = &keys_retry, .default_value = "as configured", .spec = 13,                          \
       .sentence = "How often and when the task is retried.",                                       \
       .elsewhere = "retries attempts retry_policy max_attempts")                                   \
-    X("grace", DURATION, command.grace, description, .spec = 10)                                   \
+    X("grace", DURATION, command.grace, NO_MEMBER, .spec = 10)                                     \
     X("timeout", DURATION, command.timeout, timeout, KEY_MS, 365 * KEY_DAY,                        \
       KEY_HOOKED | KEY_COMMON | KEY_COMMON_JOBS, .default_value = "as configured", .spec = 9,      \
       .sentence = "How long an attempt may take; for a nested workflow, how long all of it may "   \
@@ -327,17 +329,17 @@
     X("name", NAME, name, name, .min = 1, .default_value = "the file name up to its first dot",   \
       .sentence = "The name of the workflow: the tasks of `nightly` are `nightly::extract` and "  \
                   "so on.")                                                                       \
-    X("file", TEXT, file, name, .min = 0)                                                         \
-    X("folder", TEXT, folder, name, .min = 0)                                                     \
+    X("file", TEXT, file, NO_MEMBER, .min = 0)                                                    \
+    X("folder", TEXT, folder, NO_MEMBER, .min = 0)                                                \
     X("description", TEXT, description, description, 0, KEY_ANY_BYTES,                            \
       .sentence = "What the workflow does; shown to users.")                                      \
-    X("params", PARAMS, params, name, .group = &keys_param,                                       \
+    X("params", PARAMS, params, NO_MEMBER, .group = &keys_param,                                  \
       .sentence = "The values that the workflow is started with.",                                \
       .elsewhere = "inputs parameters arguments")                                                 \
     X("env", ENV, env, env, 0, KEY_ARG_BYTES, .scope = SCOPE_START,                               \
       .sentence = "Environment variables of all commands in the workflow.",                       \
       .elsewhere = "environment")                                                                 \
-    X("default_env", ENV, defaults.command.env, name, .min = 0)                                   \
+    X("default_env", ENV, defaults.command.env, NO_MEMBER, .min = 0)                              \
     X("vars", VALUES, vars, vars, .scope = SCOPE_PARAMS,                                          \
       .sentence = "Named values, evaluated once, at the start.", .elsewhere = "variables")        \
     X("timeout", DURATION, timeout, timeout, KEY_MS, 365 * KEY_DAY, .default_value = "none",      \
@@ -352,16 +354,16 @@
                   "the script, and the task fails.")                                              \
     X("concurrency", CONCURRENCY, concurrency, concurrency, .group = &keys_concurrency,           \
       .scope = SCOPE_START, .sentence = "How many runs with the same key may be active at once.") \
-    X("schedules", SCHEDULES, schedules, name, .group = &keys_schedule)                           \
+    X("schedules", SCHEDULES, schedules, NO_MEMBER, .group = &keys_schedule)                      \
     X("secrets", VARIABLES, secrets, secrets,                                                     \
       .sentence = "Secrets that all commands in the workflow get.")                               \
     X("defaults", DEFAULTS, tasks, defaults, .group = &keys_task,                                 \
       .sentence = "Values for each task that does not set its own; some keys of a task are "      \
                   "allowed here.")                                                                \
-    X("on", TRIGGERS, schedules, name, .group = &keys_triggers,                                   \
+    X("on", TRIGGERS, schedules, NO_MEMBER, .group = &keys_triggers,                              \
       .sentence = "Events that start the workflow.",                                              \
       .elsewhere = "schedule schedules cron trigger triggers")                                    \
-    X("tasks", TASKS, tasks, name, .group = &keys_task,                                           \
+    X("tasks", TASKS, tasks, NO_MEMBER, .group = &keys_task,                                      \
       .sentence = "The tasks of the workflow. Required.", .elsewhere = "steps jobs stages nodes") \
     X("outputs", VALUES, outputs, outputs, .scope = SCOPE_END,                                    \
       .sentence = "The result of the workflow, evaluated when all of its tasks have ended.")      \

@@ -227,10 +227,10 @@ static void start_claimed(struct engine *e, struct plan *p)
     }
     for (i = 0; i < p->adopted.n; i++) {
         e->adoptions++;
-        engine_start_job(e, p->adopted.at[i], true, p->claimed_at);
+        engine_hand_over_job(e, p->adopted.at[i], true, p->claimed_at);
     }
     for (i = 0; i < p->claimed.n; i++)
-        engine_start_job(e, p->claimed.at[i], false, p->claimed_at);
+        engine_hand_over_job(e, p->claimed.at[i], false, p->claimed_at);
 }
 
 /* Another turn may leave the jobs that it has locked as they are, or roll back; no notification

@@ -5,88 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ADOPT_MAX 100
-
-/* A foreground engine adopts only from its own tree, not the jobs of dead workers. */
-static bool is_own_tree(const struct engine *e, const struct execution *x)
-{
-    size_t i;
-
-    for (i = 0; e->o.foreground && i < e->own_queues; i++)
-        if (!strcmp(e->queues.at[i], x->queue))
-            return true;
-    return !e->o.foreground;
-}
-
-/* Whether a turn of another loop is settling it: the result is not known yet. */
-static bool is_settled_elsewhere(const struct engine *e, const struct leased_job *h)
-{
-    return h->settling && !loop_may_adopt(loop_of(e, h->a.root));
-}
-
-/* Whether to adopt this orphan. A function runs inside its worker, so while that worker lives
- * no other worker may treat it as lost. */
-static bool should_adopt(void *arg, const struct execution *x, int64_t last_worker)
-{
-    struct engine *e = arg;
-    const struct leased_job *h = leased_job_get(e, x->id);
-
-    if (h &&
-        (is_settled_elsewhere(e, h) || (!h->lost && (h->a.ended || h->a.attempt == x->attempts))))
-        return false; /* ours, and being settled or run */
-    if (!is_own_tree(e, x))
-        return false;
-    if (dispatch_outlives(e->dispatch, x->lane) || last_worker == e->row.id || !last_worker ||
-        strcmp(x->folder ? x->folder : "", e->row.folder) ||
-        !state_folder_is_alive(e->state_folder, last_worker))
-        return true;
-    if (x->expired_at && db_clock_latest(e) - x->expired_at > e->o.host_grace / 2)
-        state_folder_kill_worker(e->state_folder,
-                                 last_worker); /* it should have ended by itself long ago */
-    return false;
-}
-
 static struct lease_ref lease_ref_of(int64_t execution, int64_t root, int epoch)
 {
     return (struct lease_ref){.execution = execution, .root = root, .epoch = epoch};
-}
-
-static void plan_adoption(struct engine *e, struct plan *p)
-{
-    size_t n, i, k;
-    const struct lane_group *groups = dispatch_lane_groups(e->dispatch, &n);
-    const struct dead_worker *dead_workers =
-        state_folder_dead_workers(e->state_folder, &p->adoption.ndead_workers);
-    int64_t *ids = mem_alloc((p->adoption.ndead_workers + 1) * sizeof(*ids));
-    size_t max = p->turn_options.max[PART_CLAIMS];
-
-    VEC(struct lane_queue) serves = {0};
-
-    if (e->o.foreground)
-        p->adoption.ndead_workers = 0;
-    for (i = 0; i < p->adoption.ndead_workers; i++)
-        ids[i] = dead_workers[i].id;
-    for (i = 0; i < n; i++)
-        for (k = 0; k < groups[i].nlanes; k++)
-            *vec_add(&serves) = (struct lane_queue){groups[i].lanes[k], NULL};
-    p->adoption.dead_workers = ids;
-    p->adoption.host_grace = e->o.host_grace;
-    p->adoption.latest = db_clock_latest(e);
-    p->adoption.wanted = should_adopt;
-    p->adoption.arg = e;
-    p->adoption.claim = (struct claim){.worker = e->row.id,
-                                       .folder = e->row.folder,
-                                       .lease = e->o.lease,
-                                       .serves = serves.at,
-                                       .nserves = serves.n,
-                                       .max = max < ADOPT_MAX ? max : ADOPT_MAX,
-                                       .quarantined = &p->quarantined};
-    for (i = 0; i < e->leased_jobs.cap; i++) {
-        const struct leased_job *h = e->leased_jobs.keys[i] ? e->leased_jobs.values[i] : NULL;
-
-        if (h && h->lost && !h->settling)
-            *vec_add(&p->lost) = lease_ref_of(h->a.execution, h->a.root, h->a.epoch);
-    }
 }
 
 static size_t count_planned(const struct plan *p, enum turn_part part)

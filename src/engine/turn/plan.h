@@ -10,11 +10,11 @@
  *       op_settle                              writes outcomes
  *       op_submit                              creates executions
  *       op_advance                             advances the trees: makes followers ready
- *       op_adopt                               takes over orphans
- *       plan_claim, op_claim    claim.c        claims jobs: each gets a new attempt and lease
+ *       adopt_orphans, op_adopt adopt.c        takes over orphans
+ *       fill_capacity, op_claim fill_capacity.c  claims jobs: each gets a new attempt and lease
  *     plan_commit_done          commit_done.c  after the commit, on the engine's thread:
  *       dispatch_settled, engine.on_end        for each attempt that was settled
- *       engine_start_job                       hands claimed and adopted jobs to the dispatcher
+ *       engine_hand_over_job                       hands claimed and adopted jobs to the dispatcher
  *       pending_submit.done                    answers the submitters
  *     plan_commit_failed        plan.c         instead, if the turn failed: keeps all commands
  *       bisect_turn             bisect_turn.c  finds the command or job that makes turns fail
@@ -90,8 +90,12 @@ void plan_make(struct loop *l, struct plan *p, struct turn_options m);
 void plan_capacity(struct plan *p); /* capacity.c: reserves the plan's share of what is left */
 void plan_release(struct plan *p);
 MUST_USE int plan_execute(struct plan *p, struct err *err);
+/* adopt.c */
+void plan_adoption(struct engine *e, struct plan *p);
+MUST_USE int adopt_orphans(struct turn *t, struct plan *p, struct err *err);
+/* fill_capacity.c */
 void plan_count_claimed(struct plan *p, int64_t execution, bool adopted);
-MUST_USE int plan_claim(struct turn *t, struct plan *p, struct err *err);
+MUST_USE int fill_capacity(struct turn *t, struct plan *p, struct err *err);
 void plan_commit_done(struct engine *e, struct plan *p);
 void plan_commit_failed(struct engine *e, struct plan *p);
 

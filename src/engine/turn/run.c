@@ -16,20 +16,6 @@ int check_generation(const struct engine *e, int64_t now, struct err *err)
                    (long long)now, (long long)e->generation);
 }
 
-static int adopt_orphans(struct turn *t, struct plan *p, struct err *err)
-{
-    struct job_list jobs;
-    size_t i;
-    int rc = op_adopt(t, &p->adoption, &jobs, err);
-
-    for (i = 0; i < jobs.n; i++) {
-        plan_count_claimed(p, jobs.at[i]->id, true);
-        *vec_add(&p->adopted) = jobs.at[i];
-    }
-    p->more_orphans = !rc && jobs.n == p->adoption.claim.max;
-    return rc ? rc : op_check_lost_leases(t, p->lost.at, p->lost.n, err);
-}
-
 /* Adopts and claims, only within this worker's generation. */
 static int adopt_and_claim(struct turn *t, struct plan *p, struct err *err)
 {
@@ -40,7 +26,7 @@ static int adopt_and_claim(struct turn *t, struct plan *p, struct err *err)
         return 0;
     if ((rc = turn_send_generation(t, &p->generation, err)) ||
         (p->adopt && (rc = adopt_orphans(t, p, err))) ||
-        (p->groups_to_claim && (rc = plan_claim(t, p, err))))
+        (p->groups_to_claim && (rc = fill_capacity(t, p, err))))
         return rc;
     return p->adopted.n || p->claimed.n
                ? check_generation(p->e, turn_read_generation(&p->generation), err)

@@ -24,7 +24,7 @@
  *
  *     1. it writes its higher epoch to `lease` (attempt_renew); from then on the shim obeys no
  *        lower epoch
- *     2. it tries to take `lock`; the table at the top of process/check.c says what each
+ *     2. it tries to take `lock`; the table at the top of process/reattach.c says what each
  *        combination of `lock`, `shim` and `exit` means
  *
  * Records are checksummed and never fsynced: after a power cut the attempt is lost, which is

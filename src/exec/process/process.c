@@ -160,47 +160,6 @@ static void poll_processes(struct executor *x)
 /* --- the other operations -----------------------------------------------------------------------
  */
 
-/* Records our epoch in the folder of an adopted attempt; the next poll finds out what became of it
- * (watch_check). */
-static int reattach(struct executor *x, const struct job *j, void **handle, struct err *err)
-{
-    struct process *p = (struct process *)x;
-    struct attempt_lease lease = {.epoch = j->epoch, .until = j->lease_until};
-    struct watch *w;
-    char fault[ATTEMPT_FAULT_SIZE] = "";
-    int64_t no_folder;
-    int at = process_open_folder(p, j, fault, &no_folder), rc;
-
-    if (at < 0)
-        return err_set(err, E_REFUSED,
-                       "the folder of attempt %d of execution %lld can't be opened: %s", j->attempt,
-                       (long long)j->execution, strerror(errno));
-    /* From here on the shim obeys no lower epoch. */
-    rc = attempt_renew(at, &lease, err);
-    if (rc && rc != -E_INVALID) { /* the attempt may be running: report nothing about it */
-        close(at);
-        if (rc == -E_UNAVAILABLE)
-            err->code = E_REFUSED;
-        return -(int)err->code;
-    }
-    if (*handle) /* of an earlier epoch */
-        watch_drop(p, *handle, true);
-    *handle = w = watch_new(p, j, at);
-    w->no_folder = no_folder;
-    snprintf(w->fault, sizeof(w->fault), "%s", fault);
-    if (rc)
-        watch_note_file(w, RECORD_LEASE.name, EPERM);
-    else
-        (void)watch_note_fault(w);
-    if (p->in_containers && !undo_load(&w->undo, at))
-        process_set_undo_by_name(p, w);
-    w->is_adopted = true;
-    w->state = WATCH_CHECKING;
-    w->check_at = clock_boot_us();
-    wakeup_at(&p->wakeup, w->check_at);
-    return 0;
-}
-
 static void cancel(struct executor *x, void *handle, enum outcome_kind why)
 {
     struct watch *w = handle;
@@ -263,7 +222,7 @@ static int poll_fd(struct executor *x)
 const struct executor_ops process_ops = {
     .outlives_worker = true,
     .start = process_start,
-    .reattach = reattach,
+    .reattach = process_reattach,
     .cancel = cancel,
     .renewed = renewed,
     .forget = forget,

@@ -159,7 +159,11 @@ MUST_USE int process_variables(struct process *p, const struct job *j, const cha
                                const char *output, struct variables *out, struct err *err);
 void process_variables_release(struct variables *v); /* wipes them */
 
-/* check.c */
+/* reattach.c */
+/* Records our epoch in the folder of an adopted attempt; the next poll finds out what became of it
+ * (watch_check). */
+MUST_USE int process_reattach(struct executor *x, const struct job *j, void **handle,
+                              struct err *err);
 /* The helper has started the shim; pidfd -1: it failed, or its answer is unknown. */
 void watch_helper_answered(struct process *p, struct watch *w, int pidfd);
 /* Finds out what became of an attempt in state CHECKING or LOST. Call it when check_at is due. */

@@ -1,4 +1,5 @@
-/* tasks.c - reads tasks, their needs, and defaults. */
+/* tasks.c - reads tasks, their needs, and defaults. The keys of a task are rows of TASK_KEYS in
+ * core/workflow/key_lists.h. */
 #include "parse/workflow/reader.h"
 
 #include "base/suggest.h"

@@ -1,4 +1,4 @@
-/* door.c - moves: checks an event, applies it to the image of an execution (core/execution_state.h)
+/* door.c - moves: checks an event, applies it to the image of an execution (core/event_effect.h)
  * and records it. flush.c writes the images. */
 #include "store/door/door.h"
 
@@ -32,20 +32,20 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
         return err_set(err, E_INTERNAL, "execution %lld: %s may not move from %s to %s",
                        (long long)e->id, event_text(event_type(e->kind, action)),
                        from ? status_text(from) : "nothing", status_text((int)to));
-    execution_apply(&e->state,
-                    &(struct execution_change){.action = action,
-                                               .is_job = kind_is_job(e->kind),
-                                               .to = (int)to,
-                                               .at = e->updated_at < t->now
-                                                         ? t->now
-                                                         : e->updated_at, /* times never decrease */
-                                               .worker = note->worker,
-                                               .until = note->until,
-                                               .folder = note->folder,
-                                               .hold = (int)note->why,
-                                               .held_key = note->held_key,
-                                               .let_finish = note->let_finish,
-                                               .attempts = note->attempts});
+    event_apply(&e->state,
+                &(struct execution_change){.action = action,
+                                           .is_job = kind_is_job(e->kind),
+                                           .to = (int)to,
+                                           .at = e->updated_at < t->now
+                                                     ? t->now
+                                                     : e->updated_at, /* times never decrease */
+                                           .worker = note->worker,
+                                           .until = note->until,
+                                           .folder = note->folder,
+                                           .hold = (int)note->why,
+                                           .held_key = note->held_key,
+                                           .let_finish = note->let_finish,
+                                           .attempts = note->attempts});
     if (action == EV_HELD) {
         r->due_at = note->due_at;
         r->timeout_at = note->timeout_at;

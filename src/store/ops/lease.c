@@ -1,5 +1,5 @@
-/* lease.c - leases after the claim: heartbeat, reap, adopt. None of these changes a status: a job
- * whose worker died may still have a live process. */
+/* lease.c - leases after the claim: heartbeat and reap; adopt.c takes over orphans. None of these
+ * changes a status: a job whose worker died may still have a live process. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 
@@ -52,7 +52,7 @@ int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref
     return 0;
 }
 
-static int expire_lease(struct turn *t, struct row *r, struct err *err)
+int lease_expire(struct turn *t, struct row *r, struct err *err)
 {
     struct move_note note = {.worker = r->now.worker, .data = data_expired(t, r->now.until)};
 
@@ -76,93 +76,10 @@ int op_reap(struct turn *t, struct reap_slice *r, struct err *err)
     for (size_t i = 0; i < expired.n; i++) {
         if (!rows[i]->now.worker)
             continue;
-        TRY(expire_lease(t, rows[i], err));
+        TRY(lease_expire(t, rows[i], err));
         r->n++;
     }
     return 0;
-}
-
-/* Equal lanes are adjacent; only the first of them is used. */
-static bool is_next_lane(const struct claim *c, size_t nth)
-{
-    return !nth || strcmp(c->serves[nth].lane, c->serves[nth - 1].lane) != 0;
-}
-
-/* Quarantined leases are read too, but never adopted. */
-static size_t adoption_page_size(const struct adoption *a)
-{
-    return a->claim.max + quarantine_count(a->claim.quarantined);
-}
-
-/* Finds orphans: those of this state folder at once, those of others after the host's grace. */
-static int find_orphans(struct turn *t, const struct adoption *a, int64_t after, struct rows *out,
-                        struct err *err)
-{
-    int64_t now = a->latest && a->latest < t->now ? a->latest : t->now;
-
-    args_begin(&t->args, Q_ORPHANS, a->claim.folder, now - a->host_grace, adoption_page_size(a),
-               after);
-    for (size_t i = 0; i < a->claim.nserves; i++)
-        if (is_next_lane(&a->claim, i))
-            args_text(&t->args, a->claim.serves[i].lane);
-    return turn_query(t, &t->args, out, err);
-}
-
-/* Finds leases of workers that are known to be dead, without waiting for the reaper. */
-static int find_leases_of_dead(struct turn *t, const struct adoption *a, struct rows *out,
-                               struct err *err)
-{
-    args_begin(&t->args, Q_LEASES_OF_DEAD_WORKERS, a->claim.folder, adoption_page_size(a));
-    for (size_t d = 0; d < a->ndead_workers; d++)
-        for (size_t i = 0; i < a->claim.nserves; i++)
-            if (is_next_lane(&a->claim, i))
-                args_row(&t->args, a->dead_workers[d], a->claim.serves[i].lane);
-    return turn_query(t, &t->args, out, err);
-}
-
-/* Adopts leases that were found until claim.max is reached; a row occurs twice if lanes repeat. */
-static int adopt_found(struct turn *t, const struct adoption *a, const struct rows *found,
-                       struct job_list *out, struct err *err)
-{
-    struct row **rows;
-
-    TRY(turn_read_rows(t, found, true, &rows, err));
-    for (size_t i = 0; i < found->n && out->n < a->claim.max; i++) {
-        struct move_note note = {
-            .worker = a->claim.worker, .until = t->now + a->claim.lease, .folder = a->claim.folder};
-        struct row *r = rows[i];
-
-        if (r->now.worker == a->claim.worker || quarantine_has(a->claim.quarantined, r->now.id))
-            continue;
-        if (a->wanted && !a->wanted(a->arg, &r->now, rows_int(found, i, found->ncols - 1)))
-            continue;
-        out->at[out->n++] = &r->now;
-        if (r->now.worker)
-            TRY(expire_lease(t, r, err));
-        TRY(door_move(t, r, EV_ADOPTED, S_RUNNING, &note, err));
-    }
-    return 0;
-}
-
-/* The execution up to which all lanes were searched. SQLite runs the query once per lane, and each
- * of them may have reached its LIMIT; PostgreSQL merges the lanes first. */
-static int64_t find_last_seen(const struct turn *t, const struct rows *found, size_t max)
-{
-    int64_t last = 0, cut = INT64_MAX;
-    const char *lane = NULL;
-    size_t i, n = 0;
-
-    for (i = 0; i < found->n; i++) {
-        int64_t id = rows_int(found, i, 0);
-        const char *of = turn_row(t, id)->now.lane;
-
-        n = lane && !strcmp(lane, of) ? n + 1 : 1;
-        lane = of;
-        last = id > last ? id : last;
-        if (n == max && id < cut)
-            cut = id;
-    }
-    return cut < last ? cut : last;
 }
 
 int op_check_lost_leases(struct turn *t, struct lease_ref *list, size_t n, struct err *err)
@@ -179,25 +96,4 @@ int op_check_lost_leases(struct turn *t, struct lease_ref *list, size_t n, struc
     for (size_t i = 0; i < n; i++)
         list[i].rc = idmap_get(&unclaimed, list[i].execution) ? -E_BUSY : -E_LEASE_LOST;
     return 0;
-}
-
-int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out, struct err *err)
-{
-    AUTO_ROWS orphans = ROWS_INIT, dead_workers = ROWS_INIT;
-    int64_t after = 0;
-
-    *out = (struct job_list){.at = arena_alloc(&t->arena, (a->claim.max + 1) * sizeof(*out->at))};
-    if (!a->claim.max || !a->claim.nserves)
-        return 0;
-    TRY(door_flush(t, err));
-    TRY(turn_sync(t, err));
-    do { /* page by page: unwanted orphans must not hide wanted ones */
-        TRY(find_orphans(t, a, after, &orphans, err));
-        TRY(adopt_found(t, a, &orphans, out, err));
-        after = find_last_seen(t, &orphans, adoption_page_size(a));
-    } while (orphans.n >= adoption_page_size(a) && out->n < a->claim.max);
-    if (!a->ndead_workers)
-        return 0;
-    TRY(find_leases_of_dead(t, a, &dead_workers, err));
-    return adopt_found(t, a, &dead_workers, out, err);
 }

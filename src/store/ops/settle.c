@@ -1,5 +1,6 @@
 /* settle.c - writes a worker's reports about an attempt that it has leased: that it started, and
- * its outcome. Both are fenced by worker and epoch: a worker without the lease changes nothing. */
+ * its outcome. Both are fenced by worker and epoch: a worker without the lease changes nothing. The
+ * followers of an ended job become ready in the same turn (workflow/advance.c). */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/door/event_data.h"

@@ -45,12 +45,41 @@ static void set_notify_left(struct turn *t, struct row *row, uint32_t left)
     door_mark_changed(t, row);
 }
 
+/* Counts one more terminal need of a follower. The decision comes later, as more needs may end in
+ * this turn. A held follower was already decided on and must not be changed here: the transaction
+ * that gives it its permit changes its row without holding this tree's root lock. */
+static void count_need_end(struct turn *t, struct workflow_state *f, uint32_t follower,
+                           struct row *row, bool success)
+{
+    if (row->now.status != S_PENDING || row->now.held)
+        return;
+    row->now.needs_left--;
+    row->now.needs_succeeded += success;
+    door_mark_changed(t, row);
+    if (!row->on_agenda)
+        *vec_add(&t->to_prefetch) = row;
+    agenda_add(t, row, f->def->rank[follower]);
+}
+
+static int count_end_in_followers(struct turn *t, struct workflow_state *f,
+                                  const struct workflow_task *task, const struct row *row,
+                                  uint32_t from, uint32_t n, struct err *err)
+{
+    struct row **rows = arena_alloc(&t->arena, (n + 1) * sizeof(*rows));
+    struct graph_need need = task_as_need(task, &row->now);
+    int rc = tasks_get_rows(t, f, task->followers + from, n, rows, err);
+
+    for (uint32_t i = 0; !rc && i < n; i++)
+        count_need_end(t, f, task->followers[from + i], rows[i], graph_is_success(&need));
+    return rc;
+}
+
 /* Notifies the first n of the followers that are left. */
 static int notify_slice(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
                         struct row *row, uint32_t left, uint32_t n, struct err *err)
 {
     bool is_notifying = row->now.notify_left > 0;
-    int rc = followers_count_end(t, f, task, row, task->nfollowers - left, n, err);
+    int rc = count_end_in_followers(t, f, task, row, task->nfollowers - left, n, err);
 
     t->notified += n;
     if (!rc && (is_notifying || left > n))
@@ -111,4 +140,20 @@ int followers_notify_later(struct turn *t, struct err *err)
     t->to_notify.n = 0;
     t->wake |= WAKE_JOBS | WAKE_TIMERS;
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
+}
+
+int workflow_count_task_end(struct turn *t, struct workflow_state *f, struct row *row,
+                            struct err *err)
+{
+    const struct workflow_task *task = definition_find_task(f->def, row->now.task_name);
+    struct graph_need n = task_as_need(task, &row->now);
+
+    workflow_state_put_task(f, task->index, row);
+    f->row->now.flags |= graph_flags_of(&n);
+    f->row->now.children_open--;
+    door_mark_changed(t, f->row);
+    if (!f->row->now.cancel_requested)
+        TRY(followers_notify(t, f, task, row, err));
+    agenda_add(t, f->row, 0);
+    return 0;
 }

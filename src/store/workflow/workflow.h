@@ -210,19 +210,15 @@ MUST_USE int task_read_facts(struct turn *t, struct workflow_state *f,
 /* Makes a pending task ready, skips it, or lets it wait. */
 MUST_USE int task_decide(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
                          struct row *row, struct err *err);
-/* Counts the end of a task at its workflow, and notifies its followers. */
-MUST_USE int workflow_count_task_end(struct turn *t, struct workflow_state *f, struct row *row,
-                                     struct err *err);
-/* Makes n followers of an ended task, starting with the follower `from`, count its end. */
-MUST_USE int followers_count_end(struct turn *t, struct workflow_state *f,
-                                 const struct workflow_task *task, const struct row *row,
-                                 uint32_t from, uint32_t n, struct err *err);
 MUST_USE int task_skip(struct turn *t, struct row *row, bool skipped_by_failure, const char *why,
                        struct err *err);
 /* Ends a task that can't run or can't be decided as failed, with the sentence as its error. */
 MUST_USE int task_fail(struct turn *t, struct row *row, const char *sentence, struct err *err);
 
 /* followers.c */
+/* Counts an ended task in its workflow, and notifies its followers. */
+MUST_USE int workflow_count_task_end(struct turn *t, struct workflow_state *f, struct row *row,
+                                     struct err *err);
 /* How many of the `left` followers this turn notifies, if it has notified `notified` so far; may
  * be 0. */
 uint32_t followers_slice_size(const struct turn *t, const struct workflow_state *f,

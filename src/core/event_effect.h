@@ -1,8 +1,11 @@
-/* execution_state.h - the state of an execution that its events determine, and the one rule for
- * each event. The door applies an event to the row before it stores both; replay (history/replay.h)
- * applies stored events to nothing. Pure. */
-#ifndef CORE_EXECUTION_STATE_H
-#define CORE_EXECUTION_STATE_H
+/* event_effect.h - what each event changes in an execution: event_apply() is the one rule for each
+ * event. The door applies an event to the row before it stores both; replay (history/replay.h)
+ * applies stored events to nothing. Pure.
+ *
+ * Three things are not in this state: result and error (door_set_outcome), the times of timers
+ * (door_move), and the flag of a task that is skipped because of a failure (task_skip). */
+#ifndef CORE_EVENT_EFFECT_H
+#define CORE_EVENT_EFFECT_H
 
 #include "core/vocab.h"
 
@@ -50,6 +53,6 @@ struct execution_change {
     int attempts; /* that it may have again */
 };
 
-void execution_apply(struct execution_state *s, const struct execution_change *c);
+void event_apply(struct execution_state *s, const struct execution_change *c);
 
 #endif

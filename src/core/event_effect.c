@@ -1,5 +1,5 @@
-/* execution_state.c - see execution_state.h. */
-#include "core/execution_state.h"
+/* event_effect.c - see event_effect.h. */
+#include "core/event_effect.h"
 
 #include "core/graph.h"
 
@@ -97,7 +97,7 @@ static void apply_action(struct execution_state *s, const struct execution_chang
     }
 }
 
-void execution_apply(struct execution_state *s, const struct execution_change *c)
+void event_apply(struct execution_state *s, const struct execution_change *c)
 {
     s->seq++;
     s->updated_at = c->at;

@@ -1,6 +1,6 @@
-/* end.c - the end of a workflow: starts on_failure and on_exit, evaluates the outputs, and computes
- * the final status from its tasks. Also the timers of workflows and fan-outs: timeouts, and work
- * that continues in another turn. */
+/* end_workflow.c - the end of a workflow: starts on_failure and on_exit, evaluates the outputs, and
+ * computes the final status from its tasks. Also the timers of workflows and fan-outs: timeouts,
+ * and work that continues in another turn. */
 #include "base/json.h"
 #include "core/graph.h"
 #include "core/resolve.h"

@@ -1,4 +1,5 @@
-/* claim.c - claims jobs within a turn: as many as the capacity allows, by priority and age across
+/* fill_capacity.c - decides how many jobs a turn claims, and from which lanes and queues; op_claim
+ * (store/ops/claim.c) claims them. Takes as many as the capacity allows, by priority and age across
  * all executors, although each executor has its own limit besides the worker's slots. */
 #include "engine/turn/plan.h"
 
@@ -182,7 +183,7 @@ static int claim_to_queue(struct turn *t, struct plan *p, struct capacity *r, st
     return rc;
 }
 
-int plan_claim(struct turn *t, struct plan *p, struct err *err)
+int fill_capacity(struct turn *t, struct plan *p, struct err *err)
 {
     struct capacity r = capacity_now(p);
     int rc = claim_to_start(t, p, &r, err);

@@ -1,10 +1,10 @@
-/* check.c - finds out what became of an attempt: one that this worker adopted from another, or
+/* reattach.c - finds out what became of an attempt: one that this worker adopted from another, or
  * one of its own whose shim ended or never answered. attempt.h describes the files.
  *
- * Adoption, step by step: the store raises the epoch (store/ops/lease.c); the dispatcher calls the
- * executor's `reattach` (process.c), which writes the new epoch to the attempt folder; the next
- * poll calls watch_check() below. It gives the attempt up if the folder has a higher epoch than
- * ours. Otherwise it tries to take `lock`, and the result depends on the records:
+ * Adoption, step by step: the store raises the epoch (store/ops/adopt.c); the dispatcher calls the
+ * executor's `reattach`, process_reattach() below, which writes the new epoch to the attempt
+ * folder; the next poll calls watch_check() below. It gives the attempt up if the folder has a
+ * higher epoch than ours. Otherwise it tries to take `lock`, and the result depends on the records:
  *
  *     lock                records            result
  *     held                any                the shim lives: wait for it by its pidfd
@@ -38,6 +38,45 @@
 #include <sys/pidfd.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+int process_reattach(struct executor *x, const struct job *j, void **handle, struct err *err)
+{
+    struct process *p = (struct process *)x;
+    struct attempt_lease lease = {.epoch = j->epoch, .until = j->lease_until};
+    struct watch *w;
+    char fault[ATTEMPT_FAULT_SIZE] = "";
+    int64_t no_folder;
+    int at = process_open_folder(p, j, fault, &no_folder), rc;
+
+    if (at < 0)
+        return err_set(err, E_REFUSED,
+                       "the folder of attempt %d of execution %lld can't be opened: %s", j->attempt,
+                       (long long)j->execution, strerror(errno));
+    /* From here on the shim obeys no lower epoch. */
+    rc = attempt_renew(at, &lease, err);
+    if (rc && rc != -E_INVALID) { /* the attempt may be running: report nothing about it */
+        close(at);
+        if (rc == -E_UNAVAILABLE)
+            err->code = E_REFUSED;
+        return -(int)err->code;
+    }
+    if (*handle) /* of an earlier epoch */
+        watch_drop(p, *handle, true);
+    *handle = w = watch_new(p, j, at);
+    w->no_folder = no_folder;
+    snprintf(w->fault, sizeof(w->fault), "%s", fault);
+    if (rc)
+        watch_note_file(w, RECORD_LEASE.name, EPERM);
+    else
+        (void)watch_note_fault(w);
+    if (p->in_containers && !undo_load(&w->undo, at))
+        process_set_undo_by_name(p, w);
+    w->is_adopted = true;
+    w->state = WATCH_CHECKING;
+    w->check_at = clock_boot_us();
+    wakeup_at(&p->wakeup, w->check_at);
+    return 0;
+}
 
 #define WAIT_MIN 1000    /* µs, the first pause between two checks; it doubles … */
 #define WAIT_MAX 1000000 /* … up to this */
