@@ -71,7 +71,7 @@ static int64_t leave_orphans(struct store *s)
 
 /* The unwanted orphans fill a whole batch; the orphans after them in the same lane are still
  * adopted. */
-TEST(unwanted_orphans_do_not_hide_later_orphans_of_their_lane)
+TEST(orphans_after_a_full_batch_of_unwanted_orphans_are_still_adopted)
 {
     struct store *s = fixture_store();
     int64_t first = leave_orphans(s);

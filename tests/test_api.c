@@ -57,7 +57,7 @@ static int count_lines(void *arg, const char *json)
     return 0;
 }
 
-TEST(job_that_is_settled_shows_its_result)
+TEST(settled_job_shows_its_result)
 {
     struct pawl *p = open_pawl();
     struct pawl_worker *w = open_worker(p, 0);
@@ -91,7 +91,7 @@ TEST(job_that_is_settled_shows_its_result)
     verify_and_close(p);
 }
 
-TEST(submit_with_one_invalid_job_stores_none)
+TEST(submit_with_one_invalid_job_stores_no_job)
 {
     struct pawl *p = open_pawl();
     struct pawl_job jobs[3] = {{.name = "a"}, {.name = "b", .input = "{"}, {.name = "c"}};
@@ -107,7 +107,7 @@ TEST(submit_with_one_invalid_job_stores_none)
     verify_and_close(p);
 }
 
-TEST(error_about_a_missing_object_names_it)
+TEST(error_about_a_missing_object_contains_its_name)
 {
     struct pawl *p = open_pawl();
     struct pawl_job jobs[2] = {{.name = "a"}};
@@ -139,7 +139,7 @@ TEST(submit_with_a_known_key_returns_the_existing_execution)
     verify_and_close(p);
 }
 
-TEST(settle_after_lost_lease_changes_nothing_and_job_is_adopted)
+TEST(settle_after_a_lost_lease_changes_nothing_and_the_job_is_adopted)
 {
     struct pawl *p = open_pawl();
     struct pawl_worker *dead = open_worker(p, 50000), *heir = open_worker(p, 50000);
@@ -195,7 +195,7 @@ TEST(delayed_job_becomes_claimable_after_a_tick)
     verify_and_close(p);
 }
 
-TEST(params_of_a_plain_job_are_refused)
+TEST(params_given_to_a_job_that_is_not_a_workflow_are_refused)
 {
     struct pawl *p = open_pawl();
     struct pawl_job job = {.name = "exec::a", .params = (const char *const[]){"day=monday", NULL}};
@@ -218,7 +218,7 @@ TEST(settle_with_an_unknown_outcome_is_refused)
     verify_and_close(p);
 }
 
-TEST(tree_of_any_depth_is_read)
+TEST(tree_is_read_whatever_its_depth)
 {
     struct pawl *p = open_pawl();
     struct pawl_job job = {.name = "level"};
@@ -242,7 +242,7 @@ TEST(tree_of_any_depth_is_read)
     verify_and_close(p);
 }
 
-TEST(event_follower_gets_each_event_once)
+TEST(event_reader_gets_each_event_once)
 {
     struct pawl *p = open_pawl();
     struct pawl_follower *f = NULL;
@@ -312,7 +312,7 @@ TEST(cleanup_removes_only_finished_trees_that_are_old_enough)
     verify_and_close(p);
 }
 
-TEST(open_with_must_exist_creates_no_database)
+TEST(open_with_must_exist_does_not_create_a_database)
 {
     char url[4200];
     struct pawl_options o = {.url = url, .must_exist = true};

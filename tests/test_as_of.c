@@ -51,7 +51,7 @@ static int64_t time_field(const json_t *o, const char *key)
     return us;
 }
 
-TEST(job_as_of_each_event_has_the_state_of_that_moment)
+TEST(job_as_of_each_event_has_its_state_at_that_moment)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -88,7 +88,7 @@ TEST(job_as_of_each_event_has_the_state_of_that_moment)
     store_close(&s);
 }
 
-TEST(job_as_of_its_expired_lease_waits_for_adoption)
+TEST(job_as_of_the_expiry_of_its_lease_waits_for_adoption)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -107,7 +107,7 @@ TEST(job_as_of_its_expired_lease_waits_for_adoption)
     store_close(&s);
 }
 
-TEST(moment_given_as_a_time_includes_all_events_up_to_it)
+TEST(state_as_of_a_time_includes_all_events_up_to_that_time)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -133,7 +133,7 @@ TEST(moment_given_as_a_time_includes_all_events_up_to_it)
     store_close(&s);
 }
 
-TEST(execution_as_of_before_its_request_is_not_found_and_error_gives_the_time)
+TEST(execution_as_of_a_moment_before_its_submission_is_not_found)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -176,7 +176,7 @@ static void rerun_whole(struct store *s, int64_t id)
     rerun_release(&r);
 }
 
-TEST(execution_as_of_before_a_rerun_has_its_old_result_and_error)
+TEST(execution_as_of_a_moment_before_its_rerun_has_its_old_result_and_error)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -242,7 +242,7 @@ static int count_lines(void *arg, const char *json)
     return 0;
 }
 
-TEST(outline_as_of_a_moment_counts_items_by_their_status_then)
+TEST(outline_as_of_a_moment_counts_items_by_their_status_at_that_moment)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -284,7 +284,7 @@ TEST(outline_as_of_a_moment_counts_items_by_their_status_then)
     store_close(&s);
 }
 
-TEST(pause_is_visible_only_as_of_the_moments_it_lasted)
+TEST(pause_is_visible_only_as_of_moments_within_it)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

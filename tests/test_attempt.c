@@ -47,7 +47,7 @@ TEST(only_a_valid_attempt_name_is_parsed)
             test_fail(__FILE__, __LINE__, "\"%s\" was parsed as the name of an attempt", bad[i]);
 }
 
-TEST(attempt_folder_is_created_once_and_private)
+TEST(attempt_folder_is_private_and_cannot_be_created_twice)
 {
     int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder();
     struct stat st;
@@ -83,7 +83,7 @@ TEST(lock_is_held_until_its_last_descriptor_is_closed)
     close(at);
 }
 
-TEST(lock_inherited_by_a_child_outlives_its_owner)
+TEST(lock_inherited_by_a_child_outlives_the_parent)
 {
     int at = make_attempt_folder(), lock = attempt_lock(at, ATTEMPT_TREE, false), pipes[2];
     pid_t child;
@@ -135,7 +135,7 @@ TEST(record_with_a_flipped_bit_or_missing_byte_is_rejected)
     CHECK(!record_decode(&RECORD_LEASE, bytes, len, &back));
 }
 
-TEST(record_is_read_whole_or_rejected)
+TEST(record_is_read_completely_or_rejected)
 {
     int at = make_attempt_folder(), fd, reserved = -1;
     struct attempt_exit e = {.kind = END_EXITED}, back;
@@ -154,7 +154,7 @@ TEST(record_is_read_whole_or_rejected)
     close(at);
 }
 
-TEST(record_whose_reserved_file_was_appended_to_is_read_whole)
+TEST(record_is_readable_although_text_was_appended_to_its_reserved_file)
 {
     struct attempt_exit e = {.kind = END_EXITED, .ended = 77}, back;
     int at = make_attempt_folder(), reserved = record_reserve(at, &RECORD_EXIT), fd;
@@ -168,7 +168,7 @@ TEST(record_whose_reserved_file_was_appended_to_is_read_whole)
     close(at);
 }
 
-TEST(renewal_with_a_lower_epoch_is_refused)
+TEST(lease_renewal_with_a_lower_epoch_is_refused)
 {
     int at = make_attempt_folder();
     struct attempt_lease l = {.epoch = 4, .until = 10};
@@ -187,7 +187,7 @@ TEST(renewal_with_a_lower_epoch_is_refused)
 }
 
 /* A renewal reads the epoch and writes the record under one lock. */
-TEST(renewal_during_adoption_with_a_higher_epoch_is_refused)
+TEST(lease_renewal_that_waits_for_an_adopter_with_a_higher_epoch_is_refused)
 {
     struct attempt_lease low = {.epoch = 3, .until = 30}, high = {.epoch = 4, .until = 40}, l;
     struct err err = ERR_INIT;
@@ -213,7 +213,7 @@ TEST(renewal_during_adoption_with_a_higher_epoch_is_refused)
     close(at);
 }
 
-TEST(command_without_a_listening_shim_fails)
+TEST(sending_a_command_fails_if_no_shim_listens)
 {
     int at = make_attempt_folder(), fd;
     struct attempt_control c = {.epoch = 1, .command = COMMAND_CANCEL};
@@ -243,7 +243,7 @@ static void expect_log(int at, int64_t from, size_t max, const char *text)
     buf_release(&b);
 }
 
-TEST(log_with_a_wrapped_ring_is_read_in_order)
+TEST(log_whose_ring_buffer_wrapped_is_read_in_order)
 {
     int at = make_attempt_folder();
     struct attempt_log log;
@@ -312,7 +312,7 @@ TEST(secrets_are_masked_wherever_the_stream_is_split)
     expect_masked(lines, "first\nsecond\n!", "***!");
 }
 
-TEST(text_that_cannot_be_a_secret_is_passed_on_at_once)
+TEST(text_that_cannot_belong_to_a_secret_is_passed_on_immediately)
 {
     struct mask m = MASK_INIT;
     struct buf out = BUF_INIT;
@@ -330,7 +330,7 @@ TEST(text_that_cannot_be_a_secret_is_passed_on_at_once)
 
 /* ---- requests ---- */
 
-TEST(request_is_read_whole_and_a_truncated_one_is_rejected)
+TEST(complete_request_is_read_and_a_truncated_one_is_rejected)
 {
     const char *argv[] = {"a", "", "c", NULL}, *env[] = {"X=1", NULL}, *secrets[] = {NULL};
     struct request r = {.execution = 7,

@@ -9,7 +9,7 @@
 
 TEST_NO_DB;
 
-TEST(removal_does_not_follow_links_out_of_the_folder)
+TEST(folder_removal_does_not_follow_links_out_of_the_folder)
 {
     int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder(),
         inner;
@@ -36,7 +36,7 @@ TEST(removal_does_not_follow_links_out_of_the_folder)
     close(dir);
 }
 
-TEST(removal_reaches_any_depth_with_few_handles)
+TEST(folder_removal_reaches_any_depth_with_few_file_descriptors)
 {
     int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder();
     struct rlimit few = {.rlim_cur = 40, .rlim_max = 40};
@@ -62,7 +62,7 @@ TEST(removal_reaches_any_depth_with_few_handles)
 
 /* As an immutable file does: a folder in which something is mounted, or which is not ours, stays.
  */
-TEST(removal_of_a_file_that_stays_says_why_and_removes_the_rest)
+TEST(folder_removal_reports_why_a_file_cannot_be_removed_and_removes_the_rest)
 {
     int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder(), fd;
     int flags = FS_IMMUTABLE_FL;
@@ -85,7 +85,7 @@ TEST(removal_of_a_file_that_stays_says_why_and_removes_the_rest)
 
 /* A user namespace of a rootless container leaves such folders behind: neither their content nor
  * they themselves can be removed or moved by the worker's user. */
-TEST(removal_of_a_folder_of_another_user_ends_and_removes_the_rest)
+TEST(folder_removal_fails_on_another_users_subfolder_and_removes_the_rest)
 {
     int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder(), b;
 

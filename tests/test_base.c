@@ -22,7 +22,7 @@ TEST_NO_DB;
 
 /* ---- errors ---- */
 
-TEST(error_set_returns_its_code_and_keeps_its_message)
+TEST(err_set_returns_the_code_and_keeps_the_message)
 {
     struct err err = ERR_INIT;
 
@@ -33,7 +33,7 @@ TEST(error_set_returns_its_code_and_keeps_its_message)
     CHECK_STR(err.msg, "while looking: there is no execution 7");
 }
 
-TEST(missing_name_is_kept_until_the_next_error)
+TEST(error_keeps_the_name_of_the_missing_object_until_the_next_err_set)
 {
     struct err err = ERR_INIT;
 
@@ -47,7 +47,7 @@ TEST(missing_name_is_kept_until_the_next_error)
     CHECK_STR(err.name, "");
 }
 
-TEST(error_message_that_is_too_long_is_truncated)
+TEST(error_message_beyond_the_maximum_length_is_truncated)
 {
     struct err err = ERR_INIT;
     char *flood = mem_alloc(5000);
@@ -85,7 +85,7 @@ TEST(every_error_code_has_an_exit_code)
 
 /* ---- buffers ---- */
 
-TEST(buffer_grows_and_stays_a_terminated_string)
+TEST(growing_buffer_stays_a_terminated_string)
 {
     struct buf b = BUF_INIT;
     int i;
@@ -113,7 +113,7 @@ TEST(buffer_grows_and_stays_a_terminated_string)
     CHECK(!b.ptr);
 }
 
-TEST(buffer_format_longer_than_its_capacity_is_kept_whole)
+TEST(formatted_text_longer_than_the_buffers_capacity_is_not_truncated)
 {
     struct buf b = BUF_INIT;
 
@@ -178,7 +178,7 @@ TEST(id_map_finds_only_stored_ids)
     free(values);
 }
 
-TEST(id_map_after_a_removal_keeps_the_others)
+TEST(id_map_keeps_the_remaining_ids_after_a_removal)
 {
     struct idmap m = IDMAP_INIT;
     static int values[300];
@@ -267,7 +267,7 @@ TEST(strings_are_duplicated_and_formatted)
     free(s);
 }
 
-TEST(growing_vector_keeps_its_order)
+TEST(growing_vector_keeps_the_order_of_its_elements)
 {
     VEC(int) v = {0};
     int i;
@@ -283,7 +283,7 @@ TEST(growing_vector_keeps_its_order)
 
 /* ---- quarantine ---- */
 
-TEST(quarantined_ids_return_when_their_time_is_over)
+TEST(quarantined_id_is_released_when_its_quarantine_ends)
 {
     struct quarantine a = {0};
     int64_t i;

@@ -25,7 +25,7 @@ static void check_keys_can_be_built(const struct keys *keys, const char *but)
         test_fail(__FILE__, __LINE__, "%s: %s can't be built", keys->title, k->name);
 }
 
-TEST(every_key_of_the_table_can_be_built)
+TEST(every_key_in_the_key_tables_can_be_set_by_the_c_builder)
 {
     check_keys_can_be_built(&keys_workflow, "params on tasks");
     check_keys_can_be_built(&keys_task, "");
@@ -232,7 +232,7 @@ static struct pawl_workflow *whole(char **yaml)
     return w;
 }
 
-TEST(workflow_built_in_c_equals_the_one_from_a_file)
+TEST(workflow_built_in_c_equals_the_same_workflow_read_from_a_file)
 {
     char *yaml, *built, *written;
     struct pawl_workflow *w = whole(&yaml);
@@ -256,7 +256,7 @@ TEST(workflow_built_in_c_equals_the_one_from_a_file)
     free(written);
 }
 
-TEST(workflow_applied_from_text_and_built_is_one_definition)
+TEST(workflow_applied_as_text_and_built_in_c_is_stored_as_one_definition)
 {
     static const char yaml[] = "# a file\n"
                                "name: w\n"
@@ -347,7 +347,7 @@ TEST(text_in_a_built_workflow_is_preserved_exactly)
     arena_release(&arena);
 }
 
-TEST(json_in_a_built_workflow_is_written_in_one_line)
+TEST(json_in_a_built_workflow_is_written_on_one_line)
 {
     struct pawl_workflow *w = pawl_workflow_new(&(struct pawl_workflow_keys){
         .name = "w", .vars = "{\"a\":\n\"\\ud83d\\ude00 \\/ \\u2028\", \"b\": 1.25}"});
@@ -381,7 +381,7 @@ static int submit_in(struct pawl_tx *tx, void *arg)
     return pawl_tx_submit(tx, arg, 1, &api_err);
 }
 
-TEST(built_workflow_with_a_key_is_submitted_once_and_runs)
+TEST(built_workflow_submitted_twice_with_one_key_creates_one_execution)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

@@ -40,7 +40,7 @@ static struct pawl_workflow *build_one_task(const char *name, const struct pawl_
     return w;
 }
 
-TEST(invalid_built_workflow_is_reported_like_a_file)
+TEST(errors_in_a_built_workflow_equal_those_of_the_same_file)
 {
     char long_key[1201], with[1220], yaml[1300];
     struct pawl_workflow *w;
@@ -81,7 +81,7 @@ TEST(invalid_built_workflow_is_reported_like_a_file)
     check_same_errors(w, "# a file\nname: w\ntasks:\n  a: {run: x}\n  a: {run: y}\n");
 }
 
-TEST(invalid_json_is_reported_with_its_key_and_nothing_is_stored)
+TEST(invalid_json_in_a_built_workflow_is_reported_with_its_key_and_nothing_is_stored)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -106,7 +106,7 @@ TEST(invalid_json_is_reported_with_its_key_and_nothing_is_stored)
 }
 
 /* For example a time in nanoseconds: the year 57844 would be written as 7844. */
-TEST(time_that_no_file_can_hold_is_reported_with_its_key)
+TEST(built_schedule_time_outside_the_years_0_to_9999_is_reported_with_its_key)
 {
     static const int64_t far[] = {1763294400000000000, 253402300800 * SECOND,
                                   -62167219200 * SECOND - 1, INT64_MIN, INT64_MAX};
