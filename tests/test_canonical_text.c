@@ -104,7 +104,7 @@ TEST(canonical_text_contains_every_key_of_a_file)
     done(&f);
 }
 
-TEST(hash_depends_only_on_content_and_line_numbers)
+TEST(definition_hash_depends_only_on_content_and_line_numbers)
 {
     struct fixture a = parse("tasks: {a: x}"), b = parse("tasks: {a: 'x'}   # a remark"),
                    c = parse("tasks: {a: y}"), d = parse("tasks:\n  a: x");
@@ -120,7 +120,7 @@ TEST(hash_depends_only_on_content_and_line_numbers)
     done(&d);
 }
 
-TEST(hash_of_a_text_never_changes)
+TEST(definition_hash_is_the_same_in_every_version)
 {
     char hash[WORKFLOW_HASH_SIZE];
 
@@ -131,7 +131,7 @@ TEST(hash_of_a_text_never_changes)
 }
 
 /* A damaged text must never be read as a definition. */
-TEST(text_that_is_not_canonical_is_refused)
+TEST(definition_text_that_is_not_canonical_is_refused)
 {
     static const struct {
         const char *text, *error;
@@ -251,7 +251,7 @@ TEST(nested_files_are_stored_once_in_the_definition)
     done(&g);
 }
 
-TEST(definition_read_from_its_text_needs_no_file)
+TEST(definition_read_from_its_canonical_text_needs_no_file)
 {
     struct arena arena = ARENA_INIT;
     const struct workflow *w;

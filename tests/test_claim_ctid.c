@@ -78,7 +78,7 @@ static int claim_release_pause(struct turn *t, void *arg, struct err *err)
     return op_pause(t, &request, 1, 1000, &more, err);
 }
 
-TEST(outbox_ctid_is_dropped_with_its_row)
+TEST(outbox_ctid_is_forgotten_when_its_row_is_deleted)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;

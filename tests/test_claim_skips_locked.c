@@ -92,7 +92,7 @@ static void check_claim_while_the_only_job_is_locked(void *other)
     CHECK(l.skipped_locked);
 }
 
-TEST(claim_that_comes_up_short_reports_skipped_locked_rows)
+TEST(claim_that_finds_too_few_jobs_reports_that_it_skipped_locked_rows)
 {
     struct store *s = fixture_store(), *other = fixture_store();
     int64_t id;
@@ -131,7 +131,7 @@ static void check_worker_finds_nothing_and_is_not_drained(void *arg)
     CHECK_EQ(k->ended, 0);
 }
 
-TEST(worker_claims_a_skipped_job_after_its_lock_is_released)
+TEST(worker_claims_a_skipped_job_after_the_row_lock_is_released)
 {
     static const struct kit_function functions[] = {{"noop", noop, NULL}, {NULL, NULL, NULL}};
     struct store *s = fixture_store();
@@ -167,7 +167,7 @@ static int retain_and_check_locks(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(retention_locks_no_tree_that_it_keeps)
+TEST(retention_does_not_lock_trees_that_it_keeps)
 {
     struct store *s = fixture_store(), *other = fixture_store();
     struct err err = ERR_INIT;

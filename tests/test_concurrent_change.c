@@ -21,7 +21,7 @@ static void run_and_fail(void *arg)
     CHECK_EQ(settle_as(e->s, claim_job(e->s, 1), OUTCOME_FAILED, 3600 * SECOND), 0);
 }
 
-TEST(overtaken_timer_does_not_end_a_later_delay)
+TEST(timer_that_another_turn_fires_first_does_not_end_the_next_delay)
 {
     struct watch w = {0};
     struct store *s = watched_store(&w), *other = fixture_store();
@@ -97,7 +97,7 @@ TEST(cancel_in_slices_reaches_every_child)
     store_close(&s);
 }
 
-TEST(repeated_submit_after_the_parent_ended_returns_the_first_execution)
+TEST(repeated_submit_with_a_key_returns_the_first_execution_after_the_parent_ended)
 {
     struct store *s = fixture_store();
     int64_t parent = submit(s, "parent");
@@ -129,7 +129,7 @@ static int read_and_check_lock(struct turn *t, void *arg, struct err *err)
 
 /* Other programs do not use our lock file. They must be locked out before the first read of the
  * turn, not by its first write: what the turn has read would be out of date by then. */
-TEST(sqlite_turn_locks_out_other_programs_from_its_first_read)
+TEST(sqlite_turn_excludes_other_writers_from_its_first_read_on)
 {
     struct store *s;
     struct err err = ERR_INIT;

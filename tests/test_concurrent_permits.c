@@ -29,7 +29,7 @@ static void touch_second(void *arg)
     CHECK_EQ(unhold(c->s[1], c->second), -E_INVALID);
 }
 
-TEST(permit_freed_while_all_waiters_are_locked_goes_to_the_next_one)
+TEST(permit_freed_while_all_waiters_are_locked_is_given_to_a_waiter_later)
 {
     struct store *last = fixture_store();
     struct locked_waiters c = {0};
@@ -70,7 +70,7 @@ static void limit_once(void *arg)
     CHECK_OK_ERR(store_turn(l->s, limit_body, &l->change, &err), &err);
 }
 
-TEST(removed_limit_leaves_no_job_waiting_for_it)
+TEST(removal_of_a_limit_leaves_no_job_waiting)
 {
     struct watch w = {0};
     struct store *s = watched_store(&w), *other = fixture_store();
@@ -98,7 +98,7 @@ TEST(removed_limit_leaves_no_job_waiting_for_it)
     store_close(&s);
 }
 
-TEST(paused_job_of_a_key_needs_a_permit_when_it_is_resumed)
+TEST(paused_job_with_a_concurrency_key_needs_a_permit_when_it_is_resumed)
 {
     struct store *s = fixture_store();
     int64_t id =
@@ -116,7 +116,7 @@ TEST(paused_job_of_a_key_needs_a_permit_when_it_is_resumed)
     store_close(&s);
 }
 
-TEST(limit_raised_partially_before_a_crash_strands_no_job)
+TEST(crash_between_slices_of_a_limit_change_strands_no_job)
 {
     struct store *s = fixture_store();
     struct limit_slice l = {s, {.key = "queue:default", .max = -1, .slice = 2}};

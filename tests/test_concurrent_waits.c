@@ -167,7 +167,7 @@ static void settle_too_late(struct store *s, int nth)
     CHECK_EQ(end.lease.rc, -E_LEASE_LOST);
 }
 
-TEST(settle_that_waited_for_the_reaper_has_lost_its_lease)
+TEST(settle_that_waited_for_the_reapers_lock_is_refused)
 {
     struct store *s = fixture_store();
 

@@ -146,7 +146,7 @@ TEST(built_in_executors_exist_without_being_configured)
     config_free(&c);
 }
 
-TEST(config_file_in_the_current_folder_precedes_that_of_the_user)
+TEST(config_file_in_the_current_folder_takes_precedence_over_the_users)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();
@@ -181,7 +181,7 @@ TEST(config_file_in_the_current_folder_precedes_that_of_the_user)
     diagnostics_release(&diagnostics);
 }
 
-TEST(named_config_file_must_exist_and_a_found_one_must_be_readable)
+TEST(config_file_given_by_name_must_exist_and_a_default_one_must_be_readable)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();
@@ -216,7 +216,7 @@ TEST(config_without_a_home_folder_has_no_default_paths)
 
 /* ---- values ---- */
 
-TEST(values_in_the_file_are_used_and_marked_as_set)
+TEST(values_in_the_config_file_are_used_and_marked_as_set)
 {
     struct config *c =
         load("db: postgres://pawl@db/pawl\n"
@@ -262,7 +262,7 @@ TEST(values_in_the_file_are_used_and_marked_as_set)
     config_free(&c);
 }
 
-TEST(retry_as_a_number_and_a_list_as_one_value_are_accepted)
+TEST(number_for_retry_and_single_value_for_a_list_are_accepted)
 {
     struct config *c = load("retry: 3\nworker: {queues: urgent}\nplugins: ./math.so\n");
 
@@ -273,7 +273,7 @@ TEST(retry_as_a_number_and_a_list_as_one_value_are_accepted)
     config_free(&c);
 }
 
-TEST(relative_paths_start_at_the_folder_of_the_file_or_at_home)
+TEST(relative_path_starts_at_the_config_files_folder_and_tilde_at_home)
 {
     struct config *c =
         load("db: sqlite:data/pawl.db\nstate: ~/state\nplugins: [/abs.so, lib/p.so]\n"
@@ -298,7 +298,7 @@ TEST(relative_paths_start_at_the_folder_of_the_file_or_at_home)
 
 /* ---- errors ---- */
 
-TEST(all_errors_are_reported_at_once_with_suggestions)
+TEST(all_config_errors_are_reported_together_with_suggestions)
 {
     check_errors("tennant: x\n"
                  "worker:\n"
@@ -338,7 +338,7 @@ static void check_refused(const struct refused *list, size_t n)
     buf_release(&text);
 }
 
-TEST(invalid_value_is_refused_by_each_key)
+TEST(each_config_key_refuses_an_invalid_value)
 {
     static const struct refused cases[] = {
         {"worker: {", "2:1: a value is missing here"},
@@ -379,7 +379,7 @@ TEST(invalid_value_is_refused_by_each_key)
     check_refused(cases, COUNT(cases));
 }
 
-TEST(number_or_duration_out_of_range_is_refused)
+TEST(config_number_or_duration_out_of_range_is_refused)
 {
     static const struct refused cases[] = {
         {"functions: {queue: 100001}",
@@ -410,7 +410,7 @@ TEST(number_or_duration_out_of_range_is_refused)
     check_refused(cases, COUNT(cases));
 }
 
-TEST(routes_and_executors_that_do_not_match_are_refused)
+TEST(invalid_route_or_executor_in_the_config_is_refused)
 {
     static const struct refused cases[] = {
         {"dispatch: {default_executor: proces}",
@@ -456,7 +456,7 @@ TEST(routes_and_executors_that_do_not_match_are_refused)
     check_refused(cases, COUNT(cases));
 }
 
-TEST(list_that_is_too_long_is_refused_quickly)
+TEST(config_list_that_is_too_long_is_refused_quickly)
 {
     struct buf text = BUF_INIT;
     int i;
@@ -469,7 +469,7 @@ TEST(list_that_is_too_long_is_refused_quickly)
     buf_release(&text);
 }
 
-TEST(database_password_is_masked_in_errors)
+TEST(database_password_is_masked_in_config_errors)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();

@@ -113,7 +113,7 @@ TEST(configuration_page_matches_the_code)
     buf_release(&page);
 }
 
-TEST(configuration_page_example_is_valid)
+TEST(example_on_the_configuration_page_is_valid)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host host = config_this_host();
@@ -157,7 +157,7 @@ static void check_default(void *arg, const char *path, const struct key *k)
 }
 
 /* Keys that no other test uses are parsed here. */
-TEST(every_default_is_accepted_as_a_value)
+TEST(every_documented_default_is_accepted_as_a_value)
 {
     int count = 0;
 

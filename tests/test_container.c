@@ -25,7 +25,7 @@ static struct spec gated_command(int code)
     return (struct spec){.run = run};
 }
 
-TEST(outcome_of_a_container_is_reported_after_it_is_removed)
+TEST(outcome_of_a_container_is_reported_after_the_container_is_removed)
 {
     static const struct spec_pair env[] = {{"WHO", "world"}, {"PATH", "/usr/bin:/bin"}};
     struct spec spec = {.run = "read -r word; echo \"$word $WHO $PATH\"; "
@@ -45,7 +45,7 @@ TEST(outcome_of_a_container_is_reported_after_it_is_removed)
     stage_end(&g);
 }
 
-TEST(missing_image_fails_with_the_engines_message)
+TEST(attempt_with_a_missing_image_fails_with_the_container_engines_message)
 {
     struct spec spec = {.run = "true", .container = "{\"image\":\"missing\"}"};
     struct stage g = stage_of(&spec);
@@ -57,7 +57,7 @@ TEST(missing_image_fails_with_the_engines_message)
     stage_end(&g);
 }
 
-TEST(cancel_and_timeout_end_the_container)
+TEST(cancel_or_timeout_ends_the_container)
 {
     struct spec spec = sleeping_command();
     struct stage g = stage_with(&spec, (struct process_options){.grace = SECOND / 5});
@@ -96,7 +96,7 @@ TEST(container_outlives_its_worker_and_is_reattached)
     stage_end(&g);
 }
 
-TEST(container_with_a_killed_shim_is_lost_and_removed)
+TEST(container_whose_shim_was_killed_is_removed_and_its_attempt_is_lost)
 {
     struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
@@ -111,7 +111,7 @@ TEST(container_with_a_killed_shim_is_lost_and_removed)
 
 /* The engine does not answer. The processes are killed, but only the engine can confirm that none
  * is left. */
-TEST(lost_container_is_not_reported_while_the_engine_is_unreachable)
+TEST(lost_attempt_is_not_reported_while_the_container_engine_is_unreachable)
 {
     struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
@@ -130,7 +130,7 @@ TEST(lost_container_is_not_reported_while_the_engine_is_unreachable)
     stage_end(&g);
 }
 
-TEST(container_with_an_emptied_undo_record_is_removed)
+TEST(container_whose_undo_record_was_truncated_is_removed)
 {
     struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
@@ -149,7 +149,7 @@ TEST(container_with_an_emptied_undo_record_is_removed)
     stage_end(&g);
 }
 
-TEST(container_with_a_deleted_attempt_folder_is_lost_and_removed)
+TEST(container_whose_attempt_folder_was_deleted_is_removed_and_its_attempt_is_lost)
 {
     struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
@@ -167,7 +167,7 @@ TEST(container_with_a_deleted_attempt_folder_is_lost_and_removed)
     stage_end(&g);
 }
 
-TEST(outcome_waits_for_an_engine_that_is_unreachable)
+TEST(outcome_is_not_reported_until_an_unreachable_container_engine_returns)
 {
     struct spec spec = gated_command(0);
     struct stage g = stage_of(&spec);
@@ -188,7 +188,7 @@ TEST(outcome_waits_for_an_engine_that_is_unreachable)
 }
 
 /* The engine answers again between the question for the state and the list of containers. */
-TEST(outcome_is_kept_if_the_engine_returns_between_two_calls)
+TEST(outcome_is_kept_if_the_container_engine_returns_between_two_calls)
 {
     struct spec spec = gated_command(0);
     struct stage g = stage_of(&spec);
@@ -222,7 +222,7 @@ static bool end_while_the_engine_is_unreachable(struct stage *g, int64_t most, p
 
 /* The worker kills a shim that should have ended long ago, but the outcome that the shim recorded
  * is not lost. */
-TEST(outcome_in_time_is_kept_however_long_the_engine_is_unreachable)
+TEST(outcome_before_the_timeout_is_kept_however_long_the_container_engine_is_unreachable)
 {
     struct spec spec = gated_command(0);
     struct stage g = stage_with(&spec, (struct process_options){.grace = -1, .lease = SECOND / 5});
@@ -246,7 +246,7 @@ TEST(outcome_in_time_is_kept_however_long_the_engine_is_unreachable)
 }
 
 /* The engine must not start the container after the attempt was undone. */
-TEST(fence_while_a_container_is_created_leaves_no_container)
+TEST(lease_that_ends_while_a_container_is_created_leaves_no_container)
 {
     struct spec spec = sleeping_command();
     struct stage g =
@@ -263,7 +263,7 @@ TEST(fence_while_a_container_is_created_leaves_no_container)
     stage_end(&g);
 }
 
-TEST(task_variables_named_like_those_of_the_scripts_keep_their_values)
+TEST(task_variable_with_the_name_of_a_variable_in_pawls_scripts_keeps_its_value)
 {
     static const struct spec_pair env[] = {{"client", "a"}, {"attach", "b"}, {"said", "c"}};
     struct spec spec = {.run = "echo \"$client $attach $said\"", .env = env, .nenv = 3};
@@ -274,7 +274,7 @@ TEST(task_variables_named_like_those_of_the_scripts_keep_their_values)
 }
 
 /* The daemon may serve other containers too, so it must not have the variables of this task. */
-TEST(daemon_left_by_the_engine_is_not_killed)
+TEST(daemon_started_by_the_container_engine_is_not_killed)
 {
     struct spec spec = {.run = "true"};
     struct stage g = stage_of(&spec);
@@ -291,7 +291,7 @@ TEST(daemon_left_by_the_engine_is_not_killed)
     stage_end(&g);
 }
 
-TEST(orphaned_container_is_removed_through_the_engine_that_has_it)
+TEST(orphaned_container_is_removed_by_the_container_engine_that_created_it)
 {
     struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
@@ -307,7 +307,7 @@ TEST(orphaned_container_is_removed_through_the_engine_that_has_it)
     stage_end(&g);
 }
 
-TEST(undo_succeeds_only_if_its_last_line_is_gone)
+TEST(undo_command_succeeds_only_if_its_last_output_line_is_gone)
 {
     static const char *const scripts[] = {"echo the engine is gone", "echo gone; echo not so",
                                           "echo warning; echo gone", "echo gone"};
@@ -340,7 +340,7 @@ TEST(graceful_stop_leaves_containers_running)
 }
 
 /* After a backup is restored, all earlier attempts are ended, including their containers. */
-TEST(ending_all_attempts_ends_their_containers)
+TEST(ending_all_attempts_also_ends_their_containers)
 {
     struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
@@ -356,7 +356,7 @@ TEST(ending_all_attempts_ends_their_containers)
     stage_end(&g);
 }
 
-TEST(start_without_a_usable_engine_is_refused_before_anything_runs)
+TEST(start_without_a_usable_container_engine_is_refused_before_anything_runs)
 {
     struct container_options c = {.client = "/nowhere/podman"};
     struct spec spec = {.run = "true"};

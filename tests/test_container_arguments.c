@@ -51,7 +51,7 @@ static int index_of(char **list, const char *word)
 
 #define HAS(list, word) CHECK(index_of((list).at, word) >= 0 && word)
 
-TEST(container_has_name_and_labels_and_no_unrequested_options)
+TEST(container_gets_a_name_and_labels_but_no_unrequested_options)
 {
     struct spec spec = {.run = "./check.sh && echo fine"};
     struct container_command w = command_of(&podman, &spec, NULL);
@@ -78,7 +78,7 @@ TEST(container_has_name_and_labels_and_no_unrequested_options)
     container_command_release(&w);
 }
 
-TEST(settings_of_a_task_are_passed_to_the_engine)
+TEST(container_settings_in_a_task_are_passed_to_the_container_engine)
 {
     static const char *const argv[] = {"/bin/echo", "a b", "--privileged", NULL};
     struct spec spec = {.argv = argv,
@@ -117,7 +117,7 @@ TEST(settings_of_a_task_are_passed_to_the_engine)
     container_command_release(&w);
 }
 
-TEST(values_of_variables_are_passed_in_the_environment)
+TEST(variable_values_are_passed_in_the_environment_and_not_as_arguments)
 {
     static const char *const secrets[] = {"TOKEN", NULL};
     struct spec spec = {.run = "x", .secrets = secrets, .nsecrets = 1};
@@ -175,7 +175,7 @@ TEST(container_name_depends_on_the_attempt_folder)
     container_command_release(&b);
 }
 
-TEST(command_that_no_engine_can_run_is_refused)
+TEST(command_that_no_container_engine_can_run_is_refused)
 {
     static const char *const secrets[] = {"HOME", NULL}, *const nothing[] = {"", NULL};
     struct spec none = {.run = "x"}, dash = {.run = "x", .container = "{\"image\":\"-v\"}"};
@@ -196,7 +196,7 @@ TEST(command_that_no_engine_can_run_is_refused)
 }
 
 /* The container could not be found again, or its engine would restart it. */
-TEST(options_name_and_restart_are_refused)
+TEST(container_options_name_and_restart_are_refused)
 {
     static const char *const options[] = {"--name=mine", "--name\",\"mine", "--restart=always",
                                           "--restart\",\"on-failure"};
@@ -212,7 +212,7 @@ TEST(options_name_and_restart_are_refused)
     }
 }
 
-TEST(label_of_a_task_does_not_override_that_of_pawl)
+TEST(label_set_by_a_task_does_not_override_a_label_set_by_pawl)
 {
     struct spec spec = {.run = "x",
                         .container = "{\"options\":[\"--label=pawl.folder=/x\",\"--names=fine\"]}"};
@@ -225,7 +225,7 @@ TEST(label_of_a_task_does_not_override_that_of_pawl)
     container_command_release(&w);
 }
 
-TEST(container_field_of_a_wrong_type_is_refused)
+TEST(container_field_of_the_wrong_type_is_refused)
 {
     static const struct {
         const char *container, *sentence;
@@ -263,7 +263,7 @@ TEST(empty_or_null_container_field_uses_the_default)
     container_command_release(&w);
 }
 
-TEST(engine_client_is_found_in_the_path)
+TEST(container_engine_client_is_found_in_PATH)
 {
     char *path;
     FILE *f;

@@ -16,7 +16,7 @@ static struct spec sleeping_command(void)
 }
 
 /* Podman's client exits with 0 if it is stopped before the container has started. */
-TEST(client_that_exits_before_its_container_starts_is_lost)
+TEST(attempt_whose_client_exits_before_the_container_starts_is_lost)
 {
     struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
@@ -31,7 +31,7 @@ TEST(client_that_exits_before_its_container_starts_is_lost)
     stage_end(&g);
 }
 
-TEST(container_that_cannot_be_inspected_is_lost)
+TEST(attempt_whose_container_cannot_be_inspected_is_lost)
 {
     struct spec spec = {.run = "true"};
     struct stage g = stage_of(&spec);
@@ -42,7 +42,7 @@ TEST(container_that_cannot_be_inspected_is_lost)
     stage_end(&g);
 }
 
-TEST(attempt_with_a_killed_client_is_lost)
+TEST(attempt_whose_client_was_killed_is_lost)
 {
     struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
@@ -85,7 +85,7 @@ static void check_outcome_if_shim_dies(const char *point, bool client_exits_earl
 }
 
 /* The outcome comes from the engine, or from what the shim had already recorded. */
-TEST(outcome_after_a_shim_died_at_any_point_is_right)
+TEST(outcome_is_right_wherever_the_shim_was_killed)
 {
     check_outcome_if_shim_dies("before-lock", false, OUTCOME_REFUSED);
     check_outcome_if_shim_dies("forked", false, OUTCOME_LOST);
@@ -116,7 +116,7 @@ TEST(ended_container_that_cannot_be_removed_does_not_delay_the_outcome)
     stage_end(&g);
 }
 
-TEST(attempt_with_a_dead_shim_and_an_unremovable_container_is_lost)
+TEST(attempt_whose_shim_died_and_whose_container_cannot_be_removed_is_lost)
 {
     struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
@@ -131,7 +131,7 @@ TEST(attempt_with_a_dead_shim_and_an_unremovable_container_is_lost)
 }
 
 /* A single report may be true for a moment only, if the container has a restart policy. */
-TEST(container_counts_as_ended_only_after_repeated_reports)
+TEST(container_counts_as_ended_only_after_the_engine_reports_it_repeatedly)
 {
     char run[PATH_MAX + 100];
     struct undo u = {0};

@@ -4,7 +4,7 @@
 
 /* ---- cancel ---- */
 
-TEST(cancel_ends_a_waiting_job_and_is_requested_of_a_running_one)
+TEST(cancel_ends_a_waiting_job_and_only_records_a_request_for_a_running_one)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -31,7 +31,7 @@ TEST(cancel_ends_a_waiting_job_and_is_requested_of_a_running_one)
     close_both(p, s);
 }
 
-TEST(cancel_of_a_large_tree_reaches_all_of_it)
+TEST(cancel_of_a_large_tree_reaches_every_execution)
 {
     enum { CHILDREN = 2300 };
     struct store *s = fixture_store();

@@ -12,7 +12,7 @@ static int64_t count_claimable(struct store *s)
     return sql_number(s, "SELECT count(*) FROM task_outbox");
 }
 
-TEST(resumed_queue_has_its_former_limit)
+TEST(resumed_queue_has_the_limit_it_had_before_the_pause)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -74,7 +74,7 @@ static int queue_body(struct turn *t, void *arg, struct err *e)
     return op_change_queue(t, arg, e);
 }
 
-TEST(resume_that_was_interrupted_is_finished_by_the_next)
+TEST(interrupted_resume_of_a_queue_is_finished_by_the_next_resume)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

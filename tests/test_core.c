@@ -53,7 +53,7 @@ static void check_words(const char *(*text)(int), const struct word *list, size_
     }
 }
 
-TEST(codes_and_texts_equal_the_stored_ones)
+TEST(codes_and_texts_of_the_vocabulary_equal_the_stored_ones)
 {
     check_words(kind_text, kinds, COUNT(kinds));
     check_words(status_text, statuses, COUNT(statuses));
@@ -65,7 +65,7 @@ TEST(codes_and_texts_equal_the_stored_ones)
     CHECK_EQ(S_COUNT - 1, COUNT(statuses));
 }
 
-TEST(texts_are_parsed_to_their_codes)
+TEST(texts_of_the_vocabulary_are_parsed_to_their_codes)
 {
     size_t i;
 
@@ -193,7 +193,7 @@ static bool is_expected(bool job, const char *action, const char *from, const ch
     return false;
 }
 
-TEST(move_is_legal_if_and_only_if_it_is_listed_here)
+TEST(status_change_is_legal_if_and_only_if_this_test_lists_it)
 {
     int kind, action, from, to, legal = 0;
 
@@ -215,7 +215,7 @@ TEST(move_is_legal_if_and_only_if_it_is_listed_here)
     CHECK_EQ(legal, 2 * 34 + 2 * 28);
 }
 
-TEST(move_table_has_no_duplicates)
+TEST(table_of_legal_status_changes_has_no_duplicates)
 {
     size_t i, k;
 
@@ -229,7 +229,7 @@ TEST(move_table_has_no_duplicates)
 }
 
 /* Invariants that follow from the table and that the rest of the code relies on. */
-TEST(only_rerun_leaves_a_terminal_status_and_only_created_starts)
+TEST(only_rerun_leaves_a_terminal_status_and_only_created_is_a_first_event)
 {
     size_t i;
 

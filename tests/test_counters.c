@@ -117,7 +117,7 @@ TEST(counters_are_summed_by_metric_and_labels_over_all_workers)
     store_close(&s);
 }
 
-TEST(metric_named_twice_in_one_turn_is_added_twice)
+TEST(metric_given_twice_in_one_turn_is_added_twice)
 {
     static const struct counter list[] = {{"m", "", 1}, {"n", "", 1}, {"m", "", 4}};
     struct counter_batch c = {1, list, 3}, none = {1, NULL, 0};
@@ -174,7 +174,7 @@ static void count_up(int nth)
     store_close(&s);
 }
 
-TEST(counters_merged_while_they_are_added_to_lose_nothing)
+TEST(counters_lose_nothing_if_they_are_merged_while_workers_add_to_them)
 {
     struct store *s;
 

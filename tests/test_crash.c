@@ -188,7 +188,7 @@ static void check_and_finish(int round, int nth)
 }
 
 /* `make test` kills at some of the points only, at different ones in each run. */
-TEST_SLOW(kill_at_any_point_leaves_a_consistent_database_and_finishable_work, 1200)
+TEST_SLOW(kill_at_any_point_leaves_a_consistent_database_and_jobs_that_can_finish, 1200)
 {
     int stride = test_full() ? 1 : SANITIZED ? 20 : 8, round = 1;
     int nth = 1 + (int)(getpid() % stride);
@@ -222,7 +222,7 @@ static bool create_tenant_until(const char *name, int nth)
     return was_killed(pid);
 }
 
-TEST_SLOW(kill_while_a_tenant_is_created_leaves_it_complete_or_creatable, 600)
+TEST_SLOW(kill_while_a_tenant_is_created_leaves_the_tenant_complete_or_creatable, 600)
 {
     int nth, stride = test_full() ? 1 : SANITIZED ? 9 : 3;
     char name[60];
@@ -326,12 +326,12 @@ static void submit_once_with_slow_commit(bool first_turn)
     submit_once(CUT_AFTER_COMMIT, first_turn);
 }
 
-TEST(turn_with_a_commit_in_progress_is_waited_for)
+TEST(store_waits_for_a_turn_whose_commit_is_still_in_progress)
 {
     submit_once_with_slow_commit(false);
 }
 
-TEST(first_turn_with_a_commit_in_progress_is_waited_for)
+TEST(store_waits_for_its_first_turn_while_the_commit_is_still_in_progress)
 {
     submit_once_with_slow_commit(true);
 }

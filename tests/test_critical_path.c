@@ -131,7 +131,7 @@ static void advance_units(int n)
     clock_advance(n * UNIT);
 }
 
-TEST(path_follows_the_need_that_ended_last)
+TEST(critical_path_follows_the_need_that_ended_last)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -202,7 +202,7 @@ TEST(failed_attempts_and_their_backoff_count_as_retry_time)
     store_close(&s);
 }
 
-TEST(time_until_an_approval_counts_as_held_or_waiting)
+TEST(time_until_an_approval_counts_as_held_or_waiting_time)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -225,7 +225,7 @@ TEST(time_until_an_approval_counts_as_held_or_waiting)
     store_close(&s);
 }
 
-TEST(fan_out_items_that_its_end_waited_for_are_on_the_path)
+TEST(items_that_delayed_the_end_of_a_fan_out_are_on_the_critical_path)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -258,7 +258,7 @@ TEST(fan_out_items_that_its_end_waited_for_are_on_the_path)
     store_close(&s);
 }
 
-TEST(nested_workflow_has_its_own_chain_on_the_path)
+TEST(critical_path_continues_inside_a_nested_workflow)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -304,7 +304,7 @@ TEST(nested_workflow_has_its_own_chain_on_the_path)
     store_close(&s);
 }
 
-TEST(path_of_a_running_workflow_ends_at_the_task_open_longest)
+TEST(critical_path_of_a_running_workflow_ends_at_the_task_open_longest)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -346,7 +346,7 @@ static int rerun_body(struct turn *t, void *arg, struct err *e)
     return op_rerun(t, arg, e);
 }
 
-TEST(path_after_a_rerun_covers_the_last_run_only)
+TEST(critical_path_after_a_rerun_covers_only_the_last_run)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -380,7 +380,7 @@ TEST(path_after_a_rerun_covers_the_last_run_only)
     store_close(&s);
 }
 
-TEST(path_continues_with_a_child_that_outlives_its_task)
+TEST(critical_path_continues_with_a_child_that_outlives_its_task)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

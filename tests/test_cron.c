@@ -15,7 +15,7 @@ static void check_same(const char *a, const char *b)
         test_fail(__FILE__, __LINE__, "'%s' does not equal '%s'", a, b);
 }
 
-TEST(nicknames_equal_their_patterns)
+TEST(cron_nicknames_equal_their_patterns)
 {
     check_same("@yearly", "0 0 1 1 *");
     check_same("@annually", "0 0 1 1 *");
@@ -52,7 +52,7 @@ TEST(names_ranges_lists_and_steps_equal_plain_numbers)
     CHECK_EQ(pattern("* * * * */7").weekdays, 1);
 }
 
-TEST(either_day_matches_only_if_both_fields_are_restricted)
+TEST(matching_one_of_the_two_day_fields_is_enough_only_if_both_are_restricted)
 {
     CHECK(pattern("0 0 13 * 5").either_day);
     CHECK(!pattern("0 0 13 * *").either_day);
@@ -63,7 +63,7 @@ TEST(either_day_matches_only_if_both_fields_are_restricted)
 
 /* ---- refused patterns ---- */
 
-TEST(invalid_pattern_error_names_column_field_and_fix)
+TEST(invalid_pattern_error_names_the_column_the_field_and_a_fix)
 {
     static const struct {
         const char *text, *error;
@@ -146,7 +146,7 @@ TEST(pattern_longer_than_the_maximum_is_refused)
     CHECK(strstr(err.msg, "1000"));
 }
 
-TEST(day_that_some_month_has_is_accepted)
+TEST(pattern_whose_day_exists_in_some_month_is_accepted)
 {
     pattern("0 0 29 2 *");
     pattern("0 0 31 1 *");
@@ -188,7 +188,7 @@ TEST(due_times_follow_months_weekdays_and_leap_days)
 }
 
 /* It recurs after 28 years, or after 40 across a century without a leap day. */
-TEST(february_29_on_a_sunday_is_found_however_far_away)
+TEST(february_29_on_a_sunday_is_found_however_distant)
 {
     static const struct due_case cases[] = {
         {"30 12 29 2 */7",
@@ -203,7 +203,7 @@ TEST(february_29_on_a_sunday_is_found_however_far_away)
     check_cases(tz_by_name("Europe/Berlin"), cases, COUNT(cases));
 }
 
-TEST(next_and_last_due_time_accept_any_time)
+TEST(cron_next_and_cron_last_accept_any_time)
 {
     struct tz *z = tz_of_rule(berlin_rule);
     struct cron c = pattern("0 0 1 1 *"), every = pattern("* * * * *");
@@ -220,7 +220,7 @@ TEST(next_and_last_due_time_accept_any_time)
     tz_free(&z);
 }
 
-TEST(last_due_time_precedes_the_next_one)
+TEST(last_due_time_precedes_the_next_due_time)
 {
     static const char *const texts[] = {"* * * * *",  "*/7 * * * *", "30 2 * * *",
                                         "0 0 29 2 *", "0 0 13 * 5",  "5 4 1 */3 *"};

@@ -10,7 +10,7 @@ TEST_NO_DB;
 
 /* ---- when clocks change ---- */
 
-TEST(skipped_time_in_berlin_is_due_at_the_jump)
+TEST(local_time_skipped_in_berlin_is_due_at_the_dst_change)
 {
     static const struct due_case cases[] = {
         {"30 2 * * *",
@@ -32,7 +32,7 @@ TEST(skipped_time_in_berlin_is_due_at_the_jump)
     check_cases(tz_by_name("Europe/Berlin"), cases, COUNT(cases));
 }
 
-TEST(repeated_time_in_berlin_is_due_the_first_time)
+TEST(local_time_repeated_in_berlin_is_due_only_the_first_time)
 {
     static const struct due_case cases[] = {
         {"30 2 * * *",
@@ -52,7 +52,7 @@ TEST(repeated_time_in_berlin_is_due_the_first_time)
     check_cases(tz_by_name("Europe/Berlin"), cases, COUNT(cases));
 }
 
-TEST(hourly_pattern_in_berlin_follows_elapsed_time)
+TEST(hourly_pattern_in_berlin_is_due_every_elapsed_hour)
 {
     static const struct due_case cases[] = {
         {"30 * * * *",
@@ -74,7 +74,7 @@ TEST(hourly_pattern_in_berlin_follows_elapsed_time)
     check_cases(tz_by_name("Europe/Berlin"), cases, COUNT(cases));
 }
 
-TEST(daily_pattern_in_new_york_is_due_once_a_day_through_both_changes)
+TEST(daily_pattern_in_new_york_is_due_once_a_day_across_both_dst_changes)
 {
     static const struct due_case cases[] = {
         {"15 2 * * *",
@@ -91,7 +91,7 @@ TEST(daily_pattern_in_new_york_is_due_once_a_day_through_both_changes)
     check_cases(tz_by_name("America/New_York"), cases, COUNT(cases));
 }
 
-TEST(half_hour_change_in_lord_howe_is_followed)
+TEST(due_times_follow_the_half_hour_dst_change_of_lord_howe)
 {
     static const struct due_case cases[] = {
         {"15 2 * * *",
@@ -111,7 +111,7 @@ TEST(half_hour_change_in_lord_howe_is_followed)
     check_cases(tz_by_name("Australia/Lord_Howe"), cases, COUNT(cases));
 }
 
-TEST(midnight_change_in_sao_paulo_is_followed)
+TEST(due_times_follow_the_midnight_dst_change_of_sao_paulo)
 {
     static const struct due_case cases[] = {
         {"@daily",
@@ -129,7 +129,7 @@ TEST(midnight_change_in_sao_paulo_is_followed)
     check_cases(tz_by_name("America/Sao_Paulo"), cases, COUNT(cases));
 }
 
-TEST(skipped_day_in_apia_is_due_at_the_jump)
+TEST(time_on_the_day_that_apia_skipped_is_due_at_the_date_change)
 {
     static const struct due_case cases[] = {
         {"0 12 * * *",
@@ -145,7 +145,7 @@ TEST(skipped_day_in_apia_is_due_at_the_jump)
     check_cases(tz_by_name("Pacific/Apia"), cases, COUNT(cases));
 }
 
-TEST(pattern_in_utc_is_due_without_jumps)
+TEST(pattern_in_utc_is_not_affected_by_dst_changes)
 {
     static const struct due_case cases[] = {
         {"30 2 * * *", "2026-03-28T12:00:00Z", {"2026-03-29T02:30:00Z", "2026-03-30T02:30:00Z"}},
@@ -297,7 +297,7 @@ static void compare_around_changes(const char *name, const char *from, int patte
     tz_free(&z);
 }
 
-TEST_SLOW(random_patterns_around_clock_changes_match_the_reference_clock, 600)
+TEST_SLOW(random_patterns_around_dst_changes_match_the_reference_clock, 600)
 {
     int n = test_full() ? 40 : SANITIZED ? 3 : 8;
 

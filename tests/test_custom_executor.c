@@ -6,7 +6,7 @@ TEST_THREADED;
 
 /* ---- the life of an attempt ---- */
 
-TEST(job_of_a_custom_executor_keeps_its_start_log_and_result)
+TEST(start_log_and_result_reported_by_a_custom_executor_are_stored)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -91,7 +91,7 @@ TEST(custom_executor_gets_the_command_as_submitted)
     close_run(&w);
 }
 
-TEST(refused_start_returns_the_job_without_costing_an_attempt)
+TEST(refused_start_returns_the_job_without_using_an_attempt)
 {
     struct lab lab = {.refuse = 1};
     struct pawl_executor x = lab_executor(&lab);
@@ -108,7 +108,7 @@ TEST(refused_start_returns_the_job_without_costing_an_attempt)
     close_run(&w);
 }
 
-TEST(start_error_fails_the_attempt_with_its_message)
+TEST(start_error_fails_the_attempt_with_the_executors_message)
 {
     struct lab lab = {.wrong = "there is no such machine"};
     struct pawl_executor x = lab_executor(&lab);
@@ -198,7 +198,7 @@ TEST(custom_executor_is_cancelled_at_the_timeout)
     close_run(&w);
 }
 
-TEST(attempt_of_an_executor_without_cancel_runs_to_its_end)
+TEST(attempt_of_an_executor_without_a_cancel_callback_runs_to_its_end)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -217,7 +217,7 @@ TEST(attempt_of_an_executor_without_cancel_runs_to_its_end)
     close_run(&w);
 }
 
-TEST(immediate_stop_returns_running_jobs_without_costing_an_attempt)
+TEST(immediate_stop_returns_running_jobs_without_using_an_attempt)
 {
     struct lab lab = {.obeys = true};
     struct pawl_executor x = lab_executor(&lab);

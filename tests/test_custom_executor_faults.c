@@ -14,7 +14,7 @@ TEST_THREADED;
 
 /* ---- dead workers ---- */
 
-TEST(attempt_inside_a_dead_worker_is_lost_and_retried)
+TEST(attempt_that_died_with_its_worker_is_lost_and_retried)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -33,7 +33,7 @@ TEST(attempt_inside_a_dead_worker_is_lost_and_retried)
     close_run(&w);
 }
 
-TEST(attempt_that_outlives_its_worker_is_reattached_by_the_next)
+TEST(attempt_that_outlives_its_worker_is_reattached_by_the_next_worker)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -143,7 +143,7 @@ static int capacity_of(struct lone_dispatcher *k)
     return dispatch_lane_groups(k->d, &n)->can_start;
 }
 
-TEST(attempt_with_a_lost_lease_is_cancelled_and_keeps_its_slot_until_it_ends)
+TEST(attempt_whose_lease_was_lost_is_cancelled_and_keeps_its_slot_until_it_ends)
 {
     struct lone_dispatcher k = {0};
     struct job t = task_of(7, 1);
@@ -161,7 +161,7 @@ TEST(attempt_with_a_lost_lease_is_cancelled_and_keeps_its_slot_until_it_ends)
     CHECK_EQ(k.lab.freed, 1);
 }
 
-TEST(attempt_that_still_runs_here_is_not_lost_when_adopted_again)
+TEST(attempt_that_its_own_worker_adopts_again_is_not_lost_while_it_runs)
 {
     struct lone_dispatcher k = {0};
     struct job t = task_of(7, 1), again = task_of(7, 3), other = task_of(8, 2);
@@ -187,7 +187,7 @@ TEST(attempt_that_still_runs_here_is_not_lost_when_adopted_again)
     close_dispatcher(&k);
 }
 
-TEST(forgotten_attempt_that_was_adopted_again_can_be_cancelled)
+TEST(attempt_that_its_own_worker_adopts_again_can_be_cancelled)
 {
     struct lone_dispatcher k = {.lab = {.obeys = true}};
     struct job t = task_of(7, 1), again = task_of(7, 3);
@@ -328,7 +328,7 @@ static void threaded_free(void *data)
         pthread_join(c->threads[--c->n], NULL);
 }
 
-TEST(reports_of_many_threads_at_once_are_all_kept)
+TEST(concurrent_reports_from_many_threads_are_all_kept)
 {
     struct threaded threaded = {0};
     struct pawl_executor x = {.key = "lab",

@@ -6,7 +6,7 @@ TEST_THREADED;
 
 /* ---- routes and capacity ---- */
 
-TEST(route_leads_to_a_custom_executor_by_the_task_name)
+TEST(task_is_routed_to_a_custom_executor_by_its_name)
 {
     struct lab lab = {0};
     struct pawl_executor x = lab_executor(&lab);
@@ -58,7 +58,7 @@ TEST(worker_without_a_shim_runs_functions_and_why_reports_that_commands_are_not_
     close_run(&w);
 }
 
-TEST(worker_without_a_configured_executor_opens)
+TEST(worker_starts_although_a_configured_custom_executor_is_not_registered)
 {
     struct engine_run w = {0};
 
@@ -69,7 +69,7 @@ TEST(worker_without_a_configured_executor_opens)
     close_run(&w);
 }
 
-TEST(route_to_an_unknown_executor_is_an_error_at_the_start)
+TEST(route_to_an_unknown_executor_is_an_error_when_the_worker_starts)
 {
     struct engine_run w = {0};
 
