@@ -299,7 +299,7 @@ static bool run_pair(struct pair *p, int nth)
 }
 
 /* `make test` covers only some statements of each pair, different ones for the next pair. */
-TEST_SLOW(turn_at_any_statement_of_another_turn_does_not_deadlock, 600)
+TEST_SLOW(turn_that_starts_at_any_statement_of_another_turn_does_not_deadlock, 600)
 {
     int a, b, nth, stride = test_full() ? 1 : SANITIZED ? 12 : 6;
     struct err err = ERR_INIT;
@@ -331,7 +331,7 @@ TEST_SLOW(turn_at_any_statement_of_another_turn_does_not_deadlock, 600)
 
 /* Each turn settles its own child, and the later one ends the workflow. If neither saw that the
  * other child has ended, the workflow would never end. */
-TEST(siblings_that_end_at_once_end_their_workflow)
+TEST(siblings_that_end_at_the_same_time_end_their_workflow)
 {
     struct pair p = {.first = &ops[3], .second = &ops[4]};
 

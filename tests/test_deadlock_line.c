@@ -139,7 +139,7 @@ static void renew_and_settle(struct store *s, int nth)
         CHECK(g.rc[i] == 0 || (nth == 2 && g.rc[i] == -E_LEASE_LOST));
 }
 
-TEST(heartbeat_and_settle_of_the_same_jobs_do_not_deadlock)
+TEST(heartbeats_and_settles_of_the_same_jobs_do_not_deadlock)
 {
     struct store *s = fixture_store();
     int i;
@@ -241,7 +241,7 @@ static void settle_the_first(struct store *s, int nth)
     CHECK_EQ(settle_ok(s, scene->up[0]), 0);
 }
 
-TEST(submit_and_settle_of_the_same_key_do_not_deadlock)
+TEST(submits_and_settles_with_the_same_key_do_not_deadlock)
 {
     struct store *s = fixture_store();
 
@@ -349,7 +349,7 @@ static void settle_both_and_verify(struct store **s)
     store_close(s);
 }
 
-TEST(permits_that_cross_within_a_queue_do_not_deadlock)
+TEST(turns_that_pass_each_other_permits_within_a_queue_do_not_deadlock)
 {
     struct store *s = fixture_store();
     int64_t a, b;
@@ -367,7 +367,7 @@ TEST(permits_that_cross_within_a_queue_do_not_deadlock)
     settle_both_and_verify(&s);
 }
 
-TEST(permits_that_cross_between_queues_do_not_deadlock)
+TEST(turns_that_pass_each_other_permits_between_queues_do_not_deadlock)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;

@@ -66,7 +66,7 @@ TEST(recently_used_definition_is_kept_despite_a_short_retention)
     store_close(&s);
 }
 
-TEST(applied_definition_is_kept_until_another_is_applied)
+TEST(applied_definition_is_kept_until_another_definition_is_applied)
 {
     struct store *s = fixture_store();
 

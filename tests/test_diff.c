@@ -29,7 +29,7 @@ static void check_definitions(const char *a, const char *b, const char *expected
     json_decref(y);
 }
 
-TEST(location_of_a_task_in_its_file_is_not_a_difference)
+TEST(task_moved_within_its_file_is_not_a_difference)
 {
     check_definitions(
         "{\"name\":\"w\",\"file\":\"a.yaml\",\"tasks\":[{\"name\":\"a\",\"at\":[1,1],"
@@ -39,7 +39,7 @@ TEST(location_of_a_task_in_its_file_is_not_a_difference)
         "[]");
 }
 
-TEST(change_is_reported_with_its_task_and_keys)
+TEST(changed_task_is_reported_with_its_changed_keys)
 {
     check_definitions(
         "{\"name\":\"w\",\"timeout\":1,\"tasks\":[{\"name\":\"a\",\"run\":\"x\"},"
@@ -64,7 +64,7 @@ TEST(nested_workflow_is_compared_once_at_its_first_use)
         "[{\"task\":\"a/t\",\"change\":\"changed\",\"keys\":[\"run\"]}]");
 }
 
-TEST(members_are_compared_by_value_not_by_format)
+TEST(json_members_are_compared_by_value_not_by_format)
 {
     json_t *a = parse("{\"one\":1,\"two\":{\"x\":[1,2]},\"gone\":null}");
     json_t *b = parse("{\"two\":{ \"x\": [1, 2] },\"one\":2,\"new\":\"n\"}");
@@ -89,7 +89,7 @@ TEST(members_are_compared_by_value_not_by_format)
         .path = p, .status = S_##s, .ended = end, .duration = took, .id = __LINE__ \
     }
 
-TEST(tasks_are_paired_by_path_and_ordered_by_time)
+TEST(tasks_of_two_runs_are_paired_by_path_and_ordered_by_time)
 {
     const struct diff_node a[] = {NODE("z", SUCCEEDED, 10, 1), NODE("gone", SKIPPED, 20, -1),
                                   NODE("y", FAILED, 30, 1), NODE("twice", SUCCEEDED, 40, 1),
@@ -110,7 +110,7 @@ TEST(tasks_are_paired_by_path_and_ordered_by_time)
     CHECK_EQ(diff_runs(a, 0, b, 0, pairs), 0);
 }
 
-TEST(child_of_a_task_comes_before_it)
+TEST(child_of_a_task_is_listed_before_the_task)
 {
     struct diff_node a[] = {NODE("each", FAILED, 10, 1), NODE("each[0]", FAILED, 10, 1)};
     struct diff_pair pairs[4];
@@ -128,7 +128,7 @@ static unsigned compare_durations(int64_t a, int64_t b)
     return compare_nodes(&x, &y);
 }
 
-TEST(durations_differ_from_100_ms_and_25_percent_on)
+TEST(durations_count_as_different_from_100_ms_and_25_percent_on)
 {
     CHECK_EQ(compare_durations(1000, 100999), 0);
     CHECK_EQ(compare_durations(1000, 101000), DIFFERS_DURATION);
@@ -138,7 +138,7 @@ TEST(durations_differ_from_100_ms_and_25_percent_on)
     CHECK_EQ(compare_durations(-1, 4000000), 0);
 }
 
-TEST(outputs_are_compared_by_value)
+TEST(outputs_of_two_runs_are_compared_by_value)
 {
     struct diff_node x = NODE("t", SUCCEEDED, 1, 1), y = x;
 

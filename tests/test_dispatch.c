@@ -9,7 +9,7 @@ TEST_THREADED;
 
 /* ---- routes ---- */
 
-TEST(task_is_routed_by_its_executor_the_first_match_or_its_kind)
+TEST(task_is_routed_by_its_executor_key_else_first_matching_route_else_kind)
 {
     static const struct route routes[] = {
         {"nightly::transform[0]", "first"},
@@ -80,7 +80,7 @@ static void check_routes(struct routes routes, const char *sentence)
     end(&fx);
 }
 
-TEST(route_or_default_to_a_missing_executor_is_refused)
+TEST(route_or_default_that_names_a_missing_executor_is_refused)
 {
     static const struct route routes[] = {
         {"a::*", "process"}, {"nightly::*", "contaner"}, {"b", "function"}, {"", "process"}};
@@ -168,7 +168,7 @@ TEST(capacity_is_limited_by_executor_slots_and_worker_slots)
     end(&fx);
 }
 
-TEST(dispatcher_without_limits_has_the_capacity_of_the_executor)
+TEST(dispatcher_without_slot_limits_has_the_capacity_of_its_executor)
 {
     struct fixture fx;
 
@@ -179,7 +179,7 @@ TEST(dispatcher_without_limits_has_the_capacity_of_the_executor)
     end(&fx);
 }
 
-TEST(attempt_that_ends_with_any_outcome_frees_its_slot)
+TEST(attempt_frees_its_slot_whatever_its_outcome)
 {
     static const enum outcome_kind kinds[] = {OUTCOME_OK,     OUTCOME_FAILED,    OUTCOME_TIMED_OUT,
                                               OUTCOME_LOST,   OUTCOME_CANCELLED, OUTCOME_DEFERRED,
@@ -222,7 +222,7 @@ static int do_nothing(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(functions_have_one_lane_each_and_share_their_capacity)
+TEST(each_function_has_its_own_lane_and_all_share_one_capacity)
 {
     struct fixture fx;
     struct functions *f;
@@ -307,7 +307,7 @@ TEST(function_queued_for_a_thread_uses_no_slot)
     end(&fx);
 }
 
-TEST(function_is_not_queued_while_a_thread_is_free_and_no_slot)
+TEST(function_is_not_queued_for_a_free_thread_if_the_worker_has_no_slot_left)
 {
     struct fixture fx;
 
@@ -330,7 +330,7 @@ static void settle_and_start(struct fixture *fx, const struct report *r)
         start(fx, r->execution + 10, "function:nothing");
 }
 
-TEST(report_callback_may_settle_and_start)
+TEST(report_callback_may_settle_and_start_attempts)
 {
     struct fixture fx;
     struct functions *f;

@@ -24,7 +24,7 @@ static const struct executor_ops plain_desk_ops = {
 
 /* ---- the life of an attempt ---- */
 
-TEST(attempt_is_kept_until_it_is_settled)
+TEST(ended_attempt_is_kept_until_it_is_settled)
 {
     struct fixture fx;
     struct desk *k;
@@ -106,7 +106,7 @@ TEST(reports_carry_the_current_epoch_of_their_attempt)
     end(&fx);
 }
 
-TEST(reattach_that_no_executor_accepts_is_refused)
+TEST(reattach_fails_if_no_executor_accepts_the_attempt)
 {
     struct fixture fx;
     struct desk *k;
@@ -152,7 +152,7 @@ TEST(failed_start_is_a_failed_attempt)
     end(&fx);
 }
 
-TEST(refusing_executor_returns_its_jobs_and_gets_none_for_a_while)
+TEST(executor_that_refuses_a_start_gets_no_more_jobs_for_a_while)
 {
     struct fixture fx;
     struct desk *k;
@@ -188,7 +188,7 @@ TEST(refusing_executor_returns_its_jobs_and_gets_none_for_a_while)
     end(&fx);
 }
 
-TEST(job_of_a_lane_that_is_not_served_is_returned)
+TEST(job_in_a_lane_that_is_not_served_is_returned)
 {
     struct fixture fx;
 
@@ -212,7 +212,7 @@ TEST(job_of_a_lane_that_is_not_served_is_returned)
 
 /* ---- stopping a worker ---- */
 
-TEST(stop_releases_attempts_that_outlive_the_worker_and_waits_for_the_others)
+TEST(stop_releases_attempts_that_outlive_the_worker_and_waits_for_all_others)
 {
     struct fixture fx;
     struct desk *out, *in = desk_new(&plain_desk_ops, "in", 10);
@@ -245,7 +245,7 @@ TEST(stop_releases_attempts_that_outlive_the_worker_and_waits_for_the_others)
 }
 
 /* As from a turn of the engine that was in progress when the stop came. */
-TEST(job_claimed_after_the_stop_is_returned_at_once)
+TEST(job_claimed_after_the_stop_is_returned_immediately)
 {
     struct fixture fx;
     struct desk *k;
@@ -291,7 +291,7 @@ TEST(executor_without_a_descriptor_is_polled_while_it_has_work)
 
 /* ---- random sequences ---- */
 
-TEST(attempt_that_is_not_forgotten_ends_once_in_any_sequence)
+TEST(attempt_ends_exactly_once_in_any_random_sequence_unless_it_is_forgotten)
 {
     enum { N = 3000 };
     struct fixture fx;

@@ -38,7 +38,7 @@ static int submit_then_redo(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(turn_redone_after_creating_a_partition_stores_its_events)
+TEST(turn_that_is_redone_after_creating_a_partition_stores_its_events)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
@@ -59,7 +59,7 @@ static int heartbeat_two(struct turn *t, void *arg, struct err *err)
     return op_heartbeat(t, 1, LEASE, arg, 2, err);
 }
 
-TEST(heartbeat_with_an_old_and_a_new_epoch_renews_only_the_new_one)
+TEST(heartbeat_that_lists_an_old_and_a_new_epoch_renews_only_the_new_one)
 {
     struct store *s = fixture_store();
     struct held_job old, new;
@@ -91,7 +91,7 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
     return op_retain(t, &r->from, &r->to, err);
 }
 
-TEST(tree_larger_than_one_slice_is_deleted_from_its_leaves)
+TEST(tree_larger_than_one_slice_is_deleted_leaves_first)
 {
     struct store *s = fixture_store();
     int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW});
@@ -139,7 +139,7 @@ static int tick_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(worker_tick_without_its_row_returns_the_next_timer)
+TEST(tick_of_a_worker_without_a_row_returns_the_next_timer)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
@@ -201,7 +201,7 @@ static int claim_with_a_lane_twice(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(lane_and_queue_given_twice_are_served_once)
+TEST(lane_or_queue_given_twice_is_served_once)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
@@ -215,7 +215,7 @@ TEST(lane_and_queue_given_twice_are_served_once)
     store_close(&s);
 }
 
-TEST(workflow_with_an_open_item_does_not_end)
+TEST(workflow_with_an_open_fan_out_item_does_not_end)
 {
     struct store *s = fixture_store();
     int64_t id = submit_workflow(s, "name: w\ntasks:\n  a: {foreach: [1, 2], run: x}\n", NULL);
@@ -229,7 +229,7 @@ TEST(workflow_with_an_open_item_does_not_end)
     store_close(&s);
 }
 
-TEST(wide_tree_is_cancelled_in_slices_using_its_index)
+TEST(wide_tree_is_cancelled_in_slices_by_an_index)
 {
     enum { WIDE = 3000 };
     static struct submission list[WIDE];

@@ -32,7 +32,7 @@ TEST(workflow_given_as_text_is_submitted)
     close_all(p, s);
 }
 
-TEST(text_that_is_not_a_workflow_is_refused_with_its_location)
+TEST(text_that_is_not_a_workflow_is_refused_with_the_location_of_the_error)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -67,7 +67,7 @@ TEST(workflow_text_is_applied_under_its_name)
 
 /* ---- waiting ---- */
 
-TEST(wait_returns_when_its_timeout_is_over)
+TEST(wait_returns_when_its_timeout_has_passed)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -94,7 +94,7 @@ static void *settle_later(void *arg)
     return NULL;
 }
 
-TEST(wait_without_timeout_returns_when_the_job_ends)
+TEST(wait_without_a_timeout_returns_when_the_job_ends)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -172,7 +172,7 @@ static int threads_blocking_signals(void)
     return n;
 }
 
-TEST(several_engines_and_databases_share_one_process)
+TEST(one_process_can_run_several_engines_on_several_databases)
 {
     struct pawl *p[3];
     struct pawl_engine *engines[3];

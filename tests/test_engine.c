@@ -49,7 +49,7 @@ static const struct kit_function functions[] = {{"noop", kit_noop, &ran},
                                                 {"waits", kit_waits, &running},
                                                 {NULL, NULL, NULL}};
 
-TEST(function_runs_and_its_output_is_stored)
+TEST(output_of_a_function_is_stored)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -68,7 +68,7 @@ TEST(function_runs_and_its_output_is_stored)
     store_close(&s);
 }
 
-TEST(function_that_fails_has_its_error_stored)
+TEST(error_of_a_failed_function_is_stored)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -211,7 +211,7 @@ TEST(function_that_ended_before_its_lease_was_cleared_keeps_its_outcome)
     store_close(&s);
 }
 
-TEST(outcome_of_a_job_adopted_by_another_worker_is_dropped)
+TEST(outcome_is_dropped_if_another_worker_has_adopted_the_job)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -234,7 +234,7 @@ TEST(outcome_of_a_job_adopted_by_another_worker_is_dropped)
 
 #define DAY (86400 * SECOND)
 
-TEST(logs_and_executions_are_removed_after_their_own_retention)
+TEST(logs_and_executions_are_removed_after_their_own_retention_times)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -276,7 +276,7 @@ TEST(leases_are_renewed_at_the_configured_interval)
     store_close(&s);
 }
 
-TEST(thousand_jobs_run_once_each)
+TEST(each_of_a_thousand_jobs_runs_once)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions, .threads = 4};
@@ -306,7 +306,7 @@ static void keep_submission(void *arg, const struct submission *s)
     *to = *s;
 }
 
-TEST(invalid_submission_is_refused_and_others_of_its_turn_run)
+TEST(invalid_submission_is_refused_and_valid_ones_in_the_same_turn_run)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};

@@ -129,12 +129,12 @@ static void check_clock_set_forward(bool command, const char *host, const char *
     store_close(&s);
 }
 
-TEST(clock_set_forward_lets_no_other_host_adopt_a_running_command)
+TEST(running_command_is_not_adopted_by_another_host_when_the_clock_is_set_forward)
 {
     check_clock_set_forward(true, "first", "second");
 }
 
-TEST(clock_set_forward_gets_no_worker_killed_for_its_functions)
+TEST(worker_that_runs_functions_is_not_killed_when_the_clock_is_set_forward)
 {
     check_clock_set_forward(false, "first", "first");
 }
@@ -177,7 +177,7 @@ TEST(job_of_a_dead_host_is_adopted_after_host_grace_when_the_clock_is_set_forwar
     check_adoption_by_other_host(false);
 }
 
-TEST(host_grace_in_progress_is_not_shortened_by_a_clock_set_forward)
+TEST(host_grace_in_progress_is_not_shortened_when_the_clock_is_set_forward)
 {
     check_adoption_by_other_host(true);
 }
@@ -196,7 +196,7 @@ static void set_clock_in_next_turn(void *arg, const char *where)
         clock_set(FAR);
 }
 
-TEST(clock_set_between_the_reapers_read_and_its_turn_costs_no_live_worker_a_lease)
+TEST(live_worker_keeps_its_leases_if_the_clock_is_set_between_the_reapers_read_and_its_turn)
 {
     struct store *s = fixture_store();
     struct worker_kit a, b;

@@ -10,7 +10,7 @@ TEST_THREADED;
 TEST_LOOPS_TOO;
 TEST_LONG;
 
-TEST_SLOW(turns_with_an_unanswered_commit_claim_and_submit_nothing_twice, 1200)
+TEST_SLOW(turn_whose_commit_was_not_answered_claims_and_submits_nothing_twice, 1200)
 {
     int cuts = test_full() ? 1000 : 15;
     struct load l = {.k = {.list = functions}};
@@ -49,7 +49,7 @@ static void keep_rc(void *arg, const struct submission *s)
 
 /* The submitter learns that the outcome of the commit is unknown; the submission is stored, and
  * another worker finds the job. */
-TEST(job_claimed_with_an_unknown_commit_is_found_at_once_by_the_next_worker)
+TEST(job_claimed_in_a_commit_of_unknown_outcome_is_adopted_immediately_by_the_next_worker)
 {
     struct submission sub = ledger_job(false, "ok", 1);
     struct engine_options o = {
@@ -116,7 +116,7 @@ static void note_unknown_commit(void *arg, const char *sentence)
     given_up = 1;
 }
 
-TEST(counters_of_a_heartbeat_with_an_unanswered_commit_are_not_added_twice)
+TEST(counters_of_a_heartbeat_whose_commit_was_not_answered_are_not_added_twice)
 {
     struct engine_options o = {.lease = SECOND};
     struct load l = {.k = {.list = functions}};

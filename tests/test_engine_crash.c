@@ -181,7 +181,7 @@ TEST_SLOW(worker_killed_at_any_point_loses_nothing_and_repeats_nothing, 1200)
 }
 
 /* Every point between a commit and the action that follows it; none is left out. */
-TEST_SLOW(worker_killed_between_commit_and_action_loses_nothing, 600)
+TEST_SLOW(worker_killed_between_a_commit_and_its_action_loses_nothing, 600)
 {
     static const char *const where[] = {
         "engine:committed",      "engine:job-started", "engine:settled",
@@ -217,7 +217,7 @@ static void check_shims_killed_at(const char *shim_point, const char *where)
     finish_with_next_worker();
 }
 
-TEST_SLOW(worker_killed_with_its_shims_loses_nothing, 600)
+TEST_SLOW(worker_killed_together_with_its_shims_loses_nothing, 600)
 {
     static const char *const shim[] = {"before-lock", "locked",  "forked",
                                        "ended",       "written", "renamed"};

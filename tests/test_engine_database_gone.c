@@ -31,7 +31,7 @@ static int step_without_file(struct worker_kit *k, struct err *err)
     return step(k, err);
 }
 
-TEST(foreground_engine_ends_when_its_database_file_stays_away)
+TEST(foreground_engine_ends_if_its_database_file_does_not_return)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();

@@ -80,7 +80,7 @@ static void keep_id(void *arg, const struct submission *s)
     *(int64_t *)arg = s->id;
 }
 
-TEST(submission_in_the_turn_of_an_unstorable_outcome_is_not_refused)
+TEST(submission_in_the_same_turn_as_an_unstorable_outcome_is_not_refused)
 {
     struct submission sub = {
         .kind = KIND_EXEC, .name = "exec::innocent", .lane = "process", .task_index = -1};
@@ -164,7 +164,7 @@ static void check_with_locked_tree(const char *what, const char *when, const cha
     store_close(&s);
 }
 
-TEST(submission_in_the_turn_of_an_unstorable_outcome_in_a_locked_tree_is_not_refused)
+TEST(submission_in_the_same_turn_as_an_unstorable_outcome_in_a_locked_tree_is_not_refused)
 {
     check_with_locked_tree("UPDATE ON executions", SUCCESS, "executions", check_failed);
 }
@@ -174,7 +174,7 @@ static void check_succeeded(struct store *s, int64_t id)
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
 }
 
-TEST(unstorable_start_in_a_locked_tree_fails_no_job)
+TEST(start_that_cannot_be_stored_in_a_locked_tree_fails_no_job)
 {
     check_with_locked_tree("INSERT ON execution_events", "NEW.type = 6", "execution_events",
                            check_succeeded);
@@ -219,7 +219,7 @@ TEST(start_that_cannot_be_stored_is_dropped_and_every_outcome_is_stored)
 }
 
 /* The freed permit would go to a job that can't be written. */
-TEST(outcome_is_stored_though_the_next_job_for_its_permit_cannot_be_written)
+TEST(outcome_is_stored_even_if_the_next_job_for_its_permit_cannot_be_written)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -290,18 +290,18 @@ static void check_timers(int bad, int n)
     store_close(&s);
 }
 
-TEST(timer_that_cannot_be_fired_waits_while_the_others_are_fired)
+TEST(timer_that_cannot_be_fired_does_not_delay_other_timers)
 {
     check_timers(3, 9);
 }
 
-TEST(single_timer_that_cannot_be_fired_ends_no_worker)
+TEST(single_timer_that_cannot_be_fired_does_not_end_the_worker)
 {
     check_timers(0, 1);
 }
 
 /* If every timer fails, the database is at fault. */
-TEST(worker_with_only_failing_timers_ends)
+TEST(worker_ends_if_every_timer_fails)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -315,7 +315,7 @@ TEST(worker_with_only_failing_timers_ends)
 }
 
 /* Both jobs are leased to workers that are gone. */
-TEST(lease_that_cannot_be_cleared_blocks_no_other_lease)
+TEST(reaper_clears_other_leases_if_one_lease_cannot_be_cleared)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -359,7 +359,7 @@ static pid_t run_worker_that_dies(void)
     return pid;
 }
 
-TEST(dead_worker_row_that_cannot_be_removed_ends_no_worker)
+TEST(dead_worker_row_that_cannot_be_removed_does_not_end_other_workers)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
@@ -387,7 +387,7 @@ TEST(dead_worker_row_that_cannot_be_removed_ends_no_worker)
 
 #define DAY (86400 * SECOND)
 
-TEST(tree_that_cannot_be_removed_blocks_no_other_removal)
+TEST(tree_that_cannot_be_removed_does_not_stop_retention_of_other_trees)
 {
     struct engine_options o = {.retention = 90 * DAY, .host_grace = 400 * DAY};
     struct worker_kit k = {.list = functions};

@@ -105,7 +105,7 @@ TEST(heartbeat_connection_is_opened_by_the_first_heartbeat)
     store_close(&s);
 }
 
-TEST(job_without_a_notification_is_found_by_the_next_heartbeat)
+TEST(job_whose_notification_was_lost_is_found_by_the_next_heartbeat)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -163,7 +163,7 @@ TEST(worker_of_an_old_generation_claims_nothing_and_ends)
     store_close(&s);
 }
 
-TEST(worker_that_does_not_know_the_minimum_schema_ends_at_its_next_heartbeat)
+TEST(worker_older_than_the_minimum_schema_version_ends_at_its_next_heartbeat)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -182,7 +182,7 @@ TEST(worker_that_does_not_know_the_minimum_schema_ends_at_its_next_heartbeat)
     store_close(&s);
 }
 
-TEST(idle_worker_of_an_old_generation_ends_with_its_next_heartbeat)
+TEST(idle_worker_of_an_old_generation_ends_at_its_next_heartbeat)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};

@@ -139,7 +139,7 @@ static int defers_when_started(struct function_call *c, void *arg)
 
 /* One attempt is settled, but the engine has not answered that turn yet, when another loop claims
  * the next attempt. */
-TEST(attempt_claimed_before_the_previous_outcome_is_reported_loses_no_lease)
+TEST(attempt_claimed_before_the_previous_attempts_settle_is_reported_keeps_its_lease)
 {
     static const struct kit_function list[] = {{"comes_back", defers_when_started, NULL},
                                                {"ledger", ledger_function, NULL},
@@ -206,7 +206,7 @@ static int waits(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(loops_together_claim_no_more_than_the_capacity)
+TEST(all_loops_together_claim_no_more_than_the_capacity_of_the_worker)
 {
     static const struct kit_function list[] = {{"waits", waits, NULL}, {NULL, NULL, NULL}};
     struct engine_options o = with_loops();
@@ -287,7 +287,7 @@ static void submit_meanwhile(void *arg)
     CHECK_EQ(c->acked, 0);
 }
 
-TEST(submission_below_a_locked_tree_waits_for_the_lock)
+TEST(submission_of_a_child_in_a_locked_tree_waits_for_the_lock)
 {
     int loops;
 
@@ -317,7 +317,7 @@ TEST(submission_below_a_locked_tree_waits_for_the_lock)
 
 /* ---- engines closed and killed midway ---- */
 
-TEST(jobs_claimed_by_a_closing_engine_are_found_by_the_next)
+TEST(jobs_claimed_by_a_closing_engine_are_finished_by_the_next_engine)
 {
     struct engine_options o = with_loops();
     struct store *s = fixture_store();
@@ -379,7 +379,7 @@ static void work(int nth)
     work_until_done(nth);
 }
 
-TEST_SLOW(jobs_of_a_killed_process_are_finished_by_processes_with_several_loops, 600)
+TEST_SLOW(jobs_of_a_killed_worker_are_finished_by_workers_with_several_loops, 600)
 {
     int jobs = test_full() ? 2000 : 200, i;
     struct store *s;

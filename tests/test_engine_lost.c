@@ -80,12 +80,12 @@ static void check_end_before_readoption(int loops)
     check_done_once(s, &k, watched_id);
 }
 
-TEST(job_that_ends_between_lease_loss_and_readoption_keeps_its_outcome)
+TEST(job_that_ends_between_the_loss_of_its_lease_and_its_adoption_keeps_its_outcome)
 {
     check_end_before_readoption(0);
 }
 
-TEST(job_that_ends_before_readoption_is_settled_once_with_several_loops)
+TEST(job_that_ends_before_its_adoption_is_settled_once_in_a_worker_with_several_loops)
 {
     if (strcmp(test_db(), "postgres") != 0)
         SKIP("for PostgreSQL only");
@@ -101,7 +101,7 @@ static size_t starts_waiting(const struct engine *e)
     return n;
 }
 
-TEST(start_not_stored_before_lease_loss_is_stored_under_the_next_lease)
+TEST(start_not_stored_before_the_loss_of_a_lease_is_stored_under_the_next_lease)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -202,12 +202,12 @@ static void check_end_after_adoption(int loops)
     store_close(&s);
 }
 
-TEST(outcome_of_an_adopted_attempt_is_dropped)
+TEST(outcome_is_dropped_after_another_worker_adopted_the_attempt)
 {
     check_end_after_adoption(0);
 }
 
-TEST(outcome_of_an_adopted_attempt_is_dropped_with_several_loops)
+TEST(worker_with_several_loops_drops_an_outcome_after_another_worker_adopted_the_attempt)
 {
     if (strcmp(test_db(), "postgres") != 0)
         SKIP("for PostgreSQL only");
@@ -227,7 +227,7 @@ static void block_turns(struct engine *e, bool block)
         e->loops[i].retry_at = block ? INT64_MAX : 0;
 }
 
-TEST(stopping_worker_drops_outcomes_whose_lease_was_lost)
+TEST(stopping_worker_drops_outcomes_of_attempts_whose_lease_was_lost)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
@@ -265,7 +265,7 @@ static int lock_lease(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(outcome_is_kept_while_another_turn_locks_its_lease)
+TEST(outcome_is_kept_while_another_turn_has_locked_its_lease)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};

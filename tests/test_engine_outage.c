@@ -168,7 +168,7 @@ static pid_t operator_start(const struct server *v, struct outage *o)
     return pid;
 }
 
-TEST_SLOW(server_that_dies_under_load_costs_only_its_downtime, 600)
+TEST_SLOW(server_that_crashes_under_load_costs_only_its_downtime, 600)
 {
     struct server v = server_new();
     struct outage *o = shared_memory(sizeof(*o));
@@ -211,7 +211,7 @@ static void check_ended(struct store *s, const int64_t *ids, int n)
 
 /* One worker has all the jobs and is the slower to come back. The other one is back first, sees
  * leases that expired long ago, and must wait before it reaps them. */
-TEST_SLOW(database_away_for_three_leases_costs_no_worker_a_lease, 600)
+TEST_SLOW(database_outage_of_three_lease_times_costs_no_worker_a_lease, 600)
 {
     struct engine_options o = {.lease = AWAY_LEASE};
     struct server v = server_new();

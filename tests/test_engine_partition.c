@@ -39,7 +39,7 @@ static void submit_two(int64_t ids[2])
     store_close(&s);
 }
 
-TEST(worker_cut_off_from_the_database_ends_by_itself)
+TEST(worker_that_is_cut_off_from_the_database_ends_itself)
 {
     struct engine_options o = {.lease = SECOND / 2, .host_grace = 4 * SECOND};
     int64_t ids[2];
@@ -132,7 +132,7 @@ TEST(worker_asked_to_stop_during_an_outage_stops)
 }
 
 /* Workers of another host may adopt its jobs after host_grace; the attempts have ended by then. */
-TEST_SLOW(attempts_of_a_worker_cut_off_end_before_another_host_adopts_its_jobs, 600)
+TEST_SLOW(attempts_of_a_cut_off_worker_end_before_another_host_adopts_its_jobs, 600)
 {
     struct engine_options o = {.lease = SECOND, .host_grace = 10 * SECOND};
     char *url, *elsewhere = mem_printf("%s/elsewhere", test_dir());

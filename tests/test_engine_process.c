@@ -35,7 +35,7 @@ static const char *path_in_test_dir(const char *name)
     return path[at];
 }
 
-TEST(command_runs_and_its_outputs_are_stored)
+TEST(outputs_of_a_command_are_stored)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true};
@@ -54,7 +54,7 @@ TEST(command_runs_and_its_outputs_are_stored)
     store_close(&s);
 }
 
-TEST(command_that_fails_has_its_exit_status_in_the_error)
+TEST(error_of_a_failed_command_contains_its_exit_status)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true};
@@ -107,7 +107,7 @@ static void check_reattached(const char *spec)
     store_close(&s);
 }
 
-TEST(command_that_outlives_its_worker_is_reattached_by_the_next)
+TEST(command_that_outlives_its_worker_is_reattached_by_the_next_worker)
 {
     check_reattached(NULL);
 }
@@ -120,7 +120,7 @@ TEST(command_with_an_unreadable_spec_is_reattached)
 }
 
 /* The event `started` only means that the shim was requested. */
-TEST(command_not_run_yet_is_released_by_a_stopping_worker)
+TEST(command_that_has_not_started_is_released_by_a_stopping_worker)
 {
     struct store *s = fixture_store();
     struct worker_kit first = {.commands = true}, second = {.commands = true};
@@ -161,7 +161,7 @@ TEST(cancel_ends_a_running_command)
 
 /* ---- full disks ---- */
 
-TEST(command_that_ends_while_the_disk_of_the_state_folder_is_full_succeeds)
+TEST(command_that_ends_while_the_state_folders_disk_is_full_succeeds)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true};

@@ -108,12 +108,12 @@ static void check_one_bad_job(const struct way *way, int before, int after)
     store_close(&s);
 }
 
-TEST(job_that_cannot_be_claimed_blocks_no_later_job)
+TEST(job_that_cannot_be_claimed_does_not_block_later_jobs)
 {
     check_one_bad_job(&claims, 0, 9);
 }
 
-TEST(job_that_cannot_be_claimed_is_found_among_others)
+TEST(job_that_cannot_be_claimed_is_isolated_by_bisection)
 {
     check_one_bad_job(&claims, 3, 3);
 }
@@ -130,7 +130,7 @@ static void count_stored(void *arg, const struct submission *s)
 }
 
 /* Each step submits more jobs than are stored while the bisection tries one after the other. */
-TEST(job_that_cannot_be_claimed_is_found_while_others_are_submitted)
+TEST(job_that_cannot_be_claimed_is_isolated_while_other_jobs_are_submitted)
 {
     struct submission sub = {
         .kind = KIND_EXEC, .name = "exec::good", .lane = "function:noop", .task_index = -1};
@@ -157,12 +157,12 @@ TEST(job_that_cannot_be_claimed_is_found_while_others_are_submitted)
     store_close(&s);
 }
 
-TEST(orphan_that_cannot_be_adopted_blocks_no_later_orphan)
+TEST(orphan_that_cannot_be_adopted_does_not_block_later_orphans)
 {
     check_one_bad_job(&adoptions, 0, 9);
 }
 
-TEST(orphan_that_cannot_be_adopted_is_found_among_others)
+TEST(orphan_that_cannot_be_adopted_is_isolated_by_bisection)
 {
     check_one_bad_job(&adoptions, 3, 3);
 }
@@ -172,7 +172,7 @@ TEST(single_orphan_that_cannot_be_adopted_is_quarantined)
     check_one_bad_job(&adoptions, 0, 0);
 }
 
-TEST(reaped_orphan_that_cannot_be_adopted_is_found_among_others)
+TEST(reaped_orphan_that_cannot_be_adopted_is_isolated_by_bisection)
 {
     check_one_bad_job(&reaped, 3, 3);
 }
@@ -187,12 +187,12 @@ static void check_all_bad(const struct way *way)
     check_ends_refused(&k, fixture_store());
 }
 
-TEST(worker_that_can_claim_no_job_reports_it_and_ends)
+TEST(worker_that_can_claim_no_job_reports_the_error_and_ends)
 {
     check_all_bad(&claims);
 }
 
-TEST(worker_that_can_adopt_no_orphan_reports_it_and_ends)
+TEST(worker_that_can_adopt_no_orphan_reports_the_error_and_ends)
 {
     check_all_bad(&adoptions);
 }

@@ -163,12 +163,12 @@ static void all_races(bool command)
             }
 }
 
-TEST_SLOW(command_hit_by_two_events_at_once_ends_once, 600)
+TEST_SLOW(command_hit_by_two_simultaneous_events_ends_once, 600)
 {
     all_races(true);
 }
 
-TEST_SLOW(function_hit_by_two_events_at_once_ends_once, 600)
+TEST_SLOW(function_hit_by_two_simultaneous_events_ends_once, 600)
 {
     all_races(false);
 }
@@ -313,19 +313,19 @@ static void check_stopped_claimer(const char *where)
     finish_and_check(s, &k, id);
 }
 
-TEST(claimer_stopped_before_hand_over_starts_nothing)
+TEST(worker_frozen_between_claim_and_hand_over_starts_nothing_after_it_resumes)
 {
     check_stopped_claimer("engine:committed");
 }
 
-TEST(claimer_stopped_before_creating_the_folder_starts_nothing)
+TEST(worker_frozen_before_it_creates_the_attempt_folder_starts_nothing_after_it_resumes)
 {
     check_stopped_claimer("process:before-folder");
 }
 
 /* While the worker lives, no other worker adopts its functions; when it resumes, it is too late to
  * start them. */
-TEST(stopped_claimer_of_a_function_starts_nothing)
+TEST(worker_frozen_after_it_claims_a_function_starts_nothing_after_it_resumes)
 {
     struct worker_kit k = {.list = ledger_functions};
     int64_t id = submit_and_close(false);
@@ -380,7 +380,7 @@ TEST(worker_resumed_after_its_lease_was_adopted_signals_nothing)
     store_close(&s);
 }
 
-TEST(worker_stopped_for_long_is_killed_before_its_functions_are_adopted)
+TEST(worker_frozen_for_long_is_killed_before_its_functions_are_adopted)
 {
     struct worker_kit k = {.list = ledger_functions};
     int64_t id = submit_and_close(false);

@@ -72,7 +72,7 @@ static void stop_worker(struct worker_kit *k)
     engine_close(&k->engine);
 }
 
-TEST(commands_that_replace_files_of_their_attempt_fail_alone)
+TEST(command_that_replaces_files_in_its_attempt_folder_fails_and_other_commands_succeed)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true};
@@ -92,7 +92,7 @@ TEST(commands_that_replace_files_of_their_attempt_fail_alone)
 }
 
 /* Each command runs until its own worker has stopped and the next one has reattached it. */
-TEST(commands_that_replace_files_of_their_attempt_fail_under_the_next_worker)
+TEST(command_that_replaces_files_in_its_attempt_folder_fails_under_the_next_worker)
 {
     struct store *s = fixture_store();
     struct worker_kit first = {.commands = true, .slots = COUNT}, next = first;
@@ -122,7 +122,7 @@ TEST(commands_that_replace_files_of_their_attempt_fail_under_the_next_worker)
 }
 
 /* verify --host inspects all attempts of a host and must not be blocked by any of them. */
-TEST(host_inspection_does_not_block_on_replaced_files)
+TEST(verify_of_a_host_does_not_block_on_replaced_files)
 {
     struct err err = ERR_INIT;
     struct host h;

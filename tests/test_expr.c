@@ -86,7 +86,7 @@ TEST(numbers_are_compared_and_computed_exactly)
             "-9223372036854775808 is too large to be combined exactly with a fraction"});
 }
 
-TEST(texts_are_concatenated_and_ordered_by_code_points)
+TEST(texts_are_concatenated_and_are_ordered_by_code_points)
 {
     VALUES({"'a' + 'b' + 'c'", "\"abc\""}, {"'' + ''", "\"\""}, {"'a' < 'b'", "true"},
            {"'a' < 'aa'", "true"}, {"'Z' < 'a'", "true"}, {"'é' > 'z'", "true"},

@@ -135,7 +135,7 @@ TEST(expression_beyond_the_size_or_work_limit_is_refused)
                    "too expensive to compute");
 }
 
-TEST(search_in_values_of_the_caller_counts_as_work)
+TEST(search_in_a_large_list_counts_towards_the_work_limit)
 {
     char *s = repeated("contains(item, -1)", " || contains(item, -1)", 100, "");
     struct buf got = BUF_INIT;
@@ -159,7 +159,7 @@ TEST(search_in_values_of_the_caller_counts_as_work)
     free(s);
 }
 
-TEST(template_limits_apply_to_the_whole_text)
+TEST(limits_of_a_template_apply_to_its_whole_text)
 {
     char *s = repeated("x ", "${{ join(range(1000), '--------') }}", 400, "");
     char *work = repeated("x ", "${{ length(range(100000)) }}", 20, "");

@@ -63,7 +63,7 @@ static void check_templates(const struct cell *cells, size_t n, bool good)
     buf_release(&got);
 }
 
-TEST(template_of_one_expression_keeps_its_type_and_others_become_text)
+TEST(template_that_is_one_expression_keeps_its_type_and_any_other_template_becomes_text)
 {
     static const struct cell good[] = {
         {"", "\"\""},
@@ -102,7 +102,7 @@ TEST(template_of_one_expression_keeps_its_type_and_others_become_text)
 
 /* ---- locations ---- */
 
-TEST(fault_names_file_line_column_and_expression)
+TEST(evaluation_error_names_the_file_line_column_and_expression)
 {
     static const struct {
         const char *text, *sentence;
@@ -135,7 +135,7 @@ TEST(fault_names_file_line_column_and_expression)
     json_decref(scope.names[EXPR_PARAMS]);
 }
 
-TEST(fault_in_a_long_expression_shows_an_excerpt)
+TEST(evaluation_error_in_a_long_expression_shows_an_excerpt)
 {
     struct arena arena = ARENA_INIT;
     struct buf s = BUF_INIT;
@@ -181,7 +181,7 @@ static void add_ref(void *arg, const struct expr_ref *ref)
     buf_addf(out, "@%zu", ref->offset);
 }
 
-TEST(references_are_listed_without_evaluation)
+TEST(names_used_by_an_expression_are_listed_without_evaluation)
 {
     static const struct cell cells[] = {
         {"1 + 2", ""},
@@ -227,7 +227,7 @@ TEST(references_are_listed_without_evaluation)
 
 /* ---- the caller's side ---- */
 
-TEST(result_outlives_expression_and_scope)
+TEST(result_of_an_expression_outlives_the_expression_and_its_scope)
 {
     struct expr_text text = text_of("[tasks.extract.outputs.files, 'new', params.day]");
     const struct expr *e;
@@ -245,7 +245,7 @@ TEST(result_outlives_expression_and_scope)
     json_decref(json);
 }
 
-TEST(texts_with_nul_bytes_in_the_scope_stay_whole)
+TEST(text_with_a_nul_byte_in_the_scope_is_not_truncated)
 {
     struct expr_text text = text_of("[length(item), item + 'c' == item, contains(item, 'b')]");
     struct expr_scope scope = {0};
@@ -267,7 +267,7 @@ TEST(texts_with_nul_bytes_in_the_scope_stay_whole)
 
 /* An expression that an older version accepted and this one does not fails its task, not the
  * workflow. */
-TEST(template_that_is_not_valid_fails_when_it_is_evaluated)
+TEST(invalid_template_fails_when_it_is_evaluated)
 {
     static const char text[] =
         "{\"name\":\"w\",\"file\":\"w.yaml\",\"tasks\":[{\"name\":\"a\",\"at\":[3,5],\"argv\":[\"${{ nope }}\"],"
@@ -301,7 +301,7 @@ TEST(template_that_is_not_valid_fails_when_it_is_evaluated)
     arena_release(&arena);
 }
 
-TEST(locale_does_not_change_results)
+TEST(locale_does_not_change_the_result_of_an_expression)
 {
     static const char *const with_comma[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8"};
     size_t i;
