@@ -43,7 +43,7 @@ static int64_t generation(struct store *s)
     return n;
 }
 
-TEST(database_keeps_its_id_and_starts_with_generation_1)
+TEST(new_database_starts_with_generation_1_and_keeps_its_id)
 {
     struct store *s = fixture_store();
     char first[STORE_ID_SIZE], second[STORE_ID_SIZE];
@@ -66,7 +66,7 @@ TEST(database_keeps_its_id_and_starts_with_generation_1)
     store_close(&s);
 }
 
-TEST(database_without_its_generation_is_refused_with_a_message)
+TEST(database_without_a_generation_is_refused_with_a_message)
 {
     struct store *s = fixture_store();
     char id[STORE_ID_SIZE];
@@ -79,7 +79,7 @@ TEST(database_without_its_generation_is_refused_with_a_message)
     store_close(&s);
 }
 
-TEST(fence_takes_every_lease_from_its_worker)
+TEST(fence_revokes_every_lease)
 {
     struct store *s = fixture_store();
     struct held_job j[7], again;
@@ -112,7 +112,7 @@ TEST(fence_takes_every_lease_from_its_worker)
     store_close(&s);
 }
 
-TEST(event_of_a_fence_contains_the_new_generation)
+TEST(lease_event_written_by_a_fence_contains_the_new_generation)
 {
     struct store *s = fixture_store();
     struct event_list l = {0};
@@ -132,7 +132,7 @@ TEST(event_of_a_fence_contains_the_new_generation)
     store_close(&s);
 }
 
-TEST(two_fences_raise_the_generation_twice_and_an_empty_one_ends_at_once)
+TEST(interleaved_fences_each_raise_the_generation_and_a_fence_without_leases_takes_one_slice)
 {
     struct store *s = fixture_store();
     struct fence a = {.slice = 1}, b = {.slice = 1};

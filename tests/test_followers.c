@@ -149,7 +149,7 @@ TEST(skip_through_a_long_chain_takes_several_turns)
 }
 
 /* Each of many tasks has its own followers: all of them share the limit of one turn. */
-TEST(skip_that_fans_out_takes_several_turns)
+TEST(skip_of_many_tasks_with_followers_takes_several_turns)
 {
     struct store *s = sliced_store();
     struct buf yaml = BUF_INIT;
@@ -179,7 +179,7 @@ TEST(skip_that_fans_out_takes_several_turns)
 }
 
 /* A worker that ends when nothing is left reads this. */
-TEST(queue_is_open_while_followers_are_to_be_notified)
+TEST(queue_counts_as_open_while_followers_are_still_to_be_notified)
 {
     struct store *s = store_with_small_slices();
     int64_t w = submit_half_notified(s, OUTCOME_FAILED);
@@ -200,7 +200,7 @@ TEST(queue_is_open_while_followers_are_to_be_notified)
 
 /* ---- requests between two slices ---- */
 
-TEST(pause_between_two_slices_holds_the_rest)
+TEST(pause_between_two_slices_holds_every_follower)
 {
     struct store *s = store_with_small_slices();
     int64_t w = submit_half_notified(s, OUTCOME_OK);
@@ -233,7 +233,7 @@ TEST(cancel_between_two_slices_leaves_no_follower_to_notify)
     store_close(&s);
 }
 
-TEST(rerun_between_two_slices_counts_each_end_once)
+TEST(rerun_between_two_slices_counts_each_finished_need_once)
 {
     struct store *s = store_with_small_slices();
     struct held_job b;
@@ -258,7 +258,7 @@ TEST(rerun_between_two_slices_counts_each_end_once)
 }
 
 /* The timer of the first run finds a workflow that runs again and is partly recreated. */
-TEST(end_of_an_earlier_run_does_not_notify_followers_of_the_next)
+TEST(task_that_ended_in_an_earlier_run_does_not_notify_the_followers_of_a_rerun)
 {
     struct store *s = sliced_store();
     int64_t w = submit_star(s, MANY), first = task_of(s, w, "first");
@@ -319,7 +319,7 @@ TEST(task_cancelled_before_its_followers_are_recreated_notifies_them)
 /* ---- executions that end at once ---- */
 
 /* No item needs a worker, so each end leads to the next. */
-TEST(items_that_end_at_once_are_created_one_slice_per_turn)
+TEST(items_that_end_immediately_are_created_one_slice_per_turn)
 {
     static const char *const files[] = {
         "w.yaml",

@@ -73,7 +73,7 @@ static int sets_result(struct function_call *c, void *arg)
     return c->ops->set_result(c, arg) ? 9 : 0;
 }
 
-TEST(whole_result_is_kept_unchanged)
+TEST(result_of_a_function_is_kept_unchanged)
 {
     struct fixture fx;
     char json[] = " {\"a\": 1} ";
@@ -93,7 +93,7 @@ static int fails_with_message(struct function_call *c, void *arg)
     return *(int *)arg;
 }
 
-TEST(function_that_returns_a_code_or_calls_fail_has_failed)
+TEST(function_that_returns_nonzero_or_calls_fail_has_failed)
 {
     struct fixture fx;
     int three = 3, zero = 0;
@@ -134,7 +134,7 @@ static int misuses(struct function_call *c, void *arg)
     }
 }
 
-TEST(invalid_output_fails_the_attempt_though_the_function_ignores_the_error)
+TEST(invalid_output_fails_the_attempt_even_if_the_function_ignores_the_error)
 {
     static const char *const sentences[] = {
         "the output x is not valid JSON", "an output was set without a name",
@@ -169,7 +169,7 @@ static int too_deep(struct function_call *c, void *arg)
     return c->ops->set_output(c, "x", NESTED_64) == -E_INVALID ? 0 : 77;
 }
 
-TEST(result_nested_too_deep_fails_the_attempt)
+TEST(too_deeply_nested_result_fails_the_attempt)
 {
     struct fixture fx;
     int output = 0, result = 1;
@@ -299,7 +299,7 @@ static int floods(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(log_beyond_its_limit_keeps_head_and_tail_and_counts_the_rest)
+TEST(log_beyond_its_limit_keeps_its_head_and_tail_and_counts_the_dropped_bytes)
 {
     struct fixture fx;
     size_t i;
@@ -332,7 +332,7 @@ static int one_long_text(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(log_text_larger_than_the_limit_is_cut_in_the_middle)
+TEST(single_log_text_larger_than_the_limit_is_cut_in_the_middle)
 {
     struct fixture fx;
     char *text = mem_alloc(5000001);
@@ -357,7 +357,7 @@ TEST(log_text_larger_than_the_limit_is_cut_in_the_middle)
 
 /* ---- names ---- */
 
-TEST(functions_are_registered_by_valid_unique_names)
+TEST(function_is_registered_only_under_a_valid_unique_name)
 {
     static const char *const bad[] = {"", "a b", "a\n", "\303\244", "a*"};
     struct fixture fx;

@@ -47,7 +47,7 @@ static void build_plugin(const char *name, const char *body, char *path, size_t 
     CHECK_EQ(system(command), 0);
 }
 
-TEST(plugin_registers_its_functions)
+TEST(loaded_plugin_registers_its_functions)
 {
     struct fixture fx;
     struct err err = ERR_INIT;
@@ -84,7 +84,7 @@ static void check_not_loaded(struct fixture *fx, const char *path, const char *w
     CHECK_EQ(n, 1); /* only the function that was registered before */
 }
 
-TEST(plugin_that_cannot_be_used_adds_nothing_and_the_error_says_why)
+TEST(unusable_plugin_registers_nothing_and_the_error_says_why)
 {
     static const struct {
         const char *body, *words;

@@ -11,7 +11,7 @@ TEST_THREADED;
 
 /* ---- capacity and threads ---- */
 
-TEST(capacity_is_the_threads_and_a_small_queue)
+TEST(capacity_is_the_number_of_threads_plus_a_small_queue)
 {
     struct fixture fx;
     struct gate g = {0};
@@ -37,7 +37,7 @@ TEST(capacity_is_the_threads_and_a_small_queue)
     end(&fx);
 }
 
-TEST(queue_is_limited_whatever_the_number_of_threads)
+TEST(queue_size_is_bounded_whatever_the_number_of_threads)
 {
     struct fixture fx;
 
@@ -77,7 +77,7 @@ TEST(threads_are_created_on_demand_and_end_when_idle)
     end(&fx);
 }
 
-TEST(function_for_which_no_thread_can_be_created_is_refused)
+TEST(function_is_refused_if_no_thread_can_be_created)
 {
     struct fixture fx;
     struct job t = a_task(1, "nothing");
@@ -103,7 +103,7 @@ TEST(function_for_which_no_thread_can_be_created_is_refused)
 
 /* A thread that is signalled and finds that another one took the job must not stay counted as
  * waking up: jobs would wait for running ones while it sleeps. */
-TEST(jobs_in_small_groups_lose_no_wake_up)
+TEST(no_thread_misses_a_wake_up_when_jobs_arrive_in_small_groups)
 {
     struct fixture fx;
     struct gate g = {0};
@@ -135,7 +135,7 @@ static int counts(struct function_call *c, void *arg)
 }
 
 /* Cancels, forgets and reattaches attempts at random: running, waiting and just ended ones. */
-TEST(started_attempt_ends_exactly_once_whatever_is_done_to_it)
+TEST(started_attempt_ends_exactly_once_in_any_random_sequence)
 {
     struct fixture fx;
     int i, n = test_full() ? 50000 : 5000, forgotten = 0;
@@ -190,7 +190,7 @@ static void start_next(struct fixture *fx, const struct report *r)
     }
 }
 
-TEST(report_callback_may_start_cancel_and_forget)
+TEST(report_callback_may_start_cancel_and_forget_attempts)
 {
     struct fixture fx;
 

@@ -119,7 +119,7 @@ TEST(function_is_notified_at_its_deadline_and_ends_as_timed_out)
     end(&fx);
 }
 
-TEST(timeout_of_a_function_excludes_its_time_in_the_queue)
+TEST(timeout_of_a_function_does_not_include_its_time_in_the_queue)
 {
     struct fixture fx;
     struct spec spec = {.timeout = 100 * MS};
@@ -208,7 +208,7 @@ TEST(reattached_function_continues_under_its_new_epoch)
     end(&fx);
 }
 
-TEST(function_forgotten_and_reattached_is_lost_unless_it_succeeds)
+TEST(function_that_is_forgotten_and_reattached_is_lost_unless_it_succeeds)
 {
     struct fixture fx;
     struct gate stops = {.rc = 1}, does = {.rc = 0};
@@ -235,7 +235,7 @@ TEST(function_forgotten_and_reattached_is_lost_unless_it_succeeds)
     end(&fx);
 }
 
-TEST(reattached_function_that_runs_nowhere_is_lost_and_never_started)
+TEST(reattached_function_that_does_not_run_is_lost_and_not_started)
 {
     struct fixture fx;
     struct gate g = {.open = 1};
@@ -285,7 +285,7 @@ TEST(stopping_worker_refuses_waiting_functions_and_defers_unfinished_ones)
     end(&fx);
 }
 
-TEST(draining_worker_lets_functions_run_until_a_forced_stop)
+TEST(draining_worker_lets_functions_run_until_it_is_forced_to_stop)
 {
     struct fixture fx;
     struct gate g = {.rc = 4}, patient = {.rc = 4};

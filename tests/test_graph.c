@@ -59,7 +59,7 @@ static const struct cell {
 };
 #define CELLS (sizeof(cells) / sizeof(*cells))
 
-TEST(each_cell_of_the_truth_table_matches_the_code)
+TEST(success_failure_and_cancelled_of_each_need_state_match_the_truth_table)
 {
     size_t i;
 
@@ -73,7 +73,7 @@ TEST(each_cell_of_the_truth_table_matches_the_code)
     }
 }
 
-TEST(several_needs_succeed_together_and_fail_or_cancel_one_by_one)
+TEST(several_needs_succeed_only_if_all_do_and_fail_or_cancel_if_any_does)
 {
     size_t i, k;
 
@@ -90,7 +90,7 @@ TEST(several_needs_succeed_together_and_fail_or_cancel_one_by_one)
     CHECK(!graph_facts(NULL, 0).failure && !graph_facts(NULL, 0).cancelled);
 }
 
-TEST(join_is_decided_once_enough_needs_succeeded_or_none_are_left)
+TEST(join_is_decided_when_enough_needs_succeeded_or_too_few_are_left)
 {
     int join, left, succeeded;
 
@@ -115,7 +115,7 @@ TEST(failure_outranks_cancel_and_cancel_outranks_success)
     CHECK_EQ(graph_end(FLAG_FAILED, true), S_FAILED);
 }
 
-TEST(workflows_page_shows_the_truth_table)
+TEST(workflows_page_lists_success_failure_and_cancelled_for_each_need_state)
 {
     static char page[400000];
     FILE *f = fopen("docs/WORKFLOWS.md", "r");

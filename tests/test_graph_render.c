@@ -41,7 +41,7 @@ static void check(const char *text, enum graph_format format, const char *expect
     "tasks: {a: x, b: {run: x, needs: a}, c: {run: x, needs: a}," \
     " d: {run: x, needs: [b, c]}}"
 
-TEST(rails_lead_from_a_task_to_its_followers)
+TEST(ascii_edges_lead_from_a_task_to_its_followers)
 {
     check(DIAMOND, GRAPH_FORMAT_ASCII,
           "f: 4 tasks\n"
@@ -51,7 +51,7 @@ TEST(rails_lead_from_a_task_to_its_followers)
           "  *-'  d\n");
 }
 
-TEST(rails_that_must_cross_are_drawn_across_each_other)
+TEST(crossing_ascii_edges_are_drawn_through_each_other)
 {
     check(
         "tasks: {a: x, b: x, c: {run: x, needs: a}, d: {run: x, needs: [a, c]},\n"
@@ -69,7 +69,7 @@ TEST(rails_that_must_cross_are_drawn_across_each_other)
 }
 
 /* Unrelated tasks below each other in one column would look like a chain. */
-TEST(unrelated_tasks_are_drawn_in_different_columns)
+TEST(unrelated_tasks_are_drawn_in_different_ascii_columns)
 {
     check("tasks: {a: x, b: x, c: x}", GRAPH_FORMAT_ASCII,
           "f: 3 tasks\n"
@@ -115,7 +115,7 @@ static void check_width(const char *picture, size_t width)
     }
 }
 
-TEST(lines_fit_the_width_of_the_terminal)
+TEST(ascii_lines_fit_the_width_of_the_terminal)
 {
     static const char text[] =
         "tasks: {a: x, a_name_that_is_rather_long_for_a_task_in_a_narrow_terminal: {run: x,\n"
@@ -130,7 +130,7 @@ TEST(lines_fit_the_width_of_the_terminal)
     }
 }
 
-TEST(graph_with_too_many_rails_is_drawn_as_a_list)
+TEST(ascii_graph_with_too_many_parallel_edges_is_drawn_as_a_list)
 {
     struct buf b = BUF_INIT;
     char *picture;

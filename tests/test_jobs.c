@@ -26,7 +26,7 @@ TEST(job_that_succeeds_has_five_events)
     store_close(&s);
 }
 
-TEST(claim_without_a_matching_job_returns_none)
+TEST(claim_without_a_matching_job_returns_no_job)
 {
     struct store *s = fixture_store();
     struct held_job j;
@@ -74,7 +74,7 @@ TEST(claim_returns_at_most_the_requested_number)
     store_close(&s);
 }
 
-TEST(settle_after_lost_lease_changes_nothing)
+TEST(settle_after_a_lost_lease_changes_nothing)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "x");
@@ -153,7 +153,7 @@ TEST(failed_attempt_is_retried_after_its_delay_and_the_last_error_is_kept)
     store_close(&s);
 }
 
-TEST(job_that_loses_its_last_attempt_is_abandoned)
+TEST(job_whose_last_attempt_is_lost_is_abandoned)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
@@ -191,7 +191,7 @@ TEST(deferral_and_release_use_no_attempt)
     store_close(&s);
 }
 
-TEST(heartbeat_keeps_a_lease_and_the_reaper_clears_only_others)
+TEST(heartbeat_keeps_a_lease_and_the_reaper_clears_only_leases_that_were_not_renewed)
 {
     struct store *s = fixture_store();
     struct held_job a, b;

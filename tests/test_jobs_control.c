@@ -17,7 +17,7 @@ TEST(delayed_job_is_not_claimed_before_its_time)
     store_close(&s);
 }
 
-TEST(held_job_waits_until_it_is_unheld)
+TEST(held_job_waits_until_its_hold_is_removed)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "x");
@@ -73,7 +73,7 @@ TEST(cancel_of_a_paused_job_leaves_no_timer)
     store_close(&s);
 }
 
-TEST(cancel_ends_a_waiting_job_at_once_and_a_running_one_on_request)
+TEST(cancel_ends_a_waiting_job_immediately_and_a_running_one_when_its_worker_settles_it)
 {
     struct store *s = fixture_store();
     int64_t waiting = submit(s, "waiting"), running;

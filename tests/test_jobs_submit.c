@@ -33,7 +33,7 @@ TEST(idempotency_key_returns_the_same_execution_and_refuses_another_body)
     store_close(&s);
 }
 
-TEST(batch_with_invalid_submissions_stores_the_others)
+TEST(batch_with_invalid_submissions_stores_the_valid_ones)
 {
     struct store *s = fixture_store();
     struct submission list[3] = {
@@ -101,7 +101,7 @@ static int fails_after_writing(struct turn *t, void *arg, struct err *err)
     return rc ? rc : err_set(err, E_INVALID, "on purpose");
 }
 
-TEST(turn_that_fails_leaves_nothing)
+TEST(failed_turn_stores_nothing)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;

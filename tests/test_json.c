@@ -15,7 +15,7 @@ TEST_NO_DB;
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-TEST(writer_sets_commas_at_every_depth)
+TEST(json_writer_places_commas_at_every_depth)
 {
     struct buf b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
@@ -47,7 +47,7 @@ TEST(writer_sets_commas_at_every_depth)
     buf_release(&b);
 }
 
-TEST(every_ascii_byte_is_quoted_to_valid_json)
+TEST(every_ascii_character_is_escaped_to_valid_json)
 {
     struct buf b = BUF_INIT;
     struct err err;
@@ -68,7 +68,7 @@ TEST(every_ascii_byte_is_quoted_to_valid_json)
     buf_release(&b);
 }
 
-TEST(value_is_written_in_its_shortest_form_and_reads_back_unchanged)
+TEST(json_value_is_written_in_its_shortest_form_and_reads_back_unchanged)
 {
     static const char *const texts[] = {
         "{\"a\":0.1,\"b\":[5.0,-0.25,1e+300,1e-07],\"c\":null}",
@@ -164,7 +164,7 @@ static const struct {
     {"{\"]\":{\"}\":[1,[2]]}}", 4},
 };
 
-TEST(depth_of_a_text_is_the_depth_of_its_value)
+TEST(depth_of_a_json_text_equals_the_depth_of_its_value)
 {
     size_t i;
 
@@ -179,7 +179,7 @@ TEST(depth_of_a_text_is_the_depth_of_its_value)
     CHECK_EQ(json_depth("[\"\\", 3), 1);
 }
 
-TEST(document_at_the_depth_limit_is_read_and_one_level_more_is_refused)
+TEST(document_at_the_depth_limit_is_read_and_one_level_deeper_is_refused)
 {
     char text[2 * JSON_DEPTH_MAX + 3];
     struct json_node doc;

@@ -63,7 +63,7 @@ static void verify_and_close(struct store *s)
 
 /* ---- input ---- */
 
-TEST(params_of_a_program_nested_too_deep_are_refused_and_nothing_is_stored)
+TEST(too_deeply_nested_params_from_a_program_are_refused_and_nothing_is_stored)
 {
     static const int depths[] = {65, PARSER_MAX - 1, PARSER_MAX, PARSER_MAX + 1, 100000};
     struct store *s = fixture_store();
@@ -99,7 +99,7 @@ static int submit_deep(struct pawl_tx *tx, void *arg)
     return pawl_tx_submit(tx, arg, 1, &api_err);
 }
 
-TEST(params_of_a_transaction_nested_too_deep_are_refused_and_nothing_is_stored)
+TEST(too_deeply_nested_params_in_a_transaction_are_refused_and_nothing_is_stored)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -125,7 +125,7 @@ TEST(params_at_the_depth_limit_are_accepted_and_the_workflow_runs)
     verify_and_close(s);
 }
 
-TEST(params_by_sql_nested_too_deep_are_refused_and_others_are_accepted)
+TEST(too_deeply_nested_params_from_sql_are_refused_and_other_submissions_are_accepted)
 {
     struct store *s = fixture_store();
     int64_t deep, deeper, limit;
@@ -145,7 +145,7 @@ TEST(params_by_sql_nested_too_deep_are_refused_and_others_are_accepted)
     verify_and_close(s);
 }
 
-TEST(values_of_a_built_workflow_nested_too_deep_are_refused)
+TEST(too_deeply_nested_values_in_a_built_workflow_are_refused)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -164,7 +164,7 @@ TEST(values_of_a_built_workflow_nested_too_deep_are_refused)
 }
 
 /* A file has 64 levels; its canonical text has more where the file is nested in another. */
-TEST(literals_of_a_nested_file_at_its_limit_are_stored_and_run)
+TEST(literals_at_the_depth_limit_in_a_nested_file_are_stored_and_run)
 {
     struct buf below = BUF_INIT;
     const char *files[] = {"top.yaml", "name: top\ntasks: {n: {workflow: below.yaml}}\n",
@@ -183,7 +183,7 @@ TEST(literals_of_a_nested_file_at_its_limit_are_stored_and_run)
 
 /* ---- outputs of tasks ---- */
 
-TEST(outputs_nested_too_deep_fail_their_task)
+TEST(too_deeply_nested_outputs_fail_their_task)
 {
     struct store *s = fixture_store();
     struct task_claim k = {.push = false};
@@ -228,7 +228,7 @@ TEST(outputs_of_a_fan_out_at_the_depth_limit_reach_its_follower)
 
 /* The outputs of each item could be read, but not all of them in one list: that list was treated as
  * {}. */
-TEST(outputs_nested_too_deep_of_an_item_fail_the_fan_out)
+TEST(too_deeply_nested_outputs_of_an_item_fail_the_fan_out)
 {
     struct store *s = fixture_store();
     struct task_claim k = {.push = false};
@@ -248,7 +248,7 @@ TEST(outputs_nested_too_deep_of_an_item_fail_the_fan_out)
 }
 
 /* Such a row may have been written by an earlier version. */
-TEST(outputs_that_cannot_be_read_again_fail_the_task_that_names_them)
+TEST(stored_outputs_that_cannot_be_parsed_fail_the_task_that_refers_to_them)
 {
     struct store *s = fixture_store();
     struct task_claim k = {.push = false};
@@ -272,7 +272,7 @@ TEST(outputs_that_cannot_be_read_again_fail_the_task_that_names_them)
     verify_and_close(s);
 }
 
-TEST(result_of_a_program_nested_too_deep_fails_the_job)
+TEST(too_deeply_nested_result_from_a_program_fails_the_job)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -299,7 +299,7 @@ TEST(result_of_a_program_nested_too_deep_fails_the_job)
 /* ---- values made by expressions ---- */
 
 /* Values at the limit become one level deeper wherever they are stored. */
-TEST(values_that_grow_too_deep_fail_the_task_that_stores_them)
+TEST(values_that_become_too_deep_fail_the_task_that_stores_them)
 {
     static const char *const names[] = {"f", "each", "n"};
     const char *files[] = {"top.yaml",
@@ -324,7 +324,7 @@ TEST(values_that_grow_too_deep_fail_the_task_that_stores_them)
     verify_and_close(s);
 }
 
-TEST(vars_that_grow_too_deep_fail_the_workflow)
+TEST(vars_that_become_too_deep_fail_the_workflow)
 {
     struct store *s = fixture_store();
     int64_t w =
@@ -338,7 +338,7 @@ TEST(vars_that_grow_too_deep_fail_the_workflow)
     verify_and_close(s);
 }
 
-TEST(outputs_of_a_workflow_that_grow_too_deep_fail_it)
+TEST(workflow_outputs_that_become_too_deep_fail_the_workflow)
 {
     struct store *s = fixture_store();
     struct task_claim k = {.push = false};

@@ -159,7 +159,7 @@ static const char *add_table(struct buf *b, const struct noun *noun, const char 
     return at;
 }
 
-TEST(json_page_tables_match_the_code)
+TEST(tables_on_the_json_page_match_the_code)
 {
     struct buf should = BUF_INIT;
     char *page = read_text(PAGE);
@@ -184,7 +184,7 @@ TEST(json_page_tables_match_the_code)
     free(page);
 }
 
-TEST(json_page_and_header_list_the_written_fields)
+TEST(json_page_and_pawl_h_list_every_field_of_the_json_output)
 {
     struct store *s = fixture_store();
     int64_t workflow = submit_workflow(s, yaml, NULL);
@@ -263,7 +263,7 @@ TEST(json_page_and_header_list_the_written_fields)
     store_close(&s);
 }
 
-TEST(workflow_shows_its_definition_variables_and_tasks_with_a_fan_out_as_one)
+TEST(workflow_shows_its_definition_and_variables_and_lists_a_fan_out_as_one_task)
 {
     struct store *s = fixture_store();
     int64_t workflow = submit_workflow(s, yaml, "{\"day\": \"friday\"}");
@@ -304,7 +304,7 @@ TEST(workflow_shows_its_definition_variables_and_tasks_with_a_fan_out_as_one)
 }
 
 /* The lists are the same whether the workflow is read alone or in a tree. */
-TEST(list_of_more_than_a_thousand_tasks_is_cut_and_marked)
+TEST(list_of_more_than_a_thousand_tasks_is_cut_and_marked_as_incomplete)
 {
     struct store *s = fixture_store();
     struct buf big = BUF_INIT;
