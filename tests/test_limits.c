@@ -10,7 +10,7 @@ TEST_LONG;
 
 /* ---- jobs above the limit wait ---- */
 
-TEST(queue_limit_holds_jobs_above_it)
+TEST(jobs_beyond_the_queue_limit_are_held)
 {
     struct store *s = fixture_store();
     int64_t id[4];
@@ -33,7 +33,7 @@ TEST(queue_limit_holds_jobs_above_it)
     store_close(&s);
 }
 
-TEST(batch_takes_permits_while_any_are_free)
+TEST(jobs_of_a_batch_take_permits_while_any_are_free)
 {
     struct store *s = fixture_store();
     int64_t first;
@@ -60,7 +60,7 @@ TEST(limit_of_one_queue_does_not_affect_another)
     store_close(&s);
 }
 
-TEST(workflow_needs_no_permit)
+TEST(workflow_does_not_need_a_permit_of_its_queue)
 {
     struct store *s = fixture_store();
     int64_t workflow;
@@ -87,7 +87,7 @@ TEST(queue_can_be_limited_before_its_first_job)
     store_close(&s);
 }
 
-TEST(queue_that_is_limited_again_counts_its_jobs)
+TEST(queue_that_gets_a_limit_again_counts_its_claimable_and_running_jobs)
 {
     struct store *s = fixture_store();
     struct line_of_three l = stand_behind_one(s);
@@ -187,47 +187,47 @@ static void check_order(void (*end)(struct store *, struct held_job))
     store_close(&s);
 }
 
-TEST(permit_of_a_succeeded_job_goes_to_the_next_by_priority_then_age)
+TEST(permit_of_a_succeeded_job_goes_to_the_next_waiter_by_priority_then_age)
 {
     check_order(succeed);
 }
 
-TEST(permit_of_a_failed_job_goes_to_the_next)
+TEST(permit_of_a_failed_job_goes_to_the_next_waiter)
 {
     check_order(fail);
 }
 
-TEST(permit_of_a_timed_out_job_goes_to_the_next)
+TEST(permit_of_a_timed_out_job_goes_to_the_next_waiter)
 {
     check_order(time_out);
 }
 
-TEST(permit_of_a_lost_attempt_goes_to_the_next)
+TEST(permit_of_a_lost_attempt_goes_to_the_next_waiter)
 {
     check_order(lose_attempt);
 }
 
-TEST(permit_of_a_cancelled_job_goes_to_the_next_after_its_end)
+TEST(permit_of_a_cancelled_job_goes_to_the_next_waiter_after_the_job_ended)
 {
     check_order(cancel_and_end);
 }
 
-TEST(permit_of_a_delayed_retry_goes_to_the_next)
+TEST(permit_of_a_delayed_retry_goes_to_the_next_waiter)
 {
     check_order(retry_later);
 }
 
-TEST(permit_of_a_job_released_with_back_off_goes_to_the_next)
+TEST(permit_of_a_job_released_with_a_delay_goes_to_the_next_waiter)
 {
     check_order(release);
 }
 
-TEST(permit_of_a_deferred_job_goes_to_the_next)
+TEST(permit_of_a_deferred_job_goes_to_the_next_waiter)
 {
     check_order(defer);
 }
 
-TEST(permit_of_a_claimable_job_cancelled_or_paused_goes_to_the_next)
+TEST(permit_of_a_cancelled_or_paused_claimable_job_goes_to_the_next_waiter)
 {
     struct store *s = fixture_store();
     struct line_of_three l = stand_behind_one(s);
@@ -261,7 +261,7 @@ TEST(retry_without_delay_keeps_its_permit)
     store_close(&s);
 }
 
-TEST(delayed_retry_waits_for_a_permit_again_after_its_delay)
+TEST(delayed_retry_needs_a_permit_again_after_its_delay)
 {
     struct store *s = fixture_store();
     struct held_job j;
@@ -285,7 +285,7 @@ TEST(delayed_retry_waits_for_a_permit_again_after_its_delay)
     store_close(&s);
 }
 
-TEST(orphan_and_adopted_job_keep_their_permit)
+TEST(orphaned_job_keeps_its_permit_before_and_after_its_adoption)
 {
     struct store *s = fixture_store();
     struct held_job j, adopted;
@@ -309,7 +309,7 @@ TEST(orphan_and_adopted_job_keep_their_permit)
     store_close(&s);
 }
 
-TEST(turn_that_ends_many_jobs_admits_as_many)
+TEST(turn_that_ends_many_jobs_admits_as_many_waiters)
 {
     struct store *s = fixture_store();
     int64_t root, i;
@@ -354,7 +354,7 @@ TEST(paused_or_delayed_job_has_no_permit)
     store_close(&s);
 }
 
-TEST(waiter_that_is_cancelled_is_skipped)
+TEST(cancelled_waiter_is_skipped_when_a_permit_is_freed)
 {
     struct store *s = fixture_store();
     struct line_of_three l = stand_behind_one(s);
@@ -371,7 +371,7 @@ TEST(waiter_that_is_cancelled_is_skipped)
     store_close(&s);
 }
 
-TEST(waiter_that_is_paused_leaves_the_line_and_returns_by_its_age)
+TEST(paused_waiter_gets_no_permit_and_waits_again_by_its_age_when_resumed)
 {
     struct store *s = fixture_store();
     struct line_of_three l = stand_behind_one(s);

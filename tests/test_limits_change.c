@@ -19,7 +19,7 @@ static int set_limit_in_slices(struct store *s, const char *key, int max)
 
 /* ---- changing a limit ---- */
 
-TEST(lowered_limit_takes_the_youngest_jobs_out_of_the_outbox_in_slices)
+TEST(lowered_limit_removes_the_youngest_jobs_from_the_outbox_in_slices)
 {
     struct store *s = fixture_store();
     int64_t old, young;
@@ -55,7 +55,7 @@ static int all_slices_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(limit_is_lowered_by_several_slices_in_one_turn)
+TEST(one_turn_can_lower_a_limit_in_several_slices)
 {
     struct store *s = fixture_store();
     int64_t first = submit_batch(s, 11, NULL);
@@ -72,7 +72,7 @@ TEST(limit_is_lowered_by_several_slices_in_one_turn)
     store_close(&s);
 }
 
-TEST(lowered_limit_of_a_queue_leaves_the_jobs_of_other_queues_in_the_outbox)
+TEST(lowered_queue_limit_leaves_the_jobs_of_other_queues_in_the_outbox)
 {
     struct store *s = fixture_store();
     int64_t first = submit_batch(s, 250, NULL);
@@ -90,7 +90,7 @@ TEST(lowered_limit_of_a_queue_leaves_the_jobs_of_other_queues_in_the_outbox)
     store_close(&s);
 }
 
-TEST(jobs_running_above_a_lowered_limit_finish_and_admit_none_until_it_is_met)
+TEST(running_jobs_beyond_a_lowered_limit_finish_and_admit_no_waiter_until_the_limit_is_met)
 {
     struct store *s = fixture_store();
     struct held_job j[5];
@@ -115,7 +115,7 @@ TEST(jobs_running_above_a_lowered_limit_finish_and_admit_none_until_it_is_met)
     store_close(&s);
 }
 
-TEST(retry_of_a_job_above_a_lowered_limit_leaves_the_outbox)
+TEST(retry_of_a_job_beyond_a_lowered_limit_leaves_the_outbox)
 {
     struct store *s = fixture_store();
     struct held_job j[2];
@@ -153,7 +153,7 @@ TEST(raised_limit_admits_jobs_by_priority_then_age)
     store_close(&s);
 }
 
-TEST(limit_of_zero_pauses_a_queue_and_any_other_resumes_it)
+TEST(limit_of_zero_pauses_a_queue_and_any_other_limit_resumes_it)
 {
     struct store *s = fixture_store();
     struct held_job j, none;
@@ -199,7 +199,7 @@ TEST(removed_limit_admits_every_waiting_job)
     store_close(&s);
 }
 
-TEST(job_waiting_for_a_removed_limit_may_wait_for_another_limit)
+TEST(job_that_waited_for_a_removed_limit_may_still_wait_for_another_limit)
 {
     struct store *s = fixture_store();
     int64_t a, b;
@@ -214,7 +214,7 @@ TEST(job_waiting_for_a_removed_limit_may_wait_for_another_limit)
     store_close(&s);
 }
 
-TEST(limit_set_while_jobs_run_counts_them)
+TEST(limit_set_while_jobs_run_counts_the_running_jobs)
 {
     struct store *s = fixture_store();
     struct held_job j[3];

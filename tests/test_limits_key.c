@@ -5,7 +5,7 @@ TEST_LONG;
 
 /* ---- concurrency keys ---- */
 
-TEST(key_is_limited_by_the_first_job_that_uses_it)
+TEST(concurrency_key_gets_its_limit_from_the_first_job_that_uses_it)
 {
     struct store *s = fixture_store();
     int64_t a, b, c, d;
@@ -26,7 +26,7 @@ TEST(key_is_limited_by_the_first_job_that_uses_it)
     store_close(&s);
 }
 
-TEST(jobs_of_different_keys_do_not_wait_for_each_other)
+TEST(jobs_with_different_concurrency_keys_do_not_wait_for_each_other)
 {
     struct store *s = fixture_store();
     int64_t a2, b2;
@@ -44,7 +44,7 @@ TEST(jobs_of_different_keys_do_not_wait_for_each_other)
     store_close(&s);
 }
 
-TEST(unused_key_keeps_its_limit)
+TEST(unused_concurrency_key_keeps_its_limit)
 {
     struct store *s = fixture_store();
 
@@ -58,7 +58,7 @@ TEST(unused_key_keeps_its_limit)
     store_close(&s);
 }
 
-TEST(limit_of_a_known_key_is_not_raised_by_a_later_job)
+TEST(limit_of_a_known_concurrency_key_is_not_raised_by_a_later_job)
 {
     struct store *s = fixture_store();
 
@@ -72,7 +72,7 @@ TEST(limit_of_a_known_key_is_not_raised_by_a_later_job)
     store_close(&s);
 }
 
-TEST(delayed_job_of_a_key_needs_a_permit_when_it_is_due)
+TEST(delayed_job_with_a_concurrency_key_needs_a_permit_when_it_is_due)
 {
     struct store *s = fixture_store();
     int64_t a =
@@ -93,7 +93,7 @@ TEST(delayed_job_of_a_key_needs_a_permit_when_it_is_due)
 
 /* ---- two limits at once ---- */
 
-TEST(job_under_two_limits_needs_a_permit_of_each)
+TEST(job_under_two_limits_needs_a_permit_from_each)
 {
     struct store *s = fixture_store();
     int64_t a, b, c, d;
@@ -113,7 +113,7 @@ TEST(job_under_two_limits_needs_a_permit_of_each)
     store_close(&s);
 }
 
-TEST(permit_that_the_first_waiter_cannot_use_goes_to_the_second)
+TEST(permit_that_the_first_waiter_cannot_use_goes_to_the_second_waiter)
 {
     struct store *s = fixture_store();
     struct held_job ja, jx;
@@ -142,7 +142,7 @@ TEST(permit_that_the_first_waiter_cannot_use_goes_to_the_second)
     store_close(&s);
 }
 
-TEST(many_waiters_for_a_key_do_not_block_the_queue)
+TEST(many_waiters_for_a_concurrency_key_do_not_block_the_queue)
 {
     struct store *s = fixture_store();
     struct held_job j;
@@ -165,7 +165,7 @@ TEST(many_waiters_for_a_key_do_not_block_the_queue)
     store_close(&s);
 }
 
-TEST(permit_that_thousands_of_waiters_cannot_use_passes_them_in_slices)
+TEST(freed_permit_skips_waiters_blocked_by_another_limit_in_slices)
 {
     struct store *s = fixture_store();
     struct held_job k, j;
@@ -237,7 +237,7 @@ static struct held_job claim_from(struct store *s, const char *queue)
     return c.out;
 }
 
-TEST(key_across_two_queues_serves_every_waiter)
+TEST(concurrency_key_used_in_two_queues_serves_every_waiter)
 {
     struct store *s = fixture_store();
     struct held_job a, b;

@@ -151,7 +151,7 @@ TEST(permit_whose_only_waiter_is_locked_is_offered_again)
     store_close(&s);
 }
 
-TEST(permit_is_not_lost_with_the_waiter_named_by_its_timer)
+TEST(permit_is_not_lost_when_the_waiter_it_is_offered_to_is_cancelled)
 {
     struct store *s = fixture_store();
     struct other o = {.act = cancel_first, .at = "lock_limits"};
@@ -214,12 +214,12 @@ static void check_lowered_during_claim(bool given_up, int left, int in_use)
     store_close(&s);
 }
 
-TEST(rolled_back_claim_leaves_no_job_above_a_limit_lowered_meanwhile)
+TEST(rolled_back_claim_leaves_no_job_beyond_a_limit_that_was_lowered_meanwhile)
 {
     check_lowered_during_claim(true, 1, 1);
 }
 
-TEST(committed_claim_counts_against_a_limit_lowered_meanwhile)
+TEST(committed_claim_counts_against_a_limit_that_was_lowered_meanwhile)
 {
     check_lowered_during_claim(false, 0, 2);
 }
@@ -248,7 +248,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-TEST(workers_together_never_exceed_a_limit_and_leave_no_job_waiting)
+TEST(concurrent_workers_never_exceed_a_limit_and_leave_no_job_waiting)
 {
     struct store *s = fixture_store(), *own[WORKERS];
     pthread_t threads[WORKERS];

@@ -48,7 +48,7 @@ static int64_t used(struct store *s, const char *key)
     return sql_number(s, sql);
 }
 
-TEST(submission_without_a_free_permit_is_refused_and_leaves_nothing)
+TEST(refusable_submission_without_a_free_permit_is_refused_and_stores_nothing)
 {
     struct store *s = fixture_store();
     struct submission one = submit_one(s, refusable(NULL, 2)),
@@ -72,7 +72,7 @@ TEST(submission_without_a_free_permit_is_refused_and_leaves_nothing)
     store_close(&s);
 }
 
-TEST(known_idempotency_key_is_found_though_the_limit_is_reached)
+TEST(known_idempotency_key_returns_its_execution_even_if_the_limit_is_reached)
 {
     struct store *s = fixture_store();
     struct submission first = submit_one(s, refusable("once", 1)),
@@ -85,7 +85,7 @@ TEST(known_idempotency_key_is_found_though_the_limit_is_reached)
     store_close(&s);
 }
 
-TEST(submissions_of_one_turn_share_the_permits_and_the_refusal_of_their_key)
+TEST(submissions_in_one_turn_share_the_free_permits_and_a_refused_idempotency_key)
 {
     struct store *s = fixture_store();
     struct batch b = {
@@ -106,7 +106,7 @@ TEST(submissions_of_one_turn_share_the_permits_and_the_refusal_of_their_key)
     store_close(&s);
 }
 
-TEST(queue_at_its_limit_refuses_the_submission)
+TEST(queue_at_its_limit_refuses_a_refusable_submission)
 {
     struct store *s = fixture_store();
     struct submission one = {
@@ -122,7 +122,7 @@ TEST(queue_at_its_limit_refuses_the_submission)
     store_close(&s);
 }
 
-TEST(higher_limit_of_a_submission_is_kept_and_a_lower_one_applies_only_to_itself)
+TEST(submission_may_raise_the_limit_of_its_key_and_a_lower_limit_applies_only_to_itself)
 {
     struct store *s = fixture_store();
     int64_t waiting;
@@ -140,7 +140,7 @@ TEST(higher_limit_of_a_submission_is_kept_and_a_lower_one_applies_only_to_itself
     store_close(&s);
 }
 
-TEST(accepted_submission_waits_for_its_next_attempt_like_any_other)
+TEST(retry_of_an_accepted_refusable_submission_waits_for_a_permit)
 {
     struct store *s = fixture_store();
     struct submission one = refusable(NULL, 1);
@@ -182,7 +182,7 @@ static void submit_many(int nth)
     store_close(&s);
 }
 
-TEST(processes_together_do_not_exceed_the_limit)
+TEST(concurrent_processes_with_refusable_submissions_do_not_exceed_the_limit)
 {
     struct store *s = fixture_store();
 

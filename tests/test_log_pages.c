@@ -41,7 +41,7 @@ static struct pawl_log_page read_log(struct pawl *p, int64_t id, int attempt, in
     return page;
 }
 
-TEST(output_is_read_in_pages_during_and_after_its_attempt)
+TEST(output_of_an_attempt_is_read_in_pages_during_and_after_the_attempt)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -80,7 +80,7 @@ TEST(output_is_read_in_pages_during_and_after_its_attempt)
     close_both(p, s);
 }
 
-TEST(job_that_ended_without_a_start_has_no_output_to_wait_for)
+TEST(job_cancelled_before_it_started_has_no_output_to_wait_for)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

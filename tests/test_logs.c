@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-TEST(output_is_read_while_its_attempt_runs_and_afterwards)
+TEST(output_of_an_attempt_is_readable_while_the_attempt_runs_and_afterwards)
 {
     struct store *s = fixture_store(), *reader = fixture_store();
     struct held_job j = running(s);
@@ -22,7 +22,7 @@ TEST(output_is_read_while_its_attempt_runs_and_afterwards)
     store_close(&s);
 }
 
-TEST(output_of_any_bytes_is_read_back_unchanged)
+TEST(output_with_any_bytes_is_read_back_unchanged)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -48,7 +48,7 @@ TEST(output_of_any_bytes_is_read_back_unchanged)
     store_close(&s);
 }
 
-TEST(page_holds_the_requested_bytes_and_shows_whether_more_follow)
+TEST(log_page_has_the_requested_bytes_and_says_whether_more_follow)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -77,7 +77,7 @@ TEST(page_holds_the_requested_bytes_and_shows_whether_more_follow)
     store_close(&s);
 }
 
-TEST(more_than_a_thousand_small_chunks_are_read_to_the_end)
+TEST(log_of_more_than_a_thousand_small_chunks_is_read_to_the_end)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -102,7 +102,7 @@ TEST(more_than_a_thousand_small_chunks_are_read_to_the_end)
     store_close(&s);
 }
 
-TEST(dropped_output_is_reported_where_it_is_missing)
+TEST(dropped_output_is_reported_at_its_position_in_the_log)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -138,7 +138,7 @@ TEST(dropped_output_is_reported_where_it_is_missing)
     store_close(&s);
 }
 
-TEST(reader_that_follows_keeps_its_position_while_the_tail_moves)
+TEST(log_reader_keeps_its_position_while_the_stored_tail_moves)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -169,7 +169,7 @@ TEST(reader_that_follows_keeps_its_position_while_the_tail_moves)
     store_close(&s);
 }
 
-TEST(chunk_without_bytes_is_not_stored)
+TEST(empty_log_chunk_is_not_stored)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -185,7 +185,7 @@ TEST(chunk_without_bytes_is_not_stored)
     store_close(&s);
 }
 
-TEST(each_attempt_has_its_own_log_and_the_last_is_the_default)
+TEST(each_attempt_has_its_own_log_and_the_last_attempts_is_the_default)
 {
     struct store *s = fixture_store();
     struct held_job a = running(s), b;

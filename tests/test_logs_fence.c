@@ -48,7 +48,7 @@ static int final_output_body(struct turn *t, void *arg, struct err *err)
     return rc ? rc : op_settle(t, 1, &w->settlement, 1, err);
 }
 
-TEST(final_output_is_stored_in_the_turn_that_settles)
+TEST(final_output_is_stored_in_the_turn_that_settles_the_attempt)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -65,7 +65,7 @@ TEST(final_output_is_stored_in_the_turn_that_settles)
     store_close(&s);
 }
 
-TEST(output_of_an_adopted_attempt_is_sent_again_from_0_without_duplicates)
+TEST(output_of_an_adopted_attempt_is_sent_again_from_its_start_without_duplicates)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -86,7 +86,7 @@ TEST(output_of_an_adopted_attempt_is_sent_again_from_0_without_duplicates)
     store_close(&s);
 }
 
-TEST(output_sent_again_replaces_everything_from_its_offset)
+TEST(output_sent_again_replaces_everything_from_its_offset_on)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s);
@@ -117,7 +117,7 @@ static void adopt_and_send(void *arg)
     CHECK_EQ(send_text(p->other, p->j, 7, "789"), 0);
 }
 
-TEST(chunk_that_commits_after_the_adoption_is_never_shown)
+TEST(log_chunk_of_the_old_worker_that_commits_after_the_adoption_is_never_shown)
 {
     struct watch w = {0};
     struct concurrent_adoption p = {.other = fixture_store()};

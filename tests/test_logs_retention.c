@@ -13,7 +13,7 @@ static struct retention retain_counted(struct store *s, struct retention r)
 }
 
 /* A slice takes one execution, so the number of slices shows how many were inspected. */
-TEST(execution_without_logs_is_not_inspected_for_them_again)
+TEST(execution_whose_logs_were_removed_is_not_inspected_again)
 {
     struct store *s = fixture_store();
     struct retention logs = {.older_than = 7 * DAY, .max_trees = 1, .logs_only = true};
@@ -37,7 +37,7 @@ TEST(execution_without_logs_is_not_inspected_for_them_again)
 }
 
 /* A child may end long before its parent, or long after. */
-TEST(logs_stay_until_both_the_execution_and_its_tree_ended_long_enough_ago)
+TEST(logs_are_kept_until_both_the_execution_and_its_root_ended_long_enough_ago)
 {
     struct store *s = fixture_store();
     struct retention logs = {.older_than = 7 * DAY, .max_trees = 10, .logs_only = true};
@@ -65,7 +65,7 @@ TEST(logs_stay_until_both_the_execution_and_its_tree_ended_long_enough_ago)
     store_close(&s);
 }
 
-TEST(logs_are_removed_with_their_tree_or_before_it)
+TEST(logs_are_removed_together_with_their_tree_or_earlier)
 {
     struct store *s = fixture_store();
     struct held_job j = running(s), open;

@@ -61,7 +61,7 @@ TEST(metrics_show_stored_gauges_and_worker_counters)
     close_both(p, s);
 }
 
-TEST(histograms_are_cumulative_and_have_all_their_buckets)
+TEST(histograms_are_cumulative_and_include_every_bucket)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

@@ -68,7 +68,7 @@ static int64_t cancel_some(struct store *s)
     return w;
 }
 
-TEST(nested_fan_outs_started_together_by_cancels_all_run)
+TEST(nested_fan_outs_that_several_cancels_start_in_one_turn_all_run)
 {
     struct store *s;
     int64_t w;
@@ -81,7 +81,7 @@ TEST(nested_fan_outs_started_together_by_cancels_all_run)
     store_close(&s);
 }
 
-TEST(nested_fan_outs_rerun_together_all_run)
+TEST(nested_fan_outs_that_are_rerun_in_one_turn_all_run)
 {
     struct store *s;
     int64_t w;

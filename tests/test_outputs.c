@@ -34,13 +34,13 @@ static void check_refused(const char *text, size_t len, const char *part)
     buf_release(&out);
 }
 
-TEST(empty_file_gives_no_outputs)
+TEST(empty_output_file_gives_no_outputs)
 {
     check_parsed("", "");
     check_parsed("\n\r\n\n", "");
 }
 
-TEST(line_gives_a_key_and_its_text)
+TEST(output_line_gives_a_key_and_its_text)
 {
     check_parsed("a=1\n", "{\"a\":\"1\"}");
     check_parsed("a=1", "{\"a\":\"1\"}");
@@ -49,14 +49,14 @@ TEST(line_gives_a_key_and_its_text)
     check_parsed("x=gr\xc3\xbc\xc3\x9f\n", "{\"x\":\"gr\xc3\xbc\xc3\x9f\"}");
 }
 
-TEST(block_gives_a_text_of_several_lines)
+TEST(output_block_gives_a_text_of_several_lines)
 {
     check_parsed("a<<EOF\none\ntwo=2\n\nEOF\nb=1\n", "{\"a\":\"one\\ntwo=2\\n\",\"b\":\"1\"}");
     check_parsed("a<<x y\nx\nx y\n", "{\"a\":\"x\"}");
     check_parsed("a<<E\nE", "{\"a\":\"\"}");
 }
 
-TEST(object_members_keep_their_types)
+TEST(members_of_an_output_object_keep_their_types)
 {
     check_parsed("{\"n\": 1, \"l\": [true, null, 1.5], \"o\": {\"z\": 1, \"a\": 2}}\n",
                  "{\"n\":1,\"l\":[true,null,1.5],\"o\":{\"z\":1,\"a\":2}}");
@@ -64,7 +64,7 @@ TEST(object_members_keep_their_types)
     check_parsed("{}\n", "");
 }
 
-TEST(key_given_twice_has_its_last_value)
+TEST(output_given_twice_has_its_last_value)
 {
     check_parsed("a=1\nb=2\n{\"a\": 3}\n", "{\"a\":3,\"b\":\"2\"}");
 }
@@ -108,7 +108,7 @@ static char *nested_object(int depth)
     return b.ptr;
 }
 
-TEST(object_nested_too_deep_is_refused_with_its_line)
+TEST(too_deeply_nested_output_object_is_refused_with_its_line)
 {
     static const char *const names[] = {"b", NULL};
     char *at_the_limit = nested_object(64), *deeper = nested_object(65);

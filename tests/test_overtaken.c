@@ -35,7 +35,7 @@ static void approve_task(void *arg)
     CHECK_EQ(control_execution(m->other, CONTROL_APPROVE, m->id), 0);
 }
 
-TEST(workflow_approved_as_its_approval_times_out_keeps_its_full_timeout)
+TEST(workflow_approved_while_its_approval_times_out_keeps_its_full_timeout)
 {
     static const char *const files[] = {
         "w.yaml",

@@ -131,7 +131,7 @@ static const char *last_line(struct pawl *p)
     return text_in(list_item(o, "running", 0), "last_line");
 }
 
-TEST(running_job_shows_attempt_worker_and_last_log_line)
+TEST(running_job_shows_its_attempt_its_worker_and_the_last_log_line)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "exec::one", .max_attempts = 3});
@@ -174,7 +174,7 @@ TEST(running_job_shows_attempt_worker_and_last_log_line)
     store_close(&s);
 }
 
-TEST(long_last_line_is_cut_to_its_end)
+TEST(last_log_line_that_is_too_long_is_cut_at_its_start)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -215,7 +215,7 @@ TEST(orphaned_job_shows_no_worker)
     store_close(&s);
 }
 
-TEST(running_jobs_are_listed_oldest_first_and_filtered)
+TEST(running_jobs_are_listed_oldest_first_and_can_be_filtered)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -269,7 +269,7 @@ static int count_body(struct turn *t, void *arg, struct err *e)
     return op_add_counters(t, *(int64_t *)arg, list, sizeof(list) / sizeof(*list), e);
 }
 
-TEST(outcomes_are_summed_by_queue_over_all_workers)
+TEST(outcomes_of_all_workers_are_summed_by_queue)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -294,7 +294,7 @@ TEST(outcomes_are_summed_by_queue_over_all_workers)
     store_close(&s);
 }
 
-TEST(foreground_queues_are_shown_as_one)
+TEST(foreground_queues_are_shown_as_one_queue)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -328,7 +328,7 @@ static int wait_for_release(struct function_call *c, void *arg)
 
 static const struct kit_function functions[] = {{"waits", wait_for_release, NULL}, {0}};
 
-TEST(stopping_worker_is_draining_and_serves_nothing)
+TEST(stopping_worker_is_shown_as_draining_and_serves_nothing)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions, .threads = 1};
@@ -366,7 +366,7 @@ TEST(stopping_worker_is_draining_and_serves_nothing)
     store_close(&s);
 }
 
-TEST(worker_without_heartbeat_is_silent)
+TEST(worker_without_a_recent_heartbeat_is_shown_as_silent)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

@@ -27,7 +27,7 @@ static void put_file(int at, const char *name, const char *text)
 }
 
 /* Each kind of object that may have replaced a file of ours. No open blocks on it. */
-TEST(open_of_anything_but_a_regular_file_of_allowed_size_is_refused_at_once)
+TEST(open_of_anything_but_a_regular_file_of_allowed_size_is_refused_immediately)
 {
     static const struct {
         const char *fault;
@@ -65,7 +65,7 @@ TEST(open_of_anything_but_a_regular_file_of_allowed_size_is_refused_at_once)
     close(at);
 }
 
-TEST(open_of_a_file_of_another_user_is_refused)
+TEST(open_of_a_file_that_belongs_to_another_user_is_refused)
 {
     int at = open_test_dir(), fd;
 
