@@ -95,7 +95,7 @@ TEST(invalid_task_name_is_an_error)
     check_all(list, COUNT(list));
 }
 
-TEST(invalid_need_is_an_error)
+TEST(invalid_needs_or_join_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks:\n  fetch: x\n  b: {run: x, needs: fecth}",

@@ -41,7 +41,7 @@ static void check_file(const char *name, int code, const char *expected)
     diagnostics_release(&diagnostics);
 }
 
-TEST(missing_file_is_an_error)
+TEST(missing_workflow_file_is_an_error)
 {
     check_file("none.flow.yaml", -E_NOT_FOUND, "");
     check_file("", -E_INVALID, ""); /* a folder */
@@ -52,7 +52,7 @@ TEST(missing_file_is_an_error)
                "f.flow.yaml:1:54: tasks.b.workflow: . can't be read: Is a directory");
 }
 
-TEST(unnamed_workflow_in_a_file_with_an_invalid_name_is_an_error)
+TEST(workflow_without_a_name_in_a_file_whose_name_is_invalid_is_an_error)
 {
     write_file("1.yaml", "tasks: [x]");
     check_file("1.yaml", -E_INVALID,
@@ -62,7 +62,7 @@ TEST(unnamed_workflow_in_a_file_with_an_invalid_name_is_an_error)
     check_file("2.yaml", 0, "");
 }
 
-TEST(error_in_a_nested_file_is_reported_once_for_that_file)
+TEST(error_in_a_nested_file_is_reported_once_however_often_the_file_is_used)
 {
     char folder[512];
 
@@ -77,7 +77,7 @@ TEST(error_in_a_nested_file_is_reported_once_for_that_file)
     check_file("f.flow.yaml", 0, "");
 }
 
-TEST(files_that_nest_each_other_are_reported_with_their_path)
+TEST(files_that_nest_each_other_are_reported_with_the_path_of_the_cycle)
 {
     char from[512];
 
@@ -93,7 +93,7 @@ TEST(files_that_nest_each_other_are_reported_with_their_path)
                "-> b.flow.yaml -> c.flow.yaml -> a.flow.yaml");
 }
 
-TEST(workflows_nested_too_deep_are_refused)
+TEST(too_deeply_nested_workflows_are_refused)
 {
     char name[32], text[128];
     int i;

@@ -122,7 +122,7 @@ static void check_refused(struct buf *text, const char *part)
     buf_release(text);
 }
 
-TEST(one_task_over_the_limit_is_refused)
+TEST(workflow_with_one_task_over_the_limit_is_refused)
 {
     struct buf b = BUF_INIT;
     char *errors;
@@ -137,7 +137,7 @@ TEST(one_task_over_the_limit_is_refused)
     buf_release(&b);
 }
 
-TEST(cycle_of_a_hundred_thousand_tasks_is_reported_shortened)
+TEST(cycle_of_a_hundred_thousand_tasks_is_reported_with_an_abbreviated_path)
 {
     struct buf b = BUF_INIT;
     char *errors;
@@ -154,7 +154,7 @@ TEST(cycle_of_a_hundred_thousand_tasks_is_reported_shortened)
     buf_release(&b);
 }
 
-TEST(references_to_distant_tasks_are_checked_quickly)
+TEST(references_to_distant_upstream_tasks_are_checked_quickly)
 {
     struct buf b = BUF_INIT;
     char *errors;
@@ -208,7 +208,7 @@ TEST(defaults_that_expand_to_too_much_text_are_refused)
     check_refused(&b, "exceeds the limit of 32 MB");
 }
 
-TEST(file_with_an_error_in_every_line_is_refused_quickly)
+TEST(file_with_an_error_on_every_line_is_refused_quickly)
 {
     struct buf b = BUF_INIT;
     int i;

@@ -71,7 +71,7 @@ static void close_all(struct pawl *p, struct store *s)
     store_close(&s);
 }
 
-TEST(submit_of_a_file_or_a_text_parses_it_and_checks_its_params_once)
+TEST(submit_of_a_file_or_text_parses_the_workflow_and_checks_its_params_once)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_and_count();
@@ -87,7 +87,7 @@ TEST(submit_of_a_file_or_a_text_parses_it_and_checks_its_params_once)
     close_all(p, s);
 }
 
-TEST(loaded_file_is_not_parsed_again_when_it_is_applied_and_submitted)
+TEST(loaded_workflow_is_not_parsed_again_when_it_is_applied_and_submitted)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_and_count();
@@ -107,7 +107,7 @@ TEST(loaded_file_is_not_parsed_again_when_it_is_applied_and_submitted)
     close_all(p, s);
 }
 
-TEST(apply_of_a_file_parses_it_once)
+TEST(apply_of_a_file_parses_the_file_once)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_and_count();
@@ -123,7 +123,7 @@ static void submitted(void *arg, const struct pawl_job *job, const struct pawl_e
     *(int64_t *)arg = job->id;
 }
 
-TEST(run_of_a_loaded_file_in_the_foreground_parses_it_and_checks_its_params_once)
+TEST(foreground_run_of_a_loaded_file_parses_it_and_checks_its_params_once)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_and_count();

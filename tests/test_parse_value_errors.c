@@ -102,7 +102,7 @@ TEST(invalid_foreach_is_an_error)
     check_all(list, COUNT(list));
 }
 
-TEST(invalid_part_of_a_task_is_an_error)
+TEST(invalid_value_inside_a_task_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks: {a: {run: x, env: {9A: x, PAWL_X: y, B: [1], C: }}}",

@@ -27,7 +27,7 @@ TEST(tasks_in_a_list_run_one_after_the_other)
                     "{\"name\":\"step3\",\"at\":[1,25],\"argv\":[\"c\"],\"needs\":[1]}]}");
 }
 
-TEST(single_value_is_read_as_a_list_of_one)
+TEST(single_value_is_read_as_a_list_with_one_item)
 {
     check_text("secrets: S\ntasks: {a: x, b: {argv: y, needs: a, outputs: o, secrets: T,"
                " retry: {codes: 7}}}",
@@ -37,7 +37,7 @@ TEST(single_value_is_read_as_a_list_of_one)
                     "\"outputs\":[\"o\"]}]}");
 }
 
-TEST(short_form_equals_its_long_form)
+TEST(short_form_of_a_key_equals_its_long_form)
 {
     static const struct {
         const char *brief, *full;
@@ -210,7 +210,7 @@ TEST(defaults_apply_where_a_task_sets_no_value)
     done(&f);
 }
 
-TEST(values_set_nowhere_are_left_to_the_configuration)
+TEST(values_that_are_set_nowhere_are_left_to_the_configuration)
 {
     struct fixture f = parse("tasks: {a: x}");
     const struct workflow_task *t = task(&f, "a");
@@ -229,7 +229,7 @@ TEST(values_set_nowhere_are_left_to_the_configuration)
 
 /* ---- the graph ---- */
 
-TEST(workflow_order_has_each_task_after_its_needs)
+TEST(workflow_order_lists_each_task_after_its_needs)
 {
     struct fixture f = parse("tasks: {a: {run: x, needs: [c, d]}, b: x, c: {run: x, needs: b}, "
                              "d: {run: x, needs: [b, c]}}");

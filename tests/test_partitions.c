@@ -19,7 +19,7 @@ static bool has_partition(struct store *s, int n)
     return sql_number(s, sql) == 1;
 }
 
-TEST(partition_is_dropped_when_its_last_tree_is_removed)
+TEST(event_partition_is_dropped_when_its_last_tree_is_removed)
 {
     struct store *s = fixture_store();
     struct held_job j;
@@ -50,7 +50,7 @@ TEST(partition_is_dropped_when_its_last_tree_is_removed)
     store_close(&s);
 }
 
-TEST(partition_is_dropped_while_others_write_to_the_next)
+TEST(event_partition_is_dropped_while_other_turns_write_to_the_next_partition)
 {
     struct store *s = fixture_store(), *other = fixture_store();
     int64_t id;
@@ -80,7 +80,7 @@ static struct store *add_old_partition(struct store *s)
     return s;
 }
 
-TEST(partition_that_is_being_read_is_dropped_later)
+TEST(event_partition_that_is_being_read_is_dropped_later)
 {
     struct store *s = add_old_partition(fixture_store()), *other = fixture_store();
     struct pg reader = pg_open(fixture_url(), fixture_tenant());
@@ -135,7 +135,7 @@ static void write_and_retain(int nth)
     }
 }
 
-TEST(event_added_while_retention_waits_for_the_partition_is_kept)
+TEST(event_added_while_retention_waits_for_its_partition_is_kept)
 {
     struct store *s = add_old_partition(fixture_store());
     struct pg p;

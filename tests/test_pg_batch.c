@@ -45,7 +45,7 @@ static void check_as_sent(const struct args *a, const struct rows *r)
 
 /* Includes rows that are all equal, so that no column gives their number, and more combinations of
  * common columns than the driver keeps texts for. */
-TEST(rows_with_any_columns_in_common_come_back_as_sent)
+TEST(batched_rows_with_any_set_of_common_columns_come_back_as_sent)
 {
     struct pg t = pg_ready();
     struct args a = {.stmt = &echo_rows};
@@ -127,7 +127,7 @@ static struct pg open_with_key_table(void)
     return t;
 }
 
-TEST(text_is_prepared_once_for_each_set_of_common_columns)
+TEST(statement_text_is_prepared_once_for_each_set_of_common_columns)
 {
     struct pg t = open_with_key_table();
 
@@ -144,7 +144,7 @@ TEST(text_is_prepared_once_for_each_set_of_common_columns)
 }
 
 /* The server skips what follows an error in the pipeline, so it has not prepared the text. */
-TEST(text_that_was_skipped_is_prepared_again)
+TEST(statement_text_that_the_server_skipped_is_prepared_again)
 {
     struct pg t = open_with_key_table();
     struct args a = {.stmt = &fails};
@@ -161,7 +161,7 @@ TEST(text_that_was_skipped_is_prepared_again)
     pg_done(&t);
 }
 
-TEST(new_connection_prepares_the_texts_again)
+TEST(new_connection_prepares_its_statement_texts_again)
 {
     struct pg t = open_with_key_table();
 

@@ -30,7 +30,7 @@ static void check_settings(struct pg *t, enum tx_kind kind, const char *const *e
     rows_release(&r);
 }
 
-TEST(transaction_has_the_settings_of_its_kind_and_leaves_none_behind)
+TEST(transaction_has_the_settings_for_its_kind_and_leaves_none_behind)
 {
     static const char *const engine[] = {
         "\"pawl\", pg_temp", "1s", "10s", "5s", "offoffoff", "force_generic_plan", "off",
@@ -71,7 +71,7 @@ TEST(script_runs_inside_the_transaction)
     pg_done(&t);
 }
 
-TEST(call_outside_of_a_transaction_is_refused)
+TEST(database_call_outside_a_transaction_is_refused)
 {
     struct pg t = pg_ready();
     int64_t now = 0;
@@ -87,7 +87,7 @@ TEST(call_outside_of_a_transaction_is_refused)
     pg_done(&t);
 }
 
-TEST(send_now_gives_the_time_of_the_server)
+TEST(send_now_returns_the_servers_time)
 {
     struct pg t = pg_ready();
     int64_t first = 0, second = 0, wall = clock_wall_us();
@@ -107,7 +107,7 @@ static void trace_into(void *arg, const char *what, int64_t took_us, long rows)
     buf_addf(arg, "%s:%ld ", what, rows);
 }
 
-TEST(trace_names_each_statement_once)
+TEST(trace_reports_each_statement_once)
 {
     struct pg t = pg_ready();
     struct buf traced = BUF_INIT;
@@ -130,7 +130,7 @@ TEST(trace_names_each_statement_once)
 
 /* ---- errors ---- */
 
-TEST(server_error_gets_the_code_and_advice_of_its_sqlstate)
+TEST(server_error_gets_the_error_code_and_advice_for_its_sqlstate)
 {
     static const struct {
         const char *state;
@@ -197,7 +197,7 @@ STMT(lock_one, "SELECT id FROM item WHERE id = $1 FOR UPDATE", 1, 0, T_I64);
 STMT(be_quick, "SELECT set_config('statement_timeout', '50ms', true)", 0, 0, 0);
 STMT(be_slow, "SELECT pg_sleep(30)", 0, 0, 0);
 
-TEST(wait_for_a_lock_or_a_slow_statement_times_out)
+TEST(lock_wait_or_slow_statement_times_out)
 {
     struct pg t = pg_ready(), other = pg_second(&t);
     static const int64_t one = 1;

@@ -15,7 +15,7 @@ TEST_ONLY_DB(postgres);
 
 /* ---- killed sessions ---- */
 
-TEST(session_killed_while_idle_is_replaced_by_begin)
+TEST(session_killed_while_idle_is_replaced_at_the_next_begin)
 {
     struct pg t = pg_ready(), killer = pg_second(&t);
     int64_t pid = pg_number_in_tx(&t, &backend_pid);
@@ -26,7 +26,7 @@ TEST(session_killed_while_idle_is_replaced_by_begin)
     pg_done(&t);
 }
 
-TEST(session_killed_in_a_transaction_is_lost_and_nothing_is_stored)
+TEST(session_killed_in_a_transaction_is_reported_as_lost_and_nothing_is_stored)
 {
     struct pg t = pg_ready(), killer = pg_second(&t);
 
@@ -41,7 +41,7 @@ TEST(session_killed_in_a_transaction_is_lost_and_nothing_is_stored)
     pg_done(&t);
 }
 
-TEST(commit_on_a_dead_session_is_lost_and_nothing_is_stored)
+TEST(commit_on_a_dead_session_is_reported_as_lost_and_nothing_is_stored)
 {
     struct pg t = pg_ready(), killer = pg_second(&t);
 
@@ -54,7 +54,7 @@ TEST(commit_on_a_dead_session_is_lost_and_nothing_is_stored)
     pg_done(&t);
 }
 
-TEST(session_killed_with_statements_queued_is_lost)
+TEST(session_killed_with_queued_statements_is_reported_as_lost)
 {
     struct pg t = pg_ready(), killer = pg_second(&t);
     struct rows r = ROWS_INIT;
@@ -83,7 +83,7 @@ STMT(idle_briefly, "SELECT set_config('idle_in_transaction_session_timeout', '50
      0);
 STMT(backend_exists, "SELECT count(*) FROM pg_stat_activity WHERE pid = $1", 1, 0, T_I32);
 
-TEST(transaction_that_idles_too_long_is_lost)
+TEST(transaction_that_idles_too_long_is_reported_as_lost)
 {
     struct pg t = pg_ready(), other = pg_second(&t);
     struct rows r = ROWS_INIT;
@@ -237,17 +237,17 @@ static void check_lost_commit(enum proxy_mode mode, int64_t stored)
     proxy_stop(&p);
 }
 
-TEST(commit_whose_reply_is_lost_is_unknown_and_stored)
+TEST(commit_whose_reply_is_lost_is_reported_as_unknown_and_stored)
 {
     check_lost_commit(PROXY_DROP_REPLY, 1);
 }
 
-TEST(commit_lost_on_its_way_is_unknown_and_not_stored)
+TEST(commit_that_never_reaches_the_server_is_reported_as_unknown_and_not_stored)
 {
     check_lost_commit(PROXY_DROP_COMMIT, 0);
 }
 
-TEST_SLOW(commit_to_a_silent_server_times_out_as_unknown, 600)
+TEST_SLOW(commit_to_a_silent_server_times_out_and_is_reported_as_unknown, 600)
 {
     if (!test_full())
         SKIP("takes 25 s");
@@ -256,7 +256,7 @@ TEST_SLOW(commit_to_a_silent_server_times_out_as_unknown, 600)
 
 /* No row count is to be checked, so COMMIT is sent in one pipeline with the statement that fails.
  */
-TEST(commit_after_a_failed_statement_is_known_not_to_be_stored)
+TEST(commit_after_a_failed_statement_is_reported_as_failed_and_not_as_unknown)
 {
     static const int64_t one = 1;
     struct pg t = pg_ready();
@@ -302,7 +302,7 @@ static void check_open_fails(char *text, enum error_code code, const char *sente
     free(text);
 }
 
-TEST(open_with_the_server_down_asks_whether_it_runs)
+TEST(open_while_the_server_is_down_fails_and_asks_whether_it_runs)
 {
     int port, fd;
 
@@ -313,7 +313,7 @@ TEST(open_with_the_server_down_asks_whether_it_runs)
                      "is it running? (");
 }
 
-TEST(open_with_a_silent_server_times_out)
+TEST(open_on_a_silent_server_times_out)
 {
     int port, fd;
 
@@ -324,7 +324,7 @@ TEST(open_with_a_silent_server_times_out)
     close(fd);
 }
 
-TEST(open_of_a_missing_database_or_user_says_what_to_do)
+TEST(open_with_a_missing_database_or_user_fails_and_says_what_to_do)
 {
     check_open_fails(pg_url_at(pg_port(), "nowhere_at_all"), E_UNAVAILABLE, "createdb");
     check_open_fails(mem_printf("postgres://nobody:secret@127.0.0.1:%d/postgres", pg_port()),
@@ -410,7 +410,7 @@ STMT(named_count, "SELECT count(*) FROM pg_prepared_statements", 0, 0, 0);
 STMT(timeout_is, "SELECT current_setting('lock_timeout') = '1s' AND current_schema() = 'pawl'", 0,
      0, 0);
 
-TEST(transactions_behind_a_pooler_move_between_sessions)
+TEST(successive_transactions_through_a_pooler_may_use_different_sessions)
 {
     pid_t pid;
     struct pg t = pg_ready(), one = open_through_bouncer(&t, &pid), two = pg_second(&one);
@@ -453,7 +453,7 @@ TEST(transactions_behind_a_pooler_move_between_sessions)
     pg_done(&t);
 }
 
-TEST(pooled_connection_notifies_and_does_not_listen)
+TEST(pooled_connection_sends_notifications_but_polls_instead_of_listening)
 {
     pid_t pid;
     struct pg t = pg_ready(), via = open_through_bouncer(&t, &pid);
@@ -477,7 +477,7 @@ TEST(pooled_connection_notifies_and_does_not_listen)
     pg_done(&t);
 }
 
-TEST(commit_is_unknown_when_the_pooler_dies)
+TEST(commit_is_reported_as_unknown_when_the_pooler_dies)
 {
     pid_t pid;
     struct pg t = pg_ready(), via = open_through_bouncer(&t, &pid);

@@ -29,7 +29,7 @@ static unsigned wait_for_wake(struct listener *l)
     return bits;
 }
 
-TEST(wake_reaches_the_listeners_of_its_bits)
+TEST(wake_up_reaches_the_listeners_for_its_bits)
 {
     struct pg t = pg_ready();
     struct listener *jobs = listen_to(&t, WAKE_JOBS), *all = listen_to(&t, 7);
@@ -48,7 +48,7 @@ TEST(wake_reaches_the_listeners_of_its_bits)
     pg_done(&t);
 }
 
-TEST(wake_is_delivered_after_its_sender_has_closed)
+TEST(wake_up_is_delivered_after_its_sender_has_closed)
 {
     struct pg t = pg_ready(), sender = pg_second(&t);
     struct listener *l = listen_to(&t, WAKE_JOBS);
@@ -82,7 +82,7 @@ static int count_until(PGconn *conn, unsigned last)
     }
 }
 
-TEST(many_wakes_are_merged_and_the_last_is_delivered)
+TEST(many_wake_ups_are_merged_and_the_last_one_is_delivered)
 {
     enum { STORM = 100000 };
     struct pg t = pg_ready();
@@ -133,7 +133,7 @@ TEST(listener_that_reconnects_reports_all_its_bits)
     pg_done(&t);
 }
 
-TEST(wake_after_a_lost_connection_is_delivered)
+TEST(wake_up_after_a_lost_connection_is_delivered)
 {
     struct pg t = pg_ready();
     struct listener *l = listen_to(&t, 7);
@@ -148,7 +148,7 @@ TEST(wake_after_a_lost_connection_is_delivered)
 }
 
 /* The database is renamed: the sender can't reach it, while the test still reaches the server. */
-TEST(wake_and_close_do_not_wait_for_an_unreachable_database)
+TEST(sending_a_wake_up_and_closing_do_not_wait_for_an_unreachable_database)
 {
     struct pg t = pg_ready(), sender = pg_second(&t);
     char *hide =

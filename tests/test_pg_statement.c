@@ -53,7 +53,7 @@ TEST(values_of_every_type_come_back_as_sent)
     pg_done(&t);
 }
 
-TEST(null_comes_back_as_null_and_empty_as_empty)
+TEST(null_comes_back_as_null_and_an_empty_value_as_empty)
 {
     struct pg t = pg_ready();
     struct args a = {.stmt = &echo};
@@ -149,7 +149,7 @@ STMT(odd_types,
      0, 0, 0);
 STMT(a_numeric, "SELECT 1 AS fine, 1.5 AS wrong", 0, 0, 0);
 
-TEST(results_are_read_by_their_type)
+TEST(result_columns_are_converted_by_their_type)
 {
     struct pg t = pg_ready();
     struct rows r = ROWS_INIT;
@@ -176,7 +176,7 @@ TEST(results_are_read_by_their_type)
     pg_done(&t);
 }
 
-TEST(value_that_does_not_fit_is_refused_before_it_is_sent)
+TEST(value_that_does_not_fit_its_parameter_type_is_refused_before_it_is_sent)
 {
     static const struct val bad[] = {
         [0] = {.s = "text", .len = 4}, [1] = {.i = INT64_MAX}, [2] = {.i = 32768}, [3] = {.i = 5},
@@ -277,7 +277,7 @@ TEST(unexpected_row_count_prevents_the_commit)
     pg_done(&t);
 }
 
-TEST(queued_statements_can_be_rolled_back_unread)
+TEST(queued_statements_can_be_rolled_back_before_their_results_are_read)
 {
     struct pg t = pg_ready();
     struct rows *r = mem_zalloc(sizeof(*r));
@@ -342,7 +342,7 @@ TEST(statements_are_prepared_once)
 
 STMT(deallocate_all, "DEALLOCATE ALL", 0, 0, 0);
 
-TEST(session_that_lost_its_prepared_statements_is_used_without_names)
+TEST(session_that_lost_its_prepared_statements_uses_unnamed_statements)
 {
     struct pg t = pg_ready();
 
@@ -358,7 +358,7 @@ TEST(session_that_lost_its_prepared_statements_is_used_without_names)
     pg_done(&t);
 }
 
-TEST(migration_under_a_prepared_statement_costs_one_redo)
+TEST(migration_that_invalidates_a_prepared_statement_costs_one_redo)
 {
     struct pg t = pg_ready(), other = pg_second(&t);
     int64_t version = 0;

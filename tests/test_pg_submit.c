@@ -6,7 +6,7 @@ TEST_ONLY_DB(postgres);
 
 /* ---- part of the caller's transaction ---- */
 
-TEST(submission_that_is_rolled_back_is_never_taken)
+TEST(rolled_back_submission_is_never_taken)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -53,7 +53,7 @@ TEST(rollback_to_a_savepoint_removes_only_later_submissions)
     store_close(&s);
 }
 
-TEST(history_names_the_session_user_of_a_submission)
+TEST(history_names_the_session_user_that_called_pawl_submit)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -73,7 +73,7 @@ TEST(history_names_the_session_user_of_a_submission)
     store_close(&s);
 }
 
-TEST(partition_for_events_exists_whenever_the_id_was_drawn)
+TEST(event_partition_exists_for_a_submission_however_long_ago_its_id_was_drawn)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -97,7 +97,7 @@ TEST(partition_for_events_exists_whenever_the_id_was_drawn)
 
 /* ---- keys ---- */
 
-TEST(repeated_key_returns_the_same_id_before_and_after_it_is_taken)
+TEST(repeated_key_returns_the_same_id_before_and_after_an_engine_takes_the_submission)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -229,7 +229,7 @@ TEST(granted_role_may_submit_and_read_the_views_and_nothing_else)
 }
 
 /* A caller can't make the function use tables or functions of the caller. */
-TEST(temporary_objects_of_the_caller_are_ignored)
+TEST(temporary_objects_of_the_caller_do_not_shadow_pawls)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -263,7 +263,7 @@ static int count_notifications(PGconn *conn, bool empty)
     return count;
 }
 
-TEST(commit_notifies_at_most_once_and_without_a_payload)
+TEST(commit_of_submissions_notifies_at_most_once_and_without_a_payload)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL), *listener = session_as(NULL);
@@ -304,7 +304,7 @@ static void end_session(void *arg)
     ok(victim.admin, sql);
 }
 
-TEST_SLOW(engine_session_lost_at_any_statement_takes_each_submission_once, 600)
+TEST_SLOW(each_submission_is_taken_once_even_if_the_engine_loses_its_session_at_any_statement, 600)
 {
     static struct watch w;
     struct store *s = fixture_store(), *engine = watched_store(&w);

@@ -26,7 +26,7 @@ static const struct {
     {"'w', delay => interval '101 years'", "22023", "out of its range"},
 };
 
-TEST(wrong_argument_is_an_error_of_the_call)
+TEST(wrong_argument_of_pawl_submit_fails_the_call)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -89,7 +89,7 @@ static const char *error_of_engine_check(const char *yaml, const char *given)
     return err.msg;
 }
 
-TEST(params_that_do_not_fit_are_refused_with_the_error_of_the_engine)
+TEST(invalid_params_fail_the_call_with_the_same_error_as_in_the_engine)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -123,7 +123,7 @@ static const char *const right[] = {
 };
 
 /* No argument that the call accepts makes the submission fail in the engine. */
-TEST(submission_that_the_call_accepts_is_accepted_by_the_engine)
+TEST(submission_accepted_by_pawl_submit_is_accepted_by_the_engine)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);

@@ -134,7 +134,7 @@ static void teardown_bouncer(void)
 
 /* ---- one process ---- */
 
-TEST(job_behind_a_pooler_runs_as_without_one)
+TEST(job_runs_through_a_pooler_as_it_does_without_one)
 {
     struct store *s, *other;
     struct held_job j, adopted;
@@ -198,7 +198,7 @@ TEST(tenant_can_be_created_and_dropped_through_a_pooler)
     teardown_bouncer();
 }
 
-TEST(listener_behind_a_pooler_polls_and_notifications_pass_it)
+TEST(listener_behind_a_pooler_polls_and_its_notifications_reach_direct_listeners)
 {
     struct store *through, *direct;
     struct listener *polling = NULL, *listening = NULL;
@@ -254,7 +254,7 @@ static void submit_and_run_jobs(int nth)
     store_close(&s);
 }
 
-TEST(several_workers_behind_a_pooler_run_every_job_once)
+TEST(several_workers_behind_a_pooler_run_each_job_once)
 {
     struct store *s;
 

@@ -4,7 +4,7 @@
 
 /* ---- fan-outs ---- */
 
-TEST(fan_out_with_failed_items_fails_though_its_last_item_succeeds)
+TEST(fan_out_with_failed_items_fails_even_if_its_last_item_succeeds)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(
@@ -76,7 +76,7 @@ static void settle_other(void *arg)
 
 /* The second engine finds the tree locked and tries again: it must not use the sibling's old state.
  */
-TEST(join_of_siblings_settled_by_two_engines_at_once_is_made_ready_once)
+TEST(join_becomes_ready_once_when_two_engines_settle_its_needs_simultaneously)
 {
     struct watch w = {0};
     struct store *s = watched_store(&w);

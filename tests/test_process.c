@@ -11,7 +11,7 @@ TEST_NO_DB;
         .run = text, \
     }
 
-TEST(command_that_succeeds_is_ok)
+TEST(command_that_succeeds_has_the_outcome_ok)
 {
     struct worker *w = worker_new();
     const char *argv[] = {"true", NULL};
@@ -29,7 +29,7 @@ TEST(command_that_succeeds_is_ok)
     worker_free(w);
 }
 
-TEST(exit_code_and_signal_are_reported)
+TEST(exit_code_or_signal_of_a_command_is_reported)
 {
     struct worker *w = worker_new();
     struct spec three = RUN("exit 3"), killed = RUN("kill -9 $$");
@@ -77,7 +77,7 @@ TEST(output_is_reported_while_the_task_runs)
     worker_free(w);
 }
 
-TEST(standard_input_is_taken_from_the_spec_or_empty)
+TEST(standard_input_is_taken_from_the_spec_or_is_empty)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("cat; echo .");
@@ -95,7 +95,7 @@ TEST(standard_input_is_taken_from_the_spec_or_empty)
     worker_free(w);
 }
 
-TEST(environment_has_allowed_variables_and_those_of_the_spec)
+TEST(environment_has_only_allowed_variables_and_those_in_the_spec)
 {
     const char *const allow[] = {"PATH", "KEPT", "COVERED", NULL};
     struct spec_pair extra[] = {{"EXTRA", "e"}, {"SHARED", "extra"}, {"COVERED", "extra"}};
@@ -135,7 +135,7 @@ TEST(large_input_is_left_out_of_the_environment)
     worker_free(w);
 }
 
-TEST(task_runs_in_its_own_folder_or_the_one_it_names)
+TEST(task_runs_in_its_own_folder_or_in_the_folder_it_names)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("pwd; ls -A | wc -l");
@@ -166,7 +166,7 @@ TEST(task_inherits_only_standard_descriptors_and_the_tree_lock)
 }
 
 /* Except signals 32 and 33 of the C library, which posix_spawn ignores. */
-TEST(task_starts_with_default_signals)
+TEST(task_starts_with_no_signal_blocked_or_ignored)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("sed -En 's/^Sig(Blk|Ign).*(.{7})$/\\1 \\2/p' /proc/self/status");
@@ -209,7 +209,7 @@ TEST(command_that_cannot_be_executed_fails_with_an_error)
     worker_free(w);
 }
 
-TEST(outputs_become_the_result)
+TEST(outputs_that_a_command_writes_become_its_result)
 {
     struct worker *w = worker_new();
     const char *const names[] = {"b", NULL};
@@ -319,7 +319,7 @@ TEST(root_can_run_a_task_as_another_user)
     worker_free(w);
 }
 
-TEST(limits_of_the_spec_are_applied)
+TEST(resource_limits_in_the_spec_are_applied)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "ulimit -n; ulimit -t", .limits = {.files = 64, .cpu = 1500000}};
@@ -372,7 +372,7 @@ TEST(capacity_is_the_number_of_free_slots)
     worker_free(w);
 }
 
-TEST(executor_without_work_does_not_wake_up)
+TEST(idle_executor_does_not_wake_up)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("true");
@@ -389,7 +389,7 @@ TEST(executor_without_work_does_not_wake_up)
     worker_free(w);
 }
 
-TEST(start_with_less_than_half_of_the_lease_left_is_refused)
+TEST(start_is_refused_when_less_than_half_of_the_lease_is_left)
 {
     struct worker *w = worker_new();
     struct spec spec = RUN("true");

@@ -36,7 +36,7 @@ TEST(running_attempt_is_adopted_by_another_worker)
     worker_free(b);
 }
 
-TEST(attempt_that_ended_without_a_worker_is_settled_by_its_exit_record)
+TEST(attempt_that_ended_while_no_worker_ran_is_settled_from_its_exit_record)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
@@ -103,7 +103,7 @@ TEST(adoption_does_not_restart_the_timeout)
     worker_free(b);
 }
 
-TEST(adopted_task_with_a_requested_cancel_is_cancelled)
+TEST(adopted_task_whose_cancel_was_requested_is_cancelled)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
@@ -121,7 +121,7 @@ TEST(adopted_task_with_a_requested_cancel_is_cancelled)
 
 /* ---- late starters and old epochs ---- */
 
-TEST(start_after_the_tombstone_runs_nothing)
+TEST(start_after_the_tombstone_was_written_runs_nothing)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -178,7 +178,7 @@ TEST(late_shim_finds_the_tombstone_and_runs_nothing)
 }
 
 /* Otherwise a late shim could find the folder after the tombstone was removed from it. */
-TEST(tombstone_is_kept_as_long_as_a_late_shim_may_start)
+TEST(tombstone_is_kept_as_long_as_a_late_shim_might_start)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND});
     struct spec spec = {.run = "true"};
@@ -198,7 +198,7 @@ TEST(tombstone_is_kept_as_long_as_a_late_shim_may_start)
     worker_free(w);
 }
 
-TEST(start_with_an_existing_attempt_folder_is_refused)
+TEST(start_is_refused_if_the_attempt_folder_exists)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = {.run = "true"};
@@ -384,7 +384,7 @@ static void check_worker_death_at(const char *where, int64_t execution, bool may
     worker_free(b);
 }
 
-TEST(attempt_of_a_worker_killed_at_any_point_can_be_settled)
+TEST(attempt_can_be_settled_wherever_its_worker_was_killed)
 {
     check_worker_death_at("process:before-folder", 100, false);
     check_worker_death_at("process:folder", 101, false);

@@ -78,7 +78,7 @@ TEST(command_that_ends_while_the_disk_is_full_is_adopted_as_a_success)
 }
 
 /* Without renewals the fence would kill the command of a healthy worker. */
-TEST(renewals_reach_the_shim_while_the_disk_is_full)
+TEST(lease_renewals_reach_the_shim_while_the_disk_is_full)
 {
     const struct process_options o = {.fence = SECOND / 2, .lease = SECOND};
     struct worker *w = worker_on_small_disk(o);
@@ -101,7 +101,7 @@ TEST(renewals_reach_the_shim_while_the_disk_is_full)
     worker_free(w);
 }
 
-TEST(job_is_returned_if_the_disk_is_full_before_it_starts)
+TEST(job_is_returned_if_the_disk_is_full_before_the_command_starts)
 {
     struct worker *w = worker_on_small_disk((struct process_options){0});
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -121,7 +121,7 @@ TEST(job_is_returned_if_the_disk_is_full_before_it_starts)
     worker_free(w);
 }
 
-TEST(output_that_a_full_disk_cuts_off_is_counted_in_the_log)
+TEST(output_lost_to_a_full_disk_is_counted_in_the_log)
 {
     struct worker *w = worker_on_small_disk((struct process_options){0});
     struct spec spec = {.run = "echo $$ >begun; echo first; read x <fifo;"
@@ -150,7 +150,7 @@ TEST(output_that_a_full_disk_cuts_off_is_counted_in_the_log)
 
 /* ---- writes that fail ---- */
 
-TEST(exit_record_that_cannot_be_written_is_retried_until_written)
+TEST(failed_write_of_an_exit_record_is_retried_until_it_succeeds)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -171,7 +171,7 @@ TEST(exit_record_that_cannot_be_written_is_retried_until_written)
     worker_free(w);
 }
 
-TEST(exit_record_that_cannot_be_renamed_is_retried_until_renamed)
+TEST(failed_rename_of_an_exit_record_is_retried_until_it_succeeds)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -209,7 +209,7 @@ TEST(exit_record_whose_reserved_file_was_removed_is_still_written)
     worker_free(w);
 }
 
-TEST(adopter_waits_for_an_exit_record_that_cannot_be_written)
+TEST(adopter_waits_until_the_shim_can_write_its_exit_record)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
@@ -279,7 +279,7 @@ TEST(cancel_ends_a_shim_that_cannot_write_its_exit_record)
     worker_free(w);
 }
 
-TEST(outputs_that_cannot_be_masked_yet_are_kept)
+TEST(outputs_are_kept_until_their_secrets_can_be_masked)
 {
     const char *const names[] = {"TOKEN", NULL};
     struct spec spec = waiting_spec();
@@ -326,7 +326,7 @@ static void allow_worker_reads(bool allowed)
     CHECK_OK(setrlimit(RLIMIT_NOFILE, &one));
 }
 
-TEST(exit_record_that_cannot_be_read_yet_is_read_later)
+TEST(exit_record_that_is_temporarily_unreadable_is_read_later)
 {
     char last_note[300] = "";
     struct env env = {.note = keep_note, .arg = last_note};

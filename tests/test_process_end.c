@@ -7,7 +7,7 @@
 
 TEST_NO_DB;
 
-TEST(task_that_runs_too_long_is_terminated)
+TEST(task_that_exceeds_its_timeout_is_terminated)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >pid; exec sleep 1000", .timeout = SECOND / 5};
@@ -25,7 +25,7 @@ TEST(task_that_runs_too_long_is_terminated)
     worker_free(w);
 }
 
-TEST(cancelled_task_may_clean_up_and_is_cancelled_whatever_it_returns)
+TEST(cancelled_task_may_clean_up_and_counts_as_cancelled_whatever_it_returns)
 {
     struct worker *w = worker_new();
     struct spec spec = {
@@ -70,7 +70,7 @@ TEST(task_that_ignores_TERM_is_killed_with_its_children)
     check_task_that_ignores_TERM_is_killed();
 }
 
-TEST(task_that_ignores_TERM_is_killed_with_its_children_without_cgroups)
+TEST(without_cgroups_task_that_ignores_TERM_is_killed_with_its_children)
 {
     setenv("PAWL_CGROUPS", "off", 1);
     check_task_that_ignores_TERM_is_killed();
@@ -107,7 +107,7 @@ TEST(task_that_ended_before_the_cancel_keeps_its_outcome)
 }
 
 /* Another program may remove the folder. The task keeps running, and its end is noticed. */
-TEST(task_whose_folder_was_removed_ends_as_lost)
+TEST(task_whose_attempt_folder_was_removed_ends_as_lost)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >begun; while [ ! -e go ]; do sleep 0.01; done",
@@ -129,7 +129,7 @@ TEST(task_whose_folder_was_removed_ends_as_lost)
     worker_free(w);
 }
 
-TEST(background_processes_end_with_the_main_process)
+TEST(background_processes_end_with_the_main_process_of_the_task)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "sleep 1000 & echo $! >child; exit 4"};
@@ -161,7 +161,7 @@ TEST(detached_daemon_is_killed_with_its_task)
     check_detached_daemon_is_killed();
 }
 
-TEST(detached_daemon_is_killed_with_its_task_without_cgroups)
+TEST(without_cgroups_detached_daemon_is_killed_with_its_task)
 {
     setenv("PAWL_CGROUPS", "off", 1);
     check_detached_daemon_is_killed();
@@ -190,7 +190,7 @@ static long peak_kb(pid_t pid)
     return line ? strtol(line + 6, NULL, 10) : 0;
 }
 
-TEST(tail_of_a_long_output_replaces_its_reported_middle)
+TEST(tail_of_a_long_output_replaces_the_middle_that_was_already_reported)
 {
     struct worker *w = worker_with((struct process_options){.log_head = 10, .log_tail = 10});
     /* two fifos: with one, the second read could get the rest of the first line */
@@ -289,13 +289,13 @@ TEST(fork_bomb_ends_with_its_task)
     check_fork_bomb_ends_with_its_task();
 }
 
-TEST(fork_bomb_ends_with_its_task_without_cgroups)
+TEST(without_cgroups_fork_bomb_ends_with_its_task)
 {
     setenv("PAWL_CGROUPS", "off", 1);
     check_fork_bomb_ends_with_its_task();
 }
 
-TEST(task_whose_lease_is_not_renewed_is_killed_at_the_fence)
+TEST(task_whose_lease_is_not_renewed_is_killed_after_the_lease_ends)
 {
     struct worker *w = worker_with((struct process_options){.fence = SECOND / 10, .lease = SECOND});
     struct spec spec = {.run = "trap '' TERM; echo $$ >pid; while :; do sleep 0.02; done"};
@@ -356,7 +356,7 @@ static bool hide_tree(pid_t task, int sockets[2])
     return true;
 }
 
-TEST(exit_record_is_not_written_while_a_process_of_the_task_may_live)
+TEST(exit_record_is_not_written_while_a_process_of_the_task_may_be_alive)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >pid; until test -e go; do sleep 0.02; done"};

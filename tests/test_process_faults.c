@@ -40,7 +40,7 @@ TEST(task_whose_shim_was_killed_is_lost_and_its_processes_end)
     check_task_with_killed_shim_is_lost();
 }
 
-TEST(task_whose_shim_was_killed_is_lost_and_its_processes_end_without_cgroups)
+TEST(without_cgroups_task_whose_shim_was_killed_is_lost_and_its_processes_end)
 {
     setenv("PAWL_CGROUPS", "off", 1);
     check_task_with_killed_shim_is_lost();
@@ -48,7 +48,7 @@ TEST(task_whose_shim_was_killed_is_lost_and_its_processes_end_without_cgroups)
 
 /* The test holds a copy of the task's descriptor of `tree`, and so counts as a process of its tree
  * that is never killed. */
-TEST(lost_is_not_reported_while_a_process_of_the_task_lives)
+TEST(attempt_is_not_reported_as_lost_while_a_process_of_the_task_is_alive)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -85,7 +85,7 @@ static void corrupt_record(const struct job *t, const char *name)
     close(at);
 }
 
-TEST(corrupt_exit_record_is_never_a_success)
+TEST(attempt_with_a_corrupt_exit_record_never_succeeds)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = {.run = "true"};
@@ -139,7 +139,7 @@ TEST(shim_killed_at_any_point_never_causes_a_wrong_outcome)
     check_shim_death_at_each_point();
 }
 
-TEST(shim_killed_at_any_point_never_causes_a_wrong_outcome_without_cgroups)
+TEST(without_cgroups_shim_killed_at_any_point_never_causes_a_wrong_outcome)
 {
     setenv("PAWL_CGROUPS", "off", 1);
     check_shim_death_at_each_point();
@@ -166,7 +166,7 @@ static struct seen *end_under_a_stopped_shim(struct worker *w, struct spec *spec
     return s;
 }
 
-TEST(cancel_ends_a_task_whose_shim_is_stopped)
+TEST(cancel_ends_a_task_whose_shim_is_frozen)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = {0};
@@ -177,7 +177,7 @@ TEST(cancel_ends_a_task_whose_shim_is_stopped)
     worker_free(w);
 }
 
-TEST(timeout_ends_a_task_whose_shim_is_stopped)
+TEST(timeout_ends_a_task_whose_shim_is_frozen)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = {.timeout = SECOND};
@@ -190,7 +190,7 @@ TEST(timeout_ends_a_task_whose_shim_is_stopped)
 
 /* The shim has not taken its lock yet: it receives no commands, and there is no record by which to
  * kill it. */
-TEST(cancel_before_a_stopped_shim_took_its_lock_returns_the_job)
+TEST(cancel_returns_the_job_if_its_frozen_shim_has_not_taken_its_lock)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
     struct job t = task_of(&spec);
@@ -213,7 +213,7 @@ TEST(cancel_before_a_stopped_shim_took_its_lock_returns_the_job)
 
 /* Another process holds the lease lock when the shim should have ended its task long ago, so the
  * worker does not kill the shim. Then the shim dies for another reason. */
-TEST(shim_that_died_otherwise_is_not_reported_as_killed)
+TEST(frozen_shim_that_died_for_another_reason_is_not_reported_as_killed_by_the_worker)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
@@ -244,7 +244,7 @@ TEST(shim_that_died_otherwise_is_not_reported_as_killed)
 
 /* As after a suspend of the machine: no process could end the task in time, so the worker does not
  * count the shim as unresponsive. */
-TEST(shim_stopped_as_long_as_its_worker_ends_its_task_itself)
+TEST(shim_that_was_frozen_together_with_its_worker_ends_its_task_itself)
 {
     struct spec spec = waiting_spec();
     struct job t = task_of(&spec);
@@ -276,7 +276,7 @@ TEST(shim_stopped_as_long_as_its_worker_ends_its_task_itself)
 
 /* ---- the helper dies, or stops responding ---- */
 
-TEST(tasks_keep_running_when_the_helper_dies_and_next_start_gets_a_new_one)
+TEST(tasks_keep_running_when_the_helper_dies_and_the_next_start_creates_a_new_helper)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -321,7 +321,7 @@ TEST(unresponsive_helper_is_replaced_and_its_job_is_returned)
     worker_free(w);
 }
 
-TEST(job_of_a_dead_helper_is_returned)
+TEST(job_whose_helper_died_is_returned)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -345,7 +345,7 @@ TEST(job_of_a_dead_helper_is_returned)
 
 /* The helper's descriptor of the shim is the one that it sent to the worker. While the helper's
  * copy is open, closing the worker's copy does not close the file behind it. */
-TEST(helper_stopped_after_its_reply_causes_no_wake_ups)
+TEST(helper_that_is_frozen_after_its_reply_does_not_wake_the_worker)
 {
     struct spec spec = {.run = "true"};
     struct job t = task_of(&spec);
@@ -367,7 +367,7 @@ TEST(helper_stopped_after_its_reply_causes_no_wake_ups)
 }
 
 /* A child of an embedder inherits the socket, so closing the worker's copy does not close it. */
-TEST(dead_helper_whose_socket_a_child_holds_is_noticed_once)
+TEST(dead_helper_is_noticed_once_even_if_a_child_of_the_worker_holds_its_socket)
 {
     struct worker *w = worker_new();
     struct pollfd wake_ups = {.fd = w->x->ops->fd(w->x), .events = POLLIN};
@@ -415,7 +415,7 @@ static void keep_note(void *arg, const char *sentence)
     snprintf(arg, 200, "%s", sentence);
 }
 
-TEST(helper_that_cannot_be_killed_is_not_waited_for)
+TEST(worker_does_not_wait_for_a_helper_that_cannot_be_killed)
 {
     char last_note[200] = "", number[40];
     struct env env = {.note = keep_note, .arg = last_note};

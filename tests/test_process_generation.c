@@ -46,18 +46,18 @@ static void check_all_attempts_are_ended(void)
     CHECK_OK_ERR(attempt_end_all(path_of("nowhere"), PATIENT, &err), &err);
 }
 
-TEST(attempts_of_another_generation_are_all_ended)
+TEST(all_attempts_of_another_generation_are_ended)
 {
     check_all_attempts_are_ended();
 }
 
-TEST(attempts_of_another_generation_are_all_ended_without_cgroups)
+TEST(without_cgroups_all_attempts_of_another_generation_are_ended)
 {
     setenv("PAWL_CGROUPS", "off", 1);
     check_all_attempts_are_ended();
 }
 
-TEST(stopped_shim_of_another_generation_is_ended)
+TEST(frozen_shim_of_another_generation_is_ended)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();

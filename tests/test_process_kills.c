@@ -144,12 +144,12 @@ static void run_rounds(int n)
     }
 }
 
-TEST_SLOW(attempts_survive_random_kills, 600)
+TEST_SLOW(each_attempt_ends_once_despite_random_kills, 600)
 {
     run_rounds(test_full() ? 50 : 3);
 }
 
-TEST_SLOW(attempts_survive_random_kills_without_cgroups, 600)
+TEST_SLOW(without_cgroups_each_attempt_ends_once_despite_random_kills, 600)
 {
     setenv("PAWL_CGROUPS", "off", 1);
     run_rounds(test_full() ? 50 : 3);

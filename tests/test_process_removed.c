@@ -47,7 +47,7 @@ static void check_adopted_until_end(const struct job *t)
     worker_free(w);
 }
 
-TEST(adoption_of_an_attempt_without_lock_and_record_waits_for_the_shim)
+TEST(adopter_of_an_attempt_without_its_lock_and_record_waits_for_the_shim)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FILES);
@@ -59,7 +59,7 @@ TEST(adoption_of_an_attempt_without_lock_and_record_waits_for_the_shim)
     check_adopted_until_end(&t);
 }
 
-TEST(stopping_worker_does_not_return_a_job_whose_record_was_removed)
+TEST(stopping_worker_does_not_return_a_job_whose_shim_record_was_removed)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FILES);
@@ -74,7 +74,7 @@ TEST(stopping_worker_does_not_return_a_job_whose_record_was_removed)
     check_adopted_until_end(&t);
 }
 
-TEST(cancel_of_an_attempt_without_files_ends_it)
+TEST(cancel_ends_an_attempt_whose_files_were_removed)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = removing_spec(REMOVES_FILES);
@@ -87,7 +87,7 @@ TEST(cancel_of_an_attempt_without_files_ends_it)
     worker_free(w);
 }
 
-TEST(cancel_of_an_adopted_attempt_without_files_ends_it)
+TEST(cancel_ends_an_adopted_attempt_whose_files_were_removed)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = removing_spec(REMOVES_FILES);
@@ -117,18 +117,18 @@ static void check_lost_with_its_shim(const char *run)
     worker_free(w);
 }
 
-TEST(attempt_without_files_whose_shim_was_killed_is_lost_and_its_processes_end)
+TEST(attempt_whose_files_were_removed_and_shim_was_killed_is_lost_and_its_processes_end)
 {
     check_lost_with_its_shim(REMOVES_FILES);
 }
 
-TEST(attempt_without_folder_whose_shim_was_killed_is_lost_and_its_processes_end)
+TEST(attempt_whose_folder_was_removed_and_shim_was_killed_is_lost_and_its_processes_end)
 {
     check_lost_with_its_shim(REMOVES_FOLDER);
 }
 
 /* The folder is removed after it was opened, and before it is checked. */
-TEST(adoption_of_an_attempt_whose_folder_is_being_removed_waits_for_the_shim)
+TEST(adopter_of_an_attempt_whose_folder_is_being_removed_waits_for_the_shim)
 {
     struct worker *a = worker_new(), *b;
     struct spec spec = waiting_spec();
@@ -153,7 +153,7 @@ TEST(adoption_of_an_attempt_whose_folder_is_being_removed_waits_for_the_shim)
 }
 
 /* The first adopter creates the missing folder and ends; the second finds it empty. */
-TEST(attempt_without_folder_is_lost_for_its_second_adopter_and_its_processes_end)
+TEST(second_adopter_of_an_attempt_without_a_folder_reports_it_lost_and_ends_its_processes)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FOLDER);
@@ -171,7 +171,7 @@ TEST(attempt_without_folder_is_lost_for_its_second_adopter_and_its_processes_end
     worker_free(w);
 }
 
-TEST(attempt_of_another_generation_without_files_is_ended)
+TEST(attempt_of_another_generation_whose_files_were_removed_is_ended)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FILES);
@@ -185,7 +185,7 @@ TEST(attempt_of_another_generation_without_files_is_ended)
     CHECK_EQ(count_files(attempts_dir()), 0);
 }
 
-TEST(attempt_of_another_generation_without_files_or_shim_is_ended)
+TEST(attempt_of_another_generation_without_its_files_and_shim_is_ended)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FILES);
@@ -223,7 +223,7 @@ static void allow_files(int n)
     CHECK_OK(setrlimit(RLIMIT_NOFILE, &few));
 }
 
-TEST(search_for_a_shim_reports_that_none_lives_only_if_it_could_look)
+TEST(shim_search_without_file_descriptors_reports_an_error_not_absence)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -263,7 +263,7 @@ TEST(search_for_a_shim_reports_that_none_lives_only_if_it_could_look)
     worker_free(w);
 }
 
-TEST(search_for_remains_without_descriptors_does_not_report_that_none_live)
+TEST(search_for_leftover_processes_without_file_descriptors_does_not_report_absence)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "true"};
@@ -307,7 +307,7 @@ static void check_adopted_without_descriptors(struct job *t, int n)
     worker_free(b);
 }
 
-TEST(adoption_of_an_attempt_without_files_waits_until_its_shim_can_be_looked_for)
+TEST(adopter_of_an_attempt_without_files_waits_until_it_can_search_for_the_shim)
 {
     struct spec spec = removing_spec(REMOVES_FILES);
 

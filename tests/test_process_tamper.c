@@ -127,19 +127,19 @@ static void check_each_under_one_worker(struct spec spec)
     worker_free(w);
 }
 
-TEST(attempt_that_replaced_a_file_fails_naming_it_and_leaves_nothing)
+TEST(attempt_that_replaced_a_file_in_its_folder_fails_with_the_files_name_and_leaves_nothing)
 {
     check_each_under_one_worker((struct spec){0});
 }
 
-TEST(attempt_that_replaced_a_file_fails_naming_it_without_cgroups)
+TEST(without_cgroups_attempt_that_replaced_a_file_in_its_folder_fails_with_the_files_name)
 {
     setenv("PAWL_CGROUPS", "off", 1);
     check_each_under_one_worker((struct spec){0});
 }
 
 /* The shim itself reads and writes the output file, to mask secrets. */
-TEST(attempt_with_secrets_that_replaced_its_output_fails)
+TEST(attempt_that_has_secrets_and_replaced_its_output_file_fails)
 {
     const char *secrets[] = {"TAMPER_SECRET", NULL};
     struct worker *w = worker_new();
@@ -161,7 +161,7 @@ TEST(attempt_with_secrets_that_replaced_its_output_fails)
 }
 
 /* The worker renews the lease after the task has replaced it. */
-TEST(renewal_of_a_replaced_lease_does_not_end_the_task_but_fails_its_attempt)
+TEST(renewal_of_a_replaced_lease_file_lets_the_task_finish_and_fails_its_attempt)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -180,7 +180,7 @@ TEST(renewal_of_a_replaced_lease_does_not_end_the_task_but_fails_its_attempt)
 
 /* The cancel goes to a FIFO that no process reads, and neither the record nor the lock identifies
  * the shim. */
-TEST(cancel_of_an_attempt_that_replaced_control_shim_and_lock_ends_it)
+TEST(cancel_ends_an_attempt_that_replaced_its_control_shim_and_lock_files)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
@@ -202,7 +202,7 @@ TEST(cancel_of_an_attempt_that_replaced_control_shim_and_lock_ends_it)
 /* ---- under the next worker ---- */
 
 /* The attempt is adopted while it runs, and ends afterwards. */
-TEST(adopted_attempt_that_replaced_a_file_is_waited_for_and_fails)
+TEST(adopter_waits_for_an_attempt_that_replaced_a_file_and_fails_it)
 {
     struct spec spec = waiting_spec();
     int64_t execution = 100;
@@ -233,7 +233,7 @@ TEST(adopted_attempt_that_replaced_a_file_is_waited_for_and_fails)
 }
 
 /* The attempt has ended, or is about to, when it is adopted. */
-TEST(ended_attempt_that_replaced_a_file_fails_for_the_next_worker)
+TEST(ended_attempt_that_replaced_a_file_fails_under_the_next_worker)
 {
     struct spec spec = {.cwd = test_dir()};
     int64_t execution = 100;
@@ -279,20 +279,20 @@ static void check_adoption_waits_for_shim(const char *run)
     worker_free(b);
 }
 
-TEST(adoption_of_an_attempt_without_its_lock_waits_for_the_shim)
+TEST(adopter_of_an_attempt_without_its_lock_file_waits_for_the_shim)
 {
     check_adoption_waits_for_shim(
         "rm ${PAWL_OUTPUT%/*}/lock; echo $$ >>begun; read x <fifo; exit $x");
 }
 
-TEST(adoption_of_an_attempt_with_another_lock_waits_for_the_shim)
+TEST(adopter_of_an_attempt_with_another_lock_file_waits_for_the_shim)
 {
     check_adoption_waits_for_shim("d=${PAWL_OUTPUT%/*}; rm $d/lock $d/tree; touch $d/lock $d/tree; "
                                   "echo $$ >>begun; read x <fifo; exit $x");
 }
 
 /* Its lock is a hard link to the lock of another attempt, which keeps running. */
-TEST(attempt_whose_lock_is_a_link_to_another_lock_does_not_wait_for_it)
+TEST(attempt_whose_lock_is_a_link_to_another_attempts_lock_does_not_wait_for_that_attempt)
 {
     struct worker *w = worker_new();
     struct spec waits = waiting_spec(), links = {.cwd = test_dir()};
@@ -333,13 +333,13 @@ static void check_killed_shim_and_replaced(const char *file, enum outcome_kind k
     worker_free(w);
 }
 
-TEST(attempt_without_shim_and_with_a_replaced_tree_is_lost)
+TEST(attempt_without_a_shim_and_with_a_replaced_tree_lock_is_lost)
 {
     check_killed_shim_and_replaced("tree", OUTCOME_LOST,
                                    "\"tree\" in its folder was replaced: it is a FIFO");
 }
 
-TEST(attempt_without_shim_and_with_a_replaced_lock_fails)
+TEST(attempt_without_a_shim_and_with_a_replaced_lock_fails)
 {
     check_killed_shim_and_replaced("lock", OUTCOME_FAILED,
                                    "\"lock\" in its folder was replaced: it is a FIFO");
@@ -370,7 +370,7 @@ static void check_replaced_folder_is_lost(const char *run, const char *message)
     worker_free(b);
 }
 
-TEST(attempt_whose_folder_was_replaced_by_a_link_is_lost_naming_the_link)
+TEST(attempt_whose_folder_was_replaced_by_a_link_is_lost_and_the_error_names_the_link)
 {
     check_replaced_folder_is_lost(
         AWAITS_SHIM "mv $d elsewhere; ln -s $PWD/elsewhere $d; echo $$ >>begun; read x <fifo",
@@ -378,7 +378,7 @@ TEST(attempt_whose_folder_was_replaced_by_a_link_is_lost_naming_the_link)
     CHECK_OK(access(path_of("elsewhere/shim"), F_OK));
 }
 
-TEST(attempt_whose_folder_was_replaced_by_a_fifo_is_lost_naming_the_fifo)
+TEST(attempt_whose_folder_was_replaced_by_a_fifo_is_lost_and_the_error_names_the_fifo)
 {
     check_replaced_folder_is_lost(AWAITS_SHIM "rm -r $d; mkfifo $d; echo $$ >>begun; read x <fifo",
                                   "its folder was replaced: it is a FIFO");

@@ -102,7 +102,7 @@ TEST(exit_record_replaced_by_a_folder_during_retries_fails_the_attempt)
         "is unknown");
 }
 
-TEST(exit_record_replaced_by_a_link_during_retries_is_not_written_through_it)
+TEST(exit_record_replaced_by_a_link_during_retries_is_not_written_through_the_link)
 {
     check_replacement_fails(
         "exit.new", put_link,
@@ -126,7 +126,7 @@ TEST(exit_record_replaced_by_a_file_during_retries_is_still_written)
 }
 
 /* The worker can't see the mark in the lock, so the shim counts as unresponsive. */
-TEST(timeout_ends_a_shim_with_a_replaced_lock_that_cannot_write_its_exit_record)
+TEST(timeout_ends_a_shim_that_cannot_write_its_exit_record_and_whose_lock_was_replaced)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
@@ -149,7 +149,7 @@ TEST(timeout_ends_a_shim_with_a_replaced_lock_that_cannot_write_its_exit_record)
 }
 
 /* For a while, another process holds and marks the file that has replaced the lock. */
-TEST(timeout_ends_a_stopped_shim_once_the_mark_of_its_end_is_gone)
+TEST(timeout_ends_a_frozen_shim_when_a_false_end_mark_disappears_from_its_lock)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
@@ -178,7 +178,7 @@ TEST(timeout_ends_a_stopped_shim_once_the_mark_of_its_end_is_gone)
 }
 
 /* Relevant only if the worker is not root. */
-TEST(exit_record_in_a_folder_without_permissions_is_written)
+TEST(exit_record_is_written_even_if_the_folders_permissions_were_removed)
 {
     const char *const names[] = {"TOKEN", NULL};
     struct spec spec = {.run = "echo v=$TOKEN >$PAWL_OUTPUT; chmod 0 ${PAWL_OUTPUT%/*}",
@@ -197,7 +197,7 @@ TEST(exit_record_in_a_folder_without_permissions_is_written)
 }
 
 /* A worker waits for a record that can't be read yet, but must not wait for a replaced one. */
-TEST(replaced_record_is_not_a_fault_that_may_pass)
+TEST(replaced_exit_record_is_a_permanent_fault)
 {
     static void (*const puts[])(int at, const char *name) = {put_fifo, put_folder, put_link,
                                                              put_huge_file};

@@ -65,7 +65,7 @@ static struct submission job(const char *name)
         .kind = KIND_EXEC, .name = name, .task_index = -1, .input = "{\"is\":\"here\"}"};
 }
 
-TEST(job_submitted_in_a_turn_is_claimed_in_it_without_an_outbox_row)
+TEST(job_submitted_in_a_turn_is_claimed_in_the_same_turn_without_an_outbox_row)
 {
     struct store *s = fixture_store();
     struct submission sub = job("a");
@@ -99,7 +99,7 @@ TEST(push_does_not_overtake_waiting_jobs)
     store_close(&s);
 }
 
-TEST(push_fills_the_remaining_capacity_by_priority_and_age)
+TEST(push_fills_the_remaining_capacity_by_priority_then_age)
 {
     struct store *s = fixture_store();
     struct submission subs[] = {job("low"), job("first"), job("urgent"), job("second")};
@@ -116,7 +116,7 @@ TEST(push_fills_the_remaining_capacity_by_priority_and_age)
     store_close(&s);
 }
 
-TEST(push_leaves_jobs_that_are_held_or_not_served_by_the_worker)
+TEST(push_skips_jobs_that_are_held_or_not_served_by_the_worker)
 {
     struct store *s = fixture_store();
     struct submission subs[] = {job("lane"), job("queue"), job("delay"), job("limit"), job("ok")};
@@ -135,7 +135,7 @@ TEST(push_leaves_jobs_that_are_held_or_not_served_by_the_worker)
     store_close(&s);
 }
 
-TEST(job_cancelled_in_a_turn_is_not_claimed_in_it)
+TEST(job_cancelled_in_a_turn_is_not_claimed_in_the_same_turn)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "waits");
@@ -148,7 +148,7 @@ TEST(job_cancelled_in_a_turn_is_not_claimed_in_it)
     store_close(&s);
 }
 
-TEST(retry_without_delay_is_claimed_in_the_turn_that_settles_it)
+TEST(retry_without_a_delay_is_claimed_in_the_turn_that_settles_the_failed_attempt)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(
