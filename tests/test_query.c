@@ -8,7 +8,7 @@
 
 static struct err err;
 
-TEST(execution_is_read_completely_with_facts_from_its_history)
+TEST(execution_is_read_with_all_its_columns_and_the_outcome_from_its_history)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "exec::a",
@@ -57,7 +57,7 @@ TEST(running_execution_shows_its_lease)
     store_close(&s);
 }
 
-TEST(missing_execution_is_not_found)
+TEST(query_for_a_missing_execution_finds_nothing)
 {
     struct store *s = fixture_store();
     struct execution_list l = {0};
@@ -72,7 +72,7 @@ TEST(missing_execution_is_not_found)
     store_close(&s);
 }
 
-TEST(parent_and_children_find_each_other)
+TEST(query_by_parent_finds_the_children_and_query_by_child_the_parent)
 {
     struct store *s = fixture_store();
     int64_t top = submit(s, "top"), a = submit_child(s, top, "a"), b = submit_child(s, top, "b");
@@ -95,7 +95,7 @@ TEST(parent_and_children_find_each_other)
     store_close(&s);
 }
 
-TEST(tree_of_fifty_levels_is_read_by_one_query)
+TEST(tree_with_fifty_levels_is_read_in_one_query)
 {
     struct store *s = fixture_store();
     int64_t ids[51], other = submit(s, "another tree"), side;
@@ -157,7 +157,7 @@ TEST(tasks_of_a_workflow_include_items_but_not_tasks_of_nested_workflows)
 }
 
 /* All items of a fan-out are counted, and only a few are listed. */
-TEST(outline_counts_all_items_and_lists_some_that_run_or_failed)
+TEST(outline_counts_all_items_and_lists_only_some_running_and_failed_ones)
 {
     struct store *s = fixture_store();
     int64_t workflow = submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "flow"});

@@ -14,7 +14,7 @@ static struct err err;
 
 /* ---- events of one execution or tree ---- */
 
-TEST(events_of_an_execution_are_read_in_order_and_in_pages)
+TEST(events_of_an_execution_are_read_in_order_page_by_page)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "a");
@@ -39,7 +39,7 @@ TEST(events_of_an_execution_are_read_in_order_and_in_pages)
     store_close(&s);
 }
 
-TEST(events_of_a_subtree_are_read_in_order_without_those_of_others)
+TEST(events_of_a_subtree_are_read_in_order_without_events_from_outside)
 {
     struct store *s = fixture_store();
     int64_t top = submit(s, "top"), a = submit_child(s, top, "a"), b = submit_child(s, top, "b");
@@ -107,7 +107,7 @@ static size_t page_through(struct store *s, struct event_filter f, size_t max)
     return n;
 }
 
-TEST(all_events_are_paged_newest_first_each_once)
+TEST(paging_through_all_events_returns_each_once_newest_first)
 {
     struct store *s = fixture_store();
     size_t total;
@@ -129,7 +129,7 @@ TEST(all_events_are_paged_newest_first_each_once)
     store_close(&s);
 }
 
-TEST(events_of_a_time_window_are_found_among_years_of_others)
+TEST(events_in_a_time_window_are_found_among_years_of_other_events)
 {
     struct store *s = fixture_store();
     int64_t year = 365 * 86400 * SECOND, at[6];
@@ -172,7 +172,7 @@ static int submit_many_body(struct turn *t, void *arg, struct err *e)
     return op_submit(t, arg, 4000, e);
 }
 
-TEST(many_events_of_one_moment_are_paged_completely)
+TEST(paging_returns_all_of_many_events_at_one_moment)
 {
     struct store *s = fixture_store();
     struct submission *list = calloc(4000, sizeof(*list));
@@ -216,7 +216,7 @@ static size_t follow_all(struct store *s, struct event_follower *f, size_t max)
     return n;
 }
 
-TEST(follower_gets_events_from_its_start_on)
+TEST(event_reader_gets_every_event_after_it_starts)
 {
     struct store *s = fixture_store(), *reader = fixture_store();
     struct event_follower f = {0}, from_start = {.started = true};
@@ -237,7 +237,7 @@ TEST(follower_gets_events_from_its_start_on)
     store_close(&reader);
 }
 
-TEST(follower_of_a_tree_gets_only_events_of_that_tree)
+TEST(event_reader_of_a_tree_gets_only_events_of_that_tree)
 {
     struct store *s = fixture_store();
     int64_t top = submit(s, "top"), child = submit_child(s, top, "child");
@@ -315,7 +315,7 @@ static void *run_other(void *arg)
     return NULL;
 }
 
-TEST(follower_does_not_skip_events_of_a_turn_that_commits_late)
+TEST(event_reader_does_not_skip_events_of_a_turn_that_commits_late)
 {
     struct slow_turn slow = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, 0};
     struct store *s = fixture_store();

@@ -9,7 +9,7 @@ static struct err err;
 
 /* ---- executions ---- */
 
-TEST(roots_are_listed_newest_first_in_pages)
+TEST(root_executions_are_listed_newest_first_in_pages)
 {
     struct store *s = fixture_store();
     struct list_filter roots = {0}, running = {.statuses = (uint64_t)1 << S_RUNNING};
@@ -56,7 +56,7 @@ static const char *listed_names(struct store *s, struct list_filter f)
     return text;
 }
 
-TEST(list_has_exactly_the_executions_that_match_the_filter)
+TEST(filtered_list_has_exactly_the_executions_that_match)
 {
     struct store *s = fixture_store();
     int64_t top = submit(s, "a_b"), other = submit(s, "aXb");
@@ -90,7 +90,7 @@ TEST(list_has_exactly_the_executions_that_match_the_filter)
 }
 
 /* A hundred thousand newer executions, inserted and deleted by SQL, come before the wanted one. */
-TEST(list_reads_a_bounded_number_of_rows_and_returns_where_to_continue)
+TEST(filtered_list_reads_a_bounded_number_of_rows_and_returns_where_to_continue)
 {
     struct store *s = fixture_store();
     struct list_filter f = {.name = "wanted"};

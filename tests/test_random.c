@@ -122,7 +122,7 @@ static uint64_t env_number(const char *name, uint64_t default_value)
     return s && *s ? strtoull(s, NULL, 10) : default_value;
 }
 
-TEST_SLOW(random_workflows_end_as_in_the_model, 600)
+TEST_SLOW(random_workflows_end_as_the_model_predicts, 600)
 {
     /* a sanitizer checks the code, not the results: a part of the seeds covers the same code */
     uint64_t default_count = (strcmp(test_db(), "sqlite") ? 30u : 300u) * (test_full() ? 10u : 1u) /
@@ -139,7 +139,7 @@ TEST_SLOW(random_workflows_end_as_in_the_model, 600)
     playground_close(&g);
 }
 
-TEST_SLOW(random_workflows_that_wait_for_permits_of_each_other_end_as_in_the_model, 600)
+TEST_SLOW(random_workflows_that_compete_for_permits_end_as_the_model_predicts, 600)
 {
     uint64_t default_count = (strcmp(test_db(), "sqlite") ? 6u : 60u) * (test_full() ? 10u : 1u) /
                              (SANITIZED && !test_full() ? 3u : 1u);
@@ -152,7 +152,7 @@ TEST_SLOW(random_workflows_that_wait_for_permits_of_each_other_end_as_in_the_mod
     playground_close(&g);
 }
 
-TEST_SLOW(random_fan_outs_of_workflows_with_fan_outs_end_as_in_the_model, 600)
+TEST_SLOW(random_fan_outs_of_workflows_with_fan_outs_end_as_the_model_predicts, 600)
 {
     uint64_t default_count = (strcmp(test_db(), "sqlite") ? 3u : 12u) * (test_full() ? 10u : 1u) /
                              (SANITIZED && !test_full() ? 3u : 1u);

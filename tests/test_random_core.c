@@ -197,7 +197,7 @@ static uint64_t env_number(const char *name, uint64_t default_value)
     return s && *s ? strtoull(s, NULL, 10) : default_value;
 }
 
-TEST_SLOW(random_workflows_are_decided_as_in_the_model, 600)
+TEST_SLOW(random_workflows_are_decided_as_the_model_predicts, 600)
 {
     uint64_t one = env_number("PAWL_RANDOM_SEED", 0), i;
     uint64_t n = env_number("PAWL_RANDOM_COUNT", test_full() ? 100000 : SANITIZED ? 1500 : 10000);

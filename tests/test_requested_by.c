@@ -108,7 +108,7 @@ TEST(approval_of_a_paused_task_leaves_it_paused)
 
 /* ---- cancels ---- */
 
-TEST(cancel_that_lets_a_job_finish_records_who_and_why_and_ends_nothing)
+TEST(cancel_that_lets_a_job_finish_records_who_and_why_and_does_not_stop_the_job)
 {
     struct scene c = scene_with_claim("a: {run: x, retry: 3}");
 
@@ -166,7 +166,7 @@ static bool why_contains(struct pawl *p, int64_t id, const char *part)
     return found;
 }
 
-TEST(why_names_who_paused_a_job_whatever_held_it_since)
+TEST(why_names_who_paused_a_job_that_also_waits_for_approval)
 {
     struct scene c = scene("a: {run: x, needs: b, approval: go on?}\n  b: {run: x}");
 
@@ -181,7 +181,7 @@ TEST(why_names_who_paused_a_job_whatever_held_it_since)
     end_scene(&c);
 }
 
-TEST(why_shows_the_message_of_an_approval_after_a_pause)
+TEST(why_shows_the_approval_message_of_a_task_that_was_paused)
 {
     struct scene c = scene("a: {run: x, approval: go on?}");
 
@@ -193,7 +193,7 @@ TEST(why_shows_the_message_of_an_approval_after_a_pause)
     end_scene(&c);
 }
 
-TEST(why_shows_that_a_cancelled_job_may_finish)
+TEST(why_says_that_a_cancelled_job_may_finish)
 {
     struct scene c = scene_with_claim("a: {run: x}");
 
@@ -257,7 +257,7 @@ static int queue_body(struct turn *t, void *arg, struct err *err)
     return op_change_queue(t, arg, err);
 }
 
-TEST(queue_action_in_slices_is_audited_once)
+TEST(queue_action_that_takes_several_slices_is_audited_once)
 {
     struct store *s = fixture_store();
     struct queue_action q = {.verb = QUEUE_PAUSE, .queue = "default", .by = "ada", .slice = 2};
@@ -302,7 +302,7 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
     return op_retain(t, &r[0], &r[1], err);
 }
 
-TEST(audit_records_are_removed_by_retention_when_old_enough)
+TEST(audit_records_older_than_the_retention_time_are_removed)
 {
     struct store *s = fixture_store();
     struct retention r[2] = {{.older_than = 3600 * SECOND, .max_trees = 100}};

@@ -3,7 +3,7 @@
 #include "rerun_fixture.h"
 #include "workflow_case.h"
 
-TEST(rerun_of_a_whole_workflow_uses_the_same_executions)
+TEST(rerun_of_a_whole_workflow_reuses_its_executions)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s,
@@ -61,7 +61,7 @@ TEST(cancelled_workflow_can_be_rerun)
     store_close(&s);
 }
 
-TEST(rerun_of_a_single_job_has_as_many_attempts_as_before)
+TEST(rerun_of_a_single_job_gets_as_many_new_attempts_as_the_first_run)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
@@ -87,7 +87,7 @@ TEST(rerun_of_a_single_job_has_as_many_attempts_as_before)
     store_close(&s);
 }
 
-TEST(rerun_of_a_child_of_a_task_reopens_its_workflow)
+TEST(rerun_of_a_job_that_a_task_submitted_reopens_the_tasks_workflow)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n", NULL), child;
@@ -107,7 +107,7 @@ TEST(rerun_of_a_child_of_a_task_reopens_its_workflow)
     store_close(&s);
 }
 
-TEST(rerun_of_a_workflow_with_a_key_takes_a_permit_or_is_refused)
+TEST(rerun_of_a_workflow_with_a_concurrency_key_takes_a_permit_or_is_refused)
 {
     struct store *s = fixture_store();
     const char *yaml = "name: w\nconcurrency: {key: k}\ntasks:\n  a: {run: x}\n";
@@ -131,7 +131,7 @@ TEST(rerun_of_a_workflow_with_a_key_takes_a_permit_or_is_refused)
     store_close(&s);
 }
 
-TEST(workflows_of_one_key_are_rerun_one_after_the_other)
+TEST(workflows_with_one_concurrency_key_are_rerun_one_after_another)
 {
     static const char *const files[] = {
         "w.yaml", "name: w\ntasks: {p: {workflow: sub.yaml}, q: {workflow: sub.yaml}}\n",
@@ -159,7 +159,7 @@ TEST(workflows_of_one_key_are_rerun_one_after_the_other)
     store_close(&s);
 }
 
-TEST(dry_run_lists_the_executions_and_changes_nothing)
+TEST(dry_run_of_a_rerun_lists_the_executions_and_changes_nothing)
 {
     struct store *s = fixture_store();
     int64_t w =
@@ -223,7 +223,7 @@ static int64_t submit_rerun(struct store *s, int64_t of, const char *yaml, const
     "  b: {run: x, needs: a, env: {N: \"${{ tasks.a.outputs.n }}\", D: \"${{ params.day }}\"}}\n" \
     "  c: {run: x, needs: [b, many]}\n"
 
-TEST(rerun_with_other_params_reuses_results_before_the_given_task)
+TEST(rerun_with_other_params_reuses_the_results_of_tasks_before_the_given_one)
 {
     struct store *s = fixture_store();
     int64_t old = submit_workflow(s, FOUR, NULL), w;

@@ -83,7 +83,7 @@ TEST(rerun_of_failed_items_respects_max_parallel)
 }
 
 WORKFLOW_CASE(
-    rerun_of_a_stopped_fan_out_creates_the_remaining_items,
+    rerun_of_a_fan_out_that_was_cut_short_creates_the_remaining_items,
     .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
     .steps = {{"take, fail many[0], end many[1]", "many:failed many[0]:failed many[1]:cancelled"},
               {"rerun-failed w", "many:running many[0]:ready many[1]:ready"},
@@ -105,7 +105,7 @@ WORKFLOW_CASE(
                "many[2]:succeeded"}},
     .ends = S_SUCCEEDED);
 
-WORKFLOW_CASE(item_can_be_rerun_while_others_still_run,
+WORKFLOW_CASE(item_can_be_rerun_while_other_items_still_run,
               .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 3}\n",
               .steps = {{"take, fail many[0]",
                          "many:running many[0]:failed many[1]:running many[2]:running"},
@@ -115,7 +115,7 @@ WORKFLOW_CASE(item_can_be_rerun_while_others_still_run,
                          "many:succeeded many[0]:succeeded many[1]:succeeded many[2]:succeeded"}},
               .ends = S_SUCCEEDED);
 
-TEST(rerun_with_a_shorter_list_leaves_the_old_items_alone)
+TEST(rerun_of_a_fan_out_with_a_shorter_list_leaves_the_surplus_items_alone)
 {
     struct store *s = fixture_store();
     int64_t w =
@@ -162,7 +162,7 @@ static void answer(struct store *s, int64_t id, bool yes)
     CHECK_EQ(a.q.rc, 0);
 }
 
-TEST(items_that_a_later_run_did_not_reach_do_not_count_as_done)
+TEST(items_that_a_rerun_did_not_reach_do_not_count_as_done)
 {
     struct store *s = fixture_store();
     int64_t w =
@@ -190,7 +190,7 @@ TEST(items_that_a_later_run_did_not_reach_do_not_count_as_done)
     store_close(&s);
 }
 
-TEST(execution_rejected_before_its_rerun_started_is_rerun_as_a_whole)
+TEST(execution_whose_approval_was_rejected_during_a_rerun_is_rerun_as_a_whole)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -229,7 +229,7 @@ TEST(execution_rejected_before_its_rerun_started_is_rerun_as_a_whole)
 }
 
 WORKFLOW_CASE(
-    fan_out_reopened_by_one_item_creates_the_rest_unless_another_failed,
+    fan_out_reopened_by_one_item_creates_the_remaining_items_unless_another_item_failed,
     .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
     .steps = {{"take, fail many[0], fail many[1]", "many:failed many[0]:failed many[1]:failed"},
               {"rerun many[0], play", "many:failed many[0]:succeeded many[1]:failed"},
@@ -246,7 +246,7 @@ static const char *const nested[] = {
     "name: in\ntasks:\n  one: {run: x}\n  two: {run: x, needs: one}\n  three: {run: x, needs: two}\n",
     NULL};
 
-TEST(rerun_of_failed_tasks_works_at_any_depth)
+TEST(rerun_of_failed_tasks_reaches_any_depth)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow_text(s, workflow_text_of_files(nested), NULL);

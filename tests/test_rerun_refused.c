@@ -15,7 +15,7 @@ static void check_refused(struct store *s, int64_t id, const char *why)
     verify_clean(s);
 }
 
-TEST(rerun_is_refused_while_a_follower_runs)
+TEST(rerun_of_a_task_is_refused_while_a_follower_runs)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s,
@@ -50,7 +50,8 @@ static const char *const nested[] = {
     "w.yaml", "name: w\ntasks:\n  a: {run: x}\n  n: {workflow: n.yaml, needs: a}\n", "n.yaml",
     "name: n\ntasks:\n  p: {run: x}\n  q: {run: x, needs: p}\n", NULL};
 
-WORKFLOW_CASE(task_of_a_workflow_that_is_about_to_rerun_is_not_rerun_before_it, .files = nested,
+WORKFLOW_CASE(task_in_a_nested_workflow_that_is_about_to_rerun_cannot_be_rerun_first,
+              .files = nested,
               .steps = {{"play", "a:succeeded n:succeeded p:succeeded q:succeeded"},
                         {"rerun a", "a:ready n:pending p:succeeded q:succeeded"},
                         {"!rerun p, !rerun q", "a:ready n:pending p:succeeded q:succeeded"},
@@ -60,7 +61,7 @@ WORKFLOW_CASE(task_of_a_workflow_that_is_about_to_rerun_is_not_rerun_before_it, 
 /* One of the fan-out's two needs has succeeded. The counter of succeeded needs counts items once
  * the fan-out runs. */
 WORKFLOW_CASE(
-    item_of_a_fan_out_that_is_about_to_rerun_is_not_rerun_before_it,
+    item_of_a_fan_out_that_is_about_to_rerun_cannot_be_rerun_first,
     .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
             "  many: {run: x, foreach: 2, needs: [a, b]}\n",
     .steps =
@@ -69,7 +70,7 @@ WORKFLOW_CASE(
          {"play", "a:succeeded b:succeeded many:succeeded many[0]:succeeded many[1]:succeeded"}},
     .ends = S_SUCCEEDED);
 
-TEST(task_below_an_item_is_not_rerun_before_its_fan_out_reaches_it)
+TEST(task_inside_an_item_cannot_be_rerun_before_the_fan_out_reaches_the_item)
 {
     static const char *const files[] = {
         "w.yaml", "name: w\ntasks:\n  many: {workflow: n.yaml, foreach: 2, max_parallel: 1}\n",
@@ -106,7 +107,7 @@ static int64_t submit_many(struct store *s)
     return w;
 }
 
-TEST(rerun_is_refused_while_followers_are_still_created)
+TEST(rerun_is_refused_while_followers_are_still_being_created)
 {
     struct store *s = fixture_store();
     int64_t w = submit_many(s), first = task_of(s, w, "first");
@@ -165,7 +166,7 @@ TEST(workflow_partly_removed_by_retention_is_rerun_only_as_a_whole)
     store_close(&s);
 }
 
-TEST(hook_at_the_end_of_a_workflow_is_not_rerun_alone)
+TEST(on_exit_hook_cannot_be_rerun_without_its_workflow)
 {
     static const char *const files[] = {
         "w.yaml", "name: w\ntasks:\n  a: {run: x}\non_exit: {workflow: in.yaml}\n", "in.yaml",

@@ -24,7 +24,7 @@ TEST(tree_that_ended_long_ago_is_removed_completely)
     store_close(&s);
 }
 
-TEST(age_of_a_tree_is_counted_from_its_end)
+TEST(age_of_a_tree_is_counted_from_the_time_it_ended)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "slow");
@@ -85,7 +85,7 @@ TEST(ended_root_is_kept_while_a_descendant_is_open)
     store_close(&s);
 }
 
-TEST(open_execution_is_kept_however_old)
+TEST(open_execution_is_kept_however_old_it_is)
 {
     struct store *s = fixture_store();
     int64_t running = submit(s, "running"), ended;
@@ -108,7 +108,7 @@ TEST(open_execution_is_kept_however_old)
     store_close(&s);
 }
 
-TEST(old_trees_are_removed_from_between_young_and_open_ones)
+TEST(retention_removes_old_ended_trees_and_keeps_young_and_open_ones)
 {
     struct store *s = fixture_store();
     int64_t id[30];
@@ -151,7 +151,7 @@ TEST(idempotency_key_is_removed_with_its_tree_and_may_be_used_again)
     store_close(&s);
 }
 
-TEST(ids_and_sequence_numbers_are_not_reused_after_all_was_deleted)
+TEST(ids_and_sequence_numbers_are_not_reused_after_everything_was_deleted)
 {
     struct store *s = fixture_store();
     int64_t last_id = 0, last_event;
@@ -177,7 +177,7 @@ TEST(ids_and_sequence_numbers_are_not_reused_after_all_was_deleted)
 
 /* ---- dry runs ---- */
 
-TEST(dry_run_counts_the_same_and_deletes_nothing)
+TEST(dry_run_of_retention_counts_what_a_real_run_removes_and_deletes_nothing)
 {
     struct store *s = fixture_store();
     struct retention dry = {.older_than = 90 * DAY, .max_trees = 4, .dry_run = true}, real;

@@ -2,7 +2,7 @@
  * workers that are gone. */
 #include "retention_fixture.h"
 
-TEST(counters_of_gone_writers_are_merged_and_sums_are_kept)
+TEST(counters_of_inactive_stores_are_merged_and_sums_are_kept)
 {
     struct store *s = fixture_store(), *gone;
     struct held_job j[2];
@@ -37,7 +37,7 @@ TEST(counters_of_gone_writers_are_merged_and_sums_are_kept)
     store_close(&s);
 }
 
-TEST(writer_that_was_silent_for_long_is_merged_and_can_continue)
+TEST(store_whose_counters_were_merged_after_a_long_silence_can_continue)
 {
     struct store *s = fixture_store(), *silent = fixture_store();
     struct held_job j;
@@ -65,7 +65,7 @@ static int register_body(struct turn *t, void *arg, struct err *err)
     return op_worker_register(t, &w, err);
 }
 
-TEST(rows_of_gone_workers_are_removed_unless_they_hold_leases)
+TEST(rows_of_vanished_workers_are_removed_unless_they_hold_leases)
 {
     struct store *s = fixture_store();
     int64_t idle = 11, holder = 12, alive = 13;
@@ -84,7 +84,7 @@ TEST(rows_of_gone_workers_are_removed_unless_they_hold_leases)
     store_close(&s);
 }
 
-TEST(dry_run_cleans_up_nothing)
+TEST(dry_run_of_retention_cleans_up_nothing)
 {
     struct store *s = fixture_store(), *gone = fixture_store();
 

@@ -7,7 +7,7 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-TEST(slice_is_bounded_and_consistent_and_the_next_continues_from_there)
+TEST(retention_slice_is_bounded_and_the_next_slice_continues_where_it_ended)
 {
     struct store *s = fixture_store();
     struct retention r = {.older_than = 90 * DAY, .max_trees = 3};
@@ -35,7 +35,7 @@ TEST(slice_is_bounded_and_consistent_and_the_next_continues_from_there)
     store_close(&s);
 }
 
-TEST(slice_full_of_open_trees_does_not_stop_retention)
+TEST(retention_slice_full_of_open_trees_does_not_stop_retention)
 {
     struct store *s = fixture_store();
     int i;
@@ -50,7 +50,7 @@ TEST(slice_full_of_open_trees_does_not_stop_retention)
     store_close(&s);
 }
 
-TEST(large_tree_is_removed_completely)
+TEST(deep_and_wide_tree_is_removed_completely)
 {
     struct store *s = fixture_store();
     int64_t root = submit_with(s, (struct submission){.name = "flow", .kind = KIND_WORKFLOW}),
@@ -76,7 +76,7 @@ static void count_tree_ids(void *arg, const char *what, int64_t took_us, long ro
         *(long *)arg += rows;
 }
 
-TEST(slice_reads_no_more_large_trees_than_it_removes)
+TEST(retention_slice_reads_no_more_large_trees_than_it_removes)
 {
     static const struct retention kinds[] = {{.dry_run = true}, {0}};
     enum { TREES = 8, CHILDREN = 20 };

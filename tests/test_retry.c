@@ -48,7 +48,7 @@ TEST(every_exit_code_is_retried_without_a_list_of_codes)
     }
 }
 
-TEST(list_of_codes_restricts_only_exit_codes)
+TEST(retry_codes_restrict_only_attempts_that_end_with_an_exit_code)
 {
     static const int codes[] = {75, 111};
     static const enum outcome_kind others[] = {OUTCOME_FAILED, OUTCOME_TIMED_OUT, OUTCOME_LOST};
@@ -78,7 +78,7 @@ TEST(timeout_is_retried_whatever_its_exit_code)
     CHECK_EQ(retry_delay(&p, &o, 1, 0), SECOND);
 }
 
-TEST(deferred_and_refused_outcomes_set_their_own_delay)
+TEST(deferred_or_refused_outcome_sets_its_own_retry_delay)
 {
     struct outcome o = {.kind = OUTCOME_DEFERRED, .retry_delay = 77};
 
@@ -89,7 +89,7 @@ TEST(deferred_and_refused_outcomes_set_their_own_delay)
     CHECK_EQ(retry_delay(&exact, &o, 5, 0), 0);
 }
 
-TEST(default_delay_doubles_from_a_second_to_five_minutes)
+TEST(default_retry_delay_doubles_from_one_second_to_five_minutes)
 {
     static const int64_t seconds[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300};
     size_t i;
@@ -98,7 +98,7 @@ TEST(default_delay_doubles_from_a_second_to_five_minutes)
         CHECK_EQ(delay_after(&exact, (int)i + 1), seconds[i] * SECOND);
 }
 
-TEST(delay_factor_and_maximum_are_those_of_the_policy)
+TEST(retry_delay_follows_the_factor_and_maximum_of_the_policy)
 {
     struct retry_policy p = {.delay = 10 * SECOND, .backoff = 3, .max_delay = 100 * SECOND};
     struct retry_policy steady = {.delay = 7, .backoff = 1};
@@ -111,7 +111,7 @@ TEST(delay_factor_and_maximum_are_those_of_the_policy)
     CHECK_EQ(delay_after(&steady, 1000000), 7);
 }
 
-TEST(first_delay_above_the_default_maximum_is_kept)
+TEST(first_retry_delay_above_the_default_maximum_is_kept)
 {
     struct retry_policy p = {.delay = 3600 * SECOND};
 
@@ -121,7 +121,7 @@ TEST(first_delay_above_the_default_maximum_is_kept)
     CHECK_EQ(delay_after(&p, 1), 60 * SECOND);
 }
 
-TEST(jitter_is_the_random_part_of_the_delay)
+TEST(jitter_is_the_random_fraction_of_the_retry_delay)
 {
     struct retry_policy half = {.delay = 1000, .jitter = 0.5}, all = {.delay = 1000, .jitter = 1};
     struct outcome o = exited(1);
@@ -134,7 +134,7 @@ TEST(jitter_is_the_random_part_of_the_delay)
     CHECK_EQ(retry_delay(&exact, &o, 1, 0.3), SECOND);
 }
 
-TEST(delay_is_never_negative_or_above_its_maximum)
+TEST(retry_delay_is_never_negative_or_above_its_maximum)
 {
     static const int attempts[] = {-5, 0, 1, 2, 63, 64, 65, 1000, 1000000, INT_MAX};
     static const int64_t spans[] = {0, 1, SECOND, INT64_MAX / 2, INT64_MAX};
@@ -160,7 +160,7 @@ TEST(delay_is_never_negative_or_above_its_maximum)
                     }
 }
 
-TEST(delay_never_shrinks_from_one_attempt_to_the_next)
+TEST(retry_delay_never_shrinks_from_one_attempt_to_the_next)
 {
     struct retry_policy p = {.delay = 3, .backoff = 1.1, .max_delay = 86400 * SECOND};
     int attempt;

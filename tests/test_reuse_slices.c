@@ -84,7 +84,7 @@ static void run_all_timers(struct store *s)
         ;
 }
 
-TEST(results_are_reused_a_slice_in_each_turn_and_their_tasks_do_not_run)
+TEST(results_are_reused_one_slice_per_turn_and_their_tasks_do_not_run)
 {
     struct store *s = fixture_store();
     int64_t old = run_first(s, definition_of_pairs(""), ""),
@@ -111,7 +111,7 @@ TEST(results_are_reused_a_slice_in_each_turn_and_their_tasks_do_not_run)
 }
 
 /* Failed tasks, their followers and new tasks run. */
-TEST(only_failed_and_new_tasks_run_whichever_store_does_the_slices)
+TEST(only_failed_and_new_tasks_run_whichever_store_processes_the_slices)
 {
     struct store *s = fixture_store(), *other = fixture_store();
     int64_t old = run_first(s, definition_of_pairs(""), " b7 "), w;
@@ -137,7 +137,7 @@ TEST(only_failed_and_new_tasks_run_whichever_store_does_the_slices)
     store_close(&s);
 }
 
-TEST(execution_cancelled_while_it_reuses_results_ends_and_can_be_rerun)
+TEST(workflow_cancelled_while_it_reuses_results_ends_and_can_be_rerun)
 {
     struct store *s = fixture_store();
     int64_t old = run_first(s, definition_of_pairs(""), ""),
@@ -182,7 +182,7 @@ TEST(task_skipped_while_results_are_reused_stays_skipped)
 
 /* Which results are reused is decided once. A task whose result is gone when its slice comes runs.
  */
-TEST(result_that_is_rerun_meanwhile_in_the_earlier_execution_is_not_reused)
+TEST(result_of_a_task_that_is_rerun_meanwhile_in_the_earlier_run_is_not_reused)
 {
     struct store *s = fixture_store();
     int64_t old = run_first(s, definition_of_pairs(""), ""),
