@@ -240,7 +240,7 @@ static const struct scale_case queries[] = {
     {"query_log", run_log, 0},
 };
 
-TEST_SLOW(query_on_a_database_four_times_as_large_costs_no_more, 1800)
+TEST_SLOW(query_costs_no_more_on_a_database_four_times_as_large, 1800)
 {
     check_scale(queries, sizeof(queries) / sizeof(*queries));
 }

@@ -231,7 +231,7 @@ static const struct scale_case turns[] = {
     {"retain", do_retain, 0},
 };
 
-TEST_SLOW(turn_on_a_database_four_times_as_large_costs_no_more, 1800)
+TEST_SLOW(turn_costs_no_more_on_a_database_four_times_as_large, 1800)
 {
     check_scale(turns, sizeof(turns) / sizeof(*turns));
 }

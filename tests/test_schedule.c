@@ -66,7 +66,7 @@ TEST(new_schedule_fires_nothing_from_before_its_creation)
     check_due_cases(f, cases, COUNT(cases));
 }
 
-TEST(catch_up_fires_each_missed_due_time_within_the_window)
+TEST(catchup_fires_each_missed_due_time_within_its_window)
 {
     static const struct due_case cases[] = {
         {noon, "2026-06-01T15:30:00Z", "2026-06-01T16:00:00Z", 3, .first = "2026-06-01T13:00:00Z",
@@ -83,7 +83,7 @@ TEST(catch_up_fires_each_missed_due_time_within_the_window)
     check_due_cases(f, cases, COUNT(cases));
 }
 
-TEST(catch_up_last_fires_only_the_newest_due_time)
+TEST(catchup_last_fires_only_the_newest_missed_due_time)
 {
     static const struct due_case cases[] = {
         {"2020-01-01", "2026-06-01T15:30:00Z", "2026-06-01T16:00:00Z", 1,
@@ -97,7 +97,7 @@ TEST(catch_up_last_fires_only_the_newest_due_time)
     check_due_cases(f, cases, COUNT(cases));
 }
 
-TEST(missed_due_time_without_catch_up_fires_only_within_the_tolerance)
+TEST(missed_due_time_without_catchup_fires_only_within_the_tolerance)
 {
     static const struct due_case cases[] = {
         {noon, "2026-06-01T13:01:00Z", "2026-06-01T14:00:00Z", 1, .first = "2026-06-01T13:00:00Z"},
@@ -111,7 +111,7 @@ TEST(missed_due_time_without_catch_up_fires_only_within_the_tolerance)
     check_due_cases(schedule("@hourly"), cases, COUNT(cases));
 }
 
-TEST(catch_up_window_shorter_than_the_tolerance_is_the_tolerance)
+TEST(catchup_window_shorter_than_the_tolerance_is_extended_to_the_tolerance)
 {
     static const struct due_case cases[] = {
         {noon, "2026-06-01T13:00:30Z", "2026-06-01T14:00:00Z", 1, .first = "2026-06-01T13:00:00Z"},
@@ -122,7 +122,7 @@ TEST(catch_up_window_shorter_than_the_tolerance_is_the_tolerance)
     check_due_cases(f, cases, COUNT(cases));
 }
 
-TEST(due_times_beyond_one_slice_fire_in_further_slices)
+TEST(missed_due_times_beyond_one_slice_fire_in_further_slices)
 {
     struct fixture f = schedule("* * * * *");
     int64_t last = us(noon), now = us("2026-06-01T13:40:30Z"), want = last;
@@ -157,7 +157,7 @@ TEST(years_of_missed_minutes_are_evaluated_quickly)
     tz_free(&f.z);
 }
 
-TEST(clock_set_back_fires_nothing_again)
+TEST(clock_set_back_fires_no_due_time_again)
 {
     static const struct due_case cases[] = {
         {noon, "2026-06-01T09:30:00Z", "2026-06-01T13:00:00Z", .n = 0},
@@ -191,7 +191,7 @@ static struct fixture three_hours(int64_t catchup)
     return f;
 }
 
-TEST(due_times_outside_of_start_and_end_do_not_fire)
+TEST(due_times_before_start_or_after_end_do_not_fire)
 {
     static const struct due_case all[] = {
         {noon, "2026-06-01T12:30:00Z", "2026-06-01T14:00:00Z", .n = 0},
@@ -216,7 +216,7 @@ TEST(due_times_outside_of_start_and_end_do_not_fire)
     check_due_cases(three_hours(0), none, COUNT(none));
 }
 
-TEST(due_times_follow_the_zone_through_a_clock_change)
+TEST(due_times_follow_the_time_zone_across_a_dst_change)
 {
     struct fixture f = schedule_in_berlin("30 2 * * *");
 
@@ -306,7 +306,7 @@ TEST(firing_delayed_by_jitter_is_not_counted_as_missed)
     tz_free(&f.z);
 }
 
-TEST(newest_missed_due_time_fires_while_the_next_waits_for_its_jitter)
+TEST(newest_missed_due_time_fires_while_the_next_one_is_delayed_by_jitter)
 {
     struct fixture f = schedule("@daily");
     int64_t due = us("2026-06-02"), fires;
@@ -373,7 +373,7 @@ static void check_against_model(struct fixture *f, int64_t last, int64_t now)
     }
 }
 
-TEST(evaluation_at_random_times_agrees_with_a_simple_model)
+TEST(schedule_evaluated_at_random_times_fires_as_a_simple_model_predicts)
 {
     static const char *const patterns[] = {"0,7,31 * * * *", "*/20 6-9 * * *", "30 2 * * *",
                                            "0 0 1 * *"};

@@ -84,7 +84,7 @@ static void check_next_process(int round, int nth)
     store_close(&s);
 }
 
-TEST_SLOW(kill_at_any_point_loses_no_due_time_and_fires_none_twice, 600)
+TEST_SLOW(kill_at_any_point_loses_no_due_time_and_fires_no_due_time_twice, 600)
 {
     int stride = test_full() ? 1 : SANITIZED ? 10 : 4, round = 1;
     int nth = 1 + (int)(getpid() % stride);

@@ -26,7 +26,7 @@ static void step_both(struct worker_kit *a, struct worker_kit *b)
     kit_step(b);
 }
 
-TEST(due_schedule_is_fired_once_by_two_engines_and_its_run_ends)
+TEST(due_schedule_evaluated_by_two_engines_fires_once_and_its_run_ends)
 {
     atomic_int calls = 0;
     const struct kit_function list[] = {{"f", kit_noop, &calls}, {NULL, NULL, NULL}};
@@ -97,7 +97,7 @@ static void count_note(void *arg, const char *sentence)
         ++*(int *)arg;
 }
 
-TEST(schedule_that_cannot_fire_is_reported_once_and_the_engine_continues)
+TEST(schedule_that_cannot_fire_is_reported_once_and_other_schedules_fire)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
@@ -143,7 +143,7 @@ static void keep_note(void *arg, const char *sentence)
     snprintf(arg, 1000, "%s", sentence);
 }
 
-TEST(schedule_whose_run_cannot_be_stored_keeps_the_reason_and_others_fire)
+TEST(schedule_whose_run_cannot_be_stored_keeps_the_reason_and_other_schedules_fire)
 {
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();

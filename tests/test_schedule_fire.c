@@ -27,7 +27,7 @@ TEST(due_time_fires_once_and_not_early)
     schedule_done(s);
 }
 
-TEST(run_of_a_schedule_records_its_schedule_and_gets_its_values)
+TEST(run_started_by_a_schedule_records_the_schedule_and_gets_its_values)
 {
     struct store *s = fixture_store();
     struct event_list events = {0};
@@ -52,7 +52,7 @@ TEST(run_of_a_schedule_records_its_schedule_and_gets_its_values)
     schedule_done(s);
 }
 
-TEST(due_time_evaluated_by_two_engines_fires_once)
+TEST(due_time_evaluated_in_two_stores_fires_once)
 {
     struct store *a = applied_at("2030-06-01T12:30:00Z", "'@hourly'"), *b = fixture_store();
 
@@ -114,7 +114,7 @@ static void fire_in_the_middle(void *arg)
     o->started = fire_due(o->s);
 }
 
-TEST(evaluation_during_another_turn_skips_its_schedules)
+TEST(evaluation_skips_schedules_that_another_turn_has_locked)
 {
     static const char *const points[] = {"schedules_lock", "schedule_facts", "new_ids",
                                          "firing_insert", "commit"};

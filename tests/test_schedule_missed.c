@@ -8,7 +8,7 @@
 
 /* ---- missed ---- */
 
-TEST(catch_up_starts_each_missed_due_time_within_the_window)
+TEST(catchup_runs_each_missed_due_time_within_its_window)
 {
     struct store *s =
         applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 3h, overlap: allow}");
@@ -22,7 +22,7 @@ TEST(catch_up_starts_each_missed_due_time_within_the_window)
     schedule_done(s);
 }
 
-TEST(missed_due_times_beyond_one_turn_start_in_further_turns)
+TEST(missed_due_times_beyond_one_turn_run_in_further_turns)
 {
     struct store *s =
         applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 30d, overlap: allow}");
@@ -32,7 +32,7 @@ TEST(missed_due_times_beyond_one_turn_start_in_further_turns)
     schedule_done(s);
 }
 
-TEST(missed_due_times_without_overlap_start_one_after_another)
+TEST(missed_due_times_without_overlap_run_one_after_another)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 6h}");
     int i;
@@ -50,7 +50,7 @@ TEST(missed_due_times_without_overlap_start_one_after_another)
     schedule_done(s);
 }
 
-TEST(catch_up_last_starts_only_the_newest_due_time)
+TEST(catchup_last_runs_only_the_newest_missed_due_time)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: last}");
 
@@ -61,7 +61,7 @@ TEST(catch_up_last_starts_only_the_newest_due_time)
     schedule_done(s);
 }
 
-TEST(missed_due_time_without_catch_up_is_reported_and_dropped)
+TEST(missed_due_time_without_catchup_is_reported_and_dropped)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "'@hourly'");
     struct schedule_slice r;
@@ -83,7 +83,7 @@ static void needs_tzdata(void)
         SKIP("tzdata is not installed");
 }
 
-TEST(local_time_skipped_by_a_clock_change_fires_at_the_jump)
+TEST(due_time_skipped_by_a_dst_change_fires_at_the_change)
 {
     struct store *s;
 
@@ -101,7 +101,7 @@ TEST(local_time_skipped_by_a_clock_change_fires_at_the_jump)
     schedule_done(s);
 }
 
-TEST(local_time_repeated_by_a_clock_change_fires_once)
+TEST(due_time_repeated_by_a_dst_change_fires_once)
 {
     struct store *s;
 
@@ -116,7 +116,7 @@ TEST(local_time_repeated_by_a_clock_change_fires_once)
     schedule_done(s);
 }
 
-TEST(clock_set_back_fires_nothing_twice_and_firing_continues)
+TEST(clock_set_back_fires_no_due_time_twice_and_later_ones_still_fire)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 1d}");
 

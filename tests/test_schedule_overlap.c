@@ -17,7 +17,7 @@ TEST(due_time_during_a_run_is_skipped_by_default)
     schedule_done(s);
 }
 
-TEST(due_time_during_a_run_with_overlap_queue_waits_for_its_end)
+TEST(due_time_during_a_run_waits_for_the_end_of_the_run_with_overlap_queue)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
     struct schedule_slice r;
@@ -63,7 +63,7 @@ static void end_in_the_middle(void *arg)
     CHECK_EQ(cancel(s, schedule_named(s, "w/1").row.last_run), 0);
 }
 
-TEST(run_that_ends_while_a_due_time_starts_to_wait_for_it_is_noticed)
+TEST(end_of_a_run_is_noticed_while_a_due_time_is_about_to_wait_for_it)
 {
     struct watch w = {0};
     struct next_due due;
@@ -87,7 +87,7 @@ TEST(run_that_ends_while_a_due_time_starts_to_wait_for_it_is_noticed)
     schedule_done(other);
 }
 
-TEST(due_time_during_a_run_with_overlap_allow_runs_at_the_same_time)
+TEST(due_time_during_a_run_starts_a_parallel_run_with_overlap_allow)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: allow}");
 
@@ -97,7 +97,7 @@ TEST(due_time_during_a_run_with_overlap_allow_runs_at_the_same_time)
     schedule_done(s);
 }
 
-TEST(cancelled_run_counts_as_ended)
+TEST(cancelled_run_counts_as_ended_for_the_next_due_time)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
 

@@ -6,7 +6,7 @@ TEST_NO_DB;
 
 /* ---- overlap ---- */
 
-TEST(firing_during_a_run_is_skipped_waits_or_runs_by_overlap)
+TEST(due_time_during_a_run_is_skipped_or_waits_or_runs_as_overlap_says)
 {
     CHECK_EQ(schedule_firing(OVERLAP_SKIP, false, false), FIRING_RUN);
     CHECK_EQ(schedule_firing(OVERLAP_SKIP, true, false), FIRING_SKIP);
@@ -28,7 +28,7 @@ static struct schedule_plan plan(struct fixture *f, const struct schedule_state 
     return p;
 }
 
-TEST(caught_up_due_time_waits_for_the_run_and_later_ones_are_decided_later)
+TEST(next_missed_due_time_waits_for_the_run_and_later_ones_are_decided_after_it)
 {
     struct fixture f = schedule("@hourly");
     struct schedule_state is = {.done = us(noon)};
@@ -70,7 +70,7 @@ TEST(due_times_of_a_paused_schedule_are_ignored)
 
 /* Evaluations at random times, with runs that end at random: no due time is started twice or before
  * it is due, and with full catch-up and overlap none is left out. */
-TEST(due_time_evaluated_at_random_times_starts_once)
+TEST(due_time_starts_once_however_evaluations_and_ends_of_runs_interleave)
 {
     unsigned seed = 1, round;
 

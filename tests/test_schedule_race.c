@@ -69,7 +69,7 @@ static void play(int nth)
     store_close(&r.s);
 }
 
-TEST_SLOW(concurrent_operations_on_schedules_end_without_deadlock, 600)
+TEST_SLOW(concurrent_operations_on_schedules_do_not_deadlock, 600)
 {
     struct store *s;
     int i;

@@ -4,7 +4,7 @@
 
 /* ---- applied again ---- */
 
-TEST(reapplied_definition_is_the_one_that_fires_next)
+TEST(definition_that_was_reapplied_is_used_by_the_next_firing)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "'@hourly'");
     struct apply_request a;
@@ -21,7 +21,7 @@ TEST(reapplied_definition_is_the_one_that_fires_next)
     schedule_done(s);
 }
 
-TEST(reapplied_schedule_with_its_pattern_kept_continues_at_any_position)
+TEST(reapplied_schedule_with_an_unchanged_pattern_continues_at_any_position_in_the_list)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "['@hourly', {cron: '@daily'}]");
     struct apply_request a;
@@ -59,7 +59,7 @@ TEST(reapplied_schedule_with_a_new_pattern_starts_over_but_stays_paused)
     schedule_done(s);
 }
 
-TEST(removed_schedule_fires_no_more_and_its_history_stays)
+TEST(removed_schedule_does_not_fire_and_its_history_is_kept)
 {
     struct store *s = fired_once("['@hourly', '@daily']");
     struct apply_request a;
@@ -89,7 +89,7 @@ TEST(invalid_definition_is_not_applied)
 
 /* ---- schedules that can't be fired ---- */
 
-TEST(schedule_with_a_missing_zone_reports_it_once_and_others_fire)
+TEST(schedule_with_a_missing_time_zone_is_reported_once_and_other_schedules_fire)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "['@hourly', '@hourly']");
     struct schedule_slice r;
@@ -114,7 +114,7 @@ TEST(schedule_with_a_missing_zone_reports_it_once_and_others_fire)
     schedule_done(s);
 }
 
-TEST(schedule_with_a_missing_definition_reports_it_and_catches_up_later)
+TEST(schedule_with_a_missing_definition_is_reported_and_catches_up_later)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 1h}");
     struct schedule_slice r;
@@ -153,7 +153,7 @@ TEST(waiting_due_time_that_cannot_start_does_not_make_the_engine_spin)
     schedule_done(s);
 }
 
-TEST(run_with_invalid_values_fails_and_counts_as_a_firing)
+TEST(scheduled_run_with_invalid_param_values_fails_and_counts_as_a_firing)
 {
     struct store *s = fixture_store();
 

@@ -53,7 +53,7 @@ static void note_name(void *arg, const char *where)
         buf_addf(arg, "%s ", where);
 }
 
-TEST(open_of_a_migrated_database_only_reads)
+TEST(open_of_an_up_to_date_database_writes_nothing)
 {
     const char *url = own_database();
     struct buf seen = BUF_INIT;
@@ -92,7 +92,7 @@ static void open_and_submit(int nth)
     store_close(&s);
 }
 
-TEST(eight_processes_that_open_at_once_create_one_schema)
+TEST(eight_processes_that_open_a_database_simultaneously_create_one_schema)
 {
     struct store *s;
     int i;
@@ -173,7 +173,7 @@ static void check_name_is_refused(const char *url, const char *name)
         test_fail(__FILE__, __LINE__, "%s", err.msg);
 }
 
-TEST(foreign_table_with_a_name_that_pawl_needs_is_refused_and_left_unchanged)
+TEST(database_with_a_foreign_table_of_a_name_that_pawl_needs_is_refused_and_unchanged)
 {
     const char *url = own_database();
     struct store *s;
@@ -193,7 +193,7 @@ TEST(foreign_table_with_a_name_that_pawl_needs_is_refused_and_left_unchanged)
     own_database_drop();
 }
 
-TEST(migrations_table_of_another_program_is_refused)
+TEST(database_with_the_migrations_table_of_another_program_is_refused)
 {
     const char *url = own_database();
     struct store *s;
@@ -207,7 +207,7 @@ TEST(migrations_table_of_another_program_is_refused)
     own_database_drop();
 }
 
-TEST(foreign_name_that_only_a_later_version_needs_is_refused_at_the_upgrade)
+TEST(foreign_table_with_a_name_that_only_a_later_version_needs_fails_the_upgrade)
 {
     const char *url = own_database();
     struct store *s = open_database(url);
@@ -227,7 +227,7 @@ TEST(foreign_name_that_only_a_later_version_needs_is_refused_at_the_upgrade)
     own_database_drop();
 }
 
-TEST(objects_created_by_pawl_are_recognized_by_name)
+TEST(names_that_a_migration_creates_are_recognized)
 {
     CHECK(schema_creates(DIALECT_SQLITE, 0, migration_count, "SETTINGS"));
     CHECK(schema_creates(DIALECT_SQLITE, 0, 1, "settings"));
@@ -239,7 +239,7 @@ TEST(objects_created_by_pawl_are_recognized_by_name)
 
 /* ---- killed during a migration ---- */
 
-TEST(migration_killed_at_any_point_leaves_nothing_and_the_next_succeeds)
+TEST(migration_killed_at_any_point_leaves_nothing_behind_and_the_next_one_succeeds)
 {
     const char *url = own_database();
     struct killing *k = shared_memory(sizeof(*k));

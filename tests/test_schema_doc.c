@@ -183,7 +183,7 @@ static const char *word(struct store *s, const char *damage, const char *sql)
     return text;
 }
 
-TEST(views_have_a_word_for_every_code)
+TEST(views_show_a_word_for_every_stored_code)
 {
     struct store *s = fixture_store();
     char sql[200];

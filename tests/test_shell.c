@@ -46,7 +46,7 @@ static void check_shell(const struct workflow *w, const char *task, const char *
     free(spec);
 }
 
-TEST(task_without_shell_gets_the_default_shell)
+TEST(task_without_the_key_shell_gets_the_default_shell)
 {
     struct fixture f = parse("tasks: {a: x, b: {function: f}, c: {argv: [x]}}\non_exit: y");
 
@@ -56,7 +56,7 @@ TEST(task_without_shell_gets_the_default_shell)
     done(&f);
 }
 
-TEST(shell_of_a_task_overrides_defaults_and_those_override_the_workflow)
+TEST(shell_of_a_task_overrides_defaults_which_override_the_workflow)
 {
     struct fixture f = parse("shell: dash -e\n"
                              "tasks: {a: x, b: {run: x, shell: [python3, -c]}}\n"
@@ -77,7 +77,7 @@ TEST(shell_of_a_task_overrides_defaults_and_those_override_the_workflow)
 
 /* A definition that was stored before there was a shell has none: its scripts go on as they began.
  */
-TEST(stored_definition_without_shell_runs_plain_sh)
+TEST(stored_definition_without_the_key_shell_runs_plain_sh)
 {
     static const char text[] =
         "{\"name\":\"a\",\"tasks\":[{\"name\":\"b\",\"run\":\"false\\ntrue\"}]}";
@@ -119,7 +119,7 @@ static void check_argv(const char *spec, const char *expected)
     arena_release(&arena);
 }
 
-TEST(script_follows_the_option_c_or_stands_where_the_braces_are)
+TEST(script_is_passed_after_option_c_or_in_place_of_the_braces)
 {
     check_argv("{\"run\":\"x y\"}", "/bin/sh|-c|x y");
     check_argv("{\"run\":\"x y\",\"shell\":[]}", "/bin/sh|-c|x y");
@@ -131,7 +131,7 @@ TEST(script_follows_the_option_c_or_stands_where_the_braces_are)
     check_argv("{}", "");
 }
 
-TEST(shell_that_can_not_run_a_script_is_refused)
+TEST(shell_that_cannot_run_a_script_is_refused)
 {
     static const struct bad cases[] = {
         {"shell: ''\ntasks: {a: x}",

@@ -317,12 +317,12 @@ static void kill_at_each_commit(const struct scenario *scenario)
     CHECK(nth > 2 * scenario->least); /* enough commits were made */
 }
 
-TEST_SLOW(pause_killed_between_two_slices_is_complete_in_the_end, 600)
+TEST_SLOW(pause_killed_between_two_slices_is_completed_later, 600)
 {
     kill_at_each_commit(&(struct scenario){submit_ready, act_pause, after_pause, NULL, 4});
 }
 
-TEST_SLOW(resume_killed_between_two_slices_is_complete_in_the_end, 600)
+TEST_SLOW(resume_killed_between_two_slices_is_completed_later, 600)
 {
     kill_at_each_commit(&(struct scenario){submit_paused, act_resume, after_resume, NULL, 4});
 }
@@ -346,13 +346,13 @@ TEST_SLOW(rerun_from_a_task_killed_at_a_commit_strands_nothing, 600)
                                            1});
 }
 
-TEST_SLOW(notification_killed_at_a_commit_reaches_all_followers, 600)
+TEST_SLOW(notification_of_followers_killed_at_a_commit_still_reaches_all_of_them, 600)
 {
     kill_at_each_commit(
         &(struct scenario){submit_and_succeed, act_notify_followers, after_notified, NULL, 5});
 }
 
-TEST_SLOW(skip_through_a_long_chain_killed_at_a_commit_is_completed, 600)
+TEST_SLOW(skip_through_a_long_chain_killed_at_a_commit_is_completed_later, 600)
 {
     kill_at_each_commit(
         &(struct scenario){submit_and_skip, act_skip_followers, after_skipped, NULL, 8});

@@ -104,7 +104,7 @@ TEST(spec_with_every_key_is_read)
     arena_release(&arena);
 }
 
-TEST(spec_that_is_missing_or_empty_has_all_defaults)
+TEST(missing_or_empty_spec_has_all_defaults)
 {
     static const char *const empty[] = {NULL, "{}", " { } ", "{\"retry\":{},\"limits\":{}}",
                                         "{\"env\":{},\"secrets\":[],\"outputs\":[]}"};
@@ -150,7 +150,7 @@ TEST(written_spec_reads_back_unchanged)
     check_round_trip("{\"timeout\":0,\"retry\":{\"backoff\":0,\"codes\":[]}}", "{}");
 }
 
-TEST(written_numbers_have_a_point_in_every_locale)
+TEST(written_numbers_have_a_decimal_point_in_every_locale)
 {
     static const char *const with_comma[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8"};
     size_t i;
@@ -161,7 +161,7 @@ TEST(written_numbers_have_a_point_in_every_locale)
     setlocale(LC_ALL, "C");
 }
 
-TEST(unknown_key_is_refused_with_a_suggestion)
+TEST(unknown_key_in_a_spec_is_refused_with_a_suggestion)
 {
     check_refused("{\"timout\":1}", "the spec: timout is not a known key: did you mean timeout?");
     check_refused("{\"Run\":\"x\"}", "the spec: Run is not a known key: did you mean run?");
@@ -174,7 +174,7 @@ TEST(unknown_key_is_refused_with_a_suggestion)
                   "user, env, secrets, outputs, timeout, grace, limits, container, retry, shell");
 }
 
-TEST(wrong_type_is_refused_with_its_path)
+TEST(value_of_the_wrong_type_in_a_spec_is_refused_with_its_path)
 {
     check_refused("[]", "the spec must be an object, not a list");
     check_refused("7", "the spec must be an object, not 7");
@@ -196,7 +196,7 @@ TEST(wrong_type_is_refused_with_its_path)
                   "the spec: container must be an object, not the string \"alpine\"");
 }
 
-TEST(number_out_of_range_is_refused)
+TEST(number_out_of_range_in_a_spec_is_refused)
 {
     check_refused("{\"timeout\":-5}",
                   "the spec: timeout must be from 0 to 3153600000000000, not -5");
@@ -219,7 +219,7 @@ TEST(number_out_of_range_is_refused)
                   "the spec: retry.codes[0] must be from 0 to 255, not 256");
 }
 
-TEST(name_or_text_that_no_command_can_receive_is_refused)
+TEST(name_or_text_that_cannot_be_passed_to_a_command_is_refused)
 {
     check_refused("{\"run\":\"\"}", "the spec: run is empty");
     check_refused("{\"run\":\"a\\u0000b\"}",
@@ -241,7 +241,7 @@ TEST(name_or_text_that_no_command_can_receive_is_refused)
                   "the spec has both run and argv: give only one of them");
 }
 
-TEST(broken_or_ambiguous_document_is_refused)
+TEST(malformed_spec_or_spec_with_duplicate_keys_is_refused)
 {
     static const char *const broken[] = {"",
                                          "{",
@@ -265,7 +265,7 @@ TEST(broken_or_ambiguous_document_is_refused)
     arena_release(&arena);
 }
 
-TEST(spec_over_a_size_limit_is_refused)
+TEST(spec_beyond_a_size_limit_is_refused)
 {
     struct buf b = BUF_INIT;
     int i;

@@ -23,7 +23,7 @@ static void close_all(struct worker_kit *k, struct store *s)
     store_close(&s);
 }
 
-TEST(engine_that_starts_takes_and_runs_waiting_submissions)
+TEST(starting_engine_takes_and_runs_waiting_submissions)
 {
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();
@@ -90,7 +90,7 @@ TEST(submission_without_a_notification_is_found_by_the_poll)
     close_all(&k, s);
 }
 
-TEST(draining_worker_takes_waiting_submissions_first)
+TEST(draining_worker_takes_waiting_submissions_before_it_ends)
 {
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();
@@ -117,7 +117,7 @@ static void keep_note(void *arg, const char *sentence)
 }
 
 /* An id that exists already: its row can't be inserted, which fails the whole turn. */
-TEST(submission_that_fails_the_turn_is_refused_and_the_others_are_taken)
+TEST(submission_that_fails_the_turn_is_refused_and_the_other_submissions_are_taken)
 {
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();
@@ -153,7 +153,7 @@ static void count_takes(void *arg, const char *where)
     *(int *)arg += !strcmp(where, "submissions_waiting");
 }
 
-TEST(submission_that_failed_once_is_tried_again)
+TEST(submission_that_failed_its_turn_once_is_tried_again)
 {
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();

@@ -48,7 +48,7 @@ TEST(sql_submission_becomes_an_execution_with_the_same_id)
     store_close(&s);
 }
 
-TEST(tasks_of_a_submission_wait_in_the_given_queue)
+TEST(tasks_of_a_submission_are_in_the_given_queue)
 {
     struct store *s = fixture_store();
     int64_t id;
@@ -61,7 +61,7 @@ TEST(tasks_of_a_submission_wait_in_the_given_queue)
     store_close(&s);
 }
 
-TEST(delay_of_a_submission_taken_late_counts_from_the_submission)
+TEST(delay_counts_from_the_submission_even_if_an_engine_takes_it_late)
 {
     struct store *s = fixture_store();
     int64_t soon, late;
@@ -83,7 +83,7 @@ TEST(delay_of_a_submission_taken_late_counts_from_the_submission)
     store_close(&s);
 }
 
-TEST(submission_runs_the_definition_that_was_applied_at_its_time)
+TEST(submission_runs_the_definition_that_was_applied_when_it_was_made)
 {
     struct store *s = fixture_store();
     int64_t id;
@@ -113,7 +113,7 @@ static int submit_once(struct store *s, struct submission *one)
     return one->rc;
 }
 
-TEST(key_means_the_same_execution_for_sql_and_library)
+TEST(idempotency_key_means_the_same_execution_in_sql_and_in_the_library)
 {
     struct store *s = fixture_store();
     const char *text = workflow_text(ONE_TASK);
@@ -141,7 +141,7 @@ TEST(key_means_the_same_execution_for_sql_and_library)
     store_close(&s);
 }
 
-TEST(key_used_for_another_submission_is_refused_and_kept_with_the_reason)
+TEST(submission_with_a_key_of_another_submission_is_refused_and_kept_with_the_reason)
 {
     struct store *s = fixture_store();
     const char *text = workflow_text(ONE_TASK);
@@ -169,7 +169,7 @@ TEST(key_used_for_another_submission_is_refused_and_kept_with_the_reason)
 
 /* ---- an invalid submission does not affect others ---- */
 
-TEST(invalid_submission_does_not_block_the_others)
+TEST(invalid_submission_does_not_block_other_submissions)
 {
     struct store *s = fixture_store();
     struct submission_slice r = {.max = 100};
@@ -326,7 +326,7 @@ static void take_in_the_middle(void *arg)
     o->n += take_submissions(o->s);
 }
 
-TEST(evaluation_during_another_turn_skips_its_submissions)
+TEST(turn_skips_submissions_that_another_turn_is_taking)
 {
     static const char *const points[] = {"submissions_waiting", "execution_insert",
                                          "submissions_decide", "commit"};
@@ -354,7 +354,7 @@ TEST(evaluation_during_another_turn_skips_its_submissions)
     store_close(&o.s);
 }
 
-TEST(submission_taken_during_a_query_is_found)
+TEST(query_finds_a_submission_that_is_taken_meanwhile)
 {
     struct execution_list l = {0};
     struct other o = {.s = fixture_store()};
@@ -394,7 +394,7 @@ static void take_until_none_waits(int nth)
     store_close(&s);
 }
 
-TEST_SLOW(submissions_taken_by_four_processes_are_taken_once_each, 600)
+TEST_SLOW(four_concurrent_processes_take_each_submission_once, 600)
 {
     struct store *s = fixture_store();
     int i;
@@ -419,7 +419,7 @@ static void take_waiting(struct store *s, void *arg)
     take_submissions(s);
 }
 
-TEST_SLOW(kill_at_any_point_loses_no_submission_and_takes_none_twice, 600)
+TEST_SLOW(kill_at_any_point_loses_no_submission_and_takes_no_submission_twice, 600)
 {
     struct store *s;
     int nth = 0, rounds = 0;

@@ -45,7 +45,7 @@ TEST(values_of_every_type_are_returned_unchanged)
     sqlite_test_end(&t);
 }
 
-TEST(value_of_another_type_than_declared_is_refused)
+TEST(value_whose_type_differs_from_the_declared_type_is_refused)
 {
     static const struct val bad[] = {[0] = {.s = "text", .len = 4}, [3] = {.i = 5}, [4] = {.i = 1}};
     struct sqlite_test t = sqlite_test_ready();
@@ -207,7 +207,7 @@ TEST(error_names_the_statement_and_the_file_and_says_what_to_do)
 
 /* ---- transactions ---- */
 
-TEST(rollback_leaves_nothing)
+TEST(rollback_stores_nothing)
 {
     struct sqlite_test t = sqlite_test_ready();
     int64_t one = 1;
@@ -223,7 +223,7 @@ TEST(rollback_leaves_nothing)
 
 STMT(roll_back_by_itself, "INSERT OR ROLLBACK INTO item (id) VALUES (?1)", 1, 0, T_I64);
 
-TEST(rollback_after_an_automatic_rollback_of_sqlite_is_harmless)
+TEST(rollback_after_sqlite_rolled_back_by_itself_is_harmless)
 {
     struct sqlite_test t = sqlite_test_ready();
     int64_t one = 1;
@@ -270,7 +270,7 @@ static void *add_a_hundred(void *arg)
     return NULL;
 }
 
-TEST(connections_of_several_threads_exclude_each_other)
+TEST(write_transactions_of_several_threads_exclude_each_other)
 {
     struct sqlite_test t = sqlite_test_ready();
     pthread_t threads[4];
@@ -335,7 +335,7 @@ static bool is_near(int64_t us, int64_t other)
     return us > other - 5 * SECOND && us < other + 5 * SECOND;
 }
 
-TEST(time_before_the_first_migration_is_the_wall_clock)
+TEST(time_before_the_first_migration_is_wall_clock_time)
 {
     struct sqlite_test t = sqlite_test_ready();
 
@@ -379,7 +379,7 @@ TEST(clock_offset_that_was_rolled_back_is_dropped)
     sqlite_test_end(&t);
 }
 
-TEST(time_after_a_reboot_continues_above_the_stored_times)
+TEST(time_after_a_reboot_is_later_than_every_stored_time)
 {
     struct sqlite_test t = sqlite_test_ready();
     int64_t us;

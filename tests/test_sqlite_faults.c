@@ -110,7 +110,7 @@ TEST(missing_permission_is_reported_with_a_clear_error)
     sqlite_test_end(&in_closed);
 }
 
-TEST(replaced_file_is_not_written_to)
+TEST(replaced_database_file_is_not_written_to)
 {
     struct sqlite_test t = sqlite_test_ready(), other = sqlite_test_named("other.db", NULL);
     char *away = mem_printf("%s.away", t.url.file);
@@ -242,7 +242,7 @@ static bool fault_nth_call(int nth, int error)
     return rc != 0;
 }
 
-TEST(disk_that_fails_at_any_call_stores_all_or_nothing)
+TEST(transaction_on_a_disk_that_fails_at_any_call_is_stored_completely_or_not_at_all)
 {
     int errors[] = {EIO, ENOSPC};
 
@@ -261,7 +261,7 @@ static void collect(void *arg, const char *what, int64_t took_us, long rows)
     buf_addf(arg, "%s ", what);
 }
 
-TEST(commit_with_a_failed_sync_is_unknown_and_its_log_is_not_extended)
+TEST(commit_with_a_failed_sync_is_reported_as_unknown_and_forces_a_checkpoint)
 {
     struct sqlite_test t = sqlite_test_ready();
     struct buf log = BUF_INIT;
@@ -286,7 +286,7 @@ static void count_note(void *arg, const char *sentence)
     ++*(int *)arg;
 }
 
-TEST(failed_checkpoint_is_reported_and_fails_no_commit)
+TEST(failed_checkpoint_is_reported_and_does_not_fail_the_commit)
 {
     struct sqlite_test t = sqlite_test_ready();
     int notes = 0;

@@ -14,7 +14,7 @@ TEST_NO_DB;
 STMT(synchronous, "PRAGMA synchronous", 0, 0, 0);
 STMT(foreign_keys, "PRAGMA foreign_keys", 0, 0, 0);
 
-TEST(commits_are_synced_unless_the_url_disables_it)
+TEST(commits_are_synced_unless_the_url_disables_syncing)
 {
     struct sqlite_test full = sqlite_test_named("full.db", NULL),
                        normal = sqlite_test_named("n.db", "synchronous=normal");
@@ -28,7 +28,7 @@ TEST(commits_are_synced_unless_the_url_disables_it)
     sqlite_test_end(&normal);
 }
 
-TEST(unknown_option_is_refused_and_nothing_is_created)
+TEST(url_with_an_unknown_option_is_refused_and_nothing_is_created)
 {
     const char *bad[] = {"synchronous=off", "sync=normal", "", "synchronous=full&x=1"};
 
@@ -42,7 +42,7 @@ TEST(unknown_option_is_refused_and_nothing_is_created)
     }
 }
 
-TEST(files_are_private_to_their_owner_and_a_reader_creates_no_lock_file)
+TEST(database_files_are_private_to_their_owner_and_a_reader_creates_no_lock_file)
 {
     const char *ends[] = {"", "-wal", "-shm", ".lock"};
     struct sqlite_test t = sqlite_test_ready(), reader = sqlite_test_named("t.db", NULL);
@@ -91,7 +91,7 @@ static struct buf read_bytes(const char *path)
     return b;
 }
 
-TEST(refused_file_of_another_program_is_unchanged)
+TEST(database_file_of_another_program_is_refused_and_unchanged)
 {
     static const char *const sql[] = {
         "CREATE TABLE settings (a); INSERT INTO settings VALUES (7)",
@@ -133,7 +133,7 @@ static int write_version(const char *path)
 }
 
 /* A backup may have left such a copy. */
-TEST(file_without_a_log_gets_one_with_the_first_write)
+TEST(database_file_without_wal_mode_gets_it_at_the_first_write)
 {
     struct sqlite_test t = sqlite_test_named("t.db", NULL);
 
@@ -186,7 +186,7 @@ static struct sqlite_test copy_as_after_crash(const struct sqlite_test *t)
     return copy;
 }
 
-TEST(commit_does_not_extend_the_log_and_preallocated_space_is_not_read_as_a_commit)
+TEST(commit_does_not_extend_the_wal_and_preallocated_space_is_not_read_as_a_commit)
 {
     struct sqlite_test t = sqlite_test_ready(), copy;
     char *wal = mem_printf("%s-wal", t.url.file);

@@ -29,7 +29,7 @@ static void write_one_and_wait(int in, int out)
     sqlite_test_end(&t);
 }
 
-TEST(writer_excludes_others_until_it_commits)
+TEST(writer_excludes_other_writers_until_it_commits)
 {
     struct child c = child_start(write_one_and_wait);
     struct sqlite_test t = sqlite_test_named("t.db", NULL);
@@ -51,7 +51,7 @@ TEST(writer_excludes_others_until_it_commits)
     child_end(&c);
 }
 
-TEST(writer_killed_before_its_commit_leaves_nothing_and_no_lock)
+TEST(writer_killed_before_its_commit_leaves_no_change_and_no_lock)
 {
     for (int i = 0; i < (test_full() ? 100 : 5); i++) {
         struct child c = child_start(write_one_and_wait);
@@ -147,7 +147,7 @@ static void write_a_hundred(int in, int out)
     sqlite_test_end(&t);
 }
 
-TEST(sixteen_writers_take_turns_and_none_waits_long)
+TEST(sixteen_writers_alternate_and_none_waits_long)
 {
     struct child crowd[CROWD];
     struct sqlite_test t = sqlite_test_named("t.db", NULL);
@@ -187,7 +187,7 @@ static long log_size(const struct sqlite_test *t)
     return (long)st.st_size;
 }
 
-TEST(log_stays_bounded_over_many_small_commits)
+TEST(wal_stays_bounded_over_many_small_commits)
 {
     struct sqlite_test t = sqlite_test_named("t.db", test_full() ? NULL : "synchronous=normal");
 
@@ -211,7 +211,7 @@ static void add_a_thousand_pages(struct sqlite_test *t)
     CHECK_OK_ERR(db_commit(t->db, &t->err), &t->err);
 }
 
-TEST(log_grows_under_a_long_reader_and_shrinks_when_it_ends)
+TEST(wal_grows_during_a_long_read_and_shrinks_when_it_ends)
 {
     struct sqlite_test t = sqlite_test_named("t.db", "synchronous=normal"),
                        r = sqlite_test_named("t.db", NULL);
@@ -233,7 +233,7 @@ TEST(log_grows_under_a_long_reader_and_shrinks_when_it_ends)
     sqlite_test_end(&t);
 }
 
-TEST(close_leaves_no_log_for_the_next_process_to_read)
+TEST(close_leaves_no_wal_for_the_next_process_to_read)
 {
     struct sqlite_test t = sqlite_test_ready();
 
@@ -358,7 +358,7 @@ TEST(socket_of_a_dead_process_is_removed)
     sqlite_test_end(&t);
 }
 
-TEST(listener_gets_only_the_wake_ups_it_asked_for)
+TEST(listener_gets_only_the_wake_ups_that_it_asked_for)
 {
     struct sqlite_test t = sqlite_test_ready();
     struct listener *jobs, *all;

@@ -84,7 +84,7 @@ static void wait_until_old(struct state_folder *f)
     CHECK_EQ(poll(&fd, 1, 0), 0); /* notified only once */
 }
 
-TEST(worker_that_was_running_and_ends_is_reported_at_once)
+TEST(end_of_a_running_worker_is_reported_immediately)
 {
     pid_t other = other_worker();
     struct state_folder *f = open_as(SELF);
@@ -98,7 +98,7 @@ TEST(worker_that_was_running_and_ends_is_reported_at_once)
     state_folder_close(&f, true);
 }
 
-TEST(worker_that_starts_and_ends_before_the_folder_is_watched_is_found)
+TEST(worker_that_ended_before_the_folder_was_watched_is_found_dead)
 {
     struct state_folder *f = open_as(SELF);
 
@@ -109,7 +109,7 @@ TEST(worker_that_starts_and_ends_before_the_folder_is_watched_is_found)
     state_folder_close(&f, true);
 }
 
-TEST(worker_that_started_before_the_folder_was_watched_and_ends_later_is_found)
+TEST(worker_that_started_before_the_folder_was_watched_and_ends_later_is_found_dead)
 {
     struct state_folder *f = open_as(SELF);
     pid_t other;
@@ -123,7 +123,7 @@ TEST(worker_that_started_before_the_folder_was_watched_and_ends_later_is_found)
     state_folder_close(&f, true);
 }
 
-TEST(worker_that_starts_later_and_ends_is_found)
+TEST(worker_that_starts_later_and_ends_is_found_dead)
 {
     struct state_folder *f = open_as(SELF);
 
@@ -135,7 +135,7 @@ TEST(worker_that_starts_later_and_ends_is_found)
 }
 
 /* A command of the same user may create any file there. */
-TEST(replaced_file_of_a_worker_is_not_waited_for)
+TEST(scan_does_not_block_on_a_replaced_worker_file)
 {
     struct state_folder *f = open_as(SELF);
     char path[4096];
@@ -151,7 +151,7 @@ TEST(replaced_file_of_a_worker_is_not_waited_for)
     state_folder_close(&f, true);
 }
 
-TEST(folder_id_that_is_a_fifo_is_refused_at_once)
+TEST(folder_whose_id_file_is_a_fifo_is_refused_immediately)
 {
     struct err err = ERR_INIT;
     struct state_folder *f;

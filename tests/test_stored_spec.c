@@ -55,7 +55,7 @@ static void check_claimed(struct store *s, struct claiming g, const char *spec, 
     CHECK_STR(g.input, input);
 }
 
-TEST(claimed_or_adopted_job_has_its_spec)
+TEST(claimed_or_adopted_job_comes_with_its_spec)
 {
     struct store *s = fixture_store();
     struct submission sub = {.kind = KIND_EXEC, .task_index = -1, .name = "x", .spec = SPEC};
@@ -75,7 +75,7 @@ TEST(claimed_or_adopted_job_has_its_spec)
     store_close(&s);
 }
 
-TEST(failed_job_is_claimed_again_with_its_spec)
+TEST(retried_job_is_claimed_with_its_spec)
 {
     struct store *s = fixture_store();
 
@@ -124,7 +124,7 @@ TEST(spec_that_is_invalid_json_or_too_long_is_refused)
     store_close(&s);
 }
 
-TEST(key_with_another_spec_is_refused)
+TEST(idempotency_key_with_another_spec_is_refused)
 {
     struct store *s = fixture_store();
     struct submission sub = {.name = "x", .key = "k", .spec = SPEC}, out;

@@ -53,7 +53,7 @@ static void submit_keys(int nth)
     store_close(&s);
 }
 
-TEST(key_submitted_by_eight_processes_makes_one_execution)
+TEST(idempotency_key_submitted_by_eight_processes_creates_one_execution)
 {
     struct store *s;
     int i;
@@ -115,7 +115,7 @@ static void work_under_limits(int nth)
     store_close(&s);
 }
 
-TEST_SLOW(limit_used_by_eight_processes_is_never_exceeded_and_all_jobs_end, 600)
+TEST_SLOW(eight_processes_never_exceed_a_limit_and_all_jobs_end, 600)
 {
     struct store *s;
     int i;

@@ -182,7 +182,7 @@ static bool is_in_order(struct claim_record *list, size_t n, int64_t *older, int
     return good;
 }
 
-TEST(order_check_detects_a_skipped_job)
+TEST(claim_order_check_of_this_test_detects_a_skipped_job)
 {
     struct claim_record good[] = {{10, 20, 1, 3}, {15, 40, 4, 9}, {25, 30, 5, 6}, {41, 50, 10, 11}};
     struct claim_record bad[] = {
@@ -216,7 +216,7 @@ static void check_all_succeeded(int count)
     store_close(&s);
 }
 
-TEST_SLOW(eight_processes_claim_each_job_once_and_the_oldest_first, 600)
+TEST_SLOW(eight_processes_claim_each_job_once_oldest_first, 600)
 {
     int count = test_full() ? MAX_JOBS : SANITIZED ? 2000 : 6000, id;
 
@@ -251,7 +251,7 @@ static void claim_share(int nth)
     store_close(&s);
 }
 
-TEST_SLOW(sixty_four_processes_get_their_share_and_none_waits_long, 600)
+TEST_SLOW(sixty_four_processes_get_equal_shares_and_none_waits_long, 600)
 {
     int id;
 

@@ -262,7 +262,7 @@ static void run_wild(int nth)
     store_close(&w.s);
 }
 
-TEST_SLOW(random_concurrent_operations_leave_everything_consistent_and_finishable, 600)
+TEST_SLOW(random_concurrent_operations_leave_a_consistent_database_and_jobs_that_can_finish, 600)
 {
     struct store *s;
     int i;
