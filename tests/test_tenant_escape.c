@@ -43,7 +43,7 @@ static const char *const attacks[] = {
     "SET ROLE postgres",
 };
 
-TEST(tenant_role_that_attaches_code_to_its_tables_is_refused)
+TEST(tenant_role_cannot_attach_code_to_its_tables)
 {
     const char *a = named("alpha"), *b = named("beta");
     char *role_a = mem_printf("pawl_%s", a), *role_b = mem_printf("pawl_%s", b), *url, sql[300];
@@ -85,7 +85,7 @@ TEST(tenant_role_that_attaches_code_to_its_tables_is_refused)
     finish();
 }
 
-TEST(public_functions_that_match_calls_of_a_worker_are_not_run)
+TEST(worker_does_not_run_functions_in_public_that_match_its_calls)
 {
     static const char *const fits[] = {"quote_ident(name)",
                                        "hashtext(name)",
@@ -150,7 +150,7 @@ TEST(schema_that_another_role_owns_is_refused_and_left_unchanged)
     finish();
 }
 
-TEST(function_of_another_role_in_the_schema_is_refused)
+TEST(schema_with_a_function_of_another_role_is_refused)
 {
     const char *a = named("alpha"), *other = named("other");
     char *role = mem_printf("pawl_%s", a), sql[300];
@@ -175,7 +175,7 @@ TEST(function_of_another_role_in_the_schema_is_refused)
     finish();
 }
 
-TEST(type_of_another_role_in_the_schema_is_refused)
+TEST(schema_with_a_type_of_another_role_is_refused)
 {
     const char *a = named("alpha");
     char *role = mem_printf("pawl_%s", a), *url, sql[300];
@@ -203,7 +203,7 @@ TEST(type_of_another_role_in_the_schema_is_refused)
 }
 
 /* As with logins of persons or programs that share a group role without a login. */
-TEST(login_that_acts_as_the_owner_creates_and_uses_the_schema_and_tenants)
+TEST(login_that_acts_as_the_owner_role_can_create_and_use_the_schema_and_tenants)
 {
     const char *a = named("alpha"), *b = named("beta"), *login = named("login");
     char *url, sql[300];
@@ -235,7 +235,7 @@ TEST(login_that_acts_as_the_owner_creates_and_uses_the_schema_and_tenants)
 
 /* An administrator created the schema and granted CREATE on it, and the role of the workers created
  * the objects, as version 10 allowed. */
-TEST(schema_whose_objects_belong_to_the_role_of_the_worker_is_used)
+TEST(schema_whose_objects_belong_to_the_workers_role_is_accepted)
 {
     const char *app = named("app"), *boss = named("boss");
     char *url, sql[300];

@@ -119,7 +119,7 @@ TEST(tenant_of_the_first_version_is_owned_by_pawl_after_the_upgrade)
 }
 
 /* Other tests on this server may use this name too: take a lock. */
-TEST(tenant_whose_schema_has_the_name_of_a_view_is_owned_by_pawl_after_the_upgrade)
+TEST(tenant_whose_schema_is_named_like_a_view_is_owned_by_pawl_after_the_upgrade)
 {
     struct err err = ERR_INIT;
     struct pg_session session;
@@ -203,7 +203,7 @@ static const struct {
      "DROP VIEW schema_migrations; ALTER TABLE other RENAME TO schema_migrations"},
 };
 
-TEST(upgrade_of_a_tenant_with_foreign_code_is_refused_and_names_it)
+TEST(upgrade_of_a_tenant_with_foreign_code_is_refused_and_the_error_names_the_code)
 {
     const char *a = named("alpha");
     char *role = mem_printf("pawl_%s", a), *url;
@@ -236,7 +236,7 @@ TEST(upgrade_of_a_tenant_with_foreign_code_is_refused_and_names_it)
     finish();
 }
 
-TEST(upgrade_of_a_tenant_with_changed_code_of_pawl_is_refused_and_names_it)
+TEST(upgrade_of_a_tenant_with_altered_pawl_code_is_refused_and_the_error_names_the_code)
 {
     static const char *const changes[][2] = {
         {"CREATE OR REPLACE FUNCTION execution_events_guard() RETURNS trigger " ESCAPE,
@@ -268,7 +268,7 @@ TEST(upgrade_of_a_tenant_with_changed_code_of_pawl_is_refused_and_names_it)
     }
 }
 
-TEST(upgrade_while_the_role_of_the_tenant_is_connected_is_refused)
+TEST(upgrade_is_refused_while_the_tenants_role_is_connected)
 {
     const char *a = named("alpha");
     char *role = mem_printf("pawl_%s", a), *url;
@@ -291,7 +291,7 @@ TEST(upgrade_while_the_role_of_the_tenant_is_connected_is_refused)
     finish();
 }
 
-TEST(role_that_writes_rows_of_the_default_schema_works_after_the_upgrade)
+TEST(role_with_write_access_to_the_default_schema_still_works_after_the_upgrade)
 {
     static const char *const calls[] = {"make_event_partitions", "drop_event_partitions"};
     const char *app = named("app"), *reader = named("reader");

@@ -100,7 +100,7 @@ TEST(tenants_are_created_listed_and_dropped)
     own_database_drop();
 }
 
-TEST(create_of_an_existing_tenant_is_refused)
+TEST(creation_of_an_existing_tenant_is_refused)
 {
     const char *a = named("alpha");
     struct store *s;
@@ -118,7 +118,7 @@ TEST(create_of_an_existing_tenant_is_refused)
     own_database_drop();
 }
 
-TEST(tenant_names_are_lower_case_letters_digits_and_underscores)
+TEST(tenant_name_may_have_only_lower_case_letters_digits_and_underscores)
 {
     static const char *const bad[] = {
         "",
@@ -183,7 +183,7 @@ TEST(tenant_with_the_longest_name_works)
     own_database_drop();
 }
 
-TEST(missing_tenant_is_not_found_and_not_created_by_open)
+TEST(open_of_a_missing_tenant_fails_and_does_not_create_it)
 {
     const char *missing = named("missing");
     struct store *s;
@@ -266,7 +266,7 @@ TEST(dropped_tenant_is_removed_with_everything_and_can_be_created_again)
     own_database_drop();
 }
 
-TEST(dropped_tenant_leaves_no_file)
+TEST(dropped_tenant_leaves_no_file_behind)
 {
     const char *a = named("alpha");
     struct listener *l = NULL;
@@ -334,7 +334,7 @@ static int try_as(const char *role, const char *tenant, const char *sql, struct 
     return rc;
 }
 
-TEST(role_of_a_tenant_works_in_its_own_schema)
+TEST(tenant_role_works_in_its_own_schema)
 {
     const char *a = named("alpha");
     char *role, *text;
@@ -366,7 +366,7 @@ TEST(role_of_a_tenant_works_in_its_own_schema)
     own_database_drop();
 }
 
-TEST(role_of_a_tenant_is_refused_on_all_other_schemas)
+TEST(tenant_role_is_refused_in_all_other_schemas)
 {
     static const char *const attempts[][2] = {
         {"SELECT count(*) FROM ", ".executions"},

@@ -15,7 +15,7 @@ TEST_NO_DB;
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-TEST(integer_is_parsed_completely_or_refused)
+TEST(text_is_parsed_as_an_integer_completely_or_refused)
 {
     static const char *const bad[] = {"",
                                       " ",
@@ -101,7 +101,7 @@ TEST(malformed_utf8_is_refused)
 }
 
 /* Every code point, by an encoder that shares no code with the checker. */
-TEST(every_code_point_except_surrogates_is_utf8)
+TEST(every_code_point_except_surrogates_is_accepted_as_utf8)
 {
     unsigned c;
 
@@ -135,7 +135,7 @@ TEST(every_code_point_except_surrogates_is_utf8)
 
 /* ---- suggestions ---- */
 
-TEST(suggestion_is_the_nearest_word_or_none_if_nothing_is_near)
+TEST(suggestion_is_the_nearest_word_unless_none_is_near)
 {
     static const char *const words[] = {"executor",  "executors", "extract", "ab",  "a",
                                         "heartbeat", "retry",     "timeout", "run", NULL};

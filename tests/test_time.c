@@ -134,7 +134,7 @@ TEST(invalid_time_is_refused_with_the_valid_forms)
     CHECK_EQ(us, 17);
 }
 
-TEST(durations_are_a_number_and_a_unit)
+TEST(duration_is_read_as_a_number_and_a_unit)
 {
     static const struct {
         const char *text;
@@ -205,7 +205,7 @@ TEST(durations_are_shown_in_readable_units)
 
 /* ---- the calendar ---- */
 
-TEST(dates_of_days_match_libc_and_convert_back)
+TEST(dates_computed_from_day_numbers_match_libc_and_convert_back)
 {
     int64_t days;
 
@@ -224,7 +224,7 @@ TEST(dates_of_days_match_libc_and_convert_back)
     }
 }
 
-TEST(every_day_of_four_hundred_years_follows_the_previous_one)
+TEST(each_day_in_four_hundred_years_follows_the_previous_day)
 {
     struct date d = date_from_days(date_to_days(1900, 1, 1)), next;
     int64_t days;

@@ -58,7 +58,7 @@ static void close_all(struct pawl *p, struct store *s)
     store_close(&s);
 }
 
-TEST(write_and_submission_of_a_program_are_stored_together)
+TEST(programs_own_write_and_its_submission_are_stored_together)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_with_own_table();
@@ -74,7 +74,7 @@ TEST(write_and_submission_of_a_program_are_stored_together)
     close_all(p, s);
 }
 
-TEST(transaction_whose_body_returns_an_error_leaves_nothing)
+TEST(transaction_whose_body_returns_an_error_stores_nothing)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_with_own_table();
@@ -167,7 +167,7 @@ static int use_values(struct pawl_tx *tx, void *arg)
     return 0;
 }
 
-TEST(values_are_bound_and_returned_unchanged)
+TEST(bound_values_are_stored_and_returned_unchanged)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_with_own_table();
@@ -294,7 +294,7 @@ static void use_handle(struct pawl_tx *tx)
     CHECK_EQ(plan.calls, 0);
 }
 
-TEST(handle_used_inside_a_transaction_is_refused_and_nothing_is_lost)
+TEST(use_of_the_handle_inside_a_transaction_is_refused_and_nothing_is_lost)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_with_own_table();
@@ -323,7 +323,7 @@ static int submit_and_overwrite_texts(struct pawl_tx *tx, void *arg)
     return 0;
 }
 
-TEST(texts_of_a_submission_are_copied)
+TEST(transaction_copies_the_texts_of_a_submission)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_with_own_table();
@@ -359,7 +359,7 @@ static void count_many(int nth)
     pawl_close(p);
 }
 
-TEST(transactions_of_four_programs_at_once_lose_nothing)
+TEST(concurrent_transactions_of_four_programs_lose_nothing)
 {
     struct store *s;
 

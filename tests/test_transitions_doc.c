@@ -242,7 +242,7 @@ static void add_page(struct buf *b)
     write_holds(b);
 }
 
-TEST(states_page_agrees_with_the_code)
+TEST(states_page_matches_the_code)
 {
     struct buf page = BUF_INIT;
 

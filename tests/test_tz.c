@@ -36,7 +36,7 @@ static const char *const names[] = {
     "America/Argentina/Buenos_Aires",
 };
 
-TEST(utc_needs_no_file_and_never_changes)
+TEST(utc_needs_no_zone_file_and_has_no_changes)
 {
     struct err err = ERR_INIT;
     struct tz *z = NULL;
@@ -66,7 +66,7 @@ static void check_against_libc(const struct tz *z, int64_t t)
 }
 
 /* Each test runs in its own process, so TZ may be set here. */
-TEST(offsets_match_libc_from_1850_to_2150)
+TEST(zone_offsets_match_libc_from_1850_to_2150)
 {
     int64_t from = at("1850-01-01"), until = at("2150-01-01"), t;
     int step = test_full() ? 5 * HOUR + 7 : 83 * HOUR + 7;
@@ -89,7 +89,7 @@ TEST(offsets_match_libc_from_1850_to_2150)
 }
 
 /* Rules that no current zone uses, covering the whole notation. */
-TEST(rules_match_libc)
+TEST(posix_tz_rules_match_libc)
 {
     static const char *const rules[] = {
         "CET-1CEST,M3.5.0,M10.5.0/3",
@@ -117,7 +117,7 @@ TEST(rules_match_libc)
     }
 }
 
-TEST(periods_of_a_zone_follow_each_other_without_a_gap)
+TEST(periods_of_a_zone_are_contiguous)
 {
     static const int64_t far = INT64_C(100000) * YEAR;
     size_t i, n;
@@ -138,7 +138,7 @@ TEST(periods_of_a_zone_follow_each_other_without_a_gap)
     }
 }
 
-TEST(summer_time_continues_in_years_beyond_the_table)
+TEST(dst_rule_applies_in_years_beyond_the_table)
 {
     struct tz *z = tz_by_name("Europe/Berlin");
 
@@ -150,7 +150,7 @@ TEST(summer_time_continues_in_years_beyond_the_table)
 }
 
 /* RFC 8536 expresses this by a summer time that ends at the moment at which it starts again. */
-TEST(summer_time_that_lasts_all_year_never_ends)
+TEST(dst_that_lasts_all_year_never_ends)
 {
     struct tz *ahead = tz_of_rule("AAA3BBB,0/0,J365/25");
     struct tz *behind = tz_of_rule("XXX3EDT4,0/0,J365/23");
@@ -166,7 +166,7 @@ TEST(summer_time_that_lasts_all_year_never_ends)
 }
 
 /* The change may even fall into another year. libc does not handle this case. */
-TEST(rule_may_place_a_change_on_another_day)
+TEST(dst_rule_may_place_a_change_on_another_day)
 {
     struct tz *z = tz_of_rule("AAA0BBB,M1.1.6/-24,M11.5.6/167");
 
@@ -178,7 +178,7 @@ TEST(rule_may_place_a_change_on_another_day)
     tz_free(&z);
 }
 
-TEST(rule_may_place_all_changes_in_the_next_or_previous_year)
+TEST(dst_rule_may_place_all_changes_in_the_next_or_previous_year)
 {
     struct tz *late = tz_of_rule("AAA0BBB,J364/167,J365/167");
     struct tz *early = tz_of_rule("AAA0BBB,J1/-100,J2/-100");
@@ -195,7 +195,7 @@ TEST(rule_may_place_all_changes_in_the_next_or_previous_year)
     tz_free(&early);
 }
 
-TEST(table_applies_until_its_last_step_and_the_rule_afterwards)
+TEST(zone_table_applies_until_its_last_transition_and_the_rule_afterwards)
 {
     static const struct tzif_step steps[] = {{1000, HOUR}, {2000, 2 * HOUR}, {3000, 3 * HOUR}};
     struct tz *z = tz_of_steps(-HOUR, steps, COUNT(steps), "AAA-3"), *fixed;
@@ -240,7 +240,7 @@ static void check_locals(struct tz *z, const struct local_case *cases, size_t n)
     tz_free(&z);
 }
 
-TEST(local_time_in_a_clock_change_is_reported_as_skipped_or_repeated)
+TEST(local_time_during_a_dst_change_is_reported_as_skipped_or_repeated)
 {
     static const struct local_case cases[] = {
         {"2026-03-29T01:59:59Z", ONCE, .first = "2026-03-29T00:59:59Z"},
@@ -256,7 +256,7 @@ TEST(local_time_in_a_clock_change_is_reported_as_skipped_or_repeated)
     check_locals(tz_of_rule(berlin_rule), cases, COUNT(cases));
 }
 
-TEST(skipped_day_is_a_gap_of_one_day)
+TEST(day_that_a_zone_skips_is_a_gap_of_one_day)
 {
     static const struct local_case cases[] = {
         {"2011-12-29T23:59:59Z", ONCE, .first = "2011-12-30T09:59:59Z"},
@@ -268,7 +268,7 @@ TEST(skipped_day_is_a_gap_of_one_day)
     check_locals(tz_by_name("Pacific/Apia"), cases, COUNT(cases));
 }
 
-TEST(half_hour_of_summer_time_is_a_gap_of_half_an_hour)
+TEST(dst_of_half_an_hour_makes_a_gap_of_half_an_hour)
 {
     static const struct local_case cases[] = {
         {"2026-10-04T02:00:00Z", GAP, .first = "2026-10-03T15:30:00Z"},
@@ -293,7 +293,7 @@ static void check_around(const struct tz *z, int64_t change)
     }
 }
 
-TEST(local_times_around_every_change_match_a_stepped_clock)
+TEST(local_times_around_every_dst_change_match_a_clock_moved_second_by_second)
 {
     static const char *const some[] = {"Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo"};
     int64_t from = at("1990-01-01"), until = at("2020-01-01");
@@ -309,7 +309,7 @@ TEST(local_times_around_every_change_match_a_stepped_clock)
     }
 }
 
-TEST(first_moment_of_a_local_time_never_decreases)
+TEST(first_moment_of_a_local_time_never_decreases_as_local_time_increases)
 {
     static const struct tzif_step wild[] = {{100000, 25 * HOUR},
                                             {103000, -25 * HOUR + 1},

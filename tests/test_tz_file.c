@@ -10,7 +10,7 @@ TEST_NO_DB;
 
 /* ---- names ---- */
 
-TEST(zone_name_that_leaves_the_folder_is_refused)
+TEST(zone_name_that_leads_out_of_the_zone_folder_is_refused)
 {
     static const char *const bad[] = {
         "",
@@ -51,7 +51,7 @@ TEST(zone_name_localtime_is_refused)
     CHECK(strstr(err.msg, "from machine to machine"));
 }
 
-TEST(unknown_zone_name_is_refused_with_the_folder_of_the_names)
+TEST(unknown_zone_name_is_refused_and_the_error_names_the_zone_folder)
 {
     struct tz *berlin = tz_by_name("Europe/Berlin"), *z = NULL;
     struct err err = ERR_INIT;
@@ -64,7 +64,7 @@ TEST(unknown_zone_name_is_refused_with_the_folder_of_the_names)
     tz_free(&berlin);
 }
 
-TEST(file_that_is_not_a_zone_or_has_leap_seconds_is_refused)
+TEST(file_that_is_not_a_zone_file_or_has_leap_seconds_is_refused)
 {
     struct tz *berlin = tz_by_name("Europe/Berlin"), *z = NULL;
     struct err err = ERR_INIT;
@@ -81,7 +81,7 @@ TEST(file_that_is_not_a_zone_or_has_leap_seconds_is_refused)
     CHECK(!z);
 }
 
-TEST(every_zone_of_this_machine_can_be_read)
+TEST(every_zone_on_this_machine_can_be_read)
 {
     struct tz *z = tz_by_name("Europe/Berlin");
     char line[256], *name;
@@ -131,7 +131,7 @@ static int parse(const char *bytes, size_t len, struct err *err)
     return rc;
 }
 
-TEST(file_truncated_at_any_byte_is_refused)
+TEST(zone_file_truncated_at_any_byte_is_refused)
 {
     static const struct tzif_step steps[] = {{1000, HOUR}, {2000, 2 * HOUR}};
     struct buf b = BUF_INIT;
@@ -147,7 +147,7 @@ TEST(file_truncated_at_any_byte_is_refused)
     buf_release(&b);
 }
 
-TEST(file_with_any_byte_changed_is_refused_or_still_a_zone)
+TEST(zone_file_with_any_byte_changed_is_refused_or_still_a_valid_zone)
 {
     static const struct tzif_step steps[] = {{1000, HOUR}, {2000, 2 * HOUR}};
     static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff, '\n', ','};
@@ -180,7 +180,7 @@ static void check_refused(int32_t before, const struct tzif_step *steps, size_t 
     buf_release(&b);
 }
 
-TEST(table_that_does_not_increase_or_exceeds_a_day_of_offset_is_refused)
+TEST(zone_table_with_unordered_times_or_an_offset_above_a_day_is_refused)
 {
     static const struct tzif_step falls[] = {{2000, HOUR}, {2000, 0}};
     static const struct tzif_step early[] = {{-TZ_FOREVER - 1, 0}};
@@ -192,7 +192,7 @@ TEST(table_that_does_not_increase_or_exceeds_a_day_of_offset_is_refused)
     check_refused(-26 * HOUR, NULL, 0, "", "offset");
 }
 
-TEST(step_without_a_type_is_refused)
+TEST(zone_transition_without_a_type_is_refused)
 {
     static const struct tzif_step steps[] = {{1000, HOUR}};
     struct buf b = BUF_INIT, first = BUF_INIT;
@@ -207,7 +207,7 @@ TEST(step_without_a_type_is_refused)
     buf_release(&b);
 }
 
-TEST(footer_that_is_not_a_rule_is_refused)
+TEST(zone_file_footer_that_is_not_a_rule_is_refused)
 {
     static const char *const bad[] = {"A",
                                       "CET",
@@ -239,7 +239,7 @@ TEST(footer_that_is_not_a_rule_is_refused)
         check_refused(0, NULL, 0, bad[i], "footer");
 }
 
-TEST(file_without_64_bit_times_is_refused)
+TEST(zone_file_without_64_bit_times_is_refused)
 {
     struct buf b = BUF_INIT;
     struct err err = ERR_INIT;

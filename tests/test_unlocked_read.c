@@ -69,7 +69,7 @@ static void settle_job(void *job)
     CHECK_EQ(settle_ok(other, *(struct held_job *)job), 0);
 }
 
-TEST(job_that_gets_its_permit_after_the_unlocked_read_is_claimed_by_that_turn)
+TEST(job_that_gets_its_permit_after_a_turns_unlocked_read_is_claimed_by_that_turn)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch);
@@ -103,7 +103,7 @@ static void claim_as_dead_worker(void *job)
 }
 
 /* The claim was still in progress when the worker was killed. */
-TEST(job_that_a_dead_worker_claims_after_the_unlocked_read_is_adopted_by_that_turn)
+TEST(job_that_a_dead_worker_claimed_after_a_turns_unlocked_read_is_adopted_by_that_turn)
 {
     static const int64_t dead[] = {8};
     struct watch watch = {0};
@@ -135,7 +135,7 @@ static void reap_one(void *unused)
     CHECK_EQ(reap(other), 1);
 }
 
-TEST(job_that_is_reaped_after_the_unlocked_read_is_adopted_by_that_turn)
+TEST(job_that_is_reaped_after_a_turns_unlocked_read_is_adopted_by_that_turn)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch);

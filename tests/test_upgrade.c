@@ -232,7 +232,7 @@ static void open_only(int nth)
     store_close(&s);
 }
 
-TEST(database_opened_by_eight_processes_at_once_is_upgraded_once)
+TEST(database_opened_by_eight_processes_simultaneously_is_upgraded_once)
 {
     struct store *s;
 
@@ -246,7 +246,7 @@ TEST(database_opened_by_eight_processes_at_once_is_upgraded_once)
 
 /* ---- killed during an upgrade ---- */
 
-TEST(upgrade_killed_at_any_point_leaves_the_old_version_and_the_next_succeeds)
+TEST(upgrade_killed_at_any_point_leaves_the_old_version_and_the_next_upgrade_succeeds)
 {
     struct killing *k = shared_memory(sizeof(*k));
     bool before_commit = false, done = false;
@@ -364,7 +364,7 @@ static void check_new_row(struct store *s, size_t i)
         test_fail(__FILE__, __LINE__, "%s: no row matches: %s", o->what, sql);
 }
 
-TEST(counters_of_version_12_get_a_column_for_each_meaning)
+TEST(packed_counters_of_version_12_are_split_into_one_column_each)
 {
     struct buf rows = BUF_INIT;
     struct store *s;
@@ -405,7 +405,7 @@ static int write_as_an_older_version(struct err *err)
     return rc;
 }
 
-TEST(turn_of_a_process_of_version_12_is_refused_after_the_upgrade)
+TEST(turn_of_a_version_12_process_is_refused_after_the_upgrade)
 {
     struct err err = ERR_INIT;
     struct store *s;
@@ -431,7 +431,7 @@ static int do_nothing(struct turn *t, void *arg, struct err *err)
     return 0;
 }
 
-TEST(turn_of_a_process_that_a_later_version_excludes_is_refused)
+TEST(turn_of_a_process_older_than_the_minimum_version_is_refused)
 {
     bool is_sqlite = !strcmp(test_db(), "sqlite");
     struct err err = ERR_INIT;

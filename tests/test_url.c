@@ -78,7 +78,7 @@ TEST(postgres_url_is_shown_without_its_password)
     }
 }
 
-TEST(tenant_has_its_own_schema)
+TEST(url_of_a_tenant_names_its_own_schema)
 {
     struct db_url *u = parse("postgres://host/db", "t1");
 
@@ -118,7 +118,7 @@ TEST(invalid_url_is_refused_with_advice)
     }
 }
 
-TEST(tenant_name_is_lower_case_letters_digits_and_underscores)
+TEST(tenant_name_in_a_url_may_have_only_lower_case_letters_digits_and_underscores)
 {
     static const char *const good[] = {"a", "t1", "a_b",
                                        "a23456789012345678901234567890123456789_0"};

@@ -187,7 +187,7 @@ static const struct damage damages[] = {
 };
 #define DAMAGES (sizeof(damages) / sizeof(*damages))
 
-TEST_SLOW(damage_to_each_invariant_is_reported, 600)
+TEST_SLOW(verify_reports_each_invariant_that_a_test_corruption_violates, 600)
 {
     struct store *s = good_database();
 
@@ -196,7 +196,7 @@ TEST_SLOW(damage_to_each_invariant_is_reported, 600)
     store_close(&s);
 }
 
-TEST(every_invariant_has_a_damage_that_breaks_it)
+TEST(every_invariant_is_violated_by_some_test_corruption)
 {
     size_t i, k;
 
@@ -211,7 +211,7 @@ TEST(every_invariant_has_a_damage_that_breaks_it)
     }
 }
 
-TEST(unused_permit_is_no_violation_while_a_timer_offers_it)
+TEST(unused_permit_is_not_a_violation_while_a_timer_will_offer_it)
 {
     struct store *s = good_database();
     char found[512];
@@ -226,7 +226,7 @@ TEST(unused_permit_is_no_violation_while_a_timer_offers_it)
     store_close(&s);
 }
 
-TEST(limit_exceeded_by_running_jobs_is_no_violation)
+TEST(limit_lowered_below_the_number_of_running_jobs_is_not_a_violation)
 {
     struct store *s = good_database();
 
@@ -237,7 +237,7 @@ TEST(limit_exceeded_by_running_jobs_is_no_violation)
     store_close(&s);
 }
 
-TEST(leases_that_expired_while_all_workers_were_stopped_are_no_violation)
+TEST(leases_that_expired_while_no_worker_ran_are_not_violations)
 {
     struct store *s = good_database();
     struct worker w = {.id = 99, .host = "h", .folder = "folder-a", .version = "1", .capacity = 1};
@@ -272,7 +272,7 @@ static void record_violation(void *arg, const struct violation *b)
     snprintf(h->detail, sizeof(h->detail), "%s", b->detail);
 }
 
-TEST(violation_describes_the_found_and_the_expected_state)
+TEST(violation_describes_the_actual_and_the_expected_state)
 {
     struct store *s = good_database();
     struct reported h = {0};
@@ -292,7 +292,7 @@ TEST(violation_describes_the_found_and_the_expected_state)
     store_close(&s);
 }
 
-TEST(violations_per_invariant_are_reported_up_to_the_maximum)
+TEST(violations_of_one_invariant_are_reported_up_to_a_maximum)
 {
     struct store *s = good_database();
     struct reported h = {0};

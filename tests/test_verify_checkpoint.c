@@ -82,7 +82,7 @@ static const struct damage rewritten[] = {
         "DELETE FROM executions" ROW("flow done")),
 };
 
-TEST_SLOW(checkpoint_reveals_rewritten_rows, 600)
+TEST_SLOW(verify_with_a_checkpoint_reports_rewritten_rows, 600)
 {
     struct store *s = good_database();
     char expected[512];
@@ -99,7 +99,7 @@ TEST_SLOW(checkpoint_reveals_rewritten_rows, 600)
     store_close(&s);
 }
 
-TEST(regular_changes_after_a_checkpoint_are_no_violation)
+TEST(legal_changes_after_a_checkpoint_are_not_violations)
 {
     struct store *s = good_database();
     struct held_job j;
@@ -115,7 +115,7 @@ TEST(regular_changes_after_a_checkpoint_are_no_violation)
     store_close(&s);
 }
 
-TEST(checkpoint_of_several_pages_detects_changes_on_each)
+TEST(checkpoint_of_several_pages_detects_a_change_on_each_page)
 {
     struct store *s = fixture_store();
     int i;

@@ -133,7 +133,7 @@ static int64_t start_one(struct store *s, struct worker_kit *k, const char *comm
 
 /* ---- consistent hosts ---- */
 
-TEST(host_that_has_run_nothing_has_no_violation)
+TEST(host_that_has_run_nothing_has_no_violations)
 {
     struct store *s = fixture_store();
     struct host_result r;
@@ -143,7 +143,7 @@ TEST(host_that_has_run_nothing_has_no_violation)
     store_close(&s);
 }
 
-TEST(running_attempt_is_no_violation_before_and_after_its_worker_ends)
+TEST(running_attempt_is_not_a_violation_before_or_after_its_worker_ends)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {0};
@@ -192,7 +192,7 @@ static void work_or_verify(int nth)
     store_close(&s);
 }
 
-TEST(concurrent_work_is_no_violation)
+TEST(jobs_that_run_during_verify_are_not_violations)
 {
     struct store *s = fixture_store();
     int i;
@@ -242,7 +242,7 @@ static void check_lock_of_ended_attempt(const char *what, const char *codes)
     store_close(&s);
 }
 
-TEST(shim_of_an_attempt_that_does_not_run_is_reported)
+TEST(shim_of_an_attempt_that_is_not_running_is_reported)
 {
     check_lock_of_ended_attempt(ATTEMPT_LOCK, "H02");
 }
@@ -271,7 +271,7 @@ TEST(process_tree_that_outlives_its_attempt_is_reported)
     check_lock_of_ended_attempt(ATTEMPT_TREE, "H03");
 }
 
-TEST(process_of_an_ended_attempt_without_a_lock_is_reported)
+TEST(process_of_an_ended_attempt_is_reported_even_if_it_holds_no_lock)
 {
     struct store *s = fixture_store();
     int64_t id = run_one_to_the_end(s);
@@ -300,7 +300,7 @@ TEST(process_of_an_ended_attempt_without_a_lock_is_reported)
     store_close(&s);
 }
 
-TEST(unsettled_exit_record_is_reported_if_a_worker_is_running)
+TEST(exit_record_that_a_running_worker_did_not_settle_is_reported)
 {
     struct store *s = fixture_store();
     struct worker_kit first = {0}, idle = {.commands = true};
@@ -326,7 +326,7 @@ TEST(unsettled_exit_record_is_reported_if_a_worker_is_running)
     store_close(&s);
 }
 
-TEST(leftovers_not_cleaned_up_are_reported_if_a_worker_is_running)
+TEST(leftovers_that_a_running_worker_did_not_clean_up_are_reported)
 {
     struct store *s = fixture_store();
     struct worker_kit idle = {.commands = true};
@@ -352,7 +352,7 @@ TEST(leftovers_not_cleaned_up_are_reported_if_a_worker_is_running)
     store_close(&s);
 }
 
-TEST(lease_whose_worker_has_no_file_is_reported)
+TEST(lease_of_a_worker_without_a_worker_file_is_reported)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {0};
@@ -367,7 +367,7 @@ TEST(lease_whose_worker_has_no_file_is_reported)
     store_close(&s);
 }
 
-TEST(worker_without_a_row_is_reported)
+TEST(running_worker_without_a_row_is_reported)
 {
     struct store *s = fixture_store();
     struct worker_kit idle = {0};
@@ -382,7 +382,7 @@ TEST(worker_without_a_row_is_reported)
     store_close(&s);
 }
 
-TEST(work_of_an_earlier_generation_is_reported)
+TEST(attempts_of_an_earlier_generation_are_reported)
 {
     struct store *s = fixture_store();
     struct worker_kit idle = {0};

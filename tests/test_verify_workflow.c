@@ -278,7 +278,7 @@ static const struct damage damages[] = {
 };
 #define DAMAGES (sizeof(damages) / sizeof(*damages))
 
-TEST_SLOW(damage_to_a_workflow_is_reported, 600)
+TEST_SLOW(verify_reports_each_workflow_invariant_that_a_test_corruption_violates, 600)
 {
     struct store *s = good_database();
 
@@ -287,7 +287,7 @@ TEST_SLOW(damage_to_a_workflow_is_reported, 600)
     store_close(&s);
 }
 
-TEST(every_workflow_invariant_has_a_damage_that_breaks_it)
+TEST(every_workflow_invariant_is_violated_by_some_test_corruption)
 {
     size_t i, k;
 
@@ -375,7 +375,7 @@ static int rerun_body(struct turn *t, void *arg, struct err *err)
     return task_decide(t, f, definition_find_task(f->def, "b"), turn_row(t, r->tasks[0]), err);
 }
 
-TEST(task_rerun_in_place_may_wait_again)
+TEST(task_rerun_in_place_may_wait_for_its_needs_again)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s,
@@ -421,7 +421,7 @@ static const struct damage half_created[] = {
     BREAK("I36", NULL, SET("large", "children_made = children_made + 1")),
 };
 
-TEST(partly_created_graph_is_no_violation_while_a_timer_continues_it)
+TEST(partly_created_graph_is_not_a_violation_while_a_timer_will_continue_it)
 {
     struct store *s = fixture_store();
     int64_t w = submit_large(s, 1500);
@@ -443,7 +443,7 @@ static const struct damage half_notified[] = {
     BREAK("I35", NULL, SET("large::t1400", "notify_left = 1")),
 };
 
-TEST(partly_notified_followers_are_no_violation_while_a_timer_continues)
+TEST(partly_notified_followers_are_not_a_violation_while_a_timer_will_notify_the_rest)
 {
     static struct task_claim k;
     struct store *s = fixture_store();

@@ -194,7 +194,7 @@ static void run_all_but_one(int n, void (*body)(int nth))
     }
 }
 
-TEST(listener_that_hangs_or_was_killed_does_not_block_the_others)
+TEST(listener_that_hangs_or_was_killed_does_not_block_other_listeners)
 {
     struct store *s;
 
@@ -217,7 +217,7 @@ static int fail_body(struct turn *t, void *arg, struct err *err)
     return rc ? rc : err_set(err, E_INVALID, "on purpose");
 }
 
-TEST(wake_up_is_sent_when_a_job_can_be_claimed_adopted_or_timed)
+TEST(wake_up_is_sent_when_a_job_becomes_claimable_or_adoptable_or_gets_a_timer)
 {
     struct store *s = fixture_store();
     struct listener *l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
@@ -266,7 +266,7 @@ TEST(wake_up_is_sent_when_a_job_can_be_claimed_adopted_or_timed)
     store_close(&s);
 }
 
-TEST(wake_up_is_sent_when_a_permit_is_passed_on)
+TEST(wake_up_is_sent_when_a_permit_is_passed_to_a_waiter)
 {
     struct store *s = fixture_store();
     struct listener *l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
@@ -305,7 +305,7 @@ TEST(several_wake_ups_are_merged_into_one)
     store_close(&s);
 }
 
-TEST(wake_up_of_another_tenant_is_not_received)
+TEST(wake_up_in_another_tenant_is_not_received)
 {
     struct store *s = fixture_store(), *other = NULL;
     struct listener *l = listen_to(WAKE_JOBS | WAKE_CANCEL | MARK);
@@ -324,7 +324,7 @@ TEST(wake_up_of_another_tenant_is_not_received)
     store_close(&s);
 }
 
-TEST(closed_listener_does_not_disturb_later_wake_ups)
+TEST(closed_listener_does_not_affect_later_wake_ups)
 {
     struct store *s = fixture_store();
     struct listener *stays = listen_to(OTHER), *l;
@@ -357,7 +357,7 @@ static void disconnect_listeners(void)
     free(sql);
 }
 
-TEST(listener_that_lost_its_connection_must_check_everything_and_works_again)
+TEST(listener_that_lost_its_connection_reports_every_wake_up_bit_and_works_again)
 {
     struct listener *l;
     struct store *s;

@@ -50,7 +50,7 @@ static void settle_one(struct store *s, int64_t workflow, const char *name, enum
             settle_task(s, k.held[i], OUTCOME_DEFERRED, NULL);
 }
 
-TEST(pending_task_names_its_open_needs)
+TEST(why_of_a_pending_task_names_its_open_needs)
 {
     struct store *s = fixture_store();
     int64_t workflow = submit_workflow(s,
@@ -86,7 +86,7 @@ TEST(pending_task_names_its_open_needs)
     store_close(&s);
 }
 
-TEST(join_reports_how_many_needs_succeeded_and_which_are_open)
+TEST(why_of_a_join_reports_how_many_needs_succeeded_and_which_are_open)
 {
     struct store *s = fixture_store();
     int64_t workflow = submit_workflow(s,
@@ -112,7 +112,7 @@ TEST(join_reports_how_many_needs_succeeded_and_which_are_open)
     store_close(&s);
 }
 
-TEST(task_that_was_not_notified_of_an_end_yet_reports_it)
+TEST(why_of_a_task_mentions_needs_that_ended_but_have_not_notified_it_yet)
 {
     struct store *s = fixture_store();
     int64_t workflow =
@@ -136,7 +136,7 @@ TEST(task_that_was_not_notified_of_an_end_yet_reports_it)
     store_close(&s);
 }
 
-TEST(skipped_task_names_the_reason)
+TEST(why_of_a_skipped_task_names_the_reason)
 {
     struct store *s = fixture_store();
     int64_t workflow = submit_workflow(s,
@@ -162,7 +162,7 @@ TEST(skipped_task_names_the_reason)
     store_close(&s);
 }
 
-TEST(pause_reports_the_paused_execution_the_user_and_the_reason)
+TEST(why_of_a_paused_task_names_the_paused_execution_the_user_and_the_reason)
 {
     struct store *s = fixture_store();
     int64_t workflow = submit_workflow(s,
@@ -192,7 +192,7 @@ TEST(pause_reports_the_paused_execution_the_user_and_the_reason)
     store_close(&s);
 }
 
-TEST(approval_reports_its_message_and_how_to_approve)
+TEST(why_of_a_task_held_for_approval_shows_the_message_and_how_to_approve)
 {
     struct store *s = fixture_store();
     int64_t workflow =
@@ -220,7 +220,7 @@ TEST(approval_reports_its_message_and_how_to_approve)
     store_close(&s);
 }
 
-TEST(fan_out_reports_its_progress_and_how_many_items_run_at_once)
+TEST(why_of_a_fan_out_reports_its_progress_and_how_many_items_may_run_at_a_time)
 {
     struct store *s = fixture_store();
     int64_t workflow = submit_workflow(s,
@@ -247,7 +247,7 @@ TEST(fan_out_reports_its_progress_and_how_many_items_run_at_once)
     store_close(&s);
 }
 
-TEST(workflow_held_by_its_key_names_the_holder)
+TEST(why_of_a_workflow_held_by_its_concurrency_key_names_the_holder)
 {
     static const char yaml[] = "name: w\n"
                                "concurrency: {key: only-one, max: 1}\n"

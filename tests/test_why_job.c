@@ -95,7 +95,7 @@ TEST(why_of_a_ready_job_names_the_missing_worker)
     close_both(p, s);
 }
 
-TEST(why_of_a_delayed_job_gives_the_time_and_the_reason_of_a_retry)
+TEST(why_of_a_delayed_job_gives_the_time_and_for_a_retry_also_the_reason)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

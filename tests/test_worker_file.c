@@ -74,7 +74,7 @@ static bool is_alive(pid_t pid)
     return waitpid(pid, NULL, WNOHANG) == 0;
 }
 
-TEST(worker_file_identifies_its_writer_and_whether_it_is_alive)
+TEST(worker_file_identifies_its_worker_and_shows_whether_it_is_alive)
 {
     pid_t worker = start_worker();
     struct worker_file f;
@@ -92,7 +92,7 @@ TEST(worker_file_identifies_its_writer_and_whether_it_is_alive)
     CHECK_EQ(worker_file_read(file_path(), &f), -1);
 }
 
-TEST(worker_that_holds_the_lock_is_killed)
+TEST(kill_of_a_worker_reaches_the_process_that_holds_the_lock)
 {
     pid_t worker = start_worker();
     int status;
@@ -103,7 +103,7 @@ TEST(worker_that_holds_the_lock_is_killed)
     worker_file_kill(file_path()); /* the process has ended */
 }
 
-TEST(process_that_only_has_the_same_pid_is_not_killed)
+TEST(kill_of_a_worker_spares_a_process_that_only_has_the_same_pid)
 {
     pid_t worker = start_worker();
 
@@ -120,7 +120,7 @@ TEST(process_that_only_has_the_same_pid_is_not_killed)
 }
 
 /* The format of an older version. */
-TEST(process_named_by_a_file_without_a_start_time_is_not_killed)
+TEST(kill_of_a_worker_spares_a_process_whose_worker_file_has_no_start_time)
 {
     pid_t worker = start_worker();
     struct worker_file f;

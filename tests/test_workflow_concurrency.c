@@ -42,7 +42,7 @@ static void run_to_the_end(struct store *s, const struct waiting *p)
     play_to_the_end(s, p->w, S_SUCCEEDED);
 }
 
-TEST(need_that_ends_while_a_workflow_waits_for_its_permit_is_not_counted_as_its_task)
+TEST(need_that_ends_while_a_workflow_waits_for_its_permit_is_not_counted_as_one_of_its_tasks)
 {
     struct store *s = fixture_store();
     struct waiting p = {0};
@@ -64,7 +64,7 @@ static void pass_permit(void *arg)
 }
 
 /* The transaction that passes the permit does not hold the root lock. */
-TEST(need_that_ends_while_a_workflow_gets_its_permit_does_not_block_it)
+TEST(need_that_ends_while_a_workflow_gets_its_permit_does_not_block_the_workflow)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch);
@@ -121,7 +121,7 @@ static void end_and_cancel(struct ending *e, struct store *s, struct watch *watc
     verify_clean(s);
 }
 
-TEST(workflow_that_gets_its_permit_before_its_cancel_is_cancelled)
+TEST(workflow_that_gets_its_permit_just_before_a_cancel_is_cancelled)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch);
@@ -146,7 +146,7 @@ static void claim_one_job(void *other)
 }
 
 /* A join reads all needs when one of them has ended. */
-TEST(job_claimed_before_its_cancel_is_asked_to_end)
+TEST(job_claimed_just_before_a_cancel_is_asked_to_stop)
 {
     struct watch watch = {0};
     struct store *s = watched_store(&watch), *other = fixture_store();

@@ -13,7 +13,7 @@ static size_t claims(struct store *s)
 
 /* ---- approvals ---- */
 
-TEST(approval_holds_a_task_until_it_is_given)
+TEST(task_with_an_approval_is_held_until_it_is_approved)
 {
     struct store *s = fixture_store();
     int64_t w =
@@ -58,7 +58,7 @@ WORKFLOW_CASE(rejected_task_fails_with_the_user_and_the_reason,
               .steps = {{"reject a", "a:failed b:skipped"}}, .ends = S_FAILED,
               .error = "rejected by ada: a test");
 
-TEST(missing_approval_times_out_and_a_given_approval_does_not)
+TEST(missing_approval_times_out_and_an_approved_task_does_not)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s,
@@ -81,7 +81,7 @@ TEST(missing_approval_times_out_and_a_given_approval_does_not)
     store_close(&s);
 }
 
-TEST(fan_out_and_nested_workflow_wait_for_their_approval_once)
+TEST(fan_out_or_nested_workflow_waits_for_its_approval_only_once)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -108,7 +108,7 @@ TEST(fan_out_and_nested_workflow_wait_for_their_approval_once)
     store_close(&s);
 }
 
-TEST(nested_workflow_that_was_approved_keeps_its_timeout)
+TEST(approved_nested_workflow_keeps_its_timeout)
 {
     static const char *const files[] = {
         "w.yaml", "name: w\ntasks:\n  in: {workflow: in.yaml, approval: {timeout: 30m}}\n",
@@ -126,14 +126,14 @@ TEST(nested_workflow_that_was_approved_keeps_its_timeout)
     store_close(&s);
 }
 
-WORKFLOW_CASE(cancelled_approval_leaves_no_timer,
+WORKFLOW_CASE(cancel_of_a_task_that_waits_for_approval_leaves_no_timer,
               .yaml = "name: w\ntasks:\n  a: {run: x, approval: {timeout: 1h}}\n",
               .steps = {{"cancel w", "a:cancelled"}, {"after 2h", "a:cancelled"}},
               .ends = S_CANCELLED);
 
 /* ---- delays ---- */
 
-TEST(fan_out_waits_for_its_delay_once)
+TEST(fan_out_waits_for_its_delay_only_once)
 {
     struct store *s = fixture_store();
     int64_t w =
@@ -174,7 +174,7 @@ TEST(running_task_cannot_be_skipped)
 
 /* ---- pause ---- */
 
-TEST(pause_starts_nothing_new_and_running_jobs_continue)
+TEST(paused_workflow_starts_nothing_new_and_its_running_jobs_continue)
 {
     struct store *s = fixture_store();
     int64_t w =
@@ -232,7 +232,7 @@ TEST(pause_of_the_root_holds_jobs_three_levels_down)
     store_close(&s);
 }
 
-TEST(items_that_are_workflows_start_when_the_pause_ends)
+TEST(items_that_are_workflows_start_after_the_pause_ends)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -285,7 +285,7 @@ TEST(retry_in_a_paused_workflow_stays_held)
 }
 
 WORKFLOW_CASE(
-    resume_leaves_pauses_of_ancestors_and_descendants,
+    resume_does_not_end_pauses_of_ancestors_and_descendants,
     .yaml = "name: w\ntasks:\n  a: {run: x}\n  d: {run: x, foreach: 2}\n",
     .steps = {{"pause d, pause w, pause a, take", "a:ready d:running d[0]:ready d[1]:ready"},
               {"resume w, take",
@@ -302,7 +302,7 @@ WORKFLOW_CASE(pending_task_can_be_paused_before_it_is_ready,
                         {"resume b, play", "a:succeeded b:succeeded"}},
               .ends = S_SUCCEEDED);
 
-TEST(pause_and_resume_in_slices_are_continued_by_a_timer)
+TEST(pause_and_resume_of_a_large_workflow_are_continued_in_slices_by_a_timer)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s, "name: w\ntasks:\n  d: {run: x, foreach: 30}\n", NULL);
@@ -348,13 +348,13 @@ WORKFLOW_CASE(paused_workflow_can_be_cancelled,
 /* ---- cancel ---- */
 
 WORKFLOW_CASE(
-    cancel_with_let_finish_lets_running_jobs_finish,
+    cancel_with_let_finish_does_not_stop_running_jobs,
     .yaml = "name: w\ntasks:\n  a: {run: x, retry: 3}\n  b: {run: x}\n  c: {run: x, needs: b}\n",
     .steps = {{"take, let-finish w, ok b", "a:running b:succeeded c:cancelled"},
               {"fail a", "a:failed b:succeeded c:cancelled"}}, /* a is not retried */
     .ends = S_FAILED);
 
-TEST(task_that_waits_for_approval_is_not_decided_again)
+TEST(condition_of_a_task_that_waits_for_approval_is_not_evaluated_again)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s,
@@ -374,7 +374,7 @@ TEST(task_that_waits_for_approval_is_not_decided_again)
     store_close(&s);
 }
 
-WORKFLOW_CASE(on_exit_after_a_cancel_keeps_its_retries,
+WORKFLOW_CASE(on_exit_after_a_cancel_still_has_its_retries,
               .yaml = "name: w\ntasks:\n  a: {run: x, retry: 3}\non_exit: {run: x, retry: 1}\n",
               .steps = {{"take, let-finish w, fail a", "a:failed on_exit:ready"},
                         {"take, fail on_exit", "a:failed on_exit:ready"},
@@ -383,7 +383,7 @@ WORKFLOW_CASE(on_exit_after_a_cancel_keeps_its_retries,
 
 /* ---- concurrency ---- */
 
-TEST(tasks_of_the_same_key_run_one_at_a_time_across_workflows)
+TEST(tasks_with_the_same_concurrency_key_run_one_at_a_time_across_workflows)
 {
     struct store *s = fixture_store();
     const char *yaml = "name: w\nparams: {to: {type: string, default: x}}\ntasks:\n"
@@ -405,7 +405,7 @@ TEST(tasks_of_the_same_key_run_one_at_a_time_across_workflows)
     store_close(&s);
 }
 
-TEST(workflows_of_the_same_key_run_one_after_another)
+TEST(workflows_with_the_same_concurrency_key_run_one_after_another)
 {
     struct store *s = fixture_store();
     const char *yaml = "name: w\nconcurrency: {key: nightly}\ntimeout: 1h\ntasks:\n"

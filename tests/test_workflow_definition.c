@@ -16,7 +16,7 @@ static struct submission submit_by_hash(struct store *s, const char *text)
     return w;
 }
 
-TEST(refused_definition_is_not_treated_as_stored)
+TEST(definition_of_a_refused_submission_is_not_treated_as_stored)
 {
     struct store *s = fixture_store();
     struct submission w = {.definition = workflow_text(yaml), .parent = 12345};
@@ -64,7 +64,7 @@ static void count_reads(void *arg, const char *what, int64_t took_us, long rows)
     reads += !strcmp(what, "definition_read");
 }
 
-TEST(stored_definition_is_not_read_back_by_its_writer)
+TEST(store_that_wrote_a_definition_does_not_read_it_back)
 {
     static struct task_claim k;
     struct store *s = fixture_store(), *other = fixture_store();

@@ -23,7 +23,7 @@ static void count_answers(void *arg, const char *what, int64_t took_us, long row
     answers += !strcmp(what, "NOW");
 }
 
-TEST(each_hop_of_a_chain_takes_one_commit_and_two_lock_waits)
+TEST(each_task_in_a_chain_takes_one_commit_and_two_lock_round_trips)
 {
     static const struct kit_function list[] = {{"f", kit_noop, NULL}, {NULL, NULL, NULL}};
     struct worker_kit k = {.list = list};

@@ -46,7 +46,7 @@ static void write_reference(struct buf *b)
 
 /* ---- the file ---- */
 
-TEST(workflow_reference_agrees_with_the_code)
+TEST(workflow_reference_page_matches_the_code)
 {
     struct buf file = BUF_INIT, page = BUF_INIT;
     const char *mark;
@@ -61,7 +61,7 @@ TEST(workflow_reference_agrees_with_the_code)
     buf_release(&page);
 }
 
-TEST(example_in_the_page_is_valid)
+TEST(example_on_the_workflow_reference_page_is_valid)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct arena arena = ARENA_INIT;
@@ -85,7 +85,7 @@ TEST(example_in_the_page_is_valid)
     buf_release(&file);
 }
 
-TEST(every_key_has_a_complete_sentence)
+TEST(every_workflow_key_is_described_by_a_complete_sentence)
 {
     const struct key *k;
     size_t i;

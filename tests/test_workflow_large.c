@@ -51,7 +51,7 @@ TEST(tasks_without_needs_become_ready_one_slice_per_turn)
     store_close(&s);
 }
 
-TEST(ready_tasks_may_end_before_the_others_are_ready)
+TEST(ready_tasks_may_end_before_the_other_tasks_become_ready)
 {
     static struct task_claim k;
     struct store *s;
@@ -98,7 +98,7 @@ static int submit_several(struct turn *t, void *arg, struct err *err)
     return op_submit(t, m->list, 6, err);
 }
 
-TEST(workflows_started_in_one_turn_share_its_slice)
+TEST(workflows_started_in_one_turn_share_one_slice)
 {
     struct store *s;
     const char *text = flat_workflow(LARGE(900));
@@ -205,7 +205,7 @@ static const char each_and_after[] =
     "    argv: [echo, \"${{ length(tasks.each.outputs) }}\", "
     "\"${{ tasks.each.outputs[299].outputs.n }}\"]\n";
 
-TEST(small_outputs_are_stored_with_the_fan_out)
+TEST(small_outputs_of_items_are_also_stored_in_the_fan_out)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s, each_and_after, NULL);
@@ -217,7 +217,7 @@ TEST(small_outputs_are_stored_with_the_fan_out)
     store_close(&s);
 }
 
-TEST(large_outputs_are_stored_only_with_the_items_and_visible_to_expressions)
+TEST(large_outputs_of_items_are_stored_only_in_the_items_and_visible_to_expressions)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s, each_and_after, NULL);
@@ -253,7 +253,7 @@ TEST(outputs_too_large_for_an_expression_fail_the_task_that_uses_them)
     store_close(&s);
 }
 
-TEST(item_with_an_input_that_is_too_large_fails_and_stores_none)
+TEST(item_whose_input_is_too_large_fails_without_storing_its_input)
 {
     struct store *s = fixture_store();
     char *result = mem_printf("{\"text\":\"%700000s\"}", "");

@@ -39,7 +39,7 @@ WORKFLOW_CASE(failure_skips_the_followers_and_fails_the_workflow,
               .steps = {{"play but a", "a:failed b:skipped c:skipped d:succeeded"}},
               .ends = S_FAILED, .error = "a failed: it was made to fail");
 
-WORKFLOW_CASE(conditions_see_failures_behind_skipped_tasks,
+WORKFLOW_CASE(conditions_see_failures_of_tasks_before_a_skipped_task,
               .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
                       "  repair: {run: x, needs: b, if: failure()}\n"
                       "  always: {run: x, needs: b, if: always()}\n"
@@ -55,7 +55,7 @@ WORKFLOW_CASE(
     .yaml = "name: w\ntasks:\n  a: {run: x, allow_failure: true}\n  b: {run: x, needs: a}\n",
     .steps = {{"play but a", "a:failed b:succeeded"}}, .ends = S_SUCCEEDED);
 
-WORKFLOW_CASE(join_any_runs_after_the_first_success_and_is_skipped_when_none_is_possible,
+WORKFLOW_CASE(join_any_runs_after_the_first_success_and_is_skipped_when_no_success_is_possible,
               .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
                       "  any: {run: x, needs: [a, b], join: any}\n"
                       "  both: {run: x, needs: [a, b], join: 2}\n",
@@ -64,7 +64,7 @@ WORKFLOW_CASE(join_any_runs_after_the_first_success_and_is_skipped_when_none_is_
                         {"play", "a:succeeded b:failed any:succeeded both:skipped"}},
               .ends = S_FAILED);
 
-TEST(outputs_and_params_reach_the_tasks_that_use_them)
+TEST(outputs_and_params_reach_the_tasks_that_refer_to_them)
 {
     struct store *s = fixture_store();
     struct task_claim k = {.push = false};
@@ -109,7 +109,7 @@ TEST(number_reaches_a_task_as_it_was_written)
 
 /* The error gives the location of the task in its file, since a position within the expression
  * alone would not help there. */
-TEST(failed_expression_fails_its_task_with_the_location)
+TEST(failed_expression_fails_its_task_and_the_error_has_its_location)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -142,7 +142,7 @@ WORKFLOW_CASE(invalid_param_fails_the_workflow_before_anything_runs,
               .params = "{\"n\":\"seven\"}", .ends = S_FAILED,
               .error = "the param n must be an integer, not a string");
 
-WORKFLOW_CASE(null_for_an_optional_param_is_the_same_as_no_value,
+WORKFLOW_CASE(null_for_an_optional_param_equals_no_value,
               .yaml = "name: w\nparams: {n: {type: integer}, m: {type: list, default: null}}\n"
                       "tasks: {a: {run: x}}\n",
               .params = "{\"n\":null,\"m\":null}", .steps = {{"play", "a:succeeded"}},
@@ -178,7 +178,7 @@ TEST(fan_out_runs_every_item_and_returns_their_outputs_in_order)
     store_close(&s);
 }
 
-TEST(character_that_no_command_can_receive_does_not_hide_other_outputs)
+TEST(output_with_a_nul_character_does_not_hide_other_outputs)
 {
     struct store *s = fixture_store();
     struct task_claim k = {.push = false};
@@ -205,7 +205,7 @@ WORKFLOW_CASE(
     .yaml = "name: w\ntasks:\n  each: {foreach: [], run: x}\n  b: {run: x, needs: each}\n",
     .steps = {{"play", "each:succeeded b:succeeded"}}, .ends = S_SUCCEEDED);
 
-TEST(fail_fast_ends_the_other_items)
+TEST(fail_fast_ends_the_remaining_items)
 {
     struct store *s = fixture_store();
     struct task_claim k = {.push = false};
@@ -225,7 +225,7 @@ TEST(fail_fast_ends_the_other_items)
     store_close(&s);
 }
 
-WORKFLOW_CASE(fail_fast_ends_items_created_together_with_the_failed_one,
+WORKFLOW_CASE(fail_fast_ends_items_created_in_the_same_turn_as_the_failed_item,
               .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}]\n"
                       "    argv: [echo, \"${{ item.a }}\"]\n    fail_fast: true\n",
               .steps = {{"play", "each:failed each[0]:cancelled each[1]:failed"}},
@@ -305,7 +305,7 @@ WORKFLOW_CASE(on_failure_without_a_failure_does_not_run,
               .yaml = "name: w\ntasks:\n  a: {run: x}\non_failure: {run: page}\n",
               .steps = {{"play", "a:succeeded"}}, .ends = S_SUCCEEDED);
 
-WORKFLOW_CASE(on_exit_that_fails_runs_nothing_after_it,
+WORKFLOW_CASE(failed_on_exit_fails_the_workflow_and_does_not_start_on_failure,
               .yaml = "name: w\ntasks:\n  a: {run: x}\n"
                       "on_failure: {run: page}\non_exit: {run: tidy}\n",
               .steps = {{"play but on_exit", "a:succeeded on_exit:failed"}}, .ends = S_FAILED);
@@ -318,19 +318,19 @@ WORKFLOW_CASE(cancel_ends_everything_and_only_on_exit_still_runs,
                         {"play", "a:cancelled b:cancelled on_exit:succeeded"}},
               .ends = S_CANCELLED);
 
-WORKFLOW_CASE(failure_before_a_cancel_is_not_hidden_by_it,
+WORKFLOW_CASE(workflow_with_a_failure_before_its_cancel_ends_as_failed,
               .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n",
               .steps = {{"take, fail a, cancel w, end b", "a:failed b:cancelled"}},
               .ends = S_FAILED);
 
-WORKFLOW_CASE(cancelled_task_lets_its_followers_decide_by_their_conditions,
+WORKFLOW_CASE(followers_of_a_cancelled_task_are_decided_by_their_conditions,
               .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
                       "  c: {run: x, needs: a, if: cancelled()}\n",
               .steps = {{"take, cancel a, end a", "a:cancelled b:skipped c:ready"},
                         {"play", "a:cancelled b:skipped c:succeeded"}},
               .ends = S_CANCELLED);
 
-TEST(workflow_that_takes_too_long_times_out)
+TEST(workflow_that_exceeds_its_timeout_times_out)
 {
     struct store *s = fixture_store();
     struct task_claim k = {.push = false};
@@ -387,13 +387,13 @@ TEST(workflow_waits_for_children_that_its_task_submitted)
     store_close(&s);
 }
 
-WORKFLOW_CASE(item_that_cannot_be_resolved_fails_and_the_others_run,
+WORKFLOW_CASE(item_with_a_failing_expression_fails_and_the_other_items_run,
               .yaml = "name: w\ntasks:\n  each:\n    foreach: [{a: 1}, {b: 2}, {a: 3}]\n"
                       "    argv: [echo, \"${{ item.a }}\"]\n",
               .steps = {{"play", "each:failed each[0]:succeeded each[1]:failed each[2]:succeeded"}},
               .ends = S_FAILED);
 
-TEST(task_that_becomes_ready_is_claimed_in_the_same_turn)
+TEST(task_that_becomes_ready_in_a_turn_is_claimed_in_the_same_turn)
 {
     struct store *s = fixture_store();
     struct task_claim k = {.push = false};
@@ -423,7 +423,7 @@ WORKFLOW_CASE(
                "a:succeeded b:succeeded each:succeeded each[0]:succeeded each[1]:succeeded"}},
     .ends = S_SUCCEEDED);
 
-TEST(container_task_gets_the_container_lane_and_its_values_filled_in)
+TEST(container_task_gets_the_container_lane_and_its_expressions_evaluated)
 {
     struct submission w = {
         .definition = workflow_text(

@@ -233,32 +233,32 @@ static void check_graph(const char *label, write_fn *write, size_t n, double mos
     store_close(&s);
 }
 
-TEST(item_costs_the_same_in_a_long_list)
+TEST(cost_per_item_does_not_grow_with_the_length_of_the_list)
 {
     check_graph("a list", write_list, test_full() ? 2000 : 200, 1);
 }
 
-TEST(task_costs_the_same_among_many_independent_tasks)
+TEST(cost_per_task_does_not_grow_with_the_number_of_independent_tasks)
 {
     check_graph("tasks side by side", write_flat, test_full() ? 2000 : 200, 1);
 }
 
-TEST(task_costs_the_same_in_a_large_graph)
+TEST(cost_per_task_does_not_grow_with_the_size_of_the_graph)
 {
     check_graph("chains side by side", write_chains, test_full() ? 2000 : 200, 2);
 }
 
-TEST(task_costs_the_same_in_a_long_chain)
+TEST(cost_per_task_does_not_grow_with_the_length_of_the_chain)
 {
     check_graph("a chain", write_chain, test_full() ? 200 : 20, 40);
 }
 
-TEST(task_costs_the_same_in_a_wide_diamond)
+TEST(cost_per_task_does_not_grow_with_the_width_of_the_diamond)
 {
     check_graph("a diamond", write_diamond, test_full() ? 2000 : 200, 1);
 }
 
-TEST(skipped_task_costs_the_same_in_a_long_chain)
+TEST(cost_per_skipped_task_does_not_grow_with_the_length_of_the_chain)
 {
     check_graph("skipped tasks", write_skipped, test_full() ? 2000 : 100, 4);
 }
@@ -297,7 +297,7 @@ static struct cost cost_of_cancel(struct store *s, size_t n)
     return p;
 }
 
-TEST(cancelled_task_costs_the_same_among_many_tasks)
+TEST(cost_per_cancelled_task_does_not_grow_with_the_number_of_tasks)
 {
     struct store *s = counted_store();
     struct cost small, large;
@@ -311,7 +311,7 @@ TEST(cancelled_task_costs_the_same_among_many_tasks)
     store_close(&s);
 }
 
-TEST(workflow_costs_the_same_among_many_workflows)
+TEST(cost_per_workflow_does_not_grow_with_the_number_of_workflows)
 {
     struct store *s = counted_store();
     const char *text = definition_of(write_diamond, 3);

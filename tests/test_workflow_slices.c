@@ -39,7 +39,7 @@ static int64_t open_executions(struct store *s)
     return sql_number(s, "SELECT count(*) FROM executions WHERE status < 4");
 }
 
-TEST(cancel_continues_after_its_requester_has_ended)
+TEST(cancel_continues_after_the_process_that_requested_it_ended)
 {
     struct store *s;
     int64_t w;
@@ -169,7 +169,7 @@ static int cancel_body(struct turn *t, void *arg, struct err *err)
     return op_cancel(t, &l->request, 1, 100, &l->more, err);
 }
 
-TEST(tasks_that_may_finish_do_not_block_the_cancel_of_the_others)
+TEST(running_tasks_that_may_finish_do_not_block_the_cancel_of_waiting_tasks)
 {
     struct store *s = sliced_store();
     struct buf yaml = BUF_INIT;

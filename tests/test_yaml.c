@@ -11,7 +11,7 @@ TEST_NO_DB;
 
 /* ---- the tree ---- */
 
-TEST(scalars_have_the_types_of_the_core_schema)
+TEST(scalars_have_the_types_of_the_yaml_core_schema)
 {
     static const struct {
         const char *text;
@@ -96,7 +96,7 @@ TEST(every_node_has_its_line_and_column_in_characters)
     done(r);
 }
 
-TEST(empty_file_or_file_of_comments_is_null)
+TEST(empty_file_or_file_with_only_comments_is_null)
 {
     static const char *const texts[] = {"", "\n\n", "# nothing\n", "---\n", "---\n...\n"};
     size_t i;
@@ -111,7 +111,7 @@ TEST(empty_file_or_file_of_comments_is_null)
     }
 }
 
-TEST(alias_refers_to_the_latest_anchor_of_its_name)
+TEST(alias_refers_to_the_latest_anchor_with_its_name)
 {
     struct reading *r = read_good("a: &x {k: [1, 2]}\nb: *x\nc: &x 3\nd: *x\n*x : e\n");
     const struct yaml *root = &r->doc.root;
@@ -176,7 +176,7 @@ static const struct {
      "the indentation (while parsing a block collection from line 1)"},
 };
 
-TEST(errors_are_reported_with_their_location_and_all_at_once)
+TEST(all_yaml_errors_are_reported_together_with_their_locations)
 {
     size_t i;
 
@@ -250,7 +250,7 @@ TEST(bytes_that_are_not_text_are_refused_at_their_location)
     }
 }
 
-TEST(tree_with_duplicate_keys_is_readable_and_the_first_key_counts)
+TEST(document_with_duplicate_keys_is_readable_and_the_first_key_wins)
 {
     struct reading *r = read_text("a: 1\na: 2\nb: 3\n");
 
@@ -286,7 +286,7 @@ TEST(byte_order_mark_does_not_move_the_caret)
     done(r);
 }
 
-TEST(long_line_is_cut_around_the_caret)
+TEST(long_line_in_a_diagnostic_is_cut_around_the_caret)
 {
     struct buf text = BUF_INIT;
     struct reading *r;
@@ -312,7 +312,7 @@ TEST(long_line_is_cut_around_the_caret)
     done(r);
 }
 
-TEST(diagnostic_shows_no_password_and_no_control_character)
+TEST(diagnostic_contains_no_password_or_control_character)
 {
     struct reading *r =
         read_text("db: postgres://me:se:cr@t@host/x\tz !!\ndb: postgres://u:pw@h\n"
@@ -356,7 +356,7 @@ TEST(diagnostics_beyond_the_first_fifty_are_counted)
 
 /* ---- files ---- */
 
-TEST(file_is_read_completely_and_a_missing_file_is_reported)
+TEST(yaml_file_is_read_completely_and_a_missing_file_is_reported)
 {
     struct diagnostics ps = DIAGNOSTICS_INIT;
     const struct source *s = NULL;

@@ -59,7 +59,7 @@ static struct reading *nested(int depth, const char *open, const char *close)
     return r;
 }
 
-TEST(nesting_beyond_64_levels_is_refused_also_through_aliases)
+TEST(nesting_beyond_64_levels_is_refused_even_through_aliases)
 {
     struct buf text = BUF_INIT;
     struct reading *r = nested(YAML_MAX_DEPTH, "[", "]");
@@ -135,7 +135,7 @@ static double time_map(int n)
     return took;
 }
 
-TEST(mapping_of_100000_keys_takes_linear_time)
+TEST(mapping_with_100000_keys_is_read_in_linear_time)
 {
     double small = time_map(10000), large = time_map(100000);
 
@@ -152,7 +152,7 @@ static size_t bytes_in_use(void)
     return m.uordblks + m.hblkhd;
 }
 
-TEST(tree_takes_little_more_memory_than_its_nodes)
+TEST(yaml_tree_takes_little_more_memory_than_its_nodes)
 {
     struct buf text = BUF_INIT;
     struct reading *r;

@@ -3,7 +3,7 @@
 
 TEST_NO_DB;
 
-TEST(typed_read_of_a_valid_value_returns_it)
+TEST(typed_read_of_a_valid_value_returns_the_value)
 {
     struct reading *r =
         read_good("{text: 1.10, flag: true, n: 7, x: 0.5, d: 90d, s: 64KiB, w: poll, "
@@ -92,7 +92,7 @@ TEST(typed_read_of_an_invalid_value_reports_the_expected_type_and_changes_nothin
     done(r);
 }
 
-TEST(unknown_key_is_refused_with_the_nearest_known_key)
+TEST(unknown_key_error_suggests_the_nearest_known_key)
 {
     static const char *const keys[] = {"run", "needs", "retry", "timeout", NULL};
     struct reading *r = read_good("runn: x\nneeds: y\nRetry: 2\ntimoeut: 3\nfrobnicate: 4\n");
