@@ -6,7 +6,7 @@ load cli_common
 setup() { make_database; }
 teardown() { remove_database; }
 
-@test "migrate run twice changes nothing" {
+@test "second migrate changes nothing" {
 	newest=$(ls "$BATS_TEST_DIRNAME/../src/store/migrations" | tail -n 1)
 	same "schema version $((10#${newest%%_*}))" "$(p admin migrate)"
 	same "schema version $((10#${newest%%_*}))" "$(p admin migrate)"
@@ -50,7 +50,7 @@ teardown() { remove_database; }
 	refused 2 "'90' is not a duration" p admin cleanup-events --older-than 90
 }
 
-@test "database without a URL is PAWL_DB, or a private file in the state folder" {
+@test "without --db, the database is PAWL_DB or a private file in the state folder" {
 	export HOME=$dir/home XDG_STATE_HOME=
 	mkdir "$HOME"
 	refused 6 "there is no database at $HOME/.local/state/pawl/pawl.db" pawl queue
@@ -67,7 +67,7 @@ teardown() { remove_database; }
 	refused 2 'no database is named' env -u HOME pawl queue
 }
 
-@test "options are accepted before the command, after it, and with an equals sign" {
+@test "options are accepted before the command, after the command, and with an equals sign" {
 	submit 1 >/dev/null
 	[ "$(pawl --db "$db" --tenant "$tenant" show 1 | wc -l)" -gt 3 ]
 	[ "$(pawl show --db="$db" --tenant="$tenant" 1 | wc -l)" -gt 3 ]

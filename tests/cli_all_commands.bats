@@ -9,7 +9,7 @@ load cli_all_commands
 commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'; }
 usage() { pawl help "$1" | sed -n '1,/^$/s/^\(usage:\|      \) pawl //p'; }
 
-@test "every command has a main path here and a transcript in another test" {
+@test "every command is run by this file and by another test" {
 	[ "$(commands | wc -l)" -ge 30 ]
 	for c in $(commands); do
 		every | grep -q "^$c\b" || { echo "$c has no line in tests/cli_all_commands.bash"; false; }
@@ -37,7 +37,7 @@ as_text() { in_one_form '' "${@:2}"; }
 	p verify
 }
 
-@test "every command that prints data prints it as JSON too" {
+@test "every command that prints data can print it as JSON" {
 	walk in_one_form
 	p verify
 }
@@ -69,7 +69,7 @@ as_text() { in_one_form '' "${@:2}"; }
 	done
 }
 
-@test "every command that requires arguments reports a missing one" {
+@test "every command that requires arguments reports a missing argument" {
 	for c in $(commands); do
 		case $(usage "$c" | head -n 1) in
 		"$c"\ [A-Z]* | "$c"\ [a-z]*\|*) refused 2 "pawl help $c" p "$c" ;;
@@ -77,7 +77,7 @@ as_text() { in_one_form '' "${@:2}"; }
 	done
 }
 
-@test "every command with an id reports an unknown id" {
+@test "every command that takes an id reports an unknown id" {
 	n=0
 	for c in $(commands); do
 		[[ $(usage "$c") == "$c "*ID* && $c != graph ]] || continue
@@ -91,7 +91,7 @@ as_text() { in_one_form '' "${@:2}"; }
 	p verify
 }
 
-@test "every command that needs a database reports an unreachable one" {
+@test "every command that needs a database reports an unreachable database" {
 	world
 	away=postgres://postgres@127.0.0.1:1/postgres
 	none=sqlite:$dir/none/pawl.db

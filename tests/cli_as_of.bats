@@ -51,7 +51,7 @@ status     running, attempt 1 of 3
 	[ "$(p show "$top" --at="#$failed" --json | jq -c .workflow_execution.failed_tasks)" = '["each"]' ]
 }
 
-@test "critical path adds up to the whole duration and names the tasks that determined it" {
+@test "steps of the critical path add up to the duration of the run and name its tasks" {
 	make_flow
 	run_flow --param day=tuesday
 	p tree "$top" --critical --json >"$dir/path"
@@ -69,7 +69,7 @@ status     running, attempt 1 of 3
 	refused 5 'there is no execution 999' p tree 999 --critical
 }
 
-@test "diff of two runs shows different params and different outcomes" {
+@test "diff of two runs shows which params and outcomes differ" {
 	make_flow
 	run_flow
 	one=$top
@@ -123,7 +123,7 @@ outcome
 	grep -q '^  . after  skipped -> missing' "$dir/out"
 }
 
-@test "diff compares single commands too" {
+@test "diff compares two commands that were run without a workflow" {
 	p exec --detach -- echo one >/dev/null
 	a=$(p show @last --json | jq .id)
 	p exec --detach -- echo two >/dev/null

@@ -30,7 +30,7 @@ unchanged() { # the database is intact, with this many executions
 	refused 2 "--limit needs a number, but got 'many'" p events --limit many
 }
 
-@test "misspelt word is answered with a suggestion" {
+@test "misspelt option, param or file name gets a suggestion" {
 	printf 'name: shop\nparams: {day: monday}\ntasks: {pack: "true", bill: {needs: pack, run: "exit 127"}}\n' >"$dir/shop.flow.yaml"
 	refused 2 "has no option '--parm': did you mean --param?" p run "$dir/shop.flow.yaml" --parm day=friday
 	refused 2 "does not take 'day=friday': did you mean --param day=friday?" p run "$dir/shop.flow.yaml" day=friday
@@ -83,7 +83,7 @@ unchanged() { # the database is intact, with this many executions
 	eval "p $again"
 }
 
-@test "wrong configuration is shown with its line and column" {
+@test "configuration error is shown with its line and column" {
 	printf 'worker: {slts: 2}\nretry: many\n' >"$dir/pawl.yaml"
 	status=0
 	pawl worker --config "$dir/pawl.yaml" --db "$db" 2>"$dir/stderr" || status=$?
@@ -139,7 +139,7 @@ unchanged() { # the database is intact, with this many executions
 	refused 2 "is not a valid tenant name" pawl queue --db "$db" --tenant 'a"; DROP SCHEMA pawl'
 }
 
-@test "newer or missing schema is refused" {
+@test "database with a newer or missing schema is refused" {
 	sql "INSERT INTO schema_migrations (version, name, applied_at) VALUES (9999, 'later', $(
 		[ "$PAWL_TEST_DB" = sqlite ] && echo 0 || echo 'now()'
 	))"

@@ -42,7 +42,7 @@ offered() { # line
 	[[ " $(offered 'pawl exec -') " == *' --detach '*' --json '* ]]
 }
 
-@test "values of an option are completed, also after an equals sign and a comma" {
+@test "option values are completed, even after an equals sign or a comma" {
 	same 'succeeded skipped' "$(offered 'pawl ls --status s')"
 	same 'failed' "$(offered 'pawl ls --status=f')"
 	same 'ready,running ready,ready' "$(offered 'pawl ls --status ready,r' | tr ' ' '\n' | sort -r | tr '\n' ' ' | sed 's/ $//')"
@@ -67,7 +67,7 @@ offered() { # line
 	[[ " $(offered 'pawl exec -- cat x.fl') " == *' x.flow.yaml '* ]]
 }
 
-@test "ids, tasks and queues are completed from the database that the line names" {
+@test "ids, tasks and queues are completed from the database named on the command line" {
 	line="--db $db --tenant $tenant"
 	cat >"$dir/two.flow.yaml" <<-'END'
 		name: two
@@ -89,7 +89,7 @@ offered() { # line
 	[ "$(pawl complete -- --db "$db" --tenant "$tenant" rerun "$id" --from s | wc -l)" = 1 ] # items are not offered
 }
 
-@test "each command is offered only the ids it can use" {
+@test "each command is offered only the ids that it can use" {
 	line="--db $db --tenant $tenant"
 	cat >"$dir/ask.flow.yaml" <<-'END'
 		name: ask

@@ -30,7 +30,7 @@ put_log() { # execution attempt start dropped text
 		VALUES ($1, $2, 1, $3, $len, $4, 0, $hex)"
 }
 
-@test "cancel ends a waiting job, records the user, and refuses an ended one" {
+@test "cancel ends a waiting job, records the user, and refuses a job that has ended" {
 	a=$(submit '{"ms": 1}')
 	b=$(submit '{"ms": 1}')
 	same "execution $a: cancelled
@@ -45,7 +45,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	p verify
 }
 
-@test "cancel of several ids cancels those that can be cancelled" {
+@test "cancel of several ids cancels the existing ones and reports a missing one" {
 	a=$(submit '{"ms": 1}')
 	b=$(submit '{"ms": 1}')
 	run p cancel "$a" 777 "$b" --json
@@ -88,7 +88,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	refused 5 'there is no execution 777' p why 777
 }
 
-@test "why distinguishes a live worker from a silent one" {
+@test "why distinguishes a live worker from a silent worker" {
 	id=$(submit '{"ms": 30000}')
 	work_on "$id"
 	[[ $(p workers --json) == *'"serves":{"function:nap":["default"]},"state":"alive"}' ]]
@@ -103,7 +103,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	[[ $(p metrics) == *'pawl_workers{state="silent"} 1'* ]]
 }
 
-@test "paused queue resumes with the limit it had" {
+@test "paused queue resumes with the limit that it had" {
 	submit 5 >/dev/null
 	same 'queue default: at most 2 at once' "$(p queue set default --limit 2)"
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
@@ -124,7 +124,7 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	p verify
 }
 
-@test "invalid change of a queue is refused" {
+@test "invalid change to a queue is refused" {
 	refused 2 "the queue 'default' is not paused" p queue resume default
 	refused 2 "pawl queue has no subcommand 'stop': write set, pause or resume" p queue stop default
 	refused 2 'missing queue: write `pawl queue pause QUEUE`' p queue pause
@@ -174,7 +174,7 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	p logs "$id" --json | grep -q '�'
 }
 
-@test "logs --follow ends with the attempt and prints all of it" {
+@test "logs --follow prints the whole output and ends with the attempt" {
 	id=$(submit '{"ms": 60000}')
 	p logs "$id" --follow >"$dir/followed" 2>"$dir/stderr" 3>&- &
 	follower=$!
@@ -223,7 +223,7 @@ pawl_wait_seconds_bucket{queue="default",executor="process",le="10"} 5' \
 	[ "$(p metrics --json | wc -l)" = "$(grep -vc '^#' "$dir/metrics")" ]
 }
 
-@test "fence requires confirmation and takes every running job from its worker" {
+@test "fence requires confirmation and revokes the lease of every running job" {
 	id=$(submit '{"ms": 30000}')
 	work_on "$id"
 	end_worker

@@ -34,7 +34,7 @@ ends_with_6() { # expected message
 	grep -q '(running commands continue; workers of this state folder adopt them if it reappears)' "$dir/stderr"
 }
 
-@test "run whose database is moved away ends, and a worker continues it when the file is back" {
+@test "run ends when its database file is moved away, and a worker continues it when the file is back" {
 	begin run "$dir/flow.yaml"
 	mv "$file" "$dir/moved"
 	ends_with_6 "can't be found: No such file or directory; was it moved?"
@@ -45,14 +45,14 @@ ends_with_6() { # expected message
 	here verify
 }
 
-@test "exec whose database is removed ends" {
+@test "exec ends when its database file is removed" {
 	begin exec -- sh -c "$until_go"
 	rm "$file" "$file-wal" "$file-shm"
 	ends_with_6 "can't be found: No such file or directory; was it moved?"
 	[ ! -e "$file" ]
 }
 
-@test "run whose database is replaced ends and leaves the new file alone" {
+@test "run ends when its database file is replaced, and leaves the new file alone" {
 	pawl --db "sqlite:$dir/other.db" admin migrate
 	begin run "$dir/flow.yaml"
 	rm "$file" "$file-wal" "$file-shm"

@@ -56,7 +56,7 @@ verified() { # executions
 	verified 2
 }
 
-@test "functions: program called without a database prints its usage" {
+@test "functions: program started without a database prints its usage" {
 	run "$examples/functions"
 	[ "$status" = 2 ]
 	[[ $output == 'usage: functions DB [NAME INPUT...]' ]]
@@ -64,7 +64,7 @@ verified() { # executions
 
 was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 
-@test "plugin: worker that loads it runs both of its functions" {
+@test "plugin: worker that loads the plugin runs both of its functions" {
 	printf 'one\ntwo\nthree\n' >numbers
 	printf 'plugins: [%s]\n' "$examples/plugin.so" >pawl.yaml
 	run timeout 300 "$examples/functions" "$db" lines "\"$PWD/numbers\""
@@ -81,7 +81,7 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 	verified 2
 }
 
-@test "executor: helper receives its tasks line by line" {
+@test "executor: helper receives one task per line" {
 	run timeout 300 "$examples/executor" "$db" \
 		'while read -r id attempt input; do echo "$id $attempt ok $((input * 2))"; done' 1 2 3
 	echo "$output"
@@ -91,7 +91,7 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 	verified 3
 }
 
-@test "executor: failure reported by the helper is stored, and unfinished tasks are lost" {
+@test "executor: failure reported by the helper is stored, and tasks that it left unfinished are lost" {
 	run timeout 300 "$examples/executor" "$db" 'read -r id attempt input; read -r x; echo "$id $attempt failed dizzy"' 1 2
 	echo "$output"
 	[ "$status" = 7 ]

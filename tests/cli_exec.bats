@@ -43,7 +43,7 @@ no line end" "$(p logs "$id")"
 	p verify
 }
 
-@test "output of all attempts is shown completely and in order" {
+@test "output of all attempts is shown in full and in order" {
 	x --retry 2 -- sh -c 'seq $PAWL_ATTEMPT$PAWL_ATTEMPT; [ $PAWL_ATTEMPT = 3 ]'
 	[ "$status" = 0 ]
 	same "$(seq 11; seq 22; seq 33)" "$output"
@@ -103,7 +103,7 @@ no line end" "$(p logs "$id")"
 	[[ $output == '{"id":'*',"status":"ready",'*'"queue":"default"'* ]]
 }
 
-@test "command started by a task is its child unless told otherwise" {
+@test "exec inside a task creates a child of the task unless --no-parent is given" {
 	x -- pawl exec -- sh -c 'pawl exec --no-parent -- true; echo done'
 	[ "$status" = 0 ]
 	same done "$output"
@@ -176,7 +176,7 @@ exec_behind() {
 	p verify
 }
 
-@test "exec without a queue runs at once up to the limit and is refused above it" {
+@test "exec with queues disabled starts immediately up to queue.cap and is refused beyond it" {
 	printf 'queue: {enabled: false, cap: 2}\n' >"$dir/pawl.yaml"
 	export PAWL_CONFIG=$dir/pawl.yaml
 	wait_for_go="echo begun; : $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done"
@@ -204,7 +204,7 @@ exec_behind() {
 	p verify
 }
 
-@test "killed exec without a queue keeps its slot until a worker has finished its command" {
+@test "exec killed with queues disabled counts towards queue.cap until a worker has finished its command" {
 	printf 'queue: {enabled: false, cap: 1}\n' >"$dir/pawl.yaml"
 	export PAWL_CONFIG=$dir/pawl.yaml
 	exec_behind -- sh -c "echo begun; : $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done"

@@ -4,7 +4,7 @@
 
 commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'; }
 
-@test "help lists the commands, and both ways to ask for a command's help print the same" {
+@test "help lists the commands, and both ways to ask for a command's help print the same text" {
 	[ "$(commands | wc -l)" -ge 28 ]
 	for c in $(commands); do
 		pawl help "$c" >"$BATS_TEST_TMPDIR/help"
@@ -54,7 +54,7 @@ commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'
 	diff "$BATS_TEST_TMPDIR/named" "$BATS_TEST_TMPDIR/are"
 }
 
-@test "README's list names every command" {
+@test "list of commands in the README names every command" {
 	for c in $(commands); do
 		[ "$c" = help ] || grep -Eq "^pawl ([a-z]+[^|]*\| )?$c\b" "$BATS_TEST_DIRNAME/../README.md" ||
 			grep -q "also: $c\b" "$BATS_TEST_DIRNAME/../README.md" || { echo "$c"; return 1; }

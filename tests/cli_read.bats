@@ -64,7 +64,7 @@ result {\"slept\":true}" "$(p show "$id" | plain)"
 	[[ $(p show @last --json) == "{\"id\":$top,"* ]]
 }
 
-@test "tree is printed as one line per execution, or as one JSON object" {
+@test "tree is printed with one line per execution, or as one JSON object" {
 	top=$(submit '"top"')
 	a=$(submit '"a"' --parent "$top")
 	b=$(submit '"b"' --parent "$top")
@@ -96,7 +96,7 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	[[ $(plain <<<"$output") == '{"sequence_num":1,"execution":'"$id"',"root":'"$id"',"seq":1,"type":"task.created","from":null,"to":"pending","attempt":0,"epoch":0,"worker":null,"data":null,"created_at":"T"}' ]]
 }
 
-@test "events of a tree include its descendants unless only its own are requested" {
+@test "events of an execution include those of its descendants unless only its own are requested" {
 	top=$(submit '"top"')
 	submit '"a"' --parent "$top"
 	[ "$(p events "$top" | wc -l)" = 4 ]
@@ -148,7 +148,7 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	without '"sequence_num":1,' <"$dir/followed"
 }
 
-@test "queues lists the number of waiting jobs" {
+@test "queue lists each queue with its number of waiting jobs" {
 	submit 5 >/dev/null
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 5 0 0 - D" "$(p queue | plain)"
@@ -168,7 +168,7 @@ W $(hostname) $worker 1 4 T D alive" "$(p workers | plain)"
 	[[ $(p workers --json) == '{"id":"'*'","host":"'*'"leases":1,'* ]]
 }
 
-@test "verify prints what it checked and compares with a checkpoint" {
+@test "verify prints what it checked and compares the database with a checkpoint" {
 	submit 4 >/dev/null
 	work
 	[[ $(p verify) =~ ^verify:\ [0-9]+\ invariants\ hold\ over\ 4\ executions,\ 20\ events$ ]]
@@ -199,7 +199,7 @@ W $(hostname) $worker 1 4 T D alive" "$(p workers | plain)"
 	[[ $(p show "$id" --json) == *'"name":"a\u001bb"'* ]]
 }
 
-@test "closed pipe ends a command silently, and a full device with an error" {
+@test "command ends silently if its output pipe is closed, and with an error if the device is full" {
 	submit 50 >/dev/null
 	p events --limit 0 | head -n 1
 	status=0

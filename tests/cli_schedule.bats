@@ -49,7 +49,7 @@ days_ago() {
 	[ "$status" = 0 ]
 }
 
-@test "file that is wrong or can't be run yet is not applied" {
+@test "invalid or missing file is not applied" {
 	printf 'name: w\non: {schedule: "61 * * * *"}\ntasks: {a: x}\n' >"$dir/bad.flow.yaml"
 	run p apply "$dir/bad.flow.yaml"
 	[ "$status" = 2 ]
@@ -61,7 +61,7 @@ days_ago() {
 	[ "${#lines[@]}" = 1 ]
 }
 
-@test "schedule next lists coming due times of all schedules or of one" {
+@test "schedule next lists the coming due times of all schedules or of one schedule" {
 	p apply "$flow" >/dev/null
 	run p schedule next -n 3
 	[ "${#lines[@]}" = 4 ]
@@ -73,7 +73,7 @@ days_ago() {
 	[ "$(p schedule next report | wc -l)" = 11 ]
 }
 
-@test "worker fires due and missed times once" {
+@test "worker fires each due or missed time once" {
 	p apply "$flow" >/dev/null
 	days_ago 2
 	start_worker
@@ -92,7 +92,7 @@ days_ago() {
 	[ "$status" = 0 ]
 }
 
-@test "paused schedule shows user and reason and does not fire the missed times" {
+@test "paused schedule shows the user and the reason, and does not fire missed due times" {
 	p apply "$flow" >/dev/null
 	run p schedule pause report/1 --reason 'the press is broken'
 	[ "$output" = 'schedule report/1: paused; running executions continue' ]
@@ -109,7 +109,7 @@ days_ago() {
 	[ ! -e "$dir/made" ]
 }
 
-@test "schedule is run by hand, and a workflow is submitted by name" {
+@test "schedule can be run by hand, and an applied workflow can be submitted by name" {
 	p apply "$flow" >/dev/null
 	run p schedule run report/yearly --reason 'as a trial'
 	[ "$status" = 0 ]
@@ -126,7 +126,7 @@ other by hand' "$(sort "$dir/made")"
 	[ "$status" = 0 ]
 }
 
-@test "invalid request is refused with a sentence" {
+@test "invalid schedule command is refused with an explanation" {
 	p apply "$flow" >/dev/null
 	refused 5 'there is no schedule reprot' p schedule pause reprot
 	refused 5 'there is no schedule report/3' p schedule run report/3

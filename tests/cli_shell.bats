@@ -14,7 +14,7 @@ write_workflow() {
 	cat >"$dir/shell.flow.yaml"
 }
 
-@test "failing line ends a script with the default shell, and the task fails" {
+@test "with the default shell, a failing line ends the script and fails the task" {
 	write_workflow <<-'EOF'
 		name: shell
 		tasks:
@@ -33,7 +33,7 @@ write_workflow() {
 	[[ $output != *after* ]]
 }
 
-@test "pipe fails with pipefail, and other interpreters run the script" {
+@test "shell key can set pipefail or another interpreter" {
 	write_workflow <<-'EOF'
 		name: shell
 		defaults: {shell: bash -euo pipefail}
@@ -54,7 +54,7 @@ write_workflow() {
 	[[ $output == *'"shell":{"anyOf":['* ]]
 }
 
-@test "command that is run without a workflow goes on after a failing line" {
+@test "shell command of pawl exec continues after a failing command" {
 	x exec -- sh -c 'false; echo after'
 	[ "$status" = 0 ]
 	[[ $output == *after* ]]

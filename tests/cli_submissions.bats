@@ -45,7 +45,7 @@ sql_submit() { # params
 	p verify >/dev/null
 }
 
-@test "refused SQL submission is reported, listed, and explained by its id" {
+@test "refused SQL submission is reported and listed, and show, why and cancel ID say that it was refused" {
 	id=$(sql_submit '{}')
 	sql "UPDATE submissions SET definition = 'gone'"
 	p worker --drain 2>"$dir/worker"
@@ -58,7 +58,7 @@ sql_submit() { # params
 	p verify >/dev/null
 }
 
-@test "params nested too deep are refused with the limit, and the worker keeps running" {
+@test "too deeply nested params are refused with the limit, and the worker keeps running" {
 	printf 'name: report\nparams: {p: {type: list, default: []}}\ntasks: {make: "true"}\n' >"$flow"
 	p apply "$flow" >/dev/null
 	id=$(sql_submit "{\"p\": $(printf '[%.0s' $(seq 2046))$(printf ']%.0s' $(seq 2046))}")
@@ -70,6 +70,6 @@ sql_submit() { # params
 	p verify >/dev/null
 }
 
-@test "unknown status is a usage error" {
+@test "unknown submission status is a usage error" {
 	refused 2 "waiting, taken or refused" p submissions --status gone
 }

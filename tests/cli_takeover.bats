@@ -124,7 +124,7 @@ nobody_is_missing() {
 	[ $(($(counted pawl_leases_lost_total) + $(counted pawl_outcomes_refused_total))) = "$1" ]
 }
 
-@test "worker stopped past its leases has its reports refused and counted, and signals nothing" {
+@test "worker frozen until its leases expired has its reports refused and counted, and signals nothing" {
 	configure 2s
 	submit_tasks 20
 	start_worker
@@ -142,7 +142,7 @@ nobody_is_missing() {
 	check_tasks 20
 }
 
-@test "worker stopped past its leases while its commands run signals nothing" {
+@test "worker frozen until its leases expired signals nothing while its commands still run" {
 	configure 2s
 	submit_tasks 20
 	start_worker
@@ -179,7 +179,7 @@ nobody_is_missing() {
 	check_tasks 20
 }
 
-@test "task that kills its worker fails after exactly its number of attempts" {
+@test "task that kills its worker fails after exactly its maximum number of attempts" {
 	cat >"$dir/killer" <<-END
 		echo "\$PAWL_EXECUTION_ID \$PAWL_ATTEMPT begin \$\$" >>"$ledger"
 		kill -9 \$(cat "$dir/pid") \$PPID

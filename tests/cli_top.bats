@@ -137,7 +137,7 @@ marked_line() { colored | grep -q "$(printf '\033\\[[0-9;]*7m')"; }
 # The heading, one line and the foot.
 three_rows() { [ "$(screen | cut -c 1-10 | tr '\n' ' ')" = '  RUNNING  > exec::re q quit  ?  ' ]; }
 
-@test "list longer than the screen can be scrolled" {
+@test "top can scroll a list longer than the screen" {
 	start_worker --slots 40
 	for i in $(seq 30); do
 		echo "  t$i: {run: '$(wait_for_file go)'}"
@@ -202,7 +202,7 @@ three_rows() { [ "$(screen | cut -c 1-10 | tr '\n' ' ')" = '  RUNNING  > exec::r
 
 rated() { screen | grep -qE '^  default .* [1-9][0-9]* +[1-9][0-9]*$'; }
 
-@test "rate of ended jobs per minute is shown after ten seconds" {
+@test "top shows the rate of ended jobs per minute after ten seconds" {
 	mkdir -p "$XDG_CONFIG_HOME/pawl"
 	printf 'worker: {heartbeat: 1s}\n' >"$XDG_CONFIG_HOME/pawl/pawl.yaml"
 	start_worker
@@ -218,7 +218,7 @@ rated() { screen | grep -qE '^  default .* [1-9][0-9]* +[1-9][0-9]*$'; }
 	restored
 }
 
-@test "database that does not answer is reported and tried again" {
+@test "top reports a database that does not answer and tries again" {
 	[ "$PAWL_TEST_DB" = sqlite ] || skip 'PostgreSQL knows a table that it has prepared, whatever its name is'
 	start 80 24 top --interval 100ms
 	until_true shows QUEUE
@@ -233,7 +233,7 @@ rated() { screen | grep -qE '^  default .* [1-9][0-9]* +[1-9][0-9]*$'; }
 	restored
 }
 
-@test "top uses no colours with NO_COLOR, ASCII in an ASCII locale, and lines without a cursor" {
+@test "top honours NO_COLOR, uses ASCII in an ASCII locale, and prints plain lines on a dumb terminal" {
 	make_work
 	env=NO_COLOR=1 locale=LC_ALL=C start 80 24 top
 	until_true shows '> exec::reading'

@@ -62,7 +62,7 @@ make_flow() {
 	screen | sed -n '1,/^---/p' | grep -q '…$'
 }
 
-@test "resized terminal shows no parts of older frames" {
+@test "run leaves no parts of older frames on a resized terminal" {
 	make_flow
 	start 100 30 run "$dir/flow.yaml"
 	until_true shows '▸ first  attempt 2/3'
@@ -77,7 +77,7 @@ make_flow() {
 	[ "$(screen | grep -cE '^[✘▸] w ')" = 1 ]
 }
 
-@test "tree larger than the screen leaves out tasks but shows the running ones" {
+@test "run with more tasks than screen lines leaves out tasks but shows the running ones" {
 	{
 		printf 'name: w\ntasks:\n'
 		for i in $(seq 40); do printf '  t%d: {run: echo %d}\n' "$i" "$i"; done
@@ -93,7 +93,7 @@ make_flow() {
 	[ "$($tmux capture-pane -p -S -100 | grep -c '✔ t')" = 40 ]
 }
 
-@test "reason why a run is stuck is shown in full at 40 columns and only while it holds" {
+@test "reason why a run is stuck is shown in full at 40 columns and only while it applies" {
 	printf 'name: w\ntasks: {ask: {approval: "publish all of it now?", run: "%s"}}\n' "$(wait_for_file go)" >"$dir/flow.yaml"
 	start 40 24 run "$dir/flow.yaml"
 	until_true shows 'w::ask'
@@ -109,7 +109,7 @@ make_flow() {
 	[ "$(code)" = 0 ]
 }
 
-@test "run uses no colours with NO_COLOR and ASCII in an ASCII locale" {
+@test "run honours NO_COLOR and uses ASCII in an ASCII locale" {
 	printf 'name: w\ntasks:\n  a: {run: echo a}\n  b: {needs: a, foreach: 3, run: echo b}\n' >"$dir/flow.yaml"
 	start 80 24 run "$dir/flow.yaml"
 	until_true ended
@@ -125,7 +125,7 @@ make_flow() {
 	screen | LC_ALL=C without '[^ -~]'
 }
 
-@test "run in a pipe or without a cursor prints lines" {
+@test "run prints plain lines in a pipe or on a dumb terminal" {
 	printf 'name: w\ntasks:\n  a: {run: echo a}\n' >"$dir/flow.yaml"
 	term=dumb start 80 24 run "$dir/flow.yaml"
 	until_true ended
@@ -176,7 +176,7 @@ make_flow() {
 	p verify
 }
 
-@test "as-of tree, critical path and diff fit into 80 and 40 columns" {
+@test "as-of tree, critical path and diff fit in 80 and 40 columns" {
 	cat >"$dir/flow.yaml" <<-'EOF'
 		name: a-workflow-with-a-name-that-is-long
 		params: {day: {type: string, default: monday}}
@@ -209,7 +209,7 @@ make_flow() {
 	shows '    TOTAL  STEP'
 }
 
-@test "events fit into 120, 80 and 40 columns with a line each, and a pipe gets them in full" {
+@test "events take one line each at 120, 80 and 40 columns, and are printed in full in a pipe" {
 	printf 'name: w\ntasks:\n  a: {run: "true"}\n  b: {run: "exit 3"}\n' >"$dir/flow.yaml"
 	p run "$dir/flow.yaml" >/dev/null || true
 	id=$(p ls --json | jq .id)

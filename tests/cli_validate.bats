@@ -25,7 +25,7 @@ wrong() { printf 'tasks:\n  a: {rnu: x}\n  b: {run: x, needs: aa}\n' >wrong.flow
 	[ "$(pawl validate f.flow.yaml)" = 'f.flow.yaml: f, 1 task, 2 schedules' ]
 }
 
-@test "every fault of a file is printed on stderr with its line and a caret" {
+@test "every error in a file is printed on stderr with its line and a caret" {
 	wrong
 	status=0
 	pawl validate wrong.flow.yaml >out 2>err || status=$?
@@ -42,7 +42,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
        |                      ^' "$(cat err)"
 }
 
-@test "validate --json prints one object per fault" {
+@test "validate --json prints one object per error" {
 	wrong
 	printf 'tasks: [x]\n' >good.flow.yaml
 	status=0
@@ -65,7 +65,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	[[ $output == 'sub/child.yaml:1:30: tasks.a.timeout: a duration'* ]]
 }
 
-@test "missing file and binary file are refused" {
+@test "missing, too long or binary file is refused" {
 	refused 5 'none.yaml' pawl validate none.yaml
 	refused 2 'needs more arguments' pawl validate
 	refused 2 "has no option '--frobnicate'" pawl validate --frobnicate x.yaml
@@ -80,7 +80,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	[ "$status" = 2 ]
 }
 
-@test "control characters of a file are not printed" {
+@test "control characters in a file are not printed" {
 	printf 'tasks: {a: {"\\e[31mred": x}}\n# \033[31m\n' >f.flow.yaml
 	run pawl validate f.flow.yaml
 	[ "$status" = 2 ]
@@ -101,7 +101,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	refused 2 "'png' is not a graph format" pawl graph --format png "$examples/diamond.flow.yaml"
 }
 
-@test "graph as svg is what dot renders" {
+@test "graph --format svg prints what dot renders" {
 	mkdir bin
 	pawl=$(command -v pawl)
 	refused 2 'package graphviz' env "PATH=$dir/bin" "$pawl" graph --format svg "$examples/diamond.flow.yaml"
@@ -112,7 +112,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	refused 1 'status 3' env "PATH=$dir/bin:$PATH" pawl graph --format svg "$examples/diamond.flow.yaml"
 }
 
-@test "graph of an invalid file prints its faults" {
+@test "graph of an invalid file prints the errors" {
 	wrong
 	status=0
 	pawl graph wrong.flow.yaml >out 2>err || status=$?
@@ -121,7 +121,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	[[ $(cat err) == *'did you mean "run"'* ]]
 }
 
-@test "schema is valid JSON" {
+@test "printed JSON schema is valid JSON" {
 	pawl schema >schema.json
 	[ "$(wc -l <schema.json)" = 1 ]
 	[[ $(cat schema.json) == '{"$schema":"http://json-schema.org/draft-07/schema#",'*'}' ]]

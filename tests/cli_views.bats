@@ -95,7 +95,7 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	refused 5 'there is no execution 999' p ls --parent 999
 }
 
-@test "tree folds items, opens failed ones, and says why other tasks did not run" {
+@test "tree folds succeeded items, lists failed ones, and says why other tasks did not run" {
 	make_flow
 	run_flow
 	LC_ALL=C p tree "$top" >"$dir/tree"
@@ -115,7 +115,7 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	[[ $(LC_ALL=C p tree "$(id_of outer::below)") == '+ outer::below  #'* ]]
 }
 
-@test "tree with many failed items shows the first ones and counts the others" {
+@test "tree with many failed items shows the first few and counts the rest" {
 	printf 'name: w\ntasks:\n  each: {foreach: 14, run: "false"}\n' >"$dir/flow.yaml"
 	p run "$dir/flow.yaml" --progress none 2>/dev/null || true
 	LC_ALL=C p tree @last >"$dir/tree"
@@ -139,7 +139,7 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	[[ $(p show "$id" --json) == *'"paused":false,"pause_reason":null'* ]]
 }
 
-@test "why names the exact condition in a workflow" {
+@test "why names what each task of a workflow waits for" {
 	cat >"$dir/flow.yaml" <<-'EOF'
 		name: w
 		tasks:
@@ -179,7 +179,7 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	pawl validate other.yaml
 }
 
-@test "graph of a run comes from its snapshot even if the file changes" {
+@test "graph of a run shows its stored definition even if the file has changed" {
 	printf 'name: w\ntasks:\n  a: {run: echo a}\n  b: {needs: a, run: echo b}\n' >"$dir/flow.yaml"
 	id=$(p submit "$dir/flow.yaml")
 	pawl graph "$dir/flow.yaml" >"$dir/before"

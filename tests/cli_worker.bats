@@ -48,7 +48,7 @@ ms_between() { # from to execution
 	p verify
 }
 
-@test "drain waits for a job that another worker runs, but not for a paused one" {
+@test "drain waits for a job that another worker runs, but not for a paused job" {
 	first=$(later -- sh -c ": $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done; exit 1")
 	start_worker
 	until_true has_status "$first" running
@@ -179,7 +179,7 @@ make_plugin() {
 	p verify
 }
 
-@test "second signal cancels the functions" {
+@test "second signal to a worker cancels its functions" {
 	make_plugin
 	start_worker --plugin "$dir/naps.so"
 	id=$(later --retry 1 --executor function:stubborn -- x)
@@ -224,7 +224,7 @@ ends_before_10_s() {
 	until_true ends_before_10_s # the machine may stall; with the default grace no command would end in time
 }
 
-@test "logs --follow continues when more output was written than is kept" {
+@test "logs --follow continues after more output was written than is kept" {
 	printf 'logs: {keep: 4kB}\n' >"$dir/pawl.yaml"
 	start_worker --config "$dir/pawl.yaml"
 	id=$(later -- sh -c "seq 3000; for i in 1 2 3; do echo mark-\$i; while [ ! -e '$dir/go'\$i ]; do sleep 0.05; done; done")
@@ -262,7 +262,7 @@ ends_before_10_s() {
 	p verify --host
 }
 
-@test "several loops share the jobs where the database has several writers" {
+@test "several loops share the jobs on a database that allows several writers" {
 	refused 2 '--loops must be a number from 1 to 64' p worker --loops 65
 	for i in $(seq 12); do
 		later -- sh -c "echo $i >>'$dir/ledger'" >/dev/null

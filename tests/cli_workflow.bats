@@ -34,7 +34,7 @@ x() { # command...
 	[[ $output == *'draft-07'* ]]
 }
 
-@test "wrong file is refused with all its faults and their locations, and nothing is stored" {
+@test "invalid file is refused with all its errors and their locations, and nothing is stored" {
 	cat >"$dir/bad.flow.yaml" <<-'EOF'
 		name: bad
 		tasks:
@@ -92,7 +92,7 @@ x() { # command...
 	[ "$status" = 0 ]
 }
 
-@test "failed run has its exit code and names the failed task" {
+@test "failed run exits with 1 and names the failed task" {
 	printf 'name: w\ntasks:\n  a: {run: exit 3}\n  b: {run: true, needs: a}\n' >"$dir/flow.yaml"
 	x run "$dir/flow.yaml"
 	[ "$status" = 1 ]
@@ -148,7 +148,7 @@ x() { # command...
 	[ "$status" = 0 ]
 }
 
-@test "run that is stuck says why" {
+@test "stuck run says why it is stuck" {
 	printf 'name: w\ntasks: {ask: {approval: "publish?", run: "true"}, far: {needs: ask, executor: moon, run: "true"}}\n' >"$dir/flow.yaml"
 	p run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/stderr" 3>&- &
 	started+=($!)
@@ -165,7 +165,7 @@ x() { # command...
 	grep -qxE 'pawl: execution [0-9]+ cancelled' "$dir/stderr"
 }
 
-@test "run whose workflow, fan-out or nested workflow is held says why" {
+@test "run says why its workflow, fan-out or nested workflow is held" {
 	printf 'name: below\ntasks: {x: "true"}\n' >"$dir/below.yaml"
 	cat >"$dir/flow.yaml" <<-'END'
 		name: w
@@ -188,7 +188,7 @@ x() { # command...
 	[ "$(grep -c 'is not running' "$dir/stderr")" = 2 ]
 }
 
-@test "fan-out over a text is refused with how to make it a list" {
+@test "fan-out over a text is refused, and the error says how to write a list" {
 	for list in tasks.a.outputs.list 'fromJSON(tasks.a.outputs.list)'; do
 		printf 'name: w\ntasks:\n  a: {run: "echo list=[1,2] >>$PAWL_OUTPUT"}\n  b: {needs: a, foreach: "${{ %s }}", run: "true"}\n' "$list" >"$dir/flow.yaml"
 		x run "$dir/flow.yaml" --progress none
@@ -204,7 +204,7 @@ nested() { # levels
 	printf ']%.0s' $(seq "$1")
 }
 
-@test "param nested too deep is refused with the limit, and nothing is stored" {
+@test "too deeply nested param is refused with the limit, and nothing is stored" {
 	printf 'name: deep\nparams: {p: {type: list}}\ntasks: {a: "true"}\n' >"$dir/flow.yaml"
 	for levels in 64 2046 2047 2048 5000; do
 		for command in run submit; do
@@ -222,7 +222,7 @@ nested() { # levels
 	p verify
 }
 
-@test "output nested too deep fails its task, and the run ends" {
+@test "too deeply nested output fails its task, and the run ends" {
 	printf '{"o": %s}\n' "$(nested 2046)" >"$dir/deep"
 	cat >"$dir/flow.yaml" <<-EOF
 		name: deep

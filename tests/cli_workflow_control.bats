@@ -61,7 +61,7 @@ flow() {
 	p verify
 }
 
-@test "skipped task counts as done" {
+@test "task skipped on request counts as done" {
 	flow <<-'EOF'
 		name: w
 		tasks:
@@ -106,7 +106,7 @@ flow() {
 	p verify
 }
 
-@test "failed tasks run again in place, and with other params as a new execution" {
+@test "rerun runs failed tasks again in place, or with other params as a new execution" {
 	flow <<-EOF
 		name: w
 		params: {with: {type: string, default: none}}
@@ -149,7 +149,7 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	p verify
 }
 
-@test "rerun of a foreground run is a foreground run" {
+@test "rerun of a foreground run also runs in the foreground" {
 	cat >"$dir/flow.yaml" <<-EOF
 		name: w
 		tasks:
@@ -171,7 +171,7 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	p verify
 }
 
-@test "rerun with a fixed file keeps the given values that the file has params for" {
+@test "rerun with a fixed file keeps the given values of params that the file still has" {
 	printf 'name: w\nparams: {a: {type: string}, b: 1}\ntasks: {x: "true"}\n' >"$dir/flow.yaml"
 	p submit "$dir/flow.yaml"
 	p worker --drain --state "$dir/state"
@@ -187,7 +187,7 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	same succeeded "$(p show @last --json | jq -r .status)"
 }
 
-@test "why of a stuck workflow leads to the first task's reason, and cancel reports its end" {
+@test "why of a stuck workflow leads to the reason of the first task, and cancel reports the end" {
 	printf 'name: w\ntasks: {a: {foreach: 2, run: "true"}, b: {needs: a, run: "true"}}\n' >"$dir/flow.yaml"
 	id=$(p submit "$dir/flow.yaml")
 	p why "$id" | grep -F "it runs until its children have ended: "

@@ -113,7 +113,7 @@ workflow() { # YAML of its tasks
 	p verify
 }
 
-@test "exit code, missing program and missing image are reported as such" {
+@test "exit code, missing program or missing image is reported" {
 	run p exec --executor container -- /bin/sh -c 'echo said; exit 3'
 	echo "$output"
 	[[ $output == *said* ]]
@@ -139,7 +139,7 @@ workflow() { # YAML of its tasks
 	p verify
 }
 
-@test "cancel and timeout end the container" {
+@test "cancel or timeout ends the container" {
 	start_worker
 	id=$(p exec --detach --executor container -- /bin/sleep 1000)
 	until_true is_status "$id" running
@@ -176,7 +176,7 @@ is_over() { [[ $(p show "$1" --json | jq -r .status) =~ ^(succeeded|failed|cance
 client_of() { pgrep -f "${engine##*/} start --attach pawl-$1-"; }
 
 # A client that gets TERM before it has started anything exits with 0.
-@test "TERM of the client never makes an unfinished command a success" {
+@test "TERM sent to the client never turns an unfinished command into a success" {
 	start_worker
 	for pause in 0.02 0.05 0.08 0.12 0.2 0.4; do
 		id=$(p exec --detach --executor container -- /bin/sh -c 'sleep 0.3; echo done=yes >>$PAWL_OUTPUT')
@@ -191,7 +191,7 @@ client_of() { pgrep -f "${engine##*/} start --attach pawl-$1-"; }
 	p verify
 }
 
-@test "kill -9 of client, command or monitor leaves nothing, and the command starts again" {
+@test "kill -9 of client, command or monitor leaves no container, and the command is retried" {
 	start_worker
 	for whom in client command ${PAWL_TEST_CONTAINERS:+monitor}; do # podman notices the end of the monitor after 20 s
 		id=$(p exec --detach --executor container --retry 1 -- /bin/sh -c 'sleep 0.5; echo $PAWL_ATTEMPT; [ $PAWL_ATTEMPT = 2 ] || sleep 1000')
@@ -242,7 +242,7 @@ another_runs() { # the container that must be gone
 	[ -n "$now" ] && [ "$(wc -l <<<"$now")" = 1 ] && [ "$now" != "$1" ]
 }
 
-@test "ended container that another one depends on is left behind and blocks nothing" {
+@test "ended container that another container depends on is left behind and blocks nothing" {
 	[[ $engine == *podman ]] || skip 'only podman knows who needs whom'
 	start_worker
 	id=$(p exec --detach --executor container -- /bin/sh -c 'until [ -e /tmp/go ]; do sleep 0.1; done; echo done')
@@ -259,7 +259,7 @@ another_runs() { # the container that must be gone
 	p verify
 }
 
-@test "example runs in a container" {
+@test "container example runs" {
 	run p run "$BATS_TEST_DIRNAME/../examples/container.flow.yaml" --param image="$image" --progress plain
 	echo "$output"
 	[ "$status" = 0 ]

@@ -23,17 +23,17 @@ all_blocks() {
 
 play() { tests/docs/run "$@"; }
 
-@test "sessions of README.md run as shown" { play README.md; }
-@test "sessions of QUICKSTART.md run as shown" { play docs/QUICKSTART.md; }
-@test "sessions of OPERATIONS.md run as shown" { play docs/OPERATIONS.md; }
-@test "sessions of TROUBLESHOOTING.md run as shown" { play docs/TROUBLESHOOTING.md; }
+@test "sessions in README.md run as shown" { play README.md; }
+@test "sessions in QUICKSTART.md run as shown" { play docs/QUICKSTART.md; }
+@test "sessions in OPERATIONS.md run as shown" { play docs/OPERATIONS.md; }
+@test "sessions in TROUBLESHOOTING.md run as shown" { play docs/TROUBLESHOOTING.md; }
 
-@test "sessions of all other pages run as shown" {
+@test "sessions in all other pages run as shown" {
 	mapfile -t others < <(grep -l '^ *```console' "${pages[@]}" | grep -vE '^README.md$|/(QUICKSTART|OPERATIONS|TROUBLESHOOTING).md$')
 	[ ${#others[@]} = 0 ] || play "${others[@]}"
 }
 
-@test "session with different output fails with its page and line" {
+@test "session with different output fails and names the page and line" {
 	printf 'words\n\n```console\n$ echo one\nand two\n> echo three\none\ntwo\n```\n' >"$BATS_TEST_TMPDIR/wrong.md"
 	run play "$BATS_TEST_TMPDIR/wrong.md"
 	echo "$output"
@@ -79,7 +79,7 @@ NOT_RUN=2
 	[ "$not_run" = "$NOT_RUN" ]
 }
 
-@test "every YAML example is an accepted workflow or configuration" {
+@test "every YAML example is accepted as a workflow or configuration" {
 	all_blocks | grep ' yaml ' >"$BATS_TEST_TMPDIR/list"
 	export HOME=$BATS_TEST_TMPDIR
 	unset PAWL_DB XDG_STATE_HOME XDG_CONFIG_HOME
@@ -101,7 +101,7 @@ is_excerpt() { # block file
 		{ gsub(/^[ \t]+|[ \t]+$/, "") } !/…/ && $0 != "" && !($0 in there) { bad = 1 } END { exit bad }' "$2" "$1"
 }
 
-@test "every C example compiles or is an excerpt of a file that does" {
+@test "every C example compiles or is an excerpt from a file that does" {
 	all_blocks | grep ' c ' >"$BATS_TEST_TMPDIR/list"
 	while read -r page language line file; do
 		for example in examples/*.c include/pawl.h; do
@@ -204,7 +204,7 @@ anchors() {
 	! grep -nE '^\| \*\*' docs/GUARANTEES.md | grep -vE '`[a-z_]+(\.bats|\.pml)?/[^`]+`'
 }
 
-@test "figures of the README are those of BENCHMARKS.md" {
+@test "figures in the README match BENCHMARKS.md" {
 	figures=0
 	while read -r figure; do
 		figures=$((figures + 1))
@@ -218,13 +218,13 @@ tables() { # made from the lines of a file
 		-v sqlite_version=3 -v cores=2 "$1"
 }
 
-@test "tables of the benchmarks can be generated" {
+@test "benchmark tables can be generated" {
 	tables /dev/null >"$BATS_TEST_TMPDIR/tables"
 	[ "$(grep -c '^|---' "$BATS_TEST_TMPDIR/tables")" -gt 8 ]
 	[ "$(grep -c 'could not be installed here: no comparison' "$BATS_TEST_TMPDIR/tables")" = 3 ]
 }
 
-@test "measured peer has its row with ratios from the same round" {
+@test "measured peer gets a row with ratios from the same round" {
 	for round in 1 2 3; do # everything is three times as slow in the second round
 		[ $round = 2 ] && slow=3 || slow=1
 		for slots in 1 10; do
@@ -270,7 +270,7 @@ tables() { # made from the lines of a file
 	! grep -q 'could not be installed' "$BATS_TEST_TMPDIR/tables"
 }
 
-@test "peers of the benchmarks are pinned, and BENCHMARKS.md names their versions" {
+@test "benchmark peers are pinned, and BENCHMARKS.md names their versions" {
 	peers=0
 	while read -r name version; do
 		case $name in

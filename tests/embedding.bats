@@ -40,7 +40,7 @@ make_shop() {
 	pawl --db "$db" apply ship.flow.yaml
 }
 
-@test "pg_submit: order and its workflow are one transaction" {
+@test "pg_submit: order and its workflow are committed in one transaction" {
 	make_shop
 	[ "$("$examples/pg_submit" "$db" ship 17)" = "order 17: execution 1" ]
 	pawl --db "$db" worker --drain
@@ -49,7 +49,7 @@ make_shop() {
 	pawl --db "$db" verify
 }
 
-@test "pg_submit: rolled back order leaves nothing" {
+@test "pg_submit: rolled-back order leaves no order and no workflow" {
 	make_shop
 	[ "$("$examples/pg_submit" "$db" ship 17 --rollback)" = "order 17: rolled back" ]
 	[ "$(psql -qAt "$db" -c 'SELECT count(*) FROM orders')" = 0 ]
@@ -59,7 +59,7 @@ make_shop() {
 	pawl --db "$db" verify
 }
 
-@test "pg_submit: refused submission leaves no order" {
+@test "pg_submit: refused submission stores no order" {
 	make_shop
 	run "$examples/pg_submit" "$db" shop 17
 	[ "$status" = 1 ]
@@ -75,7 +75,7 @@ make_bills() {
 	[ "$PAWL_TEST_DB" = sqlite ] || skip 'for SQLite only'
 }
 
-@test "embed: bills and their jobs are one transaction, and results come back" {
+@test "embed: bill and its job are committed together, and the job's result is stored with the bill" {
 	make_bills
 	run timeout 300 "$examples/embed" shop.db 17 4711
 	echo "$output"
@@ -88,7 +88,7 @@ make_bills() {
 	pawl --db sqlite:shop.db verify
 }
 
-@test "embed: program killed at any point gives each bill its result in the end" {
+@test "embed: every bill gets its result even if the program is killed at any point" {
 	make_bills
 	for n in $(seq 1 12); do
 		"$examples/embed" shop.db "$n" $((n + 100)) >out 2>&1 3>&- &
@@ -106,7 +106,7 @@ make_bills() {
 
 # ---- both ----------------------------------------------------------------------------------------------
 
-@test "built: workflow built in C runs, and building it again gives the same execution" {
+@test "built: workflow built in C runs, and building it again returns the same execution" {
 	make_db
 	[ "$(timeout 300 "$examples/built" "$db" 3 4)" = '"result":{"sum":25}' ]
 	[ "$(timeout 300 "$examples/built" "$db" 3 4)" = '"result":{"sum":25}' ]
@@ -131,7 +131,7 @@ make_bills() {
 
 # ---- the library as other programs link it -------------------------------------------------------------
 
-@test "shared library exports exactly what the header declares" {
+@test "shared library exports exactly the functions that pawl.h declares" {
 	[ -e "$PAWL_TEST_BUILD/libpawl.so" ] || skip 'it is not built'
 	header=$BATS_TEST_DIRNAME/../include/pawl.h
 	nm -D --defined-only "$PAWL_TEST_BUILD/libpawl.so" | awk '{ print $3 }' | sort >shown
@@ -140,7 +140,7 @@ make_bills() {
 	diff declared shown
 }
 
-@test "header compiles as C++, which refuses a list that would dangle" {
+@test "pawl.h compiles as C++, where PAWL_LIST is refused because it would dangle" {
 	command -v g++ >/dev/null || skip 'there is no g++'
 	check() { g++ -std=c++17 -Wall -Wextra -pedantic -Werror -fsyntax-only "-I$BATS_TEST_DIRNAME/../include" -x c++ -; }
 	printf '#include <pawl.h>\nint main() { pawl_task_keys k{}; return !k.needs; }\n' | check
@@ -149,13 +149,13 @@ make_bills() {
 	grep -q PAWL_LIST said
 }
 
-@test "every function of the header has a comment" {
+@test "every function in pawl.h has a comment" {
 	awk '/^PAWL_(API|CHECKED)/ && !told && !/\/\*/ { print; bad = 1 }
 		{ told = /\*\/ *$/ || (told && (/^PAWL_/ || /^ +[a-z].*[,;]$/ || /^typedef/)) }
 		END { exit bad }' "$BATS_TEST_DIRNAME/../include/pawl.h"
 }
 
-@test "header starts with the list of its parts" {
+@test "pawl.h starts with a list of its sections" {
 	header=$BATS_TEST_DIRNAME/../include/pawl.h
 	sed -n 's,^/\* ---- \(.*\) ---- \*/$,\1,p' "$header" >parts
 	sed -n '/^ \* The parts/,/^#/s/^ \*     \(.*[^ ]\)   *[^ ].*/\1/p' "$header" | sed 's/  .*//' >listed

@@ -13,11 +13,11 @@ try() { # name
 	[[ $output == "fuzz_$1: "*' inputs, nothing wrong' ]]
 }
 
-@test "any bytes are a workflow file or give diagnostics with locations" { try workflow; }
-@test "any bytes are YAML or give an error" { try yaml; }
-@test "any bytes are pawl.yaml or give diagnostics with locations" { try config; }
-@test "any bytes are a definition that is written as it is read, or are refused" { try definition; }
-@test "any text is an expression with a value, or gives an error with its location" { try expr; }
-@test "any text is a cron pattern with due times, or is refused" { try cron; }
-@test "any text is a duration, a time or a number, or is refused" { try duration; }
-@test "any bytes are the outputs of a task, or are refused" { try outputs; }
+@test "any bytes are accepted as a workflow file or get diagnostics with locations" { try workflow; }
+@test "any bytes are accepted as YAML or get an error" { try yaml; }
+@test "any bytes are accepted as pawl.yaml or get diagnostics with locations" { try config; }
+@test "any bytes are refused as a definition or read and written back unchanged" { try definition; }
+@test "any text is evaluated as an expression or gets an error with its location" { try expr; }
+@test "any text is a cron pattern with due times or is refused" { try cron; }
+@test "any text is read as a duration, a time or a number or is refused" { try duration; }
+@test "any bytes are read as the outputs of a task or are refused" { try outputs; }

@@ -22,7 +22,7 @@ works() { # pawl
 	"$1" --db "$db" verify
 }
 
-@test "files of make install work, and make uninstall removes all of them" {
+@test "files installed by make install work, and make uninstall removes all of them" {
 	build install DESTDIR="$root"
 	works "$root/usr/local/bin/pawl"
 	for f in lib/libpawl.a lib/libpawl.so include/pawl.h share/man/man1/pawl-run.1 share/man/man5/pawl.yaml.5 \
@@ -34,7 +34,7 @@ works() { # pawl
 	[ -z "$(find "$root" ! -type d)" ]
 }
 
-@test "program is built with the installed library through pkg-config" {
+@test "program can be built with the installed library through pkg-config" {
 	build install DESTDIR="$root" PREFIX=/opt/pawl
 	lib=$root/opt/pawl/lib
 	readelf -d "$lib/libpawl.so" | grep -q 'SONAME.*\[libpawl.so.0\]'

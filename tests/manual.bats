@@ -11,7 +11,7 @@ setup() {
 # A page as a terminal shows it, without bold.
 page() { groff -man -P-c -Tutf8 "$man/$1" 2>/dev/null | col -bx; }
 
-@test "every page renders without a warning" {
+@test "every man page renders without a warning" {
 	for f in "$man"/*; do
 		# a site's own macro file, which may be missing
 		groff -ww -man -Tutf8 -z "$f" 2>&1 | grep -v "can't find macro file 'man.local'" >"$BATS_TEST_TMPDIR/said" || true
@@ -21,7 +21,7 @@ page() { groff -man -P-c -Tutf8 "$man/$1" 2>/dev/null | col -bx; }
 	[ "$(ls "$man" | wc -l)" -gt 30 ]
 }
 
-@test "every command has a page with everything that its help has" {
+@test "every command has a man page with everything that its help has" {
 	for c in $(pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'); do
 		page "pawl-$c.1" >"$BATS_TEST_TMPDIR/page"
 		grep -q "^ *$c\b" <<<"$(page pawl.1)"
@@ -34,7 +34,7 @@ page() { groff -man -P-c -Tutf8 "$man/$1" 2>/dev/null | col -bx; }
 	done
 }
 
-@test "overview lists exit codes and environment variables" {
+@test "pawl(1) lists the exit codes and environment variables" {
 	page pawl.1 | grep -q '^ *6 *the database'
 	for name in $(grep -rhoE 'getenv\("PAWL_[A-Z_]+"' "$BATS_TEST_DIRNAME/../src" | cut -d'"' -f2 | sort -u); do
 		case $name in
@@ -44,7 +44,7 @@ page() { groff -man -P-c -Tutf8 "$man/$1" 2>/dev/null | col -bx; }
 	done
 }
 
-@test "pages about files list every key of their tables" {
+@test "man pages about files list every key of those files" {
 	page pawl.yaml.5 >"$BATS_TEST_TMPDIR/config"
 	page pawl-workflow.5 >"$BATS_TEST_TMPDIR/workflow"
 	for key in $(sed -n 's/^| `\([a-z_.]*\)` | .*/\1/p' "$BATS_TEST_DIRNAME/../docs/CONFIGURATION.md"); do

@@ -29,23 +29,23 @@ copy_models() {
 	cd "$BATS_TEST_TMPDIR"
 }
 
-@test "job on one host ends once, has one child, gets no stale signal, and terminates" {
+@test "model of a job on one host ends the job once, with one child and no stale signal" {
 	check lease
 }
 
-@test "job started on another host finds the first host's process dead" {
+@test "model of a job started on another host finds the first host's process dead" {
 	check hosts
 }
 
-@test "siblings that end at once fire their join once without a deadlock" {
+@test "model of siblings that end simultaneously fires their join once without a deadlock" {
 	check join
 }
 
-@test "limit is never exceeded, and no waiting job is forgotten" {
+@test "model of a limit never exceeds it and forgets no waiting job" {
 	check permits
 }
 
-@test "transition missing from the engine's table is noticed by the model" {
+@test "model detects a transition missing from the engine's table" {
 	copy_models
 	sed -i '/MOVE(ADOPTED, RUNNING, RUNNING, JOBS)/d' src/core/transitions.c
 	run models/run lease:PAUSES=1
@@ -53,7 +53,7 @@ copy_models() {
 	[[ ${lines[0]} == lease*'WRONG: must be ok, is violated: '* ]]
 }
 
-@test "rule that is not needed and rule whose loss breaks another property are noticed" {
+@test "models/run reports a rule that is not needed or whose loss breaks another property" {
 	copy_models
 	sed -i 's/CHECK -DSHIM_TAKES_ANY_EPOCH : no_stale_signal/CHECK -DNO_SUCH_RULE -DCRASHES=0 -DKILLS=0 -DPAUSES=1 : no_stale_signal/
 		s/CHECK -DLOST_IS_A_SUCCESS : clean_success/CHECK -DLOST_IS_A_SUCCESS -DCRASHES=0 -DPAUSES=0 : one_child/' \
@@ -65,7 +65,7 @@ copy_models() {
 	[[ ${lines[-1]} == '2 searches, 2 wrong, '* ]]
 }
 
-@test "models without spin are not checked, and the run says so" {
+@test "models/run without spin checks nothing and says so" {
 	mkdir "$BATS_TEST_TMPDIR/bin"
 	for program in bash dirname nproc; do
 		ln -s "$(command -v $program)" "$BATS_TEST_TMPDIR/bin"

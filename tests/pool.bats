@@ -125,7 +125,7 @@ spoiled() { # change
 	spoiled ''
 }
 
-@test "connection left open to a reused tenant can access nothing" {
+@test "connection left open to a reused tenant cannot access anything" {
 	coproc psql -qAtX "$db" 2>&1
 	cat >&"${COPROC[1]}" <<-EOF
 		SET search_path = pawl_$tenant;
@@ -148,7 +148,7 @@ spoiled() { # change
 
 in_pool() { [ "$(ls "$PAWL_TEST_POOL" | wc -l)" = "$1" ]; }
 
-@test "passed test returns its tenant for reuse, and a failed one does not" {
+@test "passed test returns its tenant for reuse, and a failed test does not" {
 	BATS_TEST_COMPLETED=1 give_tenant_back
 	until_true in_pool 1
 	set -- "$PAWL_TEST_POOL"/*
