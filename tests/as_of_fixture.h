@@ -1,4 +1,5 @@
-/* as_of_fixture.h - compares earlier rows with the replay of their events as of that moment. */
+/* as_of_fixture.h - compares rows that were read earlier with the replay of their events as of the
+ * moment when they were read. */
 #ifndef TESTS_AS_OF_FIXTURE_H
 #define TESTS_AS_OF_FIXTURE_H
 

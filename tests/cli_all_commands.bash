@@ -1,6 +1,6 @@
-# cli_all_commands.bash - the main path of every command once, on a small database that has something for each. `world`
-# fills in the words in capitals. A command without a line here fails cli_all_commands.bats. Load after cli_common and
-# cli_run.
+# cli_all_commands.bash - the main path of every command once, on a small database with an object for each of them.
+# `world` fills in the words in capitals. A command without a line here fails cli_all_commands.bats. Load after
+# cli_common and cli_run.
 
 # The order matters: some commands use up what others need. A command marked with "#" prints no data and has no --json.
 every() {

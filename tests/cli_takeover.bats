@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What happens to jobs when their worker, shim or command is killed, hangs or is stopped. A ledger outside of the
-# database records what really started and ended. TEST_LONG
+# Jobs whose worker, shim or command is killed, hangs or is frozen. A ledger outside the database records what really
+# started and ended. TEST_LONG
 
 load cli_common
 load cli_run
@@ -26,8 +26,8 @@ teardown() {
 	remove_database
 }
 
-# A test uses a short lease only where it waits for its end: a claimed job has half of its lease to start. Under load
-# that may expire; then the job is given back, and its next claim has another number.
+# A test uses a short lease only where it waits for the lease to end: a claimed job has half of its lease to start.
+# Under load that may expire; then the job is returned, and its next claim has another number.
 configure() { # lease [host_grace]
 	cat >"$dir/pawl.yaml" <<-END
 		worker: {lease: $1, host_grace: ${2:-30s}, slots: 60}

@@ -43,7 +43,7 @@ static inline void hello(struct store *s, int64_t id, const char *folder, const 
     CHECK_OK_ERR(store_turn(s, hello_body, &w, &e), &e);
 }
 
-/* Jobs of the default queue. */
+/* Submits n jobs to the default queue. */
 static inline void submit_many(struct pawl *p, size_t n)
 {
     struct pawl_job *jobs = calloc(n, sizeof(*jobs));

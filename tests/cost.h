@@ -1,6 +1,6 @@
 /* cost.h - the cost of a query or a turn, as counted by the database itself. PostgreSQL: the rows
  * of all plan nodes, by EXPLAIN ANALYZE of each statement as the turn runs it, with the plan that
- * the engine uses. SQLite: steps of its virtual machine. Never the time. */
+ * the engine uses. SQLite: steps of its virtual machine. Time is never measured. */
 #ifndef TESTS_COST_H
 #define TESTS_COST_H
 

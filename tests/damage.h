@@ -1,5 +1,6 @@
-/* damage.h - damages a good database, for the tests of verify. Each damage is made in a transaction
- * that is rolled back, and names the invariant it breaks and the others broken as a consequence. */
+/* damage.h - corrupts a good database, for the tests of verify. Each corruption is made in a
+ * transaction that is rolled back, and lists the invariant that it violates and those violated as a
+ * consequence. */
 #ifndef TESTS_DAMAGE_H
 #define TESTS_DAMAGE_H
 
@@ -37,8 +38,8 @@ struct damage {
         .breaks = code, .sqlite = sqlite_test, .postgres = pg \
     }
 
-/* Makes the damage inside a transaction, which may change the history because it runs as the owner
- * of the tables. */
+/* Makes the corruption inside a transaction, which may change the history because it runs as the
+ * owner of the tables. */
 static inline void begin_damage(struct store *s, const char *sql, const char *sqlite,
                                 const char *postgres)
 {
@@ -74,7 +75,7 @@ static inline void expected_codes(const struct damage *d, char *out, size_t size
             n += (size_t)snprintf(out + n, size - n, "%s%s", n ? " " : "", invariants[i].code);
 }
 
-/* Makes each damage in turn; nothing of it remains. All differences are reported at once. */
+/* Makes each corruption in turn and rolls it back. All differences are reported together. */
 static inline void check_damages(struct store *s, const struct damage *list, size_t n)
 {
     char found[512], expected[512];

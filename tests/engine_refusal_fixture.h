@@ -1,5 +1,5 @@
-/* engine_refusal_fixture.h - engines on a database that refuses to write some rows: what they
- * report, and how they end if there are too many. */
+/* engine_refusal_fixture.h - engines on a database that refuses to write some rows: their messages,
+ * and how they end if too many rows are refused. */
 #ifndef TESTS_ENGINE_REFUSAL_FIXTURE_H
 #define TESTS_ENGINE_REFUSAL_FIXTURE_H
 
@@ -14,7 +14,8 @@ static inline void keep_message(void *arg, const char *sentence)
     snprintf(message, sizeof(message), "%s", sentence);
 }
 
-/* No row of many can be written: the worker must report it and end. The last call of a test. */
+/* If none of many rows can be written, the worker must report this and end. Must be the last call
+ * of a test. */
 static inline void check_ends_refused(struct worker_kit *k, struct store *s)
 {
     struct err err = ERR_INIT;

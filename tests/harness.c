@@ -35,7 +35,7 @@
 
 enum outcome { PASSED, FAILED, SKIPPED, OUTCOME_COUNT };
 
-/* What the child reports to its parent in addition to its exit status. In shared memory. */
+/* The child's report to its parent, in addition to its exit status. In shared memory. */
 struct verdict {
     pid_t child;
     bool returned; /* the test function has returned; an early exit(0) is not a success */

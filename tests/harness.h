@@ -2,7 +2,7 @@
  * own process and directory, under a time limit; the processes and files it leaves behind are ended
  * and removed.
  *
- *     TEST(task_that_fails_three_times_is_dead)
+ *     TEST(task_with_two_retries_is_attempted_three_times)
  *     {
  *         CHECK_EQ(attempts, 3);
  *     }

@@ -1,4 +1,4 @@
-/* parse_fixture.h - workflow files in a test: either any fault fails the test, or the diagnostics
+/* parse_fixture.h - workflow files in a test: either any error fails the test, or the diagnostics
  * are the result. */
 #ifndef TESTS_PARSE_FIXTURE_H
 #define TESTS_PARSE_FIXTURE_H

@@ -2,7 +2,7 @@
 -- emptying one does. tests/run runs this script once, as superuser. One session, the keeper, empties all tenants, so
 -- that the catalog queries of these functions are planned only once. fixture_tenant.c and cli_common.bash use it.
 --
--- A reused tenant gets a new name, so that processes left by the previous test can not reach it. It must equal a new
+-- A reused tenant gets a new name, so that processes left by the previous test cannot reach it. It must equal a new
 -- tenant; otherwise it is not reused.
 
 CREATE SCHEMA test_pool;

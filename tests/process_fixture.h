@@ -32,7 +32,7 @@ struct seen {
     int64_t ago;
     struct outcome o;
     char *result, *error;
-    struct buf log; /* the output as a reader of the reports has it */
+    struct buf log; /* the output as a reader of the reports sees it */
     int64_t dropped;
     int64_t chunk_at[64]; /* where its chunks start */
     int nchunks;

@@ -104,7 +104,7 @@ static inline int order(struct store *s, enum schedule_verb verb, const char *na
     return rc;
 }
 
-/* Its texts live for the next few calls. */
+/* The texts in the result live for the next few calls. */
 static inline struct schedule_listed schedule_named(struct store *s, const char *name)
 {
     static struct schedule_list kept[4];

@@ -71,7 +71,7 @@ static inline size_t take_submissions(struct store *s)
     return r.n;
 }
 
-/* Its texts live for the next few calls. */
+/* The texts in the result live for the next few calls. */
 static inline struct submission_row submission_of(struct store *s, int64_t id)
 {
     static struct submission_list kept[4];

@@ -60,8 +60,8 @@ TEST(folder_removal_reaches_any_depth_with_few_file_descriptors)
     close(dir);
 }
 
-/* As an immutable file does: a folder in which something is mounted, or which is not ours, stays.
- */
+/* The immutable file stands for anything that cannot be removed, such as a mount point or a folder
+ * of another user. */
 TEST(folder_removal_reports_why_a_file_cannot_be_removed_and_removes_the_rest)
 {
     int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder(), fd;
@@ -83,8 +83,8 @@ TEST(folder_removal_reports_why_a_file_cannot_be_removed_and_removes_the_rest)
     close(dir);
 }
 
-/* A user namespace of a rootless container leaves such folders behind: neither their content nor
- * they themselves can be removed or moved by the worker's user. */
+/* The user namespace of a rootless container leaves such folders behind: the worker's user can
+ * neither remove nor move them or their content. */
 TEST(folder_removal_fails_on_another_users_subfolder_and_removes_the_rest)
 {
     int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder(), b;

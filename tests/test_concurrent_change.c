@@ -1,6 +1,6 @@
-/* test_concurrent_change.c - changes that others make between two reads of a turn, or between two
- * turns: overtaken timers, stale outbox rows, a cancel in slices, a parent that has ended; and that
- * other programs are locked out of a turn on SQLite. */
+/* test_concurrent_change.c - changes that other turns make between two reads of a turn, or between
+ * two turns: timers that have fired already, stale outbox rows, a cancel in slices, a parent that
+ * has ended. On SQLite, a turn excludes other programs. */
 #include "concurrent_turns_fixture.h"
 #include "store/operator.h"
 
@@ -128,7 +128,7 @@ static int read_and_check_lock(struct turn *t, void *arg, struct err *err)
 }
 
 /* Other programs do not use our lock file. They must be locked out before the first read of the
- * turn, not by its first write: what the turn has read would be out of date by then. */
+ * turn, not by its first write: otherwise the rows that the turn has read would be out of date. */
 TEST(sqlite_turn_excludes_other_writers_from_its_first_read_on)
 {
     struct store *s;

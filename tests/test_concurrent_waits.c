@@ -13,7 +13,7 @@ static struct {
     struct held_job job;
 } * waiting;
 
-/* Uses its own statement on PostgreSQL, because how turns read the time is what is tested. */
+/* Uses its own statement on PostgreSQL, because the test is about how turns read the time. */
 static int database_time(struct turn *t, struct err *err)
 {
     static const struct stmt now = {

@@ -1,5 +1,5 @@
 /* test_config.c - pawl.yaml: where it is found, which values each key accepts, and that all its
- * errors are reported at once. */
+ * errors are reported together. */
 #include "harness.h"
 
 #include "base/buf.h"
@@ -17,7 +17,7 @@ TEST_NO_DB;
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 #define SECOND      1000000LL
 
-/* A host whose only folder is that of the test. */
+/* A host whose only folder is the test's folder. */
 static struct config_host host(void)
 {
     return (struct config_host){.folder = test_dir(), .home = test_dir(), .processors = 3};

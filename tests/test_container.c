@@ -187,7 +187,8 @@ TEST(outcome_is_not_reported_until_an_unreachable_container_engine_returns)
     stage_end(&g);
 }
 
-/* The engine answers again between the question for the state and the list of containers. */
+/* The engine answers again between the call that asks for the state and the call that lists the
+ * containers. */
 TEST(outcome_is_kept_if_the_container_engine_returns_between_two_calls)
 {
     struct spec spec = gated_command(0);

@@ -74,8 +74,8 @@ static const char *names_of(const json_t *path)
     return names;
 }
 
-/* The tests advance the clock by whole units. What they do takes far less time itself, so that a
- * figure rounded to units is exact. */
+/* The tests advance the clock by whole units. Their own work takes far less time, so a figure
+ * rounded to units is exact. */
 #define UNIT (1000 * SECOND)
 
 static int64_t rounded_units(const json_t *o, const char *part)
@@ -400,7 +400,7 @@ TEST(critical_path_continues_with_a_child_that_outlives_its_task)
     path = critical(p, w, NULL);
     CHECK(strstr(names_of(path), "a left"));
     CHECK_EQ(units_of_step(path, "a", "wait_us"), 1);
-    /* It counts only until the submit of its child: the rest did not delay the end. */
+    /* The task counts only until it submits its child: the rest did not delay the end. */
     CHECK_EQ(units_of_step(path, "a", "run_us"), 2);
     CHECK_EQ(units_of_step(path, "left", "wait_us"), 3 + 4);
     json_decref(path);

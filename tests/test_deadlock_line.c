@@ -295,7 +295,7 @@ TEST(cancels_with_the_same_limits_do_not_deadlock)
     store_close(&s);
 }
 
-/* ---- permits that cross ---- */
+/* ---- turns that pass each other permits ---- */
 
 /* Two jobs end. The permit of the first could go to a job that also needs the limit of the second,
  * and the permit of the second to a job that needs the limit of the first. */

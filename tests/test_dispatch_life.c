@@ -244,7 +244,7 @@ TEST(stop_releases_attempts_that_outlive_the_worker_and_waits_for_all_others)
     end(&fx);
 }
 
-/* As from a turn of the engine that was in progress when the stop came. */
+/* For example by a turn of the engine that was in progress when the stop came. */
 TEST(job_claimed_after_the_stop_is_returned_immediately)
 {
     struct fixture fx;

@@ -1,6 +1,7 @@
-/* test_engine_race.c - two events hit a running job at once: cancel, timeout, its own end, the
- * reaper, an adopter, in every order; and workers that were stopped while others continued. Each
- * job ends once, no job runs twice at once, and a worker that lost a lease touches nothing. */
+/* test_engine_race.c - two events hit a running job at the same time: cancel, timeout, its own end,
+ * the reaper, an adopter, in every order; and workers that were frozen by SIGSTOP while others
+ * continued. Each job ends once, no job runs twice at once, and a worker that lost a lease touches
+ * nothing. */
 #include "heartbeat_fixture.h"
 #include "ledger.h"
 
@@ -11,7 +12,7 @@
 TEST_POLL_TOO;
 TEST_LONG;
 
-/* ---- two events at once ---- */
+/* ---- two simultaneous events ---- */
 
 enum race_event { CANCEL, TIMEOUT, FINISH, REAP, ADOPT, RACE_EVENTS };
 
@@ -173,9 +174,9 @@ TEST_SLOW(function_hit_by_two_simultaneous_events_ends_once, 600)
     all_races(false);
 }
 
-/* ---- stopped workers ---- */
+/* ---- frozen workers ---- */
 
-/* Shared by the stopped worker and the test. */
+/* Shared by the frozen worker and the test. */
 static struct {
     struct sign stop;       /* stop between two steps */
     _Atomic int64_t cancel; /* after the stop: end this execution as timed out */
@@ -185,7 +186,7 @@ static struct {
 
 static const char *stop_where;
 
-/* Stops the process until the test resumes it, then takes over the test's clock. */
+/* Freezes the process until the test resumes it, then takes over the test's clock. */
 static void stop_process(void)
 {
     raise(SIGSTOP);

@@ -178,7 +178,7 @@ TEST(skip_of_many_tasks_with_followers_takes_several_turns)
     store_close(&s);
 }
 
-/* A worker that ends when nothing is left reads this. */
+/* A worker that drains its queue runs until the queue is no longer open. */
 TEST(queue_counts_as_open_while_followers_are_still_to_be_notified)
 {
     struct store *s = store_with_small_slices();

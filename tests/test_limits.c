@@ -8,7 +8,7 @@
 
 TEST_LONG;
 
-/* ---- jobs above the limit wait ---- */
+/* ---- jobs beyond the limit wait ---- */
 
 TEST(jobs_beyond_the_queue_limit_are_held)
 {

@@ -1,5 +1,5 @@
-/* test_logs_fence.c - whose output counts: that of the worker that holds the lease, from the offset
- * that it gives; chunks of any other worker change nothing. */
+/* test_logs_fence.c - only output of the worker that holds the lease counts, from the offset that
+ * it gives; chunks from any other worker change nothing. */
 #include "log_fixture.h"
 
 TEST(worker_that_lost_its_lease_stores_no_output)

@@ -1,4 +1,4 @@
-/* test_outputs.c - parsing of what a task writes to $PAWL_OUTPUT. */
+/* test_outputs.c - parsing the outputs that a task writes to $PAWL_OUTPUT. */
 #include "exec/outputs.h"
 #include "harness.h"
 

@@ -11,7 +11,7 @@ STMT(echo_rows,
      " unnest($5) AS d, unnest($6) AS e) AS u",
      1, COLUMNS, T_I64, T_I64, T_I32, T_TEXT, T_TIME, T_I16);
 
-/* What a column contains: the same value in all rows, NULL in all rows, or different values. */
+/* The content of a column: the same value in all rows, NULL in all rows, or different values. */
 enum content { SAME, NOTHING, DIFFERENT, CONTENTS };
 
 static void add_value(struct args *a, int column, enum content content, int row)

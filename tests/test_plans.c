@@ -127,7 +127,7 @@ static bool uses_as(const char *sql, const char *table, const char *alias)
     return false;
 }
 
-/* Whether the alias is of a table that the statement itself defines by WITH. */
+/* Whether the alias belongs to a table that the statement itself defines by WITH. */
 static bool is_defined_by_with(const char *sql, const char *alias)
 {
     return uses_as(sql, "tree", alias) || uses_as(sql, "nodes", alias) ||

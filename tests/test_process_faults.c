@@ -147,7 +147,7 @@ TEST(without_cgroups_shim_killed_at_any_point_never_causes_a_wrong_outcome)
 
 /* ---- the shim stops responding ---- */
 
-/* The shim is stopped by SIGSTOP: it neither receives a cancel nor notices the timeout. */
+/* The shim is frozen by SIGSTOP: it neither receives a cancel nor notices the timeout. */
 static struct seen *end_under_a_stopped_shim(struct worker *w, struct spec *spec, bool cancel)
 {
     struct job t = task_of(spec);

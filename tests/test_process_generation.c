@@ -1,5 +1,5 @@
-/* test_process_generation.c - all that attempts of another generation have left is ended, before a
- * worker continues with their jobs. */
+/* test_process_generation.c - everything that attempts of another generation left behind is ended
+ * before a worker continues with their jobs. */
 #include "process_wait_fixture.h"
 
 TEST_NO_DB;

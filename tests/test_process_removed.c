@@ -204,7 +204,7 @@ TEST(attempt_of_another_generation_without_its_files_and_shim_is_ended)
 
 #define MOST_FILES 8 /* more than any search has open at a time */
 
-/* From now on this process can open that many files; -1: as many as before. */
+/* Limits this process to n open files; -1 restores the former limit. */
 static void allow_files(int n)
 {
     static struct rlimit before;

@@ -1,5 +1,5 @@
 /* test_query_events.c - the contract of query.h: events of one execution, of a tree and of all
- * executions, in order, and followers of new events. */
+ * executions, in order, and readers that follow new events. */
 #include "fixture.h"
 
 #include "store/door/door.h"

@@ -1,4 +1,4 @@
-/* test_rerun.c - reruns of what has ended: as a whole, or as a new execution. Partial reruns:
+/* test_rerun.c - reruns of ended executions: as a whole, or as a new execution. Partial reruns:
  * test_rerun_partial.c. Each test ends with verify. */
 #include "rerun_fixture.h"
 #include "workflow_case.h"

@@ -1,4 +1,4 @@
-/* test_rerun_partial.c - reruns of a part of what has ended: failed tasks, a task with its
+/* test_rerun_partial.c - partial reruns of ended executions: failed tasks, a task with its
  * followers, one item, at any depth. Each test ends with verify. */
 #include "rerun_fixture.h"
 #include "workflow_case.h"

@@ -44,7 +44,7 @@ TEST(rerun_of_a_task_is_refused_while_a_follower_runs)
     store_close(&s);
 }
 
-/* ---- an ancestor has not reached it yet ---- */
+/* ---- an ancestor has not reached the execution yet ---- */
 
 static const char *const nested[] = {
     "w.yaml", "name: w\ntasks:\n  a: {run: x}\n  n: {workflow: n.yaml, needs: a}\n", "n.yaml",

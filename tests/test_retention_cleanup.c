@@ -1,4 +1,4 @@
-/* test_retention_cleanup.c - what else retention cleans up: counters of writers and rows of
+/* test_retention_cleanup.c - retention also cleans up the counters of stores and the rows of
  * workers that are gone. */
 #include "retention_fixture.h"
 

@@ -180,8 +180,8 @@ TEST(task_skipped_while_results_are_reused_stays_skipped)
     store_close(&s);
 }
 
-/* Which results are reused is decided once. A task whose result is gone when its slice comes runs.
- */
+/* The results to be reused are chosen once. A task whose result is gone when its slice is processed
+ * runs. */
 TEST(result_of_a_task_that_is_rerun_meanwhile_in_the_earlier_run_is_not_reused)
 {
     struct store *s = fixture_store();

@@ -1,4 +1,4 @@
-/* test_shell.c - the key `shell`: which one a task gets, and the command that it makes. */
+/* test_shell.c - the key `shell`: which shell a task gets, and the command that results. */
 #include "parse_fixture.h"
 
 #include "core/resolve.h"
@@ -75,8 +75,8 @@ TEST(shell_of_a_task_overrides_defaults_which_override_the_workflow)
     done(&f);
 }
 
-/* A definition that was stored before there was a shell has none: its scripts go on as they began.
- */
+/* A definition that was stored before the key existed has no shell: its scripts run as they did
+ * then. */
 TEST(stored_definition_without_the_key_shell_runs_plain_sh)
 {
     static const char text[] =

@@ -1,6 +1,5 @@
 /* test_spec.c - a job's spec: what is accepted, how it is written back, and what is refused with
- * which message. Strict JSON and the histogram are tested here too.
- */
+ * which message. Strict JSON is tested here, too. */
 #include "harness.h"
 
 #include "base/json_read.h"

@@ -38,7 +38,7 @@ TEST(starting_engine_takes_and_runs_waiting_submissions)
     close_all(&k, s);
 }
 
-/* SQLite sends no notification: there the next heartbeat finds it. */
+/* SQLite sends no notification: there the next heartbeat finds the submission. */
 TEST(commit_of_a_submission_wakes_an_engine)
 {
     struct worker_kit k = {.list = list};

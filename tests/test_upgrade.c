@@ -280,7 +280,7 @@ TEST(upgrade_killed_at_any_point_leaves_the_old_version_and_the_next_upgrade_suc
     " '{\"name\":\"\\u0000\",\"tasks\":[{},{},{},{}]}', applied_at FROM schema_migrations"         \
     " WHERE version = 1;"
 
-/* What version 12 stored, and what it means. */
+/* Counters as version 12 stored them, and their meaning. */
 struct old_counters {
     const char *what;
     int kind, status, needs_left, cursor, flags;

@@ -1,10 +1,10 @@
-/* test_verify.c - proves that verify detects damage: a good database with executions in every state
- * is damaged at least once for each invariant, and verify must report that invariant and, besides
- * it, only those that the table below lists as implied. Each damage is made in a transaction that
- * is rolled back. */
+/* test_verify.c - proves that verify detects corruption: a good database with executions in every
+ * state is corrupted at least once for each invariant, and verify must report that invariant and,
+ * besides it, only those that the table below lists as implied. Each corruption is made in a
+ * transaction that is rolled back. */
 #include "verify_fixture.h"
 
-/* ---- damages ---- */
+/* ---- corruptions ---- */
 
 static const struct damage damages[] = {
     BREAK("I01", NULL, "UPDATE executions SET seq = seq + 1" ROW("done")),

@@ -1,6 +1,6 @@
 /* test_verify_host.c - verify --host: each possible inconsistency between a host and the database
- * is created on purpose and must be reported, and nothing else. Running or stopped work is no
- * violation. */
+ * is created on purpose and must be reported, and nothing else. Attempts that run, with or without
+ * a worker, are not violations. */
 #include "api/host.h"
 #include "engine_fixture.h"
 #include "exec/attempt/attempt.h"

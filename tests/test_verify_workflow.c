@@ -1,6 +1,6 @@
 /* test_verify_workflow.c - verify and workflows: a good database with workflows in every state is
- * damaged in many ways, as in test_verify.c; operator actions and the intermediate states of a
- * large graph are no violation. */
+ * corrupted in many ways, as in test_verify.c; operator actions and the intermediate states of a
+ * large graph are not violations. */
 #include "damage.h"
 #include "store/door/door.h"
 #include "store/workflow/workflow.h"
@@ -140,7 +140,7 @@ static struct store *good_database(void)
     return s;
 }
 
-/* ---- damages ---- */
+/* ---- corruptions ---- */
 
 /* Makes a task pending again, against its events. */
 #define REOPEN(name)    SET(name, "status = 1, finished_at = NULL, result = NULL, error = NULL")
@@ -301,7 +301,7 @@ TEST(every_workflow_invariant_is_violated_by_some_test_corruption)
     }
 }
 
-/* ---- states that are no violation ---- */
+/* ---- legal states ---- */
 
 static int skip_body(struct turn *t, void *arg, struct err *err)
 {

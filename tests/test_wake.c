@@ -1,6 +1,6 @@
-/* test_wake.c - the contract of wake-ups: a process that waits for work is woken at once by a
- * commit that makes some, and by nothing else; several wake-ups are merged; a dead or disconnected
- * listener does not block the others. */
+/* test_wake.c - the contract of wake-ups: a process that waits for work is woken immediately by a
+ * commit that makes work available, and by nothing else; several wake-ups are merged; a dead or
+ * disconnected listener does not block the others. */
 #include "fixture.h"
 
 #include "store/tenant.h"

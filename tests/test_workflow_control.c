@@ -308,7 +308,7 @@ TEST(pause_and_resume_of_a_large_workflow_are_continued_in_slices_by_a_timer)
     int64_t w = submit_workflow(s, "name: w\ntasks:\n  d: {run: x, foreach: 30}\n", NULL);
 
     CHECK_EQ(control_first_slice(s, CONTROL_PAUSE, w, 7), 0);
-    verify_clean(s); /* a partial pause is no violation while a timer continues it */
+    verify_clean(s); /* a partial pause is not a violation while a timer will continue it */
     run_timers(s);   /* the process that requested it has ended */
     CHECK_EQ(claims(s), 0);
     verify_clean(s);

@@ -1,4 +1,5 @@
-/* test_workflow_rules.c - workflows: what follows the end of a task. Each test ends with verify. */
+/* test_workflow_rules.c - workflows: the consequences of the end of a task. Each test ends with
+ * verify. */
 #include "workflow_case.h"
 
 TEST_LONG;

@@ -1,6 +1,6 @@
-/* test_workflow_slices.c - large work of workflows is done in slices: the rest that a turn leaves
- * is done by the next one, no matter which process started it or was killed in between. Verify
- * proves that no intermediate state is stranded, and so does running the work to its end. */
+/* test_workflow_slices.c - large changes to workflows are made in slices: the next turn continues
+ * where the last one stopped, no matter which process started the change or was killed in between.
+ * Verify, and running everything to its end, prove that no intermediate state is stranded. */
 #include "workflow_fixture.h"
 
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* verify_fixture.h - a good database with executions in every state, for the tests of verify, which
- * damage it. The one for workflows is in test_verify_workflow.c. */
+ * corrupt it. The database with workflows is in test_verify_workflow.c. */
 #ifndef TESTS_VERIFY_FIXTURE_H
 #define TESTS_VERIFY_FIXTURE_H
 

@@ -13,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The canonical text of a workflow file; a fault in it fails the test. Freed with the process. */
+/* The canonical text of a workflow file; an error in the file fails the test. Freed when the
+ * process ends. */
 const char *workflow_text(const char *yaml);
 /* workflow_text for files[0], which may nest the others; the array has pairs of a name and a text,
  * and ends with NULL. */

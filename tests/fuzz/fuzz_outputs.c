@@ -1,5 +1,5 @@
-/* fuzz_outputs.c - what a task writes to $PAWL_OUTPUT. Accepted outputs are one JSON object, which
- * as a line of input gives the same outputs again. */
+/* fuzz_outputs.c - the text that a task writes to $PAWL_OUTPUT. Accepted outputs are one JSON
+ * object, which as a line of input gives the same outputs again. */
 #include "fuzz.h"
 
 #include "base/json.h"

@@ -75,16 +75,16 @@ struct model_node *model_find(struct model *m, const char *path);
 
 /* Whether a ready job may be started. */
 bool model_may_start(const struct model *m, const struct model_node *job);
-/* Whether it is part of this run: a node that an earlier run created may not be. */
+/* Whether the node is part of this run: a node that an earlier run created may not be. */
 bool model_is_current(const struct model_node *n);
-/* Whether its approval is pending. */
+/* Whether the node's approval is pending. */
 bool model_asks(const struct model_node *n);
 
 /* Whether a workflow waits only for a permit. The store decides which one gets it. */
 bool model_queues(const struct model_node *n);
-/* Gives it a permit; false if none is free. */
+/* Gives the workflow a permit; false if none is free. */
 bool model_permit(const struct model *m, struct model_node *n);
-/* Whether a workflow has more executions than may run at once, or more of them do run. */
+/* Whether more executions of some workflow exist, or run, than may run at a time. */
 bool model_some_crowded(const struct model *m);
 bool model_some_exceeded(const struct model *m);
 

@@ -1,5 +1,5 @@
-/* model_permits.c - limits on how many may run at once: of all jobs, of jobs with a key, and of a
- * workflow. */
+/* model_permits.c - limits on how many may run at a time: all jobs, jobs with a key, and executions
+ * of a workflow. */
 #include "model_inner.h"
 
 static int running(const struct model *m, int key)

@@ -74,7 +74,8 @@ static void reopen_items(struct model_node *n)
     n->cancel_asked = n->stopped = false;
 }
 
-/* Its on_failure and on_exit run again. A workflow that had ended gets its whole timeout again. */
+/* The workflow's on_failure and on_exit run again. A workflow that had ended gets its whole timeout
+ * again. */
 static void open_workflow(const struct model *m, struct model_node *n)
 {
     if (model_ended(n->status))
@@ -153,7 +154,8 @@ static bool may_open_above(const struct model_node *n)
     return may_reopen(up, &k);
 }
 
-/* Not while it is ending, or while a task runs that would have to run again. */
+/* A workflow may not be reopened while it is ending, or while a task runs that would have to run
+ * again. */
 static bool may_reopen(const struct model_node *workflow, const struct marks *k)
 {
     int n = workflow->workflow->ntasks, i;

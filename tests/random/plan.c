@@ -101,7 +101,7 @@ static void make_needs(struct plan_rng *r, struct plan_task *t, int index)
         t->join = 1 + (int)plan_below(r, (unsigned)t->nneeds);
 }
 
-/* A task that it needs, directly or through others. */
+/* A task that this task needs, directly or through other tasks. */
 static int some_need(struct plan_rng *r, const struct plan_workflow *f, const struct plan_task *t)
 {
     int need = one_of(r, t->needs, t->nneeds);

@@ -82,7 +82,7 @@ struct plan_workflow {
     int ntasks;              /* without those two */
     bool on_failure, on_exit;
     int timeout; /* in hours; 0 if none */
-    int max;     /* how many of it may run at once, by a key; 0 for no limit */
+    int max;     /* how many of its executions may run at a time, by a key; 0 for no limit */
 };
 
 struct plan {
@@ -108,7 +108,7 @@ void plan_free(struct plan *p);
  * alone. */
 void plan_only_graph(struct plan *p);
 
-/* How many of its tasks and items are workflows with a limit. */
+/* How many tasks and items of the plan are workflows with a limit. */
 int plan_waiting(const struct plan *p);
 
 /* Removes the nth removable thing (a task, a condition, a need, a fan-out …). False if there is no

@@ -1,5 +1,5 @@
-/* plan_holds.c - adds what delays or ends the tasks of a plan besides the graph: delays, timeouts
- * and limits; and the slice sizes. */
+/* plan_holds.c - adds delays, timeouts and limits, which hold or end tasks independently of the
+ * graph, to a plan, and sets its slice sizes. */
 #include "plan_inner.h"
 
 static int hours(struct plan_rng *r)

@@ -4,7 +4,7 @@
 
 #include "plan.h"
 
-/* Makes a plan of nested fan-outs, if the seed is one of the few for that. */
+/* Makes a plan of nested fan-outs if the seed is one of the few that get one. */
 bool plan_nest(struct plan *p);
 int plan_nodes(const struct plan *p); /* the approximate number of executions */
 /* Adds delays, timeouts and limits to a plan whose graph is complete. Uses separate random numbers,

@@ -78,7 +78,7 @@ static bool submit_plan(struct player *p)
         sub.definition = text.ptr;
         CHECK_OK_ERR(store_turn(play_store(p), submit_body, &sub, &err), &err);
         CHECK_OK_ERR(sub.rc, &sub.err);
-        tell_on(p);
+        continue_slices(p);
     } else {
         buf_addf(&p->out->trace, "%s\n", err.msg);
     }
@@ -89,7 +89,7 @@ static bool submit_plan(struct player *p)
     return sub.id != 0;
 }
 
-/* Called when there is nothing to do. False if nothing will come either. */
+/* Called when there is nothing to do. False if no timer will be due either. */
 static bool idle(struct player *p)
 {
     if (pass(p, 2 * SECOND))

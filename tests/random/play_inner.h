@@ -28,8 +28,7 @@ struct running {
 struct player {
     struct playground *ground;
     const struct plan *plan;
-    struct plan_rng rng,
-        inspect_rng; /* `look` is separate, so that inspecting does not change the play */
+    struct plan_rng rng, inspect_rng; /* inspecting uses its own, so as not to change the play */
     struct model *model;
     struct played *out;
     struct running held[HELD_MAX];
@@ -101,7 +100,7 @@ struct act new_act(struct player *p, int64_t worker, size_t max);
 int try_turn(struct player *p, struct act *a, struct err *err);
 void do_turn(struct player *p, struct act *a);
 /* Continues sliced work until it is done, if the plan has any. */
-void tell_on(struct player *p);
+void continue_slices(struct player *p);
 /* Applies the consequences of the recorded events to the model, with the permits that the store
  * granted. */
 void work_out(struct player *p);

@@ -38,7 +38,7 @@ static int change_limit(struct turn *t, int max, struct err *err)
     return rc;
 }
 
-/* Fires only the first timer that is due, so that it is known which one. */
+/* Fires only the first timer that is due, so that the caller knows which one fired. */
 static int timer_body(struct turn *t, struct act *a, struct err *err)
 {
     struct rows r = ROWS_INIT;
@@ -93,7 +93,7 @@ static int act_body(struct turn *t, void *arg, struct err *err)
     return rc || !a->crash ? rc : err_set(err, E_INVALID, "the engine is gone");
 }
 
-static int tell_on_body(struct turn *t, void *arg, struct err *err)
+static int continue_slices_body(struct turn *t, void *arg, struct err *err)
 {
     struct timer_slice r = {.max = 1000};
     int rc = op_fire_timers(t, &r, err);
@@ -102,14 +102,14 @@ static int tell_on_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-/* Only retry delays are due here: the model is told of all other timers. */
-void tell_on(struct player *p)
+/* Only retry delays are due here: all other timers are applied to the model. */
+void continue_slices(struct player *p)
 {
     struct err err = ERR_INIT;
     size_t n = p->plan->notify_max || p->plan->keyed;
 
     while (n)
-        CHECK_OK_ERR(store_turn(play_store(p), tell_on_body, &n, &err), &err);
+        CHECK_OK_ERR(store_turn(play_store(p), continue_slices_body, &n, &err), &err);
 }
 
 int try_turn(struct player *p, struct act *a, struct err *err)
@@ -125,7 +125,7 @@ int try_turn(struct player *p, struct act *a, struct err *err)
     }
     rc = store_turn(play_store(p), act_body, a, err);
     if (!rc && a->verb != TIMER)
-        tell_on(p);
+        continue_slices(p);
     return rc;
 }
 
