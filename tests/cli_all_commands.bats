@@ -58,7 +58,7 @@ as_text() { in_one_form '' "${@:2}"; }
 	done
 }
 
-@test "every command refuses an unknown word or option" {
+@test "every command refuses an unknown argument or option" {
 	for c in $(commands); do
 		refused 2 "pawl $c has no option '--frobnicate': \`pawl help $c\` lists its options" p "$c" --frobnicate
 		refused 2 '--db needs a value' pawl "$c" --db

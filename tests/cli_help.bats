@@ -46,7 +46,7 @@ commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'
 	done
 }
 
-@test "statuses named in the help of ls are exactly the existing ones" {
+@test "help of ls names exactly the existing statuses" {
 	pawl help ls | grep -o 'pending|[a-z_|]*' | tr '|' '\n' | sort >"$BATS_TEST_TMPDIR/named"
 	sed -n 's/^    X([A-Z_]*, [0-9]*, "\([a-z_]*\)").*/\1/p' <<<"$(sed -n '/define STATUSES/,/^$/p' \
 		"$BATS_TEST_DIRNAME/../src/core/vocab.h")" | sort >"$BATS_TEST_TMPDIR/are"

@@ -9,7 +9,7 @@ teardown() {
 	remove_database
 }
 
-@test "waiting job is shown with its reason" {
+@test "waiting job is shown with the reason why it waits" {
 	id=$(submit '{"ms": 1}')
 	same "execution $id, exec
 name exec::nap
@@ -124,7 +124,7 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	refused 2 "'soon' is not a time" p events --since soon
 }
 
-@test "events --follow of an execution ends with it and misses nothing" {
+@test "events --follow of an execution misses no event and ends with the execution" {
 	id=$(submit '{"ms": 300}')
 	p events "$id" --follow --json >"$dir/followed" &
 	follower=$!

@@ -77,7 +77,7 @@ check_tasks() { # how many
 	p verify --host
 }
 
-@test "50 commands outlive the kill -9 of their worker and are finished by the next one" {
+@test "50 commands outlive the kill -9 of their worker and are finished by the next worker" {
 	configure 1h 10h # the next worker must not wait for leases to expire
 	submit_tasks 50
 	start_worker
@@ -92,7 +92,7 @@ check_tasks() { # how many
 	check_tasks 50
 }
 
-@test "running worker adopts a killed worker's commands at once" {
+@test "running worker adopts a killed worker's commands immediately" {
 	configure 1h 10h # the other worker must not wait for leases to expire
 	submit_tasks 20
 	start_worker

@@ -78,7 +78,7 @@ three_run_at_once() {
 	done
 }
 
-@test "job submitted to an idle worker starts at once" {
+@test "job submitted to an idle worker starts immediately" {
 	start_worker
 	until_true three_run_at_once # the machine may stall; a job found only by polling would mostly wait for seconds
 }

@@ -156,7 +156,7 @@ workflow() { # YAML of its tasks
 one_runs() { [ "$(list | wc -l)" = 1 ]; }
 is_status() { [ "$(p show "$1" --json | jq -r .status)" = "$2" ]; }
 
-@test "container outlives the kill -9 of its worker and is adopted by the next one" {
+@test "container outlives the kill -9 of its worker and is adopted by the next worker" {
 	start_worker
 	id=$(p exec --detach --executor container -- /bin/sh -c 'sleep 4; echo done; exit 5')
 	until_true one_runs
@@ -214,7 +214,7 @@ client_of() { pgrep -f "${engine##*/} start --attach pawl-$1-"; }
 	p verify
 }
 
-@test "kill -9 of the shim removes the container before the next one starts" {
+@test "container of a shim killed by kill -9 is removed before the next container starts" {
 	start_worker
 	id=$(p exec --detach --executor container --retry 1 -- /bin/sh -c 'echo $PAWL_ATTEMPT; sleep 1000')
 	until_true one_runs

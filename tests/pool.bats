@@ -54,7 +54,7 @@ picture() { # tenant
 		-e 's/^([0-9]+\t[a-z]+\t)[0-9]{4}-[0-9: .+-]+$/\1TIME/' "$dir/dump"
 }
 
-@test "reused tenant equals a new one" {
+@test "reused tenant equals a new tenant" {
 	first=$tenant
 	use
 	end_all

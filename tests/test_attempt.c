@@ -365,7 +365,7 @@ TEST(complete_request_is_read_and_a_truncated_one_is_rejected)
     buf_release(&b);
 }
 
-TEST(packet_of_wrong_size_is_refused_without_leaking_its_descriptor)
+TEST(packet_of_the_wrong_size_is_refused_without_leaking_its_descriptor)
 {
     int pair[2], fds[2], given = open("/dev/null", O_RDONLY | O_CLOEXEC), next;
     struct request_packet p = {.execution = 1};

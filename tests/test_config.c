@@ -127,7 +127,7 @@ TEST(config_without_a_file_has_the_documented_defaults)
     diagnostics_release(&diagnostics);
 }
 
-TEST(built_in_executors_exist_without_being_configured)
+TEST(built_in_executors_need_no_configuration)
 {
     struct config *c = load("worker: {slots: 8}\nlogs: {keep: 64kB}\nfunctions: {threads: 2}\n");
     const struct config_executor *x;

@@ -99,7 +99,7 @@ static void retain(struct store *s)
     } while (r[0].more);
 }
 
-TEST(counters_are_summed_by_metric_and_labels_over_all_workers)
+TEST(counters_of_all_workers_are_summed_by_metric_and_labels)
 {
     struct store *s = fixture_store();
 

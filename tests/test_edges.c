@@ -166,7 +166,7 @@ static int settle_with_bad_values(struct turn *t, void *arg, struct err *err)
     return op_settle(t, j->worker, &end, 1, err);
 }
 
-TEST(settle_with_invalid_utf8_error_and_overflowing_delay_is_stored)
+TEST(settle_with_an_invalid_utf8_error_and_an_overflowing_delay_is_stored)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 2});

@@ -186,7 +186,7 @@ TEST(mermaid_output_has_nodes_and_edges)
         "  end\n");
 }
 
-TEST(graphs_of_the_examples_fit_80_columns)
+TEST(ascii_graphs_of_the_examples_fit_in_80_columns)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct arena arena = ARENA_INIT;

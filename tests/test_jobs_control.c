@@ -2,7 +2,7 @@
  * and combinations of them. Each test ends with verify. */
 #include "fixture.h"
 
-TEST(delayed_job_is_not_claimed_before_its_time)
+TEST(delayed_job_is_not_claimed_before_its_delay_has_passed)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "x", .delay = 3600 * SECOND});

@@ -53,7 +53,7 @@ TEST(batch_with_invalid_submissions_stores_the_valid_ones)
     store_close(&s);
 }
 
-TEST(key_used_twice_in_a_batch_creates_one_execution)
+TEST(idempotency_key_used_twice_in_a_batch_creates_one_execution)
 {
     struct store *s = fixture_store();
     struct submission list[3] = {
@@ -74,7 +74,7 @@ TEST(key_used_twice_in_a_batch_creates_one_execution)
     store_close(&s);
 }
 
-TEST(child_of_an_ended_execution_is_refused)
+TEST(submission_of_a_child_of_an_ended_execution_is_refused)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "x");

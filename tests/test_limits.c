@@ -47,7 +47,7 @@ TEST(jobs_of_a_batch_take_permits_while_any_are_free)
     store_close(&s);
 }
 
-TEST(limit_of_one_queue_does_not_affect_another)
+TEST(limit_of_one_queue_does_not_affect_another_queue)
 {
     struct store *s = fixture_store();
 

@@ -213,7 +213,7 @@ TEST(start_is_refused_if_the_attempt_folder_exists)
     worker_free(b);
 }
 
-TEST(worker_with_an_old_epoch_does_not_kill_a_stopped_shim)
+TEST(worker_with_an_old_epoch_does_not_kill_a_frozen_shim)
 {
     struct worker *a = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct worker *b = worker_new();

@@ -124,7 +124,7 @@ TEST(cancel_that_lets_a_job_finish_records_who_and_why_and_does_not_stop_the_job
     end_scene(&c);
 }
 
-TEST(job_that_may_finish_can_still_be_cancelled)
+TEST(job_that_a_cancel_lets_finish_can_still_be_cancelled)
 {
     struct scene c = scene_with_claim("a: {run: x}");
 
@@ -226,7 +226,7 @@ static const char *last_record(struct pawl *p, bool queues)
     return strstr(line, "\"last_order\":") ? strstr(line, "\"last_order\":") : line;
 }
 
-TEST(audit_records_who_limited_paused_and_resumed_a_queue)
+TEST(audit_names_who_limited_paused_and_resumed_a_queue)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -277,7 +277,7 @@ TEST(queue_action_that_takes_several_slices_is_audited_once)
     store_close(&s);
 }
 
-TEST(audit_records_who_paused_and_resumed_a_schedule)
+TEST(audit_names_who_paused_and_resumed_a_schedule)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

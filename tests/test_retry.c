@@ -37,7 +37,7 @@ TEST(success_and_cancellation_are_never_retried)
     CHECK_EQ(retry_delay(&exact, &killed, 1, 0), -1);
 }
 
-TEST(every_exit_code_is_retried_without_a_list_of_codes)
+TEST(every_exit_code_is_retried_if_no_codes_are_listed)
 {
     int code;
 

@@ -55,7 +55,7 @@ TEST(due_time_fires_once_and_not_early)
     check_due_cases(schedule("@hourly"), cases, COUNT(cases));
 }
 
-TEST(new_schedule_fires_nothing_from_before_its_creation)
+TEST(new_schedule_does_not_fire_due_times_before_its_creation)
 {
     static const struct due_case cases[] = {
         {"2026-06-01T12:30:00Z", "2026-06-01T12:31:00Z", "2026-06-01T13:00:00Z", .n = 0},

@@ -298,7 +298,7 @@ static void wake_a_thousand_times(struct child *c, struct sqlite_test *t)
            (long long)took[990]);
 }
 
-TEST(wake_up_reaches_another_process_at_once)
+TEST(wake_up_reaches_another_process_immediately)
 {
     struct child c = child_start(answer_wakes);
     struct sqlite_test t = sqlite_test_named("t.db", NULL);
@@ -379,7 +379,7 @@ TEST(listener_gets_only_the_wake_ups_that_it_asked_for)
     sqlite_test_end(&t);
 }
 
-TEST(listener_that_does_not_read_loses_nothing_and_blocks_no_writer)
+TEST(listener_that_does_not_read_loses_nothing_and_does_not_block_writers)
 {
     struct sqlite_test t = sqlite_test_ready();
     struct listener *hangs = listen_to(WAKE_JOBS | WAKE_CANCEL), *reads = listen_to(WAKE_JOBS);

@@ -165,7 +165,7 @@ TEST(tenant_name_may_have_only_lower_case_letters_digits_and_underscores)
     own_database_drop();
 }
 
-TEST(tenant_with_the_longest_name_works)
+TEST(tenant_with_a_name_of_the_maximum_length_works)
 {
     char name[TENANT_MAX + 1];
     struct store *s;
@@ -244,7 +244,7 @@ TEST(tenants_do_not_see_each_other_or_the_default_tenant)
     own_database_drop();
 }
 
-TEST(dropped_tenant_is_removed_with_everything_and_can_be_created_again)
+TEST(dropped_tenant_is_removed_with_all_its_data_and_can_be_created_again)
 {
     const char *a = named("alpha");
     struct store *s;

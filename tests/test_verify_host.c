@@ -210,7 +210,7 @@ TEST(jobs_that_run_during_verify_are_not_violations)
 
 /* ---- inconsistent hosts ---- */
 
-TEST(attempt_folder_without_an_attempt_is_reported)
+TEST(attempt_folder_without_a_stored_attempt_is_reported)
 {
     struct store *s = fixture_store();
     int64_t id = run_one_to_the_end(s);

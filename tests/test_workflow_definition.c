@@ -41,7 +41,7 @@ static int submit_and_fail(struct turn *t, void *arg, struct err *err)
     return rc ? rc : err_set(err, E_INVALID, "on purpose");
 }
 
-TEST(definition_of_a_rolled_back_turn_is_forgotten)
+TEST(definition_of_a_rolled_back_turn_is_removed_from_the_cache)
 {
     struct store *s = fixture_store();
     struct submission w = {.definition = workflow_text(yaml)};
