@@ -8,7 +8,7 @@
 
 static struct err err;
 
-TEST(execution_is_read_with_all_its_columns_and_the_outcome_from_its_history)
+TEST(execution_is_read_with_all_its_columns_and_its_last_attempt_from_the_history)
 {
     struct store *s = fixture_store();
     int64_t id = submit_with(s, (struct submission){.name = "exec::a",

@@ -98,7 +98,7 @@ TEST(end_of_a_running_worker_is_reported_immediately)
     state_folder_close(&f, true);
 }
 
-TEST(worker_that_ended_before_the_folder_was_watched_is_found_dead)
+TEST(worker_that_starts_and_ends_before_the_folder_is_watched_is_found_dead)
 {
     struct state_folder *f = open_as(SELF);
 
@@ -109,7 +109,7 @@ TEST(worker_that_ended_before_the_folder_was_watched_is_found_dead)
     state_folder_close(&f, true);
 }
 
-TEST(worker_that_started_before_the_folder_was_watched_and_ends_later_is_found_dead)
+TEST(worker_that_starts_before_the_folder_is_watched_and_ends_later_is_found_dead)
 {
     struct state_folder *f = open_as(SELF);
     pid_t other;
@@ -123,7 +123,7 @@ TEST(worker_that_started_before_the_folder_was_watched_and_ends_later_is_found_d
     state_folder_close(&f, true);
 }
 
-TEST(worker_that_starts_later_and_ends_is_found_dead)
+TEST(worker_that_starts_while_the_folder_is_watched_and_ends_is_found_dead)
 {
     struct state_folder *f = open_as(SELF);
 
