@@ -13,6 +13,8 @@
 
 #define DEFAULT_PATIENCE 30000000LL /* µs */
 #define MAX_BACKOFF      1000000LL
+/* µs: conflicts with other turns are normal, and reported only if a turn fails for longer. */
+#define QUIET_CONFLICTS  5000000LL
 
 int store_open(const char *url, const char *tenant, const struct store_options *options,
                struct store **out, struct err *err)
@@ -286,7 +288,8 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
             return -E_BUSY;
         }
         unknown |= rc == -E_COMMIT_UNKNOWN && mode != LIGHT;
-        note_error(s, err);
+        if (rc != -E_REDO || clock_boot_us() - since > QUIET_CONFLICTS)
+            note_error(s, err);
         if (retry_time_is_over(s, since))
             break;
         back_off(&pause);

@@ -10,12 +10,13 @@ struct rule {
     const char *advice; /* for the user */
 };
 
-#define BUG "this is a bug in Pawl"
+#define BUG          "this is a bug in Pawl"
+#define CHECK_SERVER "check that the server is running and can be reached"
 
 /* The first match applies. A fatal error that is not listed means that the connection is lost. */
 static const struct rule rules[] = {
-    {"40001", E_REDO, "it is retried"},
-    {"40P01", E_REDO, "it is retried"},
+    {"40001", E_REDO, "another transaction changed the same rows; try again"},
+    {"40P01", E_REDO, "another transaction waits for the same rows; try again"},
     {"55P03", E_REDO, "another transaction holds the lock; try again"},
     {"57014", E_REDO, "try again; if it stays slow, check the server's load and locks"},
     {"53100", E_NO_SPACE, "nothing was stored; free some space on the server's disk"},
@@ -34,12 +35,12 @@ static const struct rule rules[] = {
     {"3F000", E_SCHEMA, "run `pawl admin migrate` of the newest pawl"},
     {"22021", E_INVALID, "text must be valid UTF-8 without NUL"},
     {"22P05", E_INVALID, "create the database with the encoding UTF8"},
-    {"57P", E_CONN_LOST, "it is retried on a new connection"},
+    {"57P", E_CONN_LOST, CHECK_SERVER},
     {"25P03", E_CONN_LOST, "the transaction was idle for too long"},
 };
 
 static const struct rule bug = {"", E_INTERNAL, BUG};
-static const struct rule lost = {"", E_CONN_LOST, "it is retried on a new connection"};
+static const struct rule lost = {"", E_CONN_LOST, CHECK_SERVER};
 
 static const struct rule *find_rule(const char *state, bool fatal)
 {

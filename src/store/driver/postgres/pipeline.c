@@ -195,8 +195,8 @@ static void handle_error(struct pg_db *p, const struct pg_entry *e, const PGresu
     if (is_prepared_stmt_error(state) && e->stmt && name_index(p, e->stmt) >= 0) {
         p->unnamed = true;
         err_set(&err, E_REDO,
-                "%s on %s: the prepared statement can't be used (SQLSTATE %s); it is retried "
-                "without prepared statements",
+                "%s on %s: the prepared statement can't be used (SQLSTATE %s); from now on "
+                "statements are sent unprepared",
                 entry_name(e), p->url->safe, state);
     } else {
         pg_set_stmt_error(res, entry_name(e), p->url->safe, &err);

@@ -1,0 +1,49 @@
+/* test_turn_retries.c - which failed tries of a turn an operator hears of. */
+#include "fixture.h"
+
+static int notes;
+
+static void count_note(void *arg, const char *sentence)
+{
+    (void)arg;
+    (void)sentence;
+    notes++;
+}
+
+struct failing {
+    enum error_code code;
+    int times, calls;
+};
+
+static int fail_first(struct turn *t, void *arg, struct err *err)
+{
+    struct failing *f = arg;
+
+    (void)t;
+    return f->calls++ < f->times ? err_set(err, f->code, "refused by the test") : 0;
+}
+
+static int notes_of(enum error_code code)
+{
+    struct store *s = fixture_store();
+    struct failing f = {code, 3, 0};
+    struct err err = ERR_INIT;
+
+    fixture_env()->note = count_note;
+    notes = 0;
+    CHECK_OK_ERR(store_turn(s, fail_first, &f, &err), &err);
+    CHECK_EQ(f.calls, 4);
+    verify_clean(s);
+    store_close(&s);
+    return notes;
+}
+
+TEST(conflict_with_another_turn_is_not_reported)
+{
+    CHECK_EQ(notes_of(E_REDO), 0);
+}
+
+TEST(lost_connection_is_reported_at_each_try)
+{
+    CHECK_EQ(notes_of(E_CONN_LOST), 3);
+}
