@@ -778,6 +778,7 @@ enum pawl_wake {
     PAWL_WAKE_JOBS = 1,   /* a job may be claimable */
     PAWL_WAKE_CANCEL = 2, /* a running job was asked to cancel */
     PAWL_WAKE_EVENTS = 4, /* there are new events */
+    PAWL_WAKE_ENDS = 64,  /* an execution has ended */
 };
 
 /* Listens for changes made by this process and by others; `what` is a set of enum pawl_wake

@@ -15,9 +15,9 @@
 /* Bits that no turn sends: when one arrives, all earlier wake-ups have arrived too. A second
  * listener needs a different bit so as not to receive the first one's. */
 #define MARK  128u
-#define OTHER 64u
+#define OTHER ((unsigned)WAKE_SUBMISSIONS)
 #define AWAKE 5000 /* ms; a listener that can be woken polls less often than this */
-_Static_assert(OTHER > WAKE_SUBMISSIONS, "no turn sends them");
+_Static_assert(MARK > WAKE_ENDS, "no turn sends it");
 
 static struct listener *listen_to(unsigned what)
 {
@@ -125,6 +125,48 @@ static void wait_for_cancel(int nth)
         CHECK_EQ(cancel(s, id), 0);
         store_close(&s);
     }
+}
+
+static void wait_for_end(int nth)
+{
+    if (nth == 0) {
+        struct listener *l = listen_to(WAKE_ENDS);
+
+        sign_give(&shared->listening);
+        CHECK_EQ(wait_for_bits(l, WAKE_ENDS), WAKE_ENDS);
+        CHECK(shared->asked.given); /* and by nothing that was committed before */
+        sign_give(&shared->arrived);
+        CHECK_EQ(wait_for_bits(l, WAKE_ENDS), WAKE_ENDS);
+        l->close(l);
+    } else {
+        struct store *s;
+        struct held_job j;
+
+        sign_await(&shared->listening);
+        s = fixture_store();
+        submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
+        j = claim_job(s, 1);
+        CHECK_EQ(start(s, j), 0);
+        CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 0), 0);
+        j = claim_job(s, 1);
+        sign_give(&shared->asked);
+        CHECK_EQ(settle_ok(s, j), 0);
+        sign_await(&shared->arrived);
+        CHECK_EQ(cancel(s, submit(s, "y")), 0);
+        store_close(&s);
+    }
+}
+
+TEST(listener_for_ends_is_woken_when_an_execution_ends_and_by_nothing_else)
+{
+    struct store *s;
+
+    fixture_url();
+    shared = shared_memory(sizeof(*shared));
+    run_processes(2, wait_for_end);
+    s = fixture_store();
+    verify_clean(s);
+    store_close(&s);
 }
 
 TEST(listener_is_not_woken_by_unrelated_commits)

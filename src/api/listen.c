@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 _Static_assert((int)PAWL_WAKE_JOBS == (int)WAKE_JOBS && (int)PAWL_WAKE_CANCEL == (int)WAKE_CANCEL &&
-                   (int)PAWL_WAKE_EVENTS == (int)WAKE_EVENTS,
+                   (int)PAWL_WAKE_EVENTS == (int)WAKE_EVENTS &&
+                   (int)PAWL_WAKE_ENDS == (int)WAKE_ENDS,
                "pawl.h and store/driver/db.h differ");
 
 struct pawl_listener {

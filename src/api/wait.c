@@ -1,9 +1,10 @@
-/* wait.c - waits for the end of an execution. The wait is woken by notifications, and also polls,
- * because PostgreSQL does not announce every event. */
+/* wait.c - waits for the end of an execution. The wait is woken by the engine that writes the end;
+ * it also polls, seldom, because an engine may die between its commit and the notification. */
 #include "api/api.h"
 #include "store/query/submissions.h"
 
-#define CHECK_MS 250
+#define CHECK_MS        5000
+#define CHECK_UNTOLD_MS 250 /* while notifications can't be received, as behind a pooler */
 
 /* Reads the status; S_NONE if the SQL submission *id has not been taken yet. If its idempotency key
  * belongs to an existing execution, *id becomes the id of that one. */
@@ -35,13 +36,16 @@ int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status, s
     int64_t end = timeout_ms < 0 ? INT64_MAX : clock_boot_us() + timeout_ms * 1000LL, left;
     struct pawl_listener *l = NULL;
     struct err err = ERR_INIT;
-    int code = S_NONE, rc = pawl_listen(p, PAWL_WAKE_EVENTS, &l, e);
+    int code = S_NONE, rc = pawl_listen(p, PAWL_WAKE_ENDS, &l, e);
 
     if (rc)
         return rc;
     while (!(rc = check_status(p, &id, &code, &err)) && !status_is_terminal(code) &&
-           (left = end - clock_boot_us()) > 0)
-        (void)pawl_listener_wait(l, left / 1000 < CHECK_MS ? (int)(left / 1000) + 1 : CHECK_MS);
+           (left = end - clock_boot_us()) > 0) {
+        int check = pawl_listener_poll_ms(l) < CHECK_MS ? CHECK_UNTOLD_MS : CHECK_MS;
+
+        (void)pawl_listener_wait(l, left / 1000 < check ? (int)(left / 1000) + 1 : check);
+    }
     if (!rc && code == S_NONE)
         rc = query_explain_missing(p->store, id, &err);
     if (!rc)

@@ -313,8 +313,8 @@ static int turn_and_wake(struct store *s, enum turn_mode mode,
 
     /* On a server, readers that follow events poll: a NOTIFY only for them would be one per turn.
      */
-    if (!s->db->driver->one_writer && wake == WAKE_EVENTS)
-        wake = 0;
+    if (!s->db->driver->one_writer && !(wake & ~(unsigned)(WAKE_EVENTS | WAKE_ENDS)))
+        wake &= WAKE_ENDS;
     if (rc)
         return rc;
     s->partition_limit = s->turn.partition_limit;

@@ -62,6 +62,8 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
                          .to = (int)to,
                          .data = note->data};
     mark_dirty(t, r);
+    if (status_is_terminal((int)to))
+        t->wake |= WAKE_ENDS;
     if (status_is_terminal((int)to) && (e->parent || !kind_is_job(e->kind)))
         *vec_add(&t->ended) = r; /* its parent or its followers may have to change */
     return 0;

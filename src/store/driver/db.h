@@ -114,6 +114,7 @@ enum wake {
     WAKE_ORPHANS = 16, /* an orphan may be adopted */
     /* Sent only by pawl_submit() in SQL, which does not use bits: a NOTIFY without a payload. */
     WAKE_SUBMISSIONS = 32,
+    WAKE_ENDS = 64, /* an execution has ended */
 };
 
 /* A listener: a descriptor to poll, and the wake-ups received on it. Belongs to one thread. */

@@ -47,16 +47,25 @@ static void lose_connection(struct pg_listener *l)
 }
 
 /* LISTEN takes no parameters, so the channel is quoted into its text. */
+static bool add_channel(const struct pg_listener *l, const char *suffix, struct buf *sql)
+{
+    AUTO_BUF name = BUF_INIT;
+    char *quoted;
+
+    buf_addf(&name, "%s%s", l->url->schema, suffix);
+    quoted = pq.escapeIdentifier(l->conn, buf_cstr(&name), name.len);
+    buf_addf(sql, "LISTEN %s;", quoted ? quoted : "");
+    pq.freemem(quoted);
+    return quoted != NULL;
+}
+
 static bool send_listen(struct pg_listener *l)
 {
-    char *channel = pq.escapeIdentifier(l->conn, l->url->schema, strlen(l->url->schema));
     AUTO_BUF sql = BUF_INIT;
-    bool sent;
 
-    buf_addf(&sql, "LISTEN %s", channel ? channel : "");
-    sent = channel && pq.sendQuery(l->conn, buf_cstr(&sql));
-    pq.freemem(channel);
-    return sent;
+    return (!(l->what & ~(unsigned)WAKE_ENDS) || add_channel(l, "", &sql)) &&
+           (!(l->what & WAKE_ENDS) || add_channel(l, PG_ENDS_CHANNEL, &sql)) &&
+           pq.sendQuery(l->conn, buf_cstr(&sql));
 }
 
 /* ---- one step per state; returns true if the next step may follow at once ---- */

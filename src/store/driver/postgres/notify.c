@@ -14,6 +14,9 @@
 
 #define NOTIFY_LIMIT (3 * SECOND) /* of each wait, and so also of closing */
 #define RETRY_SECS   1
+/* µs between two notifications of ends: under load nearly every commit ends something. The first
+ * end after a pause is announced at once. */
+#define ENDS_PAUSE   20000
 
 struct pg_waker {
     struct db_url *url;
@@ -23,24 +26,29 @@ struct pg_waker {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned pending_bits; /* not sent yet */
+    int64_t ends_at;       /* when the next end may be announced */
     bool closing;
 };
 
+/* Ends have a channel of their own, so that they wake nobody but those who wait for them. */
 static bool send_notify(struct pg_waker *w, unsigned bits)
 {
-    static const char sql[] = "SELECT pg_catalog.pg_notify($1, $2)";
-    char payload[12];
-    const char *const values[] = {w->url->schema, payload};
+    static const char sql[] =
+        "SELECT pg_catalog.pg_notify($1, $2) WHERE $2 <> '0' UNION ALL "
+        "SELECT pg_catalog.pg_notify($1 || '" PG_ENDS_CHANNEL "', $3) WHERE $3 <> '0'";
+    char payload[12], ends[12];
+    const char *const values[] = {w->url->schema, payload, ends};
     struct pg_session session;
     struct err err = ERR_INIT;
     PGresult *res = NULL;
 
-    snprintf(payload, sizeof(payload), "%u", bits);
+    snprintf(payload, sizeof(payload), "%u", bits & ~(unsigned)WAKE_ENDS);
+    snprintf(ends, sizeof(ends), "%u", bits & WAKE_ENDS);
     if (w->conn && !pg_is_alive(w->conn))
         pg_close(&w->conn);
     if (!w->conn && pg_connect(w->url, NOTIFY_LIMIT, &w->conn, &session, &err))
         return false;
-    if (!pq.sendQueryParams(w->conn, sql, 2, NULL, values, NULL, NULL, 0) ||
+    if (!pq.sendQueryParams(w->conn, sql, 3, NULL, values, NULL, NULL, 0) ||
         pg_finish_statement(w->conn, NOTIFY_LIMIT, "NOTIFY", w->url->safe, &res, &err)) {
         pg_close(&w->conn);
         return false;
@@ -49,16 +57,51 @@ static bool send_notify(struct pg_waker *w, unsigned bits)
     return true;
 }
 
-/* Sleeps before the next attempt; wakes up early if the waker is being closed. Called with the lock
- * held. */
-static void back_off(struct pg_waker *w)
+/* Sleeps until something changes, or for `us`. Called with the lock held. True if the time is over.
+ */
+static bool sleep_for(struct pg_waker *w, int64_t us)
 {
     struct timespec until;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += RETRY_SECS;
-    while (!w->closing && !pthread_cond_timedwait(&w->changed, &w->lock, &until))
+    until.tv_sec += (time_t)(us / SECOND);
+    until.tv_nsec += (long)(us % SECOND) * 1000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return pthread_cond_timedwait(&w->changed, &w->lock, &until) != 0;
+}
+
+/* Sleeps before the next attempt; wakes up early if the waker is being closed. Called with the lock
+ * held. */
+static void back_off(struct pg_waker *w)
+{
+    while (!w->closing && !sleep_for(w, RETRY_SECS * SECOND))
         ;
+}
+
+/* Takes the bits that may be sent now, and sleeps until there are some; 0 to end. Called with the
+ * lock held. */
+static unsigned wait_for_bits(struct pg_waker *w)
+{
+    for (;;) {
+        int64_t now = clock_boot_us();
+        unsigned ready = w->pending_bits;
+
+        if (!w->closing && now < w->ends_at)
+            ready &= ~(unsigned)WAKE_ENDS;
+        if (ready) {
+            if (ready & WAKE_ENDS)
+                w->ends_at = now + ENDS_PAUSE;
+            w->pending_bits &= ~ready;
+            return ready;
+        }
+        if (w->closing)
+            return 0;
+        if (w->pending_bits)
+            (void)sleep_for(w, w->ends_at - now);
+        else
+            pthread_cond_wait(&w->changed, &w->lock);
+    }
 }
 
 static void *run_waker(void *arg)
@@ -67,15 +110,11 @@ static void *run_waker(void *arg)
 
     pthread_mutex_lock(&w->lock);
     for (;;) {
-        unsigned bits;
+        unsigned bits = wait_for_bits(w);
         bool done;
 
-        while (!w->pending_bits && !w->closing)
-            pthread_cond_wait(&w->changed, &w->lock);
-        if (!w->pending_bits)
+        if (!bits)
             break;
-        bits = w->pending_bits;
-        w->pending_bits = 0;
         pthread_mutex_unlock(&w->lock);
         done = send_notify(w, bits);
         pthread_mutex_lock(&w->lock);

@@ -100,6 +100,8 @@ void pg_trace(const struct pg_db *p, const char *what, int64_t *since, long rows
 /* ---- notify.c, listen.c ---- */
 
 void pg_wake(struct db *db, unsigned what);
+/* After the schema's name: the channel on which the ends of executions are announced. */
+#define PG_ENDS_CHANNEL "_ends"
 void pg_waker_close(struct pg_waker **waker); /* sends what is pending, within seconds */
 int pg_listen(const struct db_url *url, struct env *env, unsigned what, struct listener **out,
               struct err *err);
