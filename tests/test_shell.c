@@ -56,6 +56,15 @@ TEST(task_without_the_key_shell_gets_the_default_shell)
     done(&f);
 }
 
+TEST(task_without_a_script_stores_no_shell)
+{
+    struct fixture f = parse("shell: bash\ntasks: {a: {function: f}, b: {argv: [x]}}");
+
+    check_shell(f.w, "a", "none");
+    check_shell(f.w, "b", "none");
+    done(&f);
+}
+
 TEST(shell_of_a_task_overrides_defaults_which_override_the_workflow)
 {
     struct fixture f = parse("shell: dash -e\n"

@@ -156,13 +156,22 @@ static int set_container(const struct resolve_scope *s, struct spec *spec, struc
     return 0;
 }
 
+/* Whether the task has the key that this one needs: a shell is of no use without a script. */
+static bool is_usable(const struct key *k, const struct workflow_task *task)
+{
+    const struct key *with = k->only_with ? key_find(&keys_task, k->only_with) : NULL;
+
+    return !with || !key_is_default(with, (const char *)task + with->at);
+}
+
 /* Takes the defaults that are not copied to the tasks; env is merged by make_env. */
-static void inherit_defaults(const struct workflow *w, struct spec *spec)
+static void inherit_defaults(const struct workflow *w, const struct workflow_task *task,
+                             struct spec *spec)
 {
     const struct key *k;
 
     KEYS_EACH(&keys_task, k)
-    if (k->places & KEY_COMMON_LATE && !k->scope) {
+    if (k->places & KEY_COMMON_LATE && !k->scope && is_usable(k, task)) {
         char *to = (char *)spec + k->at - offsetof(struct workflow_task, command);
 
         if (key_is_default(k, to))
@@ -177,7 +186,7 @@ static int make_spec(const struct resolve_scope *s, const struct spec *defaults,
     int rc;
 
     *spec = task->command;
-    inherit_defaults(s->templates->workflow, spec);
+    inherit_defaults(s->templates->workflow, task, spec);
     if (!spec->timeout)
         spec->timeout = defaults->timeout;
     if (task->command.retry.max < 0)

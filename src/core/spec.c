@@ -10,15 +10,17 @@
 
 #define SPEC_MAX (1024 * 1024)
 
-/* The key at a position of the spec; NULL after the last. */
-static const struct key *key_at(int position)
+#define MAX_KEYS 32
+
+/* Lists the keys of a spec in the order of their positions; the list ends with NULL. */
+static void list_keys(const struct key *list[MAX_KEYS])
 {
     const struct key *k;
 
+    memset(list, 0, MAX_KEYS * sizeof(*list));
     for (k = keys_task.at; k->name; k++)
-        if (k->spec == position)
-            return k;
-    return NULL;
+        if (k->spec)
+            list[k->spec - 1] = k;
 }
 
 static void *member_of(const struct key *k, const struct spec *s)
@@ -30,15 +32,15 @@ void spec_write(const struct spec *s, struct buf *out)
 {
     struct spec stored = *s;
     struct json_writer w = JSON_WRITER(out);
-    const struct key *k;
-    int i;
+    const struct key *keys[MAX_KEYS], **k;
 
+    list_keys(keys);
     stored.retry.max = -1;
     json_write_begin(&w, '{');
-    for (i = 1; (k = key_at(i)); i++)
-        if (!key_is_default(k, member_of(k, &stored))) {
-            json_write_key(&w, k->name);
-            key_write(&w, k, member_of(k, &stored));
+    for (k = keys; *k; k++)
+        if (!key_is_default(*k, member_of(*k, &stored))) {
+            json_write_key(&w, (*k)->name);
+            key_write(&w, *k, member_of(*k, &stored));
         }
     json_write_end(&w, '}');
 }
@@ -68,25 +70,25 @@ static int check_names(const struct spec *s, const struct json_node *doc, struct
     struct json_node list, item;
     size_t i;
 
-    (void)json_read_member(doc, "secrets", &list);
     for (i = 0; i < s->nsecrets; i++)
         if (!is_variable(s->secrets[i])) {
+            (void)json_read_member(doc, "secrets", &list);
             json_read_item(&list, i, &item);
             return json_read_fail(&item, err,
                                   "is not a valid variable name: \"%.60s\" (letters, digits and _)",
                                   s->secrets[i]);
         }
-    (void)json_read_member(doc, "outputs", &list);
     for (i = 0; i < s->noutputs; i++)
         if (!is_output(s->outputs[i])) {
+            (void)json_read_member(doc, "outputs", &list);
             json_read_item(&list, i, &item);
             return json_read_fail(
                 &item, err, "is not a valid output name: \"%.60s\" (no =, no control characters)",
                 s->outputs[i]);
         }
-    (void)json_read_member(doc, "env", &list);
     for (i = 0; i < s->nenv; i++)
         if (!is_variable(s->env[i].key)) {
+            (void)json_read_member(doc, "env", &list);
             (void)json_read_member(&list, s->env[i].key, &item);
             return json_read_fail(&item, err,
                                   "is not a valid variable name (letters, digits and _)");
@@ -98,12 +100,12 @@ static int check_spec(const struct spec *s, const struct json_node *doc, struct 
 {
     struct json_node at, first;
 
-    if (json_read_member(doc, "argv", &at)) {
+    if (s->argv && (!s->argc || !*s->argv[0])) {
+        (void)json_read_member(doc, "argv", &at);
         if (!s->argc)
             return json_read_fail(&at, err, "is an empty list");
         json_read_item(&at, 0, &first);
-        if (!*s->argv[0])
-            return json_read_fail(&first, err, "is empty: it must name the program");
+        return json_read_fail(&first, err, "is empty: it must name the program");
     }
     if (s->cwd && *s->cwd != '/') {
         (void)json_read_member(doc, "cwd", &at);
@@ -119,21 +121,36 @@ static int check_spec(const struct spec *s, const struct json_node *doc, struct 
 
 /* ---- read ---- */
 
-#define MAX_KEYS 32
+static int unknown_member(const struct json_node *doc, const struct key *const *keys,
+                          struct err *err)
+{
+    const char *names[MAX_KEYS] = {NULL};
+    size_t i;
+
+    for (i = 0; keys[i]; i++)
+        names[i] = keys[i]->name;
+    return json_read_known_keys(doc, names, err);
+}
 
 static int read_spec(struct key_reader *r, const struct json_node *doc, struct spec *s)
 {
-    const char *names[MAX_KEYS] = {NULL};
-    struct json_node at;
-    int i, rc;
+    const struct key *keys[MAX_KEYS], **k;
+    struct json_node member;
+    void *iter;
+    int rc = json_read_known_keys(doc, NULL, r->err);
 
-    for (i = 0; i < MAX_KEYS - 1 && key_at(i + 1); i++)
-        names[i] = key_at(i + 1)->name;
-    rc = json_read_known_keys(doc, names, r->err);
-    for (i = 0; !rc && names[i]; i++)
-        if (json_read_member(doc, names[i], &at))
-            rc = key_read(r, key_at(i + 1), &at, member_of(key_at(i + 1), s));
-    return rc ? rc : check_spec(s, doc, r->err);
+    if (rc)
+        return rc;
+    list_keys(keys);
+    JSON_EACH(doc, iter, &member)
+    {
+        for (k = keys; *k && strcmp((*k)->name, member.key) != 0; k++)
+            ;
+        rc = *k ? key_read(r, *k, &member, member_of(*k, s)) : unknown_member(doc, keys, r->err);
+        if (rc)
+            return rc;
+    }
+    return check_spec(s, doc, r->err);
 }
 
 int spec_parse(const char *json, struct arena *arena, struct spec *out, struct err *err)
