@@ -10,6 +10,7 @@
 #include "base/quarantine.h"
 #include "base/text.h"
 
+#include <malloc.h>
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -248,6 +249,25 @@ TEST(arena_is_usable_after_reset_and_release)
     arena_release(&a);
     CHECK_STR(arena_strdup(&a, "and again"), "and again");
     arena_release(&a);
+    arena_release(&a);
+}
+
+/* A worker has an arena for each job that it runs. */
+TEST(arena_takes_little_memory_for_a_few_names_and_keeps_one_block)
+{
+    struct arena a = ARENA_INIT;
+    size_t before = mallinfo2().uordblks, used;
+    int i;
+
+    arena_strdup(&a, "a name");
+    used = mallinfo2().uordblks - before;
+    CHECK(used < 1024);
+    for (i = 0; i < 10000; i++)
+        arena_alloc(&a, 100);
+    arena_alloc(&a, 1000000);
+    arena_reset(&a);
+    used = mallinfo2().uordblks - before;
+    CHECK(used < 70000);
     arena_release(&a);
 }
 

@@ -55,7 +55,9 @@ char *mem_printf(const char *fmt, ...)
     return s;
 }
 
-#define BLOCK_SIZE 65536
+/* Each block is twice as large as the one before: many arenas hold only a few names. */
+#define BLOCK_MIN 512
+#define BLOCK_MAX 65536
 
 struct arena_block {
     struct arena_block *next;
@@ -69,9 +71,14 @@ void *arena_alloc(struct arena *a, size_t size)
     void *p;
 
     if (!a->head || a->head->cap - a->used < need) {
-        size_t cap = need > BLOCK_SIZE ? need : BLOCK_SIZE;
-        struct arena_block *b = mem_alloc(sizeof(*b) + cap);
+        size_t cap = !a->head                       ? BLOCK_MIN
+                     : a->head->cap < BLOCK_MAX / 2 ? a->head->cap * 2
+                                                    : BLOCK_MAX;
+        struct arena_block *b;
 
+        if (cap < need)
+            cap = need;
+        b = mem_alloc(sizeof(*b) + cap);
         b->cap = cap;
         b->next = a->head;
         a->head = b;
@@ -118,14 +125,21 @@ char *arena_strdup(struct arena *a, const char *s)
     return s ? arena_memdup0(a, s, strlen(s)) : NULL;
 }
 
+/* Keeps the newest block, unless it was made for one large allocation. */
 void arena_reset(struct arena *a)
 {
-    while (a->head && a->head->next) {
-        struct arena_block *b = a->head;
+    struct arena_block *b = a->head, *next, *kept = NULL;
 
-        a->head = b->next;
-        free(b);
+    for (; b; b = next) {
+        next = b->next;
+        if (kept || b->cap > BLOCK_MAX)
+            free(b);
+        else
+            kept = b;
     }
+    if (kept)
+        kept->next = NULL;
+    a->head = kept;
     a->used = 0;
 }
 
