@@ -39,22 +39,22 @@
     X(task_name, TEXT, FIXED)
 
 /* Reads column `col` of the row into `to` and moves on; 0 stands for null. */
-#define READ_I64(to)            (to) = rows_int(r, row, col++)
-#define READ_INT(to)            (to) = (int)rows_int(r, row, col++)
-#define READ_BOOL(to)           (to) = rows_int(r, row, col++) != 0
-#define READ_TEXT(to)           (to) = arena_strdup(arena, rows_text(r, row, col++))
-#define READ_I64_OR_NULL(to)    READ_I64(to)
-#define READ_INT_OR_NULL(to)    READ_INT(to)
+#define READ_I64(to)          (to) = rows_int(r, row, col++)
+#define READ_INT(to)          (to) = (int)rows_int(r, row, col++)
+#define READ_BOOL(to)         (to) = rows_int(r, row, col++) != 0
+#define READ_TEXT(to)         (to) = arena_strdup(arena, rows_text(r, row, col++))
+#define READ_I64_OR_NULL(to)  READ_I64(to)
+#define READ_INT_OR_NULL(to)  READ_INT(to)
 /* -1 stands for null. */
-#define READ_INDEX(to)          (to) = rows_null(r, row, col) ? -1 : (int)rows_int(r, row, col), col++
+#define READ_INDEX(to)        (to) = rows_null(r, row, col) ? -1 : (int)rows_int(r, row, col), col++
 
-#define WRITE_I64(from)         args_int(a, from)
-#define WRITE_INT(from)         args_int(a, from)
-#define WRITE_BOOL(from)        args_int(a, from)
-#define WRITE_TEXT(from)        args_text(a, from)
-#define WRITE_I64_OR_NULL(from) args_int_or_null(a, from)
-#define WRITE_INT_OR_NULL(from) args_int_or_null(a, from)
-#define WRITE_INDEX(from)       (from) < 0 ? args_null(a) : args_int(a, from)
+#define VAL_I64(from)         val_int(from)
+#define VAL_INT(from)         val_int(from)
+#define VAL_BOOL(from)        val_int(from)
+#define VAL_TEXT(from)        val_text(from)
+#define VAL_I64_OR_NULL(from) val_or_null(from)
+#define VAL_INT_OR_NULL(from) val_or_null(from)
+#define VAL_INDEX(from)       ((from) < 0 ? VAL_NULL : val_int(from))
 
 void execution_read_state(struct execution *e, const struct rows *r, size_t row, size_t col,
                           struct arena *arena)
@@ -82,16 +82,16 @@ void execution_read_whole(struct execution *e, const struct rows *r, size_t row,
 
 void execution_write_all(const struct execution *e, struct args *a)
 {
-#define X(name, type, changes) WRITE_##type(e->name);
-    COLUMNS(X)
+#define X(name, type, changes) VAL_##type(e->name),
+    args_add(a, (const struct val[]){COLUMNS(X) VALS_LAST});
 #undef X
 }
 
 void execution_write_changes(const struct execution *e, struct args *a)
 {
-#define X(name, type, changes) WRITE_IF_##changes(WRITE_##type(e->name))
-#define WRITE_IF_FIXED(statement)
-#define WRITE_IF_CHANGES(statement) statement;
-    COLUMNS(X)
+#define X(name, type, changes) VAL_IF_##changes(VAL_##type(e->name))
+#define VAL_IF_FIXED(val)
+#define VAL_IF_CHANGES(val) val,
+    args_add(a, (const struct val[]){COLUMNS(X) VALS_LAST});
 #undef X
 }

@@ -18,31 +18,20 @@ static int write_events(struct turn *t, struct err *err)
 {
     struct args *a = &t->args;
     size_t i;
+    bool one_writer = t->db->driver->one_writer;
     int rc;
 
     if (!t->events.n)
         return 0;
-    if (t->db->driver->one_writer && t->event_base < 0 && (rc = turn_find_event_base(t, err)))
+    if (one_writer && t->event_base < 0 && (rc = turn_find_event_base(t, err)))
         return rc;
     args_begin(a, Q_EVENT_INSERT);
     for (i = 0; i < t->events.n; i++) {
         const struct event *ev = &t->events.at[i];
 
-        if (t->db->driver->one_writer)
-            args_int(a, ++t->event_base);
-        else
-            args_null(a);
-        args_int(a, ev->row->now.root);
-        args_int(a, ev->row->now.id);
-        args_int(a, ev->at);
-        args_int_or_null(a, ev->worker);
-        args_int(a, ev->seq);
-        args_int(a, ev->attempt);
-        args_int(a, ev->epoch);
-        args_int(a, ev->type);
-        args_int(a, ev->from);
-        args_int(a, ev->to);
-        args_text(a, ev->data);
+        args_row(a, one_writer ? val_int(++t->event_base) : VAL_NULL, ev->row->now.root,
+                 ev->row->now.id, ev->at, val_or_null(ev->worker), ev->seq, ev->attempt, ev->epoch,
+                 ev->type, ev->from, ev->to, ev->data);
     }
     t->wake |= WAKE_EVENTS;
     t->events.n = 0;

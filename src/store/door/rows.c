@@ -15,10 +15,7 @@ static int write_inserts(struct turn *t, struct err *err)
         if (!r->is_new)
             continue;
         execution_write_all(e, a);
-        args_text(a, e->input);
-        args_text(a, e->result);
-        args_text(a, e->error);
-        args_text(a, e->spec);
+        args_row(a, e->input, e->result, e->error, e->spec);
     }
     return send_exact(t, err);
 }
@@ -35,13 +32,10 @@ static int write_updates(struct turn *t, bool outcome, struct err *err)
 
         if (r->is_new || r->outcome_changed != outcome)
             continue;
-        args_int(a, e->id);
-        args_int(a, r->stored.seq);
+        args_row(a, e->id, r->stored.seq);
         execution_write_changes(e, a);
-        if (outcome) {
-            args_text(a, e->result);
-            args_text(a, e->error);
-        }
+        if (outcome)
+            args_row(a, e->result, e->error);
     }
     return send_exact(t, err);
 }
@@ -56,9 +50,7 @@ static int write_resolved(struct turn *t, struct err *err)
     {
         if (r->is_new || !r->input_changed)
             continue;
-        args_int(&t->args, r->now.id);
-        args_text(&t->args, r->now.input);
-        args_text(&t->args, r->now.spec);
+        args_row(&t->args, r->now.id, r->now.input, r->now.spec);
     }
     return send_exact(t, err);
 }

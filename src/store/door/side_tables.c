@@ -20,8 +20,7 @@ static int delete_outbox(struct turn *t, struct err *err)
     {
         if (!leaves_outbox(r) || !r->outbox_ctid)
             continue;
-        args_int(a, r->outbox_ctid);
-        args_int(a, r->stored.id);
+        args_row(a, r->outbox_ctid, r->stored.id);
     }
     if ((rc = send_exact(t, err)))
         return rc;
@@ -30,10 +29,7 @@ static int delete_outbox(struct turn *t, struct err *err)
     {
         if (!leaves_outbox(r) || r->outbox_ctid)
             continue;
-        args_text(a, r->stored.lane);
-        args_text(a, r->stored.queue);
-        args_int(a, -r->stored.priority);
-        args_int(a, r->stored.id);
+        args_row(a, r->stored.lane, r->stored.queue, -r->stored.priority, r->stored.id);
     }
     return send_exact(t, err);
 }
@@ -51,12 +47,8 @@ static int write_outbox(struct turn *t, struct err *err)
     {
         if (!execution_is_claimable(&r->now) || (!r->is_new && execution_is_claimable(&r->stored)))
             continue;
-        args_text(a, r->now.lane);
-        args_text(a, r->now.queue);
-        args_int(a, -r->now.priority);
-        args_int(a, r->now.id);
-        args_int(a, r->now.updated_at);
-        args_text(a, r->now.concurrency);
+        args_row(a, r->now.lane, r->now.queue, -r->now.priority, r->now.id, r->now.updated_at,
+                 r->now.concurrency);
         t->wake |= WAKE_JOBS;
     }
     return send_exact(t, err);
@@ -78,11 +70,8 @@ static int write_leases(struct turn *t, struct err *err)
     {
         if (had_lease(r) || !execution_has_lease(&r->now))
             continue;
-        args_int(a, r->now.id);
-        args_int(a, r->now.epoch);
-        args_int_or_null(a, r->now.worker);
-        args_int_or_null(a, r->now.until);
-        args_text(a, r->now.folder);
+        args_row(a, r->now.id, r->now.epoch, val_or_null(r->now.worker), val_or_null(r->now.until),
+                 r->now.folder);
     }
     if ((rc = send_exact(t, err)))
         return rc;
@@ -92,13 +81,8 @@ static int write_leases(struct turn *t, struct err *err)
         if (!had_lease(r) || !execution_has_lease(&r->now) ||
             (r->stored.epoch == r->now.epoch && r->stored.worker == r->now.worker))
             continue;
-        args_int(a, r->now.id);
-        args_int(a, r->stored.epoch);
-        args_int(a, r->now.epoch);
-        args_int_or_null(a, r->now.worker);
-        args_int_or_null(a, r->now.until);
-        args_int_or_null(a, r->now.expired_at);
-        args_text(a, r->now.folder);
+        args_row(a, r->now.id, r->stored.epoch, r->now.epoch, val_or_null(r->now.worker),
+                 val_or_null(r->now.until), val_or_null(r->now.expired_at), r->now.folder);
         if (!r->now.worker)
             t->wake |= WAKE_JOBS | WAKE_ORPHANS;
     }
@@ -109,8 +93,7 @@ static int write_leases(struct turn *t, struct err *err)
     {
         if (!had_lease(r) || execution_has_lease(&r->now))
             continue;
-        args_int(a, r->now.id);
-        args_int(a, r->stored.epoch);
+        args_row(a, r->now.id, r->stored.epoch);
     }
     return send_exact(t, err);
 }
@@ -123,9 +106,7 @@ static bool may_have_timer(const struct execution *e)
 
 static void add_timer(struct turn *t, int64_t due, const struct row *r, enum timer_kind kind)
 {
-    args_int(&t->args, due);
-    args_int(&t->args, r->now.id);
-    args_int(&t->args, (int)kind);
+    args_row(&t->args, due, r->now.id, kind);
     t->wake |= WAKE_JOBS | WAKE_TIMERS; /* an engine must wake up earlier */
 }
 
@@ -139,14 +120,10 @@ static int write_timers(struct turn *t, struct err *err)
     args_begin(a, Q_TIMER_DELETE);
     EACH_DIRTY(t, r)
     {
-        if (!r->is_new && may_have_timer(&r->stored) && (!may_have_timer(&r->now) || r->due_at)) {
-            args_int(a, r->now.id);
-            args_int(a, TIMER_DELAY);
-        }
-        if (!r->is_new && r->stored.held == HELD_APPROVAL && r->now.held != HELD_APPROVAL) {
-            args_int(a, r->now.id);
-            args_int(a, TIMER_TIMEOUT);
-        }
+        if (!r->is_new && may_have_timer(&r->stored) && (!may_have_timer(&r->now) || r->due_at))
+            args_row(a, r->now.id, TIMER_DELAY);
+        if (!r->is_new && r->stored.held == HELD_APPROVAL && r->now.held != HELD_APPROVAL)
+            args_row(a, r->now.id, TIMER_TIMEOUT);
     }
     if ((rc = send_any(t, err)))
         return rc;
@@ -174,9 +151,7 @@ static int write_waits(struct turn *t, struct err *err)
             continue;
         if (r->now.held == HELD_LIMIT && !strcmp(r->now.held_key, r->stored.held_key))
             continue;
-        args_text(a, r->stored.held_key);
-        args_int(a, -r->stored.priority);
-        args_int(a, r->now.id);
+        args_row(a, r->stored.held_key, -r->stored.priority, r->now.id);
     }
     if ((rc = send_exact(t, err)))
         return rc;
@@ -188,9 +163,7 @@ static int write_waits(struct turn *t, struct err *err)
         if (!r->is_new && r->stored.held == HELD_LIMIT &&
             !strcmp(r->now.held_key, r->stored.held_key))
             continue;
-        args_text(a, r->now.held_key);
-        args_int(a, -r->now.priority);
-        args_int(a, r->now.id);
+        args_row(a, r->now.held_key, -r->now.priority, r->now.id);
     }
     return send_exact(t, err);
 }

@@ -1,42 +1,9 @@
 /* values.c - parameters and rows, which both drivers share; see values.h. */
 #include "store/driver/values.h"
 
-#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- parameters ---- */
-
-struct val val_int(int64_t n)
-{
-    return (struct val){.i = n};
-}
-
-struct val val_size(size_t n)
-{
-    return (struct val){.i = (int64_t)n};
-}
-
-struct val val_or_null(int64_t n)
-{
-    return (struct val){.i = n, .null = n == 0};
-}
-
-struct val val_bytes(const void *p, size_t len)
-{
-    assert(len < VALS_END);
-    return (struct val){.s = p, .len = (uint32_t)len, .null = !p};
-}
-
-struct val val_text(const char *s)
-{
-    return val_bytes(s, s ? strlen(s) : 0);
-}
-
-struct val val_copy(struct val v)
-{
-    return v;
-}
 
 void args_begin_vals(struct args *a, enum stmt_id q, const struct val *vals)
 {
@@ -47,8 +14,17 @@ void args_begin_vals(struct args *a, enum stmt_id q, const struct val *vals)
 
 void args_add(struct args *a, const struct val *vals)
 {
-    for (; vals->len != VALS_END; vals++)
-        *vec_add(&a->vals) = *vals;
+    size_t n = 0;
+
+    while (vals[n].len != VALS_END)
+        n++;
+    if (a->vals.cap - a->vals.n < n) {
+        a->vals.cap = a->vals.cap * 2 + n;
+        a->vals.at = mem_realloc(a->vals.at, a->vals.cap * sizeof(*a->vals.at));
+    }
+    if (n)
+        memcpy(&a->vals.at[a->vals.n], vals, n * sizeof(*vals));
+    a->vals.n += n;
 }
 
 void args_ids(struct args *a, const int64_t *ids, size_t n)

@@ -8,8 +8,10 @@
 #include "base/idmap.h"
 #include "base/mem.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum dialect { DIALECT_SQLITE, DIALECT_POSTGRES, DIALECT_COUNT };
 
@@ -42,13 +44,36 @@ struct val {
 
 /* ---- parameters ---- */
 
-struct val val_int(int64_t n);
-struct val val_size(size_t n);
-struct val val_or_null(int64_t n);  /* 0 means null: for ids and times */
-struct val val_text(const char *s); /* NULL means null */
-struct val val_bytes(const void *p, size_t len);
-struct val val_copy(struct val v);
-#define VAL_NULL ((struct val){.null = true})
+#define VALS_END UINT32_MAX /* the length of the value after the last one of a list */
+
+/* These are inline because a turn makes some dozens of values for each row that it writes. */
+static inline struct val val_int(int64_t n)
+{
+    return (struct val){.i = n};
+}
+static inline struct val val_size(size_t n)
+{
+    return (struct val){.i = (int64_t)n};
+}
+static inline struct val val_or_null(int64_t n) /* 0 means null: for ids and times */
+{
+    return (struct val){.i = n, .null = n == 0};
+}
+static inline struct val val_bytes(const void *p, size_t len)
+{
+    assert(len < VALS_END);
+    return (struct val){.s = p, .len = (uint32_t)len, .null = !p};
+}
+static inline struct val val_text(const char *s) /* NULL means null */
+{
+    return val_bytes(s, s ? strlen(s) : 0);
+}
+static inline struct val val_copy(struct val v)
+{
+    return v;
+}
+#define VAL_NULL  ((struct val){.null = true})
+#define VALS_LAST ((struct val){.len = VALS_END})
 #define VAL(x) \
     _Generic((x), char *               \
              : val_text, const char *  \
@@ -67,8 +92,7 @@ struct val val_copy(struct val v);
 #define MAP_AGAIN()         MAP_NEXT
 #define MAP_PARENS          ()
 
-#define VALS_END            UINT32_MAX /* the length of the value after the last one */
-#define VALS(...)           ((const struct val[]){MAP(VAL, __VA_ARGS__) __VA_OPT__(, ){.len = VALS_END}})
+#define VALS(...)           ((const struct val[]){MAP(VAL, __VA_ARGS__) __VA_OPT__(, ) VALS_LAST})
 
 /* The arguments of one execution of a statement, pushed in order: scalars, then row by row.
  * Texts are borrowed until the statement is flushed. */
