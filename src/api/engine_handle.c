@@ -87,6 +87,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
     char host[256] = "localhost";
     struct engine_options eo = {.url = url->text,
                                 .tenant = url->tenant,
+                                .is_checked = true, /* by the store of the handle */
                                 .env = &e->env,
                                 .queues = o->queues ? o->queues : c->worker.queues.at,
                                 .host = host,

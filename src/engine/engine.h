@@ -29,6 +29,7 @@ struct engine;
 
 struct engine_options {
     const char *url, *tenant;
+    bool is_checked;           /* as in struct store_options */
     struct env *env;           /* NULL: the real clock, and notes are not printed */
     const char *state;         /* the state folder */
     const char *const *queues; /* ends with NULL; NULL for "default" */

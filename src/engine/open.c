@@ -42,7 +42,8 @@ static void copy_options(struct engine *e, const struct engine_options *o)
 
 static int open_store(struct engine *e, struct err *err)
 {
-    struct store_options options = {.env = e->env, .patience = PATIENCE};
+    struct store_options options = {
+        .is_checked = e->o.is_checked, .env = e->env, .patience = PATIENCE};
     char id[STORE_ID_SIZE];
     int rc;
 

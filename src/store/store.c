@@ -25,8 +25,9 @@ int store_open(const char *url, const char *tenant, const struct store_options *
     s->env = options && options->env ? options->env : &s->own_env;
     s->writer = env_random_id();
     s->patience = options && options->patience ? options->patience : DEFAULT_PATIENCE;
-    if ((rc = url_parse(url, tenant, &s->url, err)) ||
-        (rc = db_open(s->url, s->env, &s->db, err)) ||
+    if ((rc = url_parse(url, tenant, &s->url, err)) || (rc = db_open(s->url, s->env, &s->db, err)))
+        goto done;
+    if (!(options && options->is_checked) &&
         (rc = schema_migrate(s->db, s->url, !(options && options->no_migrate), err)))
         goto done;
     *out = s;

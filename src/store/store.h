@@ -25,6 +25,7 @@ struct turn;
 
 struct store_options {
     bool no_migrate;  /* do not create or upgrade the schema: E_SCHEMA if that is needed */
+    bool is_checked;  /* the process has opened a store of this URL, which checked the schema */
     struct env *env;  /* NULL for no trace and the database's own clock */
     int64_t patience; /* µs to retry while the database is unavailable; 0 for 30 s */
 };

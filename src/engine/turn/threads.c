@@ -122,7 +122,7 @@ static int start_loop(struct loop *l, struct err *err)
 {
     struct engine *e = l->e;
     struct store_options options = {
-        .env = e->env, .no_migrate = true, .patience = e->o.host_grace / 4};
+        .is_checked = true, .env = e->env, .patience = e->o.host_grace / 4};
     int rc;
 
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &l->store, err)))

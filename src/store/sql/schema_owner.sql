@@ -9,26 +9,33 @@
 -- that belongs to another role than the schema's owner and this one, its owner, and its name if it is a function. A call
 -- with one argument is a cast where a type has that name, and a domain runs its CHECK. Row types of tables depend on
 -- their table, not on the schema.
+-- Every process runs this once, in a new session: scalar subqueries, because planning a join of all these tables would
+-- take longer than the rest of the check.
 --: schema_owner(schema text)
-SELECT r.rolname::text, current_user::text,                                                                              --@ postgres
-       CASE WHEN r.rolname = n.nspname AND n.nspname LIKE 'pawl\_%' THEN 2                                               --@ postgres
-            WHEN r.rolname = current_user THEN 1                                                                         --@ postgres
-            WHEN (current_user = n.nspname AND session_user = current_user) OR r.rolsuper                                --@ postgres
-              OR r.oid = (SELECT datdba FROM pg_database WHERE datname = current_database()) THEN 3                      --@ postgres
+SELECT pg_get_userbyid(n.nspowner)::text, current_user::text,                                                            --@ postgres
+       CASE WHEN pg_get_userbyid(n.nspowner) = n.nspname AND n.nspname LIKE 'pawl\_%' THEN 2                             --@ postgres
+            WHEN pg_get_userbyid(n.nspowner) = current_user THEN 1                                                       --@ postgres
+            WHEN (current_user = n.nspname AND session_user = current_user)                                              --@ postgres
+              OR (SELECT rolsuper FROM pg_roles WHERE oid = n.nspowner)                                                  --@ postgres
+              OR n.nspowner = (SELECT datdba FROM pg_database WHERE datname = current_database()) THEN 3                 --@ postgres
             ELSE 4 END,                                                                                                  --@ postgres
        f.identity, f.owner, f.name                                                                                       --@ postgres
-  FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner                                                              --@ postgres
+  FROM pg_namespace n                                                                                                    --@ postgres
   LEFT JOIN LATERAL (                                                                                                    --@ postgres
-       SELECT i.identity, o.rolname::text AS owner, p.proname::text AS name                                              --@ postgres
-         FROM pg_depend d                                                                                                --@ postgres
-         LEFT JOIN pg_proc p ON p.oid = d.objid AND d.classid = 'pg_proc'::regclass                                      --@ postgres
-         LEFT JOIN pg_operator q ON q.oid = d.objid AND d.classid = 'pg_operator'::regclass                              --@ postgres
-         LEFT JOIN pg_type t ON t.oid = d.objid AND d.classid = 'pg_type'::regclass                                      --@ postgres
-         JOIN pg_roles o ON o.oid = COALESCE(p.proowner, q.oprowner, t.typowner),                                        --@ postgres
-              pg_identify_object(d.classid, d.objid, 0) i                                                                --@ postgres
-        WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = n.oid                                             --@ postgres
-          AND o.oid <> r.oid AND o.rolname <> current_user AND NOT o.rolsuper                                            --@ postgres
-        ORDER BY i.identity LIMIT 1) f ON true                                                                           --@ postgres
+       SELECT (pg_identify_object(o.classid, o.objid, 0)).identity, pg_get_userbyid(o.owner)::text AS owner,             --@ postgres
+              (SELECT proname::text FROM pg_proc WHERE oid = o.objid AND o.classid = 'pg_proc'::regclass) AS name        --@ postgres
+         FROM (SELECT d.classid, d.objid,                                                                                --@ postgres
+                      CASE d.classid                                                                                     --@ postgres
+                      WHEN 'pg_proc'::regclass THEN (SELECT proowner FROM pg_proc WHERE oid = d.objid)                   --@ postgres
+                      WHEN 'pg_operator'::regclass THEN (SELECT oprowner FROM pg_operator WHERE oid = d.objid)           --@ postgres
+                      WHEN 'pg_type'::regclass THEN (SELECT typowner FROM pg_type WHERE oid = d.objid)                   --@ postgres
+                      END AS owner                                                                                       --@ postgres
+                 FROM pg_depend d                                                                                        --@ postgres
+                WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = n.oid                                     --@ postgres
+               OFFSET 0) o                                                                                               --@ postgres
+        WHERE o.owner <> n.nspowner AND pg_get_userbyid(o.owner) <> current_user                                         --@ postgres
+          AND NOT (SELECT rolsuper FROM pg_roles WHERE oid = o.owner)                                                    --@ postgres
+        ORDER BY 1 LIMIT 1) f ON true                                                                                    --@ postgres
  WHERE n.nspname = $1                                                                                                    --@ postgres
 
 --: schema_enter(schema text)
