@@ -82,16 +82,22 @@ void execution_read_whole(struct execution *e, const struct rows *r, size_t row,
 
 void execution_write_all(const struct execution *e, struct args *a)
 {
-#define X(name, type, changes) VAL_##type(e->name),
-    args_add(a, (const struct val[]){COLUMNS(X) VALS_LAST});
+#define X(name, type, changes) +1
+    struct val *to = args_room(a, 0 COLUMNS(X));
+#undef X
+#define X(name, type, changes) val_put(to++, VAL_##type(e->name));
+    COLUMNS(X)
 #undef X
 }
 
 void execution_write_changes(const struct execution *e, struct args *a)
 {
-#define X(name, type, changes) VAL_IF_##changes(VAL_##type(e->name))
-#define VAL_IF_FIXED(val)
-#define VAL_IF_CHANGES(val) val,
-    args_add(a, (const struct val[]){COLUMNS(X) VALS_LAST});
+#define IF_FIXED(text)
+#define IF_CHANGES(text)       text
+#define X(name, type, changes) IF_##changes(+1)
+    struct val *to = args_room(a, 0 COLUMNS(X));
+#undef X
+#define X(name, type, changes) IF_##changes(val_put(to++, VAL_##type(e->name));)
+    COLUMNS(X)
 #undef X
 }

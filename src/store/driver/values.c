@@ -18,13 +18,14 @@ void args_add(struct args *a, const struct val *vals)
 
     while (vals[n].len != VALS_END)
         n++;
-    if (a->vals.cap - a->vals.n < n) {
-        a->vals.cap = a->vals.cap * 2 + n;
-        a->vals.at = mem_realloc(a->vals.at, a->vals.cap * sizeof(*a->vals.at));
-    }
     if (n)
-        memcpy(&a->vals.at[a->vals.n], vals, n * sizeof(*vals));
-    a->vals.n += n;
+        memcpy(args_room(a, n), vals, n * sizeof(*vals));
+}
+
+void args_grow(struct args *a, size_t n)
+{
+    a->vals.cap = a->vals.cap * 2 + n;
+    a->vals.at = mem_realloc(a->vals.at, a->vals.cap * sizeof(*a->vals.at));
 }
 
 void args_ids(struct args *a, const int64_t *ids, size_t n)

@@ -72,8 +72,16 @@ static inline struct val val_copy(struct val v)
 {
     return v;
 }
-#define VAL_NULL  ((struct val){.null = true})
-#define VALS_LAST ((struct val){.len = VALS_END})
+/* Sets *to member by member: a value that is made in a temporary and copied at once stalls the
+ * processor, because the copy reads more bytes than one store has written. */
+static inline void val_put(struct val *to, struct val v)
+{
+    to->i = v.i;
+    to->s = v.s;
+    to->len = v.len;
+    to->null = v.null;
+}
+#define VAL_NULL ((struct val){.null = true})
 #define VAL(x) \
     _Generic((x), char *               \
              : val_text, const char *  \
@@ -92,7 +100,7 @@ static inline struct val val_copy(struct val v)
 #define MAP_AGAIN()         MAP_NEXT
 #define MAP_PARENS          ()
 
-#define VALS(...)           ((const struct val[]){MAP(VAL, __VA_ARGS__) __VA_OPT__(, ) VALS_LAST})
+#define VALS(...)           ((const struct val[]){MAP(VAL, __VA_ARGS__) __VA_OPT__(, ){.len = VALS_END}})
 
 /* The arguments of one execution of a statement, pushed in order: scalars, then row by row.
  * Texts are borrowed until the statement is flushed. */
@@ -109,9 +117,24 @@ struct args {
 /* args_begin(a, q, scalars…) drops earlier values, so that a may be reused; args_row(a, values…)
  * adds a row, or a part of one. */
 #define args_begin(a, q, ...) args_begin_vals(a, q, VALS(__VA_ARGS__))
-#define args_row(a, ...)      args_add(a, VALS(__VA_ARGS__))
+#define args_row(a, ...)                                         \
+    do {                                                         \
+        struct val *to_ = args_room(a, VALS_COUNT(__VA_ARGS__)); \
+        MAP(ARGS_PUT, __VA_ARGS__);                              \
+    } while (0)
+#define ARGS_PUT(x)     val_put(to_++, VAL(x))
+#define VALS_COUNT(...) (sizeof(VALS(__VA_ARGS__)) / sizeof(struct val) - 1)
 void args_begin_vals(struct args *a, enum stmt_id q, const struct val *vals);
 void args_add(struct args *a, const struct val *vals);
+void args_grow(struct args *a, size_t n);
+/* Adds n values, which the caller sets before it adds others. */
+static inline struct val *args_room(struct args *a, size_t n)
+{
+    if (a->vals.cap - a->vals.n < n)
+        args_grow(a, n);
+    a->vals.n += n;
+    return &a->vals.at[a->vals.n - n];
+}
 #define args_int(a, n)         args_row(a, (int64_t)(n))
 #define args_int_or_null(a, n) args_row(a, val_or_null(n))
 #define args_text(a, s)        args_row(a, val_text(s))
