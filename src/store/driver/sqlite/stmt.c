@@ -60,33 +60,44 @@ void sqlite_finalize_all(struct sqlite_db *l)
     vec_release(&l->extra);
 }
 
-/* Texts are borrowed: the arguments outlive the execution. Bindings are not cleared afterwards
- * because every parameter is bound again before the next step. */
+/* SQLITE_MISMATCH for a number as text or a text as number. Texts are borrowed: the arguments
+ * outlive the execution. Bindings are not cleared afterwards because every execution binds all
+ * parameters again. */
 static int bind_value(sqlite3_stmt *st, int i, unsigned char type, const struct val *v)
 {
     if (v->null)
         return sqlite3_bind_null(st, i);
-    if (type == T_TEXT)
-        return sqlite3_bind_text64(st, i, v->s, v->len, SQLITE_STATIC, SQLITE_UTF8);
+    if (type != T_TEXT && type != T_BYTES)
+        return v->s ? SQLITE_MISMATCH : sqlite3_bind_int64(st, i, v->i);
+    if (!v->s)
+        return SQLITE_MISMATCH;
     if (type == T_BYTES)
         return sqlite3_bind_blob64(st, i, v->s, v->len, SQLITE_STATIC);
-    return sqlite3_bind_int64(st, i, v->i);
+    return sqlite3_bind_text64(st, i, v->s, v->len, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+/* The same text has the same address: all rows are in memory. */
+static bool is_same(const struct val *a, const struct val *b)
+{
+    return a->i == b->i && a->s == b->s && a->len == b->len && a->null == b->null;
 }
 
 /* Binds n values, starting with parameter `first` (counted from 0). The SQLite text of a statement
- * may leave out the last parameters of its signature. */
+ * may leave out the last parameters of its signature. `bound` are the values of the row before, or
+ * NULL: most columns of a set are equal in all rows, and what is bound stays bound. */
 static int bind_values(struct sqlite_db *l, const struct stmt *s, sqlite3_stmt *st, int first,
-                       int n, const struct val *v, struct err *err)
+                       int n, const struct val *v, const struct val *bound, struct err *err)
 {
-    int count = sqlite3_bind_parameter_count(st);
+    int count = sqlite3_bind_parameter_count(st), last = first + n < count ? first + n : count, rc;
 
-    for (int i = first; i < first + n && i < count; i++, v++) {
-        bool is_text = s->types[i] == T_TEXT || s->types[i] == T_BYTES;
-
-        if (!v->null && is_text != (v->s != NULL))
+    for (int i = first; i < last; i++, v++) {
+        if (bound && is_same(v, bound++))
+            continue;
+        rc = bind_value(st, i + 1, s->types[i], v);
+        if (rc == SQLITE_MISMATCH)
             return err_set(err, E_INTERNAL, "%s: a value does not fit the type of parameter $%d",
                            s->name, i + 1);
-        if (bind_value(st, i + 1, s->types[i], v))
+        if (rc)
             return sqlite_set_error(l, s->name, err);
     }
     return 0;
@@ -173,11 +184,12 @@ static int run_rows(struct sqlite_db *l, const struct args *a, struct stmt_run *
     size_t rows = s->nrows ? args_rows(a) : 1;
 
     assert(a->vals.n == s->nscalars + (s->nrows ? rows * s->nrows : 0));
-    TRY(bind_values(l, s, r->st, 0, s->nscalars, v, err));
+    TRY(bind_values(l, s, r->st, 0, s->nscalars, v, NULL, err));
     for (size_t row = 0; row < rows; row++) {
-        if (s->nrows)
-            TRY(bind_values(l, s, r->st, s->nscalars, s->nrows, v + s->nscalars + row * s->nrows,
-                            err));
+        const struct val *values = s->nrows ? v + s->nscalars + row * s->nrows : NULL;
+        const struct val *before = row ? values - s->nrows : NULL;
+
+        TRY(bind_values(l, s, r->st, s->nscalars, s->nrows, values, before, err));
         TRY(step_to_end(l, s->name, r, err));
     }
     return 0;
