@@ -66,12 +66,24 @@ void api_set_workflow_options(struct store *s, const struct config *c);
 MUST_USE int api_state(const char *given, const struct config *c, const char **out,
                        struct err *err);
 
-/* Copies the error to `out` if rc is not 0 and `out` is not NULL; returns rc, so that a public
- * function can end with `return api_end(…)`. */
-int api_end(int rc, const struct err *err, struct pawl_error *out);
-/* Like api_end, for a function that answered with lines. Releases them. */
-int api_end_lines(struct lines *l, int rc, const struct err *err, struct pawl_error *out);
+/* Declares `err` in a public function. When the function returns, an error that was set is copied
+ * to the caller's `to`, which may be NULL. */
+#define API_ERR(to)                                              \
+    AUTO(api_err_report) struct api_err reported_ = {{0}, (to)}; \
+    struct err *err = &reported_.err
+struct api_err {
+    struct err err;
+    struct pawl_error *to;
+};
+void api_err_report(struct api_err *e);
+void api_err_copy(const struct err *err, struct pawl_error *to);
 
+/* Defines the body of a turn that passes its argument to an operation of the store. */
+#define TURN_BODY(name, op)                                     \
+    static int name(struct turn *t, void *arg, struct err *err) \
+    {                                                           \
+        return op(t, arg, err);                                 \
+    }
 /* Makes a turn, and repeats it for the requests whose tree another turn had locked. `body` handles
  * all requests; then `busy(arg)` keeps those that were locked and returns how many are left. */
 MUST_USE int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
@@ -133,6 +145,9 @@ extern const struct noun queue_noun, worker_noun, last_order_noun;
 /* executions.c: E_NOT_FOUND for an unknown id, whose relatives would just be an empty list. */
 MUST_USE int api_check_exists(struct pawl *p, int64_t id, struct err *err);
 
+/* command_spec.c: the length of a list that ends with NULL; 0 if the list is NULL. */
+size_t api_count(const char *const *list);
+
 /* queues_workers.c: rows of queue_noun and worker_noun. */
 struct queue_answer {
     struct queue_row q;
@@ -151,6 +166,8 @@ void worker_answer(struct worker_answer *out, const struct worker_row *r, int64_
 const struct last_audit *last_order(const struct last_audit *o);
 /* Every foreground run has its own queue, here:ROOT. Merges them into one row named "here". */
 void queues_fold_foreground(struct queue_list *l);
+/* NULL if there is none with this id. */
+const struct worker_row *worker_find(const struct worker_list *l, int64_t id);
 /* Whether the worker has not been seen for 30 s, the default lease. Workers heartbeat three times
  * in that time. */
 bool worker_is_silent(const struct worker_row *r, int64_t now);
@@ -160,6 +177,8 @@ MUST_USE int api_workflow(const struct api_source *from, const char *const *para
                           struct submission *s, struct arena *arena, struct err *err);
 MUST_USE int api_submit_one(struct pawl *p, struct submission *s, struct err *err);
 
+/* control.c: for api_turns with an argument that starts with a struct request. */
+size_t api_request_busy(void *request);
 /* control.c: carries out a request of an operator. *by, NULL if the caller named nobody, becomes
  * user@host of this process until `run` returns. Returns the public error code. */
 int api_request(struct pawl *p, const char **by, const char *reason,

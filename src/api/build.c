@@ -31,7 +31,7 @@ static void add_line(struct buf *to, const char *indent, const struct buf *line)
 static void add_named(struct pawl_workflow *w, struct buf *to, const char *in, const char *name,
                       const struct keys *keys, const void *from)
 {
-    struct buf line = BUF_INIT;
+    AUTO_BUF line = BUF_INIT;
     struct build b = {.to = JSON_WRITER(&line), .wrong = &w->wrong};
     char what[NAME_SHOWN + 20];
 
@@ -41,14 +41,13 @@ static void add_named(struct pawl_workflow *w, struct buf *to, const char *in, c
         json_write_key(&b.to, name);
     build_mapping(&b, keys, from, what);
     add_line(to, "  ", &line);
-    buf_release(&line);
 }
 
 struct pawl_workflow *pawl_workflow_new(const struct pawl_workflow_keys *keys)
 {
     struct pawl_workflow *w = mem_zalloc(sizeof(*w));
     const struct key *k;
-    struct buf line = BUF_INIT;
+    AUTO_BUF line = BUF_INIT;
 
     for (k = keys_workflow.at; k->name; k++) {
         struct build b = {.to = JSON_WRITER(&line), .wrong = &w->wrong};
@@ -58,7 +57,6 @@ struct pawl_workflow *pawl_workflow_new(const struct pawl_workflow_keys *keys)
         if (line.len)
             add_line(&w->keys, "", &line);
     }
-    buf_release(&line);
     return w;
 }
 
@@ -145,7 +143,7 @@ static void add_section(struct buf *out, const char *begin, const struct buf *li
 
 const char *pawl_workflow_text(struct pawl_workflow *w)
 {
-    struct buf json = BUF_INIT;
+    AUTO_BUF json = BUF_INIT;
 
     if (w->file)
         return NULL;
@@ -157,7 +155,6 @@ const char *pawl_workflow_text(struct pawl_workflow *w)
     buf_addstr(&json, "\n}\n");
     buf_reset(&w->text);
     add_as_yaml(&w->text, &json);
-    buf_release(&json);
     return buf_cstr(&w->text);
 }
 
@@ -176,9 +173,8 @@ static int parse_text(struct pawl_workflow *w, struct diagnostics *diagnostics, 
 {
     const char *text = pawl_workflow_text(w);
     const struct source *source = diagnostics_take(diagnostics, "workflow", text, strlen(text));
-    size_t at;
 
-    for (at = 0; at < w->wrong.len; at += strlen(w->wrong.ptr + at) + 1)
+    for (size_t at = 0; at < w->wrong.len; at += strlen(w->wrong.ptr + at) + 1)
         diagnostics_add(diagnostics, source, 1, 1, "%s", w->wrong.ptr + at);
     return workflow_parse(source, NULL, diagnostics, &w->arena, &w->parsed, err);
 }

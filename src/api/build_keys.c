@@ -107,7 +107,7 @@ static void write_texts(struct json_writer *to, const char *const *texts)
 /* A pair without `=` gets the value null, which the parser refuses. */
 static void write_pairs(struct json_writer *to, const char *const *pairs)
 {
-    struct buf name = BUF_INIT;
+    AUTO_BUF name = BUF_INIT;
 
     json_write_begin(to, '{');
     for (; *pairs; pairs++) {
@@ -119,15 +119,12 @@ static void write_pairs(struct json_writer *to, const char *const *pairs)
         json_write_text(to, *equals ? equals + 1 : NULL);
     }
     json_write_end(to, '}');
-    buf_release(&name);
 }
 
 static void write_codes(struct json_writer *to, const struct pawl_retry *r)
 {
-    size_t i;
-
     json_write_begin(to, '[');
-    for (i = 0; i < r->ncodes; i++)
+    for (size_t i = 0; i < r->ncodes; i++)
         json_write_i64(to, r->codes[i]);
     json_write_end(to, ']');
 }
@@ -135,7 +132,7 @@ static void write_codes(struct json_writer *to, const struct pawl_retry *r)
 /* Reads and rewrites the JSON: on one line, and without escapes that YAML does not have. */
 static void write_json(struct build *b, const char *json, const char *what)
 {
-    struct arena arena = ARENA_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
     struct json_node doc;
     struct err err;
 
@@ -145,7 +142,6 @@ static void write_json(struct build *b, const char *json, const char *what)
     }
     json_write_raw(&b->to, json_read_raw(&doc, &arena));
     json_read_close(&doc);
-    arena_release(&arena);
 }
 
 static void write_duration(struct json_writer *to, int64_t us)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static size_t count(const char *const *list)
+size_t api_count(const char *const *list)
 {
     size_t n = 0;
 
@@ -17,7 +17,7 @@ static size_t count(const char *const *list)
 
 static int set_env(const char *const *env, struct spec *s, struct arena *arena, struct err *err)
 {
-    size_t n = count(env), i;
+    size_t n = api_count(env), i;
     struct spec_pair *pairs = arena_alloc(arena, (n + 1) * sizeof(*pairs));
 
     for (i = 0; i < n; i++) {
@@ -61,16 +61,16 @@ static int set_command(const struct pawl_command *c, struct spec *s, struct aren
         return err_set(err, E_INVALID, "a command is either shell text or a list of words");
     s->run = c->run;
     s->shell = c->shell;
-    s->nshell = count(c->shell);
+    s->nshell = api_count(c->shell);
     s->argv = c->argv;
-    s->argc = count(c->argv);
+    s->argc = api_count(c->argv);
     s->cwd = c->cwd;
     s->input = c->input;
     s->user = c->user;
     s->secrets = c->secrets;
-    s->nsecrets = count(c->secrets);
+    s->nsecrets = api_count(c->secrets);
     s->outputs = c->outputs;
-    s->noutputs = count(c->outputs);
+    s->noutputs = api_count(c->outputs);
     s->timeout = c->timeout ? c->timeout : s->timeout;
     s->grace = c->grace;
     s->limits.memory = c->memory;
@@ -84,23 +84,17 @@ int pawl_command_spec(struct pawl *p, const struct pawl_command *command,
                       const struct pawl_retry *retry, char **out, struct pawl_error *e)
 {
     struct spec s = {.timeout = p->config->timeout}, checked;
-    struct arena arena = ARENA_INIT;
-    struct buf b = BUF_INIT;
-    struct err err = ERR_INIT;
-    int rc = 0;
+    AUTO_ARENA arena = ARENA_INIT;
+    AUTO_BUF b = BUF_INIT;
+    API_ERR(e);
 
     set_retry(p->config, retry, &s.retry);
     if (command)
-        rc = set_command(command, &s, &arena, &err);
-    if (!rc) {
-        spec_write(&s, &b);
-        rc = spec_parse(buf_cstr(&b), &arena, &checked, &err);
-    }
-    if (!rc)
-        *out = mem_strdup(buf_cstr(&b));
-    buf_release(&b);
-    arena_release(&arena);
-    return api_end(rc, &err, e);
+        TRY(set_command(command, &s, &arena, err));
+    spec_write(&s, &b);
+    TRY(spec_parse(buf_cstr(&b), &arena, &checked, err));
+    *out = mem_strdup(buf_cstr(&b));
+    return 0;
 }
 
 int pawl_default_attempts(struct pawl *p)

@@ -48,16 +48,13 @@ int api_request(struct pawl *p, const char **by, const char *reason,
                 int (*run)(struct pawl *p, void *arg, struct err *err), void *arg,
                 struct pawl_error *e)
 {
-    char *user = *by ? NULL : this_user();
-    struct err err = ERR_INIT;
-    int rc;
+    AUTO_FREE char *user = *by ? NULL : this_user();
+    API_ERR(e);
 
     *by = user ? user : *by;
-    if (!(rc = check_text("requester's name", *by, MAX_REASON, &err)) &&
-        !(rc = check_text("reason", reason, MAX_REASON, &err)))
-        rc = run(p, arg, &err);
-    free(user);
-    return api_end(rc, &err, e);
+    TRY(check_text("requester's name", *by, MAX_REASON, err));
+    TRY(check_text("reason", reason, MAX_REASON, err));
+    return run(p, arg, err);
 }
 
 /* ---- cancel ---- */
@@ -75,57 +72,52 @@ static int cancel_body(struct turn *t, void *arg, struct err *err)
     return op_cancel(t, &c->request, 1, SLICE, &c->more, err);
 }
 
-static size_t cancel_busy(void *arg)
+size_t api_request_busy(void *request)
 {
-    const struct cancelling *c = arg;
-
-    return c->request.rc == -E_BUSY;
+    return ((const struct request *)request)->rc == -E_BUSY;
 }
 
 static int refuse_ended(struct pawl *p, int64_t id, struct err *err)
 {
-    struct execution_list one = {0};
-    int64_t open = 1;
-    int rc;
+    AUTO(execution_list_release) struct execution_list one = {0};
+    int64_t open;
 
-    if ((rc = query_execution(p->store, id, &one, err)))
-        return rc;
+    TRY(query_execution(p->store, id, &one, err));
+    if (!status_is_terminal(one.at[0].status))
+        return 0;
     /* executions that it started may still run after it has ended */
-    if (status_is_terminal(one.at[0].status) && !(rc = query_open(p->store, id, &open, err)) &&
-        !open)
-        rc = err_set(err, E_INVALID, "execution %lld has already ended; its status is %s",
-                     (long long)id, status_text(one.at[0].status));
-    execution_list_release(&one);
-    return rc;
+    TRY(query_open(p->store, id, &open, err));
+    return open ? 0
+                : err_set(err, E_INVALID, "execution %lld has already ended; its status is %s",
+                          (long long)id, status_text(one.at[0].status));
 }
 
 static int cancel(struct pawl *p, void *arg, struct err *err)
 {
     struct cancelling *c = arg;
     int64_t id = c->request.execution;
-    int attempts, rc;
+    int attempts;
 
-    if ((rc = refuse_ended(p, id, err)))
-        return rc;
+    TRY(refuse_ended(p, id, err));
     do
-        rc = api_turns(p, cancel_body, cancel_busy, c, err);
-    while (!rc && c->more);
-    if (!rc && c->request.rc)
-        rc = query_explain_missing(p->store, id, err);
-    if (!rc) /* cancelling its last open task may have ended it, too */
-        rc = query_attempts(p->store, id, &attempts, &c->request.status, err);
-    return rc ? rc : query_open(p->store, id, &c->left, err);
+        TRY(api_turns(p, cancel_body, api_request_busy, c, err));
+    while (c->more);
+    if (c->request.rc)
+        TRY(query_explain_missing(p->store, id, err));
+    /* cancelling its last open task may have ended it, too */
+    TRY(query_attempts(p->store, id, &attempts, &c->request.status, err));
+    return query_open(p->store, id, &c->left, err);
 }
 
 static int request_cancel(struct pawl *p, struct request request, struct pawl_cancelled *out,
                           struct pawl_error *e)
 {
     struct cancelling c = {.request = request};
-    int rc = api_request(p, &c.request.by, request.reason, cancel, &c, e);
 
-    if (!rc && out)
+    TRY(api_request(p, &c.request.by, request.reason, cancel, &c, e));
+    if (out)
         *out = (struct pawl_cancelled){.status = status_text(c.request.status), .left = c.left};
-    return rc;
+    return 0;
 }
 
 int pawl_cancel(struct pawl *p, int64_t id, const char *by, const char *reason,
@@ -144,26 +136,27 @@ int pawl_let_finish(struct pawl *p, int64_t id, const char *by, const char *reas
 
 /* ---- queues ---- */
 
-static int queue_body(struct turn *t, void *arg, struct err *err)
-{
-    return op_change_queue(t, arg, err);
-}
+TURN_BODY(queue_body, op_change_queue)
 
 static int change_queue(struct pawl *p, void *arg, struct err *err)
 {
     struct queue_action *q = arg;
-    int rc;
 
     q->slice = SLICE;
     if (!q->queue)
         return err_set(err, E_INVALID, "no queue was named");
-    if ((rc = check_text("queue", q->queue, STORE_MAX_QUEUE, err)))
-        return rc;
+    TRY(check_text("queue", q->queue, STORE_MAX_QUEUE, err));
     for (;; q->is_continuation = true) {
-        if ((rc = store_turn(p->store, queue_body, q, err)) || !q->more)
-            return rc;
+        TRY(store_turn(p->store, queue_body, q, err));
+        if (!q->more)
+            return 0;
         clock_sleep_us(1000); /* jobs that are being claimed now are left for the next slice */
     }
+}
+
+static int request_queue(struct pawl *p, struct queue_action *q, struct pawl_error *e)
+{
+    return api_request(p, &q->by, q->reason, change_queue, q, e);
 }
 
 int pawl_queue_limit(struct pawl *p, const char *queue, int max, const char *by, const char *reason,
@@ -171,11 +164,11 @@ int pawl_queue_limit(struct pawl *p, const char *queue, int max, const char *by,
 {
     struct queue_action q = {
         .verb = QUEUE_SET, .queue = queue, .max = max, .by = by, .reason = reason};
-    int rc = api_request(p, &q.by, reason, change_queue, &q, e);
 
-    if (!rc && paused)
+    TRY(request_queue(p, &q, e));
+    if (paused)
         *paused = q.paused;
-    return rc;
+    return 0;
 }
 
 int pawl_queue_pause(struct pawl *p, const char *queue, const char *by, const char *reason,
@@ -183,7 +176,7 @@ int pawl_queue_pause(struct pawl *p, const char *queue, const char *by, const ch
 {
     struct queue_action q = {.verb = QUEUE_PAUSE, .queue = queue, .by = by, .reason = reason};
 
-    return api_request(p, &q.by, reason, change_queue, &q, e);
+    return request_queue(p, &q, e);
 }
 
 int pawl_queue_resume(struct pawl *p, const char *queue, const char *by, const char *reason,
@@ -191,7 +184,7 @@ int pawl_queue_resume(struct pawl *p, const char *queue, const char *by, const c
 {
     struct queue_action q = {.verb = QUEUE_RESUME, .queue = queue, .by = by, .reason = reason};
 
-    return api_request(p, &q.by, reason, change_queue, &q, e);
+    return request_queue(p, &q, e);
 }
 
 /* ---- the fence ---- */
@@ -210,17 +203,15 @@ static int fence_body(struct turn *t, void *arg, struct err *err)
 int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl_error *e)
 {
     struct fencing f = {.from = {.slice = SLICE}};
-    struct err err = ERR_INIT;
-    int rc;
+    API_ERR(e);
 
     do {
-        if ((rc = store_turn(p->store, fence_body, &f, &err)))
-            break;
+        TRY(store_turn(p->store, fence_body, &f, err));
         if (f.to.more && f.to.expired == f.from.expired)
             clock_sleep_us(LOCK_WAIT);
         f.from = f.to;
     } while (f.to.more);
-    if (!rc && out)
+    if (out)
         *out = (struct pawl_fenced){.generation = f.to.generation, .jobs = f.to.expired};
-    return api_end(rc, &err, e);
+    return 0;
 }

@@ -28,20 +28,17 @@ static int graph_of(struct graphs *g, const struct timeline_row *r, const struct
                     struct err *err)
 {
     const json_t *number = json_object_get(g->known, r->definition);
-    struct buf text = BUF_INIT;
-    int rc;
+    AUTO_BUF text = BUF_INIT;
 
     if (number) {
         *out = g->at.at[json_integer_value(number)];
         return 0;
     }
-    if (!(rc = query_definition(g->pawl->store, r->execution.id, &text, err)) &&
-        !(rc = workflow_read(text.ptr, text.len, &g->arena, out, err))) {
-        json_object_set_new(g->known, r->definition, json_integer((json_int_t)g->at.n));
-        *vec_add(&g->at) = *out;
-    }
-    buf_release(&text);
-    return rc;
+    TRY(query_definition(g->pawl->store, r->execution.id, &text, err));
+    TRY(workflow_read(text.ptr, text.len, &g->arena, out, err));
+    json_object_set_new(g->known, r->definition, json_integer((json_int_t)g->at.n));
+    *vec_add(&g->at) = *out;
+    return 0;
 }
 
 /* ---- nodes ---- */
@@ -88,9 +85,7 @@ static void add_node(struct nodes *n, size_t i)
 /* Links the tasks of one workflow to their needs, by its graph. */
 static void link_tasks(struct nodes *n, const struct workflow *w, json_t *numbers)
 {
-    uint32_t i, k;
-
-    for (i = 0; i < w->ntasks; i++) {
+    for (uint32_t i = 0; i < w->ntasks; i++) {
         const struct workflow_task *t = &w->tasks[i];
         const json_t *own = json_object_get(numbers, t->name);
         struct critical_node *node;
@@ -102,7 +97,7 @@ static void link_tasks(struct nodes *n, const struct workflow *w, json_t *number
         needs = arena_alloc(&n->arena, (t->nneeds + 1) * sizeof(*needs));
         node->after = AFTER_NEEDS;
         node->needs = needs;
-        for (k = 0; k < t->nneeds; k++) {
+        for (uint32_t k = 0; k < t->nneeds; k++) {
             const json_t *need = json_object_get(numbers, w->tasks[t->needs[k]].name);
 
             if (need)
@@ -117,10 +112,9 @@ static int link_all(struct nodes *n, struct graphs *g, struct err *err)
 {
     json_t **names = mem_zalloc(n->list->n * sizeof(*names));
     const struct workflow *w;
-    size_t i;
     int rc = 0;
 
-    for (i = 1; i < n->list->n; i++) {
+    for (size_t i = 1; i < n->list->n; i++) {
         const struct execution *e = &n->list->at[i].execution;
         size_t up = number_of(n, e->parent);
 
@@ -130,7 +124,7 @@ static int link_all(struct nodes *n, struct graphs *g, struct err *err)
             names[up] = json_object();
         json_object_set_new(names[up], e->task_name, json_integer((json_int_t)i));
     }
-    for (i = 0; i < n->list->n; i++) {
+    for (size_t i = 0; i < n->list->n; i++) {
         if (!rc && names[i] && n->list->at[i].definition &&
             !(rc = graph_of(g, &n->list->at[i], &w, err)))
             link_tasks(n, w, names[i]);
@@ -194,51 +188,40 @@ const struct noun critical_path_noun = {"## A critical path", NOUN_COLUMNS(path_
 
 static char *path_text(const struct nodes *n)
 {
-    struct critical_step *found = mem_alloc(n->list->n * sizeof(*found));
-    size_t count = critical_path(n->at, n->list->n, found), i;
-    struct step *steps = mem_zalloc((count + 1) * sizeof(*steps));
+    AUTO_FREE struct critical_step *found = mem_alloc(n->list->n * sizeof(*found));
+    size_t count = critical_path(n->at, n->list->n, found);
+    AUTO_FREE struct step *steps = mem_zalloc((count + 1) * sizeof(*steps));
     struct path path = {.e = n->list->at[0].execution,
                         .at = {.from = found[0].from, .to = found[0].to},
                         .steps = {steps, count, sizeof(*steps)}};
-    char *text;
-    int part;
 
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         steps[i] = (struct step){.e = n->list->at[found[i].node].execution, .at = found[i]};
-        for (part = 0; part < TIMELINE_COUNT; part++) {
+        for (int part = 0; part < TIMELINE_COUNT; part++) {
             steps[i].total += found[i].parts[part];
             path.at.parts[part] += found[i].parts[part];
             path.total += found[i].parts[part];
         }
     }
-    text = noun_text(&critical_path_noun, &path);
-    free(found);
-    free(steps);
-    return text;
+    return noun_text(&critical_path_noun, &path);
 }
 
 int pawl_critical(struct pawl *p, int64_t id, const struct pawl_moment *at, char **json,
                   struct pawl_error *e)
 {
-    struct graphs graphs = {.pawl = p, .known = json_object()};
-    struct timeline_list list = {0};
-    struct nodes nodes = {.list = &list};
+    AUTO(graphs_release) struct graphs graphs = {.pawl = p, .known = json_object()};
+    AUTO(timeline_list_release) struct timeline_list list = {0};
+    AUTO(nodes_release) struct nodes nodes = {.list = &list};
     struct moment moment = {.time = INT64_MAX};
-    struct err err = ERR_INIT;
-    size_t i;
-    int rc = at ? api_moment(at, &moment, &err) : 0;
+    API_ERR(e);
 
-    if (rc || (rc = query_timelines(p->store, id, &moment, &list, &err)))
-        goto done;
+    if (at)
+        TRY(api_moment(at, &moment, err));
+    TRY(query_timelines(p->store, id, &moment, &list, err));
     nodes.at = mem_alloc(list.n * sizeof(*nodes.at));
-    for (i = 0; i < list.n; i++)
+    for (size_t i = 0; i < list.n; i++)
         add_node(&nodes, i);
-    if ((rc = link_all(&nodes, &graphs, &err)))
-        goto done;
+    TRY(link_all(&nodes, &graphs, err));
     *json = path_text(&nodes);
-done:
-    nodes_release(&nodes);
-    timeline_list_release(&list);
-    graphs_release(&graphs);
-    return api_end(rc, &err, e);
+    return 0;
 }

@@ -20,7 +20,7 @@ static struct pawl_reporter *reporter(struct executor *x)
 static struct pawl_command command_of(const struct spec *s, struct arena *arena)
 {
     const char **env = arena_alloc(arena, (s->nenv + 1) * sizeof(*env));
-    struct buf pair = BUF_INIT;
+    AUTO_BUF pair = BUF_INIT;
     size_t i;
 
     for (i = 0; i < s->nenv; i++) {
@@ -29,7 +29,6 @@ static struct pawl_command command_of(const struct spec *s, struct arena *arena)
         env[i] = arena_memdup0(arena, pair.ptr, pair.len);
     }
     env[i] = NULL;
-    buf_release(&pair);
     return (struct pawl_command){.run = s->run,
                                  .shell = s->nshell ? s->shell : NULL,
                                  .argv = s->argv,
@@ -69,8 +68,8 @@ static int hand_over_job(void **handle, const struct job *j,
     struct run *run = *handle;
     struct pawl_reporter *r = run->id.to;
     struct pawl_error e = {0};
-    struct arena arena = ARENA_INIT;
-    struct buf spec = BUF_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
+    AUTO_BUF spec = BUF_INIT;
     struct pawl_task task = {.id = run->id,
                              .root = j->root,
                              .epoch = j->epoch,
@@ -84,8 +83,6 @@ static int hand_over_job(void **handle, const struct job *j,
     spec_write(j->spec, &spec);
     task.spec = buf_cstr(&spec);
     rc = convert_error(r, slot(r->own.data, &task, &e), &e, err);
-    buf_release(&spec);
-    arena_release(&arena);
     if (rc) {
         run_drop(run);
         *handle = NULL;

@@ -89,9 +89,8 @@ void run_remember(struct run *run)
 void run_each(struct pawl_reporter *r, void (*each)(struct run *run, int64_t now))
 {
     int64_t now = clock_boot_us();
-    size_t i;
 
-    for (i = 0; i < RUN_BUCKETS; i++)
+    for (size_t i = 0; i < RUN_BUCKETS; i++)
         for (struct run *run = r->runs[i]; run; run = run->next)
             if (!run->gone)
                 each(run, now);
@@ -113,10 +112,9 @@ void run_free_all(struct pawl_reporter *r)
 void run_sweep(struct pawl_reporter *r)
 {
     bool left = false;
-    size_t i;
 
     pthread_mutex_lock(&r->lock);
-    for (i = 0; r->any_gone && i < RUN_BUCKETS; i++)
+    for (size_t i = 0; r->any_gone && i < RUN_BUCKETS; i++)
         for (struct run **at = &r->runs[i]; *at;) {
             struct run *run = *at;
 

@@ -10,12 +10,6 @@
 
 #define LOG_EVERY 1000000 /* µs */
 
-_Static_assert(PAWL_OK == (int)OUTCOME_OK && PAWL_FAILED == (int)OUTCOME_FAILED &&
-                   PAWL_TIMED_OUT == (int)OUTCOME_TIMED_OUT &&
-                   PAWL_CANCELLED == (int)OUTCOME_CANCELLED && PAWL_LOST == (int)OUTCOME_LOST &&
-                   PAWL_DEFERRED == (int)OUTCOME_DEFERRED && PAWL_REFUSED == (int)OUTCOME_REFUSED,
-               "pawl.h and core/vocab.h differ");
-
 static void pass_on(void *arg, struct report *report)
 {
     struct run *run = arg;

@@ -34,26 +34,19 @@ static void side_release(struct side *s)
 /* "each[1]", "below/one": a path of names, equal for the same task of two runs. */
 static const char *path_of(struct arena *arena, const char *above, const struct execution *e)
 {
-    struct buf b = BUF_INIT;
-    const char *path;
-
     if (e->task_name && e->task_index >= 0)
-        buf_addf(&b, "%s[%d]", above, e->task_index);
-    else
-        buf_addf(&b, "%s%s%s", above, *above ? "/" : "", e->task_name ? e->task_name : e->name);
-    path = arena_strdup(arena, b.ptr);
-    buf_release(&b);
-    return path;
+        return arena_printf(arena, "%s[%d]", above, e->task_index);
+    return arena_printf(arena, "%s%s%s", above, *above ? "/" : "",
+                        e->task_name ? e->task_name : e->name);
 }
 
 static void make_nodes(struct side *s)
 {
     const struct execution *top = &s->list.at[0];
-    struct idmap paths = IDMAP_INIT;
-    size_t i;
+    AUTO_IDMAP paths = IDMAP_INIT;
 
     s->nodes = mem_alloc(s->list.n * sizeof(*s->nodes));
-    for (i = 0; i < s->list.n; i++) {
+    for (size_t i = 0; i < s->list.n; i++) {
         const struct execution *e = &s->list.at[i];
         const char *above = i ? idmap_get(&paths, e->parent) : NULL;
         const char *path = i ? path_of(&s->arena, above, e) : "";
@@ -71,31 +64,26 @@ static void make_nodes(struct side *s)
             .error = e->error};
         idmap_put(&paths, e->id, (void *)path);
     }
-    idmap_release(&paths);
 }
 
 static int load(struct pawl *p, int64_t id, struct side *s, struct err *err)
 {
-    struct buf text = BUF_INIT;
-    json_t *variables;
-    int rc = query_tree(p->store, id, &s->list, err);
+    json_auto_t *variables = NULL;
+    AUTO_BUF text = BUF_INIT;
 
-    if (rc)
-        return rc;
+    TRY(query_tree(p->store, id, &s->list, err));
     make_nodes(s);
     s->e = s->list.at[0];
-    if ((s->hash = s->list.history[0].definition)) {
-        variables = api_data(s->list.history[0].variables);
-        s->given = json_incref(json_object_get(variables, "params"));
-        json_decref(variables);
-        rc = query_definition(p->store, id, &text, err);
-        s->definition = api_data(text.ptr);
-        buf_release(&text);
-    } else {
+    if (!(s->hash = s->list.history[0].definition)) {
         s->given = api_data(s->list.at[0].input);
         s->definition = api_data(s->list.at[0].spec);
+        return 0;
     }
-    return rc;
+    variables = api_data(s->list.history[0].variables);
+    s->given = json_incref(json_object_get(variables, "params"));
+    TRY(query_definition(p->store, id, &text, err));
+    s->definition = api_data(text.ptr);
+    return 0;
 }
 
 /* ---- JSON ---- */
@@ -134,10 +122,9 @@ static const struct noun node_noun = {NULL, NOUN_COLUMNS(node_columns)};
 static void write_differs(struct json_writer *w, const void *row)
 {
     const struct diff_pair *p = row;
-    int bit;
 
     json_write_begin(w, '[');
-    for (bit = 0; bit < DIFFERS_COUNT; bit++)
+    for (int bit = 0; bit < DIFFERS_COUNT; bit++)
         if (p->differs & (1u << bit))
             json_write_text(w, differs_text(bit));
     json_write_end(w, ']');
@@ -206,44 +193,37 @@ const struct noun diff_noun = {"## A difference", NOUN_COLUMNS(columns)};
 
 static char *diff_text(const struct side *a, const struct side *b, bool *same)
 {
-    struct diff_pair *pairs = mem_alloc((a->list.n + b->list.n) * sizeof(*pairs));
+    AUTO_FREE struct diff_pair *pairs = mem_alloc((a->list.n + b->list.n) * sizeof(*pairs));
     struct diff_pair tops = {a->nodes, b->nodes, compare_nodes(a->nodes, b->nodes)};
-    size_t n = diff_runs(a->nodes + 1, a->list.n - 1, b->nodes + 1, b->list.n - 1, pairs), i;
+    size_t n = diff_runs(a->nodes + 1, a->list.n - 1, b->nodes + 1, b->list.n - 1, pairs);
+    json_auto_t *params = given_changes(a, b);
+    json_auto_t *definition = a->hash && b->hash ? compare_definitions(a->definition, b->definition)
+                                                 : compare_specs(a->definition, b->definition);
     struct answer answer = {.a = a,
                             .b = b,
-                            .params = given_changes(a, b),
-                            .definition = a->hash && b->hash
-                                              ? compare_definitions(a->definition, b->definition)
-                                              : compare_specs(a->definition, b->definition),
+                            .params = params,
+                            .definition = definition,
                             .outcome = &tops,
                             .tasks = {pairs, n, sizeof(*pairs)}};
-    char *text;
 
-    for (i = 0; i < n && !answer.first; i++)
+    for (size_t i = 0; i < n && !answer.first; i++)
         if (pairs[i].differs & DIFFERS_REALLY)
             answer.first = &pairs[i];
     *same = answer.same = !answer.first && !(tops.differs & DIFFERS_REALLY) &&
-                          !json_array_size(answer.params) && !json_array_size(answer.definition);
-    text = noun_text(&diff_noun, &answer);
-    json_decref(answer.params);
-    json_decref(answer.definition);
-    free(pairs);
-    return text;
+                          !json_array_size(params) && !json_array_size(definition);
+    return noun_text(&diff_noun, &answer);
 }
 
 int pawl_diff(struct pawl *p, int64_t a, int64_t b, char **json, bool *same, struct pawl_error *e)
 {
-    struct side left = {0}, right = {0};
-    struct err err = ERR_INIT;
+    AUTO(side_release) struct side left = {0}, right = {0};
     bool equal;
-    int rc;
+    API_ERR(e);
 
-    if (!(rc = load(p, a, &left, &err)) && !(rc = load(p, b, &right, &err))) {
-        *json = diff_text(&left, &right, &equal);
-        if (same)
-            *same = equal;
-    }
-    side_release(&left);
-    side_release(&right);
-    return api_end(rc, &err, e);
+    TRY(load(p, a, &left, err));
+    TRY(load(p, b, &right, err));
+    *json = diff_text(&left, &right, &equal);
+    if (same)
+        *same = equal;
+    return 0;
 }

@@ -35,6 +35,15 @@ _Static_assert(PAWL_PLUGIN_ABI == FUNCTION_PLUGIN_ABI,
 
 /* ---- from the configuration ---- */
 
+static int add_executor(struct dispatch *d, struct executor *x, struct err *err)
+{
+    int rc = dispatch_add_executor(d, x, 0, err);
+
+    if (rc)
+        x->ops->free(x);
+    return rc;
+}
+
 static int add_functions(struct pawl_engine *e, struct dispatch *d, struct err *err)
 {
     const struct config *c = e->p->config;
@@ -43,20 +52,14 @@ static int add_functions(struct pawl_engine *e, struct dispatch *d, struct err *
                                                                             : e->slots,
                                  .queue = c->functions.queue ? c->functions.queue : -1,
                                  .env = &e->env};
-    size_t i;
-    int rc;
 
-    if ((rc = function_new(&o, &e->functions, err)))
-        return rc;
-    if ((rc = dispatch_add_executor(d, function_executor(e->functions), 0, err))) {
-        function_executor(e->functions)->ops->free(function_executor(e->functions));
-        return rc;
-    }
-    for (i = 0; !rc && i < c->plugins.n; i++)
-        rc = function_load_plugin(e->functions, c->plugins.at[i], err);
-    for (i = 0; !rc && e->o->plugins && e->o->plugins[i]; i++)
-        rc = function_load_plugin(e->functions, e->o->plugins[i], err);
-    return rc;
+    TRY(function_new(&o, &e->functions, err));
+    TRY(add_executor(d, function_executor(e->functions), err));
+    for (size_t i = 0; i < c->plugins.n; i++)
+        TRY(function_load_plugin(e->functions, c->plugins.at[i], err));
+    for (size_t i = 0; e->o->plugins && e->o->plugins[i]; i++)
+        TRY(function_load_plugin(e->functions, e->o->plugins[i], err));
+    return 0;
 }
 
 /* How many attempts the executor runs at once: as configured, else all slots of the engine. */
@@ -94,13 +97,18 @@ static int add_commands(struct pawl_engine *e, const struct config_executor *c,
                                 .secret_arg = (void *)c,
                                 .container = container};
     struct executor *x;
-    int rc;
 
-    if ((rc = process_new(&o, &x, err)))
-        return rc;
-    if ((rc = dispatch_add_executor(d, x, 0, err)))
-        x->ops->free(x);
-    return rc;
+    TRY(process_new(&o, &x, err));
+    return add_executor(d, x, err);
+}
+
+static void note_missing(struct pawl_engine *e, const char *what, const char *is,
+                         const struct config_executor *c)
+{
+    AUTO_FREE char *sentence = mem_printf(
+        "%s %s: the jobs of the executor %s are left to other workers", what, is, c->key);
+
+    e->env.note(e->env.arg, sentence);
 }
 
 /* Whether the engine can run commands. A program that embeds Pawl for its functions need not have
@@ -108,28 +116,10 @@ static int add_commands(struct pawl_engine *e, const struct config_executor *c,
  * is an error there. */
 static bool can_run(struct pawl_engine *e, const struct config_executor *c)
 {
-    struct buf b = BUF_INIT;
-
     if (e->here || c->shim || getenv("PAWL_SHIM") || process_has_shim(NULL))
         return true;
-    buf_addf(&b, "pawl-shim was not found: the jobs of the executor %s are left to other workers",
-             c->key);
-    e->env.note(e->env.arg, buf_cstr(&b));
-    buf_release(&b);
+    note_missing(e, "pawl-shim", "was not found", c);
     return false;
-}
-
-/* Warns if the configuration names a container engine that is not installed. */
-static void note_no_engine(struct pawl_engine *e, const struct config_executor *c)
-{
-    struct buf b = BUF_INIT;
-
-    if (e->here || c->engine == CONFIG_AUTO)
-        return;
-    buf_addf(&b, "%s is not in PATH: the jobs of the executor %s are left to other workers",
-             config_engines[c->engine], c->key);
-    e->env.note(e->env.arg, buf_cstr(&b));
-    buf_release(&b);
 }
 
 /* Without a container engine the executor's jobs are left to workers that have one. */
@@ -137,26 +127,23 @@ static int add_containers(struct pawl_engine *e, const struct config_executor *c
                           const struct engine_dispatch_setup *place, struct dispatch *d,
                           struct err *err)
 {
-    char *podman = c->engine == CONFIG_DOCKER ? NULL : container_find_client("podman");
-    char *docker = c->engine == CONFIG_PODMAN || podman ? NULL : container_find_client("docker");
+    AUTO_FREE char *podman = c->engine == CONFIG_DOCKER ? NULL : container_find_client("podman");
+    AUTO_FREE char *docker =
+        c->engine == CONFIG_PODMAN || podman ? NULL : container_find_client("docker");
     struct container_options o = {.client = podman ? podman : docker,
                                   .docker = !podman,
                                   .image = c->image,
                                   .pull = config_pulls[c->pull]};
     struct err away = ERR_INIT;
-    int rc = 0;
 
     if (docker && c->engine == CONFIG_AUTO && container_check(&o, &away))
         o.client = NULL; /* the docker client is often installed without its engine */
-    if (!o.client)
-        note_no_engine(e, c);
+    if (!o.client && !e->here && c->engine != CONFIG_AUTO) /* the configuration names it */
+        note_missing(e, config_engines[c->engine], "is not in PATH", c);
     if (o.client && can_run(e, c))
-        rc = add_commands(e, c, &o, place, d, err);
-    else
-        dispatch_add_known_key(d, c->key);
-    free(podman);
-    free(docker);
-    return rc;
+        return add_commands(e, c, &o, place, d, err);
+    dispatch_add_known_key(d, c->key);
+    return 0;
 }
 
 int api_executors_make(struct pawl_engine *e, const struct engine_dispatch_setup *place,
@@ -165,13 +152,12 @@ int api_executors_make(struct pawl_engine *e, const struct engine_dispatch_setup
     const struct config *c = e->p->config;
     struct dispatch_options o = place->dispatch;
     struct dispatch *d = NULL;
-    size_t i;
     int rc;
 
     o.slots = e->slots;
     if ((rc = dispatch_new(&o, &d, err)))
         return rc;
-    for (i = 0; !rc && i < c->executors.n; i++) {
+    for (size_t i = 0; !rc && i < c->executors.n; i++) {
         const struct config_executor *x = &c->executors.at[i];
 
         if (x->enabled && x->type == CONFIG_PROCESS && can_run(e, x))
@@ -195,27 +181,21 @@ int api_executors_make(struct pawl_engine *e, const struct engine_dispatch_setup
 int pawl_engine_register(struct pawl_engine *e, const char *name, pawl_function *fn, void *arg,
                          struct pawl_error *out)
 {
-    struct err err = ERR_INIT;
-    int rc;
+    API_ERR(out);
 
     if (!e->functions)
-        rc = err_set(&err, E_INVALID, "functions are disabled in the configuration");
-    else
-        rc = function_add(e->functions, name, (function_fn *)(void (*)(void))fn, arg, &err);
-    return api_end(rc, &err, out);
+        return err_set(err, E_INVALID, "functions are disabled in the configuration");
+    return function_add(e->functions, name, (function_fn *)(void (*)(void))fn, arg, err);
 }
 
 int pawl_engine_add_executor(struct pawl_engine *e, const struct pawl_executor *x,
                              struct pawl_error *out)
 {
     const struct config_executor *c = x->key ? config_executor(e->p->config, x->key) : NULL;
-    struct err err = ERR_INIT;
-    int rc;
+    API_ERR(out);
 
     if (c && c->type != CONFIG_CUSTOM)
-        rc = err_set(&err, E_CONFLICT, "an executor \"%s\" of the type %s already exists", c->key,
-                     config_executor_types[c->type]);
-    else
-        rc = api_executor_add(engine_dispatch(e->engine), x, own_slots(e, c), &e->env, &err);
-    return api_end(rc, &err, out);
+        return err_set(err, E_CONFLICT, "an executor \"%s\" of the type %s already exists", c->key,
+                       config_executor_types[c->type]);
+    return api_executor_add(engine_dispatch(e->engine), x, own_slots(e, c), &e->env, err);
 }

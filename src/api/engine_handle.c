@@ -29,20 +29,16 @@ static void note(void *arg, const char *sentence)
  * those of the restored database. */
 static int end_old_attempts(const struct engine_dispatch_setup *place, struct err *err)
 {
-    size_t i;
-    int rc = 0;
-
-    for (i = 0; !rc && place->old_dirs[i]; i++)
-        rc = attempt_end_all(place->old_dirs[i], END_PATIENCE, err);
-    return rc;
+    for (size_t i = 0; place->old_dirs[i]; i++)
+        TRY(attempt_end_all(place->old_dirs[i], END_PATIENCE, err));
+    return 0;
 }
 
 static int make_dispatch(void *arg, const struct engine_dispatch_setup *place,
                          struct dispatch **out, struct err *err)
 {
-    int rc = end_old_attempts(place, err);
-
-    return rc ? rc : api_executors_make(arg, place, out, err);
+    TRY(end_old_attempts(place, err));
+    return api_executors_make(arg, place, out, err);
 }
 
 static bool give_up(void *arg)
@@ -83,7 +79,6 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
     const struct config *c = p->config;
     const struct db_url *url = store_url(p->store);
     struct pawl_engine *e = mem_zalloc(sizeof(*e));
-    struct err err = ERR_INIT;
     char host[256] = "localhost";
     struct engine_options eo = {.url = url->text,
                                 .tenant = url->tenant,
@@ -100,6 +95,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
                                 .heartbeat = c->worker.heartbeat,
                                 .host_grace = c->worker.host_grace};
     int rc;
+    API_ERR(out_err);
 
     gethostname(host, sizeof(host) - 1);
     e->p = p;
@@ -116,9 +112,9 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
         eo.retention = c->execution_events.retention_days * DAY;
     if (eo.retention)
         eo.logs = c->logs.retention_days * DAY;
-    if (!(rc = api_state(o->state, c, &eo.state, &err))) {
+    if (!(rc = api_state(o->state, c, &eo.state, err))) {
         e->state = eo.state;
-        rc = engine_open(&eo, make_dispatch, e, &e->engine, &err);
+        rc = engine_open(&eo, make_dispatch, e, &e->engine, err);
     }
     e->o = NULL;
     e->state = NULL;
@@ -128,7 +124,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
         engine_each_store(e->engine, set_workflow_options, p->config);
         *out = e;
     }
-    return api_end(rc, &err, out_err);
+    return rc;
 }
 
 void pawl_engine_close(struct pawl_engine *e)
@@ -153,10 +149,9 @@ int pawl_engine_slots(const struct pawl_engine *e)
 
 int pawl_engine_step(struct pawl_engine *e, int timeout_ms, struct pawl_error *out)
 {
-    struct err err = ERR_INIT;
+    API_ERR(out);
 
-    return api_end(engine_step(e->engine, timeout_ms < 0 ? -1 : timeout_ms * 1000LL, &err), &err,
-                   out);
+    return engine_step(e->engine, timeout_ms < 0 ? -1 : timeout_ms * 1000LL, err);
 }
 
 int pawl_engine_fd(const struct pawl_engine *e)
@@ -181,7 +176,8 @@ static void submitted(void *arg, const struct submission *s)
     struct pawl_job job = {.name = s->name, .queue = s->queue, .id = s->id, .existed = s->existed};
     struct pawl_error e;
 
-    (void)api_end(s->rc, &s->err, &e);
+    api_err_copy(&s->err, &e);
+    e.code = -s->rc;
     if (s->rc == -E_REFUSED && s->concurrency && !strcmp(s->concurrency, FOREGROUND_KEY))
         snprintf(
             e.message, sizeof(e.message),
@@ -216,22 +212,20 @@ static int work_in_foreground(struct pawl_engine *e, struct submission *s, struc
 int pawl_engine_submit(struct pawl_engine *e, const struct pawl_job *job, pawl_submitted *done,
                        void *arg, struct pawl_error *out)
 {
-    struct arena texts = ARENA_INIT;
+    AUTO_ARENA texts = ARENA_INIT;
     struct submission s;
-    struct submitting *w = NULL;
-    struct err err = ERR_INIT;
-    int rc = api_submission(e->p, job, &texts, &s, &err);
+    struct submitting *w;
+    API_ERR(out);
 
-    if (!rc && e->here)
-        rc = work_in_foreground(e, &s, &err);
-    if (!rc && !(rc = submission_check(&s, &err))) {
-        w = mem_alloc(sizeof(*w));
-        *w = (struct submitting){.e = e, .done = done, .arg = arg};
-        e->given = true;
-        engine_submit(e->engine, &s, submitted, w);
-    }
-    arena_release(&texts);
-    return api_end(rc, &err, out);
+    TRY(api_submission(e->p, job, &texts, &s, err));
+    if (e->here)
+        TRY(work_in_foreground(e, &s, err));
+    TRY(submission_check(&s, err));
+    w = mem_alloc(sizeof(*w));
+    *w = (struct submitting){.e = e, .done = done, .arg = arg};
+    e->given = true;
+    engine_submit(e->engine, &s, submitted, w);
+    return 0;
 }
 
 void pawl_engine_stop(struct pawl_engine *e, bool now)
@@ -246,15 +240,13 @@ bool pawl_engine_idle(const struct pawl_engine *e)
 
 int pawl_engine_drained(struct pawl_engine *e, bool *drained, struct pawl_error *out)
 {
-    struct err err = ERR_INIT;
-    bool open = false;
-    int rc = 0;
+    bool open = false, idle = engine_is_drained(e->engine);
+    API_ERR(out);
 
-    if (engine_is_drained(e->engine) && !(rc = engine_has_open_work(e->engine, &open, &err)))
-        *drained = !open;
-    else if (!rc)
-        *drained = false;
-    return api_end(rc, &err, out);
+    if (idle)
+        TRY(engine_has_open_work(e->engine, &open, err));
+    *drained = idle && !open;
+    return 0;
 }
 
 static void on_ended(void *arg, int64_t execution, int status, const struct outcome *o)

@@ -32,15 +32,13 @@ static uint64_t bits_of(const char *word)
 {
     static const char *const prefixes[] = {"", "task.", "workflow."};
     uint64_t bits = 0;
-    size_t i;
 
-    for (i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
-        char *full = mem_printf("%s%s", prefixes[i], word);
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+        AUTO_FREE char *full = mem_printf("%s%s", prefixes[i], word);
         int type = event_from_text(full);
 
         if (type)
             bits |= EVENT_BIT(type);
-        free(full);
     }
     return bits;
 }
@@ -48,27 +46,31 @@ static uint64_t bits_of(const char *word)
 /* "failed,task.claimed" */
 static int parse_types(const char *text, uint64_t *types, struct err *err)
 {
-    char *copy = mem_strdup(text), *rest = copy, *word;
-    int rc = 0;
+    AUTO_FREE char *copy = mem_strdup(text);
+    char *rest = copy, *word;
 
-    while (!rc && (word = strsep(&rest, ","))) {
+    while ((word = strsep(&rest, ","))) {
         uint64_t bits = bits_of(word);
 
         if (!bits)
-            rc = err_set(err, E_INVALID,
-                         "'%.60s' is not an event type: write task.created, task.claimed, "
-                         "task.failed, workflow.started and so on, or failed alone for both kinds",
-                         word);
+            return err_set(err, E_INVALID,
+                           "'%.60s' is not an event type: write task.created, task.claimed, "
+                           "task.failed, workflow.started and so on, or failed alone for both "
+                           "kinds",
+                           word);
         *types |= bits;
     }
-    free(copy);
-    return rc;
+    return 0;
 }
 
-static int make_filter(const struct pawl_event_query *q, struct event_filter *f, struct err *err)
+/* Reads the filter, and checks that the execution exists, if one is given. */
+static int make_filter(struct pawl *p, const struct pawl_event_query *q, struct event_filter *f,
+                       struct err *err)
 {
     *f = (struct event_filter){.since = q->since, .until = q->until};
-    return q->types ? parse_types(q->types, &f->types, err) : 0;
+    if (q->types)
+        TRY(parse_types(q->types, &f->types, err));
+    return q->execution ? api_check_exists(p, q->execution, err) : 0;
 }
 
 static bool wanted(const struct event_filter *f, const struct event_row *e)
@@ -81,14 +83,20 @@ static bool wanted(const struct event_filter *f, const struct event_row *e)
 
 /* Receives the lines; `left` is how many more are wanted. */
 struct sink {
-    struct lines lines;
+    struct lines *lines;
     int64_t left;
 };
 
 static void emit(struct sink *s, const struct event_row *e)
 {
-    lines_add(&s->lines, &event_noun, e);
-    s->lines.closed |= --s->left == 0;
+    lines_add(s->lines, &event_noun, e);
+    s->lines->closed |= --s->left == 0;
+}
+
+static void emit_all(struct sink *s, const struct event_list *l)
+{
+    for (size_t i = 0; i < l->n && !s->lines->closed; i++)
+        emit(s, &l->at[i]);
 }
 
 static size_t page_size(const struct sink *s, size_t most)
@@ -99,81 +107,67 @@ static size_t page_size(const struct sink *s, size_t most)
 static int read_execution(struct pawl *p, const struct pawl_event_query *q,
                           const struct event_filter *f, struct sink *s, struct err *err)
 {
-    struct event_list l = {0};
-    int after = 0, rc = 0;
-    size_t i, n = PAGE;
+    size_t n = PAGE;
+    int after = 0;
 
-    while (!rc && !s->lines.closed && n == PAGE) {
-        if ((rc = query_execution_events(p->store, q->execution, after, PAGE, &l, err)))
-            break;
+    while (!s->lines->closed && n == PAGE) {
+        AUTO(event_list_release) struct event_list l = {0};
+
+        TRY(query_execution_events(p->store, q->execution, after, PAGE, &l, err));
         n = l.n;
-        for (i = 0; i < l.n && !s->lines.closed; i++) {
+        for (size_t i = 0; i < l.n && !s->lines->closed; i++) {
             after = l.at[i].seq;
             if (wanted(f, &l.at[i]))
                 emit(s, &l.at[i]);
         }
-        event_list_release(&l);
     }
-    return rc;
+    return 0;
 }
 
 static int read_tree(struct pawl *p, const struct pawl_event_query *q, const struct event_filter *f,
                      struct sink *s, struct err *err)
 {
     struct event_range range = {0};
-    struct event_list l = {0};
     bool more = true;
-    int rc = 0;
-    size_t i;
 
-    while (!rc && !s->lines.closed && more) {
+    while (!s->lines->closed && more) {
+        AUTO(event_list_release) struct event_list l = {0};
+
         range.max = page_size(s, TREE_PAGE);
-        if ((rc = query_events_below(p->store, q->execution, f, &range, &l, err)))
-            break;
-        for (i = 0; i < l.n && !s->lines.closed; i++)
-            emit(s, &l.at[i]);
+        TRY(query_events_below(p->store, q->execution, f, &range, &l, err));
+        emit_all(s, &l);
         more = l.n == range.max;
         if (l.n)
             range.after = l.at[l.n - 1].sequence_num;
-        event_list_release(&l);
     }
-    return rc;
+    return 0;
 }
 
 static int read_all(struct pawl *p, const struct event_filter *f, struct sink *s, struct err *err)
 {
     struct event_cursor cursor = {0};
-    struct event_list l = {0};
-    int rc = 0;
-    size_t i;
 
-    while (!rc && !s->lines.closed && !cursor.end) {
-        if ((rc = query_events(p->store, f, page_size(s, PAGE), &cursor, &l, err)))
-            break;
-        for (i = 0; i < l.n && !s->lines.closed; i++)
-            emit(s, &l.at[i]);
-        event_list_release(&l);
+    while (!s->lines->closed && !cursor.end) {
+        AUTO(event_list_release) struct event_list l = {0};
+
+        TRY(query_events(p->store, f, page_size(s, PAGE), &cursor, &l, err));
+        emit_all(s, &l);
     }
-    return rc;
+    return 0;
 }
 
 int pawl_events(struct pawl *p, const struct pawl_event_query *q, pawl_line *each, void *arg,
                 struct pawl_error *e)
 {
-    struct sink s = {.lines = {.each = each, .arg = arg},
-                     .left = q->limit > 0 ? q->limit : INT64_MAX};
+    AUTO_LINES lines = {.each = each, .arg = arg};
+    struct sink s = {.lines = &lines, .left = q->limit > 0 ? q->limit : INT64_MAX};
     struct event_filter f;
-    struct err err = ERR_INIT;
-    int rc;
+    API_ERR(e);
 
-    if ((rc = make_filter(q, &f, &err)) ||
-        (q->execution && (rc = api_check_exists(p, q->execution, &err))))
-        goto done;
-    rc = !q->execution ? read_all(p, &f, &s, &err)
-         : q->self     ? read_execution(p, q, &f, &s, &err)
-                       : read_tree(p, q, &f, &s, &err);
-done:
-    return api_end_lines(&s.lines, rc, &err, e);
+    TRY(make_filter(p, q, &f, err));
+    return !q->execution ? read_all(p, &f, &s, err)
+           : q->self     ? read_execution(p, q, &f, &s, err)
+                         : read_tree(p, q, &f, &s, err);
 }
 
 /* ---- follow ---- */
@@ -187,38 +181,33 @@ struct pawl_follower {
 int pawl_follow(struct pawl *p, const struct pawl_event_query *q, struct pawl_follower **out,
                 struct pawl_error *e)
 {
-    struct pawl_follower *f = mem_zalloc(sizeof(*f));
-    struct err err = ERR_INIT;
-    int rc;
+    struct event_filter filter;
+    struct pawl_follower *f;
+    API_ERR(e);
 
+    TRY(make_filter(p, q, &filter, err));
+    *out = f = mem_zalloc(sizeof(*f));
     f->pawl = p;
     f->self = q->self;
+    f->event_follower.filter = filter;
     f->event_follower.execution = q->execution;
     f->event_follower.started = q->execution != 0;
-    if ((rc = make_filter(q, &f->event_follower.filter, &err)) ||
-        (q->execution && (rc = api_check_exists(p, q->execution, &err))))
-        pawl_follower_close(f);
-    else
-        *out = f;
-    return api_end(rc, &err, e);
+    return 0;
 }
 
 int pawl_follower_next(struct pawl_follower *f, pawl_line *each, void *arg, size_t *n,
                        struct pawl_error *e)
 {
-    struct sink s = {.lines = {.each = each, .arg = arg}, .left = INT64_MAX};
-    struct event_list l = {0};
-    struct err err = ERR_INIT;
-    int rc = query_follow(f->pawl->store, &f->event_follower, PAGE, &l, &err);
-    size_t i;
+    AUTO_LINES lines = {.each = each, .arg = arg};
+    AUTO(event_list_release) struct event_list l = {0};
+    API_ERR(e);
 
-    for (i = 0; !rc && i < l.n && !s.lines.closed; i++)
+    TRY(query_follow(f->pawl->store, &f->event_follower, PAGE, &l, err));
+    for (size_t i = 0; i < l.n && !lines.closed; i++)
         if (!f->self || l.at[i].execution == f->event_follower.execution)
-            emit(&s, &l.at[i]);
-    if (!rc)
-        *n = l.n;
-    event_list_release(&l);
-    return api_end_lines(&s.lines, rc, &err, e);
+            lines_add(&lines, &event_noun, &l.at[i]);
+    *n = l.n;
+    return 0;
 }
 
 void pawl_follower_close(struct pawl_follower *f)

@@ -38,34 +38,24 @@ const struct noun workflow_task_noun = {"### workflow_task", NOUN_COLUMNS(task_c
  * can't be the name of a task. */
 static void write_tasks(struct json_writer *w, const struct answer *a, int from, int to)
 {
-    size_t i, n = 0;
+    size_t n = 0;
 
     json_write_begin(w, '[');
-    for (i = 0; i < a->tasks.n && n <= NAMES_MAX; i++)
+    for (size_t i = 0; i < a->tasks.n && n <= NAMES_MAX; i++)
         if (a->tasks.at[i].status >= from && a->tasks.at[i].status <= to)
             json_write_text(w, n++ < NAMES_MAX ? a->tasks.at[i].name : "…");
     json_write_end(w, ']');
 }
 
-static void write_current(struct json_writer *w, const void *row)
-{
-    write_tasks(w, row, S_READY, S_RUNNING);
-}
-
-static void write_completed(struct json_writer *w, const void *row)
-{
-    write_tasks(w, row, S_SUCCEEDED, S_SUCCEEDED);
-}
-
-static void write_failed(struct json_writer *w, const void *row)
-{
-    write_tasks(w, row, S_FAILED, S_TIMED_OUT);
-}
-
-static void write_skipped(struct json_writer *w, const void *row)
-{
-    write_tasks(w, row, S_SKIPPED, S_SKIPPED);
-}
+#define WRITE_TASKS(name, from, to)                          \
+    static void name(struct json_writer *w, const void *row) \
+    {                                                        \
+        write_tasks(w, row, from, to);                       \
+    }
+WRITE_TASKS(write_current, S_READY, S_RUNNING)
+WRITE_TASKS(write_completed, S_SUCCEEDED, S_SUCCEEDED)
+WRITE_TASKS(write_failed, S_FAILED, S_TIMED_OUT)
+WRITE_TASKS(write_skipped, S_SKIPPED, S_SKIPPED)
 
 static const struct column workflow_columns[] = {
     {"definition", OPT_TEXT(history.definition), "the hash of its definition"},
@@ -167,8 +157,8 @@ const char *execution_waiting(const struct execution *e, int64_t due_at, struct 
 void execution_fields(struct json_writer *w, const struct execution *e,
                       const struct execution_history *history, struct task_names tasks)
 {
-    json_t *outcome = api_data(history->outcome), *pause = api_data(history->pause);
-    struct buf waiting = BUF_INIT;
+    json_auto_t *outcome = api_data(history->outcome), *pause = api_data(history->pause);
+    AUTO_BUF waiting = BUF_INIT;
     struct answer a = {.e = *e,
                        .history = *history,
                        .tasks = tasks,
@@ -185,7 +175,4 @@ void execution_fields(struct json_writer *w, const struct execution *e,
                        .workflow = e->kind == KIND_WORKFLOW ? &a : NULL};
 
     noun_fields(w, &execution_noun, &a);
-    buf_release(&waiting);
-    json_decref(outcome);
-    json_decref(pause);
 }

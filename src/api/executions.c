@@ -25,18 +25,15 @@ static void names_release(struct names *n)
 static int names_of(struct pawl *p, const struct execution_list *l, struct names *out,
                     struct err *err)
 {
-    VEC(int64_t) workflows = {0};
-    size_t i;
-    int rc;
+    AUTO_VEC(int64_t) workflows = {0};
 
-    for (i = 0; i < l->n; i++)
+    for (size_t i = 0; i < l->n; i++)
         if (l->at[i].kind == KIND_WORKFLOW)
             *vec_add(&workflows) = l->at[i].id;
-    rc = query_task_names(p->store, workflows.at, workflows.n, &out->list, err);
-    for (i = out->list.n; !rc && i > 0; i--)
+    TRY(query_task_names(p->store, workflows.at, workflows.n, &out->list, err));
+    for (size_t i = out->list.n; i > 0; i--)
         idmap_put(&out->first, out->list.at[i - 1].workflow, &out->list.at[i - 1]);
-    vec_release(&workflows);
-    return rc;
+    return 0;
 }
 
 static struct task_names names_in(const struct names *n, int64_t workflow)
@@ -62,41 +59,38 @@ static void write_one(struct buf *b, const struct execution_list *l, size_t i,
 /* ---- one ---- */
 
 /* Writes the only execution of the list as JSON. If the list is empty, the error is "execution ID"
- * followed by `missing`. Releases the list. */
-static int answer_one(struct pawl *p, int rc, struct execution_list *l, int64_t id,
+ * followed by `missing`. */
+static int answer_one(struct pawl *p, const struct execution_list *l, int64_t id,
                       const char *missing, char **json, struct err *err)
 {
-    struct names names = {.first = IDMAP_INIT};
+    AUTO(names_release) struct names names = {.first = IDMAP_INIT};
     struct buf b = BUF_INIT;
 
-    if (!rc && !l->n)
-        rc = err_set(err, E_NOT_FOUND, "execution %lld %s", (long long)id, missing);
-    if (!rc && !(rc = names_of(p, l, &names, err))) {
-        write_one(&b, l, 0, &names);
-        *json = b.ptr;
-    }
-    names_release(&names);
-    execution_list_release(l);
-    return rc;
+    if (!l->n)
+        return err_set(err, E_NOT_FOUND, "execution %lld %s", (long long)id, missing);
+    TRY(names_of(p, l, &names, err));
+    write_one(&b, l, 0, &names);
+    *json = b.ptr;
+    return 0;
 }
 
 int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 {
-    struct execution_list l = {0};
-    struct err err = ERR_INIT;
-    int rc = query_execution(p->store, id, &l, &err);
+    AUTO(execution_list_release) struct execution_list l = {0};
+    API_ERR(e);
 
-    return api_end(answer_one(p, rc, &l, id, "does not exist", json, &err), &err, e);
+    TRY(query_execution(p->store, id, &l, err));
+    return answer_one(p, &l, id, "does not exist", json, err);
 }
 
 int pawl_status(struct pawl *p, int64_t id, const char **status, struct pawl_error *e)
 {
-    struct err err = ERR_INIT;
-    int attempts, code, rc = query_attempts(p->store, id, &attempts, &code, &err);
+    int attempts, code;
+    API_ERR(e);
 
-    if (!rc)
-        *status = status_text(code);
-    return api_end(rc, &err, e);
+    TRY(query_attempts(p->store, id, &attempts, &code, err));
+    *status = status_text(code);
+    return 0;
 }
 
 int api_check_exists(struct pawl *p, int64_t id, struct err *err)
@@ -112,13 +106,12 @@ typedef int query_relative(struct store *s, int64_t id, struct execution_list *o
 static int relative(struct pawl *p, int64_t id, query_relative *query, const char *missing,
                     char **json, struct pawl_error *e)
 {
-    struct execution_list l = {0};
-    struct err err = ERR_INIT;
-    int rc = api_check_exists(p, id, &err);
+    AUTO(execution_list_release) struct execution_list l = {0};
+    API_ERR(e);
 
-    if (!rc)
-        rc = query(p->store, id, &l, &err);
-    return api_end(answer_one(p, rc, &l, id, missing, json, &err), &err, e);
+    TRY(api_check_exists(p, id, err));
+    TRY(query(p->store, id, &l, err));
+    return answer_one(p, &l, id, missing, json, err);
 }
 
 int pawl_parent(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
@@ -133,60 +126,53 @@ int pawl_workflow(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 
 int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *e)
 {
-    struct execution_list l = {0};
+    AUTO(execution_list_release) struct execution_list l = {0};
     struct list_filter roots = {0};
-    struct err err = ERR_INIT;
     int64_t newest = 0;
-    int rc = query_list(p->store, &roots, &newest, 1, &l, &err);
+    API_ERR(e);
 
-    if (!rc && !l.n)
-        rc = err_set(&err, E_NOT_FOUND, "there are no executions yet");
-    if (!rc)
-        *id = l.at[0].id;
-    execution_list_release(&l);
-    return api_end(rc, &err, e);
+    TRY(query_list(p->store, &roots, &newest, 1, &l, err));
+    if (!l.n)
+        return err_set(err, E_NOT_FOUND, "there are no executions yet");
+    *id = l.at[0].id;
+    return 0;
 }
 
 /* ---- several ---- */
 
-static int answer_lines(struct pawl *p, int rc, struct execution_list *l, pawl_line *each,
-                        void *arg, struct err *err)
+static int answer_lines(struct pawl *p, const struct execution_list *l, pawl_line *each, void *arg,
+                        struct err *err)
 {
-    struct names names = {.first = IDMAP_INIT};
-    struct buf b = BUF_INIT;
-    size_t i;
+    AUTO(names_release) struct names names = {.first = IDMAP_INIT};
+    AUTO_BUF b = BUF_INIT;
 
-    if (!rc && !(rc = names_of(p, l, &names, err)))
-        for (i = 0; i < l->n; i++) {
-            buf_reset(&b);
-            write_one(&b, l, i, &names);
-            if (each(arg, b.ptr))
-                break;
-        }
-    buf_release(&b);
-    names_release(&names);
-    execution_list_release(l);
-    return rc;
+    TRY(names_of(p, l, &names, err));
+    for (size_t i = 0; i < l->n; i++) {
+        buf_reset(&b);
+        write_one(&b, l, i, &names);
+        if (each(arg, b.ptr))
+            break;
+    }
+    return 0;
 }
 
 /* "ready,running" */
 static int parse_statuses(const char *text, uint64_t *bits, struct err *err)
 {
-    char *copy = mem_strdup(text), *rest = copy, *word;
-    int rc = 0;
+    AUTO_FREE char *copy = mem_strdup(text);
+    char *rest = copy, *word;
 
-    while (!rc && (word = strsep(&rest, ","))) {
+    while ((word = strsep(&rest, ","))) {
         int status = status_from_text(word);
 
         if (!status)
-            rc = err_set(err, E_INVALID,
-                         "'%.60s' is not a status: use pending, ready, running, succeeded, "
-                         "failed, timed_out, cancelled or skipped",
-                         word);
+            return err_set(err, E_INVALID,
+                           "'%.60s' is not a status: use pending, ready, running, succeeded, "
+                           "failed, timed_out, cancelled or skipped",
+                           word);
         *bits |= (uint64_t)1 << status;
     }
-    free(copy);
-    return rc;
+    return 0;
 }
 
 static int make_filter(const struct pawl_list_query *q, struct list_filter *f, struct err *err)
@@ -208,45 +194,41 @@ static int make_filter(const struct pawl_list_query *q, struct list_filter *f, s
 int pawl_list(struct pawl *p, const struct pawl_list_query *q, pawl_line *each, void *arg,
               int64_t *next, struct pawl_error *e)
 {
-    struct execution_list l = {0};
+    AUTO(execution_list_release) struct execution_list l = {0};
     struct list_filter f;
-    struct err err = ERR_INIT;
     size_t max = q->limit > 0 && q->limit < LIST_MAX ? (size_t)q->limit : LIST_MAX;
     int64_t before = q->before;
-    int rc = make_filter(q, &f, &err);
+    API_ERR(e);
 
-    if (!rc && q->parent)
-        rc = api_check_exists(p, q->parent, &err);
-    if (!rc)
-        rc = query_list(p->store, &f, &before, max, &l, &err);
-    rc = answer_lines(p, rc, &l, each, arg, &err);
-    if (!rc && next)
+    TRY(make_filter(q, &f, err));
+    if (q->parent)
+        TRY(api_check_exists(p, q->parent, err));
+    TRY(query_list(p->store, &f, &before, max, &l, err));
+    TRY(answer_lines(p, &l, each, arg, err));
+    if (next)
         *next = before;
-    return api_end(rc, &err, e);
+    return 0;
 }
 
 int pawl_children(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct pawl_error *e)
 {
-    struct execution_list l = {0};
-    struct err err = ERR_INIT;
-    int rc = api_check_exists(p, id, &err);
+    AUTO(execution_list_release) struct execution_list l = {0};
+    API_ERR(e);
 
-    if (!rc)
-        rc = query_children(p->store, id, &l, &err);
-    return api_end(answer_lines(p, rc, &l, each, arg, &err), &err, e);
+    TRY(api_check_exists(p, id, err));
+    TRY(query_children(p->store, id, &l, err));
+    return answer_lines(p, &l, each, arg, err);
 }
 
 int pawl_tasks(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct pawl_error *e)
 {
-    struct execution_list l = {0};
-    struct err err = ERR_INIT;
-    int rc = query_execution(p->store, id, &l, &err);
+    AUTO(execution_list_release) struct execution_list workflow = {0}, tasks = {0};
+    API_ERR(e);
 
-    if (!rc && l.at[0].kind != KIND_WORKFLOW)
-        rc = err_set(&err, E_INVALID, "execution %lld is not a workflow: its kind is %s",
-                     (long long)id, kind_text(l.at[0].kind));
-    execution_list_release(&l);
-    if (!rc)
-        rc = query_tasks(p->store, id, &l, &err);
-    return api_end(answer_lines(p, rc, &l, each, arg, &err), &err, e);
+    TRY(query_execution(p->store, id, &workflow, err));
+    if (workflow.at[0].kind != KIND_WORKFLOW)
+        return err_set(err, E_INVALID, "execution %lld is not a workflow: its kind is %s",
+                       (long long)id, kind_text(workflow.at[0].kind));
+    TRY(query_tasks(p->store, id, &tasks, err));
+    return answer_lines(p, &tasks, each, arg, err);
 }

@@ -4,6 +4,7 @@
 #include "api/host.h"
 
 #include "base/env.h"
+#include "base/fd.h"
 #include "engine/worker_file.h"
 #include "exec/attempt/attempt.h"
 
@@ -24,35 +25,31 @@ static int64_t age_of(const struct stat *st)
 
 static void inspect_worker(struct host *h, const char *workers, const char *name)
 {
+    AUTO_FREE char *path = mem_printf("%s/%s", workers, name);
     struct worker_file file;
     struct stat st;
-    char *end, *path;
+    char *end;
     int64_t id = (int64_t)strtoull(name, &end, 16);
 
-    if (*end || strlen(name) != 16)
-        return;
-    path = mem_printf("%s/%s", workers, name);
-    if (!lstat(path, &st) && !worker_file_read(path, &file))
+    if (!*end && strlen(name) == 16 && !lstat(path, &st) && !worker_file_read(path, &file))
         *vec_add(&h->workers) = (struct host_worker){
             .id = id, .alive = file.is_locked, .foreground = file.foreground, .age = age_of(&st)};
-    free(path);
 }
 
 static int inspect_workers(struct host *h, const char *dir, struct err *err)
 {
-    char *path = mem_printf("%s/workers", dir);
+    AUTO_FREE char *path = mem_printf("%s/workers", dir);
     DIR *d = opendir(path);
     struct dirent *e;
-    int rc = 0;
 
     if (!d && errno != ENOENT)
-        rc = err_set(err, E_UNAVAILABLE, "the folder %s can't be read: %s", path, strerror(errno));
+        return err_set(err, E_UNAVAILABLE, "the folder %s can't be read: %s", path,
+                       strerror(errno));
     while (d && (e = readdir(d)))
         inspect_worker(h, path, e->d_name);
     if (d)
         closedir(d);
-    free(path);
-    return rc;
+    return 0;
 }
 
 /* ---- attempts ---- */
@@ -73,7 +70,7 @@ static int64_t ended_ago(int at)
 static int inspect_attempt(void *arg, int64_t execution, int attempt, bool is_locked)
 {
     struct inspection *l = arg;
-    int at = attempt_open_folder(l->dir, execution, attempt);
+    AUTO_FD at = attempt_open_folder(l->dir, execution, attempt);
 
     if (at < 0)
         return 0; /* the folder was removed just now */
@@ -84,28 +81,23 @@ static int inspect_attempt(void *arg, int64_t execution, int attempt, bool is_lo
                                                       .shim = is_locked,
                                                       .tree = attempt_is_locked(at, ATTEMPT_TREE),
                                                       .ended_ago = ended_ago(at)};
-    close(at);
     return 0;
 }
 
 static int inspect_attempts(struct host *h, const char *dir, bool old, struct err *err)
 {
-    struct inspection l = {
-        .h = h, .dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .old = old};
-    int rc = attempt_each(dir, inspect_attempt, &l, err);
+    AUTO_FD fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct inspection l = {.h = h, .dir = fd, .old = old};
 
-    if (l.dir >= 0)
-        close(l.dir);
-    return rc;
+    return attempt_each(dir, inspect_attempt, &l, err);
 }
 
 /* The process's attempt folder may be gone; then the attempt is added without one. */
 static void inspect_process(void *arg, int64_t execution, int attempt, pid_t pid)
 {
     struct host *h = arg;
-    size_t i;
 
-    for (i = 0; i < h->attempts.n; i++) {
+    for (size_t i = 0; i < h->attempts.n; i++) {
         struct host_attempt *a = &h->attempts.at[i];
 
         if (!a->old && a->execution == execution && a->attempt == attempt) {
@@ -131,23 +123,15 @@ static void inspect_old_generation(void *arg, const char *dir)
         g->rc = inspect_attempts(g->h, dir, true, g->err);
 }
 
-int host_inspect(const char *dir, struct host *out, struct err *err)
+int host_inspect(const char *dir, struct host *h, struct err *err)
 {
-    struct host h = {0};
-    struct generations g = {.h = &h, .err = err};
-    int rc;
+    struct generations g = {.h = h, .err = err};
 
-    if ((rc = inspect_workers(&h, dir, err)) || (rc = inspect_attempts(&h, dir, false, err)))
-        goto done;
-    attempt_each_process(dir, inspect_process, &h);
+    TRY(inspect_workers(h, dir, err));
+    TRY(inspect_attempts(h, dir, false, err));
+    attempt_each_process(dir, inspect_process, h);
     state_folder_each_old(dir, inspect_old_generation, &g);
-    if ((rc = g.rc))
-        goto done;
-    *out = h;
-    h = (struct host){0};
-done:
-    host_release(&h);
-    return rc;
+    return g.rc;
 }
 
 void host_release(struct host *h)

@@ -32,7 +32,8 @@ struct host {
 };
 
 /* Inspects `dir`, the part of the state folder that belongs to one database (state_folder_path),
- * and the folders of its earlier generations. A folder that does not exist counts as empty. */
+ * and the folders of its earlier generations. A folder that does not exist counts as empty. The
+ * caller releases *out, also after an error. */
 MUST_USE int host_inspect(const char *dir, struct host *out, struct err *err);
 void host_release(struct host *h);
 

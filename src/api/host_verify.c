@@ -7,6 +7,8 @@
  * after a moment; only findings that were made both times count. */
 #include "api/host.h"
 
+#include "api/api.h"
+
 #include "base/env.h"
 #include "store/query/query.h"
 
@@ -71,9 +73,7 @@ struct inspect {
 
 static const struct finding *find(const struct findings *f, const struct finding *like)
 {
-    size_t i;
-
-    for (i = 0; i < f->n; i++)
+    for (size_t i = 0; i < f->n; i++)
         if (f->at[i].code == like->code && f->at[i].execution == like->execution &&
             f->at[i].number == like->number)
             return &f->at[i];
@@ -95,26 +95,14 @@ static void PRINTF_LIKE(5, 6)
 
 /* ---- workers ---- */
 
-static const struct worker_row *row_of(const struct inspect *l, int64_t worker)
-{
-    size_t i;
-
-    for (i = 0; i < l->rows.n; i++)
-        if (l->rows.at[i].worker.id == worker)
-            return &l->rows.at[i];
-    return NULL;
-}
-
 /* Whether a worker of this state folder that serves the lane (any lane if NULL) has been alive for
  * longer than `since` µs. Without such a worker nothing is settled or cleaned up, and that is not a
  * violation. */
 static bool has_worker(const struct inspect *l, const char *lane, int64_t since)
 {
-    size_t i;
-
-    for (i = 0; i < l->host.workers.n; i++) {
+    for (size_t i = 0; i < l->host.workers.n; i++) {
         const struct host_worker *w = &l->host.workers.at[i];
-        const struct worker_row *row = row_of(l, w->id);
+        const struct worker_row *row = worker_find(&l->rows, w->id);
 
         if (w->alive && !w->foreground && w->age > since && row &&
             (!lane || worker_serves(&row->worker, lane, NULL)))
@@ -125,9 +113,7 @@ static bool has_worker(const struct inspect *l, const char *lane, int64_t since)
 
 static const struct host_worker *file_of(const struct inspect *l, int64_t worker)
 {
-    size_t i;
-
-    for (i = 0; i < l->host.workers.n; i++)
+    for (size_t i = 0; i < l->host.workers.n; i++)
         if (l->host.workers.at[i].id == worker)
             return &l->host.workers.at[i];
     return NULL;
@@ -144,71 +130,64 @@ static bool is_alive(const struct inspect *l, int64_t worker)
 static int is_needed(const struct inspect *l, const struct host_worker *w, bool *needed,
                      struct err *err)
 {
-    struct execution_list list = {0};
-    int rc = query_leases(l->store, w->id, 0, 1, &list, err);
+    AUTO(execution_list_release) struct execution_list leases = {0}, run = {0};
+    int rc;
 
-    *needed = !rc && list.n;
-    execution_list_release(&list);
-    if (rc || *needed || !w->foreground)
-        return rc;
-    rc = query_execution(l->store, w->foreground, &list, err);
-    *needed = !rc && !status_is_terminal(list.at[0].status);
-    execution_list_release(&list);
+    TRY(query_leases(l->store, w->id, 0, 1, &leases, err));
+    *needed = leases.n;
+    if (*needed || !w->foreground)
+        return 0;
+    rc = query_execution(l->store, w->foreground, &run, err);
+    *needed = !rc && !status_is_terminal(run.at[0].status);
     return rc == -E_NOT_FOUND ? 0 : rc;
 }
 
 static int check_workers(struct inspect *l, struct err *err)
 {
-    size_t i;
-    int rc = 0;
-
-    for (i = 0; !rc && i < l->host.workers.n; i++) {
+    for (size_t i = 0; i < l->host.workers.n; i++) {
         const struct host_worker *w = &l->host.workers.at[i];
-        bool needed = true;
+        bool needed;
 
-        if (w->alive && w->age > WORKER_ROW_TAKES && !row_of(l, w->id))
+        if (w->alive && w->age > WORKER_ROW_TAKES && !worker_find(&l->rows, w->id))
             add(l, H07, 0, w->id, "worker %016llx is alive, but has no row",
                 (unsigned long long)w->id);
         if (w->alive || !has_worker(l, NULL, CLEANUP_TAKES) || w->age < CLEANUP_TAKES)
             continue;
-        if (!(rc = is_needed(l, w, &needed, err)) && !needed)
+        TRY(is_needed(l, w, &needed, err));
+        if (!needed)
             add(l, H05, 0, w->id,
                 "worker %016llx is gone and left nothing, but its file still exists",
                 (unsigned long long)w->id);
     }
-    return rc;
+    return 0;
 }
 
 /* ---- leases ---- */
 
 static int read_leases(struct inspect *l, struct err *err)
 {
-    struct execution_list list = {0};
     int64_t after = 0;
-    size_t i;
-    int rc;
+    size_t n = LEASES_PAGE;
 
-    do {
-        execution_list_release(&list);
-        if ((rc = query_leases(l->store, 0, after, LEASES_PAGE, &list, err)))
-            return rc;
-        for (i = 0; i < list.n; i++) {
+    while (n == LEASES_PAGE) {
+        AUTO(execution_list_release) struct execution_list list = {0};
+
+        TRY(query_leases(l->store, 0, after, LEASES_PAGE, &list, err));
+        n = list.n;
+        for (size_t i = 0; i < list.n; i++) {
             const struct execution *x = &list.at[i];
 
             if (x->worker && x->folder && !strcmp(x->folder, l->id))
                 *vec_add(&l->leases) = (struct leased){x->id, x->worker};
             after = x->id;
         }
-    } while (list.n == LEASES_PAGE);
-    execution_list_release(&list);
+    }
     return 0;
 }
 
 static void check_leases(struct inspect *l)
 {
-    size_t i;
-
-    for (i = 0; i < l->leases.n; i++)
+    for (size_t i = 0; i < l->leases.n; i++)
         if (!file_of(l, l->leases.at[i].worker))
             add(l, H06, l->leases.at[i].execution, l->leases.at[i].worker,
                 "it is leased to worker %016llx, which has no file in this state folder",
@@ -256,12 +235,10 @@ static void check_attempt(struct inspect *l, const struct host_attempt *a,
 
 static int check_attempts(struct inspect *l, struct err *err)
 {
-    size_t i;
-    int rc = 0;
-
-    for (i = 0; !rc && i < l->host.attempts.n; i++) {
+    for (size_t i = 0; i < l->host.attempts.n; i++) {
         const struct host_attempt *a = &l->host.attempts.at[i];
-        struct execution_list list = {0};
+        AUTO(execution_list_release) struct execution_list list = {0};
+        int rc;
 
         if (a->old) {
             if ((a->shim || a->tree) && has_worker(l, NULL, l->o->grace))
@@ -271,36 +248,37 @@ static int check_attempts(struct inspect *l, struct err *err)
             continue;
         }
         rc = query_execution(l->store, a->execution, &list, err);
-        if (!rc || rc == -E_NOT_FOUND) {
-            check_attempt(l, a, rc ? NULL : &list.at[0]);
-            rc = 0;
-        }
-        execution_list_release(&list);
+        if (rc && rc != -E_NOT_FOUND)
+            return rc;
+        check_attempt(l, a, rc ? NULL : &list.at[0]);
     }
-    return rc;
+    return 0;
 }
 
 /* ---- verify ---- */
 
+static void inspect_release(struct inspect *l)
+{
+    vec_release(&l->leases);
+    host_release(&l->host);
+    worker_list_release(&l->rows);
+}
+
 static int inspect(const struct inspect *like, struct findings *found, struct host_result *seen,
                    struct err *err)
 {
-    struct inspect l = *like;
-    int rc;
+    AUTO(inspect_release) struct inspect l = *like;
 
     l.found = found;
-    if ((rc = read_leases(&l, err)) || (rc = host_inspect(l.dir, &l.host, err)) ||
-        (rc = query_workers(l.store, &l.rows, err)) || (rc = check_attempts(&l, err)) ||
-        (rc = check_workers(&l, err)))
-        goto done;
+    TRY(read_leases(&l, err));
+    TRY(host_inspect(l.dir, &l.host, err));
+    TRY(query_workers(l.store, &l.rows, err));
+    TRY(check_attempts(&l, err));
+    TRY(check_workers(&l, err));
     check_leases(&l);
     seen->attempts = (int64_t)l.host.attempts.n;
     seen->workers = (int64_t)l.host.workers.n;
-done:
-    vec_release(&l.leases);
-    host_release(&l.host);
-    worker_list_release(&l.rows);
-    return rc;
+    return 0;
 }
 
 /* Reports the findings that both inspections made, by invariant. */
@@ -327,28 +305,22 @@ int host_verify(struct store *s, const struct host_options *o, struct host_resul
                 struct err *err)
 {
     struct inspect l = {.store = s, .o = o};
-    struct findings first = {0}, second = {0};
-    char database[STORE_ID_SIZE], *dir = NULL;
+    AUTO_FREE struct findings first = {0};
+    AUTO_FREE struct findings second = {0};
+    char database[STORE_ID_SIZE];
+    AUTO_FREE char *dir = NULL;
     struct host_result result = {.checks = host_invariant_count};
     int64_t generation;
-    int rc;
 
-    if ((rc = store_identity(s, database, &generation, err)) ||
-        (rc = state_folder_name(o->state, false, l.id, err)))
-        return rc;
+    TRY(store_identity(s, database, &generation, err));
+    TRY(state_folder_name(o->state, false, l.id, err));
     l.dir = dir = state_folder_path(o->state, database, generation);
-    if ((rc = inspect(&l, &first, &result, err)))
-        goto done;
+    TRY(inspect(&l, &first, &result, err));
     if (first.n) {
         clock_sleep_us(INSPECT_AGAIN_US);
-        if ((rc = inspect(&l, &second, &result, err)))
-            goto done;
+        TRY(inspect(&l, &second, &result, err));
     }
     report(&first, &second, o, &result);
     *out = result;
-done:
-    vec_release(&first);
-    vec_release(&second);
-    free(dir);
-    return rc;
+    return 0;
 }

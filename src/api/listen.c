@@ -1,5 +1,7 @@
-/* listen.c - wake-ups for an embedder that runs its own loop. */
+/* listen.c - wake-ups for an embedder that runs its own loop, and waiting for the end of an
+ * execution. */
 #include "api/api.h"
+#include "store/query/submissions.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -16,15 +18,13 @@ struct pawl_listener {
 int pawl_listen(struct pawl *p, unsigned what, struct pawl_listener **out, struct pawl_error *e)
 {
     const struct db_url *url = store_url(p->store);
-    struct pawl_listener *l = mem_zalloc(sizeof(*l));
-    struct err err = ERR_INIT;
-    int rc = url->driver->listen(url, &p->env, what, &l->listener, &err);
+    struct listener *listener;
+    API_ERR(e);
 
-    if (rc)
-        free(l);
-    else
-        *out = l;
-    return api_end(rc, &err, e);
+    TRY(url->driver->listen(url, &p->env, what, &listener, err));
+    *out = mem_alloc(sizeof(**out));
+    (*out)->listener = listener;
+    return 0;
 }
 
 void pawl_listener_close(struct pawl_listener *l)
@@ -58,4 +58,57 @@ unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms)
         timeout_ms = l->listener->poll_ms;
     poll(&fd, 1, timeout_ms); /* a signal counts as a wake-up */
     return pawl_listener_drain(l);
+}
+
+/* ---- wait ---- */
+
+/* The wait is woken by the engine that writes the end. It also polls, seldom, because an engine may
+ * die between its commit and the notification. */
+#define CHECK_MS        5000
+#define CHECK_UNTOLD_MS 250 /* while notifications can't be received, as behind a pooler */
+
+/* Reads the status; S_NONE if the SQL submission *id has not been taken yet. If its idempotency key
+ * belongs to an existing execution, *id becomes the id of that one. */
+static int check_status(struct pawl *p, int64_t *id, int *status, struct err *err)
+{
+    AUTO(submission_list_release) struct submission_list l = {0};
+    struct err ignored = ERR_INIT;
+    int attempts, rc = query_attempts(p->store, *id, &attempts, status, err);
+
+    if (rc == -E_BUSY) { /* it is being taken at this moment */
+        *status = S_NONE;
+        return 0;
+    }
+    if (rc != -E_NOT_FOUND || query_submission(p->store, *id, &l, &ignored))
+        return rc;
+    if (l.n && l.at[0].execution && l.at[0].execution != *id) {
+        *id = l.at[0].execution;
+        rc = query_attempts(p->store, *id, &attempts, status, err);
+    } else if (l.n && !l.at[0].error) {
+        *status = S_NONE;
+        rc = 0;
+    }
+    return rc;
+}
+
+int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status, struct pawl_error *e)
+{
+    int64_t end = timeout_ms < 0 ? INT64_MAX : clock_boot_us() + timeout_ms * 1000LL, left;
+    struct pawl_listener *l = NULL;
+    int code = S_NONE, rc;
+    API_ERR(e);
+
+    TRY(pawl_listen(p, PAWL_WAKE_ENDS, &l, e));
+    while (!(rc = check_status(p, &id, &code, err)) && !status_is_terminal(code) &&
+           (left = end - clock_boot_us()) > 0) {
+        int check = pawl_listener_poll_ms(l) < CHECK_MS ? CHECK_UNTOLD_MS : CHECK_MS;
+
+        (void)pawl_listener_wait(l, left / 1000 < check ? (int)(left / 1000) + 1 : check);
+    }
+    if (!rc && code == S_NONE)
+        rc = query_explain_missing(p->store, id, err);
+    if (!rc)
+        *status = status_text(code);
+    pawl_listener_close(l);
+    return rc;
 }

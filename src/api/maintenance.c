@@ -36,11 +36,9 @@ static int verify_host(struct pawl *p, struct pawl_verify_options *o,
     struct host_options h = {
         .grace = p->config->worker.host_grace, .report = on_violation, .arg = o};
     struct host_result r = {0};
-    int rc;
 
-    if ((rc = api_state(o->state, p->config, &h.state, err)) ||
-        (rc = host_verify(p->store, &h, &r, err)))
-        return rc;
+    TRY(api_state(o->state, p->config, &h.state, err));
+    TRY(host_verify(p->store, &h, &r, err));
     out->checks += r.checks;
     out->violations += r.violations;
     out->attempts = r.attempts;
@@ -53,17 +51,16 @@ int pawl_verify(struct pawl *p, const struct pawl_verify_options *options,
 {
     struct pawl_verify_options o = options ? *options : (struct pawl_verify_options){0};
     struct pawl_verify_result r = {0};
-    struct err err = ERR_INIT;
-    int rc = verify_store(p, &o, &r, &err);
+    API_ERR(e);
 
-    if (!rc && o.host)
-        rc = verify_host(p, &o, &r, &err);
-    if (!rc && result)
+    TRY(verify_store(p, &o, &r, err));
+    if (o.host)
+        TRY(verify_host(p, &o, &r, err));
+    if (result)
         *result = r;
-    if (!rc && r.violations)
-        rc = err_set(&err, E_VIOLATION, "%zu violation%s of the invariants", r.violations,
-                     r.violations == 1 ? "" : "s");
-    return api_end(rc, &err, e);
+    return !r.violations ? 0
+                         : err_set(err, E_VIOLATION, "%zu violation%s of the invariants",
+                                   r.violations, r.violations == 1 ? "" : "s");
 }
 
 /* ---- retention ---- */
@@ -84,15 +81,13 @@ int pawl_cleanup(struct pawl *p, int64_t older_than, bool dry_run,
 {
     struct cleaning c = {
         .from = {.older_than = older_than, .dry_run = dry_run, .max_trees = SLICE}};
-    struct err err = ERR_INIT;
-    int rc;
+    API_ERR(e);
 
     do {
-        rc = store_long_turn(p->store, clean_body, &c, &err);
-        if (!rc)
-            c.from = c.to;
-    } while (!rc && c.to.more);
-    if (!rc && result)
+        TRY(store_long_turn(p->store, clean_body, &c, err));
+        c.from = c.to;
+    } while (c.to.more);
+    if (result)
         *result = (struct pawl_cleanup_result){c.to.trees, c.to.executions, c.to.events};
-    return api_end(rc, &err, e);
+    return 0;
 }

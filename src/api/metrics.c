@@ -34,10 +34,8 @@ static void queue_label(struct buf *b, const char *name, const char *queue, cons
 
 static void add_queues(struct buf *b, const struct queue_list *l)
 {
-    size_t i;
-
     family(b, "pawl_queue_jobs", "gauge", "Jobs that have not ended, by queue and state.");
-    for (i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < l->n; i++) {
         const struct queue_row *q = &l->at[i];
 
         queue_label(b, "pawl_queue_jobs", q->name, ",state=\"ready\"");
@@ -49,14 +47,14 @@ static void add_queues(struct buf *b, const struct queue_list *l)
     }
     family(b, "pawl_queue_oldest_wait_seconds", "gauge",
            "How long the oldest claimable job has waited; 0 if none waits.");
-    for (i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < l->n; i++) {
         int64_t wait = l->at[i].oldest_ready_at ? l->now - l->at[i].oldest_ready_at : 0;
 
         queue_label(b, "pawl_queue_oldest_wait_seconds", l->at[i].name, "");
         add_seconds(b, wait > 0 ? wait : 0);
     }
     family(b, "pawl_queue_paused", "gauge", "1 while the queue is paused.");
-    for (i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < l->n; i++) {
         queue_label(b, "pawl_queue_paused", l->at[i].name, "");
         buf_addf(b, "%d\n", l->at[i].paused);
     }
@@ -66,9 +64,9 @@ static void add_queues(struct buf *b, const struct queue_list *l)
 
 static void add_workers(struct buf *b, const struct worker_list *l, const struct lease_totals *t)
 {
-    size_t i, alive = 0;
+    size_t alive = 0;
 
-    for (i = 0; i < l->n; i++)
+    for (size_t i = 0; i < l->n; i++)
         alive += !worker_is_silent(&l->at[i], l->now);
     family(b, "pawl_workers", "gauge", "Workers, by whether they were seen in the last 30 s.");
     buf_addf(b, "pawl_workers{state=\"alive\"} %zu\npawl_workers{state=\"silent\"} %zu\n", alive,
@@ -132,10 +130,9 @@ static void add_counter(struct buf *b, const struct counter_list *l, size_t whic
 {
     const char *name = counters[which].name;
     bool any = false;
-    size_t i;
 
     family(b, name, "counter", counters[which].help);
-    for (i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < l->n; i++) {
         const struct counter_row *c = &l->at[i];
 
         if (strcmp(c->metric, name))
@@ -175,9 +172,7 @@ static int by_bound(const void *a, const void *b)
  * of buckets never changes. */
 static void add_default_bounds(struct series *s)
 {
-    size_t i;
-
-    for (i = 0; i < TIME_BUCKETS; i++) {
+    for (size_t i = 0; i < TIME_BUCKETS; i++) {
         int64_t us = time_bucket_us[i];
 
         *vec_add(&s->buckets) = (struct bucket){us == INT64_MAX ? INFINITY : (double)us / 1e6, 0};
@@ -210,11 +205,10 @@ static void add_series(struct buf *b, const struct counter_list *l, struct serie
 {
     int64_t below = 0;
     char le[32];
-    size_t i;
 
     add_default_bounds(s);
     qsort(s->buckets.at, s->buckets.n, sizeof(*s->buckets.at), by_bound);
-    for (i = 0; i < s->buckets.n; i++) {
+    for (size_t i = 0; i < s->buckets.n; i++) {
         below += s->buckets.at[i].n;
         if (i + 1 < s->buckets.n && !(s->buckets.at[i].le < s->buckets.at[i + 1].le))
             continue;
@@ -272,36 +266,29 @@ static void add_histogram(struct buf *b, const struct counter_list *l, size_t wh
 
 int pawl_metrics(struct pawl *p, char **text, struct pawl_error *e)
 {
-    struct queue_list queues = {0};
-    struct worker_list workers = {0};
-    struct counter_list counted = {0};
+    AUTO(queue_list_release) struct queue_list queues = {0};
+    AUTO(worker_list_release) struct worker_list workers = {0};
+    AUTO(counter_list_release) struct counter_list counted = {0};
     struct lease_totals leases;
     struct submission_totals submissions;
     struct buf b = BUF_INIT;
-    struct err err = ERR_INIT;
-    size_t i;
-    int rc;
+    API_ERR(e);
 
-    if ((rc = query_queues(p->store, &queues, &err)) ||
-        (rc = query_workers(p->store, &workers, &err)) ||
-        (rc = query_lease_totals(p->store, &leases, &err)) ||
-        (rc = query_submission_totals(p->store, &submissions, &err)) ||
-        (rc = query_counters(p->store, false, &counted, &err)))
-        goto done;
+    TRY(query_queues(p->store, &queues, err));
+    TRY(query_workers(p->store, &workers, err));
+    TRY(query_lease_totals(p->store, &leases, err));
+    TRY(query_submission_totals(p->store, &submissions, err));
+    TRY(query_counters(p->store, false, &counted, err));
     queues_fold_foreground(&queues);
     add_queues(&b, &queues);
     add_workers(&b, &workers, &leases);
     add_submissions(&b, &submissions, queues.now);
     if (counted.n)
         qsort(counted.at, counted.n, sizeof(*counted.at), by_name);
-    for (i = 0; i < COUNT(counters); i++)
+    for (size_t i = 0; i < COUNT(counters); i++)
         add_counter(&b, &counted, i);
-    for (i = 0; i < COUNT(histograms); i++)
+    for (size_t i = 0; i < COUNT(histograms); i++)
         add_histogram(&b, &counted, i);
     *text = b.ptr;
-done:
-    queue_list_release(&queues);
-    worker_list_release(&workers);
-    counter_list_release(&counted);
-    return api_end(rc, &err, e);
+    return 0;
 }

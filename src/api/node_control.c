@@ -25,38 +25,24 @@ static int body(struct turn *t, void *arg, struct err *err)
     return a->verb->op(t, a, err);
 }
 
-static size_t is_busy(void *arg)
-{
-    const struct node_request *a = arg;
-
-    return a->request.rc == -E_BUSY;
-}
-
 static int explain_refusal(struct pawl *p, const struct node_request *a, struct err *err)
 {
-    struct execution_list one = {0};
-    int rc = query_execution(p->store, a->request.execution, &one, err);
+    AUTO(execution_list_release) struct execution_list one = {0};
 
-    if (rc)
-        return rc;
+    TRY(query_execution(p->store, a->request.execution, &one, err));
     if (status_is_terminal(one.at[0].status))
-        rc = err_set(err, E_INVALID, "execution %lld has ended; its status is %s",
-                     (long long)a->request.execution, status_text(one.at[0].status));
-    else
-        rc = err_set(err, E_INVALID, "execution %lld %s", (long long)a->request.execution,
-                     a->verb->refusal(&one.at[0]));
-    execution_list_release(&one);
-    return rc;
+        return err_set(err, E_INVALID, "execution %lld has ended; its status is %s",
+                       (long long)a->request.execution, status_text(one.at[0].status));
+    return err_set(err, E_INVALID, "execution %lld %s", (long long)a->request.execution,
+                   a->verb->refusal(&one.at[0]));
 }
 
 static int run_slices(struct pawl *p, void *arg, struct err *err)
 {
     struct node_request *a = arg;
-    int rc;
 
     for (;; a->request.is_continuation = true) {
-        if ((rc = api_turns(p, body, is_busy, a, err)))
-            return rc;
+        TRY(api_turns(p, body, api_request_busy, a, err));
         if (a->request.rc == -E_INVALID)
             return explain_refusal(p, a, err);
         if (a->request.rc)

@@ -67,10 +67,8 @@ static void write_value(struct json_writer *w, const json_t *value)
 
 static void write_rows(struct json_writer *w, const struct noun *noun, const struct noun_rows *rows)
 {
-    size_t i;
-
     json_write_begin(w, '[');
-    for (i = 0; i < rows->n; i++)
+    for (size_t i = 0; i < rows->n; i++)
         noun_write(w, noun, (const char *)rows->at + i * rows->size);
     json_write_end(w, ']');
 }
@@ -136,9 +134,7 @@ void column_write(struct json_writer *w, const struct column *c, const void *row
 
 void noun_fields(struct json_writer *w, const struct noun *noun, const void *row)
 {
-    size_t i;
-
-    for (i = 0; i < noun->n; i++)
+    for (size_t i = 0; i < noun->n; i++)
         if (noun->columns[i].type != COLUMN_LATER)
             column_write(w, &noun->columns[i], row);
 }
@@ -166,6 +162,11 @@ void lines_add(struct lines *l, const struct noun *noun, const void *row)
     buf_reset(&l->line);
     noun_write(&w, noun, row);
     l->closed = l->each(l->arg, l->line.ptr) != 0;
+}
+
+void lines_release(struct lines *l)
+{
+    buf_release(&l->line);
 }
 
 /* ---- all nouns ---- */

@@ -96,7 +96,9 @@ struct lines {
     struct buf line;
     bool closed; /* the function wants no more lines */
 };
+#define AUTO_LINES AUTO(lines_release) struct lines
 void lines_add(struct lines *l, const struct noun *noun, const void *row);
+void lines_release(struct lines *l);
 
 /* All nouns that have a table in docs/JSON.md, in its order; ends with NULL. */
 extern const struct noun *const nouns[];

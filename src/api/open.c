@@ -10,20 +10,10 @@
 
 /* The public codes equal the internal ones. Programs compile against them: existing codes must
  * never change. */
-_Static_assert((int)PAWL_E_INTERNAL == (int)E_INTERNAL, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_INVALID == (int)E_INVALID, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_CONFLICT == (int)E_CONFLICT, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_NOT_FOUND == (int)E_NOT_FOUND, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_UNAVAILABLE == (int)E_UNAVAILABLE, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_NO_SPACE == (int)E_NO_SPACE, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_SCHEMA == (int)E_SCHEMA, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_REFUSED == (int)E_REFUSED, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_LEASE_LOST == (int)E_LEASE_LOST, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_BUSY == (int)E_BUSY, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_REDO == (int)E_REDO, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_CONN_LOST == (int)E_CONN_LOST, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_COMMIT_UNKNOWN == (int)E_COMMIT_UNKNOWN, "pawl.h and err.h differ");
-_Static_assert((int)PAWL_E_VIOLATION == (int)E_VIOLATION, "pawl.h and err.h differ");
+#define X(name, exit_code) \
+    _Static_assert((int)PAWL_E_##name == (int)E_##name, "pawl.h and err.h differ");
+ERROR_CODES(X)
+#undef X
 _Static_assert((int)PAWL_MISSING_EXECUTION == (int)MISSING_EXECUTION, "pawl.h and err.h differ");
 _Static_assert((int)PAWL_MISSING_PARAM == (int)MISSING_PARAM, "pawl.h and err.h differ");
 
@@ -40,29 +30,26 @@ int pawl_exit_code(int code)
     return err_exit_code((enum error_code)(code < 0 ? -code : code));
 }
 
-int api_end(int rc, const struct err *err, struct pawl_error *out)
+void api_err_copy(const struct err *err, struct pawl_error *to)
 {
-    if (rc && out) {
-        out->code = -rc;
-        snprintf(out->message, sizeof(out->message), "%s", err->msg);
-        out->missing = (int)err->missing;
-        snprintf(out->name, sizeof(out->name), "%s", err->name);
-    }
-    return rc;
+    to->code = (int)err->code;
+    snprintf(to->message, sizeof(to->message), "%s", err->msg);
+    to->missing = (int)err->missing;
+    snprintf(to->name, sizeof(to->name), "%s", err->name);
 }
 
-int api_end_lines(struct lines *l, int rc, const struct err *err, struct pawl_error *out)
+void api_err_report(struct api_err *e)
 {
-    buf_release(&l->line);
-    return api_end(rc, err, out);
+    if (e->to && e->err.code)
+        api_err_copy(&e->err, e->to);
 }
 
 int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
               size_t (*busy)(void *), void *arg, struct err *err)
 {
-    int i, rc;
+    int rc;
 
-    for (i = 0; i < TRIES; i++) {
+    for (int i = 0; i < TRIES; i++) {
         rc = (i < TRIES_BEFORE_WAITING ? store_turn : store_turn_waiting)(p->store, body, arg, err);
         if (rc || !busy(arg))
             return rc;
@@ -86,22 +73,18 @@ bool pawl_has_queue(const struct pawl *p)
 int api_config(const char *path, struct config **out, struct err *err)
 {
     struct config_host host = config_this_host();
-    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
+    AUTO(diagnostics_release) struct diagnostics diagnostics = DIAGNOSTICS_INIT;
+    AUTO_BUF all = BUF_INIT;
     const char *named = getenv("PAWL_CONFIG");
     int rc = config_load(path              ? path
                          : named && *named ? named
                                            : NULL,
                          &host, &diagnostics, out, err);
 
-    if (rc == -E_INVALID && diagnostics.count) {
-        struct buf all = BUF_INIT;
-
-        diagnostics_show(&diagnostics, &all);
-        rc = err_set(err, E_INVALID, "%s", buf_cstr(&all));
-        buf_release(&all);
-    }
-    diagnostics_release(&diagnostics);
-    return rc;
+    if (rc != -E_INVALID || !diagnostics.count)
+        return rc;
+    diagnostics_show(&diagnostics, &all);
+    return err_set(err, E_INVALID, "%s", buf_cstr(&all));
 }
 
 static int default_url(const struct config *c, char **url, struct err *err)
@@ -118,35 +101,30 @@ static int default_url(const struct config *c, char **url, struct err *err)
     return 0;
 }
 
-int pawl_default_url(char **url, struct pawl_error *out)
+int pawl_default_url(char **url, struct pawl_error *e)
 {
-    struct config *config = NULL;
-    struct err err = ERR_INIT;
-    int rc = api_config(NULL, &config, &err);
+    AUTO(config_free) struct config *config = NULL;
+    API_ERR(e);
 
-    if (!rc)
-        rc = default_url(config, url, &err);
-    config_free(&config);
-    return api_end(rc, &err, out);
+    TRY(api_config(NULL, &config, err));
+    return default_url(config, url, err);
 }
 
 /* Creates the folders above the default database file. The folder of any other file must exist. */
 static int make_folders(const char *file, struct err *err)
 {
-    char *path = mem_strdup(file), *slash;
-    int rc = 0;
+    AUTO_FREE char *path = mem_strdup(file);
 
-    for (slash = strchr(path + 1, '/'); slash && !rc; slash = strchr(slash + 1, '/')) {
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(path, 0700) && errno != EEXIST)
-            rc = err_set(err, errno == ENOSPC || errno == EDQUOT ? E_NO_SPACE : E_UNAVAILABLE,
-                         "the folder %s for the database can't be created: %s; name another "
-                         "database with --db or PAWL_DB",
-                         path, strerror(errno));
+            return err_set(err, errno == ENOSPC || errno == EDQUOT ? E_NO_SPACE : E_UNAVAILABLE,
+                           "the folder %s for the database can't be created: %s; name another "
+                           "database with --db or PAWL_DB",
+                           path, strerror(errno));
         *slash = '/';
     }
-    free(path);
-    return rc;
+    return 0;
 }
 
 /* SQLite creates a missing file. A reader must not do that, and a tenant is created only by
@@ -184,28 +162,20 @@ static int open_store(struct pawl *p, const struct pawl_options *o, struct err *
     struct store_options options = {
         .no_migrate = o->must_exist, .env = &p->env, .patience = o->patience};
     const char *tenant = tenant_of(p->config, o);
-    struct db_url *u = NULL;
-    char *url = NULL;
+    AUTO(url_free) struct db_url *u = NULL;
+    AUTO_FREE char *url = mem_strdup(o->url);
     bool is_default; /* neither the caller nor the environment nor the configuration names it */
-    int rc;
 
-    if (o->url)
-        url = mem_strdup(o->url);
-    else if ((rc = default_url(p->config, &url, err)))
-        return rc;
-    if ((rc = url_parse(url, tenant, &u, err)))
-        goto done;
+    if (!url)
+        TRY(default_url(p->config, &url, err));
+    TRY(url_parse(url, tenant, &u, err));
     is_default = !o->url && !getenv("PAWL_DB") && !p->config->db_given;
-    if (is_default && !o->must_exist && (rc = make_folders(u->file, err)))
-        goto done;
-    if ((rc = check_exists(u, o->must_exist, err)))
-        goto done;
-    if (!(rc = store_open(url, tenant, &options, &p->store, err)))
-        api_set_workflow_options(p->store, p->config);
-done:
-    url_free(&u);
-    free(url);
-    return rc;
+    if (is_default && !o->must_exist)
+        TRY(make_folders(u->file, err));
+    TRY(check_exists(u, o->must_exist, err));
+    TRY(store_open(url, tenant, &options, &p->store, err));
+    api_set_workflow_options(p->store, p->config);
+    return 0;
 }
 
 /* ---- open and close ---- */
@@ -215,15 +185,15 @@ int pawl_open(const struct pawl_options *options, struct pawl **out, struct pawl
     static const struct pawl_options none;
     const struct pawl_options *o = options ? options : &none;
     struct pawl *p = mem_zalloc(sizeof(*p));
-    struct err err = ERR_INIT;
     int rc;
+    API_ERR(e);
 
     p->env = (struct env){.trace = o->trace, .note = o->note, .arg = o->arg};
-    if ((rc = api_config(o->config, &p->config, &err)) || (rc = open_store(p, o, &err)))
+    if ((rc = api_config(o->config, &p->config, err)) || (rc = open_store(p, o, err)))
         pawl_close(p);
     else
         *out = p;
-    return api_end(rc, &err, e);
+    return rc;
 }
 
 void pawl_close(struct pawl *p)
@@ -239,11 +209,9 @@ int pawl_migrate(const struct pawl_options *options, int *version, struct pawl_e
 {
     struct pawl_options o = options ? *options : (struct pawl_options){0};
     struct pawl *p;
-    int rc;
 
     o.must_exist = false;
-    if ((rc = pawl_open(&o, &p, err)))
-        return rc;
+    TRY(pawl_open(&o, &p, err));
     pawl_close(p);
     if (version)
         *version = migration_count;
@@ -256,18 +224,13 @@ int pawl_migrate(const struct pawl_options *options, int *version, struct pawl_e
 static int without_handle(const struct pawl_options *o, char **url, struct env *env,
                           struct err *err)
 {
-    struct config *config = NULL;
-    int rc;
+    AUTO(config_free) struct config *config = NULL;
 
     *env = o ? (struct env){.trace = o->trace, .note = o->note, .arg = o->arg} : (struct env){0};
-    if (o && o->url) {
-        *url = mem_strdup(o->url);
+    if (o && (*url = mem_strdup(o->url)))
         return 0;
-    }
-    if (!(rc = api_config(o ? o->config : NULL, &config, err)))
-        rc = default_url(config, url, err);
-    config_free(&config);
-    return rc;
+    TRY(api_config(o ? o->config : NULL, &config, err));
+    return default_url(config, url, err);
 }
 
 static int change_tenant(const struct pawl_options *options, const char *name,
@@ -275,15 +238,12 @@ static int change_tenant(const struct pawl_options *options, const char *name,
                                        struct err *err),
                          struct pawl_error *e)
 {
-    struct err err = ERR_INIT;
     struct env env;
-    char *url = NULL;
-    int rc;
+    AUTO_FREE char *url = NULL;
+    API_ERR(e);
 
-    if (!(rc = without_handle(options, &url, &env, &err)))
-        rc = change(url, name, &env, &err);
-    free(url);
-    return api_end(rc, &err, e);
+    TRY(without_handle(options, &url, &env, err));
+    return change(url, name, &env, err);
 }
 
 int pawl_tenant_create(const struct pawl_options *options, const char *name, struct pawl_error *e)
@@ -299,13 +259,10 @@ int pawl_tenant_drop(const struct pawl_options *options, const char *name, struc
 int pawl_tenant_list(const struct pawl_options *options, void (*each)(void *, const char *),
                      void *arg, struct pawl_error *e)
 {
-    struct err err = ERR_INIT;
     struct env env;
-    char *url = NULL;
-    int rc;
+    AUTO_FREE char *url = NULL;
+    API_ERR(e);
 
-    if (!(rc = without_handle(options, &url, &env, &err)))
-        rc = tenant_list(url, &env, each, arg, &err);
-    free(url);
-    return api_end(rc, &err, e);
+    TRY(without_handle(options, &url, &env, err));
+    return tenant_list(url, &env, each, arg, err);
 }

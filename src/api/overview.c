@@ -32,11 +32,12 @@ static const char *label(const char *labels, const char *name, struct buf *out)
 }
 
 struct ended {
-    char *queue;
+    const char *queue;
     int64_t done, failed;
 };
 struct ended_list {
     VEC(struct ended) rows;
+    struct arena *arena; /* of their texts */
 };
 
 #define ROW struct ended
@@ -50,19 +51,17 @@ const struct noun ended_noun = {"### ended", NOUN_COLUMNS(ended_columns)};
 
 static struct ended *ended_of(struct ended_list *l, const char *queue)
 {
-    size_t i;
-
-    for (i = 0; i < l->rows.n; i++)
+    for (size_t i = 0; i < l->rows.n; i++)
         if (!strcmp(l->rows.at[i].queue, queue))
             return &l->rows.at[i];
-    *vec_add(&l->rows) = (struct ended){.queue = mem_strdup(queue)};
+    *vec_add(&l->rows) = (struct ended){.queue = arena_strdup(l->arena, queue)};
     return &l->rows.at[l->rows.n - 1];
 }
 
 /* Cancelled, deferred and refused attempts count as neither done nor failed. */
 static void add_outcome(struct ended_list *l, const struct outcome_row *r)
 {
-    struct buf queue = BUF_INIT, outcome = BUF_INIT;
+    AUTO_BUF queue = BUF_INIT, outcome = BUF_INIT;
     struct ended *e = ended_of(l, label(r->labels, "queue", &queue));
     const char *how = label(r->labels, "outcome", &outcome);
 
@@ -70,8 +69,6 @@ static void add_outcome(struct ended_list *l, const struct outcome_row *r)
         e->done += r->n;
     else if (!strcmp(how, "failed") || !strcmp(how, "timed_out") || !strcmp(how, "lost"))
         e->failed += r->n;
-    buf_release(&queue);
-    buf_release(&outcome);
 }
 
 /* ---- the rest ---- */
@@ -120,55 +117,45 @@ const struct noun overview_noun = {"## An overview", NOUN_COLUMNS(columns)};
 
 static char *overview_text(const struct overview *o)
 {
-    struct arena arena = ARENA_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
     struct queue_answer *queues = arena_alloc(&arena, (o->queues.n + 1) * sizeof(*queues));
     struct worker_answer *workers = arena_alloc(&arena, (o->workers.n + 1) * sizeof(*workers));
     struct running *running = arena_alloc(&arena, (o->nrunning + 1) * sizeof(*running));
-    struct ended_list ended = {0};
+    struct ended_list ended = {.arena = &arena};
     struct answer a = {.now = o->now};
     char *text;
-    size_t i;
 
-    for (i = 0; i < o->queues.n; i++)
+    for (size_t i = 0; i < o->queues.n; i++)
         queue_answer(&queues[i], &o->queues.at[i], o->now);
-    for (i = 0; i < o->workers.n; i++)
+    for (size_t i = 0; i < o->workers.n; i++)
         worker_answer(&workers[i], &o->workers.at[i], o->now);
-    for (i = 0; i < o->nrunning; i++)
+    for (size_t i = 0; i < o->nrunning; i++)
         running[i] = (struct running){
             .row = o->running[i],
             .elapsed = o->now > o->running[i].since ? o->now - o->running[i].since : 0};
-    for (i = 0; i < o->noutcomes; i++)
+    for (size_t i = 0; i < o->noutcomes; i++)
         add_outcome(&ended, &o->outcomes[i]);
     a.queues = (struct noun_rows){queues, o->queues.n, sizeof(*queues)};
     a.workers = (struct noun_rows){workers, o->workers.n, sizeof(*workers)};
     a.running = (struct noun_rows){running, o->nrunning, sizeof(*running)};
     a.ended = (struct noun_rows){ended.rows.at, ended.rows.n, sizeof(*ended.rows.at)};
     text = noun_text(&overview_noun, &a);
-    for (i = 0; i < ended.rows.n; i++)
-        free(ended.rows.at[i].queue);
     vec_release(&ended.rows);
-    arena_release(&arena);
     return text;
 }
 
 int pawl_overview(struct pawl *p, const struct pawl_overview_query *q, char **json,
                   struct pawl_error *e)
 {
-    struct overview o = {0};
-    struct err err = ERR_INIT;
+    AUTO(overview_release) struct overview o = {0};
     int64_t limit = q && q->limit > 0 ? q->limit : DEFAULT_COUNT;
     const char *part = q && q->part && *q->part ? q->part : NULL;
-    int rc = 0;
+    API_ERR(e);
 
     if (part && !text_is_utf8(part, strlen(part)))
-        rc = err_set(&err, E_INVALID, "the part of a name to search for is not valid UTF-8");
-    if (!rc)
-        rc = query_overview(p->store, part, (size_t)(limit < MAX_COUNT ? limit : MAX_COUNT), &o,
-                            &err);
-    if (!rc) {
-        queues_fold_foreground(&o.queues);
-        *json = overview_text(&o);
-    }
-    overview_release(&o);
-    return api_end(rc, &err, e);
+        return err_set(err, E_INVALID, "the part of a name to search for is not valid UTF-8");
+    TRY(query_overview(p->store, part, (size_t)(limit < MAX_COUNT ? limit : MAX_COUNT), &o, err));
+    queues_fold_foreground(&o.queues);
+    *json = overview_text(&o);
+    return 0;
 }

@@ -67,10 +67,10 @@ void queue_answer(struct queue_answer *out, const struct queue_row *q, int64_t n
 void queues_fold_foreground(struct queue_list *l)
 {
     struct queue_row here = {.name = "here", .limit_max = -1};
-    size_t i, n = 0;
+    size_t n = 0;
     bool any = false;
 
-    for (i = 0; i < l->n; i++) {
+    for (size_t i = 0; i < l->n; i++) {
         const struct queue_row *q = &l->at[i];
 
         if (strncmp(q->name, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND))) {
@@ -92,19 +92,17 @@ void queues_fold_foreground(struct queue_list *l)
 
 int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *e)
 {
-    struct lines lines = {.each = each, .arg = arg};
-    struct queue_list l = {0};
+    AUTO_LINES lines = {.each = each, .arg = arg};
+    AUTO(queue_list_release) struct queue_list l = {0};
     struct queue_answer a;
-    struct err err = ERR_INIT;
-    int rc = query_queues(p->store, &l, &err);
-    size_t i;
+    API_ERR(e);
 
-    for (i = 0; !rc && i < l.n && !lines.closed; i++) {
+    TRY(query_queues(p->store, &l, err));
+    for (size_t i = 0; i < l.n && !lines.closed; i++) {
         queue_answer(&a, &l.at[i], l.now);
         lines_add(&lines, &queue_noun, &a);
     }
-    queue_list_release(&l);
-    return api_end_lines(&lines, rc, &err, e);
+    return 0;
 }
 
 /* ---- a worker ---- */
@@ -130,6 +128,14 @@ static const struct column worker_columns[] = {
 const struct noun worker_noun = {"## A worker", NOUN_COLUMNS(worker_columns)};
 #undef ROW
 
+const struct worker_row *worker_find(const struct worker_list *l, int64_t id)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->at[i].worker.id == id)
+            return &l->at[i];
+    return NULL;
+}
+
 bool worker_is_silent(const struct worker_row *r, int64_t now)
 {
     return now - r->worker.seen_at > SILENT;
@@ -149,17 +155,15 @@ void worker_answer(struct worker_answer *out, const struct worker_row *r, int64_
 
 int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *e)
 {
-    struct lines lines = {.each = each, .arg = arg};
-    struct worker_list l = {0};
+    AUTO_LINES lines = {.each = each, .arg = arg};
+    AUTO(worker_list_release) struct worker_list l = {0};
     struct worker_answer a;
-    struct err err = ERR_INIT;
-    int rc = query_workers(p->store, &l, &err);
-    size_t i;
+    API_ERR(e);
 
-    for (i = 0; !rc && i < l.n && !lines.closed; i++) {
+    TRY(query_workers(p->store, &l, err));
+    for (size_t i = 0; i < l.n && !lines.closed; i++) {
         worker_answer(&a, &l.at[i], l.now);
         lines_add(&lines, &worker_noun, &a);
     }
-    worker_list_release(&l);
-    return api_end_lines(&lines, rc, &err, e);
+    return 0;
 }

@@ -9,17 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int body(struct turn *t, void *arg, struct err *err)
-{
-    return op_rerun(t, arg, err);
-}
-
-static size_t is_busy(void *arg)
-{
-    const struct rerun *r = arg;
-
-    return r->request.rc == -E_BUSY;
-}
+TURN_BODY(body, op_rerun)
 
 struct answer {
     int64_t id, rerun_of;
@@ -55,15 +45,15 @@ static char *nodes_json(int64_t id, int64_t rerun_of, const struct rerun *r)
 
 static int rerun_in_place(struct pawl *p, int64_t id, struct rerun *r, char **json, struct err *err)
 {
-    int rc = api_turns(p, body, is_busy, r, err);
+    int rc = api_turns(p, body, api_request_busy, r, err);
 
-    if (rc == -E_INVALID && r->dry_run && r->planned)
-        rc = 0;
-    if (!rc && r->request.rc)
-        rc = query_explain_missing(p->store, id, err);
-    if (!rc && json)
+    if (rc && !(rc == -E_INVALID && r->dry_run && r->planned))
+        return rc;
+    if (r->request.rc)
+        TRY(query_explain_missing(p->store, id, err));
+    if (json)
         *json = nodes_json(id, 0, r);
-    return rc;
+    return 0;
 }
 
 /* ---- as a new execution ---- */
@@ -73,49 +63,39 @@ static int rerun_in_place(struct pawl *p, int64_t id, struct rerun *r, char **js
 static int copy_variables(const char *variables, struct arena *arena, struct submission *s,
                           struct err *err)
 {
-    json_t *all = json_loads(variables, JSON_ALLOW_NUL, NULL);
-    char *text = json_text(json_object_get(all, "params"));
+    json_auto_t *all = json_loads(variables, JSON_ALLOW_NUL, NULL);
     const char *due = json_string_value(json_object_get(all, "due_at"));
     struct err ignored;
 
     if (!all)
         return err_set(err, E_INTERNAL, "the variables of workflow %lld can't be read",
                        (long long)s->rerun_of);
-    s->input = text ? arena_strdup(arena, text) : NULL;
+    s->input = json_arena_text(json_object_get(all, "params"), arena);
     if (due && text_parse_time(due, &s->due, &ignored))
         s->due = 0;
-    free(text);
-    json_decref(all);
     return 0;
 }
 
 /* The document that tells the new run which results of the old one it keeps. */
 static const char *reuse_of(const struct pawl_rerun *how, struct arena *arena)
 {
-    struct buf b = BUF_INIT;
-    const char *kept;
+    AUTO_BUF from = BUF_INIT;
 
     if (!how->from)
         return how->failed ? "{\"failed\":true}" : NULL;
-    buf_addstr(&b, "{\"from\":");
-    json_quote(&b, how->from, strlen(how->from));
-    buf_addch(&b, '}');
-    kept = arena_strdup(arena, buf_cstr(&b));
-    buf_release(&b);
-    return kept;
+    json_quote(&from, how->from, strlen(how->from));
+    return arena_printf(arena, "{\"from\":%s}", from.ptr);
 }
 
 static int check_task(const char *definition, const char *name, struct err *err)
 {
-    struct arena arena = ARENA_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
     const struct workflow *w;
     const struct workflow_task *task;
-    int rc = workflow_read(definition, strlen(definition), &arena, &w, err);
 
-    if (!rc && (!(task = workflow_task(w, name)) || task->index >= w->ntasks))
-        rc = workflow_no_task(w, name, err);
-    arena_release(&arena);
-    return rc;
+    TRY(workflow_read(definition, strlen(definition), &arena, &w, err));
+    task = workflow_task(w, name);
+    return task && task->index < w->ntasks ? 0 : workflow_no_task(w, name, err);
 }
 
 /* The queue of the new run: that of the old one. A foreground run gets its own queue again if the
@@ -131,28 +111,24 @@ static int rerun_as_new(struct pawl *p, int64_t id, const struct pawl_rerun *how
                         struct err *err)
 {
     struct submission s = {.rerun_of = id, .task_index = -1};
-    struct arena texts = ARENA_INIT;
+    AUTO_ARENA texts = ARENA_INIT;
     struct api_source from = {.file = how->file};
     struct workflow_start_info old;
-    int rc;
 
-    if ((rc = query_workflow_start_info(p->store, id, &texts, &old, err)) ||
-        (rc = copy_variables(old.variables, &texts, &s, err)))
-        goto done;
+    TRY(query_workflow_start_info(p->store, id, &texts, &old, err));
+    TRY(copy_variables(old.variables, &texts, &s, err));
     s.queue = queue_of(old.queue, how->here);
     s.priority = old.priority;
     s.reuse = reuse_of(how, &texts);
     from.text = old.definition;
-    if ((rc = api_workflow(&from, how->params, &s, &texts, err)) ||
-        (how->from && (rc = check_task(s.definition, how->from, err))))
-        goto done;
-    if (!how->dry_run && (rc = api_submit_one(p, &s, err)))
-        goto done;
+    TRY(api_workflow(&from, how->params, &s, &texts, err));
+    if (how->from)
+        TRY(check_task(s.definition, how->from, err));
+    if (!how->dry_run)
+        TRY(api_submit_one(p, &s, err));
     if (json)
         *json = nodes_json(s.id, id, NULL);
-done:
-    arena_release(&texts);
-    return rc;
+    return 0;
 }
 
 struct rerunning {

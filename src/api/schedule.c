@@ -1,6 +1,7 @@
 /* schedule.c - applied workflows and their schedules: apply, pause, resume, run, list. */
 #include "store/schedule/schedule.h"
 #include "api/api.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,33 +18,26 @@ struct applying {
     struct pawl_applied *out;
 };
 
-static int apply_body(struct turn *t, void *arg, struct err *err)
-{
-    return op_apply(t, arg, err);
-}
+TURN_BODY(apply_body, op_apply)
 
 static int apply(struct pawl *p, void *arg, struct err *err)
 {
     struct applying *a = arg;
-    struct arena arena = ARENA_INIT;
-    struct buf text = BUF_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
+    AUTO_BUF text = BUF_INIT;
     const struct workflow *w;
-    int rc = api_load_workflow(a->from, &arena, &w, err);
 
-    if (!rc) {
-        workflow_write(w, &text);
-        a->request.definition = buf_cstr(&text);
-        rc = store_turn(p->store, apply_body, &a->request, err);
-    }
-    if (!rc && a->out) {
+    TRY(api_load_workflow(a->from, &arena, &w, err));
+    workflow_write(w, &text);
+    a->request.definition = buf_cstr(&text);
+    TRY(store_turn(p->store, apply_body, &a->request, err));
+    if (a->out) {
         *a->out = (struct pawl_applied){.unchanged = a->request.unchanged,
                                         .kept = a->request.kept,
                                         .removed = a->request.removed};
         api_describe(w, &a->out->definition);
     }
-    buf_release(&text);
-    arena_release(&arena);
-    return rc;
+    return 0;
 }
 
 static int request_apply(struct pawl *p, const struct api_source *from, const char *by,
@@ -74,10 +68,7 @@ int pawl_apply_built(struct pawl *p, struct pawl_workflow *built, const char *by
 
 /* ---- pause, resume and run ---- */
 
-static int schedule_body(struct turn *t, void *arg, struct err *err)
-{
-    return op_change_schedule(t, arg, err);
-}
+TURN_BODY(schedule_body, op_change_schedule)
 
 static int change_schedule(struct pawl *p, void *arg, struct err *err)
 {
@@ -87,36 +78,33 @@ static int change_schedule(struct pawl *p, void *arg, struct err *err)
                    : err_set(err, E_INVALID, "no schedule was named");
 }
 
-static int schedule_request(struct pawl *p, struct schedule_action *o, struct pawl_error *e)
+static int request_schedule(struct pawl *p, enum schedule_verb verb, const char *name,
+                            const char *by, const char *reason, int64_t *id, struct pawl_error *e)
 {
-    return api_request(p, &o->by, o->reason, change_schedule, o, e);
+    struct schedule_action o = {.verb = verb, .name = name, .by = by, .reason = reason};
+
+    TRY(api_request(p, &o.by, o.reason, change_schedule, &o, e));
+    if (id)
+        *id = o.id;
+    return 0;
 }
 
 int pawl_schedule_pause(struct pawl *p, const char *name, const char *by, const char *reason,
                         struct pawl_error *e)
 {
-    struct schedule_action o = {.verb = SCHEDULE_PAUSE, .name = name, .by = by, .reason = reason};
-
-    return schedule_request(p, &o, e);
+    return request_schedule(p, SCHEDULE_PAUSE, name, by, reason, NULL, e);
 }
 
 int pawl_schedule_resume(struct pawl *p, const char *name, const char *by, const char *reason,
                          struct pawl_error *e)
 {
-    struct schedule_action o = {.verb = SCHEDULE_RESUME, .name = name, .by = by, .reason = reason};
-
-    return schedule_request(p, &o, e);
+    return request_schedule(p, SCHEDULE_RESUME, name, by, reason, NULL, e);
 }
 
 int pawl_schedule_run(struct pawl *p, const char *name, const char *by, const char *reason,
                       int64_t *id, struct pawl_error *e)
 {
-    struct schedule_action o = {.verb = SCHEDULE_RUN, .name = name, .by = by, .reason = reason};
-    int rc = schedule_request(p, &o, e);
-
-    if (!rc && id)
-        *id = o.id;
-    return rc;
+    return request_schedule(p, SCHEDULE_RUN, name, by, reason, id, e);
 }
 
 /* ---- next due times ---- */
@@ -146,14 +134,14 @@ static void add_next(struct dues *out, const struct schedule_row *r, int64_t now
 {
     struct due d;
     struct schedule s;
-    struct tz *zone = NULL;
+    AUTO(tz_free) struct tz *zone = NULL;
     struct err ignored;
-    int64_t at;
 
     if (r->paused_at || schedule_from_row(r, schedule_full_name(r, d.name), &s, &zone, &ignored))
-        goto done;
+        return;
     /* start earlier: a due time in the past may still fire, because of its jitter */
-    for (at = r->done > now - DAY ? r->done : now - DAY; n && schedule_next(&s, zone, at, &at);) {
+    for (int64_t at = r->done > now - DAY ? r->done : now - DAY;
+         n && schedule_next(&s, zone, at, &at);) {
         d.due = at;
         d.fires = schedule_fires_at(&s, zone, at);
         if (d.fires <= now)
@@ -161,8 +149,6 @@ static void add_next(struct dues *out, const struct schedule_row *r, int64_t now
         *vec_add(out) = d;
         n--;
     }
-done:
-    tz_free(&zone);
 }
 
 static int by_time(const void *a, const void *b)
@@ -176,25 +162,22 @@ static int by_time(const void *a, const void *b)
 int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *each, void *arg,
                        struct pawl_error *e)
 {
-    struct lines lines = {.each = each, .arg = arg};
-    struct schedule_list l = {0};
-    struct dues dues = {0};
-    struct err err = ERR_INIT;
-    int rc = query_schedules(p->store, name, &l, &err);
-    size_t i;
+    AUTO_LINES lines = {.each = each, .arg = arg};
+    AUTO(schedule_list_release) struct schedule_list l = {0};
+    AUTO_FREE struct dues dues = {0};
+    API_ERR(e);
 
     n = n < MAX_NEXT ? n : MAX_NEXT;
-    for (i = 0; !rc && i < l.n; i++)
+    TRY(query_schedules(p->store, name, &l, err));
+    for (size_t i = 0; i < l.n; i++)
         add_next(&dues, &l.at[i].row, l.now, n);
     if (dues.n)
         qsort(dues.at, dues.n, sizeof(*dues.at), by_time);
-    for (i = 0; i < dues.n && i < n && !lines.closed; i++) {
+    for (size_t i = 0; i < dues.n && i < n && !lines.closed; i++) {
         dues.at[i].schedule = dues.at[i].name;
         lines_add(&lines, &due_noun, &dues.at[i]);
     }
-    vec_release(&dues);
-    schedule_list_release(&l);
-    return api_end_lines(&lines, rc, &err, e);
+    return 0;
 }
 
 /* ---- the list ---- */
@@ -202,7 +185,7 @@ int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *ea
 /* What is written of a schedule. */
 struct answer {
     struct schedule_listed s;
-    char name[SCHEDULE_NAME_SIZE], catchup[32], jitter[32];
+    char name[SCHEDULE_NAME_SIZE], catchup[DURATION_TEXT_SIZE], jitter[DURATION_TEXT_SIZE];
     const char *schedule, *catchup_text, *jitter_text, *overlap, *tz;
     int64_t next;
     const struct schedule_row *paused; /* NULL if it is not paused */
@@ -251,24 +234,15 @@ static const struct column columns[] = {
 };
 const struct noun schedule_noun = {"## A schedule", NOUN_COLUMNS(columns)};
 
-/* A duration as in a workflow file: 6h, 90s; NULL if it is 0. */
-static const char *duration_in_file(int64_t us, char text[32])
+/* A duration as in a workflow file; NULL if it is 0. */
+static const char *duration_in_file(int64_t us, char text[DURATION_TEXT_SIZE])
 {
-    static const struct {
-        const char *name;
-        int64_t us;
-    } units[] = {{"d", DAY}, {"h", DAY / 24}, {"m", 60000000}, {"s", 1000000}, {"ms", 1000}};
-    size_t i;
-
-    for (i = 0; i < 4 && us % units[i].us; i++)
-        ;
-    snprintf(text, 32, "%lld%s", (long long)(us / units[i].us), units[i].name);
-    return us ? text : NULL;
+    return us ? text_exact_duration(us, text) : NULL;
 }
 
 static void write_schedule(struct lines *lines, const struct schedule_listed *s, int64_t now)
 {
-    struct dues next = {0};
+    AUTO_FREE struct dues next = {0};
     struct answer a = {.s = *s, .tz = s->row.tz ? s->row.tz : "UTC"};
 
     add_next(&next, &s->row, now, 1);
@@ -281,20 +255,17 @@ static void write_schedule(struct lines *lines, const struct schedule_listed *s,
     a.paused = s->row.paused_at ? &s->row : NULL;
     a.last = last_order(&s->last_audit);
     lines_add(lines, &schedule_noun, &a);
-    vec_release(&next);
 }
 
 int pawl_schedules(struct pawl *p, const char *name, pawl_line *each, void *arg,
                    struct pawl_error *e)
 {
-    struct lines lines = {.each = each, .arg = arg};
-    struct schedule_list l = {0};
-    struct err err = ERR_INIT;
-    int rc = query_schedules(p->store, name, &l, &err);
-    size_t i;
+    AUTO_LINES lines = {.each = each, .arg = arg};
+    AUTO(schedule_list_release) struct schedule_list l = {0};
+    API_ERR(e);
 
-    for (i = 0; !rc && i < l.n && !lines.closed; i++)
+    TRY(query_schedules(p->store, name, &l, err));
+    for (size_t i = 0; i < l.n && !lines.closed; i++)
         write_schedule(&lines, &l.at[i], l.now);
-    schedule_list_release(&l);
-    return api_end_lines(&lines, rc, &err, e);
+    return 0;
 }

@@ -1,6 +1,7 @@
 /* secrets.c - resolves secrets from the worker's environment, else from the executor's secrets_file
  * of NAME=VALUE lines. They are resolved when an attempt starts, and are never stored. */
 #include "api/api.h"
+#include "base/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,23 +15,17 @@
 /* Refuses a file that others can read. */
 static int open_private(const char *path, FILE **out, struct err *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     struct stat st;
 
-    if (fd < 0 || fstat(fd, &st)) {
-        int why = errno;
-
-        if (fd >= 0)
-            close(fd);
+    if (fd < 0 || fstat(fd, &st))
         return err_set(err, E_INVALID, "the secrets file %s can't be read: %s", path,
-                       strerror(why));
-    }
-    if (!S_ISREG(st.st_mode) || (st.st_mode & 077)) {
-        close(fd);
+                       strerror(errno));
+    if (!S_ISREG(st.st_mode) || (st.st_mode & 077))
         return err_set(err, E_INVALID,
                        "the secrets file %s can be read by others: run chmod 600 on it", path);
-    }
     *out = fdopen(fd, "r");
+    fd = -1;
     return 0;
 }
 
@@ -41,10 +36,8 @@ static int read_secret(const char *path, const char *name, struct buf *out, stru
     FILE *f = NULL;
     bool found = false;
     ssize_t n;
-    int rc;
 
-    if ((rc = open_private(path, &f, err)))
-        return rc;
+    TRY(open_private(path, &f, err));
     while (!found && (n = getline(&line, &size, f)) > 0)
         if (!strncmp(line, name, len) && line[len] == '=') {
             line[strcspn(line, "\n")] = 0;

@@ -6,13 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert((int)PAWL_OK == (int)OUTCOME_OK && (int)PAWL_FAILED == (int)OUTCOME_FAILED &&
-                   (int)PAWL_TIMED_OUT == (int)OUTCOME_TIMED_OUT &&
-                   (int)PAWL_CANCELLED == (int)OUTCOME_CANCELLED &&
-                   (int)PAWL_LOST == (int)OUTCOME_LOST &&
-                   (int)PAWL_DEFERRED == (int)OUTCOME_DEFERRED &&
-                   (int)PAWL_REFUSED == (int)OUTCOME_REFUSED,
-               "pawl.h and core/vocab.h differ");
+#define X(name, code, text) \
+    _Static_assert((int)PAWL_##name == (int)OUTCOME_##name, "pawl.h and core/vocab.h differ");
+OUTCOMES(X)
+#undef X
 
 static struct lease_ref ref(const struct pawl_lease *l)
 {
@@ -42,18 +39,17 @@ static int heartbeat_body(struct turn *t, void *arg, struct err *err)
 
 int pawl_heartbeat(struct pawl_worker *w, struct pawl_lease *leases, size_t n, struct pawl_error *e)
 {
-    struct heartbeat_args b = {.w = w, .refs = mem_zalloc((n + 1) * sizeof(*b.refs)), .n = n};
-    struct err err = ERR_INIT;
-    size_t i;
-    int rc = 0;
+    AUTO_FREE struct lease_ref *refs = mem_zalloc((n + 1) * sizeof(*refs));
+    struct heartbeat_args b = {.w = w, .refs = refs, .n = n};
+    API_ERR(e);
 
-    for (i = 0; i < n; i++)
-        b.refs[i] = ref(&leases[i]);
-    if (n && !(rc = store_light_turn(w->pawl->store, heartbeat_body, &b, &err)))
-        for (i = 0; i < n; i++)
-            report_result(&leases[i], &b.refs[i]);
-    free(b.refs);
-    return api_end(rc, &err, e);
+    for (size_t i = 0; i < n; i++)
+        refs[i] = ref(&leases[i]);
+    if (n)
+        TRY(store_light_turn(w->pawl->store, heartbeat_body, &b, err));
+    for (size_t i = 0; i < n; i++)
+        report_result(&leases[i], &refs[i]);
+    return 0;
 }
 
 /* ---- repeated reports ---- */
@@ -71,15 +67,13 @@ struct reporting {
 static void reporting_open(struct reporting *s, struct pawl_worker *w, void *given, size_t size,
                            size_t n)
 {
-    size_t i;
-
     s->w = w;
     s->given = given;
     s->list = mem_zalloc((n + 1) * size);
     s->from = mem_zalloc((n + 1) * sizeof(*s->from));
     s->size = size;
     s->n = n;
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         s->from[i] = i;
 }
 
@@ -93,9 +87,9 @@ static void reporting_close(struct reporting *s)
 static size_t still_busy(void *arg)
 {
     struct reporting *s = arg;
-    size_t i, left = 0;
+    size_t left = 0;
 
-    for (i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n; i++) {
         char *entry = (char *)s->list + i * s->size;
 
         if (((const struct lease_ref *)(void *)entry)->rc != -E_BUSY) {
@@ -128,19 +122,14 @@ static void answer_start(void *given, size_t index, const void *entry)
 int pawl_started(struct pawl_worker *w, struct pawl_lease *leases, size_t n, int64_t ago,
                  struct pawl_error *e)
 {
-    struct reporting s = {.answer = answer_start};
-    struct err err = ERR_INIT;
-    size_t i;
-    int rc = 0;
+    AUTO(reporting_close) struct reporting s = {.answer = answer_start};
+    API_ERR(e);
 
     reporting_open(&s, w, leases, sizeof(struct start), n);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         ((struct start *)s.list)[i] =
             (struct start){.lease = ref(&leases[i]), .ago = ago > 0 ? ago : 0};
-    if (n)
-        rc = api_turns(w->pawl, started_body, still_busy, &s, &err);
-    reporting_close(&s);
-    return api_end(rc, &err, e);
+    return n ? api_turns(w->pawl, started_body, still_busy, &s, err) : 0;
 }
 
 /* ---- settle ---- */
@@ -181,16 +170,11 @@ static int convert_settlement(const struct pawl_settlement *g, struct settlement
 
 int pawl_settle(struct pawl_worker *w, struct pawl_settlement *list, size_t n, struct pawl_error *e)
 {
-    struct reporting s = {.answer = answer_settlement};
-    struct err err = ERR_INIT;
-    size_t i;
-    int rc = 0;
+    AUTO(reporting_close) struct reporting s = {.answer = answer_settlement};
+    API_ERR(e);
 
     reporting_open(&s, w, list, sizeof(struct settlement), n);
-    for (i = 0; i < n && !rc; i++)
-        rc = convert_settlement(&list[i], &((struct settlement *)s.list)[i], &err);
-    if (n && !rc)
-        rc = api_turns(w->pawl, settle_body, still_busy, &s, &err);
-    reporting_close(&s);
-    return api_end(rc, &err, e);
+    for (size_t i = 0; i < n; i++)
+        TRY(convert_settlement(&list[i], &((struct settlement *)s.list)[i], err));
+    return n ? api_turns(w->pawl, settle_body, still_busy, &s, err) : 0;
 }

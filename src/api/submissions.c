@@ -49,18 +49,15 @@ static int find_state(const char *text, enum submission_state *out, struct err *
 int pawl_submissions(struct pawl *p, const char *status, size_t limit, pawl_line *each, void *arg,
                      struct pawl_error *e)
 {
-    struct lines lines = {.each = each, .arg = arg};
+    AUTO_LINES lines = {.each = each, .arg = arg};
     enum submission_state state = SUBMISSION_ANY;
-    struct submission_list l = {0};
-    struct err err = ERR_INIT;
-    int rc = find_state(status, &state, &err);
-    size_t i;
+    AUTO(submission_list_release) struct submission_list l = {0};
+    API_ERR(e);
 
-    if (!rc)
-        rc = query_submissions(p->store, state,
-                               limit && limit < DEFAULT_COUNT ? limit : DEFAULT_COUNT, &l, &err);
-    for (i = 0; !rc && i < l.n && !lines.closed; i++)
+    limit = limit && limit < DEFAULT_COUNT ? limit : DEFAULT_COUNT;
+    TRY(find_state(status, &state, err));
+    TRY(query_submissions(p->store, state, limit, &l, err));
+    for (size_t i = 0; i < l.n && !lines.closed; i++)
         lines_add(&lines, &submission_noun, &l.at[i]);
-    submission_list_release(&l);
-    return api_end_lines(&lines, rc, &err, e);
+    return 0;
 }

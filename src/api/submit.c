@@ -25,13 +25,10 @@ struct submitting {
 static int submit_body(struct turn *t, void *arg, struct err *err)
 {
     struct submitting *s = arg;
-    size_t i;
-    int rc;
 
     s->busy = false;
-    if ((rc = op_submit(t, s->list, s->n, err)))
-        return rc;
-    for (i = 0; i < s->n; i++) {
+    TRY(op_submit(t, s->list, s->n, err));
+    for (size_t i = 0; i < s->n; i++) {
         if (!s->list[i].rc)
             continue;
         if (s->list[i].rc == -E_BUSY) {
@@ -48,9 +45,9 @@ static int submit_body(struct turn *t, void *arg, struct err *err)
 /* Like api_turns, but all jobs are stored or none. */
 static int submit_all(struct pawl *p, struct submitting *s, struct err *err)
 {
-    int i, rc;
+    int rc;
 
-    for (i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++) {
         rc = store_turn(p->store, submit_body, s, err);
         if (rc != -E_BUSY || !s->busy)
             return rc;
@@ -67,11 +64,10 @@ int api_submit_one(struct pawl *p, struct submission *s, struct err *err)
 
 static int no_param(const struct workflow *w, const char *given, size_t len, struct err *err)
 {
-    struct buf others = BUF_INIT;
+    AUTO_BUF others = BUF_INIT;
     char name[101];
     struct suggestion s;
     size_t i;
-    int rc;
 
     snprintf(name, sizeof(name), "%.*s", (int)len, given);
     s = suggest_for(name);
@@ -87,18 +83,14 @@ static int no_param(const struct workflow *w, const char *given, size_t len, str
                        w->name, name);
     for (i = 0; i < w->nparams && i < PARAMS_SHOWN; i++)
         buf_addf(&others, "%s%s", i ? ", " : "", w->params[i].name);
-    rc = err_set(err, E_INVALID, "the workflow %s has no param %s: its params are %s%s", w->name,
-                 name, others.ptr, i < w->nparams ? ", …" : "");
-    buf_release(&others);
-    return rc;
+    return err_set(err, E_INVALID, "the workflow %s has no param %s: its params are %s%s", w->name,
+                   name, others.ptr, i < w->nparams ? ", …" : "");
 }
 
 static const struct workflow_param *find_param(const struct workflow *w, const char *name,
                                                size_t len)
 {
-    size_t i;
-
-    for (i = 0; i < w->nparams; i++)
+    for (size_t i = 0; i < w->nparams; i++)
         if (!strncmp(w->params[i].name, name, len) && !w->params[i].name[len])
             return &w->params[i];
     return NULL;
@@ -156,24 +148,17 @@ static void drop_old_params(const struct workflow *w, json_t *params)
 static int set_params(const struct workflow *w, const char *const *given, struct submission *s,
                       struct arena *arena, struct err *err)
 {
-    json_t *params;
-    char *text;
-    int rc = resolve_read_params(s->input, &params, err);
+    json_auto_t *params = NULL;
 
-    if (rc)
-        return rc;
+    TRY(resolve_read_params(s->input, &params, err));
     if (s->rerun_of)
         drop_old_params(w, params);
-    for (; !rc && given && *given; given++)
-        rc = add_param(w, *given, params, err);
-    if (!rc && !(rc = resolve_check_params(w, params, err))) {
-        text = json_text(params);
-        s->input = arena_strdup(arena, text);
-        s->params_checked = true;
-        free(text);
-    }
-    json_decref(params);
-    return rc;
+    for (; given && *given; given++)
+        TRY(add_param(w, *given, params, err));
+    TRY(resolve_check_params(w, params, err));
+    s->input = json_arena_text(params, arena);
+    s->params_checked = true;
+    return 0;
 }
 
 int api_parse_workflow(const struct api_source *from, struct diagnostics *diagnostics,
@@ -190,40 +175,34 @@ int api_parse_workflow(const struct api_source *from, struct diagnostics *diagno
 int api_load_workflow(const struct api_source *from, struct arena *arena,
                       const struct workflow **out, struct err *err)
 {
-    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
-    struct buf shown = BUF_INIT;
+    AUTO(diagnostics_release) struct diagnostics diagnostics = DIAGNOSTICS_INIT;
+    AUTO_BUF shown = BUF_INIT;
     int rc = api_parse_workflow(from, &diagnostics, arena, out, err);
 
-    if (rc == -E_INVALID && diagnostics.count) {
-        diagnostics_show(&diagnostics, &shown);
-        rc = err_set(err, E_INVALID, "%s", buf_cstr(&shown));
-    }
-    buf_release(&shown);
-    diagnostics_release(&diagnostics);
-    return rc;
+    if (rc != -E_INVALID || !diagnostics.count)
+        return rc;
+    diagnostics_show(&diagnostics, &shown);
+    return err_set(err, E_INVALID, "%s", buf_cstr(&shown));
 }
 
 int api_workflow(const struct api_source *from, const char *const *params, struct submission *s,
                  struct arena *arena, struct err *err)
 {
-    struct arena own = ARENA_INIT;
-    struct buf out = BUF_INIT;
+    AUTO_ARENA own = ARENA_INIT;
+    AUTO_BUF out = BUF_INIT;
     const struct workflow *w;
-    int rc = from->file || from->yaml || from->built
-                 ? api_load_workflow(from, &own, &w, err)
-                 : workflow_read(from->text, strlen(from->text), &own, &w, err);
 
-    if (!rc && !(rc = set_params(w, params, s, arena, err))) {
-        workflow_write(w, &out);
-        s->kind = KIND_WORKFLOW;
-        s->lane = NULL;
-        s->spec = NULL;
-        s->name = arena_strdup(arena, w->name);
-        s->definition = arena_strdup(arena, buf_cstr(&out));
-    }
-    buf_release(&out);
-    arena_release(&own);
-    return rc;
+    TRY(from->file || from->yaml || from->built
+            ? api_load_workflow(from, &own, &w, err)
+            : workflow_read(from->text, strlen(from->text), &own, &w, err));
+    TRY(set_params(w, params, s, arena, err));
+    workflow_write(w, &out);
+    s->kind = KIND_WORKFLOW;
+    s->lane = NULL;
+    s->spec = NULL;
+    s->name = arena_strdup(arena, w->name);
+    s->definition = arena_strdup(arena, buf_cstr(&out));
+    return 0;
 }
 
 int api_submission_of(const struct pawl *p, const struct pawl_job *job, const char *applied,
@@ -261,15 +240,11 @@ int api_submission_of(const struct pawl *p, const struct pawl_job *job, const ch
 int api_submission(const struct pawl *p, const struct pawl_job *job, struct arena *arena,
                    struct submission *out, struct err *err)
 {
-    char *applied = NULL;
-    int rc = 0;
+    AUTO_FREE char *applied = NULL;
 
     if (job->applied)
-        rc = query_applied(p->store, job->applied, &applied, err);
-    if (!rc)
-        rc = api_submission_of(p, job, applied, arena, out, err);
-    free(applied);
-    return rc;
+        TRY(query_applied(p->store, job->applied, &applied, err));
+    return api_submission_of(p, job, applied, arena, out, err);
 }
 
 /* ---- workflow options of the store ---- */
@@ -286,20 +261,16 @@ void api_set_workflow_options(struct store *s, const struct config *c)
 
 int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n, struct pawl_error *e)
 {
-    struct submitting s = {.list = mem_zalloc((n + 1) * sizeof(*s.list)), .n = n};
-    struct arena texts = ARENA_INIT;
-    struct err err = ERR_INIT;
-    size_t i;
-    int rc;
+    AUTO_ARENA texts = ARENA_INIT;
+    struct submitting s = {.list = arena_zalloc(&texts, (n + 1) * sizeof(*s.list)), .n = n};
+    API_ERR(e);
 
-    for (rc = 0, i = 0; !rc && i < n; i++)
-        rc = api_submission(p, &jobs[i], &texts, &s.list[i], &err);
-    if (!rc && !(rc = submit_all(p, &s, &err)))
-        for (i = 0; i < n; i++) {
-            jobs[i].id = s.list[i].id;
-            jobs[i].existed = s.list[i].existed;
-        }
-    free(s.list);
-    arena_release(&texts);
-    return api_end(rc, &err, e);
+    for (size_t i = 0; i < n; i++)
+        TRY(api_submission(p, &jobs[i], &texts, &s.list[i], err));
+    TRY(submit_all(p, &s, err));
+    for (size_t i = 0; i < n; i++) {
+        jobs[i].id = s.list[i].id;
+        jobs[i].existed = s.list[i].existed;
+    }
+    return 0;
 }

@@ -17,12 +17,12 @@ struct pawl_tx {
     bool failed;        /* the transaction can only be rolled back */
 };
 
-/* Reports the error to the caller, and keeps it in case the body returns it. */
-static int report_result(struct pawl_tx *tx, int rc, const struct err *err, struct pawl_error *e)
+/* Keeps the error in case the body returns it. */
+static int keep_error(struct pawl_tx *tx, int rc, const struct err *err)
 {
     if (rc && !tx->failed)
         tx->err = *err;
-    return api_end(rc, err, e);
+    return rc;
 }
 
 static int body(struct turn *t, void *arg, struct err *err)
@@ -48,17 +48,15 @@ static int body(struct turn *t, void *arg, struct err *err)
 int pawl_transaction(struct pawl *p, pawl_tx_body *run, void *arg, struct pawl_error *e)
 {
     struct pawl_tx tx = {.p = p, .body = run, .arg = arg};
-    struct err err = ERR_INIT;
     int rc;
+    API_ERR(e);
 
     if (!store_takes_embedder_stmts(p->store))
-        rc = err_set(&err, E_INVALID,
-                     "pawl_transaction needs SQLite: on PostgreSQL, submit within your own "
-                     "transaction with SELECT pawl_submit('WORKFLOW', '{…}')");
-    else
-        rc = store_turn(p->store, body, &tx, &err);
+        return err_set(err, E_INVALID,
+                       "pawl_transaction needs SQLite: on PostgreSQL, submit within your own "
+                       "transaction with SELECT pawl_submit('WORKFLOW', '{…}')");
+    rc = store_turn(p->store, body, &tx, err);
     arena_release(&tx.texts);
-    (void)api_end(rc, &err, e);
     return rc && tx.rc > 0 && !tx.failed ? tx.rc : rc;
 }
 
@@ -91,11 +89,10 @@ static int each_row(void *arg, const struct embedder_value *cells, size_t n)
 {
     struct reading *r = arg;
     struct pawl_value *out;
-    size_t i;
 
     arena_reset(&r->arena);
     out = arena_alloc(&r->arena, (n + 1) * sizeof(*out));
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         out[i] = value_out(&cells[i]);
     return r->s->row(r->s->arg, out, n);
 }
@@ -108,24 +105,21 @@ _Static_assert((int)EMBEDDER_NULL == PAWL_NULL && (int)EMBEDDER_INT == PAWL_INT 
 int pawl_tx_run(struct pawl_tx *tx, struct pawl_statement *s, struct pawl_error *e)
 {
     struct reading r = {.s = s};
-    struct arena arena = ARENA_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
     struct embedder_value *params = arena_alloc(&arena, (s->nparams + 1) * sizeof(*params));
     struct embedder_stmt g = {.sql = s->sql,
                               .params = params,
                               .nparams = s->nparams,
                               .row = s->row ? each_row : NULL,
                               .arg = &r};
-    struct err err = ERR_INIT;
-    size_t i;
     int rc;
+    API_ERR(e);
 
-    for (i = 0; i < s->nparams; i++)
+    for (size_t i = 0; i < s->nparams; i++)
         params[i] = value_in(&s->params[i]);
-    rc = op_run_embedder_stmt(tx->t, &g, &err);
+    rc = keep_error(tx, op_run_embedder_stmt(tx->t, &g, err), err);
     s->changed = g.changed;
     arena_release(&r.arena);
-    arena_release(&arena);
-    rc = report_result(tx, rc, &err, e);
     tx->failed |= g.must_roll_back;
     return rc;
 }
@@ -137,9 +131,8 @@ static void keep_texts(struct pawl_tx *tx, struct submission *s)
 {
     const char **const texts[] = {&s->name,  &s->queue, &s->lane, &s->concurrency,
                                   &s->input, &s->spec,  &s->key,  &s->definition};
-    size_t i;
 
-    for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         *texts[i] = arena_strdup(&tx->texts, *texts[i]);
 }
 
@@ -147,28 +140,22 @@ static int read_job(struct pawl_tx *tx, const struct pawl_job *job, struct submi
                     struct err *err)
 {
     const char *applied = NULL;
-    int rc = 0;
 
     if (job->applied)
-        rc = op_read_applied(tx->t, job->applied, &applied, err);
-    if (!rc)
-        rc = api_submission_of(tx->p, job, applied, &tx->texts, out, err);
-    if (!rc)
-        keep_texts(tx, out);
-    return rc;
+        TRY(op_read_applied(tx->t, job->applied, &applied, err));
+    TRY(api_submission_of(tx->p, job, applied, &tx->texts, out, err));
+    keep_texts(tx, out);
+    return 0;
 }
 
 static int submit(struct pawl_tx *tx, struct pawl_job *jobs, size_t n, struct err *err)
 {
     struct submission *list = arena_zalloc(&tx->texts, (n + 1) * sizeof(*list));
-    size_t i;
-    int rc;
 
-    for (rc = 0, i = 0; !rc && i < n; i++)
-        rc = read_job(tx, &jobs[i], &list[i], err);
-    if (rc || (rc = op_submit(tx->t, list, n, err)))
-        return rc;
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
+        TRY(read_job(tx, &jobs[i], &list[i], err));
+    TRY(op_submit(tx->t, list, n, err));
+    for (size_t i = 0; i < n; i++) {
         if (list[i].rc) {
             *err = list[i].err;
             return n > 1 ? err_prefix(err, "job %zu of %zu", i + 1, n) : list[i].rc;
@@ -181,10 +168,12 @@ static int submit(struct pawl_tx *tx, struct pawl_job *jobs, size_t n, struct er
 
 int pawl_tx_submit(struct pawl_tx *tx, struct pawl_job *jobs, size_t n, struct pawl_error *e)
 {
-    struct err err = ERR_INIT;
-    int rc = tx->failed ? -(int)(err = tx->err).code : submit(tx, jobs, n, &err);
+    int rc;
+    API_ERR(e);
 
-    rc = report_result(tx, rc, &err, e);
+    if (tx->failed)
+        *err = tx->err;
+    rc = tx->failed ? -(int)err->code : keep_error(tx, submit(tx, jobs, n, err), err);
     tx->failed |= rc != 0;
     return rc;
 }

@@ -22,10 +22,9 @@ struct links {
 static struct links *link_all(const struct execution *const *list, size_t n)
 {
     struct links *links = mem_alloc((n + 1) * sizeof(*links));
-    struct idmap at = IDMAP_INIT;
-    size_t i;
+    AUTO_IDMAP at = IDMAP_INIT;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct links *parent = i ? idmap_get(&at, list[i]->parent) : NULL;
 
         links[i] = (struct links){parent ? parent - links : -1, -1, -1, -1};
@@ -37,7 +36,6 @@ static struct links *link_all(const struct execution *const *list, size_t n)
             parent->last_child = (long)i;
         idmap_put(&at, list[i]->id, &links[i]);
     }
-    idmap_release(&at);
     return links;
 }
 
@@ -76,14 +74,12 @@ static int load_tree(struct pawl *p, int64_t id, const struct pawl_moment *at, q
                      struct tree *t, struct err *err)
 {
     struct moment moment;
-    size_t i;
-    int rc = at ? api_moment(at, &moment, err) : 0;
 
-    if (rc || (rc = at ? past(p->store, id, &moment, &t->list, err)
-                       : query_tree(p->store, id, &t->list, err)))
-        return rc;
+    if (at)
+        TRY(api_moment(at, &moment, err));
+    TRY(at ? past(p->store, id, &moment, &t->list, err) : query_tree(p->store, id, &t->list, err));
     t->at = mem_alloc(t->list.n * sizeof(*t->at));
-    for (i = 0; i < t->list.n; i++)
+    for (size_t i = 0; i < t->list.n; i++)
         t->at[i] = &t->list.at[i];
     t->links = link_all(t->at, t->list.n);
     return 0;
@@ -100,7 +96,7 @@ static void tree_release(struct tree *t)
  */
 static void begin_node(struct json_writer *w, const struct tree *t, long i)
 {
-    VEC(struct task_name) tasks = {0};
+    AUTO_VEC(struct task_name) tasks = {0};
     long c = t->at[i]->kind == KIND_WORKFLOW ? t->links[i].child : -1;
 
     for (; c >= 0; c = t->links[c].sibling) {
@@ -111,7 +107,6 @@ static void begin_node(struct json_writer *w, const struct tree *t, long i)
     }
     json_write_begin(w, '{');
     execution_fields(w, t->at[i], &t->list.history[i], (struct task_names){tasks.at, tasks.n});
-    vec_release(&tasks);
 }
 
 static void write_node(struct buf *b, const struct tree *t, long i)
@@ -148,17 +143,14 @@ static void write_tree(struct buf *b, const struct tree *t)
 int pawl_tree_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char **json,
                  struct pawl_error *e)
 {
-    struct tree t = {0};
+    AUTO(tree_release) struct tree t = {0};
     struct buf b = BUF_INIT;
-    struct err err = ERR_INIT;
-    int rc = load_tree(p, id, at, query_tree_at, &t, &err);
+    API_ERR(e);
 
-    if (!rc) {
-        write_tree(&b, &t);
-        *json = b.ptr;
-    }
-    tree_release(&t);
-    return api_end(rc, &err, e);
+    TRY(load_tree(p, id, at, query_tree_at, &t, err));
+    write_tree(&b, &t);
+    *json = b.ptr;
+    return 0;
 }
 
 int pawl_tree(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
@@ -169,34 +161,29 @@ int pawl_tree(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 int pawl_show_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char **json,
                  struct pawl_error *e)
 {
-    struct tree t = {0};
+    AUTO(tree_release) struct tree t = {0};
     struct buf b = BUF_INIT;
-    struct err err = ERR_INIT;
-    int rc = load_tree(p, id, at, query_execution_at, &t, &err);
+    API_ERR(e);
 
-    if (!rc) {
-        write_node(&b, &t, 0);
-        *json = b.ptr;
-    }
-    tree_release(&t);
-    return api_end(rc, &err, e);
+    TRY(load_tree(p, id, at, query_execution_at, &t, err));
+    write_node(&b, &t, 0);
+    *json = b.ptr;
+    return 0;
 }
 
 int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct pawl_error *e)
 {
-    struct lines lines = {.each = each, .arg = arg};
-    struct tree t = {0};
-    struct err err = ERR_INIT;
-    int rc = load_tree(p, id, NULL, NULL, &t, &err);
-    long i;
+    AUTO_LINES lines = {.each = each, .arg = arg};
+    AUTO(tree_release) struct tree t = {0};
+    API_ERR(e);
 
-    for (i = rc ? -1 : 0; i >= 0 && !lines.closed; i = next_of(t.links, i)) {
+    TRY(load_tree(p, id, NULL, NULL, &t, err));
+    for (long i = 0; i >= 0 && !lines.closed; i = next_of(t.links, i)) {
         buf_reset(&lines.line);
         write_node(&lines.line, &t, i);
         lines.closed = each(arg, lines.line.ptr) != 0;
     }
-    tree_release(&t);
-    return api_end_lines(&lines, rc, &err, e);
+    return 0;
 }
 
 /* ---- outlines ---- */
@@ -254,8 +241,8 @@ const struct noun outline_noun = {"## A line of an outline", NOUN_COLUMNS(column
 static void write_outlined(struct lines *lines, const struct outline_row *r)
 {
     const struct execution *e = &r->execution;
-    json_t *data = api_data(r->reason);
-    struct buf waiting = BUF_INIT;
+    json_auto_t *data = api_data(r->reason);
+    AUTO_BUF waiting = BUF_INIT;
     struct outlined o = {.e = *e,
                          .row = *r,
                          .worker = e->worker ? e->worker : r->worker,
@@ -265,43 +252,36 @@ static void write_outlined(struct lines *lines, const struct outline_row *r)
                          .items = e->kind == KIND_FOREACH ? r : NULL};
 
     lines_add(lines, &outline_noun, &o);
-    buf_release(&waiting);
-    json_decref(data);
 }
 
 static void answer_outline(const struct outline *o, struct lines *lines)
 {
-    const struct execution **at = mem_alloc(o->n * sizeof(*at));
-    struct links *links;
-    size_t n;
-    long i;
+    AUTO_FREE const struct execution **at = mem_alloc(o->n * sizeof(*at));
+    AUTO_FREE struct links *links = NULL;
 
-    for (n = 0; n < o->n; n++)
-        at[n] = &o->at[n].execution;
+    for (size_t i = 0; i < o->n; i++)
+        at[i] = &o->at[i].execution;
     links = link_all(at, o->n);
-    for (i = 0; i >= 0 && !lines->closed; i = next_of(links, i))
+    for (long i = 0; i >= 0 && !lines->closed; i = next_of(links, i))
         write_outlined(lines, &o->at[i]);
-    free(at);
-    free(links);
 }
 
 int pawl_outline_at(struct pawl *p, int64_t id, const struct pawl_moment *at, pawl_line *each,
                     void *arg, int64_t *now, struct pawl_error *e)
 {
-    struct lines lines = {.each = each, .arg = arg};
-    struct outline o = {0};
+    AUTO_LINES lines = {.each = each, .arg = arg};
+    AUTO(outline_release) struct outline o = {0};
     struct moment moment;
-    struct err err = ERR_INIT;
-    int rc = at ? api_moment(at, &moment, &err) : 0;
+    API_ERR(e);
 
-    if (!rc && !(rc = at ? query_outline_at(p->store, id, &moment, SHOWN_ITEMS, &o, &err)
-                         : query_outline(p->store, id, SHOWN_ITEMS, &o, &err))) {
-        answer_outline(&o, &lines);
-        if (now)
-            *now = o.now;
-    }
-    outline_release(&o);
-    return api_end_lines(&lines, rc, &err, e);
+    if (at)
+        TRY(api_moment(at, &moment, err));
+    TRY(at ? query_outline_at(p->store, id, &moment, SHOWN_ITEMS, &o, err)
+           : query_outline(p->store, id, SHOWN_ITEMS, &o, err));
+    answer_outline(&o, &lines);
+    if (now)
+        *now = o.now;
+    return 0;
 }
 
 int pawl_outline(struct pawl *p, int64_t id, pawl_line *each, void *arg, int64_t *now,

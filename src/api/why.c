@@ -43,15 +43,13 @@ static void write_fact(struct json_writer *w, const struct fact *f)
 
 void why_reason(struct reasons *r, const char *code, const struct fact *facts, size_t n)
 {
-    size_t i;
-
     json_write_begin(&r->w, '{');
     write_fact(&r->w, &FACT_TEXT("code", code));
-    write_fact(&r->w, &FACT_TEXT("text", buf_cstr(&r->text)));
-    for (i = 0; i < n; i++)
+    write_fact(&r->w, &FACT_TEXT("text", buf_cstr(r->text)));
+    for (size_t i = 0; i < n; i++)
         write_fact(&r->w, &facts[i]);
     json_write_end(&r->w, '}');
-    buf_reset(&r->text);
+    buf_reset(r->text);
 }
 
 static void add_at(struct buf *b, const char *word, int64_t us)
@@ -68,14 +66,17 @@ static void add_span(struct buf *b, const char *word, int64_t us)
     buf_addf(b, "%s%s", word, text_duration(us, span));
 }
 
-/* The newest event of one of these actions; NULL if none was read. */
-static const struct event_row *newest(const struct why *y, uint64_t actions)
+/* The newest event of one of these actions, with data that begins with `data` if that is not NULL;
+ * NULL if none was read. */
+static const struct event_row *newest(const struct why *y, uint64_t actions, const char *data)
 {
-    size_t i;
+    for (size_t i = 0; i < y->events.n; i++) {
+        const struct event_row *v = &y->events.at[i];
 
-    for (i = 0; i < y->events.n; i++)
-        if (EVENT_BIT(y->events.at[i].type % WORKFLOW_EVENT) & actions)
-            return &y->events.at[i];
+        if ((EVENT_BIT(v->type % WORKFLOW_EVENT) & actions) &&
+            (!data || (v->data && !strncmp(v->data, data, strlen(data)))))
+            return v;
+    }
     return NULL;
 }
 
@@ -83,17 +84,9 @@ static const struct event_row *newest(const struct why *y, uint64_t actions)
 static const struct event_row *newest_hold(const struct why *y, enum hold why)
 {
     char begin[32];
-    size_t i;
 
     snprintf(begin, sizeof(begin), "{\"why\":\"%s\"", hold_text((int)why));
-    for (i = 0; i < y->events.n; i++) {
-        const struct event_row *v = &y->events.at[i];
-
-        if (v->type % WORKFLOW_EVENT == EV_HELD && v->data &&
-            !strncmp(v->data, begin, strlen(begin)))
-            return v;
-    }
-    return NULL;
+    return newest(y, EVENT_BIT(EV_HELD), begin);
 }
 
 static json_t *data_of(const struct event_row *v)
@@ -114,16 +107,15 @@ void why_add_who(struct buf *b, const char *by, const char *reason)
 static void add_requested(struct reasons *r, const char *code, const char *sentence,
                           const struct event_row *v)
 {
-    json_t *data = data_of(v);
+    json_auto_t *data = data_of(v);
 
-    buf_addstr(&r->text, sentence);
+    buf_addstr(r->text, sentence);
     if (v)
-        add_at(&r->text, " at ", v->created_at);
-    why_add_who(&r->text, api_data_text(data, "by"), api_data_text(data, "reason"));
+        add_at(r->text, " at ", v->created_at);
+    why_add_who(r->text, api_data_text(data, "by"), api_data_text(data, "reason"));
     WHY_REASON(r, code,
                FACTS_REQUEST(v ? v->created_at : 0, api_data_text(data, "by"),
                              api_data_text(data, "reason")));
-    json_decref(data);
 }
 
 /* ---- how attempts ended ---- */
@@ -171,19 +163,16 @@ static void add_outcome(struct buf *b, const json_t *data)
 /* Adds one reason for each attempt that did not succeed, oldest first. */
 static void add_attempts(struct reasons *r)
 {
-    size_t i;
-
-    for (i = r->y->events.n; i-- > 0;) {
+    for (size_t i = r->y->events.n; i-- > 0;) {
         const struct event_row *v = &r->y->events.at[i];
-        json_t *data;
+        json_auto_t *data = NULL;
 
         if (!v->attempt || !(EVENT_BIT(v->type % WORKFLOW_EVENT) & BITS_ENDED))
             continue;
         data = data_of(v);
-        buf_addf(&r->text, "attempt %d ", v->attempt);
-        add_outcome(&r->text, data);
+        buf_addf(r->text, "attempt %d ", v->attempt);
+        add_outcome(r->text, data);
         WHY_REASON(r, "attempt", FACTS_OUTCOME(v, data));
-        json_decref(data);
     }
 }
 
@@ -198,34 +187,33 @@ static void add_when(struct reasons *r)
     int64_t in = r->y->history.due_at - r->y->now;
 
     if (in > 0)
-        add_span(&r->text, " in ", in);
+        add_span(r->text, " in ", in);
     else
-        buf_addstr(&r->text, " now, as soon as a worker fires its timer");
+        buf_addstr(r->text, " now, as soon as a worker fires its timer");
 }
 
 /* Explains a delay: the wait before a retry, or a delay that was requested. */
 static void add_delay(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
-    const struct event_row *v = e->attempts ? newest(r->y, BITS_AGAIN) : NULL;
-    json_t *data = data_of(v);
+    const struct event_row *v = e->attempts ? newest(r->y, BITS_AGAIN, NULL) : NULL;
+    json_auto_t *data = data_of(v);
 
     if (!v) {
-        buf_addstr(&r->text, "its start is delayed: it may be claimed");
+        buf_addstr(r->text, "its start is delayed: it may be claimed");
         add_when(r);
         WHY_REASON(r, "delay", FACTS_UNTIL(r));
     } else {
         if (v->type == EV_RETRY_SCHEDULED)
-            buf_addf(&r->text, "retry %d of %d", e->attempts, e->max_attempts - 1);
+            buf_addf(r->text, "retry %d of %d", e->attempts, e->max_attempts - 1);
         else
-            buf_addf(&r->text, "it runs again");
+            buf_addf(r->text, "it runs again");
         add_when(r);
-        buf_addf(&r->text, " because attempt %d ", v->attempt);
-        add_outcome(&r->text, data);
+        buf_addf(r->text, " because attempt %d ", v->attempt);
+        add_outcome(r->text, data);
         WHY_REASON(r, v->type == EV_RETRY_SCHEDULED ? "retry" : action_text(v->type),
                    FACTS_UNTIL(r), FACTS_OUTCOME(v, data));
     }
-    json_decref(data);
 }
 
 static void add_limit(struct reasons *r)
@@ -234,22 +222,22 @@ static void add_limit(struct reasons *r)
     const char *key = y->execution.held_key;
 
     if (y->queue_paused) {
-        buf_addf(&r->text, "the queue %s has been paused", strchr(key, ':') + 1);
-        add_at(&r->text, " since ", y->paused_at);
-        why_add_who(&r->text, y->paused_by, y->pause_reason);
-        buf_addf(&r->text, "; resume it with `pawl queue resume %s`", strchr(key, ':') + 1);
+        buf_addf(r->text, "the queue %s has been paused", strchr(key, ':') + 1);
+        add_at(r->text, " since ", y->paused_at);
+        why_add_who(r->text, y->paused_by, y->pause_reason);
+        buf_addf(r->text, "; resume it with `pawl queue resume %s`", strchr(key, ':') + 1);
         WHY_REASON(r, "queue_paused", FACT_TEXT("queue", strchr(key, ':') + 1),
                    FACTS_REQUEST(y->paused_at, y->paused_by, y->pause_reason));
     } else {
-        buf_addf(&r->text, "the limit %s is full: %lld of %lld in use", key,
+        buf_addf(r->text, "the limit %s is full: %lld of %lld in use", key,
                  (long long)y->limit_used, (long long)y->limit_max);
         if (y->nothers) {
-            buf_addstr(&r->text, ", by ");
+            buf_addstr(r->text, ", by ");
             why_add_others(r);
         }
         why_add_before(r, "; ");
         if (!strncmp(key, "queue:", 6))
-            buf_addf(&r->text, "; change it with `pawl queue set %s --limit N`", key + 6);
+            buf_addf(r->text, "; change it with `pawl queue set %s --limit N`", key + 6);
         WHY_REASON(r, "limit", FACT_TEXT("key", key), FACT_INT("max", y->limit_max),
                    FACT_INT("used", y->limit_used), why_others(r, "holders"),
                    FACT_INT("before", y->before));
@@ -280,9 +268,9 @@ static void add_hold(struct reasons *r)
  * cancel_requested event; a waiting one was ended by the request itself. */
 static json_t *requested_by(const struct why *y)
 {
-    const struct event_row *v = newest(y, EVENT_BIT(EV_CANCEL_REQUESTED));
+    const struct event_row *v = newest(y, EVENT_BIT(EV_CANCEL_REQUESTED), NULL);
 
-    return data_of(v ? v : newest(y, EVENT_BIT(EV_CANCELLED) | EVENT_BIT(EV_SKIPPED)));
+    return data_of(v ? v : newest(y, EVENT_BIT(EV_CANCELLED) | EVENT_BIT(EV_SKIPPED), NULL));
 }
 
 /* Names the command that shows more about a failure. */
@@ -291,9 +279,9 @@ static void add_next_command(struct reasons *r)
     const struct execution *e = &r->y->execution;
 
     if (!kind_is_job(e->kind))
-        buf_addf(&r->text, "; `pawl tree %lld` shows what failed", (long long)e->id);
+        buf_addf(r->text, "; `pawl tree %lld` shows what failed", (long long)e->id);
     else if (e->attempts)
-        buf_addf(&r->text, "; `pawl logs %lld` shows its output", (long long)e->id);
+        buf_addf(r->text, "; `pawl logs %lld` shows its output", (long long)e->id);
 }
 
 static void add_end(struct reasons *r)
@@ -304,23 +292,23 @@ static void add_end(struct reasons *r)
                                                [S_CANCELLED] = "was cancelled",
                                                [S_SKIPPED] = "was skipped"};
     const struct execution *e = &r->y->execution;
-    json_t *data = e->status == S_CANCELLED || e->status == S_SKIPPED ? requested_by(r->y) : NULL;
+    json_auto_t *data =
+        e->status == S_CANCELLED || e->status == S_SKIPPED ? requested_by(r->y) : NULL;
     const char *by = api_data_text(data, "by"), *reason = api_data_text(data, "reason");
 
-    buf_addf(&r->text, "it %s", words[e->status]);
-    add_at(&r->text, " at ", e->finished_at);
+    buf_addf(r->text, "it %s", words[e->status]);
+    add_at(r->text, " at ", e->finished_at);
     if (e->attempts)
-        buf_addf(&r->text, " in attempt %d of %d", e->attempts, e->max_attempts);
-    why_add_who(&r->text, by, reason);
+        buf_addf(r->text, " in attempt %d of %d", e->attempts, e->max_attempts);
+    why_add_who(r->text, by, reason);
     if (e->error &&
         strcmp(e->error, status_text(e->status))) /* unless it only repeats the status */
-        buf_addf(&r->text, ": %s", e->error);
+        buf_addf(r->text, ": %s", e->error);
     if (e->status == S_FAILED || e->status == S_TIMED_OUT)
         add_next_command(r);
     WHY_REASON(r, "ended", FACT_TEXT("status", status_text(e->status)),
                FACT_TIME("at", e->finished_at), FACT_TEXT("error", e->error), FACT_TEXT("by", by),
                FACT_TEXT("reason", reason));
-    json_decref(data);
 }
 
 static void write_reasons(struct reasons *r)
@@ -346,26 +334,25 @@ static void write_reasons(struct reasons *r)
     }
     if (e->cancel_requested && !status_is_terminal(e->status))
         add_requested(r, "cancel_requested", "it has not ended yet: its cancellation was requested",
-                      newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
+                      newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED), NULL));
     else if (e->status == S_RUNNING && (e->flags & FLAG_LET_FINISH))
         add_requested(r, "let_finish",
                       "it may finish, but is not retried: its cancellation was requested",
-                      newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED)));
+                      newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED), NULL));
     add_attempts(r);
 }
 
-int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *out)
+int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 {
-    struct why y = {0};
-    struct worker_list workers = {0};
-    struct buf reasons = BUF_INIT;
-    struct reasons r = {.w = JSON_WRITER(&reasons), .y = &y, .workers = &workers};
+    AUTO(why_release) struct why y = {0};
+    AUTO(worker_list_release) struct worker_list workers = {0};
+    AUTO_BUF reasons = BUF_INIT, text = BUF_INIT;
+    struct reasons r = {.w = JSON_WRITER(&reasons), .text = &text, .y = &y, .workers = &workers};
     struct answer a = {.id = id};
-    struct err err = ERR_INIT;
-    int rc;
+    API_ERR(e);
 
-    if ((rc = query_why(p->store, id, &y, &err)) || (rc = query_workers(p->store, &workers, &err)))
-        goto done;
+    TRY(query_why(p->store, id, &y, err));
+    TRY(query_workers(p->store, &workers, err));
     json_write_begin(&r.w, '[');
     write_reasons(&r);
     json_write_end(&r.w, ']');
@@ -373,10 +360,5 @@ int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *out)
     a.status = y.execution.status;
     a.reasons = reasons.ptr;
     *json = noun_text(&why_noun, &a);
-done:
-    buf_release(&reasons);
-    buf_release(&r.text);
-    worker_list_release(&workers);
-    why_release(&y);
-    return api_end(rc, &err, out);
+    return 0;
 }

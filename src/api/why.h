@@ -6,7 +6,7 @@
 
 struct reasons {
     struct json_writer w;
-    struct buf text; /* the text of the next reason */
+    struct buf *text; /* the text of the next reason */
     const struct why *y;
     const struct worker_list *workers;
 };

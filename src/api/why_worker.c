@@ -21,7 +21,7 @@ void why_add_before(struct reasons *r, const char *words)
     int64_t n = r->y->before;
 
     if (n)
-        buf_addf(&r->text, "%s%lld%s %s ahead of it", words, (long long)n,
+        buf_addf(r->text, "%s%lld%s %s ahead of it", words, (long long)n,
                  n == WHY_MAX_AHEAD ? " or more" : "", n == 1 ? "is" : "are");
 }
 
@@ -34,9 +34,8 @@ static struct worker_counts count_workers(const struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
     struct worker_counts c = {0};
-    size_t i;
 
-    for (i = 0; i < r->workers->n; i++) {
+    for (size_t i = 0; i < r->workers->n; i++) {
         const struct worker_row *w = &r->workers->at[i];
 
         if (!is_alive(r, w))
@@ -58,11 +57,11 @@ static void add_remedy(struct reasons *r, const struct execution *e)
     bool is_default = !strcmp(e->queue, "default");
 
     if (!strcmp(e->lane, "container"))
-        buf_addstr(&r->text, "; the worker's host needs podman or docker");
+        buf_addstr(r->text, "; the worker's host needs podman or docker");
     if (strcmp(e->lane, "process") != 0 ||
         !strncmp(e->queue, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND)))
         return;
-    buf_addf(&r->text, " (`pawl worker%s%s`)", is_default ? "" : " --queue ",
+    buf_addf(r->text, " (`pawl worker%s%s`)", is_default ? "" : " --queue ",
              is_default ? "" : e->queue);
 }
 
@@ -74,18 +73,18 @@ void why_claimable(struct reasons *r)
 
     if (!c.alive) {
         code = "no_worker";
-        buf_addf(&r->text, "no worker is alive: one that serves lane %s in queue %s is needed",
+        buf_addf(r->text, "no worker is alive: one that serves lane %s in queue %s is needed",
                  e->lane, e->queue);
         add_remedy(r, e);
     } else if (!c.serving) {
         code = "not_served";
-        buf_addf(&r->text, "no live worker serves lane %s in queue %s (%lld %s alive)", e->lane,
+        buf_addf(r->text, "no live worker serves lane %s in queue %s (%lld %s alive)", e->lane,
                  e->queue, (long long)c.alive, c.alive == 1 ? "is" : "are");
         if (strcmp(e->lane, "process") != 0)
             add_remedy(r, e);
     } else {
         code = "in_line";
-        buf_addf(&r->text,
+        buf_addf(r->text,
                  "it waits in line: %lld live worker%s serve%s it, with %lld of %lld slots in use",
                  (long long)c.serving, c.serving == 1 ? "" : "s", c.serving == 1 ? "s" : "",
                  (long long)c.busy, (long long)c.capacity);
@@ -101,22 +100,10 @@ void why_claimable(struct reasons *r)
 
 static int64_t claimed_at(const struct why *y)
 {
-    size_t i;
-
-    for (i = 0; i < y->events.n; i++)
+    for (size_t i = 0; i < y->events.n; i++)
         if (y->events.at[i].type == EV_CLAIMED || y->events.at[i].type == EV_RESUMED)
             return y->events.at[i].created_at;
     return y->execution.started_at;
-}
-
-static const struct worker_row *find_worker(const struct reasons *r, int64_t id)
-{
-    size_t i;
-
-    for (i = 0; i < r->workers->n; i++)
-        if (r->workers->at[i].worker.id == id)
-            return &r->workers->at[i];
-    return NULL;
 }
 
 static void add_attempt(struct reasons *r, const struct worker_row *w)
@@ -125,14 +112,14 @@ static void add_attempt(struct reasons *r, const struct worker_row *w)
     int64_t since = claimed_at(r->y);
     char at[TIME_TEXT_SIZE], span[DURATION_TEXT_SIZE];
 
-    buf_addf(&r->text, "attempt %d of %d has been running since %s (%s)", e->attempts,
+    buf_addf(r->text, "attempt %d of %d has been running since %s (%s)", e->attempts,
              e->max_attempts, text_time(since, at), text_duration(r->y->now - since, span));
     if (e->worker)
-        buf_addf(&r->text, " on worker %016llx", (unsigned long long)e->worker);
+        buf_addf(r->text, " on worker %016llx", (unsigned long long)e->worker);
     if (w)
-        buf_addf(&r->text, " (%s, pid %d)", w->worker.host, w->worker.pid);
+        buf_addf(r->text, " (%s, pid %d)", w->worker.host, w->worker.pid);
     if (e->worker)
-        buf_addf(&r->text, ", lease until %s", text_time(e->until, at));
+        buf_addf(r->text, ", lease until %s", text_time(e->until, at));
     WHY_REASON(r, "running", FACT_INT("attempt", e->attempts),
                FACT_INT("max_attempts", e->max_attempts), FACT_TIME("since", since),
                FACT_WORKER("worker", e->worker), FACT_TEXT("host", w ? w->worker.host : NULL),
@@ -147,10 +134,10 @@ static void add_silent_worker(struct reasons *r, const struct worker_row *w)
     char at[TIME_TEXT_SIZE], span[DURATION_TEXT_SIZE];
 
     if (w)
-        buf_addf(&r->text, "its worker was last seen %s ago", text_duration(silent, span));
+        buf_addf(r->text, "its worker was last seen %s ago", text_duration(silent, span));
     else
-        buf_addstr(&r->text, "its worker is gone");
-    buf_addf(&r->text,
+        buf_addstr(r->text, "its worker is gone");
+    buf_addf(r->text,
              e->until < r->y->now ? "; its lease expired at %s and has not been cleared yet"
                                   : "; another worker may adopt it after its lease expires at %s",
              text_time(e->until, at));
@@ -164,9 +151,8 @@ static void add_adoption(struct reasons *r)
     const struct execution *e = &r->y->execution;
     int64_t free_at = e->expired_at + HOST_GRACE, near = 0, far = 0;
     char at[TIME_TEXT_SIZE], later[TIME_TEXT_SIZE];
-    size_t i;
 
-    for (i = 0; i < r->workers->n; i++) {
+    for (size_t i = 0; i < r->workers->n; i++) {
         const struct worker_row *w = &r->workers->at[i];
 
         if (!is_alive(r, w) || !worker_serves(&w->worker, e->lane, NULL))
@@ -176,7 +162,7 @@ static void add_adoption(struct reasons *r)
         else
             far++;
     }
-    buf_addf(&r->text,
+    buf_addf(r->text,
              "its lease expired at %s: a worker of the state folder %s may adopt it now (%lld "
              "alive), any other worker from %s on (%lld alive)",
              text_time(e->expired_at, at), e->folder ? e->folder : "?", (long long)near,
@@ -190,7 +176,7 @@ static void add_adoption(struct reasons *r)
 void why_running(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
-    const struct worker_row *w = find_worker(r, e->worker);
+    const struct worker_row *w = worker_find(r->workers, e->worker);
 
     add_attempt(r, w);
     if (!e->worker)

@@ -15,13 +15,11 @@
 
 void why_add_others(struct reasons *r)
 {
-    size_t i;
-
-    for (i = 0; i < r->y->nothers; i++)
-        buf_addf(&r->text, "%s%lld %s (%s)", i ? ", " : "", (long long)r->y->others[i].id,
+    for (size_t i = 0; i < r->y->nothers; i++)
+        buf_addf(r->text, "%s%lld %s (%s)", i ? ", " : "", (long long)r->y->others[i].id,
                  r->y->others[i].name, status_text(r->y->others[i].status));
     if (r->y->nothers == WHY_MAX_OTHERS)
-        buf_addstr(&r->text, ", …");
+        buf_addstr(r->text, ", …");
 }
 
 #define ROW struct why_execution
@@ -53,7 +51,7 @@ static void add_next_command(struct reasons *r)
             next = i;
     if (!y->nothers || i < y->nothers)
         return;
-    buf_addf(&r->text, "; `pawl why %lld` shows what it waits for",
+    buf_addf(r->text, "; `pawl why %lld` shows what it waits for",
              (long long)y->others[next < y->nothers ? next : 0].id);
 }
 
@@ -65,14 +63,14 @@ static void add_items(struct reasons *r)
     const struct execution *e = &y->execution;
     int64_t all = y->items < 0 ? e->children_made : y->items;
 
-    buf_addf(&r->text, "%lld of its %lld items have ended, %d %s open",
+    buf_addf(r->text, "%lld of its %lld items have ended, %d %s open",
              (long long)(e->children_made - e->children_open), (long long)all, e->children_open,
              e->children_open == 1 ? "is" : "are");
     if (e->children_made < all)
-        buf_addf(&r->text, ", more are created as these end (at most %d at once)",
+        buf_addf(r->text, ", more are created as these end (at most %d at once)",
                  y->max_parallel && y->max_parallel < WHY_WINDOW ? y->max_parallel : WHY_WINDOW);
     if (y->nothers) {
-        buf_addstr(&r->text, ": ");
+        buf_addstr(r->text, ": ");
         why_add_others(r);
         add_next_command(r);
     }
@@ -87,8 +85,8 @@ void why_workflow_runs(struct reasons *r)
         add_items(r);
         return;
     }
-    buf_addstr(&r->text, r->y->nothers ? "it runs until its children have ended: "
-                                       : "all of its children have ended, and it ends next");
+    buf_addstr(r->text, r->y->nothers ? "it runs until its children have ended: "
+                                      : "all of its children have ended, and it ends next");
     why_add_others(r);
     add_next_command(r);
     WHY_REASON(r, "children", why_others(r, "open"));
@@ -114,14 +112,14 @@ static const char *status_of(const struct why_need *n)
 
 static void add_needs(struct reasons *r, bool open)
 {
-    size_t i, n = 0;
+    size_t n = 0;
 
-    for (i = 0; i < r->y->nneeds && n <= NAMED; i++)
+    for (size_t i = 0; i < r->y->nneeds && n <= NAMED; i++)
         if (is_listed(&r->y->needs[i], open) && n++ < NAMED)
-            buf_addf(&r->text, "%s%s (%s)", n > 1 ? ", " : ": ", r->y->needs[i].name,
+            buf_addf(r->text, "%s%s (%s)", n > 1 ? ", " : ": ", r->y->needs[i].name,
                      status_of(&r->y->needs[i]));
     if (n > NAMED)
-        buf_addstr(&r->text, ", …");
+        buf_addstr(r->text, ", …");
 }
 
 #define ROW struct why_need
@@ -137,9 +135,9 @@ static void add_needs_reason(struct reasons *r, bool open)
 {
     const struct why *y = r->y;
     struct why_need listed[LISTED];
-    size_t i, n = 0;
+    size_t n = 0;
 
-    for (i = 0; i < y->nneeds && n < LISTED; i++)
+    for (size_t i = 0; i < y->nneeds && n < LISTED; i++)
         if (is_listed(&y->needs[i], open)) {
             listed[n] = y->needs[i];
             listed[n].status = listed[n].id ? listed[n].status : S_NONE;
@@ -159,9 +157,8 @@ static void add_needs_reason(struct reasons *r, bool open)
 static int not_notified(const struct why *y)
 {
     int open = 0;
-    size_t i;
 
-    for (i = 0; i < y->nneeds; i++)
+    for (size_t i = 0; i < y->nneeds; i++)
         open += is_open(&y->needs[i]);
     return y->has_task ? y->execution.needs_left - open : 0;
 }
@@ -172,17 +169,17 @@ static void add_needs_sentence(struct reasons *r)
     const struct execution *e = &y->execution;
 
     if (!y->has_task)
-        buf_addf(&r->text, "it waits for %d of its needs", e->needs_left);
+        buf_addf(r->text, "it waits for %d of its needs", e->needs_left);
     else if (!y->nneeds)
-        buf_addstr(&r->text, "its workflow is still creating its tasks; it has no needs");
+        buf_addstr(r->text, "its workflow is still creating its tasks; it has no needs");
     else if (y->join)
-        buf_addf(&r->text, "it waits until %d of its %zu needs have succeeded (%d so far, %d open)",
+        buf_addf(r->text, "it waits until %d of its %zu needs have succeeded (%d so far, %d open)",
                  y->join, y->nneeds, e->needs_succeeded, e->needs_left);
     else
-        buf_addf(&r->text, "it waits for %d of its %zu needs", e->needs_left, y->nneeds);
+        buf_addf(r->text, "it waits for %d of its %zu needs", e->needs_left, y->nneeds);
     add_needs(r, true);
     if (not_notified(y) > 0)
-        buf_addf(&r->text, "; %d of them ended just now, and it has not been notified yet",
+        buf_addf(r->text, "; %d of them ended just now, and it has not been notified yet",
                  not_notified(y));
 }
 
@@ -197,9 +194,9 @@ void why_skipped(struct reasons *r)
     if (!r->y->has_task)
         return;
     if (r->y->condition)
-        buf_addf(&r->text, "its condition was: %s", r->y->condition);
+        buf_addf(r->text, "its condition was: %s", r->y->condition);
     else
-        buf_addstr(&r->text, "it runs only if its needs succeed");
+        buf_addstr(r->text, "it runs only if its needs succeed");
     add_needs(r, false);
     add_needs_reason(r, false);
 }
@@ -209,41 +206,39 @@ void why_skipped(struct reasons *r)
 void why_paused(struct reasons *r)
 {
     const struct why *y = r->y;
-    json_t *data = api_data(y->pause.data);
+    json_auto_t *data = api_data(y->pause.data);
     const char *by = api_data_text(data, "by"), *reason = api_data_text(data, "reason");
     char at[TIME_TEXT_SIZE];
 
     if (y->pause.id == y->execution.id)
-        buf_addstr(&r->text, "it has been paused");
+        buf_addstr(r->text, "it has been paused");
     else
-        buf_addf(&r->text, "its ancestor %s (%lld) has been paused", y->pause.name,
+        buf_addf(r->text, "its ancestor %s (%lld) has been paused", y->pause.name,
                  (long long)y->pause.id);
-    buf_addf(&r->text, " since %s", text_time(y->pause.at, at));
-    why_add_who(&r->text, by, reason);
-    buf_addf(&r->text, "; resume it with `pawl resume %lld`", (long long)y->pause.id);
+    buf_addf(r->text, " since %s", text_time(y->pause.at, at));
+    why_add_who(r->text, by, reason);
+    buf_addf(r->text, "; resume it with `pawl resume %lld`", (long long)y->pause.id);
     WHY_REASON(r, "paused", FACT_INT("execution", y->pause.id),
                FACTS_REQUEST(y->pause.at, by, reason));
-    json_decref(data);
 }
 
 /* ---- an approval ---- */
 
 void why_approval(struct reasons *r, const struct event_row *v)
 {
-    json_t *data = api_data(v ? v->data : NULL);
+    json_auto_t *data = api_data(v ? v->data : NULL);
     const char *message = api_data_text(data, "message"), *until = api_data_text(data, "until");
     char at[TIME_TEXT_SIZE];
 
-    buf_addstr(&r->text, v ? "it has been waiting for approval" : "it waits for approval");
+    buf_addstr(r->text, v ? "it has been waiting for approval" : "it waits for approval");
     if (v)
-        buf_addf(&r->text, " since %s", text_time(v->created_at, at));
+        buf_addf(r->text, " since %s", text_time(v->created_at, at));
     if (until)
-        buf_addf(&r->text, ", until %s", until);
+        buf_addf(r->text, ", until %s", until);
     if (message)
-        buf_addf(&r->text, ": %s", message);
-    buf_addf(&r->text, "; `pawl approve %lld` lets it continue, `pawl reject %lld` fails it",
+        buf_addf(r->text, ": %s", message);
+    buf_addf(r->text, "; `pawl approve %lld` lets it continue, `pawl reject %lld` fails it",
              (long long)r->y->execution.id, (long long)r->y->execution.id);
     WHY_REASON(r, "approval", FACT_TIME("since", v ? v->created_at : 0),
                FACT_TEXT("message", message), FACT_TEXT("until", until));
-    json_decref(data);
 }

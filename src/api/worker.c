@@ -13,22 +13,13 @@
 
 /* ---- open and close ---- */
 
-static size_t count(const char *const *list)
-{
-    size_t n = 0;
-
-    while (list[n])
-        n++;
-    return n;
-}
-
 /* Combines every lane with every queue. The store needs equal lanes to be adjacent. */
 static void set_serves(struct pawl_worker *w, const struct pawl_worker_options *o)
 {
     static const char *const process[] = {"process", NULL}, *const queue[] = {"default", NULL};
     const char *const *lanes = o->lanes ? o->lanes : process;
     const char *const *queues = o->queues ? o->queues : queue;
-    size_t nlanes = count(lanes), nqueues = count(queues), i, j;
+    size_t nlanes = api_count(lanes), nqueues = api_count(queues), i, j;
 
     w->serves = arena_alloc(&w->own, (nlanes * nqueues + 1) * sizeof(*w->serves));
     for (i = 0; i < nlanes; i++)
@@ -39,19 +30,13 @@ static void set_serves(struct pawl_worker *w, const struct pawl_worker_options *
 
 static const char *serves_text(struct pawl_worker *w)
 {
-    struct buf b = BUF_INIT;
-    const char *text;
+    AUTO_BUF b = BUF_INIT;
 
     serves_to_json(w->serves, w->nserves, &b);
-    text = arena_strdup(&w->own, b.ptr);
-    buf_release(&b);
-    return text;
+    return arena_strdup(&w->own, b.ptr);
 }
 
-static int register_body(struct turn *t, void *arg, struct err *err)
-{
-    return op_worker_register(t, arg, err);
-}
+TURN_BODY(register_body, op_worker_register)
 
 static int unregister_body(struct turn *t, void *arg, struct err *err)
 {
@@ -73,9 +58,9 @@ int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
     static const struct pawl_worker_options none;
     const struct pawl_worker_options *o = options ? options : &none;
     struct pawl_worker *w = mem_zalloc(sizeof(*w));
-    struct err err = ERR_INIT;
     char host[256] = "";
     int rc;
+    API_ERR(e);
 
     if (gethostname(host, sizeof(host) - 1))
         snprintf(host, sizeof(host), "localhost");
@@ -93,11 +78,11 @@ int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
                              .serves = serves_text(w),
                              .pid = (int)getpid(),
                              .capacity = o->slots > 0 ? o->slots : 1};
-    if ((rc = store_turn(p->store, register_body, &w->row, &err)))
+    if ((rc = store_turn(p->store, register_body, &w->row, err)))
         release(w);
     else
         *out = w;
-    return api_end(rc, &err, e);
+    return rc;
 }
 
 void pawl_worker_close(struct pawl_worker *w)
@@ -128,9 +113,7 @@ struct claiming {
  * worker's next claim. */
 static void keep_claims(struct claiming *c, const struct job_list *jobs, bool adopted)
 {
-    size_t i;
-
-    for (i = 0; i < jobs->n; i++) {
+    for (size_t i = 0; i < jobs->n; i++) {
         const struct execution *e = jobs->at[i];
 
         c->out[c->n++] = (struct pawl_claim){
@@ -160,16 +143,13 @@ static int claim_body(struct turn *t, void *arg, struct err *err)
                                    .max = c->max},
                          .host_grace = c->w->host_grace};
     struct job_list jobs;
-    int rc;
 
     arena_reset(&c->w->claimed);
     c->n = 0;
-    if ((rc = op_adopt(t, &a, &jobs, err)))
-        return rc;
+    TRY(op_adopt(t, &a, &jobs, err));
     keep_claims(c, &jobs, true);
     a.claim.max -= c->n;
-    if ((rc = op_claim(t, &a.claim, &jobs, err)))
-        return rc;
+    TRY(op_claim(t, &a.claim, &jobs, err));
     keep_claims(c, &jobs, false);
     return 0;
 }
@@ -178,12 +158,11 @@ int pawl_claim(struct pawl_worker *w, struct pawl_claim *out, size_t max, size_t
                struct pawl_error *e)
 {
     struct claiming c = {.w = w, .out = out, .max = max};
-    struct err err = ERR_INIT;
-    int rc = store_turn(w->pawl->store, claim_body, &c, &err);
+    API_ERR(e);
 
-    if (!rc)
-        *n = c.n;
-    return api_end(rc, &err, e);
+    TRY(store_turn(w->pawl->store, claim_body, &c, err));
+    *n = c.n;
+    return 0;
 }
 
 /* ---- maintenance ---- */
@@ -209,12 +188,10 @@ static int maintenance_body(struct turn *t, void *arg, struct err *err)
     struct maintenance *u = arg;
     struct reap_slice reaping = {.max = MAINTENANCE_SLICE};
     struct timer_slice timers = {.max = MAINTENANCE_SLICE};
-    int rc;
 
-    if (u->tick.expired && u->may_reap && (rc = op_reap(t, &reaping, err)))
-        return rc;
-    if ((rc = op_fire_timers(t, &timers, err)))
-        return rc;
+    if (u->tick.expired && u->may_reap)
+        TRY(op_reap(t, &reaping, err));
+    TRY(op_fire_timers(t, &timers, err));
     u->next = timers.next;
     u->again = reaping.n == MAINTENANCE_SLICE || timers.n == MAINTENANCE_SLICE;
     return 0;
@@ -233,29 +210,26 @@ static bool may_reap(struct pawl_worker *w)
 
 static int do_maintenance(struct pawl_worker *w, struct maintenance *u, struct err *err)
 {
-    int rc;
-
     u->may_reap = may_reap(w);
-    if ((rc = store_light_turn(w->pawl->store, tick_body, u, err)))
-        return rc;
+    TRY(store_light_turn(w->pawl->store, tick_body, u, err));
     w->last_tick = clock_boot_us();
     if (!(u->tick.expired && u->may_reap) && !(u->next && u->next <= u->tick.now))
         return 0;
     do
-        rc = store_turn(w->pawl->store, maintenance_body, u, err);
-    while (!rc && u->again);
-    return rc;
+        TRY(store_turn(w->pawl->store, maintenance_body, u, err));
+    while (u->again);
+    return 0;
 }
 
 int pawl_tick(struct pawl_worker *w, int64_t *next_due, struct pawl_error *e)
 {
     struct maintenance u = {.w = w};
-    struct err err = ERR_INIT;
-    int rc = do_maintenance(w, &u, &err);
+    int rc;
+    API_ERR(e);
 
-    if (rc)
+    if ((rc = do_maintenance(w, &u, err)))
         w->healthy_since = clock_boot_us();
     else if (next_due)
         *next_due = u.next;
-    return api_end(rc, &err, e);
+    return rc;
 }

@@ -1,6 +1,7 @@
 /* workflow_files.c - validates workflow files, draws the graph of a file or of a run's definition,
  * and returns the JSON schema of workflow files. */
 #include "api/api.h"
+#include "base/fd.h"
 #include "core/workflow/keys.h"
 #include "parse/render/graph.h"
 #include "parse/workflow/file.h"
@@ -21,10 +22,9 @@ extern char **environ;
 
 static void report_diagnostics(struct diagnostics *diagnostics, pawl_problem_fn *each, void *arg)
 {
-    struct buf shown = BUF_INIT;
-    size_t i;
+    AUTO_BUF shown = BUF_INIT;
 
-    for (i = 0; each && i < diagnostics->list.n; i++) {
+    for (size_t i = 0; each && i < diagnostics->list.n; i++) {
         const struct diagnostic *p = &diagnostics->list.at[i];
 
         buf_reset(&shown);
@@ -35,7 +35,6 @@ static void report_diagnostics(struct diagnostics *diagnostics, pawl_problem_fn 
                                          .message = p->sentence,
                                          .shown = buf_cstr(&shown)});
     }
-    buf_release(&shown);
 }
 
 void api_describe(const struct workflow *w, struct pawl_definition *out)
@@ -52,19 +51,18 @@ void api_describe(const struct workflow *w, struct pawl_definition *out)
 static int validate(const struct api_source *from, pawl_problem_fn *each, void *arg,
                     struct pawl_definition *out, struct pawl_error *e)
 {
-    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
-    struct arena arena = ARENA_INIT;
+    AUTO(diagnostics_release) struct diagnostics diagnostics = DIAGNOSTICS_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
     const struct workflow *w;
-    struct err err = ERR_INIT;
-    int rc = api_parse_workflow(from, &diagnostics, &arena, &w, &err);
+    int rc;
+    API_ERR(e);
 
+    rc = api_parse_workflow(from, &diagnostics, &arena, &w, err);
     if (diagnostics.count)
         report_diagnostics(&diagnostics, each, arg);
     else if (!rc && out)
         api_describe(w, out);
-    arena_release(&arena);
-    diagnostics_release(&diagnostics);
-    return api_end(rc, &err, e);
+    return rc;
 }
 
 int pawl_validate(const char *file, pawl_problem_fn *each, void *arg, struct pawl_definition *out,
@@ -101,9 +99,8 @@ static bool find_format(const char *name, enum graph_format *out)
         GRAPH_FORMATS(X)
 #undef X
     };
-    size_t i;
 
-    for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (!strcmp(names[i], name)) {
             *out = (enum graph_format)i;
             return true;
@@ -142,21 +139,17 @@ static int run_dot(int in, int to, struct err *err)
  * rather than pipes, so that neither process can block on the other. */
 static int draw_svg(struct buf *text, struct err *err)
 {
-    int in = memfd_create("graph", MFD_CLOEXEC), to = memfd_create("svg", MFD_CLOEXEC), rc;
+    AUTO_FD in = memfd_create("graph", MFD_CLOEXEC);
+    AUTO_FD to = memfd_create("svg", MFD_CLOEXEC);
 
     if (in < 0 || to < 0 || write(in, text->ptr, text->len) != (ssize_t)text->len ||
-        lseek(in, 0, SEEK_SET) < 0) {
-        rc = err_set(err, E_INTERNAL, "no memory for the graph: %s", strerror(errno));
-    } else if (!(rc = run_dot(in, to, err))) {
-        buf_reset(text);
-        if (lseek(to, 0, SEEK_SET) < 0 || !buf_read(text, to, SIZE_MAX))
-            rc = err_set(err, E_INTERNAL, "the output of dot can't be read: %s", strerror(errno));
-    }
-    if (in >= 0)
-        close(in);
-    if (to >= 0)
-        close(to);
-    return rc;
+        lseek(in, 0, SEEK_SET) < 0)
+        return err_set(err, E_INTERNAL, "no memory for the graph: %s", strerror(errno));
+    TRY(run_dot(in, to, err));
+    buf_reset(text);
+    if (lseek(to, 0, SEEK_SET) < 0 || !buf_read(text, to, SIZE_MAX))
+        return err_set(err, E_INTERNAL, "the output of dot can't be read: %s", strerror(errno));
+    return 0;
 }
 
 static int draw(const struct workflow *w, const char *format, int width, char **out,
@@ -164,51 +157,40 @@ static int draw(const struct workflow *w, const char *format, int width, char **
 {
     enum graph_format as = GRAPH_FORMAT_DOT;
     bool svg = format && !strcmp(format, "svg");
-    struct buf text = BUF_INIT;
-    int rc = 0;
+    AUTO_BUF text = BUF_INIT;
 
     if (!svg && !find_format(format ? format : "ascii", &as))
         return err_set(err, E_INVALID,
                        "'%.40s' is not a graph format: use ascii, dot, mermaid or svg", format);
     graph_render(w, as, width > 0 ? (size_t)width : DEFAULT_WIDTH, &text);
     if (svg)
-        rc = draw_svg(&text, err);
-    if (!rc)
-        *out = mem_strdup(buf_cstr(&text));
-    buf_release(&text);
-    return rc;
+        TRY(draw_svg(&text, err));
+    *out = mem_strdup(buf_cstr(&text));
+    return 0;
 }
 
 int pawl_graph(const char *file, const char *format, int width, char **out, struct pawl_error *e)
 {
-    struct diagnostics diagnostics = DIAGNOSTICS_INIT;
-    struct arena arena = ARENA_INIT;
+    AUTO(diagnostics_release) struct diagnostics diagnostics = DIAGNOSTICS_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
     const struct workflow *w;
-    struct err err = ERR_INIT;
-    int rc = workflow_load(file, &diagnostics, &arena, &w, &err);
+    API_ERR(e);
 
-    if (!rc)
-        rc = draw(w, format, width, out, &err);
-    arena_release(&arena);
-    diagnostics_release(&diagnostics);
-    return api_end(rc, &err, e);
+    TRY(workflow_load(file, &diagnostics, &arena, &w, err));
+    return draw(w, format, width, out, err);
 }
 
 int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width, char **out,
                   struct pawl_error *e)
 {
-    struct arena arena = ARENA_INIT;
-    struct buf text = BUF_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
+    AUTO_BUF text = BUF_INIT;
     const struct workflow *w;
-    struct err err = ERR_INIT;
-    int rc;
+    API_ERR(e);
 
-    if (!(rc = query_definition(p->store, id, &text, &err)) &&
-        !(rc = workflow_read(text.ptr, text.len, &arena, &w, &err)))
-        rc = draw(w, format, width, out, &err);
-    arena_release(&arena);
-    buf_release(&text);
-    return api_end(rc, &err, e);
+    TRY(query_definition(p->store, id, &text, err));
+    TRY(workflow_read(text.ptr, text.len, &arena, &w, err));
+    return draw(w, format, width, out, err);
 }
 
 /* ---- schema ---- */

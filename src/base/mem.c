@@ -55,6 +55,14 @@ char *mem_printf(const char *fmt, ...)
     return s;
 }
 
+void mem_free_at(void *p)
+{
+    void *memory;
+
+    memcpy(&memory, p, sizeof(memory));
+    free(memory);
+}
+
 /* Each block is twice as large as the one before: many arenas hold only a few names. */
 #define BLOCK_MIN 512
 #define BLOCK_MAX 65536

@@ -15,6 +15,8 @@ char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* A local variable with AUTO(release) is released at the end of its scope: release(&variable). */
 #define AUTO(release) __attribute__((cleanup(release)))
+#define AUTO_FREE     AUTO(mem_free_at)
+void mem_free_at(void *p); /* frees the memory that the pointer at p points to */
 
 /* An arena holds many small allocations that live exactly as long as one request or one turn. */
 struct arena {
@@ -33,6 +35,7 @@ char *arena_printf(struct arena *a, const char *fmt, ...) __attribute__((format(
 char *arena_memdup0(struct arena *a, const void *p, size_t len); /* adds a NUL */
 void arena_reset(struct arena *a);   /* drops everything, keeps one block for the next request */
 void arena_release(struct arena *a); /* frees everything */
+#define AUTO_ARENA AUTO(arena_release) struct arena
 
 /* A growable array of T: VEC(int) v = {0}; *vec_add(&v) = 7; … vec_release(&v). */
 #define VEC(T)         \
@@ -46,5 +49,6 @@ void arena_release(struct arena *a); /* frees everything */
             (v)->at = mem_realloc((v)->at, (v)->cap * sizeof(*(v)->at)), &(v)->at[(v)->n++]) \
          : &(v)->at[(v)->n++])
 #define vec_release(v) (free((v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)
+#define AUTO_VEC(T)    AUTO_FREE VEC(T) /* its array is its first member */
 
 #endif
