@@ -22,7 +22,8 @@ struct cli {
     int nwords;
     const struct command *command;
     void *values;
-    struct pawl *p; /* closed after the command */
+    struct pawl *p;        /* closed after the command */
+    struct pawl_error err; /* of the call that failed: see command.run */
 };
 
 /* ---- options.c ---- */
@@ -36,17 +37,29 @@ struct texts {
 /* Parses argv[1…], runs the command and returns its exit code. */
 int run_command(const struct command *command, int argc, char **argv);
 
-/* Opens an existing database as c->p. Returns 0, or the exit code of an error that was printed. */
+/* Opens an existing database as c->p. Returns 0 or, like all functions below, the negative code of
+ * the error in c->err. */
 MUST_USE int cli_open(struct cli *c);
-/* Like cli_open, with these options. */
-MUST_USE int cli_open_with(struct cli *c, const struct pawl_options *options);
+/* Opens a database, and creates it if it does not exist. `config` is the configuration file; NULL
+ * for the default. */
+MUST_USE int cli_open_or_create(struct cli *c, const char *config);
 struct pawl_options cli_options(const struct cli *c, bool must_exist);
-/* Calls `act` for each word as an id. If one fails, the others are still done; returns the exit
- * code of the first error. */
-MUST_USE int cli_each_id(struct cli *c, int (*act)(struct cli *c, int64_t id));
 
-/* Parses an id: a number, or @last. Returns 0, or the exit code of an error that was printed. */
-MUST_USE int cli_id(struct pawl *p, const char *text, int64_t *id);
+/* Parses an id: a number, or @last. Returns 0, the code of an error in c->err, or the exit code of
+ * an error that was printed. */
+MUST_USE int cli_id(struct cli *c, const char *text, int64_t *id);
+
+/* ---- cmd_validate.c ---- */
+
+/* Reads a workflow file, once. If it has problems, prints all of them on stderr, with the source
+ * lines, and returns the exit code. */
+MUST_USE int cli_load(const char *file, struct pawl_workflow **out);
+/* The workflow of a command, freed at the end of its scope. */
+static inline void release_workflow(struct pawl_workflow **w)
+{
+    pawl_workflow_free(*w);
+}
+#define AUTO_WORKFLOW AUTO(release_workflow) struct pawl_workflow *
 
 /* ---- help.c ---- */
 
@@ -65,6 +78,8 @@ int cli_fail(const struct pawl_error *err); /* prints the error; returns the exi
  * hint. */
 int cli_fail_param(const struct pawl_error *err, const char *option);
 int cli_wrong(const char *fmt, ...) PRINTF_LIKE(1, 2);
+/* Prints a line without control characters. */
+void print_clean(FILE *to, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int cli_done(int exit_code); /* flushes standard output; returns the exit code, or an error if the
                                 output could not be written */
 
@@ -81,6 +96,11 @@ static inline bool is_moment(const struct pawl_moment *at)
     return at->time || at->event;
 }
 
+/* The row of a table whose first member is this name; NULL if there is none. */
+#define FIND_NAMED(table, name) \
+    find_named((table), sizeof(table) / sizeof(*(table)), sizeof(*(table)), (name))
+const void *find_named(const void *rows, size_t n, size_t size, const char *name);
+
 /* Fields of a JSON object; "" or 0 if missing. */
 const char *field(const json_t *o, const char *key);
 int64_t field_int(const json_t *o, const char *key);
@@ -91,10 +111,10 @@ json_t *parse_object(const char *json); /* the text comes from the library and i
 json_t *take_object(char *json);
 /* An execution; the caller releases it. */
 MUST_USE int show_object(struct pawl *p, int64_t id, json_t **out, struct pawl_error *err);
-/* Prints an execution as JSON, or with `as_text` only its id. Returns the exit code. */
-int print_execution(struct pawl *p, int64_t id, bool as_text);
-/* Prints the text if rc is 0, else the error; frees it. Returns the exit code. */
-int print_answer(int rc, char *text, const struct pawl_error *err);
+/* Prints an execution as JSON if c->json is set, else only its id. */
+MUST_USE int print_execution(struct cli *c, int64_t id);
+/* Prints the text as a line, and frees it. Returns 0. */
+int print_answer(char *text);
 
 /* Prints an object whose texts are valid UTF-8, and releases it. */
 void print_json_object(json_t *o);

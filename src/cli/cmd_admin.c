@@ -3,14 +3,12 @@
 
 #include <string.h>
 
-static int migrate(const struct cli *c)
+static int migrate(struct cli *c)
 {
     struct pawl_options o = cli_options(c, false);
-    struct pawl_error err;
     int version;
 
-    if (pawl_migrate(&o, &version, &err))
-        return cli_fail(&err);
+    TRY(pawl_migrate(&o, &version, &c->err));
     printf(c->json ? "{\"version\":%d}\n" : "schema version %d\n", version);
     return 0;
 }
@@ -23,55 +21,42 @@ static void print_tenant(void *arg, const char *name)
     printf(*(const bool *)arg ? "{\"tenant\":\"%s\"}\n" : "%s\n", name);
 }
 
-static int tenant(const struct cli *c)
+static int tenant(struct cli *c)
 {
     const char *verb = c->nwords > 1 ? c->words[1] : "", *name = c->nwords > 2 ? c->words[2] : NULL;
     struct pawl_options o = cli_options(c, false);
-    struct pawl_error err;
+    bool creating = !strcmp(verb, "create");
 
     if (!strcmp(verb, "list") && !name)
-        return pawl_tenant_list(&o, print_tenant, (void *)&c->json, &err) ? cli_fail(&err) : 0;
-    if ((strcmp(verb, "create") && strcmp(verb, "drop")) || !name)
+        return pawl_tenant_list(&o, print_tenant, &c->json, &c->err);
+    if ((!creating && strcmp(verb, "drop")) || !name)
         return cli_wrong("write `pawl admin tenant create NAME`, `drop NAME` or `list`");
-    if (!strcmp(verb, "create") ? pawl_tenant_create(&o, name, &err)
-                                : pawl_tenant_drop(&o, name, &err))
-        return cli_fail(&err);
+    TRY((creating ? pawl_tenant_create : pawl_tenant_drop)(&o, name, &c->err));
     if (c->json)
-        print_tenant((void *)&c->json, name);
+        print_tenant(&c->json, name);
     else
-        printf("tenant %s %s\n", name, !strcmp(verb, "create") ? "created" : "dropped");
+        printf("tenant %s %s\n", name, creating ? "created" : "dropped");
     return 0;
 }
 
 /* ---- retention ---- */
 
-static void print_cleanup(const struct pawl_cleanup_result *r, int64_t older_than, bool dry_run,
-                          bool json)
-{
-    char age[DURATION_TEXT_SIZE];
-
-    if (json)
-        printf("{\"trees\":%lld,\"executions\":%lld,\"events\":%lld}\n", (long long)r->trees,
-               (long long)r->executions, (long long)r->events);
-    else
-        printf("%s %lld trees (%lld executions, %lld events) that ended more than %s ago\n",
-               dry_run ? "would remove" : "removed", (long long)r->trees, (long long)r->executions,
-               (long long)r->events, text_duration(older_than, age));
-}
-
 static int cleanup(struct cli *c, int64_t older_than, bool dry_run)
 {
     struct pawl_cleanup_result r;
-    struct pawl_error err;
-    int code;
+    char age[DURATION_TEXT_SIZE];
 
     if (older_than < 0)
         return cli_wrong("missing age: write `pawl admin cleanup-events --older-than 90d`");
-    if ((code = cli_open(c)))
-        return code;
-    if (pawl_cleanup(c->p, older_than, dry_run, &r, &err))
-        return cli_fail(&err);
-    print_cleanup(&r, older_than, dry_run, c->json);
+    TRY(cli_open(c));
+    TRY(pawl_cleanup(c->p, older_than, dry_run, &r, &c->err));
+    if (c->json)
+        printf("{\"trees\":%lld,\"executions\":%lld,\"events\":%lld}\n", (long long)r.trees,
+               (long long)r.executions, (long long)r.events);
+    else
+        printf("%s %lld trees (%lld executions, %lld events) that ended more than %s ago\n",
+               dry_run ? "would remove" : "removed", (long long)r.trees, (long long)r.executions,
+               (long long)r.events, text_duration(older_than, age));
     return 0;
 }
 
@@ -80,16 +65,12 @@ static int cleanup(struct cli *c, int64_t older_than, bool dry_run)
 static int fence(struct cli *c, bool yes)
 {
     struct pawl_fenced f;
-    struct pawl_error err;
-    int code;
 
     if (!yes)
         return cli_wrong("a fence takes every running job from its worker; it is meant for "
                          "restored backups. To do that, write `pawl admin fence --yes`");
-    if ((code = cli_open(c)))
-        return code;
-    if (pawl_fence(c->p, &f, &err))
-        return cli_fail(&err);
+    TRY(cli_open(c));
+    TRY(pawl_fence(c->p, &f, &c->err));
     printf(c->json ? "{\"generation\":%lld,\"jobs\":%lld}\n"
                    : "generation %lld; %lld running jobs were taken from their workers\n",
            (long long)f.generation, (long long)f.jobs);

@@ -1,5 +1,5 @@
 /* cmd_apply.c - pawl apply: stores a workflow file under its name and activates its schedules. */
-#include "cli/definition.h"
+#include "cli/cli.h"
 
 static void print_json(const struct pawl_applied *a)
 {
@@ -14,56 +14,38 @@ static void print_json(const struct pawl_applied *a)
 /* Prints the first due time, and stops the reading. */
 static int print_next(void *arg, const char *json)
 {
-    json_t *due = parse_object(json);
+    json_auto_t *due = parse_object(json);
     const char *at = field(due, "fires_at");
 
     (void)arg;
     printf("next: %.10s %.8s UTC, %s\n", at, at + 11, field(due, "schedule"));
-    json_decref(due);
     return 1;
 }
 
-static int print_summary(struct pawl *p, const struct pawl_applied *a)
+static int print_summary(struct cli *c, const struct pawl_applied *a)
 {
     const struct pawl_definition *d = &a->definition;
-    struct pawl_error err;
 
     printf("%s: %s, %zu schedule%s", d->name, a->unchanged ? "unchanged" : "applied", d->schedules,
            d->schedules == 1 ? "" : "s");
     if (a->removed)
         printf(" (%zu removed)", a->removed);
     putchar('\n');
-    if (!d->schedules)
-        return 0;
-    return pawl_schedule_next(p, d->name, 1, print_next, NULL, &err) ? cli_fail(&err) : 0;
-}
-
-static int apply_workflow(struct cli *c, struct pawl_workflow *w)
-{
-    struct pawl_options o = cli_options(c, false);
-    struct pawl_applied applied;
-    struct pawl_error err;
-    int code;
-
-    if ((code = cli_open_with(c, &o)))
-        return code;
-    if (pawl_apply_built(c->p, w, NULL, &applied, &err))
-        return cli_fail(&err);
-    if (!c->json)
-        return print_summary(c->p, &applied);
-    print_json(&applied);
-    return 0;
+    return d->schedules ? pawl_schedule_next(c->p, d->name, 1, print_next, NULL, &c->err) : 0;
 }
 
 static int apply(struct cli *c)
 {
-    struct pawl_workflow *w = NULL;
-    int code = cli_load(c->words[0], &w);
+    AUTO_WORKFLOW w = NULL;
+    struct pawl_applied applied;
 
-    if (!code)
-        code = apply_workflow(c, w);
-    pawl_workflow_free(w);
-    return code;
+    TRY(cli_load(c->words[0], &w));
+    TRY(cli_open_or_create(c, NULL));
+    TRY(pawl_apply_built(c->p, w, NULL, &applied, &c->err));
+    if (!c->json)
+        return print_summary(c, &applied);
+    print_json(&applied);
+    return 0;
 }
 
 const struct command command_apply = {

@@ -77,24 +77,18 @@ static char *folder_of(const char *url)
     return path;
 }
 
-static int create_site(const struct cli *c, struct bench_site *at)
+static int create_site(struct cli *c, struct bench_site *at)
 {
     struct pawl_options o = {0};
-    struct pawl_error err;
-    int code;
 
-    if (c->db)
-        at->url = mem_strdup(c->db);
-    else if (pawl_default_url(&at->url, &err))
-        return cli_fail(&err);
+    if (!(at->url = mem_strdup(c->db)))
+        TRY(pawl_default_url(&at->url, &c->err));
     at->disk = folder_of(at->url);
     snprintf(at->tenant, sizeof(at->tenant), "bench_%lld_%lld", (long long)getpid(),
              (long long)(clock_wall_us() % 1000000000));
-    if ((code = create_state_folder(at)))
-        return code;
+    TRY(create_state_folder(at));
     o.url = at->url;
-    if (pawl_tenant_create(&o, at->tenant, &err))
-        return cli_fail(&err);
+    TRY(pawl_tenant_create(&o, at->tenant, &c->err));
     at->made = true;
     return 0;
 }
@@ -171,15 +165,13 @@ static const char *limit_of_many(const struct bench *b)
 
 static void print_results(const struct bench *b)
 {
-    size_t i;
-
     printf("%-28s %12s  %12s\n", "", "median", "99th pct.");
-    for (i = 0; i < BENCH_TIMES; i++)
+    for (size_t i = 0; i < BENCH_TIMES; i++)
         if (b->times[i].us.n)
             printf("%-28s %9.2f ms  %9.2f ms\n", times[i].text, (double)median(b, i) / 1000,
                    (double)times_at(&b->times[i], 99) / 1000);
     putchar('\n');
-    for (i = 0; i < RATES; i++)
+    for (size_t i = 0; i < RATES; i++)
         printf("%-28s %9.0f /s\n", rates[i].text, rate_of(b, i));
     printf("\n%s\n%s\n", limit_of_one(b), limit_of_many(b));
 }
@@ -187,16 +179,15 @@ static void print_results(const struct bench *b)
 static void print_json(const struct bench *b)
 {
     json_t *o = json_object();
-    size_t i;
 
-    for (i = 0; i < BENCH_TIMES; i++)
+    for (size_t i = 0; i < BENCH_TIMES; i++)
         json_object_set_new(o, times[i].key,
                             b->times[i].us.n
                                 ? json_pack("{s:I, s:I, s:I}", "p50_us", (json_int_t)median(b, i),
                                             "p99_us", (json_int_t)times_at(&b->times[i], 99), "n",
                                             (json_int_t)b->times[i].us.n)
                                 : json_null());
-    for (i = 0; i < RATES; i++)
+    for (size_t i = 0; i < RATES; i++)
         json_object_set_new(o, rates[i].key, json_integer((json_int_t)rate_of(b, i)));
     json_object_set_new(o, "limits", json_pack("[s, s]", limit_of_one(b), limit_of_many(b)));
     print_json_object(o);
@@ -208,37 +199,37 @@ struct command_options {
     int64_t span;
 };
 
+static int run_bench(struct cli *c, struct bench *b, const struct bench_site *at)
+{
+    b->options = cli_options(c, true);
+    b->options.url = at->url;
+    b->options.tenant = at->tenant;
+    b->options.config = at->config;
+    b->state = at->state;
+    b->disk = at->disk;
+    TRY(bench_run(b, &c->err));
+    if (b->signal)
+        return 128 + b->signal;
+    (c->json ? print_json : print_results)(b);
+    return 0;
+}
+
 static int bench(struct cli *c)
 {
     const struct command_options *w = c->values;
-    struct bench b = {.span = w->span};
+    AUTO(bench_release) struct bench b = {.span = w->span};
     struct bench_site at = {0};
-    struct pawl_error err;
     int code, left;
 
     if (w->span <= 0 || w->span > MAX_US)
         return cli_wrong("--span must be above 0 and at most 1m");
     if ((b.signals = signals_open()) < 0)
         return 1;
-    if (!(code = create_site(c, &at))) {
-        b.options = cli_options(c, true);
-        b.options.url = at.url;
-        b.options.tenant = at.tenant;
-        b.options.config = at.config;
-        b.state = at.state;
-        b.disk = at.disk;
-        if (bench_run(&b, &err))
-            code = cli_fail(&err);
-        else if (b.signal)
-            code = 128 + b.signal;
-        else if (c->json)
-            print_json(&b);
-        else
-            print_results(&b);
-    }
+    if (!(code = create_site(c, &at)))
+        code = run_bench(c, &b, &at);
+    code = code < 0 ? cli_fail(&c->err) : code;
     left = remove_site(&at);
     close(b.signals);
-    bench_release(&b);
     return code ? code : left;
 }
 

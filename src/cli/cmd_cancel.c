@@ -1,5 +1,4 @@
-/* cmd_cancel.c - pawl cancel: cancels executions and their descendants. If one can't be
- * cancelled, the others still are; the exit code is that of the first error. */
+/* cmd_cancel.c - pawl cancel: cancels executions and their descendants. */
 #include "cli/cli.h"
 
 #include <limits.h>
@@ -28,25 +27,18 @@ struct cancel {
     bool let_finish;
 };
 
-static int cancel_one(struct cli *c, int64_t id)
+static int cancel(struct cli *c, int64_t id)
 {
     const struct cancel *k = c->values;
     struct pawl_cancelled done;
-    struct pawl_error err;
 
-    if ((k->let_finish ? pawl_let_finish : pawl_cancel)(c->p, id, NULL, k->reason, &done, &err))
-        return cli_fail(&err);
+    TRY((k->let_finish ? pawl_let_finish : pawl_cancel)(c->p, id, NULL, k->reason, &done, &c->err));
     if (c->json)
         printf("{\"id\":%lld,\"status\":\"%s\",\"left\":%lld}\n", (long long)id, done.status,
                (long long)done.left);
     else
         print_cancelled(id, &done, k->let_finish);
     return 0;
-}
-
-static int cancel(struct cli *c)
-{
-    return cli_each_id(c, cancel_one);
 }
 
 static const struct option options[] = {
@@ -69,6 +61,5 @@ const struct command command_cancel = {
                  {"pawl cancel @last --let-finish", "running jobs may finish"}},
     .least = 1,
     .most = INT_MAX,
-    .run = cancel,
-    .opens = true,
+    .run_id = cancel,
 };

@@ -78,23 +78,13 @@ static const struct script {
     const char *shell, *text;
 } scripts[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
 
-static const char *find_script(const char *shell)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof(scripts) / sizeof(*scripts); i++)
-        if (!strcmp(scripts[i].shell, shell))
-            return scripts[i].text;
-    return NULL;
-}
-
 static int print_script(struct cli *c)
 {
-    const char *text = find_script(c->words[0]);
+    const struct script *script = FIND_NAMED(scripts, c->words[0]);
 
-    if (!text)
+    if (!script)
         return cli_wrong("pawl completion supports bash, zsh and fish, not '%.60s'", c->words[0]);
-    fputs(text, stdout);
+    fputs(script->text, stdout);
     return 0;
 }
 

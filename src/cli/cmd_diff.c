@@ -34,7 +34,7 @@ static const char *arrow(const struct line *l)
 
 static void add_value(struct line *l, const json_t *value)
 {
-    char *text = value ? json_text(value) : NULL;
+    AUTO_FREE char *text = value ? json_text(value) : NULL;
 
     if (!text)
         line_add(l, TINT_FAINT, "nothing");
@@ -42,7 +42,6 @@ static void add_value(struct line *l, const json_t *value)
         line_addf(l, TINT_PLAIN, "%.*s%s", VALUE, text, l->style->utf8 ? "…" : "...");
     else
         line_add(l, TINT_PLAIN, text);
-    free(text);
 }
 
 static void add_both(struct line *l, const json_t *a, const json_t *b)
@@ -135,9 +134,8 @@ static void print_outcome(struct line *l, const json_t *pair)
 {
     static const char *const keys[] = {"status", "error", "outputs"};
     const json_t *a = json_object_get(pair, "a"), *b = json_object_get(pair, "b");
-    size_t i;
 
-    for (i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         if (!differs(pair, keys[i]))
             continue;
         line_addf(l, TINT_PLAIN, "  %s: ", keys[i]);
@@ -245,7 +243,7 @@ static void print_duration(struct line *l, const json_t *pair)
 /* Tasks whose duration changed notably, the largest change first. */
 static void print_durations(struct line *l, const json_t *tasks)
 {
-    VEC(const json_t *) list = {0};
+    AUTO_VEC(const json_t *) list = {0};
     const json_t *pair;
     size_t i;
 
@@ -258,14 +256,13 @@ static void print_durations(struct line *l, const json_t *tasks)
     for (i = 0; i < list.n && i < SHOWN; i++)
         print_duration(l, list.at[i]);
     print_more(l, list.n);
-    vec_release(&list);
 }
 
 static void print_diff(const json_t *o, bool same)
 {
     struct style style = style_of(stdout);
     const json_t *outcome = json_object_get(o, "outcome"), *tasks = json_object_get(o, "tasks");
-    struct line l = {0};
+    AUTO(line_release) struct line l = {0};
 
     line_begin(&l, &style);
     print_side(&l, json_object_get(o, "a"), json_object_get(outcome, "a"));
@@ -280,7 +277,6 @@ static void print_diff(const json_t *o, bool same)
     if (same)
         print_heading(&l, "no differences except times");
     print_durations(&l, tasks);
-    line_release(&l);
 }
 
 /* ---- the command ---- */
@@ -292,23 +288,19 @@ struct command_options {
 static int diff(struct cli *c)
 {
     const struct command_options *a = c->values;
-    struct pawl_error err;
-    char *text = NULL;
+    json_auto_t *o = NULL;
+    char *text;
     int64_t ids[2];
     bool same;
-    json_t *o;
-    int code;
 
-    if ((code = cli_id(c->p, c->words[0], &ids[0])) || (code = cli_id(c->p, c->words[1], &ids[1])))
-        return code;
-    if (pawl_diff(c->p, ids[0], ids[1], &text, &same, &err))
-        return cli_fail(&err);
+    TRY(cli_id(c, c->words[0], &ids[0]));
+    TRY(cli_id(c, c->words[1], &ids[1]));
+    TRY(pawl_diff(c->p, ids[0], ids[1], &text, &same, &c->err));
     if (c->json)
         puts(text);
     o = take_object(text);
     if (!c->json)
         print_diff(o, same);
-    json_decref(o);
     return a->exit_code && !same;
 }
 

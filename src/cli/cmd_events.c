@@ -32,13 +32,10 @@ static void add_move(struct buf *b, const json_t *e)
 static void add_data(struct buf *b, const json_t *e)
 {
     json_t *data = json_object_get(e, "data");
-    char *text;
+    AUTO_FREE char *text = json_is_object(data) ? json_text(data) : NULL;
 
-    if (!json_is_object(data))
-        return;
-    text = json_text(data);
-    out_clean(b, text);
-    free(text);
+    if (text)
+        out_clean(b, text);
 }
 
 /* "2026-01-31 14:00:00.123456      17  task.claimed             ready -> running         1  0123…
@@ -46,7 +43,7 @@ static void add_data(struct buf *b, const json_t *e)
 static void print_all(const json_t *e, const char *move, const char *data)
 {
     const char *at = field(e, "created_at");
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
 
     buf_addf(&b, "%.10s %.15s  %6lld  %-24s %-22s %3lld  %-16s%s%s", at, at + 11,
              (long long)field_int(e, "execution"), field(e, "type"), move,
@@ -54,7 +51,6 @@ static void print_all(const json_t *e, const char *move, const char *data)
     while (b.len && b.ptr[b.len - 1] == ' ')
         b.ptr[--b.len] = '\0';
     puts(b.ptr);
-    buf_release(&b);
 }
 
 /* Prints the fields that fit into a line of the terminal, leaving some room for the data at the
@@ -72,9 +68,9 @@ static void print_fitting(const json_t *e, const char *move, const char *data,
                                         "~~0123456789abcdef"};
     const char *at = field(e, "created_at"), *error = field(json_object_get(e, "data"), "error");
     struct style narrow = *style;
-    struct table_fit fit = {0};
-    struct table t = {0};
-    struct line l = {0};
+    AUTO(table_fit_release) struct table_fit fit = {0};
+    AUTO(table_release) struct table t = {0};
+    AUTO(line_release) struct line l = {0};
     int room;
 
     narrow.width -= style->width > NARROW ? DATA_ROOM : 0;
@@ -95,14 +91,11 @@ static void print_fitting(const json_t *e, const char *move, const char *data,
     if (*data && room >= LEAST_DATA)
         line_addf(&l, TINT_PLAIN, "%*s%s", table_fit_width(&fit) + 2 - l.cols, "", data);
     puts(buf_cstr(&l.text));
-    line_release(&l);
-    table_fit_release(&fit);
-    table_release(&t);
 }
 
 static void print_event(const json_t *e, const struct style *style)
 {
-    struct buf move = BUF_INIT, data = BUF_INIT;
+    AUTO_BUF move = BUF_INIT, data = BUF_INIT;
 
     add_move(&move, e);
     add_data(&data, e);
@@ -110,8 +103,6 @@ static void print_event(const json_t *e, const struct style *style)
         print_fitting(e, buf_cstr(&move), buf_cstr(&data), style);
     else
         print_all(e, buf_cstr(&move), buf_cstr(&data));
-    buf_release(&move);
-    buf_release(&data);
 }
 
 static int take_event(void *arg, const char *json)
@@ -121,10 +112,9 @@ static int take_event(void *arg, const char *json)
     if (p->json) {
         puts(json);
     } else {
-        json_t *e = parse_object(json);
+        json_auto_t *e = parse_object(json);
 
         print_event(e, &p->style);
-        json_decref(e);
     }
     return p->room && --p->room == 0;
 }
@@ -132,35 +122,35 @@ static int take_event(void *arg, const char *json)
 /* ---- follow ---- */
 
 /* Sets *ended if the execution has ended, so that no more events will come. */
-static int has_ended(struct pawl *p, int64_t id, bool *ended, struct pawl_error *err)
+static int has_ended(struct cli *c, int64_t id, bool *ended)
 {
-    json_t *o = NULL;
-    int rc = id ? show_object(p, id, &o, err) : 0;
+    json_auto_t *o = NULL;
 
+    if (id)
+        TRY(show_object(c->p, id, &o, &c->err));
     *ended = *field(o, "finished_at") != '\0';
-    json_decref(o);
-    return rc;
+    return 0;
 }
 
-static int follow_until_end(struct pawl *p, struct pawl_follower *f, int64_t id,
-                            struct printing *printing, struct pawl_error *err)
+static int follow_until_end(struct cli *c, struct pawl_follower *f, int64_t id,
+                            struct printing *printing)
 {
     struct pawl_listener *l = NULL;
     bool limited = printing->room > 0, ended = false;
     size_t n;
     int rc = 0, quiet = 0;
 
-    if (pawl_listen(p, PAWL_WAKE_EVENTS, &l, NULL))
+    if (pawl_listen(c->p, PAWL_WAKE_EVENTS, &l, NULL))
         l = NULL; /* polling is enough */
     while (!rc && !(limited && !printing->room)) {
-        if ((rc = pawl_follower_next(f, take_event, printing, &n, err)) || n)
+        if ((rc = pawl_follower_next(f, take_event, printing, &n, &c->err)) || n)
             continue;
         fflush(stdout);
         /* the last events may wait for other transactions to commit: read twice without a result
          * after the end */
         if (ended && ++quiet > 1)
             break;
-        if ((rc = has_ended(p, id, &ended, err)) || ended)
+        if ((rc = has_ended(c, id, &ended)) || ended)
             continue;
         if (l)
             pawl_listener_wait(l, FOLLOW_MS);
@@ -171,16 +161,15 @@ static int follow_until_end(struct pawl *p, struct pawl_follower *f, int64_t id,
     return rc;
 }
 
-static int follow(struct pawl *p, const struct pawl_event_query *q, struct printing *printing)
+static int follow(struct cli *c, const struct pawl_event_query *q, struct printing *printing)
 {
-    struct pawl_follower *f = NULL;
-    struct pawl_error err;
-    int rc = pawl_follow(p, q, &f, &err);
+    struct pawl_follower *f;
+    int rc;
 
-    if (!rc)
-        rc = follow_until_end(p, f, q->execution, printing, &err);
+    TRY(pawl_follow(c->p, q, &f, &c->err));
+    rc = follow_until_end(c, f, q->execution, printing);
     pawl_follower_close(f);
-    return rc ? cli_fail(&err) : 0;
+    return rc;
 }
 
 /* ---- the command ---- */
@@ -194,20 +183,18 @@ static int events(struct cli *c)
 {
     struct events *e = c->values;
     struct printing printing = {.json = c->json, .style = style_of(stdout)};
-    struct pawl_error err;
-    int code;
 
-    if (c->nwords && (code = cli_id(c->p, c->words[0], &e->q.execution)))
-        return code;
+    if (c->nwords)
+        TRY(cli_id(c, c->words[0], &e->q.execution));
     if (e->q.self && !c->nwords)
         return cli_wrong("--self needs the id of an execution");
     if (e->follow) {
         printing.room = e->q.limit > 0 ? e->q.limit : 0;
-        return follow(c->p, &e->q, &printing);
+        return follow(c, &e->q, &printing);
     }
     if (e->q.limit < 0)
         e->q.limit = c->nwords ? 0 : NEWEST;
-    return pawl_events(c->p, &e->q, take_event, &printing, &err) ? cli_fail(&err) : 0;
+    return pawl_events(c->p, &e->q, take_event, &printing, &c->err);
 }
 
 static const struct option options[] = {

@@ -19,14 +19,12 @@ struct exec {
     struct texts env;
     int64_t delay, retry, timeout;
     bool detach, no_parent;
-    const struct cli *cli;
+    struct cli *cli;
 
     char *full_name, *folder, *spec;
-    struct pawl *p;
     struct pawl_job job;
     struct output output;
     int report; /* where its id is written once it is accepted; -1: nowhere */
-    struct pawl_error err;
 };
 
 /* ---- the job ---- */
@@ -46,7 +44,7 @@ static char *full_name_of(const struct exec *x)
 /* The caller's folder, or the one given with --cwd; always absolute. */
 static int find_folder(struct exec *x)
 {
-    char *here;
+    AUTO_FREE char *here = NULL;
 
     if (x->cwd && *x->cwd == '/') {
         x->folder = mem_strdup(x->cwd);
@@ -56,7 +54,6 @@ static int find_folder(struct exec *x)
         return cli_wrong("can't determine the current folder: %s; name one with --cwd",
                          strerror(errno));
     x->folder = x->cwd ? mem_printf("%s/%s", here, x->cwd) : mem_strdup(here);
-    free(here);
     return 0;
 }
 
@@ -102,18 +99,16 @@ static int read_options(struct exec *x)
 
 static int open_all(struct exec *x)
 {
-    struct pawl_options o = cli_options(x->cli, false);
+    struct cli *c = x->cli;
     struct pawl_command command = {
-        .argv = x->cli->words, .cwd = x->folder, .env = x->env.at, .timeout = x->timeout};
-    int rc;
+        .argv = c->words, .cwd = x->folder, .env = x->env.at, .timeout = x->timeout};
 
-    o.config = x->config;
-    if ((rc = pawl_open(&o, &x->p, &x->err)) ||
-        (rc = pawl_command_spec(x->p, &command, NULL, &x->spec, &x->err)))
-        return cli_fail(&x->err);
+    if (cli_open_or_create(c, x->config) ||
+        pawl_command_spec(c->p, &command, NULL, &x->spec, &c->err))
+        return cli_fail(&c->err);
     x->job.spec = x->spec;
     if (x->retry < 0)
-        x->job.max_attempts = pawl_default_attempts(x->p);
+        x->job.max_attempts = pawl_default_attempts(c->p);
     return 0;
 }
 
@@ -138,14 +133,10 @@ static int print_end(const struct exec *x)
 {
     const char *status = field(x->output.ended, "status"), *error = field(x->output.ended, "error");
     int code = foreground_exit_code(status);
-    struct buf line = BUF_INIT;
 
-    if (code) {
-        out_clean(&line, *error ? error : status);
-        fprintf(stderr, "pawl: execution %lld: %s\n", (long long)x->output.execution,
-                buf_cstr(&line));
-        buf_release(&line);
-    }
+    if (code)
+        print_clean(stderr, "pawl: execution %lld: %s", (long long)x->output.execution,
+                    *error ? error : status);
     return code;
 }
 
@@ -158,13 +149,12 @@ static int run_in_foreground(struct exec *x)
                            .output = &x->output,
                            .accepted = accepted,
                            .arg = x};
-    int code;
 
     signal(SIGPIPE, SIG_IGN);
-    code = foreground_run(&h, x->p);
-    if (!code && x->cli->json && x->output.to)
-        code = print_execution(x->p, x->output.execution, !x->cli->json);
-    return code ? code : print_end(x);
+    TRY(foreground_run(&h, x->cli->p));
+    if (x->cli->json && x->output.to)
+        TRY(print_execution(x->cli, x->output.execution));
+    return print_end(x);
 }
 
 /* ---- detached ---- */
@@ -172,20 +162,21 @@ static int run_in_foreground(struct exec *x)
 /* Without a queue no worker would claim the job: a separate process stays with it. */
 static int run_detached(struct exec *x)
 {
+    struct cli *c = x->cli;
     char text[32] = "";
     int64_t id;
     int ends[2], null, status = 0;
     pid_t child;
 
-    pawl_close(x->p); /* handles must not be open across a fork */
-    x->p = NULL;
+    pawl_close(c->p); /* handles must not be open across a fork */
+    c->p = NULL;
+    free(x->spec);
+    x->spec = NULL;
     if (pipe2(ends, O_CLOEXEC) || (child = fork()) < 0)
         return cli_wrong("can't start a process: %s", strerror(errno));
     if (!child) {
         close(ends[0]);
         setsid();
-        free(x->spec);
-        x->spec = NULL;
         if (open_all(x) || (null = open("/dev/null", O_RDWR | O_CLOEXEC)) < 0)
             return 2;
         dup2(null, STDIN_FILENO);
@@ -202,28 +193,25 @@ static int run_detached(struct exec *x)
     }
     close(ends[0]);
     text[strcspn(text, "\n")] = 0;
-    free(x->spec);
-    x->spec = NULL;
-    if (text_parse_i64(text, &id) || (x->cli->json && open_all(x)))
+    if (text_parse_i64(text, &id) || (c->json && open_all(x)))
         return 1;
-    return print_execution(x->p, id, !x->cli->json);
+    return print_execution(c, id);
 }
 
 static int submit(struct exec *x)
 {
-    if (!pawl_has_queue(x->p))
+    struct cli *c = x->cli;
+
+    if (!pawl_has_queue(c->p))
         return run_detached(x);
-    if (pawl_submit(x->p, &x->job, 1, &x->err))
-        return cli_fail(&x->err);
-    return print_execution(x->p, x->job.id, !x->cli->json);
+    TRY(pawl_submit(c->p, &x->job, 1, &c->err));
+    return print_execution(c, x->job.id);
 }
 
 static int run(struct exec *x)
 {
-    int code;
-
-    if ((code = read_options(x)) || (code = open_all(x)))
-        return code;
+    TRY(read_options(x));
+    TRY(open_all(x));
     if (x->detach)
         return submit(x);
     x->output.to = x->cli->json ? stderr : stdout;
@@ -267,7 +255,6 @@ static int exec(struct cli *c)
 
     x->cli = c;
     code = run(x);
-    pawl_close(x->p);
     output_release(&x->output);
     free(x->full_name);
     free(x->folder);

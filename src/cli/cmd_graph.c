@@ -1,6 +1,6 @@
 /* cmd_graph.c - pawl graph: draws the tasks of a workflow and their needs, from a file or from
  * the definition stored with a run. */
-#include "cli/definition.h"
+#include "cli/cli.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,39 +15,24 @@ static int width(void)
     return isatty(1) && !ioctl(1, TIOCGWINSZ, &size) && size.ws_col >= 20 ? size.ws_col : 0;
 }
 
-static int print_graph(int rc, char *text, const struct pawl_error *err)
+static int draw_file(struct cli *c, const char *format, char **text)
 {
+    const char *file = c->words[0];
+    AUTO_WORKFLOW w = NULL;
+    int rc = pawl_graph(file, format, width(), text, &c->err);
+
     if (rc)
-        return cli_fail(err);
-    fputs(text, stdout);
-    free(text);
-    return 0;
+        TRY(cli_load(file, &w)); /* prints all problems of the file */
+    return rc;
 }
 
-static int draw_file(const char *file, const char *format)
+static int draw_run(struct cli *c, const char *format, char **text)
 {
-    struct pawl_error err;
-    char *text = NULL;
-    struct pawl_workflow *w = NULL;
-    int code, rc = pawl_graph(file, format, width(), &text, &err);
-
-    if (rc && (code = cli_load(file, &w))) /* prints all problems of the file */
-        return code;
-    pawl_workflow_free(w);
-    return print_graph(rc, text, &err);
-}
-
-static int draw_run(struct cli *c, const char *format)
-{
-    struct pawl_error err;
-    char *text = NULL;
     int64_t id;
-    int rc, code;
 
-    if ((code = cli_open(c)) || (code = cli_id(c->p, c->words[0], &id)))
-        return code;
-    rc = pawl_graph_of(c->p, id, format, width(), &text, &err);
-    return print_graph(rc, text, &err);
+    TRY(cli_open(c));
+    TRY(cli_id(c, c->words[0], &id));
+    return pawl_graph_of(c->p, id, format, width(), text, &c->err);
 }
 
 /* A file may be named like an id: a word is an id only if no such file exists. */
@@ -69,8 +54,11 @@ static const struct option options[] = {
 static int draw(struct cli *c)
 {
     const struct graph *g = c->values;
+    AUTO_FREE char *text = NULL;
 
-    return is_id(c->words[0]) ? draw_run(c, g->format) : draw_file(c->words[0], g->format);
+    TRY((is_id(c->words[0]) ? draw_run : draw_file)(c, g->format, &text));
+    fputs(text, stdout);
+    return 0;
 }
 
 const struct command command_graph = {

@@ -30,10 +30,8 @@ struct logs {
  * terminal. U+0080 to U+009F take two bytes, which may arrive in different pages. */
 static void clean_bytes(struct logs *g, const char *bytes, size_t len)
 {
-    size_t i;
-
     buf_reset(&g->clean);
-    for (i = 0; i < len; i++) {
+    for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)bytes[i];
 
         if (g->half && (c < 0x80 || c > 0x9F))
@@ -117,7 +115,7 @@ static void add_text(struct logs *g, const char *bytes, size_t len, bool last, s
 static void print_json(struct logs *g, const struct pawl_log_page *page, const char *bytes,
                        size_t len)
 {
-    struct buf b = BUF_INIT, text = BUF_INIT;
+    AUTO_BUF b = BUF_INIT, text = BUF_INIT;
 
     add_text(g, bytes, len, page->ended && !page->more, &text);
     if (text.len || page->dropped) {
@@ -127,8 +125,6 @@ static void print_json(struct logs *g, const struct pawl_log_page *page, const c
         json_quote(&b, buf_cstr(&text), text.len);
         printf("%s}\n", b.ptr);
     }
-    buf_release(&b);
-    buf_release(&text);
 }
 
 static void print_page(struct logs *g, const struct pawl_log_page *page, const char *bytes)
@@ -158,20 +154,17 @@ static void print_page(struct logs *g, const struct pawl_log_page *page, const c
 
 /* Counts the lines to skip so that the last `tail` remain. Also fixes the attempt's number if
  * none was given, so that the next read does not find a newer attempt. */
-static int count_lines(struct pawl *p, struct logs *g, char *bytes, struct pawl_error *err)
+static int count_lines(struct cli *c, struct logs *g, char *bytes)
 {
     struct pawl_log_place at = {.execution = g->id, .attempt = (int)g->attempt};
     struct pawl_log_page page;
     int64_t lines = 0;
     bool in_line = false;
-    size_t i;
-    int rc;
 
     do {
-        if ((rc = pawl_log(p, &at, bytes, PAGE, &page, err)))
-            return rc;
+        TRY(pawl_log(c->p, &at, bytes, PAGE, &page, &c->err));
         lines += page.dropped && in_line;
-        for (i = 0; i < page.len; i++)
+        for (size_t i = 0; i < page.len; i++)
             lines += bytes[i] == '\n';
         if (page.len)
             in_line = bytes[page.len - 1] != '\n';
@@ -195,7 +188,7 @@ static void wait_for_more(struct pawl_listener *l)
 /* Workflows and fan-outs have no output of their own. */
 static void print_no_output(struct pawl *p, int64_t id)
 {
-    json_t *v;
+    json_auto_t *v = NULL;
 
     if (show_object(p, id, &v, NULL))
         return;
@@ -206,19 +199,15 @@ static void print_no_output(struct pawl *p, int64_t id)
                 "pawl: execution %lld is a %s and has no output of its own: `pawl tree %lld` shows "
                 "the ids of its tasks\n",
                 (long long)id, field(v, "kind"), (long long)id);
-    json_decref(v);
 }
 
-static int print_all(struct pawl *p, struct logs *g, char *bytes, struct pawl_listener *l,
-                     struct pawl_error *err)
+static int print_all(struct cli *c, struct logs *g, char *bytes, struct pawl_listener *l)
 {
     struct pawl_log_place at = {.execution = g->id, .attempt = (int)g->attempt};
     struct pawl_log_page page;
-    int rc;
 
     for (;;) {
-        if ((rc = pawl_log(p, &at, bytes, PAGE, &page, err)))
-            return rc;
+        TRY(pawl_log(c->p, &at, bytes, PAGE, &page, &c->err));
         print_page(g, &page, bytes);
         at.from = page.next;
         at.attempt = page.attempt;
@@ -229,39 +218,35 @@ static int print_all(struct pawl *p, struct logs *g, char *bytes, struct pawl_li
         wait_for_more(l);
     }
     if (!page.attempt)
-        print_no_output(p, g->id);
+        print_no_output(c->p, g->id);
     else if (!page.next && !g->json)
         fprintf(stderr, "pawl: attempt %d of execution %lld %s\n", page.attempt, (long long)g->id,
                 page.ended ? "has no stored output" : "has written nothing yet");
     return 0;
 }
 
-static int logs(struct cli *c)
+static int logs(struct cli *c, int64_t id)
 {
     struct logs *g = c->values;
     struct pawl_listener *l = NULL;
-    struct pawl_error err;
-    char *bytes;
-    int rc = 0, code = cli_id(c->p, c->words[0], &g->id);
+    AUTO_FREE char *bytes = mem_alloc(PAGE);
+    int rc = 0;
 
-    if (code)
-        return code;
     if (g->attempt > INT_MAX)
         return cli_wrong("there is no attempt %lld", (long long)g->attempt);
+    g->id = id;
     g->json = c->json;
     g->raw |= !isatty(STDOUT_FILENO);
-    bytes = mem_alloc(PAGE);
     if (g->follow && pawl_listen(c->p, PAWL_WAKE_EVENTS, &l, NULL))
         l = NULL; /* polling is enough */
     if (g->tail >= 0)
-        rc = count_lines(c->p, g, bytes, &err);
+        rc = count_lines(c, g, bytes);
     if (!rc)
-        rc = print_all(c->p, g, bytes, l, &err);
+        rc = print_all(c, g, bytes, l);
     pawl_listener_close(l);
-    free(bytes);
     buf_release(&g->clean);
     buf_release(&g->rest);
-    return rc ? cli_fail(&err) : 0;
+    return rc;
 }
 
 static const struct option options[] = {
@@ -288,6 +273,5 @@ const struct command command_logs = {
                  {"pawl logs 17 --attempt 1 --tail 20", "the last lines of the first attempt"}},
     .least = 1,
     .most = 1,
-    .run = logs,
-    .opens = true,
+    .run_id = logs,
 };

@@ -13,30 +13,28 @@ struct ls {
 };
 
 /* Why it waits or failed, shortened to fit the line. */
-static void cell_note(struct table *t, const json_t *o, const void *arg)
+static void cell_note(struct table *t, const json_t *o)
 {
     const char *error = field(o, "error"), *waiting = field(o, "waiting");
 
-    (void)arg;
     table_addf(t, "%.100s", *error ? error : waiting);
 }
 
 /* Only jobs have attempts; workflows and fan-outs have none. */
-static void cell_attempt_of_job(struct table *t, const json_t *o, const void *arg)
+static void cell_attempt_of_job(struct table *t, const json_t *o)
 {
     const char *kind = field(o, "kind");
 
     if (strcmp(kind, "workflow") != 0 && strcmp(kind, "foreach") != 0)
-        cell_attempt(t, o, arg);
+        cell_attempt(t, o);
     else
         table_add(t, "");
 }
 
-static void cell_ran(struct table *t, const json_t *o, const void *arg)
+static void cell_ran(struct table *t, const json_t *o)
 {
     int64_t from = field_time(o, "started_at"), to = field_time(o, "finished_at");
 
-    (void)arg;
     if (from && to)
         table_add_span(t, to - from);
     else
@@ -67,18 +65,14 @@ static void print_empty_hint(const struct ls *l)
                 : "");
 }
 
-static int print_pages(struct pawl *p, struct ls *l, struct list *list)
+static int print_pages(struct cli *c, struct ls *l, struct list *list)
 {
-    struct pawl_error err;
     int64_t before;
-    int rc;
 
     do {
         before = list->n;
         l->q.limit = l->limit && l->limit - list->n < PAGE ? l->limit - list->n : PAGE;
-        rc = pawl_list(p, &l->q, list_line, list, &l->q.before, &err);
-        if ((rc = list_end(list, rc, &err)))
-            return rc;
+        TRY(list_end(list, pawl_list(c->p, &l->q, list_line, list, &l->q.before, &c->err)));
         if (l->limit && l->q.before && list->n - before < l->q.limit) {
             fprintf(stderr, "pawl: examined 100,000 executions; continue with `--before %lld`\n",
                     (long long)l->q.before);
@@ -88,30 +82,24 @@ static int print_pages(struct pawl *p, struct ls *l, struct list *list)
     return 0;
 }
 
-static int print_tasks(struct pawl *p, int64_t workflow, struct list *list)
-{
-    struct pawl_error err;
-
-    return list_end(list, pawl_tasks(p, workflow, list_line, list, &err), &err);
-}
-
 static int ls(struct cli *c)
 {
     struct ls *l = c->values;
     struct list list = {.columns = LIST_COLUMNS(columns), .json = c->json};
     const char *which = l->tasks ? l->tasks : l->parent;
     int64_t id = 0;
-    int code;
 
     if ((l->parent != NULL) + (l->tasks != NULL) + l->q.all > 1)
         return cli_wrong("--parent, --tasks and --all exclude each other");
-    if ((code = cli_open(c)) || (which && (code = cli_id(c->p, which, &id))))
-        return code;
+    TRY(cli_open(c));
+    if (which)
+        TRY(cli_id(c, which, &id));
     l->q.parent = l->parent ? id : 0;
-    code = l->tasks ? print_tasks(c->p, id, &list) : print_pages(c->p, l, &list);
-    if (!code && !list.n && !c->json)
+    TRY(l->tasks ? list_end(&list, pawl_tasks(c->p, id, list_line, &list, &c->err))
+                 : print_pages(c, l, &list));
+    if (!list.n && !c->json)
         print_empty_hint(l);
-    return code;
+    return 0;
 }
 
 static const struct option options[] = {

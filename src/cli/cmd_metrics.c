@@ -26,7 +26,7 @@ static void print_sample(const char *line)
 {
     size_t name = strcspn(line, "{ ");
     const char *at = line + name;
-    struct buf b = BUF_INIT, text = BUF_INIT;
+    AUTO_BUF b = BUF_INIT, text = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
 
     json_write_begin(&w, '{');
@@ -48,8 +48,6 @@ static void print_sample(const char *line)
     json_write_raw(&w, strchr(at, ' ') + 1);
     json_write_end(&w, '}');
     puts(b.ptr);
-    buf_release(&b);
-    buf_release(&text);
 }
 
 static void print_samples(char *text)
@@ -65,16 +63,13 @@ static void print_samples(char *text)
 
 static int metrics(struct cli *c)
 {
-    struct pawl_error err;
-    char *text;
+    AUTO_FREE char *text = NULL;
 
-    if (pawl_metrics(c->p, &text, &err))
-        return cli_fail(&err);
+    TRY(pawl_metrics(c->p, &text, &c->err));
     if (c->json)
         print_samples(text);
     else
         fputs(text, stdout);
-    free(text);
     return 0;
 }
 

@@ -1,6 +1,4 @@
-/* cmd_node.c - pawl pause, resume, skip, approve and reject: operator actions on executions. If
- * an action fails for one execution, the others are still done; the exit code is that of the
- * first error. */
+/* cmd_node.c - pawl pause, resume, skip, approve and reject: operator actions on executions. */
 #include "cli/cli.h"
 
 #include <limits.h>
@@ -26,25 +24,18 @@ static const struct verb {
              {&command_approve, "approved", pawl_approve},
              {&command_reject, "rejected", pawl_reject}};
 
-static int act_on(struct cli *c, int64_t id)
+static int act(struct cli *c, int64_t id)
 {
     const struct decision *d = c->values;
     const struct verb *v = verbs;
-    struct pawl_error err;
 
     while (v->command != c->command)
         v++;
-    if (v->run(c->p, id, NULL, d->reason, &err))
-        return cli_fail(&err);
+    TRY(v->run(c->p, id, NULL, d->reason, &c->err));
     if (c->json)
-        return print_execution(c->p, id, false);
+        return print_execution(c, id);
     printf("execution %lld: %s\n", (long long)id, v->done);
     return 0;
-}
-
-static int act(struct cli *c)
-{
-    return cli_each_id(c, act_on);
 }
 
 #define VERB(which, sentence, ...)                                           \
@@ -56,8 +47,7 @@ static int act(struct cli *c)
                                             .examples = {__VA_ARGS__},       \
                                             .least = 1,                      \
                                             .most = INT_MAX,                 \
-                                            .run = act,                      \
-                                            .opens = true}
+                                            .run_id = act}
 
 VERB(pause, "stop executions and their descendants from starting further jobs",
      {"pawl pause 17 --reason 'the disk is full'", "running jobs continue, no further jobs start"});

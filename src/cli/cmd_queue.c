@@ -7,18 +7,9 @@
 
 /* ---- the list ---- */
 
-static void cell_limit(struct table *t, const json_t *o, const void *arg)
+static void cell_limit(struct table *t, const json_t *o)
 {
-    const json_t *limit = json_object_get(o, "limit");
-
-    (void)arg;
-    if (json_is_object(json_object_get(o, "paused")))
-        table_add(t, "paused");
-    else if (json_is_object(limit))
-        table_addf(t, "%lld of %lld", (long long)field_int(limit, "used"),
-                   (long long)field_int(limit, "max"));
-    else
-        table_add(t, "-");
+    add_limit(t, o, TINT_PLAIN, " of ");
 }
 
 static const struct list_column columns[] = {
@@ -30,20 +21,18 @@ static const struct list_column columns[] = {
 static int print_queues(struct cli *c)
 {
     struct list l = {.columns = LIST_COLUMNS(columns), .json = c->json};
-    struct pawl_error err;
 
-    return list_end(&l, pawl_queues(c->p, list_line, &l, &err), &err);
+    return list_end(&l, pawl_queues(c->p, list_line, &l, &c->err));
 }
 
 /* ---- one queue ---- */
 
 static int print_if_named(void *arg, const char *json)
 {
-    json_t *q = parse_object(json);
+    json_auto_t *q = parse_object(json);
 
     if (!strcmp(field(q, "queue"), arg))
         puts(json);
-    json_decref(q);
     return 0;
 }
 
@@ -51,55 +40,32 @@ struct command_options {
     const char *verb, *queue, *limit, *reason;
 };
 
-static int set_limit(struct pawl *p, const struct command_options *w, struct pawl_error *err,
-                     struct buf *done)
+static int set_limit(struct cli *c, const struct command_options *w)
 {
     int64_t max = -1;
     bool paused;
-    int rc;
 
-    if (strcmp(w->limit, "none") && (text_parse_i64(w->limit, &max) || max < 0 || max >= INT_MAX)) {
-        *err = (struct pawl_error){.code = PAWL_E_INVALID};
-        snprintf(err->message, sizeof(err->message),
-                 "--limit needs a number or none, but got "
-                 "'%.60s'",
-                 w->limit);
-        return -PAWL_E_INVALID;
-    }
-    if ((rc = pawl_queue_limit(p, w->queue, (int)max, NULL, w->reason, &paused, err)))
-        return rc;
+    if (strcmp(w->limit, "none") && (text_parse_i64(w->limit, &max) || max < 0 || max >= INT_MAX))
+        return cli_wrong("--limit needs a number or none, but got '%.60s'", w->limit);
+    TRY(pawl_queue_limit(c->p, w->queue, (int)max, NULL, w->reason, &paused, &c->err));
+    if (c->json)
+        return 0;
     if (max < 0)
-        buf_addf(done, "queue %s: no limit", w->queue);
+        printf("queue %s: no limit", w->queue);
     else
-        buf_addf(done, "queue %s: at most %lld at once", w->queue, (long long)max);
-    buf_addstr(done, paused ? ", once it is resumed" : "");
+        printf("queue %s: at most %lld at once", w->queue, (long long)max);
+    puts(paused ? ", once it is resumed" : "");
     return 0;
 }
 
-/* Carries out the action, and prints the result. */
-static int change_queue(struct pawl *p, const struct command_options *w, bool json)
+static int pause_or_resume(struct cli *c, const struct command_options *w)
 {
-    struct buf done = BUF_INIT;
-    struct pawl_error err;
-    int rc, code = 0;
+    bool pausing = !strcmp(w->verb, "pause");
 
-    if (!strcmp(w->verb, "set")) {
-        rc = set_limit(p, w, &err, &done);
-    } else if (!strcmp(w->verb, "pause")) {
-        rc = pawl_queue_pause(p, w->queue, NULL, w->reason, &err);
-        buf_addf(&done, "queue %s: paused; running jobs continue", w->queue);
-    } else {
-        rc = pawl_queue_resume(p, w->queue, NULL, w->reason, &err);
-        buf_addf(&done, "queue %s: resumed", w->queue);
-    }
-    if (!rc && json)
-        rc = pawl_queues(p, print_if_named, (void *)w->queue, &err);
-    if (rc)
-        code = cli_fail(&err);
-    else if (!json)
-        puts(done.ptr);
-    buf_release(&done);
-    return code;
+    TRY((pausing ? pawl_queue_pause : pawl_queue_resume)(c->p, w->queue, NULL, w->reason, &c->err));
+    if (!c->json)
+        printf("queue %s: %s\n", w->queue, pausing ? "paused; running jobs continue" : "resumed");
+    return 0;
 }
 
 /* Checks the arguments before the database is opened; returns 0 if they are valid. */
@@ -132,13 +98,15 @@ static const struct option options[] = {
 static int queue(struct cli *c)
 {
     struct command_options *w = c->values;
-    int code;
 
     w->verb = c->nwords > 0 ? c->words[0] : NULL;
     w->queue = c->nwords > 1 ? c->words[1] : NULL;
-    if ((code = check_arguments(w)) || (code = cli_open(c)))
-        return code;
-    return w->verb ? change_queue(c->p, w, c->json) : print_queues(c);
+    TRY(check_arguments(w));
+    TRY(cli_open(c));
+    if (!w->verb)
+        return print_queues(c);
+    TRY((strcmp(w->verb, "set") ? pause_or_resume : set_limit)(c, w));
+    return c->json ? pawl_queues(c->p, print_if_named, (void *)w->queue, &c->err) : 0;
 }
 
 const struct command command_queue = {

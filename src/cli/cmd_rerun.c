@@ -6,40 +6,28 @@
 
 static void print_rerun(const json_t *report, bool dry)
 {
-    int64_t id = field_int(report, "id");
     json_t *nodes = json_object_get(report, "nodes"), *n;
-    json_t *of = json_object_get(report, "rerun_of");
-    struct buf name = BUF_INIT;
+    long long of = (long long)field_int(report, "rerun_of");
     size_t i;
 
-    if (json_is_integer(of)) {
-        if (dry)
-            printf("would create a new execution as a rerun of %lld\n",
-                   (long long)json_integer_value(of));
-        else
-            printf("execution %lld is a rerun of %lld\n", (long long)id,
-                   (long long)json_integer_value(of));
-        return;
-    }
-    json_array_foreach(nodes, i, n)
-    {
-        buf_reset(&name);
-        out_clean(&name, field(n, "name"));
-        printf("%s %lld %s (was %s)\n",
-               dry ? "would run again:" : "runs again:", (long long)field_int(n, "id"),
-               buf_cstr(&name), field(n, "status"));
-    }
-    buf_release(&name);
+    if (of && dry)
+        printf("would create a new execution as a rerun of %lld\n", of);
+    else if (of)
+        printf("execution %lld is a rerun of %lld\n", (long long)field_int(report, "id"), of);
+    else
+        json_array_foreach(nodes, i, n)
+            print_clean(stdout, "%s %lld %s (was %s)",
+                        dry ? "would run again:" : "runs again:", (long long)field_int(n, "id"),
+                        field(n, "name"), field(n, "status"));
 }
 
 static int keep_time(void *arg, const char *json)
 {
-    json_t *v = parse_object(json);
+    json_auto_t *v = parse_object(json);
     int64_t at = field_time(v, "created_at");
 
     if (at)
         *(int64_t *)arg = at;
-    json_decref(v);
     return 0;
 }
 
@@ -59,49 +47,38 @@ struct rerun {
 };
 
 /* A foreground run has a queue that no worker serves: run it in the foreground again. */
-static int continue_in_foreground(const struct cli *c, int64_t id)
+static int continue_in_foreground(struct cli *c, int64_t id)
 {
     const struct rerun *r = c->values;
     struct foreground h = {.state = r->state, .kind = c->json ? PROGRESS_NONE : progress_auto()};
-    struct pawl_error err;
-    json_t *v;
-    bool here;
+    json_auto_t *v = NULL;
 
-    if (show_object(c->p, id, &v, &err))
-        return cli_fail(&err);
+    TRY(show_object(c->p, id, &v, &c->err));
+    if (strncmp(field(v, "queue"), "here:", strlen("here:")))
+        return 0;
     h.tree = field_int(v, "root");
-    here = !strncmp(field(v, "queue"), "here:", strlen("here:"));
-    json_decref(v);
     h.since = rerun_at(c->p, h.tree);
-    return here ? foreground_run(&h, c->p) : 0;
+    return foreground_run(&h, c->p);
 }
 
-static int rerun(struct cli *c)
+static int rerun(struct cli *c, int64_t id)
 {
     struct rerun *r = c->values;
-    struct pawl_error err;
-    int64_t id;
+    json_auto_t *report = NULL;
     char *json;
-    json_t *report;
-    int code = cli_id(c->p, c->words[0], &id);
 
-    if (code)
-        return code;
     if (r->how.failed && r->how.from)
         return cli_wrong("--failed and --from exclude each other");
     r->how.params = r->params.at;
-    if (pawl_rerun(c->p, id, &r->how, &json, &err))
-        return cli_fail_param(&err, "--set");
+    if (pawl_rerun(c->p, id, &r->how, &json, &c->err))
+        return cli_fail_param(&c->err, "--set");
     if (c->json)
         puts(json);
     report = take_object(json);
     if (!c->json)
         print_rerun(report, r->how.dry_run);
     fflush(stdout);
-    if (!r->how.dry_run)
-        code = continue_in_foreground(c, field_int(report, "id"));
-    json_decref(report);
-    return code;
+    return r->how.dry_run ? 0 : continue_in_foreground(c, field_int(report, "id"));
 }
 
 static const struct option options[] = {
@@ -135,6 +112,5 @@ const struct command command_rerun = {
                  {"pawl rerun 17 --from report --dry-run", "what would run again"}},
     .least = 1,
     .most = 1,
-    .run = rerun,
-    .opens = true,
+    .run_id = rerun,
 };

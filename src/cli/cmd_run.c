@@ -1,7 +1,6 @@
 /* cmd_run.c - pawl run and pawl submit: start a workflow. `run` runs it in the foreground and
  * shows its progress; if the process dies, a worker of the same state folder takes over.
  * `submit` queues it for workers, and also takes the name of an applied workflow. */
-#include "cli/definition.h"
 #include "cli/foreground.h"
 
 #include <string.h>
@@ -30,27 +29,18 @@ static int read_options(const struct cli *c, struct run_command *r)
     return 0;
 }
 
-static int open_database(struct cli *c, const char *config)
-{
-    struct pawl_options o = cli_options(c, false);
-
-    o.config = config;
-    return cli_open_with(c, &o);
-}
-
 static int run(struct cli *c)
 {
     struct run_command *r = c->values;
     struct foreground h = {.job = &r->job, .file = c->words[0], .state = r->state, .json = c->json};
-    int code;
+    AUTO_WORKFLOW built = NULL;
 
-    if (!(code = read_options(c, r)) && !(code = cli_load(h.file, &r->job.built)) &&
-        !(code = open_database(c, r->config))) {
-        h.kind = r->kind;
-        code = foreground_run(&h, c->p);
-    }
-    pawl_workflow_free(r->job.built);
-    return code;
+    TRY(read_options(c, r));
+    TRY(cli_load(h.file, &built));
+    r->job.built = built;
+    TRY(cli_open_or_create(c, r->config));
+    h.kind = r->kind;
+    return foreground_run(&h, c->p);
 }
 
 static const struct option run_options[] = {
@@ -96,35 +86,24 @@ static bool is_applied_name(const char *word)
     return !strpbrk(word, "./") && (stat(word, &st) || !S_ISREG(st.st_mode));
 }
 
-static int submit_job(struct cli *c)
-{
-    struct run_command *r = c->values;
-    struct pawl_error err;
-    int code;
-
-    if ((code = open_database(c, r->config)))
-        return code;
-    if (!pawl_has_queue(c->p))
-        return cli_wrong("queue.enabled is false in pawl.yaml, so there is no queue to wait in: "
-                         "use `pawl run FILE` to run it in the foreground");
-    if (pawl_submit(c->p, &r->job, 1, &err))
-        return cli_fail_param(&err, "--param");
-    return print_execution(c->p, r->job.id, !c->json);
-}
-
 static int submit(struct cli *c)
 {
     struct run_command *r = c->values;
-    int code = read_options(c, r);
+    AUTO_WORKFLOW built = NULL;
 
-    if (!code && is_applied_name(c->words[0]))
+    TRY(read_options(c, r));
+    if (is_applied_name(c->words[0]))
         r->job.applied = c->words[0];
-    else if (!code)
-        code = cli_load(c->words[0], &r->job.built);
-    if (!code)
-        code = submit_job(c);
-    pawl_workflow_free(r->job.built);
-    return code;
+    else
+        TRY(cli_load(c->words[0], &built));
+    r->job.built = built;
+    TRY(cli_open_or_create(c, r->config));
+    if (!pawl_has_queue(c->p))
+        return cli_wrong("queue.enabled is false in pawl.yaml, so there is no queue to wait in: "
+                         "use `pawl run FILE` to run it in the foreground");
+    if (pawl_submit(c->p, &r->job, 1, &c->err))
+        return cli_fail_param(&c->err, "--param");
+    return print_execution(c, r->job.id);
 }
 
 static const struct option submit_options[] = {

@@ -13,12 +13,11 @@ struct command_options {
 
 /* ---- lists ---- */
 
-static void cell_state(struct table *t, const json_t *o, const void *arg)
+static void cell_state(struct table *t, const json_t *o)
 {
     const json_t *paused = json_object_get(o, "paused");
     const char *reason = field(paused, "reason");
 
-    (void)arg;
     if (*field(o, "problem"))
         table_addf(t, "can't fire: %s", field(o, "problem"));
     else if (json_is_object(paused))
@@ -38,9 +37,8 @@ static const struct list_column columns[] = {
 static int print_schedules(struct cli *c, const struct command_options *w)
 {
     struct list l = {.columns = LIST_COLUMNS(columns), .json = c->json};
-    struct pawl_error err;
 
-    return list_end(&l, pawl_schedules(c->p, w->name, list_line, &l, &err), &err);
+    return list_end(&l, pawl_schedules(c->p, w->name, list_line, &l, &c->err));
 }
 
 static const struct list_column due_columns[] = {
@@ -53,37 +51,30 @@ static int print_next(struct cli *c, const struct command_options *w)
 {
     struct list l = {.columns = LIST_COLUMNS(due_columns), .json = c->json};
     size_t n = w->n < 0 ? DEFAULT_NEXT : (size_t)w->n;
-    struct pawl_error err;
 
-    return list_end(&l, pawl_schedule_next(c->p, w->name, n, list_line, &l, &err), &err);
+    return list_end(&l, pawl_schedule_next(c->p, w->name, n, list_line, &l, &c->err));
 }
 
 /* ---- operator actions ---- */
 
 static int run_now(struct cli *c, const struct command_options *w)
 {
-    struct pawl_error err;
     int64_t id;
 
-    if (pawl_schedule_run(c->p, w->name, NULL, w->reason, &id, &err))
-        return cli_fail(&err);
-    return print_execution(c->p, id, !c->json);
+    TRY(pawl_schedule_run(c->p, w->name, NULL, w->reason, &id, &c->err));
+    return print_execution(c, id);
 }
 
 static int pause_or_resume(struct cli *c, const struct command_options *w)
 {
     bool pausing = !strcmp(w->verb, "pause");
-    struct pawl_error err;
-    int rc = (pausing ? pawl_schedule_pause : pawl_schedule_resume)(c->p, w->name, NULL, w->reason,
-                                                                    &err);
 
-    if (!rc && c->json)
-        rc = pawl_schedules(c->p, w->name, print_line, NULL, &err);
-    if (rc)
-        return cli_fail(&err);
-    if (!c->json)
-        printf("schedule %s: %s\n", w->name,
-               pausing ? "paused; running executions continue" : "resumed");
+    TRY((pausing ? pawl_schedule_pause : pawl_schedule_resume)(c->p, w->name, NULL, w->reason,
+                                                               &c->err));
+    if (c->json)
+        return pawl_schedules(c->p, w->name, print_line, NULL, &c->err);
+    printf("schedule %s: %s\n", w->name,
+           pausing ? "paused; running executions continue" : "resumed");
     return 0;
 }
 
@@ -98,16 +89,6 @@ static const struct verb {
              {"pause", pause_or_resume, true, true, false},
              {"resume", pause_or_resume, true, true, false},
              {"run", run_now, true, true, false}};
-
-static const struct verb *find_verb(const char *name)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
-        if (!strcmp(verbs[i].name, name))
-            return &verbs[i];
-    return NULL;
-}
 
 /* Checks the arguments before the database is opened; returns 0 if they are valid. */
 static int check_arguments(const struct command_options *w, const struct verb *v)
@@ -139,13 +120,12 @@ static int schedule(struct cli *c)
 {
     struct command_options *w = c->values;
     const struct verb *v;
-    int code;
 
     w->verb = c->nwords > 0 ? c->words[0] : "ls";
     w->name = c->nwords > 1 ? c->words[1] : NULL;
-    v = find_verb(w->verb);
-    if ((code = check_arguments(w, v)) || (code = cli_open(c)))
-        return code;
+    v = FIND_NAMED(verbs, w->verb);
+    TRY(check_arguments(w, v));
+    TRY(cli_open(c));
     return v->run(c, w);
 }
 

@@ -6,7 +6,7 @@
 static int schema(struct cli *c)
 {
     (void)c;
-    return print_answer(0, pawl_schema(), NULL);
+    return print_answer(pawl_schema());
 }
 
 const struct command command_schema = {

@@ -11,18 +11,14 @@
 /* Prints nothing if the text is empty. */
 static void PRINTF_LIKE(2, 3) print_field(const char *label, const char *fmt, ...)
 {
-    struct buf clean = BUF_INIT;
-    char *text = NULL;
+    AUTO_FREE char *text = NULL;
     va_list ap;
 
     va_start(ap, fmt);
-    if (vasprintf(&text, fmt, ap) > 0) {
-        out_clean(&clean, text);
-        printf("%-10s %s\n", label, buf_cstr(&clean));
-    }
+    text = mem_vprintf(fmt, ap);
     va_end(ap);
-    free(text);
-    buf_release(&clean);
+    if (*text)
+        print_clean(stdout, "%-10s %s", label, text);
 }
 
 /* Prints a time and the duration since an earlier one: "2026-01-31 14:00:00.123456 UTC, waited 3
@@ -43,13 +39,10 @@ static void print_time(const char *label, const json_t *o, const char *key, int6
 static void print_json_field(const char *label, const json_t *o, const char *key)
 {
     json_t *value = json_object_get(o, key);
-    char *text;
+    AUTO_FREE char *text = json_is_null(value) ? NULL : json_text(value);
 
-    if (!value || json_is_null(value))
-        return;
-    text = json_text(value);
-    print_field(label, "%s", text);
-    free(text);
+    if (text)
+        print_field(label, "%s", text);
 }
 
 static void print_status(const json_t *o)
@@ -75,14 +68,13 @@ static void print_elapsed(const json_t *o, int64_t now)
 
 static void print_names(const char *label, const json_t *flow, const char *key)
 {
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
     const json_t *name;
     size_t i;
 
     json_array_foreach(json_object_get(flow, key), i, name)
         buf_addf(&b, "%s%s", i ? ", " : "", json_string_value(name));
     print_field(label, "%s", buf_cstr(&b));
-    buf_release(&b);
 }
 
 static void print_workflow(const json_t *o)
@@ -179,39 +171,35 @@ struct command_options {
 
 static void print_moment(const struct pawl_moment *at)
 {
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
 
     out_moment(&b, at);
     print_field("as of", "%s", b.ptr);
-    buf_release(&b);
 }
 
 static int show(struct cli *c)
 {
     const struct command_options *a = c->values;
-    struct pawl_error err;
-    char *text = NULL;
+    json_auto_t *o = NULL;
+    char *text;
     int64_t id;
-    json_t *o;
-    int code, rc;
 
     if (a->parent && a->workflow)
         return cli_wrong("--parent and --workflow exclude each other");
     if (is_moment(&a->at) && (a->parent || a->workflow))
         return cli_wrong("--at can't be combined with --parent or --workflow");
-    if ((code = cli_open(c)) || (code = cli_id(c->p, c->words[0], &id)))
-        return code;
-    rc = a->parent           ? pawl_parent(c->p, id, &text, &err)
-         : a->workflow       ? pawl_workflow(c->p, id, &text, &err)
-         : is_moment(&a->at) ? pawl_show_at(c->p, id, &a->at, &text, &err)
-                             : pawl_show(c->p, id, &text, &err);
-    if (rc || c->json)
-        return print_answer(rc, text, &err);
+    TRY(cli_open(c));
+    TRY(cli_id(c, c->words[0], &id));
+    TRY(is_moment(&a->at) ? pawl_show_at(c->p, id, &a->at, &text, &c->err)
+                          : (a->parent     ? pawl_parent
+                             : a->workflow ? pawl_workflow
+                                           : pawl_show)(c->p, id, &text, &c->err));
+    if (c->json)
+        return print_answer(text);
     o = take_object(text);
     if (is_moment(&a->at))
         print_moment(&a->at);
     print_fields(o, a->at.event ? 0 : a->at.time ? a->at.time : clock_wall_us());
-    json_decref(o);
     return 0;
 }
 

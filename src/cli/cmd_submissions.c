@@ -9,9 +9,8 @@ struct command_options {
     int64_t limit;
 };
 
-static void cell_note(struct table *t, const json_t *o, const void *arg)
+static void cell_note(struct table *t, const json_t *o)
 {
-    (void)arg;
     if (field_int(o, "execution") && field_int(o, "execution") != field_int(o, "id"))
         table_addf(t, "same key as execution %lld", (long long)field_int(o, "execution"));
     else
@@ -32,10 +31,9 @@ static int submissions(struct cli *c)
 {
     const struct command_options *w = c->values;
     struct list l = {.columns = LIST_COLUMNS(columns), .json = c->json};
-    struct pawl_error err;
-    int rc = pawl_submissions(c->p, w->status, (size_t)w->limit, list_line, &l, &err);
 
-    return list_end(&l, rc, &err);
+    return list_end(&l,
+                    pawl_submissions(c->p, w->status, (size_t)w->limit, list_line, &l, &c->err));
 }
 
 static const struct option options[] = {

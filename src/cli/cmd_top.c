@@ -46,8 +46,7 @@ static bool draw(struct top *t)
                                   .selected = t->selected,
                                   .first = t->first,
                                   .where = pawl_url(t->p)};
-    struct buf frame = BUF_INIT, words = BUF_INIT;
-    bool shown;
+    AUTO_BUF frame = BUF_INIT, words = BUF_INIT;
 
     view.style.width = screen_columns() - 1; /* the last column wraps */
     view.foot = footer(t, view.style.utf8, &words);
@@ -58,10 +57,7 @@ static bool draw(struct top *t)
     else
         top_frame(&t->model, &view, &frame);
     t->first = view.first;
-    shown = screen_show(&frame);
-    buf_release(&frame);
-    buf_release(&words);
-    return shown;
+    return screen_show(&frame);
 }
 
 /* ---- live ---- */
@@ -100,11 +96,10 @@ static int run_live(struct top *t)
 {
     static const int more[] = {SIGWINCH, SIGTSTP, SIGQUIT};
     int signals = signals_open(), code = -1;
-    size_t i;
 
     if (signals < 0)
         return 1;
-    for (i = 0; i < sizeof(more) / sizeof(*more); i++)
+    for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++)
         signals_add(signals, more[i]);
     if (!screen_open())
         code = cli_wrong("can't use the terminal: %s", strerror(errno));
@@ -124,22 +119,20 @@ static int run_live(struct top *t)
 static int once(struct top *t)
 {
     struct top_view_state view = {.style = style_of(stdout), .where = pawl_url(t->p)};
-    struct buf frame = BUF_INIT;
+    AUTO_BUF frame = BUF_INIT;
 
     top_frame(&t->model, &view, &frame);
     fputs(buf_cstr(&frame), stdout);
-    buf_release(&frame);
     return 0;
 }
 
-static int print_object(struct top *t)
+static int print_object(struct cli *c, const char *part)
 {
-    struct pawl_overview_query q = {.part = t->filter};
-    struct pawl_error err;
-    char *json = NULL;
-    int rc = pawl_overview(t->p, &q, &json, &err);
+    struct pawl_overview_query q = {.part = part};
+    char *json;
 
-    return print_answer(rc, json, &err);
+    TRY(pawl_overview(c->p, &q, &json, &c->err));
+    return print_answer(json);
 }
 
 /* In live mode errors are shown in the last line of the screen instead of printed over it. */
@@ -152,22 +145,18 @@ static void drop_note(void *arg, const char *sentence)
 static int run(struct cli *c, struct top *t)
 {
     struct pawl_options o = cli_options(c, true);
-    struct pawl_error err;
     bool alive = !c->json && !t->once && screen_there();
-    int code;
 
     if (alive) {
         o.note = drop_note;
         o.patience = PATIENCE;
     }
-    if ((code = cli_open_with(c, &o)))
-        return code;
-    t->p = c->p;
+    TRY(pawl_open(&o, &c->p, &c->err));
     if (c->json)
-        return print_object(t);
+        return print_object(c, t->filter);
+    t->p = c->p;
     buf_addstr(&t->part, t->filter ? t->filter : "");
-    if (top_read(&t->model, t->p, buf_cstr(&t->part), &err))
-        return cli_fail(&err);
+    TRY(top_read(&t->model, t->p, buf_cstr(&t->part), &c->err));
     top_find_selected(t);
     t->due = clock_boot_us() + t->interval;
     return alive ? run_live(t) : once(t);

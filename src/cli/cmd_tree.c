@@ -13,66 +13,44 @@ static const struct pawl_moment *moment_of(const struct command_options *a)
     return is_moment(&a->at) ? &a->at : NULL;
 }
 
-static void print_moment(const struct pawl_moment *at, struct line *l)
-{
-    struct buf b = BUF_INIT;
-
-    out_moment(&b, at);
-    line_addf(l, TINT_FAINT, "as of %s", b.ptr);
-    puts(buf_cstr(&l->text));
-    buf_release(&b);
-}
-
 static void print_view(const struct view *v, const struct command_options *a)
 {
     struct style style = style_of(stdout);
-    struct view_rails rails = {0};
-    struct line l = {0};
-    size_t i;
+    AUTO_BUF moment = BUF_INIT, lines = BUF_INIT;
+    AUTO(line_release) struct line l = {0};
 
     line_begin(&l, &style);
-    if (moment_of(a))
-        print_moment(&a->at, &l);
-    for (i = 0; i < v->nodes.n; i++) {
-        line_begin(&l, &style);
-        rails_enter(&rails, &v->nodes.at[i]);
-        view_line(v, &v->nodes.at[i], &rails, &l);
-        puts(buf_cstr(&l.text));
+    if (is_moment(&a->at)) {
+        out_moment(&moment, &a->at);
+        line_addf(&l, TINT_FAINT, "as of %s", moment.ptr);
+        line_print(&l, stdout);
     }
-    rails_release(&rails);
-    line_release(&l);
+    view_lines(v, &style, &lines);
+    fputs(buf_cstr(&lines), stdout);
 }
 
-static int print_json(struct pawl *p, int64_t id, const struct command_options *a)
+static int print_json(struct cli *c, int64_t id, const struct command_options *a)
 {
-    struct pawl_error err;
-    char *text = NULL;
-    int rc = a->critical ? pawl_critical(p, id, moment_of(a), &text, &err)
-                         : pawl_tree_at(p, id, moment_of(a), &text, &err);
+    char *text;
 
-    return print_answer(rc, text, &err);
+    TRY((a->critical ? pawl_critical : pawl_tree_at)(c->p, id, moment_of(a), &text, &c->err));
+    return print_answer(text);
 }
 
-static int print_tree(struct pawl *p, int64_t id, const struct command_options *a)
+static int print_tree(struct cli *c, int64_t id, const struct command_options *a)
 {
-    struct pawl_error err;
-    struct view v = {0};
-    int rc;
+    AUTO(view_release) struct view v = {0};
 
     if (a->critical)
-        rc = view_critical(p, id, moment_of(a), &err);
-    else if (!(rc = view_read(p, id, moment_of(a), &v, &err)))
-        print_view(&v, a);
-    view_release(&v);
-    return rc ? cli_fail(&err) : 0;
+        return view_critical(c->p, id, moment_of(a), &c->err);
+    TRY(view_read(c->p, id, moment_of(a), &v, &c->err));
+    print_view(&v, a);
+    return 0;
 }
 
-static int tree(struct cli *c)
+static int tree(struct cli *c, int64_t id)
 {
-    int64_t id;
-    int code = cli_id(c->p, c->words[0], &id);
-
-    return code ? code : (c->json ? print_json : print_tree)(c->p, id, c->values);
+    return (c->json ? print_json : print_tree)(c, id, c->values);
 }
 
 static const struct option options[] = {
@@ -95,6 +73,5 @@ const struct command command_tree = {
                  {"pawl tree 17 --critical", "why it took so long"}},
     .least = 1,
     .most = 1,
-    .run = tree,
-    .opens = true,
+    .run_id = tree,
 };

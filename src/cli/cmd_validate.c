@@ -1,12 +1,13 @@
 /* cmd_validate.c - pawl validate: checks whether workflow files can run, and prints all of their
  * problems. */
-#include "cli/definition.h"
+#include "cli/cli.h"
 
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/suggest.h"
 
 #include <dirent.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +19,7 @@ struct showing {
 static void print_problem(void *arg, const struct pawl_problem *p)
 {
     struct showing *s = arg;
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
 
     s->problems++;
@@ -33,12 +34,11 @@ static void print_problem(void *arg, const struct pawl_problem *p)
     json_field_text(&w, "problem", p->message);
     json_write_end(&w, '}');
     puts(buf_cstr(&b));
-    buf_release(&b);
 }
 
 static void print_valid(const char *file, const struct pawl_definition *d, bool json)
 {
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
 
     if (json) {
@@ -58,52 +58,44 @@ static void print_valid(const char *file, const struct pawl_definition *d, bool 
             buf_addf(&b, ", %zu schedule%s", d->schedules, d->schedules == 1 ? "" : "s");
     }
     puts(buf_cstr(&b));
-    buf_release(&b);
 }
 
 /* ---- missing files ---- */
 
 static bool is_yaml(const char *name)
 {
-    size_t len = strlen(name);
-
-    return (len > 5 && !strcmp(name + len - 5, ".yaml")) ||
-           (len > 4 && !strcmp(name + len - 4, ".yml"));
+    return !fnmatch("?*.yaml", name, 0) || !fnmatch("?*.yml", name, 0);
 }
 
 /* Finds the YAML file in the folder whose name is most similar, or differs only in its ending;
  * NULL if none. The caller frees it. */
 static char *find_similar(const char *folder, const char *base)
 {
-    VEC(const char *) names = {0};
-    struct arena texts = ARENA_INIT;
+    AUTO_VEC(const char *) names = {0};
+    AUTO_ARENA texts = ARENA_INIT;
     const struct dirent *entry;
     const char *similar = NULL;
     DIR *dir = opendir(folder);
-    size_t i, stem = strcspn(base, ".");
-    char *found;
+    size_t stem = strcspn(base, ".");
 
     while (dir && (entry = readdir(dir)))
         if (is_yaml(entry->d_name))
             *vec_add(&names) = arena_strdup(&texts, entry->d_name);
     if (dir)
         closedir(dir);
-    for (i = 0; i < names.n && !similar; i++)
+    for (size_t i = 0; i < names.n && !similar; i++)
         if (stem && strcspn(names.at[i], ".") == stem && !strncmp(names.at[i], base, stem))
             similar = names.at[i];
     *vec_add(&names) = NULL;
-    found = mem_strdup(similar ? similar : suggest_from(base, names.at));
-    vec_release(&names);
-    arena_release(&texts);
-    return found;
+    return mem_strdup(similar ? similar : suggest_from(base, names.at));
 }
 
 static int file_not_found(const char *file, const struct pawl_error *err)
 {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
     int path = (int)(base - file);
-    char *folder = path ? mem_printf("%.*s", path, file) : mem_strdup(".");
-    char *similar = find_similar(folder, base);
+    AUTO_FREE char *folder = path ? mem_printf("%.*s", path, file) : mem_strdup(".");
+    AUTO_FREE char *similar = find_similar(folder, base);
     struct pawl_error hint = {.code = err->code};
 
     if (similar)
@@ -114,8 +106,6 @@ static int file_not_found(const char *file, const struct pawl_error *err)
                  "%s; `pawl init` writes an example workflow "
                  "file",
                  err->message);
-    free(similar);
-    free(folder);
     return cli_fail(&hint);
 }
 
@@ -151,9 +141,9 @@ static int validate_file(const char *file, bool json)
 
 static int validate(struct cli *c)
 {
-    int code = 0, one, i;
+    int code = 0, one;
 
-    for (i = 0; i < c->nwords; i++) {
+    for (int i = 0; i < c->nwords; i++) {
         one = validate_file(c->words[i], c->json);
         if (!code || one == pawl_exit_code(PAWL_E_INVALID)) /* it outweighs a missing file */
             code = one;

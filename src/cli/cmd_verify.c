@@ -6,7 +6,7 @@
 static void print_violation(void *arg, const char *invariant, int64_t execution, const char *detail)
 {
     const bool *json = arg;
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
 
     if (*json) {
@@ -26,7 +26,6 @@ static void print_violation(void *arg, const char *invariant, int64_t execution,
         out_clean(&b, detail);
     }
     puts(buf_cstr(&b));
-    buf_release(&b);
 }
 
 static void print_summary(const struct pawl_verify_result *r, bool host, bool json)
@@ -52,14 +51,12 @@ static int verify(struct cli *c)
 {
     struct pawl_verify_options *o = c->values;
     struct pawl_verify_result r = {0};
-    struct pawl_error err;
     int rc;
 
     o->violation = print_violation;
     o->arg = &c->json;
-    rc = pawl_verify(c->p, o, &r, &err);
-    if (rc && rc != -PAWL_E_VIOLATION)
-        return cli_fail(&err);
+    if ((rc = pawl_verify(c->p, o, &r, &c->err)) && rc != -PAWL_E_VIOLATION)
+        return rc;
     print_summary(&r, o->host, c->json);
     return rc ? pawl_exit_code(rc) : 0;
 }

@@ -4,35 +4,23 @@
 static void print_reasons(const json_t *o)
 {
     const json_t *reasons = json_object_get(o, "reasons");
-    struct buf b = BUF_INIT;
-    size_t i;
 
-    out_clean(&b, field(o, "name"));
-    printf("execution %lld, %s: %s\n", (long long)field_int(o, "id"), buf_cstr(&b),
-           field(o, "status"));
-    for (i = 0; i < json_array_size(reasons); i++) {
-        buf_reset(&b);
-        out_clean(&b, field(json_array_get(reasons, i), "text"));
-        printf("  %s\n", buf_cstr(&b));
-    }
-    buf_release(&b);
+    print_clean(stdout, "execution %lld, %s: %s", (long long)field_int(o, "id"), field(o, "name"),
+                field(o, "status"));
+    for (size_t i = 0; i < json_array_size(reasons); i++)
+        print_clean(stdout, "  %s", field(json_array_get(reasons, i), "text"));
 }
 
-static int why(struct cli *c)
+static int why(struct cli *c, int64_t id)
 {
-    struct pawl_error err;
-    char *json = NULL;
-    json_t *o;
-    int64_t id;
-    int code = cli_id(c->p, c->words[0], &id), rc;
+    json_auto_t *o = NULL;
+    char *json;
 
-    if (code)
-        return code;
-    if ((rc = pawl_why(c->p, id, &json, &err)) || c->json)
-        return print_answer(rc, json, &err);
+    TRY(pawl_why(c->p, id, &json, &c->err));
+    if (c->json)
+        return print_answer(json);
     o = take_object(json);
     print_reasons(o);
-    json_decref(o);
     return 0;
 }
 
@@ -43,6 +31,5 @@ const struct command command_why = {
     .examples = {{"pawl why 17", "the condition that is not met, and how each attempt ended"}},
     .least = 1,
     .most = 1,
-    .run = why,
-    .opens = true,
+    .run_id = why,
 };

@@ -24,7 +24,6 @@ struct worker {
     int64_t slots, loops;
     bool drain;
 
-    struct pawl *p;
     struct pawl_engine *e;
     int signals;
 };
@@ -35,7 +34,8 @@ struct worker {
 static int find_queues(void *arg, const char *json)
 {
     struct texts *t = arg;
-    json_t *row = parse_object(json), *queues, *queue;
+    json_auto_t *row = parse_object(json);
+    json_t *queues, *queue;
     const char *lane;
     size_t i;
     bool own = !strcmp(field(row, "id"), t->at[0]);
@@ -46,33 +46,25 @@ static int find_queues(void *arg, const char *json)
             break;
         json_array_foreach(queues, i, queue) * vec_add(t) = mem_strdup(json_string_value(queue));
     }
-    json_decref(row);
     return own;
 }
 
-static void print_ready(const struct worker *w)
+static void print_ready(struct pawl *p, struct pawl_engine *e)
 {
     char id[20];
-    struct texts found = {0};
-    struct buf names = BUF_INIT, line = BUF_INIT;
-    size_t i;
+    AUTO_FREE struct texts found = {0};
+    AUTO_BUF names = BUF_INIT;
 
-    snprintf(id, sizeof(id), "%016" PRIx64, (uint64_t)pawl_engine_worker(w->e));
+    snprintf(id, sizeof(id), "%016" PRIx64, (uint64_t)pawl_engine_worker(e));
     *vec_add(&found) = id;
-    if (pawl_workers(w->p, find_queues, &found, NULL))
+    if (pawl_workers(p, find_queues, &found, NULL))
         buf_addch(&names, '?'); /* the database is unreachable again; the engine will report that */
-    for (i = 1; i < found.n; i++) {
+    for (size_t i = 1; i < found.n; i++) {
         buf_addf(&names, "%s%s", i > 1 ? ", " : "", found.at[i]);
         free((char *)found.at[i]);
     }
-    buf_addf(&line, "worker %s is ready: %s, queues %s, %d slots", id, pawl_url(w->p),
-             buf_cstr(&names), pawl_engine_slots(w->e));
-    buf_reset(&names);
-    out_clean(&names, buf_cstr(&line));
-    fprintf(stderr, "pawl: %s\n", buf_cstr(&names));
-    buf_release(&names);
-    buf_release(&line);
-    vec_release(&found);
+    print_clean(stderr, "pawl: worker %s is ready: %s, queues %s, %d slots", id, pawl_url(p),
+                buf_cstr(&names), pawl_engine_slots(e));
 }
 
 /* ---- stop ---- */
@@ -141,7 +133,6 @@ static int work(struct worker *w, struct pawl_error *err)
 static int run(struct cli *c)
 {
     struct worker *w = c->values;
-    struct pawl_options o = cli_options(c, false);
     struct pawl_engine_options eo = {.queues = w->queues.at,
                                      .plugins = w->plugins.at,
                                      .state = w->state,
@@ -149,28 +140,24 @@ static int run(struct cli *c)
                                      .loops = w->loops == NOT_GIVEN ? 0 : (int)w->loops,
                                      .give_up = is_signalled,
                                      .arg = w};
-    struct pawl_error err;
     int rc;
 
     if (!w->slots || w->slots > 10000)
         return cli_wrong("--slots must be a number from 1 to 10000");
     if (!w->loops || w->loops > 64)
         return cli_wrong("--loops must be a number from 1 to 64");
-    o.config = w->config;
     if ((w->signals = signals_open()) < 0)
         return 1;
-    if ((rc = pawl_open(&o, &w->p, &err)) || (rc = pawl_engine_open(w->p, &eo, &w->e, &err)))
-        goto done;
-    if ((rc =
-             pawl_engine_step(w->e, 0, &err))) /* registers what it serves, so that others see it */
-        goto done;
-    print_ready(w);
-    rc = work(w, &err);
-done:
+    /* the first step registers what it serves, so that others see it */
+    if (!(rc = cli_open_or_create(c, w->config)) &&
+        !(rc = pawl_engine_open(c->p, &eo, &w->e, &c->err)) &&
+        !(rc = pawl_engine_step(w->e, 0, &c->err))) {
+        print_ready(c->p, w->e);
+        rc = work(w, &c->err);
+    }
     pawl_engine_close(w->e);
-    pawl_close(w->p);
     close(w->signals);
-    return rc ? cli_fail(&err) : 0;
+    return rc;
 }
 
 static const struct option options[] = {

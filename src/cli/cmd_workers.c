@@ -3,11 +3,10 @@
 
 #include <string.h>
 
-static void cell_state(struct table *t, const json_t *o, const void *arg)
+static void cell_state(struct table *t, const json_t *o)
 {
     const char *state = field(o, "state");
 
-    (void)arg;
     table_add_tinted(t, strcmp(state, "alive") ? TINT_BUSY : TINT_PLAIN, state);
 }
 
@@ -21,9 +20,8 @@ static const struct list_column columns[] = {
 static int workers(struct cli *c)
 {
     struct list l = {.columns = LIST_COLUMNS(columns), .json = c->json};
-    struct pawl_error err;
 
-    return list_end(&l, pawl_workers(c->p, list_line, &l, &err), &err);
+    return list_end(&l, pawl_workers(c->p, list_line, &l, &c->err));
 }
 
 const struct command command_workers = {

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum option_kind {
     OPTION_FLAG,
@@ -57,8 +58,13 @@ struct command {
     const void *defaults;         /* its initial state; NULL: zeros */
     struct example examples[EXAMPLES];
     int least, most; /* minimum and maximum number of arguments that are not options */
-    /* Runs the command, and returns the exit code. */
+    /* Runs the command. Returns the exit code, or the negative code of the error in c->err, which
+     * is printed then. */
     int (*run)(struct cli *c);
+    /* Instead of `run`: called for each argument, an id, with the database open. If one call fails,
+     * its error is printed, and the others are still made; the exit code is that of the first
+     * error. */
+    int (*run_id)(struct cli *c, int64_t id);
     bool opens;   /* the database, which must exist, is opened first: c->p */
     bool no_json; /* prints no data, so it has no --json */
     bool hidden;  /* called by programs, not by people */

@@ -73,15 +73,13 @@ static int leave(struct run *r, int exit_code)
 
 static void note_cancel(struct run *r)
 {
-    struct buf text = BUF_INIT;
+    AUTO_FREE char *text = mem_printf(
+        "cancelling execution %lld; press Ctrl-C again to leave it running", (long long)r->id);
 
-    buf_addf(&text, "cancelling execution %lld; press Ctrl-C again to leave it running",
-             (long long)r->id);
     if (r->progress)
-        progress_note(r->progress, text.ptr);
+        progress_note(r->progress, text);
     else
-        fprintf(stderr, "pawl: %s\n", text.ptr);
-    buf_release(&text);
+        fprintf(stderr, "pawl: %s\n", text);
 }
 
 /* Returns -1 to continue, else the exit code. */
@@ -118,41 +116,33 @@ static int on_signal(struct run *r, int signal)
 
 static int print_end(struct run *r, int code)
 {
-    struct buf line = BUF_INIT;
+    json_auto_t *v = NULL;
+    const char *status, *error;
     char *json;
-    json_t *v;
 
     if (progress_end(r->progress, r->h->file, &r->err) || pawl_show(r->p, r->id, &json, &r->err))
         return cli_fail(&r->err);
     if (r->h->json)
         puts(json);
     v = take_object(json);
+    status = field(v, "status");
+    error = strcmp(field(v, "error"), status) ? field(v, "error") : NULL;
     fflush(stdout);
-    if (code) {
-        buf_addf(&line, "pawl: execution %lld %s", (long long)r->id, field(v, "status"));
-        if (strcmp(field(v, "error"), field(v, "status")) != 0) {
-            buf_addstr(&line, ": ");
-            out_clean(&line, field(v, "error"));
-        }
-        fprintf(stderr, "%s\n", buf_cstr(&line));
-    }
-    buf_release(&line);
-    json_decref(v);
+    if (code)
+        print_clean(stderr, "pawl: execution %lld %s%s%s", (long long)r->id, status,
+                    error ? ": " : "", error ? error : "");
     return code;
 }
 
 int foreground_exit_code(const char *status)
 {
-    static const struct {
+    static const struct end {
         const char *status;
         int code;
-    } codes[] = {{"succeeded", 0}, {"failed", 1}, {"cancelled", 3}, {"timed_out", 4}};
-    size_t i;
+    } ends[] = {{"succeeded", 0}, {"failed", 1}, {"cancelled", 3}, {"timed_out", 4}};
+    const struct end *end = FIND_NAMED(ends, status);
 
-    for (i = 0; i < sizeof(codes) / sizeof(*codes); i++)
-        if (!strcmp(status, codes[i].status))
-            return codes[i].code;
-    return -1;
+    return end ? end->code : -1;
 }
 
 /* Checks the status. Returns the exit code if the execution has ended, else -1. */
@@ -177,9 +167,9 @@ static int check_status(struct run *r)
 
 static void print_reason(struct run *r, const json_t *node, int64_t id)
 {
-    struct buf text = BUF_INIT;
+    json_auto_t *why = NULL;
+    AUTO_BUF text = BUF_INIT;
     char *json;
-    json_t *why;
 
     if (pawl_why(r->p, id, &json, NULL))
         return; /* the next check meets the same error */
@@ -187,8 +177,6 @@ static void print_reason(struct run *r, const json_t *node, int64_t id)
     buf_addf(&text, "%s (%lld) is not running: ", field(node, "name"), (long long)id);
     out_clean(&text, field(json_array_get(json_object_get(why, "reasons"), 0), "text"));
     progress_note(r->progress, buf_cstr(&text));
-    buf_release(&text);
-    json_decref(why);
 }
 
 /* Whether it could start now, because it waits for no other task. A workflow or fan-out that is
@@ -204,12 +192,11 @@ static bool could_start(const json_t *o)
 /* If nothing runs: prints, once, why the first task that could start does not. */
 static void explain_wait(struct run *r)
 {
-    struct view v = {0};
-    size_t i;
+    AUTO(view_release) struct view v = {0};
 
     if (view_read(r->p, r->id, NULL, &v, NULL))
         return;
-    for (i = 0; i < v.nodes.n; i++) {
+    for (size_t i = 0; i < v.nodes.n; i++) {
         const json_t *o = v.nodes.at[i].o;
 
         if (!o || !could_start(o))
@@ -219,7 +206,6 @@ static void explain_wait(struct run *r)
         r->reported = field_int(o, "id");
         break;
     }
-    view_release(&v);
 }
 
 /* Something runs again: remove the last reason from the screen, and allow it to be shown again. */

@@ -47,14 +47,13 @@ static void item(FILE *to, const char *left, const char *text, int indent)
 
 static void list_options(FILE *to, const struct option *o)
 {
-    struct buf left = BUF_INIT;
+    AUTO_BUF left = BUF_INIT;
 
     for (; o && o->name; o++) {
         buf_reset(&left);
         option_heading(&left, o);
         item(to, buf_cstr(&left), o->text, 24);
     }
-    buf_release(&left);
 }
 
 static void list_exit_codes(FILE *to)
@@ -68,21 +67,17 @@ static void list_exit_codes(FILE *to)
 
 static void list_examples(FILE *to, const struct command *c)
 {
-    size_t i;
-
     fprintf(to, "\nexamples:\n");
-    for (i = 0; i < EXAMPLES && c->examples[i].line; i++)
+    for (size_t i = 0; i < EXAMPLES && c->examples[i].line; i++)
         fprintf(to, "  %s\n      %s\n", c->examples[i].line, c->examples[i].text);
 }
 
 void help_command(FILE *to, const struct command *c)
 {
-    struct buf form = BUF_INIT;
-    size_t i;
+    AUTO_BUF form = BUF_INIT;
 
-    for (i = 0; command_form(c, i, &form); i++)
+    for (size_t i = 0; command_form(c, i, &form); i++)
         fprintf(to, "%s pawl %s%s\n", i ? "      " : "usage:", c->name, buf_cstr(&form));
-    buf_release(&form);
     fprintf(to, "\n  ");
     wrap(to, c->text, 2, 2);
     if (c->about) {

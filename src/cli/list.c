@@ -35,11 +35,9 @@ static void add_field(struct table *t, const json_t *o, const char *name)
 
 void list_row(struct table *t, struct list_columns columns, const json_t *o)
 {
-    size_t i;
-
-    for (i = 0; i < columns.n; i++)
+    for (size_t i = 0; i < columns.n; i++)
         if (columns.at[i].add)
-            columns.at[i].add(t, o, columns.arg);
+            columns.at[i].add(t, o);
         else
             add_field(t, o, columns.at[i].field);
 }
@@ -47,7 +45,7 @@ void list_row(struct table *t, struct list_columns columns, const json_t *o)
 int list_line(void *list, const char *json)
 {
     struct list *l = list;
-    json_t *o;
+    json_auto_t *o = NULL;
 
     l->n++;
     if (l->json)
@@ -56,42 +54,48 @@ int list_line(void *list, const char *json)
         list_heads(&l->table, l->columns);
     o = parse_object(json);
     list_row(&l->table, l->columns, o);
-    json_decref(o);
     return 0;
 }
 
-int list_end(struct list *l, int rc, const struct pawl_error *err)
+int list_end(struct list *l, int rc)
 {
-    if (rc) {
-        table_release(&l->table);
-        return cli_fail(err);
+    if (!rc && !l->json) {
+        if (!l->table.ncols)
+            list_heads(&l->table, l->columns);
+        table_print(&l->table);
     }
-    if (l->json)
-        return 0;
-    if (!l->table.ncols)
-        list_heads(&l->table, l->columns);
-    table_print(&l->table);
-    return 0;
+    table_release(&l->table);
+    return rc;
 }
 
-void cell_status(struct table *t, const json_t *o, const void *arg)
+void cell_status(struct table *t, const json_t *o)
 {
-    (void)arg;
     table_add_tinted(t, status_tint(field(o, "status")), field(o, "status"));
 }
 
-void cell_attempt(struct table *t, const json_t *o, const void *arg)
+void cell_attempt(struct table *t, const json_t *o)
 {
-    (void)arg;
     table_addf(t, "%lld/%lld", (long long)field_int(o, "attempt"),
                (long long)field_int(o, "max_attempts"));
 }
 
-void cell_oldest_wait(struct table *t, const json_t *o, const void *arg)
+void cell_oldest_wait(struct table *t, const json_t *o)
 {
-    (void)arg;
     if (*field(o, "oldest_ready_at"))
         table_add_span(t, field_int(o, "oldest_wait_us"));
+    else
+        table_add(t, "-");
+}
+
+void add_limit(struct table *t, const json_t *o, enum tint paused, const char *separator)
+{
+    const json_t *limit = json_object_get(o, "limit");
+
+    if (json_is_object(json_object_get(o, "paused")))
+        table_add_tinted(t, paused, "paused");
+    else if (json_is_object(limit))
+        table_addf(t, "%lld%s%lld", (long long)field_int(limit, "used"), separator,
+                   (long long)field_int(limit, "max"));
     else
         table_add(t, "-");
 }

@@ -10,14 +10,13 @@
 struct list_column {
     const char *head; /* as in table.h */
     const char *field;
-    void (*add)(struct table *t, const json_t *o, const void *arg);
+    void (*add)(struct table *t, const json_t *o);
 };
 struct list_columns {
     const struct list_column *at;
     size_t n;
-    const void *arg; /* for `add` */
 };
-#define LIST_COLUMNS(list) ((struct list_columns){(list), sizeof(list) / sizeof(*(list)), NULL})
+#define LIST_COLUMNS(list) ((struct list_columns){(list), sizeof(list) / sizeof(*(list))})
 
 void list_heads(struct table *t, struct list_columns columns);
 void list_row(struct table *t, struct list_columns columns, const json_t *o);
@@ -30,13 +29,15 @@ struct list {
     int64_t n; /* lines so far */
 };
 int list_line(void *list, const char *json); /* a pawl_line */
-/* Prints and releases the table or, if rc is not 0, prints the error. Returns the exit code. The
- * list may be filled again. */
-int list_end(struct list *l, int rc, const struct pawl_error *err);
+/* Prints the table if rc, the result of the call that filled it, is 0, and releases it. Returns rc.
+ * The list may be filled again. */
+MUST_USE int list_end(struct list *l, int rc);
 
 /* Cells. */
-void cell_status(struct table *t, const json_t *o, const void *arg);      /* "status", tinted */
-void cell_oldest_wait(struct table *t, const json_t *o, const void *arg); /* of a queue */
-void cell_attempt(struct table *t, const json_t *o, const void *arg);     /* "1/3" */
+void cell_status(struct table *t, const json_t *o);      /* "status", tinted */
+void cell_oldest_wait(struct table *t, const json_t *o); /* of a queue */
+/* Whether a queue is paused, else its limit as USED, a separator and MAX. */
+void add_limit(struct table *t, const json_t *o, enum tint paused, const char *separator);
+void cell_attempt(struct table *t, const json_t *o); /* "1/3" */
 
 #endif

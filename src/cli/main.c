@@ -23,9 +23,7 @@ static int find_command(int argc, char **argv)
  * direction, so that using it is still an error. */
 static void fill_standard_descriptors(void)
 {
-    int fd;
-
-    for (fd = 0; fd < 3; fd++)
+    for (int fd = 0; fd < 3; fd++)
         if (fcntl(fd, F_GETFD) < 0)
             (void)!open("/dev/null",
                         fd ? O_RDONLY : O_WRONLY); /* gets the lowest free number: fd */

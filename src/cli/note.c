@@ -23,9 +23,8 @@ struct printed_note {
 static struct printed_note *find_note(struct printed_note *list, const char *sentence)
 {
     struct printed_note *oldest = list;
-    int i;
 
-    for (i = 0; i < KINDS; i++) {
+    for (int i = 0; i < KINDS; i++) {
         if (!strncmp(list[i].sentence, sentence, sizeof(list->sentence) - 1))
             return &list[i];
         if (list[i].at < oldest->at)
@@ -39,7 +38,7 @@ void cli_note(void *arg, const char *sentence)
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static struct printed_note list[KINDS];
     int64_t now = clock_boot_us();
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
     struct printed_note *s;
     bool same;
 
@@ -59,5 +58,4 @@ void cli_note(void *arg, const char *sentence)
         s->again = 0;
     }
     pthread_mutex_unlock(&lock);
-    buf_release(&b);
 }

@@ -62,33 +62,21 @@ static int store_value(const struct option *o, void *values, const char *value, 
     }
     case OPTION_NUMBER:
         if (text_parse_i64(value, to) || *(int64_t *)to < 0)
-            rc = err_set(err, E_INVALID, "%s%s needs a number, but got '%.60s'", option_dashes(o),
-                         o->name, value);
+            return err_set(err, E_INVALID, "%s%s needs a number, but got '%.60s'", option_dashes(o),
+                           o->name, value);
         break;
     case OPTION_TIME:
-        if ((rc = parse_time(value, to, err)))
-            err_prefix(err, "%s%s", option_dashes(o), o->name);
+        rc = parse_time(value, to, err);
         break;
     case OPTION_MOMENT:
-        if ((rc = parse_moment(value, to, err)))
-            err_prefix(err, "%s%s", option_dashes(o), o->name);
+        rc = parse_moment(value, to, err);
         break;
     case OPTION_DURATION:
-        if ((rc = text_parse_duration(value, to, err)))
-            err_prefix(err, "%s%s", option_dashes(o), o->name);
+        rc = text_parse_duration(value, to, err);
         break;
     }
-    return rc;
+    return rc ? err_prefix(err, "%s%s", option_dashes(o), o->name) : 0;
 }
-
-/* The arguments, and where their values go. */
-struct reading {
-    struct cli *cli;
-    const struct command *command;
-    void *values;
-    int argc;
-    char **argv;
-};
 
 static void suggest_names(struct suggestion *s, const struct option *list)
 {
@@ -125,45 +113,43 @@ static int unknown_option(const struct command *c, const char *given, size_t len
 
 /* Parses the option at argv[*i]: "--name", "--name value" or "--name=value", with one dash if
  * the name is one letter. */
-static int parse_option(const struct reading *r, int *i, struct err *err)
+static int parse_option(struct cli *c, int argc, char **argv, int *i, struct err *err)
 {
-    const char *given = r->argv[*i], *name = given + (given[1] == '-' ? 2 : 1),
+    const char *given = argv[*i], *name = given + (given[1] == '-' ? 2 : 1),
                *value = strchr(name, '=');
     size_t len = value ? (size_t)(value - name) : strlen(name);
-    const struct option *o = option_find(command_common(r->command), name, len);
-    void *values = o ? (void *)r->cli : r->values;
+    const struct option *o = option_find(command_common(c->command), name, len);
+    void *values = o ? (void *)c : c->values;
 
     if (!o)
-        o = option_find(r->command->options, name, len);
+        o = option_find(c->command->options, name, len);
     if (!o || (len == 1) != (given[1] != '-'))
-        return unknown_option(r->command, given, len, r->cli->nwords > 0, err);
+        return unknown_option(c->command, given, len, c->nwords > 0, err);
     if (o->kind == OPTION_FLAG && value)
         return err_set(err, E_INVALID, "%s%s takes no value", option_dashes(o), o->name);
     if (o->kind != OPTION_FLAG && !value) {
-        if (*i + 1 >= r->argc)
+        if (*i + 1 >= argc)
             return err_set(err, E_INVALID, "%s%s needs a value", option_dashes(o), o->name);
-        return store_value(o, values, r->argv[++*i], err);
+        return store_value(o, values, argv[++*i], err);
     }
     return store_value(o, values, value ? value + 1 : NULL, err);
 }
 
-static int read_arguments(const struct reading *r, struct err *err)
+static int read_arguments(struct cli *c, int argc, char **argv, struct err *err)
 {
-    struct cli *c = r->cli;
     bool words_only = false;
-    int i, rc = 0;
 
-    for (i = 1; i < r->argc && !rc; i++) {
-        if (words_only || r->argv[i][0] != '-')
-            c->words[c->nwords++] = r->argv[i];
-        else if (!strcmp(r->argv[i], "--"))
+    for (int i = 1; i < argc; i++) {
+        if (words_only || argv[i][0] != '-')
+            c->words[c->nwords++] = argv[i];
+        else if (!strcmp(argv[i], "--"))
             words_only = true;
-        else if (!strcmp(r->argv[i], "-h"))
+        else if (!strcmp(argv[i], "-h"))
             c->help = true;
         else
-            rc = parse_option(r, &i, err);
+            TRY(parse_option(c, argc, argv, &i, err));
     }
-    return rc;
+    return 0;
 }
 
 static int too_few_arguments(const struct command *c)
@@ -192,10 +178,9 @@ static int too_many_arguments(const struct command *c, const char *word)
 static int begin(struct cli *c, int argc, char **argv)
 {
     const struct command *command = c->command;
-    struct reading r = {c, command, c->values, argc, argv};
     struct err err = ERR_INIT;
 
-    if (read_arguments(&r, &err))
+    if (read_arguments(c, argc, argv, &err))
         return cli_wrong("%s", err.msg);
     if (c->help) {
         help_command(stdout, command);
@@ -218,6 +203,20 @@ static void release(struct cli *c)
     free(c->words);
 }
 
+static int run_ids(struct cli *c)
+{
+    int64_t id;
+    int one, code = 0;
+
+    for (int i = 0; i < c->nwords; i++) {
+        if (!(one = cli_id(c, c->words[i], &id)))
+            one = c->command->run_id(c, id);
+        one = one < 0 ? cli_fail(&c->err) : one;
+        code = code ? code : one;
+    }
+    return code;
+}
+
 int run_command(const struct command *command, int argc, char **argv)
 {
     struct cli c = {.command = command,
@@ -227,8 +226,11 @@ int run_command(const struct command *command, int argc, char **argv)
 
     if (command->defaults)
         memcpy(c.values, command->defaults, command->size);
-    if ((code = begin(&c, argc, argv)) < 0 && !(code = command->opens ? cli_open(&c) : 0))
-        code = command->run(&c);
+    if ((code = begin(&c, argc, argv)) < 0) {
+        code = command->opens || command->run_id ? cli_open(&c) : 0;
+        code = code ? code : (command->run ? command->run : run_ids)(&c);
+        code = code < 0 ? cli_fail(&c.err) : code;
+    }
     release(&c);
     return cli_done(code);
 }
@@ -252,39 +254,25 @@ struct pawl_options cli_options(const struct cli *c, bool must_exist)
                                  .note = cli_note};
 }
 
-int cli_open_with(struct cli *c, const struct pawl_options *options)
+int cli_open_or_create(struct cli *c, const char *config)
 {
-    struct pawl_error err;
+    struct pawl_options options = cli_options(c, false);
 
-    return pawl_open(options, &c->p, &err) ? cli_fail(&err) : 0;
+    options.config = config;
+    return pawl_open(&options, &c->p, &c->err);
 }
 
 int cli_open(struct cli *c)
 {
     struct pawl_options options = cli_options(c, true);
 
-    return cli_open_with(c, &options);
+    return pawl_open(&options, &c->p, &c->err);
 }
 
-int cli_each_id(struct cli *c, int (*act)(struct cli *c, int64_t id))
+int cli_id(struct cli *c, const char *text, int64_t *id)
 {
-    int64_t id;
-    int i, one, code = 0;
-
-    for (i = 0; i < c->nwords; i++) {
-        if (!(one = cli_id(c->p, c->words[i], &id)))
-            one = act(c, id);
-        code = code ? code : one;
-    }
-    return code;
-}
-
-int cli_id(struct pawl *p, const char *text, int64_t *id)
-{
-    struct pawl_error err;
-
     if (!strcmp(text, "@last"))
-        return pawl_last(p, id, &err) ? cli_fail(&err) : 0;
+        return pawl_last(c->p, id, &c->err);
     if (text_parse_i64(text, id) || *id <= 0)
         return cli_wrong("'%.60s' is not an id: write a number, or @last for the newest execution",
                          text);

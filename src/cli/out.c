@@ -51,7 +51,7 @@ static int print_sentence(const char *text, int exit_code)
     size_t len = strlen(text);
     char *copy = mem_strdup(text), *at = copy, *line;
     bool lines = len && text[len - 1] == '\n';
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
 
     if (lines)
         copy[len - 1] = '\0';
@@ -62,7 +62,6 @@ static int print_sentence(const char *text, int exit_code)
         buf_addch(&b, '\n');
     }
     fputs(buf_cstr(&b), stderr);
-    buf_release(&b);
     free(copy);
     return exit_code;
 }
@@ -97,6 +96,19 @@ int cli_wrong(const char *fmt, ...)
     return print_sentence(text, pawl_exit_code(PAWL_E_INVALID));
 }
 
+void print_clean(FILE *to, const char *fmt, ...)
+{
+    AUTO_FREE char *text = NULL;
+    AUTO_BUF clean = BUF_INIT;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text = mem_vprintf(fmt, ap);
+    va_end(ap);
+    out_clean(&clean, text);
+    fprintf(to, "%s\n", buf_cstr(&clean));
+}
+
 int cli_done(int exit_code)
 {
     if (fflush(stdout) || ferror(stdout)) {
@@ -118,6 +130,14 @@ void out_moment(struct buf *b, const struct pawl_moment *at)
     }
 }
 
+const void *find_named(const void *rows, size_t n, size_t size, const char *name)
+{
+    for (const char *row = rows; n--; row += size)
+        if (!strcmp(*(const char *const *)(const void *)row, name))
+            return row;
+    return NULL;
+}
+
 /* ---- JSON ---- */
 
 json_t *parse_object(const char *json)
@@ -136,30 +156,27 @@ json_t *take_object(char *json)
 int show_object(struct pawl *p, int64_t id, json_t **out, struct pawl_error *err)
 {
     char *json;
-    int rc = pawl_show(p, id, &json, err);
 
-    if (!rc)
-        *out = take_object(json);
-    return rc;
+    TRY(pawl_show(p, id, &json, err));
+    *out = take_object(json);
+    return 0;
 }
 
-int print_answer(int rc, char *text, const struct pawl_error *err)
+int print_answer(char *text)
 {
-    if (rc)
-        return cli_fail(err);
     puts(text);
     free(text);
     return 0;
 }
 
-int print_execution(struct pawl *p, int64_t id, bool as_text)
+int print_execution(struct cli *c, int64_t id)
 {
-    struct pawl_error err;
-    char *json = NULL;
-    int rc = as_text ? 0 : pawl_show(p, id, &json, &err);
+    char *json;
 
-    if (!as_text)
-        return print_answer(rc, json, &err);
+    if (c->json) {
+        TRY(pawl_show(c->p, id, &json, &c->err));
+        return print_answer(json);
+    }
     printf("%lld\n", (long long)id);
     return 0;
 }

@@ -31,14 +31,11 @@ struct progress {
 bool progress_kind_of(const char *word, enum progress_kind *out)
 {
     static const char *const words[] = {"auto", "tty", "plain", "json", "none"};
-    size_t i;
+    const char *const *found = FIND_NAMED(words, word);
 
-    for (i = 0; i < sizeof(words) / sizeof(*words); i++)
-        if (!strcmp(words[i], word)) {
-            *out = (enum progress_kind)i;
-            return true;
-        }
-    return false;
+    if (found)
+        *out = (enum progress_kind)(found - words);
+    return found;
 }
 
 enum progress_kind progress_auto(void)
@@ -52,22 +49,19 @@ enum progress_kind progress_auto(void)
 int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, int64_t since,
                   struct progress **out, struct pawl_error *err)
 {
-    struct progress *g = mem_zalloc(sizeof(*g));
     struct pawl_event_query q = {.execution = id, .since = since};
-    int rc = 0;
+    struct pawl_follower *follower = NULL;
+    struct progress *g;
 
+    if (kind == PROGRESS_PLAIN || kind == PROGRESS_JSON)
+        TRY(pawl_follow(p, &q, &follower, err));
+    *out = g = mem_zalloc(sizeof(*g));
     g->p = p;
     g->id = id;
     g->kind = kind;
-    if (kind == PROGRESS_TTY)
-        g->live = live_open(p, id, stdout);
-    else if (kind != PROGRESS_NONE)
-        rc = pawl_follow(p, &q, &g->follower, err);
-    if (rc)
-        progress_close(g);
-    else
-        *out = g;
-    return rc;
+    g->follower = follower;
+    g->live = kind == PROGRESS_TTY ? live_open(p, id, stdout) : NULL;
+    return 0;
 }
 
 /* ---- lines ---- */
@@ -78,18 +72,14 @@ static bool is_shown(const char *what)
     static const char *const shown[] = {"started",   "completed", "failed",          "timed_out",
                                         "cancelled", "skipped",   "retry_scheduled", "abandoned",
                                         "adopted",   "deferred",  "paused",          "resumed"};
-    size_t i;
 
-    for (i = 0; i < sizeof(shown) / sizeof(*shown); i++)
-        if (!strcmp(what, shown[i]))
-            return true;
-    return false;
+    return FIND_NAMED(shown, what);
 }
 
 static const char *name_of(struct progress *g, int64_t id)
 {
     char *name = idmap_get(&g->names, id);
-    json_t *o;
+    json_auto_t *o = NULL;
 
     if (name)
         return name;
@@ -97,7 +87,6 @@ static const char *name_of(struct progress *g, int64_t id)
         return "?";
     name = arena_strdup(&g->texts, field(o, "name"));
     idmap_put(&g->names, id, name);
-    json_decref(o);
     return name;
 }
 
@@ -106,30 +95,24 @@ static void print_event(struct progress *g, const json_t *v)
 {
     const char *type = field(v, "type"), *what = strchr(type, '.'), *at = field(v, "created_at");
     const char *error = field(json_object_get(v, "data"), "error");
-    struct buf line = BUF_INIT, clean = BUF_INIT;
 
-    if (what && is_shown(what + 1)) {
-        buf_addf(&line, "%.8s  %-16s %s", strlen(at) > 19 ? at + 11 : at, what + 1,
-                 name_of(g, field_int(v, "execution")));
-        if (*error && strcmp(error, what + 1) != 0)
-            buf_addf(&line, ": %s", error);
-        out_clean(&clean, buf_cstr(&line));
-        puts(buf_cstr(&clean));
-    }
-    buf_release(&line);
-    buf_release(&clean);
+    if (!what++ || !is_shown(what))
+        return;
+    if (!strcmp(error, what))
+        error = "";
+    print_clean(stdout, "%.8s  %-16s %s%s%s", strlen(at) > 19 ? at + 11 : at, what,
+                name_of(g, field_int(v, "execution")), *error ? ": " : "", error);
 }
 
 static int print_line_or_event(void *arg, const char *json)
 {
     struct progress *g = arg;
-    json_t *v;
+    json_auto_t *v = NULL;
 
     if (g->kind == PROGRESS_JSON)
         return print_line(NULL, json);
     v = parse_object(json);
     print_event(g, v);
-    json_decref(v);
     return 0;
 }
 
@@ -197,24 +180,20 @@ void progress_note(struct progress *g, const char *sentence)
 
 int progress_end(struct progress *g, const char *file, struct pawl_error *err)
 {
-    struct view v = {0};
-    int rc;
+    AUTO(view_release) struct view v = {0};
 
     if (g->live) {
-        if (!(rc = live_read(g->live, err))) {
-            live_end(g->live);
-            rc = view_open_failed(g->p, live_view(g->live), file, stdout, err);
-        }
-        return rc;
+        TRY(live_read(g->live, err));
+        live_end(g->live);
+        return view_open_failed(g->p, live_view(g->live), file, stdout, err);
     }
     if (!g->follower)
         return 0;
-    if ((rc = print_events(g, err)) || g->kind != PROGRESS_PLAIN)
-        return rc;
-    if (!(rc = view_read(g->p, g->id, NULL, &v, err)))
-        rc = view_open_failed(g->p, &v, file, stderr, err);
-    view_release(&v);
-    return rc;
+    TRY(print_events(g, err));
+    if (g->kind != PROGRESS_PLAIN)
+        return 0;
+    TRY(view_read(g->p, g->id, NULL, &v, err));
+    return view_open_failed(g->p, &v, file, stderr, err);
 }
 
 void progress_close(struct progress *g)

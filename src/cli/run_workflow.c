@@ -20,11 +20,10 @@ int signals_open(void)
     static const int wanted[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction now;
     sigset_t set;
-    size_t i;
     int fd;
 
     sigemptyset(&set);
-    for (i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
         if (!sigaction(wanted[i], NULL, &now) && now.sa_handler != SIG_IGN)
             sigaddset(&set, wanted[i]);
     sigprocmask(SIG_BLOCK, &set, NULL);
@@ -83,12 +82,10 @@ static int copy_attempt(struct pawl *p, struct output *o, bool *ended, struct pa
 {
     struct pawl_log_place at = {.execution = o->execution, .attempt = o->attempt};
     struct pawl_log_page page;
-    int rc;
 
     do {
         at.from = o->at;
-        if ((rc = pawl_log(p, &at, o->page, PAGE, &page, err)))
-            return rc;
+        TRY(pawl_log(p, &at, o->page, PAGE, &page, err));
         if (!o->attempt &&
             page.attempt) { /* start with the first attempt, even if it has ended by now */
             o->attempt = at.attempt = 1;
@@ -108,13 +105,13 @@ static int copy_attempt(struct pawl *p, struct output *o, bool *ended, struct pa
 
 int output_copy(struct pawl *p, struct output *o, struct pawl_error *err)
 {
-    bool over = false;
+    bool over;
     int rc = 0;
 
     if (!o->page)
         o->page = mem_alloc(PAGE);
-    while (!rc && !o->ended && !(rc = copy_attempt(p, o, &over, err)) && over) {
-        json_t *now;
+    while (!o->ended && !(rc = copy_attempt(p, o, &over, err)) && over) {
+        json_auto_t *now = NULL;
 
         if ((rc = show_object(p, o->execution, &now, err)))
             break;
@@ -124,11 +121,8 @@ int output_copy(struct pawl *p, struct output *o, struct pawl_error *err)
         } else if (*field(now, "finished_at")) {
             o->ended = json_incref(now);
         } else {
-            over = false; /* it will be retried */
+            break; /* it will be retried */
         }
-        json_decref(now);
-        if (!over)
-            break;
     }
     if (o->to)
         fflush(o->to);

@@ -62,10 +62,8 @@ static void restore_terminal(void)
 /* Restores the terminal, then raises the signal again for the previous handler. */
 static void on_fatal(int signal)
 {
-    size_t i;
-
     restore_terminal();
-    for (i = 0; i < FATAL; i++)
+    for (size_t i = 0; i < FATAL; i++)
         if (fatal[i] == signal)
             sigaction(signal, &screen.previous[i], NULL);
     raise(signal);
@@ -75,7 +73,6 @@ bool screen_open(void)
 {
     struct sigaction act = {.sa_handler = on_fatal};
     struct termios raw;
-    size_t i;
 
     if (screen.open)
         return true;
@@ -86,7 +83,7 @@ bool screen_open(void)
     raw.c_iflag &= ~(tcflag_t)(ICRNL | IXON);
     raw.c_cc[VMIN] = 1;
     raw.c_cc[VTIME] = 0;
-    for (i = 0; i < FATAL; i++)
+    for (size_t i = 0; i < FATAL; i++)
         sigaction(fatal[i], &act, &screen.previous[i]);
     screen.open = 1;
     if (tcsetattr(STDIN_FILENO, TCSANOW, &raw)) {
@@ -99,12 +96,10 @@ bool screen_open(void)
 
 void screen_close(void)
 {
-    size_t i;
-
     if (!screen.open)
         return;
     restore_terminal();
-    for (i = 0; i < FATAL; i++)
+    for (size_t i = 0; i < FATAL; i++)
         sigaction(fatal[i], &screen.previous[i], NULL);
 }
 
@@ -134,7 +129,7 @@ int screen_rows(void)
 bool screen_show(const struct buf *frame)
 {
     const char *at = buf_cstr(frame);
-    struct buf out = BUF_INIT;
+    AUTO_BUF out = BUF_INIT;
     int left = screen_rows();
     bool shown;
     size_t len;
@@ -150,7 +145,6 @@ bool screen_show(const struct buf *frame)
     }
     buf_addstr(&out, "\033[J");
     shown = write_all(out.ptr, out.len);
-    buf_release(&out);
     return shown;
 }
 
@@ -190,12 +184,12 @@ static int escape_sequence(void)
         int key;
     } keys[] = {{"A", KEY_UP},   {"B", KEY_DOWN}, {"C", KEY_RIGHT},    {"D", KEY_LEFT},
                 {"H", KEY_HOME}, {"F", KEY_END},  {"5~", KEY_PAGE_UP}, {"6~", KEY_PAGE_DOWN}};
-    size_t len = 2, i;
+    size_t len = 2;
 
     while (len < screen.n && screen.typed[len] < 0x40)
         len++;
     len += len < screen.n;
-    for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         if (strlen(keys[i].end) == len - 2 && !memcmp(screen.typed + 2, keys[i].end, len - 2)) {
             consume(len);
             return keys[i].key;

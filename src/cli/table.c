@@ -91,9 +91,8 @@ static int width(const char *s)
 int table_fit_width(const struct table_fit *f)
 {
     int sum = -GAP;
-    size_t i;
 
-    for (i = 0; i < f->wide.n; i++)
+    for (size_t i = 0; i < f->wide.n; i++)
         sum += f->wide.at[i] < 0 ? 0 : f->wide.at[i] + GAP;
     return sum;
 }
@@ -131,23 +130,20 @@ static bool leave_out(const struct table *t, struct table_fit *f)
 /* Measures the natural width of the columns that are shown. */
 static void measure(const struct table *t, struct table_fit *f)
 {
-    size_t row, col;
     int n;
 
-    for (col = 0; col < t->ncols; col++)
+    for (size_t col = 0; col < t->ncols; col++)
         f->wide.at[col] = f->wide.at[col] < 0 ? -1 : 0;
-    for (row = 0; row < table_rows(t); row++)
-        for (col = 0; col < t->ncols; col++)
+    for (size_t row = 0; row < table_rows(t); row++)
+        for (size_t col = 0; col < t->ncols; col++)
             if (f->wide.at[col] >= 0 && (n = width(text_at(t, row, col))) > f->wide.at[col])
                 f->wide.at[col] = n;
 }
 
 void table_fit(const struct table *t, const struct style *style, struct table_fit *f)
 {
-    size_t i;
-
     f->wide.n = 0;
-    for (i = 0; i < t->ncols; i++)
+    for (size_t i = 0; i < t->ncols; i++)
         *vec_add(&f->wide) = 0;
     do {
         measure(t, f);
@@ -204,8 +200,8 @@ static void add_cell(const struct table *t, size_t row, size_t col, int wide, st
 {
     const char *text = text_at(t, row, col);
     struct style narrow = *l->style;
-    struct buf cut = BUF_INIT;
-    struct line cell = {0};
+    AUTO_BUF cut = BUF_INIT;
+    AUTO(line_release) struct line cell = {0};
 
     narrow.color = false;
     narrow.width = narrow.width ? wide : 0;
@@ -216,21 +212,18 @@ static void add_cell(const struct table *t, size_t row, size_t col, int wide, st
     }
     if (wide)
         add_text(&cell, TINT_PLAIN, text);
-    buf_release(&cut);
     if (!is_left(t, col))
         add_blanks(l, wide - cell.cols);
     add_text(l, t->cells.at[row * t->ncols + col].tint, buf_cstr(&cell.text));
     if (is_left(t, col))
         add_blanks(l, wide - cell.cols);
-    line_release(&cell);
 }
 
 void table_row(const struct table *t, const struct table_fit *f, size_t row, struct line *l)
 {
     bool first = true;
-    size_t col;
 
-    for (col = 0; col < t->ncols; col++) {
+    for (size_t col = 0; col < t->ncols; col++) {
         if (f->wide.at[col] < 0)
             continue;
         if (!first)
@@ -244,20 +237,16 @@ void table_row(const struct table *t, const struct table_fit *f, size_t row, str
     }
 }
 
-void table_print(struct table *t)
+void table_print(const struct table *t)
 {
     struct style style = style_of(stdout);
-    struct table_fit fit = {0};
-    struct line l = {0};
-    size_t row;
+    AUTO(table_fit_release) struct table_fit fit = {0};
+    AUTO(line_release) struct line l = {0};
 
     table_fit(t, &style, &fit);
-    for (row = 0; row < table_rows(t); row++) {
+    for (size_t row = 0; row < table_rows(t); row++) {
         line_begin(&l, &style);
         table_row(t, &fit, row, &l);
         puts(buf_cstr(&l.text));
     }
-    line_release(&l);
-    table_fit_release(&fit);
-    table_release(t);
 }

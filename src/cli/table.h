@@ -16,13 +16,14 @@ struct table {
     })
     cells;
     size_t ncols;
+    const void *arg; /* for the functions that add its cells */
 };
 void table_heads(struct table *t, const char *const *heads, size_t n);
 void table_add(struct table *t, const char *cell);
 void table_addf(struct table *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void table_add_tinted(struct table *t, enum tint tint, const char *cell);
 void table_add_span(struct table *t, int64_t us);
-void table_print(struct table *t); /* prints to stdout, and releases the table */
+void table_print(const struct table *t); /* to stdout */
 void table_release(struct table *t);
 
 /* For callers that draw rows themselves. */

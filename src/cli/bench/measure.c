@@ -111,10 +111,10 @@ static int submit_many(struct bench *b, struct pawl *p, size_t *n, struct pawl_e
 {
     struct pawl_job *jobs = mem_alloc(BATCH * sizeof(*jobs));
     int64_t start = clock_boot_us();
-    int rc = 0, i;
+    int rc = 0;
 
     while (!rc && !is_interrupted(b) && *n < MOST && (!*n || clock_boot_us() < start + b->span)) {
-        for (i = 0; i < BATCH; i++)
+        for (int i = 0; i < BATCH; i++)
             jobs[i] = job_template;
         rc = pawl_submit(p, jobs, BATCH, err);
         *n += BATCH;
@@ -233,16 +233,14 @@ static int run(struct bench *b, struct pawl *p, size_t n, struct pawl_error *err
     static const char *const queues[] = {QUEUE, NULL};
     struct pawl_engine_options o = {.queues = queues, .state = b->state};
     struct shared w = {.b = b, .lock = PTHREAD_MUTEX_INITIALIZER};
-    struct pawl_engine *e = NULL;
+    struct pawl_engine *e;
     int rc;
 
-    if ((rc = pawl_engine_open(p, &o, &e, err)) ||
-        (rc = pawl_engine_register(e, "bench", run_job, &w, err)))
-        goto done;
+    TRY(pawl_engine_open(p, &o, &e, err));
     pawl_engine_watch(e, on_status, &w);
-    if (!(rc = run_all(b, e, &w, n, err)))
+    if (!(rc = pawl_engine_register(e, "bench", run_job, &w, err)) &&
+        !(rc = run_all(b, e, &w, n, err)))
         rc = measure_start(b, e, &w, err);
-done:
     pawl_engine_close(e);
     times_sort(&b->times[BENCH_START]);
     return rc;
@@ -250,27 +248,22 @@ done:
 
 int bench_run(struct bench *b, struct pawl_error *err)
 {
-    struct pawl *p = NULL;
+    struct pawl *p;
     size_t n = 0;
     int rc;
 
     measure_disk(b);
-    if ((rc = pawl_open(&b->options, &p, err)) ||
-        (rc = repeat(b, &b->times[BENCH_SUBMIT], submit_once, p, err)) ||
-        (rc = repeat(b, &b->times[BENCH_READ], read_once, p, err)) ||
-        (rc = submit_many(b, p, &n, err)))
-        goto done;
-    if (!is_interrupted(b))
+    TRY(pawl_open(&b->options, &p, err));
+    if (!(rc = repeat(b, &b->times[BENCH_SUBMIT], submit_once, p, err)) &&
+        !(rc = repeat(b, &b->times[BENCH_READ], read_once, p, err)) &&
+        !(rc = submit_many(b, p, &n, err)) && !is_interrupted(b))
         rc = run(b, p, n + b->times[BENCH_SUBMIT].us.n, err);
-done:
     pawl_close(p);
     return rc;
 }
 
 void bench_release(struct bench *b)
 {
-    size_t i;
-
-    for (i = 0; i < BENCH_TIMES; i++)
+    for (size_t i = 0; i < BENCH_TIMES; i++)
         vec_release(&b->times[i].us);
 }

@@ -27,12 +27,9 @@ static const struct wanted {
 static const struct wanted *wanted_by(const char *command)
 {
     static const struct wanted any = {0};
-    size_t i;
+    const struct wanted *found = FIND_NAMED(wanted, command);
 
-    for (i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
-        if (!strcmp(wanted[i].command, command))
-            return &wanted[i];
-    return &any;
+    return found ? found : &any;
 }
 
 static bool is_wanted(const struct wanted *w, const json_t *o)
@@ -45,30 +42,25 @@ static bool is_wanted(const struct wanted *w, const json_t *o)
 static int offer_execution(void *arg, const char *json)
 {
     struct completion *l = arg;
-    json_t *o = parse_object(json);
-    struct buf id = BUF_INIT, text = BUF_INIT;
+    json_auto_t *o = parse_object(json);
+    AUTO_BUF id = BUF_INIT, text = BUF_INIT;
 
-    if (!is_wanted(wanted_by(l->command->name), o)) {
-        json_decref(o);
+    if (!is_wanted(wanted_by(l->command->name), o))
         return 0;
-    }
     buf_addi64(&id, field_int(o, "id"));
     buf_addf(&text, "%s, %s", field(o, "name"), field(o, "status"));
     offer(l, buf_cstr(&id), buf_cstr(&text));
-    buf_release(&id);
-    buf_release(&text);
-    json_decref(o);
     return 0;
 }
 
 /* Items are left out: they have the name of their fan-out, which is offered already. */
 static int offer_task(void *arg, const char *json)
 {
-    json_t *o = parse_object(json), *task = json_object_get(o, "workflow_task");
+    json_auto_t *o = parse_object(json);
+    json_t *task = json_object_get(o, "workflow_task");
 
     if (json_is_null(json_object_get(task, "task_index")))
         offer(arg, field(task, "task_name"), field(o, "status"));
-    json_decref(o);
     return 0;
 }
 
@@ -81,10 +73,9 @@ struct field_offer {
 static int offer_field(void *arg, const char *json)
 {
     const struct field_offer *f = arg;
-    json_t *o = parse_object(json);
+    json_auto_t *o = parse_object(json);
 
     offer(f->l, field(o, f->word), f->text ? field(o, f->text) : f->word);
-    json_decref(o);
     return 0;
 }
 

@@ -43,7 +43,7 @@ static bool is_plain(const char *word)
 
 void offer(struct completion *l, const char *word, const char *text)
 {
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
 
     if (strncmp(word, l->typed, strlen(l->typed)) || !is_plain(word) || !strcmp(word, l->last))
         return;
@@ -52,19 +52,17 @@ void offer(struct completion *l, const char *word, const char *text)
     buf_addf(&b, "%s\t", word);
     out_clean(&b, text);
     puts(b.ptr);
-    buf_release(&b);
 }
 
 static void offer_options(struct completion *l, const struct option *o)
 {
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
 
     for (; o && o->name; o++) {
         buf_reset(&b);
         buf_addf(&b, "%s%s", option_dashes(o), o->name);
         offer(l, buf_cstr(&b), o->text);
     }
-    buf_release(&b);
 }
 
 static void offer_commands(struct completion *l)
@@ -120,12 +118,11 @@ static void offer_placeholder(struct completion *l, const struct placeholder *h)
 static void offer_one(struct completion *l, const char *name, size_t len)
 {
     char word[64];
-    size_t i;
 
     snprintf(word, sizeof(word), "%.*s", (int)len, name);
     if (*word >= 'a' && *word <= 'z')
         offer(l, word, "");
-    for (i = 0; i < sizeof(placeholders) / sizeof(*placeholders); i++)
+    for (size_t i = 0; i < sizeof(placeholders) / sizeof(*placeholders); i++)
         if (!strcmp(placeholders[i].name, word))
             offer_placeholder(l, &placeholders[i]);
 }
@@ -172,12 +169,11 @@ static bool form_allows(const char *word, const char *given)
 static void complete_form(struct completion *l, const char *form)
 {
     const char *word;
-    int i;
 
     if (!strncmp(form, AFTER_OPTIONS, strlen(AFTER_OPTIONS)))
         form += strlen(AFTER_OPTIONS);
     word = form_next(&form);
-    for (i = 0; word && i < l->cli.nwords; i++) {
+    for (int i = 0; word && i < l->cli.nwords; i++) {
         if (!form_allows(word, l->cli.words[i]))
             return;
         if (strncmp(form, "…", strlen("…")))
@@ -268,12 +264,11 @@ static int complete_words(struct cli *c)
 {
     struct itimerval patience = {.it_value = {.tv_sec = PATIENCE_S}};
     struct completion l = {0};
-    int i;
 
     signal(SIGALRM, give_up);
     setitimer(ITIMER_REAL, &patience, NULL);
     l.cli.words = mem_zalloc(((size_t)c->nwords + 1) * sizeof(*l.cli.words));
-    for (i = 0; i < c->nwords - 1; i++)
+    for (int i = 0; i < c->nwords - 1; i++)
         read_word(&l, c->words[i]);
     l.word = c->nwords ? c->words[c->nwords - 1] : "";
     if (!l.unknown)

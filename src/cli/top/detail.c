@@ -6,22 +6,18 @@
 
 int detail_read(struct top_detail *d, struct pawl *p, int64_t id, struct pawl_error *err)
 {
-    struct top_detail new = {0};
-    char *json = NULL;
-    json_t *o;
-    int rc;
+    AUTO(detail_release) struct top_detail new = {0};
+    json_auto_t *o = NULL;
+    char *json;
 
-    if ((rc = show_object(p, id, &o, err)))
-        return rc;
-    if (!(rc = pawl_why(p, id, &json, err))) {
-        new.why = take_object(json);
-        rc = view_read(p, field_int(o, "root"), NULL, &new.tree, err);
-    }
-    json_decref(o);
-    detail_release(rc ? &new : d);
-    if (!rc)
-        *d = new;
-    return rc;
+    TRY(show_object(p, id, &o, err));
+    TRY(pawl_why(p, id, &json, err));
+    new.why = take_object(json);
+    TRY(view_read(p, field_int(o, "root"), NULL, &new.tree, err));
+    detail_release(d);
+    *d = new;
+    new = (struct top_detail){0};
+    return 0;
 }
 
 void detail_release(struct top_detail *d)
@@ -62,34 +58,17 @@ static void add_why(const struct top_detail *d, const struct top_view_state *k, 
                     struct buf *out)
 {
     const json_t *reasons = json_object_get(d->why, "reasons");
-    struct buf text = BUF_INIT;
-    size_t i;
+    AUTO_BUF text = BUF_INIT;
 
     buf_addf(&text, "execution %lld, %s: %s", (long long)field_int(d->why, "id"),
              field(d->why, "name"), field(d->why, "status"));
     add_words(k, l, buf_cstr(&text), out);
-    for (i = 0; i < json_array_size(reasons); i++) {
+    for (size_t i = 0; i < json_array_size(reasons); i++) {
         buf_reset(&text);
         out_clean(&text, field(json_array_get(reasons, i), "text"));
         add_words(k, l, buf_cstr(&text), out);
     }
     buf_addch(out, '\n');
-    buf_release(&text);
-}
-
-static void add_tree(const struct top_detail *d, const struct top_view_state *k, struct line *l,
-                     struct buf *out)
-{
-    struct view_rails rails = {0};
-    size_t i;
-
-    for (i = 0; i < d->tree.nodes.n; i++) {
-        line_begin(l, &k->style);
-        rails_enter(&rails, &d->tree.nodes.at[i]);
-        view_line(&d->tree, &d->tree.nodes.at[i], &rails, l);
-        buf_addf(out, "%s\n", buf_cstr(&l->text));
-    }
-    rails_release(&rails);
 }
 
 /* ---- frames ---- */
@@ -128,14 +107,12 @@ static void add_window(const struct top_view_state *k, const char *text, size_t 
 void detail_frame(const struct top_detail *d, const struct top_view_state *k, size_t *first,
                   struct buf *out)
 {
-    struct buf all = BUF_INIT;
-    struct line l = {0};
+    AUTO_BUF all = BUF_INIT;
+    AUTO(line_release) struct line l = {0};
 
     add_why(d, k, &l, &all);
-    add_tree(d, k, &l, &all);
+    view_lines(&d->tree, &k->style, &all);
     add_window(k, buf_cstr(&all), first, &l, out);
-    line_release(&l);
-    buf_release(&all);
 }
 
 void help_frame(const struct top_view_state *k, struct buf *out)
@@ -155,13 +132,11 @@ void help_frame(const struct top_view_state *k, struct buf *out)
         "silent: not seen for 30 s.",
         "gone: no worker; it is adopted soon.",
     };
-    struct buf all = BUF_INIT;
-    struct line l = {0};
-    size_t i, first = 0;
+    AUTO_BUF all = BUF_INIT;
+    AUTO(line_release) struct line l = {0};
+    size_t first = 0;
 
-    for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         buf_addf(&all, "%s\n", keys[i]);
     add_window(k, buf_cstr(&all), &first, &l, out);
-    line_release(&l);
-    buf_release(&all);
 }

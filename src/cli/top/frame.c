@@ -75,9 +75,8 @@ static void add_part(const struct top_view_state *k, const struct part *p, size_
 static int64_t sum(const json_t *list, const char *key)
 {
     int64_t n = 0;
-    size_t i;
 
-    for (i = 0; i < json_array_size(list); i++)
+    for (size_t i = 0; i < json_array_size(list); i++)
         n += field_int(json_array_get(list, i), key);
     return n;
 }
@@ -177,9 +176,9 @@ static void add_foot(const struct top_view_state *k, struct line *l, struct buf 
 
 void top_frame(const struct top_model *m, struct top_view_state *k, struct buf *out)
 {
-    struct part queues = {0}, workers = {0}, running = {0};
+    AUTO(part_release) struct part queues = {0}, workers = {0}, running = {0};
     struct style inner = k->style;
-    struct line l = {0};
+    AUTO(line_release) struct line l = {0};
     struct rooms r;
 
     inner.width = inner.width ? inner.width - 2 : 0; /* for the mark */
@@ -199,8 +198,4 @@ void top_frame(const struct top_model *m, struct top_view_state *k, struct buf *
     add_running(m, k, &running, r.running, &l, out);
     if (k->rows)
         add_foot(k, &l, out);
-    part_release(&queues);
-    part_release(&workers);
-    part_release(&running);
-    line_release(&l);
 }

@@ -31,11 +31,9 @@ static void add_sample(struct top_model *m)
 int top_read(struct top_model *m, struct pawl *p, const char *part, struct pawl_error *err)
 {
     struct pawl_overview_query q = {.part = part};
-    char *json = NULL;
-    int rc = pawl_overview(p, &q, &json, err);
+    char *json;
 
-    if (rc)
-        return rc;
+    TRY(pawl_overview(p, &q, &json, err));
     json_decref(m->o);
     m->o = take_object(json);
     add_sample(m);
@@ -44,9 +42,7 @@ int top_read(struct top_model *m, struct pawl *p, const char *part, struct pawl_
 
 static int64_t count_ended(const json_t *list, const char *queue, const char *key)
 {
-    size_t i;
-
-    for (i = 0; i < json_array_size(list); i++)
+    for (size_t i = 0; i < json_array_size(list); i++)
         if (!strcmp(field(json_array_get(list, i), "queue"), queue))
             return field_int(json_array_get(list, i), key);
     return 0;

@@ -13,9 +13,9 @@ static bool is_idle(const json_t *q)
            !json_is_object(json_object_get(q, "paused"));
 }
 
-static void add_rate(struct table *t, const json_t *q, const struct top_model *m, const char *key)
+static void add_rate(struct table *t, const json_t *q, const char *key)
 {
-    int64_t rate = top_rate(m, field(q, "queue"), key);
+    int64_t rate = top_rate(t->arg, field(q, "queue"), key);
     bool bad = rate > 0 && !strcmp(key, "failed");
     char text[32];
 
@@ -23,28 +23,19 @@ static void add_rate(struct table *t, const json_t *q, const struct top_model *m
     table_add_tinted(t, bad ? TINT_BAD : TINT_PLAIN, rate < 0 ? "-" : text);
 }
 
-static void cell_done(struct table *t, const json_t *q, const void *model)
+static void cell_done(struct table *t, const json_t *q)
 {
-    add_rate(t, q, model, "done");
+    add_rate(t, q, "done");
 }
 
-static void cell_failed(struct table *t, const json_t *q, const void *model)
+static void cell_failed(struct table *t, const json_t *q)
 {
-    add_rate(t, q, model, "failed");
+    add_rate(t, q, "failed");
 }
 
-static void cell_limit(struct table *t, const json_t *q, const void *arg)
+static void cell_limit(struct table *t, const json_t *q)
 {
-    const json_t *limit = json_object_get(q, "limit");
-
-    (void)arg;
-    if (json_is_object(json_object_get(q, "paused")))
-        table_add_tinted(t, TINT_BUSY, "paused");
-    else if (json_is_object(limit))
-        table_addf(t, "%lld/%lld", (long long)field_int(limit, "used"),
-                   (long long)field_int(limit, "max"));
-    else
-        table_add(t, "-");
+    add_limit(t, q, TINT_BUSY, "/");
 }
 
 static const struct list_column queue_columns[] = {
@@ -59,13 +50,11 @@ void top_queues(const struct top_model *m, struct table *t)
 {
     struct list_columns columns = LIST_COLUMNS(queue_columns);
     const json_t *list = json_object_get(m->o, "queues");
-    size_t i;
-    int idle;
 
-    columns.arg = m;
+    t->arg = m;
     list_heads(t, columns);
-    for (idle = 0; idle < 2; idle++)
-        for (i = 0; i < json_array_size(list); i++)
+    for (int idle = 0; idle < 2; idle++)
+        for (size_t i = 0; i < json_array_size(list); i++)
             if (is_idle(json_array_get(list, i)) == idle)
                 list_row(t, columns, json_array_get(list, i));
 }
@@ -73,14 +62,13 @@ void top_queues(const struct top_model *m, struct table *t)
 /* ---- workers ---- */
 
 /* "process, 3 functions" */
-static void cell_executors(struct table *t, const json_t *w, const void *arg)
+static void cell_executors(struct table *t, const json_t *w)
 {
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
     const char *lane;
     json_t *queues;
     size_t functions = 0;
 
-    (void)arg;
     json_object_foreach(json_object_get(w, "serves"), lane, queues)
     {
         if (!strncmp(lane, "function:", 9))
@@ -91,26 +79,22 @@ static void cell_executors(struct table *t, const json_t *w, const void *arg)
     if (functions)
         buf_addf(&b, "%s%zu function%s", b.len ? ", " : "", functions, functions == 1 ? "" : "s");
     table_add(t, b.len ? b.ptr : "-");
-    buf_release(&b);
 }
 
-static void cell_id(struct table *t, const json_t *w, const void *arg)
+static void cell_id(struct table *t, const json_t *w)
 {
-    (void)arg;
     table_addf(t, "%.*s", SHORT_ID, field(w, "id"));
 }
 
-static void cell_runs(struct table *t, const json_t *w, const void *arg)
+static void cell_runs(struct table *t, const json_t *w)
 {
-    (void)arg;
     table_addf(t, "%lld/%lld", (long long)field_int(w, "leases"), (long long)field_int(w, "room"));
 }
 
-static void cell_state(struct table *t, const json_t *w, const void *arg)
+static void cell_state(struct table *t, const json_t *w)
 {
     const char *state = field(w, "state");
 
-    (void)arg;
     table_add_tinted(t,
                      !strcmp(state, "silent")     ? TINT_BAD
                      : !strcmp(state, "draining") ? TINT_BUSY
@@ -126,10 +110,8 @@ static const struct list_column worker_columns[] = {
 
 static void add_list(struct table *t, struct list_columns columns, const json_t *list)
 {
-    size_t i;
-
     list_heads(t, columns);
-    for (i = 0; i < json_array_size(list); i++)
+    for (size_t i = 0; i < json_array_size(list); i++)
         list_row(t, columns, json_array_get(list, i));
 }
 
@@ -140,9 +122,8 @@ void top_workers(const struct top_model *m, struct table *t)
 
 /* ---- running jobs ---- */
 
-static void cell_worker(struct table *t, const json_t *r, const void *arg)
+static void cell_worker(struct table *t, const json_t *r)
 {
-    (void)arg;
     if (*field(r, "worker"))
         table_addf(t, "%.*s", SHORT_ID, field(r, "worker"));
     else
@@ -150,15 +131,13 @@ static void cell_worker(struct table *t, const json_t *r, const void *arg)
 }
 
 /* The last line as a terminal would show it: without escape sequences and overwritten text. */
-static void cell_last_line(struct table *t, const json_t *r, const void *arg)
+static void cell_last_line(struct table *t, const json_t *r)
 {
     const char *line = field(r, "last_line");
-    struct tail tail = {0};
+    AUTO(tail_release) struct tail tail = {0};
 
-    (void)arg;
     tail_take(&tail, line, strlen(line));
     table_add_tinted(t, TINT_FAINT, tail_last(&tail));
-    tail_release(&tail);
 }
 
 static const struct list_column running_columns[] = {

@@ -20,9 +20,7 @@ static size_t columns_of(const struct style *style)
 
 static void print_heads(struct line *l)
 {
-    size_t i;
-
-    for (i = 0; i < columns_of(l->style); i++)
+    for (size_t i = 0; i < columns_of(l->style); i++)
         line_addf(l, TINT_FAINT, "%9s", parts[i].head);
     line_add(l, TINT_FAINT, "  STEP");
     line_print(l, stdout);
@@ -31,9 +29,8 @@ static void print_heads(struct line *l)
 static void add_parts(struct line *l, const json_t *o, enum tint total)
 {
     char text[DURATION_TEXT_SIZE];
-    size_t i;
 
-    for (i = 0; i < columns_of(l->style); i++) {
+    for (size_t i = 0; i < columns_of(l->style); i++) {
         int64_t us = field_int(o, parts[i].key);
 
         line_addf(l, i ? TINT_PLAIN : total, "%9s", us ? text_duration(us, text) : "-");
@@ -43,11 +40,10 @@ static void add_parts(struct line *l, const json_t *o, enum tint total)
 static void print_step(struct line *l, const json_t *o, int64_t top, bool longest)
 {
     const char *status = field(o, "status");
-    int64_t i;
 
     add_parts(l, o, longest ? TINT_BUSY : TINT_PLAIN);
     line_add(l, TINT_PLAIN, "  ");
-    for (i = top; i < field_int(o, "depth"); i++)
+    for (int64_t i = top; i < field_int(o, "depth"); i++)
         line_add(l, TINT_PLAIN, "  ");
     line_addf(l, status_tint(status), "%s ", status_symbol(status, l->style));
     line_add(l, TINT_PLAIN, field(o, "name"));
@@ -71,16 +67,14 @@ static const json_t *longest_of(const json_t *steps)
 int view_critical(struct pawl *p, int64_t id, const struct pawl_moment *at, struct pawl_error *err)
 {
     struct style style = style_of(stdout);
-    struct line l = {0};
-    char *text = NULL;
+    AUTO(line_release) struct line l = {0};
     const json_t *steps, *step, *longest;
-    json_t *o;
+    json_auto_t *o = NULL;
+    char *text;
     size_t i;
-    int rc = pawl_critical(p, id, at, &text, err);
 
-    if (rc)
-        return rc;
-    o = parse_object(text);
+    TRY(pawl_critical(p, id, at, &text, err));
+    o = take_object(text);
     steps = json_object_get(o, "steps");
     longest = longest_of(steps);
     line_begin(&l, &style);
@@ -90,8 +84,5 @@ int view_critical(struct pawl *p, int64_t id, const struct pawl_moment *at, stru
     add_parts(&l, o, TINT_PLAIN);
     line_addf(&l, TINT_FAINT, "  total of %s, %s", field(o, "name"), field(o, "status"));
     line_print(&l, stdout);
-    json_decref(o);
-    free(text);
-    line_release(&l);
     return 0;
 }

@@ -28,9 +28,8 @@ static void add_rails(struct line *l, const struct view_node *n, const struct vi
     static const char *const narrow[2][4] = {{"| ", "  ", "|-", "`-"}, {"│ ", "  ", "├╴", "└╴"}};
     const char *const *p =
         l->style->width && l->style->width < 60 ? narrow[l->style->utf8] : pieces[l->style->utf8];
-    int i;
 
-    for (i = 1; i < n->depth; i++)
+    for (int i = 1; i < n->depth; i++)
         line_add(l, TINT_FAINT, p[r->open.at[i] ? 0 : 1]);
     if (n->depth)
         line_add(l, TINT_FAINT, p[n->last ? 3 : 2]);
@@ -68,16 +67,15 @@ static void add_items(struct line *l, const json_t *items)
                   {"cancelled", "cancelled", TINT_BAD}, {"skipped", "skipped", TINT_FAINT},
                   {"running", "running", TINT_BUSY},    {"ready", "ready", TINT_PLAIN}};
     int64_t ok = field_int(items, "succeeded"), all = field_int(items, "total"), done = ok;
-    size_t i;
 
     if (!json_is_integer(json_object_get(items, "total")))
         return; /* it has not started */
-    for (i = 0; i < 4; i++)
+    for (size_t i = 0; i < 4; i++)
         done += field_int(items, others[i].key);
     if (l->style->bars)
         add_bar(l, done, all);
     line_addf(l, TINT_PLAIN, " [%lld/%lld ok", (long long)ok, (long long)all);
-    for (i = 0; i < sizeof(others) / sizeof(*others); i++)
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
         if (field_int(items, others[i].key)) {
             line_add(l, TINT_PLAIN, ", ");
             line_addf(l, others[i].tint, "%lld %s", (long long)field_int(items, others[i].key),
@@ -171,8 +169,8 @@ static void add_pause(struct line *l, const json_t *o)
         line_add(l, TINT_BUSY, "  paused");
 }
 
-void view_line(const struct view *v, const struct view_node *n, const struct view_rails *r,
-               struct line *l)
+static void view_line(const struct view *v, const struct view_node *n, const struct view_rails *r,
+                      struct line *l)
 {
     const char *status = field(n->o, "status");
 
@@ -186,6 +184,19 @@ void view_line(const struct view *v, const struct view_node *n, const struct vie
     add_times(l, n->o, v->now);
     if (*field(n->o, "worker"))
         line_addf(l, TINT_FAINT, "  on %s", field(n->o, "worker"));
+}
+
+void view_lines(const struct view *v, const struct style *style, struct buf *out)
+{
+    AUTO(rails_release) struct view_rails rails = {0};
+    AUTO(line_release) struct line l = {0};
+
+    for (size_t i = 0; i < v->nodes.n; i++) {
+        line_begin(&l, style);
+        rails_enter(&rails, &v->nodes.at[i]);
+        view_line(v, &v->nodes.at[i], &rails, &l);
+        buf_addf(out, "%s\n", buf_cstr(&l.text));
+    }
 }
 
 void view_live_line(const struct view *v, const struct view_node *n, const struct view_rails *r,

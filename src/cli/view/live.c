@@ -58,9 +58,8 @@ struct live *live_open(struct pawl *p, int64_t id, FILE *to)
 static struct live_tail *tail_of(struct live *s, int64_t id, int attempt)
 {
     struct live_tail *t;
-    size_t i;
 
-    for (i = 0; i < s->tails.n; i++)
+    for (size_t i = 0; i < s->tails.n; i++)
         if (s->tails.at[i]->tail.execution == id && s->tails.at[i]->tail.attempt == attempt)
             return s->tails.at[i];
     t = mem_zalloc(sizeof(*t));
@@ -89,9 +88,9 @@ static const char *last_output_line(struct live *s, const json_t *o)
 
 static void forget_tails(struct live *s, bool all)
 {
-    size_t i, kept = 0;
+    size_t kept = 0;
 
-    for (i = 0; i < s->tails.n; i++) {
+    for (size_t i = 0; i < s->tails.n; i++) {
         struct live_tail *t = s->tails.at[i];
 
         if (t->seen && !all) {
@@ -127,10 +126,10 @@ static int rank_of(const struct view_node *n)
 /* Marks the nodes up to a rank and their ancestors; returns their number. */
 static size_t choose(const struct view *v, int rank, bool *shown)
 {
-    size_t i, n = 0;
+    size_t n = 0;
     int above = 0; /* depth of the next ancestor that must be shown */
 
-    for (i = v->nodes.n; i > 0; i--) {
+    for (size_t i = v->nodes.n; i > 0; i--) {
         const struct view_node *node = &v->nodes.at[i - 1];
 
         shown[i - 1] = node->depth <= above || rank_of(node) <= rank;
@@ -163,9 +162,8 @@ static void add_line(struct live *s, struct buf *frame, struct line *l)
 static int rows_drawn(const struct live *s)
 {
     int rows = 0, wide = s->style.width + 1;
-    size_t i;
 
-    for (i = 0; i < s->drawn.n; i++)
+    for (size_t i = 0; i < s->drawn.n; i++)
         rows += s->drawn.at[i] ? (s->drawn.at[i] + wide - 1) / wide : 1;
     return rows < s->rows ? rows : s->rows - 1;
 }
@@ -175,7 +173,7 @@ static void add_nodes(struct live *s, struct buf *frame, struct line *l, size_t 
     const struct view *v = &s->view;
     bool *shown = mem_alloc(v->nodes.n * sizeof(*shown));
     size_t n = choose_fitting(v, room, shown), i, left = 0;
-    struct view_rails rails = {0};
+    AUTO(rails_release) struct view_rails rails = {0};
 
     if (n > room || n < v->nodes.n)
         room--; /* for the count of those left out */
@@ -197,7 +195,6 @@ static void add_nodes(struct live *s, struct buf *frame, struct line *l, size_t 
         line_addf(l, TINT_FAINT, "%s %zu more", s->style.utf8 ? "…" : "...", left);
         add_line(s, frame, l);
     }
-    rails_release(&rails);
     free(shown);
 }
 
@@ -238,8 +235,8 @@ static size_t add_note(struct live *s, struct buf *frame, struct line *l)
 
 static void draw(struct live *s, bool whole)
 {
-    struct buf frame = BUF_INIT, note = BUF_INIT;
-    struct line l = {0};
+    AUTO_BUF frame = BUF_INIT, note = BUF_INIT;
+    AUTO(line_release) struct line l = {0};
     size_t below;
     int up;
 
@@ -263,18 +260,13 @@ static void draw(struct live *s, bool whole)
     fwrite(frame.ptr, 1, frame.len, s->to);
     fflush(s->to);
     forget_tails(s, false);
-    line_release(&l);
-    buf_release(&note);
-    buf_release(&frame);
 }
 
 int live_read(struct live *s, struct pawl_error *err)
 {
     struct view v = {0};
-    int rc = view_read(s->p, s->id, NULL, &v, err);
 
-    if (rc)
-        return rc;
+    TRY(view_read(s->p, s->id, NULL, &v, err));
     view_release(&s->view);
     s->view = v;
     s->read_at = clock_boot_us();

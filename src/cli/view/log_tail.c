@@ -38,9 +38,7 @@ static bool in_escape(struct tail *t, char c)
 
 void tail_take(struct tail *t, const char *bytes, size_t len)
 {
-    size_t i;
-
-    for (i = 0; i < len; i++) {
+    for (size_t i = 0; i < len; i++) {
         char c = bytes[i];
 
         if (in_escape(t, c))
@@ -62,11 +60,9 @@ int tail_refresh(struct pawl *p, struct tail *t, struct pawl_error *err)
     struct pawl_log_place at = {.execution = t->execution, .attempt = t->attempt, .from = t->at};
     struct pawl_log_page page;
     char bytes[PAGE];
-    int rc;
 
     do {
-        if ((rc = pawl_log(p, &at, bytes, sizeof(bytes), &page, err)))
-            return rc;
+        TRY(pawl_log(p, &at, bytes, sizeof(bytes), &page, err));
         if (page.dropped)
             buf_reset(&t->line);
         tail_take(t, bytes, page.len);
@@ -90,9 +86,7 @@ const char *tail_line(const struct tail *t, size_t i)
 
 const char *tail_last(const struct tail *t)
 {
-    size_t i;
-
-    for (i = tail_count(t); i > 0; i--)
+    for (size_t i = tail_count(t); i > 0; i--)
         if (*tail_line(t, i - 1))
             return tail_line(t, i - 1);
     return "";
@@ -100,9 +94,7 @@ const char *tail_last(const struct tail *t)
 
 void tail_release(struct tail *t)
 {
-    size_t i;
-
-    for (i = 0; i < TAIL_LINES; i++)
+    for (size_t i = 0; i < TAIL_LINES; i++)
         free(t->lines[i]);
     buf_release(&t->line);
     *t = (struct tail){0};

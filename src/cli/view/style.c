@@ -38,12 +38,9 @@ static const struct status_style {
 
 static const struct status_style *find_style(const char *status)
 {
-    size_t i;
+    const struct status_style *found = FIND_NAMED(status_styles, status);
 
-    for (i = 0; i < sizeof(status_styles) / sizeof(*status_styles); i++)
-        if (!strcmp(status_styles[i].status, status))
-            return &status_styles[i];
-    return &status_styles[0];
+    return found ? found : &status_styles[0];
 }
 
 const char *status_symbol(const char *status, const struct style *style)
@@ -118,7 +115,7 @@ static void add_clean(struct line *l, const char *text)
 void line_add(struct line *l, enum tint tint, const char *text)
 {
     bool tinted = l->style->color && tint != TINT_PLAIN;
-    struct buf clean = BUF_INIT;
+    AUTO_BUF clean = BUF_INIT;
 
     if (l->cut || !*text)
         return;
@@ -128,7 +125,6 @@ void line_add(struct line *l, enum tint tint, const char *text)
     add_clean(l, buf_cstr(&clean));
     if (tinted)
         buf_addstr(&l->text, "\033[0m");
-    buf_release(&clean);
 }
 
 void line_addf(struct line *l, enum tint tint, const char *fmt, ...)

@@ -17,9 +17,9 @@ static bool is_failed_leaf(const struct view_node *n)
 static int print_failed_task(struct pawl *p, const struct view_node *n, const struct style *style,
                              FILE *to, struct pawl_error *err)
 {
-    struct tail tail = {.execution = field_int(n->o, "id")};
-    struct buf head = BUF_INIT;
-    struct line l = {0};
+    AUTO(tail_release) struct tail tail = {.execution = field_int(n->o, "id")};
+    AUTO_BUF head = BUF_INIT;
+    AUTO(line_release) struct line l = {0};
     size_t i;
     int rc = 0;
 
@@ -36,15 +36,12 @@ static int print_failed_task(struct pawl *p, const struct view_node *n, const st
         if (i)
             fprintf(to, "    full output: pawl logs %lld\n", (long long)tail.execution);
     }
-    line_release(&l);
-    buf_release(&head);
-    tail_release(&tail);
     return rc;
 }
 
 static void print_rerun_hint(int64_t id, const char *file, FILE *to)
 {
-    struct buf word = BUF_INIT;
+    AUTO_BUF word = BUF_INIT;
 
     fprintf(to, "--- to run the failed tasks again: pawl rerun %lld --failed\n", (long long)id);
     if (file) {
@@ -52,7 +49,6 @@ static void print_rerun_hint(int64_t id, const char *file, FILE *to)
         fprintf(to, "    after fixing the file: pawl rerun %lld --failed --file %s\n",
                 (long long)id, buf_cstr(&word));
     }
-    buf_release(&word);
 }
 
 int view_open_failed(struct pawl *p, const struct view *v, const char *file, FILE *to,
@@ -60,10 +56,10 @@ int view_open_failed(struct pawl *p, const struct view *v, const char *file, FIL
 {
     struct style style = style_of(to);
     int64_t id = field_int(v->nodes.at[0].o, "id");
-    size_t i, failed = 0;
+    size_t failed = 0;
     int rc = 0;
 
-    for (i = 0; i < v->nodes.n && !rc; i++)
+    for (size_t i = 0; i < v->nodes.n && !rc; i++)
         if (is_failed_leaf(&v->nodes.at[i]) && ++failed <= MAX_SHOWN)
             rc = print_failed_task(p, &v->nodes.at[i], &style, to, err);
     if (failed > MAX_SHOWN)

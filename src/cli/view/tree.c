@@ -26,6 +26,12 @@ struct reading {
     VEC(size_t) path; /* the node of each depth on the path to the last one */
 };
 
+static void reading_release(struct reading *r)
+{
+    vec_release(&r->fans);
+    vec_release(&r->path);
+}
+
 static void close_fan(struct reading *r)
 {
     const struct fan *f = &r->fans.at[--r->fans.n];
@@ -79,9 +85,8 @@ static int add_node(void *arg, const char *json)
 static void find_last(struct view *v)
 {
     VEC(bool) seen = {0};
-    size_t i;
 
-    for (i = v->nodes.n; i > 0; i--) {
+    for (size_t i = v->nodes.n; i > 0; i--) {
         struct view_node *n = &v->nodes.at[i - 1];
 
         while (seen.n < (size_t)n->depth + 2)
@@ -96,28 +101,21 @@ static void find_last(struct view *v)
 int view_read(struct pawl *p, int64_t id, const struct pawl_moment *at, struct view *out,
               struct pawl_error *err)
 {
-    struct view v = {0};
-    struct reading r = {.view = &v, .top = -1};
-    int rc = at ? pawl_outline_at(p, id, at, add_node, &r, &v.now, err)
-                : pawl_outline(p, id, add_node, &r, &v.now, err);
+    AUTO(view_release) struct view v = {0};
+    AUTO(reading_release) struct reading r = {.view = &v, .top = -1};
 
+    TRY(pawl_outline_at(p, id, at, add_node, &r, &v.now, err));
     while (r.fans.n)
         close_fan(&r);
     find_last(&v);
-    if (rc)
-        view_release(&v);
-    else
-        *out = v;
-    vec_release(&r.fans);
-    vec_release(&r.path);
-    return rc;
+    *out = v;
+    v = (struct view){0};
+    return 0;
 }
 
 void view_release(struct view *v)
 {
-    size_t i;
-
-    for (i = 0; i < v->nodes.n; i++) {
+    for (size_t i = 0; i < v->nodes.n; i++) {
         json_decref(v->nodes.at[i].o);
         free(v->nodes.at[i].note);
     }

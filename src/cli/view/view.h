@@ -75,10 +75,10 @@ void rails_enter(struct view_rails *r,
                  const struct view_node *n); /* call it for each node in order */
 void rails_release(struct view_rails *r);
 
-/* Formats the node that was entered last. */
-void view_line(const struct view *v, const struct view_node *n, const struct view_rails *r,
-               struct line *out);
-/* Like view_line, but for a running tree: shorter, with the last line of its output. */
+/* Appends all nodes, each as a line that ends with a newline. */
+void view_lines(const struct view *v, const struct style *style, struct buf *out);
+/* Formats the node that was entered last, for a running tree: shorter, with the last line of its
+ * output. */
 void view_live_line(const struct view *v, const struct view_node *n, const struct view_rails *r,
                     const char *last_words, struct line *out);
 
