@@ -47,16 +47,8 @@ void item_lists_clear(struct store *s);
 void cancel_cache_clear(struct store *s);
 void reuse_cache_clear(struct store *s);
 
-static inline int64_t store_writer(const struct store *s)
-{
-    return s->writer;
-}
-
 /* lease.c: clears the lease of a running job, which becomes an orphan */
 MUST_USE int lease_expire(struct turn *t, struct row *r, struct err *err);
-
-/* Reads the last event's number into t->event_base (one_writer only). */
-MUST_USE int turn_find_event_base(struct turn *t, struct err *err);
 
 /* schema.c. Creates or upgrades the schema if may_change, E_SCHEMA otherwise; refuses a newer one.
  */

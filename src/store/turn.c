@@ -38,11 +38,6 @@ int64_t turn_wall_time(const struct turn *t)
     return wall_time(t->db, t->now);
 }
 
-int turn_find_event_base(struct turn *t, struct err *err)
-{
-    return ask_one(t->db, INTO(&t->event_base), err, Q_EVENT_BASE);
-}
-
 const char **turn_messages(struct turn *t, const char *const *list, size_t n)
 {
     const char **copy = arena_alloc(&t->arena, (n + 1) * sizeof(*copy));

@@ -5,17 +5,12 @@
 #include "core/transitions.h"
 #include "store/door/event_data.h"
 
-static void mark_dirty(struct turn *t, struct row *r)
+void door_mark_changed(struct turn *t, struct row *r)
 {
     if (r->dirty)
         return;
     r->dirty = true;
     *vec_add(&t->dirty) = r;
-}
-
-void door_mark_changed(struct turn *t, struct row *r)
-{
-    mark_dirty(t, r);
 }
 
 int door_move(struct turn *t, struct row *r, enum event_action action, enum status to,
@@ -61,7 +56,7 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
                          .from = from,
                          .to = (int)to,
                          .data = note->data};
-    mark_dirty(t, r);
+    door_mark_changed(t, r);
     if (status_is_terminal((int)to))
         t->wake |= WAKE_ENDS;
     if (status_is_terminal((int)to) && (e->parent || !kind_is_job(e->kind)))
@@ -74,15 +69,13 @@ int door_create(struct turn *t, const struct execution *e, const char *data, str
 {
     struct move_note note = {.data = data};
     struct row *r = arena_zalloc(&t->arena, sizeof(*r));
-    int rc;
 
     r->now = *e;
     r->now.status = S_NONE;
     r->now.seq = 0;
     r->stored.id = e->id;
     r->is_new = r->has_input_and_spec = true;
-    if ((rc = door_move(t, r, EV_CREATED, S_PENDING, &note, err)))
-        return rc;
+    TRY(door_move(t, r, EV_CREATED, S_PENDING, &note, err));
     idmap_put(&t->rows, e->id, r);
     if (e->id == e->root)
         idmap_put(&t->roots, e->id, t); /* no other transaction can see it yet */

@@ -16,20 +16,17 @@ static int by_id(const void *a, const void *b)
 
 static int write_events(struct turn *t, struct err *err)
 {
-    struct args *a = &t->args;
-    size_t i;
-    bool one_writer = t->db->driver->one_writer;
-    int rc;
+    bool numbers = t->db->driver->one_writer;
 
     if (!t->events.n)
         return 0;
-    if (one_writer && t->event_base < 0 && (rc = turn_find_event_base(t, err)))
-        return rc;
-    args_begin(a, Q_EVENT_INSERT);
-    for (i = 0; i < t->events.n; i++) {
+    if (numbers && t->event_base < 0)
+        TRY(ask_one(t->db, INTO(&t->event_base), err, Q_EVENT_BASE));
+    args_begin(&t->args, Q_EVENT_INSERT);
+    for (size_t i = 0; i < t->events.n; i++) {
         const struct event *ev = &t->events.at[i];
 
-        args_row(a, one_writer ? val_int(++t->event_base) : VAL_NULL, ev->row->now.root,
+        args_row(&t->args, numbers ? val_int(++t->event_base) : VAL_NULL, ev->row->now.root,
                  ev->row->now.id, ev->at, val_or_null(ev->worker), ev->seq, ev->attempt, ev->epoch,
                  ev->type, ev->from, ev->to, ev->data);
     }
@@ -42,11 +39,10 @@ static int write_events(struct turn *t, struct err *err)
 static void count_job(struct turn *t, const struct execution *e, int by)
 {
     struct queue_change *q = NULL;
-    size_t i;
 
     if (!kind_is_job(e->kind) || (e->status != S_READY && e->status != S_RUNNING))
         return;
-    for (i = 0; i < t->queues.n && !q; i++)
+    for (size_t i = 0; i < t->queues.n && !q; i++)
         if (!strcmp(t->queues.at[i].queue, e->queue))
             q = &t->queues.at[i];
     if (!q) {
@@ -70,29 +66,21 @@ static int by_queue(const void *a, const void *b)
 
 static int write_counters(struct turn *t, struct err *err)
 {
-    struct args *a = &t->args;
     struct row *r;
-    size_t i;
 
-    EACH_DIRTY(t, r)
-    {
+    EACH_DIRTY (t, r) {
         if (!r->is_new)
             count_job(t, &r->stored, -1);
         count_job(t, &r->now, +1);
     }
     if (t->queues.n)
         qsort(t->queues.at, t->queues.n, sizeof(*t->queues.at), by_queue);
-    args_begin(a, Q_COUNTER_ADD);
-    args_int(a, store_writer(t->store));
-    for (i = 0; i < t->queues.n; i++) {
+    args_begin(&t->args, Q_COUNTER_ADD, t->store->writer);
+    for (size_t i = 0; i < t->queues.n; i++) {
         const struct queue_change *q = &t->queues.at[i];
 
-        if (!q->ready && !q->held && !q->running)
-            continue;
-        args_text(a, q->queue);
-        args_int(a, q->ready);
-        args_int(a, q->held);
-        args_int(a, q->running);
+        if (q->ready || q->held || q->running)
+            args_row(&t->args, q->queue, q->ready, q->held, q->running);
     }
     t->queues.n = 0;
     return send_any(t, err);
@@ -103,15 +91,14 @@ static void release_permits(struct turn *t)
 {
     struct limit *limits[2];
     struct row *r;
-    size_t n, i;
+    size_t n;
 
-    EACH_DIRTY(t, r)
-    {
+    EACH_DIRTY (t, r) {
         if (!r->has_permits || execution_has_permit(&r->now))
             continue;
         r->has_permits = false;
         n = limits_find(t, &r->now, limits);
-        for (i = 0; i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             limits[i]->used--;
             limits[i]->freed = true;
         }
@@ -120,16 +107,13 @@ static void release_permits(struct turn *t)
 
 static int write_limits(struct turn *t, struct err *err)
 {
-    size_t i;
-
     args_begin(&t->args, Q_LIMIT_WRITE);
-    for (i = 0; i < t->limit_list.n; i++) {
+    for (size_t i = 0; i < t->limit_list.n; i++) {
         struct limit *l = t->limit_list.at[i];
 
         if (l->max < 0 || l->used == l->stored_used)
             continue;
-        args_text(&t->args, l->key);
-        args_int(&t->args, l->used);
+        args_row(&t->args, l->key, l->used);
         l->stored_used = l->used;
     }
     return send_exact(t, err);
@@ -138,16 +122,16 @@ static int write_limits(struct turn *t, struct err *err)
 static int write_difference(struct turn *t, struct err *err)
 {
     struct row *r;
-    int rc;
 
     if (t->dirty.n)
         qsort(t->dirty.at, t->dirty.n, sizeof(*t->dirty.at), by_id);
     release_permits(t);
-    if ((rc = door_write_executions(t, err)) || (rc = door_write_side(t, err)) ||
-        (rc = write_events(t, err)) || (rc = write_limits(t, err)) || (rc = write_counters(t, err)))
-        return rc;
-    EACH_DIRTY(t, r)
-    {
+    TRY(door_write_executions(t, err));
+    TRY(door_write_side(t, err));
+    TRY(write_events(t, err));
+    TRY(write_limits(t, err));
+    TRY(write_counters(t, err));
+    EACH_DIRTY (t, r) {
         r->stored = r->now;
         r->is_new = r->outcome_changed = r->input_changed = r->dirty = false;
         r->due_at = r->timeout_at = r->outbox_ctid = 0;
@@ -163,12 +147,9 @@ int door_write(struct turn *t, struct err *err)
 
 int door_flush(struct turn *t, struct err *err)
 {
-    int rc;
-
     do {
-        if ((rc = door_write(t, err)))
-            return rc;
-        rc = limits_offer_permits(t, err);
-    } while (!rc && t->dirty.n);
-    return rc;
+        TRY(door_write(t, err));
+        TRY(limits_offer_permits(t, err));
+    } while (t->dirty.n);
+    return 0;
 }

@@ -51,14 +51,9 @@ void limits_note(struct turn *t, const struct execution *e)
 int limits_note_rows(struct turn *t, struct args *a, struct rows *r, struct row ***rows,
                      struct err *err)
 {
-    size_t i;
-    int rc = turn_query(t, a, r, err);
-
-    if (rc)
-        return rc;
-    if ((rc = turn_read_rows(t, r, false, rows, err)))
-        return rc;
-    for (i = 0; i < r->n; i++)
+    TRY(turn_query(t, a, r, err));
+    TRY(turn_read_rows(t, r, false, rows, err));
+    for (size_t i = 0; i < r->n; i++)
         limits_note(t, &(*rows)[i]->now);
     return 0;
 }
@@ -73,58 +68,44 @@ static int by_key(const void *a, const void *b)
 /* Pushes the keys of the limits that were not read yet, in list order; returns their number. */
 static size_t push_unknown_keys(struct turn *t, struct args *a, enum stmt_id q)
 {
-    size_t i, n = 0;
-
     args_begin(a, q);
-    for (i = 0; i < t->limit_list.n; i++)
-        if (!t->limit_list.at[i]->known) {
+    for (size_t i = 0; i < t->limit_list.n; i++)
+        if (!t->limit_list.at[i]->known)
             args_text(a, t->limit_list.at[i]->key);
-            n++;
-        }
-    return n;
+    return args_rows(a);
 }
 
 static void read_limits(struct turn *t, const struct rows *r)
 {
-    size_t i;
-
-    for (i = 0; i < r->n; i++) {
+    for (size_t i = 0; i < r->n; i++) {
         const char *key = rows_text(r, i, 0);
         struct limit *l = limit_get(t, key[0], strchr(key, ':') + 1);
 
-        l->max = (int)rows_int(r, i, 1);
-        l->used = l->stored_used = (int)rows_int(r, i, 2);
+        rows_read(r, i, 1, NULL, &l->max, &l->used);
+        l->stored_used = l->used;
         l->known = true;
     }
 }
 
 int limits_send(struct turn *t, struct rows *locked, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    int rc = 0;
+    AUTO_ARGS a = ARGS_INIT;
 
     if (t->limit_list.n)
         qsort(t->limit_list.at, t->limit_list.n, sizeof(*t->limit_list.at), by_key);
-    if (push_unknown_keys(t, &a, Q_LOCK_LIMITS))
-        rc = db_send(t->db, &a, locked, ANY_ROWS, err);
-    args_release(&a);
-    return rc;
+    return push_unknown_keys(t, &a, Q_LOCK_LIMITS) ? db_send(t->db, &a, locked, ANY_ROWS, err) : 0;
 }
 
 void limits_receive(struct turn *t, const struct rows *locked)
 {
-    size_t i;
-
     read_limits(t, locked);
-    for (i = 0; i < t->limit_list.n; i++)
+    for (size_t i = 0; i < t->limit_list.n; i++)
         t->limit_list.at[i]->known = true;
 }
 
 static bool has_unknown_limit(const struct turn *t)
 {
-    size_t i;
-
-    for (i = 0; i < t->limit_list.n; i++)
+    for (size_t i = 0; i < t->limit_list.n; i++)
         if (!t->limit_list.at[i]->known)
             return true;
     return false;
@@ -132,45 +113,37 @@ static bool has_unknown_limit(const struct turn *t)
 
 int limits_fetch(struct turn *t, struct err *err)
 {
-    struct rows r = ROWS_INIT;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
     if (!has_unknown_limit(t))
         return 0;
-    if (!(rc = limits_send(t, &r, err)) && !(rc = turn_sync(t, err)))
-        limits_receive(t, &r);
-    rows_release(&r);
-    return rc;
+    TRY(limits_send(t, &r, err));
+    TRY(turn_sync(t, err));
+    limits_receive(t, &r);
+    return 0;
 }
 
 /* Locks further limits while this turn already holds some. Waiting for them would break the lock
  * order and could deadlock, so limits that other turns have locked stay unknown. */
 static int try_lock_limits(struct turn *t, struct err *err)
 {
-    struct rows locked = ROWS_INIT, existing = ROWS_INIT;
-    struct args a = ARGS_INIT;
-    size_t i, k;
-    int rc = 0;
+    AUTO_ROWS locked = ROWS_INIT, existing = ROWS_INIT;
+    AUTO_ARGS a = ARGS_INIT;
 
-    if (!push_unknown_keys(t, &a, Q_TRY_LIMITS) ||
-        (rc = db_send(t->db, &a, &locked, ANY_ROWS, err)))
-        goto done;
+    if (!push_unknown_keys(t, &a, Q_TRY_LIMITS))
+        return 0;
+    TRY(db_send(t->db, &a, &locked, ANY_ROWS, err));
     push_unknown_keys(t, &a, Q_LIMITS_EXISTING);
-    if ((rc = turn_query(t, &a, &existing, err)))
-        goto done;
+    TRY(turn_query(t, &a, &existing, err));
     read_limits(t, &locked);
-    for (i = 0; i < t->limit_list.n; i++) {
+    for (size_t i = 0, k; i < t->limit_list.n; i++) {
         struct limit *l = t->limit_list.at[i];
 
         for (k = 0; k < existing.n && strcmp(rows_text(&existing, k, 0), l->key); k++)
             ;
         l->known |= k == existing.n; /* a limit that does not exist needs no lock */
     }
-done:
-    rows_release(&locked);
-    rows_release(&existing);
-    args_release(&a);
-    return rc;
+    return 0;
 }
 
 static bool limits_are_known(struct turn *t, const struct execution *e)
@@ -200,58 +173,43 @@ size_t limits_find(struct turn *t, const struct execution *e, struct limit *out[
  * Locks more waiters than there are permits if earlier ones could not use them. */
 static int offer_permits(struct turn *t, struct limit *l, size_t *accepted, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
+    AUTO_ARGS a = ARGS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
     struct row **rows;
-    int free_permits = l->max - l->used, rc;
-    size_t i;
+    int free_permits = l->max - l->used;
 
     *accepted = 0;
-    args_begin(&a, Q_WAITERS);
-    args_int(&a, free_permits > l->offer_at_least ? free_permits : l->offer_at_least);
-    args_text(&a, l->key);
-    if ((rc = limits_note_rows(t, &a, &r, &rows, err)) || (rc = try_lock_limits(t, err)))
-        goto done;
-    for (i = 0; i < r.n && l->used < l->max; i++) {
+    args_begin(&a, Q_WAITERS, free_permits > l->offer_at_least ? free_permits : l->offer_at_least,
+               l->key);
+    TRY(limits_note_rows(t, &a, &r, &rows, err));
+    TRY(try_lock_limits(t, err));
+    for (size_t i = 0; i < r.n && l->used < l->max; i++) {
         if (rows[i]->now.held != HELD_LIMIT || !limits_are_known(t, &rows[i]->now))
             continue;
-        if ((rc = door_move(t, rows[i], EV_UNHELD, (enum status)rows[i]->now.status, NULL, err)) ||
-            (rc = door_admit(t, rows[i], err)) ||
-            (!kind_is_job(rows[i]->now.kind) && (rc = workflow_start_permitted(t, rows[i], err))))
-            goto done;
+        TRY(door_move(t, rows[i], EV_UNHELD, (enum status)rows[i]->now.status, NULL, err));
+        TRY(door_admit(t, rows[i], err));
+        if (!kind_is_job(rows[i]->now.kind))
+            TRY(workflow_start_permitted(t, rows[i], err));
         ++*accepted;
     }
     l->offer_at_least =
         l->offer_at_least * 2 > OFFER_AT_ONCE ? OFFER_AT_ONCE : l->offer_at_least * 2 + 1;
     t->offered += *accepted;
-done:
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    return 0;
 }
 
 /* Sets a timer that is due now and offers the permit again: all waiters that could take it, or
  * their other limits, are locked by other turns, or this turn has offered enough permits. */
 static int offer_permits_later(struct turn *t, const struct limit *l, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
+    AUTO_ROWS r = ROWS_INIT;
 
-    args_begin(&a, Q_FIRST_WAITER);
-    args_text(&a, l->key);
-    if ((rc = db_query(t->db, &a, &r, err)) || !r.n)
-        goto done;
-    args_begin(&a, Q_TIMER_INSERT);
-    args_int(&a, t->now);
-    args_int(&a, rows_int(&r, 0, 1));
-    args_int(&a, TIMER_HANDOVER);
-    rc = db_send(t->db, &a, NULL, ANY_ROWS, err);
+    TRY(ask(t->db, &r, err, Q_FIRST_WAITER, l->key));
+    if (!r.n)
+        return 0;
     t->wake |= WAKE_JOBS | WAKE_TIMERS;
-done:
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    return db_queue(t->db, NULL, ANY_ROWS, err, Q_TIMER_INSERT, t->now, rows_int(&r, 0, 1),
+                    TIMER_HANDOVER);
 }
 
 void op_offer_permits_later(struct turn *t)
@@ -261,10 +219,7 @@ void op_offer_permits_later(struct turn *t)
 
 int limits_offer_permits(struct turn *t, struct err *err)
 {
-    size_t i, accepted;
-    int rc;
-
-    for (i = 0; i < t->limit_list.n; i++) {
+    for (size_t i = 0, accepted; i < t->limit_list.n; i++) {
         struct limit *l = t->limit_list.at[i];
 
         if (!l->freed || l->max < 0 || l->used >= l->max) {
@@ -272,13 +227,13 @@ int limits_offer_permits(struct turn *t, struct err *err)
             continue;
         }
         accepted = 0;
-        if (t->offered < OFFER_PER_TURN && (rc = offer_permits(t, l, &accepted, err)))
-            return rc;
+        if (t->offered < OFFER_PER_TURN)
+            TRY(offer_permits(t, l, &accepted, err));
         if (t->dirty.n)
             return 0; /* write them, then check again: the permit may still be free */
         l->freed = false;
-        if (!accepted && (rc = offer_permits_later(t, l, err)))
-            return rc;
+        if (!accepted)
+            TRY(offer_permits_later(t, l, err));
     }
     return 0;
 }

@@ -8,15 +8,11 @@ static int write_inserts(struct turn *t, struct err *err)
     struct row *r;
 
     args_begin(a, Q_EXECUTION_INSERT);
-    EACH_DIRTY(t, r)
-    {
-        const struct execution *e = &r->now;
-
-        if (!r->is_new)
-            continue;
-        execution_write_all(e, a);
-        args_row(a, e->input, e->result, e->error, e->spec);
-    }
+    EACH_DIRTY (t, r)
+        if (r->is_new) {
+            execution_write_all(&r->now, a);
+            args_row(a, r->now.input, r->now.result, r->now.error, r->now.spec);
+        }
     return send_exact(t, err);
 }
 
@@ -26,16 +22,13 @@ static int write_updates(struct turn *t, bool outcome, struct err *err)
     struct row *r;
 
     args_begin(a, outcome ? Q_EXECUTION_OUTCOME : Q_EXECUTION_UPDATE);
-    EACH_DIRTY(t, r)
-    {
-        const struct execution *e = &r->now;
-
+    EACH_DIRTY (t, r) {
         if (r->is_new || r->outcome_changed != outcome)
             continue;
-        args_row(a, e->id, r->stored.seq);
-        execution_write_changes(e, a);
+        args_row(a, r->now.id, r->stored.seq);
+        execution_write_changes(&r->now, a);
         if (outcome)
-            args_row(a, e->result, e->error);
+            args_row(a, r->now.result, r->now.error);
     }
     return send_exact(t, err);
 }
@@ -46,21 +39,16 @@ static int write_resolved(struct turn *t, struct err *err)
     struct row *r;
 
     args_begin(&t->args, Q_EXECUTION_RESOLVE);
-    EACH_DIRTY(t, r)
-    {
-        if (r->is_new || !r->input_changed)
-            continue;
-        args_row(&t->args, r->now.id, r->now.input, r->now.spec);
-    }
+    EACH_DIRTY (t, r)
+        if (!r->is_new && r->input_changed)
+            args_row(&t->args, r->now.id, r->now.input, r->now.spec);
     return send_exact(t, err);
 }
 
 int door_write_executions(struct turn *t, struct err *err)
 {
-    int rc;
-
-    if ((rc = write_inserts(t, err)) || (rc = write_updates(t, false, err)) ||
-        (rc = write_updates(t, true, err)))
-        return rc;
+    TRY(write_inserts(t, err));
+    TRY(write_updates(t, false, err));
+    TRY(write_updates(t, true, err));
     return write_resolved(t, err);
 }

@@ -4,53 +4,33 @@
 
 #include <string.h>
 
-static bool leaves_outbox(const struct row *r)
+static bool was_claimable(const struct row *r)
 {
-    return !r->is_new && execution_is_claimable(&r->stored) && !execution_is_claimable(&r->now);
-}
-
-static int delete_outbox(struct turn *t, struct err *err)
-{
-    struct args *a = &t->args;
-    struct row *r;
-    int rc;
-
-    args_begin(a, Q_OUTBOX_DELETE_BY_CTID);
-    EACH_DIRTY(t, r)
-    {
-        if (!leaves_outbox(r) || !r->outbox_ctid)
-            continue;
-        args_row(a, r->outbox_ctid, r->stored.id);
-    }
-    if ((rc = send_exact(t, err)))
-        return rc;
-    args_begin(a, Q_OUTBOX_DELETE);
-    EACH_DIRTY(t, r)
-    {
-        if (!leaves_outbox(r) || r->outbox_ctid)
-            continue;
-        args_row(a, r->stored.lane, r->stored.queue, -r->stored.priority, r->stored.id);
-    }
-    return send_exact(t, err);
+    return !r->is_new && execution_is_claimable(&r->stored);
 }
 
 static int write_outbox(struct turn *t, struct err *err)
 {
     struct args *a = &t->args;
     struct row *r;
-    int rc;
 
-    if ((rc = delete_outbox(t, err)))
-        return rc;
+    args_begin(a, Q_OUTBOX_DELETE_BY_CTID);
+    EACH_DIRTY (t, r)
+        if (was_claimable(r) && !execution_is_claimable(&r->now) && r->outbox_ctid)
+            args_row(a, r->outbox_ctid, r->stored.id);
+    TRY(send_exact(t, err));
+    args_begin(a, Q_OUTBOX_DELETE);
+    EACH_DIRTY (t, r)
+        if (was_claimable(r) && !execution_is_claimable(&r->now) && !r->outbox_ctid)
+            args_row(a, r->stored.lane, r->stored.queue, -r->stored.priority, r->stored.id);
+    TRY(send_exact(t, err));
     args_begin(a, Q_OUTBOX_INSERT);
-    EACH_DIRTY(t, r)
-    {
-        if (!execution_is_claimable(&r->now) || (!r->is_new && execution_is_claimable(&r->stored)))
-            continue;
-        args_row(a, r->now.lane, r->now.queue, -r->now.priority, r->now.id, r->now.updated_at,
-                 r->now.concurrency);
-        t->wake |= WAKE_JOBS;
-    }
+    EACH_DIRTY (t, r)
+        if (execution_is_claimable(&r->now) && !was_claimable(r)) {
+            args_row(a, r->now.lane, r->now.queue, -r->now.priority, r->now.id, r->now.updated_at,
+                     r->now.concurrency);
+            t->wake |= WAKE_JOBS;
+        }
     return send_exact(t, err);
 }
 
@@ -63,21 +43,15 @@ static int write_leases(struct turn *t, struct err *err)
 {
     struct args *a = &t->args;
     struct row *r;
-    int rc;
 
     args_begin(a, Q_LEASE_INSERT);
-    EACH_DIRTY(t, r)
-    {
-        if (had_lease(r) || !execution_has_lease(&r->now))
-            continue;
-        args_row(a, r->now.id, r->now.epoch, val_or_null(r->now.worker), val_or_null(r->now.until),
-                 r->now.folder);
-    }
-    if ((rc = send_exact(t, err)))
-        return rc;
+    EACH_DIRTY (t, r)
+        if (!had_lease(r) && execution_has_lease(&r->now))
+            args_row(a, r->now.id, r->now.epoch, val_or_null(r->now.worker),
+                     val_or_null(r->now.until), r->now.folder);
+    TRY(send_exact(t, err));
     args_begin(a, Q_LEASE_UPDATE);
-    EACH_DIRTY(t, r)
-    {
+    EACH_DIRTY (t, r) {
         if (!had_lease(r) || !execution_has_lease(&r->now) ||
             (r->stored.epoch == r->now.epoch && r->stored.worker == r->now.worker))
             continue;
@@ -86,15 +60,11 @@ static int write_leases(struct turn *t, struct err *err)
         if (!r->now.worker)
             t->wake |= WAKE_JOBS | WAKE_ORPHANS;
     }
-    if ((rc = send_exact(t, err)))
-        return rc;
+    TRY(send_exact(t, err));
     args_begin(a, Q_LEASE_DELETE);
-    EACH_DIRTY(t, r)
-    {
-        if (!had_lease(r) || execution_has_lease(&r->now))
-            continue;
-        args_row(a, r->now.id, r->stored.epoch);
-    }
+    EACH_DIRTY (t, r)
+        if (had_lease(r) && !execution_has_lease(&r->now))
+            args_row(a, r->now.id, r->stored.epoch);
     return send_exact(t, err);
 }
 
@@ -106,7 +76,7 @@ static bool may_have_timer(const struct execution *e)
 
 static void add_timer(struct turn *t, int64_t due, const struct row *r, enum timer_kind kind)
 {
-    args_row(&t->args, due, r->now.id, kind);
+    args_row(&t->args, due, r->now.id, (int)kind);
     t->wake |= WAKE_JOBS | WAKE_TIMERS; /* an engine must wake up earlier */
 }
 
@@ -115,21 +85,17 @@ static int write_timers(struct turn *t, struct err *err)
 {
     struct args *a = &t->args;
     struct row *r;
-    int rc;
 
     args_begin(a, Q_TIMER_DELETE);
-    EACH_DIRTY(t, r)
-    {
+    EACH_DIRTY (t, r) {
         if (!r->is_new && may_have_timer(&r->stored) && (!may_have_timer(&r->now) || r->due_at))
             args_row(a, r->now.id, TIMER_DELAY);
         if (!r->is_new && r->stored.held == HELD_APPROVAL && r->now.held != HELD_APPROVAL)
             args_row(a, r->now.id, TIMER_TIMEOUT);
     }
-    if ((rc = send_any(t, err)))
-        return rc;
+    TRY(send_any(t, err));
     args_begin(a, Q_TIMER_INSERT);
-    EACH_DIRTY(t, r)
-    {
+    EACH_DIRTY (t, r) {
         if (may_have_timer(&r->now) && r->due_at)
             add_timer(t, r->due_at, r, TIMER_DELAY);
         if (r->now.held == HELD_APPROVAL && r->timeout_at)
@@ -138,41 +104,35 @@ static int write_timers(struct turn *t, struct err *err)
     return send_any(t, err);
 }
 
+/* The limit that an image waits for; NULL if none. */
+static const char *awaited_limit(const struct execution *e)
+{
+    return e->held == HELD_LIMIT ? e->held_key : NULL;
+}
+
 static int write_waits(struct turn *t, struct err *err)
 {
-    struct args *a = &t->args;
+    enum stmt_id both[] = {Q_WAIT_DELETE, Q_WAIT_INSERT};
     struct row *r;
-    int rc;
 
-    args_begin(a, Q_WAIT_DELETE);
-    EACH_DIRTY(t, r)
-    {
-        if (r->is_new || r->stored.held != HELD_LIMIT)
-            continue;
-        if (r->now.held == HELD_LIMIT && !strcmp(r->now.held_key, r->stored.held_key))
-            continue;
-        args_row(a, r->stored.held_key, -r->stored.priority, r->now.id);
+    for (int i = 0; i < 2; i++) {
+        args_begin(&t->args, both[i]);
+        EACH_DIRTY (t, r) {
+            const char *old = r->is_new ? NULL : awaited_limit(&r->stored);
+            const char *new = awaited_limit(&r->now), *key = i ? new : old;
+
+            if (key && !(old && new && !strcmp(old, new)))
+                args_row(&t->args, key, i ? -r->now.priority : -r->stored.priority, r->now.id);
+        }
+        TRY(send_exact(t, err));
     }
-    if ((rc = send_exact(t, err)))
-        return rc;
-    args_begin(a, Q_WAIT_INSERT);
-    EACH_DIRTY(t, r)
-    {
-        if (r->now.held != HELD_LIMIT)
-            continue;
-        if (!r->is_new && r->stored.held == HELD_LIMIT &&
-            !strcmp(r->now.held_key, r->stored.held_key))
-            continue;
-        args_row(a, r->now.held_key, -r->now.priority, r->now.id);
-    }
-    return send_exact(t, err);
+    return 0;
 }
 
 int door_write_side(struct turn *t, struct err *err)
 {
-    int rc;
-
-    if ((rc = write_outbox(t, err)) || (rc = write_leases(t, err)) || (rc = write_timers(t, err)))
-        return rc;
+    TRY(write_outbox(t, err));
+    TRY(write_leases(t, err));
+    TRY(write_timers(t, err));
     return write_waits(t, err);
 }
