@@ -19,10 +19,25 @@
 # On PostgreSQL @rows@ stands for the rows passed, with a column named after each parameter after the ";":
 # SELECT u.* FROM @rows@ AS u. (It uses unnest() in the select list: in FROM, each array would be stored twice.)
 #
+# @given@ is the rows u in the form that the statement needs, and :name a parameter of the row:
+#
+#   INSERT INTO jobs @given@                                (root, data) SELECT * FROM @rows@ AS u, or VALUES ($1, $2)
+#   DELETE FROM jobs AS j @given@ WHERE j.id = ANY (:id)    USING @rows@ AS u WHERE j.id = ANY (ARRAY[u.id]), or WHERE j.id = $1
+#   UPDATE jobs AS j SET data = :data @given@ WHERE …       FROM @rows@ AS u; SELECT … FROM jobs j @given@: a join with u
+#
+# "= ANY ($1)" is "= $1" on SQLite, too: a statement that only reads rows by their ids needs no @given@.
+#
 #   --= columns e.id, e.root,
 #   --=+        e.status
 #
-# defines a piece of text once; @columns@ inserts it into the statements that follow, also in later files.
+# defines a piece of text once; @columns@ inserts it into the statements that follow, also in later files. A piece may have a tagged
+# text for each dialect.
+#
+#   --! I27 e.id, 'it has an outbox row, but is no job'
+#     FROM task_outbox o JOIN executions e ON e.id = o.execution WHERE e.kind > KIND_EXEC
+#
+# is one check of `pawl verify`: the invariant, the execution and the sentence of each violation. The checks of a statement become its
+# last WITH query, `violations`, from which @report@ selects.
 #
 # Codes of core/vocab.h and core/graph.h are written by their names: e.status = S_READY, v.type = EV_CLAIMED. SQL never holds a bare code.
 #
@@ -40,6 +55,9 @@ BEGIN {
 		exit 1
 	}
 	migrating = make == "migrations.c"
+	joins_rows["SELECT"] = joins_rows["WITH"] = ","
+	joins_rows["DELETE"] = "USING"
+	joins_rows["UPDATE"] = "FROM"
 	read_vocab()
 }
 
@@ -109,15 +127,62 @@ function put_codes(line,    out, name)
 	return out line
 }
 
-function put_pieces(line,    name)
+function put_pieces(line, dialect,    name)
 {
 	while (match(line, /@[a-z][a-z0-9_]*@/)) {
 		name = substr(line, RSTART + 1, RLENGTH - 2)
-		if (!(name in pieces))
-			fail(here(), "there is no piece \"" name "\"")
-		line = substr(line, 1, RSTART - 1) pieces[name] substr(line, RSTART + RLENGTH)
+		if (name == "given")
+			pieces[name, dialect] = given_rows(dialect)
+		if (!((name, dialect) in pieces))
+			fail(here(), "there is no piece \"" name "\" for " dialect)
+		line = substr(line, 1, RSTART - 1) pieces[name, dialect] substr(line, RSTART + RLENGTH)
 	}
 	return line
+}
+
+# The rows passed, in the form that the verb of the statement needs.
+function given_rows(dialect)
+{
+	if (!count[n, 2])
+		fail(here(), "\"" names[n] "\" gets no rows")
+	if (verb == "INSERT")
+		return "(" row_columns ") " (dialect == "sqlite" ? "VALUES (" row_numbers ")" : "SELECT * FROM @rows@ AS u")
+	if (!(verb in joins_rows))
+		fail(here(), "@given@ in a statement that starts with \"" verb "\"")
+	return dialect == "sqlite" ? "" : joins_rows[verb] " @rows@ AS u"
+}
+
+# Replaces :name by the parameter of the row.
+function put_row_parameters(line, dialect,    out, name)
+{
+	out = ""
+	while (match(line, /[ (]:[a-z_]+/)) {
+		name = substr(line, RSTART + 2, RLENGTH - 2)
+		if (!((n, name) in number_of))
+			fail(here(), "\"" names[n] "\" gets no rows with \"" name "\"")
+		out = out substr(line, 1, RSTART) (dialect == "sqlite" ? "$" number_of[n, name] : "u." name)
+		line = substr(line, RSTART + RLENGTH)
+	}
+	line = out line
+	if (dialect == "sqlite")
+		while (match(line, /= ANY \(\$[0-9]+\)/))
+			line = substr(line, 1, RSTART - 1) "= " substr(line, RSTART + 7, RLENGTH - 8) substr(line, RSTART + RLENGTH)
+	else
+		while (match(line, /= ANY \(u\.[a-z_]+\)/))
+			line = substr(line, 1, RSTART + 5) "(ARRAY[" substr(line, RSTART + 7, RLENGTH - 8) "])" substr(line, RSTART + RLENGTH)
+	return line
+}
+
+# Cuts the dialect off a line and returns it; "" if the line is of both.
+function cut_tag(    tag)
+{
+	if (!match(cut_line, /--@.*$/))
+		return ""
+	tag = trim(substr(cut_line, RSTART + 3))
+	cut_line = substr(cut_line, 1, RSTART - 1)
+	if (tag != "sqlite" && tag != "postgres")
+		fail(here(), "unknown dialect \"" tag "\"")
+	return tag
 }
 
 function sqlite_types(line)
@@ -128,23 +193,32 @@ function sqlite_types(line)
 }
 
 # Adds one line of text to the current entry, for the dialects it applies to.
-function add_line(line,    tag, i)
+function add_line(line,    tag, i, t)
 {
-	tag = ""
-	if (match(line, /--@.*$/)) {
-		tag = trim(substr(line, RSTART + 3))
-		line = substr(line, 1, RSTART - 1)
-		if (tag != "sqlite" && tag != "postgres")
-			fail(here(), "unknown dialect \"" tag "\"")
-	}
+	cut_line = line
+	tag = cut_tag()
+	line = cut_line
 	sub(/[ \t\r]+$/, "", line)
-	if (!migrating)
-		line = put_pieces(line)
-	line = put_codes(line)
+	if (verb == "") {
+		verb = trim(line)
+		sub(/[^A-Z].*$/, "", verb)
+	}
+	for (i = 1; i in dialects; i++)
+		if (tag == "" || tag == dialects[i]) {
+			t = migrating ? line : put_row_parameters(put_pieces(line, dialects[i]), dialects[i])
+			t = put_codes(t)
+			text[n, dialects[i]] = text[n, dialects[i]] (migrating && dialects[i] == "sqlite" ? sqlite_types(t) : t) "\n"
+		}
+}
+
+# Adds to the text of the current piece, for the dialects it applies to.
+function add_to_piece(line,    tag, i)
+{
+	cut_line = line
+	tag = cut_tag()
 	for (i = 1; i in dialects; i++)
 		if (tag == "" || tag == dialects[i])
-			text[n, dialects[i]] = text[n, dialects[i]] \
-			    (migrating && dialects[i] == "sqlite" ? sqlite_types(line) : line) "\n"
+			pieces[piece, dialects[i]] = trim(pieces[piece, dialects[i]] " " trim(cut_line))
 }
 
 function start_entry(name)
@@ -153,6 +227,7 @@ function start_entry(name)
 	if (name in defined_at)
 		fail(here(), "\"" name "\" is already defined at " defined_at[name])
 	n++
+	verb = ""
 	names[n] = name
 	started[n] = defined_at[name] = here()
 	file_of[n] = FILENAME
@@ -169,7 +244,7 @@ function parse_signature(    s, halves, h, params, i, words)
 	if (split(s, halves, ";") > 2)
 		fail(started[n], "more than one \";\" in a signature")
 	count[n, 1] = count[n, 2] = 0
-	types[n] = pieces["rows"] = ""
+	types[n] = rows = row_columns = row_numbers = ""
 	for (h = 1; h <= 2; h++) {
 		if (trim(halves[h]) == "")
 			continue
@@ -180,13 +255,15 @@ function parse_signature(    s, halves, h, params, i, words)
 			if (!(words[2] in is_type))
 				fail(started[n], "unknown type \"" words[2] "\"")
 			types[n] = types[n] (types[n] == "" ? "" : ", ") "T_" toupper(words[2])
-			if (h == 2)
-				pieces["rows"] = pieces["rows"] (i == 1 ? "(SELECT " : ", ") \
-				    "unnest($" count[n, 1] + i ") AS " words[1]
+			if (h == 1)
+				continue
+			number_of[n, words[1]] = count[n, 1] + i
+			rows = rows (i == 1 ? "(SELECT " : ", ") "unnest($" count[n, 1] + i ") AS " words[1]
+			row_columns = row_columns (i == 1 ? "" : ", ") words[1]
+			row_numbers = row_numbers (i == 1 ? "$" : ", $") count[n, 1] + i
 		}
 	}
-	if (count[n, 2])
-		pieces["rows"] = pieces["rows"] ")"
+	pieces["rows", "postgres"] = rows (rows == "" ? "" : ")")
 	signature = ""
 }
 
@@ -210,6 +287,8 @@ function finish_statement(    i, t)
 		return
 	if (signature != "")
 		parse_signature()
+	if (in_checks == n)
+		add_line(")\n@report@")
 	for (i = 1; i in dialects; i++) {
 		t = text[n, dialects[i]]
 		sub(/\n+$/, "", t)
@@ -235,7 +314,7 @@ migrating { add_line($0); next }
 /^--=\+/ {
 	if (piece == "")
 		fail(here(), "there is no piece for \"--=+\" to continue")
-	pieces[piece] = pieces[piece] " " trim(substr($0, 5))
+	add_to_piece(substr($0, 5))
 	next
 }
 
@@ -243,9 +322,22 @@ migrating { add_line($0); next }
 	line = trim(substr($0, 4))
 	piece = line
 	sub(/[^a-z0-9_].*$/, "", piece)
-	if (piece in pieces)
+	if ((piece, "sqlite") in pieces && (piece, "postgres") in pieces)
 		fail(here(), "the piece \"" piece "\" is already defined")
-	pieces[piece] = trim(substr(line, length(piece) + 1))
+	add_to_piece(substr(line, length(piece) + 1))
+	next
+}
+
+/^--!/ {
+	if (signature != "")
+		parse_signature()
+	line = trim(substr($0, 4))
+	if (line !~ /^[A-Z][0-9][0-9] /)
+		fail(here(), "a check must read: --! I01 execution, detail FROM …")
+	if (in_checks != n)
+		add_line((text[n, "sqlite"] == "" ? "WITH" : ",") " violations(code, execution, detail) AS (")
+	add_line((in_checks == n ? "    UNION ALL\n" : "") "    SELECT \047" substr(line, 1, 3) "\047, " substr(line, 5))
+	in_checks = n
 	next
 }
 

@@ -14,12 +14,21 @@
 -- planner may also choose a scan of the whole index that searches u for each of its rows, and it does so if the
 -- statistics were taken while the table was empty; for the outbox, leases and timers that is any quiet moment. (With
 -- 50,000 jobs in the outbox, deleting 100 took 5.8 s.) On SQLite, which has no statistics, CROSS JOIN fixes the join
--- order instead. tests/test_plans.c checks the plans of all statements. If only ids are given, no join is needed:
--- `e.id = ANY ($1)` is one scan along the index, in its order, and takes half the time.
+-- order instead. `= ANY (:id)` expands to that form. tests/test_plans.c checks the plans of all statements. If only ids
+-- are given, no join is needed: `e.id = ANY ($1)` is one scan along the index, in its order, and takes half the time.
 
--- The recursive step of a walk down a tree, on PostgreSQL: the children c of t, found by one index probe for each t. A
--- plain join may be planned as a loop over all rows that have a parent.
---= children_of_t CROSS JOIN LATERAL (SELECT x.* FROM executions x WHERE x.parent = t.id OFFSET 0) c
+-- The recursive step of a walk down a tree: the children c of t. On PostgreSQL they are found by one index probe for each
+-- t; a plain join may be planned as a loop over all rows that have a parent.
+--= children_of_t CROSS JOIN LATERAL (SELECT x.* FROM executions x WHERE x.parent = t.id OFFSET 0) c    --@ postgres
+--= children_of_t JOIN executions c ON c.parent = t.id                                                  --@ sqlite
+
+-- The executions e of leases l: there are few leases.
+--= execution_of_l JOIN executions e ON e.id = ANY (ARRAY[l.execution])                    --@ postgres
+--= execution_of_l CROSS JOIN executions e ON e.id = l.execution                           --@ sqlite
+
+-- The lower bound of a time that is set, which makes the index on the time usable.
+--= any_time '1970-01-01Z'                                                                 --@ postgres
+--= any_time 0                                                                             --@ sqlite
 
 -- The data of event v, as JSON on PostgreSQL, which can't read the escape for NUL: it becomes another character.
 --= data_pg replace(v.data, '\u0000', '\u0001')::json

@@ -22,9 +22,7 @@ SELECT w.worker FROM w
 -- Removes and returns the counters in one step. If the worker turns out to be alive it adds to a new row, so no count
 -- is lost.
 --: worker_counters_take(; worker i64)
-DELETE FROM worker_counters AS c
- USING @rows@ AS u WHERE c.worker = ANY (ARRAY[u.worker])                                  --@ postgres
- WHERE worker = $1                                                                         --@ sqlite
+DELETE FROM worker_counters AS c @given@ WHERE c.worker = ANY (:worker)
 RETURNING metric, labels, value
 
 -- Reads all rows: those of existing workers and of worker 0 are few.

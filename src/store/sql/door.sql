@@ -9,50 +9,30 @@
 --:+ task_index i32, depth i32, kind i16, status i16, held i16, deferred i16, flags i16,
 --:+ cancel_requested i16, name text, queue text, lane text, concurrency text, held_key text,
 --:+ task_name text, input text, result text, error text, spec text)
-INSERT INTO executions (id, parent, root, workflow, rerun_of,
-       requested_at, started_at, finished_at, updated_at,
-       priority, attempts, max_attempts, epoch, seq,
-       needs_left, needs_succeeded, children_open, children_made, notify_left, task_index, depth,
-       kind, status, held, deferred, flags, cancel_requested,
-       name, queue, lane, concurrency, held_key, task_name, input, result, error, spec)
-SELECT * FROM @rows@ AS u                                                                  --@ postgres
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,   --@ sqlite
-       $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33, $34, $35, $36, $37)   --@ sqlite
+INSERT INTO executions @given@
 
 -- The columns that a turn may change; execution_outcome adds result and error.
---= changed_pg started_at = u.started_at, finished_at = u.finished_at, updated_at = u.updated_at, attempts = u.attempts,
---=+       max_attempts = u.max_attempts, epoch = u.epoch, seq = u.seq, needs_left = u.needs_left,
---=+       needs_succeeded = u.needs_succeeded, children_open = u.children_open, children_made = u.children_made,
---=+       notify_left = u.notify_left, status = u.status, held = u.held, deferred = u.deferred, flags = u.flags,
---=+       cancel_requested = u.cancel_requested, held_key = u.held_key
---= changed_sqlite started_at, finished_at, updated_at, attempts, max_attempts, epoch, seq, needs_left, needs_succeeded,
---=+       children_open, children_made, notify_left, status, held, deferred, flags, cancel_requested, held_key
+--= changed started_at = :started_at, finished_at = :finished_at, updated_at = :updated_at, attempts = :attempts,
+--=+        max_attempts = :max_attempts, epoch = :epoch, seq = :seq, needs_left = :needs_left,
+--=+        needs_succeeded = :needs_succeeded, children_open = :children_open, children_made = :children_made,
+--=+        notify_left = :notify_left, status = :status, held = :held, deferred = :deferred, flags = :flags,
+--=+        cancel_requested = :cancel_requested, held_key = :held_key
 
 -- seq is the guard: every event raises it, so an equal seq means that no other transaction has written the row since.
 --: execution_update(; id i64, old_seq i32, started_at time, finished_at time, updated_at time,
 --:+ attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, needs_succeeded i32,
 --:+ children_open i32, children_made i32, notify_left i32,
 --:+ status i16, held i16, deferred i16, flags i16, cancel_requested i16, held_key text)
-UPDATE executions AS e
-   SET (@changed_sqlite@)                                                                  --@ sqlite
-     = ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)             --@ sqlite
-   SET @changed_pg@                                                                        --@ postgres
-  FROM @rows@ AS u                                                                         --@ postgres
- WHERE e.id = ANY (ARRAY[u.id]) AND e.seq = u.old_seq                                      --@ postgres
- WHERE e.id = $1 AND e.seq = $2                                                            --@ sqlite
+UPDATE executions AS e SET @changed@ @given@
+ WHERE e.id = ANY (:id) AND e.seq = :old_seq
 
 -- As execution_update, with result and error; for the end of an attempt and for a rerun.
 --: execution_outcome(; id i64, old_seq i32, started_at time, finished_at time, updated_at time,
 --:+ attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, needs_succeeded i32,
 --:+ children_open i32, children_made i32, notify_left i32,
 --:+ status i16, held i16, deferred i16, flags i16, cancel_requested i16, held_key text, result text, error text)
-UPDATE executions AS e
-   SET (@changed_sqlite@, result, error)                                                   --@ sqlite
-     = ($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)   --@ sqlite
-   SET @changed_pg@, result = u.result, error = u.error                                    --@ postgres
-  FROM @rows@ AS u                                                                         --@ postgres
- WHERE e.id = ANY (ARRAY[u.id]) AND e.seq = u.old_seq                                      --@ postgres
- WHERE e.id = $1 AND e.seq = $2                                                            --@ sqlite
+UPDATE executions AS e SET @changed@, result = :result, error = :error @given@
+ WHERE e.id = ANY (:id) AND e.seq = :old_seq
 
 -- SQLite has one writer, so the turn numbers its events itself. PostgreSQL takes numbers from the sequence inside the
 -- INSERT, after the lock on the table is taken; readers that follow events rely on this order (docs/adr/0022).
@@ -71,15 +51,10 @@ SELECT max((SELECT COALESCE(max(sequence_num), 0) FROM execution_events),       
            (SELECT value FROM counters WHERE name = 'event_floor'))                        --@ sqlite
 
 --: outbox_insert(; lane text, queue text, rank i32, execution i64, ready_at time, concurrency text)
-INSERT INTO task_outbox (lane, queue, rank, execution, ready_at, concurrency)
-VALUES ($1, $2, $3, $4, $5, $6)                                                            --@ sqlite
-SELECT * FROM @rows@ AS u                                                                  --@ postgres
+INSERT INTO task_outbox @given@
 
 --: outbox_delete(; lane text, queue text, rank i32, execution i64)
-DELETE FROM task_outbox AS o
- USING @rows@ AS u                                                                         --@ postgres
- WHERE o.lane = ANY (ARRAY[u.lane]) AND o.queue = u.queue AND o.rank = u.rank AND o.execution = u.execution   --@ postgres
- WHERE lane = $1 AND queue = $2 AND rank = $3 AND execution = $4                           --@ sqlite
+DELETE FROM task_outbox AS o @given@ WHERE o.lane = ANY (:lane) AND o.queue = :queue AND o.rank = :rank AND o.execution = :execution
 
 -- As outbox_delete, for rows that this turn has locked: finds them by ctid, without an index probe for each.
 --: outbox_delete_by_ctid(; outbox_ctid tid, execution i64)
@@ -87,50 +62,33 @@ DELETE FROM task_outbox AS o                                                    
  USING @rows@ AS u WHERE o.ctid = u.outbox_ctid AND o.execution + 0 = u.execution          --@ postgres
 
 --: lease_insert(; execution i64, epoch i32, worker i64, until time, folder text)
-INSERT INTO leases (execution, epoch, worker, until, folder)
-VALUES ($1, $2, $3, $4, $5)                                                                --@ sqlite
-SELECT * FROM @rows@ AS u                                                                  --@ postgres
+INSERT INTO leases @given@
 
 -- An adoption (another worker, a higher epoch) or an expiry (no worker).
 --: lease_update(; execution i64, old_epoch i32, epoch i32, worker i64, until time, expired_at time, folder text)
 UPDATE leases AS l
-   SET epoch = u.epoch, worker = u.worker, until = u.until, expired_at = u.expired_at, folder = u.folder   --@ postgres
-  FROM @rows@ AS u                                                                         --@ postgres
- WHERE l.execution = ANY (ARRAY[u.execution]) AND l.epoch = u.old_epoch                    --@ postgres
-   SET epoch = $3, worker = $4, until = $5, expired_at = $6, folder = $7                   --@ sqlite
- WHERE execution = $1 AND epoch = $2                                                       --@ sqlite
+   SET epoch = :epoch, worker = :worker, until = :until, expired_at = :expired_at, folder = :folder @given@
+ WHERE l.execution = ANY (:execution) AND l.epoch = :old_epoch
 
 --: lease_delete(; execution i64, epoch i32)
-DELETE FROM leases AS l
- USING @rows@ AS u WHERE l.execution = ANY (ARRAY[u.execution]) AND l.epoch = u.epoch      --@ postgres
- WHERE execution = $1 AND epoch = $2                                                       --@ sqlite
+DELETE FROM leases AS l @given@ WHERE l.execution = ANY (:execution) AND l.epoch = :epoch
 
 --: timer_insert(; due_at time, execution i64, kind i16)
-INSERT INTO timers (due_at, execution, kind)
-VALUES ($1, $2, $3)                                                                        --@ sqlite
-SELECT * FROM @rows@ AS u                                                                  --@ postgres
+INSERT INTO timers @given@
 ON CONFLICT DO NOTHING
 
 --: timer_delete(; execution i64, kind i16)
-DELETE FROM timers AS t
- USING @rows@ AS u WHERE t.execution = ANY (ARRAY[u.execution]) AND t.kind + 0 = u.kind    --@ postgres
- WHERE execution = $1 AND kind = $2                                                        --@ sqlite
+DELETE FROM timers AS t @given@ WHERE t.execution = ANY (:execution) AND t.kind + 0 = :kind
 
 --: limit_write(; key text, used i32)
 UPDATE limits AS l
-   SET used = u.used FROM @rows@ AS u WHERE l.key = ANY (ARRAY[u.key])                     --@ postgres
-   SET used = $2 WHERE key = $1                                                            --@ sqlite
+   SET used = :used @given@ WHERE l.key = ANY (:key)
 
 --: wait_insert(; key text, rank i32, execution i64)
-INSERT INTO limit_waits (key, rank, execution)
-VALUES ($1, $2, $3)                                                                        --@ sqlite
-SELECT * FROM @rows@ AS u                                                                  --@ postgres
+INSERT INTO limit_waits @given@
 
 --: wait_delete(; key text, rank i32, execution i64)
-DELETE FROM limit_waits AS w
- USING @rows@ AS u                                                                         --@ postgres
- WHERE w.key = ANY (ARRAY[u.key]) AND w.rank = u.rank AND w.execution = u.execution                     --@ postgres
- WHERE key = $1 AND rank = $2 AND execution = $3                                           --@ sqlite
+DELETE FROM limit_waits AS w @given@ WHERE w.key = ANY (:key) AND w.rank = :rank AND w.execution = :execution
 
 --: counter_add(writer i64; queue text, ready i64, held i64, running i64)
 INSERT INTO queue_counters AS c (queue, writer, ready, held, running)

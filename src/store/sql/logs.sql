@@ -30,11 +30,8 @@ SELECT $2, $3, $4, $5, $6, $7, $8, $9                                           
 
 -- Runs last: an epoch is never reused, so a worker that holds its lease now has held it throughout.
 --: log_leases(worker i64; execution i64, epoch i32)
-SELECT l.execution, l.epoch
-  FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
-        AND l.epoch = u.epoch                                                              --@ postgres
- WHERE l.worker = $1                                                                       --@ postgres
-  FROM leases l WHERE l.execution = $2 AND l.epoch = $3 AND l.worker = $1                  --@ sqlite
+SELECT l.execution, l.epoch FROM leases l @given@
+ WHERE l.execution = ANY (:execution) AND l.epoch = :epoch AND l.worker = $1
 
 -- Executions that have logs, after a given one: skips in the index from one execution to the next, past all chunks of
 -- each. Older executions whose logs were deleted cost nothing.
@@ -51,9 +48,7 @@ SELECT e.id, e.root, e.requested_at, e.finished_at
  ORDER BY k.nth
 
 --: logs_delete(; execution i64)
-DELETE FROM attempt_logs AS a
- USING @rows@ AS u WHERE a.execution = ANY (ARRAY[u.execution])                            --@ postgres
- WHERE execution = $1                                                                      --@ sqlite
+DELETE FROM attempt_logs AS a @given@ WHERE a.execution = ANY (:execution)
 
 -- ---- reading
 

@@ -3,15 +3,12 @@
 -- ---- submit
 
 --: key_insert(; key text, execution i64, body bytes)
-INSERT INTO submit_keys (key, execution, body)
-SELECT * FROM @rows@ AS u                                                                  --@ postgres
-VALUES ($1, $2, $3)                                                                        --@ sqlite
+INSERT INTO submit_keys @given@
 ON CONFLICT (key) DO NOTHING RETURNING key
 
 --: key_find(; key text)
 SELECT k.key, k.execution, k.body
-  FROM @rows@ AS u JOIN submit_keys k ON k.key = ANY (ARRAY[u.key])                        --@ postgres
-  FROM submit_keys k WHERE k.key = $1                                                      --@ sqlite
+  FROM submit_keys k @given@ WHERE k.key = ANY (:key)
 
 --: limit_create(; key text, max i32)
 INSERT INTO limits (key, max, used)
@@ -24,8 +21,7 @@ ON CONFLICT (key) DO NOTHING
 -- For jobs that the turn itself made ready: their rows were loaded without input and spec.
 --: inputs_of(; id i64)
 SELECT e.id, e.input, e.spec
-  FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
-  FROM executions e WHERE e.id = $1                                                        --@ sqlite
+  FROM executions e WHERE e.id = ANY ($1)
 
 -- PostgreSQL first merges the heads of all lanes and queues, without locks, to count how many jobs of each belong to
 -- the first $1. Then it locks that many of each in index order, skipping those that other transactions have locked. So
@@ -87,8 +83,7 @@ RETURNING execution, epoch, (SELECT e.cancel_requested FROM executions e WHERE e
 -- There are few leases: reap and adopt scan them all.
 --: expired(now time, n i64, after i64)
 SELECT @state@
-  FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution])                       --@ postgres
-  FROM leases l CROSS JOIN executions e ON e.id = l.execution                              --@ sqlite
+  FROM leases l @execution_of_l@
  WHERE l.until < $1 AND l.execution > $3
  ORDER BY l.execution LIMIT $2
    FOR UPDATE OF l, e SKIP LOCKED                                                          --@ postgres
@@ -98,8 +93,7 @@ SELECT @state@
 SELECT @state@, e.input, e.spec,
        (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
            AND v.worker IS NOT NULL ORDER BY v.seq DESC LIMIT 1)
-  FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution])                       --@ postgres
-  FROM leases l CROSS JOIN executions e ON e.id = l.execution                              --@ sqlite
+  FROM leases l @execution_of_l@
   JOIN @rows@ AS p ON p.lane = e.lane                                                      --@ postgres
  WHERE l.worker IS NULL AND (l.folder = $1 OR l.expired_at < $2) AND l.execution > $4
    AND e.lane = $5                                                                         --@ sqlite
@@ -108,8 +102,7 @@ SELECT @state@, e.input, e.spec,
 
 --: leases_of_dead_workers(folder text, n i64; worker i64, lane text)
 SELECT @state@, e.input, e.spec, l.worker
-  FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution])                       --@ postgres
-  FROM leases l CROSS JOIN executions e ON e.id = l.execution                              --@ sqlite
+  FROM leases l @execution_of_l@
   JOIN @rows@ AS p ON p.worker = l.worker AND p.lane = e.lane                              --@ postgres
  WHERE l.folder = $1
    AND l.worker = $3 AND e.lane = $4                                                       --@ sqlite
@@ -119,10 +112,8 @@ SELECT @state@, e.input, e.spec, l.worker
 -- Orphans that no worker has adopted since the given epoch. Read without a lock: a search for orphans may have skipped
 -- them because another turn had them locked.
 --: orphans_unclaimed(; execution i64, epoch i32)
-SELECT l.execution
-  FROM @rows@ AS u JOIN leases l ON l.execution = ANY (ARRAY[u.execution])                 --@ postgres
- WHERE l.epoch = u.epoch AND l.worker IS NULL                                              --@ postgres
-  FROM leases l WHERE l.execution = $1 AND l.epoch = $2 AND l.worker IS NULL               --@ sqlite
+SELECT l.execution FROM leases l @given@
+ WHERE l.execution = ANY (:execution) AND l.epoch = :epoch AND l.worker IS NULL
 
 -- ---- started
 
@@ -144,9 +135,7 @@ SELECT $2                                                                       
 WITH RECURSIVE tree(id, status, depth, cancel_requested, flags) AS (
     SELECT id, status, depth, cancel_requested, flags FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id, c.status, c.depth, c.cancel_requested, c.flags FROM tree t
-@children_of_t@                                                                            --@ postgres
-      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+    SELECT c.id, c.status, c.depth, c.cancel_requested, c.flags FROM tree t @children_of_t@
      WHERE t.cancel_requested = 0 OR COALESCE(c.task_name, '') <> 'on_exit'
 )
 SELECT id FROM tree WHERE status < S_SUCCEEDED AND cancel_requested = 0 AND flags & $3 = 0 ORDER BY depth, id LIMIT $2
@@ -171,9 +160,7 @@ SELECT v.data FROM execution_events v
 WITH RECURSIVE tree(id, kind, status, held) AS (
     SELECT id, kind, status, held FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id, c.kind, c.status, c.held FROM tree t
-@children_of_t@                                                                            --@ postgres
-      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+    SELECT c.id, c.kind, c.status, c.held FROM tree t @children_of_t@
 )
 SELECT id FROM tree
  WHERE (kind <= KIND_EXEC AND status = S_READY AND held IN (HELD_NONE, HELD_DELAY, HELD_LIMIT)) OR (kind > KIND_EXEC AND status = S_PENDING AND held IN (HELD_DELAY, HELD_LIMIT))
@@ -185,9 +172,7 @@ SELECT id FROM tree
 WITH RECURSIVE tree(id, held, paused) AS (
     SELECT id, held, 0 FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id, c.held, c.flags & FLAG_PAUSED FROM tree t
-@children_of_t@                                                                            --@ postgres
-      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+    SELECT c.id, c.held, c.flags & FLAG_PAUSED FROM tree t @children_of_t@
      WHERE t.paused = 0
 )
 SELECT id FROM tree WHERE held = HELD_PAUSED AND paused = 0 ORDER BY id LIMIT $2
@@ -261,16 +246,14 @@ SELECT @state@
   LEFT JOIN leases l ON l.execution = ANY (ARRAY[e.id])                                    --@ postgres
   LEFT JOIN leases l ON l.execution = e.id                                                 --@ sqlite
  WHERE o.queue = $1 AND e.status = S_READY AND e.held = HELD_NONE
-   AND o.ready_at > '1970-01-01Z'                                                          --@ postgres
-   AND o.ready_at > 0                                                                      --@ sqlite
+   AND o.ready_at > @any_time@
  ORDER BY o.ready_at DESC LIMIT $2
    FOR UPDATE OF o, e SKIP LOCKED                                                          --@ postgres
 
 -- The number of claimable jobs, counted up to n.
 --: claimable_of_queue(queue text, n i64)
 SELECT count(*) FROM (SELECT 1 FROM task_outbox o WHERE o.queue = $1
-   AND o.ready_at > '1970-01-01Z'                                                          --@ postgres
-   AND o.ready_at > 0                                                                      --@ sqlite
+   AND o.ready_at > @any_time@
  LIMIT $2) AS counted
 
 -- ---- workers
@@ -329,12 +312,9 @@ SELECT e.id, e.requested_at, e.finished_at
 --: tree_ids(; root i64)
 WITH RECURSIVE tree(root, id, status, seq, finished_at, depth) AS (
     SELECT e.id, e.id, e.status, e.seq, e.finished_at, e.depth
-      FROM @rows@ AS u JOIN executions e ON e.id = ANY (ARRAY[u.root])                     --@ postgres
-      FROM executions e WHERE e.id = $1                                                    --@ sqlite
+      FROM executions e @given@ WHERE e.id = ANY (:root)
     UNION ALL
-    SELECT t.root, c.id, c.status, c.seq, c.finished_at, c.depth FROM tree t
-@children_of_t@                                                                            --@ postgres
-      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+    SELECT t.root, c.id, c.status, c.seq, c.finished_at, c.depth FROM tree t @children_of_t@
 )
 SELECT root, id, status, seq, finished_at FROM tree ORDER BY root, depth DESC, id DESC
 
@@ -348,9 +328,7 @@ SELECT set_config('pawl.retention', '', true)                                   
 DELETE FROM settings WHERE name = 'retention'                                              --@ sqlite
 
 --: events_delete(; root i64, execution i64)
-DELETE FROM execution_events AS v
- USING @rows@ AS u WHERE v.root = ANY (ARRAY[u.root]) AND v.execution = u.execution        --@ postgres
- WHERE root = $1 AND execution = $2                                                        --@ sqlite
+DELETE FROM execution_events AS v @given@ WHERE v.root = ANY (:root) AND v.execution = :execution
 
 --: event_floor_keep()
 UPDATE counters SET value = max(value, (SELECT COALESCE(max(sequence_num), 0) FROM execution_events))   --@ sqlite
@@ -358,24 +336,16 @@ UPDATE counters SET value = max(value, (SELECT COALESCE(max(sequence_num), 0) FR
 SELECT 1                                                                                   --@ postgres
 
 --: executions_delete(; id i64)
-DELETE FROM executions AS e
- USING @rows@ AS u WHERE e.id = ANY (ARRAY[u.id])                                          --@ postgres
- WHERE id = $1                                                                             --@ sqlite
+DELETE FROM executions AS e @given@ WHERE e.id = ANY (:id)
 
 --: keys_delete(; execution i64)
-DELETE FROM submit_keys AS k
- USING @rows@ AS u WHERE k.execution = ANY (ARRAY[u.execution])                            --@ postgres
- WHERE execution = $1                                                                      --@ sqlite
+DELETE FROM submit_keys AS k @given@ WHERE k.execution = ANY (:execution)
 
 --: timers_delete(; execution i64)
-DELETE FROM timers AS t
- USING @rows@ AS u WHERE t.execution = ANY (ARRAY[u.execution])                            --@ postgres
- WHERE execution = $1                                                                      --@ sqlite
+DELETE FROM timers AS t @given@ WHERE t.execution = ANY (:execution)
 
 --: workflows_delete(; execution i64)
-DELETE FROM workflow_executions AS w
- USING @rows@ AS u WHERE w.execution = ANY (ARRAY[u.execution])                            --@ postgres
- WHERE execution = $1                                                                      --@ sqlite
+DELETE FROM workflow_executions AS w @given@ WHERE w.execution = ANY (:execution)
 
 -- Marks a tree of which a slice deleted only the lower part, until the rest is deleted: verify accepts such a tree.
 --: retaining_begin(; root i64)
@@ -385,9 +355,7 @@ VALUES ('retaining:' || $1, 'on')                                               
 ON CONFLICT (name) DO NOTHING
 
 --: retaining_end(; root i64)
-DELETE FROM settings AS s
- USING @rows@ AS u WHERE s.name = 'retaining:' || u.root                                   --@ postgres
- WHERE name = 'retaining:' || $1                                                           --@ sqlite
+DELETE FROM settings AS s @given@ WHERE s.name = 'retaining:' || :root
 
 --: drop_partitions(horizon i64)
 SELECT drop_event_partitions($1)                                                           --@ postgres
@@ -407,18 +375,14 @@ ON CONFLICT (queue, writer) DO UPDATE
    SET ready = c.ready + excluded.ready, held = c.held + excluded.held, running = c.running + excluded.running
 
 --: counters_delete(; writer i64)
-DELETE FROM queue_counters AS c
- USING @rows@ AS u WHERE c.writer = u.writer                                               --@ postgres
- WHERE writer = $1                                                                         --@ sqlite
+DELETE FROM queue_counters AS c @given@ WHERE c.writer = :writer
 
 -- The merged counters of queues that have no jobs any more.
 --: counters_delete_zero()
 DELETE FROM queue_counters WHERE writer = 0 AND ready = 0 AND held = 0 AND running = 0
 
 --: turns_delete(; writer i64)
-DELETE FROM turns AS t
- USING @rows@ AS u WHERE t.writer = u.writer                                               --@ postgres
- WHERE writer = $1                                                                         --@ sqlite
+DELETE FROM turns AS t @given@ WHERE t.writer = :writer
 
 --: workers_delete_silent(before time)
 DELETE FROM workers WHERE seen_at < $1 AND id NOT IN (SELECT worker FROM leases WHERE worker IS NOT NULL)

@@ -46,9 +46,7 @@ SELECT @whole@, @past@
 WITH RECURSIVE tree(id) AS (
     SELECT id FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id FROM tree t
-@children_of_t@                                                                            --@ postgres
-      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+    SELECT c.id FROM tree t @children_of_t@
 )
 SELECT @whole@, @past@
   FROM tree t JOIN executions e ON e.id = t.id LEFT JOIN leases l ON l.execution = e.id
@@ -59,9 +57,7 @@ SELECT @whole@, @past@
 WITH RECURSIVE nodes(id, kind) AS (
     SELECT id, kind FROM executions WHERE parent = $1
     UNION ALL
-    SELECT c.id, c.kind FROM nodes t
-@children_of_t@                                                                            --@ postgres
-      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+    SELECT c.id, c.kind FROM nodes t @children_of_t@
      WHERE t.kind = KIND_FOREACH
 )
 SELECT @whole@, @past@
@@ -98,9 +94,7 @@ SELECT @event@
 WITH RECURSIVE tree(id, root) AS (
     SELECT id, root FROM executions WHERE id = $5
     UNION ALL
-    SELECT c.id, c.root FROM tree t
-@children_of_t@                                                                            --@ postgres
-      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+    SELECT c.id, c.root FROM tree t @children_of_t@
 )
 SELECT @event@
   FROM execution_events v                                                                  --@ sqlite
@@ -189,8 +183,7 @@ SELECT @event@
 -- whatever the kind of its execution.
 --: query_queue_open(queue text)
 SELECT CASE WHEN EXISTS (SELECT 1
-                           FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution]) WHERE e.queue = $1)   --@ postgres
-                           FROM leases l CROSS JOIN executions e ON e.id = l.execution WHERE e.queue = $1)   --@ sqlite
+                           FROM leases l @execution_of_l@ WHERE e.queue = $1)
               OR EXISTS (SELECT 1
                            FROM timers t JOIN executions e ON e.id = ANY (ARRAY[t.execution])   --@ postgres
                            FROM timers t CROSS JOIN executions e ON e.id = t.execution     --@ sqlite
@@ -214,8 +207,7 @@ WITH names AS (
 )
 SELECT q.queue, q.ready, q.held, q.running,
        (SELECT o.ready_at FROM task_outbox o WHERE o.queue = q.queue
-           AND o.ready_at > '1970-01-01Z'                                                  --@ postgres
-           AND o.ready_at > 0                                                              --@ sqlite
+           AND o.ready_at > @any_time@
          ORDER BY o.ready_at LIMIT 1),
        q.most, q.used, q.resume_max, q.paused_at, q.paused_by, q.pause_reason, @last_audit@
   FROM queues q
@@ -233,7 +225,6 @@ SELECT worker, count(*) FROM leases WHERE worker IS NOT NULL GROUP BY worker ORD
 
 --: query_leases(worker i64, after i64, n i64)
 SELECT @whole@, @past@
-  FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution])                       --@ postgres
-  FROM leases l CROSS JOIN executions e ON e.id = l.execution                              --@ sqlite
+  FROM leases l @execution_of_l@
  WHERE l.execution > $2 AND ($1 = 0 OR l.worker = $1)
  ORDER BY l.execution LIMIT $3

@@ -6,9 +6,7 @@
 WITH RECURSIVE tree(id, kind) AS (
     SELECT id, kind FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id, c.kind FROM tree t
-@children_of_t@                                                                            --@ postgres
-      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+    SELECT c.id, c.kind FROM tree t @children_of_t@
      WHERE $3 = 1 OR (t.id = $1 AND t.kind = KIND_WORKFLOW)
 )
 SELECT @job@, @no_lease@,

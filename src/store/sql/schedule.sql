@@ -30,11 +30,7 @@ DELETE FROM schedules WHERE workflow = $1
 --:+                 start_at time, end_at time, params text, done_at time, next_at time, waiting_at time, last_run i64,
 --:+                 skipped i64, skipped_at time, missed_at time, paused_at time, paused_by text, pause_reason text,
 --:+                 problem text)
-INSERT INTO schedules (id, workflow, name, cron, tz, catchup, overlap, jitter, start_at, end_at, params,
-                       done_at, next_at, waiting_at, last_run, skipped, skipped_at, missed_at,
-                       paused_at, paused_by, pause_reason, problem)
-SELECT * FROM @rows@ AS u                                                                  --@ postgres
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)   --@ sqlite
+INSERT INTO schedules @given@
 
 -- ---- fire
 
@@ -49,16 +45,14 @@ SELECT w.id FROM (SELECT s.id FROM schedules s WHERE s.waiting_at IS NOT NULL AN
 -- that it is joined with.
 --: schedules_lock(; id i64)
 SELECT @schedule@
-  FROM @rows@ AS u JOIN schedules s ON s.id = ANY (ARRAY[u.id])                            --@ postgres
+  FROM schedules s @given@ WHERE s.id = ANY (:id)
    FOR UPDATE OF s SKIP LOCKED                                                             --@ postgres
-  FROM schedules s WHERE s.id = $1                                                         --@ sqlite
 
 -- The status of the last run and the applied hash; read after the schedules are locked.
 --: schedule_facts(; id i64)
 SELECT s.id, (SELECT e.status FROM executions e WHERE e.id = s.last_run),
        (SELECT n.hash FROM workflow_names n WHERE n.name = s.workflow)
-  FROM @rows@ AS u JOIN schedules s ON s.id = ANY (ARRAY[u.id])                            --@ postgres
-  FROM schedules s WHERE s.id = $1                                                         --@ sqlite
+  FROM schedules s @given@ WHERE s.id = ANY (:id)
 
 --: firings_existing(; schedule i64, due_at time)
 SELECT f.schedule, f.due_at
@@ -67,28 +61,22 @@ SELECT f.schedule, f.due_at
   FROM schedule_firings f WHERE f.schedule = $1 AND f.due_at = $2                          --@ sqlite
 
 --: firing_insert(; schedule i64, due_at time, execution i64)
-INSERT INTO schedule_firings (schedule, due_at, execution)
-SELECT * FROM @rows@ AS u                                                                  --@ postgres
-VALUES ($1, $2, $3)                                                                        --@ sqlite
+INSERT INTO schedule_firings @given@
 
 -- The columns that a check or an operator changes.
 --: schedule_write(; id i64, done_at time, next_at time, waiting_at time, last_run i64, skipped i64, skipped_at time,
 --:+                missed_at time, paused_at time, paused_by text, pause_reason text, problem text)
 UPDATE schedules AS s
-   SET done_at = u.done_at, next_at = u.next_at, waiting_at = u.waiting_at, last_run = u.last_run,            --@ postgres
-       skipped = u.skipped, skipped_at = u.skipped_at, missed_at = u.missed_at, paused_at = u.paused_at,      --@ postgres
-       paused_by = u.paused_by, pause_reason = u.pause_reason, problem = u.problem                            --@ postgres
-  FROM @rows@ AS u WHERE s.id = ANY (ARRAY[u.id])                                                             --@ postgres
-   SET done_at = $2, next_at = $3, waiting_at = $4, last_run = $5, skipped = $6, skipped_at = $7,             --@ sqlite
-       missed_at = $8, paused_at = $9, paused_by = $10, pause_reason = $11, problem = $12 WHERE id = $1       --@ sqlite
+   SET done_at = :done_at, next_at = :next_at, waiting_at = :waiting_at, last_run = :last_run, skipped = :skipped,
+       skipped_at = :skipped_at, missed_at = :missed_at, paused_at = :paused_at, paused_by = :paused_by,
+       pause_reason = :pause_reason, problem = :problem @given@
+ WHERE s.id = ANY (:id)
 
 --: schedule_next()
 SELECT @next_schedule@
 
 --: firings_delete(; execution i64)
-DELETE FROM schedule_firings AS f
- USING @rows@ AS u WHERE f.execution = ANY (ARRAY[u.execution])                            --@ postgres
- WHERE execution = $1                                                                      --@ sqlite
+DELETE FROM schedule_firings AS f @given@ WHERE f.execution = ANY (:execution)
 
 -- ---- read
 

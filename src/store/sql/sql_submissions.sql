@@ -22,9 +22,7 @@ UPDATE submissions AS s
 -- ---- retention: taken submissions go with their executions, refused ones by age
 
 --: submissions_delete(; execution i64)
-DELETE FROM submissions AS s
- USING @rows@ AS u WHERE s.execution = ANY (ARRAY[u.execution])                            --@ postgres
- WHERE execution = $1                                                                      --@ sqlite
+DELETE FROM submissions AS s @given@ WHERE s.execution = ANY (:execution)
 
 --: submissions_delete_refused(before time, n i64)
 DELETE FROM submissions WHERE id IN (

@@ -32,44 +32,38 @@ SELECT 9223372036854775807                                                      
 
 --: roots_of(; id i64)
 SELECT e.id, e.root
-  FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
-  FROM executions e WHERE e.id = $1                                                        --@ sqlite
+  FROM executions e WHERE e.id = ANY ($1)
 
 -- Takes root locks. Skips roots that another turn has locked; the caller tries them again in its next turn.
 --: lock_roots(; id i64)
 SELECT e.id
-  FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
+  FROM executions e WHERE e.id = ANY ($1)
    FOR NO KEY UPDATE OF e SKIP LOCKED                                                      --@ postgres
-  FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 -- As lock_roots, but waits for locks; the order prevents deadlocks.
 --: lock_roots_wait(; id i64)
 SELECT e.id
-  FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
+  FROM executions e WHERE e.id = ANY ($1)
  ORDER BY e.id                                                                             --@ postgres
    FOR NO KEY UPDATE OF e                                                                  --@ postgres
-  FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 -- Reads no lease: if a row changed while this statement ran, PostgreSQL reads it again, but not the rows that it is
 -- joined with. leases_of reads the leases next, when the execution is locked and no other transaction changes its
 -- worker.
 --: load(; id i64)
 SELECT @job@, @no_lease@
-  FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
+  FROM executions e WHERE e.id = ANY ($1)
    FOR UPDATE OF e SKIP LOCKED                                                             --@ postgres
-  FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 --: load_wait(; id i64)
 SELECT @job@, @no_lease@
-  FROM executions e WHERE e.id = ANY ($1)                                                  --@ postgres
+  FROM executions e WHERE e.id = ANY ($1)
  ORDER BY e.id                                                                             --@ postgres
    FOR UPDATE OF e                                                                         --@ postgres
-  FROM executions e WHERE e.id = $1                                                        --@ sqlite
 
 --: leases_of(; id i64)
 SELECT l.execution, l.worker, l.until, l.expired_at, l.folder
-  FROM leases l WHERE l.execution = ANY ($1)                                               --@ postgres
-  FROM leases l WHERE l.execution = $1                                                     --@ sqlite
+  FROM leases l WHERE l.execution = ANY ($1)
 
 -- Also blocks transactions that create or remove a limit until this turn ends: they lock the table (limits_table_lock).
 --: lock_limits(; key text)
@@ -82,11 +76,9 @@ SELECT l.key, l.max, l.used
 -- As lock_limits, for limits that are needed out of order: skips those that other transactions have locked.
 --: try_limits(; key text)
 SELECT l.key, l.max, l.used
-  FROM @rows@ AS u JOIN limits l ON l.key = ANY (ARRAY[u.key])                             --@ postgres
+  FROM limits l @given@ WHERE l.key = ANY (:key)
    FOR UPDATE OF l SKIP LOCKED                                                             --@ postgres
-  FROM limits l WHERE l.key = $1                                                           --@ sqlite
 
 --: limits_existing(; key text)
 SELECT l.key
-  FROM @rows@ AS u JOIN limits l ON l.key = ANY (ARRAY[u.key])                             --@ postgres
-  FROM limits l WHERE l.key = $1                                                           --@ sqlite
+  FROM limits l @given@ WHERE l.key = ANY (:key)

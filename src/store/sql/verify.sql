@@ -1,8 +1,9 @@
--- The invariants (verify/verify.h). Each statement returns the violations of one invariant, or of several that share a
--- pass over a large table, as (code, execution, detail), at most $1 rows for each code. A correct database returns no
--- row. verify.c replaces {status:3}, {event:14}, {hold:2} in a detail by words of the vocabulary.
+-- The invariants (verify/verify.h). Each statement checks one invariant, or several that share a pass over a large table.
+-- It returns violations as (code, execution, detail), at most $1 rows for each code; a correct database returns no row.
+-- A check starts with --! (tools/sqlgen.awk). verify.c replaces {status:3}, {event:14}, {hold:2} in a detail by words of the
+-- vocabulary.
 
--- The end of each statement: the first $1 rows of each code in `violations`.
+-- The end of each statement that has checks: the first $1 rows of each code.
 --= report SELECT code, execution, detail
 --=+       FROM (SELECT b.*, row_number() OVER (PARTITION BY code ORDER BY execution, detail) AS n FROM violations b) AS numbered
 --=+       WHERE n <= $1 ORDER BY code, execution, detail
@@ -54,19 +55,14 @@ WITH pairs AS NOT MATERIALIZED (
       FROM pairs p
 ), suspects AS MATERIALIZED (
     SELECT * FROM checked WHERE i04 OR i07 OR i09 OR i24
-), violations(code, execution, detail) AS (
-    SELECT 'I04', execution, 'event ' || seq || ' comes from {status:' || from_status || '}, but the one before it went to {status:'
-           || before_to || '}' FROM suspects WHERE i04
-    UNION ALL
-    SELECT 'I07', execution, 'event ' || seq || ', {event:' || type || '}, comes after the end, {status:' || before_to || '}'
-      FROM suspects WHERE i07
-    UNION ALL
-    SELECT 'I09', execution, 'event ' || seq || ' is older than the one before it' FROM suspects WHERE i09
-    UNION ALL
-    SELECT 'I24', execution, 'event ' || seq || ', {event:' || type || '}, has epoch ' || epoch || ' after '
-           || COALESCE(before_epoch, 0) FROM suspects WHERE i24
 )
-@report@
+--! I04 execution, 'event ' || seq || ' comes from {status:' || from_status || '}, but the one before it went to {status:'
+           || before_to || '}' FROM suspects WHERE i04
+--! I07 execution, 'event ' || seq || ', {event:' || type || '}, comes after the end, {status:' || before_to || '}'
+      FROM suspects WHERE i07
+--! I09 execution, 'event ' || seq || ' is older than the one before it' FROM suspects WHERE i09
+--! I24 execution, 'event ' || seq || ', {event:' || type || '}, has epoch ' || epoch || ' after '
+           || COALESCE(before_epoch, 0) FROM suspects WHERE i24
 
 -- Events that end an attempt, a workflow or a fan-out with a failure, or a job with a success (verify/outcomes.c).
 --: verify_outcomes(root i64, execution i64, seq i32)
@@ -103,29 +99,19 @@ WITH sums AS NOT MATERIALIZED (
       FROM sums s LEFT JOIN executions e ON e.id = s.execution AND e.root = s.root
 ), suspects AS MATERIALIZED (
     SELECT * FROM checked WHERE i01 OR i02 OR i03 OR i05 OR i08 OR i12 OR i15 OR i23 OR i41
-), violations(code, execution, detail) AS (
-    SELECT 'I01', execution, 'its seq is ' || seq || ', but it has ' || n || ' events' FROM suspects WHERE i01
-    UNION ALL
-    SELECT 'I02', execution, 'its ' || n || ' events are numbered from ' || lowest || ' to ' || highest FROM suspects WHERE i02
-    UNION ALL
-    SELECT 'I03', execution, 'its first event is not created' FROM suspects WHERE i03
-    UNION ALL
-    SELECT 'I05', execution, 'a ' || CASE WHEN kind <= KIND_EXEC THEN 'job' ELSE 'flow' END || ' has events of a '
-           || CASE WHEN kind <= KIND_EXEC THEN 'flow' ELSE 'job' END FROM suspects WHERE i05
-    UNION ALL
-    SELECT 'I08', execution, 'it ended ' || ends || ' times with ' || reruns || ' reruns' FROM suspects WHERE i08
-    UNION ALL
-    SELECT 'I12', execution, CASE WHEN started_at IS NULL THEN 'it has no started_at, but was started'
-           ELSE 'it has started_at, but was never started' END FROM suspects WHERE i12
-    UNION ALL
-    SELECT 'I15', execution, 'it has ' || attempts || ' attempts, but was claimed ' || claims || ' times' FROM suspects WHERE i15
-    UNION ALL
-    SELECT 'I23', execution, 'its epoch is ' || epoch || ', but it was claimed ' || claims || ' and adopted ' || adoptions
-           || ' times' FROM suspects WHERE i23
-    UNION ALL
-    SELECT 'I41', execution, n || ' events belong to no execution in tree ' || root FROM suspects WHERE i41
 )
-@report@
+--! I01 execution, 'its seq is ' || seq || ', but it has ' || n || ' events' FROM suspects WHERE i01
+--! I02 execution, 'its ' || n || ' events are numbered from ' || lowest || ' to ' || highest FROM suspects WHERE i02
+--! I03 execution, 'its first event is not created' FROM suspects WHERE i03
+--! I05 execution, 'a ' || CASE WHEN kind <= KIND_EXEC THEN 'job' ELSE 'flow' END || ' has events of a '
+           || CASE WHEN kind <= KIND_EXEC THEN 'flow' ELSE 'job' END FROM suspects WHERE i05
+--! I08 execution, 'it ended ' || ends || ' times with ' || reruns || ' reruns' FROM suspects WHERE i08
+--! I12 execution, CASE WHEN started_at IS NULL THEN 'it has no started_at, but was started'
+           ELSE 'it has started_at, but was never started' END FROM suspects WHERE i12
+--! I15 execution, 'it has ' || attempts || ' attempts, but was claimed ' || claims || ' times' FROM suspects WHERE i15
+--! I23 execution, 'its epoch is ' || epoch || ', but it was claimed ' || claims || ' and adopted ' || adoptions
+           || ' times' FROM suspects WHERE i23
+--! I41 execution, n || ' events belong to no execution in tree ' || root FROM suspects WHERE i41
 
 -- Compares each execution with its last event.
 --: verify_last(max i64)
@@ -140,20 +126,14 @@ WITH checked AS NOT MATERIALIZED (
       LEFT JOIN execution_events v ON v.root = e.root AND v.execution = e.id AND v.seq = e.seq
 ), suspects AS MATERIALIZED (
     SELECT * FROM checked WHERE i01 OR i06 OR i16_attempt OR i16_result OR i25
-), violations(code, execution, detail) AS (
-    SELECT 'I01', id, 'its seq is ' || seq || ', but it has no events' FROM suspects s
-     WHERE i01 AND NOT EXISTS (SELECT 1 FROM execution_events v WHERE v.root = s.root AND v.execution = s.id)
-    UNION ALL
-    SELECT 'I06', id, 'it is {status:' || status || '}, but its last event went to {status:' || to_status || '}'
-      FROM suspects WHERE i06
-    UNION ALL
-    SELECT 'I16', id, 'it succeeded in attempt ' || attempt || ' of ' || attempts FROM suspects WHERE i16_attempt
-    UNION ALL
-    SELECT 'I16', id, 'it has a result, but is {status:' || status || '}' FROM suspects WHERE i16_result
-    UNION ALL
-    SELECT 'I25', id, 'its epoch is ' || epoch || ', but it ended with epoch ' || last_epoch FROM suspects WHERE i25
 )
-@report@
+--! I01 id, 'its seq is ' || seq || ', but it has no events' FROM suspects s
+     WHERE i01 AND NOT EXISTS (SELECT 1 FROM execution_events v WHERE v.root = s.root AND v.execution = s.id)
+--! I06 id, 'it is {status:' || status || '}, but its last event went to {status:' || to_status || '}'
+      FROM suspects WHERE i06
+--! I16 id, 'it succeeded in attempt ' || attempt || ' of ' || attempts FROM suspects WHERE i16_attempt
+--! I16 id, 'it has a result, but is {status:' || status || '}' FROM suspects WHERE i16_result
+--! I25 id, 'its epoch is ' || epoch || ', but it ended with epoch ' || last_epoch FROM suspects WHERE i25
 
 --: verify_fields(max i64)
 WITH checked AS NOT MATERIALIZED (
@@ -164,15 +144,11 @@ WITH checked AS NOT MATERIALIZED (
       FROM executions
 ), suspects AS MATERIALIZED (
     SELECT * FROM checked WHERE i11 OR i13 OR i14
-), violations(code, execution, detail) AS (
-    SELECT 'I11', id, CASE WHEN finished_at IS NULL THEN 'it has no finished_at, but is {status:'
-           ELSE 'it has finished_at, but is {status:' END || status || '}' FROM suspects WHERE i11
-    UNION ALL
-    SELECT 'I13', id, 'requested_at, started_at, finished_at are not in this order' FROM suspects WHERE i13
-    UNION ALL
-    SELECT 'I14', id, 'it has ' || attempts || ' attempts of ' || max_attempts FROM suspects WHERE i14
 )
-@report@
+--! I11 id, CASE WHEN finished_at IS NULL THEN 'it has no finished_at, but is {status:'
+           ELSE 'it has finished_at, but is {status:' END || status || '}' FROM suspects WHERE i11
+--! I13 id, 'requested_at, started_at, finished_at are not in this order' FROM suspects WHERE i13
+--! I14 id, 'it has ' || attempts || ' attempts of ' || max_attempts FROM suspects WHERE i14
 
 -- The last event that gave or cleared a lease decides whether the lease should have a worker. An expired lease is a
 -- violation only if some worker has run for more than two lease times, and was seen more than two lease times after the
@@ -188,41 +164,30 @@ WITH held AS MATERIALIZED (
     SELECT max(seen_at - $2 * interval '1 microsecond') FROM workers             --@ postgres
      WHERE seen_at - $2 * interval '1 microsecond' > started_at                  --@ postgres
     SELECT max(seen_at - $2) FROM workers WHERE seen_at - $2 > started_at        --@ sqlite
-), violations(code, execution, detail) AS (
-    SELECT 'I18', e.id, 'it is running, but has no lease' FROM executions e
+)
+--! I18 e.id, 'it is running, but has no lease' FROM executions e
      WHERE e.status = S_RUNNING AND e.kind <= KIND_EXEC AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.execution = e.id)
-    UNION ALL
-    SELECT 'I18', execution, CASE WHEN kind <= KIND_EXEC THEN 'it has a lease, but is {status:' || status || '}'
+--! I18 execution, CASE WHEN kind <= KIND_EXEC THEN 'it has a lease, but is {status:' || status || '}'
            ELSE 'it has a lease, but is no job' END FROM held WHERE NOT (kind <= KIND_EXEC AND status = S_RUNNING)
-    UNION ALL
-    SELECT 'I19', execution, CASE WHEN worker IS NULL THEN 'its lease has an end, but no worker'
+--! I19 execution, CASE WHEN worker IS NULL THEN 'its lease has an end, but no worker'
            ELSE 'its lease has a worker, but no end' END FROM held WHERE (worker IS NULL) <> (until IS NULL)
-    UNION ALL
-    SELECT 'I20', execution, CASE WHEN worker IS NULL THEN 'nobody holds its lease'
+--! I20 execution, CASE WHEN worker IS NULL THEN 'nobody holds its lease'
            ELSE 'worker ' || worker || ' holds its lease' END || ', but the last event of its lease is {event:'
            || COALESCE(last_type, 0) || '}' FROM held WHERE (worker IS NULL) <> (COALESCE(last_type, 0) = 11)
-    UNION ALL
-    SELECT 'I21', h.execution, 'its lease ran out long ago, and nobody cleared it' FROM held h JOIN watched w ON h.until < w.until
-    UNION ALL
-    SELECT 'I22', execution, 'its lease ends later than a lease may' FROM held WHERE until > $3
-    UNION ALL
-    SELECT 'I23', execution, 'its epoch is ' || execution_epoch || ', but its lease has ' || epoch FROM held
+--! I21 h.execution, 'its lease ran out long ago, and nobody cleared it' FROM held h JOIN watched w ON h.until < w.until
+--! I22 execution, 'its lease ends later than a lease may' FROM held WHERE until > $3
+--! I23 execution, 'its epoch is ' || execution_epoch || ', but its lease has ' || epoch FROM held
      WHERE epoch <> execution_epoch
-    UNION ALL
-    SELECT 'I26', min(h.execution), 'worker ' || w.id || ' claimed ' || count(*) || ' jobs with room for ' || w.room
+--! I26 min(h.execution), 'worker ' || w.id || ' claimed ' || count(*) || ' jobs with room for ' || w.room
       FROM held h JOIN workers w ON w.id = h.worker WHERE h.last_type IN (EV_CLAIMED, EV_RESUMED)
      GROUP BY w.id, w.room HAVING count(*) > w.room
-)
-@report@
 
 --: verify_outbox(max i64)
-WITH violations(code, execution, detail) AS (
-    SELECT 'I27', e.id, 'it may be claimed, but has no outbox row' FROM executions e
+--! I27 e.id, 'it may be claimed, but has no outbox row' FROM executions e
      WHERE e.status = S_READY AND e.held = HELD_NONE AND e.kind <= KIND_EXEC
        AND NOT EXISTS (SELECT 1 FROM task_outbox o WHERE o.lane = e.lane AND o.queue = e.queue AND o.rank = -e.priority
                                                      AND o.execution = e.id)
-    UNION ALL
-    SELECT 'I27', e.id, CASE WHEN e.kind > KIND_EXEC THEN 'it has an outbox row, but is no job'
+--! I27 e.id, CASE WHEN e.kind > KIND_EXEC THEN 'it has an outbox row, but is no job'
            WHEN e.status <> S_READY THEN 'it has an outbox row, but is {status:' || e.status || '}'
            WHEN e.held <> HELD_NONE THEN 'it has an outbox row, but is held: {hold:' || e.held || '}'
            ELSE 'its outbox row says other than itself: ' || o.lane || ', ' || o.queue || ', rank ' || o.rank || ', '
@@ -230,37 +195,27 @@ WITH violations(code, execution, detail) AS (
       FROM task_outbox o JOIN executions e ON e.id = o.execution
      WHERE e.kind > KIND_EXEC OR e.status <> S_READY OR e.held <> HELD_NONE OR o.lane <> COALESCE(e.lane, '') OR o.queue <> e.queue
         OR o.rank <> -e.priority OR COALESCE(o.concurrency, '') <> COALESCE(e.concurrency, '')
-)
-@report@
 
 -- A pause or an approval does not end a delay, so the timer of the delay may exist during them.
 --: verify_holds(max i64)
 WITH kept AS MATERIALIZED (
     SELECT id, kind, status, held, held_key, priority FROM executions WHERE held <> HELD_NONE OR held_key IS NOT NULL
-), violations(code, execution, detail) AS (
-    SELECT 'I28', id, 'it is held ({hold:' || held || '}), but is {status:' || status || '}' FROM kept
+)
+--! I28 id, 'it is held ({hold:' || held || '}), but is {status:' || status || '}' FROM kept
      WHERE held <> HELD_NONE AND status <> CASE WHEN kind <= KIND_EXEC THEN S_READY ELSE S_PENDING END
-    UNION ALL
-    SELECT 'I28', id, 'it is held for no known reason: ' || held FROM kept WHERE held NOT BETWEEN HELD_NONE AND HELD_LIMIT
-    UNION ALL
-    SELECT 'I28', id, CASE WHEN held = HELD_LIMIT THEN 'it is held for a limit, but for none by name'
+--! I28 id, 'it is held for no known reason: ' || held FROM kept WHERE held NOT BETWEEN HELD_NONE AND HELD_LIMIT
+--! I28 id, CASE WHEN held = HELD_LIMIT THEN 'it is held for a limit, but for none by name'
            ELSE 'it names the limit ' || held_key || ', but is not held for it' END
       FROM kept WHERE (held = HELD_LIMIT) <> (held_key IS NOT NULL)
-    UNION ALL
-    SELECT 'I28', id, 'it is held for a delay, but no timer ends it' FROM kept k
+--! I28 id, 'it is held for a delay, but no timer ends it' FROM kept k
      WHERE held = HELD_DELAY AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.execution = k.id AND t.kind = TIMER_DELAY)
-    UNION ALL
-    SELECT 'I28', id, 'it is held for ' || held_key || ', which does not exist' FROM kept k
+--! I28 id, 'it is held for ' || held_key || ', which does not exist' FROM kept k
      WHERE held = HELD_LIMIT AND held_key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limits l WHERE l.key = k.held_key)
-    UNION ALL
-    SELECT 'I28', id, 'it is held for ' || held_key || ', but does not wait there' FROM kept k
+--! I28 id, 'it is held for ' || held_key || ', but does not wait there' FROM kept k
      WHERE held = HELD_LIMIT AND held_key IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM limit_waits w WHERE w.key = k.held_key AND w.rank = -k.priority AND w.execution = k.id)
-    UNION ALL
-    SELECT 'I28', e.id, 'it has a timer of a delay, but nothing that it could delay holds it' FROM timers t
+--! I28 e.id, 'it has a timer of a delay, but nothing that it could delay holds it' FROM timers t
       JOIN executions e ON e.id = t.execution WHERE t.kind = TIMER_DELAY AND e.held NOT IN (HELD_APPROVAL, HELD_PAUSED, HELD_DELAY)
-)
-@report@
 
 -- An execution that is held for a pause must be paused (flag 128) or have a paused ancestor, and nothing in the subtree
 -- of a paused execution may start, unless a timer still has to apply the pause, or its end (flag 256), to that tree.
@@ -270,21 +225,16 @@ WITH RECURSIVE paused AS MATERIALIZED (
 ), below(id, root, kind, status, held) AS (
     SELECT id, root, kind, status, held FROM paused
     UNION
-    SELECT c.id, c.root, c.kind, c.status, c.held FROM below t
-@children_of_t@                                                                            --@ postgres
-      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+    SELECT c.id, c.root, c.kind, c.status, c.held FROM below t @children_of_t@
 ), in_progress(root) AS MATERIALIZED (
     SELECT p.root FROM timers t JOIN executions p ON p.id = t.execution
      WHERE t.kind = TIMER_CONTINUE AND p.flags & (FLAG_PAUSED | FLAG_RELEASING) <> 0 AND p.status < S_SUCCEEDED
-), violations(code, execution, detail) AS (
-    SELECT 'I28', id, 'it is held for a pause, but neither it nor anything above it is paused' FROM executions
+)
+--! I28 id, 'it is held for a pause, but neither it nor anything above it is paused' FROM executions
      WHERE held = HELD_PAUSED AND status < S_SUCCEEDED AND id NOT IN (SELECT b.id FROM below b) AND root NOT IN (SELECT c.root FROM in_progress c)
-    UNION ALL
-    SELECT 'I28', id, 'it may start, though it or something above it is paused' FROM below
+--! I28 id, 'it may start, though it or something above it is paused' FROM below
      WHERE ((kind <= KIND_EXEC AND status = S_READY AND held IN (HELD_NONE, HELD_DELAY, HELD_LIMIT)) OR (kind > KIND_EXEC AND status = S_PENDING AND held IN (HELD_DELAY, HELD_LIMIT)))
        AND root NOT IN (SELECT c.root FROM in_progress c)
-)
-@report@
 
 -- A permit may be free while executions wait if a handover timer (kind 2) will offer it. The execution of that timer
 -- only names the limit and may have ended.
@@ -306,26 +256,20 @@ WITH live AS NOT MATERIALIZED (
     SELECT 'queue:' || e.queue FROM timers t JOIN executions e ON e.id = t.execution WHERE t.kind = TIMER_HANDOVER
     UNION
     SELECT 'key:' || e.concurrency FROM timers t JOIN executions e ON e.id = t.execution WHERE t.kind = TIMER_HANDOVER
-), violations(code, execution, detail) AS (
-    SELECT 'I29', 0, l.key || ' says ' || l.used || ' permits used, but it is ' || COALESCE(s.permits, 0)
+)
+--! I29 0, l.key || ' says ' || l.used || ' permits used, but it is ' || COALESCE(s.permits, 0)
       FROM limits l LEFT JOIN spent s ON s.key = l.key WHERE l.used <> COALESCE(s.permits, 0)
-    UNION ALL
-    SELECT 'I29', s.example, l.key || ' is exceeded, ' || l.used || ' of ' || l.max || ', but ' || s.claimable || ' may be claimed'
+--! I29 s.example, l.key || ' is exceeded, ' || l.used || ' of ' || l.max || ', but ' || s.claimable || ' may be claimed'
       FROM limits l JOIN spent s ON s.key = l.key WHERE l.used > l.max AND s.claimable > 0
-    UNION ALL
-    SELECT 'I29', s.example, s.key || ' has jobs, but is no limit' FROM spent s
+--! I29 s.example, s.key || ' has jobs, but is no limit' FROM spent s
      WHERE s.key LIKE 'key:%' AND NOT EXISTS (SELECT 1 FROM limits l WHERE l.key = s.key)
-    UNION ALL
-    SELECT 'I29', (SELECT min(w.execution) FROM limit_waits w WHERE w.key = l.key),
+--! I29 (SELECT min(w.execution) FROM limit_waits w WHERE w.key = l.key),
            l.key || ' has room, ' || l.used || ' of ' || l.max || ', but jobs wait for it' FROM limits l
      WHERE l.used < l.max AND EXISTS (SELECT 1 FROM limit_waits w WHERE w.key = l.key)
        AND NOT EXISTS (SELECT 1 FROM offers o WHERE o.key = l.key)
-    UNION ALL
-    SELECT 'I29', e.id, 'it waits for ' || w.key || ' at rank ' || w.rank || ', but is not held for that'
+--! I29 e.id, 'it waits for ' || w.key || ' at rank ' || w.rank || ', but is not held for that'
       FROM limit_waits w JOIN executions e ON e.id = w.execution
      WHERE e.held <> HELD_LIMIT OR COALESCE(e.held_key, '') <> w.key OR w.rank <> -e.priority
-)
-@report@
 
 --: verify_counters(max i64)
 WITH both_sums AS (
@@ -339,39 +283,23 @@ WITH both_sums AS (
     SELECT queue, sum(ready) AS ready, sum(held) AS held, sum(running) AS running,
            sum(is_ready) AS is_ready, sum(is_held) AS is_held, sum(is_running) AS is_running
       FROM both_sums GROUP BY queue
-), violations(code, execution, detail) AS (
-    SELECT 'I40', 0, 'queue ' || queue || ': counters say ' || ready || ' ready, ' || held || ' held, ' || running
+)
+--! I40 0, 'queue ' || queue || ': counters say ' || ready || ' ready, ' || held || ' held, ' || running
            || ' running, but it is ' || is_ready || ', ' || is_held || ', ' || is_running
       FROM sums WHERE ready <> is_ready OR held <> is_held OR running <> is_running
-)
-@report@
 
 -- Rows whose execution does not exist; verify_sums checks events.
+--= has_no_execution WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
+
 --: verify_strays(max i64)
-WITH violations(code, execution, detail) AS (
-    SELECT 'I41', execution, 'an outbox row, but no execution' FROM task_outbox r
-     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
-    UNION ALL
-    SELECT 'I41', execution, 'a lease, but no execution' FROM leases r
-     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
-    UNION ALL
-    SELECT 'I41', execution, 'a timer ({timer:' || kind || '}), but no execution' FROM timers r
-     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
-    UNION ALL
-    SELECT 'I41', execution, 'it waits for ' || key || ', but is no execution' FROM limit_waits r
-     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
-    UNION ALL
-    SELECT 'I41', execution, 'the state of a workflow, but no execution' FROM workflow_executions r
-     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
-    UNION ALL
-    SELECT 'I41', execution, 'a key of a submission, but no execution' FROM submit_keys r
-     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
-    UNION ALL
-    SELECT 'I41', execution, 'the log of attempt ' || attempt || ', but no execution'
-      FROM (SELECT DISTINCT execution, attempt FROM attempt_logs) AS r
-     WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
-)
-@report@
+--! I41 execution, 'an outbox row, but no execution' FROM task_outbox r @has_no_execution@
+--! I41 execution, 'a lease, but no execution' FROM leases r @has_no_execution@
+--! I41 execution, 'a timer ({timer:' || kind || '}), but no execution' FROM timers r @has_no_execution@
+--! I41 execution, 'it waits for ' || key || ', but is no execution' FROM limit_waits r @has_no_execution@
+--! I41 execution, 'the state of a workflow, but no execution' FROM workflow_executions r @has_no_execution@
+--! I41 execution, 'a key of a submission, but no execution' FROM submit_keys r @has_no_execution@
+--! I41 execution, 'the log of attempt ' || attempt || ', but no execution'
+      FROM (SELECT DISTINCT execution, attempt FROM attempt_logs) AS r @has_no_execution@
 
 -- Late chunks of a lower epoch may remain from the time of an adoption; they may have gaps.
 --: verify_logs(max i64)
@@ -388,76 +316,57 @@ WITH chunks AS NOT MATERIALIZED (
       FROM chunks c JOIN executions e ON e.id = c.execution
 ), suspects AS MATERIALIZED (
     SELECT * FROM checked WHERE unknown_attempt OR damaged OR overlapping
-), violations(code, execution, detail) AS (
-    SELECT 'I42', execution, 'a log chunk of attempt ' || attempt || ', epoch ' || epoch || ', but it has had '
-           || attempts || ' attempts, and epoch ' || last_epoch FROM suspects WHERE unknown_attempt
-    UNION ALL
-    SELECT 'I42', execution, 'the log chunk of attempt ' || attempt || ' at byte ' || start || ' can''t be: ' || raw
-           || ' bytes, stored in ' || stored || ', after ' || dropped || ' left out' FROM suspects WHERE damaged
-    UNION ALL
-    SELECT 'I42', execution, 'the log chunk of attempt ' || attempt || ' at byte ' || start
-           || ' begins before the end of the one before, ' || end_before FROM suspects WHERE overlapping
 )
-@report@
+--! I42 execution, 'a log chunk of attempt ' || attempt || ', epoch ' || epoch || ', but it has had '
+           || attempts || ' attempts, and epoch ' || last_epoch FROM suspects WHERE unknown_attempt
+--! I42 execution, 'the log chunk of attempt ' || attempt || ' at byte ' || start || ' can''t be: ' || raw
+           || ' bytes, stored in ' || stored || ', after ' || dropped || ' left out' FROM suspects WHERE damaged
+--! I42 execution, 'the log chunk of attempt ' || attempt || ' at byte ' || start
+           || ' begins before the end of the one before, ' || end_before FROM suspects WHERE overlapping
 
 --: verify_identity(max i64)
 WITH wanted(name) AS (
     SELECT 'database_id' UNION ALL SELECT 'fence_generation' UNION ALL SELECT 'minimum_schema'
-), violations(code, execution, detail) AS (
-    SELECT 'I43', 0, 'the setting ' || w.name || CASE WHEN s.value IS NULL THEN ' is not there' ELSE ' is ' || s.value END
+)
+--! I43 0, 'the setting ' || w.name || CASE WHEN s.value IS NULL THEN ' is not there' ELSE ' is ' || s.value END
       FROM wanted w LEFT JOIN settings s ON s.name = w.name
      WHERE s.value IS NULL OR s.value = '' OR (w.name <> 'database_id' AND (length(s.value) > 18 OR s.value LIKE '0%'
            OR s.value ~ '[^0-9]'))                                                          --@ postgres
            OR s.value GLOB '*[^0-9]*'))                                                     --@ sqlite
-)
-@report@
 
 -- The primary key of schedule_firings ensures one firing per due time. A manual run has no firing, and firings remain
 -- when their schedule is removed.
 --: verify_schedules(max i64)
-WITH violations(code, execution, detail) AS (
-    SELECT 'I38', f.execution, 'a firing of schedule ' || f.schedule || ', but '
+--! I38 f.execution, 'a firing of schedule ' || f.schedule || ', but '
            || CASE WHEN e.id IS NULL THEN 'no execution' ELSE 'no workflow of its own tree' END
       FROM schedule_firings f LEFT JOIN executions e ON e.id = f.execution
      WHERE e.id IS NULL OR e.kind <> KIND_WORKFLOW OR e.parent IS NOT NULL
-    UNION ALL
-    SELECT 'I38', execution, count(*) || ' due times were fired with it' FROM schedule_firings
+--! I38 execution, count(*) || ' due times were fired with it' FROM schedule_firings
      GROUP BY execution HAVING count(*) > 1
-    UNION ALL
-    SELECT 'I38', 0, 'the schedule ' || s.workflow || '/' || s.name || ' belongs to no workflow that is applied'
+--! I38 0, 'the schedule ' || s.workflow || '/' || s.name || ' belongs to no workflow that is applied'
       FROM schedules s WHERE NOT EXISTS (SELECT 1 FROM workflow_names n WHERE n.name = s.workflow)
-    UNION ALL
-    SELECT 'I38', 0, 'the schedule ' || s.workflow || '/' || s.name || ' is paused, but waits to be fired'
+--! I38 0, 'the schedule ' || s.workflow || '/' || s.name || ' is paused, but waits to be fired'
       FROM schedules s WHERE s.paused_at IS NOT NULL AND (s.next_at IS NOT NULL OR s.waiting_at IS NOT NULL)
-    UNION ALL
-    SELECT 'I38', COALESCE(s.last_run, 0), 'a due time of ' || s.workflow || '/' || s.name || ' waits, and was fired before'
+--! I38 COALESCE(s.last_run, 0), 'a due time of ' || s.workflow || '/' || s.name || ' waits, and was fired before'
       FROM schedules s JOIN schedule_firings f ON f.schedule = s.id AND f.due_at = s.waiting_at
-)
-@report@
 
 -- A submission with a key may have an execution that existed before.
 --: verify_submissions(max i64)
-WITH violations(code, execution, detail) AS (
-    SELECT 'I39', s.execution, 'submission ' || s.id || ' was taken, but '
+--! I39 s.execution, 'submission ' || s.id || ' was taken, but '
            || CASE WHEN e.id IS NULL THEN 'there is no such execution' ELSE 'that is not a workflow of its own tree' END
       FROM submissions s LEFT JOIN executions e ON e.id = s.execution
      WHERE s.execution IS NOT NULL AND (e.id IS NULL OR e.kind <> KIND_WORKFLOW OR e.parent IS NOT NULL)
-    UNION ALL
-    SELECT 'I39', s.execution, 'submission ' || s.id || ' has no key, but the execution of another'
+--! I39 s.execution, 'submission ' || s.id || ' has no key, but the execution of another'
       FROM submissions s WHERE s.execution <> s.id AND s.key IS NULL
-    UNION ALL
-    SELECT 'I39', s.id, 'submission ' || s.id || ' was not taken, but there is an execution of this id'
+--! I39 s.id, 'submission ' || s.id || ' was not taken, but there is an execution of this id'
       FROM submissions s JOIN executions e ON e.id = s.id WHERE s.execution IS NULL OR s.execution <> s.id
-    UNION ALL
-    SELECT 'I39', s.id, 'submission ' || s.id || CASE WHEN s.decided_at IS NULL THEN ' was decided on at no time'
+--! I39 s.id, 'submission ' || s.id || CASE WHEN s.decided_at IS NULL THEN ' was decided on at no time'
            ELSE ' was decided on, but neither taken nor refused, or both' END
       FROM submissions s
      WHERE CASE WHEN s.decided_at IS NULL THEN 0 ELSE 1 END
            <> CASE WHEN s.execution IS NULL THEN 0 ELSE 1 END + CASE WHEN s.error IS NULL THEN 0 ELSE 1 END
-)
-@report@
 
--- ---- workflows compared with their definitions (verify/workflows.c)
+-- ---- checkpoints (verify/history.c, verify/checkpoint.c)
 
 -- All events in the order of their trees, in pages, each with columns of its execution. Columns that may be large come
 -- only with the last event of an ended execution. For a good plan, PostgreSQL needs the page selected before the join,

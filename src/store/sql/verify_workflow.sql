@@ -2,8 +2,7 @@
 -- the checks in verify/graph_rules.c.
 
 --: verify_tree(max i64)
-WITH violations(code, execution, detail) AS (
-    SELECT 'I30', c.id, CASE WHEN c.parent IS NULL THEN 'it has no parent, but root ' || c.root || ', depth ' || c.depth
+--! I30 c.id, CASE WHEN c.parent IS NULL THEN 'it has no parent, but root ' || c.root || ', depth ' || c.depth
                                   || ', workflow ' || COALESCE(c.workflow, 0)
            WHEN p.id IS NULL THEN 'its parent ' || c.parent || ' does not exist'
            ELSE 'it has root ' || c.root || ', depth ' || c.depth || ', workflow ' || COALESCE(c.workflow, 0)
@@ -13,8 +12,6 @@ WITH violations(code, execution, detail) AS (
      WHERE CASE WHEN c.parent IS NULL THEN c.root <> c.id OR c.depth <> 0 OR c.workflow IS NOT NULL
            ELSE p.id IS NULL OR c.root <> p.root OR c.depth <> p.depth + 1
                 OR COALESCE(c.workflow, 0) <> COALESCE(CASE WHEN p.kind = KIND_WORKFLOW THEN p.id ELSE p.workflow END, 0) END
-)
-@report@
 
 -- Ids rise with time, so nearly every parent has a lower id than its child. A cycle contains at least one parent that
 -- does not, so it is enough to walk up from those.
@@ -23,10 +20,8 @@ WITH RECURSIVE up(start, at) AS (
     SELECT id, parent FROM executions WHERE parent >= id
     UNION
     SELECT u.start, e.parent FROM up u JOIN executions e ON e.id = u.at WHERE e.parent IS NOT NULL AND u.at <> u.start
-), violations(code, execution, detail) AS (
-    SELECT 'I31', start, 'it is its own ancestor' FROM up WHERE at = start
 )
-@report@
+--! I31 start, 'it is its own ancestor' FROM up WHERE at = start
 
 -- Counts open executions for the execution that waits for them (an item for its fan-out; all others, that is tasks and
 -- executions submitted by tasks, for the nearest workflow above) and compares the count with children_open. Trees without
@@ -53,42 +48,32 @@ WITH RECURSIVE counted AS NOT MATERIALIZED (
     SELECT i.id, e.id, e.parent, e.held FROM idle i JOIN executions e ON e.id = i.parent
 ), excused(id) AS MATERIALIZED (
     SELECT id FROM idle i WHERE held <> HELD_NONE OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = i.at AND t.kind = TIMER_CONTINUE)
-), violations(code, execution, detail) AS (
-    SELECT 'I32', id, 'it is {status:' || status || '}, but ' || n || ' below it are open' FROM suspects WHERE status >= S_SUCCEEDED
-    UNION ALL
-    SELECT 'I32', id, 'it is running, but nothing below it is open' FROM running
-     WHERE n = 0 AND id NOT IN (SELECT id FROM excused)
-    UNION ALL
-    SELECT 'I35', id, 'it waits for ' || children_open || ' below it, but ' || n || ' are open' FROM running WHERE children_open <> n
 )
-@report@
+--! I32 id, 'it is {status:' || status || '}, but ' || n || ' below it are open' FROM suspects WHERE status >= S_SUCCEEDED
+--! I32 id, 'it is running, but nothing below it is open' FROM running
+     WHERE n = 0 AND id NOT IN (SELECT id FROM excused)
+--! I35 id, 'it waits for ' || children_open || ' below it, but ' || n || ' are open' FROM running WHERE children_open <> n
 
 -- A pending execution waits for its needs (checked in graph_rules.c), for a hold to end, or for a timer.
 --: verify_pending(max i64)
-WITH violations(code, execution, detail) AS (
-    SELECT 'I35', e.id, 'it is pending, but nothing will start it' FROM executions e
+--! I35 e.id, 'it is pending, but nothing will start it' FROM executions e
      WHERE e.status = S_PENDING AND e.held = HELD_NONE AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.execution = e.id)
        AND NOT (e.task_name IS NOT NULL AND EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.workflow))
-)
-@report@
 
 -- A workflow without a definition has created no tasks and is not itself a task of a workflow with a definition. A
 -- workflow that was never started needs no row in workflow_executions.
 --: verify_snapshots(max i64)
-WITH violations(code, execution, detail) AS (
-    SELECT 'I37', e.id, 'it was begun from a definition, but nothing says from which' FROM executions e
+--! I37 e.id, 'it was begun from a definition, but nothing says from which' FROM executions e
      WHERE e.kind = KIND_WORKFLOW AND e.status <> S_PENDING AND e.started_at IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.id)
        AND (e.children_made > 0 OR (e.task_name IS NOT NULL
                              AND EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.workflow)))
-    UNION ALL
-    SELECT 'I37', w.execution, 'its definition ' || w.definition || ' is not stored' FROM workflow_executions w
+--! I37 w.execution, 'its definition ' || w.definition || ' is not stored' FROM workflow_executions w
      WHERE NOT EXISTS (SELECT 1 FROM workflow_definitions d WHERE d.hash = w.definition)
-    UNION ALL
-    SELECT 'I37', e.id, 'it has a definition, but is not a workflow' FROM workflow_executions w
+--! I37 e.id, 'it has a definition, but is not a workflow' FROM workflow_executions w
       JOIN executions e ON e.id = w.execution WHERE e.kind <> KIND_WORKFLOW
-)
-@report@
+
+-- ---- workflows compared with their definitions (verify/workflows.c)
 
 -- Workflows and fan-outs by id; verify_child_page reads their children by parent, so both walks have the same order.
 -- `definition` is that of the workflow itself, or of the workflow that the fan-out belongs to. The list of a fan-out is
@@ -121,5 +106,3 @@ SELECT 1 FROM up WHERE held <> HELD_NONE OR EXISTS (SELECT 1 FROM timers t WHERE
 -- Whether the execution itself has a timer for large work (kind 3).
 --: verify_own_timer(id i64)
 SELECT 1 FROM timers WHERE execution = $1 AND kind = TIMER_CONTINUE LIMIT 1
-
--- ---- checkpoints (verify/history.c, verify/checkpoint.c)

@@ -32,13 +32,11 @@ SELECT max, used, resume_max, paused_at, paused_by, pause_reason FROM limits WHE
 --: why_holders_of_queue(queue text, n i64)
 SELECT h.id, h.status, e.name FROM (
     SELECT e.id, e.status, 0 AS later
-      FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution]) WHERE e.queue = $1   --@ postgres
-      FROM leases l CROSS JOIN executions e ON e.id = l.execution WHERE e.queue = $1       --@ sqlite
+      FROM leases l @execution_of_l@ WHERE e.queue = $1
     UNION ALL
     SELECT w.execution, S_READY, 1 FROM (
         SELECT o.execution FROM task_outbox o WHERE o.queue = $1
-           AND o.ready_at > '1970-01-01Z'                                                  --@ postgres
-           AND o.ready_at > 0                                                              --@ sqlite
+           AND o.ready_at > @any_time@
          ORDER BY o.ready_at LIMIT $2) w
      ORDER BY later, id LIMIT $2) AS h JOIN executions e ON e.id = h.id
  ORDER BY h.later, h.id
@@ -46,8 +44,7 @@ SELECT h.id, h.status, e.name FROM (
 --: why_holders_of_key(concurrency text, n i64)
 SELECT h.id, h.status, e.name FROM (
     SELECT e.id, e.status, 0 AS later
-      FROM leases l JOIN executions e ON e.id = ANY (ARRAY[l.execution]) WHERE e.concurrency = $1   --@ postgres
-      FROM leases l CROSS JOIN executions e ON e.id = l.execution WHERE e.concurrency = $1 --@ sqlite
+      FROM leases l @execution_of_l@ WHERE e.concurrency = $1
     UNION ALL
     SELECT w.execution, S_READY, 1 FROM (
         SELECT o.execution FROM task_outbox o WHERE o.concurrency = $1 LIMIT $2) w
@@ -75,8 +72,10 @@ SELECT e.task_name, e.id, e.status
 -- A job has one event type for all kinds of holds. The event with the operator's request is preferred to the events of
 -- holds that followed from it.
 --= paused_event v.root = e.root AND v.execution = e.id AND v.type IN (EV_HELD, WORKFLOW_EV_PAUSED)
---= requested_first_sqlite ORDER BY CASE WHEN v.type = WORKFLOW_EV_PAUSED OR json_extract(v.data, '$.by') IS NOT NULL THEN 0 ELSE 1 END, v.seq DESC LIMIT 1
---= requested_first_pg ORDER BY CASE WHEN v.type = WORKFLOW_EV_PAUSED OR @data_pg@ ->> 'by' IS NOT NULL THEN 0 ELSE 1 END, v.seq DESC LIMIT 1
+--=+            ORDER BY CASE WHEN v.type = WORKFLOW_EV_PAUSED
+--=+                           OR json_extract(v.data, '$.by') IS NOT NULL                     --@ sqlite
+--=+                           OR @data_pg@ ->> 'by' IS NOT NULL                               --@ postgres
+--=+                          THEN 0 ELSE 1 END, v.seq DESC LIMIT 1
 
 -- The nearest paused execution: this one or one of its ancestors.
 --: why_pause(execution i64)
@@ -88,10 +87,8 @@ WITH RECURSIVE up(id, parent, flags, steps) AS (
     SELECT id FROM up WHERE (flags & FLAG_PAUSED) <> 0 ORDER BY steps LIMIT 1
 )
 SELECT e.id, e.name,
-       (SELECT v.created_at FROM execution_events v WHERE @paused_event@ @requested_first_sqlite@),   --@ sqlite
-       (SELECT v.data FROM execution_events v WHERE @paused_event@ @requested_first_sqlite@)          --@ sqlite
-       (SELECT v.created_at FROM execution_events v WHERE @paused_event@ @requested_first_pg@),       --@ postgres
-       (SELECT v.data FROM execution_events v WHERE @paused_event@ @requested_first_pg@)              --@ postgres
+       (SELECT v.created_at FROM execution_events v WHERE @paused_event@),
+       (SELECT v.data FROM execution_events v WHERE @paused_event@)
   FROM paused p JOIN executions e ON e.id = p.id
 
 --: why_items(foreach i64)
@@ -103,9 +100,7 @@ SELECT json_array_length(e.input::json) FROM executions e WHERE e.id = $1 AND e.
 WITH RECURSIVE tree(id, status) AS (
     SELECT id, status FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id, c.status FROM tree t
-@children_of_t@                                                                            --@ postgres
-      JOIN executions c ON c.parent = t.id                                                 --@ sqlite
+    SELECT c.id, c.status FROM tree t @children_of_t@
 )
 SELECT count(*) FROM tree WHERE status < S_SUCCEEDED
 

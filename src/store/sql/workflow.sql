@@ -32,9 +32,7 @@ RETURNING hash
 SELECT definition FROM workflow_definitions WHERE hash = $1
 
 --: workflow_insert(; execution i64, definition text, variables text, reuse text)
-INSERT INTO workflow_executions (execution, definition, variables, reuse)
-SELECT * FROM @rows@ AS u                                                                  --@ postgres
-VALUES ($1, $2, $3, $4)                                                                    --@ sqlite
+INSERT INTO workflow_executions @given@
 ON CONFLICT (execution) DO UPDATE SET definition = excluded.definition, variables = excluded.variables
 
 -- How far the start of a workflow is, in slices.
@@ -43,8 +41,7 @@ UPDATE workflow_executions SET reuse_left = $2, start_left = $3 WHERE execution 
 
 --: workflow_read(; execution i64)
 SELECT w.execution, w.definition, w.variables, w.reuse, w.reuse_left, w.start_left
-  FROM @rows@ AS u JOIN workflow_executions w ON w.execution = ANY (ARRAY[u.execution])    --@ postgres
-  FROM workflow_executions w WHERE w.execution = $1                                        --@ sqlite
+  FROM workflow_executions w @given@ WHERE w.execution = ANY (:execution)
 
 -- How a workflow was started: its definition, variables, queue, priority and parent.
 --: workflow_start_info(execution i64)
@@ -63,13 +60,11 @@ SELECT @state@, e.input, e.spec, e.result, e.error
 -- Sets the input and spec of a task when it becomes ready.
 --: execution_resolve(; id i64, input text, spec text)
 UPDATE executions AS e
-   SET input = u.input, spec = u.spec FROM @rows@ AS u WHERE e.id = ANY (ARRAY[u.id])      --@ postgres
-   SET input = $2, spec = $3 WHERE e.id = $1                                               --@ sqlite
+   SET input = :input, spec = :spec @given@ WHERE e.id = ANY (:id)
 
 --: execution_key(; id i64, concurrency text)
 UPDATE executions AS e
-   SET concurrency = u.concurrency FROM @rows@ AS u WHERE e.id = ANY (ARRAY[u.id])         --@ postgres
-   SET concurrency = $2 WHERE e.id = $1                                                    --@ sqlite
+   SET concurrency = :concurrency @given@ WHERE e.id = ANY (:id)
 
 -- The result and error that a rerun moves into the history.
 --: outcome_of(id i64)
