@@ -66,7 +66,7 @@ static uint64_t find_same_columns(const struct args *a, size_t nrows)
 static const char *build_text(struct arena *arena, const char *sql, uint64_t same)
 {
     AUTO_BUF b = BUF_INIT;
-    const char *at, *text;
+    const char *at;
     unsigned long param;
 
     for (at = sql; (at = next_column(at, &param)); at++) {
@@ -77,21 +77,18 @@ static const char *build_text(struct arena *arena, const char *sql, uint64_t sam
         sql = strchr(at, ')') + 1;
     }
     buf_addstr(&b, sql);
-    text = arena_strdup(arena, buf_cstr(&b));
-    return text;
+    return arena_strdup(arena, buf_cstr(&b));
 }
 
 static struct pg_shape *add_shape(struct pg_shapes *all, const struct stmt *stmt, uint64_t same)
 {
     struct pg_shape *shape = arena_zalloc(&all->arena, sizeof(*shape));
-    struct buf name = BUF_INIT;
 
-    buf_addf(&name, "%s/%llx", stmt->name, (unsigned long long)same);
-    *shape = (struct pg_shape){.stmt = stmt,
-                               .same = same,
-                               .name = arena_strdup(&all->arena, buf_cstr(&name)),
-                               .sql = build_text(&all->arena, stmt->sql[DIALECT_POSTGRES], same)};
-    buf_release(&name);
+    *shape = (struct pg_shape){
+        .stmt = stmt,
+        .same = same,
+        .name = arena_printf(&all->arena, "%s/%llx", stmt->name, (unsigned long long)same),
+        .sql = build_text(&all->arena, stmt->sql[DIALECT_POSTGRES], same)};
     *vec_add(&all->list) = shape;
     return shape;
 }

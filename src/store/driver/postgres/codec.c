@@ -17,25 +17,12 @@ static const struct {
     [T_TIME] = {1184, 1185}, [T_BYTES] = {17, 1001}, [T_TID] = {27, 1010},
 };
 
-static char *put16(char *p, int64_t n)
+/* Writes the low `size` bytes of n, the highest first. */
+static inline char *put_int(char *p, size_t size, int64_t n)
 {
-    uint16_t be = htobe16((uint16_t)n);
+    uint64_t be = htobe64((uint64_t)n << (64 - 8 * size));
 
-    return (char *)memcpy(p, &be, sizeof(be)) + sizeof(be);
-}
-
-static char *put32(char *p, int64_t n)
-{
-    uint32_t be = htobe32((uint32_t)n);
-
-    return (char *)memcpy(p, &be, sizeof(be)) + sizeof(be);
-}
-
-static char *put64(char *p, int64_t n)
-{
-    uint64_t be = htobe64((uint64_t)n);
-
-    return (char *)memcpy(p, &be, sizeof(be)) + sizeof(be);
+    return (char *)memcpy(p, &be, size) + size;
 }
 
 /* Writes one value, not null; returns its end, or NULL if the value does not fit the type. */
@@ -48,15 +35,15 @@ static char *put_value(char *p, enum db_type type, const struct val *v)
         return NULL;
     switch (type) {
     case T_I64:
-        return put64(p, v->i);
+        return put_int(p, 8, v->i);
     case T_I32:
-        return v->i < INT32_MIN || v->i > INT32_MAX ? NULL : put32(p, v->i);
+        return v->i < INT32_MIN || v->i > INT32_MAX ? NULL : put_int(p, 4, v->i);
     case T_I16:
-        return v->i < INT16_MIN || v->i > INT16_MAX ? NULL : put16(p, v->i);
+        return v->i < INT16_MIN || v->i > INT16_MAX ? NULL : put_int(p, 2, v->i);
     case T_TIME:
-        return __builtin_sub_overflow(v->i, EPOCH_US, &us) ? NULL : put64(p, us);
+        return __builtin_sub_overflow(v->i, EPOCH_US, &us) ? NULL : put_int(p, 8, us);
     case T_TID:
-        return put16(put32(p, v->i >> 16), v->i);
+        return put_int(put_int(p, 4, v->i >> 16), 2, v->i);
     case T_TEXT:
     case T_BYTES:
         return (char *)memcpy(p, v->s, v->len) + v->len;
@@ -72,23 +59,23 @@ static char *put_array(char *p, enum db_type type, const struct val *column, siz
 {
     char *has_null = p + 4, *length;
 
-    p = put32(p, nrows ? 1 : 0);
-    p = put32(p, 0);
-    p = put32(p, oids[type].scalar);
+    p = put_int(p, 4, nrows ? 1 : 0);
+    p = put_int(p, 4, 0);
+    p = put_int(p, 4, oids[type].scalar);
     if (!nrows)
         return p;
-    p = put32(p, (int64_t)nrows);
-    p = put32(p, 1);
+    p = put_int(p, 4, (int64_t)nrows);
+    p = put_int(p, 4, 1);
     for (size_t i = 0; i < nrows; i++, column += stride) {
         length = p;
-        p = put32(p, -1);
+        p = put_int(p, 4, -1);
         if (column->null) {
-            put32(has_null, 1);
+            put_int(has_null, 4, 1);
             continue;
         }
         if (!(p = put_value(p, type, column)))
             return NULL;
-        put32(length, p - length - 4);
+        put_int(length, 4, p - length - 4);
     }
     return p;
 }
@@ -102,12 +89,6 @@ static size_t max_encoded_size(const struct args *a)
     for (i = 0; i < a->vals.n; i++)
         room += 4 + (a->vals.at[i].s ? a->vals.at[i].len : sizeof(int64_t));
     return room;
-}
-
-static int set_misfit_error(const struct stmt *stmt, int param, struct err *err)
-{
-    return err_set(err, E_INTERNAL, "%s: a value does not fit the type of parameter $%d",
-                   stmt->name, param + 1);
 }
 
 int pg_encode(const struct args *a, uint64_t same, struct buf *scratch, struct pg_params *out,
@@ -139,7 +120,8 @@ int pg_encode(const struct args *a, uint64_t same, struct buf *scratch, struct p
         else if (!v->null)
             p = put_value(p, type, v);
         if (!p)
-            return set_misfit_error(stmt, i, err);
+            return err_set(err, E_INTERNAL, "%s: a value does not fit the type of parameter $%d",
+                           stmt->name, i + 1);
         out->lengths[i] = (int)(p - start);
     }
     return 0;
@@ -147,107 +129,69 @@ int pg_encode(const struct args *a, uint64_t same, struct buf *scratch, struct p
 
 /* ---- results ---- */
 
-static uint16_t get16(const char *p)
+/* Reads a number of `size` bytes, the highest first, with its sign. */
+static inline int64_t get_int(const char *p, size_t size)
 {
-    uint16_t be;
+    uint64_t be = 0;
 
-    memcpy(&be, p, sizeof(be));
-    return be16toh(be);
+    memcpy(&be, p, size);
+    return (int64_t)be64toh(be) >> (64 - 8 * size);
 }
 
-static uint32_t get32(const char *p)
+/* How the bytes of a value are read. */
+enum form { INTEGER, UNSIGNED, FLOAT, TIME, TID, TEXT, NOTHING };
+
+static void read_value(struct val *v, enum form form, const char *p, size_t size)
 {
-    uint32_t be;
-
-    memcpy(&be, p, sizeof(be));
-    return be32toh(be);
-}
-
-static uint64_t get64(const char *p)
-{
-    uint64_t be;
-
-    memcpy(&be, p, sizeof(be));
-    return be64toh(be);
-}
-
-static void read_bool(struct val *v, const char *p)
-{
-    v->i = *p != 0;
-}
-
-static void read_i16(struct val *v, const char *p)
-{
-    v->i = (int16_t)get16(p);
-}
-
-static void read_i32(struct val *v, const char *p)
-{
-    v->i = (int32_t)get32(p);
-}
-
-static void read_u32(struct val *v, const char *p)
-{
-    v->i = get32(p);
-}
-
-static void read_i64(struct val *v, const char *p)
-{
-    v->i = (int64_t)get64(p);
-}
-
-static void read_float(struct val *v, const char *p)
-{
-    uint64_t bits = get64(p);
+    int64_t bits = form == TEXT || form == NOTHING ? 0 : get_int(p, form == TID ? 4 : size);
     double d;
 
-    memcpy(&d, &bits, sizeof(d));
-    v->i = llround(d);
-}
-
-static void read_time(struct val *v, const char *p)
-{
-    v->i = (int64_t)get64(p) + EPOCH_US;
-}
-
-static void read_tid(struct val *v, const char *p)
-{
-    v->i =
-        (int64_t)get32(p) << 16 | get16(p + 4); /* the row's page, and its position in that page */
-}
-
-static void read_text(struct val *v, const char *p)
-{
-    v->s = p; /* libpq terminates every value with a NUL */
-}
-
-static void read_void(struct val *v, const char *p)
-{
-    (void)p;
-    v->null = true;
+    switch (form) {
+    case INTEGER:
+        v->i = bits;
+        break;
+    case UNSIGNED:
+        v->i = (uint32_t)bits;
+        break;
+    case FLOAT:
+        memcpy(&d, &bits, sizeof(d));
+        v->i = llround(d);
+        break;
+    case TIME:
+        v->i = bits + EPOCH_US;
+        break;
+    case TID: /* the row's page, and its position in that page */
+        v->i = (int64_t)(uint32_t)bits << 16 | (uint16_t)get_int(p + 4, 2);
+        break;
+    case TEXT:
+        v->s = p; /* libpq terminates every value with a NUL */
+        break;
+    case NOTHING:
+        v->null = true;
+    }
 }
 
 static const struct column_type {
     Oid oid;
     int size; /* -1 if it varies */
-    void (*read)(struct val *v, const char *p);
+    enum form form;
 } column_types[] = {
-    {16, 1, read_bool},    /* bool */
-    {20, 8, read_i64},     /* int8 */
-    {21, 2, read_i16},     /* int2 */
-    {23, 4, read_i32},     /* int4 */
-    {25, -1, read_text},   /* text */
-    {1184, 8, read_time},  /* timestamptz */
-    {17, -1, read_text},   /* bytea */
-    {701, 8, read_float},  /* float8 */
-    {26, 4, read_u32},     /* oid */
-    {27, 6, read_tid},     /* tid */
-    {5069, 8, read_i64},   /* xid8 */
-    {19, -1, read_text},   /* name */
-    {114, -1, read_text},  /* json */
-    {1043, -1, read_text}, /* varchar */
-    {705, -1, read_text},  /* unknown */
-    {2278, -1, read_void}, /* void: pg_advisory_xact_lock() and the like */
+    {16, 1, INTEGER},    /* bool */
+    {20, 8, INTEGER},    /* int8 */
+    {21, 2, INTEGER},    /* int2 */
+    {23, 4, INTEGER},    /* int4 */
+    {25, -1, TEXT},      /* text */
+    {1184, 8, TIME},     /* timestamptz */
+    {17, -1, TEXT},      /* bytea */
+    {701, 8, FLOAT},     /* float8 */
+    {26, 4, UNSIGNED},   /* oid */
+    {27, 6, TID},        /* tid */
+    {5069, 8, INTEGER},  /* xid8 */
+    {19, -1, TEXT},      /* name */
+    {114, -1, TEXT},     /* json */
+    {1043, -1, TEXT},    /* varchar */
+    {705, -1, TEXT},     /* unknown */
+    {2278, -1, NOTHING}, /* void: pg_advisory_xact_lock() and the like */
 };
 
 static const struct column_type *find_type(Oid oid)
@@ -277,7 +221,7 @@ static int decode_column(const PGresult *res, int col, const struct stmt *stmt, 
         if (type->size >= 0 && len != type->size)
             return err_set(err, E_INTERNAL, "%s: column %s has %d bytes, not %d", stmt->name,
                            pq.fname(res, col), len, type->size);
-        type->read(v, pq.getvalue(res, (int)i, col));
+        read_value(v, type->form, pq.getvalue(res, (int)i, col), (size_t)len);
         v->len = v->s ? (uint32_t)len : 0;
     }
     return 0;
@@ -290,14 +234,14 @@ static void free_result(void *res)
 
 int pg_decode(PGresult *res, const struct stmt *stmt, struct rows *out, struct err *err)
 {
-    int col, rc, ncols = pq.nfields(res);
+    int rc;
 
     rows_release(out);
     out->n = (size_t)pq.ntuples(res);
-    out->ncols = (size_t)ncols;
+    out->ncols = (size_t)pq.nfields(res);
     if (out->n && out->ncols)
         out->cells = arena_zalloc(&out->arena, out->n * out->ncols * sizeof(*out->cells));
-    for (col = 0; col < ncols; col++)
+    for (int col = 0; col < (int)out->ncols; col++)
         if ((rc = decode_column(res, col, stmt, out, err))) {
             rows_release(out);
             return rc;

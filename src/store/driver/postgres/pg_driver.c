@@ -59,18 +59,17 @@ static const struct kind {
     [TX_CATALOG] = {OWN_START, OWN_SET_LONG, "10s", "0", "60s", 0},
 };
 
-/* The same kinds with env->long_timeouts. */
-static const struct kind long_kinds[] = {
-    [TX_WRITE] = {OWN_START, OWN_SET_ENGINE, "5min", "5min", "5min", 0},
-    [TX_READ] = {OWN_START_READ, OWN_SET_ENGINE, "5min", "5min", "5min", 0},
-    [TX_LONG] = {OWN_START, OWN_SET_LONG, "5min", "0", "5min", 0},
-    [TX_VERIFY] = {OWN_START_READ, OWN_SET_LONG, "5min", "0", "5min", 0},
-    [TX_CATALOG] = {OWN_START, OWN_SET_LONG, "5min", "0", "5min", 0},
-};
-
-static const struct kind *kind_of(const struct pg_db *p)
+/* With env->long_timeouts each limit is 5 minutes, unless there is none. */
+static struct kind kind_of(const struct pg_db *p)
 {
-    return p->db.env->long_timeouts ? &long_kinds[p->kind] : &kinds[p->kind];
+    struct kind k = kinds[p->kind];
+
+    if (p->db.env->long_timeouts) {
+        k.lock = k.idle = "5min";
+        k.statement = strcmp(k.statement, "0") ? "5min" : "0";
+        k.silence_us = 0;
+    }
+    return k;
 }
 
 /* ---- the connection ---- */
@@ -144,6 +143,7 @@ static int queue_plain(struct pg_db *p, enum pg_driver_stmt which, struct err *e
 static int queue_settings(struct pg_db *p, struct err *err)
 {
     bool catalog = p->kind == TX_CATALOG;
+    struct kind k = kind_of(p);
     struct pg_entry e = {0};
     char path[80];
 
@@ -152,12 +152,9 @@ static int queue_settings(struct pg_db *p, struct err *err)
     else
         snprintf(path, sizeof(path), "\"%s\", pg_temp", p->url->schema);
     p->own.vals.n = 0;
-    args_text(&p->own, path);
-    args_text(&p->own, kind_of(p)->lock);
-    args_text(&p->own, kind_of(p)->statement);
-    args_text(&p->own, kind_of(p)->idle);
-    args_text(&p->own, p->session.is_tenant || catalog ? "" : p->url->schema);
-    return queue_own(p, kind_of(p)->set, &e, err);
+    args_row(&p->own, (const char *)path, k.lock, k.statement, k.idle,
+             p->session.is_tenant || catalog ? "" : p->url->schema);
+    return queue_own(p, k.set, &e, err);
 }
 
 static int begin(struct db *db, enum tx_kind kind, struct err *err)
@@ -175,7 +172,7 @@ static int begin(struct db *db, enum tx_kind kind, struct err *err)
     p->commit = COMMIT_UNSENT;
     p->failed = (struct err)ERR_INIT;
     db->in_tx = true;
-    if ((rc = queue_plain(p, kind_of(p)->start, err)) || (rc = queue_settings(p, err)))
+    if ((rc = queue_plain(p, kind_of(p).start, err)) || (rc = queue_settings(p, err)))
         db->in_tx = false;
     return rc;
 }
@@ -191,7 +188,7 @@ static void discard_results(struct pg_db *p)
         p->queue.at[i].now = NULL;
     }
     p->failed = (struct err)ERR_INIT;
-    if (pg_run_queued(p, kind_of(p)->silence_us, &err))
+    if (pg_run_queued(p, kind_of(p).silence_us, &err))
         p->failed = (struct err)ERR_INIT;
 }
 
@@ -211,7 +208,7 @@ static void rollback(struct db *db)
 
 static int commit_queued(struct pg_db *p, struct err *err)
 {
-    int64_t silence_us = kind_of(p)->silence_us;
+    int64_t silence_us = kind_of(p).silence_us;
     int rc = 0;
 
     /* COMMIT may share a round trip only with statements whose results need no check here. */
@@ -264,7 +261,7 @@ static int flush(struct db *db, struct err *err)
 {
     struct pg_db *p = pg_from_db(db);
 
-    return pg_run_queued(p, kind_of(p)->silence_us, err);
+    return pg_run_queued(p, kind_of(p).silence_us, err);
 }
 
 static int send_now(struct db *db, int64_t *us, struct err *err)
@@ -284,7 +281,7 @@ static int run_script(struct pg_db *p, const char *sql, struct err *err)
 
     if (!pq.exitPipelineMode(p->conn) || !pq.sendQuery(p->conn, sql))
         return pg_lose_connection(p, "script", err);
-    rc = pg_finish_statement(p->conn, kind_of(p)->silence_us, "script", p->url->safe, &last, err);
+    rc = pg_finish_statement(p->conn, kind_of(p).silence_us, "script", p->url->safe, &last, err);
     pq.clear(last);
     if (rc == -E_CONN_LOST || !pq.enterPipelineMode(p->conn))
         pg_drop_connection(p);

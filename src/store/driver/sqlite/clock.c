@@ -33,60 +33,41 @@ static int read_boot_id(char *id, struct err *err)
 /* Uses the stored offset if it was written during this boot. */
 static int read_stored(struct sqlite_db *l, const char *boot_id, struct err *err)
 {
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
+    AUTO_ARGS a = ARGS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
 
     args_begin(&a, Q_SQLITE_CLOCK_GET);
-    rc = sqlite_run_stmt(l, &a, &r, ANY_ROWS, err);
-    if (!rc && r.n && strcmp(rows_text(&r, 0, 0), boot_id) == 0)
+    TRY(sqlite_run_stmt(l, &a, &r, ANY_ROWS, err));
+    if (r.n && strcmp(rows_text(&r, 0, 0), boot_id) == 0)
         l->clock = (struct sqlite_clock){.state = CLOCK_STORED, .offset = rows_int(&r, 0, 1)};
-    rows_release(&r);
-    args_release(&a);
-    return rc;
-}
-
-static int read_newest_time(struct sqlite_db *l, int64_t *us, struct err *err)
-{
-    struct args a = ARGS_INIT;
-    struct rows r = ROWS_INIT;
-    int rc;
-
-    args_begin(&a, Q_SQLITE_CLOCK_NEWEST);
-    if (!(rc = sqlite_run_stmt(l, &a, &r, ANY_ROWS, err)))
-        *us = r.n ? rows_int(&r, 0, 0) : 0;
-    rows_release(&r);
-    args_release(&a);
-    return rc;
+    return 0;
 }
 
 static int store_new_offset(struct sqlite_db *l, const char *boot_id, struct err *err)
 {
-    struct args a = ARGS_INIT;
     int64_t newest, wall = clock_wall_us(), offset;
-    int rc = 0;
+    AUTO_ARGS a = ARGS_INIT;
+    AUTO_ROWS r = ROWS_INIT;
 
-    TRY(read_newest_time(l, &newest, err));
+    args_begin(&a, Q_SQLITE_CLOCK_NEWEST);
+    TRY(sqlite_run_stmt(l, &a, &r, ANY_ROWS, err));
+    newest = r.n ? rows_int(&r, 0, 0) : 0;
     offset = (newest >= wall ? newest + 1 : wall) - clock_boot_us();
-    args_begin(&a, Q_SQLITE_CLOCK_SET);
-    args_text(&a, boot_id);
-    args_int(&a, offset);
-    if (!(rc = sqlite_run_stmt(l, &a, NULL, 1, err)))
-        l->clock = (struct sqlite_clock){.state = CLOCK_WRITTEN, .offset = offset};
-    args_release(&a);
-    return rc;
+    args_begin(&a, Q_SQLITE_CLOCK_SET, boot_id, offset);
+    TRY(sqlite_run_stmt(l, &a, NULL, 1, err));
+    l->clock = (struct sqlite_clock){.state = CLOCK_WRITTEN, .offset = offset};
+    return 0;
 }
 
 static int load_offset(struct sqlite_db *l, struct err *err)
 {
     char boot_id[BOOT_ID_SIZE];
-    int rc = 0;
 
     TRY(read_boot_id(boot_id, err));
     TRY(read_stored(l, boot_id, err));
-    if (l->clock.state == CLOCK_UNKNOWN && !reads_only(l->kind))
-        rc = store_new_offset(l, boot_id, err);
-    return rc;
+    return l->clock.state == CLOCK_UNKNOWN && !reads_only(l->kind)
+               ? store_new_offset(l, boot_id, err)
+               : 0;
 }
 
 int sqlite_clock_now(struct sqlite_db *l, int64_t *us, struct err *err)
@@ -101,14 +82,8 @@ int sqlite_clock_now(struct sqlite_db *l, int64_t *us, struct err *err)
     return 0;
 }
 
-void sqlite_clock_committed(struct sqlite_db *l)
+void sqlite_clock_ended(struct sqlite_db *l, bool committed)
 {
     if (l->clock.state == CLOCK_WRITTEN)
-        l->clock.state = CLOCK_STORED;
-}
-
-void sqlite_clock_rolled_back(struct sqlite_db *l)
-{
-    if (l->clock.state == CLOCK_WRITTEN)
-        l->clock.state = CLOCK_UNKNOWN;
+        l->clock.state = committed ? CLOCK_STORED : CLOCK_UNKNOWN;
 }

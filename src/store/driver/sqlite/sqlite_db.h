@@ -37,10 +37,11 @@ static inline bool reads_only(enum tx_kind kind)
 
 /* Whether this connection has the stored clock offset.
  *
- *   UNKNOWN --sqlite_clock_now--> STORED            the row exists and is of this boot
- *   UNKNOWN --sqlite_clock_now--> WRITTEN           this transaction writes the row
- *   WRITTEN --sqlite_clock_committed--> STORED
- *   WRITTEN --sqlite_clock_rolled_back--> UNKNOWN   no other connection can see that offset */
+ *   UNKNOWN --sqlite_clock_now--> STORED     the row exists and is of this boot
+ *   UNKNOWN --sqlite_clock_now--> WRITTEN    this transaction writes the row
+ *   WRITTEN --sqlite_clock_ended--> STORED   it was committed
+ *   WRITTEN --sqlite_clock_ended--> UNKNOWN  rolled back: no other connection can see that offset
+ */
 enum sqlite_clock_state { CLOCK_UNKNOWN, CLOCK_WRITTEN, CLOCK_STORED };
 
 struct sqlite_clock {
@@ -119,8 +120,7 @@ void sqlite_wal_before_close(struct sqlite_db *l); /* takes the lock file itself
 
 /* clock.c */
 MUST_USE int sqlite_clock_now(struct sqlite_db *l, int64_t *us, struct err *err);
-void sqlite_clock_committed(struct sqlite_db *l);
-void sqlite_clock_rolled_back(struct sqlite_db *l);
+void sqlite_clock_ended(struct sqlite_db *l, bool committed);
 
 /* wake.c */
 void sqlite_wake(struct db *db, unsigned what);

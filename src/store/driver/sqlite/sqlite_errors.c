@@ -8,81 +8,51 @@
 #include <string.h>
 
 struct rule {
+    int sqlite_code; /* an extended code, or a primary one, which matches all of its extended codes
+                      */
     enum error_code code;
     bool broken;        /* the connection must not be used any more */
     const char *advice; /* for the user */
 };
 
-static const struct rule unexpected = {.code = E_INTERNAL, .advice = "this is a bug in Pawl"};
-static const struct rule constraint = {.code = E_INTERNAL,
-                                       .advice = "a constraint of the schema refused it"};
-static const struct rule locked = {
-    .code = E_REDO, .advice = "another program has locked it and must end its transaction first"};
-static const struct rule disk_full = {.code = E_NO_SPACE,
-                                      .advice = "nothing was stored; free some disk space"};
-static const struct rule io_failure = {
-    .code = E_UNAVAILABLE, .broken = true, .advice = "check the kernel's log for disk errors"};
-static const struct rule no_shared_memory = {.code = E_UNAVAILABLE,
-                                             .broken = true,
-                                             .advice =
-                                                 "its log needs shared memory (the file ending in "
-                                                 "-shm): keep it on a local file system"};
-static const struct rule not_writable = {.code = E_UNAVAILABLE,
-                                         .broken = true,
-                                         .advice =
-                                             "Pawl needs write permission on it and its folder"};
-static const struct rule file_damaged = {.code = E_UNAVAILABLE,
-                                         .broken = true,
-                                         .advice = "the file is damaged: restore it from a backup"};
-static const struct rule not_a_database = {
-    .code = E_INVALID, .broken = true, .advice = "name a database of Pawl or a new file"};
+#define LOCKED       E_REDO, false, "another program has locked it and must end its transaction first"
+#define NOT_WRITABLE E_UNAVAILABLE, true, "Pawl needs write permission on it and its folder"
+#define NO_SHARED_MEMORY \
+    E_UNAVAILABLE, true, \
+        "its log needs shared memory (the file ending in -shm): keep it on a local file system"
 
-static bool is_disk_full_error(int error)
-{
-    return error == ENOSPC || error == EDQUOT;
-}
+/* The first match applies. */
+static const struct rule rules[] = {
+    {SQLITE_BUSY, LOCKED},
+    {SQLITE_LOCKED, LOCKED},
+    {SQLITE_PROTOCOL, LOCKED}, /* too many retries for the log's header, under contention */
+    {SQLITE_FULL, E_NO_SPACE, false, "nothing was stored; free some disk space"},
+    {SQLITE_IOERR_SHMOPEN, NO_SHARED_MEMORY},
+    {SQLITE_IOERR_SHMSIZE, NO_SHARED_MEMORY},
+    {SQLITE_IOERR_SHMLOCK, NO_SHARED_MEMORY},
+    {SQLITE_IOERR_SHMMAP, NO_SHARED_MEMORY},
+    {SQLITE_IOERR, E_UNAVAILABLE, true, "check the kernel's log for disk errors"},
+    {SQLITE_READONLY, NOT_WRITABLE},
+    {SQLITE_PERM, NOT_WRITABLE},
+    {SQLITE_AUTH, NOT_WRITABLE},
+    {SQLITE_CANTOPEN, NOT_WRITABLE},
+    {SQLITE_CORRUPT, E_UNAVAILABLE, true, "the file is damaged: restore it from a backup"},
+    {SQLITE_NOTADB, E_INVALID, true, "name a database of Pawl or a new file"},
+    {SQLITE_CONSTRAINT, E_INTERNAL, false, "a constraint of the schema refused it"},
+    {0, E_INTERNAL, false, "this is a bug in Pawl"},
+};
 
-static const struct rule *find_io_rule(int code, int error)
-{
-    if (is_disk_full_error(error))
-        return &disk_full;
-    switch (code) {
-    case SQLITE_IOERR_SHMOPEN:
-    case SQLITE_IOERR_SHMSIZE:
-    case SQLITE_IOERR_SHMLOCK:
-    case SQLITE_IOERR_SHMMAP:
-        return &no_shared_memory;
-    default:
-        return &io_failure;
-    }
-}
-
+/* `error` is the errno: a full disk may also be reported as an I/O error. */
 static const struct rule *find_rule(int code, int error)
 {
-    switch (code & 0xff) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-    case SQLITE_PROTOCOL: /* too many retries for the log's header, under contention */
-        return &locked;
-    case SQLITE_FULL:
-        return &disk_full;
-    case SQLITE_IOERR:
-        return find_io_rule(code, error);
-    case SQLITE_READONLY:
-    case SQLITE_PERM:
-    case SQLITE_AUTH:
-        return &not_writable;
-    case SQLITE_CANTOPEN:
-        return is_disk_full_error(error) ? &disk_full : &not_writable;
-    case SQLITE_CORRUPT:
-        return &file_damaged;
-    case SQLITE_NOTADB:
-        return &not_a_database;
-    case SQLITE_CONSTRAINT:
-        return &constraint;
-    default:
-        return &unexpected;
-    }
+    const struct rule *r = rules;
+
+    if ((error == ENOSPC || error == EDQUOT) &&
+        ((code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN))
+        code = SQLITE_FULL;
+    while (r->sqlite_code && r->sqlite_code != code && r->sqlite_code != (code & 0xff))
+        r++;
+    return r;
 }
 
 int sqlite_set_error(struct sqlite_db *l, const char *what, struct err *err)

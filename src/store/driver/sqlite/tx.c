@@ -63,7 +63,7 @@ static void sqlite_rollback(struct db *db)
     /* After some errors SQLite has already rolled back. */
     if (!sqlite3_get_autocommit(l->sq) && run_stmt(l, &rollback_stmt, &err))
         l->broken = true;
-    sqlite_clock_rolled_back(l);
+    sqlite_clock_ended(l, false);
     db->in_tx = false;
     sqlite_lock_drop(&l->lock);
 }
@@ -103,7 +103,7 @@ static int sqlite_commit(struct db *db, struct err *err)
         sqlite_rollback(db);
         return rc;
     }
-    sqlite_clock_committed(l);
+    sqlite_clock_ended(l, true);
     db->in_tx = false;
     if (!reads_only(l->kind))
         sqlite_wal_after_commit(l);
