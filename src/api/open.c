@@ -49,8 +49,9 @@ int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
 {
     int rc;
 
-    for (int i = 0; i < TRIES; i++) {
-        rc = (i < TRIES_BEFORE_WAITING ? store_turn : store_turn_waiting)(p->store, body, arg, err);
+    for (i = 0; i < TRIES; i++) {
+        rc = store_run_turn(p->store, i < TRIES_BEFORE_WAITING ? TURN_PLAIN : TURN_WAITING, body,
+                            arg, err);
         if (rc || !busy(arg))
             return rc;
     }

@@ -37,48 +37,43 @@ done:
     return rc;
 }
 
-/* Frees the memory of workflow states that is not in the turn's arena. */
-static void turn_drop_workflow_states(struct turn *t)
+/* The members of a turn that keep their memory for the next one: F(x) for each. */
+#define TURN_MAPS(F) F(rows) F(roots) F(limits) F(workflow_states) F(submitted_definitions)
+#define TURN_LISTS(F)                                                                          \
+    F(json)                                                                                    \
+    F(ended)                                                                                   \
+    F(to_prefetch) F(to_notify) F(agenda) F(reserved_ids) F(used_hashes) F(parsed_definitions) \
+        F(dirty) F(events) F(limit_list) F(queues)
+
+/* Frees what the members own outside of the arena. */
+static void turn_drop_owned(struct turn *t)
 {
     for (size_t i = 0; i < t->workflow_states.cap; i++)
         if (t->workflow_states.keys[i]) {
             idmap_release(&((struct workflow_state *)t->workflow_states.values[i])->tasks);
             idmap_release(&((struct workflow_state *)t->workflow_states.values[i])->scope_values);
         }
-    idmap_reset(&t->workflow_states);
-}
-
-static void turn_drop_json(struct turn *t)
-{
     for (size_t i = 0; i < t->json.n; i++)
         json_decref(t->json.at[i]);
-    t->json.n = 0;
+    definitions_drop_parsed(t);
 }
 
 static void turn_release(struct turn *t)
 {
-    idmap_release(&t->rows);
-    idmap_release(&t->roots);
-    idmap_release(&t->limits);
-    turn_drop_workflow_states(t);
-    idmap_release(&t->workflow_states);
-    idmap_release(&t->submitted_definitions);
-    turn_drop_json(t);
-    vec_release(&t->json);
-    vec_release(&t->ended);
-    vec_release(&t->to_prefetch);
-    vec_release(&t->to_notify);
-    vec_release(&t->agenda);
-    vec_release(&t->reserved_ids);
-    vec_release(&t->used_hashes);
-    definitions_drop_parsed(t);
-    vec_release(&t->parsed_definitions);
-    vec_release(&t->dirty);
-    vec_release(&t->events);
-    vec_release(&t->limit_list);
-    vec_release(&t->queues);
+    turn_drop_owned(t);
+#define RELEASE_MAP(x)  idmap_release(&t->x);
+#define RELEASE_LIST(x) vec_release(&t->x);
+    TURN_MAPS(RELEASE_MAP)
+    TURN_LISTS(RELEASE_LIST)
     args_release(&t->args);
     arena_release(&t->arena);
+}
+
+static void clear_caches(struct store *s)
+{
+    item_lists_clear(s);
+    cancel_cache_clear(s);
+    reuse_cache_clear(s);
 }
 
 void store_close(struct store **ps)
@@ -89,9 +84,7 @@ void store_close(struct store **ps)
         return;
     turn_release(&s->turn);
     definitions_release(s);
-    item_lists_clear(s);
-    cancel_cache_clear(s);
-    reuse_cache_clear(s);
+    clear_caches(s);
     db_close(&s->db);
     url_free(&s->url);
     free(s);
@@ -135,17 +128,12 @@ static struct turn *reset_turn(struct store *s, bool wait)
 {
     struct turn *t = &s->turn;
 
-    idmap_reset(&t->rows);
-    idmap_reset(&t->roots);
-    idmap_reset(&t->limits);
-    turn_drop_workflow_states(t);
-    idmap_reset(&t->submitted_definitions);
-    turn_drop_json(t);
-    definitions_drop_parsed(t);
+    turn_drop_owned(t);
+#define RESET_MAP(x)  idmap_reset(&t->x);
+#define RESET_LIST(x) t->x.n = 0;
+    TURN_MAPS(RESET_MAP)
+    TURN_LISTS(RESET_LIST)
     definitions_trim_cache(s);
-    t->dirty.n = t->events.n = t->limit_list.n = t->queues.n = 0;
-    t->ended.n = t->to_prefetch.n = t->agenda.n = t->reserved_ids.n = t->used_hashes.n = 0;
-    t->to_notify.n = 0;
     t->tasks_created = t->items_created = t->notified = 0;
     t->last_prepared = NULL;
     arena_reset(&t->arena);
@@ -160,30 +148,15 @@ static struct turn *reset_turn(struct store *s, bool wait)
     return t;
 }
 
-enum turn_mode {
-    PLAIN,
-    WAITING, /* waits for locks instead of skipping locked rows */
-    LIGHT,   /* without a number: harmless to repeat */
-    LONG,    /* retention: with long time limits */
-};
-
 /* Writes the turn's number in the same transaction: if it is found later, the turn has committed.
- */
+ * Reading the time costs nothing on SQLite; on PostgreSQL it comes with the first rows that the
+ * body locks. */
 static int write_number(struct turn *t, struct err *err)
 {
-    return db_queue(t->db, NULL, 1, err, Q_TURN_WRITE, t->store->writer, t->store->turn_number,
-                    t->now, t->store->env->clock_offset, migration_count);
-}
-
-/* Reading the time costs nothing on SQLite; on PostgreSQL it comes with the first rows that the
- * body locks. */
-static int open_turn(struct turn *t, enum turn_mode mode, struct err *err)
-{
-    if (mode == LIGHT)
-        return 0;
     if (t->db->driver->one_writer)
         TRY(turn_sync(t, err));
-    return write_number(t, err);
+    return db_queue(t->db, NULL, 1, err, Q_TURN_WRITE, t->store->writer, t->store->turn_number,
+                    t->now, t->store->env->clock_offset, migration_count);
 }
 
 static int run_turn(struct store *s, enum turn_mode mode,
@@ -197,16 +170,14 @@ static int run_turn(struct store *s, enum turn_mode mode,
             err, E_INVALID,
             "a transaction is in progress on this handle: until it ends, only its own functions may be "
             "called");
-    t = reset_turn(s, mode == WAITING);
-    s->turn_number += mode != LIGHT;
-    TRY(db_begin(s->db, mode == LONG ? TX_LONG : TX_WRITE, err));
-    if ((rc = open_turn(t, mode, err)) || (rc = body(t, arg, err)) ||
+    t = reset_turn(s, mode == TURN_WAITING);
+    s->turn_number += mode != TURN_LIGHT;
+    TRY(db_begin(s->db, mode == TURN_LONG ? TX_LONG : TX_WRITE, err));
+    if ((mode != TURN_LIGHT && (rc = write_number(t, err))) || (rc = body(t, arg, err)) ||
         (rc = workflow_advance(t, err)) || (rc = door_flush(t, err)) ||
         (rc = db_commit(s->db, err))) {
         db_rollback(s->db);
-        item_lists_clear(s);
-        cancel_cache_clear(s);
-        reuse_cache_clear(s);
+        clear_caches(s); /* its ids may be assigned again, and what it cancelled is open again */
         return rc;
     }
     definitions_cache_used(t);
@@ -257,12 +228,6 @@ static bool is_retryable(int rc)
     return rc == -E_REDO || rc == -E_CONN_LOST || rc == -E_COMMIT_UNKNOWN;
 }
 
-static void note_error(struct store *s, const struct err *err)
-{
-    if (s->env->note)
-        s->env->note(s->env->arg, err->msg);
-}
-
 static int turn_with_retries(struct store *s, enum turn_mode mode,
                              int (*body)(struct turn *, void *, struct err *), void *arg,
                              struct err *err)
@@ -284,13 +249,14 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
             rc = run_turn(s, mode, body, arg, err);
         if (rc == 0 || (!unknown && !is_retryable(rc)))
             return rc;
-        if (mode == WAITING && rc == -E_REDO && ++redone == 2) { /* the lock's holder keeps it */
+        if (mode == TURN_WAITING && rc == -E_REDO &&
+            ++redone == 2) { /* the lock's holder keeps it */
             err->code = E_BUSY;
             return -E_BUSY;
         }
-        unknown |= rc == -E_COMMIT_UNKNOWN && mode != LIGHT;
-        if (rc != -E_REDO || clock_boot_us() - since > QUIET_CONFLICTS)
-            note_error(s, err);
+        unknown |= rc == -E_COMMIT_UNKNOWN && mode != TURN_LIGHT;
+        if (s->env->note && (rc != -E_REDO || clock_boot_us() - since > QUIET_CONFLICTS))
+            s->env->note(s->env->arg, err->msg);
         if (retry_time_is_over(s, since))
             break;
         back_off(&pause);
@@ -305,20 +271,18 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
     return -E_UNAVAILABLE;
 }
 
-static int turn_and_wake(struct store *s, enum turn_mode mode,
-                         int (*body)(struct turn *, void *, struct err *), void *arg,
-                         struct err *err)
+int store_run_turn(struct store *s, enum turn_mode mode,
+                   int (*body)(struct turn *, void *, struct err *), void *arg, struct err *err)
 {
-    int rc = turn_with_retries(s, mode, body, arg, err);
-    unsigned wake = s->turn.wake;
+    unsigned wake;
 
+    TRY(turn_with_retries(s, mode, body, arg, err));
+    s->partition_limit = s->turn.partition_limit;
+    wake = s->turn.wake;
     /* On a server, readers that follow events poll: a NOTIFY only for them would be one per turn.
      */
     if (!s->db->driver->one_writer && !(wake & ~(unsigned)(WAKE_EVENTS | WAKE_ENDS)))
         wake &= WAKE_ENDS;
-    if (rc)
-        return rc;
-    s->partition_limit = s->turn.partition_limit;
     if (wake)
         s->db->driver->wake(s->db, wake);
     return 0;
@@ -339,28 +303,4 @@ int store_next_due(struct store *s, struct next_due *out, struct err *err)
     out->wall = wall_time(s->db, now);
     out->submissions = !rows_null(&r, 0, 2);
     return 0;
-}
-
-int store_turn(struct store *s, int (*body)(struct turn *, void *, struct err *), void *arg,
-               struct err *err)
-{
-    return turn_and_wake(s, PLAIN, body, arg, err);
-}
-
-int store_turn_waiting(struct store *s, int (*body)(struct turn *, void *, struct err *), void *arg,
-                       struct err *err)
-{
-    return turn_and_wake(s, WAITING, body, arg, err);
-}
-
-int store_light_turn(struct store *s, int (*body)(struct turn *, void *, struct err *), void *arg,
-                     struct err *err)
-{
-    return turn_and_wake(s, LIGHT, body, arg, err);
-}
-
-int store_long_turn(struct store *s, int (*body)(struct turn *, void *, struct err *), void *arg,
-                    struct err *err)
-{
-    return turn_and_wake(s, LONG, body, arg, err);
 }

@@ -23,6 +23,21 @@ struct buf;
 struct store;
 struct turn;
 
+/* Defines the list that a query returns, with everything that its entries point to, and the
+ * function that releases it. More members may follow the type of the entries. */
+#define STORE_LIST(list, entry, ...)                  \
+    struct list {                                     \
+        entry *at;                                    \
+        size_t n;                                     \
+        __VA_OPT__(__VA_ARGS__;)                      \
+        struct arena arena;                           \
+    };                                                \
+    static inline void list##_release(struct list *l) \
+    {                                                 \
+        arena_release(&l->arena);                     \
+        *l = (struct list){0};                        \
+    }
+
 struct store_options {
     bool no_migrate;  /* do not create or upgrade the schema: E_SCHEMA if that is needed */
     bool is_checked;  /* the process has opened a store of this URL, which checked the schema */
@@ -40,23 +55,27 @@ MUST_USE int store_check_present(struct store *s, struct err *err);
 /* Takes effect at once, also for a turn in progress. May be called from any thread. */
 void store_set_patience(struct store *s, int64_t us);
 
-MUST_USE int store_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
-                        void *arg, struct err *err);
-/* Like store_turn, but waits for locks of other transactions instead of skipping locked rows: for
- * one command that was skipped three times. */
-MUST_USE int store_turn_waiting(struct store *s, int (*body)(struct turn *, void *, struct err *),
-                                void *arg, struct err *err);
-/* Like store_turn, but the turn has no number, so it is simply repeated if its commit outcome is
- * unknown: for idempotent work such as heartbeats and ticks. */
-MUST_USE int store_light_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
-                              void *arg, struct err *err);
+enum turn_mode {
+    TURN_PLAIN,
+    /* Waits for locks of other transactions instead of skipping locked rows: for one command that
+     * was skipped three times. */
+    TURN_WAITING,
+    /* Has no number, so it is simply repeated if its commit outcome is unknown: for idempotent work
+     * such as heartbeats and ticks. */
+    TURN_LIGHT,
+    TURN_LONG, /* has long time limits: for retention */
+};
+MUST_USE int store_run_turn(struct store *s, enum turn_mode mode,
+                            int (*body)(struct turn *, void *, struct err *), void *arg,
+                            struct err *err);
+#define store_turn(s, ...)         store_run_turn(s, TURN_PLAIN, __VA_ARGS__)
+#define store_turn_waiting(s, ...) store_run_turn(s, TURN_WAITING, __VA_ARGS__)
+#define store_light_turn(s, ...)   store_run_turn(s, TURN_LIGHT, __VA_ARGS__)
+#define store_long_turn(s, ...)    store_run_turn(s, TURN_LONG, __VA_ARGS__)
 /* Whether the last numbered turn is stored, for a turn that returned -E_COMMIT_UNKNOWN because the
  * database stayed unavailable. store_last_turn_number shows whether it still is the last one. */
 MUST_USE int store_last_turn_is_stored(struct store *s, bool *stored, struct err *err);
 int64_t store_last_turn_number(const struct store *s);
-/* Like store_turn, with long time limits: for retention. */
-MUST_USE int store_long_turn(struct store *s, int (*body)(struct turn *, void *, struct err *),
-                             void *arg, struct err *err);
 /* Settings of the engine that advances workflows. */
 struct store_workflow_options {
     struct routes routes; /* borrows its texts */

@@ -41,8 +41,6 @@ struct store {
 void definitions_trim_cache(struct store *s);
 void definitions_cache_used(struct turn *t);  /* after the commit: caches those that it stored */
 void definitions_drop_parsed(struct turn *t); /* frees the others */
-/* These caches are also cleared after a rollback: its ids may be assigned again, and executions
- * that it cancelled are open again. */
 void item_lists_clear(struct store *s);
 void cancel_cache_clear(struct store *s);
 void reuse_cache_clear(struct store *s);

@@ -34,13 +34,8 @@ struct timeline_row {
     struct timeline timeline;
     const char *definition; /* hash of a workflow's definition; NULL for other kinds */
 };
-struct timeline_list {
-    struct timeline_row *at; /* parents first */
-    size_t n;
-    int64_t now; /* the time of the moment */
-    struct arena arena;
-};
-void timeline_list_release(struct timeline_list *l);
+STORE_LIST(timeline_list, struct timeline_row,
+           int64_t now) /* parents first; the time of the moment */
 MUST_USE int query_timelines(struct store *s, int64_t id, const struct moment *at,
                              struct timeline_list *out, struct err *err);
 

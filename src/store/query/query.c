@@ -27,24 +27,6 @@ void query_read_executions(const struct rows *r, struct execution_list *out)
     }
 }
 
-/* The release functions of all lists: their entries live in the arena. */
-#define RELEASE(list, name)       \
-    void name(struct list *l)     \
-    {                             \
-        arena_release(&l->arena); \
-        *l = (struct list){0};    \
-    }
-RELEASE(execution_list, execution_list_release)
-RELEASE(task_name_list, task_name_list_release)
-RELEASE(event_list, event_list_release)
-RELEASE(timeline_list, timeline_list_release)
-RELEASE(outline, outline_release)
-RELEASE(queue_list, queue_list_release)
-RELEASE(worker_list, worker_list_release)
-RELEASE(counter_list, counter_list_release)
-RELEASE(schedule_list, schedule_list_release)
-RELEASE(submission_list, submission_list_release)
-
 /* Runs a statement whose only argument is an id. */
 static int read_executions(struct store *s, enum stmt_id q, int64_t id, struct execution_list *out,
                            struct err *err)

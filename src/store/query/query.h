@@ -17,13 +17,7 @@ struct execution_history {
 };
 
 /* A list of executions and everything they point to; history[i] belongs to at[i]. */
-struct execution_list {
-    struct execution *at;
-    struct execution_history *history;
-    size_t n;
-    struct arena arena;
-};
-void execution_list_release(struct execution_list *l);
+STORE_LIST(execution_list, struct execution, struct execution_history *history)
 
 MUST_USE int query_set_not_found(int64_t id, struct err *err); /* -E_NOT_FOUND */
 /* Returns -E_NOT_FOUND with a message that explains why execution `id` does not exist: the id may
@@ -48,13 +42,7 @@ struct outline_row {
     int64_t items[S_COUNT]; /* fan-out: number of items by status */
     int64_t nitems;         /* fan-out: total number of items; -1 if unknown, or not a fan-out */
 };
-struct outline {
-    struct outline_row *at;
-    size_t n;
-    int64_t now;
-    struct arena arena;
-};
-void outline_release(struct outline *o);
+STORE_LIST(outline, struct outline_row, int64_t now)
 /* Like query_tree, but lists at most max_items running and max_items failed items per fan-out. */
 MUST_USE int query_outline(struct store *s, int64_t id, size_t max_items, struct outline *out,
                            struct err *err);
@@ -76,12 +64,7 @@ struct task_name {
     const char *name;
     int status;
 };
-struct task_name_list {
-    struct task_name *at;
-    size_t n;
-    struct arena arena;
-};
-void task_name_list_release(struct task_name_list *l);
+STORE_LIST(task_name_list, struct task_name)
 /* The tasks of several workflows, grouped by workflow and in the order of its file. A fan-out is
  * listed as one task, without its items. */
 MUST_USE int query_task_names(struct store *s, const int64_t *workflows, size_t n,
@@ -110,12 +93,7 @@ struct event_row {
     int seq, attempt, epoch, type, from, to;
     const char *data;
 };
-struct event_list {
-    struct event_row *at;
-    size_t n;
-    struct arena arena;
-};
-void event_list_release(struct event_list *l);
+STORE_LIST(event_list, struct event_row)
 
 /* Events of one execution with a seq above after_seq, in order. */
 MUST_USE int query_execution_events(struct store *s, int64_t execution, int after_seq, size_t max,
@@ -176,26 +154,14 @@ struct queue_row {
     const char *paused_by, *pause_reason; /* NULL if not given */
     struct last_audit last;
 };
-struct queue_list {
-    struct queue_row *at;
-    size_t n;
-    int64_t now;
-    struct arena arena;
-};
-void queue_list_release(struct queue_list *l);
+STORE_LIST(queue_list, struct queue_row, int64_t now)
 MUST_USE int query_queues(struct store *s, struct queue_list *out, struct err *err);
 
 struct worker_row {
     struct worker worker;
     int64_t leases;
 };
-struct worker_list {
-    struct worker_row *at;
-    size_t n;
-    int64_t now;
-    struct arena arena;
-};
-void worker_list_release(struct worker_list *l);
+STORE_LIST(worker_list, struct worker_row, int64_t now)
 MUST_USE int query_workers(struct store *s, struct worker_list *out, struct err *err);
 /* Sets *open to whether a job of this queue is running or waits for a timer. */
 MUST_USE int query_queue_open(struct store *s, const char *queue, bool *open, struct err *err);
@@ -329,12 +295,7 @@ struct counter_row {
     const char *metric, *labels;
     int64_t value;
 };
-struct counter_list {
-    struct counter_row *at;
-    size_t n;
-    struct arena arena;
-};
-void counter_list_release(struct counter_list *l);
+STORE_LIST(counter_list, struct counter_row)
 /* Counters by metric and labels, summed over all workers or listed per worker. */
 MUST_USE int query_counters(struct store *s, bool by_worker, struct counter_list *out,
                             struct err *err);

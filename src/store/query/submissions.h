@@ -4,20 +4,16 @@
 
 #include "store/store.h"
 
-struct submission_list {
-    struct submission_row {
-        int64_t id, requested_at, decided_at; /* decided_at is 0 while it waits */
-        int64_t execution;                    /* 0 if none */
-        int64_t delay;
-        int priority;
-        const char *workflow, *definition, *params;
-        const char *queue, *key, *by; /* NULL if not given */
-        const char *error;            /* NULL unless it was refused */
-    } * at;
-    size_t n;
-    struct arena arena;
+struct submission_row {
+    int64_t id, requested_at, decided_at; /* decided_at is 0 while it waits */
+    int64_t execution;                    /* 0 if none */
+    int64_t delay;
+    int priority;
+    const char *workflow, *definition, *params;
+    const char *queue, *key, *by; /* NULL if not given */
+    const char *error;            /* NULL unless it was refused */
 };
-void submission_list_release(struct submission_list *l);
+STORE_LIST(submission_list, struct submission_row)
 
 /* The texts are used by the view and the command line. */
 #define SUBMISSION_STATES(X) X(WAITING, "waiting") X(TAKEN, "taken") X(REFUSED, "refused")

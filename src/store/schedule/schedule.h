@@ -111,20 +111,15 @@ MUST_USE int schedule_from_row(const struct schedule_row *r, const char *name, s
 
 /* ---- reading ---- */
 
-struct schedule_list {
-    struct schedule_listed {
-        struct schedule_row row;
-        const char *hash, *applied_by; /* of its workflow */
-        int64_t applied_at;
-        int64_t last_due; /* of the newest firing; 0 if none */
-        int last_status;  /* of the last run; 0 if it does not exist any more */
-        struct last_audit last_audit;
-    } * at;
-    size_t n;
-    int64_t now; /* wall clock time, see turn_wall_time */
-    struct arena arena;
+struct schedule_listed {
+    struct schedule_row row;
+    const char *hash, *applied_by; /* of its workflow */
+    int64_t applied_at;
+    int64_t last_due; /* of the newest firing; 0 if none */
+    int last_status;  /* of the last run; 0 if it does not exist any more */
+    struct last_audit last_audit;
 };
-void schedule_list_release(struct schedule_list *l);
+STORE_LIST(schedule_list, struct schedule_listed, int64_t now) /* now: see turn_wall_time */
 /* Reads the schedules of this name; all if it is NULL. E_NOT_FOUND: no schedule has the name. */
 MUST_USE int query_schedules(struct store *s, const char *name, struct schedule_list *out,
                              struct err *err);
