@@ -1,29 +1,52 @@
 /* ask.c - runs one statement in one call; see ask.h. */
 #include "store/ask.h"
 
-#include "store/snapshot.h"
 #include "store/turn.h"
 
-struct ask_on ask_on_turn(struct turn *t)
+static int read_once(struct db *db, int (*body)(struct db *, void *, struct err *), void *arg,
+                     struct err *err)
 {
-    return (struct ask_on){.turn = t};
+    int rc = 0;
+
+    TRY(db_begin(db, TX_READ, err));
+    rc = body(db, arg, err);
+    db_rollback(db);
+    return rc;
 }
 
-struct ask_on ask_on_store(struct store *s)
+int query_read(struct store *s, int (*body)(struct db *, void *, struct err *), void *arg,
+               struct err *err)
 {
-    return (struct ask_on){.store = s};
+    int rc = read_once(store_db(s), body, arg, err);
+
+    if (rc == -E_CONN_LOST || rc == -E_REDO)
+        rc = read_once(store_db(s), body, arg, err);
+    if (rc == -E_CONN_LOST || rc == -E_REDO) {
+        err->code = E_UNAVAILABLE;
+        rc = -E_UNAVAILABLE;
+    }
+    return rc;
 }
 
-struct ask_on ask_on_db(struct db *db)
+struct statement_call {
+    const struct args *args;
+    struct rows *rows;
+};
+
+static int run_statement(struct db *db, void *arg, struct err *err)
 {
-    return (struct ask_on){.db = db};
+    struct statement_call *q = arg;
+
+    return db_query(db, q->args, q->rows, err);
 }
 
 static int run(struct ask_on on, const struct args *a, struct rows *out, struct err *err)
 {
-    return on.turn    ? turn_query(on.turn, a, out, err)
-           : on.store ? query_run(on.store, a, out, err)
-                      : db_query(on.db, a, out, err);
+    if (on.kind == ON_TURN)
+        return turn_query(on.at, a, out, err);
+    if (on.kind == ON_STORE)
+        return query_read(on.at, run_statement, &(struct statement_call){a, out}, err);
+    return db_query(on.at, a, out, err);
 }
 
 /* The arguments without copying the values. */
@@ -100,4 +123,26 @@ int db_queue_ids(struct db *db, struct err *err, enum stmt_id q, const int64_t *
     args_begin(&a, q);
     args_ids(&a, ids, n);
     return db_send(db, &a, NULL, ANY_ROWS, err);
+}
+
+struct snapshot_calls {
+    const struct asked *list;
+    int64_t *now;
+};
+
+static int run_statements(struct db *db, void *arg, struct err *err)
+{
+    const struct snapshot_calls *c = arg;
+
+    for (const struct asked *a = c->list; a->out; a++)
+        TRY(db_send_vals(db, a->out, ANY_ROWS, err, a->q, a->vals));
+    TRY(db->driver->send_now(db, c->now, err));
+    TRY(db_flush(db, err));
+    *c->now += db->env->clock_offset;
+    return 0;
+}
+
+int ask_snapshot(struct store *s, int64_t *now, struct err *err, const struct asked *list)
+{
+    return query_read(s, run_statements, &(struct snapshot_calls){list, now}, err);
 }

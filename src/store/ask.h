@@ -4,8 +4,8 @@
  *         return rc;
  *
  * A turn also reads the database's time in the same round trip (turn_query). A store reads in a
- * separate transaction (query_run). A connection runs it in its current transaction (db_query). The
- * parameters are those that the statement declares, except its row parameters: a statement with
+ * separate transaction (query_read). A connection runs it in its current transaction (db_query).
+ * The parameters are those that the statement declares, except its row parameters: a statement with
  * rows is built with args_begin and args_row, or with ask_ids if it has only ids. */
 #ifndef STORE_ASK_H
 #define STORE_ASK_H
@@ -15,20 +15,17 @@
 struct store;
 struct turn;
 
-/* The place where a statement runs: exactly one is set. */
+/* The place where a statement runs. */
 struct ask_on {
-    struct db *db;
-    struct turn *turn;
-    struct store *store;
+    enum { ON_DB, ON_TURN, ON_STORE } kind;
+    void *at;
 };
-#define ASK_ON(on)                         \
-    _Generic((on), struct turn *           \
-             : ask_on_turn, struct store * \
-             : ask_on_store, struct db *   \
-             : ask_on_db)(on)
-struct ask_on ask_on_turn(struct turn *t);
-struct ask_on ask_on_store(struct store *s);
-struct ask_on ask_on_db(struct db *db);
+#define ASK_ON(on)                                      \
+    ((struct ask_on){_Generic((on), struct db *         \
+                              : ON_DB, struct turn *    \
+                              : ON_TURN, struct store * \
+                              : ON_STORE),              \
+                     on})
 
 #define ask(on, out, err, q, ...) ask_rows(ASK_ON(on), out, err, q, VALS(__VA_ARGS__))
 MUST_USE int ask_rows(struct ask_on on, struct rows *out, struct err *err, enum stmt_id q,
@@ -45,6 +42,11 @@ MUST_USE int ask_row(struct ask_on on, const struct val_out *into, struct err *e
 MUST_USE int ask_exists(struct ask_on on, bool *any, struct err *err, enum stmt_id q,
                         const struct val *vals);
 
+/* Runs the body in a read-only transaction (TX_READ), as every read outside a turn does: it sees
+ * one consistent state of the database and takes no lock. If the connection is lost or the
+ * transaction must be redone (E_REDO), runs it once more; a second failure is E_UNAVAILABLE. */
+MUST_USE int query_read(struct store *s, int (*body)(struct db *, void *, struct err *), void *arg,
+                        struct err *err);
 /* Runs several statements in one snapshot of a store and reads the time of that snapshot:
  * ask_all(s, &now, err, ASKED(&queues, Q_X, name), ASKED(&workers, Q_Y)) */
 struct asked {

@@ -23,11 +23,13 @@ struct request {
 /* Pauses an execution: it and its descendants, at any depth, no longer start; running jobs
  * continue. -E_INVALID: it has ended, is already paused, or is a running job. Works in slices:
  * *more requests another turn with is_continuation set. */
-MUST_USE int op_pause(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
-                      struct err *err);
+#define op_pause(t, list, n, slice, more, err) \
+    op_pause_or_resume(t, list, n, slice, more, true, err)
 /* Ends that pause. Descendants and ancestors that are paused themselves stay paused. */
-MUST_USE int op_resume(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
-                       struct err *err);
+#define op_resume(t, list, n, slice, more, err) \
+    op_pause_or_resume(t, list, n, slice, more, false, err)
+MUST_USE int op_pause_or_resume(struct turn *t, struct request *list, size_t n, size_t slice,
+                                bool *more, bool pause, struct err *err);
 /* Approves a task that waits for approval, or rejects it. -E_INVALID: it waits for no approval. */
 MUST_USE int op_approve(struct turn *t, struct request *list, size_t n, bool yes, struct err *err);
 /* Skips an execution that has not started: its followers treat it as done. -E_INVALID: it has

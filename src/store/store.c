@@ -37,13 +37,11 @@ done:
     return rc;
 }
 
-/* The members of a turn that keep their memory for the next one: F(x) for each. */
-#define TURN_MAPS(F) F(rows) F(roots) F(limits) F(workflow_states) F(submitted_definitions)
-#define TURN_LISTS(F)                                                                          \
-    F(json)                                                                                    \
-    F(ended)                                                                                   \
-    F(to_prefetch) F(to_notify) F(agenda) F(reserved_ids) F(used_hashes) F(parsed_definitions) \
-        F(dirty) F(events) F(limit_list) F(queues)
+/* The members of a turn that keep their memory for the next one. */
+#define TURN_MAPS rows, roots, limits, workflow_states, submitted_definitions
+#define TURN_LISTS                                                                              \
+    json, ended, to_prefetch, to_notify, agenda, reserved_ids, used_hashes, parsed_definitions, \
+        dirty, events, limit_list, queues
 
 /* Frees what the members own outside of the arena. */
 static void turn_drop_owned(struct turn *t)
@@ -61,10 +59,10 @@ static void turn_drop_owned(struct turn *t)
 static void turn_release(struct turn *t)
 {
     turn_drop_owned(t);
-#define RELEASE_MAP(x)  idmap_release(&t->x);
-#define RELEASE_LIST(x) vec_release(&t->x);
-    TURN_MAPS(RELEASE_MAP)
-    TURN_LISTS(RELEASE_LIST)
+#define RELEASE_MAP(x)  idmap_release(&t->x)
+#define RELEASE_LIST(x) vec_release(&t->x)
+    MAP(RELEASE_MAP, TURN_MAPS);
+    MAP(RELEASE_LIST, TURN_LISTS);
     args_release(&t->args);
     arena_release(&t->arena);
 }
@@ -129,10 +127,10 @@ static struct turn *reset_turn(struct store *s, bool wait)
     struct turn *t = &s->turn;
 
     turn_drop_owned(t);
-#define RESET_MAP(x)  idmap_reset(&t->x);
-#define RESET_LIST(x) t->x.n = 0;
-    TURN_MAPS(RESET_MAP)
-    TURN_LISTS(RESET_LIST)
+#define RESET_MAP(x)  idmap_reset(&t->x)
+#define RESET_LIST(x) t->x.n = 0
+    MAP(RESET_MAP, TURN_MAPS);
+    MAP(RESET_LIST, TURN_LISTS);
     definitions_trim_cache(s);
     t->tasks_created = t->items_created = t->notified = 0;
     t->last_prepared = NULL;

@@ -186,19 +186,16 @@ static int send_loads(struct turn *t, const struct row_ref *list, size_t n, stru
     int64_t *ids = arena_alloc(&t->arena, n * sizeof(*ids));
     AUTO_ARGS a = ARGS_INIT;
     size_t i, count = 0;
-    int rc;
 
     for (i = 0; i < n; i++)
         if (list[i].rc == 0 && !is_loaded_and_locked(t, list[i].id))
             ids[count++] = list[i].id;
     args_begin(&a, t->wait ? Q_LOAD_WAIT : Q_LOAD);
     push_sorted(&a, ids, count);
-    if (!(rc = db_send(t->db, &a, out, ANY_ROWS, err))) {
-        args_begin(&a, Q_LEASES_OF);
-        push_sorted(&a, ids, count);
-        rc = db_send(t->db, &a, leases, ANY_ROWS, err);
-    }
-    return rc;
+    TRY(db_send(t->db, &a, out, ANY_ROWS, err));
+    args_begin(&a, Q_LEASES_OF);
+    push_sorted(&a, ids, count);
+    return db_send(t->db, &a, leases, ANY_ROWS, err);
 }
 
 /* Adds the loaded rows to the turn. Leases of rows that could not be locked are ignored. */
@@ -208,11 +205,9 @@ static int add_loaded_rows(struct turn *t, const struct rows *loaded, const stru
     AUTO_IDMAP lease_of = IDMAP_INIT;
     struct execution e;
     struct row *row;
-    int rc = 0;
 
-    for (size_t i = 0; i < leases->n; i++)
-        idmap_put(&lease_of, rows_int(leases, i, 0), &leases->cells[i * leases->ncols]);
-    for (size_t i = 0; !rc && i < loaded->n; i++) {
+    rows_index(leases, &lease_of);
+    for (size_t i = 0; i < loaded->n; i++) {
         const struct val *l;
 
         execution_read_state(&e, loaded, i, 0, &t->arena);
@@ -222,11 +217,11 @@ static int add_loaded_rows(struct turn *t, const struct rows *loaded, const stru
             e.expired_at = l[3].i;
             e.folder = arena_strdup(&t->arena, l[4].s);
         }
-        rc = add_locked_row(t, &e, &row, err);
+        TRY(add_locked_row(t, &e, &row, err));
         if (e.id == e.root)
             idmap_put(&t->roots, e.id, t);
     }
-    return rc;
+    return 0;
 }
 
 /* A row that was not returned is locked by another turn or does not exist; an unlocked read decides
@@ -311,24 +306,21 @@ static int create_partitions(struct turn *t, int64_t highest, struct err *err)
 int turn_ensure_partition(struct turn *t, int64_t id, struct err *err)
 {
     int64_t limit = t->partition_limit;
-    int rc = create_partitions(t, id, err);
 
-    if (!rc && t->partition_limit < limit)
+    TRY(create_partitions(t, id, err));
+    if (t->partition_limit < limit)
         t->partition_limit = limit;
-    return rc;
+    return 0;
 }
 
 static int fetch_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
-    int rc = 0;
 
     TRY(ask(t, &r, err, Q_NEW_IDS, n));
     for (size_t i = 0; i < n; i++)
         ids[i] = r.n == n ? rows_int(&r, i, 0) : rows_int(&r, 0, 0) + (int64_t)i;
-    if (ids[n - 1] >= t->partition_limit)
-        rc = create_partitions(t, ids[n - 1], err);
-    return rc;
+    return ids[n - 1] >= t->partition_limit ? create_partitions(t, ids[n - 1], err) : 0;
 }
 
 /* Whether the next n reserved ids ascend and are above the parent's id. */

@@ -14,6 +14,62 @@ static int by_id(const void *a, const void *b)
     return ((*x)->now.id > (*y)->now.id) - ((*x)->now.id < (*y)->now.id);
 }
 
+/* ---- executions ---- */
+
+static int write_inserts(struct turn *t, struct err *err)
+{
+    struct args *a = &t->args;
+    struct row *r;
+
+    args_begin(a, Q_EXECUTION_INSERT);
+    EACH_DIRTY (t, r)
+        if (r->is_new) {
+            execution_write_all(&r->now, a);
+            args_row(a, r->now.input, r->now.result, r->now.error, r->now.spec);
+        }
+    return send_exact(t, err);
+}
+
+static int write_updates(struct turn *t, bool outcome, struct err *err)
+{
+    struct args *a = &t->args;
+    struct row *r;
+
+    args_begin(a, outcome ? Q_EXECUTION_OUTCOME : Q_EXECUTION_UPDATE);
+    EACH_DIRTY (t, r) {
+        if (r->is_new || r->outcome_changed != outcome)
+            continue;
+        args_row(a, r->now.id, r->stored.seq);
+        execution_write_changes(&r->now, a);
+        if (outcome)
+            args_row(a, r->now.result, r->now.error);
+    }
+    return send_exact(t, err);
+}
+
+/* The input and spec of a task are computed only when it becomes ready. */
+static int write_resolved(struct turn *t, struct err *err)
+{
+    struct row *r;
+
+    args_begin(&t->args, Q_EXECUTION_RESOLVE);
+    EACH_DIRTY (t, r)
+        if (!r->is_new && r->input_changed)
+            args_row(&t->args, r->now.id, r->now.input, r->now.spec);
+    return send_exact(t, err);
+}
+
+/* Inserts, updates, updates with an outcome, and the resolved input and spec of tasks. */
+static int write_executions(struct turn *t, struct err *err)
+{
+    TRY(write_inserts(t, err));
+    TRY(write_updates(t, false, err));
+    TRY(write_updates(t, true, err));
+    return write_resolved(t, err);
+}
+
+/* ---- events, counters, limits ---- */
+
 static int write_events(struct turn *t, struct err *err)
 {
     bool numbers = t->db->driver->one_writer;
@@ -126,7 +182,7 @@ static int write_difference(struct turn *t, struct err *err)
     if (t->dirty.n)
         qsort(t->dirty.at, t->dirty.n, sizeof(*t->dirty.at), by_id);
     release_permits(t);
-    TRY(door_write_executions(t, err));
+    TRY(write_executions(t, err));
     TRY(door_write_side(t, err));
     TRY(write_events(t, err));
     TRY(write_limits(t, err));

@@ -1,7 +1,6 @@
 /* write.h - shared by the files that write for the door. Only these files include it:
  *
- *   flush.c         the order of writes; events, limits, counters
- *   rows.c          executions
+ *   flush.c         the order of writes; executions, events, limits, counters
  *   side_tables.c   the rows derived from their state: outbox, leases, timers, limit_waits */
 #ifndef STORE_DOOR_WRITE_H
 #define STORE_DOOR_WRITE_H
@@ -25,8 +24,7 @@ static inline int send_any(struct turn *t, struct err *err)
     return args_rows(&t->args) ? db_send(t->db, &t->args, NULL, ANY_ROWS, err) : 0;
 }
 
-/* Both send the statements for the dirty rows of the turn, in the order of t->dirty. */
-MUST_USE int door_write_executions(struct turn *t, struct err *err);
+/* Sends the statements for the dirty rows of the turn, in the order of t->dirty. */
 MUST_USE int door_write_side(struct turn *t, struct err *err);
 
 #endif

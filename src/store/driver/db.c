@@ -15,20 +15,10 @@ void db_close(struct db **db)
     *db = NULL;
 }
 
-int db_begin(struct db *db, enum tx_kind kind, struct err *err)
-{
-    return db->driver->begin(db, kind, err);
-}
-
 int db_send(struct db *db, const struct args *a, struct rows *out, long expect, struct err *err)
 {
     env_point(db->env, a->stmt->name);
     return db->driver->send(db, a, out, expect, err);
-}
-
-int db_flush(struct db *db, struct err *err)
-{
-    return db->driver->flush(db, err);
 }
 
 int db_query(struct db *db, const struct args *a, struct rows *out, struct err *err)
@@ -45,9 +35,4 @@ int db_commit(struct db *db, struct err *err)
     rc = db->driver->commit(db, err);
     env_point(db->env, "committed");
     return rc;
-}
-
-void db_rollback(struct db *db)
-{
-    db->driver->rollback(db);
 }

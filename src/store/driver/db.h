@@ -130,13 +130,22 @@ extern const struct db_driver db_sqlite, db_postgres;
 /* Thin calls through the driver. db_send and db_commit also call env_point, for tests. */
 MUST_USE int db_open(const struct db_url *url, struct env *env, struct db **out, struct err *err);
 void db_close(struct db **db);
-MUST_USE int db_begin(struct db *db, enum tx_kind kind, struct err *err);
+MUST_USE static inline int db_begin(struct db *db, enum tx_kind kind, struct err *err)
+{
+    return db->driver->begin(db, kind, err);
+}
 MUST_USE int db_send(struct db *db, const struct args *a, struct rows *out, long expect,
                      struct err *err);
-MUST_USE int db_flush(struct db *db, struct err *err);
+MUST_USE static inline int db_flush(struct db *db, struct err *err)
+{
+    return db->driver->flush(db, err);
+}
 /* Sends the statement and flushes. */
 MUST_USE int db_query(struct db *db, const struct args *a, struct rows *out, struct err *err);
 MUST_USE int db_commit(struct db *db, struct err *err);
-void db_rollback(struct db *db);
+static inline void db_rollback(struct db *db)
+{
+    db->driver->rollback(db);
+}
 
 #endif

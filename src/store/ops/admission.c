@@ -63,7 +63,8 @@ int row_hold_if_needed(struct turn *t, struct row *row, const struct hold_reason
     if (!*held)
         return 0;
     note.timeout_at = h->approval ? h->approval_timeout_at : 0;
-    note.data = h->approval ? data_approval(t, h->message, note.timeout_at)
+    note.data = h->approval ? data_build(t, "ttu", "why", hold_text(HELD_APPROVAL), "message",
+                                         h->message, "until", note.timeout_at)
                             : data_hold(t, note.why, NULL, due);
     return door_move(t, row, EV_HELD, (enum status)row->now.status, &note, err);
 }

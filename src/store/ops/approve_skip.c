@@ -27,7 +27,8 @@ static int reject_task(struct turn *t, struct row *r, const struct request *q, s
 
     o.error = arena_printf(&t->arena, "rejected by %s%s%s", q->by ? q->by : "an unknown user",
                            q->reason ? ": " : "", q->reason ? q->reason : "");
-    note.data = data_operator_decision(t, &o, q);
+    note.data = data_build(t, "tttt", "outcome", outcome_text((int)o.kind), "error", o.error, "by",
+                           q->by, "reason", q->reason);
     door_set_outcome(r, NULL, o.error);
     return door_move(t, r, EV_FAILED, S_FAILED, &note, err);
 }

@@ -12,10 +12,11 @@ struct audit_entry {
     const char *by, *reason, *data; /* NULL if none */
 };
 /* Writes one entry. The caller holds the lock of the queue's limit or of the schedule's row. */
-MUST_USE int audit_write(struct turn *t, const struct audit_entry *o, struct err *err);
-
-/* Reads the columns of @last_audit@ (sql/audit.sql). */
-void audit_read_last(struct last_audit *out, const struct rows *r, size_t row, size_t col,
-                     struct arena *arena);
+MUST_USE static inline int audit_write(struct turn *t, const struct audit_entry *o, struct err *err)
+{
+    return db_queue(t->db, NULL, 1, err, Q_AUDIT_INSERT,
+                    arena_printf(&t->arena, "%s:%s", o->kind, o->name), t->now, (int)o->action,
+                    o->by, o->reason, o->data);
+}
 
 #endif

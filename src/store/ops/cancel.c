@@ -170,32 +170,32 @@ int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *
     return cancel_requests(t, list, n, max, false, more, err);
 }
 
-int cancel_below(struct turn *t, struct row *row, const char *reason, struct err *err)
+/* Cancels one slice of the tree of a row, for the reason and by the user of q. */
+static int cancel_slice(struct turn *t, struct row *row, struct request q, bool only_descendants,
+                        struct err *err)
 {
-    struct request q = {.execution = row->now.id,
-                        .root = row->now.root,
-                        .reason = reason,
-                        .let_finish = (row->now.flags & FLAG_LET_FINISH) != 0};
     bool more;
 
-    return cancel_requests(t, &q, 1, slice_bound(t, CANCEL_SLICE), true, &more, err);
+    q.execution = row->now.id;
+    q.root = row->now.root;
+    q.let_finish = only_descendants && (row->now.flags & FLAG_LET_FINISH);
+    return cancel_requests(t, &q, 1, slice_bound(t, CANCEL_SLICE), only_descendants, &more, err);
+}
+
+int cancel_below(struct turn *t, struct row *row, const char *reason, struct err *err)
+{
+    return cancel_slice(t, row, (struct request){.reason = reason}, true, err);
 }
 
 int cancel_next_slice(struct turn *t, struct row *row, struct err *err)
 {
-    struct request q = {.execution = row->now.id,
-                        .root = row->now.root,
-                        .let_finish = (row->now.flags & FLAG_LET_FINISH) != 0};
-    bool more;
+    struct request q = {0};
 
     TRY(data_requested_by(t, row, EV_CANCEL_REQUESTED, &q, err));
-    return cancel_requests(t, &q, 1, slice_bound(t, CANCEL_SLICE), true, &more, err);
+    return cancel_slice(t, row, q, true, err);
 }
 
 int cancel_tree(struct turn *t, struct row *row, const char *reason, struct err *err)
 {
-    struct request q = {.execution = row->now.id, .root = row->now.root, .reason = reason};
-    bool more;
-
-    return cancel_requests(t, &q, 1, slice_bound(t, CANCEL_SLICE), false, &more, err);
+    return cancel_slice(t, row, (struct request){.reason = reason}, false, err);
 }

@@ -20,15 +20,12 @@ int op_run_embedder_stmt(struct turn *t, struct embedder_stmt *stmt, struct err 
 int op_read_applied(struct turn *t, const char *name, const char **definition, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
-    int rc;
 
-    if (!(rc = ask(t->db, &r, err, Q_QUERY_APPLIED, name))) {
-        *definition = r.n ? arena_strdup(&t->arena, rows_text(&r, 0, 1)) : NULL;
-        if (!*definition)
-            rc = err_set(
-                err, E_NOT_FOUND,
-                "no workflow is applied under the name %.100s: apply it with `pawl apply FILE`",
-                name);
-    }
-    return rc;
+    TRY(ask(t->db, &r, err, Q_QUERY_APPLIED, name));
+    if (!r.n || rows_null(&r, 0, 1))
+        return err_set(
+            err, E_NOT_FOUND,
+            "no workflow is applied under the name %.100s: apply it with `pawl apply FILE`", name);
+    *definition = arena_strdup(&t->arena, rows_text(&r, 0, 1));
+    return 0;
 }

@@ -4,7 +4,6 @@
  * restore. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
-#include "store/snapshot.h"
 
 #include <stdio.h>
 
@@ -50,8 +49,9 @@ static int find_leases(struct turn *t, const struct fence *f, struct rows *held,
 
 static int expire_lease(struct turn *t, struct row *r, int64_t generation, struct err *err)
 {
-    struct move_note note = {.worker = r->now.worker,
-                             .data = data_fenced(t, r->now.until, generation)};
+    struct move_note note = {
+        .worker = r->now.worker,
+        .data = data_build(t, "un", "until", r->now.until, "generation", generation)};
 
     return door_move(t, r, EV_LEASE_EXPIRED, S_RUNNING, &note, err);
 }

@@ -54,7 +54,8 @@ int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref
 
 int lease_expire(struct turn *t, struct row *r, struct err *err)
 {
-    struct move_note note = {.worker = r->now.worker, .data = data_expired(t, r->now.until)};
+    struct move_note note = {.worker = r->now.worker,
+                             .data = data_build(t, "u", "until", r->now.until)};
 
     return door_move(t, r, EV_LEASE_EXPIRED, S_RUNNING, &note, err);
 }

@@ -49,39 +49,36 @@ static bool could_start(const struct execution *e)
 static int hold_rows(struct turn *t, const struct subtree_slice *b, size_t slice, bool *more,
                      struct err *err)
 {
-    int rc = 0;
-
     *more = b->n == slice;
-    for (size_t i = 0; !rc && i < b->n; i++) {
+    for (size_t i = 0; i < b->n; i++) {
         struct move_note note = {.why = HELD_PAUSED, .data = data_hold(t, HELD_PAUSED, NULL, 0)};
         struct row *r = turn_row(t, b->at[i].execution);
 
         if (b->at[i].rc == -E_BUSY)
             *more = true; /* perhaps being claimed right now: checked again later */
         else if (!b->at[i].rc && could_start(&r->now))
-            rc = door_move(t, r, EV_HELD, (enum status)r->now.status, &note, err);
+            TRY(door_move(t, r, EV_HELD, (enum status)r->now.status, &note, err));
     }
-    return rc;
+    return 0;
 }
 
 static int release_rows(struct turn *t, const struct subtree_slice *b, size_t slice, bool *more,
                         struct err *err)
 {
     int64_t *due_at = arena_zalloc(&t->arena, (b->n + 1) * sizeof(*due_at));
-    int rc = 0;
 
     *more = b->n == slice;
     TRY(requests_find_delays(t, b->at, b->n, due_at, err));
-    for (size_t i = 0; !rc && i < b->n; i++) {
+    for (size_t i = 0; i < b->n; i++) {
         struct row *r = turn_row(t, b->at[i].execution);
 
-        if (b->at[i].rc == -E_BUSY)
-            *more = true;
-        else if (!b->at[i].rc && r->now.held == HELD_PAUSED &&
-                 !(rc = door_move(t, r, EV_UNHELD, (enum status)r->now.status, NULL, err)))
-            rc = admit_or_hold(t, r, &(struct hold_reasons){.due = due_at[i]}, err);
+        *more |= b->at[i].rc == -E_BUSY;
+        if (b->at[i].rc || r->now.held != HELD_PAUSED)
+            continue;
+        TRY(door_move(t, r, EV_UNHELD, (enum status)r->now.status, NULL, err));
+        TRY(admit_or_hold(t, r, &(struct hold_reasons){.due = due_at[i]}, err));
     }
-    return rc;
+    return 0;
 }
 
 /* Holds or releases one slice. If more are left, sets a timer; the first engine that sees it is due
@@ -103,15 +100,13 @@ int pause_next_slice(struct turn *t, struct row *row, struct err *err)
 {
     bool paused = (row->now.flags & FLAG_PAUSED) != 0, more;
     struct subtree_slice b;
-    int rc;
 
     if (!paused && !(row->now.flags & FLAG_RELEASING))
         return 0;
-    if ((rc = door_write(t, err)) || /* so that the query sees the changes of this turn */
-        (rc = load_subtree_slice(t, paused ? Q_STARTABLE_BELOW : Q_PAUSED_BELOW, row, PAUSE_SLICE,
-                                 &b, err)) ||
-        (rc = limits_fetch(t, err)))
-        return rc;
+    TRY(door_write(t, err)); /* so that the query sees the changes of this turn */
+    TRY(load_subtree_slice(t, paused ? Q_STARTABLE_BELOW : Q_PAUSED_BELOW, row, PAUSE_SLICE, &b,
+                           err));
+    TRY(limits_fetch(t, err));
     return apply_to_slice(t, row, &b, PAUSE_SLICE, &more, err);
 }
 
@@ -123,14 +118,11 @@ static int hold_for_approval_again(struct turn *t, struct row *r, struct err *er
 {
     struct move_note note = {.why = HELD_APPROVAL};
     AUTO_ROWS found = ROWS_INIT;
-    int rc;
 
-    if (!(rc = ask(t, &found, err, Q_APPROVAL_REQUEST, r->now.root, r->now.id))) {
-        note.data = found.n ? arena_strdup(&t->arena, rows_text(&found, 0, 0))
-                            : data_hold(t, HELD_APPROVAL, NULL, 0);
-        rc = door_move(t, r, EV_HELD, S_READY, &note, err);
-    }
-    return rc;
+    TRY(ask(t, &found, err, Q_APPROVAL_REQUEST, r->now.root, r->now.id));
+    note.data = found.n ? arena_strdup(&t->arena, rows_text(&found, 0, 0))
+                        : data_hold(t, HELD_APPROVAL, NULL, 0);
+    return door_move(t, r, EV_HELD, S_READY, &note, err);
 }
 
 /* A job has one event for all kinds of holds; a workflow or fan-out has separate events for pauses.
@@ -144,7 +136,9 @@ static int move_paused_row(struct turn *t, struct row *r, const struct request *
     struct move_note note = {.why = HELD_PAUSED};
     int rc;
 
-    note.data = job && pause ? data_pause(t, q) : data_request(t, q);
+    note.data = job && pause ? data_build(t, "ttt", "why", hold_text(HELD_PAUSED), "by", q->by,
+                                          "reason", q->reason)
+                             : data_request(t, q);
     if (!job)
         return door_move(t, r, pause ? EV_PAUSED : EV_RESUMED, status, &note, err);
     rc = door_move(t, r, pause ? EV_HELD : EV_UNHELD, status, &note, err);
@@ -200,8 +194,8 @@ static int resume_request(struct turn *t, struct request *q, const struct subtre
     return apply_to_slice(t, r, b, slice, more, err);
 }
 
-static int pause_or_resume(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
-                           bool pause, struct err *err)
+int op_pause_or_resume(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+                       bool pause, struct err *err)
 {
     struct subtree_slice *slices = arena_zalloc(&t->arena, (n + 1) * sizeof(*slices));
 
@@ -228,16 +222,4 @@ static int pause_or_resume(struct turn *t, struct request *list, size_t n, size_
         list[i].status = turn_row(t, list[i].execution)->now.status;
     }
     return 0;
-}
-
-int op_pause(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
-             struct err *err)
-{
-    return pause_or_resume(t, list, n, slice, more, true, err);
-}
-
-int op_resume(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
-              struct err *err)
-{
-    return pause_or_resume(t, list, n, slice, more, false, err);
 }

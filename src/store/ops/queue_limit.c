@@ -166,7 +166,9 @@ static int write_queue_audit(struct turn *t, const struct queue_action *q, struc
                               .action = actions[q->verb],
                               .by = q->by,
                               .reason = q->reason,
-                              .data = q->verb == QUEUE_SET ? data_limit(t, q->max) : NULL},
+                              .data = q->verb != QUEUE_SET ? NULL
+                                      : q->max < 0         ? data_build(t, "j", "limit", "null")
+                                                   : data_build(t, "n", "limit", (int64_t)q->max)},
         err);
 }
 

@@ -11,24 +11,34 @@
 
 #include <string.h>
 
+_Static_assert(!offsetof(struct start, lease) && !offsetof(struct settlement, lease),
+               "see lease_at");
+
 /* Whether the worker still holds the lease that `ref` describes. */
 static bool lease_is_held(const struct row *r, int64_t worker, const struct lease_ref *ref)
 {
     return r->now.status == S_RUNNING && r->now.worker == worker && r->now.epoch == ref->epoch;
 }
 
-/* Loads the rows of the leases and sets their rc; `ref(list, i)` returns the i-th. */
-static int load_leased(struct turn *t, int64_t worker, struct lease_ref *(*ref)(void *, size_t),
-                       void *list, size_t n, struct err *err)
+/* The i-th lease of a list whose entries, of `size` bytes, start with it. */
+static struct lease_ref *lease_at(void *list, size_t size, size_t i)
+{
+    return (struct lease_ref *)((char *)list + i * size);
+}
+
+/* Loads the rows of the leases and sets their rc. */
+static int load_leased(struct turn *t, int64_t worker, void *list, size_t size, size_t n,
+                       struct err *err)
 {
     struct row_ref *wants = arena_zalloc(&t->arena, (n + 1) * sizeof(*wants));
 
     for (size_t i = 0; i < n; i++)
-        wants[i] = (struct row_ref){.id = ref(list, i)->execution, .root = ref(list, i)->root};
+        wants[i] = (struct row_ref){.id = lease_at(list, size, i)->execution,
+                                    .root = lease_at(list, size, i)->root};
     TRY(turn_find_roots(t, wants, n, err));
     TRY(turn_load(t, wants, n, err));
     for (size_t i = 0; i < n; i++) {
-        struct lease_ref *l = ref(list, i);
+        struct lease_ref *l = lease_at(list, size, i);
         const struct row *r = turn_row(t, l->execution);
 
         l->rc = wants[i].rc == -E_NOT_FOUND ? -E_LEASE_LOST : wants[i].rc;
@@ -37,16 +47,6 @@ static int load_leased(struct turn *t, int64_t worker, struct lease_ref *(*ref)(
         l->cancel_requested = !l->rc && r->now.cancel_requested;
     }
     return 0;
-}
-
-static struct lease_ref *ref_of_start(void *list, size_t i)
-{
-    return &((struct start *)list)[i].lease;
-}
-
-static struct lease_ref *ref_of_settlement(void *list, size_t i)
-{
-    return &((struct settlement *)list)[i].lease;
 }
 
 /* Finds the adopted executions whose start an earlier worker has already reported. */
@@ -74,10 +74,11 @@ int op_record_starts(struct turn *t, int64_t worker, struct start *list, size_t 
 {
     AUTO_IDMAP reported = IDMAP_INIT;
 
-    TRY(load_leased(t, worker, ref_of_start, list, n, err));
+    TRY(load_leased(t, worker, list, sizeof(*list), n, err));
     TRY(find_reported_starts(t, list, n, &reported, err));
     for (size_t i = 0; i < n; i++) {
-        struct move_note note = {.worker = worker, .data = data_started(t, list[i].ago)};
+        struct move_note note = {.worker = worker,
+                                 .data = data_build(t, "n", "ago_us", list[i].ago)};
 
         if (!list[i].lease.rc && !idmap_get(&reported, list[i].lease.execution))
             TRY(door_move(t, turn_row(t, list[i].lease.execution), EV_STARTED, S_RUNNING, &note,
@@ -208,7 +209,7 @@ static int settle_one(struct turn *t, int64_t worker, struct settlement *s, stru
 
 int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n, struct err *err)
 {
-    TRY(load_leased(t, worker, ref_of_settlement, list, n, err));
+    TRY(load_leased(t, worker, list, sizeof(*list), n, err));
     for (size_t i = 0; i < n; i++)
         if (!list[i].lease.rc)
             limits_note(t, &turn_row(t, list[i].lease.execution)->now);

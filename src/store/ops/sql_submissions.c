@@ -12,23 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of submissions_waiting. */
-enum {
-    ID,
-    REQUESTED_AT,
-    DELAY,
-    PRIORITY,
-    DEFINITION,
-    PARAMS,
-    QUEUE,
-    KEY,
-    BY,
-    WORKFLOW,
-    NO_PARTITION
-};
-
 struct submission_batch {
-    struct rows rows;
+    struct rows rows; /* of submissions_waiting: the id is the first column */
     struct submission *list;
     const char *hash, *text; /* of the last definition that was written as text */
     VEC(const char *) messages;
@@ -40,35 +25,28 @@ static void submission_batch_release(struct submission_batch *k)
     rows_release(&k->rows);
 }
 
-static const char *copy_column(struct turn *t, const struct submission_batch *k, size_t i,
-                               size_t column)
-{
-    return arena_strdup(&t->arena, rows_text(&k->rows, i, column));
-}
-
 /* Rewrites the params in the form in which the library submits them, so that white space does not
  * change the hash of an idempotency key's body. Invalid JSON is kept; op_submit refuses it. */
-static const char *canonical_params(struct turn *t, const struct submission_batch *k, size_t i)
+static const char *canonical_params(struct turn *t, const char *given)
 {
-    const char *given = rows_text(&k->rows, i, PARAMS), *kept;
+    const char *kept;
     json_auto_t *params = json_loads(given, 0, NULL);
     char *text = params ? json_text(params) : NULL;
 
-    kept = arena_strdup(&t->arena, text ? text : given);
+    kept = text ? arena_strdup(&t->arena, text) : given;
     free(text);
     return kept;
 }
 
 /* Sets the definition in the form in which the library submits it. Without a key, the hash is
  * enough. */
-static int set_definition(struct turn *t, struct submission_batch *k, size_t i, struct err *err)
+static int set_definition(struct turn *t, struct submission_batch *k, struct submission *s,
+                          struct err *err)
 {
-    struct submission *s = &k->list[i];
     const struct definition *def;
     AUTO_BUF b = BUF_INIT;
     int rc;
 
-    s->hash = copy_column(t, k, i, DEFINITION);
     if (!s->key)
         return 0;
     if (k->hash && !strcmp(k->hash, s->hash)) {
@@ -88,41 +66,31 @@ static int set_definition(struct turn *t, struct submission_batch *k, size_t i, 
 
 static int read_submission(struct turn *t, struct submission_batch *k, size_t i, struct err *err)
 {
-    const struct rows *r = &k->rows;
+    struct submission *s = &k->list[i];
+    const char *by, *workflow;
+    bool lacks_partition;
+    int64_t requested_at;
 
-    k->list[i] = (struct submission){
-        .promised_id = rows_int(r, i, ID),
-        .input = canonical_params(t, k, i),
-        .queue = copy_column(t, k, i, QUEUE),
-        .key = copy_column(t, k, i, KEY),
-        .priority = (int)rows_int(r, i, PRIORITY),
-        .delay = rows_int(r, i, DELAY),
-        .waited = t->now > rows_int(r, i, REQUESTED_AT) ? t->now - rows_int(r, i, REQUESTED_AT) : 0,
-        .origin = data_request(t, &(struct request){.by = rows_text(r, i, BY)}),
-        .task_index = -1};
-    return set_definition(t, k, i, err);
+    s->task_index = -1;
+    rows_read(&k->rows, i, 0, &t->arena, &s->promised_id, &requested_at, &s->delay, &s->priority,
+              &s->hash, &s->input, &s->queue, &s->key, &by, &workflow, &lacks_partition);
+    s->input = canonical_params(t, s->input);
+    s->waited = t->now > requested_at ? t->now - requested_at : 0;
+    s->origin = data_request(t, &(struct request){.by = by});
+    TRY(set_definition(t, k, s, err));
+    return lacks_partition ? turn_ensure_partition(t, s->promised_id, err) : 0;
 }
 
 static int read_waiting(struct turn *t, struct submission_slice *r, struct submission_batch *k,
                         struct err *err)
 {
-    int rc = 0;
-
     TRY(ask(t, &k->rows, err, Q_SUBMISSIONS_WAITING, r->max));
     r->n = k->rows.n;
-    r->first = r->n ? rows_int(&k->rows, 0, ID) : 0;
+    r->first = r->n ? rows_int(&k->rows, 0, 0) : 0;
     k->list = arena_zalloc(&t->arena, (r->n + 1) * sizeof(*k->list));
-    for (size_t i = 0; !rc && i < r->n; i++)
-        if ((rc = read_submission(t, k, i, err)) == 0 && rows_int(&k->rows, i, NO_PARTITION))
-            rc = turn_ensure_partition(t, rows_int(&k->rows, i, ID), err);
-    return rc;
-}
-
-static void add_refusal(struct turn *t, struct submission_batch *k, size_t i)
-{
-    *vec_add(&k->messages) = arena_printf(
-        &t->arena, "submission %lld of the workflow %s was refused: %s",
-        (long long)rows_int(&k->rows, i, ID), rows_text(&k->rows, i, WORKFLOW), k->list[i].err.msg);
+    for (size_t i = 0; i < r->n; i++)
+        TRY(read_submission(t, k, i, err));
+    return 0;
 }
 
 static int write_decisions(struct turn *t, struct submission_batch *k, struct err *err)
@@ -131,10 +99,12 @@ static int write_decisions(struct turn *t, struct submission_batch *k, struct er
     for (size_t i = 0; i < k->rows.n; i++) {
         const struct submission *s = &k->list[i];
 
-        args_row(&t->args, rows_int(&k->rows, i, ID), val_or_null(s->rc ? 0 : s->id),
+        args_row(&t->args, s->promised_id, val_or_null(s->rc ? 0 : s->id),
                  s->rc ? s->err.msg : NULL);
         if (s->rc)
-            add_refusal(t, k, i);
+            *vec_add(&k->messages) =
+                arena_printf(&t->arena, "submission %lld of the workflow %s was refused: %s",
+                             (long long)s->promised_id, rows_text(&k->rows, i, 9), s->err.msg);
     }
     return db_send(t->db, &t->args, NULL, (long)k->rows.n, err);
 }

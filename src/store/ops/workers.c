@@ -1,4 +1,6 @@
-/* workers.c - the rows of workers: which workers exist, since when, and the capacity of each. */
+/* workers.c - the rows of workers: which workers exist, since when, and the capacity of each; and
+ * their counters for the metrics. Each worker adds to its own counters, so that workers never wait
+ * for each other; readers add them up. Retention merges those of workers that no longer exist. */
 #include "base/json.h"
 #include "store/store_internal.h"
 
@@ -79,4 +81,13 @@ int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out, str
     out->minimum_schema = rows_int(&r, 0, 8);
     out->wall = wall_time(t->db, out->now);
     return 0;
+}
+
+int op_add_counters(struct turn *t, int64_t worker, const struct counter *list, size_t n,
+                    struct err *err)
+{
+    args_begin(&t->args, Q_WORKER_COUNTER_ADD, worker);
+    for (size_t i = 0; i < n; i++)
+        args_row(&t->args, list[i].metric, list[i].labels, list[i].add);
+    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }

@@ -1,8 +1,219 @@
-/* as_of.c - builds lists, outlines and timelines from a tree loaded by as_of_load.c; see as_of.h.
- */
+/* as_of.c - loads a tree as it was at a moment, and builds lists, outlines and timelines from it;
+ * see as_of.h. Reads the rows of the tree in one query, then the events of a thousand executions at
+ * a time. Events are replayed up to the moment and then to the end: the event of a later rerun
+ * holds the earlier result, and max_attempts at the moment can be computed only from its present
+ * value. */
 #include "store/query/as_of.h"
 
-#include "store/query/as_of_load.h"
+#include "base/text.h"
+#include "core/graph.h"
+#include "store/query/query_internal.h"
+
+#define EVENTS_SLICE 1000 /* executions whose events are read at once */
+
+/* Columns of @event@, and the columns after @whole@ of the statement query_as_of_rows. */
+enum { NUMBER, ROOT, EXECUTION, CREATED_AT };
+enum { DEFINITION = WHOLE_COLUMNS, ITEMS = DEFINITION + 2 };
+
+struct as_of_row {
+    struct execution execution; /* as it was at the moment */
+    struct replay at_moment, now;
+    struct timeline timeline; /* only with_timelines */
+    const char *result;       /* if a later rerun moved it from the row to an event */
+    const char *definition, *variables;
+    int64_t items; /* number of items of a fan-out; -1 if unknown, or not a fan-out */
+};
+
+struct as_of_tree {
+    /* what to load */
+    int64_t id;
+    struct moment at;
+    bool with_texts;     /* also load input, result and variables */
+    bool whole_tree;     /* load all descendants, not only the tasks of a workflow */
+    bool with_timelines; /* also compute timelines */
+
+    int64_t now;            /* the time of the moment */
+    struct as_of_row *rows; /* parents first, by depth, requested_at and id */
+    size_t n;
+    struct idmap by_id;
+    struct arena arena;
+};
+
+static void as_of_release(struct as_of_tree *p)
+{
+    idmap_release(&p->by_id);
+    arena_release(&p->arena);
+}
+
+/* ---- reading ---- */
+
+static void read_rows(struct as_of_tree *p, const struct rows *r)
+{
+    size_t i;
+
+    p->rows = arena_zalloc(&p->arena, (r->n + 1) * sizeof(*p->rows));
+    for (p->n = i = 0; i < r->n; i++) {
+        struct as_of_row *row = &p->rows[p->n++];
+
+        execution_read_whole(&row->execution, r, i, 0, &p->arena);
+        rows_read(r, i, DEFINITION, &p->arena, &row->definition, &row->variables, &row->items);
+        if (rows_null(r, i, ITEMS))
+            row->items = -1;
+        idmap_put(&p->by_id, row->execution.id, row);
+    }
+}
+
+static bool is_before(const struct as_of_tree *p, const struct rows *r, size_t i)
+{
+    return p->at.event ? rows_int(r, i, NUMBER) <= p->at.event
+                       : rows_int(r, i, CREATED_AT) <= p->at.time;
+}
+
+/* Copies texts that point into the events of a slice, which are released after it. */
+static void keep_texts(struct replay *f, struct arena *arena)
+{
+    f->outcome = arena_strdup(arena, f->outcome);
+    f->reason = arena_strdup(arena, f->reason);
+    f->pause = arena_strdup(arena, f->pause);
+}
+
+static void apply_event(struct as_of_tree *p, const struct rows *r, size_t i)
+{
+    struct as_of_row *row = idmap_get(&p->by_id, rows_int(r, i, EXECUTION));
+    struct replay_event e = {0};
+    int seq, attempt, epoch; /* replay counts them itself */
+    bool first_rerun;
+
+    rows_read(r, i, CREATED_AT, NULL, &e.at, &e.worker, &seq, &attempt, &epoch, &e.type, &e.from,
+              &e.to, &e.data);
+    first_rerun = e.type % WORKFLOW_EVENT == EV_RERUN && row->now.reruns == row->at_moment.reruns;
+    replay_event(&row->now, &e, &p->arena);
+    if (is_before(p, r, i)) {
+        row->at_moment = row->now;
+        if (p->with_timelines)
+            timeline_event(&row->timeline, &e, row->now.held, &p->arena);
+    } else if (first_rerun) {
+        row->result = replay_result(&e, &p->arena);
+    }
+}
+
+static int read_slice(struct as_of_tree *p, struct db *db, size_t first, struct err *err)
+{
+    AUTO_ROWS r = ROWS_INIT;
+    AUTO_ARGS a = ARGS_INIT;
+
+    args_begin(&a, Q_QUERY_AS_OF_EVENTS);
+    for (size_t i = first; i < p->n && i < first + EVENTS_SLICE; i++)
+        args_row(&a, p->rows[i].execution.root, p->rows[i].execution.id);
+    TRY(db_query(db, &a, &r, err));
+    for (size_t i = 0; i < r.n; i++)
+        apply_event(p, &r, i);
+    for (size_t i = first; i < p->n && i < first + EVENTS_SLICE; i++)
+        keep_texts(&p->rows[i].at_moment, &p->arena);
+    return 0;
+}
+
+static int read_as_of(struct db *db, void *arg, struct err *err)
+{
+    struct as_of_tree *p = arg;
+    AUTO_ROWS r = ROWS_INIT;
+    AUTO_ARGS a = ARGS_INIT;
+
+    arena_reset(&p->arena); /* the body may run more than once */
+    idmap_reset(&p->by_id);
+    args_begin(&a, Q_QUERY_AS_OF_ROWS, p->id, p->with_texts, p->whole_tree);
+    TRY(db->driver->send_now(db, &p->now, err));
+    TRY(db_query(db, &a, &r, err));
+    p->now += db->env->clock_offset;
+    read_rows(p, &r);
+    for (size_t i = 0; i < p->n; i += EVENTS_SLICE)
+        TRY(read_slice(p, db, i, err));
+    return 0;
+}
+
+/* ---- the state at the moment ---- */
+
+/* Whether the stored input existed at the moment: a task's input is computed when it becomes ready,
+ * and again by each rerun. */
+static bool had_input(const struct as_of_row *r)
+{
+    const struct execution *e = &r->execution;
+
+    if (!e->task_name)
+        return true;
+    return r->at_moment.reruns == r->now.reruns &&
+           (kind_is_job(e->kind) ? r->at_moment.ready_at != 0 : r->at_moment.started_at != 0);
+}
+
+/* Restores the row at the moment: replaces all fields that the door changes by replayed values. */
+static void restore_execution(struct as_of_row *r)
+{
+    struct execution *e = &r->execution;
+    const struct replay *f = &r->at_moment;
+    const struct execution_state present = e->state;
+    bool later = f->reruns != r->now.reruns;
+
+    if (!had_input(r)) {
+        e->input = NULL;
+        r->items = -1;
+    }
+    e->result = !status_is_terminal(f->status) ? NULL : later ? r->result : e->result;
+    e->error = f->error;
+    e->state = f->state;
+    e->max_attempts = present.max_attempts + f->max_attempts - r->now.max_attempts;
+    e->flags = f->paused ? FLAG_PAUSED : 0;
+    e->until = present.until;
+    e->expired_at = present.expired_at;
+    e->folder = present.folder;
+    e->needs_left = NEEDS_UNKNOWN;
+}
+
+static int set_did_not_exist(const struct as_of_tree *p, struct err *err)
+{
+    char at_moment[TIME_TEXT_SIZE], requested[TIME_TEXT_SIZE];
+
+    text_time(p->rows[0].execution.requested_at, requested);
+    if (p->at.event)
+        return err_set(err, E_NOT_FOUND,
+                       "execution %lld did not exist at event %lld: it was requested at %s",
+                       (long long)p->id, (long long)p->at.event, requested);
+    return err_set(err, E_NOT_FOUND, "execution %lld did not exist at %s: it was requested at %s",
+                   (long long)p->id, text_time(p->at.time, at_moment), requested);
+}
+
+/* Keeps the executions that existed at the moment, in order, and sets p->now to its time. */
+static int finish_moment(struct as_of_tree *p, struct err *err)
+{
+    int64_t last = 0;
+    size_t i, n = 0;
+
+    if (!p->n)
+        return query_set_not_found(p->id, err);
+    if (!p->rows[0].at_moment.status)
+        return set_did_not_exist(p, err);
+    for (i = 0; i < p->n; i++) {
+        if (!p->rows[i].at_moment.status)
+            continue;
+        restore_execution(&p->rows[i]);
+        if (p->rows[i].at_moment.updated_at > last)
+            last = p->rows[i].at_moment.updated_at;
+        p->rows[n++] = p->rows[i];
+    }
+    p->n = n;
+    if (p->at.event)
+        p->now = last;
+    else if (p->at.time < p->now)
+        p->now = p->at.time;
+    return 0;
+}
+
+/* Loads in one snapshot. E_NOT_FOUND if the execution did not exist at the moment. The caller
+ * releases p in any case. */
+static int as_of_load(struct as_of_tree *p, struct store *s, struct err *err)
+{
+    TRY(query_read(s, read_as_of, p, err));
+    return finish_moment(p, err);
+}
 
 /* ---- lists ---- */
 

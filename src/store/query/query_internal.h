@@ -2,8 +2,8 @@
 #ifndef STORE_QUERY_QUERY_INTERNAL_H
 #define STORE_QUERY_QUERY_INTERNAL_H
 
+#include "store/ask.h"
 #include "store/query/query.h"
-#include "store/snapshot.h"
 
 /* A time later than any stored time (year 2255), safe in PostgreSQL's and our own arithmetic. */
 #define END_OF_TIME 9000000000000000LL
@@ -28,7 +28,7 @@ void query_read_history(struct execution_history *p, const struct rows *r, size_
 /* Reads rows of @whole@ and @past@. */
 void query_read_executions(const struct rows *r, struct execution_list *out);
 
-/* Reads the columns of @last_order@. */
+/* Reads the columns of @last_audit@ (sql/audit.sql). */
 void audit_read_last(struct last_audit *out, const struct rows *r, size_t row, size_t col,
                      struct arena *arena);
 

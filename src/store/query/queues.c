@@ -1,4 +1,4 @@
-/* queues.c - reads queues and workers. */
+/* queues.c - reads queues, workers and the counters of workers. */
 #include "store/query/query_internal.h"
 
 /* ---- queues ---- */
@@ -73,5 +73,19 @@ int query_workers(struct store *s, struct worker_list *out, struct err *err)
 
     TRY(ask_all(s, &now, err, ASKED(&r, Q_QUERY_WORKERS), ASKED(&counts, Q_QUERY_LEASE_COUNTS)));
     query_read_workers(&r, &counts, now, out);
+    return 0;
+}
+
+int query_counters(struct store *s, bool by_worker, struct counter_list *out, struct err *err)
+{
+    AUTO_ROWS r = ROWS_INIT;
+
+    TRY(ask(s, &r, err, by_worker ? Q_QUERY_COUNTERS_BY_WORKER : Q_QUERY_COUNTERS));
+    LIST_ALLOC(out, r.n);
+    for (size_t i = 0; i < r.n; i++) {
+        struct counter_row *c = &out->at[i];
+
+        rows_read(&r, i, 0, &out->arena, &c->worker, &c->metric, &c->labels, &c->value);
+    }
     return 0;
 }

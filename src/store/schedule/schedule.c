@@ -41,30 +41,14 @@ int schedule_name_parse(const char *text, struct schedule_name *out, struct err 
 void schedule_read_row(struct schedule_row *out, const struct rows *r, size_t row,
                        struct arena *arena)
 {
-    *out = (struct schedule_row){
-        .id = rows_int(r, row, 0),
-        .workflow = arena_strdup(arena, rows_text(r, row, 1)),
-        .name = arena_strdup(arena, rows_text(r, row, 2)),
-        .cron = arena_strdup(arena, rows_text(r, row, 3)),
-        .tz = arena_strdup(arena, rows_text(r, row, 4)),
-        .catchup = rows_int(r, row, 5),
-        .overlap = (enum overlap)rows_int(r, row, 6),
-        .jitter = rows_int(r, row, 7),
-        .start = rows_int(r, row, 8),
-        .end = rows_int(r, row, 9),
-        .params = arena_strdup(arena, rows_text(r, row, 10)),
-        .done = rows_int(r, row, 11),
-        .next = rows_int(r, row, 12),
-        .waiting = rows_int(r, row, 13),
-        .last_run = rows_int(r, row, 14),
-        .skipped = rows_int(r, row, 15),
-        .skipped_at = rows_int(r, row, 16),
-        .missed_at = rows_int(r, row, 17),
-        .paused_at = rows_int(r, row, 18),
-        .paused_by = arena_strdup(arena, rows_text(r, row, 19)),
-        .pause_reason = arena_strdup(arena, rows_text(r, row, 20)),
-        .problem = arena_strdup(arena, rows_text(r, row, 21)),
-    };
+    int overlap;
+
+    rows_read(r, row, 0, arena, &out->id, &out->workflow, &out->name, &out->cron, &out->tz,
+              &out->catchup, &overlap, &out->jitter, &out->start, &out->end, &out->params,
+              &out->done, &out->next, &out->waiting, &out->last_run, &out->skipped,
+              &out->skipped_at, &out->missed_at, &out->paused_at, &out->paused_by,
+              &out->pause_reason, &out->problem);
+    out->overlap = (enum overlap)overlap;
 }
 
 int schedule_load(struct turn *t, const struct schedule_name *n, struct schedule_row **out,
@@ -121,12 +105,13 @@ struct submission schedule_build_submission(struct turn *t, const struct schedul
 {
     char name[SCHEDULE_NAME_SIZE];
 
-    return (struct submission){.hash = hash,
-                               .input = r->params,
-                               .due = due,
-                               .origin = data_schedule(t, schedule_full_name(r, name), due,
-                                                       by ? by->by : NULL, by ? by->reason : NULL),
-                               .task_index = -1};
+    return (struct submission){
+        .hash = hash,
+        .input = r->params,
+        .due = due,
+        .origin = data_build(t, "tutt", "schedule", schedule_full_name(r, name), "due_at", due,
+                             "by", by ? by->by : NULL, "reason", by ? by->reason : NULL),
+        .task_index = -1};
 }
 
 /* ---- operator actions ---- */
@@ -151,9 +136,7 @@ static int write_changed(struct turn *t, const struct schedule_row *r, struct sc
 static int pause_all(struct turn *t, struct schedule_row *rows, size_t n, struct schedule_action *o,
                      struct err *err)
 {
-    int rc = 0;
-
-    for (size_t i = 0; !rc && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct schedule_row *r = &rows[i];
 
         if (r->paused_at)
@@ -166,17 +149,15 @@ static int pause_all(struct turn *t, struct schedule_row *rows, size_t n, struct
         r->paused_at = turn_wall_time(t);
         r->paused_by = o->by;
         r->pause_reason = o->reason;
-        rc = write_changed(t, r, o, err);
+        TRY(write_changed(t, r, o, err));
     }
-    return rc;
+    return 0;
 }
 
 static int resume_all(struct turn *t, struct schedule_row *rows, size_t n,
                       struct schedule_action *o, struct err *err)
 {
-    int rc = 0;
-
-    for (size_t i = 0; !rc && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct schedule_row *r = &rows[i];
 
         if (!r->paused_at)
@@ -184,12 +165,10 @@ static int resume_all(struct turn *t, struct schedule_row *rows, size_t n,
         r->paused_at = 0;
         r->paused_by = r->pause_reason = NULL;
         r->done = r->next = turn_wall_time(t);
-        rc = write_changed(t, r, o, err);
+        TRY(write_changed(t, r, o, err));
     }
-    if (!rc && !o->changed)
-        rc = err_set(err, E_INVALID, "the schedule %s is not paused", o->name);
     schedule_wake(t);
-    return rc;
+    return o->changed ? 0 : err_set(err, E_INVALID, "the schedule %s is not paused", o->name);
 }
 
 /* Does not lock the name: a transaction that applies it holds that lock and waits for our

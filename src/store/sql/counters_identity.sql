@@ -1,4 +1,4 @@
--- Counters of the workers (ops/counters.c, query/counter_sums.c), and the identity of the database (ops/fence.c).
+-- Counters of the workers (ops/workers.c, query/queues.c), and the identity of the database (ops/fence.c).
 
 -- Adds up a metric that occurs twice first: on PostgreSQL, ON CONFLICT must not change a row twice.
 --: worker_counter_add(worker i64; metric text, labels text, value i64)

@@ -1,4 +1,4 @@
--- Trees as of an earlier moment (query/as_of_load.c): their rows, of which only columns that never change are used, and
+-- Trees as of an earlier moment (query/as_of.c): their rows, of which only columns that never change are used, and
 -- the whole history of each, by the index on (root, execution, seq).
 
 -- Reads the texts only if $2 = 1. Reads all descendants if $3 = 1, otherwise only the tasks of a workflow.

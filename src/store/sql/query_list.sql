@@ -16,35 +16,22 @@ SELECT e.id FROM executions e WHERE e.id < $1 ORDER BY e.id DESC LIMIT 1 OFFSET 
 
 -- Ids below $1 and not below $2; at most $3 rows; $4 statuses as a set of bits (0: all); $5 a kind (0: any); $6 a glob
 -- with * and ? for the name; $7 a queue; $8 the name of a workflow, for its executions and their tasks.
---= within e.id < $1 AND e.id >= $2
---= wanted ($4 = 0 OR ((CAST(1 AS bigint) << e.status) & $4) <> 0) AND ($5 = 0 OR e.kind = $5)
+--= list SELECT @whole@, @past@ FROM executions e LEFT JOIN leases l ON l.execution = e.id
+--= wanted e.id < $1 AND e.id >= $2
+--=+       AND ($4 = 0 OR ((CAST(1 AS bigint) << e.status) & $4) <> 0) AND ($5 = 0 OR e.kind = $5)
 --=+       AND ($7 IS NULL OR e.queue = $7)
 --=+       AND ($8 IS NULL OR EXISTS (SELECT 1 FROM workflow_executions f JOIN workflow_definitions d ON d.hash = f.definition
 --=+                                   WHERE f.execution IN (e.id, e.workflow) AND d.name = $8))
---= named_sqlite ($6 IS NULL OR e.name GLOB replace($6, '[', '[[]'))
---= named_pg ($6 IS NULL OR e.name LIKE replace(replace(replace(replace(replace($6, '\', '\\'), '%', '\%'), '_', '\_'),
---=+                                                    '*', '%'), '?', '_'))
+--=+       AND ($6 IS NULL OR e.name GLOB replace($6, '[', '[[]'))                         --@ sqlite
+--=+       AND ($6 IS NULL OR e.name LIKE replace(replace(replace(replace(replace($6, '\', '\\'), '%', '\%'), '_', '\_'),  --@ postgres
+--=+                                                      '*', '%'), '?', '_'))          --@ postgres
+--=+       ORDER BY e.id DESC LIMIT $3
 
 --: list_roots(before i64, floor i64, n i64, statuses i64, kind i16, name text, queue text, workflow text)
-SELECT @whole@, @past@
-  FROM executions e LEFT JOIN leases l ON l.execution = e.id
- WHERE e.parent IS NULL AND @within@ AND @wanted@
-   AND @named_sqlite@                                                                      --@ sqlite
-   AND @named_pg@                                                                          --@ postgres
- ORDER BY e.id DESC LIMIT $3
+@list@ WHERE e.parent IS NULL AND @wanted@
 
 --: list_children(before i64, floor i64, n i64, statuses i64, kind i16, name text, queue text, workflow text, parent i64)
-SELECT @whole@, @past@
-  FROM executions e LEFT JOIN leases l ON l.execution = e.id
- WHERE e.parent = $9 AND @within@ AND @wanted@
-   AND @named_sqlite@                                                                      --@ sqlite
-   AND @named_pg@                                                                          --@ postgres
- ORDER BY e.id DESC LIMIT $3
+@list@ WHERE e.parent = $9 AND @wanted@
 
 --: list_all(before i64, floor i64, n i64, statuses i64, kind i16, name text, queue text, workflow text)
-SELECT @whole@, @past@
-  FROM executions e LEFT JOIN leases l ON l.execution = e.id
- WHERE @within@ AND @wanted@
-   AND @named_sqlite@                                                                      --@ sqlite
-   AND @named_pg@                                                                          --@ postgres
- ORDER BY e.id DESC LIMIT $3
+@list@ WHERE @wanted@

@@ -64,7 +64,7 @@ WITH pairs AS NOT MATERIALIZED (
 --! I24 execution, 'event ' || seq || ', {event:' || type || '}, has epoch ' || epoch || ' after '
            || COALESCE(before_epoch, 0) FROM suspects WHERE i24
 
--- Events that end an attempt, a workflow or a fan-out with a failure, or a job with a success (verify/outcomes.c).
+-- Events that end an attempt, a workflow or a fan-out with a failure, or a job with a success (check_outcome in verify/verify.c).
 --: verify_outcomes(root i64, execution i64, seq i32)
 SELECT v.root, v.execution, v.seq, v.type, v.to_status, v.data FROM execution_events v
  WHERE (v.root, v.execution, v.seq) > ($1, $2, $3)

@@ -1,4 +1,4 @@
--- Why an execution waits (query/why.c, query/why_workflow.c), and totals for the metrics. Only reads.
+-- Why an execution waits (query/why.c), and totals for the metrics. Only reads.
 
 -- ---- why
 

@@ -1,6 +1,6 @@
 /* verify.c - checks a whole database against its invariants. Most checks are SQL, in
- * sql/verify*.sql. This file has the list of invariants, runs the checks, and does the one check
- * that needs the table of legal moves. The checks that need the definitions of workflows are in
+ * sql/verify*.sql. This file has the list of invariants, runs the checks, and does those that need
+ * JSON or the table of legal moves. The checks that need the definitions of workflows are in
  * workflows.c.
  *
  * Everything is read in one snapshot. Inside a transaction that the caller has started, verify
@@ -11,6 +11,7 @@
 #include "core/transitions.h"
 
 #include <assert.h>
+#include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 #define DEFAULT_LEASE 30000000LL /* µs */
 #define DEFAULT_MAX   20
 #define LEASE_SLACK   5000000LL /* µs that a lease may end later than now + its length */
+#define OUTCOMES_PAGE 1000      /* rows; the LIMIT of verify_outcomes */
 
 /* The S invariants compare the database with a checkpoint; they come last. */
 #define INVARIANTS(X)                                                                              \
@@ -188,6 +190,45 @@ int verify_set_planner(struct verify *v, const char *whole_tables, struct err *e
     return ask(v->db, NULL, err, Q_VERIFY_SETTINGS, whole_tables);
 }
 
+/* The data of events that end an attempt, a workflow or a fan-out: a failure has an error (I10),
+ * and a job succeeds only with the outcome ok (I17). */
+static void check_outcome(struct verify *v, const struct rows *r, size_t i)
+{
+    const char *text, *error, *outcome;
+    int64_t root, execution;
+    int seq, type, to;
+    json_t *data;
+
+    rows_read(r, i, 0, NULL, &root, &execution, &seq, &type, &to, &text);
+    data = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
+    error = json_string_value(json_object_get(data, "error"));
+    outcome = json_string_value(json_object_get(data, "outcome"));
+    if (to != S_SUCCEEDED && (!error || !*error))
+        verify_violation(v, "I10", execution, "event %d, %s, has no error", seq, event_text(type));
+    if (to == S_SUCCEEDED &&
+        (type != EV_COMPLETED || !outcome || strcmp(outcome, outcome_text(OUTCOME_OK)) != 0))
+        verify_violation(v, "I17", execution, "event %d, %s, is a success without the outcome ok",
+                         seq, event_text(type));
+    json_decref(data);
+}
+
+/* Reads the events in pages, in the order of the trees. */
+static int check_outcomes(struct verify *v, struct err *err)
+{
+    AUTO_ROWS r = ROWS_INIT;
+    int64_t root = 0, execution = 0;
+    int seq = 0;
+
+    do {
+        TRY(ask(v->db, &r, err, Q_VERIFY_OUTCOMES, root, execution, seq));
+        for (size_t i = 0; i < r.n; i++)
+            check_outcome(v, &r, i);
+        if (r.n)
+            rows_read(&r, r.n - 1, 0, NULL, &root, &execution, &seq);
+    } while (r.n == OUTCOMES_PAGE);
+    return 0;
+}
+
 static int check_moves(struct verify *v, struct err *err)
 {
     AUTO_ROWS moves = ROWS_INIT, examples = ROWS_INIT;
@@ -236,7 +277,7 @@ static int check_all(struct verify *v, int64_t now, struct err *err)
     for (size_t i = 0; i < QUERY_COUNT; i++)
         rows_release(&results[i]);
     TRY(rc);
-    TRY(verify_outcomes(v, err));
+    TRY(check_outcomes(v, err));
     TRY(verify_workflows(v, err));
     return check_moves(v, err);
 }

@@ -31,11 +31,6 @@ void verify_violation(struct verify *v, const char *code, int64_t execution, con
 /* Allows ("on") or forbids ("off") the planner to scan whole tables; see verify_settings. */
 MUST_USE int verify_set_planner(struct verify *v, const char *whole_tables, struct err *err);
 
-/* ---- outcomes.c ---- */
-
-/* Checks the data of all events that end something. */
-MUST_USE int verify_outcomes(struct verify *v, struct err *err);
-
 /* ---- workflows.c ---- */
 
 /* Checks all workflows and fan-outs against their definitions. */

@@ -24,16 +24,11 @@ int concurrency_set_key(struct turn *t, struct row *row, const struct workflow_c
     buf_release(&key);
     if (rc)
         return rc;
-    if (!row->is_new) {
-        if ((rc =
-                 db_queue(t->db, NULL, 1, err, Q_EXECUTION_KEY, row->now.id, row->now.concurrency)))
-            return rc;
-    }
+    if (!row->is_new)
+        TRY(db_queue(t->db, NULL, 1, err, Q_EXECUTION_KEY, row->now.id, row->now.concurrency));
     l = limit_get(t, 'k', row->now.concurrency);
     l->known &= l->max >= 0; /* this turn may create it: read it again */
-    if ((rc =
-             db_queue(t->db, NULL, ANY_ROWS, err, Q_LIMIT_CREATE, l->key, c->max > 0 ? c->max : 1)))
-        return rc;
+    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_LIMIT_CREATE, l->key, c->max > 0 ? c->max : 1));
     limits_note(t, &row->now);
     return limits_fetch(t, err);
 }

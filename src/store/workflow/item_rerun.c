@@ -7,18 +7,6 @@
 #include <jansson.h>
 #include <string.h>
 
-/* Reads when the fan-out last started as a whole: outcomes of items before that are obsolete. */
-static int read_run_started_at(struct turn *t, const struct row *foreach, int64_t *out,
-                               struct err *err)
-{
-    AUTO_ROWS r = ROWS_INIT;
-    int rc;
-
-    if (!(rc = ask(t->db, &r, err, Q_LAST_STARTED_AT, foreach->now.root, foreach->now.id)) && r.n)
-        *out = rows_int(&r, 0, 0);
-    return rc;
-}
-
 int items_find_old(struct turn *t, const struct row *foreach, struct old_items *old,
                    struct row **out, struct err *err)
 {
@@ -31,8 +19,10 @@ int items_find_old(struct turn *t, const struct row *foreach, struct old_items *
         old->from = at;
         old->n = OLD_ITEMS_PAGE;
         TRY(ask(t->db, &r, err, Q_ITEMS_FROM, foreach->now.id, at, at + OLD_ITEMS_PAGE));
+        /* outcomes of items before the last start of the fan-out as a whole are obsolete */
         if (foreach->now.flags & FLAG_ONLY_FAILED)
-            TRY(read_run_started_at(t, foreach, &old->run_started_at, err));
+            TRY(ask_one(t->db, INTO(&old->run_started_at), err, Q_LAST_STARTED_AT,
+                        foreach->now.root, foreach->now.id));
         TRY(turn_read_rows(t, &r, false, &page, err));
         for (size_t i = 0; i < r.n; i++)
             old->at[page[i]->now.task_index - at] = page[i];

@@ -9,17 +9,15 @@ static int read_old_outcome(struct turn *t, const struct row *row, const char **
                             const char **error, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
-    int rc;
 
     *result = row->now.result;
     *error = row->now.error;
     if (row->has_outcome)
         return 0;
-    if (!(rc = ask(t->db, &r, err, Q_OUTCOME_OF, row->now.id)) && r.n) {
-        *result = arena_strdup(&t->arena, rows_text(&r, 0, 0));
-        *error = arena_strdup(&t->arena, rows_text(&r, 0, 1));
-    }
-    return rc;
+    TRY(ask(t->db, &r, err, Q_OUTCOME_OF, row->now.id));
+    if (r.n)
+        rows_read(&r, 0, 0, &t->arena, result, error);
+    return 0;
 }
 
 static void note_rerun_row(struct rerun *r, const struct row *row)
@@ -59,7 +57,8 @@ int rerun_reset(struct turn *t, struct row *row, enum status to, int attempts, s
     TRY(read_old_outcome(t, row, &result, &error, err));
     TRY(find_requester(t, row, r, &q, err));
     note_rerun_row(r, row);
-    move.data = data_rerun(t, q, result, error);
+    move.data = /* the previous outcome, which the rerun removes from the execution */
+        data_build(t, "tttj", "by", q->by, "reason", q->reason, "error", error, "result", result);
     door_set_outcome(row, NULL, NULL);
     execution_reset_counters(&row->now);
     TRY(door_move(t, row, EV_RERUN, to, &move, err));

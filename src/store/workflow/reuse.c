@@ -112,7 +112,7 @@ static int read_old_results(struct turn *t, const struct workflow_state *f, cons
 static int reuse_result(struct turn *t, struct row *row, int64_t before, const char *result,
                         struct err *err)
 {
-    struct move_note note = {.data = data_reused(t, before)};
+    struct move_note note = {.data = data_build(t, "n", "of", before)};
 
     if (row->now.status != S_PENDING || row->now.held)
         return 0;

@@ -26,7 +26,7 @@
  *        a running workflow    end.c: start on_failure or on_exit, or evaluate outputs and end
  *      A task that runs goes to ready.c, which evaluates its templates (scope.c builds the values
  *      that expressions see) and makes it claimable, holds it, starts its items (items.c) or starts
- *      the workflow nested in it (create.c). item_outputs.c collects the outputs of items.
+ *      the workflow nested in it (create.c). items.c also collects the outputs of items.
  *
  * All ends of a turn are counted before anything is decided. Then each task is decided after its
  * needs, and each workflow and fan-out after its descendants. The result therefore depends neither
@@ -271,7 +271,6 @@ MUST_USE int items_read_list(struct turn *t, const struct row *foreach, struct j
 MUST_USE int items_at(const struct row *foreach, const struct json_t *list, int index,
                       struct json_t **out, struct err *err);
 
-/* item_outputs.c */
 #define ITEMS_MAX_STORED   (256 << 10) /* bytes stored with the fan-out itself */
 #define ITEMS_MAX_IN_SCOPE (16 << 20)  /* bytes that an expression may refer to */
 /* Appends [{"status", "outputs"}, …] in the order of the list. *fits: the text is not larger than
