@@ -23,7 +23,7 @@
  *   4. advance.c takes the first row from the agenda:
  *        a pending task        decide.c: wait, run or skip
  *        a running fan-out     items.c: create the next items, or end
- *        a running workflow    end.c: start on_failure or on_exit, or evaluate outputs and end
+ *        a running workflow    end_workflow.c: start on_failure or on_exit, or evaluate outputs and end
  *      A task that runs goes to ready.c, which evaluates its templates (scope.c builds the values
  *      that expressions see) and makes it claimable, holds it, starts its items (items.c) or starts
  *      the workflow nested in it (create.c). items.c also collects the outputs of items.
@@ -305,7 +305,7 @@ MUST_USE int items_compute_flags(struct turn *t, struct row *foreach, int *bits,
 MUST_USE int items_get_subject(struct turn *t, const struct row *foreach, struct row *item,
                                struct workflow_state **f, struct eval_subject *s, struct err *err);
 
-/* end.c */
+/* end_workflow.c */
 /* If all tasks have ended: starts on_failure or on_exit, or ends the workflow. */
 MUST_USE int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *err);
 /* Ends a workflow or fan-out with this status. */
