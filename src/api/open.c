@@ -49,7 +49,7 @@ int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
 {
     int rc;
 
-    for (i = 0; i < TRIES; i++) {
+    for (int i = 0; i < TRIES; i++) {
         rc = store_run_turn(p->store, i < TRIES_BEFORE_WAITING ? TURN_PLAIN : TURN_WAITING, body,
                             arg, err);
         if (rc || !busy(arg))

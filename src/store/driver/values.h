@@ -44,38 +44,43 @@ struct val {
 
 /* ---- parameters ---- */
 
+#define VALS_END UINT32_MAX /* the length of the value after the last one of a list */
+
+/* These are inline because a turn makes some dozens of values for each row that it writes. */
 static inline struct val val_int(int64_t n)
 {
     return (struct val){.i = n};
 }
-
 static inline struct val val_size(size_t n)
 {
-    return val_int((int64_t)n);
+    return (struct val){.i = (int64_t)n};
 }
-
-/* 0 means null: for ids and times. */
-static inline struct val val_or_null(int64_t n)
+static inline struct val val_or_null(int64_t n) /* 0 means null: for ids and times */
 {
     return (struct val){.i = n, .null = n == 0};
 }
-
 static inline struct val val_bytes(const void *p, size_t len)
 {
-    assert(len < UINT32_MAX);
+    assert(len < VALS_END);
     return (struct val){.s = p, .len = (uint32_t)len, .null = !p};
 }
-
 static inline struct val val_text(const char *s) /* NULL means null */
 {
     return val_bytes(s, s ? strlen(s) : 0);
 }
-
 static inline struct val val_copy(struct val v)
 {
     return v;
 }
-
+/* Sets *to member by member: a value that is made in a temporary and copied at once stalls the
+ * processor, because the copy reads more bytes than one store has written. */
+static inline void val_put(struct val *to, struct val v)
+{
+    to->i = v.i;
+    to->s = v.s;
+    to->len = v.len;
+    to->null = v.null;
+}
 #define VAL_NULL ((struct val){.null = true})
 #define VAL(x) \
     _Generic((x), char *               \

@@ -23,8 +23,8 @@
  *   4. advance.c takes the first row from the agenda:
  *        a pending task        decide.c: wait, run or skip
  *        a running fan-out     items.c: create the next items, or end
- *        a running workflow    end_workflow.c: start on_failure or on_exit, or evaluate outputs and end
- *      A task that runs goes to ready.c, which evaluates its templates (scope.c builds the values
+ *        a running workflow    end_workflow.c: start on_failure or on_exit, or evaluate outputs and
+ * end A task that runs goes to ready.c, which evaluates its templates (scope.c builds the values
  *      that expressions see) and makes it claimable, holds it, starts its items (items.c) or starts
  *      the workflow nested in it (create.c). items.c also collects the outputs of items.
  *
