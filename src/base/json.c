@@ -287,8 +287,7 @@ char *json_text(const json_t *v)
 
 char *json_arena_text(const json_t *v, struct arena *arena)
 {
-    char *text = json_text(v), *copy = arena_strdup(arena, text);
+    AUTO_FREE char *text = json_text(v);
 
-    free(text);
-    return copy;
+    return arena_strdup(arena, text);
 }

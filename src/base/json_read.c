@@ -60,7 +60,7 @@ static void add_path(const struct json_node *p, struct buf *out)
 int json_read_fail(const struct json_node *p, struct err *err, const char *fmt, ...)
 {
     const struct json_node *doc = p;
-    struct buf path = BUF_INIT;
+    AUTO_BUF path = BUF_INIT;
     char text[512];
     va_list ap;
 
@@ -73,9 +73,7 @@ int json_read_fail(const struct json_node *p, struct err *err, const char *fmt, 
         buf_addstr(&path, ": ");
         add_path(p, &path);
     }
-    err_set(err, E_INVALID, "%s%s %s", doc->key, buf_cstr(&path), text);
-    buf_release(&path);
-    return -E_INVALID;
+    return err_set(err, E_INVALID, "%s%s %s", doc->key, buf_cstr(&path), text);
 }
 
 /* Describes a value in a few words, for an error message. */
@@ -125,18 +123,13 @@ static bool is_listed(const char *word, const char *const *list)
 static int unknown_key(const struct json_node *member, const char *const *keys, struct err *err)
 {
     const char *meant = suggest_from(member->key, keys);
-    struct buf all = BUF_INIT;
-    int rc;
+    AUTO_BUF all = BUF_INIT;
 
-    if (meant) {
-        rc = json_read_fail(member, err, "is not a known key: did you mean %s?", meant);
-    } else {
-        for (; *keys; keys++)
-            buf_addf(&all, "%s%s", all.len ? ", " : "", *keys);
-        rc = json_read_fail(member, err, "is not a known key; the keys are: %s", buf_cstr(&all));
-    }
-    buf_release(&all);
-    return rc;
+    if (meant)
+        return json_read_fail(member, err, "is not a known key: did you mean %s?", meant);
+    for (; *keys; keys++)
+        buf_addf(&all, "%s%s", all.len ? ", " : "", *keys);
+    return json_read_fail(member, err, "is not a known key; the keys are: %s", buf_cstr(&all));
 }
 
 int json_read_known_keys(const struct json_node *p, const char *const *keys, struct err *err)

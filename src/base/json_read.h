@@ -40,6 +40,8 @@ MUST_USE int json_read_open(const char *text, size_t len, size_t max, const char
 MUST_USE int json_read_deep(const char *text, size_t len, size_t max, size_t depth,
                             const char *what, struct json_node *out, struct err *err);
 void json_read_close(struct json_node *doc);
+/* A document that starts as {0} and is closed at the end of its scope. */
+#define AUTO_JSON_NODE AUTO(json_read_close) struct json_node
 
 /* Sets an E_INVALID sentence that starts with the path: "the spec: env.9A …". */
 int json_read_fail(const struct json_node *p, struct err *err, const char *fmt, ...)

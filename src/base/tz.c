@@ -3,6 +3,7 @@
 #include "base/tz.h"
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/tz_internal.h"
 
@@ -50,28 +51,22 @@ static int no_such_zone(const char *name, struct err *err)
 
 static int load_file(const char *name, struct tz **out, struct err *err)
 {
-    struct buf path = BUF_INIT, bytes = BUF_INIT;
+    AUTO_BUF path = BUF_INIT, bytes = BUF_INIT;
+    AUTO_FD fd = -1;
     struct stat st;
-    int fd, rc;
 
     buf_addf(&path, "%s/%s", TZ_DIR, name);
     /* Non-blocking, so that a FIFO or a device can't block open() before fstat shows its type. */
     fd = open(path.ptr, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        rc = no_such_zone(name, err);
-    else if (fd < 0 || fstat(fd, &st))
-        rc = err_set(err, E_UNAVAILABLE, "can't read %s: %s", path.ptr, strerror(errno));
-    else if (S_ISDIR(st.st_mode))
-        rc = no_such_zone(name, err);
-    else if (!S_ISREG(st.st_mode) || !buf_read(&bytes, fd, MAX_FILE) || bytes.len > MAX_FILE)
-        rc = err_set(err, E_UNAVAILABLE, "can't read %s: it is not a time zone file", path.ptr);
-    else
-        rc = tz_parse(name, buf_cstr(&bytes), bytes.len, out, err);
-    if (fd >= 0)
-        close(fd);
-    buf_release(&bytes);
-    buf_release(&path);
-    return rc;
+        return no_such_zone(name, err);
+    if (fd < 0 || fstat(fd, &st))
+        return err_set(err, E_UNAVAILABLE, "can't read %s: %s", path.ptr, strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return no_such_zone(name, err);
+    if (!S_ISREG(st.st_mode) || !buf_read(&bytes, fd, MAX_FILE) || bytes.len > MAX_FILE)
+        return err_set(err, E_UNAVAILABLE, "can't read %s: it is not a time zone file", path.ptr);
+    return tz_parse(name, buf_cstr(&bytes), bytes.len, out, err);
 }
 
 int tz_load(const char *name, struct tz **out, struct err *err)

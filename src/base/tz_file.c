@@ -131,22 +131,20 @@ static int read_footer(const struct reader *r, struct tz *z)
 int tz_parse(const char *name, const void *data, size_t len, struct tz **out, struct err *err)
 {
     struct reader r = {data, len, name, err};
-    struct tz *z = mem_zalloc(sizeof(*z));
+    AUTO(tz_free) struct tz *z = mem_zalloc(sizeof(*z));
     struct counts c;
     size_t block;
     int rc;
 
     if ((rc = read_header(&r, 4, &c, &block)))
-        goto done;
+        return rc;
     skip(&r, block); /* the 32-bit block, for old readers */
     if ((rc = read_header(&r, 8, &c, &block)) || (rc = read_table(&r, &c, z)))
-        goto done;
+        return rc;
     skip(&r, block);
     if ((rc = read_footer(&r, z)))
-        goto done;
+        return rc;
     *out = z;
     z = NULL;
-done:
-    tz_free(&z);
-    return rc;
+    return 0;
 }

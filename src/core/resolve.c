@@ -23,21 +23,19 @@ static int fault_err(struct expr_fault *fault, const struct resolve_scope *s, st
 static int eval_items(const struct template *t, const struct resolve_scope *s, json_t **out,
                       struct err *err)
 {
-    json_t *all = value_need(t->keys ? json_object() : json_array()), *item;
-    size_t i;
+    json_auto_t *all = value_need(t->keys ? json_object() : json_array());
+    json_t *item;
     int rc;
 
-    for (i = 0; i < t->n; i++) {
-        if ((rc = resolve_value(&t->items[i], s, &item, err))) {
-            json_decref(all);
+    for (size_t i = 0; i < t->n; i++) {
+        if ((rc = resolve_value(&t->items[i], s, &item, err)))
             return rc;
-        }
         if (t->keys)
             value_put(all, t->keys[i], item);
         else
             value_append(all, item);
     }
-    *out = all;
+    *out = json_incref(all);
     return 0;
 }
 
@@ -67,30 +65,26 @@ int resolve_value(const struct template *t, const struct resolve_scope *s, json_
 int resolve_text(const struct template *t, const struct resolve_scope *s, struct buf *out,
                  struct err *err)
 {
-    json_t *v;
+    json_auto_t *v = NULL;
     int rc = resolve_value(t, s, &v, err);
 
-    if (rc)
-        return rc;
-    (void)!value_write_plain(v, SIZE_MAX, out);
-    json_decref(v);
-    return 0;
+    if (!rc)
+        (void)!value_write_plain(v, SIZE_MAX, out);
+    return rc;
 }
 
 int resolve_pairs(const struct template *t, const struct resolve_scope *s, bool as_text,
                   json_t **out, struct err *err)
 {
-    json_t *object = value_need(json_object()), *v;
-    size_t i;
+    json_auto_t *object = value_need(json_object());
+    json_t *v;
 
-    for (i = 0; i < t->n; i++) {
-        if (resolve_value(&t->items[i], s, &v, err)) {
-            json_decref(object);
+    for (size_t i = 0; i < t->n; i++) {
+        if (resolve_value(&t->items[i], s, &v, err))
             return err_prefix(err, "%s", t->keys[i]);
-        }
         value_put(object, t->keys[i], as_text ? value_as_text(v) : v);
     }
-    *out = object;
+    *out = json_incref(object);
     return 0;
 }
 
@@ -115,29 +109,21 @@ int resolve_condition(const struct resolve_scope *s, bool *out, struct err *err)
 
 int resolve_items(const struct resolve_scope *s, json_t **out, struct err *err)
 {
-    json_t *v, *list;
-    json_int_t i;
-    int rc = resolve_value(resolve_template(s, TASK_FOREACH), s, &v, err);
+    json_auto_t *v = NULL;
 
-    if (rc)
+    if (resolve_value(resolve_template(s, TASK_FOREACH), s, &v, err))
         return err_prefix(err, "foreach");
     if (json_is_array(v)) {
-        *out = v;
+        *out = json_incref(v);
         return 0;
     }
-    if (!json_is_integer(v) || json_integer_value(v) < 0 ||
-        json_integer_value(v) > EXPR_RANGE_MAX) {
-        rc = err_set(err, E_INVALID, "foreach needs a list, or a number from 0 to %d, not %s%s",
-                     EXPR_RANGE_MAX, value_type_text(v),
-                     json_is_string(v) ? ": fromJSON() converts a string to a list" : "");
-        json_decref(v);
-        return rc;
-    }
-    list = value_need(json_array());
-    for (i = 0; i < json_integer_value(v); i++)
-        json_array_append_new(list, json_integer(i));
-    json_decref(v);
-    *out = list;
+    if (!json_is_integer(v) || json_integer_value(v) < 0 || json_integer_value(v) > EXPR_RANGE_MAX)
+        return err_set(err, E_INVALID, "foreach needs a list, or a number from 0 to %d, not %s%s",
+                       EXPR_RANGE_MAX, value_type_text(v),
+                       json_is_string(v) ? ": fromJSON() converts a string to a list" : "");
+    *out = value_need(json_array());
+    for (json_int_t i = 0; i < json_integer_value(v); i++)
+        json_array_append_new(*out, json_integer(i));
     return 0;
 }
 

@@ -11,7 +11,7 @@
 int resolve_read_params(const char *json, json_t **out, struct err *err)
 {
     json_error_t at;
-    json_t *params;
+    json_auto_t *params = NULL;
     int rc;
 
     if (!json)
@@ -22,11 +22,9 @@ int resolve_read_params(const char *json, json_t **out, struct err *err)
         return err_set(err, E_INVALID,
                        "the params of a workflow are not valid JSON: line %d, column %d: %s",
                        at.line, at.column, at.text);
-    if (!json_is_object(params)) {
-        json_decref(params);
+    if (!json_is_object(params))
         return err_set(err, E_INVALID, "the params of a workflow must be a JSON object");
-    }
-    *out = params;
+    *out = json_incref(params);
     return 0;
 }
 
@@ -123,18 +121,16 @@ static int add_defaults(const struct workflow *w, json_t *given, json_t **out, s
 
 int resolve_variables(const struct templates *t, json_t *given, json_t **out, struct err *err)
 {
-    json_t *params, *vars = NULL;
+    json_auto_t *params = NULL, *vars = NULL;
     struct resolve_scope s = {.templates = t};
     int rc = add_defaults(t->workflow, given, &params, err);
 
+    if (rc)
+        return rc;
     s.expr.names[EXPR_PARAMS] = params;
-    if (!rc && (rc = resolve_pairs(t->vars, &s, false, &vars, err)))
-        err_prefix(err, "vars");
-    if (!rc)
-        rc = json_check_depth(json_value_depth(vars), JSON_DEPTH_MAX, "the vars object", err);
-    if (!rc)
+    if (resolve_pairs(t->vars, &s, false, &vars, err))
+        return err_prefix(err, "vars");
+    if (!(rc = json_check_depth(json_value_depth(vars), JSON_DEPTH_MAX, "the vars object", err)))
         *out = value_need(json_pack("{s:O, s:O}", "params", params, "vars", vars));
-    json_decref(params);
-    json_decref(vars);
     return rc;
 }

@@ -13,26 +13,23 @@
  * the task's env. */
 static int make_env(const struct resolve_scope *s, json_t **out, struct err *err)
 {
-    json_t *env = NULL, *with = NULL, *own = NULL;
+    json_auto_t *env = NULL, *with = NULL, *own = NULL;
     int rc;
 
-    if (!(rc = resolve_pairs(s->templates->default_env, s, true, &env, err)) &&
-        !(rc = resolve_pairs(resolve_template(s, TASK_WITH), s, false, &with, err)) &&
-        !(rc = resolve_pairs(resolve_template(s, TASK_ENV), s, true, &own, err))) {
-        json_object_update(env, s->env);
-        json_object_update(env, s->expr.names[EXPR_PARAMS]);
-        json_object_update(env, with);
-        if (s->expr.names[EXPR_ITEM]) {
-            json_object_set(env, "ITEM", s->expr.names[EXPR_ITEM]);
-            json_object_set(env, "INDEX", s->expr.names[EXPR_INDEX]);
-        }
-        json_object_update(env, own);
-        *out = json_incref(env);
+    if ((rc = resolve_pairs(s->templates->default_env, s, true, &env, err)) ||
+        (rc = resolve_pairs(resolve_template(s, TASK_WITH), s, false, &with, err)) ||
+        (rc = resolve_pairs(resolve_template(s, TASK_ENV), s, true, &own, err)))
+        return rc;
+    json_object_update(env, s->env);
+    json_object_update(env, s->expr.names[EXPR_PARAMS]);
+    json_object_update(env, with);
+    if (s->expr.names[EXPR_ITEM]) {
+        json_object_set(env, "ITEM", s->expr.names[EXPR_ITEM]);
+        json_object_set(env, "INDEX", s->expr.names[EXPR_INDEX]);
     }
-    json_decref(env);
-    json_decref(with);
-    json_decref(own);
-    return rc;
+    json_object_update(env, own);
+    *out = json_incref(env);
+    return 0;
 }
 
 /* A variable that is null is left out. */
@@ -64,12 +61,11 @@ static int set_env(const struct resolve_scope *s, struct spec *spec, struct aren
 static int eval_text(const struct template *t, const struct resolve_scope *s, struct arena *arena,
                      const char **out, struct err *err)
 {
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
     int rc = t ? resolve_text(t, s, &b, err) : 0;
 
     if (!rc && t)
         *out = arena_strdup(arena, buf_cstr(&b));
-    buf_release(&b);
     return rc;
 }
 
@@ -93,15 +89,12 @@ static int set_cwd(const struct resolve_scope *s, struct spec *spec, struct aren
                    struct err *err)
 {
     const char *cwd = NULL, *folder = s->templates->workflow->folder;
-    char *path;
 
     if (eval_text(resolve_template(s, TASK_CWD), s, arena, &cwd, err))
         return err_prefix(err, "cwd");
     spec->cwd = cwd ? cwd : folder;
-    if (folder && cwd && *cwd != '/') {
-        spec->cwd = path = arena_alloc(arena, strlen(folder) + strlen(cwd) + 2);
-        stpcpy(stpcpy(stpcpy(path, folder), "/"), cwd);
-    }
+    if (folder && cwd && *cwd != '/')
+        spec->cwd = arena_printf(arena, "%s/%s", folder, cwd);
     return 0;
 }
 
@@ -203,7 +196,7 @@ static int make_spec(const struct resolve_scope *s, const struct spec *defaults,
 /* The input of a function: the values of `with` and the item, or the params if both are missing. */
 static int make_input(const struct resolve_scope *s, struct buf *input, struct err *err)
 {
-    json_t *with;
+    json_auto_t *with = NULL;
     int rc = resolve_pairs(resolve_template(s, TASK_WITH), s, false, &with, err);
 
     if (rc)
@@ -215,19 +208,17 @@ static int make_input(const struct resolve_scope *s, struct buf *input, struct e
     if (!json_object_size(with))
         json_object_update(with, s->expr.names[EXPR_PARAMS]);
     (void)json_add_value(input, with, SIZE_MAX);
-    json_decref(with);
     return 0;
 }
 
 int resolve_task(const struct resolve_scope *s, const struct spec *defaults, struct buf *spec,
                  struct buf *input, struct err *err)
 {
-    struct arena arena = ARENA_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
     struct spec made;
     int rc = make_spec(s, defaults, &made, &arena, err);
 
     if (!rc)
         spec_write(&made, spec);
-    arena_release(&arena);
     return rc || !s->task->function ? rc : make_input(s, input, err);
 }

@@ -62,7 +62,7 @@ const char *route_find(const struct routes *r, const struct route_query *q, stru
 
 static int check_key(const char *key, const char *const *keys, size_t nkeys, struct err *err)
 {
-    struct buf known = BUF_INIT;
+    AUTO_BUF known = BUF_INIT;
     size_t i;
 
     for (i = 0; i < nkeys; i++)
@@ -70,10 +70,8 @@ static int check_key(const char *key, const char *const *keys, size_t nkeys, str
             return 0;
     for (i = 0; i < nkeys; i++)
         buf_addf(&known, "%s%s", i ? ", " : "", keys[i]);
-    err_set(err, E_INVALID, "there is no executor \"%.60s\" for commands; %s%s", key,
-            nkeys ? "available: " : "none is available", buf_cstr(&known));
-    buf_release(&known);
-    return -E_INVALID;
+    return err_set(err, E_INVALID, "there is no executor \"%.60s\" for commands; %s%s", key,
+                   nkeys ? "available: " : "none is available", buf_cstr(&known));
 }
 
 int routes_check(const struct routes *r, const char *const *keys, size_t nkeys, struct err *err)

@@ -157,16 +157,12 @@ int spec_parse(const char *json, struct arena *arena, struct spec *out, struct e
 {
     struct spec spec = {.retry = {.max = -1, .jitter = -1}};
     struct key_reader r = {.arena = arena, .err = err, .bounded = true};
-    struct json_node doc;
-    int rc = 0;
+    AUTO_JSON_NODE doc = {0};
+    int rc;
 
-    if (json) {
-        if ((rc = json_read_open(json, strlen(json), SPEC_MAX, "the spec", &doc, err)))
-            return rc;
-        rc = read_spec(&r, &doc, &spec);
-        json_read_close(&doc);
-    }
-    if (!rc)
-        *out = spec;
-    return rc;
+    if (json && ((rc = json_read_open(json, strlen(json), SPEC_MAX, "the spec", &doc, err)) ||
+                 (rc = read_spec(&r, &doc, &spec))))
+        return rc;
+    *out = spec;
+    return 0;
 }

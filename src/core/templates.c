@@ -69,7 +69,7 @@ static void parse_json(json_t *v, struct arena *arena, struct template *out)
 
 static void parse_value(const char *json, struct arena *arena, struct template *out)
 {
-    json_t *v = json_loads(json, JSON_DECODE_ANY, NULL);
+    json_auto_t *v = json_loads(json, JSON_DECODE_ANY, NULL);
 
     if (v) {
         parse_json(v, arena, out);
@@ -77,7 +77,6 @@ static void parse_value(const char *json, struct arena *arena, struct template *
         out->kind = TEMPLATE_NOT_JSON;
         out->text = json;
     }
-    json_decref(v);
 }
 
 typedef void parse_one(const char *text, struct arena *arena, struct template *out);

@@ -76,18 +76,15 @@ void dispatch_add_known_key(struct dispatch *d, const char *key)
 
 int dispatch_check_routes(const struct dispatch *d, const struct routes *routes, struct err *err)
 {
-    VEC(const char *) keys = {0};
+    AUTO_VEC(const char *) keys = {0};
     size_t i;
-    int rc;
 
     for (i = 0; i < d->executors.n; i++)
         if (!d->executors.at[i]->functions)
             *vec_add(&keys) = d->executors.at[i]->x->key;
     for (i = 0; i < d->known_keys.n; i++)
         *vec_add(&keys) = d->known_keys.at[i];
-    rc = routes_check(routes, keys.at, keys.n, err);
-    vec_release(&keys);
-    return rc;
+    return routes_check(routes, keys.at, keys.n, err);
 }
 
 /* ---- state ---- */

@@ -113,7 +113,7 @@ static void settle_readopted(struct engine *e, struct leased_job *h)
 void engine_hand_over_job(struct engine *e, const struct execution *x, bool adopted,
                           int64_t claimed_at)
 {
-    struct arena own = ARENA_INIT;
+    AUTO_ARENA own = ARENA_INIT;
     struct spec spec = {.retry = {.jitter = -1}};
     struct job job = {.execution = x->id,
                       .root = x->root,
@@ -156,5 +156,4 @@ void engine_hand_over_job(struct engine *e, const struct execution *x, bool adop
     }
 done:
     env_point(e->env, "engine:job-started");
-    arena_release(&own);
 }

@@ -73,7 +73,7 @@ static void add_counter(struct engine *e, const char *metric, const char *labels
 static void add_histogram(struct engine *e, const char *metric, const char *labels, int64_t *counts,
                           int64_t *sum)
 {
-    struct buf name = BUF_INIT, with = BUF_INIT;
+    AUTO_BUF name = BUF_INIT, with = BUF_INIT;
     size_t i;
 
     buf_addf(&name, "%s_bucket", metric);
@@ -88,13 +88,11 @@ static void add_histogram(struct engine *e, const char *metric, const char *labe
     buf_reset(&name);
     buf_addf(&name, "%s_sum_us", metric);
     add_counter(e, name.ptr, labels, sum);
-    buf_release(&name);
-    buf_release(&with);
 }
 
 static void collect_metrics(struct engine *e, struct metrics *t)
 {
-    struct buf labels = BUF_INIT, with = BUF_INIT;
+    AUTO_BUF labels = BUF_INIT, with = BUF_INIT;
     size_t i;
 
     buf_addstr(&labels, "queue=\"");
@@ -110,8 +108,6 @@ static void collect_metrics(struct engine *e, struct metrics *t)
     }
     add_histogram(e, "pawl_wait_seconds", labels.ptr, t->wait, &t->wait_sum);
     add_histogram(e, "pawl_run_seconds", labels.ptr, t->run, &t->run_sum);
-    buf_release(&labels);
-    buf_release(&with);
 }
 
 void metrics_collect(struct engine *e)

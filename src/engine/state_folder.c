@@ -92,8 +92,8 @@ static int write_own_file(struct state_folder *f, int64_t foreground, struct err
 /* The file gets its name only after its lock is taken, so no scan can find it unlocked. */
 static int create_own_file(struct state_folder *f, struct err *err)
 {
-    char *path = worker_file_path(f, f->own_id);
-    char *temp = mem_printf("%s/.%016llx", f->workers, (unsigned long long)f->own_id);
+    AUTO_FREE char *path = worker_file_path(f, f->own_id);
+    AUTO_FREE char *temp = mem_printf("%s/.%016llx", f->workers, (unsigned long long)f->own_id);
     int rc = 0;
 
     f->lock = own_file_open(AT_FDCWD, temp, O_RDWR | O_CREAT | O_EXCL, 0);
@@ -103,8 +103,6 @@ static int create_own_file(struct state_folder *f, struct err *err)
         rc = io_error(err, "create", path);
     if (rc)
         unlink(temp);
-    free(temp);
-    free(path);
     return rc;
 }
 
@@ -187,10 +185,9 @@ void state_folder_close(struct state_folder **pf, bool nothing_left)
     for (i = 0; i < f->peers.n; i++)
         drop_peer(f, &f->peers.at[i]);
     if (f->lock >= 0 && nothing_left) {
-        char *path = worker_file_path(f, f->own_id);
+        AUTO_FREE char *path = worker_file_path(f, f->own_id);
 
         unlink(path);
-        free(path);
     }
     fd_close(&f->lock);
     fd_close(&f->watch);
@@ -242,11 +239,9 @@ int state_folder_fd(const struct state_folder *f)
 
 static int read_peer_file(const struct state_folder *f, int64_t worker, struct worker_file *out)
 {
-    char *path = worker_file_path(f, worker);
-    int rc = worker_file_read(path, out);
+    AUTO_FREE char *path = worker_file_path(f, worker);
 
-    free(path);
-    return rc;
+    return worker_file_read(path, out);
 }
 
 static struct peer *find_peer(struct state_folder *f, int64_t worker)
@@ -340,11 +335,10 @@ const struct dead_worker *state_folder_dead_workers(const struct state_folder *f
 
 void state_folder_remove_worker(struct state_folder *f, int64_t worker)
 {
-    char *path = worker_file_path(f, worker);
+    AUTO_FREE char *path = worker_file_path(f, worker);
     size_t i;
 
     unlink(path);
-    free(path);
     for (i = 0; i < f->dead.n; i++)
         if (f->dead.at[i].id == worker) {
             f->dead.at[i] = f->dead.at[--f->dead.n];
@@ -354,13 +348,12 @@ void state_folder_remove_worker(struct state_folder *f, int64_t worker)
 
 int64_t state_folder_worker_age(const struct state_folder *f, int64_t worker)
 {
-    char *path = worker_file_path(f, worker);
+    AUTO_FREE char *path = worker_file_path(f, worker);
     struct stat st;
     int64_t age = INT64_MAX;
 
     if (!lstat(path, &st))
         age = clock_wall_us() - ((int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000);
-    free(path);
     return age;
 }
 
@@ -373,8 +366,7 @@ bool state_folder_is_alive(const struct state_folder *f, int64_t worker)
 
 void state_folder_kill_worker(const struct state_folder *f, int64_t worker)
 {
-    char *path = worker_file_path(f, worker);
+    AUTO_FREE char *path = worker_file_path(f, worker);
 
     worker_file_kill(path);
-    free(path);
 }

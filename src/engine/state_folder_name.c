@@ -41,7 +41,7 @@ static int read_name(const char *path, char out[STATE_FOLDER_ID_SIZE], struct er
 /* If several processes do this at once, the first link wins. */
 static int create_name(const char *state, const char *path, struct err *err)
 {
-    char *temp = mem_printf("%s/.id-%016llx", state, (unsigned long long)env_random_id());
+    AUTO_FREE char *temp = mem_printf("%s/.id-%016llx", state, (unsigned long long)env_random_id());
     AUTO_FD fd = own_file_open(AT_FDCWD, temp, O_WRONLY | O_CREAT | O_EXCL, 0);
     int rc = 0;
 
@@ -50,18 +50,16 @@ static int create_name(const char *state, const char *path, struct err *err)
     else if (link(temp, path) && errno != EEXIST)
         rc = io_error(err, "create", path);
     unlink(temp);
-    free(temp);
     return rc;
 }
 
 int state_folder_name(const char *state, bool make, char out[STATE_FOLDER_ID_SIZE], struct err *err)
 {
-    char *path = mem_printf("%s/id", state);
+    AUTO_FREE char *path = mem_printf("%s/id", state);
     int rc = read_name(path, out, err);
 
     if (!rc && !*out && make && !(rc = create_name(state, path, err)))
         rc = read_name(path, out, err);
-    free(path);
     return rc;
 }
 
@@ -74,19 +72,17 @@ void state_folder_each_old(const char *dir, void (*each)(void *arg, const char *
 {
     const char *own = strrchr(dir, '/') + 1;
     size_t state = (size_t)(own - dir), id = (size_t)(strrchr(own, '.') - own) + 1;
-    char *path = mem_printf("%.*s", (int)state, dir);
+    AUTO_FREE char *path = mem_printf("%.*s", (int)state, dir);
     DIR *d = opendir(path);
     struct dirent *entry;
 
     while (d && (entry = readdir(d)))
         if (!strncmp(entry->d_name, own, id) &&
             strtoll(entry->d_name + id, NULL, 10) < strtoll(own + id, NULL, 10)) {
-            char *old = mem_printf("%s%s", path, entry->d_name);
+            AUTO_FREE char *old = mem_printf("%s%s", path, entry->d_name);
 
             each(arg, old);
-            free(old);
         }
     if (d)
         closedir(d);
-    free(path);
 }

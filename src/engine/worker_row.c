@@ -48,10 +48,10 @@ int worker_row_announce_lanes(struct engine *e, struct err *err)
 {
     size_t n, i, k, q, lanes = 0;
     const struct lane_group *groups = dispatch_lane_groups(e->dispatch, &n);
-    struct buf serves = BUF_INIT;
+    AUTO_BUF serves = BUF_INIT;
     int rc;
 
-    VEC(struct lane_queue) list = {0};
+    AUTO_VEC(struct lane_queue) list = {0};
 
     if (e->stopping) {
         announce_draining(e);
@@ -70,8 +70,6 @@ int worker_row_announce_lanes(struct engine *e, struct err *err)
                      dispatch_total_capacity(e->dispatch));
     if (!(rc = worker_row_register(e, err)))
         e->lanes_announced = lanes;
-    buf_release(&serves);
-    vec_release(&list);
     return rc;
 }
 

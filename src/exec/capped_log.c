@@ -46,7 +46,7 @@ void capped_log_report(struct capped_log *l, pthread_mutex_t *lock, bool last,
                        void (*send)(void *arg, struct report *r), void *arg)
 {
     struct report r = {.kind = REPORT_LOG};
-    struct buf more = BUF_INIT;
+    AUTO_BUF more = BUF_INIT;
 
     pthread_mutex_lock(lock);
     l->due = false;
@@ -59,7 +59,6 @@ void capped_log_report(struct capped_log *l, pthread_mutex_t *lock, bool last,
     r.log_len = more.len;
     if (more.len)
         send(arg, &r);
-    buf_release(&more);
     if (!last || !l->tail.len)
         return;
     cut_tail(l);

@@ -74,13 +74,10 @@ static int set_output(struct parser *p, const char *key, const char *json)
 
 static int set_text_output(struct parser *p, const char *key, const char *text, size_t len)
 {
-    struct buf quoted = BUF_INIT;
-    int rc;
+    AUTO_BUF quoted = BUF_INIT;
 
     json_quote(&quoted, text, len);
-    rc = set_output(p, key, arena_memdup0(&p->arena, quoted.ptr, quoted.len));
-    buf_release(&quoted);
-    return rc;
+    return set_output(p, key, arena_memdup0(&p->arena, quoted.ptr, quoted.len));
 }
 
 static size_t key_length(const char *line, size_t len)
@@ -105,52 +102,38 @@ static int check_text(const struct parser *p, const char *line, size_t len)
 static int read_block(struct parser *p, const char *key, const char *mark, size_t mark_len)
 {
     int first = p->line;
-    struct buf text = BUF_INIT;
+    AUTO_BUF text = BUF_INIT;
     const char *line;
     size_t len;
     int rc;
 
-    for (;;) {
-        if (!next_line(p, &line, &len)) {
-            rc = err_set(p->err, E_INVALID,
-                         "line %d of $PAWL_OUTPUT: the block %s has no end: no line is %.*s", first,
-                         key, (int)mark_len, mark);
-            break;
-        }
+    while (next_line(p, &line, &len)) {
         if ((rc = check_text(p, line, len)))
-            break;
-        if (len == mark_len && memcmp(line, mark, len) == 0) {
-            rc = set_text_output(p, key, buf_cstr(&text), text.len ? text.len - 1 : 0);
-            break;
-        }
+            return rc;
+        if (len == mark_len && memcmp(line, mark, len) == 0)
+            return set_text_output(p, key, buf_cstr(&text), text.len ? text.len - 1 : 0);
         buf_add(&text, line, len);
         buf_addch(&text, '\n');
     }
-    buf_release(&text);
-    return rc;
+    return err_set(p->err, E_INVALID,
+                   "line %d of $PAWL_OUTPUT: the block %s has no end: no line is %.*s", first, key,
+                   (int)mark_len, mark);
 }
 
 static int read_object(struct parser *p, const char *line, size_t len)
 {
-    struct json_node doc = {0}, member = {0};
+    AUTO_JSON_NODE doc = {0};
+    struct json_node member;
     struct err why = ERR_INIT;
     void *iter;
-    int rc;
+    int rc = 0;
 
-    if ((rc = json_read_open(line, len, OUTPUTS_MAX, "it", &doc, &why)) ||
-        (rc = json_read_known_keys(&doc, NULL, &why))) {
-        err_set(p->err, E_INVALID, "line %d of $PAWL_OUTPUT: %s", p->line, why.msg);
-        goto done;
-    }
+    if (json_read_open(line, len, OUTPUTS_MAX, "it", &doc, &why) ||
+        json_read_known_keys(&doc, NULL, &why))
+        return err_set(p->err, E_INVALID, "line %d of $PAWL_OUTPUT: %s", p->line, why.msg);
     JSON_EACH(&doc, iter, &member)
-    {
+    if (!rc)
         rc = set_output(p, arena_strdup(&p->arena, member.key), json_read_raw(&member, &p->arena));
-        if (rc)
-            goto done;
-    }
-done:
-    if (doc.value)
-        json_read_close(&doc);
     return rc;
 }
 

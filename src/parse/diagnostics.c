@@ -43,7 +43,7 @@ bool diagnostics_full(const struct diagnostics *ps)
 void diagnostics_add(struct diagnostics *ps, const struct source *s, uint32_t line, uint32_t column,
                      const char *fmt, ...)
 {
-    struct buf visible = BUF_INIT;
+    AUTO_BUF visible = BUF_INIT;
     char text[1024];
     va_list ap;
 
@@ -59,7 +59,6 @@ void diagnostics_add(struct diagnostics *ps, const struct source *s, uint32_t li
                             .line = line,
                             .column = column,
                             .sentence = arena_memdup0(&ps->arena, visible.ptr, visible.len)};
-    buf_release(&visible);
 }
 
 /* Orders by file, line and column. Diagnostics of one location must stay in the order in which they

@@ -61,7 +61,7 @@ static bool read_container(struct reader *r, const struct key *k, const struct y
                            const char *what, const char **to)
 {
     struct container_keys c = {.image = NULL};
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
     struct json_writer json = JSON_WRITER(&b);
 
     keys_init(k->group, &c);
@@ -71,7 +71,6 @@ static bool read_container(struct reader *r, const struct key *k, const struct y
     keys_write(&json, k->group, &c);
     json_write_end(&json, '}');
     *to = reader_canonical(r, &b);
-    buf_release(&b);
     return *to;
 }
 

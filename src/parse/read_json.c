@@ -80,20 +80,17 @@ _Static_assert(YAML_MAX_DEPTH <= JSON_DEPTH_MAX, "a value of a file would be ref
 
 const char *reader_canonical(struct reader *r, const struct buf *text)
 {
-    struct json_node doc;
-    const char *out;
+    AUTO_JSON_NODE doc = {0};
     struct err err;
 
     if (json_read_open(text->ptr, text->len, WORKFLOW_MAX_TEXT, "a value", &doc, &err))
         return NULL;
-    out = json_read_raw(&doc, r->arena);
-    json_read_close(&doc);
-    return out;
+    return json_read_raw(&doc, r->arena);
 }
 
 const char *reader_value(struct reader *r, const struct yaml *node, const char *what, bool literal)
 {
-    struct buf b = BUF_INIT;
+    AUTO_BUF b = BUF_INIT;
     struct json_writer json = JSON_WRITER(&b);
     const char *out = NULL;
 
@@ -103,6 +100,5 @@ const char *reader_value(struct reader *r, const struct yaml *node, const char *
         if (!out && !r->doc->diagnostics->count)
             yaml_error(r->doc, node, "%s can't be written as JSON", what);
     }
-    buf_release(&b);
     return out;
 }

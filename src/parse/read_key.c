@@ -261,24 +261,18 @@ bool reader_template(struct reader *r, const struct key *k, const struct yaml *n
 
 const char *reader_path(struct reader *r, const char *text)
 {
-    char *joined;
-
     if (*text == '/')
         return arena_strdup(r->arena, text);
     if (text[0] == '~' && text[1] == '/' && r->home)
-        joined = mem_printf("%s%s", r->home, text + 1);
-    else
-        joined = mem_printf("%s/%s", r->folder, text[0] == '.' && text[1] == '/' ? text + 2 : text);
-    text = arena_strdup(r->arena, joined);
-    free(joined);
-    return text;
+        return arena_printf(r->arena, "%s%s", r->home, text + 1);
+    return arena_printf(r->arena, "%s/%s", r->folder,
+                        text[0] == '.' && text[1] == '/' ? text + 2 : text);
 }
 
 /* The URL may contain a password, so messages do not repeat it. */
 static bool read_url(struct reader *r, const struct yaml *node, const char *what, const char **to)
 {
     const char *text = node->kind == YAML_TEXT ? node->text : "", *file;
-    char *url;
 
     if (!strncmp(text, "postgres://", 11) || !strncmp(text, "postgresql://", 13)) {
         *to = arena_strdup(r->arena, text);
@@ -289,9 +283,8 @@ static bool read_url(struct reader *r, const struct yaml *node, const char *what
         yaml_error(r->doc, node, "%s must be sqlite:FILE or postgres://USER@HOST/DATABASE", what);
         return false;
     }
-    url = mem_printf("sqlite:%s", *file == '/' || *file == ':' ? file : reader_path(r, file));
-    *to = arena_strdup(r->arena, url);
-    free(url);
+    *to = arena_printf(r->arena, "sqlite:%s",
+                       *file == '/' || *file == ':' ? file : reader_path(r, file));
     return true;
 }
 

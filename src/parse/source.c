@@ -1,6 +1,7 @@
 /* source.c - see source.h. */
 #include "parse/source.h"
 
+#include "base/fd.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -17,22 +18,19 @@
 
 int source_read(const char *path, struct arena *arena, struct source *out, struct err *err)
 {
-    struct buf b = BUF_INIT;
-    int rc = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    AUTO_BUF b = BUF_INIT;
 
     if (fd < 0 || !buf_read(&b, fd, SOURCE_MAX))
-        rc = err_set(err, fd < 0 && (errno == ENOENT || errno == ENOTDIR) ? E_NOT_FOUND : E_INVALID,
-                     "%s can't be read: %s", path, strerror(errno));
-    else if (b.len > SOURCE_MAX)
-        rc = err_set(err, E_INVALID, "%s is longer than %d MB", path, SOURCE_MAX_MB);
-    else
-        *out = (struct source){.name = arena_strdup(arena, path),
-                               .text = arena_memdup0(arena, b.ptr, b.len),
-                               .len = b.len};
-    if (fd >= 0)
-        close(fd);
-    buf_release(&b);
-    return rc;
+        return err_set(err,
+                       fd < 0 && (errno == ENOENT || errno == ENOTDIR) ? E_NOT_FOUND : E_INVALID,
+                       "%s can't be read: %s", path, strerror(errno));
+    if (b.len > SOURCE_MAX)
+        return err_set(err, E_INVALID, "%s is longer than %d MB", path, SOURCE_MAX_MB);
+    *out = (struct source){.name = arena_strdup(arena, path),
+                           .text = arena_memdup0(arena, b.ptr, b.len),
+                           .len = b.len};
+    return 0;
 }
 
 size_t source_step(const char *p, size_t left)

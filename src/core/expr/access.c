@@ -39,18 +39,15 @@ static void add_keys(json_t *object, const char *wanted, struct buf *out)
 
 static int no_field(struct eval *x, json_t *object, const char *key, size_t len)
 {
-    struct buf hint = BUF_INIT;
-    int rc;
+    AUTO_BUF hint = BUF_INIT;
 
     if (x->trying)
         return EXPR_MISSING;
     add_keys(object, key, &hint);
     if (x->node->kind == NODE_FIELD && strchr(key, '-'))
         buf_addstr(&hint, "; to subtract, put spaces around the -");
-    rc = eval_fault(x, "%.*s has no field '%.*s'%s", OPERAND(x), expr_cut(key, len, 60), key,
-                    buf_cstr(&hint));
-    buf_release(&hint);
-    return rc;
+    return eval_fault(x, "%.*s has no field '%.*s'%s", OPERAND(x), expr_cut(key, len, 60), key,
+                      buf_cstr(&hint));
 }
 
 static int no_item(struct eval *x, json_t *list, json_int_t index)

@@ -146,7 +146,7 @@ static int add_value(struct eval *x, const struct piece *piece, struct buf *out)
 
 static int eval_pieces(struct eval *x, const struct expr *e, json_t **out)
 {
-    struct buf text = BUF_INIT;
+    AUTO_BUF text = BUF_INIT;
     size_t i;
     int rc = 0;
 
@@ -164,18 +164,15 @@ static int eval_pieces(struct eval *x, const struct expr *e, json_t **out)
         rc = piece_fault(x, TEXT_TOO_LONG, EXPR_RESULT_MAX);
     if (!rc)
         *out = value_need(json_stringn_nocheck(buf_cstr(&text), text.len));
-    buf_release(&text);
     return rc;
 }
 
 /* Checks that the result's JSON is short enough to be stored. */
 static int check_size(struct eval *x, const json_t *v)
 {
-    struct buf text = BUF_INIT;
-    bool fits = value_write_plain(v, EXPR_RESULT_MAX, &text);
+    AUTO_BUF text = BUF_INIT;
 
-    buf_release(&text);
-    return fits
+    return value_write_plain(v, EXPR_RESULT_MAX, &text)
                ? 0
                : piece_fault(x, "the result has more than %u bytes: pass a reference to it instead",
                              EXPR_RESULT_MAX);

@@ -153,7 +153,7 @@ bool lex_number(struct parser *p, bool negative, struct literal *out)
 {
     const char *text = p->in.text.at + p->now.at - negative;
     size_t len = p->now.end - p->now.at + negative;
-    json_t *number = json_loadb(text, len, JSON_DECODE_ANY, NULL);
+    json_auto_t *number = json_loadb(text, len, JSON_DECODE_ANY, NULL);
 
     if (json_is_integer(number))
         *out = (struct literal){.type = JSON_INTEGER, .whole = json_integer_value(number)};
@@ -166,7 +166,6 @@ bool lex_number(struct parser *p, bool negative, struct literal *out)
                             "'%.*s' is not a number: write it as in JSON (7, 0.5, 1e6), within the "
                             "range of a double",
                             expr_cut(text, len, 40), text);
-    json_decref(number);
     return true;
 }
 

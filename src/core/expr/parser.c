@@ -127,18 +127,15 @@ static bool parse_arguments(struct parser *p, struct node *call)
 /* The current token is ( . */
 static struct node *parse_call(struct parser *p, size_t at, const char *word)
 {
-    struct buf meant = BUF_INIT;
+    AUTO_BUF meant = BUF_INIT;
     int which = find_word(callable, word);
     struct node *n;
 
     if (!lex_next(p))
         return NULL;
-    if (which < 0) {
-        (void)parser_fault(p, at, "there is no function '%s'%s", word,
-                           expr_did_you_mean(word, callable, &meant));
-        buf_release(&meant);
-        return NULL;
-    }
+    if (which < 0)
+        return parser_fault(p, at, "there is no function '%s'%s", word,
+                            expr_did_you_mean(word, callable, &meant));
     n = which < EXPR_STATUS_COUNT ? new_node(p, NODE_STATUS, (unsigned)which, at)
                                   : new_node(p, NODE_CALL, (unsigned)which - EXPR_STATUS_COUNT, at);
     if (!parse_arguments(p, n))
@@ -156,7 +153,7 @@ static struct node *parse_call(struct parser *p, size_t at, const char *word)
 
 static void *unknown_word(struct parser *p, size_t at, const char *word)
 {
-    struct buf hint = BUF_INIT;
+    AUTO_BUF hint = BUF_INIT;
     int i;
 
     if (find_word(callable, word) >= 0)
@@ -167,9 +164,7 @@ static void *unknown_word(struct parser *p, size_t at, const char *word)
             buf_addf(&hint, "%s%s", i ? ", " : "", words[i]);
         buf_addstr(&hint, "; strings are written in quotes");
     }
-    (void)parser_fault(p, at, "unknown name '%s'%s", word, buf_cstr(&hint));
-    buf_release(&hint);
-    return NULL;
+    return parser_fault(p, at, "unknown name '%s'%s", word, buf_cstr(&hint));
 }
 
 #define WORD_MAX 40 /* longer than any known word */
@@ -249,11 +244,9 @@ static struct node *parse_collection(struct parser *p, json_t *seen)
 
 static struct node *parse_object(struct parser *p)
 {
-    json_t *seen = value_need(json_object());
-    struct node *n = parse_collection(p, seen);
+    json_auto_t *seen = value_need(json_object());
 
-    json_decref(seen);
-    return n;
+    return parse_collection(p, seen);
 }
 
 static struct node *parse_parentheses(struct parser *p)

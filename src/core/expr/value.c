@@ -150,13 +150,11 @@ bool value_write_plain(const json_t *v, size_t max, struct buf *out)
 
 json_t *value_as_text(json_t *v)
 {
-    struct buf text = BUF_INIT;
+    AUTO_BUF text = BUF_INIT;
 
     if (json_is_string(v))
         return v;
     (void)!value_write_plain(v, SIZE_MAX, &text);
     json_decref(v);
-    v = value_need(json_stringn_nocheck(text.ptr, text.len));
-    buf_release(&text);
-    return v;
+    return value_need(json_stringn_nocheck(text.ptr, text.len));
 }

@@ -45,7 +45,7 @@ static int hold_of(const char *why, size_t len)
 static void read_hold(struct replay *f, const struct replay_event *e, struct execution_change *c,
                       struct arena *arena)
 {
-    json_t *data = data_of(e);
+    json_auto_t *data = data_of(e);
     const char *why = text_of(data, "why"), *colon = why ? strchr(why, ':') : NULL;
 
     c->hold = why ? hold_of(why, colon ? (size_t)(colon - why) : strlen(why)) : HELD_PAUSED;
@@ -56,45 +56,37 @@ static void read_hold(struct replay *f, const struct replay_event *e, struct exe
         f->paused = true;
         f->pause = e->data;
     }
-    json_decref(data);
 }
 
 /* An attempt, a workflow or a fan-out ended: its error becomes the execution's error. */
 static void apply_outcome(struct replay *f, const struct replay_event *e, struct arena *arena)
 {
-    json_t *data = data_of(e);
+    json_auto_t *data = data_of(e);
 
     f->error = arena_strdup(arena, text_of(data, "error"));
-    json_decref(data);
 }
 
 static bool lets_finish(const struct replay_event *e)
 {
-    json_t *data = data_of(e);
-    bool lets = json_is_true(json_object_get(data, "let_finish"));
+    json_auto_t *data = data_of(e);
 
-    json_decref(data);
-    return lets;
+    return json_is_true(json_object_get(data, "let_finish"));
 }
 
 static void apply_reason(struct replay *f, const struct replay_event *e)
 {
-    json_t *data = data_of(e);
+    json_auto_t *data = data_of(e);
 
     if (text_of(data, "reason"))
         f->reason = e->data;
-    json_decref(data);
 }
 
 const char *replay_result(const struct replay_event *rerun, struct arena *arena)
 {
-    json_t *data = data_of(rerun), *result = json_object_get(data, "result");
-    char *text = result ? json_text(result) : NULL;
-    const char *kept = arena_strdup(arena, text);
+    json_auto_t *data = data_of(rerun);
+    const json_t *result = json_object_get(data, "result");
 
-    free(text);
-    json_decref(data);
-    return kept;
+    return result ? json_arena_text(result, arena) : NULL;
 }
 
 /* ---- events ---- */

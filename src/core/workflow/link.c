@@ -129,7 +129,7 @@ size_t workflow_cycles(const struct workflow *w,
                        void (*each)(void *arg, const uint32_t *path, uint32_t n), void *arg)
 {
     size_t n = (size_t)w->ntasks + 1;
-    struct arena arena = ARENA_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
     struct walk k = {.w = w,
                      .state = arena_zalloc(&arena, n * sizeof(*k.state)),
                      .reported = arena_zalloc(&arena, n * sizeof(*k.reported)),
@@ -156,7 +156,6 @@ size_t workflow_cycles(const struct workflow *w,
                 close_cycle(&k, need, each, arg);
         }
     }
-    arena_release(&arena);
     return k.found;
 }
 

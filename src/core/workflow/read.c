@@ -392,14 +392,13 @@ static int read_tasks(struct key_reader *r, const struct json_node *p, struct wo
 
 static int check_graph(struct key_reader *r, const struct json_node *p, struct workflow *w)
 {
-    uint32_t *order, n;
-    bool ok;
+    AUTO_FREE uint32_t *order = mem_alloc((w->ntasks + 1) * sizeof(*order));
+    uint32_t n;
 
     workflow_link(w, r->arena);
-    order = mem_alloc((w->ntasks + 1) * sizeof(*order));
-    ok = workflow_order(w, order, &n);
-    free(order);
-    return ok ? 0 : json_read_fail(p, r->err, "has tasks that need each other");
+    return workflow_order(w, order, &n)
+               ? 0
+               : json_read_fail(p, r->err, "has tasks that need each other");
 }
 
 static int read_workflow(struct key_reader *r, const struct json_node *p, struct workflow *w)
@@ -469,7 +468,7 @@ int workflow_read(const char *json, size_t len, struct arena *arena, const struc
     struct nested_reader of = {.depth = 0};
     struct key_reader r = {.arena = arena, .err = err, .of = &of};
     struct workflow *w = arena_zalloc(arena, sizeof(*w));
-    struct json_node doc;
+    AUTO_JSON_NODE doc = {0};
     int rc = json_read_deep(json, len, WORKFLOW_MAX_TEXT, WORKFLOW_MAX_JSON_DEPTH, "the definition",
                             &doc, err);
 
@@ -484,6 +483,5 @@ int workflow_read(const char *json, size_t len, struct arena *arena, const struc
     if (!rc)
         *out = w;
     vec_release(&of.known);
-    json_read_close(&doc);
     return rc;
 }

@@ -230,7 +230,7 @@ void workflow_write(const struct workflow *w, struct buf *out)
 {
     struct json_writer json = JSON_WRITER(out);
     size_t n, i;
-    const struct workflow **below = workflow_below(w, &n);
+    AUTO_FREE const struct workflow **below = workflow_below(w, &n);
 
     write_one(&json, w);
     if (n) {
@@ -244,7 +244,6 @@ void workflow_write(const struct workflow *w, struct buf *out)
         json_write_end(&json, '}');
     }
     json_write_end(&json, '}');
-    free(below);
 }
 
 void workflow_hash(const char *text, size_t len, char out[WORKFLOW_HASH_SIZE])

@@ -248,14 +248,13 @@ static void add_files(const struct job *t, const struct container_spec *c, const
 
 static void add_command(const struct spec *s, const char *image, struct container_command *out)
 {
-    struct arena arena = ARENA_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
     const char *const *word = spec_argv(s, &arena);
 
     ADD_ARG("--entrypoint=%s", *word);
     ADD_ARG("%s", image);
     while (*++word)
         ADD_ARG("%s", *word);
-    arena_release(&arena);
 }
 
 static void add_labels(const struct job *t, const char *folder, struct container_command *out)
@@ -334,9 +333,9 @@ static void add_start_command(const struct container_options *o, const struct jo
 int container_command(const struct container_options *o, const struct job *t, const char *folder,
                       char *const *env, struct container_command *out, struct err *err)
 {
-    struct arena texts = ARENA_INIT;
+    AUTO_ARENA texts = ARENA_INIT;
     struct container_spec c;
-    struct buf names = BUF_INIT;
+    AUTO_BUF names = BUF_INIT;
     size_t at;
     int rc;
 
@@ -355,8 +354,6 @@ int container_command(const struct container_options *o, const struct job *t, co
     *vec_add(&out->env) = NULL;
     if (rc)
         container_command_release(out);
-    buf_release(&names);
-    arena_release(&texts);
     return rc;
 }
 

@@ -1,6 +1,8 @@
 /* container_engine.c - finds the container engine and checks that it answers, see container.h. */
 #include "exec/container/container.h"
 
+#include "base/fd.h"
+
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -29,38 +31,30 @@ char *container_find_client(const char *name)
 
 static int check_socket(const char *path, struct err *err)
 {
+    AUTO_FD fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    int fd, rc = 0;
 
-    if (strlen(path) >= sizeof(to.sun_path))
+    if (fd < 0 || strlen(path) >= sizeof(to.sun_path))
         return 0; /* docker reports the error itself */
     memcpy(to.sun_path, path, strlen(path) + 1);
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return 0;
     /* EAGAIN: it is running, but busy. */
-    if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) && errno != EAGAIN &&
-        errno != EINPROGRESS)
-        rc = err_set(err, E_REFUSED, "docker does not answer at %s: %s; start its service", path,
-                     strerror(errno));
-    close(fd);
-    return rc;
+    if (!connect(fd, (const struct sockaddr *)&to, sizeof(to)) || errno == EAGAIN ||
+        errno == EINPROGRESS)
+        return 0;
+    return err_set(err, E_REFUSED, "docker does not answer at %s: %s; start its service", path,
+                   strerror(errno));
 }
 
 /* A docker context may name another address, which we do not check. */
 static bool has_context(void)
 {
-    const char *dir = getenv("DOCKER_CONFIG"), *home = getenv("HOME"), *named;
-    char *path = dir && *dir ? mem_printf("%s/config.json", dir)
-                             : mem_printf("%s/.docker/config.json", home ? home : "");
-    json_t *config = json_load_file(path, 0, NULL);
+    const char *dir = getenv("DOCKER_CONFIG"), *home = getenv("HOME");
+    AUTO_FREE char *path = dir && *dir ? mem_printf("%s/config.json", dir)
+                                       : mem_printf("%s/.docker/config.json", home ? home : "");
+    json_auto_t *config = json_load_file(path, 0, NULL);
+    const char *named = json_string_value(json_object_get(config, "currentContext"));
 
-    named = json_string_value(json_object_get(config, "currentContext"));
-    free(path);
-    if (named && (!*named || !strcmp(named, "default")))
-        named = NULL;
-    json_decref(config);
-    return named;
+    return named && *named && strcmp(named, "default");
 }
 
 int container_check(const struct container_options *o, struct err *err)

@@ -72,22 +72,20 @@ static int check_options(const struct container_spec *c, struct err *err)
 int container_spec_read(const struct container_options *o, const char *json, struct arena *arena,
                         struct container_spec *out, struct err *err)
 {
-    struct json_node c;
+    AUTO_JSON_NODE c = {0};
     int rc;
 
     *out = (struct container_spec){
         .image = o->image, .pull = o->pull ? o->pull : "missing", .network = "none"};
     if (!json)
         json = "{}";
-    if ((rc = json_read_open(json, strlen(json), SIZE_MAX, "the container", &c, err)))
+    if ((rc = json_read_open(json, strlen(json), SIZE_MAX, "the container", &c, err)) ||
+        (rc = json_read_known_keys(&c, NULL, err)) ||
+        (rc = read_text(&c, "image", arena, &out->image, err)) ||
+        (rc = read_text(&c, "pull", arena, &out->pull, err)) ||
+        (rc = read_text(&c, "network", arena, &out->network, err)) ||
+        (rc = read_texts(&c, "volumes", arena, &out->volumes, err)) ||
+        (rc = read_texts(&c, "options", arena, &out->options, err)))
         return rc;
-    if (!(rc = json_read_known_keys(&c, NULL, err)) &&
-        !(rc = read_text(&c, "image", arena, &out->image, err)) &&
-        !(rc = read_text(&c, "pull", arena, &out->pull, err)) &&
-        !(rc = read_text(&c, "network", arena, &out->network, err)) &&
-        !(rc = read_texts(&c, "volumes", arena, &out->volumes, err)) &&
-        !(rc = read_texts(&c, "options", arena, &out->options, err)))
-        rc = check_options(out, err);
-    json_read_close(&c);
-    return rc;
+    return check_options(out, err);
 }

@@ -76,7 +76,7 @@ static void report_ended(struct function_job *j)
 {
     struct report r = {.kind = REPORT_ENDED};
     struct outcome *o = &r.outcome;
-    struct buf result = BUF_INIT, error = BUF_INIT;
+    AUTO_BUF result = BUF_INIT, error = BUF_INIT;
 
     if (j->begun) {
         report_started(j);
@@ -96,8 +96,6 @@ static void report_ended(struct function_job *j)
         o->retry_delay = j->defer;
     }
     send_report(j, &r);
-    buf_release(&result);
-    buf_release(&error);
 }
 
 /* ---- the poll ---- */
@@ -120,7 +118,7 @@ static void check_deadlines(struct functions *f, int64_t now)
 /* Only the poll frees jobs that ran, so the jobs collected under the lock stay valid after it. */
 static void report_running(struct functions *f)
 {
-    VEC(struct function_job *) news = {0};
+    AUTO_VEC(struct function_job *) news = {0};
     struct function_job *j;
     size_t i;
 
@@ -134,7 +132,6 @@ static void report_running(struct functions *f)
         report_started(news.at[i]);
         capped_log_report(&news.at[i]->log, &f->lock, false, send_report, news.at[i]);
     }
-    vec_release(&news);
 }
 
 void function_poll(struct executor *x)

@@ -182,15 +182,14 @@ static int init_plugin(struct functions *f, void *plugin, struct err *err)
 int function_load_plugin(struct functions *f, const char *path, struct err *err)
 {
     /* dlopen would search a name without a slash in the system's library folders. */
-    char *file = mem_printf("%s%s", strchr(path, '/') ? "" : "./", path);
+    AUTO_FREE char *file = mem_printf("%s%s", strchr(path, '/') ? "" : "./", path);
     void *plugin = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     size_t i;
     int rc = 0;
 
-    if (!plugin) {
-        rc = err_set(err, E_INVALID, "the plugin %.200s can't be loaded: %.600s", path, dlerror());
-        goto done;
-    }
+    if (!plugin)
+        return err_set(err, E_INVALID, "the plugin %.200s can't be loaded: %.600s", path,
+                       dlerror());
     for (i = 0; i < f->plugins.n; i++)
         if (f->plugins.at[i] == plugin)
             rc = err_set(err, E_CONFLICT, "it is loaded already");
@@ -202,7 +201,5 @@ int function_load_plugin(struct functions *f, const char *path, struct err *err)
     } else {
         *vec_add(&f->plugins) = plugin;
     }
-done:
-    free(file);
     return rc;
 }

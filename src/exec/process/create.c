@@ -68,11 +68,9 @@ static char *shim_path(const char *given)
 
 bool process_has_shim(const char *given)
 {
-    char *path = shim_path(given);
-    bool there = path && access(path, X_OK) == 0;
+    AUTO_FREE char *path = shim_path(given);
 
-    free(path);
-    return there;
+    return path && access(path, X_OK) == 0;
 }
 
 static int find_shim(struct process *p, const char *given, struct err *err)

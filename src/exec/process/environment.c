@@ -58,37 +58,28 @@ static bool is_secret_name(const char *name)
 
 static int read_secret(const struct process *p, const char *name, struct buf *out, struct err *err)
 {
-    char *path = mem_printf("%s/%s", p->secrets, name);
+    AUTO_FREE char *path = mem_printf("%s/%s", p->secrets, name);
     AUTO_FD fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st;
     ssize_t n;
-    int rc = 0;
 
-    if (fd < 0 || fstat(fd, &st)) {
-        rc = err_set(err, E_INVALID, "the secret %s is neither in the environment nor in %s: %s",
-                     name, p->secrets, strerror(errno));
-        goto done;
-    }
-    if (!S_ISREG(st.st_mode) || (st.st_mode & 077) || st.st_uid != geteuid()) {
-        rc = err_set(err, E_INVALID,
-                     "the file of the secret %s must be readable by the worker's user only: chmod "
-                     "600 %s",
-                     name, path);
-        goto done;
-    }
+    if (fd < 0 || fstat(fd, &st))
+        return err_set(err, E_INVALID, "the secret %s is neither in the environment nor in %s: %s",
+                       name, p->secrets, strerror(errno));
+    if (!S_ISREG(st.st_mode) || (st.st_mode & 077) || st.st_uid != geteuid())
+        return err_set(err, E_INVALID,
+                       "the file of the secret %s must be readable by the worker's user only: "
+                       "chmod 600 %s",
+                       name, path);
     buf_reserve(out, SECRET_MAX); /* at once: growing would leave copies in memory */
     n = read(fd, out->ptr, SECRET_MAX);
-    if (n < 0 || n == SECRET_MAX) {
-        rc = err_set(err, E_INVALID, "the secret %s can't be read, or is too large", name);
-        goto done;
-    }
+    if (n < 0 || n == SECRET_MAX)
+        return err_set(err, E_INVALID, "the secret %s can't be read, or is too large", name);
     out->len = (size_t)n;
     if (out->len && out->ptr[out->len - 1] == '\n')
         out->len--;
     out->ptr[out->len] = '\0';
-done:
-    free(path);
-    return rc;
+    return 0;
 }
 
 static int find_secret(const struct process *p, const char *name, struct buf *out, struct err *err)
@@ -115,7 +106,7 @@ static int set_secrets(const struct process *p, const struct spec *spec, struct 
     int rc = 0;
 
     for (size_t i = 0; !rc && i < spec->nsecrets; i++) {
-        struct buf value = BUF_INIT;
+        AUTO_BUF value = BUF_INIT;
 
         rc = find_secret(p, spec->secrets[i], &value, err);
         if (!rc) {
@@ -124,7 +115,6 @@ static int set_secrets(const struct process *p, const struct spec *spec, struct 
         }
         if (value.ptr)
             explicit_bzero(value.ptr, value.cap);
-        buf_release(&value);
     }
     return rc;
 }

@@ -23,7 +23,7 @@ struct watch *watch_new(struct process *p, const struct job *j, int at)
 {
     const struct spec *s = j->spec;
     struct watch *w = mem_zalloc(sizeof(*w));
-    struct arena arena = ARENA_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
     const char *const *argv = spec_argv(s, &arena);
 
     w->execution = j->execution;
@@ -34,7 +34,6 @@ struct watch *watch_new(struct process *p, const struct job *j, int at)
     w->timeout = s->timeout;
     w->grace = s->grace > 0 ? s->grace : p->grace > 0 ? p->grace : 0;
     w->program = mem_strdup(argv ? argv[0] : "");
-    arena_release(&arena);
     w->cwd = mem_strdup(s->cwd);
     w->user = mem_strdup(s->user);
     w->outputs = s->noutputs ? process_copy_list(s->outputs) : NULL;

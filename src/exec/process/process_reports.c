@@ -65,7 +65,7 @@ static int64_t log_most(const struct process *p)
 static void report_upto(struct process *p, struct watch *w, const struct attempt_log *log,
                         int64_t upto, int64_t dropped)
 {
-    struct buf text = BUF_INIT;
+    AUTO_BUF text = BUF_INIT;
 
     while (w->log_sent < upto && w->state != WATCH_DROPPED) {
         size_t max = upto - w->log_sent < CHUNK ? (size_t)(upto - w->log_sent) : CHUNK;
@@ -79,7 +79,6 @@ static void report_upto(struct process *p, struct watch *w, const struct attempt
         w->log_sent += (int64_t)text.len;
         send_report(p, w, &r);
     }
-    buf_release(&text);
 }
 
 /* While the ring is being overwritten: reports the newest bytes, which replace those reported as
@@ -90,7 +89,7 @@ static void report_newest(struct process *p, struct watch *w, const struct attem
     int64_t tail = log->kept - log->head, total = log->kept + log->dropped, at;
     int64_t n = total - w->log_total > NEWEST_MAX ? total - w->log_total : NEWEST_MAX;
     struct attempt_log now;
-    struct buf text = BUF_INIT;
+    AUTO_BUF text = BUF_INIT;
 
     if (n > tail / 2)
         n = tail / 2;
@@ -98,7 +97,7 @@ static void report_newest(struct process *p, struct watch *w, const struct attem
         n = log_most(p);
     if (total == w->log_total || attempt_log_read(w->at, log, log->kept - n, (size_t)n, &text) ||
         attempt_log_size(w->at, &now) || now.dropped - log->dropped > tail / 4)
-        goto done;
+        return;
     for (at = 0; at < n && w->state != WATCH_DROPPED; at += CHUNK)
         send_report(p, w,
                     &(struct report){.kind = REPORT_LOG,
@@ -107,8 +106,6 @@ static void report_newest(struct process *p, struct watch *w, const struct attem
                                      .log = text.ptr + at,
                                      .log_len = n - at < CHUNK ? (size_t)(n - at) : CHUNK});
     w->log_total = total;
-done:
-    buf_release(&text);
 }
 
 /* While the task runs, the log is reported in order until the ring wraps, then the newest bytes. At
@@ -305,17 +302,13 @@ static int unreadable(const struct watch *w, struct err *err)
 static int read_outputs(const struct watch *w, struct buf *result, struct err *err)
 {
     AUTO_FD fd = own_file_open_given(w->at, ATTEMPT_OUTPUT, O_RDONLY, OWN_FILE_ANY_SIZE);
-    struct buf text = BUF_INIT;
-    int rc = 0;
+    AUTO_BUF text = BUF_INIT;
 
-    if (fd < 0) /* a task that removed the file has no outputs */
-        return errno == ENOENT ? 0 : unreadable(w, err);
-    if (!buf_read(&text, fd, OUTPUTS_MAX))
-        rc = unreadable(w, err);
-    else
-        rc = outputs_parse(buf_cstr(&text), text.len, (const char *const *)w->outputs, result, err);
-    buf_release(&text);
-    return rc;
+    if (fd < 0 && errno == ENOENT) /* a task that removed the file has no outputs */
+        return 0;
+    if (fd < 0 || !buf_read(&text, fd, OUTPUTS_MAX))
+        return unreadable(w, err);
+    return outputs_parse(buf_cstr(&text), text.len, (const char *const *)w->outputs, result, err);
 }
 
 bool process_report_exit(struct process *p, struct watch *w, const struct attempt_exit *end)
@@ -326,14 +319,13 @@ bool process_report_exit(struct process *p, struct watch *w, const struct attemp
                         .duration = end->ended - end->begun,
                         .cpu = end->cpu,
                         .peak_memory = end->peak_memory};
-    struct buf result = BUF_INIT;
+    AUTO_BUF result = BUF_INIT;
     struct err why = ERR_INIT;
     char *error = decide_outcome(w, end, &o);
     int rc = o.kind == OUTCOME_OK ? read_outputs(w, &result, &why) : 0;
 
     if (rc == -E_UNAVAILABLE && !w->cancelled) { /* wait, unless a cancel gives up the success */
         watch_note(p, w, why.msg);
-        buf_release(&result);
         return false;
     }
     if (rc) {
@@ -353,6 +345,5 @@ bool process_report_exit(struct process *p, struct watch *w, const struct attemp
     o.result = o.kind == OUTCOME_OK && result.len ? result.ptr : NULL;
     report_outcome(p, w, &o);
     free(error);
-    buf_release(&result);
     return true;
 }

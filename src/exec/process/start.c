@@ -135,13 +135,13 @@ static int make_folder(struct process *p, const struct job *j, struct err *err)
 void process_set_undo_by_name(struct process *p, struct watch *w)
 {
     char name[ATTEMPT_NAME_SIZE];
-    char *folder = mem_printf("%s/%s", p->dir_path, attempt_name(w->execution, w->attempt, name));
+    AUTO_FREE char *folder =
+        mem_printf("%s/%s", p->dir_path, attempt_name(w->execution, w->attempt, name));
     struct container_command words = {0};
 
     container_undo_command(&p->container, w->execution, w->attempt, folder, &words);
     undo_set_command(&w->undo, (const char *const *)words.undo.at, NULL);
     container_command_release(&words);
-    free(folder);
 }
 
 /* On failure the watch is dropped and the folder removed: nothing has started in it. */

@@ -236,7 +236,7 @@ static bool replace_output(int fd, const struct buf *text)
 /* Reads the file only once: after a partial write it contains both masked and unmasked text. */
 static bool load_masked_output(struct shim *s, int fd)
 {
-    struct buf text = BUF_INIT;
+    AUTO_BUF text = BUF_INIT;
 
     if (!s->has_output && read_output(fd, &text)) {
         mask_feed(&s->mask, buf_cstr(&text), text.len, &s->output);
@@ -245,7 +245,6 @@ static bool load_masked_output(struct shim *s, int fd)
     }
     if (text.ptr)
         explicit_bzero(text.ptr, text.cap);
-    buf_release(&text);
     return s->has_output;
 }
 

@@ -47,7 +47,7 @@ static int read_file(struct diagnostics *diagnostics, const char *path, bool mus
 static int find_source(const char *path, const struct config_host *host,
                        struct diagnostics *diagnostics, const struct source **out, struct err *err)
 {
-    char *local = NULL, *folder = NULL, *user = NULL;
+    AUTO_FREE char *local = NULL, *folder = NULL, *user = NULL;
     int rc;
 
     *out = NULL;
@@ -61,9 +61,6 @@ static int find_source(const char *path, const struct config_host *host,
         user = mem_printf("%s/" FILE_NAME, folder);
         rc = read_file(diagnostics, user, false, out, err);
     }
-    free(local);
-    free(folder);
-    free(user);
     return rc;
 }
 
@@ -85,20 +82,16 @@ static char *folder_of(const char *file)
 /* Sets the defaults that follow from other values. */
 static void derive_defaults(const struct config_host *host, struct config *c)
 {
-    char *folder = user_folder(host->xdg_state_home, host->home, ".local/state"), *db;
+    AUTO_FREE char *folder = user_folder(host->xdg_state_home, host->home, ".local/state");
 
     if (!c->state)
         c->state = arena_strdup(&c->arena, folder);
-    if (!c->db && c->state) {
-        db = mem_printf("sqlite:%s/pawl.db", c->state);
-        c->db = arena_strdup(&c->arena, db);
-        free(db);
-    }
+    if (!c->db && c->state)
+        c->db = arena_printf(&c->arena, "sqlite:%s/pawl.db", c->state);
     if (!c->worker.heartbeat)
         c->worker.heartbeat = c->worker.lease / 3;
     if (!c->logs.retention_days)
         c->logs.retention_days = c->execution_events.retention_days;
-    free(folder);
 }
 
 /* The location of an error about two values: one that the file sets; NULL if it sets neither. */
@@ -164,7 +157,7 @@ int config_parse(const struct source *source, const struct config_host *host,
 {
     static const struct source nothing = {.name = FILE_NAME, .text = "", .len = 0};
     struct config *c = mem_zalloc(sizeof(*c));
-    char *folder = folder_of(source ? source->name : FILE_NAME);
+    AUTO_FREE char *folder = folder_of(source ? source->name : FILE_NAME);
     struct yaml_doc doc;
     int rc;
 
@@ -183,7 +176,6 @@ int config_parse(const struct source *source, const struct config_host *host,
     }
     rc = diagnostics_err(diagnostics, err);
     yaml_release(&doc);
-    free(folder);
     if (rc)
         config_free(&c);
     else

@@ -157,7 +157,7 @@ static void measure(const struct rails *r, const struct workflow_task *t, uint32
 static void add_task(struct drawing *d, const struct workflow_task *t, size_t column,
                      const char *more)
 {
-    struct buf notes = BUF_INIT, own = BUF_INIT;
+    AUTO_BUF notes = BUF_INIT, own = BUF_INIT;
     size_t left = d->width > column + FEWEST ? d->width - column : FEWEST, names = d->names;
 
     render_task_notes(t, ", ", LONGEST, &own);
@@ -171,8 +171,6 @@ static void add_task(struct drawing *d, const struct workflow_task *t, size_t co
         render_cut_text(d->out, notes.ptr, left - names - 2);
     }
     buf_addch(d->out, '\n');
-    buf_release(&notes);
-    buf_release(&own);
 }
 
 static void draw_line(const struct rails *r, const struct workflow_task *t, uint32_t column,
@@ -191,7 +189,7 @@ static void draw_line(const struct rails *r, const struct workflow_task *t, uint
 /* A line of the list without rails. */
 static void list_line(struct drawing *d, const struct workflow *w, const struct workflow_task *t)
 {
-    struct buf needs = BUF_INIT;
+    AUTO_BUF needs = BUF_INIT;
     uint32_t i;
 
     for (i = 0; i < t->nneeds && i < SHOWN_NEEDS; i++)
@@ -200,7 +198,6 @@ static void list_line(struct drawing *d, const struct workflow *w, const struct 
         buf_addf(&needs, " and %u more", t->nneeds - SHOWN_NEEDS);
     buf_addstr(d->out, "  * ");
     add_task(d, t, 4, buf_cstr(&needs));
-    buf_release(&needs);
 }
 
 static void draw_hook(struct drawing *d, const struct workflow_task *t)
@@ -236,12 +233,11 @@ static void draw_workflow(const struct workflow *w, size_t width, struct buf *ou
 void graph_render_ascii(const struct workflow *w, size_t width, struct buf *out)
 {
     size_t n, i;
-    const struct workflow **nested = workflow_below(w, &n);
+    AUTO_FREE const struct workflow **nested = workflow_below(w, &n);
 
     draw_workflow(w, width, out);
     for (i = 0; i < n; i++) {
         buf_addch(out, '\n');
         draw_workflow(nested[i], width, out);
     }
-    free(nested);
 }

@@ -10,7 +10,7 @@
 
 void render_cut_text(struct buf *out, const char *text, size_t longest)
 {
-    struct buf seen = BUF_INIT;
+    AUTO_BUF seen = BUF_INIT;
     size_t n = 0, at = 0, cut = 0;
 
     source_add_visible(&seen, text, strlen(text));
@@ -20,23 +20,15 @@ void render_cut_text(struct buf *out, const char *text, size_t longest)
     buf_add(out, buf_cstr(&seen), n > longest ? cut : seen.len);
     if (n > longest)
         buf_addstr(out, "...");
-    buf_release(&seen);
 }
 
 /* Adds JSON; a string without its quotes. */
 static void add_foreach(struct buf *out, const char *json, size_t longest)
 {
-    size_t n = strlen(json);
-    char *text;
+    size_t quotes = *json == '"';
+    AUTO_FREE char *text = mem_printf("%.*s", (int)(strlen(json) - 2 * quotes), json + quotes);
 
-    if (*json != '"') {
-        render_cut_text(out, json, longest);
-        return;
-    }
-    text = mem_strdup(json + 1);
-    text[n - 2] = '\0';
     render_cut_text(out, text, longest);
-    free(text);
 }
 
 void render_task_notes(const struct workflow_task *t, const char *between, size_t longest,
@@ -116,7 +108,7 @@ static void dot_task(struct buf *out, const struct workflow_task *t, struct buf 
 
 static void write_dot(const struct workflow *w, struct buf *out)
 {
-    struct buf text = BUF_INIT;
+    AUTO_BUF text = BUF_INIT;
     uint32_t i, k;
 
     buf_addstr(out, "digraph ");
@@ -133,7 +125,6 @@ static void write_dot(const struct workflow *w, struct buf *out)
         if (hook(w, (int)i))
             dot_task(out, hook(w, (int)i), &text);
     buf_addstr(out, w->on_failure || w->on_exit ? "  }\n}\n" : "}\n");
-    buf_release(&text);
 }
 
 /* ---- Mermaid ---- */
@@ -163,7 +154,7 @@ static void mermaid_task(struct buf *out, const struct workflow_task *t, struct 
 
 static void write_mermaid(const struct workflow *w, struct buf *out)
 {
-    struct buf text = BUF_INIT;
+    AUTO_BUF text = BUF_INIT;
     uint32_t i, k;
 
     buf_addstr(out, "flowchart TD\n");
@@ -178,7 +169,6 @@ static void write_mermaid(const struct workflow *w, struct buf *out)
         if (hook(w, (int)i))
             mermaid_task(out, hook(w, (int)i), &text);
     buf_addstr(out, w->on_failure || w->on_exit ? "  end\n" : "");
-    buf_release(&text);
 }
 
 void graph_render(const struct workflow *w, enum graph_format format, size_t width, struct buf *out)

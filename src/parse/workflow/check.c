@@ -13,7 +13,7 @@ static void report_cycle(void *arg, const uint32_t *path, uint32_t n)
 {
     struct reader *r = arg;
     const struct workflow_task *tasks = r->w->tasks;
-    struct buf shown = BUF_INIT;
+    AUTO_BUF shown = BUF_INIT;
     uint32_t first = 0, i;
 
     for (i = 1; i < n; i++)
@@ -29,7 +29,6 @@ static void report_cycle(void *arg, const uint32_t *path, uint32_t n)
     diagnostics_add(r->doc->diagnostics, r->doc->source, tasks[path[first]].line,
                     tasks[path[first]].column, "tasks need each other in a cycle: %s%s",
                     buf_cstr(&shown), tasks[path[first]].name);
-    buf_release(&shown);
 }
 
 bool reader_check_graph(struct reader *r)
@@ -105,9 +104,9 @@ static void report_far_need(struct reader *r, const struct far_need *f)
 void reader_check_far(struct reader *r, const struct far_need *list, size_t n)
 {
     uint32_t count = r->w->ntasks, placed;
-    uint32_t *order = mem_alloc((count + 1) * sizeof(*order));
-    uint32_t *bit_of = mem_alloc((count + 1) * sizeof(*bit_of));
-    struct ancestors *ancestors = mem_alloc((count + 1) * sizeof(*ancestors));
+    AUTO_FREE uint32_t *order = mem_alloc((count + 1) * sizeof(*order));
+    AUTO_FREE uint32_t *bit_of = mem_alloc((count + 1) * sizeof(*bit_of));
+    AUTO_FREE struct ancestors *ancestors = mem_alloc((count + 1) * sizeof(*ancestors));
     size_t from = 0, to, i;
 
     (void)workflow_order(r->w, order, &placed); /* reader_check_graph found no cycle */
@@ -120,7 +119,4 @@ void reader_check_far(struct reader *r, const struct far_need *list, size_t n)
                 report_far_need(r, &list[i]);
         from = to;
     }
-    free(ancestors);
-    free(bit_of);
-    free(order);
 }

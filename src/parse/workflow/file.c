@@ -97,7 +97,7 @@ static const struct workflow *load(struct loading *l, const struct source *sourc
 static void cycle_error(struct reader *r, const struct yaml *node, const char *what, size_t from)
 {
     const struct loading *l = r->loading;
-    struct buf path = BUF_INIT;
+    AUTO_BUF path = BUF_INIT;
     size_t i;
 
     for (i = from; i < l->files.n; i++)
@@ -105,7 +105,6 @@ static void cycle_error(struct reader *r, const struct yaml *node, const char *w
             buf_addf(&path, "%s -> ", l->files.at[i].name);
     yaml_error(r->doc, node, "%s: a workflow can't contain itself: %s%s", what, buf_cstr(&path),
                l->files.at[from].name);
-    buf_release(&path);
 }
 
 static bool find_loaded(struct reader *r, const struct yaml *node, const char *what,
@@ -146,30 +145,28 @@ static bool load_nested(struct reader *r, const struct yaml *node, const char *w
     return *out;
 }
 
-/* The path as the user would write it: relative to the folder of the file that names it. The
- * caller frees it. */
-static char *path_shown(const struct reader *r, const char *path)
+/* The path as the user would write it: relative to the folder of the file that names it. */
+static const char *path_shown(const struct reader *r, const char *path)
 {
     const char *name = r->doc->source->name, *slash = strrchr(name, '/');
 
     if (*path == '/' || !slash)
-        return mem_strdup(path);
-    return mem_printf("%.*s/%s", (int)(slash - name), name, path);
+        return path;
+    return arena_printf(r->arena, "%.*s/%s", (int)(slash - name), name, path);
 }
 
 static bool is_same_file(const char *path, const char *real)
 {
-    char *found = realpath(path, NULL);
-    bool same = found && !strcmp(found, real);
+    AUTO_FREE char *found = realpath(path, NULL);
 
-    free(found);
-    return same;
+    return found && !strcmp(found, real);
 }
 
 bool reader_nested(struct reader *r, const struct yaml *node, const char *what,
                    const struct workflow **out)
 {
-    char *full, *shown, *real;
+    const char *full = node->text, *shown = path_shown(r, full);
+    AUTO_FREE char *real = NULL;
     bool found = false, ok = false;
 
     if (!r->w->folder && *node->text != '/') {
@@ -179,9 +176,8 @@ bool reader_nested(struct reader *r, const struct yaml *node, const char *what,
                    what);
         return false;
     }
-    full =
-        *node->text == '/' ? mem_strdup(node->text) : mem_printf("%s/%s", r->w->folder, node->text);
-    shown = path_shown(r, node->text);
+    if (*full != '/')
+        full = arena_printf(r->arena, "%s/%s", r->w->folder, full);
     real = realpath(full, NULL);
     if (!real)
         yaml_error(r->doc, node, "%s: %s can't be read: %s", what, shown, strerror(errno));
@@ -190,9 +186,6 @@ bool reader_nested(struct reader *r, const struct yaml *node, const char *what,
     if (real && !found)
         ok = load_nested(r, node, what, is_same_file(shown, real) ? shown : full,
                          arena_strdup(r->arena, real), out);
-    free(full);
-    free(shown);
-    free(real);
     return ok;
 }
 
@@ -226,15 +219,12 @@ int workflow_load(const char *path, struct diagnostics *diagnostics, struct aren
 {
     struct loading l = {.diagnostics = diagnostics, .arena = arena};
     const struct source *source;
-    char *real;
+    AUTO_FREE char *real = NULL;
     int rc;
 
     if ((rc = diagnostics_read(diagnostics, path, &source, err)))
         return rc;
-    real = realpath(path, NULL);
-    if (!real)
+    if (!(real = realpath(path, NULL)))
         return err_set(err, E_INVALID, "%s can't be read: %s", path, strerror(errno));
-    rc = finish_load(&l, load(&l, source, arena_strdup(arena, real)), out, err);
-    free(real);
-    return rc;
+    return finish_load(&l, load(&l, source, arena_strdup(arena, real)), out, err);
 }

@@ -119,18 +119,16 @@ static void check_pair(struct checking *c, const struct expr_ref *ref, const cha
 static void check_word(struct checking *c, const struct expr_ref *ref, const char *of,
                        const char *word, const char *const *words)
 {
-    struct buf all = BUF_INIT;
+    AUTO_BUF all = BUF_INIT;
     size_t i;
 
     for (i = 0; words[i]; i++) {
         if (!strcmp(words[i], word))
-            goto done;
+            return;
         buf_addf(&all, "%s%s", i ? ", " : "", words[i]);
     }
     reader_error(c->r, c->use, ref->offset, "%s: %s has no field \"%.60s\"; its fields are: %s",
                  c->use->what, of, word, buf_cstr(&all));
-done:
-    buf_release(&all);
 }
 
 /* Checks the KEY of tasks.X.outputs.KEY, if the outputs of X are declared. */
@@ -271,7 +269,7 @@ static void check_text(struct checking *c, struct arena *arena)
 void reader_check_texts(struct reader *r, bool whole)
 {
     struct checking c = {.r = r};
-    struct arena arena = ARENA_INIT;
+    AUTO_ARENA arena = ARENA_INIT;
     size_t i;
 
     for (i = 0; i < r->texts.n; i++) {
@@ -282,5 +280,4 @@ void reader_check_texts(struct reader *r, bool whole)
     if (whole && c.far.n)
         reader_check_far(r, c.far.at, c.far.n);
     vec_release(&c.far);
-    arena_release(&arena);
 }

@@ -33,7 +33,7 @@ static void init_defaults(struct reader *r)
 static void measure_defaults(struct reader *r)
 {
     struct workflow_task added = r->w->defaults;
-    struct buf text = BUF_INIT;
+    AUTO_BUF text = BUF_INIT;
     struct json_writer w = JSON_WRITER(&text);
 
     added.command.env = NULL;
@@ -42,7 +42,6 @@ static void measure_defaults(struct reader *r)
     added.command.nsecrets = r->w->secrets.n;
     keys_write(&w, &keys_task, &added);
     r->common_size = text.len + 20;
-    buf_release(&text);
 }
 
 static void read_root(struct reader *r, const struct yaml *root)
@@ -81,7 +80,7 @@ static void default_name(struct reader *r, const struct yaml *root)
 
 static void finish(struct reader *r, const struct yaml *root)
 {
-    struct buf text = BUF_INIT;
+    AUTO_BUF text = BUF_INIT;
     size_t n;
     bool whole;
 
@@ -104,7 +103,6 @@ static void finish(struct reader *r, const struct yaml *root)
                    "allowed",
                    text.len >> 20, WORKFLOW_MAX_TEXT >> 20);
     workflow_hash(text.ptr, text.len, r->w->hash);
-    buf_release(&text);
 }
 
 void reader_root(struct reader *r, const struct yaml *root)

@@ -64,7 +64,7 @@ void yaml_error(const struct yaml_doc *doc, const struct yaml *node, const char 
 const char *yaml_report(const struct yaml *node, char *out)
 {
     const char *quote = node->kind == YAML_TEXT ? "'" : "";
-    struct buf visible = BUF_INIT;
+    AUTO_BUF visible = BUF_INIT;
 
     if (node->kind >= YAML_LIST) {
         snprintf(out, YAML_MESSAGE_SIZE, "a %s", node->kind == YAML_LIST ? "list" : "mapping");
@@ -75,7 +75,6 @@ const char *yaml_report(const struct yaml *node, char *out)
         snprintf(out, YAML_MESSAGE_SIZE, "%s%.60s%s%s", quote, buf_cstr(&visible),
                  visible.len > 60 ? "…" : "", quote);
     }
-    buf_release(&visible);
     return out;
 }
 

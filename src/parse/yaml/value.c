@@ -150,7 +150,7 @@ static void join_words(struct buf *b, const char *const *words)
 bool yaml_word(const struct yaml_doc *doc, const struct yaml *node, const char *what,
                const char *const *words, int *out)
 {
-    struct buf wanted = BUF_INIT;
+    AUTO_BUF wanted = BUF_INIT;
     const char *near;
     int i;
 
@@ -166,6 +166,5 @@ bool yaml_word(const struct yaml_doc *doc, const struct yaml *node, const char *
                    buf_cstr(&wanted), node->text, near);
     else
         yaml_expected(doc, node, what, buf_cstr(&wanted));
-    buf_release(&wanted);
     return false;
 }
