@@ -71,6 +71,13 @@ void idmap_remove(struct idmap *m, int64_t id)
     }
 }
 
+void *idmap_next(const struct idmap *m, size_t *at)
+{
+    while (*at < m->cap && !m->keys[*at])
+        ++*at;
+    return *at < m->cap ? m->values[(*at)++] : NULL;
+}
+
 void idmap_reset(struct idmap *m)
 {
     if (m->n)

@@ -271,16 +271,14 @@ void engine_submit(struct engine *e, const struct submission *s, engine_submitte
  * adopts them. */
 static void leave_running(struct engine *e)
 {
-    size_t i;
+    struct leased_job *h;
 
-    for (i = 0; i < e->leased_jobs.cap; i++) {
-        struct leased_job *h = e->leased_jobs.keys[i] ? e->leased_jobs.values[i] : NULL;
-
-        if (!h || h->a.ended || !dispatch_outlives(e->dispatch, h->lane))
+    for (size_t at = 0; (h = idmap_next(&e->leased_jobs, &at));) {
+        if (h->a.ended || !dispatch_outlives(e->dispatch, h->lane))
             continue;
         leased_job_remove(e, h);
         e->left_work = true;
-        i = (size_t)-1; /* removing moves other entries: start over */
+        at = 0; /* removing moves other entries: start over */
     }
 }
 

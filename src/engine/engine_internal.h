@@ -339,20 +339,22 @@ MUST_USE int heartbeat_if_due(struct engine *e, struct err *err); /* SQLite */
 void heartbeat_send_soon(struct engine *e);                       /* a cancel may wait to be read */
 MUST_USE int heartbeat_take_results(struct engine *e, struct err *err); /* of the thread */
 
-/* maintenance/due.c: timers and schedules */
+/* maintenance/due.c: timers, schedules and SQL submissions */
+/* Polls for what a turn made ready or due earlier, by its WAKE_ bits. */
+void apply_wake(struct engine *e, unsigned woke);
 void set_schedule_due(struct engine *e, int64_t due, int64_t wall);
 MUST_USE int refresh_next_due(struct engine *e, struct err *err);
 MUST_USE int fire_timers(struct engine *e, struct err *err);
 MUST_USE int fire_schedules(struct engine *e, struct err *err);
+MUST_USE int accept_submissions(struct engine *e, struct err *err);
 
 /* maintenance/maintenance.c: reaping, dead workers, retention */
 MUST_USE int run_maintenance(struct engine *e, struct err *err);
 void maintenance_after_tick(struct engine *e, const struct tick *tick);
 void stop_serving_dead_trees(struct engine *e);    /* the foreground trees of dead workers */
 bool tree_is_open(struct engine *e, int64_t root); /* also true if it can't be read */
-
-/* maintenance/sql_submissions.c */
-MUST_USE int sql_submissions_take(struct engine *e, struct err *err);
+/* The status of an execution; *status is 0 if it does not exist. */
+MUST_USE int read_status(struct engine *e, int64_t execution, int *status, struct err *err);
 
 /* maintenance/cleanup.c */
 MUST_USE int cleanup_if_due(struct engine *e, struct err *err);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 static int64_t interval(const struct engine *e)
@@ -40,17 +39,13 @@ static int heartbeat_body(struct turn *t, void *arg, struct err *err)
 /* Called with the lock held. */
 static void copy_leases(struct engine *e, struct heartbeat_result *round)
 {
-    size_t i;
+    const struct leased_job *h;
 
     round->leases.n = 0;
-    for (i = 0; i < e->leased_jobs.cap; i++)
-        if (e->leased_jobs.keys[i]) {
-            const struct leased_job *h = e->leased_jobs.values[i];
-
-            if (!h->lost)
-                *vec_add(&round->leases) = (struct lease_ref){
-                    .execution = h->a.execution, .root = h->a.root, .epoch = h->a.epoch};
-        }
+    IDMAP_EACH(&e->leased_jobs, h)
+    if (!h->lost)
+        *vec_add(&round->leases) =
+            (struct lease_ref){.execution = h->a.execution, .root = h->a.root, .epoch = h->a.epoch};
 }
 
 /* Opens the thread's own connection, at the first heartbeat: a process that runs only a short
@@ -152,28 +147,20 @@ static void *heartbeat_thread_main(void *arg)
 {
     struct engine *e = arg;
     struct heartbeat *b = &e->heartbeat;
-    uint64_t one = 1;
 
     pthread_mutex_lock(&b->lock);
     while (!b->closing) {
-        struct timespec until;
         int64_t wait = b->next - engine_now(e);
 
         if (!b->now && wait > 0) {
-            clock_gettime(CLOCK_MONOTONIC, &until);
-            until.tv_nsec += (wait % 1000000) * 1000;
-            until.tv_sec += wait / 1000000;
-            if (until.tv_nsec >= 1000000000) {
-                until.tv_nsec -= 1000000000;
-                until.tv_sec++;
-            }
+            struct timespec until = thread_time_in(wait);
+
             pthread_cond_timedwait(&b->changed, &b->lock, &until);
             continue;
         }
         b->now = false;
         send_heartbeat(e);
-        if (write(b->fd, &one, sizeof(one)) < 0)
-            continue; /* the eventfd is full, so it is readable already */
+        (void)eventfd_write(b->fd, 1); /* fails only if it is readable already */
     }
     pthread_mutex_unlock(&b->lock);
     return NULL;
@@ -182,12 +169,8 @@ static void *heartbeat_thread_main(void *arg)
 int heartbeat_open(struct engine *e, struct err *err)
 {
     struct heartbeat *b = &e->heartbeat;
-    pthread_condattr_t attr;
 
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&b->changed, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&b->changed);
     b->last_success = engine_now(e);
     e->heartbeat_due = b->next = b->last_success + interval(e);
     b->fd = -1;
@@ -300,13 +283,12 @@ static int apply_results(struct engine *e, struct err *err)
 int heartbeat_take_results(struct engine *e, struct err *err)
 {
     struct heartbeat *b = &e->heartbeat;
-    uint64_t count;
+    eventfd_t count;
     int rc = 0;
 
     if (!b->threaded)
         return 0;
-    if (read(b->fd, &count, sizeof(count)) < 0)
-        count = 0;
+    (void)eventfd_read(b->fd, &count);
     pthread_mutex_lock(&b->lock);
     if (b->done)
         rc = apply_results(e, err);

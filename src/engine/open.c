@@ -111,13 +111,10 @@ done:
 
 static void free_jobs_and_queues(struct engine *e)
 {
-    size_t i;
+    struct leased_job *h;
 
-    for (i = 0; i < e->leased_jobs.cap; i++)
-        if (e->leased_jobs.keys && e->leased_jobs.keys[i]) {
-            leased_job_remove(e, e->leased_jobs.values[i]);
-            i = (size_t)-1;
-        }
+    for (size_t at = 0; (h = idmap_next(&e->leased_jobs, &at)); at = 0)
+        leased_job_remove(e, h);
     while (e->queues.n)
         free((char *)e->queues.at[--e->queues.n]);
 }

@@ -47,12 +47,6 @@ struct state_folder {
     VEC(const char *) old_dirs;
 };
 
-static int io_error(struct err *err, const char *what, const char *path)
-{
-    return err_set(err, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE, "can't %s %s: %s", what, path,
-                   strerror(errno));
-}
-
 /* mkdir -p. Other users may traverse the folders, for attempts that run as another user, but not
  * list them. */
 static int make_dirs(const char *path, struct err *err)
@@ -85,7 +79,7 @@ static char *worker_file_path(const struct state_folder *f, int64_t worker)
 static int write_own_file(struct state_folder *f, int64_t foreground, struct err *err)
 {
     return worker_file_write(f->lock, foreground)
-               ? io_error(err, "write a worker's file in", f->workers)
+               ? state_folder_error(err, "write a worker's file in", f->workers)
                : 0;
 }
 
@@ -98,9 +92,9 @@ static int create_own_file(struct state_folder *f, struct err *err)
 
     f->lock = own_file_open(AT_FDCWD, temp, O_RDWR | O_CREAT | O_EXCL, 0);
     if (f->lock < 0 || flock(f->lock, LOCK_EX | LOCK_NB))
-        rc = io_error(err, "lock", temp);
+        rc = state_folder_error(err, "lock", temp);
     else if (!(rc = write_own_file(f, 0, err)) && rename(temp, path))
-        rc = io_error(err, "create", path);
+        rc = state_folder_error(err, "create", path);
     if (rc)
         unlink(temp);
     return rc;
@@ -126,7 +120,7 @@ static int start_watch_timer(struct state_folder *f, struct err *err)
     if (f->poll < 0 || f->watch < 0 || f->watch_timer < 0 ||
         timerfd_settime(f->watch_timer, 0, &at, NULL) || add_to_poll(f, f->watch_timer) ||
         add_to_poll(f, f->watch))
-        return io_error(err, "watch", f->workers);
+        return state_folder_error(err, "watch", f->workers);
     return 0;
 }
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int io_error(struct err *err, const char *what, const char *path)
+int state_folder_error(struct err *err, const char *what, const char *path)
 {
     return err_set(err, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE, "can't %s %s: %s", what, path,
                    strerror(errno));
@@ -46,9 +46,9 @@ static int create_name(const char *state, const char *path, struct err *err)
     int rc = 0;
 
     if (fd < 0 || dprintf(fd, "%016llx\n", (unsigned long long)env_random_id()) < 0)
-        rc = io_error(err, "write", temp);
+        rc = state_folder_error(err, "write", temp);
     else if (link(temp, path) && errno != EEXIST)
-        rc = io_error(err, "create", path);
+        rc = state_folder_error(err, "create", path);
     unlink(temp);
     return rc;
 }

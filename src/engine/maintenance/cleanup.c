@@ -3,8 +3,6 @@
  * locks are held, are never touched. */
 #include "engine/engine_internal.h"
 
-#include "store/query/query.h"
-
 #include <stdlib.h>
 
 #define CLEANUP_EVERY 3600000000LL /* µs */
@@ -23,18 +21,6 @@ static void add_leftover(void *arg, int64_t execution, int attempt)
     *vec_add(&((struct leftovers *)arg)->list) = (struct leftover){execution, attempt};
 }
 
-static int has_ended(struct engine *e, int64_t execution, bool *ended, struct err *err)
-{
-    struct execution_list l = {0};
-    int rc = query_execution(e->store, execution, &l, err);
-
-    *ended = rc == -E_NOT_FOUND || (!rc && status_is_terminal(l.at[0].status));
-    execution_list_release(&l);
-    if (rc == -E_NOT_FOUND)
-        err->code = E_NONE;
-    return rc == -E_NOT_FOUND ? 0 : rc;
-}
-
 int cleanup_if_due(struct engine *e, struct err *err)
 {
     struct leftovers found = {0};
@@ -47,10 +33,12 @@ int cleanup_if_due(struct engine *e, struct err *err)
     dispatch_leftovers(e->dispatch, add_leftover, &found);
     for (i = 0; !rc && i < found.list.n; i++) {
         const struct leftover *l = &found.list.at[i];
-        bool ended = false;
+        int status;
 
-        rc = leased_job_get(e, l->execution) ? 0 : has_ended(e, l->execution, &ended, err);
-        if (ended)
+        if (leased_job_get(e, l->execution))
+            continue;
+        rc = read_status(e, l->execution, &status, err);
+        if (!rc && (!status || status_is_terminal(status)))
             dispatch_cleanup(e->dispatch, l->execution, l->attempt);
     }
     if (!rc)

@@ -1,10 +1,12 @@
-/* due.c - fires timers and schedules that are due. Any engine may do this; locks in the store make
- * sure that each is fired once. */
+/* due.c - fires timers and schedules that are due, and accepts SQL submissions
+ * (store/ops/sql_submissions.h). Any engine may do this; locks in the store make sure that each is
+ * fired and accepted once. */
 #include "engine/engine_internal.h"
 
+#include "store/ops/sql_submissions.h"
 #include "store/schedule/schedule.h"
 
-#define SLICE         500    /* timers in one turn */
+#define SLICE         500    /* timers or submissions in one turn */
 #define SCHEDULES_MAX 10     /* schedules in one turn; each may create several executions */
 #define LOCKED_PAUSE  100000 /* µs until rows that others had locked are tried again */
 #define BISECT_PAUSE  10000  /* µs until the next turn while bisecting */
@@ -32,12 +34,19 @@ int refresh_next_due(struct engine *e, struct err *err)
     return rc;
 }
 
-/* Polls for what the last turn made ready or due earlier. */
-static void apply_own_wake(struct engine *e)
+void apply_wake(struct engine *e, unsigned woke)
 {
-    e->next_due_unknown |= (store_last_wake(e->store) & WAKE_TIMERS) != 0;
-    if (store_last_wake(e->store) & WAKE_JOBS)
+    e->next_due_unknown |= (woke & WAKE_TIMERS) != 0;
+    if (woke & WAKE_JOBS)
         e->groups_to_poll = UINT64_MAX;
+}
+
+/* The last turn of this connection may have reported messages, and made something ready or due. */
+static void apply_turn(struct engine *e, const char *const *messages, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        engine_note(e, messages[i]);
+    apply_wake(e, store_last_wake(e->store));
 }
 
 /* ---- timers ---- */
@@ -64,7 +73,7 @@ static int timers_turn(void *arg, size_t max, struct rows_seen *seen, struct err
 
     d->r = (struct timer_slice){.max = max, .quarantine = &d->e->quarantined_timers};
     if (!(rc = store_turn(d->e->store, timers_body, d, err)))
-        apply_own_wake(d->e);
+        apply_turn(d->e, NULL, 0);
     *seen = (struct rows_seen){d->r.found, timer_id(d->r.first.execution, d->r.first.kind)};
     return rc;
 }
@@ -122,7 +131,6 @@ static int schedules_turn(void *arg, size_t max, struct rows_seen *seen, struct 
     struct schedules_due *d = arg;
     struct schedule_slice *r = &d->r;
     struct engine *e = d->e;
-    size_t i;
     int rc;
 
     *r = (struct schedule_slice){.max = max};
@@ -130,12 +138,10 @@ static int schedules_turn(void *arg, size_t max, struct rows_seen *seen, struct 
     *seen = (struct rows_seen){r->found, r->first};
     if (rc)
         return rc;
-    for (i = 0; i < r->nmessages; i++)
-        engine_note(e, r->messages[i]);
     set_schedule_due(e, r->next, r->now);
     if (!r->checked && r->next && r->next <= r->now)
         e->schedule_due = engine_now(e) + LOCKED_PAUSE;
-    apply_own_wake(e);
+    apply_turn(e, r->messages, r->nmessages);
     return 0;
 }
 
@@ -168,5 +174,65 @@ int fire_schedules(struct engine *e, struct err *err)
 
     if (!rc && e->schedules.more_rows)
         e->schedule_due = engine_now(e) + BISECT_PAUSE;
+    return rc;
+}
+
+/* ---- SQL submissions ---- */
+
+struct waiting {
+    struct engine *e;
+    struct submission_slice r;
+    const char *why; /* to refuse the first */
+};
+
+static int submissions_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_accept_submissions(t, &((struct waiting *)arg)->r, err);
+}
+
+static int submissions_turn(void *arg, size_t max, struct rows_seen *seen, struct err *err)
+{
+    struct waiting *w = arg;
+    int rc;
+
+    w->r = (struct submission_slice){.max = max};
+    rc = store_turn(w->e->store, submissions_body, w, err);
+    *seen = (struct rows_seen){w->r.n, w->r.first};
+    if (!rc)
+        apply_turn(w->e, w->r.messages, w->r.nmessages);
+    return rc;
+}
+
+static int refuse_body(struct turn *t, void *arg, struct err *err)
+{
+    const struct waiting *w = arg;
+
+    return op_refuse_submission(t, w->r.first, w->why, err);
+}
+
+/* A submission that can't be stored is refused, so that it does not stop the engine. */
+static int refuse_first(void *arg, struct err *err)
+{
+    struct waiting *w = arg;
+    struct err why = *err;
+    int rc;
+
+    err_prefix(&why, "the submission can't be stored");
+    w->why = why.msg;
+    if ((rc = store_turn(w->e->store, refuse_body, w, err)))
+        return rc;
+    err_prefix(&why, "submission %lld was refused", (long long)w->r.first);
+    engine_note(w->e, why.msg);
+    return 0;
+}
+
+int accept_submissions(struct engine *e, struct err *err)
+{
+    static const struct bisect_work submissions = {submissions_turn, refuse_first};
+    struct waiting w = {.e = e};
+    int rc = bisect(&submissions, &w, SLICE, &e->bisect_submissions, err);
+
+    if (!rc)
+        e->submissions = e->bisect_submissions.more_rows || w.r.n == w.r.max;
     return rc;
 }

@@ -108,23 +108,29 @@ static int remove_worker_body(struct turn *t, void *arg, struct err *err)
 
 static bool has_leases(struct engine *e, int64_t worker)
 {
-    struct execution_list l = {0};
+    AUTO(execution_list_release) struct execution_list l = {0};
     struct err err = ERR_INIT;
-    bool some = query_leases(e->store, worker, 0, 1, &l, &err) || l.n;
 
-    execution_list_release(&l);
-    return some;
+    return query_leases(e->store, worker, 0, 1, &l, &err) || l.n;
+}
+
+int read_status(struct engine *e, int64_t execution, int *status, struct err *err)
+{
+    AUTO(execution_list_release) struct execution_list l = {0};
+    int rc = query_execution(e->store, execution, &l, err);
+
+    *status = rc ? 0 : l.at[0].status;
+    if (rc == -E_NOT_FOUND)
+        err->code = E_NONE;
+    return rc == -E_NOT_FOUND ? 0 : rc;
 }
 
 bool tree_is_open(struct engine *e, int64_t root)
 {
-    struct execution_list l = {0};
     struct err err = ERR_INIT;
-    int rc = query_execution(e->store, root, &l, &err);
-    bool open = rc ? rc != -E_NOT_FOUND : !status_is_terminal(l.at[0].status);
+    int status;
 
-    execution_list_release(&l);
-    return open;
+    return read_status(e, root, &status, &err) || (status && !status_is_terminal(status));
 }
 
 void stop_serving_dead_trees(struct engine *e)
@@ -136,12 +142,11 @@ void stop_serving_dead_trees(struct engine *e)
 /* A tree that does not exist may still appear, if its submitter died during the commit. */
 static bool may_be_committing(struct engine *e, int64_t worker, int64_t root)
 {
-    struct execution_list l = {0};
     struct err err = ERR_INIT;
-    bool exists = query_execution(e->store, root, &l, &err) != -E_NOT_FOUND;
+    int status;
 
-    execution_list_release(&l);
-    return !exists && state_folder_worker_age(e->state_folder, worker) < COMMIT_TIME_MAX;
+    return !read_status(e, root, &status, &err) && !status &&
+           state_folder_worker_age(e->state_folder, worker) < COMMIT_TIME_MAX;
 }
 
 /* Serves the foreground trees of dead workers until they end. Removes dead workers that have
@@ -281,7 +286,7 @@ int run_maintenance(struct engine *e, struct err *err)
         goto failed;
     if (e->schedule_due && e->schedule_due <= now && (rc = fire_schedules(e, err)))
         goto failed;
-    if (e->submissions && (rc = sql_submissions_take(e, err)))
+    if (e->submissions && (rc = accept_submissions(e, err)))
         goto failed;
     if (e->dead_workers_unchecked && !e->adopt) {
         e->dead_workers_unchecked = false;

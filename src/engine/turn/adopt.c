@@ -48,6 +48,7 @@ static bool should_adopt(void *arg, const struct execution *x, int64_t last_work
 
 void plan_adoption(struct engine *e, struct plan *p)
 {
+    const struct leased_job *h;
     size_t n, i, k;
     const struct lane_group *groups = dispatch_lane_groups(e->dispatch, &n);
     const struct dead_worker *dead_workers =
@@ -76,13 +77,10 @@ void plan_adoption(struct engine *e, struct plan *p)
                                        .nserves = serves.n,
                                        .max = max < ADOPT_MAX ? max : ADOPT_MAX,
                                        .quarantined = &p->quarantined};
-    for (i = 0; i < e->leased_jobs.cap; i++) {
-        const struct leased_job *h = e->leased_jobs.keys[i] ? e->leased_jobs.values[i] : NULL;
-
-        if (h && h->lost && !h->settling)
-            *vec_add(&p->lost) = (struct lease_ref){
-                .execution = h->a.execution, .root = h->a.root, .epoch = h->a.epoch};
-    }
+    IDMAP_EACH(&e->leased_jobs, h)
+    if (h->lost && !h->settling)
+        *vec_add(&p->lost) = (struct lease_ref){
+            .execution = h->a.execution, .root = h->a.root, .epoch = h->a.epoch};
 }
 
 int adopt_orphans(struct turn *t, struct plan *p, struct err *err)

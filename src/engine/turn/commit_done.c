@@ -181,12 +181,10 @@ static bool may_readopt(struct engine *e, const struct plan *p, struct leased_jo
  * touched. */
 void forget_lost_jobs(struct engine *e, const struct plan *p)
 {
-    size_t i;
+    struct leased_job *h;
 
-    for (i = 0; i < e->leased_jobs.cap; i++) {
-        struct leased_job *h = e->leased_jobs.keys[i] ? e->leased_jobs.values[i] : NULL;
-
-        if (!h || !h->lost || h->settling)
+    for (size_t at = 0; (h = idmap_next(&e->leased_jobs, &at));) {
+        if (!h->lost || h->settling)
             continue;
         if (may_readopt(e, p, h)) {
             e->adopt = true;
@@ -199,7 +197,7 @@ void forget_lost_jobs(struct engine *e, const struct plan *p)
             e->leases_lost++;
         dispatch_forget(e->dispatch, h->a.execution, h->a.attempt);
         leased_job_drop(e, h);
-        i = (size_t)-1; /* removing moves other entries: start over */
+        at = 0; /* removing moves other entries: start over */
     }
 }
 
@@ -254,10 +252,7 @@ void plan_commit_done(struct engine *e, struct plan *p)
     e->groups_to_poll |= p->groups_polled & ~p->groups_drained;
     poll_skipped_later(e, p);
     e->slot_wanted = p->slot_wanted;
-    if (woke & WAKE_JOBS)
-        e->groups_to_poll = UINT64_MAX;
-    if (woke & WAKE_TIMERS)
-        e->next_due_unknown = true;
+    apply_wake(e, woke);
     finish_earlier_settles(e, p);
     start_claimed(e, p);
     finish_submits(e, p); /* last: pushed jobs use the texts of the submissions */

@@ -61,7 +61,6 @@ static void *loop_thread_main(void *arg)
 {
     struct loop *l = arg;
     struct loop_threads *t = &l->e->threads;
-    uint64_t one = 1;
 
     pthread_mutex_lock(&t->lock);
     for (;;) {
@@ -76,8 +75,7 @@ static void *loop_thread_main(void *arg)
         l->has_turn = false;
         l->done = true;
         pthread_cond_signal(&t->ended);
-        if (write(t->fd, &one, sizeof(one)) < 0)
-            continue; /* the eventfd is full, so it is readable already */
+        (void)eventfd_write(t->fd, 1); /* fails only if it is readable already */
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;

@@ -2,6 +2,8 @@
  * pool.c has the other threads. */
 #include "exec/function/pool.h"
 
+#include "base/thread.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,18 +305,14 @@ static const struct executor_ops ops = {
 static void init_locks(struct functions *f)
 {
     pthread_mutexattr_t mutex;
-    pthread_condattr_t cond;
 
     /* Adaptive: the lock is never held for long, so spinning is cheaper than sleeping. */
     pthread_mutexattr_init(&mutex);
     pthread_mutexattr_settype(&mutex, PTHREAD_MUTEX_ADAPTIVE_NP);
     pthread_mutex_init(&f->lock, &mutex);
     pthread_mutexattr_destroy(&mutex);
-    pthread_condattr_init(&cond);
-    pthread_condattr_setclock(&cond, CLOCK_MONOTONIC);
-    pthread_cond_init(&f->work, &cond);
-    pthread_cond_init(&f->gone, &cond);
-    pthread_condattr_destroy(&cond);
+    thread_cond_init(&f->work);
+    thread_cond_init(&f->gone);
 }
 
 int function_new(const struct function_options *o, struct functions **out, struct err *err)

@@ -93,21 +93,10 @@ static void run_job(struct function_job *j, int64_t *cpu)
 
 /* ---- the threads ---- */
 
-static struct timespec monotonic_in(int64_t us)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    us += ts.tv_nsec / 1000;
-    ts.tv_sec += us / 1000000;
-    ts.tv_nsec = us % 1000000 * 1000;
-    return ts;
-}
-
 /* False if no work came for the idle time, or the pool stops: the thread ends. */
 static bool wait_for_work(struct functions *f)
 {
-    struct timespec until = monotonic_in(f->idle_time);
+    struct timespec until = thread_time_in(f->idle_time);
     int rc = 0;
 
     f->idle++;
@@ -237,7 +226,7 @@ void pool_join_finished(struct functions *f)
 
 bool pool_stop(struct functions *f, int64_t patience)
 {
-    struct timespec until = monotonic_in(patience);
+    struct timespec until = thread_time_in(patience);
     int rc = 0;
     bool all;
 
