@@ -1,4 +1,5 @@
 /* test_yaml_values.c - typed values read from YAML, or refused with the expected type. */
+#include "parse/read_key.h"
 #include "yaml_fixture.h"
 
 TEST_NO_DB;
@@ -94,10 +95,15 @@ TEST(typed_read_of_an_invalid_value_reports_the_expected_type_and_changes_nothin
 
 TEST(unknown_key_error_suggests_the_nearest_known_key)
 {
-    static const char *const keys[] = {"run", "needs", "retry", "timeout", NULL};
+    static const struct key names[] = {{"run", KEY_TEXT, .sentence = ""},
+                                       {"needs", KEY_TEXT, .sentence = ""},
+                                       {"retry", KEY_TEXT, .sentence = ""},
+                                       {"timeout", KEY_TEXT, .sentence = ""},
+                                       KEYS_END};
+    static const struct keys keys = {.at = names};
     struct reading *r = read_good("runn: x\nneeds: y\nRetry: 2\ntimoeut: 3\nfrobnicate: 4\n");
 
-    CHECK(!yaml_known_keys(&r->doc, &r->doc.root, "task x", keys));
+    CHECK(!reader_known_keys(&(struct reader){.doc = &r->doc}, &keys, &r->doc.root, "task x"));
     CHECK_STR(all(r), "1:1: there is no key \"runn\" in task x: did you mean \"run\"?\n"
                       "3:1: there is no key \"Retry\" in task x: did you mean \"retry\"?\n"
                       "4:1: there is no key \"timoeut\" in task x: did you mean \"timeout\"?\n"

@@ -3,6 +3,7 @@
  * a valid workflow is. */
 #include "api/api.h"
 #include "api/build_keys.h"
+#include "base/text.h"
 #include "parse/workflow/file.h"
 
 #include <stdio.h>
@@ -121,7 +122,7 @@ static void add_as_yaml(struct buf *out, const struct buf *json)
     unsigned code;
 
     for (; at < json->len; at += n) {
-        n = source_step(json->ptr + at, json->len - at);
+        n = text_step(json->ptr + at, json->len - at);
         code = n ? code_to_escape(json->ptr + at, n) : 0;
         n += !n;
         if (code)

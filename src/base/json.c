@@ -135,30 +135,34 @@ int json_check_depth(size_t depth, size_t max, const char *what, struct err *err
                    depth, max);
 }
 
-int json_check(const char *s, size_t len, size_t max, const char *what, struct err *err)
+int json_load(const char *s, size_t len, size_t depth, size_t flags, const char *what, json_t **out,
+              struct err *err)
 {
     json_error_t at;
-    json_t *doc;
     int rc;
+
+    if (!text_is_utf8(s, len))
+        return err_set(err, E_INVALID, "%s is not valid UTF-8 (or holds a NUL byte)", what);
+    if ((rc = json_check_depth(json_depth(s, len), depth, what, err)))
+        return rc;
+    *out =
+        json_loadb(s, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | flags, &at);
+    return *out ? 0
+                : err_set(err, E_INVALID, "%s is not valid JSON: line %d, column %d: %s", what,
+                          at.line, at.column, at.text);
+}
+
+int json_check(const char *s, size_t len, size_t max, const char *what, struct err *err)
+{
+    json_auto_t *doc = NULL;
 
     if (len > max)
         return err_set(
             err, E_INVALID,
             "%s has %zu bytes; at most %zu are allowed: store it elsewhere and pass a reference",
             what, len, max);
-    if (!text_is_utf8(s, len))
-        return err_set(err, E_INVALID, "%s is not valid UTF-8 (or holds a NUL byte)", what);
-    if ((rc = json_check_depth(json_depth(s, len), JSON_DEPTH_MAX, what, err)))
-        return rc;
-    doc = json_loadb(s, len,
-                     JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL |
-                         JSON_DECODE_INT_AS_REAL /* of any size: the value is not used */,
-                     &at);
-    if (!doc)
-        return err_set(err, E_INVALID, "%s is not valid JSON: line %d, column %d: %s", what,
-                       at.line, at.column, at.text);
-    json_decref(doc);
-    return 0;
+    return json_load(s, len, JSON_DEPTH_MAX, JSON_DECODE_INT_AS_REAL /* of any size: not used */,
+                     what, &doc, err);
 }
 
 /* ---- numbers and values ---- */

@@ -20,22 +20,14 @@ int json_read_open(const char *text, size_t len, size_t max, const char *what,
 int json_read_deep(const char *text, size_t len, size_t max, size_t depth, const char *what,
                    struct json_node *out, struct err *err)
 {
-    json_error_t at;
     json_t *doc;
     int rc;
 
     if (len > max)
         return err_set(err, E_INVALID, "%s has %zu bytes; at most %zu are allowed", what, len, max);
-    if (!text_is_utf8(text, len))
-        return err_set(err, E_INVALID, "%s is not valid UTF-8 (or holds a NUL byte)", what);
-    if ((rc = json_check_depth(json_depth(text, len), depth, what, err)))
-        return rc;
-    doc = json_loadb(text, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &at);
-    if (!doc)
-        return err_set(err, E_INVALID, "%s is not valid JSON: line %d, column %d: %s", what,
-                       at.line, at.column, at.text);
-    *out = (struct json_node){.value = doc, .key = what};
-    return 0;
+    if (!(rc = json_load(text, len, depth, 0, what, &doc, err)))
+        *out = (struct json_node){.value = doc, .key = what};
+    return rc;
 }
 
 void json_read_close(struct json_node *doc)

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <time.h>
 
-/* The length of the well-formed UTF-8 sequence at s; 0 if none. */
-static size_t utf8_step(const unsigned char *s, size_t left)
+size_t text_step(const char *text, size_t left)
 {
-    unsigned char c = s[0], lo = 0x80, hi = 0xBF;
+    const unsigned char *s = (const unsigned char *)text;
+    unsigned char c = left ? s[0] : 0, lo = 0x80, hi = 0xBF;
     size_t n, i;
 
     if (c < 0x80)
@@ -46,12 +46,19 @@ bool text_is_utf8(const char *s, size_t len)
     size_t at = 0, n;
 
     while (at < len) {
-        n = utf8_step((const unsigned char *)s + at, len - at);
+        n = text_step(s + at, len - at);
         if (!n)
             return false;
         at += n;
     }
     return true;
+}
+
+bool text_is_variable(const char *s, size_t max)
+{
+    size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
+
+    return n && n <= max && !s[n] && !(*s >= '0' && *s <= '9');
 }
 
 size_t text_characters(const char *s, size_t len)
@@ -68,7 +75,7 @@ void text_make_utf8(char *s)
     size_t len = strlen(s), at = 0, n;
 
     for (; at < len; at += n ? n : 1)
-        if (!(n = utf8_step((const unsigned char *)s + at, len - at)))
+        if (!(n = text_step(s + at, len - at)))
             s[at] = '?';
 }
 

@@ -10,8 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The length in bytes of the character at s; 0 if it is not valid UTF-8, or NUL. */
+size_t text_step(const char *s, size_t left);
 /* Whether s is valid UTF-8 (no overlong forms, no surrogates) without NUL. */
 bool text_is_utf8(const char *s, size_t len);
+/* Whether s can name a variable: 1 to `max` ASCII letters, digits and _, not a digit first. */
+bool text_is_variable(const char *s, size_t max);
 /* The number of characters of a valid UTF-8 text. */
 size_t text_characters(const char *s, size_t len);
 /* Replaces each byte that is not part of a valid character by a question mark. */
@@ -34,7 +38,9 @@ char *text_duration(int64_t us, char *out);
 
 MUST_USE int text_parse_i64(const char *s, int64_t *n); /* -1 unless all of s is an integer */
 
-/* Appends s escaped as the value of a Prometheus label, without the quotes. */
+/* Appends s escaped as the value of a Prometheus label, or as a text of Graphviz, without the
+ * quotes.
+ */
 void text_label(struct buf *b, const char *s);
 
 #endif

@@ -3,6 +3,7 @@
 #include "core/spec.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "core/workflow/keys.h"
 
 #include <stdlib.h>
@@ -47,15 +48,7 @@ void spec_write(const struct spec *s, struct buf *out)
 
 /* ---- checks of what a command can receive ---- */
 
-static bool is_variable(const char *s)
-{
-    size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
-
-    return n && !s[n] && !(*s >= '0' && *s <= '9') && n <= KEY_NAME_BYTES;
-}
-
-/* An output's name must fit into a line KEY=VALUE. */
-static bool is_output(const char *s)
+bool spec_is_output(const char *s)
 {
     size_t n = strlen(s);
 
@@ -71,7 +64,7 @@ static int check_names(const struct spec *s, const struct json_node *doc, struct
     size_t i;
 
     for (i = 0; i < s->nsecrets; i++)
-        if (!is_variable(s->secrets[i])) {
+        if (!text_is_variable(s->secrets[i], KEY_NAME_BYTES)) {
             (void)json_read_member(doc, "secrets", &list);
             json_read_item(&list, i, &item);
             return json_read_fail(&item, err,
@@ -79,7 +72,7 @@ static int check_names(const struct spec *s, const struct json_node *doc, struct
                                   s->secrets[i]);
         }
     for (i = 0; i < s->noutputs; i++)
-        if (!is_output(s->outputs[i])) {
+        if (!spec_is_output(s->outputs[i])) {
             (void)json_read_member(doc, "outputs", &list);
             json_read_item(&list, i, &item);
             return json_read_fail(
@@ -87,7 +80,7 @@ static int check_names(const struct spec *s, const struct json_node *doc, struct
                 s->outputs[i]);
         }
     for (i = 0; i < s->nenv; i++)
-        if (!is_variable(s->env[i].key)) {
+        if (!text_is_variable(s->env[i].key, KEY_NAME_BYTES)) {
             (void)json_read_member(doc, "env", &list);
             (void)json_read_member(&list, s->env[i].key, &item);
             return json_read_fail(&item, err,

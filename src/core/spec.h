@@ -70,6 +70,9 @@ struct spec {
     struct retry_policy retry;
 };
 
+/* Whether s can name an output, which is set by a line KEY=VALUE. */
+bool spec_is_output(const char *s);
+
 /* Parses the JSON; NULL is an empty object. Unknown keys and wrong types are errors. Texts are in
  * the arena. */
 MUST_USE int spec_parse(const char *json, struct arena *arena, struct spec *out, struct err *err);

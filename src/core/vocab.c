@@ -37,40 +37,18 @@ static int code_of(const char *const *list, size_t n, const char *text)
     return 0;
 }
 
-const char *kind_text(int kind)
-{
-    return text_of(kinds, COUNT(kinds), kind);
-}
-
-const char *status_text(int status)
-{
-    return text_of(statuses, COUNT(statuses), status);
-}
-
-const char *hold_text(int hold)
-{
-    return text_of(holds, COUNT(holds), hold);
-}
-
-const char *timer_text(int kind)
-{
-    return text_of(timers, COUNT(timers), kind);
-}
-
-const char *outcome_text(int kind)
-{
-    return text_of(outcomes, COUNT(outcomes), kind);
-}
-
-const char *audit_action_text(int action)
-{
-    return text_of(audit_actions, COUNT(audit_actions), action);
-}
-
-const char *action_text(int action)
-{
-    return text_of(actions, COUNT(actions), action);
-}
+#define TEXT_FUNCTION(name, list)                \
+    const char *name(int code)                   \
+    {                                            \
+        return text_of(list, COUNT(list), code); \
+    }
+TEXT_FUNCTION(kind_text, kinds)
+TEXT_FUNCTION(status_text, statuses)
+TEXT_FUNCTION(hold_text, holds)
+TEXT_FUNCTION(timer_text, timers)
+TEXT_FUNCTION(outcome_text, outcomes)
+TEXT_FUNCTION(audit_action_text, audit_actions)
+TEXT_FUNCTION(action_text, actions)
 
 const char *event_text(int type)
 {

@@ -26,10 +26,8 @@ static bool read_retry(struct reader *r, const struct key *k, const struct yaml 
         return yaml_expected(r->doc, node, what, "a number of retries or a mapping (key: value)");
     if (!read_short(r, k, node, what, to))
         return false;
-    if (to->max_delay && to->delay > to->max_delay) {
-        yaml_error(r->doc, node, "%s: delay is longer than max_delay", what);
-        return false;
-    }
+    if (to->max_delay && to->delay > to->max_delay)
+        return yaml_error(r->doc, node, "%s: delay is longer than max_delay", what);
     return true;
 }
 
@@ -41,11 +39,9 @@ static bool read_concurrency(struct reader *r, const struct key *k, const struct
     reader_defaults_of(r, k->group, &c, false);
     if (!read_short(r, k, node, what, &c))
         return false;
-    if (!c.key) {
-        yaml_error(r->doc, node, "%s needs a key: everything with the same key shares the limit",
-                   what);
-        return false;
-    }
+    if (!c.key)
+        return yaml_error(r->doc, node,
+                          "%s needs a key: everything with the same key shares the limit", what);
     *to = c;
     return true;
 }

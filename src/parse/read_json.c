@@ -46,10 +46,9 @@ static bool write_value(struct reader *r, const struct yaml *node, const char *w
     case YAML_TEXT:
         if (!reader_spend(r, node, node->n))
             return false;
-        if (literal && strstr(node->text, "${{")) {
-            yaml_error(r->doc, node, "%s can't contain ${{ }}: the value is used as written", what);
-            return false;
-        }
+        if (literal && strstr(node->text, "${{"))
+            return yaml_error(r->doc, node, "%s can't contain ${{ }}: the value is used as written",
+                              what);
         if (!literal)
             reader_note_text(r, node, node->text, what, false);
         json_write_text(json, node->text);

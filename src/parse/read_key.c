@@ -70,8 +70,8 @@ static bool is_allowed(const struct key *k, unsigned places)
     return !places || (k->places & places) == places;
 }
 
-void reader_unknown_key(struct reader *r, const struct keys *keys, const struct yaml *key,
-                        const char *what, unsigned places)
+static void report_unknown_key(struct reader *r, const struct keys *keys, const struct yaml *key,
+                               const char *what, unsigned places)
 {
     struct suggestion s = suggest_for(key->text);
     const char *in = *what ? " in " : "", *meant = NULL;
@@ -84,11 +84,22 @@ void reader_unknown_key(struct reader *r, const struct keys *keys, const struct 
         meant = key_is_elsewhere(k, key->text) ? k->name : meant;
     }
     meant = meant ? meant : s.best;
-    if (meant)
-        yaml_error(r->doc, key, "there is no key \"%.60s\"%s%s: did you mean \"%s\"?", key->text,
-                   in, what, meant);
-    else
-        yaml_error(r->doc, key, "there is no key \"%.60s\"%s%s", key->text, in, what);
+    yaml_error(r->doc, key, "there is no key \"%.60s\"%s%s%s%s%s", key->text, in, what,
+               DID_YOU_MEAN(meant));
+}
+
+bool reader_known_keys(struct reader *r, const struct keys *keys, const struct yaml *map,
+                       const char *what)
+{
+    size_t before = r->doc->diagnostics->count;
+
+    for (size_t i = 0; i < map->n; i++) {
+        const struct yaml *key = &yaml_pair(map, i)->key;
+
+        if (key->n && !key_find(keys, key->text)) /* the YAML reader reports empty keys */
+            report_unknown_key(r, keys, key, what, 0);
+    }
+    return r->doc->diagnostics->count == before;
 }
 
 static void misplaced_key(struct reader *r, const struct key *k, const struct yaml *key,
@@ -121,7 +132,7 @@ void reader_keys(struct reader *r, const struct keys *keys, const struct yaml *m
         const struct key *k = key_find(keys, p->key.text);
 
         if (!k && p->key.n) /* the YAML reader reports empty keys */
-            reader_unknown_key(r, keys, &p->key, what, places);
+            report_unknown_key(r, keys, &p->key, what, places);
         else if (k && !is_allowed(k, places))
             misplaced_key(r, k, &p->key, what, places);
         else if (k) {
@@ -196,11 +207,9 @@ static bool check_length(struct reader *r, const struct key *k, const struct yam
 {
     if (node->n < (uint64_t)k->min)
         return yaml_expected(r->doc, node, what, "a non-empty string");
-    if (k->max && node->n > (uint64_t)k->max) {
-        yaml_error(r->doc, node, "%s has %u bytes; at most %lld are allowed", what, node->n,
-                   (long long)k->max);
-        return false;
-    }
+    if (k->max && node->n > (uint64_t)k->max)
+        return yaml_error(r->doc, node, "%s has %u bytes; at most %lld are allowed", what, node->n,
+                          (long long)k->max);
     return true;
 }
 
@@ -279,10 +288,9 @@ static bool read_url(struct reader *r, const struct yaml *node, const char *what
         return true;
     }
     file = strncmp(text, "sqlite:", 7) ? "" : text + 7;
-    if (!*file || *file == '?') {
-        yaml_error(r->doc, node, "%s must be sqlite:FILE or postgres://USER@HOST/DATABASE", what);
-        return false;
-    }
+    if (!*file || *file == '?')
+        return yaml_error(r->doc, node, "%s must be sqlite:FILE or postgres://USER@HOST/DATABASE",
+                          what);
     *to = arena_printf(r->arena, "sqlite:%s",
                        *file == '/' || *file == ':' ? file : reader_path(r, file));
     return true;
@@ -299,8 +307,7 @@ static bool check_parsed(struct reader *r, const struct key *k, const struct yam
         tz_free(&zone);
         return true;
     }
-    yaml_error(r->doc, node, "%s: %s", what, err.msg);
-    return false;
+    return yaml_error(r->doc, node, "%s: %s", what, err.msg);
 }
 
 static bool read_text(struct reader *r, const struct key *k, const struct yaml *node,

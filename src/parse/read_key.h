@@ -79,9 +79,9 @@ const char *reader_keep(struct reader *r, const struct yaml *node, const char *t
  * key_context); 0 allows every key. */
 void reader_keys(struct reader *r, const struct keys *keys, const struct yaml *map,
                  const char *what, unsigned places, void *to);
-/* Adds an error about an unknown key, and suggests the one that may be meant. */
-void reader_unknown_key(struct reader *r, const struct keys *keys, const struct yaml *key,
-                        const char *what, unsigned places);
+/* Adds an error about each unknown key of a mapping; false if there is one. */
+bool reader_known_keys(struct reader *r, const struct keys *keys, const struct yaml *map,
+                       const char *what);
 /* Reads one value into the structure `to`. Returns false if an error was added. */
 bool reader_key(struct reader *r, const struct key *k, const struct yaml *node, const char *what,
                 void *to);

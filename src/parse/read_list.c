@@ -1,4 +1,5 @@
 /* read_list.c - reads keys that hold a list, or a mapping with arbitrary keys; see read_key.h. */
+#include "base/text.h"
 #include "parse/read_key.h"
 
 #include <stdio.h>
@@ -10,9 +11,7 @@
 
 bool reader_is_variable(const char *s)
 {
-    size_t n = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789");
-
-    return n && !s[n] && !(*s >= '0' && *s <= '9') && n <= WORKFLOW_NAME_MAX;
+    return text_is_variable(s, WORKFLOW_NAME_MAX);
 }
 
 static const char *bad_any_variable(const char *text)
@@ -32,16 +31,9 @@ static const char *bad_value_name(const char *text)
     return reader_is_variable(text) ? NULL : "a name (letters, digits and _)";
 }
 
-/* An output is set by a line KEY=VALUE. */
 static const char *bad_output(const char *text)
 {
-    const unsigned char *c = (const unsigned char *)text;
-
-    while (*c >= 0x20 && *c != 0x7F && *c != '=')
-        c++;
-    return *text && !*c && c - (const unsigned char *)text <= 255
-               ? NULL
-               : "an output name (without = or control characters)";
+    return spec_is_output(text) ? NULL : "an output name (without = or control characters)";
 }
 
 /* The types of lists of distinct texts. They are short enough for a linear search for duplicates.
@@ -66,10 +58,8 @@ static bool add_name(struct reader *r, const struct names *kind, const struct ya
         return yaml_expected(r->doc, node, what, wanted);
     texts[n] = kind->type == KEY_PATHS ? reader_path(r, text) : reader_keep(r, node, text);
     for (i = 0; i < n; i++)
-        if (texts[i] && !strcmp(texts[i], texts[n])) {
-            yaml_error(r->doc, node, "%s: \"%.60s\" is listed twice", what, text);
-            return false;
-        }
+        if (texts[i] && !strcmp(texts[i], texts[n]))
+            return yaml_error(r->doc, node, "%s: \"%.60s\" is listed twice", what, text);
     return true;
 }
 
@@ -109,11 +99,10 @@ static bool read_templates(struct reader *r, const struct key *k, const struct y
 
     if (!yaml_list(r->doc, node, what, &items, &n))
         return false;
-    if (!n || n > MAX_LIST) {
-        yaml_error(r->doc, node,
-                   n ? "%s: the list has more than 100000 items" : "%s: the list is empty", what);
-        return false;
-    }
+    if (!n || n > MAX_LIST)
+        return yaml_error(r->doc, node,
+                          n ? "%s: the list has more than 100000 items" : "%s: the list is empty",
+                          what);
     if (!strcmp(k->name, "argv") && items[0].kind == YAML_TEXT && !items[0].n)
         return yaml_expected(r->doc, items, what, "the name of a program");
     texts = arena_zalloc(r->arena, (n + 1) * sizeof(*texts));
@@ -128,18 +117,14 @@ static bool read_templates(struct reader *r, const struct key *k, const struct y
 static bool add_word(struct reader *r, const struct key *k, const struct yaml *node,
                      const char *what, const char *word, size_t len, const char **to)
 {
-    if (len > (size_t)k->max) {
-        yaml_error(r->doc, node, "%s has a word of %zu bytes; at most %lld are allowed", what, len,
-                   (long long)k->max);
-        return false;
-    }
-    if (len == 3 && !memcmp(word, "{0}", 3)) {
-        yaml_error(r->doc, node,
-                   "%s: {0} is not known: there is no file with the script; write {} "
-                   "where its text belongs",
-                   what);
-        return false;
-    }
+    if (len > (size_t)k->max)
+        return yaml_error(r->doc, node, "%s has a word of %zu bytes; at most %lld are allowed",
+                          what, len, (long long)k->max);
+    if (len == 3 && !memcmp(word, "{0}", 3))
+        return yaml_error(r->doc, node,
+                          "%s: {0} is not known: there is no file with the script; write {} "
+                          "where its text belongs",
+                          what);
     *to = arena_memdup0(r->arena, word, len);
     return reader_spend(r, node, len + 1);
 }
@@ -166,10 +151,9 @@ static bool read_words(struct reader *r, const struct key *k, const struct yaml 
         ok = add_word(r, k, node, what, p, len, &words[n++]);
     }
     for (i = 0; ok && i < n; i++) {
-        if (strstr(words[i], "${{")) {
-            yaml_error(r->doc, node, "%s can't contain ${{ }}: the value is used as written", what);
-            return false;
-        }
+        if (strstr(words[i], "${{"))
+            return yaml_error(r->doc, node, "%s can't contain ${{ }}: the value is used as written",
+                              what);
         holes += !strcmp(words[i], "{}");
     }
     if (ok && (!n || !*words[0] || !strcmp(words[0], "{}")))

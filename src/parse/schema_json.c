@@ -64,17 +64,11 @@ static void add_type(struct json_writer *w, const struct key *k)
 
 /* ---- mappings ---- */
 
-static void add_pair(struct json_writer *w, const char *key, const char *text)
-{
-    json_write_key(w, key);
-    json_write_text(w, text);
-}
-
 static void add_keys(struct json_writer *w, const struct keys *keys, unsigned places)
 {
     const struct key *k;
 
-    add_pair(w, "type", "object");
+    json_field_text(w, "type", "object");
     json_write_key(w, "additionalProperties");
     json_write_bool(w, false);
     json_write_key(w, "properties");
@@ -86,7 +80,7 @@ static void add_keys(struct json_writer *w, const struct keys *keys, unsigned pl
         json_write_key(w, k->name);
         json_write_begin(w, '{');
         add_type(w, k);
-        add_pair(w, "description", k->sentence);
+        json_field_text(w, "description", k->sentence);
         json_write_end(w, '}');
     }
     json_write_end(w, '}');
@@ -137,8 +131,8 @@ void keys_schema(struct buf *out)
     size_t i;
 
     json_write_begin(&w, '{');
-    add_pair(&w, "$schema", "http://json-schema.org/draft-07/schema#");
-    add_pair(&w, "title", "Pawl workflow");
+    json_field_text(&w, "$schema", "http://json-schema.org/draft-07/schema#");
+    json_field_text(&w, "title", "Pawl workflow");
     add_keys(&w, &keys_workflow, 0);
     add_more(&w, ",\"required\":[\"tasks\"]");
     json_write_key(&w, "definitions");

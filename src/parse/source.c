@@ -33,18 +33,6 @@ int source_read(const char *path, struct arena *arena, struct source *out, struc
     return 0;
 }
 
-size_t source_step(const char *p, size_t left)
-{
-    size_t n;
-
-    if (left && (unsigned char)*p < 0x80)
-        return *p != '\0';
-    for (n = 2; n <= 4 && n <= left; n++)
-        if (text_is_utf8(p, n))
-            return n;
-    return 0;
-}
-
 /* ---- locations ---- */
 
 /* The length of the line break at p; 0 if none. NEL, LS and PS end a line too, as in libyaml, so
@@ -83,7 +71,7 @@ void source_location(const struct source *s, size_t offset, uint32_t *line, uint
             ++*line;
             *column = 1;
         } else {
-            n = source_step(s->text + at, s->len - at);
+            n = text_step(s->text + at, s->len - at);
             ++*column;
         }
         at += n ? n : 1;
@@ -135,7 +123,7 @@ void source_add_visible(struct buf *out, const char *s, size_t len)
             buf_addstr(out, HIDDEN);
             continue;
         }
-        n = source_step(s + at, len - at);
+        n = text_step(s + at, len - at);
         if (n)
             add_char(out, s + at, n);
     }
@@ -155,7 +143,7 @@ static void make_visible(struct visible_line *w, const char *line, size_t len, s
     w->caret = SIZE_MAX;
     for (; at < len; at += n) {
         hidden = password_at(line, len, at);
-        n = hidden ? hidden : source_step(line + at, len - at);
+        n = hidden ? hidden : text_step(line + at, len - at);
         if (target >= at && target < at + (n ? n : 1))
             w->caret = w->starts.n;
         *vec_add(&w->starts) = w->text.len;
@@ -193,7 +181,7 @@ static size_t column_offset(const char *line, size_t len, uint32_t column)
     size_t at = 0, n;
 
     for (; column > 1 && at < len; column--) {
-        n = source_step(line + at, len - at);
+        n = text_step(line + at, len - at);
         at += n ? n : 1;
     }
     return at;

@@ -22,9 +22,6 @@ struct source {
 MUST_USE int source_read(const char *path, struct arena *arena, struct source *out,
                          struct err *err);
 
-/* The length in bytes of the character at p; 0 if it is not valid UTF-8, or NUL. */
-size_t source_step(const char *p, size_t left);
-
 /* The line and column of a byte, from 1. A line ends with LF, CR or CR LF, or with NEL, LS or PS;
  * columns count characters. */
 void source_location(const struct source *s, size_t offset, uint32_t *line, uint32_t *column);

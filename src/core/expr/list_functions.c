@@ -2,20 +2,20 @@
 #include "core/expr/expr_internal.h"
 
 #include "base/json.h"
+#include "base/text.h"
 
 #include <jansson.h>
 #include <string.h>
 
 int fn_length(struct eval *x, json_t *const *a, json_t **out)
 {
-    size_t n = 0, k;
+    size_t n = 0;
     int rc = 0;
 
     switch (json_typeof(a[0])) {
     case JSON_STRING:
-        rc = eval_charge(x, json_string_length(a[0]));
-        for (k = 0; !rc && k < json_string_length(a[0]); k++)
-            n += ((unsigned char)json_string_value(a[0])[k] & 0xC0) != 0x80;
+        if (!(rc = eval_charge(x, json_string_length(a[0]))))
+            n = text_characters(json_string_value(a[0]), json_string_length(a[0]));
         break;
     case JSON_ARRAY:
         n = json_array_size(a[0]);

@@ -54,17 +54,7 @@ static void write_texts(struct json_writer *w, struct list texts)
     json_write_end(w, ']');
 }
 
-static void write_codes(struct json_writer *w, struct list codes)
-{
-    size_t i;
-
-    json_write_begin(w, '[');
-    for (i = 0; i < codes.n; i++)
-        json_write_i64(w, ((const int *)codes.at)[i]);
-    json_write_end(w, ']');
-}
-
-static void write_indexes(struct json_writer *w, const uint32_t *list, size_t n)
+static void write_numbers(struct json_writer *w, const uint32_t *list, size_t n)
 {
     size_t i;
 
@@ -174,13 +164,13 @@ void key_write(struct json_writer *w, const struct key *k, const void *member)
         json_write_text(w, k->words[*(const int *)member]);
         break;
     case STORED_CODES:
-        write_codes(w, list_at(member));
+        write_numbers(w, list_at(member).at, list_at(member).n);
         break;
     case STORED_LOCATION:
-        write_indexes(w, member, 2);
+        write_numbers(w, member, 2);
         break;
     case STORED_INDEXES:
-        write_indexes(w, pointer_at(member),
+        write_numbers(w, pointer_at(member),
                       *(const uint32_t *)((const char *)member + sizeof(uint32_t *)));
         break;
     case STORED_NESTED:
@@ -283,8 +273,6 @@ int workflow_no_task(const struct workflow *w, const char *name, struct err *err
 
     for (i = 0; i < w->ntasks; i++)
         suggest_try(&s, w->tasks[i].name);
-    if (s.best)
-        return err_set(err, E_INVALID, "the workflow %s has no task '%.100s': did you mean '%s'?",
-                       w->name, name, s.best);
-    return err_set(err, E_INVALID, "the workflow %s has no task '%.100s'", w->name, name);
+    return err_set(err, E_INVALID, "the workflow %s has no task '%.100s'%s%s%s", w->name, name,
+                   s.best ? ": did you mean '" : "", s.best ? s.best : "", s.best ? "'?" : "");
 }

@@ -3,6 +3,7 @@
 #include "exec/process/process_internal.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -49,13 +50,6 @@ static void set_variable_i64(struct variables *v, const char *name, int64_t n)
 /* --- secrets ------------------------------------------------------------------------------------
  */
 
-static bool is_secret_name(const char *name)
-{
-    const char *all = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-
-    return *name && !strchr("0123456789", *name) && !name[strspn(name, all)];
-}
-
 static int read_secret(const struct process *p, const char *name, struct buf *out, struct err *err)
 {
     AUTO_FREE char *path = mem_printf("%s/%s", p->secrets, name);
@@ -86,7 +80,7 @@ static int find_secret(const struct process *p, const char *name, struct buf *ou
 {
     const char *value;
 
-    if (!is_secret_name(name))
+    if (!text_is_variable(name, SIZE_MAX))
         return err_set(err, E_INVALID, "\"%s\" is not a valid secret name", name);
     if (p->resolve_secret)
         return p->resolve_secret(p->secret_arg, name, out, err);

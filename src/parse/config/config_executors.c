@@ -178,11 +178,13 @@ void config_check_executor(const struct reader *r, const struct yaml *node, cons
 
 static void read_route(struct reader *r, const struct yaml *node, struct route *out)
 {
-    static const char *const names[] = {"task", "executor", NULL};
+    static const struct key names[] = {
+        {"task", KEY_TEXT, .sentence = ""}, {"executor", KEY_TEXT, .sentence = ""}, KEYS_END};
+    static const struct keys keys = {.at = names};
     const struct yaml *task, *executor;
 
     if (!yaml_is_map(r->doc, node, "dispatch.routes") ||
-        !yaml_known_keys(r->doc, node, "a route", names))
+        !reader_known_keys(r, &keys, node, "a route"))
         return;
     task = yaml_get(node, "task");
     executor = yaml_get(node, "executor");

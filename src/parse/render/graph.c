@@ -1,6 +1,7 @@
 /* graph.c - writes the graph for programs that draw it: Graphviz and Mermaid. */
 #include "parse/render/graph.h"
 
+#include "base/text.h"
 #include "parse/source.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ void render_cut_text(struct buf *out, const char *text, size_t longest)
     size_t n = 0, at = 0, cut = 0;
 
     source_add_visible(&seen, text, strlen(text));
-    for (; at < seen.len; at += source_step(seen.ptr + at, seen.len - at))
+    for (; at < seen.len; at += text_step(seen.ptr + at, seen.len - at))
         if (n++ + 3 == longest)
             cut = at; /* cut here if the text is too long */
     buf_add(out, buf_cstr(&seen), n > longest ? cut : seen.len);
@@ -82,14 +83,7 @@ static const struct workflow_task *hook(const struct workflow *w, int i)
 static void dot_text(struct buf *out, const char *text)
 {
     buf_addch(out, '"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            buf_addch(out, '\\');
-        if (*text == '\n')
-            buf_addstr(out, "\\n");
-        else
-            buf_addch(out, *text);
-    }
+    text_label(out, text);
     buf_addch(out, '"');
 }
 

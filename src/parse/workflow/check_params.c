@@ -51,13 +51,8 @@ static void check_param_value(struct reader *r, const struct workflow *of,
     }
     for (i = 0; i < of->nparams; i++)
         suggest_try(&s, of->params[i].name);
-    if (s.best)
-        yaml_error(r->doc, &p->key,
-                   "%s: the workflow %s has no param \"%.60s\": did you mean \"%s\"?", what,
-                   of->name, p->key.text, s.best);
-    else
-        yaml_error(r->doc, &p->key, "%s: the workflow %s has no param \"%.60s\"", what, of->name,
-                   p->key.text);
+    yaml_error(r->doc, &p->key, "%s: the workflow %s has no param \"%.60s\"%s%s%s", what, of->name,
+               p->key.text, DID_YOU_MEAN(s.best));
 }
 
 void reader_check_with(struct reader *r, const struct workflow *of, const struct yaml *with,

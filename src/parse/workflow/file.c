@@ -132,15 +132,12 @@ static bool load_nested(struct reader *r, const struct yaml *node, const char *w
     const struct source *source;
     struct err err;
 
-    if (l->depth >= WORKFLOW_MAX_DEPTH || l->files.n > WORKFLOW_MAX_NESTED) {
-        yaml_error(r->doc, node, "%s: at most %d workflows can be nested, at most %d levels deep",
-                   what, WORKFLOW_MAX_NESTED, WORKFLOW_MAX_DEPTH);
-        return false;
-    }
-    if (diagnostics_read(l->diagnostics, shown, &source, &err)) {
-        yaml_error(r->doc, node, "%s: %s", what, err.msg);
-        return false;
-    }
+    if (l->depth >= WORKFLOW_MAX_DEPTH || l->files.n > WORKFLOW_MAX_NESTED)
+        return yaml_error(r->doc, node,
+                          "%s: at most %d workflows can be nested, at most %d levels deep", what,
+                          WORKFLOW_MAX_NESTED, WORKFLOW_MAX_DEPTH);
+    if (diagnostics_read(l->diagnostics, shown, &source, &err))
+        return yaml_error(r->doc, node, "%s: %s", what, err.msg);
     *out = load(l, source, real);
     return *out;
 }
@@ -169,13 +166,12 @@ bool reader_nested(struct reader *r, const struct yaml *node, const char *what,
     AUTO_FREE char *real = NULL;
     bool found = false, ok = false;
 
-    if (!r->w->folder && *node->text != '/') {
-        yaml_error(r->doc, node,
-                   "%s: a relative path works only in a workflow that is read from a file: write "
-                   "an absolute path",
-                   what);
-        return false;
-    }
+    if (!r->w->folder && *node->text != '/')
+        return yaml_error(
+            r->doc, node,
+            "%s: a relative path works only in a workflow that is read from a file: write "
+            "an absolute path",
+            what);
     if (*full != '/')
         full = arena_printf(r->arena, "%s/%s", r->w->folder, full);
     real = realpath(full, NULL);

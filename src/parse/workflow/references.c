@@ -81,39 +81,30 @@ static void report_unavailable(struct checking *c, const struct expr_ref *ref)
 static void report_missing(struct checking *c, const struct expr_ref *ref, const char *problem,
                            const char *word, const struct suggestion *s)
 {
-    if (s->best)
-        reader_error(c->r, c->use, ref->offset, "%s: %s \"%.60s\": did you mean \"%s\"?",
-                     c->use->what, problem, word, s->best);
-    else
-        reader_error(c->r, c->use, ref->offset, "%s: %s \"%.60s\"", c->use->what, problem, word);
+    reader_error(c->r, c->use, ref->offset, "%s: %s \"%.60s\"%s%s%s", c->use->what, problem, word,
+                 DID_YOU_MEAN(s->best));
 }
 
-static void check_param(struct checking *c, const struct expr_ref *ref)
+/* Checks that the word is the name of one of n structures, each of which starts with its name. */
+static void check_name(struct checking *c, const struct expr_ref *ref, const char *problem,
+                       const char *word, const void *list, size_t n, size_t size)
 {
-    const struct workflow *w = c->r->w;
-    struct suggestion s = suggest_for(ref->path[0]);
-    size_t i;
+    struct suggestion s = suggest_for(word);
+    const char *name;
 
-    for (i = 0; i < w->nparams; i++) {
-        if (!strcmp(w->params[i].name, ref->path[0]))
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&name, (const char *)list + i * size, sizeof(name));
+        if (!strcmp(name, word))
             return;
-        suggest_try(&s, w->params[i].name);
+        suggest_try(&s, name);
     }
-    report_missing(c, ref, "there is no param", ref->path[0], &s);
+    report_missing(c, ref, problem, word, &s);
 }
 
 static void check_pair(struct checking *c, const struct expr_ref *ref, const char *problem,
-                       const struct pairs *pairs)
+                       const char *word, const struct pairs *pairs)
 {
-    struct suggestion s = suggest_for(ref->path[0]);
-    size_t i;
-
-    for (i = 0; i < pairs->n; i++) {
-        if (!strcmp(pairs->at[i].key, ref->path[0]))
-            return;
-        suggest_try(&s, pairs->at[i].key);
-    }
-    report_missing(c, ref, problem, ref->path[0], &s);
+    check_name(c, ref, problem, word, pairs->at, pairs->n, sizeof(*pairs->at));
 }
 
 static void check_word(struct checking *c, const struct expr_ref *ref, const char *of,
@@ -136,9 +127,7 @@ static void check_output(struct checking *c, const struct expr_ref *ref,
                          const struct workflow_task *t)
 {
     const char *key = ref->path[2];
-    struct suggestion s = suggest_for(key);
     char problem[160];
-    size_t i, n = t->nested ? t->nested->outputs.n : t->command.noutputs;
 
     if (t->foreach) {
         reader_error(c->r, c->use, ref->offset,
@@ -147,17 +136,11 @@ static void check_output(struct checking *c, const struct expr_ref *ref,
                      c->use->what, t->name, t->name, key);
         return;
     }
-    if ((!n && !t->nested) || ref->optional)
-        return;
-    for (i = 0; i < n; i++) {
-        const char *name = t->nested ? t->nested->outputs.at[i].key : t->command.outputs[i];
-
-        if (!strcmp(name, key))
-            return;
-        suggest_try(&s, name);
-    }
     snprintf(problem, sizeof(problem), "the task \"%.100s\" has no output", t->name);
-    report_missing(c, ref, problem, key, &s);
+    if (t->nested && !ref->optional)
+        check_pair(c, ref, problem, key, &t->nested->outputs);
+    else if (t->command.noutputs && !ref->optional)
+        check_name(c, ref, problem, key, t->command.outputs, t->command.noutputs, sizeof(key));
 }
 
 static bool needs_directly(const struct workflow_task *t, uint32_t wanted)
@@ -214,6 +197,8 @@ static void check_reference(void *arg, const struct expr_ref *ref)
     static const char *const of_workflow[] = {"name", "hash", NULL};
     static const char *const of_execution[] = {"id", "name", "root", "due_at", NULL};
     struct checking *c = arg;
+    const struct workflow *w = c->r->w;
+    const char *word = ref->path[0];
 
     if (!(available_names(c) & 1u << ref->name)) {
         report_unavailable(c, ref);
@@ -223,22 +208,22 @@ static void check_reference(void *arg, const struct expr_ref *ref)
         return;
     switch (ref->name) {
     case EXPR_PARAMS:
-        check_param(c, ref);
+        check_name(c, ref, "there is no param", word, w->params, w->nparams, sizeof(*w->params));
         break;
     case EXPR_ENV:
-        check_pair(c, ref, "env has no variable", &c->r->w->env);
+        check_pair(c, ref, "env has no variable", word, &w->env);
         break;
     case EXPR_VARS:
-        check_pair(c, ref, "vars has no variable", &c->r->w->vars);
+        check_pair(c, ref, "vars has no variable", word, &w->vars);
         break;
     case EXPR_TASKS:
         check_task(c, ref);
         break;
     case EXPR_WORKFLOW:
-        check_word(c, ref, "workflow", ref->path[0], of_workflow);
+        check_word(c, ref, "workflow", word, of_workflow);
         break;
     case EXPR_EXECUTION:
-        check_word(c, ref, "execution", ref->path[0], of_execution);
+        check_word(c, ref, "execution", word, of_execution);
         break;
     default:
         break;

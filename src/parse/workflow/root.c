@@ -7,21 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void check_root(struct reader *r, const struct yaml *root)
-{
-    size_t i;
-
-    for (i = 0; i < root->n; i++) {
-        const struct yaml *key = &yaml_pair(root, i)->key;
-
-        /* The YAML reader reports empty keys. */
-        if (key->n && !key_find(&keys_workflow, key->text))
-            reader_unknown_key(r, &keys_workflow, key, "", 0);
-    }
-    if (!yaml_get(root, "tasks"))
-        yaml_error(r->doc, root, "the workflow has no tasks");
-}
-
 static void init_defaults(struct reader *r)
 {
     keys_init(&keys_task, &r->w->defaults);
@@ -48,7 +33,9 @@ static void read_root(struct reader *r, const struct yaml *root)
 {
     const struct key *k;
 
-    check_root(r, root);
+    (void)reader_known_keys(r, &keys_workflow, root, "");
+    if (!yaml_get(root, "tasks"))
+        yaml_error(r->doc, root, "the workflow has no tasks");
     KEYS_EACH(&keys_workflow, k) /* in table order: defaults before tasks */
     {
         const struct yaml *node = yaml_get(root, k->name);

@@ -24,18 +24,15 @@ bool reader_defaults(struct reader *r, const struct yaml *node, const char *what
 
 /* ---- needs ---- */
 
-static void unknown_need(struct reader *r, const struct yaml *node, const char *what)
+static bool unknown_need(struct reader *r, const struct yaml *node, const char *what)
 {
     struct suggestion s = suggest_for(node->text);
     size_t i;
 
     for (i = 0; i < r->tasks->n && !diagnostics_full(r->doc->diagnostics); i++)
         suggest_try(&s, yaml_pair(r->tasks, i)->key.text);
-    if (s.best)
-        yaml_error(r->doc, node, "%s: there is no task \"%.60s\": did you mean \"%s\"?", what,
-                   node->text, s.best);
-    else
-        yaml_error(r->doc, node, "%s: there is no task \"%.60s\"", what, node->text);
+    return yaml_error(r->doc, node, "%s: there is no task \"%.60s\"%s%s%s", what, node->text,
+                      DID_YOU_MEAN(s.best));
 }
 
 static bool read_need(struct reader *r, const struct yaml *node, const char *what,
@@ -46,15 +43,11 @@ static bool read_need(struct reader *r, const struct yaml *node, const char *wha
 
     if (!yaml_text(r->doc, node, what, &name))
         return false;
-    if (!(found = yaml_get(r->tasks, name))) {
-        unknown_need(r, node, what);
-        return false;
-    }
+    if (!(found = yaml_get(r->tasks, name)))
+        return unknown_need(r, node, what);
     *out = reader_task_index(r, found);
-    if (*out == t->index) {
-        yaml_error(r->doc, node, "%s: the task \"%.60s\" can't need itself", what, name);
-        return false;
-    }
+    if (*out == t->index)
+        return yaml_error(r->doc, node, "%s: the task \"%.60s\" can't need itself", what, name);
     return true;
 }
 
@@ -96,13 +89,12 @@ bool reader_needs(struct reader *r, const struct yaml *node, const char *what,
     bool ok = true;
     size_t n, i;
 
-    if (!r->tasks) {
-        yaml_error(r->doc, node,
-                   "%s: in a list, each task needs the one before it: write tasks as a mapping "
-                   "(name: task) to set other needs",
-                   what);
-        return false;
-    }
+    if (!r->tasks)
+        return yaml_error(
+            r->doc, node,
+            "%s: in a list, each task needs the one before it: write tasks as a mapping "
+            "(name: task) to set other needs",
+            what);
     if (!yaml_list(r->doc, node, what, &items, &n))
         return false;
     needs = arena_alloc(r->arena, (n + 1) * sizeof(*needs));
@@ -307,15 +299,11 @@ bool reader_tasks(struct reader *r, const struct yaml *node, const char *what)
 {
     if (node->kind < YAML_LIST)
         return yaml_expected(r->doc, node, what, "a mapping (name: task), or a list of tasks,");
-    if (!node->n) {
-        yaml_error(r->doc, node, "the workflow has no tasks");
-        return false;
-    }
-    if (node->n > WORKFLOW_MAX_TASKS) {
-        yaml_error(r->doc, node, "%s: there are %u tasks; at most %d are allowed", what, node->n,
-                   WORKFLOW_MAX_TASKS);
-        return false;
-    }
+    if (!node->n)
+        return yaml_error(r->doc, node, "the workflow has no tasks");
+    if (node->n > WORKFLOW_MAX_TASKS)
+        return yaml_error(r->doc, node, "%s: there are %u tasks; at most %d are allowed", what,
+                          node->n, WORKFLOW_MAX_TASKS);
     r->w->ntasks = node->n;
     r->w->tasks = arena_zalloc(r->arena, node->n * sizeof(*r->w->tasks));
     (node->kind == YAML_LIST ? read_list : read_map)(r, node);

@@ -1,7 +1,5 @@
 /* get.c - reads lists and mappings of a tree, and reports errors; see yaml.h. value.c reads the
  * scalars. */
-#include "base/suggest.h"
-#include "base/text.h"
 #include "parse/yaml/scalar.h"
 #include "parse/yaml/yaml.h"
 
@@ -50,7 +48,7 @@ const struct yaml *yaml_get(const struct yaml *map, const char *key)
 
 /* ---- errors ---- */
 
-void yaml_error(const struct yaml_doc *doc, const struct yaml *node, const char *fmt, ...)
+bool yaml_error(const struct yaml_doc *doc, const struct yaml *node, const char *fmt, ...)
 {
     char sentence[1024];
     va_list ap;
@@ -59,6 +57,7 @@ void yaml_error(const struct yaml_doc *doc, const struct yaml *node, const char 
     vsnprintf(sentence, sizeof(sentence), fmt, ap);
     va_end(ap);
     diagnostics_add(doc->diagnostics, doc->source, node->line, node->column, "%s", sentence);
+    return false;
 }
 
 const char *yaml_report(const struct yaml *node, char *out)
@@ -83,8 +82,7 @@ bool yaml_expected(const struct yaml_doc *doc, const struct yaml *node, const ch
 {
     char is[YAML_MESSAGE_SIZE];
 
-    yaml_error(doc, node, "%s: %s is expected, not %s", what, wanted, yaml_report(node, is));
-    return false;
+    return yaml_error(doc, node, "%s: %s is expected, not %s", what, wanted, yaml_report(node, is));
 }
 
 /* ---- lists and mappings ---- */
@@ -102,29 +100,4 @@ bool yaml_list(const struct yaml_doc *doc, const struct yaml *node, const char *
 bool yaml_is_map(const struct yaml_doc *doc, const struct yaml *node, const char *what)
 {
     return node->kind == YAML_MAP || yaml_expected(doc, node, what, "a mapping (key: value)");
-}
-
-bool yaml_known_keys(const struct yaml_doc *doc, const struct yaml *map, const char *what,
-                     const char *const *keys)
-{
-    const char *nearest, *in = *what ? " in " : "";
-    bool ok = true;
-    size_t i, k;
-
-    for (i = 0; i < map->n; i++) {
-        const struct yaml *key = &yaml_pair(map, i)->key;
-
-        for (k = 0; keys[k] && strcmp(keys[k], key->text); k++)
-            ;
-        if (keys[k] || !key->n) /* an empty key was reported by the reader */
-            continue;
-        ok = false;
-        nearest = diagnostics_full(doc->diagnostics) ? NULL : suggest_from(key->text, keys);
-        if (nearest)
-            yaml_error(doc, key, "there is no key \"%.60s\"%s%s: did you mean \"%s\"?", key->text,
-                       in, what, nearest);
-        else
-            yaml_error(doc, key, "there is no key \"%.60s\"%s%s", key->text, in, what);
-    }
-    return ok;
 }

@@ -2,6 +2,8 @@
  * change. */
 #include "parse/yaml/syntax.h"
 
+#include "base/text.h"
+
 #include <string.h>
 
 #define KEY_MAX 1024 /* YAML's limit for a key on one line */
@@ -41,7 +43,7 @@ bool syntax_check_text(const struct source *s, struct diagnostics *diagnostics)
         return false;
     }
     for (; at < s->len; at += n) {
-        n = source_step(s->text + at, s->len - at);
+        n = text_step(s->text + at, s->len - at);
         if (!n || is_bad_control(s->text[at])) {
             bad_character(s, at, diagnostics);
             return false;

@@ -152,9 +152,8 @@ bool yaml_word(const struct yaml_doc *doc, const struct yaml *node, const char *
 {
     AUTO_BUF wanted = BUF_INIT;
     const char *near;
-    int i;
 
-    for (i = 0; words[i] && node->kind < YAML_LIST; i++)
+    for (int i = 0; words[i] && node->kind < YAML_LIST; i++)
         if (!strcmp(node->text, words[i])) {
             *out = i;
             return true;
@@ -162,9 +161,7 @@ bool yaml_word(const struct yaml_doc *doc, const struct yaml *node, const char *
     join_words(&wanted, words);
     near = node->kind == YAML_TEXT ? suggest_from(node->text, words) : NULL;
     if (near)
-        yaml_error(doc, node, "%s: %s is expected, not '%.60s': did you mean \"%s\"?", what,
-                   buf_cstr(&wanted), node->text, near);
-    else
-        yaml_expected(doc, node, what, buf_cstr(&wanted));
-    return false;
+        return yaml_error(doc, node, "%s: %s is expected, not '%.60s'%s%s%s", what,
+                          buf_cstr(&wanted), node->text, DID_YOU_MEAN(near));
+    return yaml_expected(doc, node, what, buf_cstr(&wanted));
 }

@@ -54,10 +54,10 @@ const struct yaml *yaml_get(const struct yaml *map, const char *key);
 /* The i-th pair of a mapping, in the order of the file. */
 const struct yaml_pair *yaml_pair(const struct yaml *map, size_t i);
 
-/* Adds a diagnostic at the node. */
-void yaml_error(const struct yaml_doc *doc, const struct yaml *node, const char *fmt, ...)
+/* Adds a diagnostic at the node. Returns false, so that callers can return it. */
+bool yaml_error(const struct yaml_doc *doc, const struct yaml *node, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
-/* Adds "what: a duration is expected, not 5". Returns false, so that callers can return it. */
+/* Adds "what: a duration is expected, not 5". */
 bool yaml_expected(const struct yaml_doc *doc, const struct yaml *node, const char *what,
                    const char *wanted);
 /* Describes a node for messages: "a mapping", "3.5", "'x'". `out` has YAML_MESSAGE_SIZE bytes. */
@@ -91,9 +91,6 @@ bool yaml_list(const struct yaml_doc *doc, const struct yaml *node, const char *
 
 /* Checks that the node is a mapping. */
 bool yaml_is_map(const struct yaml_doc *doc, const struct yaml *node, const char *what);
-/* Checks that all keys of a mapping are in the list, which ends with NULL. */
-bool yaml_known_keys(const struct yaml_doc *doc, const struct yaml *map, const char *what,
-                     const char *const *keys);
 
 /* The value of a scalar whose kind was already checked. */
 int64_t yaml_int_value(const struct yaml *node);
