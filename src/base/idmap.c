@@ -28,11 +28,10 @@ void *idmap_get(const struct idmap *m, int64_t id)
 static void grow(struct idmap *m)
 {
     struct idmap bigger = {.cap = m->cap ? m->cap * 2 : 64};
-    size_t i;
 
     bigger.keys = mem_zalloc(bigger.cap * sizeof(*bigger.keys));
     bigger.values = mem_zalloc(bigger.cap * sizeof(*bigger.values));
-    for (i = 0; i < m->cap; i++)
+    for (size_t i = 0; i < m->cap; i++)
         if (m->keys[i])
             idmap_put(&bigger, m->keys[i], m->values[i]);
     idmap_release(m);

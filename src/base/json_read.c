@@ -8,7 +8,6 @@
 #include <jansson.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 int json_read_open(const char *text, size_t len, size_t max, const char *what,

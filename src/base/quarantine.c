@@ -14,9 +14,7 @@ bool quarantine_add(struct quarantine *a, int64_t id, int64_t now)
 
 bool quarantine_has(const struct quarantine *a, int64_t id)
 {
-    size_t i;
-
-    for (i = 0; i < quarantine_count(a); i++)
+    for (size_t i = 0; i < quarantine_count(a); i++)
         if (a->ids[i] == id)
             return true;
     return false;

@@ -37,14 +37,13 @@ static int same_letter(char a, char b)
 static unsigned distance(const char *a, size_t n, const char *b, size_t m, unsigned limit)
 {
     unsigned rows[3][LONGEST + 2], *two = rows[0], *one = rows[1], *now = rows[2], *spare;
-    size_t i, k;
 
-    for (k = 0; k <= m; k++)
+    for (size_t k = 0; k <= m; k++)
         one[k] = (unsigned)k;
-    for (i = 1; i <= n; i++) {
+    for (size_t i = 1; i <= n; i++) {
         unsigned nearest = now[0] = (unsigned)i;
 
-        for (k = 1; k <= m; k++) {
+        for (size_t k = 1; k <= m; k++) {
             now[k] = smaller(one[k - 1] + !same_letter(a[i - 1], b[k - 1]),
                              smaller(one[k], now[k - 1]) + 1);
             if (i > 1 && k > 1 && same_letter(a[i - 1], b[k - 2]) &&

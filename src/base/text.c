@@ -205,13 +205,12 @@ static const struct {
 int text_parse_duration(const char *s, int64_t *us, struct err *err)
 {
     char *end;
-    size_t i;
     long long n;
 
     errno = 0;
     n = strtoll(s, &end, 10);
     if (end != s && !errno && n >= 0 && *s >= '0' && *s <= '9')
-        for (i = 0; i < sizeof(units) / sizeof(*units); i++)
+        for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
             if (!strcmp(end, units[i].text) && n <= INT64_MAX / 4 / units[i].us) {
                 *us = n * units[i].us;
                 return 0;

@@ -49,13 +49,12 @@ static int read_header(struct reader *r, size_t time_size, struct counts *c, siz
     uint32_t *const counts[] = {&c->utc_flags, &c->std_flags, &c->leaps,
                                 &c->times,     &c->types,     &c->chars};
     uint64_t size;
-    size_t i;
 
     if (r->left < HEADER_SIZE || memcmp(r->at, "TZif", 4) != 0)
         return unusable(r, "it is not a TZif file");
     if (r->at[4] < '2')
         return unusable(r, "it has no 64-bit times (version 1)");
-    for (i = 0; i < sizeof(counts) / sizeof(*counts); i++)
+    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
         *counts[i] = (uint32_t)big_endian(r->at + 20 + 4 * i, 4);
     skip(r, HEADER_SIZE);
     size = c->times * (uint64_t)(time_size + 1) + c->types * UINT64_C(6) + c->chars +
@@ -82,7 +81,6 @@ static int read_offset(const struct reader *r, const struct counts *c, uint32_t 
 
 static int read_table(const struct reader *r, const struct counts *c, struct tz *z)
 {
-    size_t i;
     int rc;
 
     if (c->leaps)
@@ -92,7 +90,7 @@ static int read_table(const struct reader *r, const struct counts *c, struct tz 
     if ((rc = read_offset(r, c, 0, &z->before)))
         return rc;
     z->steps = mem_alloc((c->times + (size_t)1) * sizeof(*z->steps));
-    for (i = 0; i < c->times; i++) {
+    for (size_t i = 0; i < c->times; i++) {
         struct tz_step *step = &z->steps[i];
 
         step->at = (int64_t)big_endian(r->at + 8 * i, 8);

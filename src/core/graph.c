@@ -23,9 +23,8 @@ bool graph_is_failure(const struct graph_need *n)
 struct graph_facts graph_facts(const struct graph_need *needs, size_t n)
 {
     struct graph_facts f = {.success = true};
-    size_t i;
 
-    for (i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         f.success &= graph_is_success(&needs[i]);
         f.failure |= graph_is_failure(&needs[i]);
         f.cancelled |= needs[i].status == S_CANCELLED;

@@ -42,9 +42,8 @@ bool rerun_failed(const struct workflow *w, const struct graph_need *ended, enum
 {
     struct front front = {0};
     bool any = false;
-    uint32_t i;
 
-    for (i = 0; i < w->ntasks; i++)
+    for (uint32_t i = 0; i < w->ntasks; i++)
         if (ended_badly(&ended[i])) {
             marks[i] = RERUN_FIRST;
             *vec_add(&front) = i;

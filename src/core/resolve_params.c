@@ -93,9 +93,8 @@ static int refuse_unknown(const struct workflow *w, json_t *given, struct err *e
 int resolve_check_params(const struct workflow *w, json_t *given, struct err *err)
 {
     int rc = refuse_unknown(w, given, err);
-    size_t i;
 
-    for (i = 0; !rc && i < w->nparams; i++)
+    for (size_t i = 0; !rc && i < w->nparams; i++)
         rc = check_param(&w->params[i], given, err);
     return rc;
 }
@@ -104,9 +103,8 @@ int resolve_check_params(const struct workflow *w, json_t *given, struct err *er
 static int add_defaults(const struct workflow *w, json_t *given, json_t **out, struct err *err)
 {
     json_t *params = *out = value_need(json_object());
-    size_t i;
 
-    for (i = 0; i < w->nparams; i++) {
+    for (size_t i = 0; i < w->nparams; i++) {
         const struct workflow_param *p = &w->params[i];
         json_t *v =
             p->default_value ? json_loads(p->default_value, JSON_DECODE_ANY, NULL) : json_null();

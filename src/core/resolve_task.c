@@ -74,9 +74,8 @@ static int set_argv(const struct resolve_scope *s, struct spec *spec, struct are
 {
     const struct template *all = resolve_template(s, TASK_ARGV);
     const char **argv = arena_zalloc(arena, (all->n + 1) * sizeof(*argv));
-    size_t i;
 
-    for (i = 0; i < all->n; i++)
+    for (size_t i = 0; i < all->n; i++)
         if (eval_text(&all->items[i], s, arena, &argv[i], err))
             return err_prefix(err, "argv[%zu]", i);
     spec->argv = all->n ? argv : NULL;
@@ -115,14 +114,13 @@ static json_t *absolute_volume(const struct workflow *w, json_t *volume)
 static json_t *as_texts(json_t *v)
 {
     json_t *made;
-    size_t i;
 
     if (json_is_number(v) || json_is_boolean(v))
         return value_as_text(json_incref(v));
     if (!json_is_array(v))
         return json_incref(v);
     made = value_need(json_array());
-    for (i = 0; i < json_array_size(v); i++)
+    for (size_t i = 0; i < json_array_size(v); i++)
         value_append(made, as_texts(json_array_get(v, i)));
     return made;
 }
@@ -133,7 +131,6 @@ static int set_container(const struct resolve_scope *s, struct spec *spec, struc
     const struct template *t = resolve_template(s, TASK_CONTAINER);
     json_t *c = NULL, *volumes, *v;
     const char *key;
-    size_t i;
 
     if (!t)
         return 0;
@@ -141,7 +138,7 @@ static int set_container(const struct resolve_scope *s, struct spec *spec, struc
         return err_prefix(err, "container");
     json_object_foreach(c, key, v) json_object_set_new(c, key, as_texts(v));
     volumes = json_object_get(c, "volumes");
-    for (i = 0; i < json_array_size(volumes); i++)
+    for (size_t i = 0; i < json_array_size(volumes); i++)
         json_array_set_new(volumes, i,
                            absolute_volume(s->templates->workflow, json_array_get(volumes, i)));
     spec->container = json_arena_text(c, arena);

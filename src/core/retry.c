@@ -11,9 +11,7 @@
 
 static bool is_retried_code(const struct retry_policy *p, int code)
 {
-    size_t i;
-
-    for (i = 0; i < p->ncodes; i++)
+    for (size_t i = 0; i < p->ncodes; i++)
         if (p->codes[i] == code)
             return true;
     return !p->ncodes;

@@ -40,8 +40,6 @@ static bool matches(const char *glob, const char *name)
 
 const char *route_find(const struct routes *r, const struct route_query *q, struct arena *arena)
 {
-    size_t i;
-
     if (q->function) {
         char *lane = arena_alloc(arena, sizeof("function:") + strlen(q->function));
 
@@ -50,7 +48,7 @@ const char *route_find(const struct routes *r, const struct route_query *q, stru
     }
     if (q->executor)
         return q->executor;
-    for (i = 0; i < r->n; i++)
+    for (size_t i = 0; i < r->n; i++)
         if (matches(r->at[i].glob, q->name))
             return r->at[i].executor;
     if (q->container)
@@ -63,12 +61,11 @@ const char *route_find(const struct routes *r, const struct route_query *q, stru
 static int check_key(const char *key, const char *const *keys, size_t nkeys, struct err *err)
 {
     AUTO_BUF known = BUF_INIT;
-    size_t i;
 
-    for (i = 0; i < nkeys; i++)
+    for (size_t i = 0; i < nkeys; i++)
         if (!strcmp(keys[i], key))
             return 0;
-    for (i = 0; i < nkeys; i++)
+    for (size_t i = 0; i < nkeys; i++)
         buf_addf(&known, "%s%s", i ? ", " : "", keys[i]);
     return err_set(err, E_INVALID, "there is no executor \"%.60s\" for commands; %s%s", key,
                    nkeys ? "available: " : "none is available", buf_cstr(&known));
@@ -76,9 +73,7 @@ static int check_key(const char *key, const char *const *keys, size_t nkeys, str
 
 int routes_check(const struct routes *r, const char *const *keys, size_t nkeys, struct err *err)
 {
-    size_t i;
-
-    for (i = 0; i < r->n; i++) {
+    for (size_t i = 0; i < r->n; i++) {
         if (!*r->at[i].glob)
             return err_set(err, E_INVALID, "route %zu has no glob: use * to match every task",
                            i + 1);

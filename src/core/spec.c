@@ -16,10 +16,8 @@
 /* Lists the keys of a spec in the order of their positions; the list ends with NULL. */
 static void list_keys(const struct key *list[MAX_KEYS])
 {
-    const struct key *k;
-
     memset(list, 0, MAX_KEYS * sizeof(*list));
-    for (k = keys_task.at; k->name; k++)
+    for (const struct key *k = keys_task.at; k->name; k++)
         if (k->spec)
             list[k->spec - 1] = k;
 }
@@ -61,9 +59,8 @@ bool spec_is_output(const char *s)
 static int check_names(const struct spec *s, const struct json_node *doc, struct err *err)
 {
     struct json_node list, item;
-    size_t i;
 
-    for (i = 0; i < s->nsecrets; i++)
+    for (size_t i = 0; i < s->nsecrets; i++)
         if (!text_is_variable(s->secrets[i], KEY_NAME_BYTES)) {
             (void)json_read_member(doc, "secrets", &list);
             json_read_item(&list, i, &item);
@@ -71,7 +68,7 @@ static int check_names(const struct spec *s, const struct json_node *doc, struct
                                   "is not a valid variable name: \"%.60s\" (letters, digits and _)",
                                   s->secrets[i]);
         }
-    for (i = 0; i < s->noutputs; i++)
+    for (size_t i = 0; i < s->noutputs; i++)
         if (!spec_is_output(s->outputs[i])) {
             (void)json_read_member(doc, "outputs", &list);
             json_read_item(&list, i, &item);
@@ -79,7 +76,7 @@ static int check_names(const struct spec *s, const struct json_node *doc, struct
                 &item, err, "is not a valid output name: \"%.60s\" (no =, no control characters)",
                 s->outputs[i]);
         }
-    for (i = 0; i < s->nenv; i++)
+    for (size_t i = 0; i < s->nenv; i++)
         if (!text_is_variable(s->env[i].key, KEY_NAME_BYTES)) {
             (void)json_read_member(doc, "env", &list);
             (void)json_read_member(&list, s->env[i].key, &item);
@@ -118,9 +115,8 @@ static int unknown_member(const struct json_node *doc, const struct key *const *
                           struct err *err)
 {
     const char *names[MAX_KEYS] = {NULL};
-    size_t i;
 
-    for (i = 0; keys[i]; i++)
+    for (size_t i = 0; keys[i]; i++)
         names[i] = keys[i]->name;
     return json_read_known_keys(doc, names, err);
 }

@@ -96,10 +96,9 @@ static const struct template *parse_pairs(parse_one *one, const struct pairs *pa
 {
     struct template *t = arena_zalloc(arena, sizeof(*t)), *items;
     const char **keys;
-    size_t i;
 
     items = make_items(t, pairs->n, &keys, arena);
-    for (i = 0; i < pairs->n; i++) {
+    for (size_t i = 0; i < pairs->n; i++) {
         keys[i] = pairs->at[i].key;
         one(pairs->at[i].value, arena, &items[i]);
     }
@@ -110,9 +109,8 @@ static const struct template *parse_texts(const struct texts *texts, struct aren
 {
     struct template *t = arena_zalloc(arena, sizeof(*t)),
                     *items = make_items(t, texts->n, NULL, arena);
-    size_t i;
 
-    for (i = 0; i < texts->n; i++)
+    for (size_t i = 0; i < texts->n; i++)
         parse_text(texts->at[i], arena, &items[i]);
     return t;
 }
@@ -144,7 +142,6 @@ static void parse_task(const struct workflow_task *task, struct templates *to, s
 const struct templates *templates_parse(const struct workflow *w, struct arena *arena)
 {
     struct templates *t = arena_zalloc(arena, sizeof(*t));
-    uint32_t i;
 
     t->workflow = w;
     t->env = parse_pairs(parse_text, &w->env, arena);
@@ -154,7 +151,7 @@ const struct templates *templates_parse(const struct workflow *w, struct arena *
     t->outputs = parse_pairs(parse_value, &w->outputs, arena);
     t->key = parse(parse_text, w->concurrency.key, arena);
     t->tasks = arena_zalloc(arena, (w->ntasks + 2) * sizeof(*t->tasks));
-    for (i = 0; i < w->ntasks; i++)
+    for (uint32_t i = 0; i < w->ntasks; i++)
         parse_task(&w->tasks[i], t, arena);
     parse_task(w->on_failure, t, arena);
     parse_task(w->on_exit, t, arena);
@@ -178,12 +175,10 @@ static void on_ref(void *arg, const struct expr_ref *ref)
 
 static void visit(const struct template *t, struct reference_visitor *v)
 {
-    size_t i;
-
     if (t && t->kind == TEMPLATE_EXPR)
         expr_references(t->expr, on_ref, v);
     else if (t && (t->kind == TEMPLATE_LIST || t->kind == TEMPLATE_OBJECT))
-        for (i = 0; i < t->n; i++)
+        for (size_t i = 0; i < t->n; i++)
             visit(&t->items[i], v);
 }
 
@@ -191,10 +186,9 @@ void templates_references(const struct templates *t, const struct workflow_task 
                           void (*each)(void *arg, const char *task), void *arg)
 {
     struct reference_visitor v = {each, arg};
-    int i;
 
     if (!task)
         visit(t->outputs, &v);
-    for (i = item ? TASK_MESSAGE + 1 : 0; task && i < TASK_TEMPLATES; i++)
+    for (int i = item ? TASK_MESSAGE + 1 : 0; task && i < TASK_TEMPLATES; i++)
         visit(t->tasks[task->index][i], &v);
 }

@@ -3,7 +3,6 @@
 #ifndef CORE_TIME_BUCKETS_H
 #define CORE_TIME_BUCKETS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define TIME_BUCKETS 14

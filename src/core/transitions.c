@@ -72,9 +72,8 @@ const size_t legal_move_count = sizeof(legal_moves) / sizeof(*legal_moves);
 bool move_is_legal(int kind, enum event_action action, int from, int to)
 {
     enum move_for who = kind_is_job(kind) ? FOR_JOBS : FOR_WORKFLOWS;
-    size_t i;
 
-    for (i = 0; i < legal_move_count; i++) {
+    for (size_t i = 0; i < legal_move_count; i++) {
         const struct move *m = &legal_moves[i];
 
         if (m->action == action && (int)m->from == from && (int)m->to == to && (m->who & who))

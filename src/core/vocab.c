@@ -29,9 +29,7 @@ static const char *text_of(const char *const *list, size_t n, int code)
 
 static int code_of(const char *const *list, size_t n, const char *text)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (list[i] && *list[i] && !strcmp(list[i], text))
             return (int)i;
     return 0;

@@ -14,10 +14,9 @@ static int min_int(int a, int b)
 int dispatch_free_slots(const struct dispatch *d)
 {
     int left = d->closed ? 0 : d->slots - d->in_flight;
-    size_t i;
 
     /* A function keeps its slot while its thread runs, even if its attempt was forgotten. */
-    for (i = 0; i < d->executors.n; i++) {
+    for (size_t i = 0; i < d->executors.n; i++) {
         const struct executor_entry *m = d->executors.at[i];
 
         if (m->functions)
@@ -37,10 +36,9 @@ static int executor_capacity(const struct executor_entry *m)
 const struct lane_group *dispatch_lane_groups(struct dispatch *d, size_t *n)
 {
     int64_t now = clock_boot_us();
-    size_t i;
 
     d->groups.n = 0;
-    for (i = 0; i < d->executors.n; i++) {
+    for (size_t i = 0; i < d->executors.n; i++) {
         struct executor_entry *m = d->executors.at[i];
         struct lane_group *g = vec_add(&d->groups);
         int capacity = d->closed || m->backoff_until > now ? 0 : executor_capacity(m);
@@ -64,10 +62,8 @@ int lane_group_capacity(const struct lane_group *g, int slots)
 
 struct lane_group *lane_group_of(struct lane_group *groups, size_t n, const char *lane)
 {
-    size_t i, k;
-
-    for (i = 0; i < n; i++)
-        for (k = 0; k < groups[i].nlanes; k++)
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < groups[i].nlanes; k++)
             if (!strcmp(groups[i].lanes[k], lane))
                 return &groups[i];
     return NULL;
@@ -76,9 +72,8 @@ struct lane_group *lane_group_of(struct lane_group *groups, size_t n, const char
 int dispatch_total_capacity(const struct dispatch *d)
 {
     int64_t can_start = 0, can_queue = 0;
-    size_t i;
 
-    for (i = 0; i < d->executors.n; i++) {
+    for (size_t i = 0; i < d->executors.n; i++) {
         const struct executor_entry *m = d->executors.at[i];
         int own = m->in_flight + executor_capacity(m);
         size_t lanes = 1;

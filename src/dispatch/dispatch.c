@@ -27,16 +27,14 @@ int dispatch_new(const struct dispatch_options *o, struct dispatch **out, struct
 
 void dispatch_free(struct dispatch *d)
 {
-    size_t i;
-
     if (!d)
         return;
-    for (i = 0; i < d->executors.n; i++) {
+    for (size_t i = 0; i < d->executors.n; i++) {
         d->executors.at[i]->x->ops->free(d->executors.at[i]->x);
         free(d->executors.at[i]);
     }
     vec_release(&d->executors);
-    for (i = 0; i < d->known_keys.n; i++)
+    for (size_t i = 0; i < d->known_keys.n; i++)
         free(d->known_keys.at[i]);
     vec_release(&d->known_keys);
     vec_release(&d->groups);
@@ -47,9 +45,8 @@ void dispatch_free(struct dispatch *d)
 int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots, struct err *err)
 {
     struct executor_entry *m;
-    size_t i;
 
-    for (i = 0; i < d->executors.n; i++)
+    for (size_t i = 0; i < d->executors.n; i++)
         if (!strcmp(d->executors.at[i]->x->key, x->key))
             return err_set(err, E_CONFLICT, "there are two executors \"%.60s\"", x->key);
     m = mem_zalloc(sizeof(*m));
@@ -77,12 +74,11 @@ void dispatch_add_known_key(struct dispatch *d, const char *key)
 int dispatch_check_routes(const struct dispatch *d, const struct routes *routes, struct err *err)
 {
     AUTO_VEC(const char *) keys = {0};
-    size_t i;
 
-    for (i = 0; i < d->executors.n; i++)
+    for (size_t i = 0; i < d->executors.n; i++)
         if (!d->executors.at[i]->functions)
             *vec_add(&keys) = d->executors.at[i]->x->key;
-    for (i = 0; i < d->known_keys.n; i++)
+    for (size_t i = 0; i < d->known_keys.n; i++)
         *vec_add(&keys) = d->known_keys.at[i];
     return routes_check(routes, keys.at, keys.n, err);
 }
@@ -96,10 +92,9 @@ size_t dispatch_in_flight(const struct dispatch *d)
 
 int dispatch_count_unresponsive(const struct dispatch *d)
 {
-    size_t i;
     int n = 0;
 
-    for (i = 0; i < d->executors.n; i++)
+    for (size_t i = 0; i < d->executors.n; i++)
         if (d->executors.at[i]->functions)
             n += function_count_unresponsive(d->executors.at[i]->functions);
     return n;

@@ -1,7 +1,6 @@
 /* poll.c - polls the executors and forwards their reports to the engine. */
 #include "dispatch/dispatch_internal.h"
 
-#include <stdlib.h>
 #include <sys/epoll.h>
 
 #define POLL_EVERY 20000 /* µs, for an executor that has attempts but no descriptor */
@@ -29,9 +28,7 @@ void dispatch_on_report(void *executor_entry, struct executor *x, const struct r
 /* Sets the timer for polls that no executor's descriptor asks for. */
 static void set_next_timer(struct dispatch *d, int64_t now)
 {
-    size_t i;
-
-    for (i = 0; i < d->executors.n; i++) {
+    for (size_t i = 0; i < d->executors.n; i++) {
         struct executor_entry *m = d->executors.at[i];
 
         if (m->backoff_until && m->backoff_until <= now)
@@ -54,7 +51,6 @@ void dispatch_poll(struct dispatch *d)
 {
     struct epoll_event ready[MAX_READY];
     int i, n = epoll_wait(d->wakeup.epoll, ready, MAX_READY, 0);
-    size_t k;
 
     (void)wakeup_clear(&d->wakeup, clock_boot_us());
     for (i = 0; i < n; i++) {
@@ -63,7 +59,7 @@ void dispatch_poll(struct dispatch *d)
         if (m)
             m->x->ops->poll(m->x);
     }
-    for (k = 0; k < d->executors.n; k++)
+    for (size_t k = 0; k < d->executors.n; k++)
         if (d->executors.at[k]->fd < 0)
             d->executors.at[k]->x->ops->poll(d->executors.at[k]->x);
     set_next_timer(d, clock_boot_us());

@@ -2,7 +2,6 @@
 #include "dispatch/dispatch_internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define BACKOFF_FIRST 1000000  /* µs after the first refusal */
@@ -60,9 +59,8 @@ void dispatch_count_ended(struct dispatch *d, struct attempt *a)
 static int64_t back_off_executor(struct executor_entry *m, const char *why)
 {
     int64_t delay = BACKOFF_FIRST;
-    int i;
 
-    for (i = 0; i < m->refusals && delay < BACKOFF_MAX; i++)
+    for (int i = 0; i < m->refusals && delay < BACKOFF_MAX; i++)
         delay *= 2;
     if (delay > BACKOFF_MAX)
         delay = BACKOFF_MAX;
@@ -197,9 +195,7 @@ void dispatch_settled(struct dispatch *d, int64_t execution, int attempt)
 void dispatch_leftovers(const struct dispatch *d,
                         void (*each)(void *arg, int64_t execution, int attempt), void *arg)
 {
-    size_t i;
-
-    for (i = 0; i < d->executors.n; i++) {
+    for (size_t i = 0; i < d->executors.n; i++) {
         struct executor *x = d->executors.at[i]->x;
 
         if (x->ops->leftovers)
@@ -209,9 +205,7 @@ void dispatch_leftovers(const struct dispatch *d,
 
 void dispatch_cleanup(struct dispatch *d, int64_t execution, int attempt)
 {
-    size_t i;
-
-    for (i = 0; i < d->executors.n && !attempts_get(d->attempts, execution, attempt); i++) {
+    for (size_t i = 0; i < d->executors.n && !attempts_get(d->attempts, execution, attempt); i++) {
         struct executor *x = d->executors.at[i]->x;
 
         if (x->ops->leftovers && x->ops->settled) {
@@ -224,16 +218,14 @@ void dispatch_cleanup(struct dispatch *d, int64_t execution, int attempt)
 /* Attempts that outlive the worker are left to other workers; the others still report their end. */
 void dispatch_stop(struct dispatch *d, bool now)
 {
-    size_t i;
-
     d->closed = true;
-    for (i = 0; i < d->executors.n; i++) {
+    for (size_t i = 0; i < d->executors.n; i++) {
         struct executor *x = d->executors.at[i]->x;
 
         if (x->ops->stop)
             x->ops->stop(x, now);
     }
-    for (i = 0; i < d->attempts->cap; i++) {
+    for (size_t i = 0; i < d->attempts->cap; i++) {
         const struct attempt *a = d->attempts->keys[i] ? d->attempts->values[i] : NULL;
 
         if (a && a->handle && a->executor->x->ops->outlives_worker)

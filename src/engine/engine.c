@@ -34,9 +34,7 @@ int64_t engine_worker(const struct engine *e)
 
 void engine_each_store(struct engine *e, void (*each)(void *arg, struct store *s), void *arg)
 {
-    size_t i;
-
-    for (i = 0; i < e->nloops; i++)
+    for (size_t i = 0; i < e->nloops; i++)
         each(arg, e->loops[i].store);
 }
 
@@ -81,13 +79,12 @@ static int64_t next_poll_due(const struct engine *e)
 int64_t engine_timeout(const struct engine *e)
 {
     int64_t now = engine_now(e), wait = -1;
-    size_t i;
 
     lower_wait(&wait, next_poll_due(e), now);
     lower_wait(&wait, e->heartbeat_due, now);
     if (turn_is_needed((struct engine *)e))
         return 0;
-    for (i = 0; i < e->nloops; i++) {
+    for (size_t i = 0; i < e->nloops; i++) {
         const struct loop *l = &e->loops[i];
 
         if (l->retry_at > now) /* it does nothing before then */

@@ -2,7 +2,6 @@
  * claim, and queues the executors' reports for the next turn. */
 #include "engine/engine_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* µs that a start waits at most for a turn made for another reason. So the start and the end of a
@@ -80,9 +79,7 @@ static bool is_too_late(const struct engine *e, const struct leased_job *h)
 
 static bool is_to_be_settled(const struct loop *l, const struct leased_job *h)
 {
-    size_t i;
-
-    for (i = 0; i < l->ended.n; i++)
+    for (size_t i = 0; i < l->ended.n; i++)
         if (l->ended.at[i] == h)
             return true;
     return false;
@@ -94,15 +91,14 @@ static void settle_readopted(struct engine *e, struct leased_job *h)
 {
     struct loop *l = loop_of(e, h->a.root);
     bool whole = false; /* the waiting log starts at 0; if not, its start is stored, and kept */
-    size_t i;
 
-    for (i = 0; i < l->starts.n; i++)
+    for (size_t i = 0; i < l->starts.n; i++)
         if (l->starts.at[i].execution == h->a.execution &&
             l->starts.at[i].attempt == h->a.attempt) {
             l->starts.at[i].epoch = h->a.epoch;
             l->starts.at[i].adopted = true; /* another worker may have written it */
         }
-    for (i = 0; i < l->logs.n; i++)
+    for (size_t i = 0; i < l->logs.n; i++)
         if (l->logs.at[i].execution == h->a.execution && l->logs.at[i].attempt == h->a.attempt &&
             (whole = whole || !l->logs.at[i].offset))
             l->logs.at[i].epoch = h->a.epoch;

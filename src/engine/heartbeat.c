@@ -257,7 +257,6 @@ static int apply_results(struct engine *e, struct err *err)
     struct heartbeat *b = &e->heartbeat;
     const struct heartbeat_result *r = &b->last;
     int64_t now = engine_now(e);
-    size_t i;
     int rc;
 
     b->done = false;
@@ -271,7 +270,7 @@ static int apply_results(struct engine *e, struct err *err)
     if ((rc = check_generation(e, r->tick.generation, err)) ||
         (rc = store_check_schema(e->store, r->tick.minimum_schema, err)))
         return rc;
-    for (i = 0; i < r->leases.n; i++)
+    for (size_t i = 0; i < r->leases.n; i++)
         apply_lease_result(e, &r->leases.at[i], r->sent_at + e->o.lease);
     db_clock_observe(e, r->tick.now, r->sent_at, r->answered_at);
     maintenance_after_tick(e, &r->tick);

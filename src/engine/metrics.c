@@ -20,9 +20,8 @@ static size_t bucket_of(int64_t us)
 struct metrics *metrics_get(struct engine *e, const char *queue, const char *executor)
 {
     struct metrics *t;
-    size_t i;
 
-    for (i = 0; i < e->all_metrics.n; i++)
+    for (size_t i = 0; i < e->all_metrics.n; i++)
         if (!strcmp(e->all_metrics.at[i]->queue, queue) &&
             !strcmp(e->all_metrics.at[i]->executor, executor))
             return e->all_metrics.at[i];
@@ -74,10 +73,9 @@ static void add_histogram(struct engine *e, const char *metric, const char *labe
                           int64_t *sum)
 {
     AUTO_BUF name = BUF_INIT, with = BUF_INIT;
-    size_t i;
 
     buf_addf(&name, "%s_bucket", metric);
-    for (i = 0; i < TIME_BUCKETS; i++) {
+    for (size_t i = 0; i < TIME_BUCKETS; i++) {
         buf_reset(&with);
         if (time_bucket_us[i] == INT64_MAX)
             buf_addf(&with, "%s,le=\"+Inf\"", labels);
@@ -93,7 +91,6 @@ static void add_histogram(struct engine *e, const char *metric, const char *labe
 static void collect_metrics(struct engine *e, struct metrics *t)
 {
     AUTO_BUF labels = BUF_INIT, with = BUF_INIT;
-    size_t i;
 
     buf_addstr(&labels, "queue=\"");
     text_label(&labels, t->queue);
@@ -101,7 +98,7 @@ static void collect_metrics(struct engine *e, struct metrics *t)
     text_label(&labels, t->executor);
     buf_addch(&labels, '"');
     add_counter(e, "pawl_attempts_total", labels.ptr, &t->attempts);
-    for (i = 1; i < sizeof(t->outcomes) / sizeof(*t->outcomes); i++) {
+    for (size_t i = 1; i < sizeof(t->outcomes) / sizeof(*t->outcomes); i++) {
         buf_reset(&with);
         buf_addf(&with, "%s,outcome=\"%s\"", labels.ptr, outcome_text((int)i));
         add_counter(e, "pawl_outcomes_total", with.ptr, &t->outcomes[i]);
@@ -112,9 +109,7 @@ static void collect_metrics(struct engine *e, struct metrics *t)
 
 void metrics_collect(struct engine *e)
 {
-    size_t i;
-
-    for (i = 0; i < e->all_metrics.n; i++)
+    for (size_t i = 0; i < e->all_metrics.n; i++)
         collect_metrics(e, e->all_metrics.at[i]);
     add_counter(e, "pawl_leases_lost_total", "", &e->leases_lost);
     add_counter(e, "pawl_outcomes_refused_total", "", &e->refused_outcomes);
@@ -123,9 +118,7 @@ void metrics_collect(struct engine *e)
 
 void metrics_release(struct engine *e)
 {
-    size_t i;
-
-    for (i = 0; i < e->all_metrics.n; i++) {
+    for (size_t i = 0; i < e->all_metrics.n; i++) {
         free(e->all_metrics.at[i]->queue);
         free(e->all_metrics.at[i]->executor);
         free(e->all_metrics.at[i]);

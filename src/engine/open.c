@@ -15,7 +15,6 @@
 static void copy_options(struct engine *e, const struct engine_options *o)
 {
     static const char *const default_queues[] = {"default", NULL};
-    size_t i;
 
     e->o = *o;
     e->o.url = arena_strdup(&e->own, o->url);
@@ -27,7 +26,7 @@ static void copy_options(struct engine *e, const struct engine_options *o)
     e->o.lease = o->lease > 0 ? o->lease : DEFAULT_LEASE;
     e->o.heartbeat = o->heartbeat > 0 ? o->heartbeat : e->o.lease / 3;
     e->o.host_grace = o->host_grace > 0 ? o->host_grace : DEFAULT_HOST_GRACE;
-    for (i = 0; !o->foreground && e->o.queues[i]; i++)
+    for (size_t i = 0; !o->foreground && e->o.queues[i]; i++)
         *vec_add(&e->queues) = mem_strdup(e->o.queues[i]);
     if (o->foreground && o->tree) {
         char name[QUEUE_FOREGROUND_SIZE];
@@ -122,9 +121,7 @@ static void free_jobs_and_queues(struct engine *e)
 /* Answers the submitters whose submissions were not stored. */
 static void refuse_submits(struct loop *l)
 {
-    size_t i;
-
-    for (i = 0; i < l->submits.n; i++) {
+    for (size_t i = 0; i < l->submits.n; i++) {
         struct pending_submit *p = l->submits.at[i];
 
         p->s.rc = err_set(&p->s.err, E_UNAVAILABLE,
@@ -140,13 +137,12 @@ void engine_close(struct engine **pe)
 {
     struct engine *e = *pe;
     bool nothing_left;
-    size_t i;
 
     if (!e)
         return;
     e->closing = true;
     loops_close(e);
-    for (i = 0; i < e->nloops; i++)
+    for (size_t i = 0; i < e->nloops; i++)
         refuse_submits(&e->loops[i]);
     nothing_left = e->leased_jobs.n == 0 && !e->left_work &&
                    !(e->store && e->foreground_root && tree_is_open(e, e->foreground_root));

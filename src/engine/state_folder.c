@@ -6,7 +6,6 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/own_file.h"
-#include "base/text.h"
 #include "engine/worker_file.h"
 
 #include <dirent.h>
@@ -172,11 +171,10 @@ static void drop_peer(struct state_folder *f, struct peer *p)
 void state_folder_close(struct state_folder **pf, bool nothing_left)
 {
     struct state_folder *f = *pf;
-    size_t i;
 
     if (!f)
         return;
-    for (i = 0; i < f->peers.n; i++)
+    for (size_t i = 0; i < f->peers.n; i++)
         drop_peer(f, &f->peers.at[i]);
     if (f->lock >= 0 && nothing_left) {
         AUTO_FREE char *path = worker_file_path(f, f->own_id);
@@ -187,7 +185,7 @@ void state_folder_close(struct state_folder **pf, bool nothing_left)
     fd_close(&f->watch);
     fd_close(&f->watch_timer);
     fd_close(&f->poll);
-    for (i = 0; i < f->old_dirs.n; i++)
+    for (size_t i = 0; i < f->old_dirs.n; i++)
         free((char *)f->old_dirs.at[i]);
     vec_release(&f->old_dirs);
     vec_release(&f->peers);
@@ -240,9 +238,7 @@ static int read_peer_file(const struct state_folder *f, int64_t worker, struct w
 
 static struct peer *find_peer(struct state_folder *f, int64_t worker)
 {
-    size_t i;
-
-    for (i = 0; i < f->peers.n; i++)
+    for (size_t i = 0; i < f->peers.n; i++)
         if (f->peers.at[i].id == worker)
             return &f->peers.at[i];
     return NULL;
@@ -330,10 +326,9 @@ const struct dead_worker *state_folder_dead_workers(const struct state_folder *f
 void state_folder_remove_worker(struct state_folder *f, int64_t worker)
 {
     AUTO_FREE char *path = worker_file_path(f, worker);
-    size_t i;
 
     unlink(path);
-    for (i = 0; i < f->dead.n; i++)
+    for (size_t i = 0; i < f->dead.n; i++)
         if (f->dead.at[i].id == worker) {
             f->dead.at[i] = f->dead.at[--f->dead.n];
             return;

@@ -2,8 +2,6 @@
  * served, and removes it. */
 #include "engine/engine_internal.h"
 
-#include <stdlib.h>
-
 static int register_body(struct turn *t, void *arg, struct err *err)
 {
     struct engine *e = arg;

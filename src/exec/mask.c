@@ -3,7 +3,6 @@
 
 #include "base/mem.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static void add_word(struct mask *m, const char *text, size_t len)

@@ -87,10 +87,8 @@ static void sort_diagnostics(struct diagnostics *ps)
 
 void diagnostics_show(struct diagnostics *ps, struct buf *out)
 {
-    size_t i;
-
     sort_diagnostics(ps);
-    for (i = 0; i < ps->list.n; i++) {
+    for (size_t i = 0; i < ps->list.n; i++) {
         const struct diagnostic *p = &ps->list.at[i];
 
         buf_addf(out, "%s:%u:%u: %s\n", p->source->name, p->line, p->column, p->sentence);

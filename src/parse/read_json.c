@@ -29,7 +29,6 @@ static bool write_value(struct reader *r, const struct yaml *node, const char *w
 {
     char inner[WHAT_SIZE];
     bool ok = true;
-    size_t i;
 
     switch (node->kind) {
     case YAML_NULL:
@@ -55,13 +54,13 @@ static bool write_value(struct reader *r, const struct yaml *node, const char *w
         break;
     case YAML_LIST:
         json_write_begin(json, '[');
-        for (i = 0; i < node->n; i++)
+        for (size_t i = 0; i < node->n; i++)
             ok = write_value(r, &node->items[i], what, literal, json) && ok;
         json_write_end(json, ']');
         break;
     default:
         json_write_begin(json, '{');
-        for (i = 0; i < node->n; i++) {
+        for (size_t i = 0; i < node->n; i++) {
             const struct yaml_pair *p = yaml_pair(node, i);
 
             if (!reader_spend(r, &p->key, p->key.n))

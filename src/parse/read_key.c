@@ -123,11 +123,10 @@ void reader_keys(struct reader *r, const struct keys *keys, const struct yaml *m
 {
     enum scope outer = r->scope;
     char name[WHAT_SIZE];
-    size_t i;
 
     if (!yaml_is_map(r->doc, map, *what ? what : keys->title))
         return;
-    for (i = 0; i < map->n; i++) {
+    for (size_t i = 0; i < map->n; i++) {
         const struct yaml_pair *p = yaml_pair(map, i);
         const struct key *k = key_find(keys, p->key.text);
 
@@ -147,11 +146,10 @@ void reader_keys(struct reader *r, const struct keys *keys, const struct yaml *m
 const struct yaml *reader_given(const struct reader *r, const struct yaml *map, const char *path)
 {
     char name[WHAT_SIZE];
-    size_t i;
 
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(path, "."), path);
     map = yaml_get(map, name);
-    for (i = 0; i < r->refused.n && map; i++)
+    for (size_t i = 0; i < r->refused.n && map; i++)
         if (r->refused.at[i] == map)
             return NULL;
     path = strchr(path, '.');

@@ -50,14 +50,13 @@ static bool add_name(struct reader *r, const struct names *kind, const struct ya
                      const char *what, const char **texts, size_t n)
 {
     const char *wanted, *text;
-    size_t i;
 
     if (!yaml_text(r->doc, node, what, &text))
         return false;
     if ((wanted = kind->bad(text)))
         return yaml_expected(r->doc, node, what, wanted);
     texts[n] = kind->type == KEY_PATHS ? reader_path(r, text) : reader_keep(r, node, text);
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (texts[i] && !strcmp(texts[i], texts[n]))
             return yaml_error(r->doc, node, "%s: \"%.60s\" is listed twice", what, text);
     return true;
@@ -205,12 +204,11 @@ static bool read_pairs(struct reader *r, const struct key *k, const struct yaml 
     char name[WHAT_SIZE];
     const char *wanted;
     bool ok = true;
-    size_t i;
 
     if (!yaml_is_map(r->doc, node, what))
         return false;
     pairs = arena_zalloc(r->arena, (node->n + 1) * sizeof(*pairs));
-    for (i = 0; i < node->n; i++) {
+    for (size_t i = 0; i < node->n; i++) {
         const struct yaml_pair *p = yaml_pair(node, i);
 
         if ((wanted = (k->type == KEY_ENV ? bad_variable : bad_value_name)(p->key.text)))

@@ -34,9 +34,7 @@ static const char *const schemas[] = {
 
 static void add_words(struct buf *out, const char *const *words)
 {
-    size_t i;
-
-    for (i = 0; words[i]; i++)
+    for (size_t i = 0; words[i]; i++)
         buf_addf(out, "%s\"%s\"", i ? "," : "", words[i]);
 }
 
@@ -128,7 +126,6 @@ void keys_schema(struct buf *out)
         {"container", &keys_container, 0, ""},
     };
     struct json_writer w = JSON_WRITER(out);
-    size_t i;
 
     json_write_begin(&w, '{');
     json_field_text(&w, "$schema", "http://json-schema.org/draft-07/schema#");
@@ -139,7 +136,7 @@ void keys_schema(struct buf *out)
     json_write_begin(&w, '{');
     add_task_definition(&w, "task", 0);
     add_task_definition(&w, "hook", KEY_HOOKS);
-    for (i = 0; i < sizeof(definitions) / sizeof(*definitions); i++) {
+    for (size_t i = 0; i < sizeof(definitions) / sizeof(*definitions); i++) {
         json_write_key(&w, definitions[i].name);
         json_write_begin(&w, '{');
         add_keys(&w, definitions[i].keys, definitions[i].places);

@@ -81,14 +81,13 @@ static int eval_status(struct eval *x, const struct node *n, json_t **out)
 static int eval_collection(struct eval *x, const struct node *n, json_t **out)
 {
     bool list = n->kind == NODE_LIST;
-    const struct node *c;
     json_t *v;
     int rc;
 
     if ((rc = eval_charge(x, ITEM_WORK)))
         return rc;
     *out = eval_keep(x, list ? json_array() : json_object());
-    for (c = n->child; c; c = c->next) {
+    for (const struct node *c = n->child; c; c = c->next) {
         if ((rc = eval_node(x, list ? c : c->child, &v)))
             return rc;
         x->node = list ? n : c;
@@ -116,10 +115,9 @@ static int eval_default(struct eval *x, const struct node *n, json_t **out)
 static int eval_call(struct eval *x, const struct node *n, json_t **out)
 {
     json_t *few[3], **args = n->n > 3 ? mem_alloc(n->n * sizeof(*args)) : few, **arg = args;
-    const struct node *c;
     int rc = 0;
 
-    for (c = n->child; !rc && c; c = c->next)
+    for (const struct node *c = n->child; !rc && c; c = c->next)
         rc = eval_node(x, c, arg++);
     x->node = n;
     if (!rc)
@@ -201,13 +199,12 @@ static int eval_step(struct eval *x, const struct node *n, json_t **v)
 
 int eval_node(struct eval *x, const struct node *n, json_t **out)
 {
-    const struct node *step;
     int rc;
 
     x->node = n;
     if (!(rc = eval_charge(x, 1)))
         rc = eval_operand(x, n, out);
-    for (step = n->steps; !rc && step; step = step->next) {
+    for (const struct node *step = n->steps; !rc && step; step = step->next) {
         x->node = step;
         if (!(rc = eval_charge(x, 1)))
             rc = eval_step(x, step, out);

@@ -147,10 +147,9 @@ static int add_value(struct eval *x, const struct piece *piece, struct buf *out)
 static int eval_pieces(struct eval *x, const struct expr *e, json_t **out)
 {
     AUTO_BUF text = BUF_INIT;
-    size_t i;
     int rc = 0;
 
-    for (i = 0; !rc && i < e->n; i++) {
+    for (size_t i = 0; !rc && i < e->n; i++) {
         const struct piece *piece = &e->pieces[i];
 
         if (piece->node)
@@ -246,10 +245,10 @@ static const char *constant_key(const struct node *step)
 static void report_name(const struct walk *w, const struct node *n, bool optional)
 {
     struct expr_ref ref = {.name = n->which, .optional = optional, .offset = n->at};
-    const struct node *step;
     const char *key;
 
-    for (step = n->steps; step && step->from == n->steps->from; step = step->next) {
+    for (const struct node *step = n->steps; step && step->from == n->steps->from;
+         step = step->next) {
         if (ref.n == EXPR_PATH_MAX || !(key = constant_key(step)))
             break;
         ref.path[ref.n++] = key;
@@ -260,24 +259,22 @@ static void report_name(const struct walk *w, const struct node *n, bool optiona
 static void walk_node(struct walk *w, const struct node *n, bool optional)
 {
     bool is_default = n->kind == NODE_CALL && n->which == FUNCTION_default;
-    const struct node *inner;
 
     if (n->kind == NODE_NAME && w->each)
         report_name(w, n, optional);
     if (n->kind == NODE_STATUS)
         w->statuses |= 1u << n->which;
-    for (inner = n->child; inner; inner = inner->next)
+    for (const struct node *inner = n->child; inner; inner = inner->next)
         walk_node(w, inner, optional || (is_default && inner == n->child));
-    for (inner = n->steps; inner; inner = inner->next)
+    for (const struct node *inner = n->steps; inner; inner = inner->next)
         walk_node(w, inner, optional);
 }
 
 static unsigned walk_expr(const struct expr *e, expr_each_ref *each, void *arg)
 {
     struct walk w = {each, arg, 0};
-    size_t i;
 
-    for (i = 0; i < e->n; i++)
+    for (size_t i = 0; i < e->n; i++)
         if (e->pieces[i].node)
             walk_node(&w, e->pieces[i].node, false);
     return w.statuses;

@@ -37,13 +37,11 @@ const char *expr_did_you_mean(const char *word, const char *const *list, struct 
 
 static void set_location(struct expr_fault *fault, const struct expr_text *text, size_t offset)
 {
-    size_t i;
-
     fault->offset = offset;
     fault->file = text->file;
     fault->line = text->line ? text->line : 1;
     fault->column = text->column ? text->column : 1;
-    for (i = 0; i < offset && i < text->len; i++) {
+    for (size_t i = 0; i < offset && i < text->len; i++) {
         if (text->at[i] == '\n') {
             fault->line++;
             fault->column = 1;

@@ -41,10 +41,9 @@ int eval_function(struct eval *x, json_t *const *a, json_t **out)
 #undef X
     };
     const char *types = functions[x->node->which].types;
-    unsigned k;
     int rc;
 
-    for (k = 0; k < x->node->n && types[k]; k++)
+    for (unsigned k = 0; k < x->node->n && types[k]; k++)
         if ((rc = check_type(x, a[k], k, types[k])))
             return rc;
     return functions[x->node->which].body(x, a, out);

@@ -39,9 +39,7 @@ const char *expr_function_name(enum expr_function which)
 /* The index of the word in the list; -1 if not found. */
 static int find_word(const char *const *list, const char *word)
 {
-    int i;
-
-    for (i = 0; list[i]; i++)
+    for (int i = 0; list[i]; i++)
         if (!strcmp(list[i], word))
             return i;
     return -1;
@@ -154,13 +152,12 @@ static struct node *parse_call(struct parser *p, size_t at, const char *word)
 static void *unknown_word(struct parser *p, size_t at, const char *word)
 {
     AUTO_BUF hint = BUF_INIT;
-    int i;
 
     if (find_word(callable, word) >= 0)
         return parser_fault(p, at, "%s is a function: write %s(…)", word, word);
     if (!*expr_did_you_mean(word, words, &hint)) {
         buf_addstr(&hint, "; the names are: ");
-        for (i = 0; i < EXPR_NAME_COUNT; i++)
+        for (int i = 0; i < EXPR_NAME_COUNT; i++)
             buf_addf(&hint, "%s%s", i ? ", " : "", words[i]);
         buf_addstr(&hint, "; strings are written in quotes");
     }

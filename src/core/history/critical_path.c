@@ -185,9 +185,7 @@ static void walk(struct search *s, size_t node, int64_t from, int64_t to)
 
 static bool has_time(const struct critical_step *step)
 {
-    int part;
-
-    for (part = 0; part < TIMELINE_COUNT; part++)
+    for (int part = 0; part < TIMELINE_COUNT; part++)
         if (step->parts[part])
             return true;
     return false;

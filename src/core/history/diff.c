@@ -275,9 +275,8 @@ static int by_path(const void *a, const void *b)
 static const struct diff_node **sorted(const struct diff_node *nodes, size_t n)
 {
     const struct diff_node **list = mem_alloc((n + 1) * sizeof(*list));
-    size_t i;
 
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         list[i] = &nodes[i];
     qsort(list, n, sizeof(*list), by_path);
     list[n] = NULL;

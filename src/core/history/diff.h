@@ -3,7 +3,6 @@
 #ifndef CORE_HISTORY_DIFF_H
 #define CORE_HISTORY_DIFF_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

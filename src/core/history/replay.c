@@ -6,7 +6,6 @@
 #include "base/text.h"
 
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- event data ---- */
@@ -33,9 +32,7 @@ static int64_t time_of(const json_t *data, const char *key)
 /* The hold that a text names, such as "delay", or "limit" in "limit:queue:default". */
 static int hold_of(const char *why, size_t len)
 {
-    int hold;
-
-    for (hold = HELD_APPROVAL; hold <= HELD_LIMIT; hold++)
+    for (int hold = HELD_APPROVAL; hold <= HELD_LIMIT; hold++)
         if (strlen(hold_text(hold)) == len && !memcmp(hold_text(hold), why, len))
             return hold;
     return HELD_PAUSED;

@@ -27,9 +27,7 @@ static void open_gate(struct timeline *t, int64_t at)
 /* Assigns the spans of the last attempt to `part`, which depends on how the attempt ended. */
 static void reassign_attempt(struct timeline *t, enum timeline_part part)
 {
-    size_t i;
-
-    for (i = t->attempt; i < t->n; i++)
+    for (size_t i = t->attempt; i < t->n; i++)
         t->at[i].part = part;
 }
 
@@ -111,15 +109,13 @@ void timeline_event(struct timeline *t, const struct replay_event *e, int held, 
 
 void timeline_sum(const struct timeline *t, int64_t from, int64_t to, int64_t parts[TIMELINE_COUNT])
 {
-    size_t i;
-
     if (t->n && from < t->at[0].from) {
         int64_t end = to < t->at[0].from ? to : t->at[0].from;
 
         parts[TIMELINE_WAIT] += end - from;
         from = end;
     }
-    for (i = 0; i < t->n && from < to; i++) {
+    for (size_t i = 0; i < t->n && from < to; i++) {
         int64_t end = i + 1 < t->n && t->at[i + 1].from < to ? t->at[i + 1].from : to;
 
         if (end <= from)
@@ -131,9 +127,7 @@ void timeline_sum(const struct timeline *t, int64_t from, int64_t to, int64_t pa
 
 int64_t timeline_started(const struct timeline *t)
 {
-    size_t i;
-
-    for (i = 0; i < t->n; i++)
+    for (size_t i = 0; i < t->n; i++)
         if (t->at[i].part == TIMELINE_RUN)
             return t->at[i].from;
     return INT64_MAX;

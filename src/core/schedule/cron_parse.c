@@ -105,9 +105,8 @@ static bool accept_name(struct parser *p, int *out)
 {
     const char *const *names = p->field->names;
     size_t len = word_length(p->at);
-    int i;
 
-    for (i = 0; names && names[i]; i++)
+    for (int i = 0; names && names[i]; i++)
         if (strlen(names[i]) == len && !strncasecmp(p->at, names[i], len)) {
             p->at += len;
             *out = p->field->low + i;
@@ -201,9 +200,7 @@ static int parse_field(struct parser *p, uint64_t *bits)
 
 static int check_text(const char *text, struct err *err)
 {
-    size_t i;
-
-    for (i = 0; text[i]; i++) {
+    for (size_t i = 0; text[i]; i++) {
         if (i == CRON_MAX_TEXT)
             return err_set(err, E_INVALID, "a cron pattern has at most %d characters",
                            CRON_MAX_TEXT);
@@ -239,9 +236,7 @@ static int expand_nickname(const char *text, const char **out, struct err *err)
  * every weekday in some year. */
 static bool is_ever_due(const struct cron *c)
 {
-    int month;
-
-    for (month = 1; month <= 12; month++)
+    for (int month = 1; month <= 12; month++)
         if (c->months & BIT(month) && c->days & BITS(1, date_month_days(2000, month)))
             return true;
     return c->either_day;

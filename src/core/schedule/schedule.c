@@ -8,11 +8,10 @@
 static uint64_t hash(const char *name, int64_t due)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325), bits = (uint64_t)due;
-    int i;
 
     for (; *name; name++)
         h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    for (i = 0; i < 8; i++, bits >>= 8)
+    for (int i = 0; i < 8; i++, bits >>= 8)
         h = (h ^ (bits & 0xff)) * UINT64_C(0x100000001b3);
     h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
     h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
@@ -144,7 +143,6 @@ void schedule_plan(const struct schedule *s, const struct tz *z, const struct sc
     int64_t due[SCHEDULE_PLAN_MAX], started = 0;
     bool running = is->running, late = false;
     struct schedule_due_times result;
-    size_t i;
 
     *p = (struct schedule_plan){.waiting = is->waiting};
     if (p->waiting && !running && !s->paused) {
@@ -155,7 +153,7 @@ void schedule_plan(const struct schedule *s, const struct tz *z, const struct sc
     schedule_due(s, z, last, now, SCHEDULE_PLAN_MAX, due, &result);
     p->missed = result.dropped;
     p->done = !result.n ? result.done : result.dropped ? due[0] - 1 : last;
-    for (i = 0; i < result.n; i++) {
+    for (size_t i = 0; i < result.n; i++) {
         late |= is_late(s, z, due[i], now); /* a due time after a late one counts as late, too */
         if (due[i] == started || due[i] == p->waiting)
             p->done = due[i]; /* the clock was set back: already planned earlier */

@@ -140,9 +140,7 @@ void key_set_list(void *member, const void *at, size_t n)
 
 void keys_init(const struct keys *keys, void *to)
 {
-    const struct key *k;
-
-    for (k = keys->at; k->name; k++) {
+    for (const struct key *k = keys->at; k->name; k++) {
         void *at = (char *)to + k->at;
 
         if (k->unset)

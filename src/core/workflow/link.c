@@ -48,10 +48,9 @@ static void add_nested(struct nested_list *list, const struct workflow_task *t)
 void workflow_link(struct workflow *w, struct arena *arena)
 {
     struct nested_list list = {0};
-    uint32_t i;
 
     link_followers(w, arena);
-    for (i = 0; i < w->ntasks; i++)
+    for (uint32_t i = 0; i < w->ntasks; i++)
         add_nested(&list, &w->tasks[i]);
     add_nested(&list, w->on_failure);
     add_nested(&list, w->on_exit);

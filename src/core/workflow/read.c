@@ -106,13 +106,12 @@ static int read_numbers(const struct key_reader *r, const struct key *k, const s
     struct json_node item;
     int64_t number = 0;
     uint32_t *list;
-    size_t i;
     int rc = json_read_array(p, list_max(r, k), n, r->err);
 
     if (rc)
         return rc;
     list = arena_alloc(r->arena, (*n + 1) * sizeof(*list));
-    for (i = 0; i < *n; i++) {
+    for (size_t i = 0; i < *n; i++) {
         json_read_item(p, i, &item);
         if ((rc = json_read_i64(&item, 0, max, &number, r->err)))
             return rc;
@@ -230,10 +229,9 @@ static int unknown_member(const struct key_reader *r, const struct keys *keys,
                           const struct json_node *p, const char *other, const char *another)
 {
     const char *names[MAX_KEYS + 3] = {NULL};
-    const struct key *k;
     size_t n = 0;
 
-    for (k = keys->at; k->name && n < MAX_KEYS; k++)
+    for (const struct key *k = keys->at; k->name && n < MAX_KEYS; k++)
         if (key_stored_as(k) != STORED_NOTHING)
             names[n++] = k->name;
     names[n] = other;

@@ -6,7 +6,6 @@
 #include "base/suggest.h"
 
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A pointer, or a pointer and a count, whatever it points to. */
@@ -34,10 +33,9 @@ static const void *pointer_at(const void *member)
 static void write_pairs(struct json_writer *w, struct list list, bool raw)
 {
     const struct spec_pair *pairs = list.at;
-    size_t i;
 
     json_write_begin(w, '{');
-    for (i = 0; i < list.n; i++) {
+    for (size_t i = 0; i < list.n; i++) {
         json_write_key(w, pairs[i].key);
         (raw ? json_write_raw : json_write_text)(w, pairs[i].value);
     }
@@ -46,20 +44,16 @@ static void write_pairs(struct json_writer *w, struct list list, bool raw)
 
 static void write_texts(struct json_writer *w, struct list texts)
 {
-    size_t i;
-
     json_write_begin(w, '[');
-    for (i = 0; i < texts.n; i++)
+    for (size_t i = 0; i < texts.n; i++)
         json_write_text(w, ((const char *const *)texts.at)[i]);
     json_write_end(w, ']');
 }
 
 static void write_numbers(struct json_writer *w, const uint32_t *list, size_t n)
 {
-    size_t i;
-
     json_write_begin(w, '[');
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         json_write_i64(w, list[i]);
     json_write_end(w, ']');
 }
@@ -68,9 +62,7 @@ static void write_numbers(struct json_writer *w, const uint32_t *list, size_t n)
 
 static bool group_is_default(const struct keys *keys, const char *from)
 {
-    const struct key *k;
-
-    for (k = keys->at; k->name; k++)
+    for (const struct key *k = keys->at; k->name; k++)
         if (!key_is_default(k, from + k->at))
             return false;
     return true;
@@ -193,9 +185,7 @@ void key_write(struct json_writer *w, const struct key *k, const void *member)
 
 void keys_write(struct json_writer *w, const struct keys *keys, const void *from)
 {
-    const struct key *k;
-
-    for (k = keys->at; k->name; k++) {
+    for (const struct key *k = keys->at; k->name; k++) {
         const void *member = (const char *)from + k->at;
 
         if (!key_is_default(k, member)) {
@@ -256,9 +246,7 @@ bool workflow_is_name(const char *s)
 
 const struct workflow_task *workflow_task(const struct workflow *w, const char *name)
 {
-    uint32_t i;
-
-    for (i = 0; i < w->ntasks; i++)
+    for (uint32_t i = 0; i < w->ntasks; i++)
         if (!strcmp(w->tasks[i].name, name))
             return &w->tasks[i];
     if (w->on_failure && !strcmp(w->on_failure->name, name))
@@ -269,9 +257,8 @@ const struct workflow_task *workflow_task(const struct workflow *w, const char *
 int workflow_no_task(const struct workflow *w, const char *name, struct err *err)
 {
     struct suggestion s = suggest_for(name);
-    size_t i;
 
-    for (i = 0; i < w->ntasks; i++)
+    for (size_t i = 0; i < w->ntasks; i++)
         suggest_try(&s, w->tasks[i].name);
     return err_set(err, E_INVALID, "the workflow %s has no task '%.100s'%s%s%s", w->name, name,
                    s.best ? ": did you mean '" : "", s.best ? s.best : "", s.best ? "'?" : "");

@@ -25,13 +25,12 @@ int cleanup_if_due(struct engine *e, struct err *err)
 {
     struct leftovers found = {0};
     int64_t now = engine_now(e);
-    size_t i;
     int rc = 0;
 
     if (e->cleanup_at > now || e->o.foreground)
         return 0;
     dispatch_leftovers(e->dispatch, add_leftover, &found);
-    for (i = 0; !rc && i < found.list.n; i++) {
+    for (size_t i = 0; !rc && i < found.list.n; i++) {
         const struct leftover *l = &found.list.at[i];
         int status;
 

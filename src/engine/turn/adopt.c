@@ -10,9 +10,7 @@
 /* A foreground engine adopts only from its own tree, not the jobs of dead workers. */
 static bool is_own_tree(const struct engine *e, const struct execution *x)
 {
-    size_t i;
-
-    for (i = 0; e->o.foreground && i < e->own_queues; i++)
+    for (size_t i = 0; e->o.foreground && i < e->own_queues; i++)
         if (!strcmp(e->queues.at[i], x->queue))
             return true;
     return !e->o.foreground;
@@ -79,17 +77,16 @@ void plan_adoption(struct engine *e, struct plan *p)
                                        .quarantined = &p->quarantined};
     IDMAP_EACH(&e->leased_jobs, h)
     if (h->lost && !h->settling)
-        *vec_add(&p->lost) = (struct lease_ref){
-            .execution = h->a.execution, .root = h->a.root, .epoch = h->a.epoch};
+        *vec_add(&p->lost) =
+            (struct lease_ref){.execution = h->a.execution, .root = h->a.root, .epoch = h->a.epoch};
 }
 
 int adopt_orphans(struct turn *t, struct plan *p, struct err *err)
 {
     struct job_list jobs;
-    size_t i;
     int rc = op_adopt(t, &p->adoption, &jobs, err);
 
-    for (i = 0; i < jobs.n; i++) {
+    for (size_t i = 0; i < jobs.n; i++) {
         plan_count_claimed(p, jobs.at[i]->id, true);
         *vec_add(&p->adopted) = jobs.at[i];
     }

@@ -17,19 +17,17 @@ static void subtract_at_most(int *from, int n)
  * reserved, too. */
 static void subtract_other_turns(struct capacity *r, const struct engine *e)
 {
-    size_t i, k;
-
-    for (k = 0; k < e->nloops; k++) {
+    for (size_t k = 0; k < e->nloops; k++) {
         const struct plan *p = e->loops[k].plan;
 
         subtract_at_most(&r->slots, p ? p->capacity.slots : 0);
-        for (i = 0; p && i < p->capacity.n; i++)
+        for (size_t i = 0; p && i < p->capacity.n; i++)
             subtract_at_most(&r->groups[i].can_start, p->capacity.groups[i].can_start);
     }
-    for (k = 0; k < e->nloops; k++) {
+    for (size_t k = 0; k < e->nloops; k++) {
         const struct plan *p = e->loops[k].plan;
 
-        for (i = 0; p && i < p->capacity.n; i++) {
+        for (size_t i = 0; p && i < p->capacity.n; i++) {
             int waiting = p->capacity.groups[i].can_queue,
                 now = min_int(waiting, r->groups[i].can_start);
 
@@ -45,10 +43,9 @@ static struct capacity capacity_left(struct engine *e)
 {
     struct capacity r = {.slots = dispatch_free_slots(e->dispatch)};
     const struct lane_group *groups = dispatch_lane_groups(e->dispatch, &r.n);
-    size_t i;
 
     e->capacity.n = 0;
-    for (i = 0; i < r.n; i++)
+    for (size_t i = 0; i < r.n; i++)
         *vec_add(&e->capacity) = groups[i];
     r.groups = e->capacity.at;
     subtract_other_turns(&r, e);
@@ -59,9 +56,8 @@ uint64_t groups_with_capacity(struct engine *e)
 {
     struct capacity r = capacity_left(e);
     uint64_t some = 0;
-    size_t i;
 
-    for (i = 0; i < r.n; i++)
+    for (size_t i = 0; i < r.n; i++)
         if (lane_group_capacity(&r.groups[i], r.slots) > 0 &&
             (r.groups[i].can_start || !e->slot_wanted))
             some |= group_bit(i);
@@ -73,10 +69,9 @@ uint64_t groups_with_capacity(struct engine *e)
 static int count_sharing_turns(const struct plan *p)
 {
     const struct engine *e = p->l->e;
-    size_t i;
     int n = 1;
 
-    for (i = 0; i < e->nloops; i++)
+    for (size_t i = 0; i < e->nloops; i++)
         n += &e->loops[i] != p->l && !e->loops[i].plan && loop_count_commands(&e->loops[i]);
     return n;
 }
@@ -90,9 +85,7 @@ static int share(int n, int parts)
  * beyond them wait in the executor's queue. */
 static bool starts_all(const struct engine *e, size_t group, int own, int left)
 {
-    size_t i;
-
-    for (i = 0; i < e->nloops; i++)
+    for (size_t i = 0; i < e->nloops; i++)
         if (e->loops[i].plan && group < e->loops[i].plan->capacity.n &&
             e->loops[i].plan->capacity.groups[group].can_start)
             return false;
@@ -103,9 +96,8 @@ static bool starts_all(const struct engine *e, size_t group, int own, int left)
 static const char *const *copy_lanes(struct plan *p, const struct lane_group *g)
 {
     const char **lanes = arena_alloc(&p->texts, (g->nlanes + 1) * sizeof(*lanes));
-    size_t i;
 
-    for (i = 0; i < g->nlanes; i++)
+    for (size_t i = 0; i < g->nlanes; i++)
         lanes[i] = g->lanes[i];
     return lanes;
 }
@@ -115,13 +107,12 @@ void plan_capacity(struct plan *p)
     struct engine *e = p->l->e;
     struct capacity left = capacity_left(e);
     int parts = count_sharing_turns(p);
-    size_t i;
 
     p->capacity =
         (struct capacity){.groups = arena_alloc(&p->texts, (left.n + 1) * sizeof(*left.groups)),
                           .n = left.n,
                           .slots = share(left.slots, parts)};
-    for (i = 0; i < left.n; i++) {
+    for (size_t i = 0; i < left.n; i++) {
         const struct lane_group *from = &left.groups[i];
         struct lane_group *g = &p->capacity.groups[i];
 

@@ -11,10 +11,8 @@
  * waited for this turn, the next turn readopts the job and settles it with the same outcome. */
 static void mark_refused_lost(struct engine *e, struct plan *p)
 {
-    size_t i;
-
     pthread_mutex_lock(&e->heartbeat.lock);
-    for (i = 0; i < p->refused.n; i++) {
+    for (size_t i = 0; i < p->refused.n; i++) {
         struct leased_job *h = leased_job_get(e, p->refused.at[i].execution);
 
         if (h && h->a.attempt == p->refused.at[i].attempt) /* else this turn claimed it again */
@@ -116,11 +114,10 @@ static bool is_log_kept(const struct engine *e, const struct plan *p, size_t nth
 {
     const struct pending_log *logs = p->l->logs.at, *g = &logs[nth];
     bool whole = !g->offset;
-    size_t i;
 
     if (!p->logs[nth].lease.rc || !is_to_be_readopted(e, g->execution, g->attempt))
         return false;
-    for (i = 0; !whole && i < kept; i++)
+    for (size_t i = 0; !whole && i < kept; i++)
         whole = logs[i].execution == g->execution;
     return whole;
 }
@@ -205,9 +202,7 @@ void forget_lost_jobs(struct engine *e, const struct plan *p)
  * finished: finish that turn first. This can't deadlock: the settles of this turn are finished. */
 static void finish_earlier_settles(struct engine *e, const struct plan *p)
 {
-    size_t i;
-
-    for (i = 0; i < p->claimed.n; i++) {
+    for (size_t i = 0; i < p->claimed.n; i++) {
         const struct leased_job *h = leased_job_get(e, p->claimed.at[i]->id);
 
         if (h && h->settling)
@@ -217,17 +212,15 @@ static void finish_earlier_settles(struct engine *e, const struct plan *p)
 
 static void start_claimed(struct engine *e, struct plan *p)
 {
-    size_t i;
-
     if (e->closing) { /* start nothing: other workers adopt it */
         e->left_work |= p->adopted.n || p->claimed.n;
         return;
     }
-    for (i = 0; i < p->adopted.n; i++) {
+    for (size_t i = 0; i < p->adopted.n; i++) {
         e->adoptions++;
         engine_hand_over_job(e, p->adopted.at[i], true, p->claimed_at);
     }
-    for (i = 0; i < p->claimed.n; i++)
+    for (size_t i = 0; i < p->claimed.n; i++)
         engine_hand_over_job(e, p->claimed.at[i], false, p->claimed_at);
 }
 

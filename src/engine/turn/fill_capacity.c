@@ -25,15 +25,14 @@ static void use_capacity(struct capacity *r, const char *lane)
 static struct capacity capacity_now(struct plan *p)
 {
     struct capacity r = p->capacity;
-    size_t i;
 
     r.groups = arena_alloc(&p->texts, (r.n + 1) * sizeof(*r.groups));
-    for (i = 0; i < r.n; i++) {
+    for (size_t i = 0; i < r.n; i++) {
         r.groups[i] = p->capacity.groups[i];
         if (!(p->groups_to_claim & group_bit(i)))
             r.groups[i].can_start = r.groups[i].can_queue = 0;
     }
-    for (i = 0; i < p->adopted.n; i++)
+    for (size_t i = 0; i < p->adopted.n; i++)
         if (dispatch_outlives(p->e->dispatch, p->adopted.at[i]->lane))
             use_capacity(&r, p->adopted.at[i]->lane);
     return r;
@@ -57,14 +56,14 @@ static void add_claim_sources(struct plan *p, const struct capacity *r, size_t n
                               struct claim_sources *out)
 {
     const struct lane_group *g = &r->groups[nth];
-    size_t i, q;
 
     out->groups |= group_bit(nth);
-    for (q = 0; q < p->nqueues; q++)
-        for (i = 0; i < g->nlanes; i++)
+    for (size_t q = 0; q < p->nqueues; q++)
+        for (size_t i = 0; i < g->nlanes; i++)
             *vec_add(&out->list) = (struct lane_queue){g->lanes[i], p->queues[q]};
-    for (q = 0; p->e->o.foreground && q < p->nsubmits; q++) /* the tree that this turn creates */
-        for (i = 0; !p->submissions[q].rc && i < g->nlanes; i++)
+    for (size_t q = 0; p->e->o.foreground && q < p->nsubmits;
+         q++) /* the tree that this turn creates */
+        for (size_t i = 0; !p->submissions[q].rc && i < g->nlanes; i++)
             *vec_add(&out->list) = (struct lane_queue){g->lanes[i], foreground_queue(p, q)};
 }
 
@@ -93,15 +92,14 @@ static int claim_from_sources(struct turn *t, struct plan *p, struct capacity *r
                       .quarantined = &p->quarantined,
                       .exhausted = !(claim_sources->groups & ~p->exhausted)};
     struct job_list jobs = {0};
-    size_t i;
     int rc;
 
     if (p->turn_options.max[PART_CLAIMS] - p->claimed_jobs.seen.n < c.max)
         c.max = p->turn_options.max[PART_CLAIMS] - p->claimed_jobs.seen.n;
     rc = op_claim(t, &c, &jobs, err);
-    for (i = 0; i < jobs.n; i++)
+    for (size_t i = 0; i < jobs.n; i++)
         plan_count_claimed(p, jobs.at[i]->id, false);
-    for (i = 0; !rc && i < jobs.n; i++) {
+    for (size_t i = 0; !rc && i < jobs.n; i++) {
         *vec_add(&p->claimed) = jobs.at[i];
         use_capacity(r, jobs.at[i]->lane);
     }
@@ -146,10 +144,9 @@ static int is_slot_wanted(struct turn *t, struct plan *p, const struct capacity 
                           struct err *err)
 {
     struct claim_sources claim_sources = {0};
-    size_t i;
     int rc;
 
-    for (i = 0; i < r->n; i++)
+    for (size_t i = 0; i < r->n; i++)
         if (r->groups[i].can_start && !(p->groups_drained & group_bit(i)))
             add_claim_sources(p, r, i, &claim_sources);
     rc = op_outbox_has_jobs(t, claim_sources.list.at, claim_sources.list.n, wanted, err);
@@ -164,10 +161,9 @@ static int is_slot_wanted(struct turn *t, struct plan *p, const struct capacity 
 static int claim_to_queue(struct turn *t, struct plan *p, struct capacity *r, struct err *err)
 {
     bool checked = false, more;
-    size_t i;
     int rc = 0;
 
-    for (i = 0; !rc && i < r->n; i++) {
+    for (size_t i = 0; !rc && i < r->n; i++) {
         struct claim_sources claim_sources = {0};
 
         if (r->groups[i].can_start || !r->groups[i].can_queue || (p->groups_drained & group_bit(i)))

@@ -21,12 +21,10 @@ static size_t count_planned(const struct plan *p, enum turn_part part)
 static bool writes_all_reports(const struct loop *l, size_t nlogs, size_t nstarts,
                                const struct leased_job *h)
 {
-    size_t i;
-
-    for (i = nlogs; i < l->logs.n; i++)
+    for (size_t i = nlogs; i < l->logs.n; i++)
         if (l->logs.at[i].execution == h->a.execution)
             return false;
-    for (i = nstarts; i < l->starts.n; i++)
+    for (size_t i = nstarts; i < l->starts.n; i++)
         if (l->starts.at[i].execution == h->a.execution)
             return false;
     return true;
@@ -35,20 +33,19 @@ static bool writes_all_reports(const struct loop *l, size_t nlogs, size_t nstart
 static void plan_starts_and_logs(struct loop *l, struct plan *p)
 {
     int64_t now = engine_now(l->e);
-    size_t i;
 
     p->nstarts = count_planned(p, PART_STARTS);
     p->nlogs = count_planned(p, PART_LOGS);
     p->starts = mem_zalloc((p->nstarts + 1) * sizeof(*p->starts));
     p->logs = mem_zalloc((p->nlogs + 1) * sizeof(*p->logs));
-    for (i = 0; i < p->nstarts; i++) {
+    for (size_t i = 0; i < p->nstarts; i++) {
         const struct pending_start *s = &l->starts.at[i];
 
         p->starts[i] = (struct start){.lease = lease_ref_of(s->execution, s->root, s->epoch),
                                       .ago = now > s->at ? now - s->at : 0,
                                       .adopted = s->adopted};
     }
-    for (i = 0; i < p->nlogs; i++) {
+    for (size_t i = 0; i < p->nlogs; i++) {
         const struct pending_log *g = &l->logs.at[i];
 
         p->logs[i] = (struct log_chunk){.lease = lease_ref_of(g->execution, 0, g->epoch),
@@ -62,16 +59,14 @@ static void plan_starts_and_logs(struct loop *l, struct plan *p)
 
 static void plan_settles_and_submits(struct loop *l, struct plan *p)
 {
-    size_t i;
-
     p->nsettles = count_planned(p, PART_OUTCOMES);
     p->nsubmits = count_planned(p, PART_SUBMITS);
     p->settles = mem_zalloc((p->nsettles + 1) * sizeof(*p->settles));
     p->submissions = mem_zalloc((p->nsubmits + 1) * sizeof(*p->submissions));
-    for (i = 0; i < p->nsettles; i++)
+    for (size_t i = 0; i < p->nsettles; i++)
         if (!writes_all_reports(l, p->nlogs, p->nstarts, l->ended.at[i]))
             p->nsettles = i;
-    for (i = 0; i < p->nsettles; i++) {
+    for (size_t i = 0; i < p->nsettles; i++) {
         struct leased_job *h = l->ended.at[i];
 
         h->settling = true;
@@ -83,7 +78,7 @@ static void plan_settles_and_submits(struct loop *l, struct plan *p)
                                 .queue = h->queue,
                                 .concurrency = h->concurrency};
     }
-    for (i = 0; i < p->nsubmits; i++)
+    for (size_t i = 0; i < p->nsubmits; i++)
         p->submissions[i] = l->submits.at[i]->s;
     if (p->nsubmits && l->e->threads.n) /* the next go to another loop, so that they do not wait */
         l->e->submit_to = 1 + l->e->submit_to % l->e->threads.n;
@@ -93,9 +88,8 @@ static void plan_settles_and_submits(struct loop *l, struct plan *p)
 static void plan_queues(const struct engine *e, struct plan *p)
 {
     const char **queues = arena_alloc(&p->texts, (e->queues.n + 1) * sizeof(*queues));
-    size_t i;
 
-    for (i = 0; i < e->queues.n; i++)
+    for (size_t i = 0; i < e->queues.n; i++)
         queues[i] = arena_strdup(&p->texts, e->queues.at[i]);
     p->queues = queues;
     p->nqueues = e->queues.n;

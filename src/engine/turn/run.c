@@ -37,10 +37,9 @@ static int adopt_and_claim(struct turn *t, struct plan *p, struct err *err)
  * the tree can exist. A root that does not exist does no harm. */
 static int write_foreground_root(struct plan *p, struct err *err)
 {
-    size_t i;
     int rc = 0;
 
-    for (i = 0; !rc && p->e->o.foreground && i < p->nsubmits; i++)
+    for (size_t i = 0; !rc && p->e->o.foreground && i < p->nsubmits; i++)
         if (!p->submissions[i].rc && !p->submissions[i].existed)
             rc = state_folder_set_foreground(p->e->state_folder, p->submissions[i].id, err);
     return rc;
@@ -50,9 +49,7 @@ static int write_foreground_root(struct plan *p, struct err *err)
  * outcome, so both wait for another turn. */
 static bool is_start_busy(const struct plan *p, int64_t execution)
 {
-    size_t i;
-
-    for (i = 0; p->busy_starts && i < p->nstarts; i++)
+    for (size_t i = 0; p->busy_starts && i < p->nstarts; i++)
         if (p->starts[i].lease.rc == -E_BUSY && p->starts[i].lease.execution == execution)
             return true;
     return false;

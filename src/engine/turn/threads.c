@@ -35,9 +35,7 @@ bool loop_may_adopt(const struct loop *l)
 
 bool loops_are_idle(const struct engine *e)
 {
-    size_t i;
-
-    for (i = 0; i < e->nloops; i++) {
+    for (size_t i = 0; i < e->nloops; i++) {
         const struct loop *l = &e->loops[i];
 
         if (l->plan || l->ended.n || l->submits.n || l->logs.n || l->starts.n)
@@ -48,9 +46,7 @@ bool loops_are_idle(const struct engine *e)
 
 void loops_set_patience(struct engine *e, int64_t us)
 {
-    size_t i;
-
-    for (i = 0; i < e->nloops; i++)
+    for (size_t i = 0; i < e->nloops; i++)
         if (e->loops[i].store)
             store_set_patience(e->loops[i].store, us);
 }
@@ -164,20 +160,18 @@ int loops_open(struct engine *e, struct err *err)
  * workers. */
 void loops_close(struct engine *e)
 {
-    size_t i;
-
     if (!e->loops)
         return;
     loops_set_patience(e, CLOSE_PATIENCE);
-    for (i = 0; i < e->nloops; i++)
+    for (size_t i = 0; i < e->nloops; i++)
         turn_finish(&e->loops[i]);
     pthread_mutex_lock(&e->threads.lock);
     e->threads.closing = true;
-    for (i = 0; i < e->nloops; i++)
+    for (size_t i = 0; i < e->nloops; i++)
         if (e->loops[i].threaded)
             pthread_cond_signal(&e->loops[i].wakeup);
     pthread_mutex_unlock(&e->threads.lock);
-    for (i = 0; i < e->nloops; i++)
+    for (size_t i = 0; i < e->nloops; i++)
         if (e->loops[i].threaded) {
             pthread_join(e->loops[i].thread, NULL);
             pthread_cond_destroy(&e->loops[i].wakeup);
@@ -186,12 +180,10 @@ void loops_close(struct engine *e)
 
 void loops_release(struct engine *e)
 {
-    size_t i, k;
-
-    for (i = 0; i < e->nloops; i++) {
+    for (size_t i = 0; i < e->nloops; i++) {
         struct loop *l = &e->loops[i];
 
-        for (k = 0; k < l->logs.n; k++)
+        for (size_t k = 0; k < l->logs.n; k++)
             free(l->logs.at[k].bytes);
         vec_release(&l->ended);
         vec_release(&l->starts);

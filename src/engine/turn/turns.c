@@ -31,9 +31,7 @@ static bool has_work(const struct loop *l)
 
 static bool is_any_under_way(const struct engine *e)
 {
-    size_t i;
-
-    for (i = 0; i < e->nloops; i++)
+    for (size_t i = 0; i < e->nloops; i++)
         if (e->loops[i].plan)
             return true;
     return false;
@@ -49,9 +47,7 @@ static bool is_needed(const struct loop *l)
 
 bool turn_is_needed(struct engine *e)
 {
-    size_t i;
-
-    for (i = 0; i < e->nloops; i++)
+    for (size_t i = 0; i < e->nloops; i++)
         if (is_needed(&e->loops[i]))
             return true;
     return false;
@@ -72,9 +68,7 @@ static struct plan *start_turn(struct loop *l, struct turn_options m)
 /* A loop that has waited for one turn of another loop need not wait for a second. */
 static void mark_waiting_loops(struct engine *e)
 {
-    size_t i;
-
-    for (i = 0; i < e->nloops; i++)
+    for (size_t i = 0; i < e->nloops; i++)
         e->loops[i].has_waited |= has_work(&e->loops[i]);
 }
 
@@ -82,13 +76,12 @@ static void mark_waiting_loops(struct engine *e)
 static int end_turn(struct loop *l, int rc, const struct err *err)
 {
     struct plan *p = l->plan;
-    size_t i;
 
     if (rc)
         plan_commit_failed(l->e, p);
     else
         plan_commit_done(l->e, p);
-    for (i = 0; rc == -E_COMMIT_UNKNOWN && i < p->nsubmits; i++)
+    for (size_t i = 0; rc == -E_COMMIT_UNKNOWN && i < p->nsubmits; i++)
         refuse_submission(l, err); /* they may be stored: report that the outcome is unknown */
     l->plan = NULL;                /* only now: the dispatcher counts what it claimed */
     mark_waiting_loops(l->e);
@@ -158,10 +151,9 @@ static int handle_turn_result(struct loop *l, struct turn_options m, int rc, str
 
 int turns_start(struct engine *e, struct err *err)
 {
-    size_t i;
     int rc = 0;
 
-    for (i = 0; !rc && i < e->nloops; i++) {
+    for (size_t i = 0; !rc && i < e->nloops; i++) {
         struct loop *l = &e->loops[i];
         struct turn_options m = choose_turn_options(l);
 
@@ -198,10 +190,9 @@ void turn_finish(struct loop *l)
 
 int turns_finish(struct engine *e, struct err *err)
 {
-    size_t i;
     int rc = 0;
 
-    for (i = 0; !rc && i < e->nloops; i++)
+    for (size_t i = 0; !rc && i < e->nloops; i++)
         if (e->loops[i].plan && loop_poll_turn(&e->loops[i]))
             rc = handle_ended_turn(&e->loops[i], err);
     if (!rc && e->failure.code) {

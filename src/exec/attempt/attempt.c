@@ -4,7 +4,6 @@
 #include "base/env.h"
 #include "base/fd.h"
 #include "base/own_file.h"
-#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -119,9 +119,8 @@ static bool is_client_variable(const char *name, size_t len)
         "LD_PRELOAD",
     };
     static const char theirs[] = "_CONTAINERS_"; /* podman passes these to itself */
-    size_t i;
 
-    for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (strlen(names[i]) == len && !strncmp(names[i], name, len))
             return true;
     return !strncmp(name, theirs, sizeof(theirs) - 1);
@@ -129,9 +128,7 @@ static bool is_client_variable(const char *name, size_t len)
 
 static bool is_secret(const struct spec *s, const char *name, size_t len)
 {
-    size_t i;
-
-    for (i = 0; i < s->nsecrets; i++)
+    for (size_t i = 0; i < s->nsecrets; i++)
         if (strlen(s->secrets[i]) == len && !strncmp(s->secrets[i], name, len))
             return true;
     return false;
@@ -140,12 +137,11 @@ static bool is_secret(const struct spec *s, const char *name, size_t len)
 static void add_client_variables(struct container_command *out)
 {
     char **own;
-    size_t i;
 
     for (own = environ; own && *own; own++)
         if (is_client_variable(*own, strcspn(*own, "=")))
             *vec_add(&out->client) = mem_strdup(*own);
-    for (i = 0; i < out->client.n; i++)
+    for (size_t i = 0; i < out->client.n; i++)
         *vec_add(&out->env) = mem_strdup(out->client.at[i]);
     *vec_add(&out->client) = NULL;
 }

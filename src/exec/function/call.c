@@ -59,9 +59,8 @@ static bool is_wanted(const struct function_job *j, const char *key)
 static struct job_output *output_slot(struct function_job *j, const char *key)
 {
     struct job_output *o;
-    size_t i;
 
-    for (i = 0; i < j->outputs.n; i++)
+    for (size_t i = 0; i < j->outputs.n; i++)
         if (!strcmp(j->outputs.at[i].key, key))
             return &j->outputs.at[i];
     o = vec_add(&j->outputs);
@@ -113,12 +112,11 @@ static int set_result(struct function_call *c, const char *json)
 const char *call_result(const struct function_job *j, struct buf *out)
 {
     struct json_writer w = JSON_WRITER(out);
-    size_t i;
 
     if (j->result || !j->outputs.n)
         return j->result;
     json_write_begin(&w, '{');
-    for (i = 0; i < j->outputs.n; i++) {
+    for (size_t i = 0; i < j->outputs.n; i++) {
         json_write_key(&w, j->outputs.at[i].key);
         json_write_raw(&w, j->outputs.at[i].json);
     }
@@ -163,9 +161,7 @@ const struct function_call_ops function_call_ops = {
 
 void call_free(struct function_job *j)
 {
-    size_t i;
-
-    for (i = 0; i < j->outputs.n; i++) {
+    for (size_t i = 0; i < j->outputs.n; i++) {
         free(j->outputs.at[i].key);
         free(j->outputs.at[i].json);
     }

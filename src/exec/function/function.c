@@ -229,11 +229,10 @@ static void stop(struct executor *x, bool now)
 int function_count_unresponsive(struct functions *f)
 {
     int64_t now = clock_boot_us();
-    struct function_job *j;
     int n = 0;
 
     pthread_mutex_lock(&f->lock);
-    for (j = f->running.first; j; j = j->next)
+    for (struct function_job *j = f->running.first; j; j = j->next)
         if (j->why && now - j->stop_requested_at > j->grace)
             n++;
     pthread_mutex_unlock(&f->lock);

@@ -3,8 +3,6 @@
 
 #include "base/text.h"
 
-#include <stdlib.h>
-
 static void send_report(void *job, struct report *r)
 {
     const struct function_job *j = job;
@@ -103,9 +101,7 @@ static void report_ended(struct function_job *j)
 /* L: asks functions whose deadline has passed to stop, and sets the timer to the next deadline. */
 static void check_deadlines(struct functions *f, int64_t now)
 {
-    struct function_job *j;
-
-    for (j = f->running.first; j; j = j->next) {
+    for (struct function_job *j = f->running.first; j; j = j->next) {
         if (!j->deadline || j->why == OUTCOME_CANCELLED || j->why == OUTCOME_TIMED_OUT)
             continue;
         if (j->deadline <= now)
@@ -119,16 +115,14 @@ static void check_deadlines(struct functions *f, int64_t now)
 static void report_running(struct functions *f)
 {
     AUTO_VEC(struct function_job *) news = {0};
-    struct function_job *j;
-    size_t i;
 
     pthread_mutex_lock(&f->lock);
     check_deadlines(f, clock_boot_us());
-    for (j = f->running.first; j; j = j->next)
+    for (struct function_job *j = f->running.first; j; j = j->next)
         if (!j->started || j->log.due)
             *vec_add(&news) = j;
     pthread_mutex_unlock(&f->lock);
-    for (i = 0; i < news.n; i++) {
+    for (size_t i = 0; i < news.n; i++) {
         report_started(news.at[i]);
         capped_log_report(&news.at[i]->log, &f->lock, false, send_report, news.at[i]);
     }

@@ -49,10 +49,8 @@ bool function_has(const struct functions *f, const char *name)
 
 static void rebuild_lanes(struct functions *f)
 {
-    size_t i;
-
     f->lanes.n = 0;
-    for (i = 0; i < f->entries.n; i++)
+    for (size_t i = 0; i < f->entries.n; i++)
         *vec_add(&f->lanes) = f->entries.at[i]->lane;
 }
 
@@ -111,11 +109,9 @@ static void entry_free(struct entry *e)
 
 void function_registry_release(struct functions *f)
 {
-    size_t i;
-
-    for (i = 0; i < f->entries.n; i++)
+    for (size_t i = 0; i < f->entries.n; i++)
         entry_free(f->entries.at[i]);
-    for (i = 0; i < f->plugins.n; i++)
+    for (size_t i = 0; i < f->plugins.n; i++)
         dlclose(f->plugins.at[i]);
     vec_release(&f->entries);
     vec_release(&f->lanes);
@@ -184,13 +180,12 @@ int function_load_plugin(struct functions *f, const char *path, struct err *err)
     /* dlopen would search a name without a slash in the system's library folders. */
     AUTO_FREE char *file = mem_printf("%s%s", strchr(path, '/') ? "" : "./", path);
     void *plugin = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    size_t i;
     int rc = 0;
 
     if (!plugin)
         return err_set(err, E_INVALID, "the plugin %.200s can't be loaded: %.600s", path,
                        dlerror());
-    for (i = 0; i < f->plugins.n; i++)
+    for (size_t i = 0; i < f->plugins.n; i++)
         if (f->plugins.at[i] == plugin)
             rc = err_set(err, E_CONFLICT, "it is loaded already");
     if (!rc && (rc = init_plugin(f, plugin, err)))

@@ -25,7 +25,6 @@
  * container of it may still run. */
 #include "exec/process/process_internal.h"
 
-#include "base/mem.h"
 #include "base/own_file.h"
 #include "base/proc.h"
 
@@ -33,7 +32,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/statvfs.h>

@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #define REQUEST_NUMBERS(X)                                                 \
     X(execution)                                                           \

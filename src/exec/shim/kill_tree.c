@@ -1,14 +1,11 @@
 /* kill_tree.c - ends all processes that a task started. The shim is the subreaper of its
  * descendants: a process that loses its parent becomes a child of the shim, even if it has changed
  * its session. So killing all children until none is left ends them all. */
-#include "base/env.h"
 #include "exec/shim/shim.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -11,9 +11,7 @@
 
 const struct config_executor *config_executor(const struct config *c, const char *key)
 {
-    size_t i;
-
-    for (i = 0; i < c->executors.n; i++)
+    for (size_t i = 0; i < c->executors.n; i++)
         if (!strcmp(c->executors.at[i].key, key))
             return &c->executors.at[i];
     return NULL;
@@ -33,9 +31,7 @@ static bool is_valid_key(const char *key)
 /* The type that an executor is named after; -1 if none. */
 static int type_by_key(const char *key)
 {
-    int i;
-
-    for (i = 0; CONFIG_OURS >> i; i++)
+    for (int i = 0; CONFIG_OURS >> i; i++)
         if (!strcmp(config_executor_types[i], key))
             return i;
     return -1;
@@ -157,13 +153,12 @@ void config_check_executor(const struct reader *r, const struct yaml *node, cons
     const struct config_executors *xs = &r->config->executors;
     const struct config_executor *x = config_executor(r->config, key);
     struct suggestion s = suggest_for(key);
-    size_t i;
 
     if (x && x->type == CONFIG_FUNCTION)
         yaml_error(r->doc, node, "%s: '%.60s' runs functions, not commands", what, key);
     if (x)
         return;
-    for (i = 0; i < xs->n; i++)
+    for (size_t i = 0; i < xs->n; i++)
         if (xs->at[i].type != CONFIG_FUNCTION)
             suggest_try(&s, xs->at[i].key);
     if (s.best)
@@ -206,7 +201,6 @@ static void read_route(struct reader *r, const struct yaml *node, struct route *
 void config_read_routes(struct reader *r, const struct yaml *node)
 {
     struct route *list;
-    size_t i;
 
     if (!node)
         return;
@@ -216,7 +210,7 @@ void config_read_routes(struct reader *r, const struct yaml *node)
         return;
     }
     list = arena_zalloc(&r->config->arena, node->n * sizeof(*list));
-    for (i = 0; i < node->n; i++)
+    for (size_t i = 0; i < node->n; i++)
         read_route(r, &node->items[i], &list[i]);
     r->config->dispatch.routes.at = list;
     r->config->dispatch.routes.n = node->n;

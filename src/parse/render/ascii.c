@@ -44,9 +44,7 @@ static bool in_use(const struct rails *r, uint32_t rail)
 
 static bool is_need(const struct workflow_task *t, uint32_t task)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->nneeds; i++)
+    for (uint32_t i = 0; i < t->nneeds; i++)
         if (t->needs[i] == task)
             return true;
     return false;
@@ -95,12 +93,10 @@ static void draw_rails(const struct rails *r, const struct workflow_task *t, uin
 /* Updates the rails for the next line. */
 static void advance_rails(struct rails *r, const struct workflow_task *t, uint32_t column)
 {
-    uint32_t i;
-
-    for (i = 0; i < r->n; i++)
+    for (uint32_t i = 0; i < r->n; i++)
         if (r->at[i] == RESTING)
             r->at[i] = FREE;
-    for (i = 0; i < t->nneeds; i++)
+    for (uint32_t i = 0; i < t->nneeds; i++)
         if (!--r->left[t->needs[i]])
             r->at[rail_of(r, t->needs[i])] = RESTING;
     r->at[column] = t->nfollowers ? t->index : RESTING;
@@ -190,9 +186,8 @@ static void draw_line(const struct rails *r, const struct workflow_task *t, uint
 static void list_line(struct drawing *d, const struct workflow *w, const struct workflow_task *t)
 {
     AUTO_BUF needs = BUF_INIT;
-    uint32_t i;
 
-    for (i = 0; i < t->nneeds && i < SHOWN_NEEDS; i++)
+    for (uint32_t i = 0; i < t->nneeds && i < SHOWN_NEEDS; i++)
         buf_addf(&needs, "%s%s", i ? ", " : "needs ", w->tasks[t->needs[i]].name);
     if (t->nneeds > SHOWN_NEEDS)
         buf_addf(&needs, " and %u more", t->nneeds - SHOWN_NEEDS);

@@ -32,9 +32,8 @@ static void add_amount(struct buf *b, enum key_type type, int64_t n)
                  {KEY_DURATION, 1000, "ms"},         {KEY_SIZE, 1000000000, "GB"},
                  {KEY_SIZE, 1000000, "MB"},          {KEY_SIZE, 1000, "kB"},
                  {KEY_SIZE, 1 << 30, "GiB"},         {KEY_SIZE, 1 << 20, "MiB"}};
-    size_t i;
 
-    for (i = 0; i < sizeof(units) / sizeof(*units); i++)
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++)
         if (n && units[i].type == type && n % units[i].n == 0) {
             buf_addf(b, "%lld%s", (long long)(n / units[i].n), units[i].unit);
             return;
@@ -45,9 +44,7 @@ static void add_amount(struct buf *b, enum key_type type, int64_t n)
 
 void describe_key_value(struct buf *b, const struct key *k)
 {
-    size_t i;
-
-    for (i = 0; k->words && k->words[i]; i++)
+    for (size_t i = 0; k->words && k->words[i]; i++)
         buf_addf(b, "%s`%s`", !i ? "" : k->words[i + 1] ? ", " : " or ", k->words[i]);
     buf_addstr(b, key_type_sentence(k->type));
     if (k->type == KEY_INT || k->type == KEY_COUNT || k->type == KEY_NUMBER ||

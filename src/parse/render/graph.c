@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "parse/source.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define LONGEST 40 /* characters of an expression in a label */
@@ -103,19 +102,18 @@ static void dot_task(struct buf *out, const struct workflow_task *t, struct buf 
 static void write_dot(const struct workflow *w, struct buf *out)
 {
     AUTO_BUF text = BUF_INIT;
-    uint32_t i, k;
 
     buf_addstr(out, "digraph ");
     dot_text(out, w->name);
     buf_addstr(out, " {\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n");
-    for (i = 0; i < w->ntasks; i++)
+    for (uint32_t i = 0; i < w->ntasks; i++)
         dot_task(out, &w->tasks[i], &text);
-    for (i = 0; i < w->ntasks; i++)
-        for (k = 0; k < w->tasks[i].nneeds; k++)
+    for (uint32_t i = 0; i < w->ntasks; i++)
+        for (uint32_t k = 0; k < w->tasks[i].nneeds; k++)
             buf_addf(out, "  t%u -> t%u;\n", w->tasks[i].needs[k], i);
     if (w->on_failure || w->on_exit)
         buf_addstr(out, "  subgraph cluster_end {\n  label=\"after all others\"; style=dashed;\n");
-    for (i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < 2; i++)
         if (hook(w, (int)i))
             dot_task(out, hook(w, (int)i), &text);
     buf_addstr(out, w->on_failure || w->on_exit ? "  }\n}\n" : "}\n");
@@ -149,17 +147,16 @@ static void mermaid_task(struct buf *out, const struct workflow_task *t, struct 
 static void write_mermaid(const struct workflow *w, struct buf *out)
 {
     AUTO_BUF text = BUF_INIT;
-    uint32_t i, k;
 
     buf_addstr(out, "flowchart TD\n");
-    for (i = 0; i < w->ntasks; i++)
+    for (uint32_t i = 0; i < w->ntasks; i++)
         mermaid_task(out, &w->tasks[i], &text);
-    for (i = 0; i < w->ntasks; i++)
-        for (k = 0; k < w->tasks[i].nneeds; k++)
+    for (uint32_t i = 0; i < w->ntasks; i++)
+        for (uint32_t k = 0; k < w->tasks[i].nneeds; k++)
             buf_addf(out, "  t%u --> t%u\n", w->tasks[i].needs[k], i);
     if (w->on_failure || w->on_exit)
         buf_addstr(out, "  subgraph after [after all others]\n");
-    for (i = 0; i < 2; i++)
+    for (uint32_t i = 0; i < 2; i++)
         if (hook(w, (int)i))
             mermaid_task(out, hook(w, (int)i), &text);
     buf_addstr(out, w->on_failure || w->on_exit ? "  end\n" : "");

@@ -2,7 +2,6 @@
  * directly or indirectly. */
 #include "parse/workflow/reader.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- cycles ---- */
@@ -52,17 +51,15 @@ struct ancestors {
 static void collect_ancestors(const struct workflow *w, const uint32_t *order,
                               const uint32_t *bit_of, struct ancestors *ancestors)
 {
-    uint32_t i, k, b;
-
-    for (i = 0; i < w->ntasks; i++) {
+    for (uint32_t i = 0; i < w->ntasks; i++) {
         const struct workflow_task *t = &w->tasks[order[i]];
         struct ancestors sum = {{0}};
 
-        for (k = 0; k < t->nneeds; k++) {
+        for (uint32_t k = 0; k < t->nneeds; k++) {
             const struct ancestors *need = &ancestors[t->needs[k]];
             uint32_t bit = bit_of[t->needs[k]];
 
-            for (b = 0; b < WORDS; b++)
+            for (uint32_t b = 0; b < WORDS; b++)
                 sum.bits[b] |= need->bits[b];
             if (bit < BITS)
                 sum.bits[bit / 64] |= 1ull << bit % 64;

@@ -26,9 +26,7 @@ bool reader_check_type(struct reader *r, const struct yaml *node, const char *wh
 
 static const struct workflow_param *find_param(const struct workflow *w, const char *name)
 {
-    size_t i;
-
-    for (i = 0; i < w->nparams; i++)
+    for (size_t i = 0; i < w->nparams; i++)
         if (!strcmp(w->params[i].name, name))
             return &w->params[i];
     return NULL;
@@ -40,7 +38,6 @@ static void check_param_value(struct reader *r, const struct workflow *of,
     const struct workflow_param *param = find_param(of, p->key.text);
     struct suggestion s = suggest_for(p->key.text);
     char name[WHAT_SIZE];
-    size_t i;
 
     if (param) {
         /* The type of a computed value is known only when the workflow runs. */
@@ -49,7 +46,7 @@ static void check_param_value(struct reader *r, const struct workflow *of,
                                     param->type);
         return;
     }
-    for (i = 0; i < of->nparams; i++)
+    for (size_t i = 0; i < of->nparams; i++)
         suggest_try(&s, of->params[i].name);
     yaml_error(r->doc, &p->key, "%s: the workflow %s has no param \"%.60s\"%s%s%s", what, of->name,
                p->key.text, DID_YOU_MEAN(s.best));
@@ -58,11 +55,9 @@ static void check_param_value(struct reader *r, const struct workflow *of,
 void reader_check_with(struct reader *r, const struct workflow *of, const struct yaml *with,
                        const struct yaml *location, const char *what)
 {
-    size_t i;
-
-    for (i = 0; with && with->kind == YAML_MAP && i < with->n; i++)
+    for (size_t i = 0; with && with->kind == YAML_MAP && i < with->n; i++)
         check_param_value(r, of, yaml_pair(with, i), what);
-    for (i = 0; i < of->nparams; i++)
+    for (size_t i = 0; i < of->nparams; i++)
         if (of->params[i].required && !yaml_get(with, of->params[i].name))
             yaml_error(r->doc, location, "%s: the workflow %s requires the param \"%s\"", what,
                        of->name, of->params[i].name);

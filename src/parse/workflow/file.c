@@ -98,9 +98,8 @@ static void cycle_error(struct reader *r, const struct yaml *node, const char *w
 {
     const struct loading *l = r->loading;
     AUTO_BUF path = BUF_INIT;
-    size_t i;
 
-    for (i = from; i < l->files.n; i++)
+    for (size_t i = from; i < l->files.n; i++)
         if (l->files.at[i].open)
             buf_addf(&path, "%s -> ", l->files.at[i].name);
     yaml_error(r->doc, node, "%s: a workflow can't contain itself: %s%s", what, buf_cstr(&path),
@@ -111,9 +110,8 @@ static bool find_loaded(struct reader *r, const struct yaml *node, const char *w
                         const char *real, bool *found, const struct workflow **out)
 {
     const struct loading *l = r->loading;
-    size_t i;
 
-    for (i = 0; i < l->files.n; i++)
+    for (size_t i = 0; i < l->files.n; i++)
         if (l->files.at[i].path && !strcmp(l->files.at[i].path, real)) {
             *found = true;
             if (l->files.at[i].open)

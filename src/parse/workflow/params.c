@@ -56,14 +56,13 @@ bool reader_params(struct reader *r, const struct yaml *node, const char *what)
 {
     struct workflow_param *params;
     char name[WHAT_SIZE];
-    size_t i;
 
     if (!yaml_is_map(r->doc, node, what))
         return false;
     if (node->n > MAX_PARAMS)
         return yaml_expected(r->doc, node, what, "a mapping of at most 1000 params");
     params = arena_zalloc(r->arena, (node->n + 1) * sizeof(*params));
-    for (i = 0; i < node->n; i++) {
+    for (size_t i = 0; i < node->n; i++) {
         const struct yaml_pair *p = yaml_pair(node, i);
 
         read_param(r, p, reader_what(name, what, p->key.text), &params[i]);

@@ -111,9 +111,8 @@ static void check_word(struct checking *c, const struct expr_ref *ref, const cha
                        const char *word, const char *const *words)
 {
     AUTO_BUF all = BUF_INIT;
-    size_t i;
 
-    for (i = 0; words[i]; i++) {
+    for (size_t i = 0; words[i]; i++) {
         if (!strcmp(words[i], word))
             return;
         buf_addf(&all, "%s%s", i ? ", " : "", words[i]);
@@ -145,9 +144,7 @@ static void check_output(struct checking *c, const struct expr_ref *ref,
 
 static bool needs_directly(const struct workflow_task *t, uint32_t wanted)
 {
-    uint32_t i;
-
-    for (i = 0; i < t->nneeds; i++)
+    for (uint32_t i = 0; i < t->nneeds; i++)
         if (t->needs[i] == wanted)
             return true;
     return false;
@@ -159,11 +156,11 @@ static int64_t find_task(struct checking *c, const struct expr_ref *ref)
     const struct workflow *w = c->r->w;
     struct suggestion s = suggest_for(ref->path[0]);
     const struct yaml *value;
-    uint32_t i;
 
     if (c->r->tasks && (value = yaml_get(c->r->tasks, ref->path[0])))
         return reader_task_index(c->r, value);
-    for (i = 0; i < w->ntasks && (!c->r->tasks || !diagnostics_full(c->r->doc->diagnostics)); i++) {
+    for (uint32_t i = 0;
+         i < w->ntasks && (!c->r->tasks || !diagnostics_full(c->r->doc->diagnostics)); i++) {
         if (!strcmp(w->tasks[i].name, ref->path[0]))
             return i;
         suggest_try(&s, w->tasks[i].name);
@@ -255,9 +252,8 @@ void reader_check_texts(struct reader *r, bool whole)
 {
     struct checking c = {.r = r};
     AUTO_ARENA arena = ARENA_INIT;
-    size_t i;
 
-    for (i = 0; i < r->texts.n; i++) {
+    for (size_t i = 0; i < r->texts.n; i++) {
         c.use = &r->texts.at[i];
         check_text(&c, &arena);
         arena_reset(&arena);

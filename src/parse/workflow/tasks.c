@@ -27,9 +27,8 @@ bool reader_defaults(struct reader *r, const struct yaml *node, const char *what
 static bool unknown_need(struct reader *r, const struct yaml *node, const char *what)
 {
     struct suggestion s = suggest_for(node->text);
-    size_t i;
 
-    for (i = 0; i < r->tasks->n && !diagnostics_full(r->doc->diagnostics); i++)
+    for (size_t i = 0; i < r->tasks->n && !diagnostics_full(r->doc->diagnostics); i++)
         suggest_try(&s, yaml_pair(r->tasks, i)->key.text);
     return yaml_error(r->doc, node, "%s: there is no task \"%.60s\"%s%s%s", what, node->text,
                       DID_YOU_MEAN(s.best));
@@ -64,14 +63,13 @@ static bool check_duplicates(struct reader *r, const struct yaml *node, const ch
 {
     uint32_t *sorted;
     bool ok = true;
-    size_t i;
 
     if (n < 2)
         return true;
     sorted = mem_alloc(n * sizeof(*sorted));
     memcpy(sorted, needs, n * sizeof(*sorted));
     qsort(sorted, n, sizeof(*sorted), compare_indexes);
-    for (i = 1; i < n; i++)
+    for (size_t i = 1; i < n; i++)
         if (sorted[i] == sorted[i - 1]) {
             yaml_error(r->doc, node, "%s: \"%.60s\" is listed twice", what,
                        yaml_pair(r->tasks, sorted[i])->key.text);
@@ -114,9 +112,8 @@ static int kind_of(struct reader *r, const struct yaml *node, const struct yaml 
                    const char *what)
 {
     int found = -1;
-    size_t i;
 
-    for (i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++) {
         if (!yaml_get(node, kinds[i]))
             continue;
         if (found >= 0) {
@@ -238,9 +235,8 @@ bool reader_hook(struct reader *r, const struct yaml *node, const char *name,
 static void read_list(struct reader *r, const struct yaml *node)
 {
     char name[32];
-    uint32_t i;
 
-    for (i = 0; i < node->n; i++) {
+    for (uint32_t i = 0; i < node->n; i++) {
         struct workflow_task *t = &r->w->tasks[i];
         uint32_t *before = arena_alloc(r->arena, sizeof(*before));
 
@@ -272,10 +268,9 @@ static void check_name(struct reader *r, const struct yaml *key)
 static void read_map(struct reader *r, const struct yaml *node)
 {
     char what[WHAT_SIZE];
-    uint32_t i;
 
     r->tasks = node;
-    for (i = 0; i < node->n; i++) {
+    for (uint32_t i = 0; i < node->n; i++) {
         const struct yaml_pair *p = yaml_pair(node, i);
         struct workflow_task *t = &r->w->tasks[i];
 

@@ -32,7 +32,6 @@ static const struct yaml_pair *lower_bound(const struct yaml *map, const char *k
 const struct yaml *yaml_get(const struct yaml *map, const char *key)
 {
     const struct yaml_pair *p;
-    size_t i;
 
     if (!map || map->kind != YAML_MAP)
         return NULL;
@@ -40,7 +39,7 @@ const struct yaml *yaml_get(const struct yaml *map, const char *key)
         p = lower_bound(map, key);
         return p && !strcmp(p->key.text, key) ? &p->value : NULL;
     }
-    for (i = 0; i < map->n; i++)
+    for (size_t i = 0; i < map->n; i++)
         if (!strcmp(yaml_pair(map, i)->key.text, key))
             return &yaml_pair(map, i)->value;
     return NULL;

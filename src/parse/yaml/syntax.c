@@ -83,9 +83,7 @@ static const struct {
 
 static const char *plain_message(const char *theirs)
 {
-    size_t i;
-
-    for (i = 0; i < sizeof(sentences) / sizeof(*sentences); i++)
+    for (size_t i = 0; i < sizeof(sentences) / sizeof(*sentences); i++)
         if (!strcmp(theirs, sentences[i].theirs))
             return sentences[i].ours;
     return theirs;
@@ -95,9 +93,8 @@ static const char *plain_message(const char *theirs)
 static size_t scalar_length(const char *p, size_t left)
 {
     char quote = *p == '"' || *p == '\'' ? *p : '\0';
-    size_t n;
 
-    for (n = 1; n < left; n++) {
+    for (size_t n = 1; n < left; n++) {
         if (quote ? p[n] == quote : p[n] == ':' && (n + 1 == left || p[n + 1] == ' '))
             return n;
         n += quote == '"' && p[n] == '\\';

@@ -141,9 +141,7 @@ bool yaml_size(const struct yaml_doc *doc, const struct yaml *node, const char *
 /* Appends the words as "push, poll or pull". */
 static void join_words(struct buf *b, const char *const *words)
 {
-    size_t i;
-
-    for (i = 0; words[i]; i++)
+    for (size_t i = 0; words[i]; i++)
         buf_addf(b, "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
 }
 
