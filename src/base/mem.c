@@ -36,6 +36,23 @@ char *mem_strdup(const char *s)
     return s ? abort_if_null(strdup(s), strlen(s) + 1) : NULL;
 }
 
+char **mem_copy_list(const char *const *list)
+{
+    size_t n = 0, size = sizeof(char *);
+    char **copy, *text;
+
+    for (; list && list[n]; n++)
+        size += sizeof(char *) + strlen(list[n]) + 1;
+    copy = mem_alloc(size);
+    text = (char *)(copy + n + 1);
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = text;
+        text = stpcpy(text, list[i]) + 1;
+    }
+    copy[n] = NULL;
+    return copy;
+}
+
 char *mem_vprintf(const char *fmt, va_list ap)
 {
     char *s = NULL;

@@ -70,7 +70,7 @@ int engine_open(const struct engine_options *options,
                                      struct dispatch **out, struct err *err),
                 void *arg, struct engine **out, struct err *err)
 {
-    struct engine *e = mem_zalloc(sizeof(*e));
+    AUTO(engine_close) struct engine *e = mem_zalloc(sizeof(*e));
     struct engine_dispatch_setup setup;
     int rc;
 
@@ -81,7 +81,7 @@ int engine_open(const struct engine_options *options,
     e->row = (struct worker){
         .id = env_random_id(), .host = e->o.host, .version = e->o.version, .pid = (int)getpid()};
     if ((rc = open_store(e, err)))
-        goto done;
+        return rc;
     setup = (struct engine_dispatch_setup){
         .dir = state_folder_dir(e->state_folder),
         .old_dirs = state_folder_old_dirs(e->state_folder),
@@ -89,23 +89,21 @@ int engine_open(const struct engine_options *options,
         .dispatch = {.attempts = &e->leased_jobs, .report = engine_report, .arg = e},
         .fence = e->server ? e->o.host_grace / 2 : 0};
     if ((rc = make_dispatch(arg, &setup, &e->dispatch, err)))
-        goto done;
+        return rc;
     e->healthy_since = e->last_tick = e->last_poll_at = engine_now(e);
     if ((rc = worker_row_register(e, err)) || (rc = heartbeat_open(e, err)) ||
         (rc = engine_watch(e, dispatch_fd(e->dispatch), err)) ||
         (rc = engine_watch(e, state_folder_fd(e->state_folder), err)) ||
         (rc = engine_watch(e, e->heartbeat.fd, err)) ||
         (rc = engine_watch(e, e->threads.fd, err)) || (rc = engine_watch(e, e->listener->fd, err)))
-        goto done;
+        return rc;
     e->groups_to_poll = UINT64_MAX;
     e->next_due_unknown = e->dead_workers_unchecked = true;
     e->adopt = true;
     (void)state_folder_scan(e->state_folder);
     *out = e;
     e = NULL;
-done:
-    engine_close(&e);
-    return rc;
+    return 0;
 }
 
 static void free_jobs_and_queues(struct engine *e)

@@ -130,28 +130,23 @@ static int end_attempt(const struct end_all *all, int at)
 {
     int64_t patience = all->patience;
     struct attempt_shim shim = {0};
-    struct undo undo = {0};
     int64_t deadline = clock_boot_us() + patience;
-    int lock, known, rc = -1;
+    AUTO_FD lock = -1;
+    AUTO(undo_release) struct undo undo = {0};
+    int known;
 
-    if (!stop_shim(at, patience, &lock))
+    if (!stop_shim(at, patience, &lock) || attempt_write_tombstone(at))
         return -1;
-    if (attempt_write_tombstone(at))
-        goto done;
     known = record_read(at, &RECORD_SHIM, &shim);
     while (kill_remains(all, at, known, &shim)) {
         if (clock_boot_us() > deadline)
-            goto done;
+            return -1;
         clock_sleep_us(POLL_PAUSE);
     }
     /* Most attempts have no undo command. If it exists and can't be read, a person must decide. */
     if (!undo_load(&undo, at) && faccessat(at, ATTEMPT_UNDO, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        goto done;
-    rc = undo_run(&undo, patience) ? 0 : -1;
-done:
-    undo_release(&undo);
-    fd_close(&lock);
-    return rc;
+        return -1;
+    return undo_run(&undo, patience) ? 0 : -1;
 }
 
 static int end_and_remove(void *arg, int64_t execution, int attempt, bool locked)

@@ -49,7 +49,7 @@ static int misused(struct function_call *c, const char *sentence)
 
 static bool is_wanted(const struct function_job *j, const char *key)
 {
-    const char *const *w = j->wanted;
+    char *const *w = j->wanted;
 
     while (w && *w && strcmp(*w, key))
         w++;

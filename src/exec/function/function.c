@@ -30,25 +30,6 @@ static struct function_job *find_job(const struct functions *f, int64_t executio
     return j;
 }
 
-/* Copies the list and its texts into one block. */
-static const char *const *copy_names(const char *const *names, size_t n)
-{
-    size_t i, size = (n + 1) * sizeof(char *);
-    const char **copy;
-    char *text;
-
-    for (i = 0; i < n; i++)
-        size += strlen(names[i]) + 1;
-    copy = mem_alloc(size);
-    text = (char *)(copy + n + 1);
-    for (i = 0; i < n; i++) {
-        copy[i] = text;
-        text = stpcpy(text, names[i]) + 1;
-    }
-    copy[n] = NULL;
-    return copy;
-}
-
 static struct function_job *job_new(struct functions *f, const struct entry *entry,
                                     const struct job *from)
 {
@@ -70,7 +51,7 @@ static struct function_job *job_new(struct functions *f, const struct entry *ent
         j->grace = from->spec->grace ? from->spec->grace : DEFAULT_GRACE;
         j->timeout = from->spec->timeout;
         if (from->spec->noutputs)
-            j->wanted = copy_names(from->spec->outputs, from->spec->noutputs);
+            j->wanted = mem_copy_list(from->spec->outputs);
     }
     j->all_next = f->all;
     if (f->all)
@@ -84,7 +65,7 @@ void function_job_free(struct function_job *j)
     *(j->all_prev ? &j->all_prev->all_next : &j->f->all) = j->all_next;
     if (j->all_next)
         j->all_next->all_prev = j->all_prev;
-    free((void *)j->wanted);
+    free(j->wanted);
     call_free(j);
     free(j);
 }

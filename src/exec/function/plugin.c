@@ -12,34 +12,19 @@
 
 /* ---- names ---- */
 
-/* The index of the name, or the index to insert it at. */
-static size_t find_position(const struct functions *f, const char *name, bool *there)
+static int by_name(const void *a, const void *b)
 {
-    size_t low = 0, high = f->entries.n;
-
-    *there = false;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = strcmp(f->entries.at[middle]->name, name);
-
-        if (!order) {
-            *there = true;
-            return middle;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return strcmp((*(struct entry *const *)a)->name, (*(struct entry *const *)b)->name);
 }
 
 const struct entry *function_find(const struct functions *f, const char *name)
 {
-    bool there;
-    size_t at = find_position(f, name, &there);
+    const struct entry wanted = {.name = name}, *key = &wanted;
+    struct entry *const *found =
+        f->entries.n ? bsearch(&key, f->entries.at, f->entries.n, sizeof(*f->entries.at), by_name)
+                     : NULL;
 
-    return there ? f->entries.at[at] : NULL;
+    return found ? *found : NULL;
 }
 
 bool function_has(const struct functions *f, const char *name)
@@ -54,21 +39,10 @@ static void rebuild_lanes(struct functions *f)
         *vec_add(&f->lanes) = f->entries.at[i]->lane;
 }
 
-static void insert_entry(struct functions *f, size_t at, struct entry *e)
-{
-    (void)vec_add(&f->entries);
-    memmove(&f->entries.at[at + 1], &f->entries.at[at],
-            (f->entries.n - 1 - at) * sizeof(*f->entries.at));
-    f->entries.at[at] = e;
-    rebuild_lanes(f);
-}
-
 static int add_function(struct functions *f, const char *name, function_fn *fn, void *arg,
                         void *plugin, struct err *err)
 {
     struct entry *e;
-    size_t at;
-    bool there;
 
     if (!name || !*name || name[strspn(name, NAME_CHARS)] || strlen(name) > NAME_MAX)
         return err_set(err, E_INVALID,
@@ -77,8 +51,7 @@ static int add_function(struct functions *f, const char *name, function_fn *fn, 
                        name ? name : "", NAME_MAX);
     if (!fn)
         return err_set(err, E_INVALID, "the function pointer of %s is NULL", name);
-    at = find_position(f, name, &there);
-    if (there)
+    if (function_has(f, name))
         return err_set(err, E_CONFLICT, "a function %s exists already", name);
     e = mem_zalloc(sizeof(*e));
     e->lane = mem_printf(LANE_PREFIX "%s", name);
@@ -86,7 +59,9 @@ static int add_function(struct functions *f, const char *name, function_fn *fn, 
     e->fn = fn;
     e->arg = arg;
     e->plugin = plugin;
-    insert_entry(f, at, e);
+    *vec_add(&f->entries) = e;
+    qsort(f->entries.at, f->entries.n, sizeof(*f->entries.at), by_name);
+    rebuild_lanes(f);
     return 0;
 }
 

@@ -40,7 +40,7 @@ struct function_job {
     struct functions *f;
     const struct entry *entry;
     int64_t timeout, grace;                   /* µs; timeout 0 if none */
-    const char *const *wanted;                /* the outputs to keep; NULL means all */
+    char **wanted;                            /* the outputs to keep; NULL means all */
     struct function_job *all_prev, *all_next; /* M: list of all jobs */
     struct function_job *prev, *next;         /* L: list of the queued, running or ended jobs */
 

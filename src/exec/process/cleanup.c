@@ -10,32 +10,17 @@
 
 #define CLEANUP_EVERY 20000 /* µs between removals while nothing else happens */
 
-void removals_init(struct removals *l)
-{
-    l->first = NULL;
-    l->end = &l->first;
-}
-
-static void push_removal(struct removals *l, struct removal *r)
-{
-    r->next = NULL;
-    *l->end = r;
-    l->end = &r->next;
-}
-
 static struct removal *pop_removal(struct removals *l)
 {
-    struct removal *r = l->first;
+    struct removal *r = STAILQ_FIRST(l);
 
-    l->first = r->next;
-    if (!l->first)
-        l->end = &l->first;
+    STAILQ_REMOVE_HEAD(l, next);
     return r;
 }
 
 void removals_release(struct removals *l)
 {
-    while (l->first)
+    while (!STAILQ_EMPTY(l))
         free(pop_removal(l));
 }
 
@@ -52,17 +37,20 @@ static bool must_delay(const struct process *p, struct removal *r, int at)
 static void requeue_delayed(struct process *p)
 {
     int64_t now = clock_boot_us();
+    struct removal *r;
 
-    while (p->delayed_removals.first && p->delayed_removals.first->due <= now)
-        push_removal(&p->removals, pop_removal(&p->delayed_removals));
-    if (p->delayed_removals.first)
-        wakeup_at(&p->wakeup, p->delayed_removals.first->due);
+    while ((r = STAILQ_FIRST(&p->delayed_removals)) && r->due <= now) {
+        STAILQ_REMOVE_HEAD(&p->delayed_removals, next);
+        STAILQ_INSERT_TAIL(&p->removals, r, next);
+    }
+    if (r)
+        wakeup_at(&p->wakeup, r->due);
 }
 
 void process_cleanup(struct process *p, int most)
 {
     requeue_delayed(p);
-    for (int i = 0; i < most && p->removals.first; i++) {
+    for (int i = 0; i < most && !STAILQ_EMPTY(&p->removals); i++) {
         struct removal *r = pop_removal(&p->removals);
         char name[ATTEMPT_NAME_SIZE];
         int at = attempt_open_folder(p->dir, r->execution, r->attempt);
@@ -74,7 +62,7 @@ void process_cleanup(struct process *p, int most)
         fd_close(&at);
         env_point(p->x.env, "process:before-removal");
         if (wait) {
-            push_removal(&p->delayed_removals, r);
+            STAILQ_INSERT_TAIL(&p->delayed_removals, r, next);
             wakeup_at(&p->wakeup, r->due);
             continue;
         }
@@ -85,7 +73,7 @@ void process_cleanup(struct process *p, int most)
                      p->dir_path, name, strerror(errno)); /* tried again with the leftovers */
         free(r);
     }
-    if (p->removals.first)
+    if (!STAILQ_EMPTY(&p->removals))
         wakeup_at(&p->wakeup, clock_boot_us() + CLEANUP_EVERY);
 }
 
@@ -96,7 +84,7 @@ void process_settled(struct executor *x, int64_t execution, int attempt)
 
     r->execution = execution;
     r->attempt = attempt;
-    push_removal(&p->removals, r);
+    STAILQ_INSERT_TAIL(&p->removals, r, next);
     wakeup_at(&p->wakeup, clock_boot_us() + CLEANUP_EVERY);
 }
 

@@ -14,23 +14,6 @@
 #define GRACE_DEFAULT 10000000
 #define LOG_DEFAULT   (512 << 10)
 
-char **process_copy_list(const char *const *list)
-{
-    VEC(char *) copy = {0};
-
-    for (; list && *list; list++)
-        *vec_add(&copy) = mem_strdup(*list);
-    *vec_add(&copy) = NULL;
-    return copy.at;
-}
-
-void process_free_list(char **list)
-{
-    for (char **s = list; s && *s; s++)
-        free(*s);
-    free(list);
-}
-
 /* The path of `name` relative to this program's folder; NULL if it is not executable. */
 static char *path_beside_program(const char *name)
 {
@@ -101,16 +84,19 @@ static void copy_options(struct process *p, const struct process_options *o)
     static const char *const allow[] = {"PATH",   "HOME", "LANG",    "LC_ALL", "LC_CTYPE", "TZ",
                                         "TMPDIR", "USER", "LOGNAME", "SHELL",  NULL};
     static const char *const inside[] = {"LANG", "LC_ALL", "LC_CTYPE", "TZ", NULL};
+    const char *key;
 
     p->in_containers = o->container;
     if (o->container)
-        p->container = (struct container_options){.client = mem_strdup(o->container->client),
-                                                  .docker = o->container->docker,
-                                                  .image = mem_strdup(o->container->image),
-                                                  .pull = mem_strdup(o->container->pull)};
-    p->key = mem_strdup(o->key ? o->key : o->container ? "container" : "process");
-    p->x =
-        (struct executor){.ops = &process_ops, .key = p->key, .env = o->env ? o->env : &p->no_env};
+        p->container =
+            (struct container_options){.client = arena_strdup(&p->own, o->container->client),
+                                       .docker = o->container->docker,
+                                       .image = arena_strdup(&p->own, o->container->image),
+                                       .pull = arena_strdup(&p->own, o->container->pull)};
+    key = o->key ? o->key : o->container ? "container" : "process";
+    p->x = (struct executor){.ops = &process_ops,
+                             .key = arena_strdup(&p->own, key),
+                             .env = o->env ? o->env : &p->no_env};
     p->slots = o->slots > 0 ? o->slots : (int)sysconf(_SC_NPROCESSORS_ONLN);
     p->lease = o->lease ? o->lease : LEASE_DEFAULT;
     p->fence = o->fence;
@@ -119,15 +105,15 @@ static void copy_options(struct process *p, const struct process_options *o)
         p->grace = 0;
     p->log_head = o->log_head || o->log_tail ? o->log_head : LOG_DEFAULT;
     p->log_tail = o->log_head || o->log_tail ? o->log_tail : LOG_DEFAULT;
-    p->allow = process_copy_list(o->allow ? o->allow : o->container ? inside : allow);
+    p->allow = mem_copy_list(o->allow ? o->allow : o->container ? inside : allow);
     p->nextra = o->nextra;
-    p->extra = mem_zalloc(o->nextra * sizeof(*p->extra));
+    p->extra = arena_alloc(&p->own, o->nextra * sizeof(*p->extra));
     for (size_t i = 0; i < o->nextra; i++)
-        p->extra[i] = (struct spec_pair){.key = mem_strdup(o->extra[i].key),
-                                         .value = mem_strdup(o->extra[i].value)};
+        p->extra[i] = (struct spec_pair){.key = arena_strdup(&p->own, o->extra[i].key),
+                                         .value = arena_strdup(&p->own, o->extra[i].value)};
     p->resolve_secret = o->resolve_secret;
     p->secret_arg = o->secret_arg;
-    p->secrets = mem_strdup(o->secrets);
+    p->secrets = arena_strdup(&p->own, o->secrets);
 }
 
 int process_new(const struct process_options *o, struct executor **out, struct err *err)
@@ -137,19 +123,14 @@ int process_new(const struct process_options *o, struct executor **out, struct e
 
     p->dir = p->socket = -1;
     p->wakeup = (struct wakeup)WAKEUP_INIT;
-    removals_init(&p->removals);
-    removals_init(&p->delayed_removals);
+    STAILQ_INIT(&p->removals);
+    STAILQ_INIT(&p->delayed_removals);
     copy_options(p, o);
-    if ((rc = open_dir(p, o->dir, err)) || (rc = find_shim(p, o->shim, err)))
-        goto done;
-    if (wakeup_open(&p->wakeup)) {
+    if (!(rc = open_dir(p, o->dir, err)) && !(rc = find_shim(p, o->shim, err)) &&
+        wakeup_open(&p->wakeup))
         rc = err_set(err, E_UNAVAILABLE, "no descriptor for polling is available: %s",
                      strerror(errno));
-        goto done;
-    }
-    rc = process_helper_start(p, err);
-done:
-    if (rc)
+    if (rc || (rc = process_helper_start(p, err)))
         process_free(&p->x);
     else
         *out = &p->x;
@@ -170,18 +151,9 @@ void process_free(struct executor *x)
     removals_release(&p->delayed_removals); /* the cleanup of leftovers finds their folders */
     wakeup_close(&p->wakeup);
     fd_close(&p->dir);
-    process_free_list(p->allow);
-    for (size_t i = 0; i < p->nextra; i++) {
-        free((void *)(uintptr_t)p->extra[i].key);
-        free((void *)(uintptr_t)p->extra[i].value);
-    }
-    free(p->extra);
-    free(p->key);
+    free(p->allow);
     free(p->dir_path);
     free(p->shim_path);
-    free(p->secrets);
-    free((void *)(uintptr_t)p->container.client);
-    free((void *)(uintptr_t)p->container.image);
-    free((void *)(uintptr_t)p->container.pull);
+    arena_release(&p->own);
     free(p);
 }

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -154,30 +153,12 @@ void process_helper_receive(struct process *p)
 }
 
 /* The request, which contains secrets, is passed in memory that only we and the shim can access. */
-static int write_memfd(const struct buf *request)
-{
-    int fd = memfd_create("request", MFD_CLOEXEC);
-    size_t done = 0;
-
-    while (fd >= 0 && done < request->len) {
-        ssize_t n = write(fd, request->ptr + done, request->len - done);
-
-        if (n > 0) {
-            done += (size_t)n;
-        } else if (errno != EINTR) {
-            close(fd);
-            fd = -1;
-        }
-    }
-    return fd;
-}
-
 int process_helper_send(struct process *p, const struct watch *w, const struct buf *request,
                         struct err *err)
 {
     struct request_packet packet = {.execution = w->execution, .attempt = w->attempt};
     struct pollfd writable = {.fd = p->socket, .events = POLLOUT};
-    int fds[2] = {w->at, write_memfd(request)}, rc;
+    int fds[2] = {w->at, memfd_make("request", request->ptr, request->len)}, rc;
 
     if (fds[1] < 0)
         return err_set(err, E_REFUSED, "there is no memory for a request: %s", strerror(errno));

@@ -36,7 +36,7 @@ struct watch *watch_new(struct process *p, const struct job *j, int at)
     w->program = mem_strdup(argv ? argv[0] : "");
     w->cwd = mem_strdup(s->cwd);
     w->user = mem_strdup(s->user);
-    w->outputs = s->noutputs ? process_copy_list(s->outputs) : NULL;
+    w->outputs = s->noutputs ? mem_copy_list(s->outputs) : NULL;
     w->command = j->cancel ? COMMAND_CANCEL : 0;
     w->cancelled = j->cancel;
     w->next = p->watches;
@@ -74,7 +74,7 @@ static void watch_free(struct watch *w)
     free(w->program);
     free(w->cwd);
     free(w->user);
-    process_free_list(w->outputs);
+    free(w->outputs);
     free(w);
 }
 

@@ -7,6 +7,8 @@
 #include "exec/attempt/attempt.h"
 #include "exec/process/process.h"
 
+#include <sys/queue.h>
+
 /* The states of an attempt that this worker watches:
  *
  *     from        event                                    to
@@ -65,15 +67,13 @@ struct watch {
 
 /* The folder of a settled attempt, to be removed. */
 struct removal {
-    struct removal *next;
+    STAILQ_ENTRY(removal) next;
     int64_t execution;
     int attempt;
     int64_t due; /* CLOCK_BOOTTIME, µs: its tombstone is kept until then; 0 if it has none */
 };
 
-struct removals {
-    struct removal *first, **end;
-};
+STAILQ_HEAD(removals, removal);
 
 /* The processes of attempts below our folder at one moment: one scan of /proc serves all attempts
  * that have no folder. */
@@ -90,7 +90,9 @@ struct strays {
 struct process {
     struct executor x;
     struct env no_env;
-    char *key, *dir_path, *shim_path, *secrets;
+    struct arena own; /* the texts of the options */
+    char *dir_path, *shim_path;
+    const char *secrets;
     int dir;
     struct wakeup wakeup;
     int64_t log_check_at; /* when the logs are read next */
@@ -122,7 +124,6 @@ void watch_drop(struct process *p, struct watch *w, bool released);
 void process_free_dropped(struct process *p); /* frees the watches that are dropped and released */
 
 /* cleanup.c */
-void removals_init(struct removals *l);
 void removals_release(struct removals *l);
 void process_cleanup(struct process *p, int most); /* removes at most `most` folders */
 void process_settled(struct executor *x, int64_t execution, int attempt);
@@ -131,8 +132,6 @@ void process_leftovers(struct executor *x, void (*each)(void *arg, int64_t execu
 
 /* create.c */
 void process_free(struct executor *x);
-char **process_copy_list(const char *const *list); /* NULL gives an empty list */
-void process_free_list(char **list);
 
 /* helper.c */
 MUST_USE int process_helper_start(struct process *p, struct err *err);

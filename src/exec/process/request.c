@@ -3,11 +3,13 @@
  * mark. */
 #include "exec/process/request.h"
 
+#include "base/fd.h"
 #include "base/mem.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -189,4 +191,20 @@ int packet_receive(int sock, void *packet, size_t len, int *fds, size_t nfds)
             close(fds[i]);
     errno = EBADMSG;
     return -1;
+}
+
+int memfd_make(const char *name, const void *bytes, size_t len)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC);
+    size_t done = 0;
+
+    while (fd >= 0 && done < len) {
+        ssize_t n = pwrite(fd, (const char *)bytes + done, len - done, (off_t)done);
+
+        if (n > 0)
+            done += (size_t)n;
+        else if (errno != EINTR)
+            fd_close(&fd);
+    }
+    return fd;
 }

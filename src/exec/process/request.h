@@ -72,4 +72,7 @@ MUST_USE int packet_send(int sock, const void *packet, size_t len, const int *fd
  * another size). Descriptors are close-on-exec; missing ones are -1. */
 MUST_USE int packet_receive(int sock, void *packet, size_t len, int *fds, size_t nfds);
 
+/* A memfd with these bytes, to be read from its start; or -1 and errno. */
+MUST_USE int memfd_make(const char *name, const void *bytes, size_t len);
+
 #endif

@@ -137,11 +137,10 @@ void process_set_undo_by_name(struct process *p, struct watch *w)
     char name[ATTEMPT_NAME_SIZE];
     AUTO_FREE char *folder =
         mem_printf("%s/%s", p->dir_path, attempt_name(w->execution, w->attempt, name));
-    struct container_command words = {0};
+    AUTO(container_command_release) struct container_command words = {0};
 
     container_undo_command(&p->container, w->execution, w->attempt, folder, &words);
     undo_set_command(&w->undo, (const char *const *)words.undo.at, NULL);
-    container_command_release(&words);
 }
 
 /* On failure the watch is dropped and the folder removed: nothing has started in it. */
@@ -152,9 +151,8 @@ static int send_start_request(struct process *p, struct watch *w, const struct s
     int rc = 0;
 
     if (p->in_containers) {
-        const char *const *argv = (const char *const *)o->words.undo.at, *const *env =
-                                                                             (const char *const *)
-                                                                                 o->words.client.at;
+        const char *const *argv = (const char *const *)o->words.undo.at;
+        const char *const *env = (const char *const *)o->words.client.at;
 
         undo_set_command(&w->undo, argv, env);
         if (undo_write(w->at, argv, env))
@@ -174,26 +172,21 @@ static int send_start_request(struct process *p, struct watch *w, const struct s
 int process_start(struct executor *x, const struct job *j, void **handle, struct err *err)
 {
     struct process *p = (struct process *)x;
-    struct start_request o = {0};
+    AUTO(start_request_release) struct start_request o = {0};
     struct watch *w;
     int rc, at;
 
     if ((rc = check_task(p, j, err)) || (rc = process_helper_start(p, err)) ||
         (rc = make_start_request(p, j, &o, err)))
-        goto done;
-    at = make_folder(p, j, err);
-    if (at < 0) {
-        rc = at;
-        goto done;
-    }
+        return rc;
+    if ((at = make_folder(p, j, err)) < 0)
+        return at;
     w = watch_new(p, j, at);
     if ((rc = send_start_request(p, w, &o, err)))
-        goto done;
+        return rc;
     *handle = w;
     w->check_at = clock_boot_us() + p->lease;
     wakeup_at(&p->wakeup, w->check_at);
     env_point(p->x.env, "process:requested");
-done:
-    start_request_release(&o);
-    return rc;
+    return 0;
 }

@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -39,25 +38,7 @@ static _Noreturn void report_failure(int report, enum attempt_step step, int err
 
 static int input_file(const char *text)
 {
-    size_t len = text ? strlen(text) : 0;
-    int fd;
-
-    if (!text)
-        return open("/dev/null", O_RDONLY | O_CLOEXEC);
-    fd = memfd_create("input", MFD_CLOEXEC);
-    while (fd >= 0 && len) {
-        ssize_t n = write(fd, text, len);
-
-        if (n < 0 && errno != EINTR)
-            return -1;
-        if (n > 0) {
-            text += n;
-            len -= (size_t)n;
-        }
-    }
-    if (fd >= 0 && lseek(fd, 0, SEEK_SET))
-        return -1;
-    return fd;
+    return text ? memfd_make("input", text, strlen(text)) : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 /* Only the three standard descriptors and the lock on `tree` survive the exec. */
