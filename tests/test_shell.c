@@ -2,8 +2,8 @@
 #include "parse_fixture.h"
 
 #include "core/resolve.h"
+#include "core/spec.h"
 #include "core/workflow/model.h"
-#include "exec/argv.h"
 
 #include <jansson.h>
 

@@ -49,7 +49,7 @@ struct spec_limits {
 
 struct spec {
     const char *run;          /* shell text; NULL if argv is set */
-    const char *const *shell; /* the words that run it, see exec/argv.c; ends with NULL */
+    const char *const *shell; /* the words that run it, see spec_argv; ends with NULL */
     size_t nshell;            /* 0 for /bin/sh -c, as in each spec without `shell` */
     const char *const *argv;  /* ends with NULL */
     size_t argc;
@@ -78,6 +78,9 @@ bool spec_is_output(const char *s);
 MUST_USE int spec_parse(const char *json, struct arena *arena, struct spec *out, struct err *err);
 /* Appends the JSON of all fields that differ from the defaults. */
 void spec_write(const struct spec *s, struct buf *out);
+/* The program and the arguments that a spec stands for: a list that ends with NULL; it lives as
+ * long as the spec and the arena. NULL if the spec has no command. */
+const char *const *spec_argv(const struct spec *s, struct arena *arena);
 
 struct outcome;
 /* µs until the next attempt after `attempt` (counted from 1) ended with outcome `o`, or -1 for no

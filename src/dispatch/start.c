@@ -165,30 +165,36 @@ void dispatch_renewed(struct dispatch *d, int64_t execution, int attempt, int64_
         a->executor->x->ops->renewed(a->executor->x, a->handle, until);
 }
 
-void dispatch_forget(struct dispatch *d, int64_t execution, int attempt)
+/* Takes the attempt from its executor, which is returned with its handle; NULL if none has it. */
+static struct executor *take_attempt(struct dispatch *d, int64_t execution, int attempt,
+                                     void **handle)
 {
     struct attempt *a = attempts_get(d->attempts, execution, attempt);
     struct executor *x = a && a->executor ? a->executor->x : NULL;
-    void *handle = a ? a->handle : NULL;
 
-    if (!x)
-        return;
-    dispatch_count_ended(d, a);
-    a->executor = NULL;
+    *handle = x ? a->handle : NULL;
+    if (x) {
+        dispatch_count_ended(d, a);
+        a->executor = NULL;
+    }
+    return x;
+}
+
+void dispatch_forget(struct dispatch *d, int64_t execution, int attempt)
+{
+    void *handle;
+    struct executor *x = take_attempt(d, execution, attempt, &handle);
+
     if (handle)
         x->ops->forget(x, handle);
 }
 
 void dispatch_settled(struct dispatch *d, int64_t execution, int attempt)
 {
-    struct attempt *a = attempts_get(d->attempts, execution, attempt);
-    struct executor *x = a && a->executor ? a->executor->x : NULL;
+    void *handle;
+    struct executor *x = take_attempt(d, execution, attempt, &handle);
 
-    if (!x)
-        return;
-    dispatch_count_ended(d, a);
-    a->executor = NULL;
-    if (x->ops->settled)
+    if (x && x->ops->settled)
         x->ops->settled(x, execution, attempt);
 }
 

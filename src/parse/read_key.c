@@ -321,7 +321,7 @@ static bool read_text(struct reader *r, const struct key *k, const struct yaml *
              : k->type == KEY_PATH   ? bad_path(text)
                                      : NULL;
     if (wanted)
-        return yaml_expected(r->doc, node, what, wanted);
+        return yaml_expected(r->doc, node, what, "%s", wanted);
     if (!check_length(r, k, node, what))
         return false;
     *to = k->type == KEY_PATH ? reader_path(r, text) : reader_keep(r, node, text);
@@ -345,7 +345,6 @@ static bool read_count(struct reader *r, const struct key *k, const struct yaml 
                        const char *what, int *to)
 {
     int64_t n = r->processors;
-    char wanted[96];
 
     if (node->kind == YAML_TEXT && !strcmp(node->text, "auto")) {
         *to = (int)(n < k->min ? k->min : n > k->max ? k->max : n);
@@ -353,9 +352,8 @@ static bool read_count(struct reader *r, const struct key *k, const struct yaml 
     }
     if (node->kind == YAML_INT)
         return read_int(r, k, node, what, to);
-    snprintf(wanted, sizeof(wanted), "a whole number from %lld to %lld, or auto,",
-             (long long)k->min, (long long)k->max);
-    return yaml_expected(r->doc, node, what, wanted);
+    return yaml_expected(r->doc, node, what, "a whole number from %lld to %lld, or auto,",
+                         (long long)k->min, (long long)k->max);
 }
 
 static bool read_join(struct reader *r, const struct yaml *node, const char *what, int *to)

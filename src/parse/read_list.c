@@ -54,7 +54,7 @@ static bool add_name(struct reader *r, const struct names *kind, const struct ya
     if (!yaml_text(r->doc, node, what, &text))
         return false;
     if ((wanted = kind->bad(text)))
-        return yaml_expected(r->doc, node, what, wanted);
+        return yaml_expected(r->doc, node, what, "%s", wanted);
     texts[n] = kind->type == KEY_PATHS ? reader_path(r, text) : reader_keep(r, node, text);
     for (size_t i = 0; i < n; i++)
         if (texts[i] && !strcmp(texts[i], texts[n]))
@@ -67,7 +67,6 @@ static bool read_names(struct reader *r, const struct names *kind, const struct 
 {
     const struct yaml *items;
     const char **texts;
-    char wanted[60];
     bool ok = true;
     size_t n, i;
 
@@ -75,10 +74,8 @@ static bool read_names(struct reader *r, const struct names *kind, const struct 
         return false;
     if (!n && kind->type == KEY_QUEUES)
         return yaml_expected(r->doc, node, what, "at least one queue");
-    if (n > kind->max) {
-        snprintf(wanted, sizeof(wanted), "a list of at most %zu items", kind->max);
-        return yaml_expected(r->doc, node, what, wanted);
-    }
+    if (n > kind->max)
+        return yaml_expected(r->doc, node, what, "a list of at most %zu items", kind->max);
     texts = arena_zalloc(r->arena, (n + 1) * sizeof(*texts));
     for (i = 0; i < n; i++)
         ok = add_name(r, kind, &items[i], what, texts, i) && ok;
@@ -212,7 +209,7 @@ static bool read_pairs(struct reader *r, const struct key *k, const struct yaml 
         const struct yaml_pair *p = yaml_pair(node, i);
 
         if ((wanted = (k->type == KEY_ENV ? bad_variable : bad_value_name)(p->key.text)))
-            ok = yaml_expected(r->doc, &p->key, what, wanted);
+            ok = yaml_expected(r->doc, &p->key, what, "%s", wanted);
         pairs[i].key = reader_keep(r, &p->key, p->key.text);
         ok =
             read_pair(r, k, &p->value, reader_what(name, what, p->key.text), &pairs[i].value) && ok;

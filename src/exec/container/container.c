@@ -3,7 +3,6 @@
 #include "exec/container/container.h"
 
 #include "base/buf.h"
-#include "exec/argv.h"
 #include "exec/attempt/attempt.h"
 
 #include <inttypes.h>

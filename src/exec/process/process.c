@@ -2,7 +2,6 @@
 #include "exec/process/process.h"
 
 #include "base/mem.h"
-#include "exec/argv.h"
 #include "exec/process/process_internal.h"
 
 #include <errno.h>

@@ -5,7 +5,6 @@
 #include "exec/process/request.h"
 
 #include "base/mem.h"
-#include "exec/argv.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -18,9 +18,9 @@ const char *const config_pulls[] = {
 
 #define CONFIG(of, member, type) KEY_##type, KEY_AT(of, member, type)
 /* A mapping of other keys; the documentation lists those instead. */
-#define SECTION(name)                                                \
-    {                                                                \
-#name, KEY_SECTION, .group = &name##_section, .sentence = "" \
+#define SECTION(name)                                                                  \
+    {                                                                                  \
+#name, KEY_SECTION, .group = &(const struct keys){.at = name }, .sentence = "" \
     }
 
 static const struct key queue[] = {
@@ -31,7 +31,6 @@ static const struct key queue[] = {
      .sentence = "Without a queue: how many jobs run at once, in all processes together."},
     KEYS_END,
 };
-static const struct keys queue_section = {.at = queue};
 
 static const struct key dispatch[] = {
     {"mode", CONFIG(config, dispatch.mode, WORD), .words = config_modes, .default_value = "push",
@@ -44,7 +43,6 @@ static const struct key dispatch[] = {
                  "`nightly::extract`: the first glob that matches wins."},
     KEYS_END,
 };
-static const struct keys dispatch_section = {.at = dispatch};
 
 static const struct key worker[] = {
     {"slots", CONFIG(config, worker.slots, COUNT), 1, 10000, .default_value = "auto",
@@ -67,7 +65,6 @@ static const struct key worker[] = {
      .sentence = "How long a stopping worker waits for attempts that can't continue without it."},
     KEYS_END,
 };
-static const struct keys worker_section = {.at = worker};
 
 static const struct key functions[] = {
     {"threads", CONFIG(config, functions.threads, COUNT), 1, 10000, .default_value = "auto",
@@ -77,7 +74,6 @@ static const struct key functions[] = {
                  "thread waits."},
     KEYS_END,
 };
-static const struct keys functions_section = {.at = functions};
 
 static const struct key execution_events[] = {
     {"cleanup", CONFIG(config, execution_events.cleanup, BOOL), .default_value = "true",
@@ -89,7 +85,6 @@ static const struct key execution_events[] = {
                  "descendants: rows, events, logs and folders."},
     KEYS_END,
 };
-static const struct keys execution_events_section = {.at = execution_events};
 
 static const struct key logs[] = {
     {"retention_days", CONFIG(config, logs.retention_days, INT), 1, 36500,
@@ -101,7 +96,6 @@ static const struct key logs[] = {
                  "from the end."},
     KEYS_END,
 };
-static const struct keys logs_section = {.at = logs};
 
 static const struct key retry[] = {
     {"max", CONFIG(retry_policy, max, INT), 0, 1000, .default_value = "0",
@@ -120,7 +114,6 @@ static const struct key retry[] = {
      .sentence = "Only these exit codes are retried; an empty list means all."},
     KEYS_END,
 };
-static const struct keys retry_section = {.at = retry};
 
 /* A default in ( ) is derived from other values, see derive_defaults() in config.c. */
 static const struct key config[] = {
@@ -145,7 +138,8 @@ static const struct key config[] = {
      .sentence = "Shared objects with functions, loaded when a worker starts."},
     SECTION(execution_events),
     SECTION(logs),
-    {"retry", CONFIG(config, retry, RETRY), .group = &retry_section, .sentence = ""},
+    {"retry", CONFIG(config, retry, RETRY), .group = &(const struct keys){.at = retry},
+     .sentence = ""},
     {"timeout", CONFIG(config, timeout, DURATION), 1000, 365 * DAY, .default_value = "(none)",
      .sentence = "How long an attempt of a task without its own `timeout` may take."},
     KEYS_END,
@@ -164,7 +158,6 @@ static const struct key log_keys[] = {
      .sentence = "How much is kept from the end of an attempt's output."},
     KEYS_END,
 };
-static const struct keys log_section = {.at = log_keys};
 
 static const struct key executor[] = {
     {"type", CONFIG(config_executor, type, WORD), .places = CONFIG_ANY,
@@ -187,7 +180,7 @@ static const struct key executor[] = {
      .default_value = "(none)",
      .sentence = "A file of `NAME=VALUE` lines with the secrets that are not in the worker's "
                  "environment; it must be readable only by its owner."},
-    SECTION(log),
+    {"log", KEY_SECTION, .group = &(const struct keys){.at = log_keys}, .sentence = ""},
     {"grace", CONFIG(config_executor, grace, DURATION), 0, 3600 * SECOND, .places = CONFIG_COMMANDS,
      .default_value = "10s",
      .sentence = "The time between SIGTERM and SIGKILL when a task is stopped."},

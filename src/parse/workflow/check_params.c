@@ -21,7 +21,7 @@ bool reader_check_type(struct reader *r, const struct yaml *node, const char *wh
     };
 
     return (types[type].kinds & 1u << node->kind) ||
-           yaml_expected(r->doc, node, what, types[type].wanted);
+           yaml_expected(r->doc, node, what, "%s", types[type].wanted);
 }
 
 static const struct workflow_param *find_param(const struct workflow *w, const char *name)

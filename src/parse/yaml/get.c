@@ -77,10 +77,14 @@ const char *yaml_report(const struct yaml *node, char *out)
 }
 
 bool yaml_expected(const struct yaml_doc *doc, const struct yaml *node, const char *what,
-                   const char *wanted)
+                   const char *fmt, ...)
 {
-    char is[YAML_MESSAGE_SIZE];
+    char wanted[512], is[YAML_MESSAGE_SIZE];
+    va_list ap;
 
+    va_start(ap, fmt);
+    vsnprintf(wanted, sizeof(wanted), fmt, ap);
+    va_end(ap);
     return yaml_error(doc, node, "%s: %s is expected, not %s", what, wanted, yaml_report(node, is));
 }
 

@@ -45,37 +45,26 @@ bool yaml_bool(const struct yaml_doc *doc, const struct yaml *node, const char *
 bool yaml_int(const struct yaml_doc *doc, const struct yaml *node, const char *what, int64_t min,
               int64_t max, int64_t *out)
 {
-    char wanted[96];
-    int64_t n = 0;
+    int64_t n = node->kind == YAML_INT ? yaml_int_value(node) : 0;
 
-    if (node->kind == YAML_INT)
-        n = yaml_int_value(node);
-    if (node->kind != YAML_INT || n < min || n > max) {
-        if (max == INT64_MAX)
-            snprintf(wanted, sizeof(wanted), "a whole number of at least %lld", (long long)min);
-        else
-            snprintf(wanted, sizeof(wanted), "a whole number from %lld to %lld", (long long)min,
-                     (long long)max);
-        return yaml_expected(doc, node, what, wanted);
+    if (node->kind == YAML_INT && n >= min && n <= max) {
+        *out = n;
+        return true;
     }
-    *out = n;
-    return true;
+    if (max == INT64_MAX)
+        return yaml_expected(doc, node, what, "a whole number of at least %lld", (long long)min);
+    return yaml_expected(doc, node, what, "a whole number from %lld to %lld", (long long)min,
+                         (long long)max);
 }
 
 bool yaml_number(const struct yaml_doc *doc, const struct yaml *node, const char *what, double min,
                  double max, double *out)
 {
-    char wanted[96];
-    double v = 0;
+    bool is_number = node->kind == YAML_INT || node->kind == YAML_FLOAT;
+    double v = is_number ? yaml_float_value(node) : min - 1;
 
-    if (node->kind == YAML_INT || node->kind == YAML_FLOAT)
-        v = yaml_float_value(node);
-    else
-        v = min - 1;
-    if (!(v >= min && v <= max)) { /* also false for NaN */
-        snprintf(wanted, sizeof(wanted), "a number from %g to %g", min, max);
-        return yaml_expected(doc, node, what, wanted);
-    }
+    if (!(v >= min && v <= max)) /* also false for NaN */
+        return yaml_expected(doc, node, what, "a number from %g to %g", min, max);
     *out = v;
     return true;
 }
@@ -84,16 +73,14 @@ bool yaml_duration(const struct yaml_doc *doc, const struct yaml *node, const ch
                    int64_t min, int64_t max, int64_t *us)
 {
     struct err err = ERR_INIT;
-    char wanted[96], low[DURATION_TEXT_SIZE], high[DURATION_TEXT_SIZE];
+    char low[DURATION_TEXT_SIZE], high[DURATION_TEXT_SIZE];
     int64_t v;
 
     if (node->kind != YAML_TEXT || text_parse_duration(node->text, &v, &err))
         return yaml_expected(doc, node, what, "a duration such as 250ms, 30s, 5m, 2h or 90d");
-    if (v < min || v > max) {
-        snprintf(wanted, sizeof(wanted), "a duration from %s to %s", text_exact_duration(min, low),
-                 text_exact_duration(max, high));
-        return yaml_expected(doc, node, what, wanted);
-    }
+    if (v < min || v > max)
+        return yaml_expected(doc, node, what, "a duration from %s to %s",
+                             text_exact_duration(min, low), text_exact_duration(max, high));
     *us = v;
     return true;
 }
@@ -124,16 +111,13 @@ static bool parse_size(const char *text, int64_t *bytes)
 bool yaml_size(const struct yaml_doc *doc, const struct yaml *node, const char *what, int64_t min,
                int64_t max, int64_t *bytes)
 {
-    char wanted[96];
     int64_t v;
 
     if ((node->kind != YAML_TEXT && node->kind != YAML_INT) || !parse_size(node->text, &v))
         return yaml_expected(doc, node, what, "a size such as 4096, 64kB, 1MB or 2GiB");
-    if (v < min || v > max) {
-        snprintf(wanted, sizeof(wanted), "a size from %lld to %lld bytes", (long long)min,
-                 (long long)max);
-        return yaml_expected(doc, node, what, wanted);
-    }
+    if (v < min || v > max)
+        return yaml_expected(doc, node, what, "a size from %lld to %lld bytes", (long long)min,
+                             (long long)max);
     *bytes = v;
     return true;
 }
@@ -161,5 +145,5 @@ bool yaml_word(const struct yaml_doc *doc, const struct yaml *node, const char *
     if (near)
         return yaml_error(doc, node, "%s: %s is expected, not '%.60s'%s%s%s", what,
                           buf_cstr(&wanted), node->text, DID_YOU_MEAN(near));
-    return yaml_expected(doc, node, what, buf_cstr(&wanted));
+    return yaml_expected(doc, node, what, "%s", buf_cstr(&wanted));
 }

@@ -57,9 +57,9 @@ const struct yaml_pair *yaml_pair(const struct yaml *map, size_t i);
 /* Adds a diagnostic at the node. Returns false, so that callers can return it. */
 bool yaml_error(const struct yaml_doc *doc, const struct yaml *node, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
-/* Adds "what: a duration is expected, not 5". */
+/* Adds "what: a duration is expected, not 5", in which the format says what is expected. */
 bool yaml_expected(const struct yaml_doc *doc, const struct yaml *node, const char *what,
-                   const char *wanted);
+                   const char *fmt, ...) PRINTF_LIKE(4, 5);
 /* Describes a node for messages: "a mapping", "3.5", "'x'". `out` has YAML_MESSAGE_SIZE bytes. */
 #define YAML_MESSAGE_SIZE 96
 const char *yaml_report(const struct yaml *node, char *out);
