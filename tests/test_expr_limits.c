@@ -117,14 +117,14 @@ TEST(expression_beyond_the_size_or_work_limit_is_refused)
     check_repeated("range(100000) == range(100000)", " && range(100000) == range(100000)", 500, "",
                    "too expensive to compute");
     check_repeated("join(range(60000), '----')", " + join(range(60000), '----')", 1, "",
-                   "longer than 1048576 bytes");
-    check_repeated("join(range(100000), '", "-", 20, "')", "longer than 1048576 bytes");
-    check_repeated("format('", "{0}", 20000, "', range(100))", "longer than 1048576 bytes");
+                   "larger than 1048576 bytes");
+    check_repeated("join(range(100000), '", "-", 20, "')", "larger than 1048576 bytes");
+    check_repeated("format('", "{0}", 20000, "', range(100))", "larger than 1048576 bytes");
     check_repeated("[range(100000)", ", range(100000)", 1, "]",
-                   "the result has more than 1048576 bytes");
+                   "the result is larger than 1048576 bytes");
     check_repeated("toJSON([range(100000)", ", range(100000)", 1, "])",
-                   "longer than 1048576 bytes");
-    check_repeated("fromJSON(join(range(100000), '", " ", 7, "'))", "longer than 1048576 bytes");
+                   "larger than 1048576 bytes");
+    check_repeated("fromJSON(join(range(100000), '", " ", 7, "'))", "larger than 1048576 bytes");
     check_repeated("fromJSON('", "[", 60000, "')",
                    "nests lists and objects 60000 levels deep; at most 64 are allowed");
     check_repeated("length(fromJSON('", "[", 64,
@@ -171,7 +171,7 @@ TEST(limits_of_a_template_apply_to_its_whole_text)
 
     begin(&f);
     CHECK(template(&f, s, &got, &fault));
-    CHECK_STR(got.ptr, "this makes the text longer than 1048576 bytes: pass a reference instead");
+    CHECK_STR(got.ptr, "the result is larger than 1048576 bytes: store it in a file and pass the path");
     CHECK(template(&f, work, &got, &fault));
     CHECK_STR(got.ptr, "this is too expensive to compute: do it in a task");
     CHECK(template(&f, long_one, &got, &fault));

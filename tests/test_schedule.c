@@ -10,7 +10,7 @@ struct due_case {
     const char *now, *again;
     size_t n;
     const char *first, *newest; /* newest is NULL if it is the first */
-    bool dropped;
+    bool missed;
 };
 
 static void check_due(struct fixture *f, const struct due_case *c)
@@ -26,9 +26,9 @@ static void check_due(struct fixture *f, const struct due_case *c)
         CHECK_EQ(f->found.done, us(newest));
     } else {
         CHECK_EQ(f->found.done,
-                 c->dropped ? us(c->now) : last); /* a missed due time is reported once */
+                 c->missed ? us(c->now) : last); /* a missed due time is reported once */
     }
-    CHECK_EQ(f->found.dropped, c->dropped);
+    CHECK_EQ(f->found.missed, c->missed);
     CHECK_EQ(f->found.again, c->again ? us(c->again) : INT64_MAX);
     CHECK(!f->found.more);
 }
@@ -73,9 +73,9 @@ TEST(catchup_fires_each_missed_due_time_within_its_window)
          .newest = "2026-06-01T15:00:00Z"},
         {noon, "2026-06-02T12:00:00Z", "2026-06-02T13:00:00Z", 7, .first = "2026-06-02T06:00:00Z",
          .newest = "2026-06-02T12:00:00Z",
-         .dropped = true}, /* exactly six hours ago is within the window */
+         .missed = true}, /* exactly six hours ago is within the window */
         {noon, "2026-06-02T12:00:00.000001Z", "2026-06-02T13:00:00Z", 6,
-         .first = "2026-06-02T07:00:00Z", .newest = "2026-06-02T12:00:00Z", .dropped = true},
+         .first = "2026-06-02T07:00:00Z", .newest = "2026-06-02T12:00:00Z", .missed = true},
     };
     struct fixture f = schedule("@hourly");
 
@@ -87,7 +87,7 @@ TEST(catchup_last_fires_only_the_newest_missed_due_time)
 {
     static const struct due_case cases[] = {
         {"2020-01-01", "2026-06-01T15:30:00Z", "2026-06-01T16:00:00Z", 1,
-         .first = "2026-06-01T15:00:00Z", .dropped = true},
+         .first = "2026-06-01T15:00:00Z", .missed = true},
         {noon, "2026-06-01T13:30:00Z", "2026-06-01T14:00:00Z", 1, .first = "2026-06-01T13:00:00Z"},
         {noon, "2026-06-01T12:30:00Z", "2026-06-01T13:00:00Z", .n = 0},
     };
@@ -101,10 +101,10 @@ TEST(missed_due_time_without_catchup_fires_only_within_the_tolerance)
 {
     static const struct due_case cases[] = {
         {noon, "2026-06-01T13:01:00Z", "2026-06-01T14:00:00Z", 1, .first = "2026-06-01T13:00:00Z"},
-        {noon, "2026-06-01T13:01:00.000001Z", "2026-06-01T14:00:00Z", .n = 0, .dropped = true},
+        {noon, "2026-06-01T13:01:00.000001Z", "2026-06-01T14:00:00Z", .n = 0, .missed = true},
         {NULL, "2026-06-01T13:02:00Z", "2026-06-01T14:00:00Z", .n = 0},
         {noon, "2026-06-01T15:00:30Z", "2026-06-01T16:00:00Z", 1, .first = "2026-06-01T15:00:00Z",
-         .dropped = true},
+         .missed = true},
     };
 
     CHECK_EQ(SCHEDULE_TOLERANCE, MINUTE);
@@ -146,7 +146,7 @@ TEST(years_of_missed_minutes_are_evaluated_quickly)
 {
     static const struct due_case years = {"1970-01-01",           "2026-06-01T12:00:30Z",
                                           "2026-06-01T12:01:00Z", 1,
-                                          .first = noon,          .dropped = true};
+                                          .first = noon,          .missed = true};
     struct fixture f = schedule("* * * * *");
     int i;
 
@@ -201,13 +201,13 @@ TEST(due_times_before_start_or_after_end_do_not_fire)
          .newest = "2026-06-01T16:00:00Z"},
     };
     static const struct due_case last[] = {
-        {noon, "2026-06-01T20:30:00Z", NULL, 1, .first = "2026-06-01T16:00:00Z", .dropped = true},
+        {noon, "2026-06-01T20:30:00Z", NULL, 1, .first = "2026-06-01T16:00:00Z", .missed = true},
         {noon, "2026-06-01T14:30:00Z", "2026-06-01T15:00:00Z", 1,
          .first = "2026-06-01T14:00:00Z"}, /* the first due time is also the newest */
     };
     static const struct due_case none[] = {
         /* the end passed without an evaluation */
-        {noon, "2026-06-01T20:30:00Z", NULL, .n = 0, .dropped = true},
+        {noon, "2026-06-01T20:30:00Z", NULL, .n = 0, .missed = true},
         {NULL, "2026-06-01T20:31:00Z", NULL, .n = 0},
     };
 
@@ -290,7 +290,7 @@ TEST(firing_delayed_by_jitter_is_not_counted_as_missed)
     CHECK_EQ(f.found.again, fires);
     evaluate(&f, last, fires - 1);
     CHECK_EQ(f.found.n, 0);
-    CHECK(!f.found.dropped);
+    CHECK(!f.found.missed);
     CHECK_EQ(f.found.done, last);
     evaluate(&f, last, fires);
     CHECK_EQ(f.found.n, 1);
@@ -302,7 +302,7 @@ TEST(firing_delayed_by_jitter_is_not_counted_as_missed)
     CHECK_EQ(f.found.n, 1);
     evaluate(&f, last, fires + SCHEDULE_TOLERANCE + 1);
     CHECK_EQ(f.found.n, 0);
-    CHECK(f.found.dropped);
+    CHECK(f.found.missed);
     tz_free(&f.z);
 }
 
@@ -317,12 +317,12 @@ TEST(newest_missed_due_time_fires_while_the_next_one_is_delayed_by_jitter)
     evaluate(&f, us("2026-05-01"), fires - 1);
     CHECK_EQ(f.found.n, 1);
     CHECK_EQ(f.out[0], us("2026-06-01"));
-    CHECK(f.found.dropped);
+    CHECK(f.found.missed);
     CHECK_EQ(f.found.again, fires);
     evaluate(&f, f.found.done, fires);
     CHECK_EQ(f.found.n, 1);
     CHECK_EQ(f.out[0], due);
-    CHECK(!f.found.dropped);
+    CHECK(!f.found.missed);
     evaluate(&f, us("2026-05-01"),
              fires); /* the next one has reached its time: only the newest fires */
     CHECK_EQ(f.found.n, 1);
@@ -336,7 +336,7 @@ static void check_against_model(struct fixture *f, int64_t last, int64_t now)
 {
     int64_t due = last, kept[MAX], window, fires, again = INT64_MAX;
     size_t n = 0, i;
-    bool dropped = false;
+    bool missed = false;
 
     window = f->s.catchup > SCHEDULE_TOLERANCE ? f->s.catchup : SCHEDULE_TOLERANCE;
     while (cron_next(&f->s.cron, f->z, due, &due)) {
@@ -350,11 +350,11 @@ static void check_against_model(struct fixture *f, int64_t last, int64_t now)
             break;
         }
         if (f->s.catchup == CATCHUP_LAST && n) {
-            dropped = true;
+            missed = true;
             n = 0;
         }
         if (f->s.catchup != CATCHUP_LAST && fires < now - window)
-            dropped = true;
+            missed = true;
         else
             kept[n++] = due;
         CHECK(n < MAX);
@@ -363,12 +363,12 @@ static void check_against_model(struct fixture *f, int64_t last, int64_t now)
     CHECK_EQ(f->found.n, n);
     for (i = 0; i < n; i++)
         CHECK_EQ(f->out[i], kept[i]);
-    CHECK_EQ(f->found.dropped, dropped);
+    CHECK_EQ(f->found.missed, missed);
     CHECK_EQ(f->found.again, again);
     CHECK(f->found.done >= last && (f->found.done <= now || f->found.done == last));
-    if (f->found.dropped || n) { /* a second evaluation fires nothing more */
+    if (f->found.missed || n) { /* a second evaluation fires nothing more */
         evaluate(f, f->found.done, now);
-        CHECK(!f->found.n && !f->found.dropped);
+        CHECK(!f->found.n && !f->found.missed);
         CHECK_EQ(f->found.again, again);
     }
 }

@@ -30,7 +30,7 @@ static void start_run(struct execution_state *s)
         s->started_at = s->updated_at;
 }
 
-/* Earlier requests no longer count, except for a pause. */
+/* A rerun drops earlier requests, except a pause. */
 static void apply_rerun(struct execution_state *s, const struct execution_change *c)
 {
     s->cancel_requested = s->deferred = false;
@@ -49,7 +49,7 @@ static void apply_action(struct execution_state *s, const struct execution_chang
     case EV_CLAIMED:
     case EV_RESUMED:
         if (!c->is_job)
-            break; /* a workflow: this event is the end of a pause */
+            break; /* for a workflow, this event ends a pause */
         s->attempts++;
         s->deferred = false;
         start_run(s);

@@ -1,9 +1,9 @@
-/* event_effect.h - what each event changes in an execution: event_apply() is the one rule for each
- * event. The door applies an event to the row before it stores both; replay (history/replay.h)
- * applies stored events to nothing. Pure.
+/* event_effect.h - what each event changes in an execution. event_apply() holds the one rule for
+ * each event: the door applies an event to the row before it stores both; replay (history/replay.h)
+ * applies the stored events to an empty state. Pure.
  *
- * Three things are not in this state: result and error (door_set_outcome), the times of timers
- * (door_move), and the flag of a task that is skipped because of a failure (task_skip). */
+ * Three things are set elsewhere: result and error (door_set_outcome), the due times of timers
+ * (door_move), and the flag of a task that was skipped because of a failure (task_skip). */
 #ifndef CORE_EVENT_EFFECT_H
 #define CORE_EVENT_EFFECT_H
 
@@ -11,7 +11,8 @@
 
 #include <stdint.h>
 
-/* A list, so that structures that contain a state can name its fields without a prefix. */
+/* A macro, so that a structure that contains a state can also have the fields as its own
+ * members. */
 #define EXECUTION_STATE_FIELDS                                                         \
     int64_t requested_at, started_at, finished_at, updated_at; /* µs; 0 if not yet */ \
     int status, held, seq, attempts, max_attempts, epoch;                              \
@@ -26,7 +27,7 @@ struct execution_state {
     EXECUTION_STATE_FIELDS
 };
 
-/* Defines the member `state`, and all of its fields as members of their own. */
+/* Defines the member `state`, and each of its fields as a member, too. */
 #define EXECUTION_STATE               \
     union {                           \
         struct execution_state state; \
@@ -35,7 +36,7 @@ struct execution_state {
         };                            \
     }
 
-/* An event with everything that it may change. */
+/* An event, with all values that it may set. */
 struct execution_change {
     enum event_action action;
     bool is_job; /* a task or exec; otherwise a workflow or fan-out */
@@ -50,7 +51,7 @@ struct execution_change {
     /* cancel_requested */
     bool let_finish; /* running jobs finish, but no follower starts */
     /* rerun of a job */
-    int attempts; /* that it may have again */
+    int attempts; /* how many attempts the rerun allows */
 };
 
 void event_apply(struct execution_state *s, const struct execution_change *c);

@@ -35,7 +35,7 @@ struct graph_facts graph_facts(const struct graph_need *needs, size_t n);
 
 enum graph_decision {
     GRAPH_WAIT,
-    GRAPH_DECIDE, /* by its `if` */
+    GRAPH_DECIDE, /* its `if` decides */
     GRAPH_SKIP,   /* its join can no longer be met */
 };
 /* With join 0 a task is decided once all needs are terminal; `left` counts those that are not.
@@ -60,7 +60,7 @@ enum execution_flag {
     FLAG_LET_FINISH = 1024,  /* it was cancelled, but its running descendants may finish */
     FLAG_RERUN = 2048,       /* it has run before: its children already have rows */
     FLAG_ONLY_FAILED = 4096, /* a fan-out in a rerun: items that succeeded do not run again */
-    FLAG_NOT_STARTED = 8192  /* its rerun has not started: its children are of an earlier run */
+    FLAG_NOT_STARTED = 8192  /* its rerun has not started: its children belong to an earlier run */
     /* Up to version 12 of the schema FLAG_NOTIFYING = 16384; a migration refers to it. */
 };
 int graph_flags_of(const struct graph_need *n); /* the flags that this child sets on its parent */

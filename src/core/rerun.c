@@ -10,8 +10,7 @@ struct front {
     size_t n, cap;
 };
 
-/* Marks everything that needs a task of the front, directly or through others. Releases the
- * front. */
+/* Marks every task that needs a task in the front, directly or indirectly. Releases the front. */
 static void mark_followers(const struct workflow *w, struct front *front, enum rerun_mark *marks)
 {
     while (front->n) {

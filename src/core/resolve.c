@@ -59,7 +59,7 @@ int resolve_value(const struct template *t, const struct resolve_scope *s, json_
     case TEMPLATE_NOT_JSON:
         break;
     }
-    return err_set(err, E_INTERNAL, "a value of the definition is not valid JSON: %.100s", t->text);
+    return err_set(err, E_INTERNAL, "a value in the definition is not valid JSON: %.100s", t->text);
 }
 
 int resolve_text(const struct template *t, const struct resolve_scope *s, struct buf *out,

@@ -12,8 +12,8 @@
 /* Parses the params that a program gives: a JSON object of at most JSON_DEPTH_MAX levels; NULL is
  * an empty object. *out is a new reference. */
 MUST_USE int resolve_read_params(const char *json, struct json_t **out, struct err *err);
-/* Checks the given values against the workflow's params. E_INVALID, with a message that names the
- * param. */
+/* Checks the given values against the workflow's params. Fails with E_INVALID and a message that
+ * names the param. */
 MUST_USE int resolve_check_params(const struct workflow *w, struct json_t *given, struct err *err);
 /* Adds the defaults of the params to values that resolve_check_params accepted, and evaluates the
  * vars. *out is a new reference to {"params": …, "vars": …}, each of at most JSON_DEPTH_MAX
@@ -58,7 +58,7 @@ MUST_USE int resolve_value(const struct template *t, const struct resolve_scope 
 MUST_USE int resolve_text(const struct template *t, const struct resolve_scope *s, struct buf *out,
                           struct err *err);
 /* Evaluates the members of an object; an error names the key. *out is a new reference. If `as_text`
- * is set, each value is converted to a text, as for environment variables. */
+ * is set, each value is converted to a string, as for environment variables. */
 MUST_USE int resolve_pairs(const struct template *t, const struct resolve_scope *s, bool as_text,
                            struct json_t **out, struct err *err);
 

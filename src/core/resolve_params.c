@@ -47,8 +47,8 @@ static bool has_type(const json_t *v, enum param_type type)
     return false;
 }
 
-/* Whether a param without a given value is null. Then an explicit null is accepted, too: callers
- * that pass on their own params give one. */
+/* Whether the param is null if no value is given. Then an explicit null is accepted, too: callers
+ * that pass on their own params may pass one. */
 static bool may_be_null(const struct workflow_param *p)
 {
     return !p->required && (!p->default_value || !strcmp(p->default_value, "null"));
@@ -70,7 +70,8 @@ static int check_param(const struct workflow_param *p, json_t *given, struct err
     if (v && !has_type(v, p->type) && !(json_is_null(v) && may_be_null(p)))
         return err_set(err, E_INVALID, "the param %s must be %s %s, not %s", p->name,
                        param_article(p->type), param_types[p->type], value_type_text(v));
-    /* The params of a nested workflow are values of expressions, so no one has checked them. */
+    /* The params of a nested workflow come from expressions, so their depth was not checked
+     * before. */
     return json_check_depth(depth + 1, JSON_DEPTH_MAX, PARAMS, err);
 }
 

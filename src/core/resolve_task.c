@@ -9,8 +9,8 @@
 #include <jansson.h>
 #include <string.h>
 
-/* Later sources override earlier ones: defaults, the workflow's env, params, with, ITEM and INDEX,
- * the task's env. */
+/* Builds the environment. Later sources override earlier ones: defaults, the workflow's env,
+ * params, with, ITEM and INDEX, the task's env. */
 static int make_env(const struct resolve_scope *s, json_t **out, struct err *err)
 {
     json_auto_t *env = NULL, *with = NULL, *own = NULL;
@@ -32,7 +32,7 @@ static int make_env(const struct resolve_scope *s, json_t **out, struct err *err
     return 0;
 }
 
-/* A variable that is null is left out. */
+/* Sets the spec's environment, without the variables that are null. */
 static int set_env(const struct resolve_scope *s, struct spec *spec, struct arena *arena,
                    struct err *err)
 {
@@ -83,7 +83,7 @@ static int set_argv(const struct resolve_scope *s, struct spec *spec, struct are
     return 0;
 }
 
-/* A relative cwd starts at the folder of the workflow's file. */
+/* Sets the working directory. A relative cwd starts at the folder of the workflow file. */
 static int set_cwd(const struct resolve_scope *s, struct spec *spec, struct arena *arena,
                    struct err *err)
 {
@@ -98,7 +98,7 @@ static int set_cwd(const struct resolve_scope *s, struct spec *spec, struct aren
 }
 
 /* Makes the source of a volume absolute, starting at the workflow's folder, if it is a relative
- * path and not the name of a volume. */
+ * path and not a volume's name. */
 static json_t *absolute_volume(const struct workflow *w, json_t *volume)
 {
     const char *text = json_string_value(volume);
@@ -109,8 +109,9 @@ static json_t *absolute_volume(const struct workflow *w, json_t *volume)
     return value_need(json_sprintf("%s/%s", w->folder, text));
 }
 
-/* Converts numbers and booleans to texts, as in argv. Other values are kept; the container executor
- * refuses them if it needs a text. A list is copied, since the original may belong to the scope. */
+/* Converts numbers and booleans to strings, as in argv. Other values are kept; the container
+ * executor refuses them where it needs a string. A list is copied, since the original may belong to
+ * the scope. */
 static json_t *as_texts(json_t *v)
 {
     json_t *made;

@@ -14,7 +14,7 @@ struct route {
     const char *glob, *executor;
 };
 
-/* The rules in the order in which they are tried, and the executors of tasks that none matches. */
+/* The rules in the order in which they are tried, and the executors for tasks that match none. */
 struct routes {
     const struct route *at;
     size_t n;
@@ -29,10 +29,10 @@ struct route_query {
     bool container;
 };
 
-/* The lane: function:NAME for a function, which is made in the arena; otherwise the executor that
- * the task names, that of the first matching rule, or the default. The lane is valid as long as
- * the query's texts, the routes and the arena. Never fails: a lane that this worker does not serve
- * may be served by another. */
+/* The lane of a task: for a function, function:NAME, allocated in the arena; otherwise the executor
+ * that the task names, else that of the first matching rule, else the default. The lane is valid as
+ * long as the query's strings, the routes and the arena. Never fails: a lane that this worker does
+ * not serve may be served by another. */
 const char *route_find(const struct routes *r, const struct route_query *q, struct arena *arena);
 
 /* Fails unless every executor that the rules and the given defaults name is among `keys`. */

@@ -1,5 +1,5 @@
-/* spec.c - reads and writes a job's spec as JSON. Its keys are those of a task that reach the
- * command; they are read and written by the table of keys (core/workflow/keys.h). */
+/* spec.c - reads and writes a job's spec as JSON. Its keys are the keys of a task that the command
+ * needs; they are read and written with the table of keys (core/workflow/keys.h). */
 #include "core/spec.h"
 
 #include "base/json.h"
@@ -103,7 +103,7 @@ static int check_spec(const struct spec *s, const struct json_node *doc, struct 
     }
     if (s->retry.max >= 0)
         return json_read_fail(doc, err,
-                              "can't have retry.max: max_attempts of the job limits them");
+                              "can't have retry.max: the job's max_attempts limits the attempts");
     if (s->run && s->argv)
         return json_read_fail(doc, err, "has both run and argv: give only one of them");
     return check_names(s, doc, err);

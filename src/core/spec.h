@@ -39,7 +39,7 @@ struct pairs {
     size_t n;
 };
 
-/* 0 for no limit */
+/* Each limit is 0 if there is none. */
 struct spec_limits {
     int64_t memory; /* bytes */
     int64_t cpu;    /* µs of processor time */

@@ -29,7 +29,7 @@ static void parse_text(const char *text, struct arena *arena, struct template *o
         parse_expr(text, false, arena, out);
 }
 
-/* Makes a list or, with room for its keys, an object. */
+/* Makes a list or, if `keys` is not NULL, an object with room for its keys. */
 static struct template *make_items(struct template *out, size_t n, const char ***keys,
                                    struct arena *arena)
 {

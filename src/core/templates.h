@@ -8,7 +8,7 @@
 #include "core/workflow/model.h"
 
 enum template_kind {
-    TEMPLATE_TEXT, /* without expressions */
+    TEMPLATE_TEXT, /* text without expressions */
     TEMPLATE_EXPR,
     TEMPLATE_LIST,
     TEMPLATE_OBJECT,
@@ -20,12 +20,12 @@ struct template
 {
     enum template_kind kind;
     union {
-        const char *text; /* of TEMPLATE_TEXT and TEMPLATE_NOT_JSON */
+        const char *text; /* TEMPLATE_TEXT and TEMPLATE_NOT_JSON */
         const struct expr *expr;
         struct {
             size_t n;
             const struct template *items;
-            const char *const *keys; /* of an object; NULL for a list */
+            const char *const *keys; /* the keys of an object; NULL for a list */
         };
         const struct expr_fault *fault;
     };
@@ -36,14 +36,14 @@ struct template
 enum task_template {
     TASK_CONDITION,
     TASK_FOREACH,
-    TASK_MESSAGE, /* of the approval */
+    TASK_MESSAGE, /* the message of the approval */
     TASK_ARGV,
     TASK_ENV,
     TASK_WITH,
     TASK_CONTAINER,
     TASK_CWD,
     TASK_INPUT,
-    TASK_KEY, /* of the concurrency limit */
+    TASK_KEY, /* the key of the concurrency limit */
     TASK_TEMPLATES
 };
 
@@ -51,7 +51,7 @@ struct templates {
     const struct workflow *workflow;
     const struct template *env, *default_env, *vars, *outputs; /* objects */
     const struct template *key;                                /* NULL if the workflow has none */
-    /* By the index of the task; NULL if the task has none. TASK_ARGV is a list, TASK_ENV and
+    /* Indexed by task; NULL if the task has no such template. TASK_ARGV is a list, TASK_ENV and
      * TASK_WITH are objects. */
     const struct template *(*tasks)[TASK_TEMPLATES];
 };

@@ -21,7 +21,7 @@
 const struct move legal_moves[] = {
     MOVE(CREATED, NONE, PENDING, ALL),
 
-    /* a job is claimed by a worker, and may come back to the queue */
+    /* a job is claimed by a worker and may return to the queue */
     MOVE(MARKED_READY, PENDING, READY, JOBS),
     MOVE(HELD, READY, READY, JOBS),
     MOVE(UNHELD, READY, READY, JOBS),

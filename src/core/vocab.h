@@ -6,19 +6,19 @@
 #include <stdbool.h>
 
 #define KINDS(X)                                               \
-    X(TASK, 1, "task")         /* a node that a worker runs */ \
+    X(TASK, 1, "task")         /* a task that a worker runs */ \
     X(EXEC, 2, "exec")         /* a single command */          \
     X(WORKFLOW, 3, "workflow") /* a graph of tasks */          \
     X(FOREACH, 4, "foreach")   /* a fan-out; its items are its children */
 
-#define STATUSES(X)                                                        \
-    X(PENDING, 1, "pending")     /* waits for its needs */                 \
-    X(READY, 2, "ready")         /* may run: in the outbox, unless held */ \
-    X(RUNNING, 3, "running")     /* a job: has a lease row */              \
-    X(SUCCEEDED, 4, "succeeded") /* this one and all below are terminal */ \
-    X(FAILED, 5, "failed")                                                 \
-    X(TIMED_OUT, 6, "timed_out")                                           \
-    X(CANCELLED, 7, "cancelled")                                           \
+#define STATUSES(X)                                                            \
+    X(PENDING, 1, "pending")     /* waits for its needs */                     \
+    X(READY, 2, "ready")         /* may run: in the outbox, unless held */     \
+    X(RUNNING, 3, "running")     /* a running job has a lease row */           \
+    X(SUCCEEDED, 4, "succeeded") /* it and all its descendants are terminal */ \
+    X(FAILED, 5, "failed")                                                     \
+    X(TIMED_OUT, 6, "timed_out")                                               \
+    X(CANCELLED, 7, "cancelled")                                               \
     X(SKIPPED, 8, "skipped")
 
 /* Why a ready job may not be claimed; the first reason that applies. */
@@ -41,7 +41,7 @@
     X(TIMED_OUT, 3, "timed_out")                                              \
     X(CANCELLED, 4, "cancelled")                                              \
     X(LOST, 5, "lost")         /* how it ended is unknown; never a success */ \
-    X(DEFERRED, 6, "deferred") /* asks to be run again at a later time */     \
+    X(DEFERRED, 6, "deferred") /* to be run again at a later time */          \
     X(REFUSED, 7, "refused")   /* given back before anything started */
 
 /* Operator actions on a whole queue or schedule. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The source text of the current node's operand, for messages: arguments of a %.*s. */
+/* The two arguments for a %.*s that prints the source text of the current node's operand. */
 #define OPERAND(x) operand_length(x), (x)->in.text.at + (x)->node->from
 
 static int operand_length(const struct eval *x)
@@ -63,7 +63,7 @@ static int no_item(struct eval *x, json_t *list, json_int_t index)
                       OPERAND(x), (long long)index, json_array_size(list));
 }
 
-/* `key` is the type of the key. */
+/* Reports that `from` can't be accessed by a key of this type. */
 static int wrong_type(struct eval *x, json_t *from, const char *key)
 {
     if (json_is_object(from))

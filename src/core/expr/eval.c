@@ -1,5 +1,5 @@
 /* eval.c - walks the tree of an expression. Values are borrowed from the scope or from the values
- * created during the evaluation, which live until its end. So they need no reference counting. */
+ * created during the evaluation, which live until it ends, so they need no reference counting. */
 #include "core/expr/expr_internal.h"
 
 #include <jansson.h>
@@ -16,7 +16,7 @@ int eval_charge(struct eval *x, size_t work)
 
 int eval_too_long(struct eval *x)
 {
-    return eval_fault(x, "the result is longer than %u bytes: pass a reference to it instead",
+    return eval_fault(x, "the result is larger than %u bytes: store it in a file and pass the path",
                       EXPR_RESULT_MAX);
 }
 

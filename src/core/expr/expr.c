@@ -1,5 +1,5 @@
-/* expr.c - the public functions of expr.h: texts with expressions in them. Parsing splits a text
- * into literal pieces and expressions; evaluating copies or evaluates each piece. */
+/* expr.c - the public functions in expr.h. Parsing splits a template into literal text and
+ * expressions; evaluation copies the text and evaluates the expressions. */
 #include "core/expr/expr_internal.h"
 
 #include "base/text.h"
@@ -128,7 +128,7 @@ static int eval_piece(struct eval *x, const struct piece *piece, json_t **out)
 }
 
 #define piece_fault(x, ...) expr_fault_set((x)->fault, &(x)->in, (x)->in.begin, __VA_ARGS__)
-#define TEXT_TOO_LONG       "this makes the text longer than %u bytes: pass a reference instead"
+#define TEXT_TOO_LONG       "the result is larger than %u bytes: store it in a file and pass the path"
 
 static int add_value(struct eval *x, const struct piece *piece, struct buf *out)
 {
@@ -230,7 +230,7 @@ struct walk {
     unsigned statuses;
 };
 
-/* The key of a field or index if it is a constant text, otherwise NULL. */
+/* The key of a field or index if it is a constant string, otherwise NULL. */
 static const char *constant_key(const struct node *step)
 {
     const struct node *key = step->kind == NODE_INDEX ? step->child : step;
@@ -241,7 +241,8 @@ static const char *constant_key(const struct node *step)
     return key->literal.text;
 }
 
-/* (tasks.a).b has the path of tasks.a only: its steps start at different offsets. */
+/* Reports a name with its path. The path stops at a closing parenthesis, after which the steps
+ * start at another offset: (tasks.a).b is reported as tasks.a. */
 static void report_name(const struct walk *w, const struct node *n, bool optional)
 {
     struct expr_ref ref = {.name = n->which, .optional = optional, .offset = n->at};

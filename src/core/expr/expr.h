@@ -1,4 +1,4 @@
-/* expr.h - the expressions of workflows, ${{ … }}: parsed once to a tree, evaluated often.
+/* expr.h - the expressions in workflows, ${{ … }}: parsed once into a tree, evaluated many times.
  * docs/EXPRESSIONS.md describes the language for users.
  *
  * Evaluation always ends and has no side effects: the language has no loops and no external calls,
@@ -30,14 +30,14 @@
 
 struct json_t; /* jansson's */
 
-#define EXPR_TEXT_MAX     65536 /* bytes of an expression */
+#define EXPR_TEXT_MAX     65536 /* bytes in an expression */
 #define EXPR_TEMPLATE_MAX (1u << 20)
 #define EXPR_DEPTH_MAX    64
 #define EXPR_ARGS_MAX     100
-#define EXPR_RANGE_MAX    100000     /* items of a list that range() returns */
-#define EXPR_RESULT_MAX   (1u << 20) /* bytes of the result, and of any intermediate string */
-/* Work units of one evaluation: an operation costs one, a new list item or a byte written a few.
- * The limit stops an evaluation after roughly 100 ms. */
+#define EXPR_RANGE_MAX    100000     /* items in a list that range() returns */
+#define EXPR_RESULT_MAX   (1u << 20) /* bytes in the result, and in any intermediate string */
+/* Work units per evaluation: an operation costs one, a new list item or a written byte a few. The
+ * limit stops an evaluation after roughly 100 ms. */
 #define EXPR_WORK_MAX     4000000
 
 /* The names that an expression may use: id, name, meaning. */
@@ -58,8 +58,8 @@ enum expr_name {
         EXPR_NAME_COUNT
 };
 
-/* Functions that the caller evaluates, from the needs of the task: id, name, meaning, example,
- * result of the example. */
+/* Status functions, which the caller evaluates from the needs of the task: id, name, meaning,
+ * example, result of the example. */
 #define EXPR_STATUSES(X)                                                                          \
     X(SUCCESS, success,                                                                           \
       "every need succeeded, failed with `allow_failure`, or was skipped by an "                  \
@@ -78,10 +78,10 @@ enum expr_status {
 };
 
 /* Pure functions: name, types of the first arguments (s: string, n: whole number, l: list, o:
- * object), fewest and most arguments, usage, meaning, example, its result. */
+ * object), minimum and maximum number of arguments, usage, meaning, example, its result. */
 #define EXPR_FUNCTIONS(X)                                                                         \
     X(contains, "", 2, 2, "contains(value, part)",                                                \
-      "whether a string contains another, a list an equal item, or an object that key",           \
+      "whether a string contains another, a list has an equal item, or an object has that key",   \
       "contains(['a', 'b'], 'b')", "true")                                                        \
     X(startsWith, "ss", 2, 2, "startsWith(string, prefix)",                                       \
       "whether a string starts with another", "startsWith('main.c', 'main')", "true")             \
@@ -98,7 +98,7 @@ enum expr_status {
       "the parts of a string between the separators; an empty string has one empty part",         \
       "split('a,b,,c', ',')", "[\"a\",\"b\",\"\",\"c\"]")                                         \
     X(length, "", 1, 1, "length(value)",                                                          \
-      "the number of characters of a string, items of a list, or keys of an object",              \
+      "the number of characters in a string, items in a list, or keys in an object",              \
       "length('héllo')", "5")                                                                     \
     X(range, "nnn", 1, 3, "range(end), range(start, end), range(start, end, step)",               \
       "whole numbers from `start` (default 0) up to but not including `end`; at most 100,000",    \
@@ -107,12 +107,12 @@ enum expr_status {
       "keys({b: 1, a: 2})", "[\"b\",\"a\"]")                                                      \
     X(values, "o", 1, 1, "values(object)", "the values of an object, in the order of its keys",   \
       "values({b: 1, a: 2})", "[1,2]")                                                            \
-    X(toJSON, "", 1, 1, "toJSON(value)", "the value as JSON in one line",                         \
+    X(toJSON, "", 1, 1, "toJSON(value)", "the value as JSON on one line",                         \
       "toJSON({a: [1, null, 'x']})", "\"{\\\"a\\\":[1,null,\\\"x\\\"]}\"")                        \
     X(fromJSON, "s", 1, 1, "fromJSON(string)", "the value of a JSON document",                    \
       "fromJSON('[1, 2.5]')[1]", "2.5")
 
-/* default() is apart because it evaluates its second argument only if it needs it. */
+/* default() has its own list because it evaluates its second argument only if it needs it. */
 #define EXPR_DEFAULT(X)                                                                      \
     X(default, "", 2, 2, "default(value, fallback)",                                         \
       "the value, or the fallback if the value is null or a field or item in it is missing", \
@@ -134,7 +134,7 @@ enum expr_status {
     X(ADD, "+", 5, "the sum of two numbers; two strings concatenated")                           \
     X(SUB, "-", 5, "the difference of two numbers")                                              \
     X(MUL, "*", 6, "the product of two numbers")                                                 \
-    X(DIV, "/", 6, "the quotient; of two whole numbers it is truncated towards 0")               \
+    X(DIV, "/", 6, "the quotient; for two whole numbers, truncated towards 0")                   \
     X(MOD, "%", 6, "the remainder of that division, with the sign of the first number")
 
 /* A source text and its location. */
@@ -142,22 +142,23 @@ struct expr_text {
     const char *at;
     size_t len;
     const char *file;      /* must outlive the parsed expression; NULL if none */
-    uint32_t line, column; /* of the first character, from 1; 0 if not part of a file */
+    uint32_t line, column; /* location of the first character, from 1; 0 if not in a file */
 };
 
 /* A fault in parts, so that a caller can show the line with a caret. */
 struct expr_fault {
-    size_t offset; /* in the source text, in bytes */
+    size_t offset; /* in bytes, from the start of the source text */
     const char *file;
     uint32_t line, column; /* columns count characters; 0 if unknown */
     char what[480];        /* a sentence without the location */
-    char excerpt[160];     /* from the expression, in one line */
+    char excerpt[160];     /* part of the expression, on one line */
 };
 /* Sets "x.yaml:7:9: tasks has no field 'b'; its fields are: a (in: tasks.b.status)"; returns
  * -E_INVALID. */
 int expr_fault_err(const struct expr_fault *fault, struct err *err);
 
-/* The data that an evaluation reads. The caller owns it and must not change it meanwhile. */
+/* The data that an evaluation reads. The caller owns it and must not change it during the
+ * evaluation. */
 struct expr_scope {
     struct json_t *names[EXPR_NAME_COUNT]; /* NULL if not available; using it is a fault */
     bool (*status)(void *arg, enum expr_status which); /* NULL if not available */

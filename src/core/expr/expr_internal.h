@@ -21,9 +21,10 @@ struct expr_range {
 /* Returns -E_INVALID. */
 int expr_fault_set(struct expr_fault *fault, const struct expr_range *in, size_t offset,
                    const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* The length of the text cut to at most max bytes, without splitting a character. */
+/* Returns the length of the text after cutting it to at most max bytes, without splitting a
+ * character. */
 int expr_cut(const char *text, size_t len, size_t max);
-/* Appends "; did you mean 'x'?" with the nearest word of the list (which ends with NULL), or
+/* Appends "; did you mean 'x'?" with the nearest word in the list (which ends with NULL), or
  * nothing. Returns out's text. */
 const char *expr_did_you_mean(const char *word, const char *const *list, struct buf *out);
 
@@ -50,8 +51,8 @@ enum expr_function {
 const char *expr_function_name(enum expr_function which);
 
 /* An operand is followed by steps, each of which replaces the value so far: a.b + c is the operand
- * a with the steps .b and + c. So the depth of the tree is the nesting of the text, which is
- * limited, and not the length of a chain such as 1 + 1 + 1 …. */
+ * a with the steps .b and + c. So the depth of the tree is the nesting depth of the text, which is
+ * limited, not the length of a chain such as 1 + 1 + 1 …. */
 enum node_kind {
     /* operands */
     NODE_CONST,  /* the literal */
@@ -84,8 +85,8 @@ struct literal {
 struct node {
     enum node_kind kind;
     unsigned which;
-    unsigned n;        /* children */
-    uint32_t from, at; /* offset of the first operand, of fields and indexes; offset of a fault */
+    unsigned n;        /* number of children */
+    uint32_t from, at; /* offsets: from, the first operand of fields and indexes; at, a fault */
     struct literal literal;
     struct node *child, *steps;
     struct node *next; /* the next child or step */
@@ -93,7 +94,7 @@ struct node {
 
 /* A literal part of a template if node is NULL, otherwise an expression. */
 struct piece {
-    size_t begin, end; /* in the text */
+    size_t begin, end; /* offsets in the text */
     const struct node *node;
 };
 
@@ -123,7 +124,7 @@ struct token {
 
 struct parser {
     struct expr_range in;
-    bool bracketed; /* the expression ends before }}, else with the text */
+    bool bracketed; /* the expression ends at }}, otherwise at the end of the text */
     struct arena *arena;
     struct expr_fault *fault;
     struct token now; /* the current token */
@@ -141,25 +142,25 @@ void *parser_unexpected(struct parser *p, const char *expected, const char *hint
 bool lex_next(struct parser *p);
 /* Reads the name directly after a dot, which may contain dashes. */
 bool lex_field(struct parser *p);
-/* Skips the mark; a fault that it is missing `where` if another token is there. */
+/* Skips the mark. If another token is there, sets the fault that the mark is missing `where`. */
 bool lex_take_mark(struct parser *p, char mark, const char *where);
 /* Convert the current token; a `negative` number starts one byte before its token. */
 bool lex_number(struct parser *p, bool negative, struct literal *out);
 bool lex_text(struct parser *p, struct literal *out);
 bool lex_name(struct parser *p, struct literal *out);
 
-/* Parses the expression that starts at in->begin and sets in->end. A bracketed expression ends
- * before }}, any other with the text. */
+/* Parses the expression that starts at in->begin and sets in->end. A bracketed expression ends at
+ * }}, any other at the end of the text. */
 const struct node *expr_parse(struct expr_range *in, bool bracketed, struct arena *arena,
                               struct expr_fault *fault);
 
 /* ---- evaluating ---- */
 
 struct eval {
-    struct expr_range in; /* the expression that is evaluated */
+    struct expr_range in; /* the expression being evaluated */
     const struct expr_scope *scope;
     struct expr_fault *fault;
-    const struct node *node; /* the current one, for faults */
+    const struct node *node; /* the current node, for faults */
     struct work work;
     VEC(json_t *) made; /* values created during the evaluation, freed at its end */
     int trying;         /* how many first arguments of default() are being evaluated */
@@ -174,12 +175,12 @@ MUST_USE int eval_node(struct eval *x, const struct node *n, json_t **out);
 
 /* Sets a fault at the current node. */
 #define eval_fault(x, ...) expr_fault_set((x)->fault, &(x)->in, (x)->node->at, __VA_ARGS__)
-/* Counts work; a fault if the limit is exceeded. */
+/* Counts work; fails if the limit is exceeded. */
 MUST_USE int eval_charge(struct eval *x, size_t work);
 /* Keeps `made` until the evaluation ends; takes over the reference and returns its argument. */
 json_t *eval_keep(struct eval *x, json_t *made);
-/* Makes a string of the buffer and releases it. If `rc` is not 0, only releases it and returns
- * rc. */
+/* Makes a string from the buffer and releases the buffer. If `rc` is not 0, only releases it and
+ * returns rc. */
 MUST_USE int eval_finish_text(struct eval *x, int rc, struct buf *text, json_t **out);
 int eval_too_long(struct eval *x);
 
@@ -197,7 +198,7 @@ function_body eval_function;
 #define X(name, ...) function_body fn_##name;
 EXPR_FUNCTIONS(X)
 #undef X
-/* The work of creating a list item. A byte of a string costs one. */
+/* The work that a new list item costs. A byte in a string costs one. */
 #define ITEM_WORK 8
 
 #endif

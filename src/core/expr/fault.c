@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define EXCERPT_MAX    100 /* bytes */
-#define EXCERPT_BEFORE 60  /* of these, at most before the location */
+#define EXCERPT_BEFORE 60  /* at most this many of them are before the location */
 
 static bool is_continuation(char c)
 {
@@ -27,7 +27,7 @@ int expr_cut(const char *text, size_t len, size_t max)
 
 const char *expr_did_you_mean(const char *word, const char *const *list, struct buf *out)
 {
-    /* Any single letter is near every other one, so do not guess. */
+    /* Any single letter is close to every other one, so do not guess. */
     const char *meant = word[0] && word[1] ? suggest_from(word, list) : NULL;
 
     if (meant)

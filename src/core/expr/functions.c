@@ -1,5 +1,5 @@
-/* functions.c - calls a function, and the string functions; list_functions.c has those of lists and
- * objects. The table EXPR_FUNCTIONS in expr.h has the arguments of each. */
+/* functions.c - calls functions, and implements those for strings; list_functions.c implements
+ * those for lists and objects. EXPR_FUNCTIONS in expr.h lists the arguments of each function. */
 #include "core/expr/expr_internal.h"
 
 #include "base/json.h"
@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <string.h>
 
-/* A fault unless argument k (from 0) has the type that the letter stands for. */
+/* Fails unless argument k (from 0) has the type that the letter stands for. */
 static int check_type(struct eval *x, json_t *v, unsigned k, char letter)
 {
     static const struct {
@@ -59,7 +59,7 @@ static int list_contains(struct eval *x, json_t *const *a, json_t **out)
     for (k = 0; k < n && !found; k++)
         found = value_equal(json_array_get(a[0], k), a[1], &x->work);
     *out = json_boolean(found);
-    return eval_charge(x, 1); /* a fault if the comparisons used up the work */
+    return eval_charge(x, 1); /* fails if the comparisons used up the work */
 }
 
 int fn_contains(struct eval *x, json_t *const *a, json_t **out)
@@ -115,7 +115,7 @@ static int add_plain(struct eval *x, json_t *v, const char *what, size_t n, stru
     return value_write_plain(v, EXPR_RESULT_MAX, out) ? 0 : eval_too_long(x);
 }
 
-/* Appends value 7 for the {7} at `at`; sets *end to the position after the brace. */
+/* Appends the value that the {7} at `at` stands for; sets *end to the position after the brace. */
 static int add_numbered(struct eval *x, json_t *const *a, size_t at, size_t *end, struct buf *out)
 {
     const char *text = json_string_value(a[0]);

@@ -13,7 +13,7 @@ const struct expr_operator_info expr_operators[OPERATOR_COUNT] = {
         [OPERATOR_NOT] = {"!", 0},
 };
 
-/* ASCII only, in every locale. */
+/* Unlike isalpha(), accepts only ASCII in every locale. */
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -24,7 +24,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The text ends with NUL, so reading one byte ahead is safe. */
+/* The end of the name at `at`. The text ends with NUL, so reading one byte ahead is safe. */
 static size_t name_end(const char *text, size_t at, bool dashes)
 {
     while (is_letter(text[at]) || is_digit(text[at]) ||
@@ -33,7 +33,8 @@ static size_t name_end(const char *text, size_t at, bool dashes)
     return at;
 }
 
-/* Accepts more than valid numbers, so that an error shows the whole malformed number. */
+/* The end of the number at `at`. Accepts more than valid numbers, so that an error shows the whole
+ * malformed number. */
 static size_t number_end(const char *text, size_t at)
 {
     while (is_letter(text[at]) || is_digit(text[at]) || text[at] == '.' ||
@@ -182,7 +183,7 @@ bool lex_name(struct parser *p, struct literal *out)
     return copy_text(p, p->in.text.at + p->now.at, p->now.end - p->now.at, out);
 }
 
-/* Replaces each '' by one quote. */
+/* Replaces each '' with one quote. */
 static bool single_quoted(struct parser *p, const char *text, size_t len, struct literal *out)
 {
     char *copy = arena_alloc(p->arena, len + 1);

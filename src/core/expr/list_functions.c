@@ -33,7 +33,7 @@ int fn_length(struct eval *x, json_t *const *a, json_t **out)
 
 /* ---- range ---- */
 
-/* The number of items of a range. The difference may not fit in an int64_t, so it is unsigned. */
+/* The number of items in a range. The difference may not fit in an int64_t, so it is unsigned. */
 static uint64_t range_length(int64_t from, int64_t to, int64_t by)
 {
     uint64_t span = by > 0 ? (uint64_t)to - (uint64_t)from : (uint64_t)from - (uint64_t)to;
@@ -139,7 +139,7 @@ int fn_fromJSON(struct eval *x, json_t *const *a, json_t **out)
         return eval_fault(
             x, "this string nests lists and objects %zu levels deep; at most %d are allowed", depth,
             JSON_DEPTH_MAX);
-    /* Up to every second byte becomes a value. */
+    /* At worst, every second byte becomes a value. */
     if ((rc = eval_charge(x, len * 2 + ITEM_WORK)))
         return rc;
     json = json_loadb(text, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);

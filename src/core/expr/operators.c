@@ -162,7 +162,7 @@ int eval_binary(struct eval *x, json_t *a, json_t *b, json_t **out)
 int eval_negate(struct eval *x, json_t *a, json_t **out)
 {
     if (json_is_integer(a))
-        return whole(x, 0, json_integer_value(a), out); /* its operator is - */
+        return whole(x, 0, json_integer_value(a), out); /* the current node's operator is - */
     if (!json_is_real(a))
         return eval_fault(x, "- takes a number, not %s", value_type_text(a));
     *out = eval_keep(x, json_real(-json_real_value(a)));

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
-/* All words that are allowed where no ( follows: first the names. */
+/* All words that are allowed where no ( follows; the names come first. */
 static const char *const words[] = {
 #define X(id, name, meaning) #name,
     EXPR_NAMES(X)
@@ -12,7 +12,7 @@ static const char *const words[] = {
         "true",
     "false", "null", NULL};
 
-/* All words that are allowed before ( : first the status functions, then the others. */
+/* All words that are allowed before a ( ; the status functions come first. */
 static const char *const callable[] = {
 #define X(id, name, meaning, example, result) #name,
     EXPR_STATUSES(X)
@@ -122,7 +122,7 @@ static bool parse_arguments(struct parser *p, struct node *call)
     }
 }
 
-/* The current token is ( . */
+/* Parses a call; the current token is its ( . */
 static struct node *parse_call(struct parser *p, size_t at, const char *word)
 {
     AUTO_BUF meant = BUF_INIT;
@@ -273,7 +273,7 @@ static struct node *parse_operand(struct parser *p)
 
 /* ---- fields and items ---- */
 
-/* The current token is . or [ . */
+/* Parses a field or an index; the current token is . or [ . */
 static struct node *parse_access(struct parser *p, size_t from)
 {
     bool field = p->now.mark == '.';

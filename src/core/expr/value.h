@@ -11,11 +11,11 @@
 
 struct json_t; /* jansson's */
 
-/* The work that one evaluation may still do; it stops at 0. */
+/* The work that one evaluation may still do; the evaluation stops when it is 0. */
 struct work {
     size_t left;
 };
-/* Subtracts n; false, with nothing left, if n is more than what was left. */
+/* Subtracts n. If less than n was left, nothing is left, and the result is false. */
 bool work_charge(struct work *work, size_t n);
 
 /* Returns its argument; aborts the process if it is NULL, which means out of memory (see
@@ -29,14 +29,14 @@ void value_put(struct json_t *object, const char *key, struct json_t *item);
 const char *value_type_text(const struct json_t *v);
 
 /* Each returns -1, 0 or 1. The comparison of numbers is exact, also between whole and real numbers.
- * Texts are compared by bytes, which for UTF-8 is the order of code points. */
+ * Strings are compared byte by byte, which for UTF-8 is the order of code points. */
 int value_compare_numbers(const struct json_t *a, const struct json_t *b);
 int value_compare_texts(const struct json_t *a, const struct json_t *b);
 /* Compares deeply. Values of different types are not equal; a whole and a real number are equal if
  * their values are. The result is meaningless if no work is left. */
 bool value_equal(const struct json_t *a, const struct json_t *b, struct work *work);
 
-/* Appends a string unchanged, without quotes, and any other value as JSON in one line. False if
+/* Appends a string unchanged, without quotes, and any other value as JSON on one line. False if
  * `out` would become longer than max. */
 MUST_USE bool value_write_plain(const struct json_t *v, size_t max, struct buf *out);
 /* The value as a JSON string, written by value_write_plain. Takes over the reference and returns a

@@ -10,7 +10,7 @@
 struct search {
     const struct critical_node *nodes;
     size_t n;
-    size_t *inside; /* all nodes except the root, by parent, then by end */
+    size_t *inside; /* all nodes except the root, sorted by parent, then by end */
     size_t *first;  /* index in `inside` of each parent's first child; n + 1 entries */
     bool *taken;    /* already on the path: prevents cycles among nodes with equal times */
     struct critical_step *steps;

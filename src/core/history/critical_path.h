@@ -22,7 +22,7 @@ struct critical_node {
     int64_t end; /* if it has not ended: the time at which the tree is viewed */
     bool ended;
     bool is_parent;            /* a workflow or fan-out: its time belongs to its children */
-    size_t parent;             /* node of the enclosing workflow or fan-out; the root: itself */
+    size_t parent;             /* index of the enclosing workflow or fan-out; the root is its own */
     enum critical_after after; /* ignored for the root */
     const size_t *needs;
     size_t nneeds;
@@ -37,8 +37,8 @@ struct critical_step {
 };
 
 /* Computes the path of nodes[0], the root of all others. `steps` has room for n. A workflow or
- * fan-out comes before its children, siblings are in the order of time. Steps whose parts are all 0
- * are left out, except the first. Returns the number of steps. The sum of all parts is
+ * fan-out comes before its children, siblings are in chronological order. Steps whose parts are all
+ * 0 are left out, except the first. Returns the number of steps. The sum of all parts is
  * nodes[0].end - nodes[0].timeline->begin. */
 size_t critical_path(const struct critical_node *nodes, size_t n, struct critical_step *steps);
 

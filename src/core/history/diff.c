@@ -283,7 +283,7 @@ static const struct diff_node **sorted(const struct diff_node *nodes, size_t n)
     return list;
 }
 
-/* When the first of both ended; INT64_MAX, which sorts last, if neither has ended. */
+/* When the first of the two ended; INT64_MAX, which sorts last, if neither has ended. */
 static int64_t end_of(const struct diff_pair *p)
 {
     int64_t a = p->a && p->a->ended >= 0 ? p->a->ended : INT64_MAX;

@@ -35,7 +35,8 @@ struct json_t *compare_specs(const struct json_t *a, const struct json_t *b);
     X(OUTPUTS, "outputs")                            \
     X(ERROR, "error")                                \
     X(ATTEMPTS, "attempts")                          \
-    X(DURATION, "duration") /* by at least 0.1 s and a quarter of the longer one */
+    X(DURATION,                                      \
+      "duration") /* they differ by 0.1 s or more, and by a quarter of the longer one or more */
 
 #define X(name, text) DIFFERS_##name##_,
 enum { DIFFERENCES(X) DIFFERS_COUNT };

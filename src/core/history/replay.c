@@ -1,5 +1,5 @@
-/* replay.c - reads what an event changes from its data, and applies it; see replay.h. The random
- * workflows of the tests compare replayed and stored states. */
+/* replay.c - determines from an event's data what it changes, and applies that; see replay.h.
+ * test_random compares replayed states with stored ones. */
 #include "core/history/replay.h"
 
 #include "base/json.h"
@@ -38,7 +38,8 @@ static int hold_of(const char *why, size_t len)
     return HELD_PAUSED;
 }
 
-/* Reads why it is held. A job that an operator paused itself has "by" or "reason" in its event. */
+/* Reads why the execution is held. If an operator paused the job itself, its event has "by" or
+ * "reason". */
 static void read_hold(struct replay *f, const struct replay_event *e, struct execution_change *c,
                       struct arena *arena)
 {
@@ -94,8 +95,8 @@ static void set_pause(struct replay *f, const struct replay_event *e)
     f->pause = f->paused ? e->data : NULL;
 }
 
-/* Applies what an event says about the history of the execution, besides its state, and completes
- * the change of its state. */
+/* Applies what an event changes in the execution's history, as opposed to its state, and completes
+ * the change of state `c`. */
 static void read_event(struct replay *f, const struct replay_event *e, struct execution_change *c,
                        struct arena *arena)
 {

@@ -2,9 +2,10 @@
  * applied by the function that applied it to the row (core/event_effect.h). Pure.
  *
  * The history does not keep everything. The result of a run is only in the row until a rerun copies
- * it to its event (replay_result). The attempts that a job is allowed are not in its events:
- * max_attempts counts only those that do not count against its retries, that is all before its last
- * rerun, and since then those that were deferred or released. The lease has only its worker. */
+ * it to its event (replay_result). How many attempts a job is allowed is not in its events: here
+ * max_attempts is the number of attempts that do not count against its retries, which are all
+ * before its last rerun, and since then those that were deferred or released. Only the worker of a
+ * lease is known. */
 #ifndef CORE_HISTORY_REPLAY_H
 #define CORE_HISTORY_REPLAY_H
 
@@ -17,15 +18,15 @@ struct replay_event {
     const char *data; /* JSON; NULL if none */
 };
 
-/* Start with all fields 0: status S_NONE means that the execution does not exist yet. Texts are in
- * the arena or belong to the events. */
+/* Start with all fields 0: status S_NONE means that the execution does not exist yet. Strings are
+ * in the arena or belong to the events. */
 struct replay {
     EXECUTION_STATE;
     int64_t ready_at;    /* when it first became ready; 0 if not yet */
     int64_t last_worker; /* the last worker that ran it */
     int64_t due_at;      /* when its delay ends; 0 if it is not held for a delay */
     int reruns;
-    bool paused; /* itself, not because an ancestor is paused */
+    bool paused; /* the execution itself is paused, not only an ancestor */
     const char *error;
     const char *outcome; /* event data: how its last attempt ended; NULL if none has ended yet */
     const char *reason;  /* event data: why it was skipped or cancelled; NULL if not given */

@@ -1,5 +1,5 @@
 /* timeline.h - where the time of one execution went since its last run was requested: spans without
- * gaps, each of one part. Computed from its events; pure.
+ * gaps, each of which belongs to one part. Computed from its events; pure.
  *
  *   wait    for its needs, for a worker, for an engine
  *   held    for an approval, a pause, a delay or a limit
@@ -18,7 +18,7 @@ struct timeline {
     int64_t begin; /* when its last run was requested */
     int64_t gate;  /* when its needs were met; 0 if it still waits for them */
     struct timeline_span {
-        int64_t from; /* it ends where the next span starts */
+        int64_t from; /* start of the span, which ends where the next one starts */
         enum timeline_part part;
     } * at;
     size_t n, cap;

@@ -10,7 +10,7 @@
 
 #define FIRST_TIME  INT64_C(-62135596800)        /* 0001-01-01 */
 #define END_TIME    INT64_C(253402300800)        /* 10000-01-01 */
-#define END_DAY     (END_TIME / DAY_SECONDS + 2) /* for clocks that are ahead of UTC */
+#define END_DAY     (END_TIME / DAY_SECONDS + 2) /* two days more, for clocks that are ahead of UTC */
 
 /* The lowest number in the set that is at least `from`; -1 if there is none. */
 static int next_in(uint64_t set, int from)
@@ -102,7 +102,7 @@ static bool next_by_clock(const struct cron *c, const struct tz *z, int64_t afte
     return true;
 }
 
-/* Follows elapsed time: searches one period of constant offset after the other. */
+/* Follows elapsed time: searches one period of constant offset after another. */
 static bool next_by_time(const struct cron *c, const struct tz *z, int64_t after, int64_t *out)
 {
     struct tz_period p = tz_period(z, after + 1);

@@ -11,9 +11,9 @@
  *
  * When clocks change:
  *
- * - A pattern that restricts the hour follows the wall clock. A local time that is skipped is due
- *   at the jump (several of them once); a local time that occurs twice is due the first time. So a
- *   pattern for 02:30 is due once on every day of the year.
+ * - A pattern that restricts the hour follows the wall clock. A skipped local time is due at the
+ *   jump; several skipped times are due only once. A local time that occurs twice is due the first
+ *   time. So a pattern for 02:30 is due exactly once on every day.
  * - A pattern for every hour (@hourly, "30 * * * *", every 5 minutes) follows elapsed time. It is
  *   due whenever clocks show a matching time: both times in an hour that occurs twice, and never in
  *   an hour that is skipped. */
@@ -34,7 +34,8 @@ struct cron {
     bool either_day; /* a match of the day of the month or of the week is enough */
 };
 
-/* The error names the field and the column. A pattern that can never be due is an error. */
+/* Parses a pattern. The error names the field and the column. A pattern that can never be due is an
+ * error. */
 MUST_USE int cron_parse(const char *text, struct cron *out, struct err *err);
 
 /* The first due time after `after`, in µs since 1970; false if there is none before 10000-01-01. */

@@ -202,17 +202,17 @@ static int check_text(const char *text, struct err *err)
 {
     for (size_t i = 0; text[i]; i++) {
         if (i == CRON_MAX_TEXT)
-            return err_set(err, E_INVALID, "a cron pattern has at most %d characters",
+            return err_set(err, E_INVALID, "a cron pattern may have at most %d characters",
                            CRON_MAX_TEXT);
         if (text[i] != '\t' && (text[i] < ' ' || text[i] > '~'))
             return err_set(err, E_INVALID,
-                           "column %zu of the cron pattern is not a printable ASCII character",
+                           "the character in column %zu of the cron pattern is not printable ASCII",
                            i + 1);
     }
     return 0;
 }
 
-/* Replaces a nickname by its five fields. */
+/* Replaces a nickname with its five fields. */
 static int expand_nickname(const char *text, const char **out, struct err *err)
 {
     size_t len = strcspn(text, " \t"), i;
@@ -224,15 +224,16 @@ static int expand_nickname(const char *text, const char **out, struct err *err)
             return 0;
         }
     if (len == 7 && !strncasecmp(text, "@reboot", len))
-        return err_set(err, E_INVALID,
-                       "cron '@reboot' is not supported: write a time, such as @daily");
+        return err_set(
+            err, E_INVALID,
+            "cron '@reboot' is not supported: use a cron pattern or a nickname such as @daily");
     return err_set(err, E_INVALID,
                    "cron '%.100s' is not a known nickname: write @yearly @annually @monthly "
                    "@weekly @daily @midnight @hourly, or five fields",
                    text);
 }
 
-/* Checks the days of a leap year. Weekdays need no check: every date, also February 29, falls on
+/* Checks the days of a leap year. Weekdays need no check: every date, even February 29, falls on
  * every weekday in some year. */
 static bool is_ever_due(const struct cron *c)
 {
@@ -254,10 +255,11 @@ static int parse_fields(const char *text, struct cron *out, struct err *err)
         p.field = &fields[i];
         start[i] = p.at;
         if (!*p.at)
-            return err_set(err, E_INVALID,
-                           "cron '%.100s' has %d of five fields: minute hour day-of-month month "
-                           "day-of-week",
-                           text, i);
+            return err_set(
+                err, E_INVALID,
+                "cron '%.100s' has only %d of the five fields minute hour day-of-month month "
+                "day-of-week",
+                text, i);
         if ((rc = parse_field(&p, &bits[i])))
             return rc;
     }

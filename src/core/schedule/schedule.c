@@ -47,8 +47,8 @@ static bool last_due(const struct schedule *s, const struct tz *z, int64_t after
     return cron_last(&s->cron, z, after, until, due);
 }
 
-/* The newest due time whose firing has come. If the firing of the newest due time has not come yet,
- * that of the one before has, since it comes before the newest is due. */
+/* The newest due time that has fired by `now`. If the newest due time of all has not fired yet,
+ * because of jitter, the one before it has, since it fires before the next one is due. */
 static bool last_fired_by(const struct schedule *s, const struct tz *z, int64_t after, int64_t now,
                           int64_t *due)
 {
@@ -57,7 +57,7 @@ static bool last_fired_by(const struct schedule *s, const struct tz *z, int64_t 
     return schedule_fires_at(s, z, *due) <= now || last_due(s, z, after, *due - 1, due);
 }
 
-/* The oldest due time after `last` that is not dropped; it may be in the future. */
+/* The oldest due time after `last` that is not missed; it may be in the future. */
 static bool first_kept(const struct schedule *s, const struct tz *z, int64_t last, int64_t now,
                        int64_t *due)
 {
@@ -85,7 +85,7 @@ void schedule_due(const struct schedule *s, const struct tz *z, int64_t last, in
         return;
     found = first_kept(s, z, last, now, &due);
     if (!found || due > first) {
-        result->dropped = true;
+        result->missed = true;
         result->done = found && due <= now ? due - 1 : now;
     }
     for (; found; found = schedule_next(s, z, due, &due)) {
@@ -106,7 +106,8 @@ enum firing schedule_firing(enum overlap overlap, bool running, bool waiting)
     return overlap == OVERLAP_QUEUE && !waiting ? FIRING_WAIT : FIRING_SKIP;
 }
 
-/* Whether the firing is later than the tolerance: no engine was checking when it came. */
+/* Whether the firing is late by more than the tolerance: no engine was checking when it was
+ * time. */
 static bool is_late(const struct schedule *s, const struct tz *z, int64_t due, int64_t now)
 {
     return schedule_fires_at(s, z, due) + SCHEDULE_TOLERANCE < now;

@@ -12,14 +12,15 @@
 
 #include <stddef.h>
 
-/* How late a firing may be and still be on time: an engine may restart, or a turn take long. */
+/* How late a firing may be and still count as on time: an engine may be restarting, or a turn may
+ * take long. */
 #define SCHEDULE_TOLERANCE (60 * INT64_C(1000000))
 
 struct schedule {
     const char *name; /* unique, so that jitter spreads schedules with the same due time */
     struct cron cron;
     const char *tz;  /* NULL for UTC; the caller loads and keeps the zone */
-    int64_t catchup; /* µs: firings missed at most this long ago are made up for; 0 for none; or
+    int64_t catchup; /* µs: firings missed at most this long ago are caught up; 0 for none; or
                         CATCHUP_LAST */
     enum overlap overlap;
     int64_t jitter;     /* µs: a firing comes up to this long after its due time */
@@ -29,17 +30,18 @@ struct schedule {
 
 /* The result of a check. */
 struct schedule_due_times {
-    size_t n;      /* number of due times to fire, the oldest first */
+    size_t n;      /* number of due times written to `out`, oldest first */
     bool more;     /* `out` is full: fire these, then check again */
-    bool dropped;  /* older due times were missed and are not made up for */
-    int64_t done;  /* every due time up to here is fired or dropped: `last` of the next check */
+    bool missed;   /* older due times were missed and will not be caught up */
+    int64_t done;  /* every due time up to here is fired or missed; pass it as `last` to the next
+                      check */
     int64_t again; /* when to check again; INT64_MAX: only after the schedule was changed */
 };
 
 /* Writes the due times after `last` that must fire at `now` to `out`, at most `max` (>= 1). `last`
  * is `done` of the previous check. For a new schedule it is the time of its creation, after a pause
- * the end of the pause: no earlier time is due, and firings missed in a pause are not made up
- * for. */
+ * the end of the pause: no earlier time is due, and firings missed during a pause are not caught
+ * up. */
 void schedule_due(const struct schedule *s, const struct tz *z, int64_t last, int64_t now,
                   size_t max, int64_t *out, struct schedule_due_times *result);
 
@@ -47,14 +49,14 @@ void schedule_due(const struct schedule *s, const struct tz *z, int64_t last, in
 MUST_USE bool schedule_next(const struct schedule *s, const struct tz *z, int64_t after,
                             int64_t *due);
 
-/* When the firing of a due time comes: the due time plus its part of the jitter. */
+/* When a due time fires: the due time plus its share of the jitter. */
 int64_t schedule_fires_at(const struct schedule *s, const struct tz *z, int64_t due);
 
 /* How a firing is handled while the run of an earlier one is still running, or another one waits
  * for that run to end. */
 enum firing {
     FIRING_RUN,
-    FIRING_WAIT, /* until the running ones have ended; at most one waits */
+    FIRING_WAIT, /* wait until the running ones have ended; at most one waits */
     FIRING_SKIP,
 };
 enum firing schedule_firing(enum overlap overlap, bool running, bool waiting);
@@ -74,11 +76,11 @@ struct schedule_plan {
     int64_t done, waiting;
     int64_t next;   /* when to check again; 0: when it is changed or the last run has ended */
     size_t skipped; /* due times skipped because the last run was still running */
-    bool missed;    /* older due times were missed and are not made up for */
+    bool missed;    /* older due times were missed and will not be caught up */
 };
 
-/* Plans the next firings. Where runs may not overlap, due times that are made up for start one
- * after the other: no engine was checking when they were due, so none of them is skipped because of
+/* Plans the next firings. If runs may not overlap, due times that are caught up start one after
+ * another: no engine was checking when they were due, so none of them is skipped because of
  * another. */
 void schedule_plan(const struct schedule *s, const struct tz *z, const struct schedule_state *is,
                    int64_t now, struct schedule_plan *out);

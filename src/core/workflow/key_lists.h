@@ -4,10 +4,10 @@
  *
  *   X(key, type, member of the definition, member in pawl.h, lowest, highest, places, ...)
  *
- * From the lowest value on these are members of struct key (keys.h), by position or by name:
- * `.spec` of a new key is the next free number, and numbers are never reused. NO_MEMBER stands for
- * the member of a key that pawl.h does not have. A list is in the order of the canonical text. A
- * key without a sentence exists only in the canonical text. */
+ * The arguments from `lowest` on set members of struct key (keys.h), by position or by name.
+ * `.spec` of a new key is the next free number; numbers are never reused. NO_MEMBER stands for the
+ * member of a key that pawl.h does not have. A list is in the order of the canonical text. A key
+ * without a sentence exists only in the canonical text. */
 #ifndef CORE_WORKFLOW_KEY_LISTS_H
 #define CORE_WORKFLOW_KEY_LISTS_H
 
@@ -22,27 +22,27 @@
 
 /* ---- types ---- */
 
-/* How a value is stored: its C type, and its form in JSON. Where the count of a list is not part of
- * the C type, it is the member that follows. */
-#define STORED_AS(X)                                                               \
-    X(TEXT, const char *)   /* NULL if none */                                     \
-    X(JSON, const char *)   /* any value; NULL if none */                          \
-    X(TEXTS, struct texts)  /* or const char *const *, and size_t */               \
-    X(PAIRS, struct pairs)  /* texts */                                            \
-    X(VALUES, struct pairs) /* JSON */                                             \
-    X(BOOL, bool)                                                                  \
-    X(INT, int)                                                                    \
-    X(I64, int64_t)                                                                \
-    X(DOUBLE, double)                  /* the default is below the lowest value */ \
-    X(WORD, int)                       /* an index in `words`; any enum */         \
-    X(CODES, const int *)              /* and size_t */                            \
-    X(INDEXES, const uint32_t *)       /* and uint32_t */                          \
-    X(LOCATION, uint32_t)              /* the line, and uint32_t: the column */    \
-    X(NESTED, const struct workflow *) /* its hash */                              \
-    X(TASK, struct workflow_task *)                                                \
-    X(GROUP, struct key_any)   /* the structure of `group` */                      \
-    X(OPTION, struct key_any)  /* as GROUP; its first member: if present */        \
-    X(LIST, struct key_any)    /* pointer to structures, and size_t */             \
+/* How a value is stored: its C type, and its form in JSON. "and size_t" means that the next member
+ * is the count of the list. */
+#define STORED_AS(X)                                                                     \
+    X(TEXT, const char *)   /* NULL if none */                                           \
+    X(JSON, const char *)   /* any value; NULL if none */                                \
+    X(TEXTS, struct texts)  /* or const char *const *, and size_t */                     \
+    X(PAIRS, struct pairs)  /* values are strings */                                     \
+    X(VALUES, struct pairs) /* values are JSON */                                        \
+    X(BOOL, bool)                                                                        \
+    X(INT, int)                                                                          \
+    X(I64, int64_t)                                                                      \
+    X(DOUBLE, double)                  /* the default is below the lowest value */       \
+    X(WORD, int)                       /* an index in `words`; any enum */               \
+    X(CODES, const int *)              /* and size_t */                                  \
+    X(INDEXES, const uint32_t *)       /* and uint32_t */                                \
+    X(LOCATION, uint32_t)              /* the line, and uint32_t for the column */       \
+    X(NESTED, const struct workflow *) /* its hash */                                    \
+    X(TASK, struct workflow_task *)                                                      \
+    X(GROUP, struct key_any)   /* the structure of `group` */                            \
+    X(OPTION, struct key_any)  /* as GROUP; its first member says whether it is given */ \
+    X(LIST, struct key_any)    /* pointer to structures, and size_t */                   \
     X(NOTHING, struct key_any) /* not stored */
 
 /* name, how it is stored, text in the documentation, JSON Schema in the words of schema_json.c (""
@@ -181,30 +181,30 @@
     X("description", TEXT, description, description, 0, KEY_ANY_BYTES,   \
       .sentence = "What the param is for; shown to users.")
 
-#define SCHEDULE_KEYS(X)                                                                           \
-    X("name", NAME, name, name, .default_value = "its position in the list, from 1",               \
-      .sentence = "The name of the schedule: `weekly` of the workflow `report` is "                \
-                  "`report/weekly`.")                                                              \
-    X("cron", CRON, cron, cron, 1, 1000,                                                           \
-      .sentence = "Minute, hour, day of the month, month, day of the week; or `@hourly`, "         \
-                  "`@daily`, `@weekly`, `@monthly`, `@yearly`. Required.")                         \
-    X("tz", ZONE, tz, tz, 1, 63, .default_value = "UTC",                                           \
-      .sentence = "The time zone of the pattern, such as `Europe/Berlin`.")                        \
-    X("catchup", CATCHUP, catchup, catchup, KEY_SECOND, 365 * KEY_DAY, .default_value = "none",    \
-      .sentence = "Due times that were missed because no worker ran are made up for if they are "  \
-                  "not older than this, one after the other unless `overlap` allows more; `last` " \
-                  "runs only the newest of them, however old.")                                    \
-    X("overlap", WORD, overlap, overlap, .words = overlaps, .default_value = "skip",               \
-      .sentence = "What happens at a due time while the previous run is still active: skip the "   \
-                  "new run, let one wait, or run both.")                                           \
-    X("jitter", DURATION, jitter, jitter, KEY_MS, KEY_DAY, .default_value = "0s",                  \
-      .sentence = "A random delay of up to this long after the due time, always before the next "  \
-                  "due time, so that schedules do not all start at once.")                         \
-    X("start", TIME, start, start, .default_value = "none",                                        \
-      .sentence = "The schedule does not fire before this time, which is UTC unless it has an "    \
-                  "offset.")                                                                       \
-    X("end", TIME, end, end, .default_value = "none",                                              \
-      .sentence = "The schedule does not fire at or after this time.")                             \
+#define SCHEDULE_KEYS(X)                                                                          \
+    X("name", NAME, name, name, .default_value = "its position in the list, from 1",              \
+      .sentence = "The name of the schedule: `weekly` of the workflow `report` is "               \
+                  "`report/weekly`.")                                                             \
+    X("cron", CRON, cron, cron, 1, 1000,                                                          \
+      .sentence = "Minute, hour, day of the month, month, day of the week; or `@hourly`, "        \
+                  "`@daily`, `@weekly`, `@monthly`, `@yearly`. Required.")                        \
+    X("tz", ZONE, tz, tz, 1, 63, .default_value = "UTC",                                          \
+      .sentence = "The time zone of the pattern, such as `Europe/Berlin`.")                       \
+    X("catchup", CATCHUP, catchup, catchup, KEY_SECOND, 365 * KEY_DAY, .default_value = "none",   \
+      .sentence = "Due times that were missed because no worker ran are caught up if they are "   \
+                  "not older than this, one after another unless `overlap` allows more; `last` "  \
+                  "runs only the newest of them, however old.")                                   \
+    X("overlap", WORD, overlap, overlap, .words = overlaps, .default_value = "skip",              \
+      .sentence = "What happens at a due time while the previous run is still active: skip the "  \
+                  "new run, let one wait, or run both.")                                          \
+    X("jitter", DURATION, jitter, jitter, KEY_MS, KEY_DAY, .default_value = "0s",                 \
+      .sentence = "A random delay of up to this long after the due time, always before the next " \
+                  "due time, so that schedules do not all start at once.")                        \
+    X("start", TIME, start, start, .default_value = "none",                                       \
+      .sentence = "The schedule does not fire before this time, which is UTC unless it has an "   \
+                  "offset.")                                                                      \
+    X("end", TIME, end, end, .default_value = "none",                                             \
+      .sentence = "The schedule does not fire at or after this time.")                            \
     X("with", LITERALS, with, with, .sentence = "Values for the params.")
 
 /* ---- tasks ---- */

@@ -1,7 +1,7 @@
-/* keys.h - the table of keys: the type, target and description of each key of a workflow file. From
- * it are made: the reader of files and its messages, `defaults`, the canonical text and the spec,
- * the JSON Schema, docs/WORKFLOWS.md, the manual, completion, and the builder in C. The keys of
- * pawl.yaml are described in the same way (parse/config/config_keys.c). */
+/* keys.h - the table of keys: the type, target and description of each key of a workflow file. The
+ * reader of files and its messages, `defaults`, the canonical text, the spec, the JSON Schema,
+ * docs/WORKFLOWS.md, the manual, completion and the builder in C all use it. The keys of pawl.yaml
+ * are described in the same way (parse/config/config_keys.c). */
 #ifndef CORE_WORKFLOW_KEYS_H
 #define CORE_WORKFLOW_KEYS_H
 
@@ -53,7 +53,7 @@ enum key_context {
     KEY_NESTED = 4,       /* tasks with workflow */
     KEY_HOOKS = 8,        /* on_failure and on_exit */
     KEY_COMMON = 16,      /* defaults */
-    KEY_COMMON_JOBS = 32, /* defaults, but these are not for tasks with workflow */
+    KEY_COMMON_JOBS = 32, /* defaults, but not for tasks with workflow */
     KEY_COMMON_LATE = 64, /* defaults that are used when a task starts, not copied to the tasks */
 };
 #define KEY_JOBS (KEY_COMMANDS | KEY_FUNCTIONS)
@@ -71,18 +71,18 @@ enum scope {
 struct key {
     const char *name;
     enum key_type type;
-    size_t at;        /* offset of the member in the structure */
-    int64_t min, max; /* of numbers, durations (µs), sizes (bytes); length of texts in bytes; a name
-                         is required in the canonical text if min is 1 */
-    unsigned places;  /* bits of enum key_context; 0 if the key is not one of a task. Of executors
-                         in pawl.yaml: bits of the types that have the key */
-    enum scope scope;          /* 0: the scope of the enclosing key, if that allows expressions */
-    int unset;                 /* the value of an INT or WORD that is not given */
-    int64_t stored_max;        /* the highest number in a spec, if it is not max */
-    int spec;                  /* position in a spec, from 1; 0 if the key is not part of it */
-    bool stored_default;       /* a default is stored like a given value, so that it can change */
+    size_t at;           /* offset of the member in the structure */
+    int64_t min, max;    /* bounds of a number, a duration (µs), a size (bytes), or the length of a
+                            string in bytes; a name with min 1 is required in the canonical text */
+    unsigned places;     /* bits of enum key_context; 0 if the key does not belong to a task. For
+                            executors in pawl.yaml: bits of the types that have the key */
+    enum scope scope;    /* 0: the scope of the enclosing key, if that allows expressions */
+    int unset;           /* the value of an INT or WORD that is not given */
+    int64_t stored_max;  /* the highest number in a spec, if it is not max */
+    int spec;            /* position in a spec, from 1; 0 if the key is not part of it */
+    bool stored_default; /* a default is stored like a given value, so that it can change */
     const char *only_with;     /* the key that the task must have too; NULL if none */
-    const char *const *words;  /* of KEY_WORD, ends with NULL */
+    const char *const *words;  /* for KEY_WORD; ends with NULL */
     const struct keys *group;  /* the keys of the mapping that the key may hold */
     const char *default_value; /* the default as documented; NULL if none */
     const char *sentence;      /* NULL if the key is only in the canonical text */
@@ -90,10 +90,10 @@ struct key {
 };
 
 struct keys {
-    const char *title; /* of its section in docs/WORKFLOWS.md */
+    const char *title; /* title of its section in docs/WORKFLOWS.md */
     const char *about;
-    const struct key *at; /* ends with a name of NULL */
-    size_t size;          /* of the structure that holds the values */
+    const struct key *at; /* ends with an entry whose name is NULL */
+    size_t size;          /* size of the structure that holds the values */
 };
 #define KEYS_END     \
     {                \
@@ -113,10 +113,10 @@ extern const struct keys keys_workflow, keys_task, keys_param, keys_triggers, ke
 /* All tables, in the order of docs/WORKFLOWS.md. */
 extern const struct keys *const keys_all[]; /* ends with NULL */
 
-/* A loop over the keys of a file, without those that are only in the canonical text. */
+/* Loops over the keys that a file may have, without those that are only in the canonical text. */
 #define KEYS_EACH(keys, k) \
     for ((k) = key_of_file((keys)->at); (k)->name; (k) = key_of_file((k) + 1))
-/* Calls `each` for all keys of a file with their paths, "worker.slots", but not for the mappings
+/* Calls `each` for all keys of a file, with paths such as "worker.slots", but not for the mappings
  * that hold them. */
 void keys_walk(const struct keys *keys, const char *above,
                void (*each)(void *arg, const char *path, const struct key *k), void *arg);
@@ -138,11 +138,11 @@ void keys_init(const struct keys *keys, void *to);
 
 /* Writes the values that are not the defaults as members of an object. */
 void keys_write(struct json_writer *w, const struct keys *keys, const void *from);
-/* These two work on the member itself. */
+/* In these two, `member` points to the member itself. */
 bool key_is_default(const struct key *k, const void *member);
 void key_write(struct json_writer *w, const struct key *k, const void *member);
 
-/* The JSON of a definition or of a spec. */
+/* The state of reading the JSON of a definition or a spec. */
 struct key_reader {
     struct arena *arena; /* for the values that are kept */
     struct err *err;

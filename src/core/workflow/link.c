@@ -94,7 +94,7 @@ enum { UNSEEN, OPEN, DONE };
 struct walk {
     const struct workflow *w;
     uint8_t *state;
-    bool *reported;     /* part of a reported cycle */
+    bool *reported;     /* by task: it is part of a reported cycle */
     uint32_t *next;     /* index of the next need to visit, by task */
     uint32_t *path;     /* the open tasks */
     uint32_t *position; /* position in the path, by task */

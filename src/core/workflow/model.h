@@ -5,8 +5,8 @@
  * nested definitions, so that a run depends on no file.
  *
  * A "template" is a text that may contain ${{ }}; it is evaluated when the task becomes ready. A
- * "value" is JSON whose texts are templates. `item` and `index` are available only in templates of
- * a fan-out's items; docs/WORKFLOWS.md lists the names that other templates may use. */
+ * "value" is JSON whose strings are templates. `item` and `index` are available only in templates
+ * of a fan-out's items; docs/WORKFLOWS.md lists the names that other templates may use. */
 #ifndef CORE_WORKFLOW_MODEL_H
 #define CORE_WORKFLOW_MODEL_H
 
@@ -20,8 +20,8 @@
 #define WORKFLOW_MAX_DEPTH      32          /* levels of nested workflows */
 #define WORKFLOW_MAX_TEXT       (64u << 20) /* bytes of a canonical text */
 #define WORKFLOW_NAME_MAX       100
-/* Levels of a canonical text: those of a file or of JSON from a program, and those of the objects
- * that hold the nested definitions. */
+/* Nesting levels in a canonical text: those in a file or in JSON from a program, plus those of the
+ * objects that hold nested definitions. */
 #define WORKFLOW_MAX_JSON_DEPTH (JSON_DEPTH_MAX + 16)
 #define WORKFLOW_HASH_SIZE      33 /* 32 hexadecimal digits and NUL */
 
@@ -68,7 +68,7 @@ struct workflow_concurrency {
 
 #define CATCHUP_LAST (-1)
 struct workflow_schedule {
-    const char *name;      /* unique in the workflow; NULL for its position in the list, from 1 */
+    const char *name;      /* unique in the workflow; if NULL, its position in the list, from 1 */
     const char *cron, *tz; /* tz is NULL for UTC */
     int64_t catchup;       /* µs: due times missed at most this long ago still run; or
                               CATCHUP_LAST */
@@ -88,16 +88,16 @@ struct workflow;
 
 struct workflow_task {
     const char *name;
-    uint32_t index;        /* in tasks; ntasks for on_failure, ntasks + 1 for on_exit */
+    uint32_t index;        /* index in tasks; ntasks for on_failure, ntasks + 1 for on_exit */
     uint32_t line, column; /* in the file, for messages; 0 if unknown */
     const char *description;
 
     /* Exactly one of command.run, command.argv, function and nested is set. */
     const char *function; /* its name */
     const struct workflow *nested;
-    /* The spec before its templates are evaluated: argv, env, cwd (relative to the workflow's
-     * folder; NULL for that), input and container (a value). The secrets include those of the
-     * workflow. The timeout of a nested workflow is for all of it. */
+    /* The spec. Not evaluated yet are the templates argv, env, cwd (relative to the workflow's
+     * folder; NULL for that folder), input and container (a value). The secrets include those of
+     * the workflow. The timeout of a nested workflow covers all of it. */
     struct spec command;
 
     const uint32_t *needs; /* indexes in tasks, in the order of the file */
@@ -124,7 +124,7 @@ struct workflow {
     const char *name, *description;
     const char *file;   /* its name without folders, for messages; NULL if not from a file */
     const char *folder; /* absolute: relative paths start here; NULL if unknown */
-    char hash[WORKFLOW_HASH_SIZE]; /* of its canonical text */
+    char hash[WORKFLOW_HASH_SIZE]; /* hash of its canonical text */
 
     const struct workflow_param *params;
     size_t nparams;
@@ -163,7 +163,7 @@ void workflow_hash(const char *text, size_t len, char out[WORKFLOW_HASH_SIZE]);
 /* All definitions nested in w at any depth, each once, breadth first. The caller frees the list. */
 const struct workflow **workflow_below(const struct workflow *w, size_t *n);
 
-/* The task of that name, including on_failure and on_exit; NULL if none. A linear search. */
+/* The task with that name, including on_failure and on_exit; NULL if none. A linear search. */
 const struct workflow_task *workflow_task(const struct workflow *w, const char *name);
 /* Sets the error that the workflow has no task of this name, with a suggestion. */
 int workflow_no_task(const struct workflow *w, const char *name, struct err *err);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define SPAN_MAX (100LL * 365 * 86400 * 1000000) /* µs: the longest duration in a spec */
-#define ARG_MAX  (128 * 1024 - 1)                /* bytes of an argument or variable */
+#define ARG_MAX  (128 * 1024 - 1)                /* bytes in an argument or variable */
 
 /* A nested definition; `done` once it has been read completely. */
 struct known {
@@ -29,7 +29,7 @@ static int find_nested(struct key_reader *r, const struct json_node *p,
 
 /* ---- lists ---- */
 
-/* The most items of a list. */
+/* The maximum number of items in a list. */
 static size_t list_max(const struct key_reader *r, const struct key *k)
 {
     if (!r->bounded)
@@ -99,7 +99,7 @@ static int read_pairs(const struct key_reader *r, const struct key *k, const str
     return 0;
 }
 
-/* Integers from 0 to `max`, which are not negative and have 32 bits. */
+/* Reads a list of integers from 0 to `max`, which fits in 32 bits. */
 static int read_numbers(const struct key_reader *r, const struct key *k, const struct json_node *p,
                         int64_t max, uint32_t **out, size_t *n)
 {
@@ -121,7 +121,7 @@ static int read_numbers(const struct key_reader *r, const struct key *k, const s
     return 0;
 }
 
-/* The three types that hold such a list. */
+/* Reads one of the three types that are lists of integers. */
 static int read_number_list(const struct key_reader *r, const struct key *k,
                             const struct json_node *p, void *member)
 {
@@ -421,7 +421,7 @@ static int read_workflow(struct key_reader *r, const struct json_node *p, struct
     return check_graph(r, p, w);
 }
 
-/* Reads a nested definition, when the first task refers to it. */
+/* Reads a nested definition when a task first refers to it. */
 static int read_nested(struct key_reader *r, const struct json_node *p, const char *hash,
                        const struct workflow **out)
 {
