@@ -75,7 +75,7 @@ TEST(errors_in_a_built_workflow_equal_those_of_the_same_file)
              long_key);
     check_same_errors(build_one_task("a", &(struct pawl_task_keys){.run = "x", .with = with}),
                       yaml);
-    CHECK(strstr(api_err.message, "a key can't be longer than 1024 characters"));
+    CHECK(strstr(api_err.message, "this key is longer than 1024 characters"));
     w = build_one_task("a", &(struct pawl_task_keys){.run = "x"});
     pawl_workflow_task(w, "a", &(struct pawl_task_keys){.run = "y"});
     check_same_errors(w, "# a file\nname: w\ntasks:\n  a: {run: x}\n  a: {run: y}\n");

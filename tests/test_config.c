@@ -314,7 +314,7 @@ TEST(all_config_errors_are_reported_together_with_suggestions)
                  "4:10: worker.slots: a whole number from 1 to 10000 is expected, not 0\n"
                  "5:3: the key \"slots\" is already defined in line 4\n"
                  "6:18: dispatch.mode: push or poll is expected, not 'pull': did you mean "
-                 "\"poll\"?\n"
+                 "'poll'?\n"
                  "7:1: there is no key \"executers\": did you mean \"executors\"?\n"
                  "8:20: there is no key \"retention_day\" in execution_events: did you mean "
                  "\"retention_days\"?\n"
@@ -367,7 +367,7 @@ TEST(each_config_key_refuses_an_invalid_value)
                                 "is expected, not 30"},
         {"worker: {heartbeat: 15s}",
          "1:21: worker.heartbeat must be less than half of worker.lease, "
-         "so that one lost heartbeat does not cost the lease"},
+         "so that a worker does not lose its leases after one missed heartbeat"},
         {"worker: {lease: 10m}", "1:17: worker.host_grace must be at least twice worker.lease"},
         {"worker: {host_grace: 59s}",
          "1:22: worker.host_grace must be at least twice worker.lease"},
@@ -414,25 +414,25 @@ TEST(invalid_route_or_executor_in_the_config_is_refused)
 {
     static const struct refused cases[] = {
         {"dispatch: {default_executor: proces}",
-         "1:30: dispatch.default_executor: there is no executor 'proces': did you mean "
+         "1:30: dispatch.default_executor: there is no executor \"proces\": did you mean "
          "\"process\"?"},
         {"dispatch: {default_executor: function}",
-         "1:30: dispatch.default_executor: 'function' runs functions, not commands"},
+         "1:30: dispatch.default_executor: \"function\" runs functions, not commands"},
         {"dispatch: {routes: {task: a, executor: process}}",
          "1:20: dispatch.routes: a list of at most 10000 {task: GLOB, executor: KEY} is expected, "
          "not a mapping"},
         {"dispatch: {routes: [{task: a}, {tusk: b, executor: process}, {task: c, executor: zzz}]}",
          "1:21: dispatch.routes: a route needs both task and executor\n"
          "1:33: there is no key \"tusk\" in a route: did you mean \"task\"?\n"
-         "1:82: dispatch.routes.executor: there is no executor 'zzz': add it to executors"},
+         "1:82: dispatch.routes.executor: there is no executor \"zzz\": add it to executors"},
         {"executors: {gpu: {slots: 1}}",
          "1:13: executors.gpu needs a type: process, container, function or custom"},
         {"executors: {gpu: {type: proces}}",
          "1:25: executors.gpu.type: process, container, "
          "function or custom is expected, not 'proces': did you mean "
-         "\"process\"?"},
+         "'process'?"},
         {"executors: {'a:b': {type: process}}",
-         "1:13: executors: 'a:b' is not a valid key: use at most 64 letters, digits, _, . and -, "
+         "1:13: executors: \"a:b\" is not a valid key: use at most 64 letters, digits, _, . and -, "
          "and start with a letter or digit"},
         {"executors: {process: {image: x, engine: podman}}",
          "1:30: executors.process.image: an executor of type process has no image\n"
@@ -443,7 +443,7 @@ TEST(invalid_route_or_executor_in_the_config_is_refused)
         {"executors: {process: {type: container}}",
          "1:13: executors.process: the type of this executor must be process: use another key for another type"},
         {"executors: {calls: {type: function}}",
-         "1:13: executors.calls: only the executor with the key function runs functions"},
+         "1:13: executors.calls: only the executor named `function` can run functions"},
         {"executors: {process: {env: [PATH, 1X, 'A=b']}}",
          "1:35: executors.process.env: a variable name (letters, digits and _) is expected, "
          "not '1X'\n"

@@ -77,7 +77,7 @@ TEST(route_to_an_unknown_executor_is_an_error_when_the_worker_starts)
                        "executors: {lab: {type: custom}}\n"),
           PAWL_E_INVALID);
     CHECK(strstr(err.message, "pawl.yaml:4:"));
-    CHECK(strstr(err.message, "there is no executor 'labb': did you mean \"lab\"?"));
+    CHECK(strstr(err.message, "there is no executor \"labb\": did you mean \"lab\"?"));
 }
 
 TEST(custom_executor_never_runs_more_attempts_than_its_slots)

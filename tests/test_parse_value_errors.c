@@ -120,7 +120,7 @@ TEST(invalid_value_inside_a_task_is_an_error)
          "1:40: tasks.a.container.image: a non-empty string is expected, not ''\n"
          "1:50: tasks.a.container.pull: missing, always or never is expected, not 'sometimes'"},
         {"tasks: {a: {run: x, concurrency: {max: 2}}, b: {run: x, concurrency: {key: k, max: 0}}}",
-         "1:34: tasks.a.concurrency needs a key: everything with the same key shares the limit\n"
+         "1:34: tasks.a.concurrency: `key` is missing; executions with the same `key` share the limit\n"
          "1:84: tasks.b.concurrency.max: a whole number from 1 to 1000000 is expected, not 0"},
         {"tasks: {a: {run: x, approval: {timeout: 1ms}}}",
          "1:41: tasks.a.approval.timeout: a duration from 1s to 365d is expected, not '1ms'"},

@@ -160,14 +160,14 @@ static const struct {
     {"a: {b: 1\n",
      "2:1: a \",\" or \"}\" is missing before this (while parsing a flow mapping from "
      "line 1)"},
-    {"a: \"x\nb: 1\n", "3:1: the text in quotes does not end (while scanning a quoted scalar from "
+    {"a: \"x\nb: 1\n", "3:1: the closing quote is missing (while scanning a quoted scalar from "
                        "line 1)"},
     {"a: \"\\d\"\n",
      "1:5: this escape is unknown: in \"…\" a backslash is written \\\\, or use '…'"},
     {"a: 1\n  b: 2\n",
      "2:4: a \": \" is not expected here: put the text in quotes or below a \"|\", or check the indentation"},
     {"a: 1\nb\nc: 2\n",
-     "3:1: a key without \":\": write \"key: value\", or put the text in quotes "
+     "3:1: this key has no \":\": write \"key: value\", or put the text in quotes "
      "if it belongs to the line above (while scanning a simple key from line 2)"},
     {"a:\n  - 1\n b: 2\n", "3:2: a key is expected here: check the indentation, and that the lines "
                            "above are complete (while parsing a block mapping from line 1)"},
@@ -194,10 +194,10 @@ TEST(key_that_is_too_long_is_reported_at_its_start)
     static const struct {
         const char *around, *problem;
     } cases[] = {
-        {"{\"a\": 1, \"%s\": 2}\n", "1:10: a key can't be longer than 1024 characters: "},
-        {"a:\n  b: {'%s' : 2}\n", "2:7: a key can't be longer than 1024 characters: "},
-        {"a:\n  %s: 2\n", "2:3: a key can't be longer than 1024 characters: "},
-        {"- \"\\\"%s\": 2\n", "1:3: a key can't be longer than 1024 characters: "},
+        {"{\"a\": 1, \"%s\": 2}\n", "1:10: this key is longer than 1024 characters, "},
+        {"a:\n  b: {'%s' : 2}\n", "2:7: this key is longer than 1024 characters, "},
+        {"a:\n  %s: 2\n", "2:3: this key is longer than 1024 characters, "},
+        {"- \"\\\"%s\": 2\n", "1:3: this key is longer than 1024 characters, "},
         {"a: %s: 2\n", "1:1204: a \": \" is not expected here"},
         {"{\"a\": \"%s\": 2}\n", "1:1209: a \",\" or \"}\" is missing before this"},
         {"{\"%s\" \"b\": 2}\n", "1:1205: a \",\" or \"}\" is missing before this"},

@@ -61,7 +61,7 @@ void diagnostics_add(struct diagnostics *ps, const struct source *s, uint32_t li
                             .sentence = arena_memdup0(&ps->arena, visible.ptr, visible.len)};
 }
 
-/* Orders by file, line and column. Diagnostics of one location must stay in the order in which they
+/* Orders by file, line and column. Diagnostics at one location must stay in the order in which they
  * were found, so the sort must be stable; the list is short enough for an insertion sort. */
 static bool is_before(const struct diagnostic *a, const struct diagnostic *b)
 {

@@ -1,4 +1,4 @@
-/* diagnostics.h - collects the errors of a user's files, each with its location, so that all can be
+/* diagnostics.h - collects the errors in a user's files, each with its location, so that all can be
  * shown at once. It owns the text of these files. */
 #ifndef PARSE_DIAGNOSTICS_H
 #define PARSE_DIAGNOSTICS_H
@@ -18,7 +18,7 @@ struct diagnostic {
 struct diagnostics {
     struct arena arena;
     VEC(struct diagnostic) list;
-    size_t count; /* of all diagnostics, including those not in the list */
+    size_t count; /* number of all diagnostics, including those not in the list */
 };
 #define DIAGNOSTICS_INIT \
     {                    \

@@ -74,7 +74,7 @@ static bool write_value(struct reader *r, const struct yaml *node, const char *w
     return ok;
 }
 
-_Static_assert(YAML_MAX_DEPTH <= JSON_DEPTH_MAX, "a value of a file would be refused as JSON");
+_Static_assert(YAML_MAX_DEPTH <= JSON_DEPTH_MAX, "a value in a file would be refused as JSON");
 
 const char *reader_canonical(struct reader *r, const struct buf *text)
 {

@@ -1,5 +1,5 @@
-/* read_key.c - see read_key.h. A reader checks only the value itself; checks that need others
- * follow when the whole file is read. */
+/* read_key.c - see read_key.h. A reader checks only the value itself; checks that involve other
+ * values follow once the whole file is read. */
 #include "parse/read_key.h"
 
 #include "base/suggest.h"
@@ -237,7 +237,8 @@ static const char *bad_tenant(const char *text)
                : "a lowercase letter followed by up to 40 lowercase letters, digits or _,";
 }
 
-/* Values are not inserted into these texts: refused, because the author expects it. */
+/* Refuses ${{ }} in a text into which no values are inserted, because the author expects them to
+ * be. */
 static bool check_plain(struct reader *r, const struct key *k, const struct yaml *node,
                         const char *what)
 {

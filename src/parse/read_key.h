@@ -11,7 +11,7 @@
 #include "core/workflow/keys.h"
 #include "parse/yaml/yaml.h"
 
-/* A text that contains ${{ }}; checked when the graph is known. */
+/* A text that contains ${{ }}; it is checked when the graph is known. */
 struct text_use {
     const char *text;
     const char *what; /* its name in messages */
@@ -24,7 +24,7 @@ struct text_use {
 #define ON_FAILURE (UINT32_MAX - 1)
 #define ON_EXIT    (UINT32_MAX - 2)
 
-/* The bytes of text that all files of a definition keep. */
+/* Counts the bytes of text that all files of a definition keep. */
 struct text_budget {
     size_t spent;
     bool over_limit; /* the error about the limit was added */
@@ -49,7 +49,7 @@ struct reader {
     uint32_t task; /* the current task, as in text_use */
     enum scope scope;
     const struct yaml *tasks; /* the mapping of tasks; NULL if they are a list */
-    size_t common_size;       /* estimate of the bytes that they add to a task */
+    size_t common_size;       /* estimate of the bytes that defaults and secrets add to a task */
     bool bad_task;            /* an error was added for the current task */
     VEC(struct text_use) texts;
     struct arena scratch;
@@ -62,8 +62,8 @@ struct reader {
 };
 void reader_release(struct reader *r);
 
-/* Writes the name of a value in messages, "tasks.extract.retry", to the caller's array of WHAT_SIZE
- * bytes and returns it. */
+/* Writes the name that messages use for a value, such as "tasks.extract.retry", to the caller's
+ * array of WHAT_SIZE bytes and returns it. */
 #define WHAT_SIZE 320
 const char *reader_what(char *out, const char *above, const char *name);
 
@@ -85,13 +85,13 @@ bool reader_known_keys(struct reader *r, const struct keys *keys, const struct y
 /* Reads one value into the structure `to`. Returns false if an error was added. */
 bool reader_key(struct reader *r, const struct key *k, const struct yaml *node, const char *what,
                 void *to);
-/* The value at a path of keys, "worker.lease"; NULL if it is missing or was refused. */
+/* The value at a path of keys such as "worker.lease"; NULL if it is missing or was refused. */
 const struct yaml *reader_given(const struct reader *r, const struct yaml *map, const char *path);
-/* Sets the members of *to that are not given to the documented defaults: those that are stored, or
- * all but those in ( ). */
+/* Sets the members of *to that are not given to their documented defaults: only those that are
+ * stored or, if `all`, every default that is not in ( ). */
 void reader_defaults_of(struct reader *r, const struct keys *keys, void *to, bool all);
 
-/* The types of the other files. */
+/* Read the types of read_list.c and read_group.c. */
 reader_fn reader_list, reader_group;
 bool reader_template(struct reader *r, const struct key *k, const struct yaml *node,
                      const char *what, const char **to);
@@ -101,7 +101,7 @@ const char *bad_variable(const char *text);
 const char *bad_queue(const char *text);
 const char *bad_path(const char *text);
 bool reader_is_variable(const char *s);
-/* A path made absolute; in the arena. */
+/* Makes a path absolute; the result is in the arena. */
 const char *reader_path(struct reader *r, const char *text);
 
 /* ---- values ---- */
@@ -112,7 +112,7 @@ const char *reader_value(struct reader *r, const struct yaml *node, const char *
 /* Returns JSON in the canonical form that reading a stored definition yields; NULL if the text is
  * not valid JSON. */
 const char *reader_canonical(struct reader *r, const struct buf *text);
-/* Notes a text for reader_check_texts; unless it is a condition, only if it contains ${{ }}. */
+/* Notes a text for reader_check_texts if it is a condition or contains ${{ }}. */
 void reader_note_text(struct reader *r, const struct yaml *node, const char *text, const char *what,
                       bool condition);
 

@@ -84,7 +84,8 @@ static bool read_names(struct reader *r, const struct names *kind, const struct 
     return ok;
 }
 
-/* Each text may contain ${{ }}. The first of argv names the program and must not be empty. */
+/* Reads a list of texts that may contain ${{ }}. The first one in argv names the program and must
+ * not be empty. */
 static bool read_templates(struct reader *r, const struct key *k, const struct yaml *node,
                            const char *what, void *out)
 {
@@ -109,7 +110,7 @@ static bool read_templates(struct reader *r, const struct key *k, const struct y
     return ok;
 }
 
-/* One item of a command line. */
+/* Adds one word of a command line. */
 static bool add_word(struct reader *r, const struct key *k, const struct yaml *node,
                      const char *what, const char *word, size_t len, const char **to)
 {
@@ -125,8 +126,8 @@ static bool add_word(struct reader *r, const struct key *k, const struct yaml *n
     return reader_spend(r, node, len + 1);
 }
 
-/* A program and its options: a list, or a string that is split at spaces. {} stands for a text that
- * is added later, at most once. */
+/* Reads a program and its options: a list, or a string that is split at spaces. {} stands for a
+ * text that is added later, at most once. */
 static bool read_words(struct reader *r, const struct key *k, const struct yaml *node,
                        const char *what, void *out)
 {

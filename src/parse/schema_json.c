@@ -25,7 +25,7 @@
 /* A validator ignores a description next to a bare $ref. */
 #define ONLY(name) "\"allOf\":[" REF(name) "]"
 
-/* <min>, <max> and <words> stand for those of the key. */
+/* <min>, <max> and <words> are replaced with those of the key. */
 static const char *const schemas[] = {
 #define X(name, stored, text, schema) [KEY_##name] = schema,
     KEY_TYPES(X)

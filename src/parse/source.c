@@ -129,7 +129,8 @@ void source_add_visible(struct buf *out, const char *s, size_t len)
     }
 }
 
-/* A line as displayed: the offset of each character in `text`, and the index of the caret's one. */
+/* A line as displayed: the offset of each character in `text`, and the index of the character that
+ * the caret points at. */
 struct visible_line {
     struct buf text;
     VEC(size_t) starts;

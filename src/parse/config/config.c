@@ -94,7 +94,7 @@ static void derive_defaults(const struct config_host *host, struct config *c)
         c->logs.retention_days = c->execution_events.retention_days;
 }
 
-/* The location of an error about two values: one that the file sets; NULL if it sets neither. */
+/* The location for an error about two values: one that the file sets; NULL if it sets neither. */
 static const struct yaml *given_either(const struct reader *r, const char *a, const char *b)
 {
     const struct yaml *node = reader_given(r, &r->doc->root, a);
@@ -111,8 +111,8 @@ static void check_consistency(const struct reader *r)
     at = given_either(r, "worker.heartbeat", "worker.lease");
     if (at && c->worker.heartbeat >= (c->worker.lease + 1) / 2)
         yaml_error(r->doc, at,
-                   "worker.heartbeat must be less than half of worker.lease, so that one lost "
-                   "heartbeat does not cost the lease");
+                   "worker.heartbeat must be less than half of worker.lease, so that a worker does "
+                   "not lose its leases after one missed heartbeat");
     at = given_either(r, "worker.host_grace", "worker.lease");
     if (at && c->worker.host_grace < 2 * c->worker.lease)
         yaml_error(r->doc, at, "worker.host_grace must be at least twice worker.lease");
@@ -126,9 +126,9 @@ static void check_consistency(const struct reader *r)
 
 /* ---- reading ---- */
 
-/* Executors and routes are read after all other values. */
-static bool read_later(struct reader *r, const struct key *k, const struct yaml *node,
-                       const char *what, void *to)
+/* Skips executors and routes: they are read after all other values. */
+static bool skip_for_now(struct reader *r, const struct key *k, const struct yaml *node,
+                         const char *what, void *to)
 {
     (void)r, (void)k, (void)node, (void)what, (void)to;
     return true;
@@ -165,7 +165,7 @@ int config_parse(const struct source *source, const struct config_host *host,
     if (!yaml_read(source ? source : &nothing, diagnostics, &doc)) {
         struct reader r = {.doc = &doc,
                            .arena = &c->arena,
-                           .other = read_later,
+                           .other = skip_for_now,
                            .config = c,
                            .folder = folder,
                            .home = host->home,

@@ -1,8 +1,8 @@
 /* config.h - pawl.yaml, the configuration of workers and of the command line.
  *
  * Each key is defined once, in config_keys.c: parser, defaults and docs/CONFIGURATION.md are made
- * from those tables. The caller decides how the file ranks against the environment and the command
- * line. */
+ * from those tables. The caller decides which values the environment and the command line
+ * override. */
 #ifndef PARSE_CONFIG_CONFIG_H
 #define PARSE_CONFIG_CONFIG_H
 
@@ -23,7 +23,7 @@ struct config_executor {
     int type; /* enum config_executor_type; determines which other members are used */
     bool enabled;
     int slots;
-    bool slots_given; /* if false, slots are the worker's */
+    bool slots_given; /* if false, `slots` is the worker's number */
     struct texts env;
     const char *secrets_file; /* NULL if none */
     struct {
@@ -49,7 +49,7 @@ struct config {
 
     const char *db;     /* NULL if neither the file nor $HOME determines it */
     const char *tenant; /* NULL for the default tenant */
-    const char *state;  /* NULL as for db */
+    const char *state;  /* NULL like db */
     struct {
         bool enabled;
         int cap;

@@ -92,8 +92,8 @@ static void check_name(const struct reader *r, const struct config_executor *x,
             "executors.%s: the type of this executor must be %s: use another key for another type",
             x->key, x->key);
     else if (named < 0 && x->type == CONFIG_FUNCTION)
-        yaml_error(r->doc, at,
-                   "executors.%s: only the executor with the key function runs functions", x->key);
+        yaml_error(r->doc, at, "executors.%s: only the executor named `function` can run functions",
+                   x->key);
 }
 
 /* `at` and `value` are NULL for an executor that is not in the file. */
@@ -136,7 +136,7 @@ void config_read_executors(struct reader *r, const struct yaml *node)
         if (!is_valid_key(p->key.text))
             yaml_error(
                 r->doc, &p->key,
-                "executors: '%.60s' is not a valid key: use at most %d letters, digits, _, . "
+                "executors: \"%.60s\" is not a valid key: use at most %d letters, digits, _, . "
                 "and -, and start with a letter or digit",
                 p->key.text, MAX_KEY_LENGTH);
         read_executor(r, p->key.text, &p->key, &p->value, &list[n++]);
@@ -155,17 +155,17 @@ void config_check_executor(const struct reader *r, const struct yaml *node, cons
     struct suggestion s = suggest_for(key);
 
     if (x && x->type == CONFIG_FUNCTION)
-        yaml_error(r->doc, node, "%s: '%.60s' runs functions, not commands", what, key);
+        yaml_error(r->doc, node, "%s: \"%.60s\" runs functions, not commands", what, key);
     if (x)
         return;
     for (size_t i = 0; i < xs->n; i++)
         if (xs->at[i].type != CONFIG_FUNCTION)
             suggest_try(&s, xs->at[i].key);
     if (s.best)
-        yaml_error(r->doc, node, "%s: there is no executor '%.60s': did you mean \"%s\"?", what,
+        yaml_error(r->doc, node, "%s: there is no executor \"%.60s\": did you mean \"%s\"?", what,
                    key, s.best);
     else
-        yaml_error(r->doc, node, "%s: there is no executor '%.60s': add it to executors", what,
+        yaml_error(r->doc, node, "%s: there is no executor \"%.60s\": add it to executors", what,
                    key);
 }
 

@@ -1,13 +1,13 @@
 /* ascii.c - draws the graph for a terminal: one line per task, each task after its needs, and on
- * the left rails that lead from a task down to its followers.
+ * the left "rails", vertical lines that lead from a task down to its followers.
  *
  *     *    fetch
  *     +-*  clean     + the rail leads to the task of this line, and continues
  *     * |  count     * a task: its rail continues down to its last follower
  *     *-'  report    ' ` the rail ends in the task of this line
  *
- * Notes after the name give what the picture can't show. A graph with too many rails is printed as
- * a list of tasks with their needs instead. */
+ * Notes after the name say what the picture can't show. A graph with too many rails is printed as a
+ * list of tasks with their needs instead. */
 #include "parse/render/graph.h"
 
 #include <stdlib.h>
@@ -18,14 +18,14 @@
 /* A rail that ended in the line above: if it were reused now, it would look connected. */
 #define RESTING     (UINT32_MAX - 1)
 #define SHOWN_NEEDS 5
-#define LONGEST     33 /* characters of an expression */
+#define LONGEST     33 /* characters shown of an expression */
 #define FEWEST      8  /* columns: the minimum for a name and for its notes */
 
 struct rails {
     const struct workflow *w;
     uint32_t at[MAX_RAILS]; /* the task that the rail starts from; FREE or RESTING if none */
     uint32_t n;             /* rails in use, including free ones between them */
-    uint32_t *left;         /* of each task: the followers that are not drawn yet */
+    uint32_t *left;         /* by task: number of followers that are not drawn yet */
 };
 
 static uint32_t rail_of(const struct rails *r, uint32_t task)
@@ -135,7 +135,7 @@ static bool walk(const struct workflow *w, const uint32_t *order,
 struct drawing {
     struct buf *out;
     size_t width;
-    uint32_t rails; /* the largest number in a line */
+    uint32_t rails; /* the largest number of rails in a line */
     size_t names;   /* length of the longest name */
 };
 
@@ -182,7 +182,7 @@ static void draw_line(const struct rails *r, const struct workflow_task *t, uint
     add_task(d, t, wide, "");
 }
 
-/* A line of the list without rails. */
+/* Adds a line of the list that replaces a graph with too many rails. */
 static void list_line(struct drawing *d, const struct workflow *w, const struct workflow_task *t)
 {
     AUTO_BUF needs = BUF_INIT;

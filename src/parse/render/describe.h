@@ -7,12 +7,12 @@
 #include "core/workflow/keys.h"
 #include "parse/config/config.h"
 
-/* "number, 1 to 10", "`missing`, `always` or `never`" */
+/* The values that a key accepts: "number, 1 to 10", "`missing`, `always` or `never`". */
 void describe_key_value(struct buf *b, const struct key *k);
-/* " Commands only."; adds nothing if the key is allowed everywhere. */
+/* The tasks that may have the key: " Commands only."; adds nothing if all may. */
 void describe_key_places(struct buf *b, const struct key *k);
 
-/* "duration, 1s to 1h" */
+/* The default of a key of pawl.yaml: "`30s`", "half of `logs.keep`". */
 void describe_config_default(struct buf *b, const struct key *k);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define LONGEST 40 /* characters of an expression in a label */
+#define LONGEST 40 /* characters shown of an expression in a label */
 
 void render_cut_text(struct buf *out, const char *text, size_t longest)
 {

@@ -27,7 +27,7 @@ bool reader_needs(struct reader *r, const struct yaml *node, const char *what,
                   struct workflow_task *t);
 bool reader_params(struct reader *r, const struct yaml *node, const char *what);
 bool reader_schedules(struct reader *r, const struct yaml *node, const char *what);
-/* Loads another file; an error is added at the node. */
+/* Loads another file; errors are added at the node. */
 bool reader_nested(struct reader *r, const struct yaml *node, const char *what,
                    const struct workflow **out);
 
@@ -44,13 +44,14 @@ bool reader_check_type(struct reader *r, const struct yaml *node, const char *wh
 bool reader_check_graph(struct reader *r);
 /* Compiles each noted text and checks its references. `whole` is true if the graph has no cycle. */
 void reader_check_texts(struct reader *r, bool whole);
-/* Adds an error for each entry whose `task` does not need `wanted`, directly or indirectly. The
- * graph must have no cycle. */
+/* A reference from `task` to `wanted` that may be an indirect need. */
 struct far_need {
     uint32_t task, wanted;
     const struct text_use *use;
     size_t offset;
 };
+/* Adds an error for each entry whose `task` does not need `wanted`, directly or indirectly. The
+ * graph must have no cycle. */
 void reader_check_far(struct reader *r, const struct far_need *list, size_t n);
 /* Adds an error at an offset in the text, or at its start if the column can't be determined. */
 void reader_error(struct reader *r, const struct text_use *use, size_t offset, const char *fmt, ...)

@@ -6,10 +6,10 @@
 
 struct anchor {
     char *name;
-    bool open;        /* its node is still being read: an alias inside it would be a cycle */
-    struct yaml node; /* the node; below, the cost of an alias to it */
-    size_t nodes;
-    int height;
+    bool open; /* its node is still being read: an alias inside it would be a cycle */
+    struct yaml node;
+    size_t nodes; /* number of nodes that an alias to it adds */
+    int height;   /* levels of lists and mappings in the node */
 };
 
 struct anchors {

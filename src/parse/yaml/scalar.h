@@ -6,8 +6,8 @@
 
 enum yaml_kind yaml_scalar_kind(const char *text);
 
-/* Changes the kind of a scalar, or of a collection (then `text` is NULL), to the one of its tag.
- * False with a sentence if the tag does not fit; `sentence` has YAML_TAG_SENTENCE bytes. */
+/* Sets the kind of a scalar, or of a collection (then `text` is NULL), to that of its tag. Returns
+ * false and sets `sentence`, which has YAML_TAG_SENTENCE bytes, if the tag does not fit. */
 #define YAML_TAG_SENTENCE 256
 bool yaml_tag_kind(const char *tag, const char *text, enum yaml_kind *kind, char *sentence);
 

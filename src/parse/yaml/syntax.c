@@ -60,8 +60,9 @@ static const struct {
 } sentences[] = {
     {"mapping values are not allowed in this context",
      "a \": \" is not expected here: put the text in quotes or below a \"|\", or check the indentation"},
-    {"could not find expected ':'", "a key without \":\": write \"key: value\", or put the text in "
-                                    "quotes if it belongs to the line above"},
+    {"could not find expected ':'",
+     "this key has no \":\": write \"key: value\", or put the text in "
+     "quotes if it belongs to the line above"},
     {"did not find expected key", "a key is expected here: check the indentation, and that the "
                                   "lines above are complete"},
     {"did not find expected '-' indicator",
@@ -70,8 +71,8 @@ static const struct {
      "a list can't start here: put \"- \" on its own line"},
     {"did not find expected ',' or ']'", "a \",\" or \"]\" is missing before this"},
     {"did not find expected ',' or '}'", "a \",\" or \"}\" is missing before this"},
-    {"found unexpected end of stream", "the text in quotes does not end"},
-    {"found unexpected document indicator", "the text in quotes does not end"},
+    {"found unexpected end of stream", "the closing quote is missing"},
+    {"found unexpected document indicator", "the closing quote is missing"},
     {"found unknown escape character",
      "this escape is unknown: in \"…\" a backslash is written \\\\, or use '…'"},
     {"did not find expected node content", "a value is missing here"},
@@ -149,7 +150,8 @@ void syntax_error(const yaml_parser_t *p, const struct source *s, struct diagnos
     } else if (is_long_key(p, s)) {
         column = (uint32_t)p->simple_keys.top[-1].mark.column + 1;
         diagnostics_add(diagnostics, s, line, column,
-                        "a key can't be longer than %d characters: this one is", KEY_MAX);
+                        "this key is longer than %d characters, the most that YAML allows",
+                        KEY_MAX);
     } else if (!strcmp(problem, "found character that cannot start any token")) {
         bad_first_character(p, s, diagnostics, line, column);
     } else if (p->context && p->context_mark.line + 1 < line) {

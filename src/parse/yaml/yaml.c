@@ -19,7 +19,7 @@ struct builder {
     struct yaml_doc *doc;
     VEC(struct yaml) stack;
     struct anchors anchors;
-    size_t nodes; /* so far, with aliases expanded */
+    size_t nodes; /* number of nodes so far, with aliases expanded */
     char *pool;
     size_t pool_left;
 };
@@ -57,7 +57,7 @@ static char *keep_text(struct builder *b, const char *text, size_t len)
 
 /* ---- nodes ---- */
 
-/* False if the limit is exceeded: the caller stops reading. */
+/* Counts nodes. False if the limit is exceeded: the caller stops reading. */
 static bool count_nodes(struct builder *b, size_t more, yaml_mark_t at)
 {
     b->nodes += more;

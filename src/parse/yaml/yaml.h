@@ -3,7 +3,7 @@
  * continues where possible.
  *
  * Scalars follow the core schema of YAML 1.2: `on`, `no` and `yes` are strings, as is everything in
- * quotes. Keys are strings. Aliases are expanded, within YAML_MAX_NODES. Errors are: duplicate
+ * quotes. Keys are strings. Aliases are expanded, within YAML_MAX_NODES. Not allowed: duplicate
  * keys, tags other than those of the core schema, merge keys (<<), a second document, NUL. */
 #ifndef PARSE_YAML_YAML_H
 #define PARSE_YAML_YAML_H
@@ -18,7 +18,7 @@ enum yaml_kind { YAML_NULL, YAML_BOOL, YAML_INT, YAML_FLOAT, YAML_TEXT, YAML_LIS
 /* Kept small: a large file has millions of nodes. */
 struct yaml {
     uint8_t kind;
-    uint32_t line, column; /* from 1; of a node inserted by an alias: the alias's */
+    uint32_t line, column; /* from 1; a node inserted by an alias has the location of the alias */
     uint32_t n;            /* length of a scalar's text; else the number of items or pairs */
     union {
         const char *text;         /* a scalar as written, without quotes; ends with NUL */
