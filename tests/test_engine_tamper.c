@@ -18,7 +18,7 @@ static const struct {
     {"lock", "mkdir", "it is a folder"},
     {"lock", "ln -s /dev/zero", "it is a symbolic link"},
     {"tree", "mkfifo", "it is a FIFO"},
-    {"log", "truncate -s 50G", "it is larger than it can be"},
+    {"log", "truncate -s 50G", "it is too large"},
     {"exit", "mkdir -p $d/exit/x; :", "\"exit\""},
     {"output", "mkfifo", "$PAWL_OUTPUT can't be read"},
     {"output", "truncate -s 50G", "$PAWL_OUTPUT has more than"},

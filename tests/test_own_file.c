@@ -35,7 +35,7 @@ TEST(open_of_anything_but_a_regular_file_of_allowed_size_is_refused_immediately)
     } cases[] = {{"it is a FIFO", ENOSTR},
                  {"it is a folder", EISDIR},
                  {"it is a symbolic link", ELOOP},
-                 {"it is larger than it can be", EOVERFLOW}};
+                 {"it is too large", EOVERFLOW}};
     static const int flags[] = {O_RDONLY, O_RDWR, O_WRONLY, O_RDWR | O_CREAT, O_WRONLY | O_CREAT};
     int at = open_test_dir(), fd;
 

@@ -13,9 +13,9 @@ struct env {
     /* The part of clock_offset that simulates a change of the database's clock alone. The host's
      * clock, which measures durations, is not moved by it. 0 outside tests. */
     int64_t clock_set;
-    /* PostgreSQL waits minutes, not seconds, for a lock, the end of a statement and the next
-     * statement of a transaction, so that a machine that stalls fails no test. false outside tests.
-     */
+    /* Makes PostgreSQL wait minutes, not seconds, for a lock, the end of a statement and the next
+     * statement of a transaction, so that no test fails because the machine stalls. False outside
+     * tests. */
     bool long_timeouts;
     /* Called with each statement and its duration in µs; NULL if not traced. */
     void (*trace)(void *arg, const char *what, int64_t took_us, long rows);

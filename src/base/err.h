@@ -38,7 +38,7 @@ struct err {
     enum error_code code;
     char msg[1024];
     enum err_missing missing;
-    char name[104]; /* of the missing object */
+    char name[104]; /* name of the missing object */
 };
 
 #define ERR_INIT \

@@ -167,7 +167,7 @@ int json_check(const char *s, size_t len, size_t max, const char *what, struct e
 
 /* ---- numbers and values ---- */
 
-/* Replaces the locale's decimal separator, which may be a comma or several bytes, by a point. */
+/* Replaces the locale's decimal separator, which may be a comma or several bytes, with a point. */
 static void use_decimal_point(char *text)
 {
     const char *point = localeconv()->decimal_point;

@@ -1,4 +1,4 @@
-/* json.h - JSON: an append-only writer for the small documents of hot paths, and a strict check of
+/* json.h - JSON: an append-only writer for small documents on hot paths, and a strict check of
  * documents that users and other programs supply. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -24,13 +24,14 @@ void json_write_end(struct json_writer *w, char bracket);   /* '}' or ']' */
 void json_write_key(struct json_writer *w, const char *key);
 void json_write_text(struct json_writer *w, const char *s); /* NULL writes null */
 void json_write_i64(struct json_writer *w, int64_t n);
-/* The shortest text that reads back as the same number, with a decimal point in every locale. */
+/* Writes the shortest text that reads back as the same number, with a decimal point in every
+ * locale. */
 void json_write_double(struct json_writer *w, double n);
 void json_write_bool(struct json_writer *w, bool b);
 void json_write_null(struct json_writer *w);
 /* Writes a valid JSON document unchanged; NULL writes null. */
 void json_write_raw(struct json_writer *w, const char *json);
-/* A key with its value. */
+/* Write a key and its value. */
 void json_field_text(struct json_writer *w, const char *key, const char *s);
 void json_field_i64(struct json_writer *w, const char *key, int64_t n);
 
@@ -47,9 +48,9 @@ char *json_text(const struct json_t *v);
 /* The value as one compact document in the arena. */
 char *json_arena_text(const struct json_t *v, struct arena *arena);
 
-/* The most levels of lists and objects in a document that a user supplies, and in a value that is
- * stored for a workflow: params, vars, inputs, outputs. jansson reads up to 2048 levels; the
- * difference is for documents that contain such values: the outputs of all items of a fan-out, the
+/* The maximum nesting of lists and objects in a document that a user supplies, and in a value that
+ * is stored for a workflow: params, vars, inputs, outputs. jansson reads up to 2048 levels; the
+ * margin is for documents that contain such values: the outputs of all items of a fan-out, the
  * event that keeps an earlier result, the object that a query prints. */
 #define JSON_DEPTH_MAX 64
 

@@ -27,8 +27,8 @@ struct json_t; /* jansson's */
 struct json_node {
     struct json_t *value;
     const struct json_node *up; /* the parent; NULL for the document */
-    const char *key;            /* in an object; for the document: its name in errors */
-    size_t index;               /* in an array, if key is NULL */
+    const char *key;            /* its key in an object; for the document, its name in errors */
+    size_t index;               /* its index in an array, if key is NULL */
 };
 
 /* Reads one document. Duplicate keys, invalid UTF-8, more than `max` bytes and more than
@@ -36,7 +36,7 @@ struct json_node {
  * closes it with json_read_close. */
 MUST_USE int json_read_open(const char *text, size_t len, size_t max, const char *what,
                             struct json_node *out, struct err *err);
-/* Like json_read_open, with `depth` as the most levels: for a document that contains others. */
+/* Like json_read_open, with at most `depth` levels: for a document that contains others. */
 MUST_USE int json_read_deep(const char *text, size_t len, size_t max, size_t depth,
                             const char *what, struct json_node *out, struct err *err);
 void json_read_close(struct json_node *doc);
@@ -74,7 +74,7 @@ MUST_USE int json_read_i64(const struct json_node *p, int64_t min, int64_t max, 
 /* A whole or a real number. */
 MUST_USE int json_read_double(const struct json_node *p, double min, double max, double *out,
                               struct err *err);
-/* The value as JSON text in one line, with the keys in their order. */
+/* The value as JSON on one line, with the keys in their order. */
 const char *json_read_raw(const struct json_node *p, struct arena *arena);
 
 #endif

@@ -88,7 +88,7 @@ const char *own_file_fault(int at, const char *name, int64_t max)
     case ELOOP:
         return "it is a symbolic link";
     case EOVERFLOW:
-        return "it is larger than it can be";
+        return "it is too large";
     default:
         return S_ISFIFO(st.st_mode)   ? "it is a FIFO"
                : S_ISSOCK(st.st_mode) ? "it is a socket"

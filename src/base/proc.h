@@ -15,7 +15,7 @@ struct proc_stat {
     pid_t session;
 };
 
-/* Reads a file below `at`, a handle of a process's folder. It stops once `max` bytes were read, so
+/* Reads a file in /proc/PID, of which `at` is a descriptor. Stops once `max` bytes were read, so
  * `out` may be up to 64 kB longer. False if the file can't be read. */
 bool proc_read(int at, const char *name, size_t max, struct buf *out);
 

@@ -18,7 +18,7 @@ bool text_is_utf8(const char *s, size_t len);
 bool text_is_variable(const char *s, size_t max);
 /* The number of characters of a valid UTF-8 text. */
 size_t text_characters(const char *s, size_t len);
-/* Replaces each byte that is not part of a valid character by a question mark. */
+/* Replaces each byte that is not part of a valid character with a question mark. */
 void text_make_utf8(char *s);
 
 /* Writes a time in µs since 1970 as 2026-01-31T23:59:59.123456Z; `out` has TIME_TEXT_SIZE bytes. */
@@ -27,7 +27,7 @@ char *text_time(int64_t us, char *out);
 /* Parses an RFC 3339 time, a date, or "@SECONDS". */
 MUST_USE int text_parse_time(const char *s, int64_t *us, struct err *err);
 
-/* Parses 250ms, 30s, 5m, 2h, 90d to µs. A number without a unit is an error. */
+/* Parses 250ms, 30s, 5m, 2h, 90d as µs. A number without a unit is an error. */
 MUST_USE int text_parse_duration(const char *s, int64_t *us, struct err *err);
 /* Writes µs in the form that text_parse_duration reads, in the largest unit that is exact: 5m, not
  * 300s. `out` has DURATION_TEXT_SIZE bytes. */

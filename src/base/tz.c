@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_FILE (256 * 1024) /* the largest file of tzdata has 4 kB */
+#define MAX_FILE (256 * 1024) /* the largest file in tzdata has 4 kB */
 
 /* ---- loading ---- */
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define MAX_STEPS   4096 /* the longest table of tzdata has 240 */
+#define MAX_STEPS   4096 /* the longest table in tzdata has 240 */
 #define HEADER_SIZE 44
 
 /* The counts in the header's order. The block after the header holds the times, the type index of

@@ -2,9 +2,10 @@
  *
  * tz.c       finds a zone's file and looks up offsets
  * tz_file.c  reads the file
- * tz_rule.c  parses and applies the rule at the file's end, which applies after the last step of
- * the table. It is a POSIX TZ string with the extensions of RFC 8536, such as
- *            CET-1CEST,M3.5.0,M10.5.0/3 */
+ * tz_rule.c  parses and applies the rule at the end of the file
+ *
+ * The rule covers the time after the last step in the table. It is a POSIX TZ string with the
+ * extensions of RFC 8536, such as CET-1CEST,M3.5.0,M10.5.0/3. */
 #ifndef BASE_TZ_INTERNAL_H
 #define BASE_TZ_INTERNAL_H
 
@@ -13,7 +14,7 @@
 /* A change of the offset. */
 struct tz_step {
     int64_t at;
-    int32_t offset; /* from then on */
+    int32_t offset; /* the offset from then on */
 };
 
 /* A day of each year, and seconds from its midnight (may be negative or more than a day). */

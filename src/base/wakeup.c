@@ -39,7 +39,7 @@ void wakeup_signal(struct wakeup *w)
     (void)eventfd_write(w->event, 1); /* fails only if it is readable already */
 }
 
-/* A value of 0 would disarm the timer, hence the nanosecond. */
+/* A time of 0 would disarm the timer, hence the nanosecond. */
 void wakeup_at(struct wakeup *w, int64_t when)
 {
     struct itimerspec t = {.it_value = {when / 1000000, when % 1000000 * 1000 + 1}};

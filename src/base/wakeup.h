@@ -19,7 +19,8 @@ struct wakeup {
         .epoll = -1, .event = -1, .timer = -1 \
     }
 
-/* 0, or -1 and errno; to be closed in either case. Its own events carry NULL. */
+/* Returns 0, or -1 and errno; close it in either case. The events of its signal and its timer carry
+ * NULL. */
 MUST_USE int wakeup_open(struct wakeup *w);
 void wakeup_close(struct wakeup *w);
 MUST_USE int wakeup_add(struct wakeup *w, int fd, void *what); /* 0, or -1 and errno */
@@ -27,8 +28,8 @@ MUST_USE int wakeup_add(struct wakeup *w, int fd, void *what); /* 0, or -1 and e
 void wakeup_remove(struct wakeup *w, int fd);
 
 void wakeup_signal(struct wakeup *w);
-void wakeup_at(struct wakeup *w, int64_t when); /* at that time at the latest */
-/* Clears the signal, and the timer if it is due; returns whether it was. */
+void wakeup_at(struct wakeup *w, int64_t when); /* wakes up at that time at the latest */
+/* Clears the signal, and the timer if it is due; returns whether the timer was due. */
 bool wakeup_clear(struct wakeup *w, int64_t now);
 
 #endif
