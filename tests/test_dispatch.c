@@ -124,7 +124,7 @@ TEST(second_executor_with_the_same_key_is_refused)
     open_with(&fx, (struct dispatch_options){0});
     add_desk(&fx, "process", 1, 0);
     CHECK_EQ(dispatch_add_executor(fx.d, &k->x, 0, &err), -E_CONFLICT);
-    CHECK_STR(err.msg, "there are two executors \"process\"");
+    CHECK_STR(err.msg, "there are two executors named \"process\"");
     desk_free(&k->x);
     end(&fx);
 }

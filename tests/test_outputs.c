@@ -84,7 +84,9 @@ TEST(malformed_output_is_refused_with_its_line)
     check_refused("1a=1\n", 5, "line 1");
     check_refused("=1\n", 3, "line 1");
     check_refused("a<<\n", 4, "line 1");
-    check_refused("\na<<EOF\nno end\n", 15, "line 2 of $PAWL_OUTPUT: the block a has no end");
+    check_refused(
+        "\na<<EOF\nno end\n", 15,
+        "line 2 of $PAWL_OUTPUT: the block of \"a\" is not closed: add a line with only \"EOF\"");
     check_refused("{\"a\": }\n", 8, "line 1");
     check_refused("{\"a\":1,\"a\":2}\n", 14, "line 1");
     check_refused("a=1\nb=\xff\n", 8, "line 2 of $PAWL_OUTPUT is not valid UTF-8");

@@ -253,9 +253,10 @@ TEST(timeout_does_not_end_a_shim_that_cannot_write_its_exit_record)
     let_shim_write(shim, false);
     end_unwritten(w, &t);
     UNTIL(w, *last_note);
-    CHECK_STR(last_note,
-              "attempt 1 of execution 7 has ended, but its shim can't write its exit record "
-              "or its outputs; it is retried until it succeeds or the execution is cancelled");
+    CHECK_STR(
+        last_note,
+        "attempt 1 of execution 7 has ended, but its shim can't write its exit record "
+        "or its outputs; the worker keeps trying until that succeeds or the execution is cancelled");
     turn_for(w, SECOND);
     let_shim_write(shim, true);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);

@@ -18,8 +18,8 @@ struct attempt {
     bool ended; /* its outcome is known, and not committed yet */
 
     /* The dispatcher's part; zeroed by the engine. */
-    struct executor_entry *executor; /* that runs it; NULL if none does */
-    void *handle;                    /* that executor's; NULL once it has ended */
+    struct executor_entry *executor; /* the executor that runs it; NULL if none does */
+    void *handle;                    /* that executor's handle; NULL once the attempt has ended */
 };
 
 /* NULL if the table has no such attempt. */

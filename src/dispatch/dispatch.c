@@ -16,8 +16,7 @@ int dispatch_new(const struct dispatch_options *o, struct dispatch **out, struct
     d->arg = o->arg;
     d->wakeup = (struct wakeup)WAKEUP_INIT;
     if (wakeup_open(&d->wakeup)) {
-        err_set(err, E_INTERNAL, "can't create the descriptors of the dispatcher: %s",
-                strerror(errno));
+        err_set(err, E_INTERNAL, "can't create the dispatcher's descriptors: %s", strerror(errno));
         dispatch_free(d);
         return -E_INTERNAL;
     }
@@ -48,7 +47,7 @@ int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots, str
 
     for (size_t i = 0; i < d->executors.n; i++)
         if (!strcmp(d->executors.at[i]->x->key, x->key))
-            return err_set(err, E_CONFLICT, "there are two executors \"%.60s\"", x->key);
+            return err_set(err, E_CONFLICT, "there are two executors named \"%.60s\"", x->key);
     m = mem_zalloc(sizeof(*m));
     m->d = d;
     m->x = x;

@@ -1,6 +1,6 @@
-/* dispatch.h - the dispatcher, between an engine's loop and its executors: it
- * limits how many attempts run at once, and forwards the executors' reports. It does not
- * know the database. All calls are made on one thread.
+/* dispatch.h - the dispatcher, between an engine's loop and its executors: it limits how many
+ * attempts run at once, and forwards the executors' reports. It does not know the database. All
+ * calls are made on one thread.
  *
  * The engine calls it in this order:
  *
@@ -40,7 +40,7 @@ struct dispatch_options {
 MUST_USE int dispatch_new(const struct dispatch_options *o, struct dispatch **out, struct err *err);
 void dispatch_free(struct dispatch *d); /* and its executors; d may be NULL */
 
-/* Adds an executor, which the dispatcher owns from then on (not if this fails). It runs at most
+/* Adds an executor, which the dispatcher owns from then on unless this fails. It runs at most
  * `slots` attempts at once; 0: limited only by the executor. */
 MUST_USE int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots,
                                    struct err *err);
@@ -52,9 +52,9 @@ MUST_USE int dispatch_check_routes(const struct dispatch *d, const struct routes
 
 /* ---- what to claim ---- */
 
-/* Lanes that share one executor, and how much that executor can take, which may be nothing
- * (adopting needs no capacity). Each attempt that starts also needs a slot of the worker; one that
- * waits in the executor's own queue gets the slot of the attempt before it. */
+/* Lanes that share one executor, and how many attempts that executor can take, which may be none
+ * (adopting needs no capacity). Each attempt that starts also needs one of the worker's slots; one
+ * that waits in the executor's own queue gets the slot of the attempt before it. */
 struct lane_group {
     const char *executor;
     const char *const *lanes;
@@ -79,15 +79,15 @@ bool dispatch_outlives(const struct dispatch *d, const char *lane);
 
 /* ---- attempts ---- */
 
-/* Hands over a claimed job, which is in the table. 0: its end will be reported. Otherwise *failed
- * is its outcome, with err's text: failed, or refused with a delay during which its executor is
- * offered no jobs. A lane that is not served here is refused, too. job.function is taken from the
- * lane. */
+/* Hands over a claimed job, which is in the table. Returns 0 if its end will be reported. Otherwise
+ * *failed is its outcome, with err's text: failed, or refused with a delay during which its
+ * executor is offered no jobs. A lane that is not served here is refused, too. job.function is
+ * taken from the lane. */
 MUST_USE int dispatch_start(struct dispatch *d, const char *lane, const struct job *j,
                             struct outcome *failed, struct err *err);
-/* Hands over an adopted job, or one that runs here under an older epoch. 0: its end was or will be
- * reported. -E_REFUSED: its executor can't search for it now; settle nothing, forget it and let the
- * lease run out. Any other error: the attempt has failed. */
+/* Hands over an adopted job, or one that runs here under an older epoch. Returns 0 if its end was
+ * or will be reported. -E_REFUSED: its executor can't search for it now; settle nothing, forget the
+ * attempt and let the lease run out. Any other error: the attempt has failed. */
 MUST_USE int dispatch_reattach(struct dispatch *d, const char *lane, const struct job *j,
                                struct err *err);
 /* See executor.h. Attempts that no executor runs are ignored. */
@@ -95,8 +95,8 @@ void dispatch_cancel(struct dispatch *d, int64_t execution, int attempt, enum ou
 void dispatch_renewed(struct dispatch *d, int64_t execution, int attempt, int64_t until);
 void dispatch_forget(struct dispatch *d, int64_t execution, int attempt);
 void dispatch_settled(struct dispatch *d, int64_t execution, int attempt);
-/* Calls `each` for what attempts that do not run here left on the disk. `each` must not change
- * anything. Executors that share a folder report the same attempt twice. */
+/* Calls `each` for every attempt that does not run here but left files on the disk. `each` must not
+ * change anything. Executors that share a folder report the same attempt twice. */
 void dispatch_leftovers(const struct dispatch *d,
                         void (*each)(void *arg, int64_t execution, int attempt), void *arg);
 /* Removes the leftovers of an attempt whose end is stored. */

@@ -9,26 +9,26 @@
 #include "dispatch/dispatch.h"
 #include "exec/function/function.h"
 
-/* An executor and the dispatcher's accounts of it. */
+/* An executor, and what the dispatcher knows about it. */
 struct executor_entry {
     struct dispatch *d;
     struct executor *x;
     struct functions *functions; /* x if it runs functions, otherwise NULL */
     int fd;
     int slots, in_flight;
-    int refusals;          /* in a row */
+    int refusals;          /* refusals in a row */
     int64_t backoff_until; /* CLOCK_BOOTTIME, µs: offered no jobs until then; 0 if none */
-    char why[256];         /* its last refusal */
+    char why[256];         /* reason for its last refusal */
 };
 
 struct dispatch {
-    const struct idmap *attempts; /* the engine's, see attempts.h */
+    const struct idmap *attempts; /* the engine's table, see attempts.h */
     void (*report)(void *arg, struct attempt *a, const struct report *r);
     void *arg;
     int slots, in_flight;
     bool closed;
     VEC(struct executor_entry *) executors;
-    VEC(char *) known_keys; /* executors that are not here, but that routes may name */
+    VEC(char *) known_keys; /* executors that are not registered here, but that routes may name */
     VEC(struct lane_group) groups;
     struct wakeup wakeup;
 };

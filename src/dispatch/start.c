@@ -71,7 +71,7 @@ static int64_t back_off_executor(struct executor_entry *m, const char *why)
     return delay;
 }
 
-/* Why the lane's executor is not offered the job; 0 if it is. */
+/* Reports why the lane's executor is not offered the job; returns 0 if it is. */
 static int refuse_unoffered(const struct dispatch *d, const struct executor_entry *m,
                             const char *lane, int64_t *delay, struct err *err)
 {

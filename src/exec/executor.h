@@ -20,14 +20,14 @@
 #include "core/outcome.h"
 #include "core/spec.h"
 
-/* A leased job, ready to run. Texts and the spec are valid until the operation returns. */
+/* A leased job, ready to run. Strings and the spec are valid until the operation returns. */
 struct job {
     int64_t execution, root;
     int attempt; /* from 1 */
     int max_attempts;
     int epoch;
     const char *name;     /* full name, exec::NAME or workflow::task */
-    const char *function; /* of the lane function:NAME; NULL for other lanes */
+    const char *function; /* NAME of the lane function:NAME; NULL for other lanes */
     const char *input;    /* JSON; NULL if none */
     const struct spec *spec;
     int64_t lease_until; /* CLOCK_BOOTTIME, µs; the lease is valid at least until then */
@@ -37,7 +37,7 @@ struct job {
 enum report_kind {
     REPORT_STARTED, /* the work started `ago` µs before now; once per epoch, before the other two */
     REPORT_LOG,     /* more of its output */
-    REPORT_ENDED,   /* the last one */
+    REPORT_ENDED,   /* the last report */
 };
 
 struct report {
@@ -54,7 +54,7 @@ struct report {
     size_t log_len;
     int64_t offset, dropped;
 
-    struct outcome outcome; /* REPORT_ENDED; texts are valid until `report` returns. retry_delay
+    struct outcome outcome; /* REPORT_ENDED; strings are valid until `report` returns. retry_delay
                                only for deferred and refused */
 };
 
@@ -92,8 +92,8 @@ struct executor_ops {
     /* The outcome of this attempt is committed: its files may be removed. May be NULL. */
     void (*settled)(struct executor *x, int64_t execution, int attempt);
 
-    /* Calls `each` for every attempt with files on the disk that this executor does not watch and
-     * of which no process is alive; `settled` removes the files. May be NULL. */
+    /* Calls `each` for every attempt that has files on the disk, is not watched by this executor
+     * and has no live process; `settled` removes the files. May be NULL. */
     void (*leftovers)(struct executor *x, void (*each)(void *arg, int64_t execution, int attempt),
                       void *arg);
 

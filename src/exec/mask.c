@@ -33,8 +33,8 @@ void mask_add(struct mask *m, const char *secret)
     }
 }
 
-/* Length of the word that starts here, 0 if none. Sets *cut if the text ends inside a word that may
- * start here. */
+/* The length of the word that starts here; 0 if none. Sets *cut if the text ends inside a word that
+ * may start here. */
 static size_t match_word(const struct mask *m, const char *text, size_t len, bool *cut)
 {
     for (size_t i = 0; i < m->n; i++) {
@@ -63,7 +63,8 @@ static size_t mask_text(const struct mask *m, const char *text, size_t len, bool
             n = match_word(m, text + i, len - i, &cut);
         if (cut && !last)
             break;
-        /* At the end of the stream a longer word can't follow, but a shorter one may match here. */
+        /* At the end of the stream, a partly matched word can't be completed any more, but a
+         * shorter word may match here. */
         for (size_t k = 0; cut && !n && k < m->n; k++)
             if (m->words[k].len <= len - i &&
                 memcmp(text + i, m->words[k].text, m->words[k].len) == 0)

@@ -1,4 +1,4 @@
-/* mask.h - replaces secrets in a stream of text, also those that are split over two pieces. */
+/* mask.h - replaces secrets in a stream of text, including those that are split across pieces. */
 #ifndef EXEC_MASK_H
 #define EXEC_MASK_H
 

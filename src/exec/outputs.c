@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN_MAX 80 /* bytes of a bad line */
+#define SHOWN_MAX 80 /* bytes shown of a bad line */
 
 struct output {
     const char *key;
@@ -180,10 +180,9 @@ int outputs_parse(const char *text, size_t len, const char *const *names, struct
     int rc = 0;
 
     if (len > OUTPUTS_MAX)
-        return err_set(
-            err, E_INVALID,
-            "$PAWL_OUTPUT has more than %d bytes: store it elsewhere and pass a reference",
-            OUTPUTS_MAX);
+        return err_set(err, E_INVALID,
+                       "$PAWL_OUTPUT has more than %d bytes: store it in a file and pass the path",
+                       OUTPUTS_MAX);
     while (!rc && next_line(&p, &line, &n))
         if (!(rc = check_text(&p, line, n)))
             rc = read_line(&p, line, n);

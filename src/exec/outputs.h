@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#define OUTPUTS_MAX      (1 << 20) /* bytes of the file */
+#define OUTPUTS_MAX      (1 << 20) /* bytes in the file */
 #define OUTPUTS_KEYS_MAX 1000
 
 /* Appends the outputs as a JSON object, or nothing if there are none. Only the keys in `names`

@@ -17,7 +17,7 @@
 
 #define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define TOMBSTONE   "tombstone"
-#define LEASE_TRIES 500  /* to lock the lease, which is rarely locked: half a second in all */
+#define LEASE_TRIES 500  /* to lock the lease; it is rarely locked, so half a second is enough */
 #define LEASE_PAUSE 1000 /* µs between two tries */
 
 char *attempt_name(int64_t execution, int attempt, char *out)
@@ -75,7 +75,7 @@ int attempt_open_folder(int dir, int64_t execution, int attempt)
     return open_folder(dir, attempt_name(execution, attempt, name));
 }
 
-/* --- locks --------------------------------------------------------------------------------------
+/* ---- locks ----
  *
  * OFD locks belong to the open file description, like those of flock(2). Unlike those, they can be
  * tested without being taken; a lock taken for a moment would look like a shim to a third process.
@@ -125,7 +125,8 @@ void attempt_mark_end_known(int lock)
     (void)fcntl(lock, F_OFD_SETLK, &mark); /* without it the shim may be killed as unresponsive */
 }
 
-/* An attempt in a container has no `tree` file. One that can't be opened does not count as free. */
+/* An attempt in a container has no `tree` file. A file that can't be opened does not count as
+ * free. */
 static bool is_tree_free(int at)
 {
     AUTO_FD fd = own_file_open(at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
@@ -164,8 +165,7 @@ bool attempt_has_tombstone(int at)
     return faccessat(at, TOMBSTONE, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* --- epoch and control --------------------------------------------------------------------------
- */
+/* ---- epoch and control ---- */
 
 int64_t attempt_epoch(int at)
 {

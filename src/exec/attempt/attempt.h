@@ -1,6 +1,5 @@
 /* attempt.h - the attempt folder: locks, records and log of one attempt, shared by its shim and the
- * worker that holds its lease. src/exec/attempt/ knows neither the database nor the
- * executors.
+ * worker that holds its lease. src/exec/attempt/ knows neither the database nor the executors.
  *
  *     <dir>/<execution>.<attempt>/
  *         lock       locked by the shim, from before anything starts until everything has ended
@@ -10,7 +9,7 @@
  *                    behind. The attempt was started if and only if this record exists, unless
  *                    the task removed it: then a shim or a process of the task may be found
  *         lease      record: epoch and end of the lease, overwritten by each renewal
- *         control    a FIFO: commands of the lease holder to the shim
+ *         control    a FIFO: commands from the lease holder to the shim
  *         exit       record: how the attempt ended; either complete or absent. The shim reserves
  *                    `exit.new` before the start, writes it at the end and renames it
  *         ending     record: like `exit`, written while the attempt's container is not gone yet
@@ -61,20 +60,21 @@
 #define ATTEMPT_LOG_MAX   (INT64_C(2) << 30) /* head and tail, as large as settings allow */
 #define CGROUP_PATH_SIZE  256
 
-/* --- the folder ---------------------------------------------------------------------------------
- */
+/* ---- the folder ---- */
 
 /* Writes "<execution>.<attempt>" to `out` (ATTEMPT_NAME_SIZE bytes) and returns it. */
 char *attempt_name(int64_t execution, int attempt, char *out);
 /* The reverse; false if this is not the name of an attempt folder. */
 bool attempt_parse_name(const char *name, int64_t *execution, int *attempt);
 
-/* Creates the folder and opens it: its descriptor, or -1 and errno (EEXIST: it exists already). */
+/* Creates and opens the folder. Returns its descriptor, or -1 and errno (EEXIST: it exists
+ * already). */
 MUST_USE int attempt_make_folder(int dir, int64_t execution, int attempt);
 MUST_USE int attempt_open_folder(int dir, int64_t execution, int attempt); /* or -1 and errno */
 
-/* Locks a file of the folder: its descriptor, or -1 and errno. Without `wait`, EAGAIN if another
- * holds the lock. The lock is released when the last copy of the descriptor is closed. */
+/* Locks a file in the folder. Returns its descriptor, or -1 and errno: without `wait`, EAGAIN if
+ * another process holds the lock. The lock is released when the last copy of the descriptor is
+ * closed. */
 MUST_USE int attempt_lock(int at, const char *name, bool wait);
 /* Tests the lock without taking it, so that no other process finds it locked by the test. */
 bool attempt_is_locked(int at, const char *name);
@@ -83,11 +83,11 @@ bool attempt_file_is_locked(int fd);
 /* Marks a held `lock`: the task has ended and its shim knows how, but can't write the exit record
  * yet. The mark is part of the lock: it needs no disk space and disappears with the shim. */
 void attempt_mark_end_known(int lock);
-/* Whether that mark is set and no process of the task is left. */
+/* Whether attempt_mark_end_known was called and no process of the task is left. */
 bool attempt_is_end_known(int at);
-/* Locks the lease: its descriptor, or -1 and errno. Required to write the lease record and to act
- * on it: between the check for a higher epoch and the action no higher epoch may be written. No
- * child inherits the descriptor, so the lock is released when this process ends. */
+/* Locks the lease. Returns its descriptor, or -1 and errno. The lock is required to write the lease
+ * record and to act on it: between the check for a higher epoch and the action no higher epoch may
+ * be written. No child inherits the descriptor, so the lock is released when this process ends. */
 MUST_USE int attempt_lock_lease(int at);
 /* Whether the folder was removed; then nothing can be created in it any more. */
 bool attempt_is_folder_removed(int at);
@@ -95,24 +95,24 @@ bool attempt_is_folder_removed(int at);
 MUST_USE int attempt_write_tombstone(int at); /* 0, or -1 and errno; the caller holds `lock` */
 bool attempt_has_tombstone(int at);
 
-/* Removes the folder and its contents, of any depth: 0, or -1 and errno. Never follows a link. */
+/* Removes the folder with its contents, at any depth. Returns 0, or -1 and errno. Never follows a
+ * link. */
 int attempt_remove_folder(int dir, const char *name);
 
-/* --- records ------------------------------------------------------------------------------------
- */
+/* ---- records ---- */
 
 struct attempt_shim {
-    int64_t pid, start_time; /* of the shim, as in /proc/PID/stat */
+    int64_t pid, start_time; /* the shim's, as in /proc/PID/stat */
     int64_t epoch;           /* the epoch that started the attempt */
     int64_t begun;           /* time of the start, CLOCK_BOOTTIME, µs */
-    int64_t session;         /* of the task; 0 if not started yet */
+    int64_t session;         /* the task's session; 0 if not started yet */
     int64_t session_start;
     char key[ATTEMPT_KEY_SIZE];
     char cgroup[CGROUP_PATH_SIZE]; /* absolute path; "" if none */
 };
 
 struct attempt_lease {
-    int64_t epoch, until; /* CLOCK_BOOTTIME, µs */
+    int64_t epoch, until; /* until: CLOCK_BOOTTIME, µs */
 };
 
 enum attempt_command {
@@ -132,7 +132,7 @@ enum attempt_end {
     END_CANCELLED,
     END_FENCED,      /* killed: the lease was not renewed */
     END_NOT_STARTED, /* the command could not be executed: step and error say why */
-    END_CLIENT,      /* how the container engine's client ended; the engine does not confirm it */
+    END_CLIENT,      /* how the container engine's client ended, which the engine did not confirm */
 };
 
 /* The steps between fork and exec; the texts complete "can't …". */
@@ -175,7 +175,7 @@ struct record {
 extern const struct record RECORD_SHIM, RECORD_LEASE, RECORD_CONTROL, RECORD_EXIT, RECORD_ENDING,
     RECORD_LOG_POS;
 
-/* Bytes of the largest record, including magic number and checksum. */
+/* The size of the largest record in bytes, with its magic number and checksum. */
 #define RECORD_MAX 512
 
 /* Writes the bytes of a record to `out` (RECORD_MAX bytes) and returns their number. */
@@ -183,9 +183,9 @@ size_t record_encode(const struct record *kind, const void *from, void *out);
 /* False unless the bytes are a complete, undamaged record of that kind. */
 bool record_decode(const struct record *kind, const void *bytes, size_t len, void *to);
 
-/* Reads a record: 1 if it was read, 0 if the file does not exist, or -1 and errno: EBADMSG if the
- * content is not a valid record; an error of own_file_is_fault if the file was replaced; an error
- * of error_may_pass if a later try may succeed. No errno belongs to both of these classes. */
+/* Reads a record. Returns 1 if it was read, 0 if the file does not exist, or -1 and errno: EBADMSG
+ * if the content is not a valid record; an error of own_file_is_fault if the file was replaced; an
+ * error of error_may_pass if a later try may succeed. No errno belongs to both of these classes. */
 int record_read(int at, const struct record *kind, void *to);
 /* Overwrites the record in place, in one write; creates the file. 0, or -1 and errno. */
 MUST_USE int record_write(int at, const struct record *kind, const void *from);
@@ -219,8 +219,7 @@ MUST_USE int attempt_begin_lease(int at, const struct attempt_lease *l);
  * has ended). */
 MUST_USE int attempt_send_command(int at, const struct attempt_control *c);
 
-/* --- tampering: a task replaced files of its own folder -----------------------------------------
- */
+/* ---- tampering: a task replaced files of its own folder ---- */
 
 #define ATTEMPT_FAULT_SIZE 120
 /* Whether a file of the attempt was replaced; if so, `out` receives a text that names the file. */
@@ -231,8 +230,7 @@ MUST_USE bool attempt_fault(int at, char out[ATTEMPT_FAULT_SIZE]);
  * all processes if NULL. errno is ESRCH if there is none; with any other errno a shim may live. */
 MUST_USE int attempt_find_shim(int at, const struct attempt_shim *recorded);
 
-/* --- log and output -----------------------------------------------------------------------------
- */
+/* ---- log and output ---- */
 
 /* The kept output: `kept` bytes in total; the first `head` of them are followed by a gap of
  * `dropped` bytes (0 if there is no gap). */
@@ -245,12 +243,11 @@ MUST_USE int attempt_log_size(int at, struct attempt_log *out);
 MUST_USE int attempt_log_read(int at, const struct attempt_log *log, int64_t offset, size_t max,
                               struct buf *out);
 
-/* --- ending the remains of an attempt -----------------------------------------------------------
- */
+/* ---- ending the remains of an attempt ---- */
 
-/* A pidfd of the recorded shim, or -1 and errno: ESRCH if it has ended; it may live with any other
- * errno. It is certain to be the shim, and not
- * another process with a reused pid, only if the caller finds `lock` held afterwards. */
+/* A pidfd of the recorded shim, or -1 and errno: ESRCH if it has ended; with any other errno it may
+ * still live. Only if the caller finds `lock` held afterwards is it certain to be the shim, and not
+ * another process with a reused pid. */
 MUST_USE int attempt_shim_pidfd(const struct attempt_shim *s);
 
 /* Kills the remaining processes of an attempt whose shim has ended: its cgroup, and every process
@@ -278,7 +275,7 @@ MUST_USE int attempt_each(const char *dir,
                           int (*each)(void *arg, int64_t execution, int attempt, bool locked),
                           void *arg, struct err *err);
 
-/* The most that is read of the environment of a process, in bytes. */
+/* The most bytes that are read of a process's environment. */
 #define ENVIRON_MAX (8 << 20)
 
 /* Calls `each` for every process whose environment names an attempt below `dir`, as far as this
@@ -287,14 +284,14 @@ MUST_USE int attempt_each(const char *dir,
 bool attempt_each_process(const char *dir,
                           void (*each)(void *arg, int64_t execution, int attempt, pid_t pid),
                           void *arg);
-/* Kills a process that attempt_each_process found, if descriptors are left; false if its
+/* Kills a process that attempt_each_process found, unless no descriptor is left. False if its
  * environment does not name the attempt any more, so a reused pid is never killed. */
 MUST_USE bool attempt_kill_stray(const char *dir, int64_t execution, int attempt, pid_t pid);
-/* Kills all such processes of one attempt. True if any was found, or not all could be inspected;
- * then call it again. */
+/* Kills all processes whose environment names this attempt. True if any was found, or not all could
+ * be inspected; then call it again. */
 MUST_USE bool attempt_kill_strays(const char *dir, int64_t execution, int attempt);
 
-/* --- the undo command: ends what runs outside of the process tree -------------------------------
+/* ---- the undo command: ends what runs outside of the process tree ----
  *
  * A container is a child of its engine, not of the process that requested it, and only the engine
  * knows when it is gone. Therefore the attempt has an "undo" command that removes the container. It
@@ -326,14 +323,14 @@ struct undo {
                               likewise; empty if there is nothing to undo */
     int64_t owner; /* uid + 1 of the user who started the attempt, if it is another user, whose
                       containers our engine does not list; else 0 */
-    pid_t pid;     /* of the undo command that runs now; 0 if none */
-    int out;       /* read end of its output */
+    pid_t pid;     /* process of the undo command that runs now; 0 if none */
+    int out;       /* read end of the command's output */
     int64_t started_at;
     int64_t next, pause; /* time of the next try; the pause before it, µs */
     enum undo_found found;
     int64_t code; /* FOUND_ENDED: the command's exit code */
     size_t len;
-    char message[400]; /* of the last run that failed; "" if none did */
+    char message[400]; /* printed by the last run that failed; "" if none did */
 };
 /* Both set the undo command of `u`, which starts zeroed. undo_load reads it from the folder and
  * returns false if the file is missing or damaged. */
@@ -347,8 +344,7 @@ MUST_USE bool undo_run(struct undo *u, int64_t patience);
 /* Stops a running command, leaving the rest to another process, and frees the words. */
 void undo_release(struct undo *u);
 
-/* --- cgroups (version 2) ------------------------------------------------------------------------
- */
+/* ---- cgroups (version 2) ---- */
 
 /* The path of our own cgroup if we may create cgroups in it, else "". */
 void cgroup_find(char out[CGROUP_PATH_SIZE]);

@@ -23,11 +23,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RUN_TIME_MAX    20000000 /* µs; after that the engine counts as not answering */
+#define RUN_TIME_MAX    20000000 /* µs; after that, the engine is assumed not to respond */
 #define POLL_PAUSE      5000     /* µs */
-#define RETRY_PAUSE     100000   /* µs, the first pause between two tries; it doubles … */
-#define RETRY_PAUSE_MAX 2000000  /* … up to this */
-#define REMOVE_TRIES    5 /* for an ended container, which is often in use for a moment only */
+#define RETRY_PAUSE     100000  /* µs before the second try; each further pause is twice as long */
+#define RETRY_PAUSE_MAX 2000000 /* µs, the longest pause */
+#define REMOVE_TRIES    5 /* to remove an ended container, which is often in use only for a moment */
 
 struct list {
     char **at;
@@ -84,8 +84,8 @@ bool undo_load(struct undo *u, int at)
     return true;
 }
 
-/* Both lists point into u->words and are NULL-terminated. env.at is NULL if no environment is
- * stored. */
+/* Splits u->words into two NULL-terminated lists, which point into it. env.at is NULL if no
+ * environment is stored. */
 static void split_command(const struct undo *u, struct list *argv, struct list *env)
 {
     const char *end = u->words.ptr + u->words.len;
@@ -167,7 +167,7 @@ static bool last_line_is(const struct undo *u, const char *word)
            (u->len == len + 1 || u->message[u->len - len - 2] == '\n');
 }
 
-/* The command has closed its output. */
+/* Called when the command has closed its output. */
 static void finish_command(struct undo *u)
 {
     u->times_unremovable = last_line_is(u, UNDO_ENDED) ? u->times_unremovable + 1 : 0;
@@ -181,8 +181,8 @@ static void finish_command(struct undo *u)
     retry_later(u);
 }
 
-/* Parses an UNDO_FOUND line at the start of the output, which does not belong into the message.
- * Returns its length, or 0 if there is no such line. */
+/* Parses an UNDO_FOUND line at the start of the output, which is not part of the message. Returns
+ * its length, or 0 if there is no such line. */
 static size_t parse_found_line(struct undo *u, const char *piece, size_t n)
 {
     static const char word[] = UNDO_FOUND " ";

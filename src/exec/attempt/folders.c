@@ -1,4 +1,4 @@
-/* folders.c - lists and ends all attempts of a folder, see attempt.h. */
+/* folders.c - lists and ends all attempts in a folder, see attempt.h. */
 #include "base/env.h"
 #include "base/fd.h"
 #include "base/own_file.h"
@@ -47,7 +47,7 @@ static int kill_shim(int at)
     int known = record_read(at, &RECORD_SHIM, &s);
     AUTO_FD pidfd = known == 1 ? attempt_shim_pidfd(&s) : -1;
 
-    /* Lock or record may be removed or replaced. */
+    /* The task may have removed or replaced the lock or the record: search for the shim instead. */
     if (pidfd < 0 || !attempt_is_locked(at, ATTEMPT_LOCK)) {
         fd_close(&pidfd);
         pidfd = attempt_find_shim(at, known == 1 ? &s : NULL);
@@ -125,7 +125,7 @@ static bool kill_remains(const struct end_all *all, int at, int known,
     return (known != 1 && attempt_kill_strays(all->path, all->execution, all->attempt)) || alive;
 }
 
-/* Ends one attempt; when this returns 0, nothing of it runs any more. */
+/* Ends one attempt; when this returns 0, none of its processes runs any more. */
 static int end_attempt(const struct end_all *all, int at)
 {
     int64_t patience = all->patience;

@@ -42,8 +42,7 @@ int attempt_shim_pidfd(const struct attempt_shim *s)
     return -1;
 }
 
-/* --- does a process belong to the attempt? ------------------------------------------------------
- */
+/* ---- does a process belong to the attempt? ---- */
 
 struct remains_search {
     struct proc_search s;
@@ -57,7 +56,7 @@ struct remains_search {
 static bool carries_key(struct remains_search *r, int proc)
 {
     const struct buf *text = &r->s.text;
-    size_t len = strlen(r->marker) + 1; /* with the NUL that ends the variable */
+    size_t len = strlen(r->marker) + 1; /* including the NUL that ends the variable */
 
     if (!*r->shim->key || !proc_search_read(&r->s, proc, "environ", ENVIRON_MAX))
         return false;
@@ -71,8 +70,8 @@ static bool carries_key(struct remains_search *r, int proc)
     return false;
 }
 
-/* A session id is not reused while a member lives. If the leader lives, it must be the recorded
- * one. */
+/* Whether the process belongs to the task's session. A session id is not reused while a member
+ * lives. If the leader lives, it must be the recorded one. */
 static bool is_of_session(const struct remains_search *r, const struct proc_stat *line)
 {
     int64_t leader;
@@ -94,8 +93,7 @@ static bool is_of_attempt(struct remains_search *r, int proc)
            (r->has_tree && proc_search_has_open(&r->s, proc, &r->tree, true));
 }
 
-/* --- the search ---------------------------------------------------------------------------------
- */
+/* ---- the search ---- */
 
 static bool kill_if_of_attempt(struct proc_search *s, int proc, pid_t pid)
 {

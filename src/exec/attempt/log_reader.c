@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The task may have forged the file. */
+/* Whether the recorded position is plausible: the task may have forged the file. */
 static bool is_sane(const struct attempt_log_pos *pos, int64_t size)
 {
     return pos->head >= 0 && pos->tail >= 0 && pos->head <= size && pos->tail <= size - pos->head &&

@@ -11,12 +11,13 @@
 
 /* The first member of the structure of each search; starts zeroed. */
 struct proc_search {
-    struct buf text; /* of the last file that was read */
-    int error;       /* why a process could not be inspected, if that may pass; else 0 */
+    struct buf text; /* contents of the last file read */
+    int error;       /* errno if a process could not be inspected for now; else 0 */
 };
 
 /* Calls `each` with a descriptor of /proc/PID for every process except ours, until it returns true.
- * The descriptor keeps referring to the process that it was opened for. Returns whether it did. */
+ * The descriptor keeps referring to the process that it was opened for. Returns whether `each`
+ * returned true. */
 bool proc_search(struct proc_search *s, bool (*each)(struct proc_search *s, int proc, pid_t pid));
 /* Calls `each` for one process. */
 bool proc_search_one(struct proc_search *s, pid_t pid,
@@ -26,8 +27,8 @@ bool proc_search_one(struct proc_search *s, pid_t pid,
 void proc_search_note_error(struct proc_search *s);
 /* Reads a file below `proc` into s->text. */
 bool proc_search_read(struct proc_search *s, int proc, const char *name, size_t max);
-/* Whether the process has a descriptor of `file`, or any if NULL; with `locked`, one that holds a
- * lock. */
+/* Whether the process has `file` open, or any file if NULL; with `locked`, one that it has
+ * locked. */
 bool proc_search_has_open(struct proc_search *s, int proc, const struct stat *file, bool locked);
 
 #endif

@@ -44,7 +44,7 @@ static char *cut_last_part(char *path)
     return slash + 1;
 }
 
-/* Compares folders by device and inode, as the path may lead there by any way. */
+/* Compares folders by device and inode, because several paths may lead to the same folder. */
 static bool is_below(const struct process_search *s, const char *output, int64_t *execution,
                      int *attempt)
 {
@@ -86,8 +86,7 @@ bool attempt_each_process(const char *dir,
     return !s.s.error;
 }
 
-/* --- killing them -------------------------------------------------------------------------------
- */
+/* ---- killing processes ---- */
 
 struct stray_search {
     const char *dir;
@@ -104,7 +103,7 @@ static void note_stray(void *arg, int64_t execution, int attempt, pid_t pid)
     s->found |= execution == s->execution && attempt == s->attempt;
 }
 
-/* The environment is read after the pidfd was opened. */
+/* Reads the environment after opening the pidfd, so that both are of the same process. */
 bool attempt_kill_stray(const char *dir, int64_t execution, int attempt, pid_t pid)
 {
     struct stray_search again = {.execution = execution, .attempt = attempt};

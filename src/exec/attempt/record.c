@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define TEMPORARY_NAME_SIZE 40 /* bytes of the temporary file name of a record */
+#define TEMPORARY_NAME_SIZE 40 /* bytes in the name of a record's temporary file */
 
 #define RECORD(file, number, type)                                                           \
     {                                                                                        \
@@ -115,8 +115,7 @@ int record_write(int at, const struct record *kind, const void *from)
     return close(fd) ? -1 : rc;
 }
 
-/* --- reserved records ---------------------------------------------------------------------------
- */
+/* ---- reserved records ---- */
 
 static const char *temporary_name(const struct record *kind, char out[TEMPORARY_NAME_SIZE])
 {
@@ -179,7 +178,7 @@ int record_publish(int at, const struct record *kind, const void *from, int *res
         if (*reserved < 0)
             return -1;
     }
-    /* The task may have appended to the file; a longer record would not be read as one. */
+    /* The task may have appended to the file; a file that is too long is not read as a record. */
     if (overwrite(*reserved, bytes, len) || ftruncate(*reserved, (off_t)len))
         return -1;
     if (step)

@@ -64,8 +64,8 @@ static enum removed remove_entry(int at, const struct dirent *e)
 
 struct removal_state {
     int top;
-    unsigned names; /* tried for folders that are moved up */
-    unsigned moved; /* folders that were moved up */
+    unsigned names; /* names tried for folders that are moved up */
+    unsigned moved; /* number of folders that were moved up */
     int error;      /* errno of an entry that can't be removed; 0 if none */
 };
 
@@ -90,7 +90,7 @@ static int move_up(struct removal_state *s, int from, const char *name)
     return rc;
 }
 
-/* Removes one folder of the top folder; its subfolders are moved to the top folder. */
+/* Removes one folder in the top folder; its subfolders are moved to the top folder. */
 static int flatten(struct removal_state *s, const char *name)
 {
     DIR *d = open_stream(open_folder(s->top, name));

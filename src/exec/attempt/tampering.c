@@ -71,8 +71,7 @@ bool attempt_fault(int at, char out[ATTEMPT_FAULT_SIZE])
     return false;
 }
 
-/* --- finding the shim without its lock or its record --------------------------------------------
- */
+/* ---- finding the shim without its lock or its record ---- */
 
 struct shim_search {
     struct proc_search s;
@@ -90,7 +89,7 @@ static bool runs_attempt(struct shim_search *f, int proc)
            proc_search_has_open(&f->s, proc, NULL, true);
 }
 
-/* The pidfd is checked after it was opened, so it belongs to the process that was inspected. */
+/* Inspects the process after opening the pidfd, so that both are the same process. */
 static bool open_if_shim(struct proc_search *s, int proc, pid_t pid)
 {
     struct shim_search *f = (struct shim_search *)s;

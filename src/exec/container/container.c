@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The container is created first and started afterwards, so that an error of the creation (no such
+/* The container is created first and started afterwards, so that an error during creation (no such
  * image) can't be mistaken for the command's output and exit code. The client that stays attached
  * has none of the task's variables, nor do daemons that an engine may leave behind. A task can't
  * have variables with the names that the script uses.

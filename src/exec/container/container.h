@@ -40,7 +40,7 @@ struct container_spec {
     const char *const *volumes, *const *options; /* NULL-terminated */
 };
 /* json: the task's `container` (core/spec.h), or NULL. -E_INVALID if a field is invalid; the
- * message names it. Texts belong to the options or to the arena. */
+ * message names it. Strings belong to the options or to the arena. */
 MUST_USE int container_spec_read(const struct container_options *o, const char *json,
                                  struct arena *arena, struct container_spec *out, struct err *err);
 
@@ -59,7 +59,7 @@ MUST_USE int container_command(const struct container_options *o, const struct j
 /* Builds only the undo command, which needs no task. */
 void container_undo_command(const struct container_options *o, int64_t execution, int attempt,
                             const char *folder, struct container_command *out);
-/* Frees all texts, after wiping them: they may contain secrets. */
+/* Frees all strings, after wiping them: they may contain secrets. */
 void container_command_release(struct container_command *w);
 
 #endif

@@ -13,7 +13,7 @@ static bool get_field(const struct json_node *c, const char *key, struct json_no
     return json_read_member(c, key, at) && !json_is_null(at->value);
 }
 
-/* An empty text counts as absent too. */
+/* An empty string counts as absent, too. */
 static int read_text(const struct json_node *c, const char *key, struct arena *arena,
                      const char **out, struct err *err)
 {
@@ -50,8 +50,8 @@ static bool is_option(const char *word, const char *name)
     return !strncmp(word, name, len) && (!word[len] || word[len] == '=');
 }
 
-/* A container with another name would not be found, and one that its engine restarts would run
- * outside of our control. */
+/* Refuses options that would hide the container from us: with another name it would not be found,
+ * and if its engine restarts it, it runs outside of our control. */
 static int check_options(const struct container_spec *c, struct err *err)
 {
     const char *const *option;

@@ -205,7 +205,7 @@ static void stop(struct executor *x, bool now)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* ---- queries of the engine ---- */
+/* ---- queries by the engine ---- */
 
 int function_count_unresponsive(struct functions *f)
 {
@@ -266,7 +266,7 @@ static void free_executor(struct executor *x)
     if (pool_stop(f, request_stop_all(f)))
         function_release(f);
     else
-        env_note(env, "a function does not stop; its thread is abandoned");
+        env_note(env, "a function did not stop in time; its thread is abandoned");
 }
 
 static const struct executor_ops ops = {
@@ -311,7 +311,7 @@ int function_new(const struct function_options *o, struct functions **out, struc
     init_locks(f);
     f->wakeup = (struct wakeup)WAKEUP_INIT;
     if (wakeup_open(&f->wakeup)) {
-        err_set(err, E_INTERNAL, "no descriptors for the function executor are available: %s",
+        err_set(err, E_INTERNAL, "can't create descriptors for the function executor: %s",
                 strerror(errno));
         function_release(f);
         return -E_INTERNAL;

@@ -70,7 +70,7 @@ struct functions *function_from_executor(struct executor *x); /* NULL if x is of
  * taken. */
 MUST_USE int function_add(struct functions *f, const char *name, function_fn *fn, void *arg,
                           struct err *err);
-/* "function:NAME" of each, sorted; valid until the next one is added. */
+/* The lane function:NAME of each function, sorted; valid until another function is added. */
 const char *const *function_lanes(const struct functions *f, size_t *n);
 bool function_has(const struct functions *f, const char *name);
 
@@ -86,11 +86,11 @@ int function_count_unresponsive(struct functions *f);
 #define FUNCTION_PLUGIN_ABI 1
 
 struct function_plugin_host {
-    int abi; /* of the host */
+    int abi; /* the host's version of this interface */
     /* 0, or an error that pawl_plugin_init should return; then the plugin is not loaded. */
     int (*add)(const struct function_plugin_host *host, const char *name, function_fn *fn,
                void *arg);
-    void *data; /* the host's */
+    void *data; /* for the host's own use */
 };
 
 /* Loads a shared object that has

@@ -173,7 +173,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* L */
+/* L: starts a thread; false if that fails. */
 static bool add_thread(struct functions *f)
 {
     struct pool_thread *t = mem_zalloc(sizeof(*t));

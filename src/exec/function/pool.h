@@ -54,12 +54,12 @@ struct function_job {
     bool forgotten; /* M: the lease is lost, report nothing */
     bool started;   /* M: REPORT_STARTED was sent */
 
-    int64_t begun, deadline;        /* L until it runs, then constant; µs of CLOCK_BOOTTIME */
-    int64_t ended, cpu;             /* F */
-    int rc;                         /* F: return value of the function */
-    char *failure;                  /* F: message of `fail`, or how the function misused its call */
-    int64_t defer;                  /* F: µs; -1 if not deferred */
-    char *result;                   /* F */
+    int64_t begun, deadline; /* L until it runs, then constant; µs of CLOCK_BOOTTIME */
+    int64_t ended, cpu;      /* F */
+    int rc;                  /* F: return value of the function */
+    char *failure;           /* F: message passed to `fail`, or how the function misused its call */
+    int64_t defer;           /* F: µs; -1 if not deferred */
+    char *result;            /* F */
     VEC(struct job_output) outputs; /* F */
 };
 
@@ -77,7 +77,7 @@ struct pool_thread {
 struct functions {
     struct executor x;           /* first member, so that the pointers convert */
     VEC(struct entry *) entries; /* M: sorted by name */
-    VEC(const char *) lanes;     /* M: of the entries */
+    VEC(const char *) lanes;     /* M: lanes of the entries */
     VEC(void *) plugins;         /* M */
     struct function_job *all;    /* M */
     int max_threads, max_queue;
@@ -88,7 +88,7 @@ struct functions {
     pthread_cond_t gone;                            /* a thread has ended */
     struct function_job_list queue, running, ended; /* L */
     int threads, idle, waking;    /* L: waking: idle threads that were signalled */
-    struct pool_thread *finished; /* L: to be joined */
+    struct pool_thread *finished; /* L: threads to be joined */
     struct wakeup wakeup;         /* L */
     bool stopping;                /* L: threads end when the queue is empty */
     bool abandoned;               /* L: the last thread frees everything */

@@ -24,8 +24,9 @@ void removals_release(struct removals *l)
         free(pop_removal(l));
 }
 
-/* A late shim must find the tombstone, and it could arrive when the tombstone is already removed
- * but the folder is not. After the length of a lease a shim starts nothing in any case. */
+/* Whether the folder can't be removed yet. A late shim must find the tombstone, and could arrive
+ * when the tombstone is removed but the folder is not. After the length of a lease, a shim starts
+ * nothing in any case. */
 static bool must_delay(const struct process *p, struct removal *r, int at)
 {
     if (r->due || !attempt_has_tombstone(at))
@@ -104,7 +105,7 @@ static int check_leftover(void *arg, int64_t execution, int attempt, bool locked
     return 0;
 }
 
-/* A worker that was killed after it settled an attempt left the folder behind. */
+/* Finds folders left behind by workers that were killed after they settled an attempt. */
 void process_leftovers(struct executor *x, void (*each)(void *arg, int64_t execution, int attempt),
                        void *arg)
 {

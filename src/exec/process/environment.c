@@ -47,8 +47,7 @@ static void set_variable_i64(struct variables *v, const char *name, int64_t n)
     set_variable(v, name, text);
 }
 
-/* --- secrets ------------------------------------------------------------------------------------
- */
+/* ---- secrets ---- */
 
 static int read_secret(const struct process *p, const char *name, struct buf *out, struct err *err)
 {
@@ -113,8 +112,7 @@ static int set_secrets(const struct process *p, const struct spec *spec, struct 
     return rc;
 }
 
-/* --- the whole environment ----------------------------------------------------------------------
- */
+/* ---- the whole environment ---- */
 
 static void set_pawl_variables(struct variables *v, const struct job *j, const char *key,
                                const char *output)

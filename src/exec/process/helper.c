@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #define HELPER_FD    3
-#define STOP_TIME    1000000 /* µs to wait until the helper ends by itself … */
-#define KILL_TIME    1000000 /* … and then after SIGKILL */
+#define STOP_TIME    1000000 /* µs to wait for the helper to end by itself */
+#define KILL_TIME    1000000 /* µs to wait for the helper to end after SIGKILL */
 #define SEND_TIME_MS 1000    /* enough for the helper to fork a few thousand shims */
 
 static int spawn_helper(struct process *p, int socket)
@@ -69,8 +69,8 @@ static bool ends_within(pid_t helper, int64_t us)
     return true;
 }
 
-/* A helper that the kernel blocks, e.g. on a disk that does not answer, does not even die of
- * SIGKILL. It is not waited for; it can't start anything any more. */
+/* A helper that is blocked in the kernel, e.g. by a disk that does not respond, does not even die
+ * of SIGKILL. We do not wait for it; it can't start anything any more. */
 static void end_helper(struct process *p)
 {
     if (ends_within(p->helper, STOP_TIME))
@@ -79,7 +79,7 @@ static void end_helper(struct process *p)
     if (!ends_within(p->helper, KILL_TIME))
         env_note(p->x.env,
                  "the helper that starts commands (process %d) was killed but does not end, and is "
-                 "left alone; check what it waits for, perhaps a disk",
+                 "left alone; check what it is waiting for, perhaps a disk",
                  (int)p->helper);
 }
 
@@ -120,7 +120,7 @@ static void helper_died(struct process *p)
  * it was asked to start are checked. */
 void process_helper_replace(struct process *p)
 {
-    env_note(p->x.env, "the helper that starts commands did not answer and is replaced");
+    env_note(p->x.env, "the helper that starts commands did not answer and will be replaced");
     if (p->helper)
         kill(p->helper, SIGKILL);
     helper_died(p);

@@ -15,8 +15,7 @@
 #define CLEANUP_MAX     2 /* removals in a poll: creating folders is slow right after many of them */
 #define EVENTS_MAX      64
 
-/* --- watches ------------------------------------------------------------------------------------
- */
+/* ---- watches ---- */
 
 struct watch *watch_new(struct process *p, const struct job *j, int at)
 {
@@ -92,8 +91,7 @@ void process_free_dropped(struct process *p)
     p->any_released = false;
 }
 
-/* --- the poll -----------------------------------------------------------------------------------
- */
+/* ---- the poll ---- */
 
 static void on_shim_ended(struct process *p, struct watch *w, int64_t now)
 {
@@ -155,8 +153,7 @@ static void poll_processes(struct executor *x)
     process_free_dropped(p);
 }
 
-/* --- the other operations -----------------------------------------------------------------------
- */
+/* ---- the other operations ---- */
 
 static void cancel(struct executor *x, void *handle, enum outcome_kind why)
 {

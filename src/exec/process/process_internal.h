@@ -26,7 +26,7 @@
 enum watch_state {
     WATCH_REQUESTED, /* the helper was asked to start the shim */
     WATCH_RUNNING,   /* the shim lives; its pidfd becomes readable when it ends */
-    WATCH_CHECKING,  /* the folder is to be inspected under the attempt's lock (check.c) */
+    WATCH_CHECKING,  /* the folder is to be inspected under the attempt's lock (reattach.c) */
     WATCH_LOST,      /* the shim died and its remains are being ended; `lock` is ours */
     WATCH_DROPPED,   /* reported, forgotten or lost; freed by a poll once it is released */
 };
@@ -40,7 +40,7 @@ struct watch {
     bool is_adopted;   /* reattached: this executor did not start it */
     bool shim_ended;   /* its pidfd was readable */
     bool unrecorded;   /* it was started, but its record was removed */
-    pid_t shim_pid;    /* of the shim that the helper started for us; 0 if unknown */
+    pid_t shim_pid;    /* pid of the shim that the helper started for us; 0 if unknown */
     int64_t no_folder; /* when its folder was found missing or replaced; 0 if it had one */
     char fault[ATTEMPT_FAULT_SIZE]; /* how its folder was tampered with; "" if it was not */
     bool started_reported;          /* REPORT_STARTED was sent */
@@ -59,7 +59,7 @@ struct watch {
     struct attempt_shim shim; /* WATCH_LOST only */
     struct undo undo;         /* removes its container */
 
-    /* Of its spec, for the report of its end. */
+    /* From its spec, for the report of its end. */
     int64_t timeout, grace;
     char *program, *cwd, *user;
     char **outputs; /* NULL means all */
@@ -113,7 +113,8 @@ struct process {
     int running;
     bool any_released, closed; /* closed: accepts no more attempts */
     struct strays strays;
-    struct removals removals, delayed_removals; /* delayed: a shim may still start; by `due` */
+    struct removals removals;
+    struct removals delayed_removals; /* a shim may still start there; sorted by `due` */
 };
 
 /* process.c */
@@ -163,7 +164,8 @@ void process_variables_release(struct variables *v); /* wipes them */
  * (watch_check). */
 MUST_USE int process_reattach(struct executor *x, const struct job *j, void **handle,
                               struct err *err);
-/* The helper has started the shim; pidfd -1: it failed, or its answer is unknown. */
+/* Called when the helper has started the shim; pidfd is -1 if it failed or its answer is
+ * unknown. */
 void watch_helper_answered(struct process *p, struct watch *w, int pidfd);
 /* Finds out what became of an attempt in state CHECKING or LOST. Call it when check_at is due. */
 void watch_check(struct process *p, struct watch *w);
@@ -171,8 +173,8 @@ void watch_send_command(struct process *p, struct watch *w); /* its command, if 
 #define UNWRITTEN "its shim can't write its exit record or its outputs"
 /* Notifies the operator, once, that an attempt has ended and why that can't be recorded yet. */
 void watch_note(const struct process *p, struct watch *w, const char *what);
-/* kill_at has passed. `away`: this worker itself did not run for longer than a lease, so the shim
- * may have been suspended too. */
+/* Called when kill_at has passed. `away` means that this worker itself did not run for longer than
+ * a lease, so the shim may have been suspended, too. */
 void watch_kill_overdue(struct process *p, struct watch *w, bool away);
 /* Reports an attempt as refused unless its shim has started it, and makes sure it never does. */
 void watch_refuse_unstarted(struct process *p, struct watch *w);

@@ -15,7 +15,7 @@
 
 #define CHUNK         65536
 #define NEWEST_MAX    65536 /* bytes reported of a ring that has wrapped, unless more are new */
-#define LOG_MOST      (16 << 20) /* bytes reported of a log with other caps than ours */
+#define LOG_MOST      (16 << 20) /* bytes reported of a log whose caps differ from ours */
 #define REFUSED_DELAY 1000000    /* µs */
 
 static void send_report(struct process *p, const struct watch *w, struct report *r)
@@ -38,11 +38,10 @@ void process_report_started(struct process *p, struct watch *w)
     send_report(p, w, &r);
 }
 
-/* --- the log ------------------------------------------------------------------------------------
- */
+/* ---- the log ---- */
 
-/* Reports the part after the gap again: the final content of the ring replaces what was reported of
- * it before. */
+/* Makes the next report start after the gap: the final content of the ring replaces what was
+ * reported of it before. */
 static void rewind_to_gap(const struct process *p, struct watch *w, const struct attempt_log *log)
 {
     w->dropped_sent = log->dropped;
@@ -134,9 +133,8 @@ void process_report_log(struct process *p, struct watch *w)
     report_upto(p, w, &log, most, log.dropped);
 }
 
-/* The shim could not write part of the output: the disk was full or failed, or the log keeps no
- * tail. The position of the missing part is unknown, so the count is reported after the kept log.
- */
+/* Reports how many bytes of the output the shim could not write: the disk was full or failed, or
+ * the log keeps no tail. Their position is unknown, so the count follows the kept log. */
 static void report_unwritten(struct process *p, struct watch *w, const struct attempt_exit *end)
 {
     struct report r = {
@@ -153,8 +151,7 @@ static void report_unwritten(struct process *p, struct watch *w, const struct at
     free(text);
 }
 
-/* --- the end ------------------------------------------------------------------------------------
- */
+/* ---- the end ---- */
 
 static void report_outcome(struct process *p, struct watch *w, const struct outcome *o)
 {
@@ -232,7 +229,7 @@ static char *describe_signal(const struct attempt_exit *end)
                       name ? name : "", name ? ")" : "");
 }
 
-/* The meaning of a shell's exit code. */
+/* What an exit code of a shell means. */
 static const char *shell_code_meaning(int code)
 {
     return code == 127   ? " (command not found)"

@@ -58,7 +58,7 @@ int process_reattach(struct executor *x, const struct job *j, void **handle, str
             err->code = E_REFUSED;
         return -(int)err->code;
     }
-    if (*handle) /* of an earlier epoch */
+    if (*handle) /* the handle of an earlier epoch */
         watch_drop(p, *handle, true);
     *handle = w = watch_new(p, j, at);
     w->no_folder = no_folder;
@@ -76,8 +76,8 @@ int process_reattach(struct executor *x, const struct job *j, void **handle, str
     return 0;
 }
 
-#define WAIT_MIN 1000    /* µs, the first pause between two checks; it doubles … */
-#define WAIT_MAX 1000000 /* … up to this */
+#define WAIT_MIN 1000    /* µs before the second check; each further pause is twice as long */
+#define WAIT_MAX 1000000 /* µs, the longest pause */
 
 static void check_later(struct process *p, struct watch *w)
 {
@@ -88,9 +88,9 @@ static void check_later(struct process *p, struct watch *w)
     wakeup_at(&p->wakeup, w->check_at);
 }
 
-/* The shim normally ends the task by itself. A shim that is stopped or hangs does not; it is killed
- * at kill_at. The time counts from now at the earliest: the machine may have been suspended, and
- * the shim with it. */
+/* Sets when the shim is killed. A shim normally ends the task by itself, but not if it is stopped
+ * or hangs. The time counts from now at the earliest: the machine may have been suspended, and the
+ * shim with it. */
 static void set_kill_time(const struct process *p, struct watch *w, int64_t when,
                           enum outcome_kind as)
 {
@@ -107,8 +107,8 @@ void watch_note(const struct process *p, struct watch *w, const char *what)
 {
     if (!w->noted)
         env_note(p->x.env,
-                 "attempt %d of execution %lld has ended, but %s; it is retried until it succeeds "
-                 "or the execution is cancelled",
+                 "attempt %d of execution %lld has ended, but %s; the worker keeps trying until "
+                 "that succeeds or the execution is cancelled",
                  w->attempt, (long long)w->execution, what);
     w->noted = true;
 }
@@ -191,7 +191,8 @@ static void note_container(struct process *p, const struct watch *w, const char 
 {
     env_note(p->x.env, "the container of attempt %d of execution %lld %s: %s", w->attempt,
              (long long)w->execution, what,
-             *w->undo.message ? w->undo.message : "its engine does not answer");
+             *w->undo.message ? w->undo.message
+                              : "the container engine (podman or docker) does not respond");
 }
 
 /* Removes the container, if there is one; true when it is gone. Notes every failed try. */
@@ -207,9 +208,9 @@ static bool remove_container(struct process *p, struct watch *w)
     return done;
 }
 
-/* `read` is a result of record_read. A record that can't be read for now may report a success, so
- * the attempt must wait for it, unless a cancel gives up the outcome. Without descriptors or memory
- * not even its processes can be found, so then a cancel waits, too. */
+/* Whether the attempt must wait for a record that can't be read for now; `read` is the result of
+ * record_read. The record may report a success, so only a cancel gives it up. Without descriptors
+ * or memory not even the attempt's processes can be found, so then a cancel waits, too. */
 static bool is_hidden(struct process *p, struct watch *w, int read)
 {
     char what[200];
@@ -272,8 +273,8 @@ static bool has_room(const struct watch *w)
     return fstatvfs(w->at, &disk) || (disk.f_bavail && (disk.f_favail || !disk.f_files));
 }
 
-/* The caller has written the tombstone, so a shim that did not start anything has nothing left to
- * do and is killed. */
+/* The reason to report, after the shim was killed if it lives: the caller has written the
+ * tombstone, so a shim that did not start anything has nothing left to do. */
 static const char *why_not_started(const struct process *p, const struct watch *w)
 {
     if (p->closed)

@@ -121,8 +121,7 @@ void request_release(struct request *r)
     memset(r, 0, sizeof(*r));
 }
 
-/* --- packets ------------------------------------------------------------------------------------
- */
+/* ---- packets ---- */
 
 #define FDS_MAX 2
 

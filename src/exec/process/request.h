@@ -18,19 +18,19 @@
     X(fence)   /* µs after `until` when it is killed; -1 if never */      \
     X(timeout) /* µs; 0 if none */                                        \
     X(grace)   /* µs between TERM and KILL */                             \
-    X(head)    /* bytes of output to keep from the start … */            \
-    X(tail)    /* … and from the end */                                  \
+    X(head)    /* bytes of output to keep from the start */                \
+    X(tail)    /* bytes of output to keep from the end */                  \
     X(memory)  /* limits, 0 if none; bytes, µs, descriptors, processes */ \
     X(cpu)                                                                 \
     X(files)                                                               \
     X(pids)                                                                \
     X(in_container) /* 1 if the task runs in a container, see undo_write */
 
-#define REQUEST_TEXTS(X)                                 \
-    X(key)    /* of the attempt, see ATTEMPT_KEY_NAME */ \
-    X(cwd)    /* NULL: `work` in the attempt folder */   \
-    X(user)   /* name or number; NULL: the worker's */   \
-    X(input)  /* standard input; NULL if none */         \
+#define REQUEST_TEXTS(X)                                    \
+    X(key)    /* the attempt's key, see ATTEMPT_KEY_NAME */ \
+    X(cwd)    /* NULL: `work` in the attempt folder */      \
+    X(user)   /* name or number; NULL: the worker's */      \
+    X(input)  /* standard input; NULL if none */            \
     X(output) /* path of $PAWL_OUTPUT */
 
 #define REQUEST_LISTS(X) \

@@ -48,7 +48,7 @@ struct start_request {
     char *folder, *output;
     struct variables v;
     struct container_command words; /* only for a container */
-    struct arena arena;             /* of argv */
+    struct arena arena;             /* holds argv */
     struct buf request;
 };
 
@@ -155,7 +155,8 @@ static int send_start_request(struct process *p, struct watch *w, const struct s
 
         undo_set_command(&w->undo, argv, env);
         if (undo_write(w->at, argv, env))
-            rc = err_set(err, E_REFUSED, "%s can't be written: %s", o->folder, strerror(errno));
+            rc = err_set(err, E_REFUSED, "can't write to the attempt folder %s: %s", o->folder,
+                         strerror(errno));
     }
     env_point(p->x.env, "process:before-request");
     if (!rc)

@@ -97,8 +97,7 @@ int process_open_folder(struct process *p, const struct job *j, char fault[ATTEM
     return at;
 }
 
-/* --- attempts without a folder ------------------------------------------------------------------
- */
+/* ---- attempts without a folder ---- */
 
 static void add_stray(void *arg, int64_t execution, int attempt, pid_t pid)
 {
@@ -134,8 +133,7 @@ static bool kill_strays(struct process *p, struct watch *w, int64_t known_at)
     return found;
 }
 
-/* --- attempts without a record ------------------------------------------------------------------
- */
+/* ---- attempts without a record ---- */
 
 bool watch_kill_unrecorded(struct process *p, struct watch *w)
 {

@@ -21,7 +21,8 @@ static void log_container_state(struct shim *s, const char *what)
 {
     char text[sizeof(s->undo.message) + 80];
     int n = snprintf(text, sizeof(text), "pawl: the container %s: %s\n", what,
-                     *s->undo.message ? s->undo.message : "its engine does not answer");
+                     *s->undo.message ? s->undo.message
+                                      : "the container engine (podman or docker) does not respond");
 
     if (n > 0)
         log_append(&s->log, text, strlen(text));

@@ -9,11 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WRITE_PAUSE     10000 /* µs, the first pause between two tries to write; it doubles … */
-#define WRITE_PAUSE_MAX 1000000 /* … up to this */
+#define WRITE_PAUSE     10000   /* µs before the second try; each further pause is twice as long */
+#define WRITE_PAUSE_MAX 1000000 /* µs, the longest pause */
 
-/* --- before the start ---------------------------------------------------------------------------
- */
+/* ---- before the start ---- */
 
 static void release_record(struct shim *s, const struct record *kind, int *room)
 {
@@ -46,8 +45,7 @@ bool reserve_records(struct shim *s)
     return false;
 }
 
-/* --- at the end ---------------------------------------------------------------------------------
- */
+/* ---- at the end ---- */
 
 static int64_t us(struct timeval t)
 {
@@ -101,7 +99,7 @@ static bool regain_folder(struct shim *s)
     return true;
 }
 
-/* Stops when the folder was removed, as nothing can be read from it any more. */
+/* Gives up only when the folder was removed, as nothing can be read from it any more. */
 void keep_trying(struct shim *s, bool (*step)(struct shim *s))
 {
     int64_t pause = WRITE_PAUSE;

@@ -23,8 +23,7 @@
 #define TREE_FD   200
 #define PIPE_SIZE (256 << 10)
 
-/* --- in the child -------------------------------------------------------------------------------
- */
+/* ---- in the child ---- */
 
 static _Noreturn void report_failure(int report, enum attempt_step step, int error)
 {
@@ -186,8 +185,7 @@ static _Noreturn void exec_task(const struct launch *l, int output, int report, 
     report_failure(report, STEP_EXEC, errno);
 }
 
-/* --- in the shim --------------------------------------------------------------------------------
- */
+/* ---- in the shim ---- */
 
 /* Forks directly into the cgroup: moving the child later costs half a millisecond. -1 and errno as
  * for fork; ENOSYS if this is not permitted or not supported. */

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *wanted_point; /* NAME: be killed there; =NAME: stop there until SIGCONT */
+/* NAME: be killed at that point; =NAME: stop at that point until SIGCONT. */
+static const char *wanted_point;
 
 void test_point(const char *where)
 {

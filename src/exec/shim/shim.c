@@ -24,12 +24,11 @@
 #include <unistd.h>
 
 #define OUTPUT_PIECE    65536
-#define STRAY_PAUSE     1000 /* µs, the first pause between two searches for processes; doubles … */
-#define STRAY_PAUSE_MAX 500000 /* … up to this */
+#define STRAY_PAUSE     1000 /* µs before the second search; each further pause is twice as long */
+#define STRAY_PAUSE_MAX 500000 /* µs, the longest pause */
 #define OUTPUT_MAX      (4 << 20)
 
-/* --- before the start ---------------------------------------------------------------------------
- */
+/* ---- before the start ---- */
 
 bool load_request(int memfd, struct loaded_request *out)
 {
@@ -177,8 +176,7 @@ static int start_task(struct shim *s, struct launch_failure *why)
     return 0;
 }
 
-/* --- the end ------------------------------------------------------------------------------------
- */
+/* ---- the end ---- */
 
 /* No process may be alive when the exit record is written, as the job may be started again from
  * then on. So processes that can't be ended now (blocked in the kernel, or another user's) are

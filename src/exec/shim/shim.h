@@ -32,8 +32,7 @@ struct loaded_request {
 MUST_USE bool load_request(int memfd, struct loaded_request *out);
 void wipe_request(struct loaded_request *l);
 
-/* --- the task: from fork to exec ----------------------------------------------------------------
- */
+/* ---- the task: from fork to exec ---- */
 
 struct launch {
     const struct request *r;
@@ -56,8 +55,7 @@ struct launch_failure {
 /* 0, or -1 and `why`. */
 MUST_USE int launch(struct launch *l, struct launched *out, struct launch_failure *why);
 
-/* --- the log ------------------------------------------------------------------------------------
- */
+/* ---- the log ---- */
 
 struct log {
     int folder, fd; /* fd is -1 until something is written */
@@ -65,8 +63,7 @@ struct log {
 };
 void log_append(struct log *l, const char *text, size_t len);
 
-/* --- ending the tree ----------------------------------------------------------------------------
- */
+/* ---- ending the tree ---- */
 
 /* Sends a signal to the main process's group, and to the shim's other children. */
 void signal_tree(pid_t main_pid, int sig);
@@ -74,8 +71,7 @@ void signal_tree(pid_t main_pid, int sig);
  * its status and sets *main_pid to 0. */
 void kill_tree(pid_t *main_pid, int *status, const char *cgroup);
 
-/* --- ending the container: container_stop.c -----------------------------------------------------
- */
+/* ---- ending the container: container_stop.c ---- */
 
 struct shim;
 /* Ends the attempt's container, however long that takes: until it is gone, the attempt has not
@@ -84,8 +80,7 @@ void end_container(struct shim *s);
 /* END_EXITED if the exit status of the engine's client is that of the command, else END_CLIENT. */
 int64_t container_exit_kind(const struct shim *s);
 
-/* --- one attempt --------------------------------------------------------------------------------
- */
+/* ---- one attempt ---- */
 
 struct shim {
     int folder, lock, cgroup;
@@ -100,8 +95,8 @@ struct shim {
     struct buf output; /* the task's output, masked */
     bool has_output;
 
-    int64_t epoch;        /* the highest seen */
-    int64_t until, fence; /* end of the lease; µs until the task is killed, < 0 if never */
+    int64_t epoch;        /* the highest epoch seen */
+    int64_t until, fence; /* end of the lease; µs after it until the task is killed, < 0 if never */
     int64_t grace;
     int64_t timeout_at, kill_at; /* CLOCK_BOOTTIME, µs; 0 if never */
     int64_t kind;                /* enum attempt_end: why it is being ended; 0 if it is not */
@@ -121,9 +116,9 @@ void watch_task(struct shim *s);
  * the loop. False if there is no more for now. */
 bool read_task_output(struct shim *s);
 
-/* --- the exit record: exit_record.c -------------------------------------------------------------
+/* ---- the exit record: exit_record.c ----
  *
- * The space of the records is reserved before anything starts. Once the end of the task is known,
+ * The space for the records is reserved before anything starts. Once the end of the task is known,
  * the shim tries to write it until that succeeds, and keeps its lock meanwhile: a known outcome is
  * never given up because a disk is full or fails for a while. */
 

@@ -66,7 +66,8 @@ static void read_lease(struct shim *s)
     s->until = l.until;
 }
 
-/* A task that has already ended by itself keeps its outcome. The first reason is kept. */
+/* Ends the task. If it has already ended by itself, its outcome is kept. The first reason is
+ * kept. */
 static void end_task(struct shim *s, int64_t kind, bool at_once)
 {
     int64_t kill_at = clock_boot_us() + (at_once ? 0 : s->grace);
