@@ -14,8 +14,8 @@
  * changed unless the function's comment says otherwise. Output parameters are set only on success.
  *
  * Conventions: a change is durable when the function that made it returns 0. Initialize structures
- * with zeros: a field that is 0 or NULL has its default. Texts are UTF-8. Times are µs since 1970,
- * durations are µs. "The caller frees" means free(3).
+ * with zeros: a field that is 0 or NULL has its default. Strings are UTF-8. Times are µs since
+ * 1970, durations are µs. "The caller frees" means free(3).
  *
  * Threads: a handle and everything made from it may be used by one thread at a time; a process may
  * open several handles. The library prints nothing and has no global state. Its own threads
@@ -30,7 +30,7 @@
  *     versions and errors                   codes, and sentences for people
  *     open and close                        a database, its schema, its tenants
  *     submit                                jobs and workflows; idempotency keys
- *     commands                              how the command of a job is run
+ *     commands                              how a job's command is run
  *     transactions of the embedder          your tables and your submissions, together
  *     definitions                           workflow files: validate and draw them
  *     workflows built in C                  build a definition by calls instead of a file
@@ -90,7 +90,7 @@ struct pawl_error {
     char name[104]; /* the id or param that is missing */
 };
 
-PAWL_API const char *pawl_version(void); /* of the library in use, not of the header */
+PAWL_API const char *pawl_version(void); /* version of the library in use, not of this header */
 
 /* The exit code of the command line for an error code: 2 wrong usage, 5 not found, 6 database
  * not usable, … */
@@ -116,8 +116,8 @@ struct pawl_options {
     void *arg;
 };
 
-/* $PAWL_DB, else the configured database, else a file in $XDG_STATE_HOME or ~/.local/state. The
- * caller frees *url. */
+/* Sets *url to $PAWL_DB, else the configured database, else a file in $XDG_STATE_HOME or
+ * ~/.local/state. The caller frees it. */
 PAWL_CHECKED int pawl_default_url(char **url, struct pawl_error *err);
 
 /* Opens a database. Unless must_exist is set, creates it or upgrades its schema if needed. */
@@ -153,19 +153,19 @@ struct pawl_job {
     const char *lane;  /* what a worker must offer: an executor's key, or "function:NAME"; NULL: as
                           the configuration routes commands of that name */
     const char *input; /* JSON of any type, at most 1 MB; NULL if none */
-    /* A workflow to run instead of a command: one of the next four, the others are NULL. name,
-     * lane and spec are ignored then; input is the object of its params, and refused if they do
-     * not fit. */
+    /* A workflow to run instead of a command: one of the next four; the others are NULL. Then name,
+     * lane and spec are ignored, and input is an object with the workflow's params, which is
+     * refused if they do not fit. */
     const char *workflow; /* a file */
     const char *yaml;    /* the workflow as YAML text; paths of nested workflows must be absolute */
     const char *applied; /* the name of an applied workflow */
     struct pawl_workflow *built; /* built in C, or read with pawl_workflow_load */
-    const char *const *params; /* NAME=VALUE, in addition to input, converted to the params' types;
+    const char *const *params; /* NAME=VALUE, converted to the params' types, in addition to input;
                                   ends with NULL; NULL if none */
     const char *spec;          /* how it is run: see pawl_command_spec; NULL for a function */
-    const char *key; /* idempotency key: a second submission with it returns the first execution;
+    const char *key; /* idempotency key: another submission with it returns the first execution;
                         NULL if none */
-    const char *concurrency; /* concurrency key: at most concurrency_max of its jobs are claimable
+    const char *concurrency; /* concurrency key: at most concurrency_max jobs with it are claimable
                                 or running at a time; NULL: no limit */
     int concurrency_max;     /* stored when the key is first used; 0: 1 */
     int priority;            /* higher is claimed first */
@@ -187,7 +187,7 @@ PAWL_CHECKED int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n,
 /* A command, for an executor that runs commands. */
 struct pawl_command {
     const char *run;            /* shell text; NULL: use argv */
-    const char *const *shell;   /* what runs it, as the key `shell`; NULL: /bin/sh -c */
+    const char *const *shell;   /* what runs it, like the key `shell`; NULL: /bin/sh -c */
     const char *const *argv;    /* ends with NULL */
     const char *cwd;            /* absolute path; NULL: a folder made for the attempt */
     const char *input;          /* its standard input; NULL if none */
@@ -214,7 +214,7 @@ struct pawl_retry {
 PAWL_CHECKED int pawl_command_spec(struct pawl *p, const struct pawl_command *command,
                                    const struct pawl_retry *retry, char **spec,
                                    struct pawl_error *err);
-/* The configured total number of attempts of a job: 1 or more. */
+/* The configured total number of attempts for a job: 1 or more. */
 PAWL_API int pawl_default_attempts(struct pawl *p);
 /* Whether the configuration queues jobs for workers. If not, a job must run at once in the
  * process that submits it, on an engine opened with `here`, or is refused. */
@@ -263,7 +263,8 @@ struct pawl_value {
     size_t len;    /* bytes of s; 0 for a text parameter means: up to its NUL */
 };
 
-/* Gets one row; the values are valid until it returns. A nonzero return value stops the reading. */
+/* Called with one row; the values are valid until it returns. A nonzero return value stops
+ * reading. */
 typedef int pawl_row(void *arg, const struct pawl_value *cells, size_t n);
 
 struct pawl_statement {
@@ -278,8 +279,8 @@ struct pawl_statement {
 
 /* Runs a statement on the program's own tables. Pawl's tables may be read (through the views of
  * docs/SCHEMA.md) but not changed, nor given indexes, triggers or foreign keys; names that start
- * with pawl_ are reserved. BEGIN, COMMIT and PRAGMA are refused. PAWL_E_CONFLICT: a constraint
- * of your tables failed. After this error and after PAWL_E_INVALID the body may continue. */
+ * with pawl_ are reserved. BEGIN, COMMIT and PRAGMA are refused. PAWL_E_CONFLICT: a constraint on
+ * your tables failed. After this error and after PAWL_E_INVALID the body may continue. */
 PAWL_CHECKED int pawl_tx_run(struct pawl_tx *tx, struct pawl_statement *s, struct pawl_error *err);
 
 /* Like pawl_submit. The executions can be read once the transaction is committed. After an error
@@ -301,7 +302,7 @@ typedef void pawl_problem_fn(void *arg, const struct pawl_problem *problem);
 
 struct pawl_definition {
     char name[101];
-    char hash[33]; /* equal for equal definitions in the same folder */
+    char hash[33]; /* the same for equal definitions in the same folder */
     size_t tasks, nested, schedules;
 };
 
@@ -310,8 +311,8 @@ struct pawl_definition {
  * most 50 times. out may be NULL. */
 PAWL_CHECKED int pawl_validate(const char *file, pawl_problem_fn *each, void *arg,
                                struct pawl_definition *out, struct pawl_error *err);
-/* Draws the graph of a workflow file. Formats: ascii (NULL), dot, mermaid, or svg (which needs
- * the program dot). Lines of ascii have at most `width` columns (0: 80). The caller frees *text. */
+/* Draws the graph of a workflow file. Formats: ascii (NULL), dot, mermaid, or svg (which needs the
+ * program dot). In ascii, lines have at most `width` columns (0: 80). The caller frees *text. */
 PAWL_CHECKED int pawl_graph(const char *file, const char *format, int width, char **text,
                             struct pawl_error *err);
 /* Draws the graph of a workflow execution, from the definition stored with it. */
@@ -334,21 +335,21 @@ PAWL_API char *pawl_schema(void);
  *                                                            .run = "mail-report \"$day\""});
  *     job.built = w;  …  pawl_submit(p, &job, 1, &e)  …  pawl_workflow_free(w);
  *
- * Texts are copied. Building never fails: the function that uses the workflow reports all of its
+ * Strings are copied. Building never fails: the function that uses the workflow reports all of its
  * problems at once, as for a file; their lines and columns refer to pawl_workflow_text. A built
- * workflow has no folder: commands without cwd run in a folder made for the attempt, and paths
- * must be absolute. It belongs to no handle, may be used by one thread at a time, and may be
- * used any number of times. */
+ * workflow has no folder: commands without cwd run in a folder made for the attempt, and paths must
+ * be absolute. It belongs to no handle, may be used by one thread at a time, and may be used any
+ * number of times. */
 struct pawl_workflow;
 
-/* A list of texts: PAWL_LIST("a", "b"). It lives until the end of the enclosing block; after an
- * `if` without braces that is the statement. In C++ such a list would not outlive its
- * expression: define an array instead. */
+/* A list of strings: PAWL_LIST("a", "b"). It lives until the end of the enclosing block; after an
+ * `if` without braces that is the statement. In C++ such a list would not outlive its expression:
+ * define an array instead. */
 #ifndef __cplusplus
 #define PAWL_LIST(...) ((const char *const[]){__VA_ARGS__, NULL})
 #endif
 
-/* In these structures a list of texts ends with NULL. A field marked "JSON" is the text of a JSON
+/* In these structures a list of strings ends with NULL. A field marked "JSON" is the text of a JSON
  * value, whose strings may contain ${{ }} wherever a workflow file allows it. The items of `env`
  * are NAME=VALUE. */
 
@@ -435,7 +436,7 @@ struct pawl_workflow_keys {
 /* Creates a workflow without params, schedules and tasks. Free it with pawl_workflow_free. */
 PAWL_API struct pawl_workflow *pawl_workflow_new(const struct pawl_workflow_keys *keys);
 PAWL_API void pawl_workflow_free(struct pawl_workflow *w); /* NULL is ignored */
-/* Add a param; a schedule, which takes effect when the workflow is applied; a task. */
+/* These add a param, a schedule (which takes effect when the workflow is applied), or a task. */
 PAWL_API void pawl_workflow_param(struct pawl_workflow *w, const char *name,
                                   const struct pawl_param_keys *keys);
 PAWL_API void pawl_workflow_schedule(struct pawl_workflow *w,
@@ -458,10 +459,10 @@ PAWL_CHECKED int pawl_workflow_load(const char *file, pawl_problem_fn *each, voi
 
 struct pawl_call;
 
-/* What a running function may call, only from the thread it was called on. */
+/* Operations for a running function, to be called only on the thread that runs it. */
 struct pawl_call_ops {
-    /* Whether the function should return soon: it was cancelled, its deadline passed, its lease
-     * is lost, or the worker stops. */
+    /* Whether the function should return soon: it was cancelled, its deadline passed, its lease is
+     * lost, or the worker is stopping. */
     bool (*cancelled)(const struct pawl_call *c);
     int64_t (*remaining)(const struct pawl_call *c); /* µs until the deadline; INT64_MAX if none */
     /* Sets one output, or the whole result, as JSON. A value that can't be stored fails the
@@ -507,13 +508,13 @@ struct pawl_engine_options {
     const char *const *queues;  /* ends with NULL; NULL: as configured, else "default" */
     const char *const *plugins; /* besides the configured ones; ends with NULL; NULL if none */
     const char *state;          /* the state folder; NULL: as configured, else the user's default */
-    int slots; /* attempts at a time, over all executors; 0: as configured, else the number of
+    int slots; /* attempts at a time, across all executors; 0: as configured, else the number of
                   processors */
     /* Concurrent transactions, each on its own connection and thread; 0: as configured, else 1.
      * More than one is refused on SQLite. Ignored with `here`, which uses one. */
     int loops;
     bool here;    /* foreground: run only jobs given to pawl_engine_submit */
-    int64_t tree; /* with `here`: resume this tree, which was run so before and rerun */
+    int64_t tree; /* with `here`: resume this tree, which ran with `here` before and was rerun */
 
     /* Called by any thread of the engine while a step waits for an unreachable database. Return
      * true to stop waiting, so that a requested stop takes effect. NULL: keep waiting. */
@@ -546,22 +547,22 @@ PAWL_API int pawl_engine_timeout_ms(
  * job and its id, or with the error.
  *
  * With `here` an engine takes one job, in a queue that no other worker claims from while this
- * engine lives; if the engine dies, a worker of the same state folder takes the job over. If the
+ * engine lives; if the engine dies, a worker with the same state folder takes the job over. If the
  * configuration has no queue, and the job has no parent whose slot it uses, it is refused when
  * queue.cap such jobs exist already. */
 typedef void pawl_submitted(void *arg, const struct pawl_job *job, const struct pawl_error *err);
 PAWL_CHECKED int pawl_engine_submit(struct pawl_engine *e, const struct pawl_job *job,
                                     pawl_submitted *done, void *arg, struct pawl_error *err);
 
-/* Called from pawl_engine_step after the engine stored new output of an execution (status NULL)
- * or the end of an attempt (the execution's status then). */
+/* Called from pawl_engine_step after the engine stored new output of an execution (status is NULL)
+ * or the end of an attempt (status is that of the execution after it). */
 typedef void pawl_told(void *arg, int64_t execution, const char *status);
 PAWL_API void pawl_engine_watch(struct pawl_engine *e, pawl_told *told, void *arg);
 
 /* Stops claiming, and gives back jobs that have not started. Commands under a shim are left to
  * the next worker; functions may finish. With `now` functions are asked to stop. */
 PAWL_API void pawl_engine_stop(struct pawl_engine *e, bool now);
-PAWL_API bool pawl_engine_idle(const struct pawl_engine *e); /* holds no job any more */
+PAWL_API bool pawl_engine_idle(const struct pawl_engine *e); /* it has no jobs left */
 /* Whether the engine is idle and its queues hold no job that it could run, that runs elsewhere,
  * or that waits for a time. Paused jobs do not count. */
 PAWL_CHECKED int pawl_engine_drained(struct pawl_engine *e, bool *drained, struct pawl_error *err);
@@ -588,7 +589,8 @@ struct pawl_attempt {
     int attempt; /* from 1 */
 };
 
-/* An attempt to run. Texts are valid until the function that got it returns. */
+/* An attempt that the executor is to run. Strings are valid until the function that got it
+ * returns. */
 struct pawl_task {
     struct pawl_attempt id;
     int64_t root;
@@ -652,8 +654,8 @@ struct pawl_executor {
     /* The end of the attempt is stored: whatever it left behind may be removed. May be NULL. */
     void (*settled)(void *data, struct pawl_attempt a);
 
-    /* How many more attempts it can start now, if that depends on more than its slots. Called in
-     * every step. May be NULL. */
+    /* How many more attempts the executor can start now, if that depends on more than its slots.
+     * Called in every step. May be NULL. */
     int (*capacity)(void *data);
 
     /* For an executor without threads: a descriptor, and the function to call when it is
@@ -661,8 +663,8 @@ struct pawl_executor {
     int (*fd)(void *data);
     void (*poll)(void *data);
 
-    /* The last call, from pawl_engine_close: ends its threads and every attempt that can't run
-     * without them. May be NULL. */
+    /* The last call, from pawl_engine_close: ends the executor's threads and every attempt that
+     * can't run without them. May be NULL. */
     void (*free)(void *data);
 };
 
@@ -674,16 +676,16 @@ PAWL_CHECKED int pawl_engine_add_executor(struct pawl_engine *e, const struct pa
 /* The attempt started `ago` µs ago. Without this report, its first output or its end counts as
  * the start. */
 PAWL_API void pawl_report_started(struct pawl_attempt a, int64_t ago);
-/* More of its output, in order. The first and last 512 KiB are kept. */
+/* More of the attempt's output, in order. The first and last 512 KiB are kept. */
 PAWL_API void pawl_report_log(struct pawl_attempt a, const char *bytes, size_t len);
 PAWL_API void pawl_report_ended(struct pawl_attempt a, const struct pawl_end *end);
 
 /* ---- custom workers ---- */
 
 /* A worker claims jobs, runs them, and settles them. It holds each job under a lease that it must
- * renew; a worker that does not is presumed dead, and another worker of the same folder adopts its
- * jobs. Every write of a worker is fenced by the lease's epoch, so that a worker that was away too
- * long changes nothing.
+ * renew; a worker that does not is presumed dead, and another worker with the same folder adopts
+ * its jobs. Every write by a worker is fenced by the lease's epoch, so that a worker that was away
+ * too long changes nothing.
  *
  *     claim -> started -> (heartbeat …) -> settle          tick from time to time */
 struct pawl_worker;
@@ -694,8 +696,8 @@ struct pawl_worker_options {
     const char *folder; /* workers with the same folder can adopt each other's jobs; NULL: the
                            host's name */
     int64_t lease;      /* 0: 30 s; renew at least three times as often */
-    int64_t host_grace; /* how long jobs of another folder are left to its workers; 0: 5 min */
-    int slots;          /* how many jobs it runs at once, for `pawl workers`; 0 means 1 */
+    int64_t host_grace; /* how long other folders' jobs are left to their workers; 0: 5 min */
+    int slots;          /* how many jobs it runs at once, as shown by `pawl workers`; 0: 1 */
 };
 
 /* Registers a worker on the handle, which must outlive it. */
@@ -754,10 +756,10 @@ struct pawl_settlement {
     int exit_code, signal;
     const char *result;  /* with PAWL_OK: JSON, at most 1 MB; NULL if none */
     const char *error;   /* with any other outcome: a sentence */
-    int64_t duration;    /* of the attempt; -1 if not known */
-    int64_t retry_delay; /* before the next attempt, if any are left; -1: do not retry */
+    int64_t duration;    /* run time of the attempt; -1 if not known */
+    int64_t retry_delay; /* delay before the next attempt, if any is left; -1: do not retry */
 
-    const char *status; /* out: its status now; "ready" if it will be retried */
+    const char *status; /* out: the job's status now; "ready" if it will be retried */
 };
 
 /* Ends attempts. A result that can't be stored becomes a failure with an error that says so.
@@ -802,7 +804,7 @@ PAWL_API unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms);
  * NULL. */
 
 struct pawl_cancelled {
-    const char *status; /* of the execution now: cancelled, or running until its worker ends it */
+    const char *status; /* its status now: cancelled, or running until its worker ends it */
     int64_t left;       /* number of executions in this tree that still run and were asked to end */
 };
 
@@ -821,7 +823,7 @@ PAWL_CHECKED int pawl_let_finish(struct pawl *p, int64_t id, const char *by, con
  * ended, is already paused, or is a single running job. */
 PAWL_CHECKED int pawl_pause(struct pawl *p, int64_t id, const char *by, const char *reason,
                             struct pawl_error *err);
-/* Ends that pause. Pauses of its ancestors and descendants remain. */
+/* Ends a pause made by pawl_pause. Pauses of ancestors and descendants remain. */
 PAWL_CHECKED int pawl_resume(struct pawl *p, int64_t id, const char *by, const char *reason,
                              struct pawl_error *err);
 /* Skips an execution that has not started; its followers treat it as done. */
@@ -833,14 +835,15 @@ PAWL_CHECKED int pawl_approve(struct pawl *p, int64_t id, const char *by, const 
 PAWL_CHECKED int pawl_reject(struct pawl *p, int64_t id, const char *by, const char *reason,
                              struct pawl_error *err);
 
+/* Without `failed` and `from`, everything runs again. */
 struct pawl_rerun {
-    bool failed;      /* what failed or was cancelled, at any depth, and its followers */
-    const char *from; /* this task and its followers; without `from` and `failed`: everything */
+    bool failed;      /* rerun what failed or was cancelled, at any depth, and its followers */
+    const char *from; /* rerun this task and its followers */
     /* Setting one of these two creates a new execution, linked to the old one by rerun_of. It
      * reuses the results of the tasks that need not run again (`failed`, `from`). */
     const char *const *params; /* NAME=VALUE, ends with NULL: new values; NULL: the old ones */
     const char *file;          /* another definition */
-    bool dry_run;              /* report what would run, change nothing */
+    bool dry_run;              /* report what would run, but change nothing */
     /* If an engine ran the execution with `here`, the new execution is also reserved for such an
      * engine, to be opened with its id as `tree`. Otherwise it waits in the default queue. */
     bool here;
@@ -879,7 +882,7 @@ struct pawl_applied {
     size_t removed; /* schedules that no longer exist */
 };
 
-/* Stores a workflow file under its name, and replaces the schedules of that name. Running
+/* Stores a workflow file under the workflow's name, and replaces that workflow's schedules. Running
  * executions keep their definition. A schedule with the pattern and time zone of an earlier one
  * continues from it, including its pause; a new one starts now. out may be NULL. */
 PAWL_CHECKED int pawl_apply(struct pawl *p, const char *file, const char *by,
@@ -903,7 +906,7 @@ PAWL_CHECKED int pawl_schedule_pause(struct pawl *p, const char *name, const cha
 /* Continues with due times from now on. PAWL_E_INVALID if it is not paused. */
 PAWL_CHECKED int pawl_schedule_resume(struct pawl *p, const char *name, const char *by,
                                       const char *reason, struct pawl_error *err);
-/* Starts a run now with the schedule's values, even if another one runs. The name must match
+/* Starts a run now with the schedule's values, even if another run is active. The name must match
  * exactly one schedule. */
 PAWL_CHECKED int pawl_schedule_run(struct pawl *p, const char *name, const char *by,
                                    const char *reason, int64_t *id, struct pawl_error *err);
@@ -922,7 +925,7 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
 
 /* The fields of each object, in this order (docs/JSON.md explains them). A field that is not known
  * or does not apply is null. Times are RFC 3339 in UTC with microseconds. Ids are numbers, except
- * that ids of workers are texts of 16 hexadecimal digits.
+ * that ids of workers are strings of 16 hexadecimal digits.
  *
  * an execution        id parent root depth kind name status attempt (0 before the first)
  *                     max_attempts queue priority executor worker (the last) requested_at
@@ -962,13 +965,13 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
  *                     last_line
  *   ended             queue done failed */
 
-/* Gets one JSON object, without a newline. A nonzero return value ends the reading, which then
- * returns 0. */
+/* Called with one JSON object, without a newline. A nonzero return value ends the reading, which
+ * then returns 0. */
 typedef int pawl_line(void *arg, const char *json);
 
 /* One execution, as JSON. The caller frees *json. */
 PAWL_CHECKED int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
-/* Only the status of an execution, which is cheaper. The text is static. */
+/* Only the status of an execution, which is cheaper. The string is static. */
 PAWL_CHECKED int pawl_status(struct pawl *p, int64_t id, const char **status,
                              struct pawl_error *err);
 /* Waits until an execution has ended, at most timeout_ms (negative: no limit). *status is its
@@ -976,8 +979,8 @@ PAWL_CHECKED int pawl_status(struct pawl *p, int64_t id, const char **status,
  * on the thread that steps the engine which must run the execution: use pawl_engine_watch there. */
 PAWL_CHECKED int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status,
                            struct pawl_error *err);
-/* pawl_parent: the parent of an execution. pawl_workflow: the workflow execution it is a task
- * of, with its state. PAWL_E_NOT_FOUND if there is none. The caller frees *json. */
+/* pawl_parent: the parent of an execution. pawl_workflow: the workflow execution that it belongs to
+ * as a task, with its state. PAWL_E_NOT_FOUND if there is none. The caller frees *json. */
 PAWL_CHECKED int pawl_parent(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
 PAWL_CHECKED int pawl_workflow(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
 /* The children of an execution, ordered by requested_at and id. */
@@ -1043,7 +1046,7 @@ PAWL_CHECKED int pawl_critical(struct pawl *p, int64_t id, const struct pawl_mom
 PAWL_CHECKED int pawl_diff(struct pawl *p, int64_t a, int64_t b, char **json, bool *same,
                            struct pawl_error *err);
 
-/* Which executions to list. All fields 0: the newest executions without a parent. Texts may be
+/* Which executions to list. All fields 0: the newest executions without a parent. Strings may be
  * NULL. */
 struct pawl_list_query {
     int64_t parent;       /* only its children (with `all`: descendants) */
@@ -1093,11 +1096,11 @@ struct pawl_log_place {
 
 /* A contiguous part of the output. */
 struct pawl_log_page {
-    int attempt;  /* which attempt it is of; 0: none was started yet */
+    int attempt;  /* the attempt that it belongs to; 0: none was started yet */
     size_t len;   /* number of bytes copied */
     int64_t from; /* offset of the first byte: as requested, or later if bytes are missing there */
     int64_t next; /* offset where the next page starts */
-    int64_t dropped; /* number of bytes missing right before it */
+    int64_t dropped; /* number of bytes missing right before this part */
     bool more;       /* another page is available already */
     bool ended;      /* the attempt has ended: unless `more` is set, no further output will come */
 };
@@ -1124,11 +1127,11 @@ PAWL_CHECKED int pawl_schedule_next(struct pawl *p, const char *name, size_t n, 
  * waiting, taken or refused; NULL: all. limit: 0, or more than 1,000: 1,000. */
 PAWL_CHECKED int pawl_submissions(struct pawl *p, const char *status, size_t limit, pawl_line *each,
                                   void *arg, struct pawl_error *err);
-/* Queues; workers: one object each. */
+/* One object per queue, or per worker. */
 PAWL_CHECKED int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
 PAWL_CHECKED int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
 
-/* Options of an overview; all 0: the defaults. */
+/* Options for an overview; 0 or NULL is the default. */
 struct pawl_overview_query {
     const char *part; /* substring of the name or queue of running jobs, ignoring case; NULL: all */
     int64_t limit;    /* number of running jobs; 0: 100; never more than 1,000 */
@@ -1143,10 +1146,10 @@ PAWL_CHECKED int pawl_overview(struct pawl *p, const struct pawl_overview_query 
 
 /* Which events to read. */
 struct pawl_event_query {
-    int64_t execution;    /* of this execution and its descendants, oldest first; 0: of all, newest
-                             first */
-    bool self;            /* without its descendants */
-    const char *types;    /* "task.failed"; "failed" (of tasks and workflows), "failed,timed_out" */
+    int64_t execution; /* events of this execution and its descendants, oldest first; 0: all events,
+                          newest first */
+    bool self;         /* without events of its descendants */
+    const char *types; /* "task.failed"; "failed" (of tasks and workflows), "failed,timed_out" */
     int64_t since, until; /* since <= created_at < until; 0: unbounded */
     int64_t limit;        /* 0: no limit */
 };
@@ -1155,9 +1158,9 @@ struct pawl_event_query {
 PAWL_CHECKED int pawl_events(struct pawl *p, const struct pawl_event_query *query, pawl_line *each,
                              void *arg, struct pawl_error *err);
 
-/* Following events: in the order of their numbers, without gaps, including those of transactions
- * that commit late. Starts with the first event of an execution, or from now on if the query
- * names none. limit is ignored. */
+/* Follows events in the order of their numbers, without gaps, including those of transactions that
+ * commit late. Starts with the first event of an execution, or from now on if the query names none.
+ * limit is ignored. */
 struct pawl_follower;
 
 /* Starts following; types, since and until filter the events. */
@@ -1186,7 +1189,7 @@ struct pawl_verify_options {
 struct pawl_verify_result {
     size_t checks, violations;
     int64_t executions, events;
-    int64_t attempts, workers; /* with `host`: how many were found on it */
+    int64_t attempts, workers; /* with `host`: how many were found on this host */
 };
 
 /* Checks the invariants of the whole database. PAWL_E_VIOLATION if one does not hold; the result is
