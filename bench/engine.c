@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-static long *commits; /* of all processes together */
+static long *commits; /* the commits of all processes */
 
 static int noop(struct function_call *c, void *arg)
 {

@@ -22,7 +22,7 @@
 
 #include <sys/resource.h>
 
-#define ABREAST  1000 /* chains of a graph */
+#define ABREAST  1000 /* parallel chains in a graph */
 #define IN_A_ROW 200  /* workflows running at once */
 
 enum shape { CHAIN, STEPS, DIAMOND, FANOUT, GRAPH, FLAT, SHELL };

@@ -33,7 +33,8 @@ static double now(void)
     return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* The nanoseconds that all its threads ran; /proc/PID/stat has only hundredths of a second. */
+/* How long all threads of the process ran, from counts of nanoseconds; /proc/PID/stat counts only
+ * hundredths of a second. */
 static double cpu_of(pid_t pid)
 {
     struct timespec ts;
@@ -96,8 +97,8 @@ static bool is_statement(const char *line)
            strcasecmp(name, "commit") && strcmp(name, "lock");
 }
 
-/* Reads its messages for this long and returns how many statements it traced. Other lines are
- * passed on. */
+/* Reads the command's messages for this long and returns how many statements it traced. Other
+ * lines are passed on. */
 static long listen_for(FILE *said, double seconds)
 {
     double end = now() + seconds;

@@ -18,8 +18,8 @@ struct kit {
     const char *url, *state;
     const char *queue;     /* the queue it serves; NULL for the default */
     function_fn *function; /* for the lane function:bench */
-    int threads, local;    /* of functions: running, and waiting in the worker */
-    int slots;             /* for commands; 0 to run none */
+    int threads, local;    /* functions that run, and that may wait in the worker */
+    int slots;             /* commands at once; 0 to run none */
     int loops;             /* 0 means one */
     bool no_push;
     bool traced; /* count statements, which costs a clock reading for each */

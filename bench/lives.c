@@ -23,7 +23,7 @@
 struct work {
     size_t n;
     bool push;
-    size_t settled; /* of the previous batch, in a turn with push */
+    size_t settled; /* jobs of the previous batch that a turn with push settles */
     int64_t worker;
     struct lane_queue serves;
     struct submission *submissions;
@@ -247,7 +247,7 @@ int main(int argc, char **argv)
                ? strtoul(argv[4], NULL, 10) / (size_t)connections / batch * batch
                : 0;
     if (!jobs) {
-        fprintf(stderr, "lives: JOBS must be BATCH times CONNECTIONS at least\n");
+        fprintf(stderr, "lives: JOBS must be at least BATCH times CONNECTIONS\n");
         return 2;
     }
     written =

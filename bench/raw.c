@@ -292,7 +292,7 @@ int main(int argc, char **argv)
                ? strtoul(argv[4], NULL, 10) / (size_t)connections / batch * batch
                : 0;
     if (!jobs) {
-        fprintf(stderr, "raw: JOBS must be BATCH times CONNECTIONS at least\n");
+        fprintf(stderr, "raw: JOBS must be at least BATCH times CONNECTIONS\n");
         return 2;
     }
     if (batch >= MAX_IDS || pipe(ready) || pipe(go))

@@ -67,7 +67,7 @@ END {
 			}
 	graphile()
 	if (redone)
-		printf "\n%d turns of all the runs were redone (a lock or the database was not to be had in time).\n", redone
+		printf "\n%d turns in all runs were repeated (a lock or the database was not available in time).\n", redone
 	print "\n| a run with 1,000 items among " others " executions | p50 | p90 |\n|---|---|---|"
 	split("outline whole program", ways)
 	split("the outline of a view|the whole tree as JSON|`pawl tree`, from start to end", means, "|")
@@ -122,7 +122,7 @@ END {
 		for (i = 1; i <= 2; i++)
 			printf "| %s | %s | %s | %s | %s | %s |\n", dbs[d], kinds[i], fine(dbs[d] " p50 " kinds[i], " ms"), fine(dbs[d] " p99 " kinds[i], " ms"), \
 			       fine(dbs[d] " accepted " kinds[i], " ms"), fine(dbs[d] " disk " kinds[i], " ms")
-	printf "\n| `pawl worker` with nothing to do, %d s | processor time | statements per 10 s | memory of its own | of its helper | mapped from files |\n|---|---|---|---|---|---|\n", watched
+	printf "\n| `pawl worker` with nothing to do, %d s | processor time | statements per 10 s | private memory | memory of its helper | mapped from files |\n|---|---|---|---|---|---|\n", watched
 	for (d = 1; d <= 2; d++)
 		printf "| %s | %.1f ms | %s | %.1f MB | %.1f MB | %.1f MB |\n", dbs[d], cpu[dbs[d]], sent[dbs[d]], anon[dbs[d]] / 1024, helper[dbs[d]] / 1024, mapped[dbs[d]] / 1024
 }

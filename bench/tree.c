@@ -136,7 +136,7 @@ static const char *command(const char *url)
     char *slash;
     int up;
 
-    must(readlink("/proc/self/exe", path, sizeof(path) - 1) < 0, "who am I?");
+    must(readlink("/proc/self/exe", path, sizeof(path) - 1) < 0, "can't read /proc/self/exe");
     for (up = 0; up < 2 && (slash = strrchr(path, '/')); up++)
         *slash = 0;
     snprintf(text, sizeof(text), "'%s/pawl' tree %lld --db '%s' >/dev/null", path, RUN + 1, url);

@@ -108,7 +108,7 @@ function read_vocab(    line, prefix, lists, part)
 		fail("sqlgen.awk", "-v vocab= and -v flags= want src/core/vocab.h and src/core/graph.h")
 }
 
-# Replaces the names of the vocabulary by their codes.
+# Replaces the names in the vocabulary with their codes.
 function put_codes(line,    out, name)
 {
 	out = ""
@@ -233,7 +233,7 @@ function start_entry(name)
 	file_of[n] = FILENAME
 }
 
-# Parses "name(a i64; b text)" into the tables, once all lines of the signature were read.
+# Parses "name(a i64; b text)" into the tables, once all lines of the signature have been read.
 function parse_signature(    s, halves, h, params, i, words)
 {
 	s = signature
@@ -267,7 +267,7 @@ function parse_signature(    s, halves, h, params, i, words)
 	signature = ""
 }
 
-# Replaces $N by mark N, and refuses a number that is not in the signature.
+# Replaces $N with mark N, and refuses a number that is not in the signature.
 function number_parameters(s, mark,    out, number)
 {
 	out = ""

@@ -26,7 +26,7 @@ const SETTINGS = {
   addConnections: 1,         // add_jobs calls in flight
   backlog: 20000,            // jobs alive at which adding waits, in "together"; 0 is no limit. More makes claims slow
   workers: 2,                // runners, each on its own thread with its own pool, as processes would be
-  concurrentJobs: 100,       // of each runner
+  concurrentJobs: 100,       // jobs at once in each runner
   localQueueSize: 2000,
   completeJobBatchDelay: 20, // ms; -1 is one delete per job
   failJobBatchDelay: 20,

@@ -45,7 +45,7 @@ async function open(url, settings) {
     const resolve = waiting.get(id);
     waiting.delete(id);
     if (resolve) resolve();
-    else waiting.set(id, null); // it ended before the answer to its start
+    else waiting.set(id, null); // it ended before its start was answered
   };
   const ended = (id) => new Promise((resolve) => {
     if (waiting.delete(id)) resolve();

@@ -65,7 +65,7 @@ async function abreast(times, atOnce, one) {
   await Promise.all(Array.from({ length: Math.min(times, atOnce) }, lane));
 }
 
-/* So that no run is slowed by the rows of another one. */
+/* Drops the tables, so that no run is slowed by the rows of another one. */
 async function empty(peer, url) {
   await withClient(url, async (client) => {
     await client.query("set client_min_messages = warning");
@@ -74,8 +74,8 @@ async function empty(peer, url) {
   });
 }
 
-/* peer.open(url, settings) creates the tables and connections, and returns { start, close }: start() returns a promise of
- * the end of a new workflow. peer.counts is a query for the numbers of succeeded workflows and steps. */
+/* peer.open(url, settings) creates the tables and connections, and returns { start, close }: start() returns a promise that
+ * resolves when a new workflow has ended. peer.counts is a query for the numbers of succeeded workflows and steps. */
 async function measure(peer, url, workflows, settings) {
   await empty(peer, url);
   const { start, close } = await peer.open(url, settings);
@@ -88,8 +88,8 @@ async function measure(peer, url, workflows, settings) {
   const { rows } = await withClient(url, (client) => client.query(peer.counts));
   await empty(peer, url);
   const all = workflows + WARM_UP;
-  if (rows[0].workflows !== all) throw new Error(`${rows[0].workflows} of ${all} workflows ended well`);
-  if (rows[0].steps !== all * STEPS) throw new Error(`${rows[0].steps} of ${all * STEPS} steps ended well`);
+  if (rows[0].workflows !== all) throw new Error(`${rows[0].workflows} of ${all} workflows succeeded`);
+  if (rows[0].steps !== all * STEPS) throw new Error(`${rows[0].steps} of ${all * STEPS} steps succeeded`);
   return { seconds: Math.round(seconds * 1e4) / 1e4, workflows_per_s: Math.round((workflows / seconds) * 10) / 10 };
 }
 

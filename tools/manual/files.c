@@ -23,9 +23,9 @@ static const char config_about[] =
     "names below leads into a mapping: `worker.slots` is `worker: {slots: ...}`.";
 
 static const char workflow_about[] =
-    "A workflow is a graph of tasks in a YAML file. Each task is a command, a C function of a "
+    "A workflow is a graph of tasks in a YAML file. Each task is a command, a C function in a "
     "worker, or another workflow; it starts when the tasks that it needs have ended. `pawl "
-    "validate` reports all problems of a file at once, `pawl graph` draws it, `pawl run` runs it, "
+    "validate` reports all problems in a file at once, `pawl graph` draws it, `pawl run` runs it, "
     "`pawl schema` prints a JSON Schema for editors.";
 
 static const char workflow_example[] = "name: nightly\n"

@@ -1,4 +1,4 @@
-/* manual.h - the pages about Pawl that are generated from its tables. */
+/* manual.h - the man pages and docs/CLI.md, which are generated from the tables in the code. */
 #ifndef MANUAL_MANUAL_H
 #define MANUAL_MANUAL_H
 
