@@ -171,7 +171,8 @@ TEST(limits_of_a_template_apply_to_its_whole_text)
 
     begin(&f);
     CHECK(template(&f, s, &got, &fault));
-    CHECK_STR(got.ptr, "the result is larger than 1048576 bytes: store it in a file and pass the path");
+    CHECK_STR(got.ptr,
+              "the result is larger than 1048576 bytes: store it in a file and pass the path");
     CHECK(template(&f, work, &got, &fault));
     CHECK_STR(got.ptr, "this is too expensive to compute: do it in a task");
     CHECK(template(&f, long_one, &got, &fault));

@@ -337,7 +337,7 @@ TEST(function_that_exceeds_its_grace_is_counted_as_unresponsive)
 
 static void count_note(void *arg, const char *sentence)
 {
-    CHECK(strstr(sentence, "does not stop"));
+    CHECK(strstr(sentence, "did not stop in time"));
     ++*(int *)arg;
 }
 
