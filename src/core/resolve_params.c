@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#define PARAMS "the params object" /* in error messages */
+#define PARAMS "the params object" /* its name in error messages */
 
 int resolve_read_params(const char *json, json_t **out, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* vocab.c - converts between the codes and the texts of vocab.h. */
+/* vocab.c - converts between the codes and the names in vocab.h. */
 #include "core/vocab.h"
 
 #include <stddef.h>

@@ -101,7 +101,7 @@ enum audit_action { AUDIT_ACTIONS(X) };
 enum event_action { EVENTS(X) EV_COUNT };
 #undef X
 
-/* The text of a code; "?" for an unknown code. */
+/* The name of a code; "?" for an unknown code. */
 const char *kind_text(int kind);
 const char *status_text(int status);
 const char *hold_text(int hold);
@@ -111,7 +111,7 @@ const char *audit_action_text(int action);
 const char *action_text(int action);
 const char *event_text(int type); /* "task.claimed", "workflow.paused" */
 
-/* The code of a text; 0 if the text is unknown. */
+/* The code with that name; 0 if the name is unknown. */
 int status_from_text(const char *text);
 int kind_from_text(const char *text);
 int event_from_text(const char *text);

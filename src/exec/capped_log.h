@@ -18,7 +18,7 @@ struct capped_log {
 };
 
 void capped_log_add(struct capped_log *l, const char *bytes, size_t len); /* sets `due` */
-void capped_log_report_again(struct capped_log *l);                       /* from the start */
+void capped_log_report_again(struct capped_log *l); /* reports it again from the start */
 /* Reports the new bytes of the head. With `last`, when no thread adds to the log any more, also the
  * tail. Takes the lock, but not while it calls `send`. */
 void capped_log_report(struct capped_log *l, pthread_mutex_t *lock, bool last,

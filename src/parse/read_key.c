@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit on the bytes of all texts together: a few aliases can expand to a very large text. */
+/* Limits the bytes of all strings together: a few aliases can expand to a very large text. */
 #define TEXTS_MAX (32u << 20)
 
 /* ---- functions shared by the readers ---- */
@@ -198,7 +198,7 @@ void reader_defaults_of(struct reader *r, const struct keys *keys, void *to, boo
     r->doc = reading;
 }
 
-/* ---- texts ---- */
+/* ---- strings ---- */
 
 static bool check_length(struct reader *r, const struct key *k, const struct yaml *node,
                          const char *what)

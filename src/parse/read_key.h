@@ -1,7 +1,7 @@
 /* read_key.h - reads the mappings of a YAML file by the tables of keys (core/workflow/keys.h):
  * those of a workflow file, and those of pawl.yaml.
  *
- *   read_key.c     a mapping, and the types that are numbers or texts
+ *   read_key.c     a mapping, and the types that are numbers or strings
  *   read_list.c    lists, and mappings with arbitrary keys
  *   read_group.c   small mappings and their short forms
  *   read_json.c    values of any shape, as JSON */
@@ -95,7 +95,7 @@ void reader_defaults_of(struct reader *r, const struct keys *keys, void *to, boo
 reader_fn reader_list, reader_group;
 bool reader_template(struct reader *r, const struct key *k, const struct yaml *node,
                      const char *what, const char **to);
-/* Checks of texts: each returns NULL if the text is valid, else what is expected instead. */
+/* Checks of strings: each returns NULL if the string is valid, else what is expected instead. */
 const char *bad_name(const char *text);
 const char *bad_variable(const char *text);
 const char *bad_queue(const char *text);
@@ -106,7 +106,7 @@ const char *reader_path(struct reader *r, const char *text);
 
 /* ---- values ---- */
 
-/* Returns the value as canonical JSON in the arena; NULL if an error was added. Texts with ${{ }}
+/* Returns the value as canonical JSON in the arena; NULL if an error was added. Strings with ${{ }}
  * are noted; if `literal`, they are errors. */
 const char *reader_value(struct reader *r, const struct yaml *node, const char *what, bool literal);
 /* Returns JSON in the canonical form that reading a stored definition yields; NULL if the text is

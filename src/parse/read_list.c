@@ -36,8 +36,8 @@ static const char *bad_output(const char *text)
     return spec_is_output(text) ? NULL : "an output name (without = or control characters)";
 }
 
-/* The types of lists of distinct texts. They are short enough for a linear search for duplicates.
- */
+/* The types that are lists of distinct strings. The lists are short enough for a linear search for
+ * duplicates. */
 static const struct names {
     enum key_type type;
     const char *(*bad)(const char *text);
@@ -84,7 +84,7 @@ static bool read_names(struct reader *r, const struct names *kind, const struct 
     return ok;
 }
 
-/* Reads a list of texts that may contain ${{ }}. The first one in argv names the program and must
+/* Reads a list of strings that may contain ${{ }}. The first one in argv names the program and must
  * not be empty. */
 static bool read_templates(struct reader *r, const struct key *k, const struct yaml *node,
                            const char *what, void *out)

@@ -199,7 +199,7 @@ struct expr_ref {
     const char *path[EXPR_PATH_MAX];
     size_t n;
     bool optional; /* inside default(): it may be missing */
-    size_t offset; /* in the source text */
+    size_t offset; /* where the name starts in the source text */
 };
 typedef void expr_each_ref(void *arg, const struct expr_ref *ref);
 

@@ -134,7 +134,7 @@ bool value_equal(const json_t *a, const json_t *b, struct work *work)
     }
 }
 
-/* ---- texts ---- */
+/* ---- values as text ---- */
 
 bool value_write_plain(const json_t *v, size_t max, struct buf *out)
 {

@@ -31,9 +31,8 @@ struct critical_node {
 
 struct critical_step {
     size_t node;
-    int64_t from, to; /* its time on the path, including the time of its children */
-    int64_t
-        parts[TIMELINE_COUNT]; /* without the time of its children, which have their own steps */
+    int64_t from, to;              /* its time on the path, including the time of its children */
+    int64_t parts[TIMELINE_COUNT]; /* excludes its children, which have their own steps */
 };
 
 /* Computes the path of nodes[0], the root of all others. `steps` has room for n. A workflow or

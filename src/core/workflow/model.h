@@ -48,7 +48,7 @@ enum param_type { PARAM_TYPES(X) };
 enum overlap { OVERLAPS(X) };
 #undef X
 
-/* The texts of both enums; each list ends with NULL. */
+/* The names of the values of both enums; each list ends with NULL. */
 extern const char *const param_types[];
 extern const char *const overlaps[];
 const char *param_article(enum param_type type); /* "an" for integer and object, otherwise "a" */
@@ -89,7 +89,7 @@ struct workflow;
 struct workflow_task {
     const char *name;
     uint32_t index;        /* index in tasks; ntasks for on_failure, ntasks + 1 for on_exit */
-    uint32_t line, column; /* in the file, for messages; 0 if unknown */
+    uint32_t line, column; /* its location in the file, for messages; 0 if unknown */
     const char *description;
 
     /* Exactly one of command.run, command.argv, function and nested is set. */

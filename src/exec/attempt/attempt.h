@@ -135,7 +135,7 @@ enum attempt_end {
     END_CLIENT,      /* how the container engine's client ended, which the engine did not confirm */
 };
 
-/* The steps between fork and exec; the texts complete "can't …". */
+/* The steps between fork and exec; the strings complete "can't …". */
 #define ATTEMPT_STEPS(X)                        \
     X(FORK, "start a process")                  \
     X(FILES, "open the files of the attempt")   \
@@ -243,7 +243,7 @@ MUST_USE int attempt_log_size(int at, struct attempt_log *out);
 MUST_USE int attempt_log_read(int at, const struct attempt_log *log, int64_t offset, size_t max,
                               struct buf *out);
 
-/* ---- ending the remains of an attempt ---- */
+/* ---- ending what is left of an attempt ---- */
 
 /* A pidfd of the recorded shim, or -1 and errno: ESRCH if it has ended; with any other errno it may
  * still live. Only if the caller finds `lock` held afterwards is it certain to be the shim, and not

@@ -26,7 +26,7 @@ struct entry {
     const char *name;
     function_fn *fn;
     void *arg;
-    void *plugin; /* from dlopen; NULL if not from a plugin */
+    void *plugin; /* handle from dlopen; NULL if not from a plugin */
 };
 
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_ENDED };

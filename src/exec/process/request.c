@@ -1,5 +1,5 @@
 /* request.c - encodes requests and sends packets, see request.h. The bytes of a request: all
- * numbers, then each text as a mark and its characters, then each list as its texts and an end
+ * numbers, then each string as a mark and its characters, then each list as its strings and an end
  * mark. */
 #include "exec/process/request.h"
 

@@ -51,8 +51,8 @@ struct request {
 };
 
 void request_write(const struct request *r, struct buf *out);
-/* False if the bytes are not a request. The texts point into `bytes`; the lists are one allocation,
- * freed by request_release. */
+/* False if the bytes are not a request. The strings point into `bytes`; the lists are one
+ * allocation, freed by request_release. */
 MUST_USE bool request_read(const char *bytes, size_t len, struct request *out);
 void request_release(struct request *r);
 

@@ -144,7 +144,7 @@ bool watch_kill_unrecorded(struct process *p, struct watch *w)
     /* The shim writes the exit record when all processes of the task have ended. */
     begun = record_read(w->at, &RECORD_SHIM, &s);
     if (!w->no_folder && (begun == 1 || (begun < 0 && error_may_pass(errno))))
-        return false; /* in the second case check_unlocked waits for the record */
+        return false; /* check_unlocked waits for a record that can't be read for now */
     ended = record_read(w->at, &RECORD_EXIT, &end);
     if (!w->no_folder && (ended == 1 || (ended < 0 && error_may_pass(errno))))
         return false;

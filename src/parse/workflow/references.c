@@ -227,7 +227,7 @@ static void check_reference(void *arg, const struct expr_ref *ref)
     }
 }
 
-/* ---- texts ---- */
+/* ---- all expressions ---- */
 
 static void check_text(struct checking *c, struct arena *arena)
 {
