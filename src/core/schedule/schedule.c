@@ -152,8 +152,8 @@ void schedule_plan(const struct schedule *s, const struct tz *z, const struct sc
         running = true;
     }
     schedule_due(s, z, last, now, SCHEDULE_PLAN_MAX, due, &result);
-    p->missed = result.dropped;
-    p->done = !result.n ? result.done : result.dropped ? due[0] - 1 : last;
+    p->missed = result.missed;
+    p->done = !result.n ? result.done : result.missed ? due[0] - 1 : last;
     for (size_t i = 0; i < result.n; i++) {
         late |= is_late(s, z, due[i], now); /* a due time after a late one counts as late, too */
         if (due[i] == started || due[i] == p->waiting)
