@@ -116,7 +116,7 @@ static int start_loop(struct loop *l, struct err *err)
 {
     struct engine *e = l->e;
     struct store_options options = {
-        .is_checked = true, .env = e->env, .patience = e->o.host_grace / 4};
+        .env = e->env, .no_migrate = true, .patience = e->o.host_grace / 4};
     int rc;
 
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &l->store, err)))

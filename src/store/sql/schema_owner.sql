@@ -9,7 +9,7 @@
 -- that belongs to another role than the schema's owner and this one, its owner, and its name if it is a function. A call
 -- with one argument is a cast where a type has that name, and a domain runs its CHECK. Row types of tables depend on
 -- their table, not on the schema.
--- Every process runs this once, in a new session: scalar subqueries, because planning a join of all these tables would
+-- Every process runs this in a new session: scalar subqueries, because planning a join of all these tables would
 -- take longer than the rest of the check.
 --: schema_owner(schema text)
 SELECT pg_get_userbyid(n.nspowner)::text, current_user::text,                                                            --@ postgres
