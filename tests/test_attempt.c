@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 
 TEST_NO_DB;
 
@@ -389,4 +390,37 @@ TEST(packet_of_the_wrong_size_is_refused_without_leaking_its_descriptor)
     CHECK_EQ(packet_receive(pair[1], &p, sizeof(p), fds, 2), 0);
     close(pair[1]);
     close(given);
+}
+
+/* ---- cgroups ---- */
+
+static char *make_test_cgroup(const char *parent, const char *name, int64_t age)
+{
+    char *path = mem_printf("%s/pawl-%d-%s", parent, (int)getpid(), name);
+    struct timespec times[2] = {{.tv_sec = time(NULL) - age}, {.tv_sec = time(NULL) - age}};
+    int fd = cgroup_make(path);
+
+    if (fd < 0)
+        SKIP("no cgroup can be created here");
+    close(fd);
+    CHECK_OK(utimensat(AT_FDCWD, path, times, 0));
+    return path;
+}
+
+TEST(old_empty_cgroup_is_removed_and_a_new_one_is_kept)
+{
+    char parent[CGROUP_PATH_SIZE], *old, *new;
+
+    cgroup_find(parent);
+    if (!*parent)
+        SKIP("no cgroup can be created here");
+    old = make_test_cgroup(parent, "old", 3600);
+    new = make_test_cgroup(parent, "new", 0);
+    cgroup_remove_old(parent);
+    CHECK(access(old, F_OK) != 0);
+    CHECK_OK(access(new, F_OK));
+    cgroup_remove(new);
+    CHECK(access(new, F_OK) != 0);
+    free(old);
+    free(new);
 }

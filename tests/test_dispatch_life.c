@@ -2,6 +2,8 @@
  * is reported exactly once. */
 #include "dispatch_fixture.h"
 
+#include <stdio.h>
+
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -152,6 +154,17 @@ TEST(failed_start_is_a_failed_attempt)
     end(&fx);
 }
 
+/* The descriptor becomes readable when the executor may be tried again. */
+static void wait_for_capacity(struct fixture *fx, const char *executor)
+{
+    struct pollfd p = {.fd = dispatch_fd(fx->d), .events = POLLIN};
+
+    while (!capacity(fx, executor)) {
+        CHECK(poll(&p, 1, PATIENT_MS) == 1);
+        dispatch_poll(fx->d);
+    }
+}
+
 TEST(executor_that_refuses_a_start_gets_no_more_jobs_for_a_while)
 {
     struct fixture fx;
@@ -175,16 +188,59 @@ TEST(executor_that_refuses_a_start_gets_no_more_jobs_for_a_while)
     }
     CHECK_EQ(fx.seen.at[0].delay, SECOND);
     k->answer = 0;
-    /* The descriptor becomes readable when the executor may be tried again. */
-    while (!capacity(&fx, "a")) {
-        struct pollfd p = {.fd = dispatch_fd(fx.d), .events = POLLIN};
-
-        CHECK(poll(&p, 1, PATIENT_MS) == 1);
-        dispatch_poll(fx.d);
-    }
+    wait_for_capacity(&fx, "a");
     start(&fx, 4, "a");
     CHECK_EQ(k->starts, 2);
     CHECK_EQ(dispatch_in_flight(fx.d), 1);
+    end(&fx);
+}
+
+static char noted[300];
+
+static void keep_note(void *arg, const char *sentence)
+{
+    (void)arg;
+    snprintf(noted, sizeof(noted), "%s", sentence);
+}
+
+/* The next poll reports the attempt as refused. */
+static void refuse_later(struct desk *k, int64_t execution)
+{
+    desk_end(k, execution, OUTCOME_REFUSED);
+    k->ended.at[k->ended.n - 1].outcome.retry_delay = 1;
+}
+
+TEST(executor_that_refuses_jobs_it_accepted_backs_off_longer_each_time)
+{
+    struct env env = {.note = keep_note};
+    struct fixture fx;
+    struct desk *k;
+
+    open_with(&fx, (struct dispatch_options){0});
+    k = add_desk(&fx, "a", 10, 0);
+    k->x.env = &env;
+    start(&fx, 1, "a");
+    start(&fx, 2, "a");
+    refuse_later(k, 1);
+    refuse_later(k, 2); /* both were accepted before the first refusal, and count as one */
+    turns(&fx);
+    CHECK_EQ(fx.seen.at[0].delay, SECOND);
+    CHECK(fx.seen.at[1].delay > 0 && fx.seen.at[1].delay <= SECOND);
+    CHECK_STR(noted, "the executor a starts no jobs for now: as was said; it is tried again");
+    wait_for_capacity(&fx, "a");
+    start(&fx, 3, "a");
+    refuse_later(k, 3);
+    turns(&fx);
+    CHECK_EQ(fx.seen.at[2].delay, 2 * SECOND);
+    wait_for_capacity(&fx, "a");
+    start(&fx, 4, "a");
+    desk_end(k, 4, OUTCOME_OK);
+    turns(&fx);
+    CHECK_STR(noted, "the executor a starts jobs again");
+    start(&fx, 5, "a");
+    refuse_later(k, 5);
+    turns(&fx);
+    CHECK_EQ(fx.seen.at[4].delay, SECOND);
     end(&fx);
 }
 

@@ -119,7 +119,7 @@ TEST(command_with_an_unreadable_spec_is_reattached)
     check_reattached("UPDATE executions SET spec = '{\"of\":\"tomorrow\"}'");
 }
 
-/* The event `started` only means that the shim was requested. */
+/* Its shim runs, but has not started it. */
 TEST(command_that_has_not_started_is_released_by_a_stopping_worker)
 {
     struct store *s = fixture_store();
@@ -129,15 +129,16 @@ TEST(command_that_has_not_started_is_released_by_a_stopping_worker)
     setenv("PAWL_SHIM_POINT", "=before-lock", 1); /* the shim stops there */
     kit_open(&first);
     unsetenv("PAWL_SHIM_POINT");
-    KIT_UNTIL(&first, strstr(history(s, id), "started"));
+    KIT_UNTIL(&first, status_of(s, id) == S_RUNNING);
+    for (int i = 0; i < 5; i++)
+        kit_step(&first);
     stop_worker(&first);
     CHECK_EQ(status_of(s, id), S_READY);
     CHECK_EQ(get(s, id).max_attempts, 2); /* it used up no attempt */
     kit_open(&second);
     kit_until_ended(&second, 1);
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
-    CHECK_STR(history(s, id),
-              "created marked_ready claimed started released claimed started completed");
+    CHECK_STR(history(s, id), "created marked_ready claimed released claimed started completed");
     engine_close(&second.engine);
     verify_clean(s);
     store_close(&s);
@@ -189,6 +190,14 @@ TEST(command_that_ends_while_the_state_folders_disk_is_full_succeeds)
     store_close(&s);
 }
 
+static char noted[1000];
+
+static void keep_note(void *arg, const char *sentence)
+{
+    (void)arg;
+    snprintf(noted, sizeof(noted), "%s", sentence);
+}
+
 TEST(command_that_cannot_start_on_a_full_disk_uses_no_attempt)
 {
     struct store *s = fixture_store();
@@ -198,13 +207,19 @@ TEST(command_that_cannot_start_on_a_full_disk_uses_no_attempt)
 
     CHECK_OK(mkdir(kit_state(), 0711));
     mount_small_disk(kit_state(), "2m");
+    fixture_env()->note = keep_note;
     kit_open(&k);
     filler = fill_disk(kit_state());
     KIT_UNTIL(&k, strstr(history(s, id), "released"));
+    CHECK(strstr(noted,
+                 "the executor process starts no jobs for now: the disk of the state folder "));
+    CHECK(!strstr(history(s, id), "started"));
+    CHECK_EQ(get(s, id).max_attempts, get(s, id).attempts + 1);
     CHECK_OK(unlink(filler));
     free(filler);
     KIT_UNTIL(&k, status_of(s, id) == S_SUCCEEDED); /* with no other outcome */
     CHECK(!strstr(history(s, id), "lost") && !strstr(history(s, id), "failed"));
+    CHECK_STR(noted, "the executor process starts jobs again");
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);

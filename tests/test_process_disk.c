@@ -101,23 +101,23 @@ TEST(lease_renewals_reach_the_shim_while_the_disk_is_full)
     worker_free(w);
 }
 
-TEST(job_is_returned_if_the_disk_is_full_before_the_command_starts)
+TEST(job_is_refused_while_the_disk_is_full)
 {
     struct worker *w = worker_on_small_disk((struct process_options){0});
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
-    struct job t = task_of(&spec), again = t;
-    char *filler = fill_disk(attempts_dir());
-    struct seen *s = worker_run(w, &t);
+    struct job t = task_of(&spec);
+    char *filler = fill_disk(attempts_dir()), *text;
+    struct err err = ERR_INIT;
 
-    CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
-    CHECK_STR(s->error, "the disk of its state folder is full, so nothing was started");
-    CHECK(s->o.retry_delay > 0);
-    CHECK_EQ(times_begun(), 0);
+    text = mem_printf("the disk of the state folder %s is full", attempts_dir());
+    CHECK_EQ(handles_start(&w->handles, &t, &err), -E_REFUSED);
+    CHECK_STR(err.msg, text);
+    CHECK_EQ(count_files(attempts_dir()), 1); /* the filler */
     CHECK_OK(unlink(filler));
-    again.attempt = 2;
-    CHECK_EQ(worker_run(w, &again)->o.kind, OUTCOME_OK);
+    CHECK_EQ(worker_run(w, &t)->o.kind, OUTCOME_OK);
     CHECK_EQ(times_begun(), 1);
     free(filler);
+    free(text);
     worker_free(w);
 }
 

@@ -119,6 +119,11 @@ TEST(why_of_a_delayed_job_gives_the_time_and_for_a_retry_also_the_reason)
     run_timers(s);
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_REFUSED, 40 * SECOND), 0);
     CHECK_STR(codes(why(p, id)), "released attempt");
+    pass(p, 41 * SECOND);
+    run_timers(s);
+    r = why(p, id);
+    CHECK_STR(codes(r), "no_worker released attempt");
+    check_contains(r, 1, "attempt 2 was refused after 1.0 ms with exit code 1: it said no");
     close_both(p, s);
 }
 

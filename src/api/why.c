@@ -216,6 +216,20 @@ static void add_delay(struct reasons *r)
     }
 }
 
+/* A claimable job that its last worker gave back: what that worker lacked may still be missing. */
+static void add_last_release(struct reasons *r)
+{
+    const struct event_row *v =
+        newest(r->y, EVENT_BIT(EV_CLAIMED) | EVENT_BIT(EV_RESUMED) | BITS_AGAIN, NULL);
+    json_auto_t *data = data_of(v);
+
+    if (!v || v->type != EV_RELEASED)
+        return;
+    buf_addf(r->text, "attempt %d ", v->attempt);
+    add_outcome(r->text, data);
+    WHY_REASON(r, "released", FACTS_OUTCOME(v, data));
+}
+
 static void add_limit(struct reasons *r)
 {
     const struct why *y = r->y;
@@ -327,6 +341,7 @@ static void write_reasons(struct reasons *r)
         why_needs(r);
     } else if (execution_is_claimable(e)) {
         why_claimable(r);
+        add_last_release(r);
     } else if (!kind_is_job(e->kind)) {
         why_workflow_runs(r);
     } else {

@@ -20,6 +20,7 @@ struct attempt {
     /* The dispatcher's part; zeroed by the engine. */
     struct executor_entry *executor; /* the executor that runs it; NULL if none does */
     void *handle;                    /* that executor's handle; NULL once the attempt has ended */
+    bool reattached;                 /* adopted: this worker did not start it */
 };
 
 /* NULL if the table has no such attempt. */

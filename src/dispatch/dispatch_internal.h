@@ -35,6 +35,10 @@ struct dispatch {
 
 /* Counts an attempt as no longer in flight, unless it has ended before. */
 void dispatch_count_ended(struct dispatch *d, struct attempt *a);
+/* The executor has refused a job: returns the time, in µs, for which it is offered none. */
+int64_t dispatch_back_off(struct executor_entry *m, const char *why);
+/* The executor has started an attempt: it no longer refuses jobs. */
+void dispatch_count_accepted(struct executor_entry *m);
 /* The report callback of all executors. */
 void dispatch_on_report(void *executor_entry, struct executor *x, const struct report *r);
 

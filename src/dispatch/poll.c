@@ -8,15 +8,29 @@
 
 /* ---- reports ---- */
 
-void dispatch_on_report(void *executor_entry, struct executor *x, const struct report *r)
+/* An executor that accepted a job and then refused it lacks something for every job, so it backs
+ * off as if it had refused at once. A refusal without a delay concerns that attempt alone. */
+static void count_outcome(struct executor_entry *m, const struct attempt *a, struct outcome *o)
+{
+    if (o->kind != OUTCOME_REFUSED)
+        dispatch_count_accepted(m);
+    else if (o->retry_delay > 0 && !a->reattached && !m->d->closed)
+        o->retry_delay = dispatch_back_off(m, o->error ? o->error : "it gave no reason");
+}
+
+void dispatch_on_report(void *executor_entry, struct executor *x, const struct report *given)
 {
     struct executor_entry *m = executor_entry;
-    struct attempt *a = attempts_get(m->d->attempts, r->execution, r->attempt);
+    struct attempt *a = attempts_get(m->d->attempts, given->execution, given->attempt);
+    struct report own = *given, *r = &own;
 
     (void)x;
     if (!a || a->executor != m || a->ended)
         return;
+    if (r->kind == REPORT_STARTED && !a->reattached)
+        dispatch_count_accepted(m);
     if (r->kind == REPORT_ENDED) {
+        count_outcome(m, a, &r->outcome);
         dispatch_count_ended(m->d, a);
         a->ended = true;
     }

@@ -35,7 +35,6 @@ bool dispatch_outlives(const struct dispatch *d, const char *lane)
 
 static void count_started(struct dispatch *d, struct attempt *a, struct executor_entry *m)
 {
-    m->refusals = 0;
     if (m->fd < 0)
         wakeup_at(&d->wakeup, clock_boot_us());
     if (a->executor)
@@ -55,20 +54,32 @@ void dispatch_count_ended(struct dispatch *d, struct attempt *a)
 }
 
 /* After a refusal the executor is offered no jobs for a while; each refusal in a row doubles that
- * time. */
-static int64_t back_off_executor(struct executor_entry *m, const char *why)
+ * time. Attempts that it accepted before may be refused meanwhile: they are all one refusal. */
+int64_t dispatch_back_off(struct executor_entry *m, const char *why)
 {
-    int64_t delay = BACKOFF_FIRST;
+    int64_t delay = BACKOFF_FIRST, now = clock_boot_us();
 
+    if (m->backoff_until > now)
+        return m->backoff_until - now;
     for (int i = 0; i < m->refusals && delay < BACKOFF_MAX; i++)
         delay *= 2;
     if (delay > BACKOFF_MAX)
         delay = BACKOFF_MAX;
+    if (!m->refusals || strcmp(m->why, why) != 0)
+        env_note(m->x->env, "the executor %s starts no jobs for now: %s; it is tried again",
+                 m->x->key, why);
     m->refusals++;
-    m->backoff_until = clock_boot_us() + delay;
+    m->backoff_until = now + delay;
     wakeup_at(&m->d->wakeup, m->backoff_until);
     snprintf(m->why, sizeof(m->why), "%s", why);
     return delay;
+}
+
+void dispatch_count_accepted(struct executor_entry *m)
+{
+    if (m->refusals)
+        env_note(m->x->env, "the executor %s starts jobs again", m->x->key);
+    m->refusals = 0;
 }
 
 /* Reports why the lane's executor is not offered the job; returns 0 if it is. */
@@ -105,7 +116,7 @@ int dispatch_start(struct dispatch *d, const char *lane, const struct job *j,
             return 0;
         }
         if (rc == -E_REFUSED)
-            delay = back_off_executor(m, err->msg);
+            delay = dispatch_back_off(m, err->msg);
     }
     *failed = (struct outcome){.kind = rc == -E_REFUSED ? OUTCOME_REFUSED : OUTCOME_FAILED,
                                .error = err->msg,
@@ -131,6 +142,7 @@ int dispatch_reattach(struct dispatch *d, const char *lane, const struct job *j,
         rc = -E_REFUSED;
     }
     if (!rc) {
+        a->reattached = true;
         count_started(d, a, m);
     } else if (rc != -E_REFUSED) { /* it has ended: the executor has dropped it */
         dispatch_count_ended(d, a);

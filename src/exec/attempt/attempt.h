@@ -6,8 +6,9 @@
  *         tree       locked by every process that the task started: free when none is left
  *         tombstone  nothing may be started in this folder any more; created under `lock`
  *         shim       record: which process runs the attempt and how to find what it leaves
- *                    behind. The attempt was started if and only if this record exists, unless
- *                    the task removed it: then a shim or a process of the task may be found
+ *                    behind; created complete, by renaming `shim.new`. The attempt was started
+ *                    if and only if this record exists, unless the task removed it: then a shim
+ *                    or a process of the task may be found
  *         lease      record: epoch and end of the lease, overwritten by each renewal
  *         control    a FIFO: commands from the lease holder to the shim
  *         exit       record: how the attempt ended; either complete or absent. The shim reserves
@@ -348,6 +349,9 @@ void undo_release(struct undo *u);
 
 /* The path of our own cgroup if we may create cgroups in it, else "". */
 void cgroup_find(char out[CGROUP_PATH_SIZE]);
+/* Removes the empty cgroups of attempts whose shims were killed before they could: those below
+ * `parent` that are older than a minute. A cgroup with a process in it can't be removed. */
+void cgroup_remove_old(const char *parent);
 /* Creates a cgroup; returns its descriptor, or -1. */
 MUST_USE int cgroup_make(const char *path);
 /* Sets a limit; false if its controller is not available. */

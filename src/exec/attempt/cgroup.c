@@ -4,6 +4,7 @@
  * can hide processes more easily. */
 #include "exec/attempt/attempt.h"
 
+#include "base/env.h"
 #include "base/fd.h"
 
 #include <dirent.h>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
+#define CGROUP_NAME "pawl-" /* followed by the attempt's name and key */
+#define OLD_AFTER   60      /* s; a new cgroup is empty until its task is started */
 
 /* The mount point of version 2, alone or beside version 1; NULL if none. PAWL_CGROUPS=off disables
  * cgroups. */
@@ -93,7 +96,7 @@ bool cgroup_limit(int cgroup, const char *file, int64_t value)
 static bool is_own_cgroup(const char *path)
 {
     return strncmp(path, CGROUP_ROOT "/", sizeof(CGROUP_ROOT)) == 0 && !strstr(path, "/../") &&
-           strstr(path, "/pawl-");
+           strstr(path, "/" CGROUP_NAME);
 }
 
 static int open_cgroup(const char *path)
@@ -142,4 +145,20 @@ void cgroup_remove(const char *path)
     if (fd >= 0)
         remove_inner(fd);
     rmdir(path);
+}
+
+void cgroup_remove_old(const char *parent)
+{
+    DIR *d = *parent ? opendir(parent) : NULL;
+    int64_t now = clock_wall_us() / 1000000;
+    struct dirent *e;
+    struct stat st;
+
+    while (d && (e = readdir(d)) != NULL)
+        if (strncmp(e->d_name, CGROUP_NAME, strlen(CGROUP_NAME)) == 0 &&
+            fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            now - st.st_mtim.tv_sec > OLD_AFTER)
+            (void)unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR);
+    if (d)
+        closedir(d);
 }

@@ -30,6 +30,7 @@ static const struct {
     {ATTEMPT_TREE, EXPECT_OURS, ATTEMPT_LOCK_MAX},
     {"lease", EXPECT_OURS, RECORD_MAX},
     {"shim", EXPECT_OURS, RECORD_MAX},
+    {"shim.new", EXPECT_OURS, RECORD_MAX},
     {"exit", EXPECT_OURS, RECORD_MAX},
     {"exit.new", EXPECT_OURS, RECORD_MAX},
     {"ending", EXPECT_OURS, RECORD_MAX},

@@ -37,6 +37,7 @@ struct watch *watch_new(struct process *p, const struct job *j, int at)
     w->outputs = s->noutputs ? mem_copy_list(s->outputs) : NULL;
     w->command = j->cancel ? COMMAND_CANCEL : 0;
     w->cancelled = j->cancel;
+    w->has_limits = s->limits.memory || s->limits.files || s->limits.pids;
     w->next = p->watches;
     p->watches = w;
     if (!p->running++)
@@ -114,9 +115,10 @@ static void check_watches(struct process *p, int64_t now)
     for (struct watch *w = p->watches; w; w = w->next) {
         if (w->check_at && w->check_at <= now) {
             w->check_at = 0;
-            if (w->state == WATCH_RUNNING)
+            if (w->state == WATCH_RUNNING) {
+                watch_check_start(p, w);
                 watch_send_command(p, w);
-            else if (w->state == WATCH_REQUESTED)
+            } else if (w->state == WATCH_REQUESTED)
                 process_helper_replace(p);
             else if (w->state != WATCH_DROPPED)
                 watch_check(p, w);

@@ -45,8 +45,9 @@ struct watch {
     char fault[ATTEMPT_FAULT_SIZE]; /* how its folder was tampered with; "" if it was not */
     bool started_reported;          /* REPORT_STARTED was sent */
     bool cancelled;
-    bool noted; /* the operator was told that its end can't be written or read yet */
-    int at;     /* descriptor of its folder */
+    bool has_limits; /* the task limits its own memory, files or processes */
+    bool noted;      /* the operator was told that its end can't be written or read yet */
+    int at;          /* descriptor of its folder */
     int pidfd, lock;
     int64_t begun;          /* CLOCK_BOOTTIME, µs */
     int64_t check_at, wait; /* time of the next check (0: on an event only); last pause, µs */
@@ -145,6 +146,9 @@ MUST_USE int process_helper_send(struct process *p, const struct watch *w,
                                  const struct buf *request, struct err *err);
 
 /* start.c */
+/* Whether the disk of this folder has room for the files of an attempt. */
+bool process_has_room(int folder);
+bool process_is_disk_full(int error);
 int process_start(struct executor *x, const struct job *j, void **handle, struct err *err);
 /* Sets the undo command of an attempt whose `undo` file is missing or damaged, by the name that its
  * container must have. */
@@ -170,6 +174,9 @@ void watch_helper_answered(struct process *p, struct watch *w, int pidfd);
 /* Finds out what became of an attempt in state CHECKING or LOST. Call it when check_at is due. */
 void watch_check(struct process *p, struct watch *w);
 void watch_send_command(struct process *p, struct watch *w); /* its command, if it has one */
+/* Reports the start of a running attempt as soon as its shim has recorded it. */
+void watch_check_start(struct process *p, struct watch *w);
+#define DISK_FULL "the disk of its state folder is full, so nothing was started"
 #define UNWRITTEN "its shim can't write its exit record or its outputs"
 /* Notifies the operator, once, that an attempt has ended and why that can't be recorded yet. */
 void watch_note(const struct process *p, struct watch *w, const char *what);

@@ -117,6 +117,9 @@ void process_report_log(struct process *p, struct watch *w)
 
     if (attempt_log_size(w->at, &log))
         return;
+    if (!w->begun) /* it has started, even if its record was removed */
+        w->begun = clock_boot_us();
+    process_report_started(p, w);
     most = log_most(p);
     gap = log.dropped ? log.head : p->log_head;
     if (log.dropped != w->dropped_sent && w->state == WATCH_RUNNING) {
@@ -202,14 +205,21 @@ static char *describe_not_started(const struct watch *w, const struct attempt_ex
         which = w->user;
     if (end->step == STEP_USER && end->error == ESRCH)
         why = "there is no such user";
+    if (process_is_disk_full((int)end->error) && end->step == STEP_FILES)
+        return mem_strdup(DISK_FULL);
     return mem_printf("can't %s%s%s: %s", what, which ? " " : "", which ? which : "", why);
 }
 
-static bool is_shortage(const struct attempt_exit *end)
+/* Whether the host lacked something that the command needs to start; another try may succeed. After
+ * the limits of the task are set, they may be the cause, and another try would fail the same way.
+ */
+static bool is_shortage(const struct watch *w, const struct attempt_exit *end)
 {
-    return (end->step == STEP_FORK || end->step == STEP_FILES) &&
-           (end->error == EAGAIN || end->error == ENOMEM || end->error == ENOSPC ||
-            end->error == EMFILE || end->error == ENFILE || end->error == EDQUOT);
+    if (process_is_disk_full((int)end->error))
+        return true;
+    return (end->error == EAGAIN || end->error == ENOMEM || end->error == EMFILE ||
+            end->error == ENFILE) &&
+           !(w->has_limits && end->step > STEP_LIMITS);
 }
 
 static char *describe_timeout(const struct watch *w)
@@ -274,7 +284,7 @@ static char *decide_outcome(const struct watch *w, const struct attempt_exit *en
         o->kind = OUTCOME_LOST;
         return mem_strdup("killed, because its lease was not renewed");
     case END_NOT_STARTED:
-        if (is_shortage(end)) {
+        if (is_shortage(w, end)) {
             o->kind = OUTCOME_REFUSED;
             o->retry_delay = REFUSED_DELAY;
         }
@@ -335,7 +345,8 @@ bool process_report_exit(struct process *p, struct watch *w, const struct attemp
         error = mem_printf("%s%s%s", own ? own : "", own ? "; " : "", w->fault);
         free(own);
     }
-    process_report_started(p, w);
+    if (end->kind != END_NOT_STARTED)
+        process_report_started(p, w);
     process_report_log(p, w);
     report_unwritten(p, w, end);
     o.error = error;

@@ -15,7 +15,8 @@
  *                                            out or cancelled if this worker killed the shim)
  *     free                neither            never started, unless a shim or a process of it is
  *                                            found (tampered.c); the tombstone written now
- *                                            makes sure that it never will be: refused if this
+ *                                            makes sure that it never will be, and is not needed
+ *                                            once our own shim has ended: refused if this
  *                                            worker requested the start; lost if the attempt was
  *                                            adopted, or had a tombstone already
  *     removed or replaced by the task        see the table in tampered.c
@@ -34,7 +35,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 int process_reattach(struct executor *x, const struct job *j, void **handle, struct err *err)
@@ -78,6 +78,7 @@ int process_reattach(struct executor *x, const struct job *j, void **handle, str
 
 #define WAIT_MIN 1000    /* µs before the second check; each further pause is twice as long */
 #define WAIT_MAX 1000000 /* µs, the longest pause */
+#define START_WAIT 8000 /* µs; the start is looked for after twice this time, if it still runs */
 
 static void check_later(struct process *p, struct watch *w)
 {
@@ -138,13 +139,31 @@ void watch_kill_overdue(struct process *p, struct watch *w, bool away)
     }
 }
 
-/* The shim lives: from now on its pidfd signals its end. */
+void watch_check_start(struct process *p, struct watch *w)
+{
+    struct attempt_shim s;
+
+    if (w->begun)
+        return;
+    if (record_read(w->at, &RECORD_SHIM, &s) == 1)
+        w->begun = s.begun;
+    else
+        check_later(p, w);
+    process_report_started(p, w);
+}
+
+/* The shim lives: from now on its pidfd signals its end. `begun` is 0 if the shim may not have
+ * started anything yet. */
 static void follow_shim(struct process *p, struct watch *w, int pidfd, int64_t begun)
 {
     w->state = WATCH_RUNNING;
     w->pidfd = pidfd;
     w->check_at = w->wait = 0;
     w->begun = begun;
+    if (!begun) {
+        w->wait = START_WAIT;
+        check_later(p, w);
+    }
     if (wakeup_add(&p->wakeup, pidfd, w)) { /* without events: check periodically */
         w->state = WATCH_CHECKING;
         fd_close(&w->pidfd);
@@ -152,7 +171,7 @@ static void follow_shim(struct process *p, struct watch *w, int pidfd, int64_t b
     }
     process_report_started(p, w);
     if (w->timeout)
-        set_kill_time(p, w, begun + w->timeout, OUTCOME_TIMED_OUT);
+        set_kill_time(p, w, (begun ? begun : clock_boot_us()) + w->timeout, OUTCOME_TIMED_OUT);
     watch_send_command(p, w);
     wakeup_at(&p->wakeup, p->log_check_at);
 }
@@ -160,7 +179,7 @@ static void follow_shim(struct process *p, struct watch *w, int pidfd, int64_t b
 void watch_helper_answered(struct process *p, struct watch *w, int pidfd)
 {
     if (pidfd >= 0) {
-        follow_shim(p, w, pidfd, clock_boot_us());
+        follow_shim(p, w, pidfd, 0);
     } else {
         w->state = WATCH_CHECKING;
         check_later(p, w);
@@ -182,6 +201,7 @@ void watch_send_command(struct process *p, struct watch *w)
     if (attempt_send_command(w->at, &c) == 0) {
         w->command = 0;
         w->check_at = w->wait = 0;
+        watch_check_start(p, w);
     } else {
         check_later(p, w); /* the shim does not listen yet, or is about to end */
     }
@@ -266,11 +286,11 @@ static void end_remains(struct process *p, struct watch *w)
         process_report_end(p, w, OUTCOME_LOST, "its shim died, so its exit status is unknown");
 }
 
-static bool has_room(const struct watch *w)
+/* Our own shim has ended and no other was requested, so nothing can start any more, whether a
+ * tombstone says so or not: on a full disk none can be written. */
+static bool needs_tombstone(const struct watch *w)
 {
-    struct statvfs disk;
-
-    return fstatvfs(w->at, &disk) || (disk.f_bavail && (disk.f_favail || !disk.f_files));
+    return w->is_adopted || !w->shim_ended;
 }
 
 /* The reason to report, after the shim was killed if it lives: the caller has written the
@@ -280,8 +300,7 @@ static const char *why_not_started(const struct process *p, const struct watch *
     if (p->closed)
         return "its worker was stopped before the attempt started";
     if (w->pidfd < 0)
-        return has_room(w) ? "its shim ended before it started anything"
-                           : "the disk of its state folder is full, so nothing was started";
+        return process_has_room(w->at) ? "its shim ended before it started anything" : DISK_FULL;
     (void)pidfd_send_signal(w->pidfd, SIGKILL, NULL, 0);
     return "its shim did not respond and had started nothing";
 }
@@ -325,7 +344,7 @@ static void check_unlocked(struct process *p, struct watch *w)
         end_remains(p, w);
     } else if (attempt_has_tombstone(w->at)) {
         process_report_end(p, w, OUTCOME_LOST, "another worker gave it up before it started");
-    } else if (attempt_write_tombstone(w->at)) {
+    } else if (attempt_write_tombstone(w->at) && needs_tombstone(w)) {
         unlock_and_check_later(p, w);
     } else if (w->is_adopted && p->in_containers) { /* the container may exist without its folder */
         w->state = WATCH_LOST;
@@ -406,7 +425,9 @@ void watch_check(struct process *p, struct watch *w)
     error = w->lock < 0 ? errno : 0;
     if (own_file_is_fault(error))
         watch_note_file(w, ATTEMPT_LOCK, error);
-    if (!error || own_file_is_fault(error) || (error == ENOENT && attempt_is_folder_removed(w->at)))
+    if (!error || own_file_is_fault(error) ||
+        (error == ENOENT && attempt_is_folder_removed(w->at)) ||
+        (process_is_disk_full(error) && !needs_tombstone(w))) /* it can't even be created */
         check_for_shim_without_lock(p, w);
     else if (error == EAGAIN)
         check_locked(p, w);

@@ -10,6 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* What an attempt needs to start, and some space for its output. */
+#define ROOM_BYTES 65536
+#define ROOM_FILES 16
 
 static void make_key(char out[ATTEMPT_KEY_SIZE])
 {
@@ -102,6 +108,23 @@ static int make_start_request(struct process *p, const struct job *j, struct sta
     return 0;
 }
 
+bool process_is_disk_full(int error)
+{
+    return error == ENOSPC || error == EDQUOT;
+}
+
+/* Some blocks are reserved for root. Some file systems have no fixed number of files. */
+bool process_has_room(int folder)
+{
+    struct statvfs disk;
+    uint64_t bytes;
+
+    if (fstatvfs(folder, &disk))
+        return true;
+    bytes = (uint64_t)(geteuid() ? disk.f_bavail : disk.f_bfree) * disk.f_frsize;
+    return bytes >= ROOM_BYTES && (!disk.f_files || disk.f_ffree >= ROOM_FILES);
+}
+
 static int check_task(const struct process *p, const struct job *j, struct err *err)
 {
     if (p->closed)
@@ -111,6 +134,8 @@ static int check_task(const struct process *p, const struct job *j, struct err *
     if (j->lease_until && j->lease_until - clock_boot_us() < p->lease / 2)
         return err_set(err, E_REFUSED,
                        "the job is not started: less than half of its lease is left");
+    if (!process_has_room(p->dir))
+        return err_set(err, E_REFUSED, "the disk of the state folder %s is full", p->dir_path);
     return p->in_containers ? container_check(&p->container, err) : 0;
 }
 

@@ -124,3 +124,20 @@ void write_exit(struct shim *s)
     s->end = make_exit(s); /* only once: the time of the retries is not run time */
     keep_trying(s, publish_exit);
 }
+
+/* Without an exit record the attempt must not count as started, so the shim's own record goes. */
+static bool publish_or_withdraw(struct shim *s)
+{
+    if (publish_exit(s))
+        return true;
+    if (unlinkat(s->folder, RECORD_SHIM.name, 0) && errno != ENOENT)
+        return false;
+    release_records(s);
+    return true;
+}
+
+void write_not_started(struct shim *s)
+{
+    s->end = make_exit(s);
+    keep_trying(s, publish_or_withdraw);
+}

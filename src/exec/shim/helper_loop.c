@@ -60,6 +60,7 @@ int helper_run(int sock)
     sigdelset(&waiting, SIGCHLD);
     sigdelset(&waiting, SIGTERM);
     cgroup_find(cgroup);
+    cgroup_remove_old(cgroup);
     for (;;) {
         struct request_packet packet;
         int fds[2], rc;

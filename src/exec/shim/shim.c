@@ -7,6 +7,7 @@
 #include "exec/shim/shim.h"
 
 #include "base/env.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/own_file.h"
 #include "base/proc.h"
@@ -90,20 +91,22 @@ static void make_cgroup(struct shim *s, const char *parent)
         s->self.cgroup[0] = '\0';
 }
 
-/* Writes the record of this shim: from now on the attempt counts as started. */
+/* Writes the record of this shim: from now on the attempt counts as started. The record appears
+ * complete or not at all, so that a disk that is full here leaves nothing that means "started". */
 static bool write_shim_record(struct shim *s)
 {
     const struct request *r = &s->request.r;
+    int room = record_reserve(s->folder, &RECORD_SHIM);
 
     s->self.pid = getpid();
     s->self.start_time = proc_start_time(getpid());
     s->self.epoch = r->epoch;
     s->self.begun = clock_boot_us();
     snprintf(s->self.key, sizeof(s->self.key), "%s", r->key);
-    if (record_write(s->folder, &RECORD_SHIM, &s->self) == 0)
+    if (room >= 0 && record_publish(s->folder, &RECORD_SHIM, &s->self, &room, NULL) == 0)
         return true;
-    /* A file without a valid record would still mean that the attempt was started. */
-    (void)unlinkat(s->folder, RECORD_SHIM.name, 0);
+    fd_close(&room);
+    record_release(s->folder, &RECORD_SHIM);
     if (*s->self.cgroup)
         cgroup_remove(s->self.cgroup);
     return false;
@@ -273,21 +276,22 @@ static void run_attempt(struct shim *s)
     if (start_task(s, &s->why)) {
         if (*s->self.cgroup)
             cgroup_remove(s->self.cgroup);
-    } else {
-        for (const char **secret = s->request.r.secrets; *secret; secret++)
-            mask_add(&s->mask, *secret);
-        wipe_request(&s->request);
-        s->why.step = STEP_NONE;
-        watch_task(s);
-        end_tree(s);
-        if (read(s->task.report, &failure, sizeof(failure)) == (ssize_t)sizeof(failure))
-            s->why = failure;
-        if (s->mask.n)
-            keep_trying(s, mask_output);
-        if (s->in_container) {
-            write_ending(s);
-            end_container(s);
-        }
+        write_not_started(s);
+        return;
+    }
+    for (const char **secret = s->request.r.secrets; *secret; secret++)
+        mask_add(&s->mask, *secret);
+    wipe_request(&s->request);
+    s->why.step = STEP_NONE;
+    watch_task(s);
+    end_tree(s);
+    if (read(s->task.report, &failure, sizeof(failure)) == (ssize_t)sizeof(failure))
+        s->why = failure;
+    if (s->mask.n)
+        keep_trying(s, mask_output);
+    if (s->in_container) {
+        write_ending(s);
+        end_container(s);
     }
     write_exit(s);
 }

@@ -131,6 +131,9 @@ bool write_ending(struct shim *s);
 /* Writes the exit record, however long that takes. If the task replaced the file by something other
  * than a plain file, nothing is written, and the worker fails the attempt. */
 void write_exit(struct shim *s);
+/* Records that the task was not started, and why; if there is no space for that, withdraws the
+ * record of this shim, which also means that nothing was started. */
+void write_not_started(struct shim *s);
 /* Repeats the step until it succeeds or the folder is removed. */
 void keep_trying(struct shim *s, bool (*step)(struct shim *s));
 /* Masks and logs a text; an empty text marks the end of the output. */

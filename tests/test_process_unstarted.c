@@ -1,0 +1,155 @@
+/* test_process_unstarted.c - commands that their host can't start: the disk of the state folder
+ * gets full while the shim prepares the start, or the host lacks something else. They have not
+ * begun and are returned. */
+#include "disk_fixture.h"
+#include "process_wait_fixture.h"
+
+TEST_NO_DB;
+
+static int count_cgroups(void)
+{
+    char path[CGROUP_PATH_SIZE], prefix[64];
+    struct dirent *e;
+    DIR *d;
+    int n = 0;
+
+    cgroup_find(path);
+    d = *path ? opendir(path) : NULL;
+    snprintf(prefix, sizeof(prefix), "pawl-%d.", (int)getpid());
+    while (d && (e = readdir(d)) != NULL)
+        n += strncmp(e->d_name, prefix, strlen(prefix)) == 0;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+/* Runs an attempt whose disk gets full, except for what `fill` leaves free, after its shim was
+ * forked and before it does anything. */
+static struct seen *run_while_disk_fills(struct worker *w, const struct job *t, void (*fill)(int),
+                                         int left)
+{
+    pid_t shim = late_shim(w, t);
+
+    fill(left);
+    CHECK_OK(kill(shim, SIGCONT));
+    return worker_wait(w, t);
+}
+
+static struct worker *worker_with_late_shims_on_small_disk(const char *size)
+{
+    struct worker *w;
+
+    CHECK_OK(mkdir(attempts_dir(), 0711));
+    mount_small_disk(attempts_dir(), size);
+    setenv("PAWL_SHIM_POINT", "=before-lock", 1);
+    w = worker_new();
+    unsetenv("PAWL_SHIM_POINT");
+    return w;
+}
+
+static void fill_blocks(int left)
+{
+    char *path = fill_disk(attempts_dir());
+    struct stat st;
+
+    CHECK_OK(stat(path, &st));
+    CHECK_OK(truncate(path, st.st_size - left * 4096));
+    free(path);
+}
+
+static void fill_files(int left)
+{
+    char path[PATH_MAX];
+    int n = 0;
+
+    do {
+        snprintf(path, sizeof(path), "%s/filler.%d", attempts_dir(), n++);
+    } while (close(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) == 0);
+    while (left--) {
+        snprintf(path, sizeof(path), "%s/filler.%d", attempts_dir(), left);
+        CHECK_OK(unlink(path));
+    }
+}
+
+static void empty_disk(void)
+{
+    DIR *d = opendir(attempts_dir());
+    struct dirent *e;
+
+    while ((e = readdir(d)) != NULL)
+        if (strncmp(e->d_name, "filler", 6) == 0)
+            CHECK_OK(unlinkat(dirfd(d), e->d_name, 0));
+    closedir(d);
+}
+
+/* Whichever file finds no room, the command has either not begun and is returned, or runs. */
+static void check_never_lost(struct worker *w, void (*fill)(int), int most)
+{
+    struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
+    struct job t = task_of(&spec);
+    int returned = 0, begun = 0;
+
+    t.execution = getpid(); /* for its cgroups */
+    for (int left = 0; left <= most; left++, t.attempt++) {
+        struct seen *s = run_while_disk_fills(w, &t, fill, left);
+
+        if (s->o.kind == OUTCOME_REFUSED) {
+            CHECK_STR(s->error, "the disk of its state folder is full, so nothing was started");
+            CHECK(s->o.retry_delay > 0);
+            CHECK_EQ(s->started, 0);
+            returned++;
+        } else {
+            CHECK_EQ(s->o.kind, OUTCOME_OK);
+            begun++;
+        }
+        CHECK_EQ(times_begun(), begun);
+        CHECK_EQ(count_cgroups(), 0);
+        empty_disk();
+        w->x->ops->settled(w->x, t.execution, t.attempt);
+    }
+    CHECK(returned > 1 && begun > 0);
+    worker_free(w);
+}
+
+TEST(job_whose_disk_gets_full_before_its_command_begins_is_returned)
+{
+    check_never_lost(worker_with_late_shims_on_small_disk("1m"), fill_blocks, 4);
+}
+
+TEST(job_whose_disk_has_no_more_files_before_its_command_begins_is_returned)
+{
+    check_never_lost(worker_with_late_shims_on_small_disk("1m,nr_inodes=100"), fill_files, 12);
+}
+
+/* As if the shim had written it: no disk here can be made to fail in just these steps. */
+static struct seen *adopt_unstarted(struct worker *w, struct job *t, int step, int error)
+{
+    struct attempt_exit end = {.kind = END_NOT_STARTED, .step = step, .error = error, .code = 126};
+    int dir = open(attempts_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), room = -1, at;
+
+    at = attempt_make_folder(dir, t->execution, ++t->attempt);
+    CHECK(at >= 0);
+    CHECK_OK(record_publish(at, &RECORD_EXIT, &end, &room, NULL));
+    close(at);
+    close(dir);
+    worker_find(w, t);
+    return worker_wait(w, t);
+}
+
+TEST(command_that_its_host_cannot_execute_for_now_is_returned)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {.run = "true"}, limited = {.run = "true", .limits = {.pids = 5}};
+    struct job t = task_of(&spec);
+
+    t.attempt = 0;
+    CHECK_EQ(adopt_unstarted(w, &t, STEP_FORK, EAGAIN)->o.kind, OUTCOME_REFUSED);
+    CHECK_EQ(adopt_unstarted(w, &t, STEP_CWD, ENOMEM)->o.kind, OUTCOME_REFUSED);
+    CHECK_EQ(adopt_unstarted(w, &t, STEP_USER, EMFILE)->o.kind, OUTCOME_REFUSED);
+    CHECK_EQ(adopt_unstarted(w, &t, STEP_EXEC, EAGAIN)->o.kind, OUTCOME_REFUSED);
+    CHECK_EQ(adopt_unstarted(w, &t, STEP_EXEC, EACCES)->o.kind, OUTCOME_FAILED);
+    t.spec = &limited; /* its own limit may be the cause */
+    CHECK_EQ(adopt_unstarted(w, &t, STEP_FORK, EAGAIN)->o.kind, OUTCOME_REFUSED);
+    CHECK_EQ(adopt_unstarted(w, &t, STEP_EXEC, EAGAIN)->o.kind, OUTCOME_FAILED);
+    worker_free(w);
+}
