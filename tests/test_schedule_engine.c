@@ -58,6 +58,42 @@ TEST(due_schedule_evaluated_by_two_engines_fires_once_and_its_run_ends)
     store_close(&s);
 }
 
+/* The clock of the database is a day ahead for a while. */
+static void check_fires_after_clock_was_ahead(bool restart)
+{
+    const struct engine_options o = {.lease = 9 * HOUR, .host_grace = 99 * HOUR};
+    struct worker_kit k = {.list = functions};
+    struct store *s = fixture_store();
+
+    clock_to(s, "2030-06-01T12:59:00Z");
+    kit_open_with(&k, o);
+    apply_function(s, "'@hourly'");
+    KIT_UNTIL(&k, schedule_named(s, "w/1").row.next == schedule_time("2030-06-01T13:00:00Z"));
+    clock_set(24 * HOUR);
+    clock_advance(4 * HOUR); /* the next heartbeat is due */
+    KIT_UNTIL(&k, schedule_named(s, "w/1").row.next > schedule_time("2030-06-02T12:00:00Z"));
+    if (restart)
+        engine_close(&k.engine);
+    clock_set(-24 * HOUR);
+    if (restart)
+        kit_open_with(&k, o);
+    clock_advance(4 * HOUR);
+    KIT_UNTIL(&k, schedule_named(s, "w/1").row.next < schedule_time("2030-06-02T00:00:00Z"));
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(running_engine_fires_on_time_after_the_clock_was_ahead_for_a_while)
+{
+    check_fires_after_clock_was_ahead(false);
+}
+
+TEST(engine_started_after_the_clock_was_ahead_fires_on_time)
+{
+    check_fires_after_clock_was_ahead(true);
+}
+
 /* Runs until the test opens the gate. */
 static int gated(struct function_call *c, void *arg)
 {

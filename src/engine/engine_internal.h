@@ -222,9 +222,12 @@ struct engine {
     int64_t heartbeat_due;       /* SQLite: when to renew */
     int64_t timer_due;           /* 0 if none */
     int64_t schedule_due;        /* 0 if none */
+    bool check_schedules;        /* those checked in the future: the clock was set back */
+    int64_t wall_ahead;          /* the wall clock of the database minus engine_now; 0 at first */
     int64_t last_poll_at;        /* last poll for jobs and timers without a notification */
     int64_t healthy_since;       /* no heartbeat was late or failed since then; see may_reap */
     int64_t last_tick;
+    bool has_ticked;
     struct db_clock db_clock;
     struct quarantine quarantined;        /* executions that can't be claimed or adopted */
     struct quarantine quarantined_timers; /* timers that can't be fired, by timer_id */

@@ -6,16 +6,26 @@
 #include "store/ops/sql_submissions.h"
 #include "store/schedule/schedule.h"
 
-#define SLICE         500    /* timers or submissions in one turn */
-#define SCHEDULES_MAX 10     /* schedules in one turn; each may create several executions */
-#define LOCKED_PAUSE  100000 /* µs until rows that others had locked are tried again */
-#define BISECT_PAUSE  10000  /* µs until the next turn while bisecting */
+#define SLICE         500     /* timers or submissions in one turn */
+#define SCHEDULES_MAX 10      /* schedules in one turn; each may create several executions */
+#define LOCKED_PAUSE  100000  /* µs until rows that others had locked are tried again */
+#define BISECT_PAUSE  10000   /* µs until the next turn while bisecting */
+#define WALL_STEP     1000000 /* µs; a wall clock that falls back by more was set */
 
 /* Schedules follow the wall clock, which may be set at any time, so each heartbeat computes this
- * again. A foreground engine leaves schedules to workers. */
+ * again. After the clock was set back, stored due times may be too late: then the schedules that
+ * were checked in the future are checked now. A foreground engine leaves schedules to workers. */
 void set_schedule_due(struct engine *e, int64_t due, int64_t wall)
 {
-    e->schedule_due = due && !e->o.foreground ? engine_now(e) + due - wall : 0;
+    int64_t now = engine_now(e), ahead = wall - now;
+
+    if (e->wall_ahead && ahead < e->wall_ahead - WALL_STEP)
+        e->check_schedules = true;
+    e->wall_ahead = ahead;
+    if (e->o.foreground)
+        e->schedule_due = 0;
+    else
+        e->schedule_due = e->check_schedules ? now : due ? now + due - wall : 0;
 }
 
 /* Reads when the next timer and schedule are due, after this or another process may have made it
@@ -133,13 +143,15 @@ static int schedules_turn(void *arg, size_t max, struct rows_seen *seen, struct 
     struct engine *e = d->e;
     int rc;
 
-    *r = (struct schedule_slice){.max = max};
+    *r = (struct schedule_slice){.max = max, .ahead = e->check_schedules};
     rc = store_turn(e->store, schedules_body, d, err);
     *seen = (struct rows_seen){r->found, r->first};
     if (rc)
         return rc;
+    if (r->ahead)
+        e->check_schedules = r->found == max; /* there may be more, or some are locked */
     set_schedule_due(e, r->next, r->now);
-    if (!r->checked && r->next && r->next <= r->now)
+    if (!r->checked && ((r->next && r->next <= r->now) || e->check_schedules))
         e->schedule_due = engine_now(e) + LOCKED_PAUSE;
     apply_turn(e, r->messages, r->nmessages);
     return 0;

@@ -41,6 +41,9 @@ void maintenance_after_tick(struct engine *e, const struct tick *tick)
     e->reap = tick->expired > 0 && may_reap(e);
     e->adopt |= tick->orphans > 0;
     e->timer_due = tick->next_timer ? tick->next_timer - e->db_clock.ahead_min : 0;
+    if (!e->has_ticked) /* the clock may have been set back before this engine started */
+        e->check_schedules = true;
+    e->has_ticked = true;
     set_schedule_due(e, tick->next_schedule, tick->wall);
     e->submissions |= tick->submissions && !e->o.foreground;
     e->adopt |= state_folder_scan(e->state_folder);

@@ -39,6 +39,8 @@ MUST_USE int op_apply(struct turn *t, struct apply_request *a, struct err *err);
 
 struct schedule_slice {
     size_t max; /* schedules to check in this turn, at most */
+    bool ahead; /* check those that were last checked at a later time than now, instead of those
+                   that are due: the clock may have been set back */
 
     /* out */
     size_t found;            /* schedules that were due; set even if the turn failed */
