@@ -194,6 +194,15 @@ TEST(command_that_cannot_be_executed_fails_with_an_error)
         {{.argv = fine, .user = "no-such-user"},
          126,
          "can't become the user no-such-user: there is no such user"},
+        {{.argv = fine, .user = "4294967296"}, /* as a uid_t it would be 0 */
+         126,
+         "can't become the user 4294967296: there is no such user"},
+        {{.argv = fine, .user = "-4294967296"},
+         126,
+         "can't become the user -4294967296: there is no such user"},
+        {{.argv = fine, .user = "18446744073709551616"},
+         126,
+         "can't become the user 18446744073709551616: there is no such user"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -316,6 +325,26 @@ TEST(root_can_run_a_task_as_another_user)
     CHECK_OK(chmod(attempts_dir(), 0700));
     t.attempt = 3;
     CHECK(strstr(worker_run(w, &t)->error, "can't reach $PAWL_OUTPUT as the user nobody"));
+    worker_free(w);
+}
+
+TEST(task_of_another_user_gets_neither_the_database_nor_a_writable_descriptor)
+{
+    struct spec_pair extra[] = {{"PAWL_DB", "postgres://u:secret@h/d"}};
+    struct spec spec = {.run = "echo \"[$PAWL_DB]\"; sed -n 's/^flags:.*\\(.\\)$/\\1/p' "
+                               "/proc/$$/fdinfo/200"};
+    struct job t = task_of(&spec);
+    struct worker *w;
+
+    if (geteuid() != 0 || !getpwnam("nobody"))
+        SKIP("only root can become another user");
+    CHECK_OK(chmod(test_dir(), 0711));
+    w = worker_with((struct process_options){.extra = extra, .nextra = 1});
+    CHECK_OK(chmod(attempts_dir(), 0711));
+    CHECK_STR(buf_cstr(&worker_run(w, &t)->log), "[postgres://u:secret@h/d]\n0\n");
+    spec.user = "nobody";
+    t.attempt = 2;
+    CHECK_STR(buf_cstr(&worker_run(w, &t)->log), "[]\n0\n"); /* 0: opened for reading only */
     worker_free(w);
 }
 

@@ -81,10 +81,10 @@ int attempt_open_folder(int dir, int64_t execution, int attempt)
  * tested without being taken; a lock taken for a moment would look like a shim to a third process.
  */
 
-int attempt_lock(int at, const char *name, bool wait)
+static int lock_file(int at, const char *name, int flags, short type, bool wait)
 {
-    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    int fd = own_file_open(at, name, O_RDWR | O_CREAT, ATTEMPT_LOCK_MAX), rc;
+    struct flock all = {.l_type = type, .l_whence = SEEK_SET};
+    int fd = own_file_open(at, name, flags | O_CREAT, ATTEMPT_LOCK_MAX), rc;
 
     if (fd < 0)
         return -1;
@@ -97,6 +97,16 @@ int attempt_lock(int at, const char *name, bool wait)
         errno = EAGAIN;
     fd_close(&fd);
     return -1;
+}
+
+int attempt_lock(int at, const char *name, bool wait)
+{
+    return lock_file(at, name, O_RDWR, F_WRLCK, wait);
+}
+
+int attempt_lock_shared(int at, const char *name)
+{
+    return lock_file(at, name, O_RDONLY, F_RDLCK, false);
 }
 
 bool attempt_is_locked(int at, const char *name)

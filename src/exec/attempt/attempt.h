@@ -77,6 +77,9 @@ MUST_USE int attempt_open_folder(int dir, int64_t execution, int attempt); /* or
  * another process holds the lock. The lock is released when the last copy of the descriptor is
  * closed. */
 MUST_USE int attempt_lock(int at, const char *name, bool wait);
+/* Takes a shared lock, which attempt_is_locked reports too, through a descriptor that can't write
+ * to the file: a task that runs as another user inherits it. */
+MUST_USE int attempt_lock_shared(int at, const char *name);
 /* Tests the lock without taking it, so that no other process finds it locked by the test. */
 bool attempt_is_locked(int at, const char *name);
 /* Like attempt_is_locked, for an open file: the name may belong to another file by now. */

@@ -141,7 +141,8 @@ int process_variables(struct process *p, const struct job *j, const char *key, c
         if (value)
             set_variable(&v, *name, value);
     }
-    for (size_t i = 0; i < p->nextra; i++)
+    /* Another user must not get the database of the worker, whose URL may contain a password. */
+    for (size_t i = 0; i < p->nextra && !spec->user; i++)
         set_variable(&v, p->extra[i].key, p->extra[i].value);
     for (size_t i = 0; i < spec->nenv; i++)
         set_variable(&v, spec->env[i].key, spec->env[i].value);

@@ -91,13 +91,17 @@ struct identity {
     gid_t gid;
 };
 
+/* A number that is not a user id must not be cut to one: 2^32 would be root. */
 static int find_user(const char *user, struct identity *out)
 {
+    bool is_number = user[strspn(user, "+-0123456789")] == '\0';
     struct passwd *p;
     int64_t n;
 
+    if (is_number && (text_parse_i64(user, &n) || n < 0 || n >= UINT32_MAX))
+        return ESRCH;
     errno = 0;
-    p = text_parse_i64(user, &n) == 0 ? getpwuid((uid_t)n) : getpwnam(user);
+    p = is_number ? getpwuid((uid_t)n) : getpwnam(user);
     if (!p)
         return errno && errno != ENOENT && errno != EPERM ? errno : ESRCH;
     *out = (struct identity){.name = p->pw_name, .uid = p->pw_uid, .gid = p->pw_gid};

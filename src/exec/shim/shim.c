@@ -136,7 +136,7 @@ static bool make_files(struct shim *s)
 /* Keeps a second descriptor to test the lock: the task can replace the file, but not this. */
 static bool lock_tree(struct shim *s, int *tree)
 {
-    *tree = attempt_lock(s->folder, ATTEMPT_TREE, false);
+    *tree = attempt_lock_shared(s->folder, ATTEMPT_TREE);
     s->tree = *tree < 0 ? -1 : own_file_open(s->folder, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
     return s->tree >= 0;
 }
