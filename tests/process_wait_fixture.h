@@ -99,6 +99,25 @@ static inline bool is_stopped(pid_t pid)
     return strstr(read_text(path), ") T ") != NULL;
 }
 
+/* Limits this process to n open files; -1 restores the former limit. */
+static inline void allow_files(int n)
+{
+    static struct rlimit before;
+    struct rlimit few;
+    int next;
+
+    if (n < 0) {
+        CHECK_OK(setrlimit(RLIMIT_NOFILE, &before));
+        return;
+    }
+    CHECK_OK(getrlimit(RLIMIT_NOFILE, &before));
+    next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    CHECK(next >= 0);
+    close(next);
+    few = (struct rlimit){.rlim_cur = (rlim_t)(next + n), .rlim_max = before.rlim_max};
+    CHECK_OK(setrlimit(RLIMIT_NOFILE, &few));
+}
+
 /* A worker whose shims stop before they take their lock. */
 static inline struct worker *worker_with_late_shims(void)
 {

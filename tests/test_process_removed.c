@@ -204,25 +204,6 @@ TEST(attempt_of_another_generation_without_its_files_and_shim_is_ended)
 
 #define MOST_FILES 8 /* more than any search has open at a time */
 
-/* Limits this process to n open files; -1 restores the former limit. */
-static void allow_files(int n)
-{
-    static struct rlimit before;
-    struct rlimit few;
-    int next;
-
-    if (n < 0) {
-        CHECK_OK(setrlimit(RLIMIT_NOFILE, &before));
-        return;
-    }
-    CHECK_OK(getrlimit(RLIMIT_NOFILE, &before));
-    next = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    CHECK(next >= 0);
-    close(next);
-    few = (struct rlimit){.rlim_cur = (rlim_t)(next + n), .rlim_max = before.rlim_max};
-    CHECK_OK(setrlimit(RLIMIT_NOFILE, &few));
-}
-
 TEST(shim_search_without_file_descriptors_reports_an_error_not_absence)
 {
     struct worker *w = worker_new();

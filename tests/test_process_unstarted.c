@@ -153,3 +153,50 @@ TEST(command_that_its_host_cannot_execute_for_now_is_returned)
     CHECK_EQ(adopt_unstarted(w, &t, STEP_EXEC, EAGAIN)->o.kind, OUTCOME_FAILED);
     worker_free(w);
 }
+
+/* Without spare descriptors the end of an attempt could not be read, and it would keep its own. */
+TEST(attempts_are_started_only_as_long_as_descriptors_are_left_to_end_them)
+{
+    struct worker *w = worker_new();
+    struct spec spec = {.run = "echo $$ >>begun; sleep 0.1", .cwd = test_dir()};
+    struct job t = task_of(&spec);
+    struct err err = ERR_INIT;
+    int n = 0;
+
+    allow_files(22);
+    while (handles_start(&w->handles, &t, &err) == 0) {
+        n++;
+        t.attempt++;
+    }
+    CHECK_EQ(err.code, E_REFUSED);
+    CHECK_STR(err.msg,
+              "the worker has too few file descriptors left: Too many open files; raise its "
+              "limit (ulimit -n)");
+    CHECK(n > 0 && n < 8); /* the worker has 8 slots */
+    for (t.attempt = 1; t.attempt <= n; t.attempt++)
+        CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
+    allow_files(-1);
+    CHECK_EQ(times_begun(), n);
+    worker_free(w);
+}
+
+TEST(attempt_is_not_adopted_without_descriptors_to_end_it)
+{
+    struct worker *a = worker_new(), *b = worker_new();
+    struct spec spec = waiting_spec();
+    struct job t = task_of(&spec);
+    struct err err = ERR_INIT;
+    void *handle = NULL;
+
+    (void)begin(a, &t);
+    t.epoch = 2;
+    allow_files(4);
+    CHECK_EQ(b->x->ops->reattach(b->x, &t, &handle, &err), -E_REFUSED);
+    allow_files(-1);
+    CHECK(!handle);
+    worker_find(b, &t);
+    let_end("0\n");
+    CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_OK);
+    worker_free(a);
+    worker_free(b);
+}

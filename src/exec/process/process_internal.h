@@ -149,6 +149,8 @@ MUST_USE int process_helper_send(struct process *p, const struct watch *w,
 /* Whether the disk of this folder has room for the files of an attempt. */
 bool process_has_room(int folder);
 bool process_is_disk_full(int error);
+/* -E_REFUSED if too few descriptors are left to watch another attempt. */
+MUST_USE int process_check_descriptors(const struct process *p, struct err *err);
 int process_start(struct executor *x, const struct job *j, void **handle, struct err *err);
 /* Sets the undo command of an attempt whose `undo` file is missing or damaged, by the name that its
  * container must have. */

@@ -44,8 +44,11 @@ int process_reattach(struct executor *x, const struct job *j, void **handle, str
     struct watch *w;
     char fault[ATTEMPT_FAULT_SIZE] = "";
     int64_t no_folder;
-    int at = process_open_folder(p, j, fault, &no_folder), rc;
+    int rc = *handle ? 0 : process_check_descriptors(p, err), at;
 
+    if (rc) /* the lease runs out, and this or another worker tries again */
+        return rc;
+    at = process_open_folder(p, j, fault, &no_folder);
     if (at < 0)
         return err_set(err, E_REFUSED,
                        "the folder of attempt %d of execution %lld can't be opened: %s", j->attempt,

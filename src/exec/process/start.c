@@ -7,6 +7,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 /* What an attempt needs to start, and some space for its output. */
 #define ROOM_BYTES 65536
 #define ROOM_FILES 16
+/* Descriptors that stay free: a check of an attempt needs up to 8, the database a few. */
+#define SPARE_FDS  16
 
 static void make_key(char out[ATTEMPT_KEY_SIZE])
 {
@@ -125,6 +128,28 @@ bool process_has_room(int folder)
     return bytes >= ROOM_BYTES && (!disk.f_files || disk.f_ffree >= ROOM_FILES);
 }
 
+/* Whether enough descriptors are left to find out how attempts end: without them an attempt that
+ * has ended could not be read, and would keep those that it uses. */
+int process_check_descriptors(const struct process *p, struct err *err)
+{
+    int fds[SPARE_FDS], n = 0, error = 0;
+
+    while (n < SPARE_FDS && !error) {
+        fds[n] = fcntl(p->dir, F_DUPFD_CLOEXEC, 0);
+        if (fds[n] < 0)
+            error = errno;
+        else
+            n++;
+    }
+    while (n > 0)
+        close(fds[--n]);
+    return error ? err_set(err, E_REFUSED,
+                           "the worker has too few file descriptors left: %s; raise its limit "
+                           "(ulimit -n)",
+                           strerror(error))
+                 : 0;
+}
+
 static int check_task(const struct process *p, const struct job *j, struct err *err)
 {
     if (p->closed)
@@ -134,6 +159,8 @@ static int check_task(const struct process *p, const struct job *j, struct err *
     if (j->lease_until && j->lease_until - clock_boot_us() < p->lease / 2)
         return err_set(err, E_REFUSED,
                        "the job is not started: less than half of its lease is left");
+    if (process_check_descriptors(p, err))
+        return -E_REFUSED;
     if (!process_has_room(p->dir))
         return err_set(err, E_REFUSED, "the disk of the state folder %s is full", p->dir_path);
     return p->in_containers ? container_check(&p->container, err) : 0;
