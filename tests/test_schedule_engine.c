@@ -199,7 +199,7 @@ TEST(schedule_whose_run_cannot_be_stored_keeps_the_reason_and_other_schedules_fi
     clock_to(s, "2030-06-01T13:00:00Z");
     KIT_UNTIL(&k, ended_runs(s) == 3 && *notes);
     fixture_env()->note = NULL;
-    CHECK(strstr(notes, "the schedule bad/1 can't be fired"));
+    CHECK(strstr(notes, "firing the schedule bad/1 failed"));
     CHECK(strstr(notes, "not today"));
     CHECK_EQ(firings(s), 3);
     CHECK(strstr(schedule_named(s, "bad/1").row.problem, "not today"));

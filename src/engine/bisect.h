@@ -1,7 +1,8 @@
 /* bisect.h - finds the row that makes a turn fail. A row that can't be written must not block the
- * others, nor end one worker after the other: the turn is repeated with half of the rows until that
- * row is alone. The fault may have been momentary, so a row that failed alone is tried again in the
- * next bisection; if it fails again, it is isolated: refused, dropped or quarantined. */
+ * other rows or bring down one worker after another: the turn is repeated with half of the rows
+ * until that row is alone. The fault may have been momentary, so a row that failed alone is tried
+ * again in the next bisection; if it fails again, it is isolated: refused, dropped or
+ * quarantined. */
 #ifndef ENGINE_BISECT_H
 #define ENGINE_BISECT_H
 
@@ -16,7 +17,7 @@ struct rows_seen {
     int64_t first; /* identifies the first row */
 };
 
-/* Work of which each turn does many rows. */
+/* Work that is done in turns, each over many rows. */
 struct bisect_work {
     /* Runs one turn over at most `max` rows. Sets *seen, also if it fails. */
     int (*run_turn)(void *arg, size_t max, struct rows_seen *seen, struct err *err);
@@ -27,10 +28,10 @@ struct bisect_work {
 
 struct bisect_state {
     int64_t failed; /* the row that failed alone in the last bisection; 0 if none */
-    bool more_rows; /* the turn failed: rows were left out, so run another one soon */
+    bool more_rows; /* the turn failed and left out rows: run another turn soon */
 };
 
-/* An error of the database, not of the data: a retry may succeed. */
+/* Whether the error comes from the database rather than the data: a retry may succeed. */
 bool is_transient(int rc);
 /* Whether a row may be the cause: the error is not transient, it does not concern the whole
  * database, the turn is certainly not stored, and this worker was not fenced. */

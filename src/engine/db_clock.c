@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* A lease that is renewed on time has more than this left. */
+/* Returns the least time that is left on a lease that is renewed on time. */
 static int64_t renewal_slack(const struct engine *e)
 {
     return e->o.lease / 3;
@@ -41,7 +41,7 @@ void db_clock_observe(struct engine *e, int64_t db_now, int64_t from, int64_t to
     c->ahead_max = db_now - from;
     if (!was.ahead_min && !was.ahead_max)
         return; /* the first observation */
-    /* A slow answer looks like a clock that was set; nothing may be reaped after it either. */
+    /* A slow answer looks like a clock that was set; it prevents reaping, too. */
     max_set = c->ahead_max - was.ahead_min;
     if (max_set > renewal_slack(e)) {
         c->set = (is_set_recent(e, now) ? c->set : 0) + max_set;

@@ -65,8 +65,9 @@ static void lower_wait(int64_t *wait, int64_t due, int64_t now)
         *wait = left;
 }
 
-/* When to poll without a notification: sooner while the listener can't receive any. A heartbeat
- * polls too; if heartbeats are about as frequent as our polls, we poll only if one is missing. */
+/* Returns when the next poll without a notification is due. The interval is shorter while the
+ * listener can't receive notifications. Heartbeats also poll, so an interval of one to two
+ * heartbeats is raised to two: an extra poll then happens only after a missed heartbeat. */
 static int64_t next_poll_due(const struct engine *e)
 {
     int64_t pause = (int64_t)e->listener->poll_ms * 1000;
@@ -87,9 +88,9 @@ int64_t engine_timeout(const struct engine *e)
     for (size_t i = 0; i < e->nloops; i++) {
         const struct loop *l = &e->loops[i];
 
-        if (l->retry_at > now) /* it does nothing before then */
+        if (l->retry_at > now) /* the loop makes no turn before then */
             lower_wait(&wait, l->retry_at, now);
-        else if (l->starts_due > now && !l->plan) /* with a turn under way, its end wakes us */
+        else if (l->starts_due > now && !l->plan) /* the end of a turn under way wakes us anyway */
             lower_wait(&wait, l->starts_due, now);
     }
     if (e->stopping || e->loops[0].retry_at > now)
@@ -110,8 +111,8 @@ int64_t engine_timeout(const struct engine *e)
     return wait;
 }
 
-/* Reads the notifications of other processes. A poll (notified is false) assumes that notifications
- * were lost. */
+/* Reads the notifications from other processes. A poll (notified is false) assumes that
+ * notifications were lost. */
 static int handle_notifications(struct engine *e, bool notified, struct err *err)
 {
     unsigned wakes = e->listener->drain(e->listener);
@@ -124,7 +125,7 @@ static int handle_notifications(struct engine *e, bool notified, struct err *err
         e->adopt = true;
     if (wakes & WAKE_CANCEL)
         heartbeat_send_soon(e);
-    e->submissions |= (wakes & WAKE_SUBMISSIONS) && !e->o.foreground; /* those are for workers */
+    e->submissions |= (wakes & WAKE_SUBMISSIONS) && !e->o.foreground; /* workers take them */
     return engine_watch(e, e->listener->fd, err); /* a reconnect changes the descriptor */
 }
 
@@ -191,7 +192,7 @@ static int check_database_file(struct engine *e, struct err *err)
         e->database_gone_since = now;
     if (now - e->database_gone_since < GONE_PATIENCE)
         return 0;
-    e->left_work = true; /* if it reappears, other workers find our tree by our file */
+    e->left_work = true; /* if it reappears, other workers find our tree through our file */
     return err_set(
         err, E_UNAVAILABLE,
         "%s (running commands continue; workers of this state folder adopt them if it reappears)",
@@ -231,7 +232,7 @@ void engine_on_log(struct engine *e, void (*logged)(void *arg, int64_t execution
     e->on_log_arg = arg;
 }
 
-/* A child of one of our leased jobs goes to the loop of its tree. */
+/* Chooses the loop for a submission: a child of one of our leased jobs goes to its tree's loop. */
 static struct loop *loop_for_submission(struct engine *e, const struct submission *s)
 {
     const struct leased_job *parent = s->parent ? leased_job_get(e, s->parent) : NULL;
@@ -239,7 +240,7 @@ static struct loop *loop_for_submission(struct engine *e, const struct submissio
     return parent ? loop_of(e, parent->a.root) : &e->loops[e->submit_to];
 }
 
-/* The struct and its texts are one allocation, because many submissions may wait. */
+/* The struct and its strings are one allocation, because many submissions may wait. */
 void engine_submit(struct engine *e, const struct submission *s, engine_submitted *done, void *arg)
 {
     struct submission c = *s;
@@ -282,13 +283,13 @@ static void leave_running(struct engine *e)
 void engine_stop(struct engine *e, bool now)
 {
     if (!e->stopping)
-        dispatch_poll(e->dispatch); /* report what has just ended */
+        dispatch_poll(e->dispatch); /* executors report attempts that have just ended */
     if (!e->stopping || now)
         dispatch_stop(e->dispatch, now);
     e->stopping = true;
     loops_set_patience(e, STOP_PATIENCE); /* the caller waits for the stop */
     leave_running(e);
-    forget_lost_jobs(e, NULL); /* nothing is readopted any more */
+    forget_lost_jobs(e, NULL); /* no job is readopted any more */
 }
 
 bool engine_is_idle(const struct engine *e)

@@ -34,11 +34,11 @@ struct engine_options {
     const char *state;         /* the state folder */
     const char *const *queues; /* ends with NULL; NULL for "default" */
     const char *host, *version;
-    bool foreground;    /* work only on the tree that this process submits, in its private queue */
-    int64_t tree;       /* with foreground: continue this existing foreground tree; 0 if none */
-    bool no_push;       /* jobs that become ready always go through the outbox */
-    int loops;          /* turns at once, each on its own connection; more than 1 needs PostgreSQL;
-                           0 for 1 */
+    bool foreground; /* work only on the tree that this process submits, in its private queue */
+    int64_t tree;    /* with foreground: continue this existing foreground tree; 0 if none */
+    bool no_push;    /* jobs that become ready always go through the outbox */
+    int loops; /* number of turns at once, each on its own connection; more than 1 needs PostgreSQL;
+                  0 means 1 */
     int64_t lease;      /* µs; 0 for 30 s */
     int64_t heartbeat;  /* µs between renewals; 0 for a third of the lease */
     int64_t host_grace; /* µs; 0 for 5 min */
@@ -50,10 +50,10 @@ struct engine_options {
 /* Given to the `make_dispatch` callback of engine_open. */
 struct engine_dispatch_setup {
     const char *dir;             /* the parent of the attempt folders */
-    const char *const *old_dirs; /* those of earlier generations: attempts there must be ended */
+    const char *const *old_dirs; /* of earlier generations: their attempts must be ended */
     int64_t lease;
     int64_t fence; /* µs after `until` by which a process must have ended; 0 for no fence */
-    struct dispatch_options dispatch; /* of the dispatcher, without `slots` */
+    struct dispatch_options dispatch; /* the dispatcher's options, without `slots` */
 };
 /* Opens the database and the state folder and registers the worker. `make_dispatch` creates the
  * dispatcher once the location of the attempt folders is known, because the process executor
@@ -75,10 +75,10 @@ struct dispatch *engine_dispatch(struct engine *e);
  * does it. After an error the engine can't continue and must be closed. */
 MUST_USE int engine_step(struct engine *e, int64_t timeout, struct err *err);
 int engine_fd(const struct engine *e);          /* readable: call engine_step */
-int64_t engine_timeout(const struct engine *e); /* µs until it must step without an event */
+int64_t engine_timeout(const struct engine *e); /* µs until engine_step is due without an event */
 
 /* Submits with the next turn. `done` gets the submission as op_submit left it, with its result.
- * Texts are copied. */
+ * Strings are copied. */
 typedef void engine_submitted(void *arg, const struct submission *s);
 void engine_submit(struct engine *e, const struct submission *s, engine_submitted *done, void *arg);
 
@@ -98,8 +98,8 @@ void engine_on_log(struct engine *e, void (*logged)(void *arg, int64_t execution
 void engine_stop(struct engine *e, bool now);
 bool engine_is_idle(const struct engine *e); /* has no leased job and nothing to write */
 bool engine_is_drained(struct engine *e);    /* idle, and the last claim found nothing */
-/* Sets *open if a job of the engine's queues is running, in any worker, or waits for a timer; also
- * if SQL submissions wait, unless this is a foreground engine. */
+/* Sets *open if a job in the engine's queues is running on any worker or waits for a timer, or if
+ * SQL submissions wait, unless this is a foreground engine. */
 MUST_USE int engine_has_open_work(struct engine *e, bool *open, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* clang-format off: the list below must keep its lines */
+/* clang-format off */
 /* engine_internal.h - the engine's structures and internal functions, for the files of src/engine.
  *
  * Which file does what:
@@ -7,8 +7,9 @@
  *   open.c              open and close
  *   turn/               one turn, from plan to commit; turn/plan.h shows the order of the calls
  *   handover.c          both directions between the engine and the dispatcher (see below)
- *   leased_jobs.c       the table of attempts (dispatch/attempts.h): jobs whose lease this worker
- * holds heartbeat.c         renews leases and the worker's row metrics.c           counts
+ *   leased_jobs.c       the table of attempts (dispatch/attempts.h): jobs whose lease we hold
+ *   heartbeat.c         renews leases and the worker's row
+ *   metrics.c           the engine's counters
  *   db_clock.c          compares the database's clock with ours
  *   maintenance/        timers, schedules, reaping, dead workers, retention, SQL submissions
  *   worker_row.c        the worker's row in the database
@@ -24,8 +25,8 @@
  * plan_commit_done calls dispatch_settled and the on_end callback, and removes the job from the
  * table.
  *
- * Unless noted otherwise, times are µs of engine_now, and everything belongs to the engine's
- * thread. */
+ * Unless noted otherwise, times are in µs on the clock of engine_now, and everything belongs to the
+ * engine's thread. */
 /* clang-format on */
 #ifndef ENGINE_ENGINE_INTERNAL_H
 #define ENGINE_ENGINE_INTERNAL_H
@@ -38,29 +39,29 @@
 
 #include <pthread.h>
 
-/* A job whose lease this worker holds: an entry of the table of attempts. */
+/* A job whose lease this worker holds: an entry in the table of attempts. */
 struct leased_job {
     struct attempt a; /* first, so that the pointers convert. An ended job is in its loop's `ended`
                          list, unless lost */
     int64_t parent, workflow;
     const char *lane, *queue, *concurrency;
     struct retry_policy retry;
-    struct arena own; /* of the texts and the codes of `retry` */
+    struct arena own; /* holds the strings and the codes of `retry` */
     int64_t until;    /* the lease is valid until then */
     bool adopted;
     bool cancel_sent;       /* the executor was asked to cancel it */
-    bool lost;              /* another may have it: the next turn readopts or forgets it */
+    bool lost;              /* another worker may have it: the next turn readopts or forgets it */
     bool settling;          /* a turn under way writes its outcome */
     bool dropped;           /* removed while settling: freed when that turn has ended */
     bool outcome_replaced;  /* its outcome could not be stored; `outcome` is a failure instead */
     int times_locked;       /* how many turns skipped it because its tree was locked */
     int64_t readopt_until;  /* lost, but locked by another turn: retry until then; 0 if not yet
                                tried */
-    struct outcome outcome; /* if ended; owns its texts */
+    struct outcome outcome; /* if ended; owns its strings */
     struct metrics *metrics;
 };
 
-/* The counts of one queue and executor. */
+/* The counts for one executor in one queue. */
 struct metrics {
     char *queue, *executor;
     int64_t attempts, outcomes[8];
@@ -83,8 +84,8 @@ struct pending_log {
 };
 
 struct pending_submit {
-    struct submission s; /* its texts are in the same allocation, after this struct */
-    int64_t number;      /* of all submissions of this engine */
+    struct submission s; /* its strings are in the same allocation, after this struct */
+    int64_t number;      /* 1 for this engine's first submission, and so on */
     int times_locked;    /* how many turns skipped it because its parent's tree was locked */
     engine_submitted *done;
     void *arg;
@@ -100,7 +101,7 @@ struct heartbeat_result {
 
 /* Heartbeats: sent by the engine's thread on SQLite, by a thread with its own connection on
  * PostgreSQL. That thread does not wait for the engine: it replaces results that the engine has not
- * read yet by those of the next heartbeat, which report lost leases and cancels again. */
+ * read yet with those of the next heartbeat, which report lost leases and cancels again. */
 struct heartbeat {
     struct store *store; /* NULL: the engine's store is used */
     pthread_t thread;
@@ -147,10 +148,10 @@ struct loop {
     VEC(struct pending_start) starts;
     VEC(struct pending_log) logs;
     VEC(struct pending_submit *) submits;
-    int64_t starts_due;               /* write starts at the latest then; 0 if there are none */
-    int64_t retry_at;                 /* after a failed turn: no other turn before then */
-    int failures;                     /* turns that failed in a row */
-    struct claimed_jobs claimed_jobs; /* of the last turn that failed */
+    int64_t starts_due; /* when the waiting starts must be written; 0 if there are none */
+    int64_t retry_at;   /* after a failed turn: make no other turn before then */
+    int failures;       /* turns that failed in a row */
+    struct claimed_jobs claimed_jobs; /* the jobs of the last turn that failed */
     struct bisect_state bisect[TURN_PARTS];
     struct plan *plan; /* the turn under way; NULL if none */
     bool has_waited;   /* had work when the turn of another loop ended */
@@ -159,11 +160,11 @@ struct loop {
     pthread_t thread;
     pthread_cond_t wakeup;
     bool has_turn, done; /* under loop_threads.lock: a turn is to be executed; it was executed */
-    int rc;              /* of the turn that is done */
+    int rc;              /* the result of the turn that is done */
     struct err err;
 };
 
-/* What the threads of the loops share with the engine's thread. */
+/* State that the loops' threads share with the engine's thread. */
 struct loop_threads {
     size_t n;             /* loops with a thread; 0: the engine's thread executes the turns */
     pthread_mutex_t lock; /* protects loop.has_turn, loop.done and `closing` */
@@ -174,7 +175,7 @@ struct loop_threads {
 
 struct engine {
     struct engine_options o;
-    struct arena own; /* the options' texts */
+    struct arena own; /* holds the strings of the options */
     struct env *env, own_env;
     struct store *store;
     struct dispatch *dispatch;
@@ -193,24 +194,25 @@ struct engine {
     size_t nloops;
     struct loop_threads threads;
     size_t submit_to;   /* the loop that gets the next submissions */
-    int64_t submits;    /* how many there were */
+    int64_t submits;    /* number of submissions so far */
     struct err failure; /* fatal error of a turn that turn_finish waited for */
     VEC(struct lane_group) capacity;
-    /* Served. The first `own_queues` are permanent; the rest are those of dead workers' trees. */
+    /* The queues that we serve. The first `own_queues` are permanent; the rest belong to dead
+     * workers' trees. */
     VEC(const char *) queues;
     VEC(struct metrics *) all_metrics;
     int64_t leases_lost, refused_outcomes, adoptions; /* since the last heartbeat */
 
-    uint64_t groups_to_poll; /* lane groups, a bit each, whose outbox may have jobs */
-    int64_t poll_groups_at;  /* a claim skipped locked jobs: poll all groups then; 0 if not */
-    int skipped_locked;      /* how many claims in a row skipped locked jobs */
-    bool slot_wanted;        /* a job waits for a slot: do not fill the executors' own queues */
-    bool adopt;              /* there may be jobs to adopt */
-    int64_t adopt_at;        /* do not adopt before then */
-    bool reap;               /* leases have run out, and this worker may reap them */
-    int64_t reaped_to;       /* the lease of this execution can't be cleared: reap those after it; 0
-                                if none */
-    bool next_due_unknown;   /* timer_due and schedule_due must be read again */
+    uint64_t groups_to_poll; /* a bit for each lane group that may have jobs in the outbox */
+    int64_t poll_groups_at; /* when to poll again for locked jobs that a claim skipped; 0 if none */
+    int skipped_locked;     /* how many claims in a row skipped locked jobs */
+    bool slot_wanted;  /* a job waits for a slot, so the executors' own queues must not be filled */
+    bool adopt;        /* there may be jobs to adopt */
+    int64_t adopt_at;  /* do not adopt before then */
+    bool reap;         /* leases have run out, and this worker may reap them */
+    int64_t reaped_to; /* the lease of this execution can't be cleared: reap those after it; 0
+                          if none */
+    bool next_due_unknown;       /* timer_due and schedule_due must be read again */
     bool dead_workers_unchecked; /* run finish_dead_workers */
     bool submissions;            /* SQL submissions may wait */
     bool unresponsive;           /* a function ignores its cancel flag: this worker must end */
@@ -232,11 +234,11 @@ struct engine {
     struct quarantine quarantined;        /* executions that can't be claimed or adopted */
     struct quarantine quarantined_timers; /* timers that can't be fired, by timer_id */
     struct bisect_state timers, schedules, leases, old_trees;
-    struct bisect_state bisect_submissions; /* by SQL */
+    struct bisect_state bisect_submissions; /* for SQL submissions */
     int64_t retention_check_at; /* when to ask again whether this engine should run retention */
     int64_t cleanup_at;         /* when to check again for leftovers of attempts on the disk */
     struct retention retention; /* under way if retention.max_trees is set */
-    int retention_failures;     /* trees that could not be removed this time */
+    int retention_failures;     /* trees that this run of retention could not remove */
 
     struct heartbeat heartbeat;
     void (*on_end)(void *arg, int64_t execution, int status, const struct outcome *o);
@@ -272,12 +274,13 @@ struct leased_job *leased_job_get(const struct engine *e, int64_t execution);
 /* `until`: when the lease runs out. */
 struct leased_job *leased_job_add(struct engine *e, const struct execution *x,
                                   const struct spec *spec, int64_t until);
-/* Removes it from the table and frees it; a job that is settling is freed when that turn ends. */
+/* Removes the job from the table and frees it; a job that is settling is freed when that turn
+ * ends. */
 void leased_job_remove(struct engine *e, struct leased_job *h);
 /* leased_job_remove for a job that may have ended: also removes it from its loop's `ended` list. */
 void leased_job_drop(struct engine *e, struct leased_job *h);
 void leased_job_free(struct leased_job *h); /* outside leased_jobs.c only if `dropped` is set */
-/* Queues the outcome of a job for settling; texts are copied. */
+/* Queues the outcome of a job for settling; strings are copied. */
 void leased_job_set_outcome(struct engine *e, struct leased_job *h, const struct outcome *o);
 
 /* handover.c */
@@ -298,19 +301,19 @@ struct loop *loop_of(const struct engine *e, int64_t root);
 size_t loop_count_commands(const struct loop *l); /* settles and submits, waiting or under way */
 bool loop_may_claim(const struct loop *l);        /* from the outbox and by push */
 bool loop_may_adopt(const struct loop *l);
-bool loops_are_idle(const struct engine *e); /* nothing waits and no turn is under way */
-void loop_start_turn(struct loop *l);        /* gives its plan to its thread */
-void loop_wait_turn(struct loop *l);         /* waits until its thread has executed the plan */
-bool loop_poll_turn(struct loop *l);         /* whether its thread has; does not wait */
+bool loops_are_idle(const struct engine *e); /* no command waits and no turn is under way */
+void loop_start_turn(struct loop *l);        /* hands the loop's plan to its thread */
+void loop_wait_turn(struct loop *l);         /* waits until the thread has executed the plan */
+bool loop_poll_turn(struct loop *l);         /* whether the thread has executed it; does not wait */
 
 /* turn/run.c */
-/* -E_CONFLICT if `now`, the database's generation, is not the one of this worker. */
+/* -E_CONFLICT if `now`, the database's generation, is not this worker's. */
 MUST_USE int check_generation(const struct engine *e, int64_t now, struct err *err);
 
 /* turn/turns.c */
 bool turn_is_needed(struct engine *e); /* a loop without a turn under way should start one */
 MUST_USE int turns_start(struct engine *e, struct err *err);
-MUST_USE int turns_finish(struct engine *e, struct err *err); /* handles those that have ended */
+MUST_USE int turns_finish(struct engine *e, struct err *err); /* handles the ended turns */
 void turn_finish(struct loop *l); /* waits for the turn under way and handles its result */
 
 /* turn/commit_done.c */
@@ -322,7 +325,7 @@ void forget_lost_jobs(struct engine *e, const struct plan *p);
 uint64_t groups_with_capacity(struct engine *e);
 
 /* turn/bisect_turn.c */
-void release_quarantined_jobs(struct engine *e); /* those whose time is over */
+void release_quarantined_jobs(struct engine *e); /* those whose quarantine is over */
 
 /* db_clock.c */
 /* The database reported the time `db_now` in an answer to a query sent at `from` and answered at
@@ -339,8 +342,8 @@ bool db_clock_was_set(const struct engine *e, int64_t db_now);
 MUST_USE int heartbeat_open(struct engine *e, struct err *err);
 void heartbeat_close(struct engine *e);
 MUST_USE int heartbeat_if_due(struct engine *e, struct err *err); /* SQLite */
-void heartbeat_send_soon(struct engine *e);                       /* a cancel may wait to be read */
-MUST_USE int heartbeat_take_results(struct engine *e, struct err *err); /* of the thread */
+void heartbeat_send_soon(struct engine *e);                       /* a cancel may be waiting */
+MUST_USE int heartbeat_take_results(struct engine *e, struct err *err); /* from the thread */
 
 /* maintenance/due.c: timers, schedules and SQL submissions */
 /* Polls for what a turn made ready or due earlier, by its WAKE_ bits. */

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* µs that a start waits at most for a turn made for another reason. So the start and the end of a
- * short job are written in one commit. */
+/* The most µs that a start waits for a turn that is made for another reason. The wait lets one
+ * commit write both the start and the end of a short job. */
 #define STARTS_WAIT 20000
 
 static void queue_start(struct engine *e, const struct leased_job *h, const struct report *r)
@@ -90,13 +90,13 @@ static bool is_to_be_settled(const struct loop *l, const struct leased_job *h)
 static void settle_readopted(struct engine *e, struct leased_job *h)
 {
     struct loop *l = loop_of(e, h->a.root);
-    bool whole = false; /* the waiting log starts at 0; if not, its start is stored, and kept */
+    bool whole = false; /* the waiting log starts at 0; if not, its start is stored already */
 
     for (size_t i = 0; i < l->starts.n; i++)
         if (l->starts.at[i].execution == h->a.execution &&
             l->starts.at[i].attempt == h->a.attempt) {
             l->starts.at[i].epoch = h->a.epoch;
-            l->starts.at[i].adopted = true; /* another worker may have written it */
+            l->starts.at[i].adopted = true; /* another worker may have written this start */
         }
     for (size_t i = 0; i < l->logs.n; i++)
         if (l->logs.at[i].execution == h->a.execution && l->logs.at[i].attempt == h->a.attempt &&

@@ -14,7 +14,7 @@ static int64_t interval(const struct engine *e)
     return e->o.heartbeat;
 }
 
-/* What one heartbeat sends; filled under the lock, used without it. */
+/* The data that one heartbeat sends; filled under the lock, used without it. */
 struct sending {
     struct engine *e;
     struct worker row; /* a copy: the engine may announce other lanes meanwhile */
@@ -274,7 +274,7 @@ static int apply_results(struct engine *e, struct err *err)
         apply_lease_result(e, &r->leases.at[i], r->sent_at + e->o.lease);
     db_clock_observe(e, r->tick.now, r->sent_at, r->answered_at);
     maintenance_after_tick(e, &r->tick);
-    if (!b->sending) /* otherwise after the next one */
+    if (!b->sending) /* else the counters are in use: collect after the next heartbeat */
         metrics_collect(e);
     return 0;
 }
@@ -293,7 +293,7 @@ int heartbeat_take_results(struct engine *e, struct err *err)
         rc = apply_results(e, err);
     pthread_mutex_unlock(&b->lock);
     if (e->stopping)
-        forget_lost_jobs(e, NULL); /* nothing is readopted any more */
+        forget_lost_jobs(e, NULL); /* no job is readopted any more */
     return rc;
 }
 
@@ -304,7 +304,7 @@ int heartbeat_if_due(struct engine *e, struct err *err)
 
     if (e->heartbeat_due > engine_now(e))
         return 0;
-    if (b->threaded) { /* it is late, or a test moved the clock */
+    if (b->threaded) { /* the thread's heartbeat is late, or a test moved the clock */
         bool over;
 
         heartbeat_send_soon(e);

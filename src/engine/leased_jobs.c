@@ -1,5 +1,5 @@
 /* leased_jobs.c - the table of attempts: the jobs whose leases this worker holds. The heartbeat
- * thread reads it, so every change of the map, of an epoch or of `lost` is made under the
+ * thread reads it, so every change to the map, to an epoch or to `lost` is made under the
  * heartbeat's lock. */
 #include "engine/engine_internal.h"
 

@@ -30,14 +30,14 @@
 struct peer {
     int64_t id;
     int pidfd; /* -1 if its pid is not valid here (another pid namespace) */
-    bool seen; /* in the current scan */
+    bool seen; /* found by the current scan */
 };
 
 struct state_folder {
     char id[STATE_FOLDER_ID_SIZE];
     char *dir, *workers;
     int64_t own_id;
-    int lock;        /* our own file */
+    int lock;        /* descriptor of our own file, which we have locked */
     int watch;       /* inotify on the worker files */
     int watch_timer; /* fires when the watch is to be added; -1 once it is */
     int poll;        /* epoll: watch, timer, and the peers' pidfds */
@@ -78,7 +78,7 @@ static char *worker_file_path(const struct state_folder *f, int64_t worker)
 static int write_own_file(struct state_folder *f, int64_t foreground, struct err *err)
 {
     return worker_file_write(f->lock, foreground)
-               ? state_folder_error(err, "write a worker's file in", f->workers)
+               ? state_folder_error(err, "write this worker's file in", f->workers)
                : 0;
 }
 
@@ -244,8 +244,8 @@ static struct peer *find_peer(struct state_folder *f, int64_t worker)
     return NULL;
 }
 
-/* Watches for the peer's end. If its file is still locked after the pidfd was opened, the pidfd is
- * that of the lock's holder. */
+/* Watches for the peer's end. If its file is still locked after the pidfd was opened, the pidfd
+ * refers to the lock's holder. */
 static void add_peer(struct state_folder *f, int64_t worker, int pid)
 {
     struct peer *p = vec_add(&f->peers);

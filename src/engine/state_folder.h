@@ -39,7 +39,8 @@ void state_folder_close(struct state_folder **f, bool nothing_left);
 
 const char *state_folder_id(const struct state_folder *f);
 const char *state_folder_dir(const struct state_folder *f); /* the parent of the attempt folders */
-/* Those of earlier generations of the same database; ends with NULL. */
+/* The parents of the attempt folders of earlier generations of the same database; ends with
+ * NULL. */
 const char *const *state_folder_old_dirs(struct state_folder *f);
 
 /* Writes the root of this worker's foreground tree, which others continue if the worker dies. */

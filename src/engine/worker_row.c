@@ -18,8 +18,8 @@ int worker_row_register(struct engine *e, struct err *err)
     return store_turn(e->store, register_body, e, err);
 }
 
-/* The heartbeat thread may use a copy of the row with the old text, so that text is freed only with
- * the engine. */
+/* The heartbeat thread may use a copy of the row that points to the old string, so the string is
+ * freed only with the engine. */
 static void set_served_lanes(struct engine *e, const char *serves, int capacity)
 {
     pthread_mutex_lock(&e->heartbeat.lock);
@@ -28,7 +28,7 @@ static void set_served_lanes(struct engine *e, const char *serves, int capacity)
     pthread_mutex_unlock(&e->heartbeat.lock);
 }
 
-/* Announces that we serve no lanes any more, for readers who want to know who could run a waiting
+/* Announces that we serve no lanes any more, so that readers know which workers could run a waiting
  * job. A failure must not delay the stop. */
 static void announce_draining(struct engine *e)
 {

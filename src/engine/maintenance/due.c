@@ -28,8 +28,8 @@ void set_schedule_due(struct engine *e, int64_t due, int64_t wall)
         e->schedule_due = e->check_schedules ? now : due ? now + due - wall : 0;
 }
 
-/* Reads when the next timer and schedule are due, after this or another process may have made it
- * earlier. */
+/* Reads when the next timer and schedule are due, after this or another process may have set an
+ * earlier time. */
 int refresh_next_due(struct engine *e, struct err *err)
 {
     struct next_due due;
@@ -95,8 +95,8 @@ static int quarantine_timer(void *arg, struct err *err)
     int64_t id = timer_id(d->r.first.execution, d->r.first.kind);
 
     if (!quarantine_add(&d->e->quarantined_timers, id, engine_now(d->e)))
-        return -(int)err->code; /* full: the timers are not the cause */
-    err_prefix(err, "a timer of execution %lld (%s) can't be fired; it is retried in a minute",
+        return -(int)err->code; /* the quarantine is full: the timers are not the cause */
+    err_prefix(err, "firing a timer of execution %lld (%s) failed; the next try is in a minute",
                (long long)d->r.first.execution, timer_text((int)d->r.first.kind));
     engine_note(d->e, err->msg);
     return 0;
@@ -128,7 +128,7 @@ int fire_timers(struct engine *e, struct err *err)
 struct schedules_due {
     struct engine *e;
     struct schedule_slice r;
-    const char *why, *name; /* to quarantine the first; name is an output */
+    const char *why, *name; /* why the first schedule is quarantined; its name (output) */
 };
 
 static int schedules_body(struct turn *t, void *arg, struct err *err)
@@ -173,7 +173,7 @@ static int quarantine_schedule(void *arg, struct err *err)
     d->why = note.msg;
     if ((rc = store_turn(d->e->store, problem_body, d, err)))
         return rc;
-    err_prefix(&note, "the schedule %s can't be fired; it is retried later", d->name);
+    err_prefix(&note, "firing the schedule %s failed and will be tried again later", d->name);
     engine_note(d->e, note.msg);
     return 0;
 }

@@ -11,8 +11,8 @@
 #define SLICE                  500
 #define RETENTION_CHECK_EVERY  3600000000LL /* µs */
 #define RETENTION_SLICE        100
-#define RETENTION_FAILURES_MAX 20         /* trees that can't be removed: then stop for today */
-#define COMMIT_TIME_MAX        60000000LL /* µs that a commit of a dead worker may take */
+#define RETENTION_FAILURES_MAX 20         /* after this many failed removals, stop for today */
+#define COMMIT_TIME_MAX        60000000LL /* µs that a dead worker's commit may take */
 
 /* A lease that ran out while the database was unavailable does not mean that its worker is dead.
  * Only a worker that has seen a healthy database for a whole lease may reap. */
@@ -51,7 +51,8 @@ void maintenance_after_tick(struct engine *e, const struct tick *tick)
     e->unresponsive |= dispatch_count_unresponsive(e->dispatch) > 0;
 }
 
-/* Checked again inside the turn: like other workers, it may have waited for the database. */
+/* Checks again inside the turn, because this worker may have waited for the database, as others
+ * may. */
 static bool may_judge(void *arg, int64_t now)
 {
     const struct engine *e = arg;
@@ -142,7 +143,8 @@ void stop_serving_dead_trees(struct engine *e)
         free((char *)e->queues.at[--e->queues.n]);
 }
 
-/* A tree that does not exist may still appear, if its submitter died during the commit. */
+/* Whether a tree that does not exist may still appear, because its submitter died during the
+ * commit. */
 static bool may_be_committing(struct engine *e, int64_t worker, int64_t root)
 {
     struct err err = ERR_INIT;
@@ -152,8 +154,8 @@ static bool may_be_committing(struct engine *e, int64_t worker, int64_t root)
            state_folder_worker_age(e->state_folder, worker) < COMMIT_TIME_MAX;
 }
 
-/* Serves the foreground trees of dead workers until they end. Removes dead workers that have
- * nothing left. */
+/* Serves the foreground tree of each dead worker until the tree ends. Removes dead workers that
+ * have neither an open tree nor a lease. */
 static int finish_dead_workers(struct engine *e, struct err *err)
 {
     size_t n, i;
@@ -161,7 +163,7 @@ static int finish_dead_workers(struct engine *e, struct err *err)
     int rc;
 
     if (e->o.foreground)
-        return 0; /* left to workers */
+        return 0; /* a foreground engine leaves this to workers */
     stop_serving_dead_trees(e);
     for (i = 0; dead = state_folder_dead_workers(e->state_folder, &n), i < n; i++) {
         int64_t id = dead[i].id, foreground = dead[i].foreground;
@@ -206,7 +208,8 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
                              : op_retain(t, &o->from, &o->to, err);
 }
 
-/* After the old trees, remove the logs of trees that are kept longer than their logs. */
+/* Returns what to remove next: the old trees, then the logs of trees that are kept longer than
+ * their logs. */
 static struct retention next_retention(const struct engine *e)
 {
     if (e->retention.logs_only || !e->o.logs || e->o.logs >= e->o.retention)
@@ -241,11 +244,11 @@ static int skip_old_tree(void *arg, struct err *err)
     struct engine *e = o->e;
 
     if (o->to.after > e->retention.after && e->retention_failures++ < RETENTION_FAILURES_MAX) {
-        err_prefix(err, "the old %s %lld can't be removed; it is retried tomorrow",
+        err_prefix(err, "removing the expired %s %lld failed and will be attempted again tomorrow",
                    o->to.logs_only ? "log of execution" : "execution", (long long)o->to.after);
         e->retention.after = o->to.after;
     } else {
-        err_prefix(err, "old executions can't be removed; this is retried tomorrow");
+        err_prefix(err, "removing expired executions failed and will be attempted again tomorrow");
         e->retention = (struct retention){0};
     }
     engine_note(e, err->msg);

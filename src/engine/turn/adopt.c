@@ -16,7 +16,7 @@ static bool is_own_tree(const struct engine *e, const struct execution *x)
     return !e->o.foreground;
 }
 
-/* Whether a turn of another loop is settling it: the result is not known yet. */
+/* Whether another loop's turn is settling the job, so that the result is not known yet. */
 static bool is_settled_elsewhere(const struct engine *e, const struct leased_job *h)
 {
     return h->settling && !loop_may_adopt(loop_of(e, h->a.root));
@@ -40,7 +40,7 @@ static bool should_adopt(void *arg, const struct execution *x, int64_t last_work
         return true;
     if (x->expired_at && db_clock_latest(e) - x->expired_at > e->o.host_grace / 2)
         state_folder_kill_worker(e->state_folder,
-                                 last_worker); /* it should have ended by itself long ago */
+                                 last_worker); /* the worker should have ended by itself long ago */
     return false;
 }
 

@@ -1,5 +1,5 @@
-/* bisect_turn.c - bisects a turn that can't be written, one part after the other (bisect.h): only
- * the command or job that makes it fail is refused, dropped or quarantined. */
+/* bisect_turn.c - bisects a turn that can't be written, part by part (bisect.h): only the command
+ * or job that makes it fail is refused, dropped or quarantined. */
 #include "engine/turn/plan.h"
 
 #include <stdlib.h>
@@ -32,8 +32,8 @@ static int64_t id_of_first(const struct loop *l, enum turn_part part)
                                    : l->claimed_jobs.seen.first;
 }
 
-/* A turn of starts or logs waits for locks: if it skipped a locked row, it would prove nothing
- * about that row, and other commands would be blamed. */
+/* A turn that writes starts or logs waits for locks: if it skipped a locked row, it would prove
+ * nothing about that row, and other commands would be blamed. */
 static int run_part(void *arg, size_t max, struct rows_seen *seen, struct err *err)
 {
     const struct part *p = arg;
@@ -77,9 +77,9 @@ static int drop_log(void *arg, struct err *err)
     return 0;
 }
 
-/* Replaces an outcome that can't be written even alone by a failure that gives the reason. If that
- * can't be written either, the job is dropped and its lease runs out: a job must not stay running
- * because of its outcome. */
+/* Replaces an outcome that can't be written even alone with a failure that gives the reason. If
+ * that can't be written either, the job is dropped and its lease runs out: a job must not stay
+ * running because of its outcome. */
 static int replace_outcome(void *arg, struct err *err)
 {
     struct loop *l = ((const struct part *)arg)->l;
@@ -125,8 +125,8 @@ static int quarantine_job(void *arg, struct err *err)
 
     if (!quarantine_add(&l->e->quarantined, c->seen.first, engine_now(l->e)))
         return -(int)err->code; /* the quarantine is full: the jobs are not the cause */
-    err_prefix(err, "execution %lld can't be %s; it is retried in a minute",
-               (long long)c->seen.first, c->adopted ? "adopted" : "claimed");
+    err_prefix(err, "%s execution %lld failed; the next try is in a minute",
+               c->adopted ? "adopting" : "claiming", (long long)c->seen.first);
     engine_note(l->e, err->msg);
     return 0;
 }

@@ -174,8 +174,8 @@ static bool may_readopt(struct engine *e, const struct plan *p, struct leased_jo
     return now < h->readopt_until;
 }
 
-/* Lost jobs that this turn did not readopt belong to other workers now: their attempts must not be
- * touched. */
+/* Forgets the lost jobs that this turn did not readopt: they belong to other workers now, and their
+ * attempts must not be touched. */
 void forget_lost_jobs(struct engine *e, const struct plan *p)
 {
     struct leased_job *h;
@@ -224,8 +224,8 @@ static void start_claimed(struct engine *e, struct plan *p)
         engine_hand_over_job(e, p->claimed.at[i], false, p->claimed_at);
 }
 
-/* Another turn may leave the jobs that it has locked as they are, or roll back; no notification
- * follows then, so poll again later. */
+/* Polls again later for jobs that another turn had locked: if it leaves them as they are, or rolls
+ * back, no notification follows. */
 static void poll_skipped_later(struct engine *e, const struct plan *p)
 {
     if (p->skipped_locked)
@@ -248,7 +248,7 @@ void plan_commit_done(struct engine *e, struct plan *p)
     apply_wake(e, woke);
     finish_earlier_settles(e, p);
     start_claimed(e, p);
-    finish_submits(e, p); /* last: pushed jobs use the texts of the submissions */
+    finish_submits(e, p); /* last: pushed jobs use the strings of the submissions */
     if (p->adopt) {
         e->adopt = p->more_orphans;
         if (!p->more_orphans)

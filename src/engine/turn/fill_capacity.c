@@ -113,8 +113,8 @@ static int claim_from_sources(struct turn *t, struct plan *p, struct capacity *r
 }
 
 /* Fills the slots. Each claim takes from all groups that can start an attempt, at most as many jobs
- * as the smallest of them can start: so the jobs fit, whichever lanes they are of. Repeats with the
- * groups that have capacity left. */
+ * as the smallest of them can start: so the jobs fit, whichever lanes they belong to. Repeats with
+ * the groups that have capacity left. */
 static int claim_to_start(struct turn *t, struct plan *p, struct capacity *r, struct err *err)
 {
     bool more = true;

@@ -1,9 +1,9 @@
 /* plan.h - one turn of the engine, from planning to the work after its commit.
  *
  *   turns_start                 turns.c        decides which loops make a turn now
- *     plan_make                 plan.c         collects the commands that fit: starts, logs,
- *       plan_capacity           capacity.c     settles, submits; whom to adopt from, how much to
- *                                              claim
+ *     plan_make                 plan.c         collects starts, logs, settles and submits that fit
+ *       plan_adoption           adopt.c        decides whom to adopt from
+ *       plan_capacity           capacity.c     decides how much to claim
  *     plan_execute              run.c          one transaction, on the loop's thread if it has one
  *       op_prefetch             store/ops/     loads the rows of the settles
  *       op_record_starts, op_store_logs        writes what the executors reported
@@ -14,7 +14,7 @@
  *       fill_capacity, op_claim fill_capacity.c  claims jobs: each gets a new attempt and lease
  *     plan_commit_done          commit_done.c  after the commit, on the engine's thread:
  *       dispatch_settled, engine.on_end        for each attempt that was settled
- *       engine_hand_over_job                       hands claimed and adopted jobs to the dispatcher
+ *       engine_hand_over_job                   hands claimed and adopted jobs to the dispatcher
  *       pending_submit.done                    answers the submitters
  *     plan_commit_failed        plan.c         instead, if the turn failed: keeps all commands
  *       bisect_turn             bisect_turn.c  finds the command or job that makes turns fail
@@ -57,13 +57,13 @@ struct plan {
     struct loop *l;
     struct turn_options turn_options;
     struct capacity capacity;  /* reserved: other turns do not use it meanwhile */
-    const char *const *queues; /* served */
+    const char *const *queues; /* the queues that this worker serves */
     size_t nqueues;
     struct start *starts;
     struct settlement *settles;
     struct log_chunk *logs;
     size_t nstarts, nsettles, nlogs, nsubmits;
-    struct submission *submissions; /* copies */
+    struct submission *submissions; /* copies of the waiting submissions */
     bool adopt;
     struct adoption adoption;
     VEC(struct lease_ref) lost; /* our lost leases, to be readopted if still orphaned */
@@ -74,7 +74,7 @@ struct plan {
     VEC(struct attempt_ref) refused; /* attempts whose outcomes the store refused */
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
-    struct claimed_jobs claimed_jobs; /* of both lists; also valid if the turn fails */
+    struct claimed_jobs claimed_jobs; /* the jobs of both lists; also valid if the turn fails */
     struct quarantine quarantined;    /* a copy, because the engine's list changes meanwhile */
     bool more_orphans;
     bool busy_starts;         /* some starts were skipped because their tree was locked */
@@ -82,7 +82,7 @@ struct plan {
     uint64_t groups_polled;   /* engine.groups_to_poll when the plan was made */
     uint64_t groups_to_claim; /* lane groups to claim from */
     uint64_t groups_drained;  /* lane groups that had fewer jobs than capacity */
-    uint64_t exhausted;       /* lane groups of which nothing is left in the outbox */
+    uint64_t exhausted;       /* lane groups with nothing left in the outbox */
     bool skipped_locked;      /* jobs were skipped because other turns had locked them */
 };
 
@@ -107,8 +107,8 @@ MUST_USE int turn_run(struct loop *l, struct turn_options m, struct err *err);
 /* Finds the command or job that makes the loop's turns fail with `rc`. Returns 0 if it was found or
  * the next turn continues the search; otherwise no row is the cause. */
 MUST_USE int bisect_turn(struct loop *l, int rc, struct err *err);
-/* How many commands of this part wait; of PART_CLAIMS, how many jobs the last failed turn claimed.
- */
+/* Counts the waiting commands of this part; for PART_CLAIMS, the jobs that the last failed turn
+ * claimed. */
 size_t loop_count_part(const struct loop *l, enum turn_part part);
 /* Refuses the loop's first submission with `err`. */
 void refuse_submission(struct loop *l, const struct err *err);

@@ -33,8 +33,8 @@ static int adopt_and_claim(struct turn *t, struct plan *p, struct err *err)
                : 0;
 }
 
-/* If we die, other workers find our tree by our worker file, so its root is written there before
- * the tree can exist. A root that does not exist does no harm. */
+/* If we die, other workers find our tree through our worker file, so its root is written there
+ * before the tree can exist. A root that does not exist does no harm. */
 static int write_foreground_root(struct plan *p, struct err *err)
 {
     int rc = 0;
@@ -45,8 +45,8 @@ static int write_foreground_root(struct plan *p, struct err *err)
     return rc;
 }
 
-/* Whether its start was skipped because its tree was locked. The start must be written before the
- * outcome, so both wait for another turn. */
+/* Whether the execution's start was skipped because its tree was locked. The start must be written
+ * before the outcome, so both wait for another turn. */
 static bool is_start_busy(const struct plan *p, int64_t execution)
 {
     for (size_t i = 0; p->busy_starts && i < p->nstarts; i++)

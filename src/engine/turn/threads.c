@@ -122,11 +122,12 @@ static int start_loop(struct loop *l, struct err *err)
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &l->store, err)))
         return rc;
     pthread_cond_init(&l->wakeup, NULL);
-    l->threaded = !thread_start(&l->thread, loop_thread_main, l);
+    rc = thread_start(&l->thread, loop_thread_main, l);
+    l->threaded = !rc;
     if (l->threaded)
         return 0;
     pthread_cond_destroy(&l->wakeup);
-    return err_set(err, E_UNAVAILABLE, "can't start the thread of a loop");
+    return err_set(err, E_UNAVAILABLE, "can't start a worker thread: %s", strerror(rc));
 }
 
 int loops_open(struct engine *e, struct err *err)

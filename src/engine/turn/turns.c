@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_AFTER_TIMES_LOCKED 3  /* a command skipped this often gets a turn alone that waits */
-#define COMMANDS_ENOUGH         32 /* that justify a turn while another loop has one under way */
+#define WAIT_AFTER_TIMES_LOCKED 3  /* then a skipped command gets its own turn, which waits */
+#define COMMANDS_ENOUGH         32 /* enough for a turn while another loop has one under way */
 
 /* ---- when ---- */
 
@@ -83,7 +83,7 @@ static int end_turn(struct loop *l, int rc, const struct err *err)
         plan_commit_done(l->e, p);
     for (size_t i = 0; rc == -E_COMMIT_UNKNOWN && i < p->nsubmits; i++)
         refuse_submission(l, err); /* they may be stored: report that the outcome is unknown */
-    l->plan = NULL;                /* only now: the dispatcher counts what it claimed */
+    l->plan = NULL; /* only now: the dispatcher counts the jobs that the plan claimed */
     mark_waiting_loops(l->e);
     plan_release(p);
     free(p);
@@ -134,13 +134,13 @@ static int handle_turn_result(struct loop *l, struct turn_options m, int rc, str
 
     if (is_row_fault(rc) && !m.wait_for_locks)
         rc = bisect_turn(l, rc, err);
-    e->left_work |= rc == -E_COMMIT_UNKNOWN; /* perhaps: other workers find it by our file */
+    e->left_work |= rc == -E_COMMIT_UNKNOWN; /* others find it through our file */
     if (!rc) {
         l->failures = 0;
         l->retry_at = 0;
         return 0;
     }
-    if (m.wait_for_locks && (rc == -E_BUSY || is_row_fault(rc))) { /* another turn bisects it */
+    if (m.wait_for_locks && (rc == -E_BUSY || is_row_fault(rc))) { /* a later turn bisects it */
         requeue_first(l);
         return 0;
     }
