@@ -85,7 +85,7 @@ no line end" "$(p logs "$id")"
 	refused 2 'needs more arguments' p exec
 	refused 2 "pawl exec has no option '-l'" p exec ls -l
 	refused 2 "--priority needs a number, but got 'high'" p exec --priority high -- true
-	refused 2 "'FOO' is not a variable: write NAME=VALUE" p exec --env FOO -- true
+	refused 2 "the environment entry 'FOO' has no '=': write NAME=VALUE" p exec --env FOO -- true
 	refused 2 "--delay" p exec --delay soon -- true
 	PAWL_EXECUTION_ID=x PAWL_DB=$db PAWL_TENANT=$tenant refused 2 'PAWL_EXECUTION_ID' pawl exec -- true
 	refused 5 'the parent, execution 777, does not exist' env PAWL_EXECUTION_ID=777 PAWL_DB="$db" \

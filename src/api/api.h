@@ -1,5 +1,5 @@
 /* api.h - declarations shared by the files of the public library: the handle, error reporting,
- * workflow sources, and the JSON of nouns that several files answer with. */
+ * workflow sources, and the JSON nouns that several files write. */
 #ifndef API_API_H
 #define API_API_H
 
@@ -20,13 +20,13 @@ struct pawl {
 };
 
 /* Reads the configuration from `path`, else from $PAWL_CONFIG, else from the default locations of
- * config_load. The error message lists all problems of the file, as far as they fit. */
+ * config_load. The error message lists the file's problems, as many as fit. */
 MUST_USE int api_config(const char *path, struct config **out, struct err *err);
 /* Appends the value of a secret, from the environment or from the secrets_file of `executor`
  * (a struct config_executor). */
 int api_secret(void *executor, const char *name, struct buf *out, struct err *err);
 
-/* Converts a job to a submission of the store. Its texts belong to the job, the handle or the
+/* Converts a job to a submission of the store. Its strings belong to the job, the handle or the
  * arena. */
 MUST_USE int api_submission(const struct pawl *p, const struct pawl_job *job, struct arena *arena,
                             struct submission *out, struct err *err);
@@ -38,14 +38,13 @@ MUST_USE int api_submission_of(const struct pawl *p, const struct pawl_job *job,
 /* Where a workflow comes from: the first field that is not NULL counts. */
 struct api_source {
     const char *file;
-    const char *yaml;            /* the text of a file; nests other files by absolute paths only */
-    struct pawl_workflow *built; /* build.c; also a file that was read before */
+    const char *yaml; /* the text of a file; can nest other files by absolute path only */
+    struct pawl_workflow *built; /* a builder (build.c), or a file that was read before */
     const char *text;            /* canonical JSON (core/workflow/model.h) */
 };
-/* Both read a workflow from a file, a YAML text or a builder, with all workflows that it nests.
- * *out lives in the arena, or in the builder until it is changed. api_parse_workflow adds its
- * errors to `diagnostics`; api_load_workflow puts them into the error message, as far as they fit.
- */
+/* Both functions read a workflow from a file, a YAML string or a builder, with all workflows that
+ * it nests. *out lives in the arena, or in the builder until it is changed. api_parse_workflow adds
+ * its errors to `diagnostics`; api_load_workflow puts as many as fit into the error message. */
 MUST_USE int api_parse_workflow(const struct api_source *from, struct diagnostics *diagnostics,
                                 struct arena *arena, const struct workflow **out, struct err *err);
 MUST_USE int api_load_workflow(const struct api_source *from, struct arena *arena,
@@ -103,22 +102,22 @@ struct task_names {
 /* Writes the fields of an execution without the brackets, so that a tree can add its children. */
 void execution_fields(struct json_writer *w, const struct execution *e,
                       const struct execution_history *history, struct task_names tasks);
-/* Why the execution waits, written into the empty buffer; NULL if it does not. due_at is when its
- * delay ends, 0 if unknown. */
+/* Writes the reason why the execution waits into the empty buffer and returns it; NULL if it does
+ * not wait. due_at is when its delay ends, 0 if unknown. */
 const char *execution_waiting(const struct execution *e, int64_t due_at, struct buf *out);
 
-/* The data of an event, or another stored document; NULL if there is none. The caller releases it.
- */
+/* Parses the data of an event or another stored document; NULL if there is none. The caller
+ * releases it. */
 struct json_t *api_data(const char *text);
-const char *api_data_text(const struct json_t *data, const char *key); /* NULL if it has none */
-const struct json_t *api_data_integer(const struct json_t *data, const char *key); /* as above */
+const char *api_data_text(const struct json_t *data, const char *key); /* NULL if missing */
+const struct json_t *api_data_integer(const struct json_t *data, const char *key); /* likewise */
 
 /* The tables that more than one file uses. */
 extern const struct noun execution_noun, workflow_task_noun, workflow_execution_noun, event_noun;
-extern const struct noun queue_noun, worker_noun, last_order_noun;
+extern const struct noun queue_noun, worker_noun, last_audit_noun;
 
 /* Columns of a row that has an execution `e`. */
-#define E_ID     "id", INT(e.id), "rises with time"
+#define E_ID     "id", INT(e.id), "increases over time"
 #define E_PARENT "parent", ID(e.parent), "the execution that created it; null for a root"
 #define E_ROOT   "root", INT(e.root), "the top of its tree"
 #define E_DEPTH  "depth", INT(e.depth), "0 at the top"
@@ -135,14 +134,15 @@ extern const struct noun queue_noun, worker_noun, last_order_noun;
         "`skipped`: see [STATES.md](STATES.md)"
 #define E_ATTEMPT      "attempt", INT(e.attempts), "the number of claims; 0 before the first one"
 #define E_MAX_ATTEMPTS "max_attempts", INT(e.max_attempts), "the maximum number of attempts"
-#define E_TASK_INDEX   "task_index", OPT_INT(e.task_index), "of an item of a fan-out, from 0"
+#define E_TASK_INDEX   "task_index", OPT_INT(e.task_index), "an item's index, from 0"
 #define E_REQUESTED    "requested_at", TIME(e.requested_at), NULL
 #define E_STARTED \
     "started_at", OPT_TIME(e.started_at), "its first claim; for a workflow or fan-out its start"
 #define E_FINISHED "finished_at", OPT_TIME(e.finished_at), "null until it has ended"
 #define E_ERROR    "error", OPT_TEXT(e.error), "the error message"
 
-/* executions.c: E_NOT_FOUND for an unknown id, whose relatives would just be an empty list. */
+/* executions.c: returns E_NOT_FOUND for an unknown id, for callers that would otherwise return an
+ * empty list. */
 MUST_USE int api_check_exists(struct pawl *p, int64_t id, struct err *err);
 
 /* command_spec.c: the length of a list that ends with NULL; 0 if the list is NULL. */
@@ -162,13 +162,13 @@ struct worker_answer {
 };
 void queue_answer(struct queue_answer *out, const struct queue_row *q, int64_t now);
 void worker_answer(struct worker_answer *out, const struct worker_row *r, int64_t now);
-/* The last action, NULL if there was none. */
-const struct last_audit *last_order(const struct last_audit *o);
+/* Returns `o`, or NULL if no action was recorded. */
+const struct last_audit *audit_or_null(const struct last_audit *o);
 /* Every foreground run has its own queue, here:ROOT. Merges them into one row named "here". */
 void queues_fold_foreground(struct queue_list *l);
-/* NULL if there is none with this id. */
+/* Returns NULL if there is no worker with this id. */
 const struct worker_row *worker_find(const struct worker_list *l, int64_t id);
-/* Whether the worker has not been seen for 30 s, the default lease. Workers heartbeat three times
+/* Whether the worker has not been seen for 30 s, the default lease. Workers send three heartbeats
  * in that time. */
 bool worker_is_silent(const struct worker_row *r, int64_t now);
 
@@ -179,8 +179,8 @@ MUST_USE int api_submit_one(struct pawl *p, struct submission *s, struct err *er
 
 /* control.c: for api_turns with an argument that starts with a struct request. */
 size_t api_request_busy(void *request);
-/* control.c: carries out a request of an operator. *by, NULL if the caller named nobody, becomes
- * user@host of this process until `run` returns. Returns the public error code. */
+/* control.c: carries out an operator's request. If *by is NULL, it is set to user@host of this
+ * process, which is valid only until `run` returns. Returns the public error code. */
 int api_request(struct pawl *p, const char **by, const char *reason,
                 int (*run)(struct pawl *p, void *arg, struct err *err), void *arg,
                 struct pawl_error *e);

@@ -15,7 +15,7 @@
 /* The sections are lists of lines, separated by commas. */
 struct pawl_workflow {
     struct buf keys, params, schedules, tasks;
-    struct buf wrong; /* see build_keys.h */
+    struct buf wrong; /* see struct build in build_keys.h */
     struct buf text;  /* the whole text, as last returned by pawl_workflow_text */
     char *file;       /* read instead of the sections; NULL if built by calls */
     struct arena arena;
@@ -114,8 +114,9 @@ static unsigned code_to_escape(const char *p, size_t n)
                : 0;
 }
 
-/* Escapes these characters: they occur only inside of strings, where an escape means the same.
- * Invalid UTF-8 is kept as it is: the parser reports its location. */
+/* Appends the JSON and escapes the characters of code_to_escape: they occur only inside strings,
+ * where an escape means the same. Invalid UTF-8 is kept as it is: the parser reports its
+ * location. */
 static void add_as_yaml(struct buf *out, const struct buf *json)
 {
     size_t at = 0, n;
@@ -191,8 +192,7 @@ int api_parse_built(struct pawl_workflow *w, struct diagnostics *diagnostics,
             rc = parse_text(w, diagnostics, err);
         else if (w->params.len || w->schedules.len || w->tasks.len)
             rc = err_set(err, E_INVALID,
-                         "the workflow of %s was read from that file: nothing can be added to it",
-                         w->file);
+                         "the workflow was read from %s: nothing can be added to it", w->file);
         else
             rc = workflow_load(w->file, diagnostics, &w->arena, &w->parsed, err);
     }

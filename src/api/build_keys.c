@@ -10,7 +10,7 @@
 
 #define WHAT_SIZE                        320
 
-/* ---- the member of each key in the structures of pawl.h, by its number in the table ---- */
+/* ---- which member of a structure of pawl.h holds each key, by the key's number ---- */
 
 /* The builder does not read keys without a member, so any member serves. */
 #define NO_MEMBER                        description
@@ -35,7 +35,7 @@ static const size_t container[] = {CONTAINER_KEYS(X)};
 #define X(key, type, member, built, ...) offsetof(struct pawl_approval_keys, built),
 static const size_t approval[] = {APPROVAL_KEYS(X)};
 #undef X
-/* Counted from the first of these members, which tasks and workflows have. */
+/* Offsets are relative to the first of these members, which tasks and workflows both have. */
 #define X(key, type, member, built, ...) \
     offsetof(struct pawl_task_keys, built) - offsetof(struct pawl_task_keys, concurrency),
 static const size_t concurrency[] = {CONCURRENCY_KEYS(X)};
@@ -46,8 +46,8 @@ _Static_assert(offsetof(struct pawl_workflow_keys, concurrency_max) -
                        offsetof(struct pawl_task_keys, concurrency),
                "tasks and workflows must have the members of concurrency in the same order");
 
-/* A mapping is given by a pointer to a structure of its own, or by members of the one above it:
- * from its start, or from the member of the mapping's first key. */
+/* How a structure holds a mapping: as a pointer to another structure, or inline in its own members,
+ * starting at its first member or at the member of the mapping's first key. */
 enum form { POINTER, INLINE, INLINE_FROM_MEMBER };
 
 static const struct structure {
@@ -85,7 +85,7 @@ static const void *member_of(const struct keys *keys, const struct key *k, const
     return (const char *)from + structure_of(keys)->at[k - keys->at];
 }
 
-/* The structure with the keys of the mapping that k holds. */
+/* Returns the structure that holds the keys of the mapping k. */
 static const void *mapping_of(const struct keys *keys, const struct key *k, const void *from)
 {
     const void *member = member_of(keys, k, from);
@@ -151,7 +151,8 @@ static void write_duration(struct json_writer *to, int64_t us)
     json_write_text(to, text_exact_duration(us, text));
 }
 
-/* A year has four digits in a file. A time outside of that is most likely not in microseconds. */
+/* A year in a file has four digits. A time outside that range is most likely not in
+ * microseconds. */
 static void write_time(struct build *b, int64_t us, const char *what)
 {
     struct err err = ERR_INIT;
@@ -167,7 +168,7 @@ static void write_time(struct build *b, int64_t us, const char *what)
     json_write_text(&b->to, text);
 }
 
-/* ---- by the table ---- */
+/* ---- keys, by the key table ---- */
 
 /* A value is given if it is not 0. */
 static bool is_given(const struct keys *keys, const struct key *k, const void *from)
@@ -251,7 +252,7 @@ static void write_key(struct build *b, const struct keys *keys, const struct key
     case STORED_CODES:
         write_codes(to, &((const struct pawl_task_keys *)from)->retry);
         break;
-    default: /* texts, words, the path of a nested workflow */
+    default: /* strings, words, the path of a nested workflow */
         json_write_text(to, *(const char *const *)at);
     }
 }

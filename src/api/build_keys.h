@@ -1,6 +1,5 @@
-/* build_keys.h - writes the structures in which a program gives the keys of a workflow (pawl.h) as
- * the keys of a workflow file, in JSON, by the table of keys. It does not check values: the parser
- * does. */
+/* build_keys.h - converts the structures of pawl.h that describe a workflow to the keys of a
+ * workflow file, in JSON, by the key table. It does not check values: the parser does. */
 #ifndef API_BUILD_KEYS_H
 #define API_BUILD_KEYS_H
 

@@ -24,7 +24,8 @@ static int set_env(const char *const *env, struct spec *s, struct arena *arena, 
         const char *equals = strchr(env[i], '=');
 
         if (!equals)
-            return err_set(err, E_INVALID, "'%s' is not a variable: write NAME=VALUE", env[i]);
+            return err_set(err, E_INVALID,
+                           "the environment entry '%s' has no '=': write NAME=VALUE", env[i]);
         pairs[i] = (struct spec_pair){
             .key = arena_memdup0(arena, env[i], (size_t)(equals - env[i])), .value = equals + 1};
     }
@@ -58,7 +59,8 @@ static int set_command(const struct pawl_command *c, struct spec *s, struct aren
                        struct err *err)
 {
     if (!c->run == !c->argv)
-        return err_set(err, E_INVALID, "a command is either shell text or a list of words");
+        return err_set(err, E_INVALID, "the command has %s: give one of them",
+                       c->run ? "both run and argv" : "neither run nor argv");
     s->run = c->run;
     s->shell = c->shell;
     s->nshell = api_count(c->shell);

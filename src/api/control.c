@@ -1,6 +1,6 @@
-/* control.c - actions of an operator: cancel executions, limit, pause and resume queues, fence a
- * restored backup. They run in slices, each a whole transaction: an error stops an action between
- * two slices. */
+/* control.c - operator actions: cancel executions, limit, pause and resume queues, fence a restored
+ * backup. They run in slices, each a whole transaction: an error stops an action between two
+ * slices. */
 #include "api/api.h"
 #include "base/text.h"
 #include "store/operator.h"
@@ -13,11 +13,11 @@
 
 #define SLICE      1000
 #define MAX_REASON 1000
-#define LOCK_WAIT  10000 /* µs before the rows that others had locked are tried again */
+#define LOCK_WAIT  10000 /* µs before locked rows are tried again */
 
 /* ---- user and reason ---- */
 
-/* user@host of this process, for the history. The caller frees it. */
+/* Returns user@host of this process, for the history. The caller frees it. */
 static char *this_user(void)
 {
     struct passwd user, *found = NULL;
@@ -62,7 +62,7 @@ int api_request(struct pawl *p, const char **by, const char *reason,
 struct cancelling {
     struct request request;
     bool more;
-    int64_t left; /* how many have not ended */
+    int64_t left; /* executions that have not ended */
 };
 
 static int cancel_body(struct turn *t, void *arg, struct err *err)

@@ -82,7 +82,7 @@ static void add_node(struct nodes *n, size_t i)
     idmap_put(&n->by_id, e->id, &n->at[i]);
 }
 
-/* Links the tasks of one workflow to their needs, by its graph. */
+/* Links the tasks of one workflow to their needs, as its graph says. */
 static void link_tasks(struct nodes *n, const struct workflow *w, json_t *numbers)
 {
     for (uint32_t i = 0; i < w->ntasks; i++) {
@@ -150,7 +150,7 @@ static const struct column step_columns[] = {
     {E_NAME},
     {E_STATUS},
     {E_ATTEMPT},
-    {"from", TIME(at.from), "from when on the end of the run waited for it"},
+    {"from", TIME(at.from), "when the end of the run began to depend on it"},
     {"to", TIME(at.to), NULL},
     {"total_us", INT(total), "its own time: the time of its children belongs to other steps"},
     {"wait_us", INT(at.parts[TIMELINE_WAIT]), "waiting for a worker or an engine"},
@@ -164,7 +164,7 @@ const struct noun step_noun = {"### A step", NOUN_COLUMNS(step_columns)};
 
 struct path {
     struct execution e;      /* the top */
-    struct critical_step at; /* with the sums of all steps */
+    struct critical_step at; /* the sums over all steps */
     int64_t total;
     struct noun_rows steps;
 };

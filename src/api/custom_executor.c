@@ -1,5 +1,5 @@
-/* custom_executor.c - wraps an executor of the embedder (struct pawl_executor) as one of the
- * dispatcher: calls its functions, and provides defaults for those that it does not have. */
+/* custom_executor.c - wraps an embedder's executor (struct pawl_executor) as an executor of the
+ * dispatcher: calls its functions, and provides defaults for missing ones. */
 #include "api/custom_executor.h"
 
 #include "base/mem.h"
@@ -60,7 +60,8 @@ static int convert_error(const struct pawl_reporter *r, int rc, const struct paw
     return err_set(err, (enum error_code)code, "%s", e->message);
 }
 
-/* On failure the run is dropped and *handle is NULL. */
+/* Passes a job to the executor's start or find. On failure the run is dropped and *handle is
+ * NULL. */
 static int hand_over_job(void **handle, const struct job *j,
                          int (*slot)(void *, const struct pawl_task *, struct pawl_error *),
                          struct err *err)
@@ -87,7 +88,7 @@ static int hand_over_job(void **handle, const struct job *j,
         run_drop(run);
         *handle = NULL;
     } else if (run->timeout && !run->deadline) {
-        run->deadline = run->accepted + run->timeout; /* until it reports when it started */
+        run->deadline = run->accepted + run->timeout; /* provisional, until it reports its start */
         wakeup_at(&r->wakeup, run->deadline);
     }
     return rc;
@@ -121,7 +122,7 @@ static int reattach(struct executor *x, const struct job *j, void **handle, stru
     *handle = run;
     if (r->own.find)
         rc = hand_over_job(handle, j, r->own.find, err);
-    else if (!is_known) /* it ran inside its worker and ended with it */
+    else if (!is_known) /* the attempt ran inside its worker and ended with it */
         pawl_report_ended(run->id,
                           &(struct pawl_end){.outcome = PAWL_LOST,
                                              .error = "the worker that ran it is gone, and the "
@@ -134,7 +135,7 @@ static int reattach(struct executor *x, const struct job *j, void **handle, stru
 /* ---- the other functions ---- */
 
 /* Drops an attempt that outlives its worker. Any other attempt keeps its slot until it ends; the
- * dispatcher no longer knows it and gets no report of it. */
+ * dispatcher no longer knows it and gets no report about it. */
 static void forget(struct executor *x, void *handle)
 {
     struct pawl_reporter *r = reporter(x);
@@ -166,7 +167,8 @@ static void settled(struct executor *x, int64_t execution, int attempt)
         r->own.settled(r->own.data, (struct pawl_attempt){r, execution, attempt});
 }
 
-/* The attempt is deferred: another worker runs it again, and it does not count as an attempt. */
+/* Stops an attempt. It is deferred: another worker runs the job again, and this attempt does not
+ * count. */
 static void stop_run(struct run *run, int64_t now)
 {
     (void)now;
@@ -230,7 +232,7 @@ static const struct executor_ops ops = {
     .free = free_executor,
 };
 
-/* ---- adding one ---- */
+/* ---- adding an executor ---- */
 
 static int check(const struct pawl_executor *x, struct err *err)
 {

@@ -23,7 +23,7 @@
 
 /* An attempt that the executor runs. */
 struct run {
-    struct run *next; /* in its bucket */
+    struct run *next; /* next run in the same bucket */
     struct pawl_attempt id;
     int64_t timeout;
     int64_t accepted; /* CLOCK_BOOTTIME in µs, like all times here */
@@ -32,7 +32,7 @@ struct run {
     bool is_news;          /* L */
     bool started, ended;   /* L: reported */
     int64_t started_at;    /* L: when it started */
-    struct outcome end;    /* L; the run owns its texts */
+    struct outcome end;    /* L; the run owns its strings */
     struct capped_log log; /* L */
 
     bool reported_started; /* M */
@@ -44,7 +44,7 @@ struct run {
 };
 
 struct pawl_reporter {
-    struct executor x; /* first, so that a pointer to one is a pointer to the other */
+    struct executor x; /* first, so that the pointers convert */
     struct executor_ops ops;
     struct pawl_executor own;
     int slots, n;         /* M */
@@ -63,7 +63,7 @@ MUST_USE int api_executor_add(struct dispatch *d, const struct pawl_executor *x,
 /* custom_executor_attempts.c: the attempts of an executor and their reports */
 struct run *run_new(struct pawl_reporter *r, const struct job *j);
 struct run *run_of(struct executor *x, int64_t execution, int attempt); /* NULL if none */
-/* Removes the run from the count. The next poll frees it, because a caller may still use it. */
+/* Stops counting the run. The next poll frees it, because a caller may still use it. */
 void run_drop(struct run *run);
 /* The attempt was adopted under a new epoch: all its reports are passed on again. */
 void run_remember(struct run *run);

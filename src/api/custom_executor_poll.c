@@ -45,8 +45,8 @@ static void report_log(struct run *run, bool last)
     run->log_at = clock_boot_us();
 }
 
-/* Why the attempt did not succeed: the executor's own error if it fits, else the reason for which
- * the attempt was cancelled. */
+/* Returns why the attempt did not succeed: the executor's own error if it fits, else the reason for
+ * which the attempt was cancelled. */
 static char *describe_reason(const struct run *run, enum outcome_kind kind)
 {
     char span[DURATION_TEXT_SIZE];

@@ -13,7 +13,7 @@
 struct side {
     struct execution_list list;
     struct execution e;      /* the top */
-    const char *hash;        /* of the definition of a workflow; NULL for other kinds */
+    const char *hash;        /* hash of a workflow's definition; NULL for other kinds */
     struct diff_node *nodes; /* one for each execution in the list; the first is the top */
     json_t *given;           /* the params of a workflow, the input of a job */
     json_t *definition;      /* the definition of a workflow, the spec of a job */
@@ -31,7 +31,7 @@ static void side_release(struct side *s)
 
 /* ---- loading ---- */
 
-/* "each[1]", "below/one": a path of names, equal for the same task of two runs. */
+/* Returns a path of names such as "each[1]" or "below/one", equal for the same task in two runs. */
 static const char *path_of(struct arena *arena, const char *above, const struct execution *e)
 {
     if (e->task_name && e->task_index >= 0)
@@ -88,7 +88,8 @@ static int load(struct pawl *p, int64_t id, struct side *s, struct err *err)
 
 /* ---- JSON ---- */
 
-/* The changed params. Inputs that are not objects are compared as a whole, with the name null. */
+/* Returns the changed params. Inputs that are not objects are compared as a whole, with the name
+ * null. */
 static json_t *given_changes(const struct side *a, const struct side *b)
 {
     json_t *list = compare_members(a->given, b->given), *o;
@@ -141,15 +142,15 @@ static void write_path(struct json_writer *w, const void *row)
 static const struct column pair_columns[] = {
     {"task", CUSTOM(write_path, "text"), "its path: `first`, `each[1]`, `below/one`"},
     {"differs", CUSTOM(write_differs, "array of texts"),
-     "`there` (only one has it), `status`, `outputs`, `error`, `attempts`, `duration` (by a tenth "
-     "of a second, and a quarter of the longer)"},
+     "`there` (only one has it), `status`, `outputs`, `error`, `attempts`, `duration` (by at "
+     "least 0.1 s and at least a quarter of the longer one)"},
     {"a", OPT_OBJECT(a, node_noun),
      "`id`, `status`, `attempt`, `duration_us` (from `started_at` to its end, null before that), "
      "`error`, `outputs`"},
     {"b", OPT_OBJECT(b, node_noun), NULL},
 };
 const struct noun diff_task_noun = {"### A task of both", NOUN_COLUMNS(pair_columns)};
-/* The outcome of the two executions themselves is a task without its path. */
+/* The outcomes of the two executions themselves are written like a task, without its path. */
 static const struct noun outcome_noun = {.columns = pair_columns + 1, .n = 3};
 #undef ROW
 
@@ -182,7 +183,7 @@ static const struct column columns[] = {
      "of `{task, change, keys}`: `change` is `added`, `removed` or `changed`; `task` is null for "
      "the workflow itself; for single commands the keys of their spec"},
     {"outcome", OBJECT(outcome, outcome_noun),
-     "of the two executions themselves: `differs`, `a`, `b`, as in a task"},
+     "the outcomes of the two executions themselves: `differs`, `a`, `b`, as in a task"},
     {"tasks", LIST(tasks, diff_task_noun), "all tasks of both, in the order in which they ended"},
     {"first", OPT_OBJECT(first, diff_task_noun), "the first of them that differs"},
     {"same", BOOL(same),

@@ -112,8 +112,8 @@ static void note_missing(struct pawl_engine *e, const char *what, const char *is
 }
 
 /* Whether the engine can run commands. A program that embeds Pawl for its functions need not have
- * the shim. A foreground engine, or a configured shim, is meant to run commands, so a missing shim
- * is an error there. */
+ * the shim. A foreground engine, or one with a configured shim, is meant to run commands, so a
+ * missing shim is an error there. */
 static bool can_run(struct pawl_engine *e, const struct config_executor *c)
 {
     if (e->here || c->shim || getenv("PAWL_SHIM") || process_has_shim(NULL))
@@ -195,7 +195,7 @@ int pawl_engine_add_executor(struct pawl_engine *e, const struct pawl_executor *
     API_ERR(out);
 
     if (c && c->type != CONFIG_CUSTOM)
-        return err_set(err, E_CONFLICT, "an executor \"%s\" of the type %s already exists", c->key,
+        return err_set(err, E_CONFLICT, "an executor %s of the type %s already exists", c->key,
                        config_executor_types[c->type]);
     return api_executor_add(engine_dispatch(e->engine), x, own_slots(e, c), &e->env, err);
 }

@@ -12,7 +12,8 @@
 #define END_PATIENCE   10000000LL /* µs */
 #define DAY            (86400 * 1000000LL)
 
-/* The concurrency key that counts foreground runs against queue.cap. A stored text. */
+/* The concurrency key that counts foreground runs against queue.cap. It is stored, so it must never
+ * change. */
 #define FOREGROUND_KEY "pawl:here"
 
 /* ---- open and close ---- */
@@ -82,7 +83,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
     char host[256] = "localhost";
     struct engine_options eo = {.url = url->text,
                                 .tenant = url->tenant,
-                                .is_checked = true, /* by the store of the handle */
+                                .is_checked = true, /* by the handle's store */
                                 .env = &e->env,
                                 .queues = o->queues ? o->queues : c->worker.queues.at,
                                 .host = host,

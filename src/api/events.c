@@ -9,7 +9,7 @@
 
 #define ROW       struct event_row
 static const struct column columns[] = {
-    {"sequence_num", INT(sequence_num), "rises over all events"},
+    {"sequence_num", INT(sequence_num), "increases over all events"},
     {"execution", INT(execution), NULL},
     {"root", INT(root), NULL},
     {"seq", INT(seq), "counted from 1 for each execution, without gaps"},
@@ -43,7 +43,7 @@ static uint64_t bits_of(const char *word)
     return bits;
 }
 
-/* "failed,task.claimed" */
+/* Parses a list of event types such as "failed,task.claimed". */
 static int parse_types(const char *text, uint64_t *types, struct err *err)
 {
     AUTO_FREE char *copy = mem_strdup(text);
@@ -81,7 +81,7 @@ static bool wanted(const struct event_filter *f, const struct event_row *e)
 
 /* ---- read once ---- */
 
-/* Receives the lines; `left` is how many more are wanted. */
+/* Passes lines to the caller; `left` is how many more the caller wants. */
 struct sink {
     struct lines *lines;
     int64_t left;

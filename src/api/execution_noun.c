@@ -6,9 +6,9 @@
 
 #include <jansson.h>
 
-#define NAMES_MAX 1000 /* in each list of tasks of a workflow */
+#define NAMES_MAX 1000 /* names in each list of a workflow's tasks */
 
-/* Everything that is written of an execution. */
+/* The data that is written about an execution. */
 struct answer {
     struct execution e;
     struct execution_history history;
@@ -60,7 +60,7 @@ WRITE_TASKS(write_skipped, S_SKIPPED, S_SKIPPED)
 static const struct column workflow_columns[] = {
     {"definition", OPT_TEXT(history.definition), "the hash of its definition"},
     {"variables", JSON(history.variables, "object or null"),
-     "`{params, vars}`, with all defaults applied; for a run of a schedule also `due_at`"},
+     "`{params, vars}`, with all defaults applied; for a scheduled run also `due_at`"},
     {"current_tasks", CUSTOM(write_current, "array of texts"), "ready or running"},
     {"completed_tasks", CUSTOM(write_completed, "array of texts"), "succeeded"},
     {"failed_tasks", CUSTOM(write_failed, "array of texts"), "failed or timed out"},
@@ -85,7 +85,7 @@ static const struct column columns[] = {
     {E_ATTEMPT},
     {E_MAX_ATTEMPTS},
     {"queue", TEXT(e.queue), NULL},
-    {"priority", INT(e.priority), "a higher priority is claimed first"},
+    {"priority", INT(e.priority), "jobs with a higher priority are claimed first"},
     {"executor", LANE(e.lane, "text or null"),
      "what runs it: `process`, `function`, …; null for workflows and fan-outs"},
     {"worker", OPT_WORKER(worker), "the last worker that ran it"},

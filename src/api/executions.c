@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIST_MAX 1000 /* in a page */
+#define LIST_MAX 1000 /* executions in a page */
 
 /* ---- task names ---- */
 
-/* The tasks of all workflows in a list, read by one query. */
+/* The tasks of all workflows in a list, read with one query. */
 struct names {
     struct task_name_list list;
     struct idmap first; /* workflow -> its first task in the list */
@@ -56,7 +56,7 @@ static void write_one(struct buf *b, const struct execution_list *l, size_t i,
     json_write_end(&w, '}');
 }
 
-/* ---- one ---- */
+/* ---- one execution ---- */
 
 /* Writes the only execution of the list as JSON. If the list is empty, the error is "execution ID"
  * followed by `missing`. */
@@ -138,7 +138,7 @@ int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *e)
     return 0;
 }
 
-/* ---- several ---- */
+/* ---- lists ---- */
 
 static int answer_lines(struct pawl *p, const struct execution_list *l, pawl_line *each, void *arg,
                         struct err *err)
@@ -156,7 +156,7 @@ static int answer_lines(struct pawl *p, const struct execution_list *l, pawl_lin
     return 0;
 }
 
-/* "ready,running" */
+/* Parses a list of statuses such as "ready,running". */
 static int parse_statuses(const char *text, uint64_t *bits, struct err *err)
 {
     AUTO_FREE char *copy = mem_strdup(text);

@@ -19,7 +19,7 @@ struct host_worker {
 struct host_attempt {
     int64_t execution;
     int attempt;
-    bool old;          /* of an earlier generation of the database */
+    bool old;          /* belongs to an earlier generation of the database */
     bool folder;       /* it has an attempt folder */
     bool shim, tree;   /* its locks are held: by a running shim, by a process that it started */
     int64_t ended_ago; /* µs since its exit record was written; -1 if it has none */

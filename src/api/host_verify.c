@@ -17,14 +17,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOST_INVARIANTS(X)                                                                \
-    X(H01, "every attempt folder belongs to an attempt in the database")                  \
-    X(H02, "a shim runs only for a running attempt that is leased in this state folder")  \
-    X(H03, "no process of an attempt outlives it")                                        \
-    X(H04, "an ended attempt is settled while a worker is alive that can do it")          \
-    X(H05, "files of ended attempts and workers are removed while workers are alive")     \
-    X(H06, "a lease of this state folder has its worker's file, by which others find it") \
-    X(H07, "a live worker has its row")                                                   \
+#define HOST_INVARIANTS(X)                                                               \
+    X(H01, "every attempt folder belongs to an attempt in the database")                 \
+    X(H02, "a shim runs only for a running attempt that is leased in this state folder") \
+    X(H03, "no process of an attempt outlives it")                                       \
+    X(H04, "an ended attempt is settled if a live worker can do that")                   \
+    X(H05, "files of ended attempts and workers are removed while workers are alive")    \
+    X(H06, "a lease in this state folder has its worker's file, for others to find it")  \
+    X(H07, "a live worker has a row in the database")                                    \
     X(H08, "no attempt of an earlier generation runs beside the workers of this one")
 
 enum {
@@ -40,7 +40,7 @@ const size_t host_invariant_count = sizeof(host_invariants) / sizeof(*host_invar
 #define MAX_PER_CHECK    20
 #define LEASES_PAGE      500
 #define INSPECT_AGAIN_US 500000LL           /* µs */
-#define WORKER_ROW_TAKES 60000000LL         /* µs: from a worker's file to its row, at most */
+#define WORKER_ROW_TAKES 60000000LL         /* µs, at most, from a worker's file to its row */
 #define CLEANUP_TAKES    (2 * 3600000000LL) /* µs: workers clean up every hour */
 
 /* A suspected violation. `number` is an attempt or a worker; it identifies the finding when it is
@@ -65,7 +65,7 @@ struct inspect {
     const struct host_options *o;
     const char *dir;
     char id[STATE_FOLDER_ID_SIZE];
-    VEC(struct leased) leases; /* of this state folder */
+    VEC(struct leased) leases; /* leases in this state folder */
     struct host host;
     struct worker_list rows; /* the rows of workers */
     struct findings *found;

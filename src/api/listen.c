@@ -68,7 +68,7 @@ unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms)
 #define CHECK_UNTOLD_MS 250 /* while notifications can't be received, as behind a pooler */
 
 /* Reads the status; S_NONE if the SQL submission *id has not been taken yet. If its idempotency key
- * belongs to an existing execution, *id becomes the id of that one. */
+ * belongs to an existing execution, *id becomes that execution's id. */
 static int check_status(struct pawl *p, int64_t *id, int *status, struct err *err)
 {
     AUTO(submission_list_release) struct submission_list l = {0};

@@ -1,4 +1,4 @@
-/* maintenance.c - verify and retention, called by an operator. */
+/* maintenance.c - verify and retention, for operators. */
 #include "api/api.h"
 
 #include "api/host.h"

@@ -262,7 +262,7 @@ static void add_histogram(struct buf *b, const struct counter_list *l, size_t wh
         add_series(b, l, &s);
 }
 
-/* ---- all of it ---- */
+/* ---- all metrics ---- */
 
 int pawl_metrics(struct pawl *p, char **text, struct pawl_error *e)
 {

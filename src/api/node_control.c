@@ -1,4 +1,4 @@
-/* node_control.c - actions of an operator on one node of a tree: pause, resume, skip, approve and
+/* node_control.c - operator actions on one node of a tree: pause, resume, skip, approve and
  * reject. */
 #include "api/api.h"
 #include "core/graph.h"

@@ -1,4 +1,4 @@
-/* noun.c - writes rows as JSON, as the tables of their columns say; see noun.h. */
+/* noun.c - writes rows as JSON, as their column tables say; see noun.h. */
 #include "api/noun.h"
 
 #include "base/mem.h"
@@ -173,7 +173,7 @@ void lines_release(struct lines *l)
 
 extern const struct noun execution_noun, workflow_task_noun, workflow_execution_noun, outline_noun,
     items_noun, critical_path_noun, step_noun, diff_noun, diff_task_noun, event_noun, queue_noun,
-    queue_pause_noun, queue_limit_noun, last_order_noun, schedule_noun, schedule_pause_noun,
+    queue_pause_noun, queue_limit_noun, last_audit_noun, schedule_noun, schedule_pause_noun,
     due_noun, submission_noun, worker_noun, overview_noun, running_noun, ended_noun, why_noun,
     rerun_noun, rerun_node_noun;
 
@@ -190,7 +190,7 @@ const struct noun *const nouns[] = {&execution_noun,
                                     &queue_noun,
                                     &queue_pause_noun,
                                     &queue_limit_noun,
-                                    &last_order_noun,
+                                    &last_audit_noun,
                                     &schedule_noun,
                                     &schedule_pause_noun,
                                     &due_noun,

@@ -2,8 +2,8 @@
  * columns: name, type, place in the row, description. The table is the only list of its fields: it
  * writes the JSON, and docs/JSON.md is generated from it (tests/test_json_doc.c).
  *
- * A row is any structure: a row of a query or, where the answer has more than that, a structure of
- * the file that answers. */
+ * A row is any structure: a row of a query or, where the answer has more than that, a structure
+ * that is defined in the file that answers. */
 #ifndef API_NOUN_H
 #define API_NOUN_H
 
@@ -12,14 +12,14 @@
 
 /* The order matters to column_write: numbers, then pointers, then the rest. */
 enum column_type {
-    COLUMN_INT,     /* an int or int64_t, as up to COLUMN_WORD */
-    COLUMN_ID,      /* null if it is 0, as up to COLUMN_WORD if not said otherwise */
+    COLUMN_INT,     /* an int or int64_t, like all types up to COLUMN_WORD */
+    COLUMN_ID,      /* null if it is 0, like all types up to COLUMN_WORD unless noted */
     COLUMN_OPT_INT, /* null if it is negative */
     COLUMN_TIME,    /* µs */
     COLUMN_WORKER,  /* the id of a worker, written as 16 hexadecimal digits */
     COLUMN_WORD,    /* a code whose text is word(code) */
 
-    COLUMN_TEXT,   /* a const char *; null if it is NULL, as up to COLUMN_OBJECT */
+    COLUMN_TEXT,   /* a const char *; null if it is NULL, like all types up to COLUMN_OBJECT */
     COLUMN_LANE,   /* a const char *, written up to its colon: "function" for "function:mail" */
     COLUMN_JSON,   /* a document as a const char * */
     COLUMN_VALUE,  /* a const json_t * */
@@ -33,7 +33,7 @@ enum column_type {
 
 struct noun_rows {
     const void *at;
-    size_t n, size; /* size: of a row, in bytes */
+    size_t n, size; /* number of rows; bytes per row */
 };
 
 struct noun;
@@ -49,14 +49,14 @@ struct column {
 };
 
 struct noun {
-    const char *heading; /* in docs/JSON.md; NULL if the text of a column describes it */
+    const char *heading; /* heading in docs/JSON.md; NULL if a column's text describes the noun */
     const struct column *columns;
     size_t n;
 };
 #define NOUN_COLUMNS(list)    (list), sizeof(list) / sizeof(*(list))
 
-/* The columns of a table whose rows have the type ROW: {"id", INT(id), "rises with time"}. The
- * names with OPT are documented as "or null". */
+/* The columns of a table whose rows have the type ROW: {"id", INT(id), "increases over time"}.
+ * Names with OPT are documented as "or null". */
 #define ROW_PLACE(m)          offsetof(ROW, m), sizeof(((ROW *)0)->m)
 #define PLAIN(type, m, of)    type, ROW_PLACE(m), of, NULL, NULL, NULL
 #define INT(m)                PLAIN(COLUMN_INT, m, "number")
@@ -84,12 +84,12 @@ struct noun {
 /* Writes the fields of a row, without the brackets. */
 void noun_fields(struct json_writer *w, const struct noun *noun, const void *row);
 void noun_write(struct json_writer *w, const struct noun *noun, const void *row);
-/* The row as a document; the caller frees it. */
+/* Returns the row as a document; the caller frees it. */
 char *noun_text(const struct noun *noun, const void *row);
 /* Writes one value as its column says. */
 void column_write(struct json_writer *w, const struct column *c, const void *row);
 
-/* The caller's function, which gets one document per row. */
+/* Passes rows to the caller's function `each`, one JSON document per row. */
 struct lines {
     pawl_line *each;
     void *arg;

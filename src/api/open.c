@@ -56,7 +56,7 @@ int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
             return rc;
     }
     return err_set(err, E_BUSY,
-                   "the execution's tree stays locked by other transactions: try again");
+                   "other transactions keep the execution's tree locked: try again later");
 }
 
 const char *pawl_url(const struct pawl *p)
@@ -141,8 +141,8 @@ static int check_exists(const struct db_url *u, bool must_exist, struct err *err
                        u->file);
     if (must_exist)
         return err_set(err, E_UNAVAILABLE,
-                       "there is no database at %s: the first run or submission creates it, "
-                       "or `pawl admin migrate`",
+                       "there is no database at %s: create it with `pawl admin migrate`, or by the "
+                       "first run or submission",
                        u->file);
     return 0;
 }
@@ -221,7 +221,7 @@ int pawl_migrate(const struct pawl_options *options, int *version, struct pawl_e
 
 /* ---- tenants ---- */
 
-/* The URL and environment of a call that has no handle. The caller frees *url. */
+/* Determines the URL and environment for a call that has no handle. The caller frees *url. */
 static int without_handle(const struct pawl_options *o, char **url, struct env *env,
                           struct err *err)
 {

@@ -37,7 +37,7 @@ struct ended {
 };
 struct ended_list {
     VEC(struct ended) rows;
-    struct arena *arena; /* of their texts */
+    struct arena *arena; /* holds their strings */
 };
 
 #define ROW struct ended
@@ -71,7 +71,7 @@ static void add_outcome(struct ended_list *l, const struct outcome_row *r)
         e->failed += r->n;
 }
 
-/* ---- the rest ---- */
+/* ---- running jobs, and the overview ---- */
 
 struct running {
     struct running_row row;
@@ -91,7 +91,7 @@ static const struct column running_columns[] = {
     {"since", TIME(row.since), "when its attempt was claimed"},
     {"elapsed_us", INT(elapsed), "the time since then"},
     {"last_line", OPT_TEXT(row.last_line),
-     "the last line of its output that is stored, unmodified, including escape sequences"},
+     "the last stored line of its output, unmodified, including escape sequences"},
 };
 const struct noun running_noun = {"### running", NOUN_COLUMNS(running_columns)};
 #undef ROW
@@ -103,7 +103,7 @@ struct answer {
 
 #define ROW struct answer
 static const struct column columns[] = {
-    {"at", TIME(now), "of the database"},
+    {"at", TIME(now), "the database's time"},
     {"queues", LIST(queues, queue_noun),
      "of queues, as above; the queues of foreground runs are combined as `here`"},
     {"workers", LIST(workers, worker_noun), "of workers, as above"},

@@ -6,17 +6,17 @@
 
 #define SILENT 30000000LL /* µs */
 
-/* ---- a queue ---- */
+/* ---- queues: last audit entry, pause, limit, queue ---- */
 
 #define ROW    struct last_audit
-static const struct column order_columns[] = {
+static const struct column audit_columns[] = {
     {"action", WORD(action, audit_action_text), "`limited`, `paused` or `resumed`"},
     {"at", TIME(at), NULL},
     {"by", OPT_TEXT(by), NULL},
     {"reason", OPT_TEXT(reason), NULL},
     {"data", JSON(data, "object or null"), "for `limited`: `limit`, a number or null"},
 };
-const struct noun last_order_noun = {"### last_order", NOUN_COLUMNS(order_columns)};
+const struct noun last_audit_noun = {"### last_order", NOUN_COLUMNS(audit_columns)};
 #undef ROW
 
 #define ROW struct queue_row
@@ -45,12 +45,12 @@ static const struct column queue_columns[] = {
     {"oldest_wait_us", INT(oldest_wait), NULL},
     {"paused", OPT_OBJECT(paused, queue_pause_noun), NULL},
     {"limit", OPT_OBJECT(limit, queue_limit_noun), "null if none"},
-    {"last_order", OPT_OBJECT(last, last_order_noun), "the last operator action"},
+    {"last_order", OPT_OBJECT(last, last_audit_noun), "the last operator action"},
 };
 const struct noun queue_noun = {"## A queue", NOUN_COLUMNS(queue_columns)};
 #undef ROW
 
-const struct last_audit *last_order(const struct last_audit *o)
+const struct last_audit *audit_or_null(const struct last_audit *o)
 {
     return o->at ? o : NULL;
 }
@@ -61,7 +61,7 @@ void queue_answer(struct queue_answer *out, const struct queue_row *q, int64_t n
                                  .oldest_wait = q->oldest_ready_at ? now - q->oldest_ready_at : 0,
                                  .paused = q->paused ? q : NULL,
                                  .limit = q->limit_max < 0 ? NULL : q,
-                                 .last = last_order(&q->last)};
+                                 .last = audit_or_null(&q->last)};
 }
 
 void queues_fold_foreground(struct queue_list *l)

@@ -20,15 +20,15 @@ struct answer {
 static const struct column node_columns[] = {
     {"id", INT(id), NULL},
     {"name", TEXT(name), NULL},
-    {"status", WORD(status, status_text), "before the rerun"},
+    {"status", WORD(status, status_text), "its status before the rerun"},
 };
 const struct noun rerun_node_noun = {"### nodes", NOUN_COLUMNS(node_columns)};
 #undef ROW
 
 #define ROW struct answer
 static const struct column columns[] = {
-    {"id", INT(id), "of the execution that runs; 0 for a new one that --dry-run did not create"},
-    {"rerun_of", ID(rerun_of), "of a new execution: the one that it is a rerun of"},
+    {"id", INT(id), "the execution that runs; 0 for a new one that --dry-run did not create"},
+    {"rerun_of", ID(rerun_of), "for a new execution: the one that it is a rerun of"},
     {"nodes", LIST(nodes, rerun_node_noun),
      "executions that run again, with all their descendants; empty for a new execution"},
 };
@@ -58,8 +58,8 @@ static int rerun_in_place(struct pawl *p, int64_t id, struct rerun *r, char **js
 
 /* ---- as a new execution ---- */
 
-/* Copies the start of the old run: its params become the input of the new one, and if a schedule
- * started it, the new run gets the same due time. */
+/* Starts the new run like the old one: the old params become its input, and if a schedule started
+ * the old run, the new one gets the same due time. */
 static int copy_variables(const char *variables, struct arena *arena, struct submission *s,
                           struct err *err)
 {
@@ -76,7 +76,7 @@ static int copy_variables(const char *variables, struct arena *arena, struct sub
     return 0;
 }
 
-/* The document that tells the new run which results of the old one it keeps. */
+/* Returns the document that says which results of the old run the new one keeps. */
 static const char *reuse_of(const struct pawl_rerun *how, struct arena *arena)
 {
     AUTO_BUF from = BUF_INIT;
@@ -98,8 +98,9 @@ static int check_task(const char *definition, const char *name, struct err *err)
     return task && task->index < w->ntasks ? 0 : workflow_no_task(w, name, err);
 }
 
-/* The queue of the new run: that of the old one. A foreground run gets its own queue again if the
- * new one is a foreground run, too; else the default queue. */
+/* Returns the queue for the new run: the old run's, unless that was the private queue of a
+ * foreground run. Then a new foreground run gets a private queue, too, and any other run the
+ * default queue. */
 static const char *queue_of(const char *old, bool foreground)
 {
     if (strncmp(old, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND)) != 0)

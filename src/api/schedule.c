@@ -111,7 +111,7 @@ int pawl_schedule_run(struct pawl *p, const char *name, const char *by, const ch
 
 struct due {
     char name[SCHEDULE_NAME_SIZE];
-    const char *schedule; /* name, when it is written */
+    const char *schedule; /* its name; set when it is written */
     int64_t due, fires;
 };
 struct dues {
@@ -122,8 +122,8 @@ struct dues {
 #define ROW struct due
 static const struct column due_columns[] = {
     {"schedule", TEXT(schedule), "WORKFLOW/NAME"},
-    {"due_at", TIME(due), "by the pattern"},
-    {"fires_at", TIME(fires), "with the jitter"},
+    {"due_at", TIME(due), "the time by the pattern"},
+    {"fires_at", TIME(fires), "the time including the jitter"},
 };
 const struct noun due_noun = {"## A due time", NOUN_COLUMNS(due_columns)};
 #undef ROW
@@ -182,7 +182,7 @@ int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *ea
 
 /* ---- the list ---- */
 
-/* What is written of a schedule. */
+/* The data that is written about a schedule. */
 struct answer {
     struct schedule_listed s;
     char name[SCHEDULE_NAME_SIZE], catchup[DURATION_TEXT_SIZE], jitter[DURATION_TEXT_SIZE];
@@ -218,9 +218,10 @@ static const struct column columns[] = {
      "when it fires next, including its jitter; null if it is paused, has ended, or cannot be "
      "read"},
     {"waiting_at", OPT_TIME(s.row.waiting), "a due time that starts when the last run has ended"},
-    {"last_due_at", OPT_TIME(s.last_due), "of the newest firing that is stored"},
+    {"last_due_at", OPT_TIME(s.last_due), "the due time of the newest firing that is stored"},
     {"last_run", ID(s.row.last_run), "the newest run, also a manual one"},
-    {"last_status", OPT_WORD(s.last_status, status_text), "of that run, while it is stored"},
+    {"last_status", OPT_WORD(s.last_status, status_text),
+     "the status of that run, while it is stored"},
     {"skipped", INT(s.row.skipped),
      "due times that were dropped because the last run was still running"},
     {"skipped_at", OPT_TIME(s.row.skipped_at), "the newest of them"},
@@ -230,7 +231,7 @@ static const struct column columns[] = {
     {"definition", OPT_TEXT(s.hash), "the hash of the definition that it runs"},
     {"applied_at", OPT_TIME(s.applied_at), NULL},
     {"applied_by", OPT_TEXT(s.applied_by), NULL},
-    {"last_order", OPT_OBJECT(last, last_order_noun), "as for a queue"},
+    {"last_order", OPT_OBJECT(last, last_audit_noun), "as for a queue"},
 };
 const struct noun schedule_noun = {"## A schedule", NOUN_COLUMNS(columns)};
 
@@ -253,7 +254,7 @@ static void write_schedule(struct lines *lines, const struct schedule_listed *s,
     a.jitter_text = duration_in_file(s->row.jitter, a.jitter);
     a.next = next.n ? next.at[0].fires : 0;
     a.paused = s->row.paused_at ? &s->row : NULL;
-    a.last = last_order(&s->last_audit);
+    a.last = audit_or_null(&s->last_audit);
     lines_add(lines, &schedule_noun, &a);
 }
 

@@ -1,5 +1,6 @@
-/* secrets.c - resolves secrets from the worker's environment, else from the executor's secrets_file
- * of NAME=VALUE lines. They are resolved when an attempt starts, and are never stored. */
+/* secrets.c - resolves secrets from the worker's environment, else from the executor's
+ * secrets_file, which has NAME=VALUE lines. They are resolved when an attempt starts, and are never
+ * stored. */
 #include "api/api.h"
 #include "base/fd.h"
 

@@ -59,7 +59,7 @@ int pawl_heartbeat(struct pawl_worker *w, struct pawl_lease *leases, size_t n, s
 struct reporting {
     struct pawl_worker *w;
     void *list;
-    size_t size, *from, n; /* size: of an entry */
+    size_t size, *from, n; /* size: bytes of an entry */
     void *given;           /* the caller's list */
     void (*answer)(void *given, size_t index, const void *entry);
 };
@@ -154,7 +154,7 @@ static int convert_settlement(const struct pawl_settlement *g, struct settlement
                               struct err *err)
 {
     if (g->outcome < PAWL_OK || g->outcome > PAWL_REFUSED)
-        return err_set(err, E_INVALID, "%d is not a valid outcome of execution %lld", g->outcome,
+        return err_set(err, E_INVALID, "%d is not a valid outcome for execution %lld", g->outcome,
                        (long long)g->lease.execution);
     *out = (struct settlement){.lease = ref(&g->lease),
                                .outcome = {.kind = (enum outcome_kind)g->outcome,

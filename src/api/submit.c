@@ -21,7 +21,7 @@ struct submitting {
     bool busy;
 };
 
-/* A job that is refused ends the turn, so that none of the others is stored either. */
+/* A refused job ends the turn, so that none of the other jobs is stored. */
 static int submit_body(struct turn *t, void *arg, struct err *err)
 {
     struct submitting *s = arg;
@@ -34,7 +34,7 @@ static int submit_body(struct turn *t, void *arg, struct err *err)
         if (s->list[i].rc == -E_BUSY) {
             s->busy = true;
             return err_set(err, E_BUSY,
-                           "the parent's tree stays locked by other transactions: try again");
+                           "other transactions keep the parent's tree locked: try again later");
         }
         *err = s->list[i].err;
         return s->n > 1 ? err_prefix(err, "job %zu of %zu", i + 1, s->n) : s->list[i].rc;

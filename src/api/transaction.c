@@ -12,7 +12,7 @@ struct pawl_tx {
     int rc; /* the return value of the body */
 
     struct turn *t;
-    struct arena texts; /* of submissions, until they are stored */
+    struct arena texts; /* strings of submissions, until they are stored */
     struct err err;     /* the last error; if `failed`, the one that caused it */
     bool failed;        /* the transaction can only be rolled back */
 };
@@ -126,7 +126,7 @@ int pawl_tx_run(struct pawl_tx *tx, struct pawl_statement *s, struct pawl_error 
 
 /* ---- submissions ---- */
 
-/* Copies the caller's texts, which may be freed before the submission is stored. */
+/* Copies the caller's strings, which may be freed before the submission is stored. */
 static void keep_texts(struct pawl_tx *tx, struct submission *s)
 {
     const char **const texts[] = {&s->name,  &s->queue, &s->lane, &s->concurrency,

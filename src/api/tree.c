@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#define SHOWN_ITEMS 10 /* running items of a fan-out in an outline, and as many failed ones */
+#define SHOWN_ITEMS 10 /* running items per fan-out in an outline, and failed items */
 
 /* ---- links ---- */
 
@@ -18,7 +18,8 @@ struct links {
     long parent, child, last_child, sibling;
 };
 
-/* In the list, parents come before their children, and children are in the order of display. */
+/* Links the executions of a list in which parents come before their children, and children are in
+ * the order of display. */
 static struct links *link_all(const struct execution *const *list, size_t n)
 {
     struct links *links = mem_alloc((n + 1) * sizeof(*links));
@@ -39,7 +40,7 @@ static struct links *link_all(const struct execution *const *list, size_t n)
     return links;
 }
 
-/* The next execution in pre-order; -1 after the last one. */
+/* Returns the next execution in pre-order; -1 after the last one. */
 static long next_of(const struct links *links, long i)
 {
     if (links[i].child >= 0)
@@ -62,14 +63,14 @@ int api_moment(const struct pawl_moment *at, struct moment *out, struct err *err
     *out = (struct moment){.time = at->time, .event = at->event};
     if (at->time < 0 || at->event < 0 || !at->time == !at->event)
         return err_set(err, E_INVALID,
-                       "give either a time or the number of an event, and neither may be negative");
+                       "give a time or an event number, not both; it must not be negative");
     return 0;
 }
 
 typedef int query_at(struct store *s, int64_t id, const struct moment *at,
                      struct execution_list *out, struct err *err);
 
-/* Reads the tree as it is now, if `at` is NULL, or with `past` as of that moment. */
+/* Reads the tree as it is now if `at` is NULL, else as of that moment with the query `past`. */
 static int load_tree(struct pawl *p, int64_t id, const struct pawl_moment *at, query_at *past,
                      struct tree *t, struct err *err)
 {
@@ -92,8 +93,8 @@ static void tree_release(struct tree *t)
     free(t->links);
 }
 
-/* Starts one execution, so that its children can follow. The tasks of a workflow are its children.
- */
+/* Writes the beginning of an execution's object, so that its children can follow. The tasks of a
+ * workflow are its children. */
 static void begin_node(struct json_writer *w, const struct tree *t, long i)
 {
     AUTO_VEC(struct task_name) tasks = {0};
@@ -234,7 +235,7 @@ static const struct column columns[] = {
     {"reason", OPT_TEXT(reason), "why it was skipped or cancelled"},
     {"waiting", OPT_TEXT(waiting), NULL},
     {"paused", BOOL(paused), "whether it and its descendants are paused"},
-    {"items", OPT_OBJECT(items, items_noun), "of a fan-out"},
+    {"items", OPT_OBJECT(items, items_noun), "the items of a fan-out"},
 };
 const struct noun outline_noun = {"## A line of an outline", NOUN_COLUMNS(columns)};
 

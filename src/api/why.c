@@ -66,8 +66,8 @@ static void add_span(struct buf *b, const char *word, int64_t us)
     buf_addf(b, "%s%s", word, text_duration(us, span));
 }
 
-/* The newest event of one of these actions, with data that begins with `data` if that is not NULL;
- * NULL if none was read. */
+/* Returns the newest event with one of these actions, and with data that begins with `data` if that
+ * is not NULL; NULL if none was read. */
 static const struct event_row *newest(const struct why *y, uint64_t actions, const char *data)
 {
     for (size_t i = 0; i < y->events.n; i++) {
@@ -80,7 +80,7 @@ static const struct event_row *newest(const struct why *y, uint64_t actions, con
     return NULL;
 }
 
-/* The newest `held` event with this reason; NULL if none was read. */
+/* Returns the newest `held` event with this reason; NULL if none was read. */
 static const struct event_row *newest_hold(const struct why *y, enum hold why)
 {
     char begin[32];
@@ -102,7 +102,7 @@ void why_add_who(struct buf *b, const char *by, const char *reason)
         buf_addf(b, ": %s", reason);
 }
 
-/* Adds a reason that a user requested: paused, cancel_requested … The sentence ends with a verb
+/* Adds a reason that a user caused, such as a pause or a cancel. `sentence` ends with a verb, so
  * that "at TIME" can follow. */
 static void add_requested(struct reasons *r, const char *code, const char *sentence,
                           const struct event_row *v)
@@ -133,7 +133,7 @@ static void add_number(struct buf *b, const json_t *data, const char *key, const
         buf_addf(b, "%s%lld", words, (long long)json_integer_value(n));
 }
 
-/* "failed after 3.0 s with exit code 75: no route to host" */
+/* Adds a text such as "failed after 3.0 s with exit code 75: no route to host". */
 static void add_outcome(struct buf *b, const json_t *data)
 {
     const char *outcome = api_data_text(data, "outcome"), *error = api_data_text(data, "error");
@@ -278,7 +278,7 @@ static void add_hold(struct reasons *r)
 
 /* ---- the rest ---- */
 
-/* The data of the event that names the requester of a cancel or skip. A running job has a
+/* Returns the data of the event that names the requester of a cancel or skip. A running job has a
  * cancel_requested event; a waiting one was ended by the request itself. */
 static json_t *requested_by(const struct why *y)
 {

@@ -17,7 +17,7 @@ struct fact {
     enum column_type type; /* a number, COLUMN_TEXT, COLUMN_VALUE or COLUMN_LIST */
     int64_t n;
     const void *pointer;
-    struct noun_rows rows; /* of `noun` */
+    struct noun_rows rows; /* COLUMN_LIST: the rows, each a `noun` */
     const struct noun *noun;
 };
 #define FACT_NUMBER(of, key, value) ((struct fact){.name = (key), .type = (of), .n = (value)})
@@ -46,7 +46,7 @@ void why_add_before(struct reasons *r, const char *words);
 /* Adds the related executions to the text as "5 w::a (running), …"; and as a fact. */
 void why_add_others(struct reasons *r);
 struct fact why_others(const struct reasons *r, const char *key);
-/* ", by ada@host: maintenance" */
+/* Adds who requested something, and why: ", by ada@host: maintenance". */
 void why_add_who(struct buf *b, const char *by, const char *reason);
 
 void why_needs(struct reasons *r);         /* the needs that a pending task waits for */
@@ -55,6 +55,6 @@ void why_workflow_runs(struct reasons *r); /* the open children of a workflow or
 void why_paused(struct reasons *r);        /* who paused it or an ancestor, and why */
 void why_approval(struct reasons *r, const struct event_row *held); /* how to approve it */
 void why_claimable(struct reasons *r); /* which worker is missing, or is busy */
-void why_running(struct reasons *r);   /* the worker that runs it, and whether that is alive */
+void why_running(struct reasons *r);   /* the worker that runs it, and whether it is alive */
 
 #endif

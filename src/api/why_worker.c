@@ -50,8 +50,8 @@ static struct worker_counts count_workers(const struct reasons *r)
     return c;
 }
 
-/* Names the command that starts a suitable worker if any worker of the queue is suitable; else
- * what the worker needs. */
+/* Adds what the host of a container job's worker needs, or the command that starts a worker for a
+ * process job. */
 static void add_remedy(struct reasons *r, const struct execution *e)
 {
     bool is_default = !strcmp(e->queue, "default");
@@ -126,7 +126,7 @@ static void add_attempt(struct reasons *r, const struct worker_row *w)
                FACT_TIME("lease_until", e->until));
 }
 
-/* The worker that holds the lease has stopped its heartbeat. */
+/* Explains that the worker that holds the lease no longer sends heartbeats. */
 static void add_silent_worker(struct reasons *r, const struct worker_row *w)
 {
     const struct execution *e = &r->y->execution;

@@ -1,4 +1,4 @@
-/* worker.c - a worker of the embedder, without an engine: registration, claims, and the maintenance
+/* worker.c - an embedder's worker, without an engine: registration, claims, and the maintenance
  * that all workers share. Its reports about jobs are in settle.c. */
 #include "api/worker.h"
 

@@ -13,10 +13,10 @@ struct pawl_worker {
     int64_t lease, host_grace;
     struct lane_queue *serves;
     size_t nserves;
-    int64_t healthy_since; /* CLOCK_BOOTTIME, µs: since when every tick succeeded in time */
+    int64_t healthy_since; /* CLOCK_BOOTTIME, µs: every tick since then succeeded in time */
     int64_t last_tick;     /* CLOCK_BOOTTIME, µs */
-    struct arena own;      /* texts that live as long as the worker */
-    struct arena claimed;  /* texts of the last claim */
+    struct arena own;      /* strings that live as long as the worker */
+    struct arena claimed;  /* strings of the last claim */
 };
 
 #endif

@@ -125,7 +125,8 @@ static int run_dot(int in, int to, struct err *err)
                        "the format svg needs the program dot, which is not installed: install the "
                        "package graphviz, or use the format ascii, dot or mermaid");
     if (rc)
-        return err_set(err, E_INTERNAL, "dot can't be started: %s", strerror(rc));
+        return err_set(err, E_INTERNAL, "the program dot (Graphviz) can't be started: %s",
+                       strerror(rc));
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     if (!WIFEXITED(status) || WEXITSTATUS(status))
@@ -135,8 +136,8 @@ static int run_dot(int in, int to, struct err *err)
     return 0;
 }
 
-/* Replaces the text of a graph by the SVG that dot makes of it. Both sides are anonymous files
- * rather than pipes, so that neither process can block on the other. */
+/* Replaces the text of a graph with the SVG that dot makes from it. Its input and output are
+ * anonymous files rather than pipes, so that neither process can block on the other. */
 static int draw_svg(struct buf *text, struct err *err)
 {
     AUTO_FD in = memfd_create("graph", MFD_CLOEXEC);
@@ -144,7 +145,8 @@ static int draw_svg(struct buf *text, struct err *err)
 
     if (in < 0 || to < 0 || write(in, text->ptr, text->len) != (ssize_t)text->len ||
         lseek(in, 0, SEEK_SET) < 0)
-        return err_set(err, E_INTERNAL, "no memory for the graph: %s", strerror(errno));
+        return err_set(err, E_INTERNAL, "can't create a temporary file for the graph: %s",
+                       strerror(errno));
     TRY(run_dot(in, to, err));
     buf_reset(text);
     if (lseek(to, 0, SEEK_SET) < 0 || !buf_read(text, to, SIZE_MAX))
