@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# pawl submissions: how SQL submissions of other programs are shown.
+# pawl submissions: how SQL submissions from other programs are shown.
 
 load cli_common
 load cli_run

@@ -23,12 +23,12 @@ struct cli {
     const struct command *command;
     void *values;
     struct pawl *p;        /* closed after the command */
-    struct pawl_error err; /* of the call that failed: see command.run */
+    struct pawl_error err; /* error of the call that failed; see command.run */
 };
 
 /* ---- options.c ---- */
 
-/* The values of an option that may be repeated; ends with NULL. A VEC. */
+/* The values of an option that may be repeated: a VEC that ends with NULL. */
 struct texts {
     const char **at;
     size_t n, cap;
@@ -45,8 +45,8 @@ MUST_USE int cli_open(struct cli *c);
 MUST_USE int cli_open_or_create(struct cli *c, const char *config);
 struct pawl_options cli_options(const struct cli *c, bool must_exist);
 
-/* Parses an id: a number, or @last. Returns 0, the code of an error in c->err, or the exit code of
- * an error that was printed. */
+/* Parses an id: a number, or @last. Returns 0, the negative code of the error in c->err, or the
+ * exit code of an error that was printed. */
 MUST_USE int cli_id(struct cli *c, const char *text, int64_t *id);
 
 /* ---- cmd_validate.c ---- */
@@ -54,7 +54,7 @@ MUST_USE int cli_id(struct cli *c, const char *text, int64_t *id);
 /* Reads a workflow file, once. If it has problems, prints all of them on stderr, with the source
  * lines, and returns the exit code. */
 MUST_USE int cli_load(const char *file, struct pawl_workflow **out);
-/* The workflow of a command, freed at the end of its scope. */
+/* Frees the workflow of a command at the end of its scope. */
 static inline void release_workflow(struct pawl_workflow **w)
 {
     pawl_workflow_free(*w);
@@ -89,34 +89,34 @@ void out_clean(struct buf *b, const char *text);
 /* Appends text as one shell word, quoted if necessary. */
 void out_word(struct buf *b, const char *word);
 
-/* "2026-01-31 14:00:00.123456 UTC", "event 1234". */
+/* Appends a moment, such as "2026-01-31 14:00:00.123456 UTC" or "event 1234". */
 void out_moment(struct buf *b, const struct pawl_moment *at);
 static inline bool is_moment(const struct pawl_moment *at)
 {
     return at->time || at->event;
 }
 
-/* The row of a table whose first member is this name; NULL if there is none. */
+/* Finds the row of a table whose first member is this name; NULL if there is none. */
 #define FIND_NAMED(table, name) \
     find_named((table), sizeof(table) / sizeof(*(table)), sizeof(*(table)), (name))
 const void *find_named(const void *rows, size_t n, size_t size, const char *name);
 
-/* Fields of a JSON object; "" or 0 if missing. */
+/* Return a field of a JSON object; "" or 0 if missing. */
 const char *field(const json_t *o, const char *key);
 int64_t field_int(const json_t *o, const char *key);
-/* A time in µs; 0 if missing. */
+/* Returns a time in µs; 0 if missing. */
 int64_t field_time(const json_t *o, const char *key);
 json_t *parse_object(const char *json); /* the text comes from the library and is valid */
 /* Like parse_object, and frees the text. */
 json_t *take_object(char *json);
-/* An execution; the caller releases it. */
+/* Reads an execution; the caller releases it. */
 MUST_USE int show_object(struct pawl *p, int64_t id, json_t **out, struct pawl_error *err);
 /* Prints an execution as JSON if c->json is set, else only its id. */
 MUST_USE int print_execution(struct cli *c, int64_t id);
 /* Prints the text as a line, and frees it. Returns 0. */
 int print_answer(char *text);
 
-/* Prints an object whose texts are valid UTF-8, and releases it. */
+/* Prints a JSON object and releases it. All of its strings must be valid UTF-8. */
 void print_json_object(json_t *o);
 
 /* A pawl_line that prints the line. */

@@ -67,8 +67,9 @@ static int fence(struct cli *c, bool yes)
     struct pawl_fenced f;
 
     if (!yes)
-        return cli_wrong("a fence takes every running job from its worker; it is meant for "
-                         "restored backups. To do that, write `pawl admin fence --yes`");
+        return cli_wrong(
+            "a fence takes every running job away from its worker; it is meant for restored "
+            "backups. If you want that, write `pawl admin fence --yes`");
     TRY(cli_open(c));
     TRY(pawl_fence(c->p, &f, &c->err));
     printf(c->json ? "{\"generation\":%lld,\"jobs\":%lld}\n"
@@ -84,7 +85,7 @@ struct command_options {
 
 static const struct option options[] = {
     {"older-than", OPTION_DURATION, offsetof(struct command_options, older_than), "DURATION",
-     "with cleanup-events: remove what ended longer ago than this"},
+     "with cleanup-events: remove executions that ended longer ago than this"},
     {"dry-run", OPTION_FLAG, offsetof(struct command_options, dry_run), NULL,
      "with cleanup-events: print what would be removed, remove nothing"},
     {"yes", OPTION_FLAG, offsetof(struct command_options, yes), NULL, "with fence: confirm"},

@@ -11,7 +11,7 @@ static void print_json(const struct pawl_applied *a)
         (json_int_t)d->schedules, "kept", (json_int_t)a->kept, "removed", (json_int_t)a->removed));
 }
 
-/* Prints the first due time, and stops the reading. */
+/* Prints the first due time, and ends the list. */
 static int print_next(void *arg, const char *json)
 {
     json_auto_t *due = parse_object(json);

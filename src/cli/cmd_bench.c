@@ -15,7 +15,7 @@
 #define DEFAULT_US 1000000
 #define MAX_US     60000000
 
-/* ---- a tenant and a folder for it ---- */
+/* ---- the temporary tenant and folder ---- */
 
 /* The tenant and folder created for the measurement; always removed afterwards. */
 struct bench_site {
@@ -59,7 +59,7 @@ static int create_state_folder(struct bench_site *at)
     return write_config(at) ? cli_wrong("can't write %s: %s", at->config, strerror(errno)) : 0;
 }
 
-/* The folder of a database file; NULL for a server. */
+/* Returns the folder of a database file; NULL for a server. */
 static char *folder_of(const char *url)
 {
     static const char file[] = "sqlite:";
@@ -137,7 +137,7 @@ static int64_t median(const struct bench *b, size_t i)
     return times_at(&b->times[i], 50);
 }
 
-/* Names the bottleneck. */
+/* Describes what limits a single submit. */
 static const char *limit_of_one(const struct bench *b)
 {
     int64_t submit = median(b, BENCH_SUBMIT);

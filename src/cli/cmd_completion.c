@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* $2 is the part of the word that readline replaces: the text after its last word break, such as
- * the = of --status=. */
+ * the = in --status=. */
 static const char bash[] =
     "# bash completion for pawl\n"
     "_pawl() {\n"

@@ -1,5 +1,5 @@
-/* cmd_diff.c - pawl diff: compares two executions. Prints the differences of input and
- * definition first, then of the outcome, the first task that differs, and all tasks that differ. */
+/* cmd_diff.c - pawl diff: compares two executions. Prints the differences in input and definition
+ * first, then in the outcome, then the first task that differs and all tasks that differ. */
 #include "base/json.h"
 #include "base/mem.h"
 #include "cli/view/view.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN 20 /* tasks listed per section; the rest is counted */
+#define SHOWN 20 /* tasks listed per section; the others are only counted */
 #define VALUE 60 /* bytes shown of a value */
 
 /* ---- pieces ---- */
@@ -18,7 +18,7 @@ static void print_heading(struct line *l, const char *text)
     line_print(l, stdout);
 }
 
-/* The line that ends a list of n tasks, if not all are shown. */
+/* Prints the last line of a list of n tasks if not all of them are shown. */
 static void print_more(struct line *l, size_t n)
 {
     if (n <= SHOWN)
@@ -121,7 +121,7 @@ static void print_definition(struct line *l, const json_t *changes)
     }
 }
 
-/* NULL if the field is null. */
+/* Returns NULL if the field is null. */
 static const json_t *field_of(const json_t *node, const char *key)
 {
     const json_t *value = json_object_get(node, key);
@@ -129,7 +129,7 @@ static const json_t *field_of(const json_t *node, const char *key)
     return json_is_null(value) ? NULL : value;
 }
 
-/* Prints the differences of two executions, one per line. */
+/* Prints the differences between two executions, one per line. */
 static void print_outcome(struct line *l, const json_t *pair)
 {
     static const char *const keys[] = {"status", "error", "outputs"};
@@ -240,7 +240,7 @@ static void print_duration(struct line *l, const json_t *pair)
     line_print(l, stdout);
 }
 
-/* Tasks whose duration changed notably, the largest change first. */
+/* Prints the tasks whose duration changed notably, the largest change first. */
 static void print_durations(struct line *l, const json_t *tasks)
 {
     AUTO_VEC(const json_t *) list = {0};
@@ -315,10 +315,9 @@ const struct command command_diff = {
     .name = "diff",
     .forms = "ID ID",
     .text = "compare two executions: input, definition, and the outcome of each task",
-    .about =
-        "Tasks are matched by name, at any depth, and items by position. Differences in ids, "
-        "times, workers and attempts do not count; a duration is reported if it changed by more "
-        "than a tenth of a second and by more than a quarter of the longer one.",
+    .about = "Tasks are matched by name, at any depth, and items by position. Differences in ids, "
+             "times, workers and attempts do not count; a duration is reported if it changed by at "
+             "least 0.1 s and by at least a quarter of the longer one.",
     .options = options,
     .size = sizeof(struct command_options),
     .examples = {{"pawl diff 17 23", "what differs in the second execution"},

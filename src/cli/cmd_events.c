@@ -7,19 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEWEST    100 /* number shown without --limit */
+#define NEWEST    100 /* number of events shown without --limit */
 #define FOLLOW_MS 300
-/* Columns: a terminal below NARROW may lose the data; otherwise DATA_ROOM is reserved for it;
- * data is not shown with less than LEAST_DATA. */
+/* In columns: DATA_ROOM is reserved for the data, except on terminals narrower than NARROW; the
+ * data is left out if it gets less than LEAST_DATA. */
 enum { NARROW = 60, DATA_ROOM = 26, LEAST_DATA = 6 };
 
 struct printing {
     bool json;
-    struct style style; /* of the terminal; width 0 if the output is not a terminal */
-    int64_t room;       /* lines that may still be printed; 0: any number */
+    struct style style; /* the terminal's style; width 0 if the output is not a terminal */
+    int64_t room;       /* lines that may still be printed; 0 for no limit */
 };
 
-/* "ready -> running", or only the status if it does not change. */
+/* Adds the change of status, "ready -> running", or only the status if it does not change. */
 static void add_move(struct buf *b, const json_t *e)
 {
     const char *from = field(e, "from"), *to = field(e, "to");
@@ -38,8 +38,7 @@ static void add_data(struct buf *b, const json_t *e)
         out_clean(b, text);
 }
 
-/* "2026-01-31 14:00:00.123456      17  task.claimed             ready -> running         1  0123…
- * data" */
+/* Prints all fields: time, execution, type, move, attempt, worker, data. */
 static void print_all(const json_t *e, const char *move, const char *data)
 {
     const char *at = field(e, "created_at");
@@ -53,9 +52,9 @@ static void print_all(const json_t *e, const char *move, const char *data)
     puts(b.ptr);
 }
 
-/* Prints the fields that fit into a line of the terminal, leaving some room for the data at the
- * end. Rows arrive one by one, perhaps for hours, so the columns can't be sized by their
- * content: a hidden heading as wide as typical values aligns them. */
+/* Prints the fields that fit into a line of the terminal, leaving some space for the data at the
+ * end. Rows arrive one by one, perhaps for hours, so the columns can't be sized by their content: a
+ * hidden heading as wide as typical values aligns them. */
 static void print_fitting(const json_t *e, const char *move, const char *data,
                           const struct style *style)
 {
@@ -141,7 +140,7 @@ static int follow_until_end(struct cli *c, struct pawl_follower *f, int64_t id,
     int rc = 0, quiet = 0;
 
     if (pawl_listen(c->p, PAWL_WAKE_EVENTS, &l, NULL))
-        l = NULL; /* polling is enough */
+        l = NULL; /* without a listener, polling is enough */
     while (!rc && !(limited && !printing->room)) {
         if ((rc = pawl_follower_next(f, take_event, printing, &n, &c->err)) || n)
             continue;

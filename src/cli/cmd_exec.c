@@ -24,7 +24,7 @@ struct exec {
     char *full_name, *folder, *spec;
     struct pawl_job job;
     struct output output;
-    int report; /* where its id is written once it is accepted; -1: nowhere */
+    int report; /* descriptor to which the id is written once the job is accepted; -1 for none */
 };
 
 /* ---- the job ---- */
@@ -41,7 +41,7 @@ static char *full_name_of(const struct exec *x)
     return mem_printf("%s%s", strncmp(name, "exec::", 6) ? "exec::" : "", name);
 }
 
-/* The caller's folder, or the one given with --cwd; always absolute. */
+/* Determines the folder to run in: the caller's, or the one given with --cwd; always absolute. */
 static int find_folder(struct exec *x)
 {
     AUTO_FREE char *here = NULL;

@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Columns of the terminal; 0 if the output is not a terminal. */
+/* Returns the columns of the terminal; 0 if the output is not a terminal. */
 static int width(void)
 {
     struct winsize size;

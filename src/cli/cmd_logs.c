@@ -15,7 +15,7 @@
 #define FOLLOW_MS 500 /* workers store output about once a second */
 
 struct logs {
-    int64_t id, attempt, tail; /* tail < 0: everything */
+    int64_t id, attempt, tail; /* tail < 0 for all lines */
     bool follow, raw, json;
 
     int64_t skip; /* lines still to skip */
@@ -73,7 +73,8 @@ static void print_bytes(struct logs *g, const char *bytes, size_t len)
         g->in_line = bytes[len - 1] != '\n';
 }
 
-/* Length of the UTF-8 character at s: 0 if it may continue after the end, -1 if it is invalid. */
+/* Returns the length of the UTF-8 character at s; 0 if it may continue after the end, -1 if it is
+ * invalid. */
 static int utf8_length(const char *s, size_t len)
 {
     unsigned char c = (unsigned char)*s;
@@ -185,7 +186,7 @@ static void wait_for_more(struct pawl_listener *l)
         clock_sleep_us(FOLLOW_MS * 1000LL);
 }
 
-/* Workflows and fan-outs have no output of their own. */
+/* Explains why there is no output: workflows and fan-outs have none of their own. */
 static void print_no_output(struct pawl *p, int64_t id)
 {
     json_auto_t *v = NULL;
@@ -238,7 +239,7 @@ static int logs(struct cli *c, int64_t id)
     g->json = c->json;
     g->raw |= !isatty(STDOUT_FILENO);
     if (g->follow && pawl_listen(c->p, PAWL_WAKE_EVENTS, &l, NULL))
-        l = NULL; /* polling is enough */
+        l = NULL; /* without a listener, polling is enough */
     if (g->tail >= 0)
         rc = count_lines(c, g, bytes);
     if (!rc)

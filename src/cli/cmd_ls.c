@@ -12,7 +12,7 @@ struct ls {
     struct pawl_list_query q;
 };
 
-/* Why it waits or failed, shortened to fit the line. */
+/* Adds why the execution waits or failed, shortened to fit the line. */
 static void cell_note(struct table *t, const json_t *o)
 {
     const char *error = field(o, "error"), *waiting = field(o, "waiting");
@@ -54,7 +54,7 @@ static const struct list_column columns[] = {
 
 /* ---- pages ---- */
 
-/* An empty table may be due to the filter: print a hint. */
+/* Prints a hint, because an empty table may be due to the filter. */
 static void print_empty_hint(const struct ls *l)
 {
     bool filtered = l->q.status || l->q.kind || l->q.name || l->q.workflow || l->q.queue;
@@ -111,8 +111,8 @@ static const struct option options[] = {
     {"name", OPTION_TEXT, offsetof(struct ls, q.name), "GLOB",
      "only executions whose full name matches: * is any text, ? is one character"},
     {"workflow", OPTION_TEXT, offsetof(struct ls, q.workflow), "WORKFLOW",
-     "only executions of workflows of this name"},
-    {"queue", OPTION_TEXT, offsetof(struct ls, q.queue), "QUEUE", "only executions of this queue"},
+     "only executions of workflows with this name"},
+    {"queue", OPTION_TEXT, offsetof(struct ls, q.queue), "QUEUE", "only executions in this queue"},
     {"parent", OPTION_TEXT, offsetof(struct ls, parent), "ID",
      "list the children of this execution"},
     {"all", OPTION_FLAG, offsetof(struct ls, q.all), NULL, "list executions at any depth"},

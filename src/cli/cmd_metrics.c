@@ -21,7 +21,7 @@ static const char *read_label_value(const char *at, struct buf *out)
     return *at ? at + 1 : at;
 }
 
-/* name{label="value",…} number */
+/* Prints a sample line, name{label="value",…} number, as JSON. */
 static void print_sample(const char *line)
 {
     size_t name = strcspn(line, "{ ");

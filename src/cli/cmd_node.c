@@ -49,7 +49,7 @@ static int act(struct cli *c, int64_t id)
                                             .most = INT_MAX,                 \
                                             .run_id = act}
 
-VERB(pause, "stop executions and their descendants from starting further jobs",
+VERB(pause, "prevent executions and their descendants from starting further jobs",
      {"pawl pause 17 --reason 'the disk is full'", "running jobs continue, no further jobs start"});
 VERB(resume, "end the pause of executions", {"pawl resume 17", "its jobs may start again"});
 VERB(skip, "skip tasks that have not started; their followers treat them as done",

@@ -31,7 +31,7 @@ static int keep_time(void *arg, const char *json)
     return 0;
 }
 
-/* When it was rerun, by the clock of the database. */
+/* Returns when the execution was rerun, by the database's clock. */
 static int64_t rerun_at(struct pawl *p, int64_t id)
 {
     struct pawl_event_query q = {.execution = id, .self = true, .types = "rerun"};
@@ -87,9 +87,9 @@ static const struct option options[] = {
     {"from", OPTION_TEXT, offsetof(struct rerun, how.from), "TASK",
      "rerun only this task and its followers"},
     {"set", OPTION_TEXTS, offsetof(struct rerun, params), "NAME=VALUE",
-     "create a new execution, with this value of a parameter"},
+     "create a new execution, with this value for a parameter"},
     {"file", OPTION_TEXT, offsetof(struct rerun, how.file), "FILE",
-     "create a new execution of this definition"},
+     "create a new execution that runs this definition"},
     {"dry-run", OPTION_FLAG, offsetof(struct rerun, how.dry_run), NULL,
      "print what would run again, change nothing"},
     {"reason", OPTION_TEXT, offsetof(struct rerun, how.reason), "TEXT",

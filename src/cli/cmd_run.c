@@ -78,7 +78,8 @@ const struct command command_run = {
     .run = run,
 };
 
-/* A file has a dot or a slash in its name, or exists. */
+/* Whether the word names an applied workflow. A word with a dot or a slash, or one that names an
+ * existing file, is a file. */
 static bool is_applied_name(const char *word)
 {
     struct stat st;

@@ -54,7 +54,7 @@ static void print_status(const json_t *o)
         print_field("status", "%s", field(o, "status"));
 }
 
-/* How long an execution that has not ended has been running. */
+/* Prints how long an execution that has not ended has been running. */
 static void print_elapsed(const json_t *o, int64_t now)
 {
     int64_t since = field_time(o, "started_at");
@@ -134,7 +134,7 @@ static void print_queue(const json_t *o)
                 (long long)field_int(o, "priority"), *executor ? ", executor " : "", executor);
 }
 
-/* now is the time of the moment; 0 if not known. */
+/* `now` is the time of the moment that is shown; 0 if not known. */
 static void print_fields(const json_t *o, int64_t now)
 {
     printf("%-10s %lld, %s", "execution", (long long)field_int(o, "id"), field(o, "kind"));

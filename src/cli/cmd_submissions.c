@@ -1,4 +1,4 @@
-/* cmd_submissions.c - pawl submissions: lists SQL submissions of other programs and their
+/* cmd_submissions.c - pawl submissions: lists SQL submissions from other programs and their
  * outcome. */
 #include "cli/list.h"
 
@@ -49,7 +49,7 @@ static const struct command_options defaults = {.limit = DEFAULT_COUNT};
 const struct command command_submissions = {
     .name = "submissions",
     .forms = "",
-    .text = "list SQL submissions of other programs, newest first, and their outcome",
+    .text = "list SQL submissions from other programs, newest first, with their outcome",
     .about =
         "On PostgreSQL any program can submit an applied workflow within its own transaction: "
         "SELECT pawl.pawl_submit('nightly', '{\"day\": \"2026-01-31\"}'). A worker creates the "

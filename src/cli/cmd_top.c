@@ -18,7 +18,7 @@
 
 #define DEFAULT_US 1000000
 #define MIN_US     100000
-#define PATIENCE   1000000 /* µs; the screen does not wait longer for an unreachable database */
+#define PATIENCE   1000000 /* µs that the screen waits for an unreachable database, at most */
 
 /* ---- drawing ---- */
 
@@ -70,7 +70,7 @@ static bool suspend(void)
     return screen_open();
 }
 
-/* Returns -1 to continue, or the exit code. */
+/* Waits for a key, a signal or the next refresh. Returns -1 to continue, or the exit code. */
 static int wait_for_input(struct top *t, int signals)
 {
     struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN},
@@ -114,7 +114,7 @@ static int run_live(struct top *t)
     return code;
 }
 
-/* ---- once ---- */
+/* ---- one frame ---- */
 
 static int once(struct top *t)
 {

@@ -1,5 +1,5 @@
-/* cmd_tree.c - pawl tree: prints an execution and its descendants. For people the items of
- * fan-outs are folded; with --json it is one object with everything in it. */
+/* cmd_tree.c - pawl tree: prints an execution and its descendants. For people it leaves out most
+ * items of fan-outs; with --json it prints everything as one object. */
 #include "base/mem.h"
 #include "cli/view/view.h"
 

@@ -1,5 +1,4 @@
-/* cmd_validate.c - pawl validate: checks whether workflow files can run, and prints all of their
- * problems. */
+/* cmd_validate.c - pawl validate: checks workflow files, and prints all of their problems. */
 #include "cli/cli.h"
 
 #include "base/json.h"
@@ -13,7 +12,7 @@
 
 struct showing {
     bool json;
-    size_t problems;
+    size_t diagnostics;
 };
 
 static void print_problem(void *arg, const struct pawl_problem *p)
@@ -22,7 +21,7 @@ static void print_problem(void *arg, const struct pawl_problem *p)
     AUTO_BUF b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
 
-    s->problems++;
+    s->diagnostics++;
     if (!s->json) {
         fprintf(stderr, "%s:%u:%u: %s\n%s", p->file, p->line, p->column, p->message, p->shown);
         return;
@@ -67,7 +66,7 @@ static bool is_yaml(const char *name)
     return !fnmatch("?*.yaml", name, 0) || !fnmatch("?*.yml", name, 0);
 }
 
-/* Finds the YAML file in the folder whose name is most similar, or differs only in its ending;
+/* Finds the YAML file in the folder whose name is most similar, or differs only in its extension;
  * NULL if none. The caller frees it. */
 static char *find_similar(const char *folder, const char *base)
 {
@@ -103,18 +102,17 @@ static int file_not_found(const char *file, const struct pawl_error *err)
                  file, similar);
     else
         snprintf(hint.message, sizeof(hint.message),
-                 "%s; `pawl init` writes an example workflow "
-                 "file",
-                 err->message);
+                 "%s; `pawl init` writes an example workflow file", err->message);
     return cli_fail(&hint);
 }
 
-/* The exit code for a result of pawl_validate or pawl_workflow_load. */
+/* Returns the exit code for a result of pawl_validate or pawl_workflow_load, after printing an
+ * error that is not a diagnostic. */
 static int end_code(int rc, const char *file, const struct showing *s, const struct pawl_error *err)
 {
     if (rc == -PAWL_E_NOT_FOUND)
         return file_not_found(file, err);
-    if (rc && !s->problems) /* the file itself could not be read */
+    if (rc && !s->diagnostics) /* the file itself could not be read */
         return cli_fail(err);
     return rc ? pawl_exit_code(rc) : 0;
 }
@@ -145,7 +143,7 @@ static int validate(struct cli *c)
 
     for (int i = 0; i < c->nwords; i++) {
         one = validate_file(c->words[i], c->json);
-        if (!code || one == pawl_exit_code(PAWL_E_INVALID)) /* it outweighs a missing file */
+        if (!code || one == pawl_exit_code(PAWL_E_INVALID)) /* outweighs a missing file */
             code = one;
     }
     return code;

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_MS  1000    /* --drain checks this often whether jobs of other workers have ended */
-#define STOP_US   5000000 /* functions get this long to return after the first signal */
-#define HURRY_US  500000  /* and this long after the second */
+#define CHECK_MS  1000    /* how often --drain checks whether other workers' jobs have ended */
+#define STOP_US   5000000 /* µs that functions get to return after the first signal */
+#define HURRY_US  500000  /* µs that they get after the second */
 #define NEVER     INT64_MAX
 #define NOT_GIVEN -1 /* the value of an option that was not given */
 
@@ -78,8 +78,8 @@ static int left_ms(int64_t until)
     return left <= 0 ? 0 : left > INT_MAX ? INT_MAX : (int)(left / 1000 + 1);
 }
 
-/* Steps until no job is held, the time is over, or a signal arrives. Returns whether one
- * arrived. */
+/* Steps until no leased job is left, the time is over, or a signal arrives. Returns whether a
+ * signal arrived. */
 static bool step_until_idle(struct worker *w, int64_t until, int *rc, struct pawl_error *err)
 {
     int signal = 0;
@@ -148,7 +148,7 @@ static int run(struct cli *c)
         return cli_wrong("--loops must be a number from 1 to 64");
     if ((w->signals = signals_open()) < 0)
         return 1;
-    /* the first step registers what it serves, so that others see it */
+    /* the first step writes the lanes that this worker serves, so that others see them */
     if (!(rc = cli_open_or_create(c, w->config)) &&
         !(rc = pawl_engine_open(c->p, &eo, &w->e, &c->err)) &&
         !(rc = pawl_engine_step(w->e, 0, &c->err))) {
@@ -164,9 +164,9 @@ static const struct option options[] = {
     {"queue", OPTION_TEXTS, offsetof(struct worker, queues), "QUEUE",
      "claim jobs from this queue, instead of the configured ones"},
     {"slots", OPTION_NUMBER, offsetof(struct worker, slots), "N",
-     "run up to N attempts at once; default: worker.slots of pawl.yaml"},
+     "run up to N attempts at once; default: worker.slots in pawl.yaml"},
     {"loops", OPTION_NUMBER, offsetof(struct worker, loops), "N",
-     "run up to N transactions at once, on PostgreSQL; default: worker.loops of pawl.yaml"},
+     "run up to N transactions at once, on PostgreSQL; default: worker.loops in pawl.yaml"},
     {"drain", OPTION_FLAG, offsetof(struct worker, drain), NULL,
      "exit when no job is left that it could run"},
     {"plugin", OPTION_TEXTS, offsetof(struct worker, plugins), "FILE",

@@ -16,7 +16,7 @@ const struct command *const commands[] = {
 const struct option common_options[] = {
     {"json", OPTION_FLAG, offsetof(struct cli, json), NULL, "print JSON, one object per line"},
     {"db", OPTION_TEXT, offsetof(struct cli, db), "URL",
-     "sqlite:FILE or postgres://USER@HOST/DATABASE; default: $PAWL_DB, else the database of "
+     "sqlite:FILE or postgres://USER@HOST/DATABASE; default: $PAWL_DB, else the database in "
      "pawl.yaml, else pawl.db in your state folder"},
     {"tenant", OPTION_TEXT, offsetof(struct cli, tenant), "TENANT",
      "tenant in that database; default: $PAWL_TENANT (if $PAWL_DB is set), else the tenant of "
@@ -25,7 +25,7 @@ const struct option common_options[] = {
     {0},
 };
 
-/* --json comes first, so that the rest of the array is a list of its own. */
+/* Skips --json for commands that print no data: it comes first in the array. */
 const struct option *command_common(const struct command *c)
 {
     return c && c->no_json ? common_options + 1 : common_options;
@@ -41,7 +41,7 @@ const struct exit_code exit_codes[] = {
     {"4", "the execution timed out"},
     {"5", "not found"},
     {"6", "the database can't be used"},
-    {"7", "refused: the limit of concurrent runs is reached"},
+    {"7", "refused: the limit on concurrent runs is reached"},
     {"128+N", "ended by signal N; unfinished jobs are left to the workers of its state folder"},
     {0},
 };
@@ -92,8 +92,8 @@ const char *option_dashes(const struct option *o)
     return o->name[1] ? "--" : "-";
 }
 
-/* If there is only one form, options may appear anywhere; if there are several, each lists its
- * own. */
+/* A command with one form takes its options anywhere; if there are several forms, each lists its
+ * own options. */
 bool command_form(const struct command *c, size_t i, struct buf *b)
 {
     const char *form = c->forms;
@@ -110,7 +110,7 @@ bool command_form(const struct command *c, size_t i, struct buf *b)
     return true;
 }
 
-/* The name of a list of values ends with a comma. */
+/* A value name that ends with a comma stands for a list of values. */
 void option_heading(struct buf *b, const struct option *o)
 {
     size_t len = o->value ? strlen(o->value) : 0;

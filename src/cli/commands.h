@@ -27,14 +27,14 @@ enum option_kind {
 struct option {
     const char *name; /* without the dashes */
     enum option_kind kind;
-    /* Offset of its value in the structure of the command's values: a bool, const char *, struct
-     * texts, struct pawl_moment or int64_t. */
+    /* Offset of the option's value in the structure of the command's values: a bool, const char *,
+     * struct texts, struct pawl_moment or int64_t. */
     size_t at;
-    /* The name of its value in the help; NULL for a flag. "a|b|c" lists the words allowed; a
-     * trailing comma means a comma-separated list. For the names that completion knows see
+    /* The name of the option's value in the help; NULL for a flag. "a|b|c" lists the words allowed;
+     * a trailing comma means a comma-separated list. For the names that completion knows see
      * placeholders in complete/complete.c. */
     const char *value;
-    const char *text; /* what it does; printed after the option, so without capital and full stop */
+    const char *text; /* what the option does: a phrase without capital and full stop */
 };
 
 struct cli;
@@ -51,21 +51,21 @@ struct command {
      * placeholders, "…" repeats, [ ] is optional, a|b is a choice. Options are listed only where
      * they belong to one of several forms. */
     const char *forms;
-    const char *text;  /* what it does, in one line of a list */
+    const char *text;  /* what the command does, for one line of a list */
     const char *about; /* further explanation, with empty lines between paragraphs; or NULL */
     const struct option *options; /* NULL if only the common ones (command_common) */
-    size_t size;                  /* of the structure of their values */
-    const void *defaults;         /* its initial state; NULL: zeros */
+    size_t size;                  /* size of the structure of their values */
+    const void *defaults;         /* initial contents of that structure; NULL for zeros */
     struct example examples[EXAMPLES];
     int least, most; /* minimum and maximum number of arguments that are not options */
     /* Runs the command. Returns the exit code, or the negative code of the error in c->err, which
-     * is printed then. */
+     * the caller then prints. */
     int (*run)(struct cli *c);
     /* Instead of `run`: called for each argument, an id, with the database open. If one call fails,
-     * its error is printed, and the others are still made; the exit code is that of the first
+     * its error is printed, and the other calls are still made; the exit code is that of the first
      * error. */
     int (*run_id)(struct cli *c, int64_t id);
-    bool opens;   /* the database, which must exist, is opened first: c->p */
+    bool opens;   /* the database must exist and is opened first, as c->p */
     bool no_json; /* prints no data, so it has no --json */
     bool hidden;  /* called by programs, not by people */
 };
@@ -122,7 +122,7 @@ bool command_form(const struct command *c, size_t i, struct buf *b);
 
 /* The options of every command (--json only if it prints data); their values go into struct cli. */
 extern const struct option common_options[];
-const struct option *command_common(const struct command *c); /* those of a command; NULL: all */
+const struct option *command_common(const struct command *c); /* if c is NULL, all */
 const struct option *option_find(const struct option *list, const char *name, size_t len);
 const char *option_dashes(const struct option *o);
 void option_heading(struct buf *b, const struct option *o); /* "--name VALUE…" */

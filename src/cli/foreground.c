@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_US        20000   /* at most this long between two checks of the status after news */
-#define CHECK_SHARE     10      /* and at least this many times the duration of a check */
-#define CHECK_LATEST_US 500000  /* check after this time even without news */
+#define CHECK_US        20000  /* after news, the pause between two status checks is at most this */
+#define CHECK_SHARE     10     /* and at most this many times the duration of a check */
+#define CHECK_LATEST_US 500000 /* check after this time even without news */
 #define IDLE_US         2000000 /* after this time without a running job, explain why */
-#define COPY_MS         1000    /* copy its output after this time even without news */
-#define LEAVE_US        2000000 /* time for the output to be stored before it is left */
+#define COPY_MS         1000    /* copy the output after this time even without news */
+#define LEAVE_US        2000000 /* time to store the output before leaving the execution */
 
 struct run {
     const struct foreground *h;
@@ -24,10 +24,10 @@ struct run {
     struct progress *progress;
     struct pawl_error err;
     int64_t id;
-    int signals; /* the descriptor they are read from */
+    int signals; /* the descriptor from which signals are read */
     bool answered, cancelled, news;
     int64_t checked_at, check_us; /* last check of the status: when it ended, how long it took */
-    int64_t idle_since;           /* 0 if something runs */
+    int64_t idle_since;           /* 0 if a job runs */
     int64_t reported;             /* the task whose reason for waiting was shown last */
     int rc;
 };
@@ -56,7 +56,7 @@ static void on_status(void *arg, int64_t execution, const char *status)
     r->news = true;
 }
 
-/* Leaves it to the workers of this state folder. */
+/* Leaves the execution to the workers of this state folder. */
 static int leave(struct run *r, int exit_code)
 {
     int64_t until = clock_boot_us() + LEAVE_US;
@@ -82,7 +82,7 @@ static void note_cancel(struct run *r)
         fprintf(stderr, "pawl: %s\n", text);
 }
 
-/* Returns -1 to continue, else the exit code. */
+/* Cancels the execution. Returns -1 to continue, else the exit code. */
 static int cancel(struct run *r, const char *reason)
 {
     struct pawl_error err;
@@ -91,7 +91,7 @@ static int cancel(struct run *r, const char *reason)
         return -1;
     r->cancelled = true;
     if (pawl_cancel(r->p, r->id, NULL, reason, NULL, &err) &&
-        err.code != PAWL_E_INVALID) /* otherwise it has ended already */
+        err.code != PAWL_E_INVALID) /* else the execution has already ended */
         return leave(r, cli_fail(&err));
     return -1;
 }
@@ -112,7 +112,7 @@ static int on_signal(struct run *r, int signal)
     return code;
 }
 
-/* ---- its end ---- */
+/* ---- the end of the execution ---- */
 
 static int print_end(struct run *r, int code)
 {
@@ -179,8 +179,8 @@ static void print_reason(struct run *r, const json_t *node, int64_t id)
     progress_note(r->progress, buf_cstr(&text));
 }
 
-/* Whether it could start now, because it waits for no other task. A workflow or fan-out that is
- * held stays pending. */
+/* Whether the execution waits for something other than a task, such as a limit or an approval. A
+ * held job is ready; a held workflow or fan-out is still pending. */
 static bool could_start(const json_t *o)
 {
     const char *status = field(o, "status"), *waiting = field(o, "waiting");
@@ -189,7 +189,7 @@ static bool could_start(const json_t *o)
            (!strcmp(status, "pending") && *waiting && strncmp(waiting, "needs:", 6) != 0);
 }
 
-/* If nothing runs: prints, once, why the first task that could start does not. */
+/* If no job runs, prints, once, why the first task that could start does not. */
 static void explain_wait(struct run *r)
 {
     AUTO(view_release) struct view v = {0};
@@ -208,7 +208,8 @@ static void explain_wait(struct run *r)
     }
 }
 
-/* Something runs again: remove the last reason from the screen, and allow it to be shown again. */
+/* Called when a job runs again: removes the last reason from the screen, and allows it to be shown
+ * again. */
 static void clear_wait(struct run *r)
 {
     r->idle_since = 0;
@@ -223,7 +224,7 @@ static void explain_idle_run(struct run *r)
     int64_t now = clock_boot_us();
     bool shows_notes = r->h->kind == PROGRESS_TTY || r->h->kind == PROGRESS_PLAIN;
 
-    if (!shows_notes || r->cancelled) /* after a cancel the user knows what it waits for */
+    if (!shows_notes || r->cancelled) /* after a cancel the user knows the reason */
         return;
     if (!pawl_engine_idle(r->e))
         clear_wait(r);
@@ -237,7 +238,8 @@ static void explain_idle_run(struct run *r)
 
 /* ---- output ---- */
 
-/* Returns 0 if it has ended, -1 to continue, or the exit code of an error. */
+/* Copies new output. Returns 0 if the execution has ended, -1 to continue, or the exit code of an
+ * error. */
 static int copy_output(struct run *r)
 {
     struct output *o = r->h->output;

@@ -1,5 +1,5 @@
-/* list.h - lists of JSON objects as tables. The columns of a list are data: a heading, and the
- * field that is shown below it. */
+/* list.h - prints lists of JSON objects as tables. Each column of a list is described by data: a
+ * heading, and the field that is shown below it. */
 #ifndef CLI_LIST_H
 #define CLI_LIST_H
 
@@ -26,17 +26,17 @@ struct list {
     struct list_columns columns;
     bool json;
     struct table table;
-    int64_t n; /* lines so far */
+    int64_t n; /* number of lines so far */
 };
 int list_line(void *list, const char *json); /* a pawl_line */
 /* Prints the table if rc, the result of the call that filled it, is 0, and releases it. Returns rc.
  * The list may be filled again. */
 MUST_USE int list_end(struct list *l, int rc);
 
-/* Cells. */
+/* Functions that add a cell. */
 void cell_status(struct table *t, const json_t *o);      /* "status", tinted */
-void cell_oldest_wait(struct table *t, const json_t *o); /* of a queue */
-/* Whether a queue is paused, else its limit as USED, a separator and MAX. */
+void cell_oldest_wait(struct table *t, const json_t *o); /* for queues */
+/* Adds "paused" for a paused queue, else its limit as USED, a separator and MAX. */
 void add_limit(struct table *t, const json_t *o, enum tint paused, const char *separator);
 void cell_attempt(struct table *t, const json_t *o); /* "1/3" */
 

@@ -8,9 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#define KINDS                                                                           \
-    4 /* different notes remembered; several threads may alternate between their errors \
-       */
+#define KINDS  4 /* notes remembered: several threads may alternate between errors */
 #define MINUTE (60 * 1000000LL)
 
 struct printed_note {
@@ -19,7 +17,7 @@ struct printed_note {
     long again; /* number of repetitions since it was printed */
 };
 
-/* Returns the entry of the same sentence, else the oldest one. */
+/* Returns the entry for this sentence, else the oldest entry. */
 static struct printed_note *find_note(struct printed_note *list, const char *sentence)
 {
     struct printed_note *oldest = list;

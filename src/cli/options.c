@@ -10,7 +10,7 @@
 
 /* ---- options ---- */
 
-/* A time, or a duration before now. */
+/* Parses a time, or a duration before now. */
 static int parse_time(const char *text, int64_t *us, struct err *err)
 {
     struct err ignored;
@@ -28,7 +28,7 @@ static int parse_time(const char *text, int64_t *us, struct err *err)
     return 0;
 }
 
-/* "#1234", or a time. */
+/* Parses an event number such as "#1234", or a time. */
 static int parse_moment(const char *text, struct pawl_moment *out, struct err *err)
 {
     *out = (struct pawl_moment){0};
@@ -160,7 +160,7 @@ static int too_few_arguments(const struct command *c)
                      c->name, c->name, c->forms, c->name);
 }
 
-/* NAME=VALUE without its option is a common mistake: suggest the option. */
+/* Suggests the option if the word is NAME=VALUE: leaving out the option is a common mistake. */
 static int too_many_arguments(const struct command *c, const char *word)
 {
     const struct option *o = c->options;
@@ -173,8 +173,8 @@ static int too_many_arguments(const struct command *c, const char *word)
     return cli_wrong("pawl %s does not take '%.60s': see `pawl help %s`", c->name, word, c->name);
 }
 
-/* Returns -1 if the command should continue, else its exit code: an error or the help was printed
- * in that case. */
+/* Returns -1 if the command should continue, else its exit code, after printing an error or the
+ * help. */
 static int begin(struct cli *c, int argc, char **argv)
 {
     const struct command *command = c->command;

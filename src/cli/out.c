@@ -12,7 +12,8 @@
 
 /* ---- errors ---- */
 
-/* Control characters are those below space, DEL, and U+0080 to U+009F, which take two bytes. */
+/* Removes control characters: those below space, DEL, and U+0080 to U+009F, which take two
+ * bytes. */
 void out_clean(struct buf *b, const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -44,8 +45,8 @@ void out_word(struct buf *b, const char *word)
     buf_addch(b, '\'');
 }
 
-/* Prints one line, replacing newlines in it. Only a text that ends with a newline keeps its
- * lines: the problems of a file, each with its location. */
+/* Prints an error as one line, replacing newlines. Only a text that ends with a newline keeps its
+ * lines: it lists the problems of a file, each with its location. */
 static int print_sentence(const char *text, int exit_code)
 {
     size_t len = strlen(text);

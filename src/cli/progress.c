@@ -10,21 +10,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINES_US 20000  /* minimum between two reads of the history */
-#define FRAME_US 100000 /* minimum between two frames */
-#define QUIET_US 500000 /* read after this time even without news */
-#define SHARE    10     /* reading takes at most one part in SHARE of the time */
+#define LINES_US 20000  /* µs, minimum between two reads of the history */
+#define FRAME_US 100000 /* µs, minimum between two frames */
+#define QUIET_US 500000 /* µs after which to read even without news */
+#define SHARE    10     /* reading takes at most 1/SHARE of the time */
 
 struct progress {
     struct pawl *p;
     int64_t id;
     enum progress_kind kind;
-    struct pawl_follower *follower; /* lines and events */
+    struct pawl_follower *follower; /* for lines and JSON events */
     struct idmap names;             /* names of executions, cached */
     struct arena texts;
     struct live *live;
 
-    int64_t read_at, read_us; /* last read: when it ended, how long it took; boot clock */
+    int64_t read_at, read_us; /* last read: when it ended on the boot clock, how long it took */
     bool news;
 };
 
@@ -66,7 +66,7 @@ int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, int64_t s
 
 /* ---- lines ---- */
 
-/* Whether an event is shown; how a task reached its worker is not. */
+/* Whether an event is shown: those about how a task reached its worker are not. */
 static bool is_shown(const char *what)
 {
     static const char *const shown[] = {"started",   "completed", "failed",          "timed_out",
@@ -90,7 +90,7 @@ static const char *name_of(struct progress *g, int64_t id)
     return name;
 }
 
-/* "14:00:31  failed           w::a: exited with code 3" */
+/* Prints an event as a line: "14:00:31 failed w::a: exited with code 3". */
 static void print_event(struct progress *g, const json_t *v)
 {
     const char *type = field(v, "type"), *what = strchr(type, '.'), *at = field(v, "created_at");
@@ -128,9 +128,9 @@ static int print_events(struct progress *g, struct pawl_error *err)
     return rc;
 }
 
-/* ---- all kinds ---- */
+/* ---- updates of all kinds ---- */
 
-/* When the next read is due, in µs of the boot clock. */
+/* Returns when the next read is due, in µs on the boot clock. */
 static int64_t due(const struct progress *g)
 {
     int64_t least = g->kind == PROGRESS_TTY ? FRAME_US : LINES_US;

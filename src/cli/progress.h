@@ -9,25 +9,26 @@ enum progress_kind { PROGRESS_AUTO, PROGRESS_TTY, PROGRESS_PLAIN, PROGRESS_JSON,
 
 /* Parses the name of a kind; false if there is no such kind. */
 bool progress_kind_of(const char *word, enum progress_kind *out);
-/* The kind that suits stdout: a live tree on a terminal that can move its cursor, otherwise
+/* Returns the kind that suits stdout: a live tree on a terminal that can move its cursor, otherwise
  * lines. */
 enum progress_kind progress_auto(void);
 
 struct progress;
-/* Events before `since` are not shown; 0: show all. */
+/* Events before `since` are not shown; 0 to show all. */
 MUST_USE int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, int64_t since,
                            struct progress **out, struct pawl_error *err);
-/* Shows what is new. `news`: the caller knows of something new. Reads no more often than readers
- * can use, and spends at most a tenth of the time reading; with `now` it reads at once. */
+/* Shows new events or the new state. `news` means that the caller knows of a change. Reads no more
+ * often than a person can follow, and spends at most a tenth of the time reading; with `now` it
+ * reads at once. */
 MUST_USE int progress_update(struct progress *g, bool news, bool now, struct pawl_error *err);
 /* Milliseconds until the next update is due. */
 int progress_wait(const struct progress *g);
 /* Call it when the size of the terminal has changed. */
 void progress_resized(struct progress *g);
-/* Shows a sentence where it disturbs nothing; NULL: the last one no longer applies. */
+/* Shows a sentence without disturbing the progress; NULL if the last sentence no longer applies. */
 void progress_note(struct progress *g, const char *sentence);
-/* Call it once the execution has ended: shows what failed, with the end of its output. `file` is
- * the workflow's file; NULL if not known. */
+/* Call it once the execution has ended: shows the failed tasks, with the end of their output.
+ * `file` is the workflow's file; NULL if not known. */
 MUST_USE int progress_end(struct progress *g, const char *file, struct pawl_error *err);
 void progress_close(struct progress *g); /* NULL is ignored */
 

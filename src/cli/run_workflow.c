@@ -64,7 +64,7 @@ int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal, struc
     if (poll(fds, 2, wait) > 0 && fds[0].revents &&
         read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
         *signal = (int)info.ssi_signo;
-    return *signal ? 0 : pawl_engine_step(e, 0, err); /* may wait for the database */
+    return *signal ? 0 : pawl_engine_step(e, 0, err); /* this may wait for the database */
 }
 
 int run_later(const struct pawl_error *err)
@@ -77,7 +77,7 @@ int run_later(const struct pawl_error *err)
 
 /* ---- output ---- */
 
-/* Copies the available output of the current attempt. *ended: no more will come. */
+/* Copies the available output of the current attempt. Sets *ended if no more will come. */
 static int copy_attempt(struct pawl *p, struct output *o, bool *ended, struct pawl_error *err)
 {
     struct pawl_log_place at = {.execution = o->execution, .attempt = o->attempt};

@@ -6,8 +6,8 @@
 #include "cli/cli.h"
 
 /* Blocks SIGINT, SIGTERM and SIGHUP, except those that the parent process set to be ignored, and
- * returns a descriptor to read them from; -1 on an error that was printed. Call it before
- * anything that starts threads. */
+ * returns a descriptor to read them from; -1 after printing an error. Call it before anything that
+ * starts threads. */
 int signals_open(void);
 
 /* Adds a signal to the descriptor. */
@@ -17,8 +17,8 @@ void signals_add(int fd, int signal);
  * unreachable database does not delay the stop. */
 bool signals_pending(void *unused);
 
-/* Sleeps until the engine has something to do, a signal arrives, or most_ms have passed
- * (negative: no limit), and steps the engine. *signal is the signal that arrived, 0 if none. */
+/* Sleeps until the engine has something to do, a signal arrives, or most_ms have passed (negative:
+ * no limit), and steps the engine. Sets *signal to the signal that arrived, 0 if none. */
 MUST_USE int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal,
                       struct pawl_error *err);
 
@@ -30,8 +30,8 @@ MUST_USE int run_later(const struct pawl_error *err);
 struct output {
     int64_t execution;
     int attempt; /* 0 if none has started */
-    int64_t at;  /* offset up to which it was read */
-    FILE *to;    /* NULL: discard the output */
+    int64_t at;  /* offset up to which the output was read */
+    FILE *to;    /* NULL to discard the output */
     char *page;
     json_t *ended; /* the execution, once it has ended and all output was copied */
 };

@@ -11,13 +11,13 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define ESCAPE_MS 25 /* within this time the rest of a key's escape sequence arrives */
+#define ESCAPE_MS 25 /* the rest of a key's escape sequence arrives within this time */
 
-/* Alternate screen, cursor hidden, no wrapping; and back. */
+/* Sequences that switch to the alternate screen without cursor and wrapping, and back. */
 static const char enter[] = "\033[?1049h\033[?25l\033[?7l\033[2J";
 static const char leave[] = "\033[?7h\033[?25h\033[?1049l";
 
-/* Signals of a crash. */
+/* Signals that a crash raises. */
 static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 #define FATAL (sizeof(fatal) / sizeof(*fatal))
 
@@ -124,8 +124,8 @@ int screen_rows(void)
     return window_size(&size) ? size.ws_row : 24;
 }
 
-/* Each line clears the rest of the line it overwrites, and everything is written at once, to
- * avoid flicker. Lines below the last row are dropped, because they would scroll the screen. */
+/* To avoid flicker, each line clears the rest of the line that it overwrites, and everything is
+ * written at once. Lines below the last row are dropped, because they would scroll the screen. */
 bool screen_show(const struct buf *frame)
 {
     const char *at = buf_cstr(frame);
@@ -157,7 +157,7 @@ static bool is_readable(int ms)
     return poll(&fd, 1, ms) > 0;
 }
 
-/* False if the terminal is gone. */
+/* Waits at most `ms` for more input; false if the terminal is gone. */
 static bool read_more(int ms)
 {
     ssize_t n;
@@ -176,7 +176,7 @@ static void consume(size_t n)
     screen.n -= n;
 }
 
-/* ESC [ A, ESC O A, ESC [ 5 ~. Skips an unknown sequence. */
+/* Parses an escape sequence such as ESC [ A, ESC O A or ESC [ 5 ~. Skips an unknown one. */
 static int escape_sequence(void)
 {
     static const struct {

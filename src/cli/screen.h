@@ -1,5 +1,5 @@
-/* screen.h - full-screen use of a terminal: its alternate screen, single keys, its size. However
- * the program ends, except by kill -9, the terminal is restored. */
+/* screen.h - full-screen use of a terminal: its alternate screen, single keys, its size. The
+ * terminal is restored however the program ends, except after kill -9. */
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Whether stdin and stdout are a terminal that supports this. */
+/* Whether stdin and stdout are a terminal that supports a full screen. */
 bool screen_there(void);
 
 /* Switches to the full screen; false if that is not possible. A process has only one screen. */
@@ -36,7 +36,8 @@ enum key {
     KEY_HOME,
     KEY_END,
 };
-/* The next key: a byte or one of the constants above; never waits. Reads from descriptor 0. */
+/* Returns the next key: a byte or one of the constants above; never waits. Reads from descriptor
+ * 0. */
 int screen_key(void);
 
 #endif

@@ -7,8 +7,8 @@
 
 #define GAP 2
 
-/* Minimum widths of texts: first optional columns shrink to LEAST and others to LEAST_NAME; once
- * all optional columns are left out, the rest may shrink to LEAST_AT_ALL. */
+/* Minimum widths of text columns: first, optional columns shrink to LEAST and others to LEAST_NAME;
+ * once all optional columns are left out, the others may shrink to LEAST_AT_ALL. */
 enum { LEAST = 10, LEAST_NAME = 24, LEAST_AT_ALL = 6 };
 
 /* ---- cells ---- */
@@ -82,7 +82,8 @@ static bool is_left(const struct table *t, size_t col)
 
 /* ---- fit ---- */
 
-/* Number of characters, not bytes; wide and combining characters count as one column. */
+/* Returns the number of characters, not bytes; wide and combining characters count as one
+ * column. */
 static int width(const char *s)
 {
     return (int)text_characters(s, strlen(s));
@@ -167,7 +168,7 @@ static void add_blanks(struct line *l, int n)
         line_add(l, TINT_PLAIN, " ");
 }
 
-/* In a pipe the bytes are printed unchanged, regardless of the locale. */
+/* Adds text; in a pipe its bytes are printed unchanged, regardless of the locale. */
 static void add_text(struct line *l, enum tint tint, const char *text)
 {
     if (l->style->width) {
@@ -187,7 +188,7 @@ static const char *skip(const char *s, int n)
     return s;
 }
 
-/* Cuts a name that is too long in the middle, because names of tasks differ at their ends. */
+/* Cuts a long name in the middle, because names of tasks often differ only in their last part. */
 static void cut_name(const char *name, int wide, bool utf8, struct buf *out)
 {
     int all = width(name), tail = wide / 2, head = wide - tail - 1;

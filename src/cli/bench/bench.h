@@ -11,13 +11,13 @@ struct bench_times {
 };
 int64_t times_at(const struct bench_times *t, int percent); /* 0 if nothing was measured */
 
-/* Latencies of single operations. */
+/* The operations whose latency is measured. */
 enum { BENCH_SYNC, BENCH_READ, BENCH_SUBMIT, BENCH_START, BENCH_TIMES };
 
 struct bench {
-    struct pawl_options options; /* of the temporary tenant */
+    struct pawl_options options; /* options for opening the temporary tenant */
     const char *state, *disk;    /* folders; disk is NULL if the database is on a server */
-    int64_t span;                /* duration of each part, µs */
+    int64_t span;                /* µs, duration of each part */
     int signals;
 
     struct bench_times times[BENCH_TIMES];

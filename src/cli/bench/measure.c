@@ -18,7 +18,7 @@
 
 #define QUEUE   "bench"
 #define BATCH   1000
-#define MOST    50000 /* jobs that wait to be run, at most */
+#define MOST    50000 /* maximum number of jobs waiting to be run */
 #define EACH_US 10000 /* pause between two jobs for an idle worker */
 
 /* ---- times ---- */
@@ -41,7 +41,7 @@ int64_t times_at(const struct bench_times *t, int percent)
     return t->us.n ? t->us.at[(t->us.n - 1) * (size_t)percent / 100] : 0;
 }
 
-/* Whether a signal asks it to stop. */
+/* Whether a signal asked the benchmark to stop. */
 static bool is_interrupted(struct bench *b)
 {
     struct signalfd_siginfo info;
@@ -137,7 +137,7 @@ struct shared {
     struct pawl_error err;
 };
 
-/* A job whose input is the time of its submit measures the delay until its start. */
+/* A job whose input is the time of its submission measures the delay until its start. */
 static int run_job(struct pawl_call *c, void *arg)
 {
     struct shared *w = arg;
@@ -182,7 +182,8 @@ static int run_all(struct bench *b, struct pawl_engine *e, struct shared *w, siz
     return rc;
 }
 
-/* Submits from its own thread, with its own handle, so that the worker sleeps in between. */
+/* Submits one job at a time, with pauses, from its own thread and handle, so that the worker is
+ * asleep when each job arrives. */
 static void *submit_periodically(void *arg)
 {
     struct shared *w = arg;

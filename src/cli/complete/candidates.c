@@ -9,10 +9,10 @@
 /* The executions that suit a command. */
 static const struct wanted {
     const char *command;
-    bool all;            /* at any depth */
+    bool all;            /* executions at any depth */
     const char *status;  /* NULL: any */
     const char *field;   /* a field that must not be null; NULL if none */
-    const char *waiting; /* what it waits for; NULL: anything */
+    const char *waiting; /* what it waits for; NULL for anything */
 } wanted[] = {
     {"logs", .all = true, .field = "executor"},
     {"approve", .all = true, .status = "pending,ready", .waiting = "approval"},
@@ -53,7 +53,8 @@ static int offer_execution(void *arg, const char *json)
     return 0;
 }
 
-/* Items are left out: they have the name of their fan-out, which is offered already. */
+/* Offers a task. Items are left out: they have the name of their fan-out, which is offered
+ * already. */
 static int offer_task(void *arg, const char *json)
 {
     json_auto_t *o = parse_object(json);
@@ -67,7 +68,7 @@ static int offer_task(void *arg, const char *json)
 /* Offers a field of each row of a list. */
 struct field_offer {
     struct completion *l;
-    const char *word, *text; /* fields; without a text the name of the word describes it */
+    const char *word, *text; /* fields; if text is NULL, `word` itself is the description */
 };
 
 static int offer_field(void *arg, const char *json)

@@ -1,7 +1,7 @@
 /* complete.c - pawl complete: prints the candidates for the last word of a command line, one per
- * line, with a description after a tab. The scripts of `pawl completion` call it at each press
- * of the key, so it is silent and quick: it queries the database only when needed, and for at
- * most one second. ":files", ":dirs" and ":commands" ask the shell to complete these itself. */
+ * line, with a description after a tab. The scripts of `pawl completion` call it at each press of
+ * the tab key, so it is silent and quick: it queries the database only when needed, and for at most
+ * one second. ":files", ":dirs" and ":commands" ask the shell to complete these words itself. */
 #include "cli/complete/complete.h"
 
 #include "base/mem.h"
@@ -23,7 +23,7 @@ static const struct option *option_of(const struct completion *l, const char *na
     return o || !l->command ? o : option_find(l->command->options, name, len);
 }
 
-/* Remembers the database that the line refers to. */
+/* Notes the database that the command line names. */
 static void remember_database(struct completion *l, const char *value)
 {
     if (!strcmp(l->option->name, "db"))
@@ -34,7 +34,7 @@ static void remember_database(struct completion *l, const char *value)
 
 /* ---- candidates ---- */
 
-/* Words that a shell would have to quote are not offered. */
+/* Whether the word can be offered: words that a shell would have to quote are not. */
 static bool is_plain(const char *word)
 {
     return *word && !strpbrk(word, " \t\n\"'\\`$&|;<>(){}*?!~#") && (unsigned char)*word > ' ' &&
@@ -95,7 +95,8 @@ static const struct placeholder {
     {"WORKFLOW", .fetch = offer_workflows},
 };
 
-/* On an error nothing is offered: the user will see it when running the command. */
+/* Offers candidates for a placeholder. After an error it offers none: the user will see the error
+ * when running the command. */
 static void offer_placeholder(struct completion *l, const struct placeholder *h)
 {
     struct pawl_options o = cli_options(&l->cli, true);
@@ -114,7 +115,7 @@ static void offer_placeholder(struct completion *l, const struct placeholder *h)
     }
 }
 
-/* A lowercase word is literal. */
+/* Offers one word of a form: a lowercase word is literal, an uppercase word is a placeholder. */
 static void offer_one(struct completion *l, const char *name, size_t len)
 {
     char word[64];
@@ -192,7 +193,7 @@ static void complete_word(struct completion *l)
         complete_form(l, ++form);
 }
 
-/* Of a comma-separated list, only the last value is completed. */
+/* Completes an option's value; in a comma-separated list, only the last value. */
 static void complete_value(struct completion *l)
 {
     const char *value = l->option->value, *comma = strrchr(l->typed, ',');

@@ -11,10 +11,10 @@ struct completion {
     const struct option *option;   /* the option whose value the word is; NULL if none */
     bool words_only;               /* "--" was given */
     bool unknown;                  /* the command does not exist */
-    struct cli cli;                /* the words and common options before it */
+    struct cli cli;                /* the words and common options before the word */
     const char *word;              /* the word as typed so far */
     char last[64];     /* the previous candidate: several forms may start with the same word */
-    const char *typed; /* the part of it to match; the rest is kept as a prefix */
+    const char *typed; /* the part of `word` to match; the text before it is kept as a prefix */
 };
 
 /* Prints a candidate if it starts with the typed text. */

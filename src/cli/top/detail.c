@@ -1,5 +1,5 @@
-/* detail.c - the pages of pawl top for one execution (why it has its status, and its tree) and
- * for the keys. */
+/* detail.c - the pages of pawl top for one execution (why it has its status, and its tree), and the
+ * help page with the keys. */
 #include "cli/top/top.h"
 
 #include <string.h>
@@ -82,7 +82,7 @@ static size_t count_lines(const char *text)
     return n;
 }
 
-/* As many lines as fit from *first on, then the footer in the last one. */
+/* Adds as many lines as fit from *first on, then the footer in the last line. */
 static void add_window(const struct top_view_state *k, const char *text, size_t *first,
                        struct line *l, struct buf *out)
 {

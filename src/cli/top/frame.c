@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A table and its fit. */
+/* A table and how it fits the screen. */
 struct part {
     struct table table;
     struct table_fit fit;
@@ -33,7 +33,7 @@ static void empty_line(struct buf *out)
     buf_addch(out, '\n');
 }
 
-/* A row; the selected one has a mark, and other colors if there are any. */
+/* Adds a row; the selected row has a mark and, on a terminal with colors, other colors. */
 static void add_row(const struct top_view_state *k, const struct part *p, size_t row, bool selected,
                     struct line *l, struct buf *out)
 {
@@ -57,7 +57,7 @@ static void add_more(const struct top_view_state *k, size_t n, struct line *l, s
     end_line(out, l);
 }
 
-/* The heading and at most `room` lines. */
+/* Adds the heading and at most `room` lines. */
 static void add_part(const struct top_view_state *k, const struct part *p, size_t room,
                      struct line *l, struct buf *out)
 {
@@ -181,7 +181,7 @@ void top_frame(const struct top_model *m, struct top_view_state *k, struct buf *
     AUTO(line_release) struct line l = {0};
     struct rooms r;
 
-    inner.width = inner.width ? inner.width - 2 : 0; /* for the mark */
+    inner.width = inner.width ? inner.width - 2 : 0; /* leaves space for the mark */
     top_queues(m, &queues.table);
     table_fit(&queues.table, &inner, &queues.fit);
     top_workers(m, &workers.table);

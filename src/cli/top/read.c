@@ -6,8 +6,8 @@
 #include <string.h>
 
 #define WINDOW 60000000LL
-#define EVERY  1000000LL  /* minimum between two samples */
-#define SOON   10000000LL /* workers report about this often: a shorter span has no meaning */
+#define EVERY  1000000LL  /* µs, minimum between two samples */
+#define SOON   10000000LL /* µs, about how often workers report: a rate over less is meaningless */
 
 static void forget_sample(struct top_model *m)
 {

@@ -7,11 +7,11 @@
 
 #include <stdlib.h>
 
-#define SHARE 10 /* reading takes at most one part in SHARE of the time */
+#define SHARE 10 /* reading takes at most 1/SHARE of the time */
 
 /* ---- reading ---- */
 
-/* The selected job stays selected; if it is gone, the row stays selected. */
+/* Keeps the selected job selected, or its row if the job is gone. */
 void top_find_selected(struct top *t)
 {
     size_t n = top_count(&t->model), i;
@@ -35,7 +35,8 @@ static void select_row(struct top *t, int64_t row)
     t->id = n ? top_id(&t->model, t->selected) : 0;
 }
 
-/* If the database is unreachable, keeps the last data and tries again later. */
+/* Reads the current page. If the database is unreachable, keeps the last data and tries again
+ * later. */
 void top_refresh(struct top *t)
 {
     struct pawl_error err;
@@ -67,7 +68,7 @@ static void edit_filter(struct top *t, int key)
         buf_addch(&t->part, (char)key);
     if (t->part.ptr)
         t->part.ptr[t->part.len] = '\0';
-    /* apply it unless a character is incomplete */
+    /* apply the filter unless its last character is incomplete */
     if (text_is_utf8(buf_cstr(&t->part), t->part.len))
         t->due = 0;
 }

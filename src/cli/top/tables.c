@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define SHORT_ID 8 /* digits of a worker's id */
+#define SHORT_ID 8 /* digits shown of a worker's id */
 
 /* ---- queues ---- */
 
@@ -61,7 +61,7 @@ void top_queues(const struct top_model *m, struct table *t)
 
 /* ---- workers ---- */
 
-/* "process, 3 functions" */
+/* Adds the executors that a worker has, such as "process, 3 functions". */
 static void cell_executors(struct table *t, const json_t *w)
 {
     AUTO_BUF b = BUF_INIT;
@@ -130,7 +130,8 @@ static void cell_worker(struct table *t, const json_t *r)
         table_add_tinted(t, TINT_BAD, "gone");
 }
 
-/* The last line as a terminal would show it: without escape sequences and overwritten text. */
+/* Adds the job's last line of output as a terminal would show it: without escape sequences and
+ * overwritten text. */
 static void cell_last_line(struct table *t, const json_t *r)
 {
     const char *line = field(r, "last_line");

@@ -19,11 +19,12 @@ struct top_model {
         int64_t at;
         json_t *ended;
     })
-    samples; /* of the last minute, oldest first */
+    samples; /* samples of the last minute, oldest first */
 };
 MUST_USE int top_read(struct top_model *m, struct pawl *p, const char *part,
                       struct pawl_error *err);
-/* Attempts of a queue that ended per minute; key is "done" or "failed". < 0 if not known yet. */
+/* Returns how many attempts in a queue ended per minute; key is "done" or "failed". < 0 if not
+ * known yet. */
 int64_t top_rate(const struct top_model *m, const char *queue, const char *key);
 size_t top_count(const struct top_model *m); /* number of running jobs that were read */
 int64_t top_id(const struct top_model *m, size_t i);
@@ -38,8 +39,8 @@ void top_running(const struct top_model *m, struct table *t);
 /* ---- frame.c ---- */
 
 struct top_view_state {
-    struct style style; /* width of a line; 0: unlimited */
-    int rows;           /* of the terminal; 0: unlimited, and only the tables are printed */
+    struct style style; /* with the width of a line; 0 for no limit */
+    int rows;           /* rows of the terminal; 0 for no limit, and only the tables are printed */
     size_t selected, first;
     const char *foot, *where; /* the last line; the database */
 };
@@ -53,7 +54,8 @@ struct top_detail {
     struct view tree;
 };
 MUST_USE int detail_read(struct top_detail *d, struct pawl *p, int64_t id, struct pawl_error *err);
-/* Appends its lines from *first on, as many as fit; reduces *first if it is beyond the end. */
+/* Appends the page's lines from *first on, as many as fit; reduces *first if it is beyond the
+ * end. */
 void detail_frame(const struct top_detail *d, const struct top_view_state *look, size_t *first,
                   struct buf *out);
 void help_frame(const struct top_view_state *look, struct buf *out);
@@ -73,13 +75,13 @@ struct top {
     struct top_detail detail;
     enum page page;
     bool paused, typing;
-    struct buf part; /* filter: names or queues must contain it */
+    struct buf part; /* the filter: text that a name or queue must contain */
     size_t selected, first, scroll;
-    int64_t id;  /* of the selected job, so that the selection follows it in the list */
+    int64_t id;  /* id of the selected job, so that the selection follows it in the list */
     char *note;  /* error of the last read; NULL if none */
-    int64_t due; /* boot clock */
+    int64_t due; /* when to refresh, on the boot clock */
 };
-/* Reads the current page, and sets when to do it next. */
+/* Reads the current page, and sets `due`. */
 void top_refresh(struct top *t);
 void top_find_selected(struct top *t);
 bool top_key(struct top *t, int key); /* false if the key quits */

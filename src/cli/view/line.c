@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BAR 10 /* columns */
+#define BAR 10 /* columns of a progress bar */
 
-/* ---- rails ---- */
+/* ---- the lines that connect nodes ---- */
 
 void rails_enter(struct view_rails *r, const struct view_node *n)
 {
@@ -57,7 +57,7 @@ static void add_bar(struct line *l, int64_t done, int64_t all)
                  l->style->utf8 ? (i < full ? "█" : "░") : (i < full ? "#" : "-"));
 }
 
-/* "[7/10 ok, 2 failed, 1 running]" */
+/* Adds the counts of a fan-out: "[7/10 ok, 2 failed, 1 running]". */
 static void add_items(struct line *l, const json_t *items)
 {
     static const struct {
@@ -69,7 +69,7 @@ static void add_items(struct line *l, const json_t *items)
     int64_t ok = field_int(items, "succeeded"), all = field_int(items, "total"), done = ok;
 
     if (!json_is_integer(json_object_get(items, "total")))
-        return; /* it has not started */
+        return; /* the fan-out has not started */
     for (size_t i = 0; i < 4; i++)
         done += field_int(items, others[i].key);
     if (l->style->bars)
@@ -86,7 +86,7 @@ static void add_items(struct line *l, const json_t *items)
 
 /* ---- status ---- */
 
-/* Shows how much longer it waits instead of until when. */
+/* Adds what the node waits for; for a delay, the time left instead of its end. */
 static void add_waiting(struct line *l, const char *waiting, int64_t now)
 {
     static const char until[] = "delay: until ";
@@ -126,7 +126,7 @@ static void add_span(struct line *l, const char *word, int64_t from, int64_t to)
     line_addf(l, TINT_FAINT, "  %s %s", word, text_duration(to > from ? to - from : 0, text));
 }
 
-/* Separates the wait in the queue from the work. */
+/* Adds the time spent waiting in the queue, then the time spent running. */
 static void add_times(struct line *l, const json_t *o, int64_t now)
 {
     int64_t ready = field_time(o, "ready_at"), started = field_time(o, "started_at");
@@ -140,7 +140,8 @@ static void add_times(struct line *l, const json_t *o, int64_t now)
         add_span(l, finished ? "ran" : "running", started, finished ? finished : now);
 }
 
-/* Adds symbol and name; false if the node is a note about others, which is complete then. */
+/* Adds the symbol and name of a node. Returns false if the node is only a note about other items:
+ * its line is then complete. */
 static bool begin_node(struct line *l, const struct view_node *n, const struct view_rails *r)
 {
     const char *status = field(n->o, "status");

@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define TAIL_US 500000 /* minimum between two reads of a task's output */
+#define TAIL_US 500000 /* µs, minimum between two reads of a task's output */
 
 struct live_tail {
     struct tail tail;
@@ -23,12 +23,12 @@ struct live {
     int64_t id;
     FILE *to;
     struct view view;
-    int64_t read_at; /* boot clock, when the view was read */
+    int64_t read_at; /* when the view was read, on the boot clock */
     char *note;
 
     struct style style;
     int rows;
-    VEC(int) drawn; /* columns of each line of the last frame */
+    VEC(int) drawn; /* width of each line of the last frame, in columns */
     VEC(struct live_tail *) tails;
 };
 
@@ -68,7 +68,7 @@ static struct live_tail *tail_of(struct live *s, int64_t id, int attempt)
     return t;
 }
 
-/* The last line of a task's output; "" if it can't be read. */
+/* Returns the last line of a task's output; "" if it can't be read. */
 static const char *last_output_line(struct live *s, const json_t *o)
 {
     int attempt = (int)field_int(o, "attempt");
@@ -106,7 +106,8 @@ static void forget_tails(struct live *s, bool all)
 
 /* ---- selection ---- */
 
-/* The rank of a node: if not all nodes fit the screen, those with the lowest ranks are shown. */
+/* Returns the rank of a node: if not all nodes fit the screen, those with the lowest ranks are
+ * shown. */
 static int rank_of(const struct view_node *n)
 {
     static const char *const ranks[][2] = {{"running", "failed"},
@@ -123,7 +124,7 @@ static int rank_of(const struct view_node *n)
     return n->o ? all : 0;
 }
 
-/* Marks the nodes up to a rank and their ancestors; returns their number. */
+/* Marks the nodes up to a rank and their ancestors as shown; returns how many are marked. */
 static size_t choose(const struct view *v, int rank, bool *shown)
 {
     size_t n = 0;
@@ -158,7 +159,8 @@ static void add_line(struct live *s, struct buf *frame, struct line *l)
     *vec_add(&s->drawn) = l->cols;
 }
 
-/* The number of rows that the last frame occupies now: a narrower terminal wraps its lines. */
+/* Returns the number of rows that the last frame occupies now: a terminal that became narrower
+ * wraps its lines. */
 static int rows_drawn(const struct live *s)
 {
     int rows = 0, wide = s->style.width + 1;
@@ -176,7 +178,7 @@ static void add_nodes(struct live *s, struct buf *frame, struct line *l, size_t 
     AUTO(rails_release) struct view_rails rails = {0};
 
     if (n > room || n < v->nodes.n)
-        room--; /* for the count of those left out */
+        room--; /* for the line that counts the nodes left out */
     for (i = 0; i < v->nodes.n; i++) {
         const struct view_node *node = &v->nodes.at[i];
 
@@ -200,8 +202,8 @@ static void add_nodes(struct live *s, struct buf *frame, struct line *l, size_t 
 
 /* ---- the note ---- */
 
-/* Length of the first line, in bytes: as many words as fit. No character has more columns than
- * bytes. */
+/* Returns the length of the first line in bytes: as many words as fit. No character has more
+ * columns than bytes. */
 static size_t first_line(const char *note, size_t width)
 {
     size_t len = strcspn(note, " "), next;
@@ -214,7 +216,7 @@ static size_t first_line(const char *note, size_t width)
     return len;
 }
 
-/* Uses at most half of the terminal, so that the tree remains visible. */
+/* Adds the note. It uses at most half of the terminal, so that the tree remains visible. */
 static size_t add_note(struct live *s, struct buf *frame, struct line *l)
 {
     size_t most = s->rows > 4 ? (size_t)s->rows / 2 : 1, rows = 0, len;
@@ -285,7 +287,7 @@ void live_note(struct live *s, const char *sentence)
     draw(s, false);
 }
 
-/* Draws all nodes once; others may write below it afterwards. */
+/* Draws all nodes a last time; other output may follow below. */
 void live_end(struct live *s)
 {
     free(s->note);

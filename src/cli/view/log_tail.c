@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define PAGE    16384
-#define LONGEST 4000 /* bytes kept of a line */
+#define LONGEST 4000 /* bytes of a line that are kept */
 
 static void end_line(struct tail *t)
 {
@@ -18,7 +18,8 @@ static void end_line(struct tail *t)
     buf_reset(&t->line);
 }
 
-/* Whether a byte belongs to an escape sequence such as ESC [ …; ends with its last byte. */
+/* Whether a byte belongs to an escape sequence such as ESC [ …, up to and including its last
+ * byte. */
 static bool in_escape(struct tail *t, char c)
 {
     if (c == '\033') {

@@ -67,7 +67,8 @@ void line_begin(struct line *l, const struct style *style)
     *l = (struct line){.style = style, .text = l->text};
 }
 
-/* The character does not fit: the one before it is replaced by the ellipsis. */
+/* Ends a line in which the next character does not fit: replaces the character before it with an
+ * ellipsis. */
 static void cut(struct line *l)
 {
     l->text.len = l->before;

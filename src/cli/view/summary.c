@@ -13,7 +13,8 @@ static bool is_failed_leaf(const struct view_node *n)
     return n->o && !n->blames && (!strcmp(status, "failed") || !strcmp(status, "timed_out"));
 }
 
-/* "--- w::each[1] (14) failed: exited with code 1", then its last lines. */
+/* Prints a heading such as "--- w::each[1] (14) failed: exited with code 1", then the last lines of
+ * the task's output. */
 static int print_failed_task(struct pawl *p, const struct view_node *n, const struct style *style,
                              FILE *to, struct pawl_error *err)
 {

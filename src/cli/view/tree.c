@@ -21,9 +21,9 @@ struct fan {
 
 struct reading {
     struct view *view;
-    int64_t top; /* depth of the first node; -1 before it was read */
+    int64_t top; /* depth of the first node; -1 until it has been read */
     VEC(struct fan) fans;
-    VEC(size_t) path; /* the node of each depth on the path to the last one */
+    VEC(size_t) path; /* the node at each depth on the path to the last node */
 };
 
 static void reading_release(struct reading *r)
@@ -80,8 +80,8 @@ static int add_node(void *arg, const char *json)
     return 0;
 }
 
-/* From the end: the first node seen at a depth, before one of a smaller depth, is the last
- * sibling. */
+/* Marks last siblings, from the end of the list: the first node seen at a depth, before one at a
+ * smaller depth, is the last of its siblings. */
 static void find_last(struct view *v)
 {
     VEC(bool) seen = {0};

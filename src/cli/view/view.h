@@ -18,10 +18,11 @@
 
 struct style {
     bool utf8, color;
-    int width; /* columns; 0: unlimited */
+    int width; /* in columns; 0 for no limit */
     bool bars; /* draw progress bars for fan-outs */
 };
-/* The style for a stream, from NO_COLOR, the locale, whether it is a terminal, and its width. */
+/* Determines the style for a stream from NO_COLOR, the locale, whether it is a terminal, and its
+ * width. */
 struct style style_of(FILE *to);
 
 enum tint { TINT_PLAIN, TINT_GOOD, TINT_BAD, TINT_BUSY, TINT_FAINT };
@@ -31,27 +32,27 @@ struct line {
     const struct style *style;
     struct buf text;
     int cols;      /* columns used */
-    size_t before; /* bytes up to the last column, where the ellipsis would go */
+    size_t before; /* bytes before the last column, where the ellipsis would go */
     bool cut;
 };
 void line_begin(struct line *l, const struct style *style);
 /* Adds text without control characters; bytes that are invalid in the locale become "?". */
 void line_add(struct line *l, enum tint tint, const char *text);
 void line_addf(struct line *l, enum tint tint, const char *fmt, ...) PRINTF_LIKE(3, 4);
-void line_print(struct line *l, FILE *to); /* prints it, and begins the next */
+void line_print(struct line *l, FILE *to); /* prints the line, and begins the next */
 void line_release(struct line *l);
 
-/* Symbol and tint of a status. */
+/* The symbol and tint of a status. */
 const char *status_symbol(const char *status, const struct style *style);
 enum tint status_tint(const char *status);
 
 /* ---- tree.c ---- */
 
 struct view_node {
-    json_t *o; /* a line of the outline; NULL: `note` replaces further items of a fan-out */
+    json_t *o; /* a line of the outline; NULL if `note` stands for further items of a fan-out */
     char *note;
     int depth;   /* relative to the root of the view */
-    bool last;   /* of its siblings */
+    bool last;   /* the last of its siblings */
     bool blames; /* it failed because of a descendant that is shown */
 };
 
@@ -67,7 +68,8 @@ void view_release(struct view *v);
 
 /* ---- line.c ---- */
 
-/* Ancestors that have further children below, by depth; for view_line. */
+/* For each depth, whether the ancestor there has further children below, so that a line connects
+ * them. */
 struct view_rails {
     VEC(bool) open;
 };
@@ -88,7 +90,7 @@ void view_live_line(const struct view *v, const struct view_node *n, const struc
 
 struct tail {
     int64_t execution;
-    int attempt; /* 0: the last one */
+    int attempt; /* 0 for the last one */
     int64_t at;  /* offset up to which it was read */
     char *lines[TAIL_LINES];
     size_t n;        /* number of complete lines so far */
@@ -97,7 +99,7 @@ struct tail {
     bool returned;   /* the last byte was a carriage return */
 };
 MUST_USE int tail_refresh(struct pawl *p, struct tail *t,
-                          struct pawl_error *err);             /* reads new output */
+                          struct pawl_error *err);             /* reads new output of the attempt */
 void tail_take(struct tail *t, const char *bytes, size_t len); /* adds these bytes */
 size_t tail_count(const struct tail *t);
 const char *tail_line(const struct tail *t, size_t i); /* 0 is the oldest */
@@ -111,7 +113,7 @@ struct live *live_open(struct pawl *p, int64_t id, FILE *to);
 MUST_USE int live_read(struct live *s, struct pawl_error *err); /* reads the current state */
 void live_draw(struct live *s); /* draws the state that was read last */
 void live_note(struct live *s,
-               const char *sentence); /* shown below the tree until replaced; NULL: none */
+               const char *sentence); /* shown below the tree until replaced; NULL for none */
 void live_end(struct live *s);        /* draws the last frame, with all nodes */
 const struct view *live_view(const struct live *s);
 void live_close(struct live *s); /* NULL is ignored */
