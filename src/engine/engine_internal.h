@@ -346,7 +346,8 @@ void heartbeat_send_soon(struct engine *e);                       /* a cancel ma
 MUST_USE int heartbeat_take_results(struct engine *e, struct err *err); /* from the thread */
 
 /* maintenance/due.c: timers, schedules and SQL submissions */
-/* Polls for what a turn made ready or due earlier, by its WAKE_ bits. */
+/* Requests polls for the jobs and timers that a turn made ready or due earlier, by its WAKE_
+ * bits. */
 void apply_wake(struct engine *e, unsigned woke);
 void set_schedule_due(struct engine *e, int64_t due, int64_t wall);
 MUST_USE int refresh_next_due(struct engine *e, struct err *err);
@@ -359,7 +360,7 @@ MUST_USE int run_maintenance(struct engine *e, struct err *err);
 void maintenance_after_tick(struct engine *e, const struct tick *tick);
 void stop_serving_dead_trees(struct engine *e);    /* the foreground trees of dead workers */
 bool tree_is_open(struct engine *e, int64_t root); /* also true if it can't be read */
-/* The status of an execution; *status is 0 if it does not exist. */
+/* Reads the status of an execution; *status is 0 if it does not exist. */
 MUST_USE int read_status(struct engine *e, int64_t execution, int *status, struct err *err);
 
 /* maintenance/cleanup.c */

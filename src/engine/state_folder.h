@@ -28,7 +28,7 @@ char *state_folder_path(const char *state, const char *database, int64_t generat
  * the current one. */
 void state_folder_each_old(const char *dir, void (*each)(void *arg, const char *dir), void *arg);
 
-/* Sets the error of errno: "can't create PATH: …". */
+/* Sets an error for errno, such as "can't create PATH: …". */
 int state_folder_error(struct err *err, const char *what, const char *path);
 
 /* Creates the folders that are missing, and the locked file of `worker`. */

@@ -51,7 +51,7 @@ void apply_wake(struct engine *e, unsigned woke)
         e->groups_to_poll = UINT64_MAX;
 }
 
-/* The last turn of this connection may have reported messages, and made something ready or due. */
+/* Reports the messages of the last turn, and applies the wake-ups that it caused. */
 static void apply_turn(struct engine *e, const char *const *messages, size_t n)
 {
     for (size_t i = 0; i < n; i++)
