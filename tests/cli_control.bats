@@ -227,7 +227,7 @@ pawl_wait_seconds_bucket{queue="default",executor="process",le="10"} 5' \
 	id=$(submit '{"ms": 30000}')
 	work_on "$id"
 	end_worker
-	refused 2 'To do that, write `pawl admin fence --yes`' p admin fence
+	refused 2 'If you want that, write `pawl admin fence --yes`' p admin fence
 	[[ $(p admin fence --yes) =~ ^'generation '[0-9]{13}'; 1 running jobs were taken from their workers'$ ]]
 	[[ $(p why "$id") == *'a worker of the state folder '*' may adopt it now ('* ]]
 	[[ $(p admin fence --yes --json) =~ ^'{"generation":'[0-9]{13}',"jobs":0}'$ ]]

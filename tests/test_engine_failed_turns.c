@@ -405,7 +405,7 @@ TEST(tree_that_cannot_be_removed_does_not_stop_retention_of_other_trees)
     clock_advance(91 * DAY);
     KIT_UNTIL(&k, sql_number(s, "SELECT count(*) FROM executions") == 1);
     fixture_env()->note = NULL;
-    snprintf(name, sizeof(name), "the old execution %lld ", (long long)ids[2]);
+    snprintf(name, sizeof(name), "the expired execution %lld ", (long long)ids[2]);
     CHECK(strstr(message, name));
     CHECK(strstr(message, "not today"));
     CHECK_EQ(status_of(s, ids[2]), S_SUCCEEDED);

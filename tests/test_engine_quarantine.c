@@ -38,9 +38,9 @@ struct way {
 };
 #define REFUSED_ADOPTION "NEW.name = 'exec::bad' AND NEW.epoch = 2"
 static const struct way claims = {false, false, "NEW.name = 'exec::bad' AND NEW.status = 3",
-                                  "claimed"};
-static const struct way adoptions = {true, false, REFUSED_ADOPTION, "adopted"};
-static const struct way reaped = {true, true, REFUSED_ADOPTION, "adopted"};
+                                  "claiming"};
+static const struct way adoptions = {true, false, REFUSED_ADOPTION, "adopting"};
+static const struct way reaped = {true, true, REFUSED_ADOPTION, "adopting"};
 
 static int64_t submit_named(struct store *s, const char *name)
 {
@@ -93,7 +93,7 @@ static void check_one_bad_job(const struct way *way, int before, int after)
     until_succeeded(&k, s, before + after);
     KIT_UNTIL(&k, engine_is_drained(k.engine) && message[0]);
     fixture_env()->note = NULL;
-    snprintf(name, sizeof(name), "execution %lld can't be %s", (long long)bad, way->words);
+    snprintf(name, sizeof(name), "%s execution %lld failed", way->words, (long long)bad);
     CHECK(strstr(message, name));
     CHECK(strstr(message, "not today"));
     CHECK_EQ(status_of(s, bad), way->orphans ? S_RUNNING : S_READY);
