@@ -128,7 +128,8 @@ static void add_functions(struct fixture *f, struct buf *b)
         b,
         "\n`default` evaluates its second argument only if it needs it: if a field or an item in the first one is "
         "missing or null, at any depth. Any other error in the first argument remains an error.\n"
-        "\nThe following functions test the tasks that this one needs, in `if`. In the examples all needs succeeded:\n"
+        "\nThe following functions test the tasks that this one needs, in `if`. A condition that calls none of them also requires "
+        "`success()`. In the examples all needs succeeded:\n"
         "\n| function | is true if | example |\n|---|---|---|\n");
 #define X(id, name, meaning, example, result) \
     add_example(f, b, #name "()", meaning, example, result);

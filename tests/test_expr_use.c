@@ -225,6 +225,50 @@ TEST(names_used_by_an_expression_are_listed_without_evaluation)
     arena_release(&arena);
 }
 
+TEST(condition_without_a_status_function_is_completed)
+{
+    static const struct {
+        const char *given, *complete; /* NULL if it is complete */
+        bool requires;                /* success(), in its complete form */
+    } cells[] = {
+        {"params.x", "success() && (params.x)", true},
+        {" params.x\n", "success() && (params.x)", true},
+        {"${{ params.x == '}}' }}", "success() && (params.x == '}}')", true},
+        {"1 < 2 || 2 < 1", "success() && (1 < 2 || 2 < 1)", true},
+        {"success()", NULL, true},
+        {"success() && 1 < 2 && 2 < 3", NULL, true},
+        {"(success() && 1 < 2)", NULL, true},
+        {"success() || 1 < 2", NULL, false},
+        {"success() && 1 < 2 || 2 < 3", NULL, false},
+        {"success() == false", NULL, false},
+        {"!success()", NULL, false},
+        {"1 < 2 && success()", NULL, false}, /* the first part may be an error */
+        {"always()", NULL, false},
+        {"[cancelled()][0]", NULL, false},
+        {"default(failure(), true)", NULL, false},
+    };
+    struct arena arena = ARENA_INIT;
+    struct expr_fault fault;
+    const struct expr *e;
+    size_t i;
+
+    for (i = 0; i < COUNT(cells); i++) {
+        struct expr_text text = text_of(cells[i].given);
+        const char *complete;
+
+        CHECK_OK(expr_parse_condition(&text, &arena, &e, &fault));
+        complete = expr_complete_condition(e, &arena);
+        CHECK_STR(complete ? complete : "", cells[i].complete ? cells[i].complete : "");
+        if (complete) {
+            text = text_of(complete);
+            CHECK_OK(expr_parse_condition(&text, &arena, &e, &fault));
+            CHECK(!expr_complete_condition(e, &arena));
+        }
+        CHECK_EQ(expr_requires_success(e), cells[i].requires);
+    }
+    arena_release(&arena);
+}
+
 /* ---- the caller's side ---- */
 
 TEST(result_of_an_expression_outlives_the_expression_and_its_scope)

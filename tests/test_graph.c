@@ -1,5 +1,6 @@
 /* test_graph.c - the truth table of success(), failure(), cancelled() and always() against every
  * way in which a need can end, cell by cell; docs/WORKFLOWS.md must show the same table. */
+#include "core/expr/expr.h"
 #include "core/graph.h"
 #include "harness.h"
 
@@ -73,6 +74,40 @@ TEST(success_failure_and_cancelled_of_each_need_state_match_the_truth_table)
     }
 }
 
+static bool status_function(void *arg, enum expr_status which)
+{
+    const struct graph_facts *f = arg;
+
+    return which == EXPR_SUCCESS     ? f->success
+           : which == EXPR_FAILURE   ? f->failure
+           : which == EXPR_CANCELLED ? f->cancelled
+                                     : true;
+}
+
+/* "1 < 2" stands for any condition that calls no status function and is true. */
+TEST(condition_without_a_status_function_is_true_only_after_success)
+{
+    struct expr_text text = {.at = "1 < 2", .len = 5};
+    struct arena arena = ARENA_INIT;
+    struct expr_fault fault;
+    const struct expr *e;
+    size_t i;
+
+    CHECK_OK(expr_parse_condition(&text, &arena, &e, &fault));
+    text.at = expr_complete_condition(e, &arena);
+    text.len = strlen(text.at);
+    CHECK_OK(expr_parse_condition(&text, &arena, &e, &fault));
+    for (i = 0; i < CELLS; i++) {
+        struct graph_facts f = graph_facts(&cells[i].as, 1);
+        struct expr_scope scope = {.status = status_function, .arg = &f};
+        bool yes;
+
+        CHECK_OK(expr_eval_bool(e, &scope, &yes, &fault));
+        CHECK_EQ(yes, cells[i].success);
+    }
+    arena_release(&arena);
+}
+
 TEST(several_needs_succeed_only_if_all_do_and_fail_or_cancel_if_any_does)
 {
     size_t i, k;
@@ -126,9 +161,9 @@ TEST(workflows_page_lists_success_failure_and_cancelled_for_each_need_state)
     page[fread(page, 1, sizeof(page) - 1, f)] = 0;
     fclose(f);
     for (i = 0; i < CELLS; i++) {
-        snprintf(line, sizeof(line), "\n| %s | %s | %s | %s | yes |\n", cells[i].need,
+        snprintf(line, sizeof(line), "\n| %s | %s | %s | %s | yes | %s |\n", cells[i].need,
                  cells[i].success ? "yes" : "", cells[i].failure ? "yes" : "",
-                 cells[i].cancelled ? "yes" : "");
+                 cells[i].cancelled ? "yes" : "", cells[i].success ? "is evaluated" : "is false");
         if (!strstr(page, line))
             test_fail(__FILE__, __LINE__, "docs/WORKFLOWS.md has no line %s", line);
     }

@@ -153,37 +153,37 @@ TEST(ascii_graph_with_too_many_parallel_edges_is_drawn_as_a_list)
 
 TEST(dot_output_has_nodes_and_edges)
 {
-    check("tasks: {a: {function: f}, b: {run: x, needs: a, if: \"tasks.a.status == 'a\\\\b'\"},\n"
-          "  c: {run: x, foreach: 2, approval: 'now?'}}\non_exit: x",
-          GRAPH_FORMAT_DOT,
-          "digraph \"f\" {\n"
-          "  rankdir=TB;\n"
-          "  node [fontname=\"sans-serif\"];\n"
-          "  t0 [label=\"a\\nfunction f\", shape=ellipse];\n"
-          "  t1 [label=\"b\\nif tasks.a.status == 'a\\\\b'\", shape=box, style=dashed];\n"
-          "  t2 [label=\"c\\nfor each 2\\napproval\", shape=octagon, peripheries=2];\n"
-          "  t0 -> t1;\n"
-          "  subgraph cluster_end {\n"
-          "  label=\"after all others\"; style=dashed;\n"
-          "  t4 [label=\"on_exit\", shape=box];\n"
-          "  }\n"
-          "}\n");
+    check(
+        "tasks: {a: {function: f}, b: {run: x, needs: a, if: \"tasks.a.status == 'a\\\\b'\"},\n"
+        "  c: {run: x, foreach: 2, approval: 'now?'}}\non_exit: x",
+        GRAPH_FORMAT_DOT,
+        "digraph \"f\" {\n"
+        "  rankdir=TB;\n"
+        "  node [fontname=\"sans-serif\"];\n"
+        "  t0 [label=\"a\\nfunction f\", shape=ellipse];\n"
+        "  t1 [label=\"b\\nif success() && (tasks.a.status == 'a\\\\b')\", shape=box, style=dashed];\n"
+        "  t2 [label=\"c\\nfor each 2\\napproval\", shape=octagon, peripheries=2];\n"
+        "  t0 -> t1;\n"
+        "  subgraph cluster_end {\n"
+        "  label=\"after all others\"; style=dashed;\n"
+        "  t4 [label=\"on_exit\", shape=box];\n"
+        "  }\n"
+        "}\n");
 }
 
 TEST(mermaid_output_has_nodes_and_edges)
 {
-    check(
-        "tasks: {a: {function: f}, b: {run: x, needs: a, if: \"tasks['a'].status == '\\\"<#'\"},\n"
-        "  c: {run: x, approval: true}}\non_failure: x",
-        GRAPH_FORMAT_MERMAID,
-        "flowchart TD\n"
-        "  t0([\"a<br/>function f\"])\n"
-        "  t1[\"b<br/>if tasks#91;'a'#93;.status == '#34;#60;#35;'\"]\n"
-        "  t2{{\"c<br/>approval\"}}\n"
-        "  t0 --> t1\n"
-        "  subgraph after [after all others]\n"
-        "  t3[\"on_failure\"]\n"
-        "  end\n");
+    check("tasks: {a: {function: f}, b: {run: x, needs: a, if: \"always() || ['\\\"<#'][0]\"},\n"
+          "  c: {run: x, approval: true}}\non_failure: x",
+          GRAPH_FORMAT_MERMAID,
+          "flowchart TD\n"
+          "  t0([\"a<br/>function f\"])\n"
+          "  t1[\"b<br/>if always#40;#41; #124;#124; #91;'#34;#60;#35;'#93;#91;0#93;\"]\n"
+          "  t2{{\"c<br/>approval\"}}\n"
+          "  t0 --> t1\n"
+          "  subgraph after [after all others]\n"
+          "  t3[\"on_failure\"]\n"
+          "  end\n");
 }
 
 TEST(ascii_graphs_of_the_examples_fit_in_80_columns)

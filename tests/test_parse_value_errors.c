@@ -135,3 +135,40 @@ TEST(invalid_value_inside_a_task_is_an_error)
 
     check_all(list, COUNT(list));
 }
+
+/* The completed condition has one more level and some more bytes than the file's. */
+TEST(condition_that_is_too_deep_or_long_when_completed_is_refused)
+{
+    static const struct {
+        const char *begin;
+        int deep, spaces;
+        const char *expect;
+    } cells[] = {{"", 62, 0, ""},
+                 {"", 63, 0,
+                  "1:26: tasks.a.if: as success() && (…), this is nested more than 64 levels deep"},
+                 {"always() && ", 62, 0, ""},
+                 {"", 0, 65000, ""},
+                 {"", 0, 65531,
+                  "1:26: tasks.a.if: as success() && (…), this text has 65551 bytes; at most 65536 "
+                  "are allowed"},
+                 {"always() && ", 0, 65519, ""}};
+    size_t i;
+
+    for (i = 0; i < COUNT(cells); i++) {
+        struct buf b = BUF_INIT;
+        char *got;
+        int k;
+
+        buf_addf(&b, "tasks: {a: {run: x, if: '%s", cells[i].begin);
+        for (k = 0; k < cells[i].deep; k++)
+            buf_addch(&b, '(');
+        buf_addf(&b, "1%*s < 2", cells[i].spaces, "");
+        for (k = 0; k < cells[i].deep; k++)
+            buf_addch(&b, ')');
+        buf_addstr(&b, "'}}");
+        got = diagnostics_of(b.ptr, b.len);
+        CHECK_STR(got, cells[i].expect);
+        free(got);
+        buf_release(&b);
+    }
+}

@@ -62,6 +62,11 @@ static void make_ended(struct store *s)
                     "  one: {run: x, needs: [boom, b], join: any}\n"
                     "  both: {run: x, needs: [boom, b], join: 2}\n",
                     NULL);
+    submit_workflow(s,
+                    "name: picky\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a, if: 1 < 2}\n"
+                    "  c: {run: x, needs: a, if: success() && 1 < 2}\n"
+                    "  d: {run: x, needs: a, if: always() && 1 < 2}\n",
+                    NULL);
     submit_workflow_text(s, workflow_text_of_files(nest), NULL);
     run_workflows(s, " boom quick[0] ");
     submit_workflow(
@@ -221,6 +226,7 @@ static const struct damage damages[] = {
     BREAK("I34", "I06", SET("chain::c", "status = 8, result = NULL")),
     BREAK("I34", "I06", SET("choice::one", "status = 8, result = NULL")),
     BREAK("I34", "I06", SET("choice::both", "status = 5")),
+    BREAK("I34", "I06 I33", SET("picky::a", "status = 7, result = NULL")),
 
     /* wrong counters */
     BREAK("I35", NULL, SET("joins::two", "needs_left = 2")),

@@ -40,16 +40,16 @@ WORKFLOW_CASE(failure_skips_the_followers_and_fails_the_workflow,
               .steps = {{"play but a", "a:failed b:skipped c:skipped d:succeeded"}},
               .ends = S_FAILED, .error = "a failed: it was made to fail");
 
-WORKFLOW_CASE(conditions_see_failures_of_tasks_before_a_skipped_task,
-              .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
-                      "  repair: {run: x, needs: b, if: failure()}\n"
-                      "  always: {run: x, needs: b, if: always()}\n"
-                      "  fine: {run: x, needs: [repair, always], if: success()}\n"
-                      "  by_status: {run: x, needs: b, if: \"tasks.b.status == 'skipped'\"}\n",
-              .steps = {{"play but a",
-                         "a:failed b:skipped repair:succeeded always:succeeded fine:succeeded "
-                         "by_status:succeeded"}},
-              .ends = S_FAILED);
+WORKFLOW_CASE(
+    conditions_see_failures_of_tasks_before_a_skipped_task,
+    .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
+            "  repair: {run: x, needs: b, if: failure()}\n"
+            "  always: {run: x, needs: b, if: always()}\n"
+            "  fine: {run: x, needs: [repair, always], if: success()}\n"
+            "  by_status: {run: x, needs: b, if: \"always() && tasks.b.status == 'skipped'\"}\n",
+    .steps = {{"play but a", "a:failed b:skipped repair:succeeded always:succeeded fine:succeeded "
+                             "by_status:succeeded"}},
+    .ends = S_FAILED);
 
 WORKFLOW_CASE(
     allowed_failure_counts_as_success,
@@ -128,8 +128,8 @@ TEST(failed_expression_fails_its_task_and_the_error_has_its_location)
               "X: w.yaml:4:3: tasks.a.outputs has no field 'gone'; its fields are: n (in: "
               "tasks.a.outputs.gone)");
     CHECK_STR(get(s, task_of(s, w, "c")).error,
-              "w.yaml:5:3: tasks.a.outputs has no field 'gone'; its fields are: n (in: 1 < 2 && "
-              "tasks.a.outputs.gone)");
+              "w.yaml:5:3: tasks.a.outputs has no field 'gone'; its fields are: n (in: "
+              "success() && (1 < 2 && tasks.a.outputs.gone))");
     CHECK_STR(get(s, task_of(s, w, "d")).error,
               "foreach: w.yaml:6:3: tasks.a.outputs has no field 'gone'; its fields are: n (in: "
               "tasks.a.outputs.gone)");

@@ -158,6 +158,14 @@ const struct templates *templates_parse(const struct workflow *w, struct arena *
     return t;
 }
 
+bool templates_require_success(const struct templates *t, const struct workflow_task *task)
+{
+    const struct template *condition = t->tasks[task->index][TASK_CONDITION];
+
+    return !condition ||
+           (condition->kind == TEMPLATE_EXPR && expr_requires_success(condition->expr));
+}
+
 /* ---- references ---- */
 
 struct reference_visitor {

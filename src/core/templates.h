@@ -59,6 +59,10 @@ struct templates {
 /* Parses all templates of w, without those of nested workflows. */
 const struct templates *templates_parse(const struct workflow *w, struct arena *arena);
 
+/* Whether the task runs only if success() is true: it has no condition, or one of the form
+ * success() && …. */
+bool templates_require_success(const struct templates *t, const struct workflow_task *task);
+
 /* Calls `each` with every task that the templates of `task` refer to, possibly several times. If
  * `task` is NULL, reads the templates of the workflow's outputs. For an item, condition, foreach
  * and approval are left out: they were evaluated for the fan-out. */

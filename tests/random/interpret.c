@@ -24,6 +24,21 @@ static const char *kept(struct interpreter *in, struct buf *b)
     return s;
 }
 
+/* The condition as the parser completes it. */
+static const char *complete(struct interpreter *in, const char *condition)
+{
+    struct expr_text text = {.at = condition, .len = strlen(condition)};
+    struct expr_fault fault;
+    const struct expr *e;
+    const char *full = NULL;
+
+    if (expr_parse_condition(&text, &in->arena, &e, &fault))
+        (void)!expr_fault_err(&fault, &in->err);
+    else
+        full = expr_complete_condition(e, &in->arena);
+    return full ? full : condition;
+}
+
 static void define_task(struct interpreter *in, const struct plan_workflow *f, int index,
                         struct workflow_task *out)
 {
@@ -45,7 +60,7 @@ static void define_task(struct interpreter *in, const struct plan_workflow *f, i
         .nested = t->nested ? in->workflows[t->nested] : NULL,
         .needs = needs,
         .nneeds = (uint32_t)t->nneeds,
-        .condition = t->nconds ? kept(in, &condition) : NULL,
+        .condition = t->nconds ? complete(in, kept(in, &condition)) : NULL,
         .join = t->join,
         .foreach = t->each != PLAN_ONE ? kept(in, &list) : NULL,
         .max_parallel = t->max_parallel,

@@ -80,6 +80,18 @@ static enum truth evaluate(const struct model_node *n, const struct needs *f, in
     return ERROR;
 }
 
+/* Whether a condition calls success(), failure(), cancelled() or always(). */
+static bool calls_status(const struct plan_task *t, int nth)
+{
+    const struct plan_cond *c = &t->conds[nth];
+
+    if (c->op == PLAN_NOT)
+        return calls_status(t, c->left);
+    if (c->op == PLAN_AND || c->op == PLAN_OR)
+        return calls_status(t, c->left) || calls_status(t, c->right);
+    return c->op <= PLAN_ALWAYS;
+}
+
 void model_decide(struct model *m, struct model_node *n)
 {
     const struct plan_task *t = n->task;
@@ -92,7 +104,7 @@ void model_decide(struct model *m, struct model_node *n)
         runs = NO;
     } else if (!t->join && f.ended < f.all) {
         return;
-    } else if (t->nconds) {
+    } else if (t->nconds && (runs == YES || calls_status(t, t->nconds - 1))) {
         runs = evaluate(n, &f, t->nconds - 1);
     }
     if (runs == ERROR) {

@@ -290,3 +290,34 @@ unsigned expr_statuses(const struct expr *e)
 {
     return walk_expr(e, NULL, NULL);
 }
+
+const char *expr_complete_condition(const struct expr *e, struct arena *arena)
+{
+    size_t begin = e->pieces[0].begin, end = e->pieces[0].end;
+    struct buf full = BUF_INIT;
+    const char *text;
+
+    if (expr_statuses(e))
+        return NULL;
+    begin += strspn(e->text.at + begin, SPACE);
+    while (end > begin && strchr(SPACE, e->text.at[end - 1]))
+        end--;
+    buf_addstr(&full, "success() && (");
+    buf_add(&full, e->text.at + begin, end - begin);
+    buf_addch(&full, ')');
+    text = arena_strdup(arena, buf_cstr(&full));
+    buf_release(&full);
+    return text;
+}
+
+bool expr_requires_success(const struct expr *e)
+{
+    const struct node *n = e->pieces[0].node, *step;
+
+    if (n->kind != NODE_STATUS || n->which != EXPR_SUCCESS)
+        return false;
+    for (step = n->steps; step; step = step->next)
+        if (step->kind != NODE_BINARY || step->which != OPERATOR_AND)
+            return false;
+    return true;
+}

@@ -244,7 +244,8 @@
       .elsewhere = "depends depends_on dependencies deps after requires upstream")                 \
     X("if", CONDITION, condition, condition, 1, 65536, KEY_ALL, .default_value = "`success()`",    \
       .scope = SCOPE_TASK,                                                                         \
-      .sentence = "Whether the task runs or is skipped; evaluated when its needs have ended.",     \
+      .sentence = "Whether the task runs or is skipped; evaluated when its needs have ended. A "   \
+                  "condition that calls no status function also requires `success()`.",            \
       .elsewhere = "when condition only_if preconditions")                                         \
     X("join", JOIN, join, join, .places = KEY_ALL, .default_value = "`all`",                       \
       .sentence = "`any` (1) or a number: `if` is evaluated as soon as that many needs have "      \

@@ -229,6 +229,24 @@ static void check_reference(void *arg, const struct expr_ref *ref)
 
 /* ---- all expressions ---- */
 
+/* Completes a task's condition that calls no status function. The definition contains the complete
+ * text, so that it says by itself when the task runs, whichever version of Pawl stored it. */
+static void complete_condition(struct checking *c, const struct expr *e, struct arena *arena)
+{
+    const struct text_use *use = c->use;
+    struct workflow_task *t = is_task(use->task) ? &c->r->w->tasks[use->task] : NULL;
+    const char *full = t && t->condition == use->text ? expr_complete_condition(e, arena) : NULL;
+    struct expr_text text = {.at = full, .len = full ? strlen(full) : 0};
+    struct expr_fault fault;
+
+    if (!full)
+        return;
+    if (expr_parse_condition(&text, arena, &e, &fault))
+        reader_error(c->r, use, 0, "%s: as success() && (…), %s", use->what, fault.what);
+    else
+        t->condition = arena_strdup(c->r->arena, full);
+}
+
 static void check_text(struct checking *c, struct arena *arena)
 {
     const struct text_use *use = c->use;
@@ -246,6 +264,7 @@ static void check_text(struct checking *c, struct arena *arena)
                      "%s: status functions such as success() can be used only in a task",
                      use->what);
     expr_references(e, check_reference, c);
+    complete_condition(c, e, arena);
 }
 
 void reader_check_texts(struct reader *r, bool whole)

@@ -5,6 +5,8 @@
  * followers. */
 #include "store/verify/workflows.h"
 
+#include "core/templates.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,8 +174,20 @@ static void collect_needs(struct graph_check *j, const struct workflow_task *tas
     }
 }
 
-/* Checks that the task could be decided, and with this outcome. With a condition, both outcomes are
- * possible. */
+/* Whether the needs of a decided task, in j->needs, allow it to run. Only success() && … is certain
+ * to forbid it; any other condition may be true. A task that failed without a start may have been
+ * decided by a version that evaluated such a condition, and its values, to the end. */
+static bool needs_allow_run(const struct graph_check *j, const struct workflow_task *task,
+                            const struct checked_child *c)
+{
+    if (task->join || graph_facts(j->needs.at, j->needs.n).success ||
+        !templates_require_success(j->def->templates, task))
+        return true;
+    return task->condition && c->status == S_FAILED && !c->started;
+}
+
+/* Checks that the task could be decided, and with this outcome. With a condition, it may have been
+ * skipped whatever its needs did. */
 static void check_decided(struct graph_check *j, const struct workflow_task *task,
                           const struct checked_child *c)
 {
@@ -183,8 +197,7 @@ static void check_decided(struct graph_check *j, const struct workflow_task *tas
 
     collect_needs(j, task, false, &left, &succeeded);
     now = graph_join(task->join, left, succeeded);
-    may_run = now == GRAPH_DECIDE &&
-              (task->join || task->condition || graph_facts(j->needs.at, j->needs.n).success);
+    may_run = now == GRAPH_DECIDE && needs_allow_run(j, task, c);
     if ((uint32_t)j->f.children_made < j->def->workflow->ntasks)
         verify_violation(j->v, "I34", c->id, "%s is %s, but not all tasks were created", c->name,
                          status_text(c->status));

@@ -115,8 +115,10 @@ int task_decide(struct turn *t, struct workflow_state *f, const struct workflow_
         break;
     }
     TRY(task_read_facts(t, f, task, &facts, err));
+    if (!facts.success && templates_require_success(f->def->templates, task))
+        return task_skip(t, row, facts.failure, "a task that it needs did not succeed", err);
     s.facts = facts;
-    runs = facts.success;
+    runs = true;
     if (task->condition) {
         if ((rc = workflow_build_scope(t, f, &s, &scope, err)))
             return task_fail_if_invalid(t, row, rc, err);
@@ -126,9 +128,6 @@ int task_decide(struct turn *t, struct workflow_state *f, const struct workflow_
             return task_fail_if_invalid(t, row, rc, err);
     }
     if (!runs)
-        return task_skip(t, row, facts.failure,
-                         task->condition ? "its condition is false"
-                                         : "a task that it needs did not succeed",
-                         err);
+        return task_skip(t, row, facts.failure, "its condition is false", err);
     return task_make_ready(t, f, &s, err);
 }
