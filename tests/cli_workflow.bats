@@ -84,7 +84,7 @@ x() { # command...
 	[[ $output == *'completed        demo' ]]
 	x show @last --json
 	[[ $output == *'"status":"succeeded"'* ]]
-	[[ $output == *'{"status":"succeeded","outputs":{"i":"2"}}'* ]]
+	[[ $output == *'{"status":"succeeded","outputs":{"i":"2"},"item":2,"error":null}'* ]]
 	x run "$dir/flow.yaml" --param n=x
 	[ "$status" = 2 ]
 	[[ $(cat "$dir/stderr") == *'the param n must be an integer'* ]]

@@ -136,7 +136,7 @@ TEST(rerun_of_a_fan_out_with_a_shorter_list_leaves_the_surplus_items_alone)
     settle_task(s, k.held[0], OUTCOME_OK, "{\"n\":1}");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_STR(get(s, task_of(s, w, "many")).result,
-              "[{\"status\":\"succeeded\",\"outputs\":{\"n\":1}}]");
+              "[{\"status\":\"succeeded\",\"outputs\":{\"n\":1},\"item\":7,\"error\":null}]");
     verify_clean(s);
     store_close(&s);
 }

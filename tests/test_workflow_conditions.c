@@ -70,10 +70,10 @@ TEST(definition_contains_the_complete_condition)
 /* The text of a definition as an earlier version stored it. */
 static const char *old_text(const char *text, const char *condition)
 {
-    const char *full = "success() && (", *at = strstr(text, full), *end = strchr(at, ')');
+    const char *at = strstr(text, "success() && ("), *end = at ? strstr(at, ")\"") : NULL;
     struct buf b = BUF_INIT;
 
-    end = strstr(end + 1, ")\"");
+    CHECK(at && end);
     buf_add(&b, text, (size_t)(at - text));
     buf_addstr(&b, condition);
     buf_addstr(&b, end + 1);

@@ -172,9 +172,11 @@ TEST(fan_out_runs_every_item_and_returns_their_outputs_in_order)
     settle_task(s, k.held[0], OUTCOME_OK, "{\"i\":2}");
     run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_STR(get(s, w).result, "{\"all\":[{\"status\":\"succeeded\",\"outputs\":{\"i\":0}},"
-                                "{\"status\":\"succeeded\",\"outputs\":{\"i\":1}},"
-                                "{\"status\":\"succeeded\",\"outputs\":{\"i\":2}}]}");
+    CHECK_STR(
+        get(s, w).result,
+        "{\"all\":[{\"status\":\"succeeded\",\"outputs\":{\"i\":0},\"item\":\"a\",\"error\":null},"
+        "{\"status\":\"succeeded\",\"outputs\":{\"i\":1},\"item\":\"b\",\"error\":null},"
+        "{\"status\":\"succeeded\",\"outputs\":{\"i\":2},\"item\":\"c\",\"error\":null}]}");
     verify_clean(s);
     store_close(&s);
 }

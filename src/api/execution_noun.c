@@ -97,7 +97,7 @@ static const struct column columns[] = {
     {E_ERROR},
     {"input", JSON(e.input, "any"), "its input; for a fan-out its list"},
     {"outputs", JSON(e.result, "any"),
-     "for a task an object by name, for a fan-out an array of `{status, outputs}` (null if larger "
+     "for a task an object by name, for a fan-out an array of `{status, outputs, item, error}`, one per item (null if larger "
      "than 256 kB: see its items), for a workflow the values of its `outputs:`"},
     {"result", JSON(e.result, "any"), "the same as `outputs`"},
     {"usage", VALUE(usage, "object or null"),

@@ -51,7 +51,7 @@ static void define_task(struct interpreter *in, const struct plan_workflow *f, i
     for (i = 0; i < t->nneeds; i++)
         needs[i] = (uint32_t)plan_index(f, t->needs[i]);
     if (t->nconds)
-        plan_condition(t, &condition);
+        plan_condition(f, t, &condition);
     if (t->each != PLAN_ONE)
         plan_foreach(t, &list);
     *out = (struct workflow_task){
@@ -197,22 +197,46 @@ struct speaks {
     const struct node *of;
 };
 
+static json_t *outputs_of_job(const struct node *n)
+{
+    json_t *list = json_array();
+    int i;
+
+    for (i = 0; i < n->list; i++)
+        json_array_append_new(list, json_integer(i));
+    return json_pack("{s:i, s:o}", "n", 1, "list", list);
+}
+
+static json_t *outputs_of_items(const struct node *n)
+{
+    json_t *all = json_array(), *items = json_loads(n->task->foreach, JSON_DECODE_ANY, NULL);
+    int i;
+
+    for (i = 0; i < n->nchildren; i++)
+        json_array_append_new(
+            all,
+            json_pack("{s:s, s:o}", "status",
+                      status_text(n->children[i] ? n->children[i]->status : S_CANCELLED), "item",
+                      json_is_array(items) ? json_incref(json_array_get(items, (size_t)i))
+                                           : json_integer(i)));
+    json_decref(items);
+    return all;
+}
+
 static void on_reference(void *arg, const char *name)
 {
     struct speaks *s = arg;
     const struct workflow_task *task = workflow_task(s->of->in, name);
     const struct node *n = s->of->parent->children[task->index];
-    json_t *outputs = json_object(), *list = json_array();
-    int i;
+    json_t *outputs = NULL;
 
-    for (i = 0; i < n->list; i++)
-        json_array_append_new(list, json_integer(i));
     if (n->kind == KIND_TASK && n->status == S_SUCCEEDED)
-        json_object_set_new(outputs, "n", json_integer(1)), json_object_set(outputs, "list", list);
-    json_decref(list);
-    json_object_set_new(
-        s->tasks, name,
-        json_pack("{s:s, s:o}", "status", status_text(n->status), "outputs", outputs));
+        outputs = outputs_of_job(n);
+    else if (n->kind == KIND_FOREACH && status_is_terminal(n->status) && n->children)
+        outputs = outputs_of_items(n);
+    json_object_set_new(s->tasks, name,
+                        json_pack("{s:s, s:o}", "status", status_text(n->status), "outputs",
+                                  outputs ? outputs : json_object()));
 }
 
 /* Evaluates the condition of a node, or the list of its items, in the node's scope. */

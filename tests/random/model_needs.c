@@ -46,6 +46,14 @@ bool model_has_outputs(const struct model_node *n)
     return n->kind == M_JOB && n->status == M_SUCCEEDED;
 }
 
+/* Items that were not created, because the fan-out was stopped or cancelled, count as cancelled. */
+static enum truth item_has_status(const struct model_node *n, int item, int word)
+{
+    if (!model_ended(n->status) || !n->children || item >= n->nchildren)
+        return ERROR;
+    return (n->children[item] ? n->children[item]->status : M_CANCELLED) == (enum model_status)word;
+}
+
 static enum truth evaluate(const struct model_node *n, const struct needs *f, int nth)
 {
     const struct plan_cond *c = &n->task->conds[nth];
@@ -67,6 +75,8 @@ static enum truth evaluate(const struct model_node *n, const struct needs *f, in
         return model_has_outputs(model_sibling(n, c->task)) ? YES : ERROR;
     case PLAN_GONE:
         return ERROR;
+    case PLAN_ITEM:
+        return item_has_status(model_sibling(n, c->task), c->item, c->word);
     case PLAN_NOT:
         left = evaluate(n, f, c->left);
         return left == ERROR ? ERROR : left == YES ? NO : YES;

@@ -137,7 +137,9 @@ static int make_condition(struct plan_rng *r, const struct plan_workflow *f, str
         c.op = what < 92 ? PLAN_STATUS : what < 97 ? PLAN_OUTPUT : PLAN_GONE;
         c.task = some_need(r, f, t);
         if (!has_outputs(f, c.task))
-            c.op = PLAN_STATUS;
+            c.op =
+                f->tasks[c.task].each != PLAN_ONE && plan_chance(r, 60) ? PLAN_ITEM : PLAN_STATUS;
+        c.item = (int)plan_below(r, PLAN_MAX_ITEMS / 2);
         c.word = plan_chance(r, 80) ? M_SUCCEEDED + (int)plan_below(r, 5)
                                     : M_PENDING + (int)plan_below(r, 3);
     }

@@ -38,6 +38,8 @@ enum plan_op {
     PLAN_STATUS, /* tasks.X.status == 'word' */
     PLAN_OUTPUT, /* tasks.X.outputs.n == 1: an error unless X is a command that succeeded */
     PLAN_GONE,   /* tasks.X.outputs.gone == 1: an error */
+    PLAN_ITEM,   /* tasks.X.outputs[item].status == 'word', for a fan-out X, and that item's value:
+                  * an error unless X has ended after a start and has that item */
     PLAN_NOT,
     PLAN_AND,
     PLAN_OR,
@@ -48,6 +50,7 @@ struct plan_cond {
     int left, right; /* of the same task's conds, with lower indexes than its own */
     int task;        /* the number of its name */
     int word;        /* an enum model_status */
+    int item;        /* of PLAN_ITEM */
 };
 
 enum plan_each {
@@ -123,7 +126,7 @@ enum plan_end { PLAN_OK, PLAN_FAIL, PLAN_TIMEOUT, PLAN_CANCEL, PLAN_LOST, PLAN_D
 enum plan_end plan_end(const struct plan *p, const char *path, int attempt);
 int plan_leaves(const struct plan *p, const char *path, int attempt);
 
-void plan_condition(const struct plan_task *t, struct buf *out);
+void plan_condition(const struct plan_workflow *f, const struct plan_task *t, struct buf *out);
 void plan_yaml(const struct plan *p, int workflow, struct buf *out);
 void plan_foreach(const struct plan_task *t, struct buf *out);
 

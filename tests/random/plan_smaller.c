@@ -10,7 +10,7 @@ static bool speaks_of(const struct plan_task *t, int name)
 
     for (i = 0; i < t->nconds; i++)
         if ((t->conds[i].op == PLAN_STATUS || t->conds[i].op == PLAN_OUTPUT ||
-             t->conds[i].op == PLAN_GONE) &&
+             t->conds[i].op == PLAN_GONE || t->conds[i].op == PLAN_ITEM) &&
             t->conds[i].task == name)
             return true;
     return false;

@@ -4,7 +4,16 @@
 
 #include <stdio.h>
 
-static void condition(const struct plan_task *t, int nth, struct buf *out)
+static void item(const struct plan_task *t, int nth, struct buf *out)
+{
+    if (t->each == PLAN_LIST)
+        buf_addf(out, "{'%s': %d}", t->bad >> nth & 1 ? "b" : "a", nth);
+    else
+        buf_addf(out, "%d", nth);
+}
+
+static void condition(const struct plan_workflow *f, const struct plan_task *t, int nth,
+                      struct buf *out)
 {
     const struct plan_cond *c = &t->conds[nth];
 
@@ -30,25 +39,31 @@ static void condition(const struct plan_task *t, int nth, struct buf *out)
     case PLAN_GONE:
         buf_addf(out, "tasks.t%d.outputs.gone == 1", c->task);
         break;
+    case PLAN_ITEM:
+        buf_addf(out, "tasks.t%d.outputs[%d].status == '%s' && ", c->task, c->item,
+                 model_words[c->word]);
+        buf_addf(out, "tasks.t%d.outputs[%d].item == ", c->task, c->item);
+        item(&f->tasks[plan_index(f, c->task)], c->item, out);
+        break;
     case PLAN_NOT:
         buf_addstr(out, "!(");
-        condition(t, c->left, out);
+        condition(f, t, c->left, out);
         buf_addstr(out, ")");
         break;
     case PLAN_AND:
     case PLAN_OR:
         buf_addstr(out, "(");
-        condition(t, c->left, out);
+        condition(f, t, c->left, out);
         buf_addstr(out, c->op == PLAN_AND ? ") && (" : ") || (");
-        condition(t, c->right, out);
+        condition(f, t, c->right, out);
         buf_addstr(out, ")");
         break;
     }
 }
 
-void plan_condition(const struct plan_task *t, struct buf *out)
+void plan_condition(const struct plan_workflow *f, const struct plan_task *t, struct buf *out)
 {
-    condition(t, t->nconds - 1, out);
+    condition(f, t, t->nconds - 1, out);
 }
 
 void plan_foreach(const struct plan_task *t, struct buf *out)
@@ -84,7 +99,7 @@ static void task(const struct plan *p, const struct plan_workflow *f, int index,
         buf_addf(out, ", join: %d", t->join);
     if (t->nconds) {
         buf_addstr(out, ", if: \"");
-        plan_condition(t, out);
+        plan_condition(f, t, out);
         buf_addstr(out, "\"");
     }
     if (t->each != PLAN_ONE) {

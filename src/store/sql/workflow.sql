@@ -116,7 +116,7 @@ SELECT COALESCE(max(CASE WHEN e.status IN (S_FAILED, S_TIMED_OUT) THEN 1 ELSE 0 
 
 -- The outputs of items in the order of the list; the order of ids may differ.
 --: items_outputs(foreach i64, at i64, before i64)
-SELECT e.status, e.result FROM executions e
+SELECT e.task_index, e.status, e.result, e.error FROM executions e
  WHERE e.parent = $1 AND e.task_index >= $2 AND e.task_index < $3
  ORDER BY e.task_index
 

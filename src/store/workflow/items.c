@@ -17,7 +17,6 @@
 #define ITEMS_WINDOW   1000 /* items of one fan-out open at once, unless max_parallel is lower */
 #define ITEMS_SLICE    500  /* items of one fan-out created at once */
 #define ITEMS_PER_TURN 4000 /* items of all fan-outs per turn, even if items end at once */
-#define OUTPUTS_PAGE   100  /* items whose outputs are read at once; those of one may have 1 MB */
 
 /* Caches the list of a fan-out: it may be long, it is needed each time an item ends, and it does
  * not change during a run. The time of the row's last move (updated_at) distinguishes one run from
@@ -190,42 +189,6 @@ int items_start(struct turn *t, struct workflow_state *f, const struct eval_subj
     return rc;
 }
 
-/* ---- outputs: up to ITEMS_MAX_STORED bytes the list is stored with the fan-out; a larger one is
- * built from the items each time it is read ---- */
-
-static void add_item_outputs(struct buf *b, int status, const char *outputs)
-{
-    buf_addf(b, "%s{\"status\":\"%s\",\"outputs\":", b->len > 1 ? "," : "", status_text(status));
-    buf_addstr(b, outputs ? outputs : "{}");
-    buf_addch(b, '}');
-}
-
-int items_build_outputs(struct turn *t, const struct row *foreach, size_t most, struct buf *out,
-                        bool *fits, struct err *err)
-{
-    size_t least = strlen("{\"status\":\"failed\",\"outputs\":1},"), i;
-    int64_t all = foreach->now.children_made, at;
-    AUTO_ROWS r = ROWS_INIT;
-    int rc = 0;
-
-    *fits = (size_t)all * least <= most;
-    if (*fits)
-        TRY(door_write(t, err)); /* the query must see the items that ended in this turn */
-    buf_addch(out, '[');
-    for (at = 0; !rc && *fits && at < all; at += OUTPUTS_PAGE) {
-        /* an earlier run may have had more */
-        if ((rc = ask(t->db, &r, err, Q_ITEMS_OUTPUTS, foreach->now.id, at,
-                      at + OUTPUTS_PAGE < all ? at + OUTPUTS_PAGE : all)))
-            break;
-        for (i = 0; i < r.n && out->len <= most; i++)
-            add_item_outputs(out, (int)rows_int(&r, i, 0), rows_text(&r, i, 1));
-        *fits = out->len < most;
-        rows_release(&r);
-    }
-    buf_addch(out, ']');
-    return rc;
-}
-
 /* ---- the end ---- */
 
 static int items_end_if_done(struct turn *t, struct row *foreach, const json_t *list,
@@ -235,17 +198,15 @@ static int items_end_if_done(struct turn *t, struct row *foreach, const json_t *
     struct outcome o = {.duration = -1};
     AUTO_BUF outputs = BUF_INIT;
     bool fits;
-    int rc = 0, status;
 
     if (e->status != S_RUNNING || e->children_open > 0 ||
         (!e->cancel_requested && !(e->flags & FLAG_STOPPED) &&
          (size_t)e->children_made < json_array_size(list)))
         return 0;
-    status = graph_end(e->flags, e->cancel_requested);
-    if (status == S_SUCCEEDED &&
-        !(rc = items_build_outputs(t, foreach, ITEMS_MAX_STORED, &outputs, &fits, err)) && fits)
+    TRY(items_build_outputs(t, foreach, ITEMS_MAX_STORED, &outputs, &fits, err));
+    if (fits)
         o.result = arena_strdup(&t->arena, buf_cstr(&outputs));
-    return rc ? rc : execution_finish(t, foreach, status, &o, err);
+    return execution_finish(t, foreach, graph_end(e->flags, e->cancel_requested), &o, err);
 }
 
 int items_count_end(struct turn *t, struct row *foreach, struct row *item, struct err *err)

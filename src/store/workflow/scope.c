@@ -2,6 +2,7 @@
  * they refer to, and the execution that they are evaluated for. */
 #include "base/buf.h"
 #include "core/resolve.h"
+#include "store/workflow/rerun.h"
 #include "store/workflow/workflow.h"
 
 #include <jansson.h>
@@ -38,29 +39,35 @@ static int read_outputs(const struct row *row, const char *text, json_t **out, s
                    row->now.task_name, (long long)row->now.id, at.text);
 }
 
+/* Reads the outputs of an ended fan-out that are stored only with its items. */
+static int read_item_outputs(struct turn *t, const struct row *row, json_t **out, struct err *err)
+{
+    AUTO_BUF all = BUF_INIT;
+    bool fits;
+
+    TRY(items_build_outputs(t, row, ITEMS_MAX_IN_SCOPE, &all, &fits, err));
+    if (fits)
+        return read_outputs(row, buf_cstr(&all), out, err);
+    return err_set(err, E_INVALID, "the outputs of all items of %s together are larger than %d MB",
+                   row->now.task_name, ITEMS_MAX_IN_SCOPE >> 20);
+}
+
 /* Reads the outputs of a task; {} if it has none. */
 static int read_task_outputs(struct turn *t, const struct row *row, json_t **out, struct err *err)
 {
-    bool in_items = row->now.kind == KIND_FOREACH && row->now.status == S_SUCCEEDED, fits;
-    struct buf all = BUF_INIT;
-    int rc = 0;
-
-    *out = NULL;
-    if (row->now.result) {
-        rc = read_outputs(row, row->now.result, out, err);
-    } else if (in_items &&
-               !(rc = items_build_outputs(t, row, ITEMS_MAX_IN_SCOPE, &all, &fits, err))) {
-        if (fits)
-            rc = read_outputs(row, buf_cstr(&all), out, err);
-        else
-            rc = err_set(err, E_INVALID,
-                         "the outputs of all items of %s together are larger than %d MB",
-                         row->now.task_name, ITEMS_MAX_IN_SCOPE >> 20);
+    if (row->now.result)
+        return read_outputs(row, row->now.result, out, err);
+    if (row->now.kind == KIND_FOREACH && status_is_terminal(row->now.status)) {
+        if (rerun_has_started(row))
+            return read_item_outputs(t, row, out, err);
+        if (row->now.status == S_SUCCEEDED) /* reused from an earlier execution */
+            return err_set(err, E_INVALID,
+                           "the outputs of %s were too large to be taken over from the earlier "
+                           "execution: rerun that task, too",
+                           row->now.task_name);
     }
-    buf_release(&all);
-    if (!rc && !*out)
-        *out = json_object();
-    return rc;
+    *out = json_object();
+    return 0;
 }
 
 /* Builds {"status", "outputs"} of a task, as expressions see it; borrowed from the turn. The value

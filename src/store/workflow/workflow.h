@@ -271,10 +271,12 @@ MUST_USE int items_read_list(struct turn *t, const struct row *foreach, struct j
 MUST_USE int items_at(const struct row *foreach, const struct json_t *list, int index,
                       struct json_t **out, struct err *err);
 
+/* item_outputs.c */
 #define ITEMS_MAX_STORED   (256 << 10) /* bytes stored with the fan-out itself */
 #define ITEMS_MAX_IN_SCOPE (16 << 20)  /* bytes that an expression may refer to */
-/* Appends [{"status", "outputs"}, …] in the order of the list. *fits: the text is not larger than
- * `most`; if false, `out` is incomplete and not JSON. */
+/* Appends [{"status", "outputs", "item", "error"}, …] in the order of the list, one entry for each
+ * of its items. The fan-out has started. *fits: the text is not larger than `most`; if false, `out`
+ * is incomplete and not JSON. */
 MUST_USE int items_build_outputs(struct turn *t, const struct row *foreach, size_t most,
                                  struct buf *out, bool *fits, struct err *err);
 
