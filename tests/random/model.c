@@ -213,7 +213,8 @@ static void run_workflow_tasks(struct model *m, struct model_node *n)
     if (open_below(n) && !n->children[f->ntasks] && !n->children[f->ntasks + 1])
         return;
     if (!n->children[f->ntasks + 1] &&
-        !at_the_end(m, n, f->ntasks, f->on_failure && failed_below(n) && !n->cancel_asked))
+        !at_the_end(m, n, f->ntasks,
+                    f->on_failure && (n->timed_out || (failed_below(n) && !n->cancel_asked))))
         return;
     if (!at_the_end(m, n, f->ntasks + 1, f->on_exit))
         return;

@@ -9,13 +9,24 @@ void model_start(struct model_node *job)
     job->starts++;
 }
 
-/* on_exit and its descendants run after a cancel of their workflow. */
+/* on_exit runs after a cancel of its workflow, and on_failure after its timeout: the cancel does
+ * not reach them. */
+static bool is_spared(const struct model_node *workflow, int index)
+{
+    if (workflow->kind != M_FLOW || !workflow->cancel_asked)
+        return false;
+    return index == workflow->workflow->ntasks + 1 ||
+           (index == workflow->workflow->ntasks && workflow->timed_out);
+}
+
 static bool is_cancelled(const struct model_node *n)
 {
     for (; n->parent; n = n->parent) {
         if (n->cancel_asked || n->finishing)
             return true;
-        if (n->parent->kind == M_FLOW && n == n->parent->children[n->parent->nchildren - 1])
+        if (n->parent->kind == M_FLOW &&
+            (n == n->parent->children[n->parent->nchildren - 1] ||
+             (n == n->parent->children[n->parent->nchildren - 2] && n->parent->timed_out)))
             return false;
     }
     return n->cancel_asked;
@@ -43,8 +54,8 @@ void model_end(struct model_node *job, enum plan_end end, int list)
 
 void model_cancel(struct model_node *n, bool let_finish)
 {
-    /* the on_exit task of a cancelled workflow is not reached by a second cancel of it */
-    int spared = n->kind == M_FLOW && n->cancel_asked ? n->nchildren - 1 : -1, i;
+    bool again = n->cancel_asked; /* the first cancel reaches a task at the end that already runs */
+    int i;
 
     if (model_ended(n->status))
         return;
@@ -55,7 +66,7 @@ void model_cancel(struct model_node *n, bool let_finish)
     else
         n->cancel_asked = true;
     for (i = 0; i < n->nchildren; i++)
-        if (n->children[i] && i != spared)
+        if (n->children[i] && !(again && is_spared(n, i)))
             model_cancel(n->children[i], let_finish);
 }
 

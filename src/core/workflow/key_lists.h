@@ -369,7 +369,7 @@
     X("outputs", VALUES, outputs, outputs, .scope = SCOPE_END,                                    \
       .sentence = "The result of the workflow, evaluated when all of its tasks have ended.")      \
     X("on_failure", TASK, on_failure, on_failure, .group = &keys_task,                            \
-      .sentence = "A task that runs after all others if the workflow failed.",                    \
+      .sentence = "A task that runs after all others if the workflow failed or timed out.",       \
       .elsewhere = "on_error onerror")                                                            \
     X("on_exit", TASK, on_exit, on_exit, .group = &keys_task,                                     \
       .sentence = "A task that runs last, however the workflow ended.",                           \

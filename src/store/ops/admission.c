@@ -33,15 +33,23 @@ int row_is_paused(struct turn *t, const struct row *row, bool *out, struct err *
     return 0;
 }
 
+/* Whether the row is a task that runs after the cancel of its workflow, to which that cancel does
+ * not apply: on_exit, and on_failure if the workflow's timeout cancelled it. */
+static bool runs_after_cancel(const struct row *row, const struct row *workflow)
+{
+    if (!row->now.task_name)
+        return false;
+    return !strcmp(row->now.task_name, "on_exit") ||
+           (!strcmp(row->now.task_name, "on_failure") && (workflow->now.flags & FLAG_TIMED_OUT));
+}
+
 int row_is_cancelled_above(struct turn *t, const struct row *row, bool *out, struct err *err)
 {
     struct row *above;
 
     for (*out = false; !*out; row = above) {
-        if (row->now.task_name && !strcmp(row->now.task_name, "on_exit"))
-            return 0; /* on_exit runs after a cancel, so the cancel does not apply to it */
         TRY(load_parent(t, row, &above, err));
-        if (!above)
+        if (!above || runs_after_cancel(row, above))
             return 0;
         *out = above->now.cancel_requested;
     }

@@ -20,7 +20,7 @@ struct hold_reasons {
 /* Whether the row or one of its ancestors is paused. */
 MUST_USE int row_is_paused(struct turn *t, const struct row *row, bool *out, struct err *err);
 /* Whether an ancestor of the row is being cancelled. Then no new attempt is started, except in
- * on_exit, which also runs when its workflow is cancelled. */
+ * on_exit, which also runs when its workflow is cancelled, and in on_failure after a timeout. */
 MUST_USE int row_is_cancelled_above(struct turn *t, const struct row *row, bool *out,
                                     struct err *err);
 /* Holds the row for the first reason that applies; does not check limits. */

@@ -129,14 +129,15 @@ SELECT $2                                                                       
 
 -- ---- cancel
 
--- The open executions of a subtree that have no cancel request and none of the flags $3; parents first. Skips the
--- on_exit task of a cancelled workflow.
+-- The open executions of a subtree that have no cancel request and none of the flags $3; parents first. Skips the tasks
+-- that run after the cancel of their workflow: on_exit, and on_failure after its timeout.
 --: open_subtree(top i64, n i64, without i32)
 WITH RECURSIVE tree(id, status, depth, cancel_requested, flags) AS (
     SELECT id, status, depth, cancel_requested, flags FROM executions WHERE id = $1
     UNION ALL
     SELECT c.id, c.status, c.depth, c.cancel_requested, c.flags FROM tree t @children_of_t@
-     WHERE t.cancel_requested = 0 OR COALESCE(c.task_name, '') <> 'on_exit'
+     WHERE t.cancel_requested = 0 OR c.cancel_requested = 1 OR c.task_name IS NULL
+        OR c.task_name NOT IN ('on_exit', 'on_failure') OR c.task_name = 'on_failure' AND t.flags & FLAG_TIMED_OUT = 0
 )
 SELECT id FROM tree WHERE status < S_SUCCEEDED AND cancel_requested = 0 AND flags & $3 = 0 ORDER BY depth, id LIMIT $2
 

@@ -363,6 +363,8 @@ static bool has_failure(const struct graph_check *j)
     return false;
 }
 
+/* After a timeout on_failure is not required: a version that did not run it may have ended the
+ * workflow. */
 static void check_final_tasks_ran(struct graph_check *j)
 {
     const struct workflow *w = j->def->workflow;

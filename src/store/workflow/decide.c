@@ -83,6 +83,10 @@ int task_read_facts(struct turn *t, struct workflow_state *f, const struct workf
 {
     struct graph_need *needs = arena_alloc(&t->arena, (task->nneeds + 1) * sizeof(*needs));
 
+    if (task_is_final(f, task)) {
+        *out = workflow_end_facts(f);
+        return 0;
+    }
     TRY(task_has_many_needs(f, task) ? read_needs_from_states(t, f, task, needs, err)
                                      : read_needs_from_rows(t, f, task, needs, err));
     *out = graph_facts(needs, task->nneeds);

@@ -142,13 +142,50 @@ static int build_outputs(struct turn *t, struct workflow_state *f, const char **
     return rc ? err_prefix(err, "outputs") : 0;
 }
 
+/* The status that a workflow ends with if its tasks have ended and its outputs can be evaluated. */
+static int find_end_status(const struct execution *e)
+{
+    return e->flags & FLAG_TIMED_OUT ? S_TIMED_OUT : graph_end(e->flags, e->cancel_requested);
+}
+
+bool task_is_final(const struct workflow_state *f, const struct workflow_task *task)
+{
+    return task && task->index >= f->def->workflow->ntasks;
+}
+
+struct graph_facts workflow_end_facts(const struct workflow_state *f)
+{
+    int status = find_end_status(&f->row->now);
+
+    return (struct graph_facts){.success = status == S_SUCCEEDED,
+                                .failure = status == S_FAILED || status == S_TIMED_OUT,
+                                .cancelled = status == S_CANCELLED};
+}
+
+int workflow_describe_end(struct turn *t, struct workflow_state *f, const char **status,
+                          const char **error, struct err *err)
+{
+    int end = find_end_status(&f->row->now);
+
+    *status = status_text(end);
+    *error = NULL;
+    return end == S_SUCCEEDED ? 0 : execution_explain_end(t, f->row, end, error, err);
+}
+
+/* Whether on_failure has to run. It runs once, before on_exit, which is always the last task, even
+ * if it fails. After a cancel only on_exit runs; a timeout also cancels, but is a failure. */
+static bool needs_on_failure(const struct execution *e)
+{
+    if (e->flags & (FLAG_HANDLED | FLAG_EXITED))
+        return false;
+    return (e->flags & FLAG_TIMED_OUT) || ((e->flags & FLAG_FAILED) && !e->cancel_requested);
+}
+
 /* on_failure and on_exit are tasks in the tree, created when all others have ended. */
 static int start_final_task(struct turn *t, struct workflow_state *f,
                             const struct workflow_task *task, int flag, struct err *err)
 {
-    struct eval_subject s = {.task = task,
-                             .facts = {.success = !(f->row->now.flags & FLAG_FAILED),
-                                       .failure = (f->row->now.flags & FLAG_FAILED) != 0}};
+    struct eval_subject s = {.task = task, .facts = workflow_end_facts(f)};
 
     f->row->now.flags |= flag;
     TRY(workflow_create_task(t, f, task, &s.row, err));
@@ -166,15 +203,11 @@ int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *e
     if (e->status != S_RUNNING || e->children_open > 0 ||
         ((uint32_t)e->children_made < w->ntasks && !e->cancel_requested))
         return 0;
-    if (w->on_failure && (e->flags & FLAG_FAILED) && !e->cancel_requested &&
-        !(e->flags &
-          (FLAG_HANDLED | FLAG_EXITED))) /* on_exit is always the last task, even if it fails */
+    if (w->on_failure && needs_on_failure(e))
         return start_final_task(t, f, w->on_failure, FLAG_HANDLED, err);
     if (w->on_exit && !(e->flags & FLAG_EXITED))
         return start_final_task(t, f, w->on_exit, FLAG_EXITED, err);
-    status = graph_end(e->flags, e->cancel_requested);
-    if (e->flags & FLAG_TIMED_OUT)
-        status = S_TIMED_OUT;
+    status = find_end_status(e);
     if (status == S_SUCCEEDED && (rc = build_outputs(t, f, &o.result, err))) {
         if (rc != -E_INVALID)
             return rc;

@@ -23,10 +23,11 @@
  *   4. advance.c takes the first row from the agenda:
  *        a pending task        decide.c: wait, run or skip
  *        a running fan-out     items.c: create the next items, or end
- *        a running workflow    end_workflow.c: start on_failure or on_exit, or evaluate outputs and
- * end A task that runs goes to ready.c, which evaluates its templates (scope.c builds the values
- *      that expressions see) and makes it claimable, holds it, starts its items (items.c) or starts
- *      the workflow nested in it (create.c). items.c also collects the outputs of items.
+ *        a running workflow    end_workflow.c: start on_failure or on_exit, or end
+ *      A task that runs goes to ready.c, which evaluates its templates (scope.c and scope_tasks.c
+ *      build the values that expressions see) and makes it claimable, holds it, starts its items
+ *      (items.c) or starts the workflow nested in it (create.c).
+ *      item_outputs.c collects the outputs of items.
  *
  * All ends of a turn are counted before anything is decided. Then each task is decided after its
  * needs, and each workflow and fan-out after its descendants. The result therefore depends neither
@@ -203,7 +204,8 @@ MUST_USE int workflow_start_permitted(struct turn *t, struct row *row, struct er
 struct graph_need task_as_need(const struct workflow_task *task, const struct execution *e);
 /* Whether a task has too many needs to load their rows for its decision. */
 bool task_has_many_needs(const struct workflow_state *f, const struct workflow_task *task);
-/* Computes from its needs what success(), failure() and cancelled() return for a task. */
+/* Computes from its needs what success(), failure() and cancelled() return for a task; for
+ * on_failure and on_exit from all tasks. */
 MUST_USE int task_read_facts(struct turn *t, struct workflow_state *f,
                              const struct workflow_task *task, struct graph_facts *out,
                              struct err *err);
@@ -241,6 +243,16 @@ void followers_count_round(struct turn *t, uint32_t before);
 MUST_USE int workflow_build_scope(struct turn *t, struct workflow_state *f,
                                   const struct eval_subject *s, struct resolve_scope *out,
                                   struct err *err);
+
+/* scope_tasks.c */
+/* Builds {"status", "outputs", "error"} of a task, as expressions see it; borrowed from the turn.
+ * `row` is NULL if the task was not created. E_INVALID: its outputs are too large or unreadable. */
+MUST_USE int task_read_value(struct turn *t, struct workflow_state *f, uint32_t index,
+                             const struct row *row, struct json_t **out, struct err *err);
+/* Adds the values of all tasks, without on_failure and on_exit, in the order of the file. E_INVALID
+ * as above. */
+MUST_USE int tasks_read_all_values(struct turn *t, struct workflow_state *f, struct json_t *tasks,
+                                   struct err *err);
 
 /* ready.c */
 MUST_USE int task_make_ready(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
@@ -310,6 +322,13 @@ MUST_USE int items_get_subject(struct turn *t, const struct row *foreach, struct
 /* end_workflow.c */
 /* If all tasks have ended: starts on_failure or on_exit, or ends the workflow. */
 MUST_USE int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *err);
+/* Whether the task is on_failure or on_exit; task may be NULL. */
+bool task_is_final(const struct workflow_state *f, const struct workflow_task *task);
+/* How a workflow whose tasks have ended will end, unless on_failure or on_exit changes it: for
+ * status functions, and in words. *error is NULL if it succeeds. */
+struct graph_facts workflow_end_facts(const struct workflow_state *f);
+MUST_USE int workflow_describe_end(struct turn *t, struct workflow_state *f, const char **status,
+                                   const char **error, struct err *err);
 /* Ends a workflow or fan-out with this status. */
 MUST_USE int execution_finish(struct turn *t, struct row *row, int status, struct outcome *o,
                               struct err *err);
