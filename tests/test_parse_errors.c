@@ -186,7 +186,18 @@ TEST(unknown_name_in_an_expression_is_an_error)
          "if: 'tasks.a.outputs.fiels && default(tasks.a.outputs.other, true)'}}",
          "1:67: tasks.b.if: the task \"a\" has no output \"fiels\": did you mean \"files\"?"},
         {"tasks: {a: x, b: {run: x, needs: a, if: tasks.a.state == 'x'}}",
-         "1:41: tasks.b.if: a task has no field \"state\"; its fields are: status, outputs"},
+         "1:41: tasks.b.if: a task has no field \"state\"; its fields are: status, outputs, error"},
+        {"params: {p: a}\n"
+         "tasks: {a: x, b: {run: x, needs: a, with: {t: '${{ toJSON(tasks) }}'},\n"
+         "  if: \"tasks[params.p].status == 'x' && default(keys(tasks), []) == []\"}}\n"
+         "outputs: {n: '${{ keys(tasks) }}', m: '${{ tasks[params.p].error }}'}\n"
+         "on_exit: {run: x, env: {A: '${{ toJSON(tasks) }}'}}",
+         "2:59: tasks.b.with.t: tasks as a whole, or by a computed name, is available only in on_failure, on_exit and outputs: write tasks.NAME here\n3:8: tasks.b.if: tasks as a whole, or by a computed name, is available only in on_failure, on_exit and outputs: write tasks.NAME here\n3:54: tasks.b.if: tasks as a whole, or by a computed name, is available only in on_failure, on_exit and outputs: write tasks.NAME here"},
+        {"tasks: {a: {run: x, env: {S: '${{ workflow.status }}'}}}\n"
+         "on_failure: {run: x, env: {S: '${{ workflow.status }}${{ workflow.error }}'}}\n"
+         "outputs: {s: '${{ workflow.error }}'}",
+         "1:35: tasks.a.env.S: workflow has no field \"status\"; its fields are: name, hash\n"
+         "3:19: outputs.s: workflow has no field \"error\"; its fields are: name, hash"},
         {"tasks: {a: {run: x, foreach: 3}, b: {run: x, needs: a, if: tasks.a.outputs.x}}",
          "1:60: tasks.b.if: the outputs of \"a\" are a list with one entry per item: write, for example, tasks.a.outputs[0].outputs.x"},
         {"tasks: {a: {run: x, env: {A: '${{ item }}'}}}",

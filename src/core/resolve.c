@@ -145,9 +145,20 @@ static bool status_function(void *arg, enum expr_status which)
     }
 }
 
-int resolve_scope(const struct resolve_given *g, struct resolve_scope *out, struct err *err)
+static json_t *make_workflow_value(const struct resolve_given *g)
 {
     const struct workflow *w = g->templates->workflow;
+    json_t *v = value_need(json_pack("{s:s, s:s}", "name", w->name, "hash", w->hash));
+
+    if (g->status) {
+        value_put(v, "status", json_string(g->status));
+        value_put(v, "error", g->error ? json_string(g->error) : json_null());
+    }
+    return v;
+}
+
+int resolve_scope(const struct resolve_given *g, struct resolve_scope *out, struct err *err)
+{
     struct expr_scope *x = &out->expr;
 
     *out = (struct resolve_scope){.templates = g->templates, .task = g->task, .facts = g->facts};
@@ -157,7 +168,7 @@ int resolve_scope(const struct resolve_given *g, struct resolve_scope *out, stru
     x->names[EXPR_ITEM] = g->item;
     x->names[EXPR_INDEX] = g->index;
     x->names[EXPR_EXECUTION] = g->execution;
-    x->names[EXPR_WORKFLOW] = value_need(json_pack("{s:s, s:s}", "name", w->name, "hash", w->hash));
+    x->names[EXPR_WORKFLOW] = make_workflow_value(g);
     if (resolve_pairs(g->templates->env, out, true, &out->env, err)) {
         resolve_scope_release(out);
         return err_prefix(err, "env");

@@ -37,11 +37,13 @@ struct resolve_given {
     const struct templates *templates;
     const struct workflow_task *task; /* NULL for the scope of the whole workflow */
     struct json_t *variables;
-    struct json_t *tasks; /* {NAME: {"status", "outputs"}} */
+    struct json_t *tasks; /* {NAME: {"status", "outputs", "error"}} */
     struct json_t *item;  /* NULL unless the task is an item of a fan-out */
     struct json_t *index;
     struct json_t *execution; /* {"id", "name", "root", "due_at"} */
     struct graph_facts facts;
+    const char *status, *error; /* of the workflow; NULL except in on_failure and on_exit; error is
+                                   NULL if it has none */
 };
 MUST_USE int resolve_scope(const struct resolve_given *g, struct resolve_scope *out,
                            struct err *err);

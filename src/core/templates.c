@@ -177,8 +177,8 @@ static void on_ref(void *arg, const struct expr_ref *ref)
 {
     const struct reference_visitor *v = arg;
 
-    if (ref->name == EXPR_TASKS && ref->n)
-        v->each(v->arg, ref->path[0]);
+    if (ref->name == EXPR_TASKS)
+        v->each(v->arg, ref->n ? ref->path[0] : NULL);
 }
 
 static void visit(const struct template *t, struct reference_visitor *v)

@@ -63,9 +63,10 @@ const struct templates *templates_parse(const struct workflow *w, struct arena *
  * success() && …. */
 bool templates_require_success(const struct templates *t, const struct workflow_task *task);
 
-/* Calls `each` with every task that the templates of `task` refer to, possibly several times. If
- * `task` is NULL, reads the templates of the workflow's outputs. For an item, condition, foreach
- * and approval are left out: they were evaluated for the fan-out. */
+/* Calls `each` with every task that the templates of `task` refer to, possibly several times, and
+ * with NULL if they refer to `tasks` as a whole or by a computed name. If `task` is NULL, reads the
+ * templates of the workflow's outputs. For an item, condition, foreach and approval are left out:
+ * they were evaluated for the fan-out. */
 void templates_references(const struct templates *t, const struct workflow_task *task, bool item,
                           void (*each)(void *arg, const char *task), void *arg);
 

@@ -172,18 +172,17 @@ static bool failed_below(const struct model_node *n)
     return failed;
 }
 
-/* Ends a workflow or fan-out whose descendants have all ended. */
-static void end(struct model_node *n)
+enum model_status model_end_status(const struct model_node *n)
 {
     bool cancelled = n->cancel_asked;
     int i;
 
     for (i = 0; i < n->nchildren; i++)
         cancelled |= n->children[i] && n->children[i]->status == M_CANCELLED;
-    n->status = n->timed_out      ? M_TIMED_OUT
-                : failed_below(n) ? M_FAILED
-                : cancelled       ? M_CANCELLED
-                                  : M_SUCCEEDED;
+    return n->timed_out      ? M_TIMED_OUT
+           : failed_below(n) ? M_FAILED
+           : cancelled       ? M_CANCELLED
+                             : M_SUCCEEDED;
 }
 
 static void work(struct model *m, struct model_node *n);
@@ -218,7 +217,7 @@ static void run_workflow_tasks(struct model *m, struct model_node *n)
         return;
     if (!at_the_end(m, n, f->ntasks + 1, f->on_exit))
         return;
-    end(n);
+    n->status = model_end_status(n);
 }
 
 /* Starts the next item; false if an earlier run has finished it. */
@@ -265,7 +264,7 @@ static void work_each(struct model *m, struct model_node *n)
         }
     }
     if (!open_below(n) && (n->made == n->nchildren || n->stopped || n->cancel_asked))
-        end(n);
+        n->status = model_end_status(n);
 }
 
 static void work(struct model *m, struct model_node *n)

@@ -71,6 +71,8 @@ struct model *model_new(const struct plan *p);
 void model_free(struct model *m);
 
 bool model_ended(enum model_status s);
+/* The status that a workflow or fan-out ends with, after the descendants that it has now. */
+enum model_status model_end_status(const struct model_node *n);
 struct model_node *model_find(struct model *m, const char *path);
 
 /* Whether a ready job may be started. */

@@ -89,6 +89,9 @@ static void task(const struct plan *p, const struct plan_workflow *f, int index,
 
     if (t->nested)
         buf_addf(out, "{workflow: w%d.flow.yaml", t->nested);
+    else if (index >= f->ntasks) /* see play_final.c */
+        buf_addstr(out, "{run: x, env: {TASKS: \"${{ toJSON(tasks) }}\", "
+                        "WORKFLOW: \"${{ workflow.status }}\"}");
     else
         buf_addstr(out, t->each == PLAN_LIST ? "{argv: [x, \"${{ item.a }}\"]" : "{run: x");
     for (i = 0; i < t->nneeds; i++)

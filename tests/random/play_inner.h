@@ -2,6 +2,7 @@
  *
  *   play_tree.c      the rows of the store, by the paths of the model
  *   play_turn.c      one turn: settle, operate, advance, claim; it may be lost before its commit
+ *   play_final.c     what on_failure and on_exit know about the tasks and their workflow
  *   play_work.c      workers: they claim, settle, are lost and come back
  *   play_operate.c   operators: cancel, pause, skip, approve, limit, rerun
  *   play_time.c      the clock, and the timers that are due
@@ -106,6 +107,11 @@ void continue_slices(struct player *p);
 void work_out(struct player *p);
 /* Records claims and adoptions in the model. */
 void note_claims(struct player *p, struct act *a);
+
+/* ---- play_final.c ---- */
+
+/* Compares what a started job knows with the model, if it is on_failure or on_exit. */
+void compare_final_task(struct player *p, int64_t id, const struct model_node *n);
 
 /* ---- possible steps ---- */
 

@@ -194,6 +194,8 @@ void note_claims(struct player *p, struct act *a)
                                             : model_words[n->status]);
         else if (!a->adopt)
             model_start(n);
+        if (n && !is_wrong(p))
+            compare_final_task(p, a->got[i].id, n);
         p->held[p->nheld++] = (struct running){a->got[i], n};
     }
     free(t.at);

@@ -41,14 +41,16 @@ struct json_t; /* jansson's */
 #define EXPR_WORK_MAX     4000000
 
 /* The names that an expression may use: id, name, meaning. */
-#define EXPR_NAMES(X)                                                                       \
-    X(PARAMS, params, "the parameters that the workflow was started with")                  \
-    X(ENV, env, "the environment that the workflow and the task define")                    \
-    X(VARS, vars, "the variables of the workflow")                                          \
-    X(TASKS, tasks, "the tasks that this one needs, by name: their `status` and `outputs`") \
-    X(ITEM, item, "the current item, in a task with `foreach`")                             \
-    X(INDEX, index, "the number of the current item, from 0, in a task with `foreach`")     \
-    X(WORKFLOW, workflow, "the workflow itself")                                            \
+#define EXPR_NAMES(X)                                                                                            \
+    X(PARAMS, params, "the parameters that the workflow was started with")                                       \
+    X(ENV, env, "the environment that the workflow and the task define")                                         \
+    X(VARS, vars, "the variables of the workflow")                                                               \
+    X(TASKS, tasks,                                                                                              \
+      "the tasks that this one needs, by name: their `status`, `outputs` and `error`")                           \
+    X(ITEM, item, "the current item, in a task with `foreach`")                                                  \
+    X(INDEX, index, "the number of the current item, from 0, in a task with `foreach`")                          \
+    X(WORKFLOW, workflow,                                                                                        \
+      "the workflow itself: its `name` and `hash`; in `on_failure` and `on_exit` also its `status` and `error`") \
     X(EXECUTION, execution, "the running execution")
 
 enum expr_name {

@@ -171,7 +171,7 @@ static int64_t find_task(struct checking *c, const struct expr_ref *ref)
 
 static void check_task(struct checking *c, const struct expr_ref *ref)
 {
-    static const char *const fields[] = {"status", "outputs", NULL};
+    static const char *const fields[] = {"status", "outputs", "error", NULL};
     const struct workflow *w = c->r->w;
     int64_t found = find_task(c, ref);
     uint32_t wanted = (uint32_t)found, task = c->use->task;
@@ -192,6 +192,7 @@ static void check_task(struct checking *c, const struct expr_ref *ref)
 static void check_reference(void *arg, const struct expr_ref *ref)
 {
     static const char *const of_workflow[] = {"name", "hash", NULL};
+    static const char *const at_the_end[] = {"name", "hash", "status", "error", NULL};
     static const char *const of_execution[] = {"id", "name", "root", "due_at", NULL};
     struct checking *c = arg;
     const struct workflow *w = c->r->w;
@@ -201,6 +202,12 @@ static void check_reference(void *arg, const struct expr_ref *ref)
         report_unavailable(c, ref);
         return;
     }
+    if (!ref->n && ref->name == EXPR_TASKS && is_task(c->use->task))
+        reader_error(
+            c->r, c->use, ref->offset,
+            "%s: tasks as a whole, or by a computed name, is available only in on_failure, "
+            "on_exit and outputs: write tasks.NAME here",
+            c->use->what);
     if (!ref->n)
         return;
     switch (ref->name) {
@@ -217,7 +224,9 @@ static void check_reference(void *arg, const struct expr_ref *ref)
         check_task(c, ref);
         break;
     case EXPR_WORKFLOW:
-        check_word(c, ref, "workflow", word, of_workflow);
+        check_word(c, ref, "workflow", word,
+                   c->use->task == ON_FAILURE || c->use->task == ON_EXIT ? at_the_end
+                                                                         : of_workflow);
         break;
     case EXPR_EXECUTION:
         check_word(c, ref, "execution", word, of_execution);

@@ -76,6 +76,12 @@ SELECT e.task_name, e.id, e.status, e.flags, e.held, e.notify_left FROM executio
  WHERE e.parent = $1 AND e.task_name > $2 AND e.task_index IS NULL
  ORDER BY e.task_name LIMIT $3
 
+-- The values of all tasks of a workflow, as expressions see them, in pages.
+--: task_values(workflow i64, after text, n i64)
+SELECT e.task_name, e.id, e.kind, e.status, e.result, e.error FROM executions e
+ WHERE e.parent = $1 AND e.task_name > $2 AND e.task_index IS NULL
+ ORDER BY e.task_name LIMIT $3
+
 -- The outcomes of the tasks of an earlier run.
 --: ended_tasks(; workflow i64, name text)
 SELECT e.task_name, e.id, e.status, e.result

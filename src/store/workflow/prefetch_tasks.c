@@ -67,7 +67,7 @@ static void want_task(struct wanted_tasks *a, uint32_t index)
 static void want_named_task(void *arg, const char *name)
 {
     struct wanted_tasks *a = arg;
-    const struct workflow_task *task = definition_find_task(a->state->def, name);
+    const struct workflow_task *task = name ? definition_find_task(a->state->def, name) : NULL;
 
     if (task)
         want_task(a, task->index);

@@ -1,24 +1,23 @@
 /* scope.c - builds the values that expressions of a workflow see: its variables, the tasks that
  * they refer to, and the execution that they are evaluated for. */
-#include "base/buf.h"
 #include "core/resolve.h"
-#include "store/workflow/rerun.h"
 #include "store/workflow/workflow.h"
 
 #include <jansson.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct referenced_tasks {
     const struct definition *def;
     VEC(uint32_t) index;
+    bool all; /* `tasks` as a whole, or by a computed name */
 };
 
 static void add_reference(void *arg, const char *name)
 {
     struct referenced_tasks *n = arg;
-    const struct workflow_task *task = definition_find_task(n->def, name);
+    const struct workflow_task *task = name ? definition_find_task(n->def, name) : NULL;
 
+    n->all |= !name;
     for (size_t i = 0; task && i < n->index.n; i++)
         if (n->index.at[i] == task->index)
             return;
@@ -26,86 +25,34 @@ static void add_reference(void *arg, const char *name)
         *vec_add(&n->index) = task->index;
 }
 
-/* A task that reads unreadable outputs fails with this error. Substituting an empty object would
- * invent a value. */
-static int read_outputs(const struct row *row, const char *text, json_t **out, struct err *err)
+static int add_named_tasks(struct turn *t, struct workflow_state *f, const uint32_t *index,
+                           size_t n, json_t *tasks, struct err *err)
 {
-    json_error_t at;
+    struct row **rows = arena_alloc(&t->arena, (n + 1) * sizeof(*rows));
+    json_t *task;
 
-    *out = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, &at);
-    if (*out)
-        return 0;
-    return err_set(err, E_INVALID, "the outputs of %s (execution %lld) can't be read: %s",
-                   row->now.task_name, (long long)row->now.id, at.text);
-}
-
-/* Reads the outputs of an ended fan-out that are stored only with its items. */
-static int read_item_outputs(struct turn *t, const struct row *row, json_t **out, struct err *err)
-{
-    AUTO_BUF all = BUF_INIT;
-    bool fits;
-
-    TRY(items_build_outputs(t, row, ITEMS_MAX_IN_SCOPE, &all, &fits, err));
-    if (fits)
-        return read_outputs(row, buf_cstr(&all), out, err);
-    return err_set(err, E_INVALID, "the outputs of all items of %s together are larger than %d MB",
-                   row->now.task_name, ITEMS_MAX_IN_SCOPE >> 20);
-}
-
-/* Reads the outputs of a task; {} if it has none. */
-static int read_task_outputs(struct turn *t, const struct row *row, json_t **out, struct err *err)
-{
-    if (row->now.result)
-        return read_outputs(row, row->now.result, out, err);
-    if (row->now.kind == KIND_FOREACH && status_is_terminal(row->now.status)) {
-        if (rerun_has_started(row))
-            return read_item_outputs(t, row, out, err);
-        if (row->now.status == S_SUCCEEDED) /* reused from an earlier execution */
-            return err_set(err, E_INVALID,
-                           "the outputs of %s were too large to be taken over from the earlier "
-                           "execution: rerun that task, too",
-                           row->now.task_name);
+    TRY(tasks_get_rows(t, f, index, n, rows, err));
+    for (size_t i = 0; i < n; i++) {
+        TRY(task_read_value(t, f, index[i], rows[i], &task, err));
+        json_object_set(tasks, f->def->workflow->tasks[index[i]].name, task);
     }
-    *out = json_object();
     return 0;
 }
 
-/* Builds {"status", "outputs"} of a task, as expressions see it; borrowed from the turn. The value
- * of an ended task is cached: many items may refer to the same large outputs. */
-static int read_task_value(struct turn *t, struct workflow_state *f, uint32_t index,
-                           const struct row *row, json_t **out, struct err *err)
-{
-    const char *status = status_text(row->now.status);
-    json_t *outputs;
-
-    *out = idmap_get(&f->scope_values, (int64_t)index + 1);
-    if (*out && !strcmp(json_string_value(json_object_get(*out, "status")), status))
-        return 0;
-    TRY(read_task_outputs(t, row, &outputs, err));
-    *out = turn_keep_json(t, json_pack("{s:s, s:o}", "status", status, "outputs", outputs));
-    if (status_is_terminal(row->now.status))
-        idmap_put(&f->scope_values, (int64_t)index + 1, *out);
-    return 0;
-}
-
+/* The parser accepts `tasks` as a whole only where all of them have ended. Elsewhere, in a
+ * definition that an earlier version stored, it has only the tasks that are named beside it. */
 static int build_tasks_scope(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
                              json_t **out, struct err *err)
 {
-    struct referenced_tasks referenced_tasks = {.def = f->def};
-    struct row **rows;
-    json_t *tasks = turn_keep_json(t, json_object()), *task;
+    struct referenced_tasks r = {.def = f->def};
     int rc;
 
-    templates_references(f->def->templates, s->task, s->item != NULL, add_reference,
-                         &referenced_tasks);
-    rows = arena_alloc(&t->arena, (referenced_tasks.index.n + 1) * sizeof(*rows));
-    rc = tasks_get_rows(t, f, referenced_tasks.index.at, referenced_tasks.index.n, rows, err);
-    for (size_t i = 0; !rc && i < referenced_tasks.index.n; i++)
-        if (rows[i] &&
-            !(rc = read_task_value(t, f, referenced_tasks.index.at[i], rows[i], &task, err)))
-            json_object_set(tasks, rows[i]->now.task_name, task);
-    vec_release(&referenced_tasks.index);
-    *out = tasks;
+    *out = turn_keep_json(t, json_object());
+    templates_references(f->def->templates, s->task, s->item != NULL, add_reference, &r);
+    rc = r.all && (!s->task || task_is_final(f, s->task))
+             ? tasks_read_all_values(t, f, *out, err)
+             : add_named_tasks(t, f, r.index.at, r.index.n, *out, err);
+    vec_release(&r.index);
     return rc;
 }
 
@@ -121,6 +68,8 @@ int workflow_build_scope(struct turn *t, struct workflow_state *f, const struct 
     json_t *due = json_object_get(f->variables, "due_at");
 
     TRY(build_tasks_scope(t, f, s, &g.tasks, err));
+    if (task_is_final(f, s->task))
+        TRY(workflow_describe_end(t, f, &g.status, &g.error, err));
     if (s->item)
         g.index = turn_keep_json(t, json_integer(s->index));
     g.execution =
