@@ -30,11 +30,18 @@ static void start_run(struct execution_state *s)
         s->started_at = s->updated_at;
 }
 
-/* A rerun drops earlier requests, except a pause. */
+/* A cancel, or any other end, ends the pause of the execution: whoever reruns it later does not
+ * expect that nothing starts, and an ended execution can't be resumed. */
+static void end_pause(struct execution_state *s)
+{
+    s->flags &= ~(FLAG_PAUSED | FLAG_RELEASING);
+}
+
+/* A rerun drops earlier requests. */
 static void apply_rerun(struct execution_state *s, const struct execution_change *c)
 {
     s->cancel_requested = s->deferred = false;
-    s->flags = (s->flags & FLAG_PAUSED) | FLAG_RERUN;
+    s->flags = FLAG_RERUN;
     if (c->is_job)
         s->max_attempts = s->attempts + c->attempts;
 }
@@ -88,6 +95,7 @@ static void apply_action(struct execution_state *s, const struct execution_chang
             s->flags |= FLAG_LET_FINISH;
         if (!c->let_finish || !c->is_job) /* otherwise the job runs to its end */
             s->cancel_requested = true;
+        end_pause(s);
         break;
     case EV_RERUN:
         apply_rerun(s, c);
@@ -104,6 +112,8 @@ void event_apply(struct execution_state *s, const struct execution_change *c)
     s->status = c->to;
     apply_action(s, c);
     s->finished_at = status_is_terminal(c->to) ? c->at : 0;
+    if (status_is_terminal(c->to))
+        end_pause(s);
     if (c->to != S_RUNNING)
         end_lease(s);
     if (c->to != (c->is_job ? S_READY : S_PENDING)) /* only these can be held */

@@ -54,7 +54,7 @@ enum execution_flag {
     FLAG_TIMED_OUT = 64,  /* its own timeout ended it */
 
     /* Flags of any execution, most of them set by operator actions. */
-    FLAG_PAUSED = 128,       /* neither it nor its descendants start */
+    FLAG_PAUSED = 128,       /* neither it nor its descendants start; until it ends */
     FLAG_RELEASING = 256,    /* the end of a pause is still being propagated to descendants */
     FLAG_APPROVED = 512,     /* its approval was given */
     FLAG_LET_FINISH = 1024,  /* it was cancelled, but its running descendants may finish */

@@ -65,6 +65,7 @@ void model_cancel(struct model_node *n, bool let_finish)
         n->finishing = true;
     else
         n->cancel_asked = true;
+    n->paused = false;
     for (i = 0; i < n->nchildren; i++)
         if (n->children[i] && !(again && is_spared(n, i)))
             model_cancel(n->children[i], let_finish);
@@ -80,7 +81,7 @@ bool model_pause(struct model_node *n)
 
 bool model_resume(struct model_node *n)
 {
-    bool was = n->paused;
+    bool was = n->paused && !model_ended(n->status);
 
     n->paused = false;
     return was;

@@ -25,7 +25,7 @@ void model_go(struct model *m, struct model_node *n);
 void model_set_timeout(const struct model *m, struct model_node *n);
 
 /* Resets it as if it had never run; its descendants are not part of it until they are created
- * again. A pause and the number of attempts are kept. */
+ * again. The number of attempts is kept. */
 void model_renew(struct model_node *n);
 /* Runs the failed tasks of a workflow again. False if none failed or it never started. */
 bool model_reopen_failed(struct model *m, struct model_node *n);

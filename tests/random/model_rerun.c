@@ -11,6 +11,7 @@ void model_renew(struct model_node *n)
     n->children = NULL;
     n->nchildren = n->made = n->had = n->tries = 0;
     n->status = M_PENDING;
+    n->paused = false; /* its end ended the pause */
     n->waits = n->approved = n->cancel_asked = n->finishing = false;
     n->by_operator = n->failure_behind = n->stopped = n->only_failed = false;
     n->delayed = n->timed_out = n->has_permits = false;
@@ -71,15 +72,17 @@ static void reopen_items(struct model_node *n)
     n->made = 0;
     memset(n->children, 0, (size_t)n->nchildren * sizeof(*n->children));
     n->status = M_RUNNING;
-    n->cancel_asked = n->stopped = false;
+    n->paused = n->cancel_asked = n->stopped = false;
 }
 
 /* The workflow's on_failure and on_exit run again. A workflow that had ended gets its whole timeout
  * again. */
 static void open_workflow(const struct model *m, struct model_node *n)
 {
-    if (model_ended(n->status))
+    if (model_ended(n->status)) {
         model_set_timeout(m, n);
+        n->paused = false;
+    }
     n->status = M_RUNNING;
     n->cancel_asked = n->timed_out = false;
     n->children[n->workflow->ntasks] = n->children[n->workflow->ntasks + 1] = NULL;
@@ -190,7 +193,7 @@ static void open_above(struct model *m, struct model_node *n)
         reopen(m, up, &k, false);
     } else if (ended) {
         up->status = M_RUNNING;
-        up->cancel_asked = up->only_failed = up->stopped = false;
+        up->paused = up->cancel_asked = up->only_failed = up->stopped = false;
         for (i = 0; i < up->made; i++)
             up->stopped |= up->task->fail_fast && model_has_failed(up->children[i]);
     }

@@ -95,6 +95,14 @@ static void set_pause(struct replay *f, const struct replay_event *e)
     f->pause = f->paused ? e->data : NULL;
 }
 
+/* Whether the event ends a pause without a resume, as event_apply does. */
+static bool ends_pause(const struct replay_event *e)
+{
+    enum event_action action = (enum event_action)(e->type % WORKFLOW_EVENT);
+
+    return action == EV_CANCEL_REQUESTED || action == EV_RERUN || status_is_terminal(e->to);
+}
+
 /* Applies what an event changes in the execution's history, as opposed to its state, and completes
  * the change of state `c`. */
 static void read_event(struct replay *f, const struct replay_event *e, struct execution_change *c,
@@ -163,6 +171,8 @@ void replay_event(struct replay *f, const struct replay_event *e, struct arena *
     if (e->worker)
         f->last_worker = e->worker;
     read_event(f, e, &c, arena);
+    if (ends_pause(e))
+        set_pause(f, e);
     event_apply(&f->state, &c);
     if (f->held != HELD_DELAY)
         f->due_at = 0;

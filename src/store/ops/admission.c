@@ -18,16 +18,22 @@ static int load_parent(struct turn *t, const struct row *row, struct row **out, 
                                     : turn_load_row(t, row->now.parent, row->now.root, out, err);
 }
 
+/* Earlier versions left the flag on executions that had ended. */
+static bool has_pause(const struct execution *e)
+{
+    return (e->flags & FLAG_PAUSED) && !status_is_terminal(e->status);
+}
+
 int row_is_paused(struct turn *t, const struct row *row, bool *out, struct err *err)
 {
     struct row *above;
 
-    *out = (row->now.flags & FLAG_PAUSED) != 0;
+    *out = has_pause(&row->now);
     while (!*out) {
         TRY(load_parent(t, row, &above, err));
         if (!above)
             return 0;
-        *out = (above->now.flags & FLAG_PAUSED) != 0;
+        *out = has_pause(&above->now);
         row = above;
     }
     return 0;

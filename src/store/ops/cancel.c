@@ -12,6 +12,21 @@
 #define CANCEL_SLICE 1000 /* executions of a tree that one turn cancels */
 #define SLICES_AHEAD 20   /* slices that one walk through the tree finds */
 
+/* Requests the end of a running execution. That ends its pause, which may hold tasks that this
+ * cancel does not reach, such as on_exit of a workflow that was cancelled before: a timer releases
+ * them. */
+static int request_end(struct turn *t, struct row *r, const struct move_note *note, struct err *err)
+{
+    bool pause_ends = (r->now.flags & (FLAG_PAUSED | FLAG_RELEASING)) != 0;
+
+    TRY(door_move(t, r, EV_CANCEL_REQUESTED, S_RUNNING, note, err));
+    if (!pause_ends)
+        return 0;
+    r->now.flags |= FLAG_RELEASING;
+    door_mark_changed(t, r);
+    return execution_continue_later(t, r, err);
+}
+
 static int cancel_execution(struct turn *t, struct row *r, const struct request *q, struct err *err)
 {
     struct move_note note = {.data = data_request(t, q), .let_finish = q->let_finish};
@@ -27,7 +42,7 @@ static int cancel_execution(struct turn *t, struct row *r, const struct request 
         agenda_add(t, r, 0);
     if (!job || !q->let_finish)
         t->wake |= WAKE_CANCEL;
-    return door_move(t, r, EV_CANCEL_REQUESTED, S_RUNNING, &note, err);
+    return request_end(t, r, &note, err);
 }
 
 /* One slice of the open executions that a request cancels. */

@@ -62,6 +62,17 @@ static int hold_rows(struct turn *t, const struct subtree_slice *b, size_t slice
     return 0;
 }
 
+/* Releases a row that is held for a pause, unless a cancel that ended the pause will reach it. */
+static int release_row(struct turn *t, struct row *r, int64_t due_at, bool *cancelled,
+                       struct err *err)
+{
+    TRY(row_is_cancelled_above(t, r, cancelled, err));
+    if (*cancelled)
+        return 0;
+    TRY(door_move(t, r, EV_UNHELD, (enum status)r->now.status, NULL, err));
+    return admit_or_hold(t, r, &(struct hold_reasons){.due = due_at}, err);
+}
+
 static int release_rows(struct turn *t, const struct subtree_slice *b, size_t slice, bool *more,
                         struct err *err)
 {
@@ -71,12 +82,11 @@ static int release_rows(struct turn *t, const struct subtree_slice *b, size_t sl
     TRY(requests_find_delays(t, b->at, b->n, due_at, err));
     for (size_t i = 0; i < b->n; i++) {
         struct row *r = turn_row(t, b->at[i].execution);
+        bool later = b->at[i].rc == -E_BUSY;
 
-        *more |= b->at[i].rc == -E_BUSY;
-        if (b->at[i].rc || r->now.held != HELD_PAUSED)
-            continue;
-        TRY(door_move(t, r, EV_UNHELD, (enum status)r->now.status, NULL, err));
-        TRY(admit_or_hold(t, r, &(struct hold_reasons){.due = due_at[i]}, err));
+        if (!b->at[i].rc && r->now.held == HELD_PAUSED)
+            TRY(release_row(t, r, due_at[i], &later, err));
+        *more |= later;
     }
     return 0;
 }

@@ -173,7 +173,7 @@ SELECT id FROM tree
 WITH RECURSIVE tree(id, held, paused) AS (
     SELECT id, held, 0 FROM executions WHERE id = $1
     UNION ALL
-    SELECT c.id, c.held, c.flags & FLAG_PAUSED FROM tree t @children_of_t@
+    SELECT c.id, c.held, CASE WHEN c.status < S_SUCCEEDED THEN c.flags & FLAG_PAUSED ELSE 0 END FROM tree t @children_of_t@
      WHERE t.paused = 0
 )
 SELECT id FROM tree WHERE held = HELD_PAUSED AND paused = 0 ORDER BY id LIMIT $2

@@ -79,12 +79,12 @@ SELECT e.task_name, e.id, e.status
 
 -- The nearest paused execution: this one or one of its ancestors.
 --: why_pause(execution i64)
-WITH RECURSIVE up(id, parent, flags, steps) AS (
-    SELECT id, parent, flags, 0 FROM executions WHERE id = $1
+WITH RECURSIVE up(id, parent, status, flags, steps) AS (
+    SELECT id, parent, status, flags, 0 FROM executions WHERE id = $1
     UNION ALL
-    SELECT e.id, e.parent, e.flags, u.steps + 1 FROM up u JOIN executions e ON e.id = u.parent
+    SELECT e.id, e.parent, e.status, e.flags, u.steps + 1 FROM up u JOIN executions e ON e.id = u.parent
 ), paused(id) AS (
-    SELECT id FROM up WHERE (flags & FLAG_PAUSED) <> 0 ORDER BY steps LIMIT 1
+    SELECT id FROM up WHERE (flags & FLAG_PAUSED) <> 0 AND status < S_SUCCEEDED ORDER BY steps LIMIT 1
 )
 SELECT e.id, e.name,
        (SELECT v.created_at FROM execution_events v WHERE @paused_event@),

@@ -175,7 +175,7 @@ int partial_rerun_reopen(struct turn *t, struct partial_rerun *p, int opened, st
     const struct workflow *w = p->f->def->workflow;
     struct row *row = p->f->row;
     bool ended = status_is_terminal(row->now.status);
-    int left = ended ? 0 : row->now.children_open, bits = row->now.flags & FLAG_PAUSED;
+    int left = ended ? 0 : row->now.children_open, bits = ended ? 0 : row->now.flags & FLAG_PAUSED;
 
     TRY(load_rows(t, p, err));
     TRY(refuse_running(p, err));
