@@ -104,8 +104,8 @@ struct pawl_options {
     const char *url;    /* sqlite:FILE or postgres://USER@HOST/DATABASE; NULL: pawl_default_url */
     const char *tenant; /* NULL: $PAWL_TENANT if $PAWL_DB is set, else as configured, else the
                            default one */
-    const char *config; /* path of pawl.yaml; NULL: $PAWL_CONFIG, else ./pawl.yaml or the user's if
-                           one exists */
+    const char *config; /* path of pawl.yaml; NULL: $PAWL_CONFIG, else ./pawl.yaml (see pawl_trust)
+                           or the user's if one exists */
     bool must_exist;    /* for readers: do not create or upgrade the database */
     int64_t patience;   /* how long to retry while the database is unreachable; 0: 30 s */
 
@@ -119,6 +119,14 @@ struct pawl_options {
 /* Sets *url to $PAWL_DB, else the configured database, else a file in $XDG_STATE_HOME or
  * ~/.local/state. The caller frees it. */
 PAWL_CHECKED int pawl_default_url(char **url, struct pawl_error *err);
+
+/* A pawl.yaml that others can change is refused. One that is found in the current folder may set
+ * the keys that decide what runs (the database, the state folder, plugins, programs, images) only
+ * if the user trusts it: pawl_trust stores that with the path and the hash of the content, so trust
+ * ends when the file changes. pawl_distrust ends it, and fails with PAWL_E_NOT_FOUND if there was
+ * none. A path of NULL is ./pawl.yaml. *file is the absolute path; the caller frees it. */
+PAWL_CHECKED int pawl_trust(const char *path, char **file, struct pawl_error *err);
+PAWL_CHECKED int pawl_distrust(const char *path, char **file, struct pawl_error *err);
 
 /* Opens a database. Unless must_exist is set, creates it or upgrades its schema if needed. */
 PAWL_CHECKED int pawl_open(const struct pawl_options *options, struct pawl **out,

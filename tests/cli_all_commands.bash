@@ -6,6 +6,8 @@
 every() {
 	cat <<-'END'
 		init NEW #
+		trust CONFIG #
+		trust --remove CONFIG #
 		validate FLOW
 		graph FLOW #
 		graph RUN --format dot #
@@ -79,6 +81,7 @@ world() {
 		  late: {needs: one, run: 'true'}
 	END
 	printf 'name: timed\non: {schedule: "0 2 * * *"}\ntasks: {a: {run: "true"}}\n' >"$dir/timed.yaml"
+	printf 'tenant: other\n' >"$dir/pawl.yaml"
 	run_id=$(p run "$dir/flow.yaml" --json 2>"$dir/world" | sed 's/{"id":\([0-9]*\),.*/\1/') || true
 	open_id=$(p submit "$dir/open.yaml")
 	touch "$dir/mended"
@@ -89,7 +92,7 @@ task_id() { p ls --all --name "$1" --json | sed -n '1s/{"id":\([0-9]*\),.*/\1/p'
 
 # A line of `every` with its words filled in.
 fill_in() {
-	sed -e "s|NEW|$dir/new.yaml|" -e "s|FLOW|$dir/flow.yaml|" -e "s|TIMED|$dir/timed.yaml|" -e "s|RUN|$run_id|" \
+	sed -e "s|NEW|$dir/new.yaml|" -e "s|CONFIG|$dir/pawl.yaml|" -e "s|FLOW|$dir/flow.yaml|" -e "s|TIMED|$dir/timed.yaml|" -e "s|RUN|$run_id|" \
 		-e "s|OPEN|$open_id|" -e "s|GOOD|$good_id|" -e "s|BAD|$bad_id|" -e "s|ASKED1|$asked1|" -e "s|ASKED2|$asked2|" \
 		-e "s|LATE|$late|"
 }

@@ -98,7 +98,7 @@ as_text() { in_one_form '' "${@:2}"; }
 	n=0
 	while read -r line <&4; do
 		case $line in
-		init* | validate* | 'graph FLOW'* | schema* | completion* | complete* | help*) continue ;;
+		init* | trust* | validate* | 'graph FLOW'* | schema* | completion* | complete* | help*) continue ;;
 		esac
 		eval "words=($(sed -E 's/(RUN|OPEN|GOOD|BAD|ASKED.|LATE)/1/' <<<"${line%#}" | fill_in))"
 		case $line in

@@ -67,6 +67,7 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 @test "plugin: worker that loads the plugin runs both of its functions" {
 	printf 'one\ntwo\nthree\n' >numbers
 	printf 'plugins: [%s]\n' "$examples/plugin.so" >pawl.yaml
+	pawl trust
 	run timeout 300 "$examples/functions" "$db" lines "\"$PWD/numbers\""
 	echo "$output"
 	[[ $output == *'"status":"succeeded"'*'"result":{"lines":3,"bytes":14}'* ]]

@@ -61,7 +61,7 @@ static struct config *load(const char *text)
     struct config *c = NULL;
 
     write_file("pawl.yaml", text);
-    CHECK_OK_ERR(config_load(NULL, &h, &diagnostics, &c, &err), &err);
+    CHECK_OK_ERR(config_load(in_dir("pawl.yaml"), &h, &diagnostics, &c, &err), &err);
     CHECK_EQ(diagnostics.count, 0);
     diagnostics_release(&diagnostics);
     return c;
@@ -78,7 +78,7 @@ static void check_errors(const char *text, const char *expected)
     size_t i;
 
     write_file("pawl.yaml", text);
-    CHECK_EQ(config_load(NULL, &h, &diagnostics, &c, &err), -E_INVALID);
+    CHECK_EQ(config_load(in_dir("pawl.yaml"), &h, &diagnostics, &c, &err), -E_INVALID);
     CHECK(!c);
     CHECK(strstr(err.msg, "/pawl.yaml:"));
     for (i = 0; i < diagnostics.list.n; i++)
@@ -479,7 +479,7 @@ TEST(database_password_is_masked_in_config_errors)
 
     write_file("pawl.yaml",
                "db: postgress://me:hunter2@db/x\ntenant: postgres://me:hunter2@db/x\n");
-    CHECK_EQ(config_load(NULL, &h, &diagnostics, &c, &err), -E_INVALID);
+    CHECK_EQ(config_load(in_dir("pawl.yaml"), &h, &diagnostics, &c, &err), -E_INVALID);
     diagnostics_show(&diagnostics, &shown);
     CHECK_EQ(diagnostics.count, 2);
     CHECK(!strstr(shown.ptr, "hunter2") && !strstr(err.msg, "hunter2"));

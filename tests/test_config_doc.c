@@ -33,8 +33,15 @@ static const char head[] =
     "Pawl needs no configuration. To change a default, write it to `pawl.yaml`: the file given on the\n"
     "command line, else the one in the current folder, else `$XDG_CONFIG_HOME/pawl/pawl.yaml`\n"
     "(`~/.config/pawl/pawl.yaml`). Only the first file that exists is read; the command line and the\n"
-    "environment (`--db`, `PAWL_DB`, …) override it. The file may name programs and plugins to run, so\n"
-    "trust the one in a folder as you would trust a Makefile there.\n"
+    "environment (`--db`, `PAWL_DB`, …) override it.\n"
+    "\n"
+    "Some keys decide what runs as you: programs, plugins, images, and the database whose jobs a worker runs.\n"
+    "The table marks them with *Trust*. A `pawl.yaml` that is found in the current folder may have come with an archive or a\n"
+    "repository, so it may set them only after `pawl trust`, which stores its path and a hash of its content in your state folder:\n"
+    "trust ends when the file changes. Trust it only if you trust the programs that it names, too. A file named on the\n"
+    "command line or in `PAWL_CONFIG`, and your own in `~/.config`, need no trust. Any `pawl.yaml` is refused if it, or a\n"
+    "symbolic link that leads to it, belongs to neither you nor root, or if others can write to it. (A group with the name\n"
+    "of the file's owner and no other member does not count as others.)\n"
     "\n"
     "This page is generated from `src/parse/config/config_keys.c` by `tests/test_config_doc.c`: do not edit it, run\n"
     "`PAWL_WRITE_DOCS=1 build/tests/test_config_doc`.\n"
@@ -78,7 +85,7 @@ static void add_row(void *arg, const char *path, const struct key *k)
     describe_key_value(t->b, k);
     buf_addstr(t->b, " | ");
     describe_config_default(t->b, k);
-    buf_addf(t->b, " | %s |\n", k->sentence);
+    buf_addf(t->b, " | %s%s |\n", k->sentence, k->needs_trust ? " *Trust.*" : "");
 }
 
 static void add_table(struct buf *b, const struct keys *keys, bool with_types)

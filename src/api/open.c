@@ -1,5 +1,7 @@
 /* open.c - finds the database, opens and closes handles, migrates, and manages tenants. */
 #include "api/api.h"
+#include "base/folders.h"
+#include "parse/config/trust.h"
 #include "store/tenant.h"
 
 #include <errno.h>
@@ -88,6 +90,22 @@ int api_config(const char *path, struct config **out, struct err *err)
     return err_set(err, E_INVALID, "%s", buf_cstr(&all));
 }
 
+int pawl_trust(const char *path, char **file, struct pawl_error *e)
+{
+    struct config_host host = config_this_host();
+    API_ERR(e);
+
+    return trust_add(path, &host, file, err);
+}
+
+int pawl_distrust(const char *path, char **file, struct pawl_error *e)
+{
+    struct config_host host = config_this_host();
+    API_ERR(e);
+
+    return trust_remove(path, &host, file, err);
+}
+
 static int default_url(const struct config *c, char **url, struct err *err)
 {
     const char *db = getenv("PAWL_DB");
@@ -114,18 +132,16 @@ int pawl_default_url(char **url, struct pawl_error *e)
 /* Creates the folders above the default database file. The folder of any other file must exist. */
 static int make_folders(const char *file, struct err *err)
 {
-    AUTO_FREE char *path = mem_strdup(file);
+    AUTO_FREE char *folder = mem_strdup(file);
+    size_t failed;
 
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        if (mkdir(path, 0700) && errno != EEXIST)
-            return err_set(err, errno == ENOSPC || errno == EDQUOT ? E_NO_SPACE : E_UNAVAILABLE,
-                           "the folder %s for the database can't be created: %s; name another "
-                           "database with --db or PAWL_DB",
-                           path, strerror(errno));
-        *slash = '/';
-    }
-    return 0;
+    *strrchr(folder, '/') = '\0';
+    if (folders_make(folder, 0700, &failed))
+        return 0;
+    return err_set(err, errno == ENOSPC || errno == EDQUOT ? E_NO_SPACE : E_UNAVAILABLE,
+                   "the folder %.*s for the database can't be created: %s; name another database "
+                   "with --db or PAWL_DB",
+                   (int)failed, folder, strerror(errno));
 }
 
 /* SQLite creates a missing file. A reader must not do that, and a tenant is created only by

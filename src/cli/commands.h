@@ -81,6 +81,7 @@ struct command {
     X(schedule)     \
     X(validate)     \
     X(init)         \
+    X(trust)        \
     X(graph)        \
     X(schema)       \
     X(ls)           \

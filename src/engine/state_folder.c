@@ -4,6 +4,7 @@
 
 #include "base/env.h"
 #include "base/fd.h"
+#include "base/folders.h"
 #include "base/mem.h"
 #include "base/own_file.h"
 #include "engine/worker_file.h"
@@ -46,28 +47,18 @@ struct state_folder {
     VEC(const char *) old_dirs;
 };
 
-/* mkdir -p. Other users may traverse the folders, for attempts that run as another user, but not
- * list them. */
+/* Other users may traverse the folders, for attempts that run as another user, but not list
+ * them. */
 static int make_dirs(const char *path, struct err *err)
 {
-    char *copy = mem_strdup(path), *p;
-    int rc = 0;
+    size_t failed;
 
-    for (p = copy + 1; !rc; p++)
-        if (*p == '/' || !*p) {
-            char was = *p;
-
-            *p = 0;
-            if (mkdir(copy, 0711) && errno != EEXIST)
-                rc = err_set(err, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE,
-                             "can't create the folder %s: %s; choose another state folder with "
-                             "--state, or `state` in pawl.yaml",
-                             copy, strerror(errno));
-            if (!(*p = was))
-                break;
-        }
-    free(copy);
-    return rc;
+    if (folders_make(path, 0711, &failed))
+        return 0;
+    return err_set(err, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE,
+                   "can't create the folder %.*s: %s; choose another state folder with --state, "
+                   "or `state` in pawl.yaml",
+                   (int)failed, path, strerror(errno));
 }
 
 static char *worker_file_path(const struct state_folder *f, int64_t worker)

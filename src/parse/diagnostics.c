@@ -27,6 +27,17 @@ int diagnostics_read(struct diagnostics *ps, const char *path, const struct sour
     return rc;
 }
 
+int diagnostics_read_config(struct diagnostics *ps, const char *path, const struct source **out,
+                            struct err *err)
+{
+    struct source s;
+    int rc = source_read_config(path, &ps->arena, &s, err);
+
+    if (!rc)
+        *out = add_source(ps, s);
+    return rc;
+}
+
 const struct source *diagnostics_take(struct diagnostics *ps, const char *name, const char *text,
                                       size_t len)
 {

@@ -28,6 +28,9 @@ struct diagnostics {
 /* Reads a file; see source_read. The source lives as long as the diagnostics. */
 MUST_USE int diagnostics_read(struct diagnostics *ps, const char *path, const struct source **out,
                               struct err *err);
+/* Like diagnostics_read, for pawl.yaml; see source_read_config. */
+MUST_USE int diagnostics_read_config(struct diagnostics *ps, const char *path,
+                                     const struct source **out, struct err *err);
 /* Adds a text from memory as a source; name and text are copied. */
 const struct source *diagnostics_take(struct diagnostics *ps, const char *name, const char *text,
                                       size_t len);

@@ -136,8 +136,13 @@ void reader_keys(struct reader *r, const struct keys *keys, const struct yaml *m
             misplaced_key(r, k, &p->key, what, places);
         else if (k) {
             r->scope = k->scope ? k->scope : outer;
-            if (!reader_key(r, k, &p->value, reader_what(name, what, k->name), to))
-                *vec_add(&r->refused) = &p->value;
+            reader_what(name, what, k->name);
+            if (k->needs_trust && r->untrusted)
+                yaml_error(r->doc, &p->key, "%s decides what runs here, and %s", name,
+                           r->untrusted);
+            else if (reader_key(r, k, &p->value, name, to))
+                continue;
+            *vec_add(&r->refused) = &p->value;
         }
     }
     r->scope = outer;

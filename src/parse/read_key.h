@@ -56,9 +56,10 @@ struct reader {
 
     /* pawl.yaml; see parse/config/config.c. */
     struct config *config;
-    const char *folder; /* absolute; relative paths in the document start here */
-    const char *home;   /* for paths that start with ~/; NULL if unknown */
-    int processors;     /* the number that `auto` means */
+    const char *untrusted; /* why a key that needs trust is refused; NULL if the file is trusted */
+    const char *folder;    /* absolute; relative paths in the document start here */
+    const char *home;      /* for paths that start with ~/; NULL if unknown */
+    int processors;        /* the number that `auto` means */
 };
 void reader_release(struct reader *r);
 

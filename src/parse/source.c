@@ -2,6 +2,7 @@
 #include "parse/source.h"
 
 #include "base/fd.h"
+#include "base/ownership.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -10,27 +11,90 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define HIDDEN      "***"
 #define SHOWN_WIDTH 100  /* characters of a line that are shown */
 #define CONTEXT     1024 /* bytes of a line before and after the location that are examined */
 
-int source_read(const char *path, struct arena *arena, struct source *out, struct err *err)
+/* The kind of a file that is not read: reading it could block, or never end. NULL for a plain file,
+ * and for /dev/null, which is an empty one. A folder is left to the error of read(2). */
+static const char *foreign_kind(const struct stat *st)
 {
-    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    AUTO_BUF b = BUF_INIT;
+    if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))
+        return NULL;
+    if (S_ISCHR(st->st_mode) && st->st_rdev == makedev(1, 3))
+        return NULL;
+    return S_ISFIFO(st->st_mode) ? "it is a FIFO" : "it is a device";
+}
 
-    if (fd < 0 || !buf_read(&b, fd, SOURCE_MAX))
+/* Others can change it, itself or the link to it. */
+static int refuse_foreign(const char *path, const struct stat *st, struct err *err)
+{
+    char text[OWNERSHIP_FAULT_SIZE];
+    const char *fault = S_ISREG(st->st_mode) ? ownership_fault(st, text) : NULL;
+
+    if (!fault && ownership_has_foreign_link(path))
+        fault = "a symbolic link of another user leads to it";
+    return fault ? err_set(err, E_INVALID,
+                           "%s is not used, because %s: only you and root may be able to change a "
+                           "configuration file (chown, chmod go-w)",
+                           path, fault)
+                 : 0;
+}
+
+/* O_NONBLOCK: opening a FIFO would otherwise wait for a writer. */
+static int open_source(const char *path, bool is_config, int *out, struct err *err)
+{
+    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    const char *why = NULL;
+    struct stat st;
+    int rc;
+
+    if (fd < 0 || fstat(fd, &st))
+        why = errno == ENXIO ? "it is a socket" : strerror(errno);
+    else
+        why = foreign_kind(&st);
+    if (why)
         return err_set(err,
                        fd < 0 && (errno == ENOENT || errno == ENOTDIR) ? E_NOT_FOUND : E_INVALID,
-                       "%s can't be read: %s", path, strerror(errno));
+                       "%s can't be read: %s", path, why);
+    if (is_config && (rc = refuse_foreign(path, &st, err)))
+        return rc;
+    *out = fd;
+    fd = -1;
+    return 0;
+}
+
+static int read_source(const char *path, bool is_config, struct arena *arena, struct source *out,
+                       struct err *err)
+{
+    AUTO_BUF b = BUF_INIT;
+    AUTO_FD fd = -1;
+    int rc = open_source(path, is_config, &fd, err);
+
+    if (rc)
+        return rc;
+    if (!buf_read(&b, fd, SOURCE_MAX))
+        return err_set(err, E_INVALID, "%s can't be read: %s", path, strerror(errno));
     if (b.len > SOURCE_MAX)
         return err_set(err, E_INVALID, "%s is longer than %d MB", path, SOURCE_MAX_MB);
     *out = (struct source){.name = arena_strdup(arena, path),
                            .text = arena_memdup0(arena, b.ptr, b.len),
                            .len = b.len};
     return 0;
+}
+
+int source_read(const char *path, struct arena *arena, struct source *out, struct err *err)
+{
+    return read_source(path, false, arena, out, err);
+}
+
+int source_read_config(const char *path, struct arena *arena, struct source *out, struct err *err)
+{
+    return read_source(path, true, arena, out, err);
 }
 
 /* ---- locations ---- */

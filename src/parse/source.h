@@ -18,9 +18,12 @@ struct source {
 };
 
 /* Reads a whole file into the arena. E_NOT_FOUND if the file does not exist, E_INVALID if it can't
- * be read or is longer than SOURCE_MAX. */
+ * be read, is neither a plain file nor /dev/null, or is longer than SOURCE_MAX. Never blocks. */
 MUST_USE int source_read(const char *path, struct arena *arena, struct source *out,
                          struct err *err);
+/* Like source_read. E_INVALID also if somebody other than the user and root can change the file. */
+MUST_USE int source_read_config(const char *path, struct arena *arena, struct source *out,
+                                struct err *err);
 
 /* The line and column of a byte, from 1. A line ends with LF, CR or CR LF, or with NEL, LS or PS;
  * columns count characters. */

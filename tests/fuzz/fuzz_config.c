@@ -10,8 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config *config = NULL;
     struct err err = ERR_INIT;
-    int rc = config_parse(diagnostics_take(&diagnostics, "f.yaml", (const char *)data, size), &host,
-                          &diagnostics, &config, &err);
+    int rc = config_parse(diagnostics_take(&diagnostics, "f.yaml", (const char *)data, size), NULL,
+                          &host, &diagnostics, &config, &err);
 
     fuzz_problems(&diagnostics, rc, &err);
     if (!rc) {

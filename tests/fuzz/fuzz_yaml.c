@@ -49,7 +49,7 @@ static void try_config(const struct source *source)
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config *config = NULL;
     struct err err = ERR_INIT;
-    int rc = config_parse(source, &host, &diagnostics, &config, &err);
+    int rc = config_parse(source, NULL, &host, &diagnostics, &config, &err);
 
     if (!rc != !diagnostics.count || !rc != !!config)
         abort();

@@ -15,9 +15,10 @@ static const char config_about[] =
     "Pawl needs no configuration. To change a default, write `pawl.yaml`: the file given on the "
     "command line or in `PAWL_CONFIG`, else the one in the current folder, else "
     "`$XDG_CONFIG_HOME/pawl/pawl.yaml` (`~/.config/pawl/pawl.yaml`). Only the first of these that "
-    "exists is read; the command line and the environment override it. It may name programs and "
-    "plugins to run, so trust the one in a folder as you would trust a Makefile there.\n\nIt is "
-    "YAML 1.2, read strictly: unknown and duplicate keys are errors, `on` and `no` are strings, "
+    "exists is read; the command line and the environment override it.\n\nA file that is found in "
+    "the current folder may set the keys that decide what runs only after `pawl trust`; the keys "
+    "below say so. A file is refused if it, or a symbolic link that leads to it, belongs to "
+    "neither you nor root, or if others can write to it.\n\nIt is YAML 1.2, read strictly: unknown and duplicate keys are errors, `on` and `no` are strings, "
     "and all problems are reported at once, with line and column. Relative paths start at the "
     "folder of the file, `~/` at your home. `auto` means the number of processors. A dot in the "
     "names below leads into a mapping: `worker.slots` is `worker: {slots: ...}`.";
@@ -51,7 +52,7 @@ static void add_config_key(void *arg, const char *path, const struct key *k)
     describe_key_value(&text, k);
     buf_addstr(&text, "; default: ");
     describe_config_default(&text, k);
-    buf_addch(&text, '.');
+    buf_addstr(&text, k->needs_trust ? ". Needs `pawl trust` in the current folder." : ".");
     roff_item(arg, path, buf_cstr(&text));
     buf_release(&text);
 }

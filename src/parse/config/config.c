@@ -1,13 +1,12 @@
 /* config.c - see config.h. Finds the file, reads it, and checks its values against each other. */
 #include "parse/config/config_parts.h"
+#include "parse/config/trust.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define FILE_NAME "pawl.yaml"
 
 struct config_host config_this_host(void)
 {
@@ -30,6 +29,11 @@ static char *user_folder(const char *xdg, const char *home, const char *fallback
     return home && *home == '/' ? mem_printf("%s/%s/pawl", home, fallback) : NULL;
 }
 
+char *config_state_folder(const struct config_host *host)
+{
+    return user_folder(host->xdg_state_home, host->home, ".local/state");
+}
+
 /* Reads the file at `path`; *out stays NULL if it does not exist and need not. A file in a folder
  * that this process may not search belongs to another user, and counts as missing. */
 static int read_file(struct diagnostics *diagnostics, const char *path, bool must_exist,
@@ -40,12 +44,14 @@ static int read_file(struct diagnostics *diagnostics, const char *path, bool mus
 
     if (!must_exist && stat(path, &st) && errno == EACCES)
         return 0;
-    rc = diagnostics_read(diagnostics, path, out, err);
+    rc = diagnostics_read_config(diagnostics, path, out, err);
     return rc == -E_NOT_FOUND && !must_exist ? 0 : rc;
 }
 
+/* *untrusted is set if the file was found in the current folder and the user does not trust it. */
 static int find_source(const char *path, const struct config_host *host,
-                       struct diagnostics *diagnostics, const struct source **out, struct err *err)
+                       struct diagnostics *diagnostics, const struct source **out,
+                       const char **untrusted, struct err *err)
 {
     AUTO_FREE char *local = NULL, *folder = NULL, *user = NULL;
     int rc;
@@ -53,19 +59,20 @@ static int find_source(const char *path, const struct config_host *host,
     *out = NULL;
     if (path)
         return read_file(diagnostics, path, true, out, err);
-    local = !strcmp(host->folder, ".") ? mem_strdup(FILE_NAME)
-                                       : mem_printf("%s/" FILE_NAME, host->folder);
+    local = !strcmp(host->folder, ".") ? mem_strdup(CONFIG_FILE_NAME)
+                                       : mem_printf("%s/" CONFIG_FILE_NAME, host->folder);
     rc = read_file(diagnostics, local, false, out, err);
+    if (!rc && *out)
+        *untrusted = trust_refusal(*out, host);
     folder = user_folder(host->xdg_config_home, host->home, ".config");
     if (!rc && !*out && folder) {
-        user = mem_printf("%s/" FILE_NAME, folder);
+        user = mem_printf("%s/" CONFIG_FILE_NAME, folder);
         rc = read_file(diagnostics, user, false, out, err);
     }
     return rc;
 }
 
-/* The absolute folder of the file. The caller frees it. */
-static char *folder_of(const char *file)
+char *config_folder_of(const char *file)
 {
     const char *slash = strrchr(file, '/');
     char *folder = slash ? mem_printf("%.*s", (int)(slash - file), file) : mem_strdup(".");
@@ -82,7 +89,7 @@ static char *folder_of(const char *file)
 /* Sets the defaults that follow from other values. */
 static void derive_defaults(const struct config_host *host, struct config *c)
 {
-    AUTO_FREE char *folder = user_folder(host->xdg_state_home, host->home, ".local/state");
+    AUTO_FREE char *folder = config_state_folder(host);
 
     if (!c->state)
         c->state = arena_strdup(&c->arena, folder);
@@ -152,12 +159,12 @@ static void read_values(struct reader *r, const struct config_host *host, const 
     r->config->db_given = yaml_get(root, "db");
 }
 
-int config_parse(const struct source *source, const struct config_host *host,
+int config_parse(const struct source *source, const char *untrusted, const struct config_host *host,
                  struct diagnostics *diagnostics, struct config **out, struct err *err)
 {
-    static const struct source nothing = {.name = FILE_NAME, .text = "", .len = 0};
+    static const struct source nothing = {.name = CONFIG_FILE_NAME, .text = "", .len = 0};
     struct config *c = mem_zalloc(sizeof(*c));
-    AUTO_FREE char *folder = folder_of(source ? source->name : FILE_NAME);
+    AUTO_FREE char *folder = config_folder_of(source ? source->name : CONFIG_FILE_NAME);
     struct yaml_doc doc;
     int rc;
 
@@ -167,6 +174,7 @@ int config_parse(const struct source *source, const struct config_host *host,
                            .arena = &c->arena,
                            .other = skip_for_now,
                            .config = c,
+                           .untrusted = untrusted,
                            .folder = folder,
                            .home = host->home,
                            .processors = host->processors};
@@ -187,9 +195,10 @@ int config_load(const char *path, const struct config_host *host, struct diagnos
                 struct config **out, struct err *err)
 {
     const struct source *source;
-    int rc = find_source(path, host, diagnostics, &source, err);
+    const char *untrusted = NULL;
+    int rc = find_source(path, host, diagnostics, &source, &untrusted, err);
 
-    return rc ? rc : config_parse(source, host, diagnostics, out, err);
+    return rc ? rc : config_parse(source, untrusted, host, diagnostics, out, err);
 }
 
 void config_free(struct config **config)

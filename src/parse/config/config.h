@@ -91,14 +91,17 @@ struct config_host {
 struct config_host config_this_host(void);
 
 /* Reads `path`, which must exist. If `path` is NULL, reads the first that exists of ./pawl.yaml and
- * pawl/pawl.yaml in $XDG_CONFIG_HOME or ~/.config, or uses the defaults if neither does. Errors:
- * E_NOT_FOUND if the file does not exist; E_INVALID with all errors in `diagnostics`, the first
- * also in `err`. */
+ * pawl/pawl.yaml in $XDG_CONFIG_HOME or ~/.config, or uses the defaults if neither does.
+ * ./pawl.yaml may set keys that decide what runs only if the user trusts it (trust.h). Errors:
+ * E_NOT_FOUND if the file does not exist; E_INVALID if others can change the file, or with all
+ * errors in `diagnostics`, the first also in `err`. */
 MUST_USE int config_load(const char *path, const struct config_host *host,
                          struct diagnostics *diagnostics, struct config **out, struct err *err);
-/* Like config_load, for a text that is already in memory; NULL for the defaults. */
-MUST_USE int config_parse(const struct source *source, const struct config_host *host,
-                          struct diagnostics *diagnostics, struct config **out, struct err *err);
+/* Like config_load, for a text that is already in memory; NULL for the defaults. `untrusted` says
+ * why keys that decide what runs are refused, as the end of a sentence; NULL if they are not. */
+MUST_USE int config_parse(const struct source *source, const char *untrusted,
+                          const struct config_host *host, struct diagnostics *diagnostics,
+                          struct config **out, struct err *err);
 void config_free(struct config **config);
 
 const struct config_executor *config_executor(const struct config *c,

@@ -6,6 +6,14 @@
 #include "parse/config/config.h"
 #include "parse/read_key.h"
 
+#define CONFIG_FILE_NAME "pawl.yaml"
+
+/* The absolute folder of a file. The caller frees it. */
+char *config_folder_of(const char *file);
+/* $XDG_STATE_HOME/pawl, else ~/.local/state/pawl; NULL if neither variable is set. The caller frees
+ * it. */
+char *config_state_folder(const struct config_host *host);
+
 /* Read these after all other values; the node may be NULL. */
 void config_read_executors(struct reader *r, const struct yaml *node);
 void config_read_routes(struct reader *r, const struct yaml *node);

@@ -1,0 +1,27 @@
+/* trust.h - which configuration files of current folders the user trusts (`pawl trust`).
+ *
+ * A pawl.yaml that is found because a command was called in its folder may come with an archive or
+ * a repository that the user has not read. Until it is trusted, it may not set the keys that decide
+ * what runs (needs_trust in config_keys.c). Trust ends when the file changes.
+ *
+ * It is stored in the user's state folder, never in the `state` of a configuration: a file
+ * trusted/HASH-OF-PATH for each trusted path, with the hash of the content and the path. */
+#ifndef PARSE_CONFIG_TRUST_H
+#define PARSE_CONFIG_TRUST_H
+
+#include "parse/config/config.h"
+
+/* NULL if the user trusts this file with this content, else why it is not trusted, as the end of a
+ * sentence. */
+const char *trust_refusal(const struct source *source, const struct config_host *host);
+
+/* Trusts the file at `path` with its present content; NULL means ./pawl.yaml. E_NOT_FOUND if it
+ * does not exist, E_INVALID if it may not be used (source_read_config). *file is its absolute path,
+ * which the caller frees. */
+MUST_USE int trust_add(const char *path, const struct config_host *host, char **file,
+                       struct err *err);
+/* Ends the trust in the file, which need not exist any more. E_NOT_FOUND if it was not trusted. */
+MUST_USE int trust_remove(const char *path, const struct config_host *host, char **file,
+                          struct err *err);
+
+#endif
