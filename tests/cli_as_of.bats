@@ -133,3 +133,13 @@ outcome
 	p cancel "$a" >/dev/null
 	p cancel "$b" >/dev/null
 }
+
+@test "diff of executions without a request time prints no time and reads nothing past its end" {
+	a=$(p exec --detach -- true) b=$(p exec --detach -- true)
+	sql "UPDATE executions SET requested_at = $([ "$PAWL_TEST_DB" = sqlite ] && echo 0 || echo "'1970-01-01 00:00:00Z'")"
+	p diff "$a" "$b" >"$dir/out"
+	same "#$a exec::true ready
+#$b exec::true ready
+no differences except times" "$(sed 's/^[^#]*//; $s/^$/no differences except times/' "$dir/out" | sed 's/  */ /g')"
+	[[ $(p ls) == *' - '* ]]
+}

@@ -3,9 +3,11 @@
 
 #include "base/date.h"
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -40,6 +42,21 @@ TEST(times_are_written_in_utc_with_microseconds)
     /* any stored value fits into the buffer */
     text_time(INT64_MAX, text);
     text_time(INT64_MIN, text);
+}
+
+TEST(time_of_day_of_a_shorter_text_is_empty)
+{
+    static const char *const texts[] = {"", "x", "2026-01-31", "2026-01-31T"};
+    size_t i;
+
+    CHECK_STR(text_time_of_day("2026-01-31T14:00:00.123456Z"), "14:00:00.123456Z");
+    for (i = 0; i < COUNT(texts); i++) {
+        char *text = mem_strdup(texts[i]); /* a read past its end is found by the sanitizer */
+
+        CHECK(text_time_of_day(text) >= text && text_time_of_day(text) <= text + strlen(text));
+        CHECK_STR(text_time_of_day(text), "");
+        free(text);
+    }
 }
 
 TEST(written_times_read_back_unchanged)

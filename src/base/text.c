@@ -96,6 +96,11 @@ char *text_time(int64_t us, char *out)
     return out;
 }
 
+const char *text_time_of_day(const char *time)
+{
+    return time + strnlen(time, sizeof("2026-01-31T") - 1);
+}
+
 /* Parses exactly n digits as a number of at most `max`; moves *s past them. */
 static bool parse_digits(const char **s, int n, int max, int *out)
 {

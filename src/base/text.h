@@ -24,6 +24,8 @@ void text_make_utf8(char *s);
 /* Writes a time in µs since 1970 as 2026-01-31T23:59:59.123456Z; `out` has TIME_TEXT_SIZE bytes. */
 #define TIME_TEXT_SIZE 32
 char *text_time(int64_t us, char *out);
+/* The time of day in such a text; "" if the text is shorter, as that of a missing time is. */
+const char *text_time_of_day(const char *time);
 /* Parses an RFC 3339 time, a date, or "@SECONDS". */
 MUST_USE int text_parse_time(const char *s, int64_t *us, struct err *err);
 

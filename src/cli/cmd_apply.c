@@ -18,7 +18,7 @@ static int print_next(void *arg, const char *json)
     const char *at = field(due, "fires_at");
 
     (void)arg;
-    printf("next: %.10s %.8s UTC, %s\n", at, at + 11, field(due, "schedule"));
+    printf("next: %.10s %.8s UTC, %s\n", at, text_time_of_day(at), field(due, "schedule"));
     return 1;
 }
 

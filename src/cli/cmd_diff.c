@@ -74,7 +74,8 @@ static void print_side(struct line *l, const json_t *side, const json_t *node)
     line_addf(l, status_tint(status), "  %s", status);
     if (json_is_integer(json_object_get(node, "duration_us")))
         line_addf(l, TINT_FAINT, "  ran %s", text_duration(field_int(node, "duration_us"), took));
-    line_addf(l, TINT_FAINT, "  %.10s %.8s UTC", at, at + 11);
+    if (*at)
+        line_addf(l, TINT_FAINT, "  %.10s %.8s UTC", at, text_time_of_day(at));
     line_print(l, stdout);
 }
 

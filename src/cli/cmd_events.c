@@ -44,7 +44,7 @@ static void print_all(const json_t *e, const char *move, const char *data)
     const char *at = field(e, "created_at");
     AUTO_BUF b = BUF_INIT;
 
-    buf_addf(&b, "%.10s %.15s  %6lld  %-24s %-22s %3lld  %-16s%s%s", at, at + 11,
+    buf_addf(&b, "%.10s %.15s  %6lld  %-24s %-22s %3lld  %-16s%s%s", at, text_time_of_day(at),
              (long long)field_int(e, "execution"), field(e, "type"), move,
              (long long)field_int(e, "attempt"), field(e, "worker"), *data ? "  " : "", data);
     while (b.len && b.ptr[b.len - 1] == ' ')
@@ -75,7 +75,7 @@ static void print_fitting(const json_t *e, const char *move, const char *data,
     narrow.width -= style->width > NARROW ? DATA_ROOM : 0;
     table_heads(&t, heads, sizeof(heads) / sizeof(*heads));
     table_addf(&t, "%.10s", at);
-    table_addf(&t, "%.12s", at + strnlen(at, 11));
+    table_addf(&t, "%.12s", text_time_of_day(at));
     table_addf(&t, "%lld", (long long)field_int(e, "execution"));
     table_add_tinted(&t, status_tint(field(e, "to")), field(e, "type"));
     table_addf(&t, "%-20s", move);

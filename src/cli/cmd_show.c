@@ -30,10 +30,10 @@ static void print_time(const char *label, const json_t *o, const char *key, int6
     char took[DURATION_TEXT_SIZE];
 
     if (*at && since)
-        print_field(label, "%.10s %.15s UTC, %s %s", at, at + 11, verb,
+        print_field(label, "%.10s %.15s UTC, %s %s", at, text_time_of_day(at), verb,
                     text_duration(field_time(o, key) - since, took));
     else if (*at)
-        print_field(label, "%.10s %.15s UTC", at, at + 11);
+        print_field(label, "%.10s %.15s UTC", at, text_time_of_day(at));
 }
 
 static void print_json_field(const char *label, const json_t *o, const char *key)

@@ -21,16 +21,16 @@ static void add_field(struct table *t, const json_t *o, const char *name)
     const json_t *value = json_object_get(o, name);
     const char *text = json_string_value(value);
 
-    if (json_is_null(value))
+    if (json_is_null(value) || !value)
         table_add(t, "-");
     else if (json_is_integer(value) && ends_in(name, "_us"))
         table_add_span(t, json_integer_value(value));
     else if (json_is_integer(value))
         table_addf(t, "%lld", (long long)json_integer_value(value));
-    else if (ends_in(name, "_at"))
-        table_addf(t, "%.10s %.8s", text, text + 11); /* all times have the same length */
+    else if (text && ends_in(name, "_at"))
+        table_addf(t, "%.10s %.8s", text, text_time_of_day(text));
     else
-        table_add(t, text);
+        table_add(t, text ? text : "");
 }
 
 void list_row(struct table *t, struct list_columns columns, const json_t *o)

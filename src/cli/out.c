@@ -127,7 +127,7 @@ void out_moment(struct buf *b, const struct pawl_moment *at)
         buf_addf(b, "event %lld", (long long)at->event);
     } else {
         text_time(at->time, text);
-        buf_addf(b, "%.10s %.15s UTC", text, text + 11);
+        buf_addf(b, "%.10s %.15s UTC", text, text_time_of_day(text));
     }
 }
 

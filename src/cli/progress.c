@@ -100,7 +100,7 @@ static void print_event(struct progress *g, const json_t *v)
         return;
     if (!strcmp(error, what))
         error = "";
-    print_clean(stdout, "%.8s  %-16s %s%s%s", strlen(at) > 19 ? at + 11 : at, what,
+    print_clean(stdout, "%.8s  %-16s %s%s%s", text_time_of_day(at), what,
                 name_of(g, field_int(v, "execution")), *error ? ": " : "", error);
 }
 

@@ -92,7 +92,7 @@ static void add_title(const struct top_model *m, const struct top_view_state *k,
     for (i = 0; i < n; i++)
         silent += !strcmp(field(json_array_get(workers, i), "state"), "silent");
     line_begin(l, &k->style);
-    line_addf(l, TINT_PLAIN, "%.8s  %lld ready  %lld running", strlen(at) > 19 ? at + 11 : at,
+    line_addf(l, TINT_PLAIN, "%.8s  %lld ready  %lld running", text_time_of_day(at),
               (long long)sum(queues, "ready"), (long long)sum(queues, "running"));
     line_addf(l, TINT_PLAIN, "  %zu worker%s", n - silent, n - silent == 1 ? "" : "s");
     if (silent)
