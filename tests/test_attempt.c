@@ -299,6 +299,53 @@ static void expect_masked(const char *const *secrets, const char *text, const ch
     }
 }
 
+static void expect_json_masked(const char *secret, const char *text, const char *expect)
+{
+    struct mask m = MASK_INIT;
+    struct buf out = BUF_INIT;
+
+    mask_add(&m, secret);
+    mask_json_strings(&m, text, strlen(text), &out);
+    CHECK_STR(buf_cstr(&out), expect);
+    CHECK(out.len <= strlen(text));
+    release_mask(&m);
+    buf_release(&out);
+}
+
+TEST(secret_that_json_escapes_is_masked)
+{
+    expect_json_masked("a\"b\\c", "{\"k\":\"x a\\\"b\\\\c y\"}", "{\"k\":\"x *** y\"}");
+    expect_json_masked("secret", "{\"k\":\"s\\u0065c\\u0072et\"}", "{\"k\":\"***\"}");
+    expect_json_masked("secret", "{\"s\\u0065cret\":[\"\\n\\rs\\u0065cret\\b\"]}",
+                       "{\"***\":[\"\\n\\r***\\b\"]}");
+    expect_json_masked("a/b\tc\nd", "\"a\\/b\\tc\\nd\"", "\"***\"");
+    expect_json_masked("gr\xC3\xBC\xC3\x9F", "\"gr\\u00fc\\u00DF \"", "\"*** \"");
+    expect_json_masked("\xE2\x82\xAC\xF0\x9F\x98\x80", "\"\\u20ac\\ud83d\\ude00\"", "\"***\"");
+    /* a text that is not JSON, with an odd number of quotes before the string */
+    expect_json_masked("a\"b\"c", "size=5\" {\"k\":\"a\\\"b\\\"c\"}", "size=5\" {\"k\":\"***\"}");
+    expect_json_masked("a\"b", "x=\"\n\"a\\\"b\"\"\\q\"a\\\"b\"", "x=\"\n\"***\"\"\\q\"***\"");
+}
+
+TEST(text_without_a_secret_is_not_changed_by_masking_its_json_strings)
+{
+    static const char *const texts[] = {"",
+                                        "\"",
+                                        "\"\"",
+                                        "{\"a\":\"b\\n\\u0041\\/\"}",
+                                        "\"\\",
+                                        "\"\\u12",
+                                        "\"\\ud83d",
+                                        "\"\\ud83d\\",
+                                        "\"\\ud83d\\u",
+                                        "\"\\ud83d\\ude0",
+                                        "\"\\ud8\"",
+                                        "a\"b\nc\"d"};
+    size_t i;
+
+    for (i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        expect_json_masked("secret", texts[i], texts[i]);
+}
+
 TEST(secrets_are_masked_wherever_the_stream_is_split)
 {
     const char *const one[] = {"secret", NULL}, *const two[] = {"secret", "secretly", "tly", NULL},

@@ -278,6 +278,46 @@ TEST(secrets_reach_the_task_and_are_masked_in_log_and_outputs)
     worker_free(w);
 }
 
+TEST(secret_that_json_escapes_is_masked_in_outputs)
+{
+    const char *const names[] = {"TOKEN", NULL};
+    struct spec spec = {.run = "printf '%s\\n' '{\"v\":\"is hunter\\\"2\\\\!\",\"n\":1}' "
+                               "'t={\"x\":\"hunter\\u00222\\u005c!\"}' >>$PAWL_OUTPUT",
+                        .secrets = names,
+                        .nsecrets = 1};
+    struct job t = task_of(&spec);
+    struct worker *w;
+    struct seen *s;
+
+    setenv("TOKEN", "hunter\"2\\!", 1);
+    w = worker_with((struct process_options){0});
+    s = worker_run(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_OK);
+    CHECK_STR(s->result, "{\"v\":\"is ***\",\"n\":1,\"t\":\"{\\\"x\\\":\\\"***\\\"}\"}");
+    worker_free(w);
+}
+
+/* Root may write to a file of any mode, so the test runs as another user. */
+TEST(secret_in_outputs_that_the_task_made_read_only_is_masked)
+{
+    const char *const names[] = {"TOKEN", NULL};
+    struct spec spec = {.run = "echo v=$TOKEN >>$PAWL_OUTPUT; chmod 400 $PAWL_OUTPUT",
+                        .secrets = names,
+                        .nsecrets = 1};
+    struct job t = task_of(&spec);
+    struct worker *w;
+    struct seen *s;
+
+    if (geteuid() == 0)
+        CHECK_OK(chown(test_dir(), 65534, 65534) || setgid(65534) || setuid(65534));
+    setenv("TOKEN", "hunter2hunter2", 1);
+    w = worker_with((struct process_options){0});
+    s = worker_run(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_OK);
+    CHECK_STR(s->result, "{\"v\":\"***\"}");
+    worker_free(w);
+}
+
 TEST(secret_that_is_missing_or_readable_by_others_fails_the_attempt)
 {
     const char *const names[] = {"ABSENT", NULL};

@@ -31,4 +31,8 @@ void mask_feed(struct mask *m, const char *text, size_t len, struct buf *out);
 /* The stream ended: appends the rest. */
 void mask_end(struct mask *m, struct buf *out);
 
+/* Appends the text, with secrets masked that its JSON strings contain once their escape sequences
+ * are decoded. Any text may be given; only strings that contain a secret are changed. */
+void mask_json_strings(const struct mask *m, const char *text, size_t len, struct buf *out);
+
 #endif

@@ -237,25 +237,46 @@ static bool replace_output(int fd, const struct buf *text)
 /* Reads the file only once: after a partial write it contains both masked and unmasked text. */
 static bool load_masked_output(struct shim *s, int fd)
 {
-    AUTO_BUF text = BUF_INIT;
+    AUTO_BUF text = BUF_INIT, masked = BUF_INIT;
 
     if (!s->has_output && read_output(fd, &text)) {
-        mask_feed(&s->mask, buf_cstr(&text), text.len, &s->output);
-        mask_end(&s->mask, &s->output);
+        mask_feed(&s->mask, buf_cstr(&text), text.len, &masked);
+        mask_end(&s->mask, &masked);
+        mask_json_strings(&s->mask, buf_cstr(&masked), masked.len, &s->output);
         s->has_output = true;
     }
     if (text.ptr)
         explicit_bzero(text.ptr, text.cap);
+    if (masked.ptr) /* it may hold secrets that JSON escapes */
+        explicit_bzero(masked.ptr, masked.cap);
     return s->has_output;
+}
+
+/* A task may have made its file read-only: it would then be stored unmasked. */
+static int open_output(const struct shim *s)
+{
+    int fd = own_file_open_given(s->folder, ATTEMPT_OUTPUT, O_RDWR, OWN_FILE_ANY_SIZE);
+
+    if (fd < 0 && errno == EACCES) {
+        AUTO_FD readable =
+            own_file_open_given(s->folder, ATTEMPT_OUTPUT, O_RDONLY, OWN_FILE_ANY_SIZE);
+
+        if (readable < 0 || fchmod(readable, 0600))
+            return -1;
+        fd = own_file_open_given(s->folder, ATTEMPT_OUTPUT, O_RDWR, OWN_FILE_ANY_SIZE);
+    }
+    return fd;
 }
 
 /* Masks secrets in the file $PAWL_OUTPUT, so that they do not get into the database. A file that
  * can't be masked is removed. False if the next try may succeed. */
 static bool mask_output(struct shim *s)
 {
-    int fd = own_file_open_given(s->folder, ATTEMPT_OUTPUT, O_RDWR, OWN_FILE_ANY_SIZE);
+    int fd = open_output(s);
     bool done;
 
+    if (fd < 0 && errno == EACCES) /* the worker must not read it either */
+        unlinkat(s->folder, ATTEMPT_OUTPUT, 0);
     if (fd < 0) /* if it is not a plain file, the worker reports it */
         return !error_may_pass(errno);
     done = load_masked_output(s, fd) && replace_output(fd, &s->output);
