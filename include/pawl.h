@@ -23,7 +23,8 @@
  * they belong to. If memory runs out, the library ends the process.
  *
  * JSON has the same form here and on the command line; its fields are listed under "reading" below.
- * JSON passed to the library may nest lists and objects at most 64 levels deep.
+ * JSON passed to the library may nest lists and objects at most 64 levels deep. A key that occurs
+ * twice in one object and an integer of more than 64 bits are refused.
  *
  * The parts, in this order:
  *

@@ -340,7 +340,10 @@ TEST(list_and_object_functions_return_values_and_refuse_wrong_arguments)
            {"fromJSON(1)", "the first argument of fromJSON() must be a string, not a number"},
            {"fromJSON('')", "this string is not valid JSON: error at its line 1, column 0"},
            {"fromJSON('{\"a\": 1, \"a\": 2}')",
-            "this string is not valid JSON: error at its line 1, column 12"},
+            "this string has the same key twice in one object: error at its line 1, column 12"},
+           {"fromJSON('[9223372036854775808]')",
+            "this string has a number that is too large: integers have at most 64 bits: error at "
+            "its line 1, column 20"},
            {"fromJSON('[1] 2')", "this string is not valid JSON: error at its line 1, column 5"});
 }
 

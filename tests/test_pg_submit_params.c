@@ -16,7 +16,7 @@ static const struct {
     {"'w', '[1]'", "22023", "must be a JSON object"},
     {"'w', '{'", "22P02", "json"},
     {"'w', json_build_object('day', repeat('x', 1048576))", "22023", "at most 1048576"},
-    {"'w', '{\"day\": \"\\u0000\"}'", "22P05", "Unicode"},
+    {"'w', '{\"day\": \"\\u0000\"}'", "22023", "NUL character"},
     {"'w', key => ''", "22023", "the key is empty"},
     {"'w', key => repeat('x', 201)", "22023", "more than 200 bytes"},
     {"'w', queue => ''", "22023", "the queue is empty"},
@@ -68,7 +68,6 @@ static const struct {
     {PARAMS, "{\"list\": {}}"},
     {PARAMS, "{\"object\": []}"},
     {PARAMS, "{\"yes\": \"true\"}"},
-    {PARAMS, "{\"day\": \"x\", \"day\": 1}"},
     {NEEDED, "{}"},
     {NEEDED, "{\"must\": null}"},
     {NEEDED, "{\"must\": true, \"other\": null}"},
@@ -111,10 +110,53 @@ TEST(invalid_params_fail_the_call_with_the_same_error_as_in_the_engine)
     store_close(&s);
 }
 
+/* Valid JSON that no entry accepts; the engine gives the same reason. */
+static const char *const wrong_json[][2] = {
+    {"{\"day\": \"x\", \"day\": \"y\"}", "has the same key twice in one object"},
+    {"{\"object\": {\"a\": 1, \"a\": 2}}", "has the same key twice in one object"},
+    {"{\"list\": [[{\"\\u0061\": 1, \"a\": 2}]]}", "has the same key twice in one object"},
+    {"{\"n\": 9223372036854775808}",
+     "has a number that is too large: integers have at most 64 bits"},
+    {"{\"n\": -9223372036854775809}",
+     "has a number that is too large: integers have at most 64 bits"},
+    {"{\"list\": [{\"x\": 123456789012345678901234567890}]}", "has a number that is too large"},
+    {"{\"number\": 1e309}", "has a number that is too large"},
+    {"{\"day\": \"a\\u0000b\"}", "has a NUL character (\\u0000) in a string"},
+    {"{\"day\": \"\\\\\\u0000\"}", "has a NUL character (\\u0000) in a string"},
+    {"{\"object\": {\"a\\u0000\": 1}}", "has a NUL character (\\u0000) in a string"},
+};
+
+TEST(json_that_is_refused_everywhere_is_refused_by_the_call_with_the_reason)
+{
+    struct store *s = fixture_store();
+    PGconn *app = session_as(NULL);
+    json_t *params;
+    struct err err;
+    char sql[300];
+    size_t i;
+
+    apply(s, "name: w\n" PARAMS "tasks: {a: {run: x}}\n");
+    for (i = 0; i < sizeof(wrong_json) / sizeof(*wrong_json); i++) {
+        snprintf(sql, sizeof(sql), "SELECT pawl_submit('w', '%s')", wrong_json[i][0]);
+        CHECK_EQ(run(app, sql), 0);
+        if (!strstr(message, wrong_json[i][1]))
+            test_fail(__FILE__, __LINE__, "%s fails with: %s", sql, message);
+        CHECK_STR(state, "22023");
+        CHECK_EQ(resolve_read_params(wrong_json[i][0], &params, &err), -E_INVALID);
+        CHECK(strstr(err.msg, wrong_json[i][1]));
+    }
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM submissions"), 0);
+    pg_close(&app);
+    verify_clean(s);
+    store_close(&s);
+}
+
 static const char *const right[] = {
     "'w'",
     "'w', '{\"n\": null, \"list\": null, \"object\": null, \"yes\": null, \"number\": null}'",
-    "'w', '{\"day\": 1, \"day\": \"the last one counts\"}'",
+    "'w', '{\"object\": {\"a\": 1, \"b\": {\"a\": 1}}, \"list\": [{\"a\": 1}, {\"a\": 1}]}'",
+    "'w', '{\"n\": 9223372036854775807, \"number\": -1e307}'",
+    "'w', '{\"day\": \"\\\\u0000 [{ 12345678901234567890\"}'",
     "'w', NULL, NULL, NULL, NULL, NULL, NULL",
     "'w', '{\"day\": \"\\ud83d\\ude00\", \"n\": -9223372036854775808}'",
     "'w', '{\"list\": [1, {}], \"object\": {\"a\": null}, \"yes\": true, \"number\": 1e3}'",

@@ -201,9 +201,10 @@ TEST(number_out_of_range_in_a_spec_is_refused)
                   "the spec: timeout must be from 0 to 3153600000000000, not -5");
     check_refused("{\"grace\":9223372036854775807}", "the spec: grace must be from 0 to "
                                                      "3153600000000000, not 9223372036854775807");
-    check_refused("{\"timeout\":9223372036854775808}",
-                  "the spec is not valid JSON: line 1, column 30: too big integer near "
-                  "'9223372036854775808'");
+    check_refused(
+        "{\"timeout\":9223372036854775808}",
+        "the spec has a number that is too large: integers have at most 64 bits: line 1, column 30: too big integer near "
+        "'9223372036854775808'");
     check_refused("{\"limits\":{\"files\":2147483648}}",
                   "the spec: limits.files must be from 0 to 1073741824, not 2147483648");
     check_refused("{\"limits\":{\"memory\":-1}}",
@@ -242,15 +243,8 @@ TEST(name_or_text_that_cannot_be_passed_to_a_command_is_refused)
 
 TEST(malformed_spec_or_spec_with_duplicate_keys_is_refused)
 {
-    static const char *const broken[] = {"",
-                                         "{",
-                                         "{}}",
-                                         "{\"run\":}",
-                                         "{run:1}",
-                                         "nope",
-                                         "{\"run\":\"a\",\"run\":\"b\"}",
-                                         "{\"run\":\"\xff\"}",
-                                         "{\"env\":{\"A\\u0000\":\"\"}}"};
+    static const char *const broken[] = {
+        "", "{", "{}}", "{\"run\":}", "{run:1}", "nope", "{\"run\":\"\xff\"}"};
     struct arena arena = ARENA_INIT;
     struct spec s;
     size_t i;
@@ -261,6 +255,12 @@ TEST(malformed_spec_or_spec_with_duplicate_keys_is_refused)
         CHECK_EQ(spec_parse(broken[i], &arena, &s, &err), -E_INVALID);
         CHECK(!strncmp(err.msg, "the spec is not valid ", 22));
     }
+    check_refused("{\"run\":\"a\",\"run\":\"b\"}",
+                  "the spec has the same key twice in one object: line 1, column 16: duplicate "
+                  "object key near '\"run\"'");
+    check_refused("{\"env\":{\"A\\u0000\":\"\"}}",
+                  "the spec has a NUL character (\\u0000) in a string: line 1, column 17: NUL byte "
+                  "in object key not supported near '\"A\\u0000\"'");
     arena_release(&arena);
 }
 

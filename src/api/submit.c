@@ -105,12 +105,23 @@ static int check_depth(const struct workflow_param *p, const char *json, struct 
     return json_check_depth(json_depth(json, strlen(json)) + 1, JSON_DEPTH_MAX, what, err);
 }
 
+/* A text that is not JSON at all is probably meant as a string. */
+static int bad_param(const struct workflow_param *p, const char *text, const json_error_t *at,
+                     struct err *err)
+{
+    if (strcmp(json_refusal(at), json_refusal(&(json_error_t){0})) != 0)
+        return err_set(err, E_INVALID, "the param %s %s", p->name, json_refusal(at));
+    return err_set(err, E_INVALID, "the param %s must be %s %s, not '%.100s'", p->name,
+                   param_article(p->type), param_types[p->type], text);
+}
+
 /* Adds one NAME=VALUE: the value of a string param is taken literally, any other is JSON. */
 static int add_param(const struct workflow *w, const char *given, json_t *params, struct err *err)
 {
     const char *equals = strchr(given, '=');
     size_t len = equals ? (size_t)(equals - given) : 0;
     const struct workflow_param *p = find_param(w, given, len);
+    json_error_t at = {0};
     json_t *v;
 
     if (!equals)
@@ -122,10 +133,9 @@ static int add_param(const struct workflow *w, const char *given, json_t *params
     else if (check_depth(p, equals + 1, err))
         return -(int)err->code;
     else
-        v = json_loads(equals + 1, JSON_DECODE_ANY, NULL);
+        v = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
     if (!v)
-        return err_set(err, E_INVALID, "the param %s must be %s %s, not '%.100s'", p->name,
-                       param_article(p->type), param_types[p->type], equals + 1);
+        return bad_param(p, equals + 1, &at, err);
     json_object_set_new(params, p->name, v);
     return 0;
 }

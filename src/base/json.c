@@ -135,7 +135,28 @@ int json_check_depth(size_t depth, size_t max, const char *what, struct err *err
                    depth, max);
 }
 
-int json_load(const char *s, size_t len, size_t depth, size_t flags, const char *what, json_t **out,
+const char *json_refusal(const json_error_t *at)
+{
+    switch (json_error_code(at)) {
+    case json_error_numeric_overflow:
+        return "has a number that is too large: integers have at most 64 bits";
+    case json_error_duplicate_key:
+        return "has the same key twice in one object";
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        return "has a NUL character (\\u0000) in a string";
+    default:
+        return "is not valid JSON";
+    }
+}
+
+int json_refuse(const char *what, const json_error_t *at, struct err *err)
+{
+    return err_set(err, E_INVALID, "%s %s: line %d, column %d: %s", what, json_refusal(at),
+                   at->line, at->column, at->text);
+}
+
+int json_load(const char *s, size_t len, size_t depth, const char *what, json_t **out,
               struct err *err)
 {
     json_error_t at;
@@ -145,11 +166,8 @@ int json_load(const char *s, size_t len, size_t depth, size_t flags, const char 
         return err_set(err, E_INVALID, "%s is not valid UTF-8 (or holds a NUL byte)", what);
     if ((rc = json_check_depth(json_depth(s, len), depth, what, err)))
         return rc;
-    *out =
-        json_loadb(s, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | flags, &at);
-    return *out ? 0
-                : err_set(err, E_INVALID, "%s is not valid JSON: line %d, column %d: %s", what,
-                          at.line, at.column, at.text);
+    *out = json_loadb(s, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &at);
+    return *out ? 0 : json_refuse(what, &at, err);
 }
 
 int json_check(const char *s, size_t len, size_t max, const char *what, struct err *err)
@@ -161,8 +179,7 @@ int json_check(const char *s, size_t len, size_t max, const char *what, struct e
             err, E_INVALID,
             "%s has %zu bytes; at most %zu are allowed: store it elsewhere and pass a reference",
             what, len, max);
-    return json_load(s, len, JSON_DEPTH_MAX, JSON_DECODE_INT_AS_REAL /* of any size: not used */,
-                     what, &doc, err);
+    return json_load(s, len, JSON_DEPTH_MAX, what, &doc, err);
 }
 
 /* ---- numbers and values ---- */

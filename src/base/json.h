@@ -62,11 +62,17 @@ size_t json_value_depth(const struct json_t *v);
 /* E_INVALID if `depth` is more than `max`; the sentence starts with `what`. */
 MUST_USE int json_check_depth(size_t depth, size_t max, const char *what, struct err *err);
 
-/* Reads a document of at most `depth` levels with further flags of jansson. *out is a new
- * reference.
- */
-MUST_USE int json_load(const char *s, size_t len, size_t depth, size_t flags, const char *what,
+/* Reads a document of at most `depth` levels. Duplicate keys and integers beyond 64 bits are
+ * errors. *out is a new reference. */
+MUST_USE int json_load(const char *s, size_t len, size_t depth, const char *what,
                        struct json_t **out, struct err *err);
+struct json_error_t;
+/* What is wrong with a document that jansson refused, as the predicate of a sentence: "is not valid
+ * JSON". A number that does not fit or a repeated key is valid JSON, but is refused. */
+const char *json_refusal(const struct json_error_t *at);
+/* Sets E_INVALID: `what`, the refusal, and its location. */
+int json_refuse(const char *what, const struct json_error_t *at, struct err *err);
+
 /* Checks that s is valid JSON of any type, of at most `max` bytes and JSON_DEPTH_MAX levels. `what`
  * names the document in the error. */
 MUST_USE int json_check(const char *s, size_t len, size_t max, const char *what, struct err *err);

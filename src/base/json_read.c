@@ -24,7 +24,7 @@ int json_read_deep(const char *text, size_t len, size_t max, size_t depth, const
 
     if (len > max)
         return err_set(err, E_INVALID, "%s has %zu bytes; at most %zu are allowed", what, len, max);
-    if (!(rc = json_load(text, len, depth, 0, what, &doc, err)))
+    if (!(rc = json_load(text, len, depth, what, &doc, err)))
         *out = (struct json_node){.value = doc, .key = what};
     return rc;
 }

@@ -5,6 +5,7 @@
 #include "core/expr/value.h"
 
 #include <jansson.h>
+#include <string.h>
 
 /* ---- values ---- */
 
@@ -62,13 +63,20 @@ int resolve_value(const struct template *t, const struct resolve_scope *s, json_
     return err_set(err, E_INTERNAL, "a value in the definition is not valid JSON: %.100s", t->text);
 }
 
+int resolve_check_nul(const json_t *v, struct err *err)
+{
+    if (!json_is_string(v) || !memchr(json_string_value(v), '\0', json_string_length(v)))
+        return 0;
+    return err_set(err, E_INVALID, "the value has a NUL character, which no text here can have");
+}
+
 int resolve_text(const struct template *t, const struct resolve_scope *s, struct buf *out,
                  struct err *err)
 {
     json_auto_t *v = NULL;
     int rc = resolve_value(t, s, &v, err);
 
-    if (!rc)
+    if (!rc && !(rc = resolve_check_nul(v, err)))
         (void)!value_write_plain(v, SIZE_MAX, out);
     return rc;
 }

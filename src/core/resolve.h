@@ -56,7 +56,10 @@ const struct template *resolve_template(const struct resolve_scope *s, enum task
 /* Evaluates a template; *out is a new reference. */
 MUST_USE int resolve_value(const struct template *t, const struct resolve_scope *s,
                            struct json_t **out, struct err *err);
-/* Evaluates a template and appends its value as text. */
+/* E_INVALID if the value is a string with a NUL character: the texts of a command can't hold it,
+ * and would be cut short. */
+MUST_USE int resolve_check_nul(const struct json_t *v, struct err *err);
+/* Evaluates a template and appends its value as text, which has no NUL character. */
 MUST_USE int resolve_text(const struct template *t, const struct resolve_scope *s, struct buf *out,
                           struct err *err);
 /* Evaluates the members of an object; an error names the key. *out is a new reference. If `as_text`

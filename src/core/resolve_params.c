@@ -18,10 +18,8 @@ int resolve_read_params(const char *json, json_t **out, struct err *err)
         json = "{}";
     if ((rc = json_check_depth(json_depth(json, strlen(json)), JSON_DEPTH_MAX, PARAMS, err)))
         return rc;
-    if (!(params = json_loads(json, JSON_DECODE_ANY, &at)))
-        return err_set(err, E_INVALID,
-                       "the params of a workflow are not valid JSON: line %d, column %d: %s",
-                       at.line, at.column, at.text);
+    if (!(params = json_loads(json, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at)))
+        return json_refuse(PARAMS, &at, err);
     if (!json_is_object(params))
         return err_set(err, E_INVALID, "the params of a workflow must be a JSON object");
     *out = json_incref(params);

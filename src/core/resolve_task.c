@@ -47,6 +47,10 @@ static int set_env(const struct resolve_scope *s, struct spec *spec, struct aren
     spec->env = pairs = arena_alloc(arena, (json_object_size(env) + 1) * sizeof(*pairs));
     json_object_foreach(env, key, v)
     {
+        if (resolve_check_nul(v, err)) {
+            rc = err_prefix(err, "env.%s", key);
+            break;
+        }
         if (!json_is_null(v))
             pairs[spec->nenv++] =
                 (struct spec_pair){arena_strdup(arena, key),
@@ -54,7 +58,7 @@ static int set_env(const struct resolve_scope *s, struct spec *spec, struct aren
                                                      : json_arena_text(v, arena)};
     }
     json_decref(env);
-    return 0;
+    return rc;
 }
 
 /* *out stays unchanged if t is NULL. */
@@ -104,7 +108,8 @@ static json_t *absolute_volume(const struct workflow *w, json_t *volume)
     const char *text = json_string_value(volume);
     bool path = text && (*text == '.' || memchr(text, '/', strcspn(text, ":")));
 
-    if (!w->folder || !path || *text == '/')
+    /* The container executor refuses a text with a NUL character. */
+    if (!w->folder || !path || *text == '/' || strlen(text) < json_string_length(volume))
         return json_incref(volume);
     return value_need(json_sprintf("%s/%s", w->folder, text));
 }

@@ -144,7 +144,7 @@ int fn_fromJSON(struct eval *x, json_t *const *a, json_t **out)
         return rc;
     json = json_loadb(text, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
     if (!json) /* does not quote the string, which may be a secret */
-        return eval_fault(x, "this string is not valid JSON: error at its line %d, column %d",
+        return eval_fault(x, "this string %s: error at its line %d, column %d", json_refusal(&at),
                           at.line, at.column);
     *out = eval_keep(x, json);
     return 0;

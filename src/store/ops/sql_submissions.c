@@ -26,11 +26,12 @@ static void submission_batch_release(struct submission_batch *k)
 }
 
 /* Rewrites the params in the form in which the library submits them, so that white space does not
- * change the hash of an idempotency key's body. Invalid JSON is kept; op_submit refuses it. */
+ * change the hash of an idempotency key's body. JSON that is refused is kept, so that op_submit
+ * gives the reason. */
 static const char *canonical_params(struct turn *t, const char *given)
 {
     const char *kept;
-    json_auto_t *params = json_loads(given, 0, NULL);
+    json_auto_t *params = json_loads(given, JSON_REJECT_DUPLICATES, NULL);
     char *text = params ? json_text(params) : NULL;
 
     kept = text ? arena_strdup(&t->arena, text) : given;
