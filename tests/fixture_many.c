@@ -20,7 +20,7 @@ static void on_point(void *arg, const char *where)
     w->act(w->arg);
 }
 
-static void on_note(void *arg, const char *sentence)
+static void on_redone(void *arg, const char *sentence)
 {
     struct watch *w = arg;
 
@@ -37,7 +37,7 @@ struct store *watched_store(struct watch *w)
     w->env = (struct env){.clock_offset = fixture_env()->clock_offset,
                           .long_timeouts = fixture_env()->long_timeouts,
                           .point = on_point,
-                          .note = on_note,
+                          .redone = on_redone,
                           .arg = w};
     CHECK_OK_ERR(store_open(fixture_url(), fixture_tenant(), &options, &s, &err), &err);
     store_set_workflow_options(s, &(struct store_workflow_options){.slice = fixture_slice()});

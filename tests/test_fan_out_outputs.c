@@ -180,6 +180,7 @@ TEST(task_that_names_large_outputs_that_were_not_taken_over_fails)
     static struct task_claim k;
     struct store *s = fixture_store();
     int64_t old = submit_workflow(s, large, NULL), w;
+    const char *definition = workflow_text(large);
 
     settle_large(s, &k, false);
     CHECK_EQ(claim_tasks(s, &k), 1);
@@ -187,7 +188,7 @@ TEST(task_that_names_large_outputs_that_were_not_taken_over_fails)
     CHECK_EQ(status_of(s, old), S_FAILED);
     w = submit_with(s, (struct submission){.kind = KIND_WORKFLOW,
                                            .name = "w",
-                                           .definition = workflow_text(large),
+                                           .definition = definition,
                                            .input = "{\"at\":1}",
                                            .rerun_of = old,
                                            .reuse = "{}"});
@@ -197,5 +198,6 @@ TEST(task_that_names_large_outputs_that_were_not_taken_over_fails)
               "the outputs of each were too large to be taken over from the earlier execution: "
               "rerun that task, too");
     verify_clean(s);
+    free((char *)definition);
     store_close(&s);
 }

@@ -65,6 +65,7 @@ TEST(definition_contains_the_complete_condition)
     CHECK(strstr(text, "\"if\":\"success() && (params.publish)\""));
     CHECK(strstr(text, "\"if\":\"success() && (tasks.a.status == 'x' || params.publish)\""));
     CHECK(strstr(text, "\"if\":\"${{ !failure() }}\""));
+    free((char *)text);
 }
 
 /* The text of a definition as an earlier version stored it. */
@@ -89,5 +90,6 @@ TEST(stored_definition_keeps_its_condition)
     run_workflows(s, " test ");
     CHECK_STR(tree_text(s, old), "test:failed publish:succeeded");
     verify_clean(s);
+    free((char *)text);
     store_close(&s);
 }

@@ -21,6 +21,8 @@ struct env {
     void (*trace)(void *arg, const char *what, int64_t took_us, long rows);
     /* Called with a message for the operator (a lost connection, a repeated turn); NULL if none. */
     void (*note)(void *arg, const char *sentence);
+    /* Called with the reason each time a turn is redone, which is normal; NULL outside tests. */
+    void (*redone)(void *arg, const char *reason);
     /* Called at each point where the process may die or another process may intervene: before every
      * statement (with its name), before and after a commit ("commit", "committed"). Tests kill the
      * process or wait there; NULL outside tests. */

@@ -253,6 +253,8 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
             return -E_BUSY;
         }
         unknown |= rc == -E_COMMIT_UNKNOWN && mode != TURN_LIGHT;
+        if (s->env->redone)
+            s->env->redone(s->env->arg, err->msg);
         if (s->env->note && (rc != -E_REDO || clock_boot_us() - since > QUIET_CONFLICTS))
             s->env->note(s->env->arg, err->msg);
         if (retry_time_is_over(s, since))

@@ -79,8 +79,8 @@ int process_reattach(struct executor *x, const struct job *j, void **handle, str
     return 0;
 }
 
-#define WAIT_MIN 1000    /* µs before the second check; each further pause is twice as long */
-#define WAIT_MAX 1000000 /* µs, the longest pause */
+#define WAIT_MIN   1000    /* µs before the second check; each further pause is twice as long */
+#define WAIT_MAX   1000000 /* µs, the longest pause */
 #define START_WAIT 8000 /* µs; the start is looked for after twice this time, if it still runs */
 
 static void check_later(struct process *p, struct watch *w)

@@ -129,13 +129,27 @@ int pg_encode(const struct args *a, uint64_t same, struct buf *scratch, struct p
 
 /* ---- results ---- */
 
-/* Reads a number of `size` bytes, the highest first, with its sign. */
+/* Reads a number of 1, 2, 4 or 8 bytes, the highest first, with its sign. A copy of constant size
+ * is one load; one of any size is a call, after which the processor must wait for the bytes. */
 static inline int64_t get_int(const char *p, size_t size)
 {
-    uint64_t be = 0;
+    uint64_t be64;
+    uint32_t be32;
+    uint16_t be16;
 
-    memcpy(&be, p, size);
-    return (int64_t)be64toh(be) >> (64 - 8 * size);
+    switch (size) {
+    case 8:
+        memcpy(&be64, p, sizeof(be64));
+        return (int64_t)be64toh(be64);
+    case 4:
+        memcpy(&be32, p, sizeof(be32));
+        return (int32_t)be32toh(be32);
+    case 2:
+        memcpy(&be16, p, sizeof(be16));
+        return (int16_t)be16toh(be16);
+    default:
+        return (signed char)*p;
+    }
 }
 
 /* How the bytes of a value are read. */
