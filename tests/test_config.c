@@ -314,7 +314,7 @@ TEST(all_config_errors_are_reported_together_with_suggestions)
                  "4:10: worker.slots: a whole number from 1 to 10000 is expected, not 0\n"
                  "5:3: the key \"slots\" is already defined in line 4\n"
                  "6:18: dispatch.mode: push or poll is expected, not 'pull': did you mean "
-                 "'poll'?\n"
+                 "\"poll\"?\n"
                  "7:1: there is no key \"executers\": did you mean \"executors\"?\n"
                  "8:20: there is no key \"retention_day\" in execution_events: did you mean "
                  "\"retention_days\"?\n"
@@ -430,7 +430,7 @@ TEST(invalid_route_or_executor_in_the_config_is_refused)
         {"executors: {gpu: {type: proces}}",
          "1:25: executors.gpu.type: process, container, "
          "function or custom is expected, not 'proces': did you mean "
-         "'process'?"},
+         "\"process\"?"},
         {"executors: {'a:b': {type: process}}",
          "1:13: executors: \"a:b\" is not a valid key: use at most 64 letters, digits, _, . and -, "
          "and start with a letter or digit"},

@@ -84,7 +84,7 @@ TEST(typed_read_of_an_invalid_value_reports_the_expected_type_and_changes_nothin
                       "5:4: d: a duration such as 250ms, 30s, 5m, 2h or 90d is expected, not 5\n"
                       "6:5: d2: a duration from 1s to 1h is expected, not '500ms'\n"
                       "7:4: s: a size such as 4096, 64kB, 1MB or 2GiB is expected, not '1XB'\n"
-                      "8:4: w: push or poll is expected, not 'pol': did you mean 'poll'?\n"
+                      "8:4: w: push or poll is expected, not 'pol': did you mean \"poll\"?\n"
                       "9:5: w2: push or poll is expected, not 'sideways'\n"
                       "10:6: list: a list, or a single value, is expected, not null\n"
                       "11:8: text2: a string is expected, not a mapping\n"

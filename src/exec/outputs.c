@@ -116,8 +116,9 @@ static int read_block(struct parser *p, const char *key, const char *mark, size_
         buf_addch(&text, '\n');
     }
     return err_set(p->err, E_INVALID,
-                   "line %d of $PAWL_OUTPUT: the block %s has no end: no line is %.*s", first, key,
-                   (int)mark_len, mark);
+                   "line %d of $PAWL_OUTPUT: the block of \"%s\" is not closed: add a line "
+                   "with only \"%.*s\"",
+                   first, key, (int)mark_len, mark);
 }
 
 static int read_object(struct parser *p, const char *line, size_t len)

@@ -41,7 +41,8 @@ static bool read_concurrency(struct reader *r, const struct key *k, const struct
         return false;
     if (!c.key)
         return yaml_error(r->doc, node,
-                          "%s needs a key: everything with the same key shares the limit", what);
+                          "%s: `key` is missing; executions with the same `key` share the limit",
+                          what);
     *to = c;
     return true;
 }

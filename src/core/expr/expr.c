@@ -173,8 +173,9 @@ static int check_size(struct eval *x, const json_t *v)
 
     return value_write_plain(v, EXPR_RESULT_MAX, &text)
                ? 0
-               : piece_fault(x, "the result has more than %u bytes: pass a reference to it instead",
-                             EXPR_RESULT_MAX);
+               : piece_fault(
+                     x, "the result is larger than %u bytes: store it in a file and pass the path",
+                     EXPR_RESULT_MAX);
 }
 
 static struct eval start_eval(const struct expr *e, const struct expr_scope *scope,
