@@ -34,7 +34,6 @@ TEST(session_killed_in_a_transaction_is_reported_as_lost_and_nothing_is_stored)
     CHECK_OK(pg_add_item(&t, 1));
     pg_kill(&killer, pg_number(&t, &backend_pid));
     CHECK_EQ(pg_try(&t, &count_items), E_CONN_LOST);
-    /* Whether the statement is retried is not the driver's to say. */
     CHECK(strstr(t.err.msg, "; check that the server is running and can be reached"));
     CHECK_EQ(pg_try(&t, &count_items), E_CONN_LOST);
     db_rollback(t.db);
