@@ -30,8 +30,8 @@ static void start_run(struct execution_state *s)
         s->started_at = s->updated_at;
 }
 
-/* A cancel, or any other end, ends the pause of the execution: whoever reruns it later does not
- * expect that nothing starts, and an ended execution can't be resumed. */
+/* A cancel, or any other end, ends the pause of the execution. Otherwise a later rerun would start
+ * nothing, and an ended execution can't be resumed. */
 static void end_pause(struct execution_state *s)
 {
     s->flags &= ~(FLAG_PAUSED | FLAG_RELEASING);
