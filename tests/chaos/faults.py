@@ -1,0 +1,111 @@
+"""faults.py - faults on processes: kill -9, SIGSTOP past the lease, and upgrades by TERM. Each fault is counted by its name."""
+import os
+import signal
+import time
+from collections import Counter
+
+import programs
+
+
+class Faults:
+    """Picks faults at random, and takes back those that last for a while (`later`)."""
+
+    def __init__(self, setup, workers, clients, facts, rng):
+        self.setup, self.workers, self.clients, self.facts, self.rng = setup, workers, clients, facts, rng
+        self.counts = Counter()
+        self.log = open(os.path.join(setup.folder, 'faults.log'), 'w', buffering=1)
+        self.pending = []  # (when, what takes the fault back)
+        self.choices = {self.kill_shim: 12, self.kill_worker: 6, self.kill_command: 4, self.kill_helper: 3, self.kill_client: 6,
+                        self.stop_worker: 1, self.stop_shim: 1, self.upgrade: 1}
+
+    def one(self):
+        names = list(self.choices)
+        self.rng.choices(names, [self.choices[n] for n in names])[0]()
+
+    def count(self, name, detail=''):
+        self.counts[name] += 1
+        print(f'{time.monotonic():.3f} {time.strftime("%H:%M:%S")} {name} {detail}', file=self.log)
+
+    def later(self, seconds, undo):
+        self.pending.append((time.monotonic() + seconds, undo))
+
+    def undo_due(self, everything=False):
+        now = time.monotonic()
+        due = [p for p in self.pending if everything or p[0] <= now]
+        self.pending = [p for p in self.pending if p not in due]
+        for _, undo in due:
+            undo()
+
+    # ---- kill -9 ----
+
+    def kill_worker(self):
+        worker = self.workers.pick(self.rng)
+        if worker and worker.send(signal.SIGKILL):
+            self.count('kill worker', worker.pid)
+
+    def kill_shim(self):
+        self.kill_shim_of(programs.shims(self.setup.folder, self.workers.pids())[0])
+
+    def kill_helper(self):
+        self.kill_any('kill helper', programs.shims(self.setup.folder, self.workers.pids())[1])
+
+    def kill_command(self):
+        victims = programs.commands(self.setup.folder)
+        if victims:
+            victim = self.rng.choice(victims)
+            attempt = programs.attempt_of_command(victim.pid)
+            if attempt and self.signal(victim.pid, signal.SIGKILL):
+                self.facts.killed.add(attempt)
+                self.count('kill command', f'{victim.pid} {attempt}')
+
+    def kill_client(self):
+        pid = self.clients.kill(self.rng)
+        if pid:
+            self.count('kill client', pid)
+
+    def kill_shim_of(self, victims):
+        if not victims:
+            return
+        victim = self.rng.choice(victims)
+        attempt = programs.attempt_of_shim(victim.pid)
+        if not self.signal(victim.pid, signal.SIGKILL):
+            return
+        if attempt:
+            self.facts.killed.add(attempt)
+        else:
+            self.facts.unattributed += 1
+        self.count('kill shim', f'{victim.pid} {attempt}')
+
+    def kill_any(self, name, victims):
+        victim = self.rng.choice(victims) if victims else None
+        if victim and self.signal(victim.pid, signal.SIGKILL):
+            self.count(name, victim.pid)
+
+    # ---- SIGSTOP ----
+
+    def stop_worker(self):
+        """Longer than its lease: others take over its jobs."""
+        worker = self.workers.pick(self.rng)
+        if worker and worker.send(signal.SIGSTOP):
+            self.count('stop worker', worker.pid)
+            self.later(self.setup.lease * self.rng.uniform(0.5, 2.5), lambda: worker.send(signal.SIGCONT))
+
+    def stop_shim(self):
+        victims = programs.shims(self.setup.folder, self.workers.pids())[0]
+        if victims:
+            pid = self.rng.choice(victims).pid
+            if self.signal(pid, signal.SIGSTOP):
+                self.count('stop shim', pid)
+                self.later(self.rng.uniform(0.2, 3), lambda: self.signal(pid, signal.SIGCONT))
+
+    # ---- upgrade ----
+
+    def upgrade(self):
+        """Workers that start from now on use the other copy of the programs; one that runs is asked to end."""
+        self.workers.upgrade_copy = 'b' if self.workers.upgrade_copy == 'a' else 'a'
+        worker = self.workers.pick(self.rng)
+        if worker and worker.send(signal.SIGTERM):
+            self.count('upgrade by TERM', worker.pid)
+
+    def signal(self, pid, number):
+        return programs.send_signal(self.setup.folder, pid, number)
