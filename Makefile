@@ -277,7 +277,7 @@ $(BUILD)/gen/migrations.c: tools/sqlgen.awk src/core/vocab.h src/core/graph.h $(
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
 .PHONY: demo test test-containers test-upgrade test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
-	empty-machine bench
+	chaos empty-machine bench
 demo:
 	tools/install-deps build
 	$(SUBMAKE) all
@@ -326,6 +326,14 @@ FUZZ_SECONDS = 60
 fuzz: fuzz-build
 	BUILD=$(BUILD) tests/fuzz/run $(FUZZ_SECONDS)
 
+# Kills, cuts off and fills up everything, and adds the result to the campaign in $(BUILD)/chaos: tests/chaos/README.md.
+CHAOS_MINUTES = 10
+CHAOS_OPTIONS =
+chaos:
+	tools/install-deps test
+	$(SUBMAKE) all
+	tests/chaos/campaign.py --build $(abspath $(BUILD)) --folder $(abspath $(BUILD))/chaos --minutes $(CHAOS_MINUTES) $(CHAOS_OPTIONS)
+
 mutants:
 	tools/install-deps test
 	BUILD=$(BUILD) tests/mutants/run
@@ -342,7 +350,7 @@ bench:
 
 # --- checks and format -------------------------------------------------------------------------------
 
-C_FILES := $(wildcard $(foreach d,include src src/* src/*/* src/*/*/* tools/manual tests tests/fuzz tests/random bench bench/raw examples models,$(d)/*.c $(d)/*.h))
+C_FILES := $(wildcard $(foreach d,include src src/* src/*/* src/*/*/* tools/manual tests tests/chaos tests/fuzz tests/random bench bench/raw examples models,$(d)/*.c $(d)/*.h))
 
 .PHONY: format check-format check-layers check-sql
 format:

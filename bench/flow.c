@@ -22,8 +22,8 @@
 
 #include <sys/resource.h>
 
-#define ABREAST  1000 /* parallel chains in a graph */
-#define IN_A_ROW 200  /* workflows running at once */
+#define PARALLEL_CHAINS 1000 /* parallel chains in a graph */
+#define OPEN_WORKFLOWS  200  /* workflows running at once */
 
 enum shape { CHAIN, STEPS, DIAMOND, FANOUT, GRAPH, FLAT, SHELL };
 static const char *const shapes[] = {"chain", "steps", "diamond", "fanout",
@@ -73,7 +73,7 @@ static void write_yaml(const struct run *r, struct buf *b)
     } else {
         for (i = 1; i <= n; i++)
             if (r->shape == GRAPH)
-                task(b, i, function, i > ABREAST ? i - ABREAST : 0);
+                task(b, i, function, i > PARALLEL_CHAINS ? i - PARALLEL_CHAINS : 0);
             else if (r->shape == SHELL)
                 task(b, i, command, r->k.slots == 1 ? i - 1 : 0);
             else
@@ -122,7 +122,8 @@ static void run(struct run *r, const char *text)
 
     r->began = kit_seconds();
     while (r->k.ended < r->jobs) {
-        for (; submitted < r->workflows && submitted - r->k.ended / each < IN_A_ROW; submitted++)
+        for (; submitted < r->workflows && submitted - r->k.ended / each < OPEN_WORKFLOWS;
+             submitted++)
             engine_submit(r->k.engine, &s, accepted, r);
         kit_step(&r->k, -1);
     }

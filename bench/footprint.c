@@ -99,10 +99,10 @@ static bool is_statement(const char *line)
 
 /* Reads the command's messages for this long and returns how many statements it traced. Other
  * lines are passed on. */
-static long listen_for(FILE *said, double seconds)
+static long count_statements(FILE *messages, double seconds)
 {
     double end = now() + seconds;
-    struct pollfd p = {.fd = fileno(said), .events = POLLIN};
+    struct pollfd p = {.fd = fileno(messages), .events = POLLIN};
     char line[1024];
     long n = 0;
 
@@ -113,17 +113,17 @@ static long listen_for(FILE *said, double seconds)
             fprintf(stderr, "footprint: the command has ended\n");
             exit(1);
         }
-        while (fgets(line, sizeof(line), said))
+        while (fgets(line, sizeof(line), messages))
             if (is_statement(line))
                 n++;
             else if (strncmp(line, "trace: ", 7))
                 fprintf(stderr, "footprint: %s", line);
-        clearerr(said);
+        clearerr(messages);
     }
     return n;
 }
 
-static pid_t start(char **argv, FILE **said)
+static pid_t start(char **argv, FILE **messages)
 {
     int out[2];
     pid_t pid;
@@ -140,8 +140,8 @@ static pid_t start(char **argv, FILE **said)
         _exit(127);
     }
     close(out[1]);
-    *said = fdopen(out[0], "r");
-    if (pid < 0 || !*said)
+    *messages = fdopen(out[0], "r");
+    if (pid < 0 || !*messages)
         exit(1);
     return pid;
 }
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
 {
     struct usage before, after, helper_before, helper;
     int seconds, status;
-    FILE *said;
+    FILE *messages;
     long n;
     pid_t pid;
 
@@ -159,11 +159,11 @@ int main(int argc, char **argv)
         return 2;
     }
     seconds = (int)strtol(argv[1], NULL, 10);
-    pid = start(argv + 2, &said);
-    (void)listen_for(said, REST_SECONDS);
+    pid = start(argv + 2, &messages);
+    (void)count_statements(messages, REST_SECONDS);
     before = usage_of(pid);
     helper_before = usage_of_children(pid);
-    n = listen_for(said, seconds);
+    n = count_statements(messages, seconds);
     after = usage_of(pid);
     helper = usage_of_children(pid);
     kill(pid, SIGTERM);
@@ -173,6 +173,6 @@ int main(int argc, char **argv)
            "\"helper_cpu_ms\":%.1f,\"helper_anon_kb\":%ld}\n",
            seconds, (after.cpu - before.cpu) * 1000, n, (double)n * 10 / seconds, after.anon,
            after.file, after.threads, (helper.cpu - helper_before.cpu) * 1000, helper.anon);
-    fclose(said);
+    fclose(messages);
     return !WIFEXITED(status) || WEXITSTATUS(status);
 }

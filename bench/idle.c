@@ -41,7 +41,7 @@ static void on_statement(void *arg, const char *what, int64_t took, long rows)
     __atomic_fetch_add(framing ? &counts->framing : &counts->statements, 1, __ATOMIC_SEQ_CST);
 }
 
-static int hello(struct turn *t, void *arg, struct err *err)
+static int register_worker(struct turn *t, void *arg, struct err *err)
 {
     return op_worker_register(t, arg, err);
 }
@@ -70,7 +70,7 @@ static void idle(const char *url, int seconds)
     int64_t end, next;
 
     must(store_open(url, NULL, &options, &s, &err), &err);
-    must(store_turn(s, hello, &w, &err), &err);
+    must(store_turn(s, register_worker, &w, &err), &err);
     must(store_url(s)->driver->listen(store_url(s), &env, WAKE_JOBS, &l, &err), &err);
     env.trace = on_statement;
     end = clock_boot_us() + (int64_t)seconds * 1000000;

@@ -63,7 +63,8 @@ static inline int kit_make(void *arg, const struct engine_dispatch_setup *place,
                            struct dispatch **out, struct err *err)
 {
     struct kit *k = arg;
-    struct function_options fo = {.threads = k->threads, .queue = k->local, .env = &k->env};
+    struct function_options fo = {
+        .threads = k->threads, .queue = k->local, .marks = place->marks, .env = &k->env};
     struct process_options po = {.dir = place->dir,
                                  .shim = kit_sibling("pawl-shim"),
                                  .slots = k->slots,

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 static const struct raw_db *db;
-static bool lite;
+static bool is_sqlite;
 static int64_t ids[MAX_IDS];
-int64_t raw_places[MAX_IDS];
+int64_t raw_outbox_ctids[MAX_IDS];
 
 void raw_die(const char *what, const char *why)
 {
@@ -32,7 +32,7 @@ static const int64_t started = 1760000000000000LL;
 
 static void event(struct args *a, int64_t id, int seq, int type, int from, int to, const char *data)
 {
-    args_int_or_null(a, lite ? ++sequence : 0);
+    args_int_or_null(a, is_sqlite ? ++sequence : 0);
     args_int(a, id);
     args_int(a, id);
     args_int(a, started);
@@ -74,7 +74,7 @@ static void submit(struct args *a, size_t n, const char *queue)
 
     args_begin(a, Q_NEW_IDS);
     args_int(a, (int64_t)n);
-    if (lite) {
+    if (is_sqlite) {
         db->run(a, ids);
         for (i = 1; i < n; i++)
             ids[i] = ids[0] + (int64_t)i;
@@ -160,10 +160,10 @@ static void claim(struct args *a, size_t n, const char *queue)
     db->run(a, ids);
     db->sync(ids);
     update(a, Q_EXECUTION_UPDATE, n, 3, S_RUNNING);
-    args_begin(a, lite ? Q_OUTBOX_DELETE : Q_OUTBOX_DELETE_BY_CTID);
+    args_begin(a, is_sqlite ? Q_OUTBOX_DELETE : Q_OUTBOX_DELETE_BY_CTID);
     for (i = 0; i < n; i++) {
-        if (!lite) {
-            args_int(a, raw_places[i]);
+        if (!is_sqlite) {
+            args_int(a, raw_outbox_ctids[i]);
             args_int(a, ids[i]);
             continue;
         }
@@ -244,8 +244,8 @@ static void live(struct args *a, size_t n, const char *queue, int64_t writer, in
 /* Uses its own ids on PostgreSQL, within the existing partitions. */
 static void open_connection(const char *url, int connection)
 {
-    lite = !strncmp(url, "sqlite:", 7);
-    db = lite ? &raw_lite : &raw_pg;
+    is_sqlite = !strncmp(url, "sqlite:", 7);
+    db = is_sqlite ? &raw_sqlite : &raw_pg;
     db->open(url);
     sequence = 1000000000;
     ids[MAX_IDS - 1] = 1000000 + connection * 600000;

@@ -28,7 +28,7 @@ static void must(int rc, const char *message)
 
 /* ---- rows ---- */
 
-/* In the text, g has the numbers i up to n, and t a time. */
+/* Runs `text` after a WITH clause that defines g(i), the numbers 1 to n, and t(at), a time. */
 static void sql(struct store *s, const char *text, int64_t n)
 {
     static struct stmt stmts[16];
@@ -145,7 +145,7 @@ static const char *command(const char *url)
 
 enum way { OUTLINE, WHOLE, PROGRAM, WAYS };
 
-static void look(enum way way, struct pawl *p, const char *url)
+static void read_run(enum way way, struct pawl *p, const char *url)
 {
     struct pawl_error err;
     char *json = NULL;
@@ -174,7 +174,7 @@ static void measure(const char *url, int64_t others, size_t times)
     for (way = 0; way < WAYS; way++) {
         for (i = 0; i < times; i++) {
             took[i] = clock_boot_us();
-            look(way, p, url);
+            read_run(way, p, url);
             took[i] = clock_boot_us() - took[i];
         }
         qsort(took, times, sizeof(*took), by_time);

@@ -42,6 +42,7 @@
  *     listeners                             a descriptor that wakes you
  *     operator actions                      cancel, pause, skip, approve, rerun; queues
  *     applied workflows and schedules       workflows by name; cron
+ *     settings that all workers share       retention, routes
  *     reading                               trees, lists, logs, why, events; pawl_wait
  *     maintenance                           verify, and remove old executions */
 #ifndef PAWL_H
@@ -69,12 +70,12 @@ enum pawl_code {
     PAWL_E_UNAVAILABLE,  /* the database can't be used: down, access denied, not a Pawl database */
     PAWL_E_NO_SPACE,     /* the disk is full; nothing was written */
     PAWL_E_SCHEMA,       /* the database has no schema, or one newer than this library */
-    PAWL_E_REFUSED,      /* at capacity */
+    PAWL_E_REFUSED,      /* a limit is reached, or nothing can be started now */
     PAWL_E_LEASE_LOST,   /* another worker may own this attempt by now: do not touch its work */
     PAWL_E_BUSY,         /* locked by another connection for too long */
     PAWL_E_REDO,         /* internal, like the next one: retried by the library */
     PAWL_E_CONN_LOST,
-    PAWL_E_COMMIT_UNKNOWN, /* the connection was lost during COMMIT: it may be stored or not */
+    PAWL_E_COMMIT_UNKNOWN, /* COMMIT was not acknowledged: the change may or may not be stored */
     PAWL_E_VIOLATION,      /* verify found a broken invariant */
 };
 
@@ -160,7 +161,7 @@ struct pawl_job {
     const char *name;  /* required; conventionally exec::NAME; at most 200 bytes */
     const char *queue; /* NULL: "default" */
     const char *lane;  /* what a worker must offer: an executor's key, or "function:NAME"; NULL: as
-                          the configuration routes commands of that name */
+                          the routes of the database say for this name */
     const char *input; /* JSON of any type, at most 1 MB; NULL if none */
     /* A workflow to run instead of a command: one of the next four; the others are NULL. Then name,
      * lane and spec are ignored, and input is an object with the workflow's params, which is
@@ -180,8 +181,12 @@ struct pawl_job {
     int priority;            /* higher is claimed first */
     int max_attempts;        /* 0: 1 */
     int64_t delay;           /* wait at least this long before it may be claimed */
-    int64_t parent; /* an execution that has not ended; 0: the job is the root of a new tree */
-    bool refuse;    /* fail with PAWL_E_REFUSED instead of waiting if a limit is reached */
+    int64_t parent;   /* an execution that has not ended; 0: the job is the root of a new tree */
+    const char *by;   /* who requests it, for the history; NULL: user@host of this process */
+    bool refuse;      /* fail with PAWL_E_REFUSED instead of waiting if a limit is reached */
+    bool shares_slot; /* the calling job waits for this job and lends it its slot, so this job does
+                         not count against queue.cap. An engine that runs this job should have one
+                         slot */
 
     int64_t id;   /* out */
     bool existed; /* out: id is that of an earlier execution with the same key */
@@ -196,7 +201,8 @@ PAWL_CHECKED int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n,
 /* A command, for an executor that runs commands. */
 struct pawl_command {
     const char *run;            /* shell text; NULL: use argv */
-    const char *const *shell;   /* what runs it, like the key `shell`; NULL: /bin/sh -c */
+    const char *const *shell;   /* the program that runs it, with options: the key `shell`; NULL:
+                                   /bin/sh -c */
     const char *const *argv;    /* ends with NULL */
     const char *cwd;            /* absolute path; NULL: a folder made for the attempt */
     const char *input;          /* its standard input; NULL if none */
@@ -208,6 +214,9 @@ struct pawl_command {
     int64_t grace;              /* from SIGTERM to SIGKILL; 0: 10 s */
     int64_t memory, cpu;        /* bytes, µs of processor time; 0: no limit */
     int files, pids;
+    const char *const *input_files; /* NAME=VALUE, ends with NULL: each value is written to a file,
+                                       and the environment variable NAME is its path; NULL if
+                                       none */
 };
 /* The delays between attempts; their number is pawl_job.max_attempts. */
 struct pawl_retry {
@@ -225,8 +234,11 @@ PAWL_CHECKED int pawl_command_spec(struct pawl *p, const struct pawl_command *co
                                    struct pawl_error *err);
 /* The configured total number of attempts for a job: 1 or more. */
 PAWL_API int pawl_default_attempts(struct pawl *p);
-/* Whether the configuration queues jobs for workers. If not, a job must run at once in the
- * process that submits it, on an engine opened with `here`, or is refused. */
+/* Whether the configuration queues jobs for workers. If not (queue.enabled is false), a process
+ * should run the jobs that it submits itself, at once, on an engine opened with `here`. At most
+ * queue.cap jobs may then be claimable or running, in all processes of the database together. When
+ * that many are, every function that submits a single job fails with PAWL_E_REFUSED; tasks of
+ * workflows wait instead. */
 PAWL_API bool pawl_has_queue(const struct pawl *p);
 
 /* ---- transactions of the embedder ---- */
@@ -324,7 +336,8 @@ PAWL_CHECKED int pawl_validate(const char *file, pawl_problem_fn *each, void *ar
  * program dot). In ascii, lines have at most `width` columns (0: 80). The caller frees *text. */
 PAWL_CHECKED int pawl_graph(const char *file, const char *format, int width, char **text,
                             struct pawl_error *err);
-/* Draws the graph of a workflow execution, from the definition stored with it. */
+/* Draws the graph of a workflow execution, from the definition stored with it, with the status of
+ * the execution and of each of its tasks. */
 PAWL_CHECKED int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width,
                                char **text, struct pawl_error *err);
 /* The JSON Schema (draft-07) of workflow files. The caller frees it. */
@@ -389,6 +402,7 @@ struct pawl_task_keys {
     bool fail_fast, allow_failure;
     const char *with; /* JSON: an object */
     const char *const *env;
+    const char *const *input_files; /* the key `files`; as env */
     const char *cwd;
     const char *input; /* the key `stdin` */
     const char *user;
@@ -396,7 +410,7 @@ struct pawl_task_keys {
     int files, pids;
     const struct pawl_container_keys *container;
     const char *const *secrets;
-    int retries;             /* the key `retry`, max; negative: none */
+    int retries;             /* the key `retry.max`; negative: none */
     struct pawl_retry retry; /* the rest of the key `retry` */
     int64_t timeout;
     const char *queue;
@@ -552,13 +566,12 @@ PAWL_API int pawl_engine_fd(const struct pawl_engine *e); /* when readable, step
 PAWL_API int pawl_engine_timeout_ms(
     const struct pawl_engine *e); /* step after this time at the latest */
 
-/* Submits a job with the next turn, and runs it if this engine serves it. `done` is called with the
- * job and its id, or with the error.
+/* Submits a job in the engine's next transaction, and runs it if this engine serves it. `done` is
+ * called with the job and its id, or with the error.
  *
  * With `here` an engine takes one job, in a queue that no other worker claims from while this
  * engine lives; if the engine dies, a worker with the same state folder takes the job over. If the
- * configuration has no queue, and the job has no parent whose slot it uses, it is refused when
- * queue.cap such jobs exist already. */
+ * configuration disables queues, see pawl_has_queue. */
 typedef void pawl_submitted(void *arg, const struct pawl_job *job, const struct pawl_error *err);
 PAWL_CHECKED int pawl_engine_submit(struct pawl_engine *e, const struct pawl_job *job,
                                     pawl_submitted *done, void *arg, struct pawl_error *err);
@@ -572,8 +585,8 @@ PAWL_API void pawl_engine_watch(struct pawl_engine *e, pawl_told *told, void *ar
  * the next worker; functions may finish. With `now` functions are asked to stop. */
 PAWL_API void pawl_engine_stop(struct pawl_engine *e, bool now);
 PAWL_API bool pawl_engine_idle(const struct pawl_engine *e); /* it has no jobs left */
-/* Whether the engine is idle and its queues hold no job that it could run, that runs elsewhere,
- * or that waits for a time. Paused jobs do not count. */
+/* Whether the engine is idle and its queues hold no job that it could run, that another worker
+ * runs, or that becomes ready at a given time. Paused jobs do not count. */
 PAWL_CHECKED int pawl_engine_drained(struct pawl_engine *e, bool *drained, struct pawl_error *err);
 PAWL_API int64_t pawl_engine_drain_grace(const struct pawl_engine *e); /* as configured, µs */
 
@@ -704,8 +717,9 @@ struct pawl_worker_options {
     const char *const *queues; /* ends with NULL; NULL: "default" */
     const char *folder; /* workers with the same folder can adopt each other's jobs; NULL: the
                            host's name */
-    int64_t lease;      /* 0: 30 s; renew at least three times as often */
-    int64_t host_grace; /* how long other folders' jobs are left to their workers; 0: 5 min */
+    int64_t lease;      /* 0: 30 s; call pawl_heartbeat at least three times in it */
+    int64_t host_grace; /* how long after the end of its lease a job of another folder is left to
+                           the workers of that folder; 0: 5 min */
     int slots;          /* how many jobs it runs at once, as shown by `pawl workers`; 0: 1 */
 };
 
@@ -920,15 +934,61 @@ PAWL_CHECKED int pawl_schedule_resume(struct pawl *p, const char *name, const ch
 PAWL_CHECKED int pawl_schedule_run(struct pawl *p, const char *name, const char *by,
                                    const char *reason, int64_t *id, struct pawl_error *err);
 
+/* ---- settings that all workers share ---- */
+
+/* The database stores these settings. A configuration file only provides an initial value: a worker
+ * (for routes, also a handle that submits) stores the value of its file if the database has none,
+ * and otherwise uses that of the database. */
+
+struct pawl_retention {
+    int execution_days; /* after its end an execution is kept this long; 0: forever */
+    int log_days;       /* its logs are kept this long; 0: as long as the execution */
+};
+/* PAWL_E_INVALID: more than 36,500 days, or logs longer than executions. */
+PAWL_CHECKED int pawl_retention_set(struct pawl *p, const struct pawl_retention *r, const char *by,
+                                    const char *reason, struct pawl_error *err);
+/* The retention that applies, as JSON. The caller frees *json. */
+PAWL_CHECKED int pawl_retention_get(struct pawl *p, char **json, struct pawl_error *err);
+
+struct pawl_route {
+    const char *task;     /* a glob on a full name: * matches any text, ? one character */
+    const char *executor; /* its key */
+};
+struct pawl_routes {
+    const char *file; /* a configuration file: take the routes and the default from its `dispatch`,
+                         and ignore the other members; NULL for none */
+    const struct pawl_route *routes; /* the first one that matches is used */
+    size_t n;                        /* 0: no routes */
+    const char *default_executor;    /* of commands that no route matches; NULL: process */
+};
+/* Replaces all routes. They apply to each job that becomes ready from now on; a job that is ready,
+ * held or running keeps its executor. PAWL_E_INVALID: a glob or a key is empty or too long. An
+ * executor that no worker has is accepted; pawl_routes_get lists it. */
+PAWL_CHECKED int pawl_routes_set(struct pawl *p, const struct pawl_routes *r, const char *by,
+                                 const char *reason, struct pawl_error *err);
+/* The routes that apply, as JSON. The caller frees *json. */
+PAWL_CHECKED int pawl_routes_get(struct pawl *p, char **json, struct pawl_error *err);
+
 struct pawl_fenced {
     int64_t generation; /* the new generation */
     int64_t jobs;       /* jobs that were running and have no worker now */
 };
 
-/* To be called after restoring a backup: running jobs belong to the lost time. Raises the
- * database's generation and orphans all running jobs; the workers that adopt them end what is
- * left of them. */
+/* To be called after restoring a backup, or after promoting a PostgreSQL replica that may lack
+ * commits: jobs that are running in the database may have ended in the time whose commits are lost.
+ * Skips the execution ids and event numbers that may have been given out in that time, raises the
+ * database's generation, accepts the server's timeline, and orphans all running jobs; the workers
+ * that adopt them end what is left of them. */
 PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl_error *err);
+
+#define PAWL_TIMELINE_SIZE 40
+
+/* To be called after promoting a PostgreSQL replica that certainly has every commit: accepts the
+ * server's timeline (its system identifier, a slash and the number), on which all changes are
+ * refused until then with PAWL_E_UNAVAILABLE, and leaves the jobs with their workers. `timeline`
+ * may be NULL. PAWL_E_INVALID if the timeline can't be read. */
+PAWL_CHECKED int pawl_accept_timeline(struct pawl *p, char timeline[PAWL_TIMELINE_SIZE],
+                                      struct pawl_error *err);
 
 /* ---- reading ---- */
 
@@ -937,25 +997,30 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
  * that ids of workers are strings of 16 hexadecimal digits.
  *
  * an execution        id parent root depth kind name status attempt (0 before the first)
- *                     max_attempts queue priority executor worker (the last) requested_at
- *                     started_at finished_at exit_code signal (of the last attempt that ended)
- *                     error input outputs result usage waiting (why it waits: a code, and text
- *                     for people) rerun_of workflow_task workflow_execution children (in a tree)
+ *                     max_attempts queue priority executor worker (the last) host requested_at
+ *                     requested_by started_at finished_at duration_us (without the time between an
+ *                     end and a rerun) idle_us (that time) exit_code signal (of the last attempt
+ *                     that ended) error input outputs result usage waiting (why it waits: a code,
+ *                     and text for people) rerun_of workflow_task workflow_execution children (in
+ *                     a tree)
  * workflow_task       workflow_execution task_name task_index retry_count max_retries
  * workflow_execution  definition variables current_tasks completed_tasks failed_tasks
  *                     skipped_tasks (names; a fan-out counts as one; the first 1,000, then "…" if
  *                     there are more) paused pause_reason error
  * a line of an outline  id parent depth kind name task_name task_index status attempt max_attempts
- *                     worker requested_at ready_at (the first time) started_at finished_at error
+ *                     worker requested_at ready_at started_at finished_at duration_us idle_us error
  *                     reason (of a skip or cancel) waiting paused items
  *   items             total pending ready running succeeded failed timed_out cancelled skipped
- * an event            sequence_num execution root seq type from to attempt epoch worker data
+ * an event            sequence_num execution root seq type from to attempt epoch worker host data
  *                     created_at
  * a queue             queue ready held running oldest_ready_at oldest_wait_us paused limit
- *                     last_order
+ *                     last_order submitted
  *   paused            since by reason limit (the one that resume restores)
  *   limit             max used
  *   last_order        action at by reason data
+ * a retention         execution_days (null: forever) log_days (null: as the execution)
+ *                     source (database file default) last_order
+ * routes              routes (task executor) default_executor unknown_executors source last_order
  * a schedule          schedule (its full name) workflow cron tz catchup (a duration, or last)
  *                     overlap jitter start end with next_at (when it fires) waiting_at (a due time
  *                     that waits for the last run to end) last_due_at last_run (its id) last_status
@@ -966,9 +1031,9 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
  * a submission        id workflow status (waiting, taken, refused) execution (once taken)
  *                     error (why it was refused) key queue priority delay_us params definition
  *                     requested_by requested_at decided_at
- * a worker            id host pid folder version room leases started_at seen_at silent_us
- *                     serves (the queues of each lane; none while the worker is stopping)
- *                     state (alive draining silent)
+ * a worker            id host pid folder version room claim_ahead leases started_at seen_at
+ *                     silent_us serves (the queues of each lane; none while the worker is stopping)
+ *                     executors (the room of each) state (alive draining silent)
  * an overview         at queues workers running ended
  *   running           id root name queue executor attempt max_attempts worker since elapsed_us
  *                     last_line
@@ -1029,8 +1094,8 @@ PAWL_CHECKED int pawl_outline_at(struct pawl *p, int64_t id, const struct pawl_m
 
 /* The critical path: the chain of executions that determined when this one ended (with a moment, or
  * if it has not ended: up to that moment or now), since it was last started or rerun, including the
- * chains inside each workflow and fan-out on it. Every microsecond belongs to one step, and within
- * it to one part. at may be NULL. The caller frees *json.
+ * chains inside each workflow and fan-out on it. Each microsecond counts in exactly one step, and
+ * there in one of wait_us, held_us, run_us and retry_us. at may be NULL. The caller frees *json.
  *
  * a critical path     id name status from to total_us wait_us held_us run_us retry_us steps
  * a step              id depth kind name status attempt from to total_us wait_us (for a worker,
@@ -1068,6 +1133,8 @@ struct pawl_list_query {
     const char *queue;
     int64_t before; /* only ids smaller than this; 0: any */
     int64_t limit;  /* 0, or more than 1,000: 1,000 */
+    int64_t tasks;  /* only what pawl_tasks lists for this workflow execution, in its order and
+                       without a limit of 1,000; not with parent, all, workflow or before */
 };
 
 /* Lists executions, newest first, one page. *next (may be NULL) is `before` for the next page; 0
@@ -1120,8 +1187,8 @@ struct pawl_log_page {
 PAWL_CHECKED int pawl_log(struct pawl *p, const struct pawl_log_place *at, char *out, size_t size,
                           struct pawl_log_page *page, struct pawl_error *err);
 
-/* Metrics in the Prometheus text format: gauges of queues, workers and leases, and the sums of
- * the workers' counters. The caller frees *text. */
+/* Metrics in the Prometheus text format: gauges of queues, workers and executors, and the counters
+ * of attempts, which are exact at every commit. The caller frees *text. */
 PAWL_CHECKED int pawl_metrics(struct pawl *p, char **text, struct pawl_error *err);
 
 /* Schedules, ordered by name: those of the workflow `name`, or the one schedule of that name; all
@@ -1133,7 +1200,12 @@ PAWL_CHECKED int pawl_schedules(struct pawl *p, const char *name, pawl_line *eac
 PAWL_CHECKED int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *each,
                                     void *arg, struct pawl_error *err);
 /* SQL submissions (made with pawl_submit() in a PostgreSQL transaction), newest first. status:
- * waiting, taken or refused; NULL: all. limit: 0, or more than 1,000: 1,000. */
+ * waiting, taken or refused; NULL: all. limit: 0, or more than 1,000: 1,000.
+ *
+ * pawl_show, pawl_status, pawl_tree, pawl_why, pawl_list, pawl_last, pawl_wait and pawl_cancel take
+ * a waiting submission for the execution that it becomes: a pending workflow with the same id,
+ * whose `waiting` starts with "submission". Other functions fail with PAWL_E_NOT_FOUND until a
+ * worker has taken it. */
 PAWL_CHECKED int pawl_submissions(struct pawl *p, const char *status, size_t limit, pawl_line *each,
                                   void *arg, struct pawl_error *err);
 /* One object per queue, or per worker. */
@@ -1186,7 +1258,7 @@ PAWL_API void pawl_follower_close(struct pawl_follower *f);
 
 struct pawl_verify_options {
     const char *save;  /* write a checkpoint to this file */
-    const char *since; /* compare with that checkpoint */
+    const char *since; /* compare with the checkpoint in this file */
     int64_t lease;     /* the longest lease in use; 0: 30 s */
     bool host;         /* also check this host: compare its state folder with the database */
     const char *state; /* the state folder; NULL: as configured, else the user's default */

@@ -77,16 +77,16 @@ inline unlock_all()
 	must(true_image, at[r].status == image); \
 	must(legal_move, JOB_##event(at[r].status, S_##to)); \
 	at[r].status = S_##to
-#define flow_move(r, image, event, to) \
+#define workflow_move(r, image, event, to) \
 	must(true_image, at[r].status == image); \
-	must(legal_move, FLOW_##event(at[r].status, S_##to)); \
+	must(legal_move, WORKFLOW_##event(at[r].status, S_##to)); \
 	at[r].status = S_##to
 
 inline end_workflow()
 {
 	if
-	:: j == S_CANCELLED -> flow_move(W, S_RUNNING, CANCELLED, CANCELLED)
-	:: else -> flow_move(W, S_RUNNING, COMPLETED, SUCCEEDED)
+	:: j == S_CANCELLED -> workflow_move(W, S_RUNNING, CANCELLED, CANCELLED)
+	:: else -> workflow_move(W, S_RUNNING, COMPLETED, SUCCEEDED)
 	fi;
 #ifdef REACH
 	must(not_reached, at[W].status != REACH);
@@ -213,7 +213,7 @@ proctype Canceller()
 		fi;
 		if
 		:: at[W].status == S_RUNNING ->
-			flow_move(W, S_RUNNING, CANCEL_REQUESTED, RUNNING);
+			workflow_move(W, S_RUNNING, CANCEL_REQUESTED, RUNNING);
 			if
 			:: others && TERMINAL(j) -> end_workflow()
 			:: else

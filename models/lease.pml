@@ -92,7 +92,7 @@ typedef attempt {
 	bool tree;         /* held by the task and all processes that it started */
 	bool tombstone;
 	mtype how;         /* the exit status; once the lock is free, the exit record */
-	unsigned told : 4; /* the highest epoch that the shim has received */
+	unsigned received : 4; /* the highest epoch that the shim has received */
 };
 attempt at[ATTEMPTS + RELEASES + 1];
 
@@ -214,13 +214,13 @@ inline settle(is_lost)
 #if defined SHIM_TAKES_ANY_EPOCH || defined STALE_HOLDER_SIGNALS
 #define NOT_REFUSED true
 #else
-#define NOT_REFUSED (at[a].told <= e)
+#define NOT_REFUSED (at[a].received <= e)
 #endif
 inline signal_task()
 {
 	if
 	:: at[a].lock && at[a].tree && NOT_REFUSED ->
-		must(no_stale_signal, at[a].told <= e);
+		must(no_stale_signal, at[a].received <= e);
 		must(no_vain_signal, cancel_requested);
 		at[a].tree = false; live--;
 		at[a].how = SIGNALLED
@@ -272,7 +272,7 @@ idle:
 start:	/* nothing was started yet */
 	if
 	:: CRASH
-	:: atomic { at[a].asked = true; at[a].told = e; goto watch }
+	:: atomic { at[a].asked = true; at[a].received = e; goto watch }
 	:: atomic { releases < RELEASES -> releases++;
 #ifdef RELEASED_AFTER_ASKING
 		at[a].asked = true;
@@ -299,7 +299,7 @@ inspect: /* under the attempt's lock, unless the shim holds it */
 	:: CRASH
 	:: atomic {
 		if
-		:: at[a].lock && at[a].told < e -> at[a].told = e
+		:: at[a].lock && at[a].received < e -> at[a].received = e
 		:: !at[a].lock && !at[a].started ->
 #ifdef NO_TOMBSTONE
 			goto lost
@@ -408,7 +408,7 @@ inline begin_task()
 	must(nothing_left, status == S_RUNNING && i == attempts)
 }
 
-/* What becomes of attempt i by itself. */
+/* The steps of attempt i that its shim and task take without a holder. */
 proctype Life(byte i)
 {
 end:	do

@@ -1,7 +1,7 @@
 /* moves.c - prints the table of legal moves as Promela: the statuses as mtypes, TERMINAL(status),
- * and for each event JOB_EVENT(from, to) and FLOW_EVENT(from, to), which tell whether the event may
- * make that move. models/run builds it with src/core/transitions.c, so that the models are checked
- * against the table that the door and verify use. */
+ * and for each event JOB_EVENT(from, to) and WORKFLOW_EVENT(from, to), which say whether the event
+ * may make that move. models/run builds it with src/core/transitions.c, so that the models are
+ * checked against the table that the door and verify use. */
 #include "core/transitions.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ int main(void)
     print_statuses();
     for (action = 1; action < EV_COUNT; action++) {
         print_moves("JOB", FOR_JOBS, action);
-        print_moves("FLOW", FOR_WORKFLOWS, action);
+        print_moves("WORKFLOW", FOR_WORKFLOWS, action);
     }
     return ferror(stdout) || fflush(stdout);
 }

@@ -59,7 +59,7 @@ job at[JOBS];
 byte limit_lock = NOBODY;
 byte max = MAX, used = 0;
 byte timer = NOBODY;    /* a job of the limit whose timer offers free permits again */
-bool lowering = false;  /* and the operator has no reply yet */
+bool lowering = false;  /* the limit was lowered, and the operator has no reply yet */
 byte rollbacks = 0;
 bool retried = false;
 
@@ -108,7 +108,7 @@ inline hand_on()
 }
 
 /* The invariants of the committed state. */
-inline look()
+inline check_invariants()
 {
 	d_step {
 		i = 0; n = 0;
@@ -145,7 +145,7 @@ inline unlock_all()
 	}
 }
 
-#define commit look(); unlock_all()
+#define commit check_invariants(); unlock_all()
 #define ROLL_BACK atomic { rollbacks < ROLLBACKS -> rollbacks++; unlock_all() }
 
 #ifdef WAITS_FOR_CANDIDATE
@@ -229,7 +229,7 @@ again:	lock(at[k].lock);
 	wait_for_candidates;
 	if
 	:: ROLL_BACK -> goto again
-	:: ROLL_BACK /* and the cancel is not requested again */
+	:: ROLL_BACK /* the turn fails, and the cancel is not requested again */
 	:: atomic {
 		if
 		:: CLAIMABLE(k) ->

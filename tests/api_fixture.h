@@ -23,7 +23,7 @@ static inline struct pawl *open_pawl(void)
 }
 
 /* Parses JSON text of the library and frees the text; the caller owns the object. */
-static inline json_t *json_taken(char *text)
+static inline json_t *json_parse_and_free(char *text)
 {
     json_t *o = json_loads(text, 0, NULL);
 

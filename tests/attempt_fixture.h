@@ -9,12 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
+static inline int open_test_folder(void)
+{
+    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    CHECK(dir >= 0);
+    return dir;
+}
+
 /* The folder of attempt 3 of execution 12. */
 static inline int make_attempt_folder(void)
 {
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at;
+    int dir = open_test_folder(), at;
 
-    CHECK(dir >= 0);
     at = attempt_make_folder(dir, 12, 3);
     CHECK(at >= 0);
     close(dir);

@@ -6,7 +6,7 @@ load cli_common
 setup() { make_database; }
 teardown() { remove_database; }
 
-@test "second migrate changes nothing" {
+@test "admin migrate of an up-to-date database changes nothing" {
 	newest=$(ls "$BATS_TEST_DIRNAME/../src/store/migrations" | tail -n 1)
 	same "schema version $((10#${newest%%_*}))" "$(p admin migrate)"
 	same "schema version $((10#${newest%%_*}))" "$(p admin migrate)"
@@ -48,6 +48,22 @@ teardown() { remove_database; }
 	p verify
 	refused 2 'missing age' p admin cleanup-events
 	refused 2 "'90' is not a duration" p admin cleanup-events --older-than 90
+}
+
+@test "retention is shown, changed in part, and recorded" {
+	same $'executions  90 days\nlogs        as long as their executions\n(the default: the database has no value yet)' \
+		"$(p admin retention)"
+	p admin retention set --days 3650 --log-days 30 --reason 'the auditors ask' | grep -q '^executions  3650 days$'
+	p admin retention set --days forever >"$dir/out"
+	same $'executions  forever\nlogs        30 days' "$(head -n 2 "$dir/out")"
+	[[ $(sed -n 3p "$dir/out") == 'changed '*" by $(id -un)@"* ]]
+	p admin retention show --json | grep -q '^{"execution_days":null,"log_days":30,"source":"database",'
+	refused 2 'missing value' p admin retention set
+	refused 2 "needs a number of days or forever, but got '0'" p admin retention set --days 0
+	refused 2 'belong to `pawl admin retention set`' p admin retention --days 3
+	refused 2 "can't be kept for 9 days" p admin retention set --days 8 --log-days 9
+	same $'executions  forever\nlogs        30 days' "$(p admin retention | head -n 2)"
+	p verify
 }
 
 @test "without --db, the database is PAWL_DB or a private file in the state folder" {

@@ -1,5 +1,5 @@
 # cli_all_commands.bash - the main path of every command once, on a small database with an object for each of them.
-# `world` fills in the words in capitals. A command without a line here fails cli_all_commands.bats. Load after
+# `fill_database` fills in the words in capitals. A command without a line here fails cli_all_commands.bats. Load after
 # cli_common and cli_run.
 
 # The order matters: some commands use up what others need. A command marked with "#" prints no data and has no --json.
@@ -62,7 +62,7 @@ every() {
 }
 
 # RUN is a workflow that failed, GOOD and BAD are its tasks; OPEN is one that waits for approvals.
-world() {
+fill_database() {
 	cat >"$dir/flow.yaml" <<-'END'
 		name: flow
 		params: {day: {type: string, default: monday}}
@@ -82,7 +82,7 @@ world() {
 	END
 	printf 'name: timed\non: {schedule: "0 2 * * *"}\ntasks: {a: {run: "true"}}\n' >"$dir/timed.yaml"
 	printf 'tenant: other\n' >"$dir/pawl.yaml"
-	run_id=$(p run "$dir/flow.yaml" --json 2>"$dir/world" | sed 's/{"id":\([0-9]*\),.*/\1/') || true
+	run_id=$(p run "$dir/flow.yaml" --json 2>"$dir/errors" | sed 's/{"id":\([0-9]*\),.*/\1/') || true
 	open_id=$(p submit "$dir/open.yaml")
 	touch "$dir/mended"
 }
@@ -100,7 +100,7 @@ fill_in() {
 # Calls `each` with the words of each command in turn, and stops at the first failure, whose status it returns.
 walk() { # each [sed-script to choose lines]
 	local line words json
-	world
+	fill_database
 	good_id=$(task_id flow::good) bad_id=$(task_id flow::flaky)
 	asked1=$(task_id open::one) asked2=$(task_id open::two) late=$(task_id open::late)
 	while read -r line <&4; do

@@ -92,7 +92,7 @@ as_text() { in_one_form '' "${@:2}"; }
 }
 
 @test "every command that needs a database reports an unreachable database" {
-	world
+	fill_database
 	away=postgres://postgres@127.0.0.1:1/postgres
 	none=sqlite:$dir/none/pawl.db
 	n=0

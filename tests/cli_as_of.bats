@@ -11,7 +11,7 @@ shape() { LC_ALL=C p tree "$@" | plain | sed -E 's/#[0-9]+/#I/'; }
 
 @test "tree as of an event, a time or an age shows the state at that moment" {
 	make_flow
-	run_flow
+	run_nested
 	first=$(p ls --all --name outer::first --json | jq .id)
 	same "as of event $(event held)
 > outer #I running running D
@@ -41,7 +41,7 @@ status     running, attempt 1 of 3
 
 @test "result replaced by a rerun is shown as of an earlier time" {
 	make_flow
-	run_flow
+	run_nested
 	failed=$(event workflow.failed 1)
 	each=$(p ls --all --name outer::each --json | jq .id)
 	p rerun "$top" >/dev/null 2>&1 || true
@@ -53,7 +53,7 @@ status     running, attempt 1 of 3
 
 @test "steps of the critical path add up to the duration of the run and name its tasks" {
 	make_flow
-	run_flow --param day=tuesday
+	run_nested --param day=tuesday
 	p tree "$top" --critical --json >"$dir/path"
 	cat "$dir/path"
 	[ "$(jq '.total_us == ([.steps[].total_us] | add)' "$dir/path")" = true ]
@@ -71,9 +71,9 @@ status     running, attempt 1 of 3
 
 @test "diff of two runs shows which params and outcomes differ" {
 	make_flow
-	run_flow
+	run_nested
 	one=$top
-	run_flow --param day=tuesday
+	run_nested --param day=tuesday
 	p diff "$one" "$top" >"$dir/out"
 	LC_ALL=C p diff "$one" "$top" >"$dir/out"
 	cat "$dir/out"
@@ -95,7 +95,7 @@ outcome
 	[ "$status" = 1 ]
 	# two runs that are equal
 	again=$top
-	run_flow --param day=tuesday
+	run_nested --param day=tuesday
 	p diff "$again" "$top" --exit-code | grep -qx 'no differences except times'
 	p diff "$top" "$top" --exit-code --json | jq -e .same
 	one=$(p exec --detach --name lone -- true)
@@ -107,11 +107,11 @@ outcome
 
 @test "diff of an edited definition lists the changed keys task by task" {
 	make_flow
-	run_flow
+	run_nested
 	one=$top
 	sed -i -e 's/echo two/echo three/' "$dir/inner.flow.yaml"
 	sed -i -e '/  after:/d' -e 's/max: 2, delay: 1ms/max: 3, delay: 1ms/' -e 's/^tasks:/&\n  new: {run: echo new}/' "$dir/outer.flow.yaml"
-	run_flow
+	run_nested
 	LC_ALL=C p diff "$one" "$top" >"$dir/out"
 	cat "$dir/out"
 	same 'definition
@@ -134,7 +134,7 @@ outcome
 	p cancel "$b" >/dev/null
 }
 
-@test "diff of executions without a request time prints no time and reads nothing past its end" {
+@test "diff and ls print no time for executions without a request time" {
 	a=$(p exec --detach -- true) b=$(p exec --detach -- true)
 	sql "UPDATE executions SET requested_at = $([ "$PAWL_TEST_DB" = sqlite ] && echo 0 || echo "'1970-01-01 00:00:00Z'")"
 	p diff "$a" "$b" >"$dir/out"

@@ -48,6 +48,7 @@ restore() {
 }
 p2() { pawl --db "$again" --tenant "$tenant" "$@"; }
 
+newest_event() { "$1" events --limit 1 --json | jq .sequence_num; }
 some_ended() { [ "$(p events --type task.completed --json --limit 20 | wc -l)" -ge 10 ]; }
 
 @test "backup made while a worker runs is complete, and its open work continues after a fence" {
@@ -59,6 +60,9 @@ some_ended() { [ "$(p events --type task.completed --json --limit 20 | wc -l)" -
 	until_true has_status "$id" succeeded
 	kill "$worker"
 	wait_for "$worker"
+	lost=$(p exec --detach -- true)
+	p cancel "$lost" >/dev/null
+	lost_event=$(newest_event p)
 	p verify
 
 	restore
@@ -67,6 +71,9 @@ some_ended() { [ "$(p events --type task.completed --json --limit 20 | wc -l)" -
 	[[ $(p2 admin fence --yes) == *' running jobs were taken from their workers' ]]
 	p2 worker --drain
 	[[ $(p2 show "$id" --json) == *'"status":"succeeded"'* ]]
+	[ "$(p2 exec --detach -- true)" -gt "$lost" ]
+	[ "$(newest_event p2)" -gt "$lost_event" ]
+	p2 worker --drain
 	p2 verify --host
 	p verify --host # the original is unaffected
 }

@@ -16,8 +16,8 @@ unchanged() { # the database is intact, with this many executions
 }
 
 @test "unknown command or option is refused" {
-	refused 2 "unknown command 'shw': did you mean \`pawl show\`?" pawl shw
-	refused 2 "unknown command 'shw': did you mean \`pawl show\`?" pawl help shw
+	refused 2 "unknown command 'shw'; did you mean \`pawl show\`?" pawl shw
+	refused 2 "unknown command 'shw'; did you mean \`pawl show\`?" pawl help shw
 	refused 2 "unknown command 'frobnicate': \`pawl help\` lists all commands" pawl frobnicate
 	refused 2 "has no option '--frobnicate'" p show 1 --frobnicate
 	refused 2 "has no option '-x'" p show 1 -x
@@ -26,22 +26,22 @@ unchanged() { # the database is intact, with this many executions
 	refused 2 'needs more arguments: write `pawl show ID`' p show
 	refused 2 'needs more arguments: see `pawl help admin`' p admin
 	refused 2 "does not take '2'" p show 1 2
-	refused 2 "pawl admin has no subcommand 'explode': write migrate, tenant, cleanup-events or fence" p admin explode
-	refused 2 "--limit needs a number, but got 'many'" p events --limit many
+	refused 2 "pawl admin has no subcommand 'explode': write migrate, tenant, retention, routes, cleanup-events or fence" p admin explode
+	refused 2 "--limit needs a whole number of at least 0, but got 'many'" p events --limit many
 }
 
 @test "misspelt option, param or file name gets a suggestion" {
 	printf 'name: shop\nparams: {day: monday}\ntasks: {pack: "true", bill: {needs: pack, run: "exit 127"}}\n' >"$dir/shop.flow.yaml"
-	refused 2 "has no option '--parm': did you mean --param?" p run "$dir/shop.flow.yaml" --parm day=friday
-	refused 2 "does not take 'day=friday': did you mean --param day=friday?" p run "$dir/shop.flow.yaml" day=friday
-	refused 2 'has no param dya: did you mean day?' p submit "$dir/shop.flow.yaml" --param dya=friday
+	refused 2 "has no option '--parm'; did you mean --param?" p run "$dir/shop.flow.yaml" --parm day=friday
+	refused 2 "does not take 'day=friday'; did you mean --param day=friday?" p run "$dir/shop.flow.yaml" day=friday
+	refused 2 'has no param dya; did you mean day?' p submit "$dir/shop.flow.yaml" --param dya=friday
 	refused 2 'has no param x: its params are day' p submit "$dir/shop.flow.yaml" --param x=y
 	printf 'name: needy\nparams: {day: {type: string, required: true}, n: {type: integer}}\ntasks: {a: "true"}\n' >"$dir/needy.yaml"
 	refused 2 'the param day is missing: it must be a string; write --param day=VALUE' p run "$dir/needy.yaml"
 	refused 2 'the param day is missing: it must be a string; write --param day=VALUE' p submit "$dir/needy.yaml"
 	refused 2 "the param n must be an integer, not 'x'" p run "$dir/needy.yaml" --param n=x --param day=friday
 	for name in shop shop.yaml shpo.flow.yaml; do
-		refused 5 "No such file or directory: did you mean $dir/shop.flow.yaml?" p run "$dir/$name"
+		refused 5 "No such file or directory; did you mean $dir/shop.flow.yaml?" p run "$dir/$name"
 	done
 	refused 5 '`pawl init` writes an example workflow file' p run "$dir/no/where.yaml"
 	touch "$dir/bill"$'\e[31m'.yaml
@@ -64,7 +64,7 @@ unchanged() { # the database is intact, with this many executions
 	again=$(sed -n 's/^    after fixing the file: pawl //p' "$dir/stderr")
 	id=$(p ls --json | jq .id)
 	[ "$again" = "rerun $id --failed --file $dir/shop.flow.yaml" ]
-	refused 2 "has no task 'bil': did you mean 'bill'?" p rerun "$id" --from bil
+	refused 2 "has no task 'bil'; did you mean 'bill'?" p rerun "$id" --from bil
 	sed -i 's/nosuch/"true"/' "$dir/shop.flow.yaml"
 	XDG_STATE_HOME=$dir p rerun "$id" --failed && false # the rerun uses the definition that the run was started with
 	XDG_STATE_HOME=$dir p $again
@@ -89,7 +89,7 @@ unchanged() { # the database is intact, with this many executions
 	pawl worker --config "$dir/pawl.yaml" --db "$db" 2>"$dir/stderr" || status=$?
 	[ "$status" = 2 ]
 	diff "$dir/stderr" - <<-END
-		pawl: $dir/pawl.yaml:1:10: there is no key "slts" in worker: did you mean "slots"?
+		pawl: $dir/pawl.yaml:1:10: there is no key "slts" in worker; did you mean "slots"?
 		     1 | worker: {slts: 2}
 		       |          ^
 		$dir/pawl.yaml:2:8: retry: a number of retries or a mapping (key: value) is expected, not 'many'
@@ -113,7 +113,7 @@ unchanged() { # the database is intact, with this many executions
 	refused 2 'URL' pawl queue --db nonsense
 	refused 2 'empty' pawl queue --db ''
 	refused 2 '"mysql" is not a supported kind of database' pawl queue --db mysql://u@h/d
-	refused 2 'names no file' pawl queue --db sqlite:
+	refused 2 'has no file name' pawl queue --db sqlite:
 	refused 2 'URL' pawl queue --db 'postgres://h/d?frobnicate=1'
 	refused 2 'in memory' pawl queue --db sqlite::memory:
 }
@@ -150,7 +150,7 @@ unchanged() { # the database is intact, with this many executions
 	refused 6 "that is not Pawl's" p queue
 	[ "$PAWL_TEST_DB" = sqlite ] || return 0
 	sqlite3 "$dir/empty.db" VACUUM
-	refused 6 "sqlite:$dir/empty.db"' has no Pawl tables yet: the first run or submission creates them, or `pawl admin migrate`' \
+	refused 6 "sqlite:$dir/empty.db"' has no Pawl tables yet: `pawl admin migrate` creates them, and so does the first run or submission' \
 		pawl queue --db "sqlite:$dir/empty.db"
 }
 

@@ -85,21 +85,21 @@ sql() {
 
 # Runs a command that must fail with this exit code, print one line with these words on stderr, and nothing on stdout.
 refused() { # code words command...
-	local code=$1 words=$2 status=0 said
+	local code=$1 words=$2 status=0 errors
 	shift 2
 	"$@" >"$dir/stdout" 2>"$dir/stderr" || status=$?
-	IFS= read -r -d '' said <"$dir/stderr" || true
-	echo "$said"
+	IFS= read -r -d '' errors <"$dir/stderr" || true
+	echo "$errors"
 	[ "$status" = "$code" ] || {
 		echo "exit code $status, not $code"
 		return 1
 	}
 	[ ! -s "$dir/stdout" ]
-	[[ $said == *"$words"* ]] || {
+	[[ $errors == *"$words"* ]] || {
 		echo "does not say: $words"
 		return 1
 	}
-	[[ $said == *$'\n' && ${said%$'\n'} != *[[:cntrl:]]* ]] # a second line would start with it, too
+	[[ $errors == *$'\n' && ${errors%$'\n'} != *[[:cntrl:]]* ]] # a second line would start with it, too
 }
 
 # Fails if the text occurs. A command after "!" would not fail a test.
@@ -113,6 +113,7 @@ without() { # pattern, text on the input
 # Replaces times, worker ids and durations by one letter each, so that transcripts can be compared.
 plain() {
 	sed -E -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9:]{8}(\.[0-9]{6})?Z?/T/g' -e 's/[0-9a-f]{16}/W/g' \
+		-e "s/$(id -un)@$(hostname)/U@H/g" -e "s/(W +on |\"host\":\")$(hostname)\b/\1H/g" \
 		-e 's/[0-9.]+ (ms|s|m|h|d)\b( [0-9]+ (s|m|h)\b)?/D/g' -e 's/"(duration_us|ago_us)":[0-9]+/"\1":N/g' -e 's/ +/ /g' -e 's/ +$//'
 }
 

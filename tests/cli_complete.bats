@@ -52,7 +52,7 @@ offered() { # line
 @test "arguments of a command are completed where they are allowed" {
 	same 'ls next pause resume run' "$(offered 'pawl schedule ')"
 	same 'create drop list' "$(offered 'pawl admin tenant ')"
-	same 'migrate tenant cleanup-events fence' "$(offered 'pawl admin ')"
+	same 'migrate tenant retention routes cleanup-events fence' "$(offered 'pawl admin ')"
 	same '' "$(offered 'pawl workers ')"
 	same 'bash zsh fish' "$(offered 'pawl completion ')"
 }

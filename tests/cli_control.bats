@@ -91,7 +91,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 @test "why distinguishes a live worker from a silent worker" {
 	id=$(submit '{"ms": 30000}')
 	work_on "$id"
-	[[ $(p workers --json) == *'"serves":{"function:nap":["default"]},"state":"alive"}' ]]
+	[[ $(p workers --json) == *'"serves":{"function:nap":["default"]},"executors":null,"state":"alive"}' ]]
 	same "execution $id, exec::nap: running
  attempt 1 of 3 has been running since T (D) on worker W ($(hostname), pid $worker), lease until T" "$(p why "$id" | plain)"
 	end_worker
@@ -112,13 +112,13 @@ default 2 3 0 2 of 2 D" "$(p queue | plain)"
 	same 'queue default: paused; running jobs continue' "$(p queue pause default --reason 'new disks')"
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 0 5 0 paused -" "$(p queue | plain)"
-	[[ $(p queue --json) == *'"paused":{"since":"20'*'","by":"'*'@'*'","reason":"new disks","limit":2},"limit":{"max":0,"used":0},"last_order":{"action":"paused",'*'"reason":"new disks","data":null}}' ]]
+	[[ $(p queue --json) == *'"paused":{"since":"20'*'","by":"'*'@'*'","reason":"new disks","limit":2},"limit":{"max":0,"used":0},"last_order":{"action":"paused",'*'"reason":"new disks","data":null},"submitted":0}' ]]
 	[[ $(p why 1) == *'the queue default has been paused since '*', by '*'@'*': new disks; resume it with `pawl queue resume default`' ]]
 	[[ $(p metrics) == *'pawl_queue_paused{queue="default"} 1'* ]]
 	same 'queue default: at most 3 at once, once it is resumed' "$(p queue set default --limit 3)"
-	[[ $(p queue resume default --reason 'they are in' --json) == '{"queue":"default","ready":3,"held":2,'*'"paused":null,"limit":{"max":3,"used":3},"last_order":{"action":"resumed","at":"20'*'","by":"'*'@'*'","reason":"they are in","data":null}}' ]]
+	[[ $(p queue resume default --reason 'they are in' --json) == '{"queue":"default","ready":3,"held":2,'*'"paused":null,"limit":{"max":3,"used":3},"last_order":{"action":"resumed","at":"20'*'","by":"'*'@'*'","reason":"they are in","data":null},"submitted":0}' ]]
 	same 'queue default: no limit' "$(p queue set default --limit none)"
-	[[ $(p queue --json) == *'"ready":5,'*'"limit":null,"last_order":{"action":"limited",'*'"data":{"limit":null}}}' ]]
+	[[ $(p queue --json) == *'"ready":5,'*'"limit":null,"last_order":{"action":"limited",'*'"data":{"limit":null}},"submitted":0}' ]]
 	p verify
 	work
 	p verify
@@ -129,8 +129,8 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	refused 2 "pawl queue has no subcommand 'stop': write set, pause or resume" p queue stop default
 	refused 2 'missing queue: write `pawl queue pause QUEUE`' p queue pause
 	refused 2 'missing limit: write' p queue set default
-	refused 2 "--limit needs a number or none, but got 'few'" p queue set default --limit few
-	refused 2 "--limit needs a number or none, but got '-1'" p queue set default --limit -1
+	refused 2 "--limit needs a whole number of at least 0, or none, but got 'few'" p queue set default --limit few
+	refused 2 "--limit needs a whole number of at least 0, or none, but got '-1'" p queue set default --limit -1
 	refused 2 '--limit belongs to' p queue pause default --limit 3
 	refused 2 '--reason belongs to' p queue --reason x
 	refused 2 'the queue is empty' p queue pause ''
@@ -159,7 +159,7 @@ default 0 5 0 paused -" "$(p queue | plain)"
 {\"execution\":$id,\"attempt\":3,\"from\":12356,\"dropped\":12345,\"text\":\"ee\\nfour\\n\"}" "$(p logs "$id" --json)"
 	refused 5 "there is no attempt 4: execution $id has 3 so far" p logs "$id" --attempt 4
 	refused 5 'there is no execution 777' p logs 777
-	refused 2 "--tail needs a number, but got 'few'" p logs "$id" --tail few
+	refused 2 "--tail needs a whole number of at least 0, but got 'few'" p logs "$id" --tail few
 }
 
 @test "control characters in logs are removed on a terminal and kept in a pipe" {
@@ -196,30 +196,22 @@ default 0 5 0 paused -" "$(p queue | plain)"
 
 @test "metrics are valid Prometheus text" {
 	submit 3 >/dev/null
-	sql "INSERT INTO worker_counters (worker, metric, labels, value) VALUES
-		(1, 'pawl_attempts_total', 'queue=\"default\",executor=\"process\"', 7),
-		(2, 'pawl_attempts_total', 'queue=\"default\",executor=\"process\"', 2),
-		(1, 'pawl_wait_seconds_bucket', 'queue=\"default\",executor=\"process\",le=\"0.5\"', 4),
-		(1, 'pawl_wait_seconds_bucket', 'queue=\"default\",executor=\"process\",le=\"10\"', 1),
-		(1, 'pawl_wait_seconds_sum_us', 'queue=\"default\",executor=\"process\"', 3250000)"
+	work
 	p metrics >"$dir/metrics"
-	grep -qx 'pawl_queue_jobs{queue="default",state="ready"} 3' "$dir/metrics"
-	grep -qx 'pawl_attempts_total{queue="default",executor="process"} 9' "$dir/metrics"
-	same 'pawl_wait_seconds_bucket{queue="default",executor="process",le="0.1"} 0
-pawl_wait_seconds_bucket{queue="default",executor="process",le="0.5"} 4
-pawl_wait_seconds_bucket{queue="default",executor="process",le="1"} 4
-pawl_wait_seconds_bucket{queue="default",executor="process",le="5"} 4
-pawl_wait_seconds_bucket{queue="default",executor="process",le="10"} 5' \
-		"$(grep -E '_bucket.*le="(0.1|0.5|1|5|10)"' "$dir/metrics")"
-	grep -qx 'pawl_wait_seconds_bucket{queue="default",executor="process",le="+Inf"} 5' "$dir/metrics"
-	grep -qx 'pawl_wait_seconds_count{queue="default",executor="process"} 5' "$dir/metrics"
-	grep -qx 'pawl_wait_seconds_sum{queue="default",executor="process"} 3.250000' "$dir/metrics"
+	grep -qx 'pawl_queue_jobs{queue="default",state="ready"} 0' "$dir/metrics"
+	grep -qx 'pawl_attempts_total{queue="default",executor="function"} 3' "$dir/metrics"
+	grep -qx 'pawl_outcomes_total{queue="default",executor="function",outcome="ok"} 3' "$dir/metrics"
+	grep -qx "pawl_worker_outcomes_total{host=\"$(hostname)\",worker=\"\",outcome=\"ok\"} 3" "$dir/metrics"
+	grep -qx 'pawl_executor_running{executor="function"} 0' "$dir/metrics"
+	grep -qx 'pawl_wait_seconds_bucket{queue="default",executor="function",le="+Inf"} 3' "$dir/metrics"
+	grep -qx 'pawl_wait_seconds_count{queue="default",executor="function"} 3' "$dir/metrics"
+	grep -qx 'pawl_run_seconds_count{queue="default",executor="function"} 3' "$dir/metrics"
 	# each line is a comment, or a sample of the family whose TYPE line came last; no family occurs twice
 	awk '/^# HELP [a-z_]+ ./ { next }
 		/^# TYPE [a-z_]+ (gauge|counter|histogram)$/ { if (seen[$3]++) exit 1; family = $3; next }
 		!/^[a-z_]+(\{[a-z_]+="[^"]*"(,[a-z_]+="[^"]*")*\})? [0-9.]+$/ { exit 1 }
 		index($0, family) != 1 { exit 1 }' "$dir/metrics"
-	p metrics --json | grep -qx '{"metric":"pawl_attempts_total","labels":{"queue":"default","executor":"process"},"value":9}'
+	p metrics --json | grep -qx '{"metric":"pawl_attempts_total","labels":{"queue":"default","executor":"function"},"value":3}'
 	[ "$(p metrics --json | wc -l)" = "$(grep -vc '^#' "$dir/metrics")" ]
 }
 
@@ -227,7 +219,7 @@ pawl_wait_seconds_bucket{queue="default",executor="process",le="10"} 5' \
 	id=$(submit '{"ms": 30000}')
 	work_on "$id"
 	end_worker
-	refused 2 'If you want that, write `pawl admin fence --yes`' p admin fence
+	refused 2 'lacks commits, write `pawl admin fence --yes`' p admin fence
 	[[ $(p admin fence --yes) =~ ^'generation '[0-9]{13}'; 1 running jobs were taken from their workers'$ ]]
 	[[ $(p why "$id") == *'a worker of the state folder '*' may adopt it now ('* ]]
 	[[ $(p admin fence --yes --json) =~ ^'{"generation":'[0-9]{13}',"jobs":0}'$ ]]

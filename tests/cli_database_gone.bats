@@ -31,7 +31,7 @@ ends_with_6() { # expected message
 	wait_for "${started[0]}"
 	[ "$status" = 6 ]
 	grep -q "^pawl: the database $file $1" "$dir/stderr"
-	grep -q '(running commands continue; workers of this state folder adopt them if it reappears)' "$dir/stderr"
+	grep -q '(running commands continue; workers of this state folder adopt them if the database reappears)' "$dir/stderr"
 }
 
 @test "run ends when its database file is moved away, and a worker continues it when the file is back" {

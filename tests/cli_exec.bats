@@ -84,7 +84,7 @@ no line end" "$(p logs "$id")"
 @test "command that can't be run is refused before anything is stored" {
 	refused 2 'needs more arguments' p exec
 	refused 2 "pawl exec has no option '-l'" p exec ls -l
-	refused 2 "--priority needs a number, but got 'high'" p exec --priority high -- true
+	refused 2 "--priority needs a whole number from -1000000 to 1000000, but got 'high'" p exec --priority high -- true
 	refused 2 "the environment entry 'FOO' has no '=': write NAME=VALUE" p exec --env FOO -- true
 	refused 2 "--delay" p exec --delay soon -- true
 	PAWL_EXECUTION_ID=x PAWL_DB=$db PAWL_TENANT=$tenant refused 2 'PAWL_EXECUTION_ID' pawl exec -- true
@@ -121,7 +121,7 @@ no line end" "$(p logs "$id")"
 	x --key k -- sh -c "echo once >>'$dir/ledger'"
 	x --key k -- sh -c "echo once >>'$dir/ledger'"
 	[ "$status" = 0 ]
-	[[ $(cat "$dir/stderr") == *'execution '*' already has this key: waiting for it' ]]
+	[[ $(cat "$dir/stderr") == *'execution '*' was submitted with this key before: waiting for it' ]]
 	same once "$(cat "$dir/ledger")"
 	x --key k -- true
 	[ "$status" = 2 ]
@@ -201,6 +201,56 @@ exec_behind() {
 	until_true has_status "$id" succeeded
 	same "$(p events "$first_id" --json | sed 's/.*"type":"\([a-z_.]*\)".*/\1/')" \
 		"$(p events "$second_id" --json | sed 's/.*"type":"\([a-z_.]*\)".*/\1/')"
+	p verify
+}
+
+# A task that waits for $dir/go and appends to $dir/begun when it starts.
+waiting_task() {
+	echo "echo x >>'$dir/begun'; : $mark; while [ ! -e '$dir/go' ]; do sleep 0.05; done"
+}
+begun() { [ "$(wc -l <"$dir/begun")" = "$1" ]; }
+
+@test "run with queues disabled runs queue.cap tasks at once over all processes and holds the others" {
+	printf 'queue: {enabled: false, cap: 2}\nworker: {slots: 8}\n' >"$dir/pawl.yaml"
+	export PAWL_CONFIG=$dir/pawl.yaml
+	: >"$dir/begun"
+	printf 'name: w\ntasks: {t: {foreach: 4, run: "%s"}}\n' "$(waiting_task)" >"$dir/flow.yaml"
+	for i in 1 2; do
+		p run "$dir/flow.yaml" --progress none >/dev/null 2>&1 3>&- &
+		started+=("$!")
+	done
+	until_true held_by_cap 6
+	until_true begun 2
+	item=$(p events --type held --json | jq -s 'last.execution')
+	[[ $(p why "$item") == *'queues are disabled, and queue.cap is reached: 2 of 2 in use, by '* ]]
+	refused 7 'queue.cap (2) is reached, and queues are disabled: try again' p exec -- true
+	begun 2
+	p verify
+	touch "$dir/go"
+	for pid in "${started[@]}"; do
+		wait_for "$pid"
+		[ "$status" = 0 ]
+	done
+	begun 8
+	p verify
+}
+held_by_cap() { [ "$(p events --type held --json | grep -c 'key:pawl:here')" = "$1" ]; }
+
+@test "run and exec of a task with queues disabled use the slot of that task" {
+	printf 'queue: {enabled: false, cap: 1}\nworker: {slots: 8}\n' >"$dir/pawl.yaml"
+	export PAWL_CONFIG=$dir/pawl.yaml
+	printf 'name: inner\ntasks: {t: {foreach: 3, run: "mkdir %s/alone; sleep 0.1; rmdir %s/alone"}}\n' "$dir" "$dir" >"$dir/inner.yaml"
+	cat >"$dir/outer.yaml" <<-EOF
+		name: outer
+		tasks:
+		  t:
+		    run: |
+		      export PAWL_CONFIG=$dir/pawl.yaml
+		      pawl run $dir/inner.yaml --progress none && pawl exec -- echo ok && ! pawl exec --detach -- true
+	EOF
+	p run "$dir/outer.yaml" --progress none
+	task=$(p ls --all --json --limit 100 | jq 'select(.name == "outer::t").id')
+	[[ $(p logs "$task") == *ok*'queue.cap (1) is reached'* ]]
 	p verify
 }
 

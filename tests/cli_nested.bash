@@ -21,7 +21,7 @@ make_flow() {
 }
 
 # Runs the workflow to its end: $top is its id, $status the exit code.
-run_flow() { # option...
+run_nested() { # option...
 	status=0
 	p run "$dir/outer.flow.yaml" --progress none "$@" 2>/dev/null || status=$?
 	top=$(p show @last --json | jq .id)

@@ -32,25 +32,20 @@ own() {
 
 own() { pawl --db "$PAWL_TEST_PG_URL" "$@"; }
 
-server() { # arguments of pg_ctl
-	local as=()
-	[ "$(id -u)" != 0 ] || as=(runuser -u "$(stat -c %U "$dir/pg/data")" --)
-	(cd / && "${as[@]}" "$(pg_config --bindir)/pg_ctl" -D "$dir/pg/data" -l "$dir/pg/log" -o "-p $(cat "$dir/pg/port")" -w "$@") \
-		>/dev/null 2>&1 3>&-
-}
+server() { "$BATS_TEST_DIRNAME/pg_server" ctl "$dir/pg" "$@" 3>&-; }
 
 @test "run and exec report an outage once and continue when the database is back" {
 	pawl --db "$PAWL_TEST_PG_URL" run "$dir/flow.yaml" >"$dir/run" 2>&1 3>&- &
 	started+=($!)
 	run_pid=$!
-	pawl --db "$PAWL_TEST_PG_URL" exec -- sh -c "$until_go; echo said" >"$dir/exec" 2>"$dir/exec.stderr" 3>&- &
+	pawl --db "$PAWL_TEST_PG_URL" exec -- sh -c "$until_go; echo output" >"$dir/exec" 2>"$dir/exec.stderr" 3>&- &
 	started+=($!)
 	exec_pid=$!
 	until_true test -e "$dir/begun"
 	until_true eval 'own ls --json | grep -q "\"kind\":\"exec\".*\"running\""'
 	server -m immediate stop
-	for said in run exec.stderr; do
-		until_true grep -q "can't reach PostgreSQL.*Connection refused" "$dir/$said"
+	for file in run exec.stderr; do
+		until_true grep -q "can't reach PostgreSQL.*Connection refused" "$dir/$file"
 	done
 	sleep 2
 	[ -z "$(grep -h '^pawl: ' "$dir/run" | sort | uniq -d)" ]
@@ -59,7 +54,7 @@ server() { # arguments of pg_ctl
 	server start
 	wait "$run_pid"
 	wait "$exec_pid"
-	same said "$(cat "$dir/exec")"
+	same output "$(cat "$dir/exec")"
 	grep -qE 'completed +w$' "$dir/run"
 	own verify
 }

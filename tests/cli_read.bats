@@ -17,6 +17,7 @@ status ready, attempt 0 of 3
 waits for worker: for lane function:nap in queue default
 queue default, priority 0, executor function
 requested T UTC
+by U@H
 input {\"ms\":1}
 see also pawl why $id" "$(p show "$id" | plain)"
 }
@@ -29,9 +30,10 @@ name exec::nap
 status succeeded, attempt 1 of 3
 queue default, priority 0, executor function
 requested T UTC
+by U@H
 started T UTC, waited D
 finished T UTC, ran D
-worker W
+worker W on H
 input {\"ms\":1}
 result {\"slept\":true}" "$(p show "$id" | plain)"
 }
@@ -52,7 +54,7 @@ result {\"slept\":true}" "$(p show "$id" | plain)"
 	work
 	run p show @last --json
 	[ "${#lines[@]}" = 1 ]
-	same '{"id":1,"parent":null,"root":1,"depth":0,"kind":"exec","name":"exec::nap","status":"succeeded","attempt":1,"max_attempts":3,"queue":"default","priority":0,"executor":"function","worker":"W","requested_at":"T","started_at":"T","finished_at":"T","exit_code":null,"signal":null,"error":null,"input":{"ms": 1},"outputs":{"slept": true},"result":{"slept": true},"usage":null,"waiting":null,"rerun_of":null,"workflow_task":null,"workflow_execution":null}' \
+	same '{"id":1,"parent":null,"root":1,"depth":0,"kind":"exec","name":"exec::nap","status":"succeeded","attempt":1,"max_attempts":3,"queue":"default","priority":0,"executor":"function","worker":"W","host":"H","requested_at":"T","requested_by":"U@H","started_at":"T","finished_at":"T","duration_us":N,"idle_us":0,"exit_code":null,"signal":null,"error":null,"input":{"ms": 1},"outputs":{"slept": true},"result":{"slept": true},"usage":null,"waiting":null,"rerun_of":null,"workflow_task":null,"workflow_execution":null}' \
 		"$(echo "$output" | tr '\t' ' ' | plain)"
 }
 
@@ -86,14 +88,14 @@ result {\"slept\":true}" "$(p show "$id" | plain)"
 @test "events of an execution show its whole history" {
 	id=$(submit '{"ms": 1}')
 	work
-	same "T $id task.created pending 0
+	same "T $id task.created pending 0 {\"by\":\"U@H\"}
 T $id task.marked_ready pending -> ready 0
-T $id task.claimed ready -> running 1 W
+T $id task.claimed ready -> running 1 W on H
 T $id task.started running 1 W {\"ago_us\":N}
 T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\":N}" "$(p events "$id" | plain)"
 	run p events "$id" --json --limit 1
 	[ "${#lines[@]}" = 1 ]
-	[[ $(plain <<<"$output") == '{"sequence_num":1,"execution":'"$id"',"root":'"$id"',"seq":1,"type":"task.created","from":null,"to":"pending","attempt":0,"epoch":0,"worker":null,"data":null,"created_at":"T"}' ]]
+	[[ $(plain <<<"$output") == '{"sequence_num":1,"execution":'"$id"',"root":'"$id"',"seq":1,"type":"task.created","from":null,"to":"pending","attempt":0,"epoch":0,"worker":null,"host":null,"data":{"by":"U@H"},"created_at":"T"}' ]]
 }
 
 @test "events of an execution include those of its descendants unless only its own are requested" {
@@ -102,6 +104,20 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	[ "$(p events "$top" | wc -l)" = 4 ]
 	[ "$(p events "$top" --self | wc -l)" = 2 ]
 	refused 2 '--self needs the id' p events --self
+}
+
+@test "events that are cut at the default limit are followed by a note on stderr" {
+	for _ in $(seq 26); do submit '{"ms": 1}'; done # each has at least four events
+	work
+	p events --json >"$dir/out" 2>"$dir/err"
+	[ "$(wc -l <"$dir/out")" = 100 ]
+	grep -q 'these are the newest 100 events, there are more: --limit N' "$dir/err"
+	p events --limit 0 >"$dir/out" 2>"$dir/err"
+	[ "$(wc -l <"$dir/out")" -gt 100 ]
+	[ ! -s "$dir/err" ]
+	p events --type task.completed >"$dir/out" 2>"$dir/err"
+	[ "$(wc -l <"$dir/out")" = 26 ]
+	[ ! -s "$dir/err" ]
 }
 
 @test "events without an id are listed newest first, filtered by type and time" {
@@ -152,7 +168,7 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	submit 5 >/dev/null
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 5 0 0 - D" "$(p queue | plain)"
-	[[ $(p queue --json) == '{"queue":"default","ready":5,"held":0,"running":0,"oldest_ready_at":"20'*',"limit":null,"last_order":null}' ]]
+	[[ $(p queue --json) == '{"queue":"default","ready":5,"held":0,"running":0,"oldest_ready_at":"20'*',"limit":null,"last_order":null,"submitted":0}' ]]
 	work
 	same "QUEUE READY HELD RUNNING LIMIT OLDEST WAITS
 default 0 0 0 - -" "$(p queue | plain)"

@@ -139,7 +139,7 @@ other by hand' "$(sort "$dir/made")"
 	refused 2 'write ls, next, pause, resume or run' p schedule stop report
 	refused 2 '--reason belongs to' p schedule ls report --reason x
 	refused 2 '-n belongs to' p schedule ls -n 3
-	refused 2 ' -n needs a number' p schedule next -n x
+	refused 2 ' -n needs a whole number of at least 0' p schedule next -n x
 	run pawl help schedule
 	[[ $output == 'usage: pawl schedule '* ]]
 	run pawl help apply

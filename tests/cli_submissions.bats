@@ -34,7 +34,7 @@ sql_submit() { # params
 
 @test "SQL submission waits, is accepted by a worker, and runs" {
 	id=$(sql_submit '{"kind": "long"}')
-	refused 5 "waits for a worker to take it" p show "$id"
+	[[ $(p show "$id") == *'submission: no worker has taken it yet'* ]]
 	[[ $(p submissions --status waiting) == *"$id  waiting  report"* ]]
 	p worker --drain 2>"$dir/worker"
 	[ "$(cat "$dir/made")" = long ]
@@ -45,15 +45,30 @@ sql_submit() { # params
 	p verify >/dev/null
 }
 
+@test "waiting SQL submission is in ls, tree, why and queue, and cancel ends it" {
+	id=$(sql_submit '{}')
+	[[ $(p ls) == *"$id"*pending*report* ]]
+	[[ $(p tree "$id") == *report*"waits for submission: no worker has taken it yet"* ]]
+	[[ $(p why "$id") == *"it was submitted by SQL at "*"no worker has taken it yet: no worker is alive"* ]]
+	same 1 "$(p queue --json | jq .submitted)"
+	[[ $(p queue) == *default*'SQL submissions that wait for a worker to take them: 1 '* ]]
+	same "execution $id: cancelled" "$(p cancel "$id" --reason 'not needed')"
+	[[ $(p show "$id") == *cancelled* ]]
+	p worker --drain 2>"$dir/worker"
+	[ ! -e "$dir/made" ]
+	[[ $(p why "$id") == *'it was cancelled at '*': not needed'* ]]
+	p verify >/dev/null
+}
+
 @test "refused SQL submission is reported and listed, and show, why and cancel ID say that it was refused" {
 	id=$(sql_submit '{}')
 	sql "UPDATE submissions SET definition = 'gone'"
 	p worker --drain 2>"$dir/worker"
 	grep "submission $id of the workflow report was refused" "$dir/worker"
 	[[ $(p submissions --status refused) == *"$id  refused  report"*gone* ]]
-	refused 5 "its submission of report was refused" p show "$id"
-	refused 5 "its submission of report was refused" p why "$id"
-	refused 5 "its submission of report was refused" p cancel "$id"
+	refused 5 "its submission of the workflow report was refused" p show "$id"
+	refused 5 "its submission of the workflow report was refused" p why "$id"
+	refused 5 "its submission of the workflow report was refused" p cancel "$id"
 	[[ $(cat "$dir/stderr") != *'pawl ls'* ]] # no execution exists, so ls would not list it
 	p verify >/dev/null
 }
@@ -65,7 +80,7 @@ sql_submit() { # params
 	fine=$(sql_submit '{"p": [[1]]}')
 	p worker --drain 2>"$dir/worker"
 	grep "submission $id of the workflow report was refused: the params object nests lists and objects 2047 levels deep; at most 64 are allowed" "$dir/worker"
-	refused 5 "its submission of report was refused" p show "$id"
+	refused 5 "its submission of the workflow report was refused" p show "$id"
 	[[ $(p show "$fine") == *succeeded* ]]
 	p verify >/dev/null
 }

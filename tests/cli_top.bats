@@ -20,7 +20,7 @@ make_work() {
 @test "top in a pipe or with --once prints one frame of text" {
 	same "T 0 ready 0 running 0 workers DB
 QUEUE READY HELD RUNNING LIMIT OLDEST DONE/M FAILED/M
-WORKER HOST RUNS SEEN STATE EXECUTORS
+WORKER HOST HOLDS SEEN STATE EXECUTORS
 RUNNING ID TRY ELAPSED WORKER LAST LINE" "$(frame)"
 	printf 'executors: {container: {enabled: false}}\n' >"$dir/pawl.yaml" # container engines differ between machines
 	export PAWL_CONFIG=$dir/pawl.yaml
@@ -30,11 +30,11 @@ RUNNING ID TRY ELAPSED WORKER LAST LINE" "$(frame)"
 QUEUE READY HELD RUNNING LIMIT OLDEST DONE/M FAILED/M
 default 2 0 2 - D - -
 reports 0 0 0 paused - - -
-WORKER HOST RUNS SEEN STATE EXECUTORS
+WORKER HOST HOLDS SEEN STATE EXECUTORS
 ${worker_id:0:8} $(hostname) 2/2 D alive process
 RUNNING ID TRY ELAPSED WORKER LAST LINE
 exec::reading $first 1/3 D ${worker_id:0:8} page 7
-exec::writing $(cat "$dir/second") 1/1 D ${worker_id:0:8}" "$(until_true said; frame)"
+exec::writing $(cat "$dir/second") 1/1 D ${worker_id:0:8}" "$(until_true page_is_shown; frame)"
 	p top --once --filter WRIT | without reading
 	p top | LC_ALL=C without "$(printf '[\033\r]')"
 	[ "$(p top --json | wc -l)" = 1 ]
@@ -42,7 +42,7 @@ exec::writing $(cat "$dir/second") 1/1 D ${worker_id:0:8}" "$(until_true said; f
 	touch "$dir/go"
 	p verify
 }
-said() { p top | grep -q 'page 7'; }
+page_is_shown() { p top | grep -q 'page 7'; }
 # Removes the text that differs between runs, and empty lines.
 frame() { p top --once | sed -e 's/^[0-9][0-9]:[0-9:]*/T/' -e 's/ [0-9]* held .*/ DB/' | plain | sed -e 's/^ //' -e '/^$/d'; }
 

@@ -33,7 +33,7 @@ setup() {
 	kill -9 $!
 }
 
-@test "trust ends when pawl.yaml changes, and when it is removed" {
+@test "trust ends when pawl.yaml changes and after pawl trust --remove" {
 	printf 'db: sqlite:a.db\n' >pawl.yaml
 	pawl trust
 	pawl exec -- true
@@ -53,7 +53,7 @@ setup() {
 	[ "$(id -u)" = 0 ] || skip 'only root can give files away'
 	printf 'tenant: t\n' >pawl.yaml
 	chown 12345 pawl.yaml
-	refused 2 'pawl.yaml is not used, because it belongs to another user (uid 12345): only you and root may be able to change a configuration file' pawl ls
+	refused 2 'pawl.yaml is not used, because it belongs to another user (uid 12345): a configuration file must be writable only by you and root' pawl ls
 	refused 2 'because it belongs to another user' pawl trust
 	refused 2 'because it belongs to another user' env PAWL_CONFIG=pawl.yaml pawl ls
 }

@@ -34,10 +34,10 @@ wrong() { printf 'tasks:\n  a: {rnu: x}\n  b: {run: x, needs: aa}\n' >wrong.flow
 	same 'wrong.flow.yaml:2:3: tasks.a has nothing to run: exactly one of run, argv, function and workflow is required
      2 |   a: {rnu: x}
        |   ^
-wrong.flow.yaml:2:7: there is no key "rnu" in tasks.a: did you mean "run"?
+wrong.flow.yaml:2:7: there is no key "rnu" in tasks.a; did you mean "run"?
      2 |   a: {rnu: x}
        |       ^
-wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
+wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa"; did you mean "a"?
      3 |   b: {run: x, needs: aa}
        |                      ^' "$(cat err)"
 }
@@ -50,8 +50,8 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	[ "$status" = 2 ]
 	[ ! -s err ]
 	same '{"file":"wrong.flow.yaml","line":2,"column":3,"problem":"tasks.a has nothing to run: exactly one of run, argv, function and workflow is required"}
-{"file":"wrong.flow.yaml","line":2,"column":7,"problem":"there is no key \"rnu\" in tasks.a: did you mean \"run\"?"}
-{"file":"wrong.flow.yaml","line":3,"column":22,"problem":"tasks.b.needs: there is no task \"aa\": did you mean \"a\"?"}
+{"file":"wrong.flow.yaml","line":2,"column":7,"problem":"there is no key \"rnu\" in tasks.a; did you mean \"run\"?"}
+{"file":"wrong.flow.yaml","line":3,"column":22,"problem":"tasks.b.needs: there is no task \"aa\"; did you mean \"a\"?"}
 {"file":"good.flow.yaml","name":"good","hash":H,"tasks":1,"nested":0,"schedules":0}' \
 		"$(sed -E 's/"hash":"[0-9a-f]{32}"/"hash":H/' out)"
 }
@@ -101,7 +101,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	refused 2 "'png' is not a graph format" pawl graph --format png "$examples/diamond.flow.yaml"
 }
 
-@test "graph --format svg prints what dot renders" {
+@test "graph --format svg prints the output of dot and reports a missing or failing dot" {
 	mkdir bin
 	pawl=$(command -v pawl)
 	refused 2 'package graphviz' env "PATH=$dir/bin" "$pawl" graph --format svg "$examples/diamond.flow.yaml"
@@ -121,7 +121,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa": did you mean "a"?
 	[[ $(cat err) == *'did you mean "run"'* ]]
 }
 
-@test "printed JSON schema is valid JSON" {
+@test "schema prints a JSON schema on one line" {
 	pawl schema >schema.json
 	[ "$(wc -l <schema.json)" = 1 ]
 	[[ $(cat schema.json) == '{"$schema":"http://json-schema.org/draft-07/schema#",'*'}' ]]

@@ -10,7 +10,7 @@ id_of() { p tree "$top" --json | grep -o '"id":[0-9]*,"parent":[0-9a-z]*,"root":
 
 @test "task is shown with its parent and the state of its workflow" {
 	make_flow
-	run_flow
+	run_nested
 	[ "$status" = 1 ]
 	item=$(id_of 'outer::each[1]')
 	[[ $(p show "$item" --parent --json) == *'"name":"outer::each"'* ]]
@@ -27,13 +27,14 @@ id_of() { p tree "$top" --json | grep -o '"id":[0-9]*,"parent":[0-9a-z]*,"root":
 
 @test "workflow and task are shown as text" {
 	make_flow
-	run_flow
+	run_nested
 	same "execution $top, workflow
 name outer
 status failed
 error each failed: each[1] failed: exited with code 1
 queue here:$top, priority 0
 requested T UTC
+by U@H
 started T UTC, waited D
 finished T UTC, ran D
 failed each
@@ -54,6 +55,7 @@ name w
 status running
 queue default, priority 0
 requested T UTC
+by U@H
 started T UTC, waited D
 so far D
 paused the disk is full
@@ -65,7 +67,7 @@ see also pawl why $id, pawl tree $id" "$(p show "$id" | sed -E 's/[0-9a-f]{32}/H
 
 @test "ls lists the newest first, and children only on request" {
 	make_flow
-	run_flow
+	run_nested
 	id=$(submit '{"ms": 1}')
 	same "ID STATUS KIND NAME ATTEMPT REQUESTED (UTC) RAN
 $id ready exec exec::nap 0/3 T worker: for lane function:nap in queue default
@@ -89,15 +91,52 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	[ "$(p ls --parent "$top" --json | grep -o '"task_name":"[^"]*"' | paste -sd' ')" = '"task_name":"after" "task_name":"below" "task_name":"each" "task_name":"first"' ]
 	[ "$(p ls --tasks @last --json 2>&1 | grep -c 'is not a workflow')" = 1 ]
 	[ "$(p ls --tasks "$top" --json | wc -l)" = 7 ]
+	[ "$(p ls --tasks "$top" --status failed --json | grep -o '"name":"[^"]*"' | paste -sd' ')" = '"name":"outer::each" "name":"outer::each[1]"' ]
+	[ "$(p ls --tasks "$top" --kind foreach --json | wc -l)" = 1 ]
+	[ "$(p ls --tasks "$top" --name 'outer::each[*' --json | wc -l)" = 3 ]
+	[ "$(p ls --tasks "$top" --name 'outer::each[*' --status succeeded --json | wc -l)" = 2 ]
+	[ "$(p ls --tasks "$top" --queue none --json | wc -l)" = 0 ]
+	[ "$(p ls --tasks "$top" --limit 2 --json | wc -l)" = 2 ]
+	refused 2 'combined with --workflow' p ls --tasks "$top" --workflow inner
+	refused 2 'combined with --workflow or --before' p ls --tasks "$top" --before 3
 	refused 2 "'broken' is not a status" p ls --status broken
 	refused 2 "'thing' is not a kind" p ls --kind thing
 	refused 2 'exclude each other' p ls --all --parent "$top"
 	refused 5 'there is no execution 999' p ls --parent 999
 }
 
+@test "graph of a run shows the status of the run and of each task" {
+	make_flow
+	run_nested
+	same "outer: 4 tasks, failed
+  *    first  succeeded
+  +-*  each   failed, for each [\"a\",\"b\",\"c\"]
+  * |  below  succeeded, workflow inner
+    *  after  skipped
+
+inner: 2 tasks
+  *  one
+  *  two" "$(p graph "$top")"
+	[[ $(p graph "$top" --format dot) == *'[label="each\nfailed\nfor each'*'color=red]'* ]]
+	[[ $(p graph "$top" --format mermaid) == *'"first<br/>succeeded"'* ]]
+}
+
+@test "run that succeeded with an allowed failure offers no rerun of failed tasks" {
+	printf 'name: w\ntasks: {a: {run: exit 3, allow_failure: true}, b: "true"}\n' >"$dir/w.flow.yaml"
+	run p run "$dir/w.flow.yaml" --progress plain
+	[ "$status" = 0 ]
+	[[ $output == *'w::a ('*') failed: exited with code 3'* ]]
+	[[ $output != *'pawl rerun'* ]]
+	refused 2 'no task of execution' p rerun @last --failed
+	printf 'name: w\ntasks: {a: {run: exit 3, allow_failure: true}, b: exit 4}\n' >"$dir/w.flow.yaml"
+	run p run "$dir/w.flow.yaml" --progress plain
+	[ "$status" = 1 ]
+	[[ $output == *'to run the failed tasks again: pawl rerun '*' --failed'* ]]
+}
+
 @test "tree folds succeeded items, lists failed ones, and says why other tasks did not run" {
 	make_flow
-	run_flow
+	run_nested
 	LC_ALL=C p tree "$top" >"$dir/tree"
 	cat "$dir/tree"
 	same "x outer #I failed ran D
@@ -185,9 +224,10 @@ $top failed workflow outer T D each failed: b failed: exited with code 1" "$(p l
 	pawl graph "$dir/flow.yaml" >"$dir/before"
 	cp "$dir/flow.yaml" "$dir/kept.yaml"
 	printf 'name: w\ntasks:\n  other: {run: echo other}\n' >"$dir/flow.yaml"
-	diff "$dir/before" <(p graph "$id")
-	diff "$dir/before" <(p graph @last)
-	diff <(pawl graph "$dir/kept.yaml" --format mermaid) <(p graph @last --format mermaid)
+	without_state() { sed -E 's/(, running|  ready|  pending)$//; s/<br.>(ready|pending)//'; }
+	diff "$dir/before" <(p graph "$id" | without_state)
+	diff "$dir/before" <(p graph @last | without_state)
+	diff <(pawl graph "$dir/kept.yaml" --format mermaid) <(p graph @last --format mermaid | without_state)
 	job=$(submit '{"ms": 1}')
 	refused 2 'is not a workflow' p graph "$job"
 	refused 5 'there is no execution 777777' p graph 777777

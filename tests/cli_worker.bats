@@ -73,7 +73,7 @@ three_run_at_once() {
 	for i in 1 2 3; do
 		id=$(later -- true)
 		until_true has_status "$id" succeeded || return
-		[[ $(p show "$id" --json) =~ \"requested_at\":\"([^\"]*)\",\"started_at\":\"([^\"]*)\" ]] || return
+		[[ $(p show "$id" --json) =~ \"requested_at\":\"([^\"]*)\".*\"started_at\":\"([^\"]*)\" ]] || return
 		[ "$(between "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}")" -lt 1000 ] || return
 	done
 }
@@ -246,8 +246,8 @@ ends_before_10_s() {
 	[[ $(p verify --host) =~ ^verify:\ [0-9]+\ invariants\ hold\ .*,\ 1\ attempts\ and\ 1\ workers\ on\ this\ host$ ]]
 	[[ $(p verify --host --json) == *',"attempts":1,"workers":1}' ]]
 	[[ $(p verify --json) != *attempts* ]]
-	world=$(echo "$XDG_STATE_HOME"/pawl/*.1)
-	mkdir "$world/77777.2"
+	attempts=$(echo "$XDG_STATE_HOME"/pawl/*.1)
+	mkdir "$attempts/77777.2"
 	run p verify --host
 	[ "$status" = 1 ]
 	same "H01 execution 77777: attempt 2 has a folder, but the execution is not in the database" "${lines[0]}"
@@ -256,7 +256,7 @@ ends_before_10_s() {
 		"$(p verify --host --json | head -n 1)"
 	p verify --host --state "$dir/elsewhere" # where nothing ever ran
 	[ ! -e "$dir/elsewhere" ]
-	rmdir "$world/77777.2"
+	rmdir "$attempts/77777.2"
 	touch "$dir/go"
 	until_true has_status "$first" succeeded
 	p verify --host
@@ -275,4 +275,30 @@ ends_before_10_s() {
 	fi
 	same "$(seq 12)" "$(sort -n "$dir/ledger")"
 	p verify --host
+}
+
+# Makes ended executions look as if they had ended this many days ago.
+age() { # execution days
+	case $PAWL_TEST_DB in
+	sqlite) sql "UPDATE executions SET requested_at = requested_at - $2 * 86400000000, finished_at = finished_at - $2 * 86400000000 WHERE id = $1" ;;
+	postgres) sql "UPDATE executions SET requested_at = requested_at - interval '$2 days', finished_at = finished_at - interval '$2 days' WHERE id = $1" ;;
+	esac
+}
+
+@test "worker whose file has a shorter retention keeps what the database keeps" {
+	printf 'execution_events: {retention_days: 3650}\n' >"$dir/long.yaml"
+	printf 'execution_events: {retention_days: 1}\n' >"$dir/short.yaml"
+	first=$(later -- true)
+	second=$(later -- true)
+	p worker --drain --config "$dir/long.yaml"
+	age "$first" 4000
+	age "$second" 100
+	sql "UPDATE settings SET value = '0' WHERE name = 'retained_at'"
+	start_worker --config "$dir/short.yaml"
+	is_removed() { ! p show "$1" >/dev/null 2>&1; }
+	until_true is_removed "$first"
+	has_status "$second" succeeded
+	[ "$(grep -c 'short.yaml: .* differ from the database' "$worker_log")" = 1 ]
+	[[ $(p admin retention) == 'executions  3650 days'* ]]
+	[[ $(p admin retention --json) == *'"reason":"the initial value, from '* ]]
 }

@@ -147,7 +147,7 @@ x() { # command...
 	[ "$status" = 0 ]
 }
 
-@test "stuck run says why it is stuck" {
+@test "run that is stuck prints the reason" {
 	printf 'name: w\ntasks: {ask: {approval: "publish?", run: "true"}, far: {needs: ask, executor: moon, run: "true"}}\n' >"$dir/flow.yaml"
 	p run "$dir/flow.yaml" --progress plain >"$dir/stdout" 2>"$dir/stderr" 3>&- &
 	started+=($!)
@@ -164,7 +164,7 @@ x() { # command...
 	grep -qxE 'pawl: execution [0-9]+ cancelled' "$dir/stderr"
 }
 
-@test "run says why its workflow, fan-out or nested workflow is held" {
+@test "run prints why its workflow, fan-out or nested workflow is held" {
 	printf 'name: below\ntasks: {x: "true"}\n' >"$dir/below.yaml"
 	cat >"$dir/flow.yaml" <<-'END'
 		name: w
@@ -232,5 +232,29 @@ nested() { # levels
 	x run "$dir/flow.yaml"
 	[ "$status" = 1 ]
 	[[ $(p show @last) == *failed*'line 1 of $PAWL_OUTPUT: it nests lists and objects 2047 levels deep; at most 64 are allowed'* ]]
+	p verify
+}
+
+@test "param that is too large for a variable is refused if a script reads it, and can be read from a file" {
+	value=$(head -c 200000 /dev/zero | tr '\0' x)
+	cat >"$dir/flow.yaml" <<-EOF
+		name: large
+		params: {data: {type: string, default: $value}}
+		tasks:
+		  other: echo other
+		  file: {files: {data: '\${{ params.data }}'}, run: 'wc -c <"\$data"'}
+		  input: {stdin: '\${{ params.data }}', run: wc -c}
+	EOF
+	x run "$dir/flow.yaml" --progress none
+	[ "$status" = 0 ]
+	same '200000
+200000' "$(p logs "$(p ls --all --name large::file --json | jq .id)"; p logs "$(p ls --all --name large::input --json | jq .id)")"
+	sed -i 's/echo other/echo "${data#x}"/' "$dir/flow.yaml"
+	for command in run submit; do
+		x "$command" "$dir/flow.yaml"
+		[ "$status" = 2 ]
+		[[ $(cat "$dir/stderr") == *'task other: the value of data is too large for an environment variable'*'at most 131071 are possible'*'key files'* ]]
+	done
+	[ "$(sql 'SELECT count(*) FROM executions WHERE parent IS NULL')" = 1 ]
 	p verify
 }

@@ -187,7 +187,7 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	same succeeded "$(p show @last --json | jq -r .status)"
 }
 
-@test "why of a stuck workflow leads to the reason of the first task, and cancel reports the end" {
+@test "why of a waiting workflow names the child to ask next, and cancel prints the status" {
 	printf 'name: w\ntasks: {a: {foreach: 2, run: "true"}, b: {needs: a, run: "true"}}\n' >"$dir/flow.yaml"
 	id=$(p submit "$dir/flow.yaml")
 	p why "$id" | grep -F "it runs until its children have ended: "

@@ -38,7 +38,7 @@ static inline struct claim claim_of(int64_t worker, size_t max, int64_t lease)
                           .max = max};
 }
 
-static inline struct held_job held(const struct execution *e)
+static inline struct held_job held_job_of(const struct execution *e)
 {
     return (struct held_job){.id = e->id,
                              .root = e->root,
@@ -52,33 +52,33 @@ static inline struct held_job held(const struct execution *e)
  * they lock in the order given, each holds one end, and when the middle row is released they
  * deadlock. */
 static struct {
-    struct sign held;
+    struct shared_flag held;
     _Atomic int64_t backend[3];
     _Atomic int redone;
     struct held_job up[3], down[3];
     int64_t ids[3];
 } * scene;
 
-static inline void enter(int nth, struct store *s)
+static inline void prepare_store(int nth, struct store *s)
 {
     submit(s, "first"); /* makes the store do its one-time work now */
     if (!on_sqlite())
         scene->backend[nth] = sql_number(s, "SELECT pg_backend_pid()");
 }
 
-static inline void leave(struct store **s, const struct watch *w)
+static inline void close_checked(struct store **s, const struct watch *w)
 {
     check_not_redone(w);
     store_close(s);
 }
 
-/* Called inside a turn that holds the locks that the others want. */
+/* Called inside a turn that holds the locks that the other processes want. */
 static inline void hold_until_they_wait(struct store *observer, int others)
 {
     int64_t until = clock_boot_us() + 500000; /* after a second the others would give up */
     char sql[200];
 
-    sign_give(&scene->held);
+    flag_set(&scene->held);
     if (on_sqlite())
         return;
     do {
@@ -97,30 +97,30 @@ static struct {
     void (*come)(struct store *s, int nth);
 } line;
 
-static inline void stand(int nth)
+static inline void run_line_process(int nth)
 {
     struct watch w = {0};
     struct store *s = watched_store(&w), *observer = nth ? NULL : fixture_store();
 
-    enter(nth, s);
+    prepare_store(nth, s);
     if (nth == 0) {
         line.hold(s, &w, observer);
         store_close(&observer);
     } else {
-        sign_await(&scene->held);
+        flag_await(&scene->held);
         line.come(s, nth);
     }
-    leave(&s, &w);
+    close_checked(&s, &w);
 }
 
-static inline void stand_in_line(int n,
-                                 void (*first)(struct store *s, struct watch *w,
-                                               struct store *observer),
-                                 void (*others)(struct store *s, int nth))
+static inline void run_in_line(int n,
+                               void (*first)(struct store *s, struct watch *w,
+                                             struct store *observer),
+                               void (*others)(struct store *s, int nth))
 {
     line.hold = first;
     line.come = others;
-    run_processes(n, stand);
+    run_processes(n, run_line_process);
 }
 
 /* Runs one statement with the id as its parameter, inside a turn. */

@@ -88,11 +88,11 @@ static inline void stage_lose_worker(struct stage *g)
 }
 
 /* Adopts the attempt with another worker, as an orphan. */
-static inline void stage_take_over(struct stage *g, struct process_options o)
+static inline void stage_adopt(struct stage *g, struct process_options o)
 {
     g->w = container_worker(o);
     g->t.epoch++;
-    worker_find(g->w, &g->t);
+    worker_reattach(g->w, &g->t);
 }
 
 static inline struct seen *stage_seen(struct stage *g)

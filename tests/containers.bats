@@ -39,9 +39,9 @@ setup_file() {
 		why='neither podman nor docker is installed'
 	elif ! command -v busybox >/dev/null; then
 		why='there is no busybox to make an image of'
-	elif ! make_image >"$BATS_FILE_TMPDIR/said" 2>&1 ||
-		! "$engine" run --rm --network none "$image" /bin/true >"$BATS_FILE_TMPDIR/said" 2>&1; then
-		why="$engine runs nothing here: $(tail -n 1 "$BATS_FILE_TMPDIR/said")"
+	elif ! make_image >"$BATS_FILE_TMPDIR/output" 2>&1 ||
+		! "$engine" run --rm --network none "$image" /bin/true >"$BATS_FILE_TMPDIR/output" 2>&1; then
+		why="$engine runs nothing here: $(tail -n 1 "$BATS_FILE_TMPDIR/output")"
 	fi
 }
 
@@ -114,9 +114,9 @@ workflow() { # YAML of its tasks
 }
 
 @test "exit code, missing program or missing image is reported" {
-	run p exec --executor container -- /bin/sh -c 'echo said; exit 3'
+	run p exec --executor container -- /bin/sh -c 'echo output; exit 3'
 	echo "$output"
-	[[ $output == *said* ]]
+	[[ $output == *output* ]]
 	[ "$(p show 1 --json | jq .exit_code)" = 3 ]
 	run p exec --executor container -- /no/such/program
 	echo "$output"

@@ -24,12 +24,13 @@ static inline void close_both(struct pawl *p, struct store *s)
     store_close(&s);
 }
 
-static inline int hello_body(struct turn *t, void *arg, struct err *e)
+static inline int register_worker_body(struct turn *t, void *arg, struct err *e)
 {
     return op_worker_register(t, arg, e);
 }
 
-static inline void hello(struct store *s, int64_t id, const char *folder, const char *serves)
+static inline void register_worker(struct store *s, int64_t id, const char *folder,
+                                   const char *serves)
 {
     struct worker w = {.id = id,
                        .host = "host",
@@ -40,7 +41,27 @@ static inline void hello(struct store *s, int64_t id, const char *folder, const 
                        .serves = serves};
     struct err e = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, hello_body, &w, &e), &e);
+    CHECK_OK_ERR(store_turn(s, register_worker_body, &w, &e), &e);
+}
+
+static inline void register_worker_on(struct store *s, int64_t id, const char *host)
+{
+    struct worker w = {.id = id, .host = host, .folder = "folder-a", .version = "1", .capacity = 4};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, register_worker_body, &w, &err), &err);
+}
+
+static inline int unregister_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_worker_unregister(t, *(int64_t *)arg, err);
+}
+
+static inline void unregister_worker(struct store *s, int64_t id)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, unregister_body, &id, &err), &err);
 }
 
 /* Submits n jobs to the default queue. */

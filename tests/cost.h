@@ -64,7 +64,8 @@ static bool has_plan(const struct stmt *s)
     return false;
 }
 
-/* Under a separate name, because for many rows the driver uses other texts, which do the same. */
+/* The text that prepares the statement for EXPLAIN, under a name of its own: for many rows the
+ * driver prepares variants of the statement under its own names. */
 static char *prepare_text(const struct stmt *s)
 {
     struct buf b = BUF_INIT;

@@ -18,7 +18,7 @@ static struct pawl_error err;
 
 /* ---- the executor ---- */
 
-struct lab {
+struct recorder {
     struct pawl_attempt begun[MOST], found[MOST];
     int nbegun, nfound, cancelled, forgotten, settled, freed;
     int epoch;         /* of the last start */
@@ -28,13 +28,13 @@ struct lab {
     void (*on_start)(const struct pawl_task *t);
 };
 
-static inline int lab_start(void *data, const struct pawl_task *t, struct pawl_error *e)
+static inline int recorder_start(void *data, const struct pawl_task *t, struct pawl_error *e)
 {
-    struct lab *l = data;
+    struct recorder *l = data;
 
     if (l->refuse > 0) {
         l->refuse--;
-        snprintf(e->message, sizeof(e->message), "the lab is closed");
+        snprintf(e->message, sizeof(e->message), "the executor is closed");
         return -PAWL_E_REFUSED;
     }
     if (l->wrong) {
@@ -49,9 +49,9 @@ static inline int lab_start(void *data, const struct pawl_task *t, struct pawl_e
     return 0;
 }
 
-static inline int lab_find(void *data, const struct pawl_task *t, struct pawl_error *e)
+static inline int recorder_reattach(void *data, const struct pawl_task *t, struct pawl_error *e)
 {
-    struct lab *l = data;
+    struct recorder *l = data;
 
     (void)e;
     CHECK(l->nfound < MOST);
@@ -60,40 +60,40 @@ static inline int lab_find(void *data, const struct pawl_task *t, struct pawl_er
     return 0;
 }
 
-static inline void lab_cancel(void *data, struct pawl_attempt a)
+static inline void recorder_cancel(void *data, struct pawl_attempt a)
 {
-    struct lab *l = data;
+    struct recorder *l = data;
 
     l->cancelled++;
     if (l->obeys)
         pawl_report_ended(a, &(struct pawl_end){.outcome = PAWL_CANCELLED});
 }
 
-static inline void lab_forget(void *data, struct pawl_attempt a)
+static inline void recorder_forget(void *data, struct pawl_attempt a)
 {
     (void)a;
-    ((struct lab *)data)->forgotten++;
+    ((struct recorder *)data)->forgotten++;
 }
 
-static inline void lab_settled(void *data, struct pawl_attempt a)
+static inline void recorder_settled(void *data, struct pawl_attempt a)
 {
     (void)a;
-    ((struct lab *)data)->settled++;
+    ((struct recorder *)data)->settled++;
 }
 
-static inline void lab_free(void *data)
+static inline void recorder_free(void *data)
 {
-    ((struct lab *)data)->freed++;
+    ((struct recorder *)data)->freed++;
 }
 
-static inline struct pawl_executor lab_executor(struct lab *l)
+static inline struct pawl_executor recorder_executor(struct recorder *l)
 {
     return (struct pawl_executor){.key = "lab",
                                   .data = l,
-                                  .start = lab_start,
-                                  .cancel = lab_cancel,
-                                  .settled = lab_settled,
-                                  .free = lab_free};
+                                  .start = recorder_start,
+                                  .cancel = recorder_cancel,
+                                  .settled = recorder_settled,
+                                  .free = recorder_free};
 }
 
 static inline void done(struct pawl_attempt a, const char *result)

@@ -64,7 +64,8 @@ static inline bool has_code(const char *codes, const char *code)
     return codes && strstr(codes, code);
 }
 
-/* In the order of the list, which is the order of verify's report. */
+/* Writes the expected codes in the order of the list of invariants, which is also that of verify's
+ * report. */
 static inline void expected_codes(const struct damage *d, char *out, size_t size)
 {
     size_t i, n = 0;

@@ -20,22 +20,23 @@
 #define PATIENT_MS \
     240000 /* for something that must happen eventually; less than a test's time limit */
 
-/* An attempt is a row in a table that the test ends by hand; `answer` is what start returns. */
-struct desk {
+/* An executor whose attempts are rows in a table; the test ends them by hand. `answer` is the value
+ * that its start returns. */
+struct manual_executor {
     struct executor x;
     int event, max, answer;
     VEC(struct report) at, ended;
-    int cancelled, renewed, forgotten, settled, handed_over, turns, starts, finds;
+    int cancelled, renewed, forgotten, settled, handed_over, polls, starts, reattached;
 };
 
-static inline int desk_start(struct executor *x, const struct job *t, void **handle,
-                             struct err *err)
+static inline int manual_start(struct executor *x, const struct job *t, void **handle,
+                               struct err *err)
 {
-    struct desk *k = (struct desk *)x;
+    struct manual_executor *k = (struct manual_executor *)x;
 
     k->starts++;
     if (k->answer)
-        return err_set(err, (enum error_code)(-k->answer), "the desk is closed");
+        return err_set(err, (enum error_code)(-k->answer), "the executor is closed");
     *vec_add(&k->at) =
         (struct report){.kind = REPORT_ENDED, .execution = t->execution, .attempt = t->attempt};
     *handle = (void *)(intptr_t)t->execution;
@@ -43,7 +44,7 @@ static inline int desk_start(struct executor *x, const struct job *t, void **han
     return 0;
 }
 
-static inline struct report *desk_find(struct desk *k, int64_t execution)
+static inline struct report *manual_find(struct manual_executor *k, int64_t execution)
 {
     size_t i;
 
@@ -53,35 +54,35 @@ static inline struct report *desk_find(struct desk *k, int64_t execution)
     return NULL;
 }
 
-static inline int desk_adopt(struct executor *x, const struct job *t, void **handle,
-                             struct err *err)
+static inline int manual_reattach(struct executor *x, const struct job *t, void **handle,
+                                  struct err *err)
 {
-    struct desk *k = (struct desk *)x;
+    struct manual_executor *k = (struct manual_executor *)x;
 
-    k->finds++;
-    return desk_find(k, t->execution) ? 0 : desk_start(x, t, handle, err);
+    k->reattached++;
+    return manual_find(k, t->execution) ? 0 : manual_start(x, t, handle, err);
 }
 
 /* Ends an attempt with an outcome, which the next poll reports. */
-static inline void desk_end(struct desk *k, int64_t execution, enum outcome_kind kind)
+static inline void manual_end(struct manual_executor *k, int64_t execution, enum outcome_kind kind)
 {
-    struct report *r = desk_find(k, execution);
+    struct report *r = manual_find(k, execution);
 
     CHECK(r);
     r->outcome = (struct outcome){
-        .kind = kind, .error = kind == OUTCOME_OK ? NULL : "as was said", .duration = 1000};
+        .kind = kind, .error = kind == OUTCOME_OK ? NULL : "as requested", .duration = 1000};
     *vec_add(&k->ended) = *r;
     *r = k->at.at[--k->at.n];
     if (k->event >= 0)
         eventfd_write(k->event, 1);
 }
 
-static inline void desk_turn(struct executor *x)
+static inline void manual_poll(struct executor *x)
 {
-    struct desk *k = (struct desk *)x;
+    struct manual_executor *k = (struct manual_executor *)x;
     eventfd_t n;
 
-    k->turns++;
+    k->polls++;
     if (k->event >= 0)
         eventfd_read(k->event, &n);
     while (k->ended.n) {
@@ -91,58 +92,58 @@ static inline void desk_turn(struct executor *x)
     }
 }
 
-static inline void desk_cancel(struct executor *x, void *handle, enum outcome_kind why)
+static inline void manual_cancel(struct executor *x, void *handle, enum outcome_kind why)
 {
-    struct desk *k = (struct desk *)x;
+    struct manual_executor *k = (struct manual_executor *)x;
     int64_t execution = (intptr_t)handle;
 
     k->cancelled++;
-    if (desk_find(k, execution))
-        desk_end(k, execution, why);
+    if (manual_find(k, execution))
+        manual_end(k, execution, why);
 }
 
-static inline void desk_renewed(struct executor *x, void *handle, int64_t until)
+static inline void manual_renewed(struct executor *x, void *handle, int64_t until)
 {
     (void)handle;
     CHECK_EQ(until, 77);
-    ((struct desk *)x)->renewed++;
+    ((struct manual_executor *)x)->renewed++;
 }
 
-static inline void desk_forget(struct executor *x, void *handle)
+static inline void manual_forget(struct executor *x, void *handle)
 {
-    struct desk *k = (struct desk *)x;
-    struct report *r = desk_find(k, (intptr_t)handle);
+    struct manual_executor *k = (struct manual_executor *)x;
+    struct report *r = manual_find(k, (intptr_t)handle);
 
     k->forgotten++;
     if (r)
         *r = k->at.at[--k->at.n];
 }
 
-static inline void desk_settled(struct executor *x, int64_t execution, int attempt)
+static inline void manual_settled(struct executor *x, int64_t execution, int attempt)
 {
     (void)execution, (void)attempt;
-    ((struct desk *)x)->settled++;
+    ((struct manual_executor *)x)->settled++;
 }
 
-static inline void desk_hand_over(struct executor *x, bool now)
+static inline void manual_hand_over(struct executor *x, bool now)
 {
     (void)now;
-    ((struct desk *)x)->handed_over++;
+    ((struct manual_executor *)x)->handed_over++;
 }
 
-static inline int desk_room(struct executor *x)
+static inline int manual_capacity(struct executor *x)
 {
-    return ((struct desk *)x)->max - (int)((struct desk *)x)->at.n;
+    return ((struct manual_executor *)x)->max - (int)((struct manual_executor *)x)->at.n;
 }
 
-static inline int desk_fd(struct executor *x)
+static inline int manual_fd(struct executor *x)
 {
-    return ((struct desk *)x)->event;
+    return ((struct manual_executor *)x)->event;
 }
 
-static inline void desk_free(struct executor *x)
+static inline void manual_free(struct executor *x)
 {
-    struct desk *k = (struct desk *)x;
+    struct manual_executor *k = (struct manual_executor *)x;
 
     if (k->event >= 0)
         close(k->event);
@@ -151,19 +152,19 @@ static inline void desk_free(struct executor *x)
     free(k);
 }
 
-static const struct executor_ops desk_ops = {
+static const struct executor_ops manual_ops = {
     .outlives_worker = true,
-    .start = desk_start,
-    .reattach = desk_adopt,
-    .cancel = desk_cancel,
-    .renewed = desk_renewed,
-    .forget = desk_forget,
-    .settled = desk_settled,
-    .stop = desk_hand_over,
-    .capacity = desk_room,
-    .fd = desk_fd,
-    .poll = desk_turn,
-    .free = desk_free,
+    .start = manual_start,
+    .reattach = manual_reattach,
+    .cancel = manual_cancel,
+    .renewed = manual_renewed,
+    .forget = manual_forget,
+    .settled = manual_settled,
+    .stop = manual_hand_over,
+    .capacity = manual_capacity,
+    .fd = manual_fd,
+    .poll = manual_poll,
+    .free = manual_free,
 };
 
 struct seen {
@@ -217,20 +218,22 @@ static inline void end(struct fixture *fx)
     vec_release(&fx->seen);
 }
 
-static inline struct desk *desk_new(const struct executor_ops *ops, const char *key, int max)
+static inline struct manual_executor *manual_new(const struct executor_ops *ops, const char *key,
+                                                 int max)
 {
-    struct desk *k = mem_zalloc(sizeof(*k));
+    struct manual_executor *k = mem_zalloc(sizeof(*k));
 
     k->x.ops = ops;
     k->x.key = key;
     k->max = max;
-    k->event = ops == &desk_ops ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    k->event = ops == &manual_ops ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
     return k;
 }
 
-static inline struct desk *add_desk(struct fixture *fx, const char *key, int max, int slots)
+static inline struct manual_executor *add_manual_executor(struct fixture *fx, const char *key,
+                                                          int max, int slots)
 {
-    struct desk *k = desk_new(&desk_ops, key, max);
+    struct manual_executor *k = manual_new(&manual_ops, key, max);
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(dispatch_add_executor(fx->d, &k->x, slots, &err), &err);
@@ -272,7 +275,7 @@ static inline int reattach(struct fixture *fx, const char *lane, const struct jo
 }
 
 /* Polls for as long as there is something to do. */
-static inline void turns(struct fixture *fx)
+static inline void poll_until_idle(struct fixture *fx)
 {
     struct pollfd p = {.fd = dispatch_fd(fx->d), .events = POLLIN};
 

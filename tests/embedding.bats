@@ -117,14 +117,14 @@ make_bills() {
 
 @test "built: failed run is reported, and a malformed number is a usage error" {
 	make_db
-	status=0 && timeout 300 "$examples/built" "$db" 3 4000000000 >out 2>said || status=$?
+	status=0 && timeout 300 "$examples/built" "$db" 3 4000000000 >out 2>errors || status=$?
 	[ "$status" = 1 ] && [ ! -s out ]
-	[ "$(cat said)" = 'built: execution 1 is failed: `pawl why 1` explains it' ]
+	[ "$(cat errors)" = 'built: execution 1 is failed: `pawl why 1` explains it' ]
 	pawl --db "$db" why 1 | grep 'its square needs more than 64 bits'
 	for words in '' x '3 4x' '3 -'; do
-		status=0 && "$examples/built" "$db" $words 2>said || status=$?
+		status=0 && "$examples/built" "$db" $words 2>errors || status=$?
 		[ "$status" = 2 ]
-		grep '^usage: built DB NUMBER' said
+		grep '^usage: built DB NUMBER' errors
 	done
 	pawl --db "$db" verify
 }
@@ -145,8 +145,8 @@ make_bills() {
 	check() { g++ -std=c++17 -Wall -Wextra -pedantic -Werror -fsyntax-only "-I$BATS_TEST_DIRNAME/../include" -x c++ -; }
 	printf '#include <pawl.h>\nint main() { pawl_task_keys k{}; return !k.needs; }\n' | check
 	printf '#include <pawl.h>\nint main() { pawl_task_keys k{}; k.needs = PAWL_LIST("a"); return !k.needs; }\n' >list.cc
-	check <list.cc 2>said && false
-	grep -q PAWL_LIST said
+	check <list.cc 2>errors && false
+	grep -q PAWL_LIST errors
 }
 
 @test "every function in pawl.h has a comment" {

@@ -27,7 +27,8 @@ struct worker_kit {
     } * list; /* ends with a NULL name */
     bool commands;
     int slots, threads;
-    int in_all; /* slots over all executors; 0 for no limit */
+    int in_all;       /* slots over all executors; 0 for no limit */
+    int64_t patience; /* of functions that wait for a thread; 0 for the default */
 
     int ended; /* how many executions it has reported as ended */
 };
@@ -75,7 +76,10 @@ static inline int kit_make(void *arg, const struct engine_dispatch_setup *place,
                            struct dispatch **out, struct err *err)
 {
     struct worker_kit *k = arg;
-    struct function_options fo = {.threads = k->threads ? k->threads : 4, .env = fixture_env()};
+    struct function_options fo = {.threads = k->threads ? k->threads : 4,
+                                  .marks = place->marks,
+                                  .patience = k->patience,
+                                  .env = fixture_env()};
     struct process_options po = {.dir = place->dir,
                                  .shim = kit_shim(),
                                  .slots = k->slots ? k->slots : 4,
@@ -144,6 +148,20 @@ static inline void kit_until_ended(struct worker_kit *k, int n)
     KIT_UNTIL(k, k->ended >= n);
 }
 
+/* Opens the engine, which must run the only job to a success with this result. */
+static inline void kit_run_to_success(struct worker_kit *k, struct store *s, int64_t id,
+                                      const char *result)
+{
+    struct execution e;
+
+    kit_open(k);
+    kit_until_ended(k, 1);
+    e = get(s, id);
+    CHECK_EQ(e.status, S_SUCCEEDED);
+    CHECK_STR(e.result, result);
+    CHECK_STR(history(s, id), "created marked_ready claimed started completed");
+}
+
 /* Cancels through another store; retries while a turn of the engine has the tree locked. */
 static inline void kit_cancel(struct worker_kit *k, struct store *s, int64_t id)
 {
@@ -173,13 +191,27 @@ static inline int kit_noop(struct function_call *c, void *arg)
     return 0;
 }
 
-/* Sets an atomic_int and runs until it is told to stop. */
+/* Sets an atomic_int and runs until it is cancelled. */
 static inline int kit_waits(struct function_call *c, void *arg)
 {
     atomic_store((atomic_int *)arg, 1);
     while (!c->ops->cancelled(c))
         usleep(1000);
     return 1;
+}
+
+/* Runs this short function until the worker claims four jobs more than it has threads. Returns how
+ * often. */
+static inline int kit_warm_up(struct worker_kit *k, struct store *s, const char *function)
+{
+    int runs = 0;
+    size_t n;
+
+    while (dispatch_lane_groups(engine_dispatch(k->engine), &n)[0].can_queue < 4) {
+        kit_submit(s, function, NULL);
+        kit_until_ended(k, ++runs);
+    }
+    return runs;
 }
 
 /* ---- losing a lease ---- */
@@ -203,7 +235,7 @@ static inline void kit_lose_ended(struct worker_kit *k, struct store *s)
 }
 
 /* Another worker, outside of these engines, adopts the job that lost its lease. */
-static inline struct held_job kit_take_over(struct store *s)
+static inline struct held_job kit_adopt_elsewhere(struct store *s)
 {
     int64_t id = sql_number(s, "SELECT execution FROM leases");
     struct held_job taken;

@@ -57,14 +57,14 @@ void clock_set(int64_t us)
 
 struct found {
     struct buf codes;
-    bool say;
+    bool print;
 };
 
 static void on_violation(void *arg, const struct violation *b)
 {
     struct found *f = arg;
 
-    if (f->say)
+    if (f->print)
         fprintf(stderr, "%s: execution %lld: %s\n", b->invariant, (long long)b->execution,
                 b->detail);
     if (!strstr(buf_cstr(&f->codes), b->invariant))
@@ -82,11 +82,12 @@ static size_t run_verify(struct store *s, struct found *f)
     return r.violations;
 }
 
-#define FOLDED 5000 /* executions; if there are more, only the newest trees are replayed */
-#define TREES  50   /* hundreds of them are alike; ten times as many in test-all */
+#define REPLAYED 5000 /* the newest trees are replayed, up to this many executions */
+#define TREES \
+    50 /* and at most this many trees, since most are alike; ten times as many in test-all */
 
 /* The stored rows equal the replay of their events. */
-static void check_fold(struct store *s)
+static void check_replay(struct store *s)
 {
     struct moment now = {.event = INT64_MAX};
     struct execution_list roots = {0}, tree = {0};
@@ -98,10 +99,10 @@ static void check_fold(struct store *s)
     CHECK_OK_ERR(query_list(s, &(struct list_filter){0}, &before, test_full() ? 10 * TREES : TREES,
                             &roots, &err),
                  &err);
-    for (i = 0; i < roots.n && n < FOLDED; i++) {
+    for (i = 0; i < roots.n && n < REPLAYED; i++) {
         CHECK_OK_ERR(query_tree(s, roots.at[i].id, &tree, &err), &err);
-        if (tree.n <= FOLDED)
-            past_compare(s, &tree, &now, &wrong);
+        if (tree.n <= REPLAYED)
+            as_of_compare(s, &tree, &now, &wrong);
         n += tree.n;
         execution_list_release(&tree);
     }
@@ -112,10 +113,10 @@ static void check_fold(struct store *s)
 
 void verify_clean(struct store *s)
 {
-    struct found f = {.say = true};
+    struct found f = {.print = true};
 
     CHECK_EQ(run_verify(s, &f), 0);
-    check_fold(s);
+    check_replay(s);
 }
 
 size_t verify_count(struct store *s, char *codes, size_t size)

@@ -67,6 +67,7 @@ int settle_ok(struct store *s, struct held_job j);
 int heartbeat(struct store *s, struct held_job j);
 size_t reap(struct store *s);
 size_t run_timers(struct store *s);
+void run_all_timers(struct store *s); /* until none is due */
 int cancel(struct store *s, int64_t id);
 int hold(struct store *s, int64_t id);
 int unhold(struct store *s, int64_t id);
@@ -141,12 +142,12 @@ void *shared_memory(size_t size); /* shared with processes started later; zeroed
  * fails if one fails. No store may be open meanwhile: SQLite forbids a fork with an open handle. */
 void run_processes(int n, void (*body)(int nth));
 
-/* A signal that one process gives and others wait for. In shared memory; zeroed means not given. */
-struct sign {
-    _Atomic int given;
+/* A flag in shared memory that one process sets and others wait for; zeroed memory is not set. */
+struct shared_flag {
+    _Atomic int is_set;
 };
-void sign_give(struct sign *s);
-void sign_await(struct sign *s);            /* limited only by the test's own time limit */
-bool sign_wait(struct sign *s, int64_t us); /* false if it was not given within that time */
+void flag_set(struct shared_flag *s);
+void flag_await(struct shared_flag *s);            /* limited only by the test's own time limit */
+bool flag_wait(struct shared_flag *s, int64_t us); /* false if it was not set within that time */
 
 #endif

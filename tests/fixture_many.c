@@ -100,7 +100,7 @@ void *shared_memory(size_t size)
 
 void run_processes(int n, void (*body)(int nth))
 {
-    struct sign *begin = shared_memory(sizeof(*begin));
+    struct shared_flag *begin = shared_memory(sizeof(*begin));
     pid_t pids[100];
     int i, k, status;
 
@@ -111,13 +111,13 @@ void run_processes(int n, void (*body)(int nth))
         pids[i] = fork();
         CHECK(pids[i] >= 0);
         if (pids[i] == 0) {
-            sign_await(begin);
+            flag_await(begin);
             body(i);
             fflush(NULL);
             _exit(0);
         }
     }
-    sign_give(begin);
+    flag_set(begin);
     for (i = 0; i < n; i++) {
         CHECK(wait(&status) > 0);
         for (k = 0; status && k < n; k++)
@@ -127,22 +127,22 @@ void run_processes(int n, void (*body)(int nth))
     munmap(begin, sizeof(*begin));
 }
 
-void sign_give(struct sign *s)
+void flag_set(struct shared_flag *s)
 {
-    s->given = 1;
+    s->is_set = 1;
 }
 
-void sign_await(struct sign *s)
+void flag_await(struct shared_flag *s)
 {
-    while (!s->given)
+    while (!s->is_set)
         clock_sleep_us(200);
 }
 
-bool sign_wait(struct sign *s, int64_t us)
+bool flag_wait(struct shared_flag *s, int64_t us)
 {
     int64_t until = clock_boot_us() + us;
 
-    while (!s->given) {
+    while (!s->is_set) {
         if (clock_boot_us() > until)
             return false;
         clock_sleep_us(200);

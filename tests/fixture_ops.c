@@ -65,7 +65,8 @@ static int claim_body(struct turn *t, void *arg, struct err *err)
     return 0;
 }
 
-static size_t take(struct store *s, int64_t worker, bool adopt, size_t max, struct held_job *out)
+static size_t claim_or_adopt(struct store *s, int64_t worker, bool adopt, size_t max,
+                             struct held_job *out)
 {
     struct claiming c = {.adopt = adopt, .out = out};
     struct err err = ERR_INIT;
@@ -83,12 +84,12 @@ static size_t take(struct store *s, int64_t worker, bool adopt, size_t max, stru
 
 size_t claim_many(struct store *s, int64_t worker, size_t max, struct held_job *out)
 {
-    return take(s, worker, false, max, out);
+    return claim_or_adopt(s, worker, false, max, out);
 }
 
 bool claim_one(struct store *s, int64_t worker, struct held_job *out)
 {
-    return take(s, worker, false, 1, out) == 1;
+    return claim_or_adopt(s, worker, false, 1, out) == 1;
 }
 
 struct held_job claim_job(struct store *s, int64_t worker)
@@ -101,7 +102,7 @@ struct held_job claim_job(struct store *s, int64_t worker)
 
 bool adopt_one(struct store *s, int64_t worker, struct held_job *out)
 {
-    return take(s, worker, true, 1, out) == 1;
+    return claim_or_adopt(s, worker, true, 1, out) == 1;
 }
 
 struct settling {
@@ -203,6 +204,12 @@ size_t run_timers(struct store *s)
 
     CHECK_OK_ERR(store_turn(s, timers_body, &r, &err), &err);
     return r.n;
+}
+
+void run_all_timers(struct store *s)
+{
+    while (run_timers(s))
+        ;
 }
 
 struct one_request {
@@ -363,8 +370,8 @@ void drain(struct store *s)
             unhold(s, id);
         reap(s);
         run_timers(s);
-        n = take(s, 99, true, 50, jobs);
-        n += take(s, 99, false, 50, jobs + n);
+        n = claim_or_adopt(s, 99, true, 50, jobs);
+        n += claim_or_adopt(s, 99, false, 50, jobs + n);
         for (i = 0; i < n; i++)
             list.at[i] = (struct settlement){.lease = ref(jobs[i]), .outcome = ok};
         list.n = n;

@@ -27,7 +27,7 @@ static const char *pool(void)
     return !fresh && dir && *dir && !strcmp(test_db(), "postgres") ? dir : NULL;
 }
 
-static bool take(void)
+static bool take_from_pool(void)
 {
     DIR *dir = pool() ? opendir(pool()) : NULL;
     struct dirent *entry;
@@ -44,7 +44,7 @@ static bool take(void)
 }
 
 /* Records the structure of a new tenant before it is used. */
-static int remember(struct err *err)
+static int record_structure(struct err *err)
 {
     struct stmt stmt = {.name = "pool",
                         .sql = {[DIALECT_POSTGRES] = "SELECT test_pool.remember($1, $2)::text"},
@@ -75,7 +75,7 @@ done:
 
 /* The keeper creates the file whose name the function returns, if it returns one. A single write,
  * which a pipe does not interleave with those of other processes. */
-static bool give_back(void)
+static bool return_to_pool(void)
 {
     static const char words[] = "\\unset file\n"
                                 "SELECT test_pool.keep('%s', '%s') AS file \\gset\n"
@@ -92,25 +92,25 @@ static bool give_back(void)
     return given;
 }
 
-static void leave(void)
+static void return_or_drop_tenant(void)
 {
     struct err err;
 
-    if (getpid() == maker && !give_back())
+    if (getpid() == maker && !return_to_pool())
         (void)!tenant_drop(url, tenant, NULL, &err);
 }
 
-static void make(void)
+static void create_tenant(void)
 {
     struct err err = ERR_INIT;
 
     snprintf(tenant, sizeof(tenant), "t%d_%u", (int)maker, (unsigned)(env_random_id() % 1000000));
     CHECK_OK_ERR(tenant_create(url, tenant, NULL, &err), &err);
     if (pool())
-        CHECK_OK_ERR(remember(&err), &err);
+        CHECK_OK_ERR(record_structure(&err), &err);
 }
 
-static void have_database(void)
+static void ensure_database(void)
 {
     if (maker)
         return;
@@ -119,9 +119,9 @@ static void have_database(void)
         snprintf(url, sizeof(url), "sqlite:%s/pawl.db", test_dir());
     else /* wait for a connection as long as a test may take, in case the machine stalls */
         snprintf(url, sizeof(url), "%s?connect_timeout=240", getenv("PAWL_TEST_PG_URL"));
-    if (!take())
-        make();
-    atexit(leave);
+    if (!take_from_pool())
+        create_tenant();
+    atexit(return_or_drop_tenant);
 }
 
 void fixture_fresh(void)
@@ -131,12 +131,12 @@ void fixture_fresh(void)
 
 const char *fixture_url(void)
 {
-    have_database();
+    ensure_database();
     return url;
 }
 
 const char *fixture_tenant(void)
 {
-    have_database();
+    ensure_database();
     return tenant;
 }

@@ -1,5 +1,5 @@
-/* followers_fixture.h - workflows whose followers are notified turn by turn: runs them until no
- * notification is left, and to the end. */
+/* followers_fixture.h - workflows whose tasks have more followers than one turn notifies: counts
+ * executions, and runs such a workflow to its end. */
 #ifndef TESTS_FOLLOWERS_FIXTURE_H
 #define TESTS_FOLLOWERS_FIXTURE_H
 
@@ -11,12 +11,6 @@ static inline int64_t count(struct store *s, const char *where)
 
     snprintf(sql, sizeof(sql), "SELECT count(*) FROM executions WHERE %s", where);
     return sql_number(s, sql);
-}
-
-static inline void run_all_timers(struct store *s)
-{
-    while (run_timers(s))
-        ;
 }
 
 static inline void play_to_the_end(struct store *s, int64_t w, int status)

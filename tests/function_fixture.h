@@ -67,6 +67,8 @@ static inline void open_with(struct fixture *fx, struct function_options o)
     struct err err = ERR_INIT;
 
     *fx = (struct fixture){0};
+    if (!o.patience) /* a test may be slow */
+        o.patience = 3600 * SECOND;
     CHECK_OK_ERR(function_new(&o, &fx->f, &err), &err);
     fx->x = fx->handles.x = function_executor(fx->f);
     fx->x->report = on_report;
@@ -133,7 +135,7 @@ static inline void start_spec(struct fixture *fx, int64_t execution, const char 
 }
 
 /* Waits for the descriptor, then polls. False if nothing came in that time. */
-static inline bool turn(struct fixture *fx, int ms)
+static inline bool poll_reports(struct fixture *fx, int ms)
 {
     struct pollfd p = {.fd = fx->x->ops->fd(fx->x), .events = POLLIN};
     int n = poll(&p, 1, ms);
@@ -147,7 +149,7 @@ static inline bool turn(struct fixture *fx, int ms)
 static inline void wait_ended(struct fixture *fx, int n)
 {
     while (fx->ended < n)
-        CHECK(turn(fx, 240000));
+        CHECK(poll_reports(fx, 240000));
 }
 
 static inline struct seen *find_seen(struct fixture *fx, enum report_kind kind, int64_t execution)
@@ -168,10 +170,10 @@ static inline struct seen *ended(struct fixture *fx, int64_t execution)
     return s;
 }
 
-#define WAIT_FOR(fx, cond) \
-    do {                   \
-        while (!(cond))    \
-            turn(fx, 10);  \
+#define WAIT_FOR(fx, cond)        \
+    do {                          \
+        while (!(cond))           \
+            poll_reports(fx, 10); \
     } while (0)
 
 static inline int nothing(struct function_call *c, void *arg)
@@ -182,21 +184,21 @@ static inline int nothing(struct function_call *c, void *arg)
 
 /* A gate that a test opens; cancelled functions do not wait for it. */
 struct gate {
-    atomic_int inside, open, told;
+    atomic_int inside, open, notified;
     int rc;
 };
 
 static inline int until_open(struct function_call *c, void *arg)
 {
     struct gate *g = arg;
-    bool told = false;
+    bool notified = false;
 
     atomic_fetch_add(&g->inside, 1);
-    while (!atomic_load(&g->open) && !(told = c->ops->cancelled(c)))
+    while (!atomic_load(&g->open) && !(notified = c->ops->cancelled(c)))
         clock_sleep_us(200);
-    atomic_fetch_add(&g->told, told);
+    atomic_fetch_add(&g->notified, notified);
     atomic_fetch_sub(&g->inside, 1);
-    return told ? g->rc : 0;
+    return notified ? g->rc : 0;
 }
 
 /* Threads of this process, counted by name, because a sanitizer has threads of its own. */

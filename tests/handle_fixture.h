@@ -11,7 +11,7 @@
 struct handle {
     int64_t execution;
     int attempt;
-    void *of; /* NULL if the executor does not run it */
+    void *handle; /* the executor's handle; NULL if the executor does not run the attempt */
 };
 
 struct handles {
@@ -23,12 +23,12 @@ static inline void **handle_of(struct handles *h, int64_t execution, int attempt
 {
     for (size_t i = 0; i < h->all.n; i++)
         if (h->all.at[i].execution == execution && h->all.at[i].attempt == attempt)
-            return &h->all.at[i].of;
+            return &h->all.at[i].handle;
     *vec_add(&h->all) = (struct handle){execution, attempt, NULL};
-    return &h->all.at[h->all.n - 1].of;
+    return &h->all.at[h->all.n - 1].handle;
 }
 
-/* The handle of an attempt that the executor no longer runs is not valid. */
+/* Clears the handle of an attempt that has ended: it is no longer valid. */
 static inline void handles_report(struct handles *h, const struct report *r)
 {
     if (r->kind == REPORT_ENDED)

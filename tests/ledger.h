@@ -40,7 +40,7 @@ static inline const char *ledger_file(const char *name)
 
 /* ---- writing ---- */
 
-static inline void ledger_say(int64_t execution, int attempt, const char *what)
+static inline void ledger_write(int64_t execution, int attempt, const char *what)
 {
     char line[80], path[4200];
     int n = snprintf(line, sizeof(line), "%lld %d %s\n", (long long)execution, attempt, what), fd;
@@ -61,15 +61,15 @@ static inline int ledger_begin(int64_t execution, int attempt)
     snprintf(path, sizeof(path), "%s/lock.%lld", test_dir(), (long long)execution);
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     CHECK(fd >= 0);
-    ledger_say(execution, attempt, "begin");
+    ledger_write(execution, attempt, "begin");
     if (flock(fd, LOCK_EX | LOCK_NB))
-        ledger_say(execution, attempt, "overlap");
+        ledger_write(execution, attempt, "overlap");
     return fd;
 }
 
 static inline void ledger_end(int64_t execution, int attempt, int lock)
 {
-    ledger_say(execution, attempt, "end");
+    ledger_write(execution, attempt, "end");
     close(lock);
 }
 
@@ -78,17 +78,17 @@ static inline void ledger_end(int64_t execution, int attempt, int lock)
 static inline int ledger_function(struct function_call *c, void *arg)
 {
     const char *how = c->input ? c->input : "\"ok\"";
-    bool told = false;
+    bool cancelled = false;
     char go[4200];
     int lock = ledger_begin(c->execution, c->attempt);
 
     (void)arg;
     snprintf(go, sizeof(go), "%s/go", test_dir());
-    while (!strcmp(how, "\"wait\"") && access(go, F_OK) && !(told = c->ops->cancelled(c)))
+    while (!strcmp(how, "\"wait\"") && access(go, F_OK) && !(cancelled = c->ops->cancelled(c)))
         usleep(1000);
     ledger_end(c->execution, c->attempt, lock);
-    if (told || (!strcmp(how, "\"once\"") && c->attempt == 1)) {
-        c->ops->fail(c, told ? "it was told to stop" : "the first time it fails");
+    if (cancelled || (!strcmp(how, "\"once\"") && c->attempt == 1)) {
+        c->ops->fail(c, cancelled ? "it was told to stop" : "the first time it fails");
         return 1;
     }
     return 0;
@@ -283,11 +283,11 @@ static inline int ledger_processes(void)
 }
 
 /* Calls `each` for every attempt folder in the state folder, and returns the sum of its results. */
-static inline int ledger_each_in(const char *world,
+static inline int ledger_each_in(const char *attempts_folder,
                                  int (*each)(int at, int64_t execution, int attempt, int64_t arg),
                                  int64_t arg)
 {
-    int dir = open(world, O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0, attempt;
+    int dir = open(attempts_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0, attempt;
     DIR *d = dir < 0 ? NULL : fdopendir(dir);
     struct dirent *entry;
     int64_t execution;

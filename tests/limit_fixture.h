@@ -46,12 +46,12 @@ static inline int64_t submit_keyed(struct store *s, const char *name, const char
     return submit_with(s, (struct submission){.name = name, .concurrency = key});
 }
 
-/* The queue's limit is one: a may be claimed, b and c wait for it. */
+/* Three jobs in a queue with a limit of one: a may be claimed, b and c wait. */
 struct line_of_three {
     int64_t a, b, c;
 };
 
-static inline struct line_of_three stand_behind_one(struct store *s)
+static inline struct line_of_three submit_line_of_three(struct store *s)
 {
     struct line_of_three l;
 

@@ -105,7 +105,7 @@ static inline struct held_job running(struct store *s)
     return claim_job(s, 1);
 }
 
-static inline struct held_job taken_over(struct store *s, int64_t worker)
+static inline struct held_job reap_and_adopt(struct store *s, int64_t worker)
 {
     struct held_job j = {0};
 

@@ -14,8 +14,8 @@ page() { groff -man -P-c -Tutf8 "$man/$1" 2>/dev/null | col -bx; }
 @test "every man page renders without a warning" {
 	for f in "$man"/*; do
 		# a site's own macro file, which may be missing
-		groff -ww -man -Tutf8 -z "$f" 2>&1 | grep -v "can't find macro file 'man.local'" >"$BATS_TEST_TMPDIR/said" || true
-		[ ! -s "$BATS_TEST_TMPDIR/said" ] || { cat "$BATS_TEST_TMPDIR/said"; return 1; }
+		groff -ww -man -Tutf8 -z "$f" 2>&1 | grep -v "can't find macro file 'man.local'" >"$BATS_TEST_TMPDIR/warnings" || true
+		[ ! -s "$BATS_TEST_TMPDIR/warnings" ] || { cat "$BATS_TEST_TMPDIR/warnings"; return 1; }
 		LC_ALL=C grep -n '[^ -~]' "$f" && return 1
 	done
 	[ "$(ls "$man" | wc -l)" -gt 30 ]

@@ -41,7 +41,7 @@ copy_models() {
 	check join
 }
 
-@test "model of a limit never exceeds it and forgets no waiting job" {
+@test "limit model: running jobs never exceed the limit, and no waiting job is stranded" {
 	check permits
 }
 

@@ -32,8 +32,8 @@ static inline void open_at(struct worker_kit *k, const char *url, const char *st
 
 /* ---- engines as separate processes ---- */
 
-static inline _Noreturn void be_a_worker(const char *url, const char *state,
-                                         struct engine_options o)
+static inline _Noreturn void run_worker_process(const char *url, const char *state,
+                                                struct engine_options o)
 {
     struct worker_kit k = {.list = functions, .commands = true, .threads = 8, .slots = 8};
     struct err err = ERR_INIT;
@@ -54,7 +54,7 @@ static inline pid_t worker_start(const char *url, const char *state, struct engi
     pid = fork();
     CHECK(pid >= 0);
     if (pid == 0)
-        be_a_worker(url, state, o);
+        run_worker_process(url, state, o);
     return pid;
 }
 

@@ -10,7 +10,7 @@
 
 #include <signal.h>
 
-/* One per test: a second call replaces it. */
+/* Creates the database, one per test: a second call replaces it. */
 static inline const char *own_database(void)
 {
     static char url[4096];
@@ -36,7 +36,8 @@ static inline void own_database_drop(void)
         pg_database_drop(name);
 }
 
-/* In shared memory. */
+/* When the process is to be killed; lies in shared memory, so that the test can read it
+ * afterwards. */
 struct killing {
     int nth, seen;
     char where[64]; /* the last point that was reached */
@@ -51,8 +52,8 @@ static inline void die_at_nth(void *arg, const char *where)
         kill(getpid(), SIGKILL);
 }
 
-/* Opens the database in another process, which is killed at its nth point. True if it reached that
- * point. */
+/* Opens the database in another process, which kills itself at the nth call of env->point (see
+ * base/env.h). True if there were that many calls. */
 static inline bool open_and_die(const char *url, int nth, struct killing *k)
 {
     pid_t pid;

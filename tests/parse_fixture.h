@@ -163,7 +163,7 @@ struct bad {
 };
 
 /* A * at the end of `wanted` stands for text that a library wrote. */
-static inline bool fits(const char *message, const char *wanted)
+static inline bool message_matches(const char *message, const char *wanted)
 {
     size_t n = strlen(wanted);
 
@@ -177,7 +177,7 @@ static inline void check_all(const struct bad *list, size_t n)
     for (i = 0; i < n; i++) {
         char *message = diagnostics_of(list[i].text, strlen(list[i].text));
 
-        if (!fits(message, list[i].message))
+        if (!message_matches(message, list[i].message))
             test_fail(__FILE__, __LINE__, "%s\nsays:\n%s\nnot:\n%s", list[i].text, message,
                       list[i].message);
         free(message);

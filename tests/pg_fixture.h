@@ -4,6 +4,7 @@
 #define TESTS_PG_FIXTURE_H
 
 #include "harness.h"
+#include "statement_fixture.h"
 
 #include "store/driver/db.h"
 #include "store/driver/postgres/conn.h"
@@ -14,14 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STMT(var, text, scalars, rows, ...) \
-    static const struct stmt var = {        \
-        .name = #var,                       \
-        .sql = {[DIALECT_POSTGRES] = text}, \
-        .nscalars = scalars,                \
-        .nrows = rows,                      \
-        .types = {__VA_ARGS__},             \
-    }
+#define STMT(...) STMT_FOR(DIALECT_POSTGRES, __VA_ARGS__)
 
 struct pg {
     struct db_url *url;

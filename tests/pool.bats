@@ -51,7 +51,7 @@ picture() { # tenant
 	grep "pawl_$1\b" "$dir/roles" >>"$dir/dump"
 	psql -qAtX "$db" -c "SELECT test_pool.form('pawl_$1')" | sort >>"$dir/dump"
 	sed -E -e '/^\\(un)?restrict /d' -e "s/\\bpawl_$1\\b/TENANT/g" -e 's/^(database_id\t)[0-9a-f]{16}$/\1ID/' \
-		-e 's/^([0-9]+\t[a-z]+\t)[0-9]{4}-[0-9: .+-]+$/\1TIME/' "$dir/dump"
+		-e 's/^([0-9]+\t[a-z_]+\t)[0-9]{4}-[0-9: .+-]+$/\1TIME/' "$dir/dump"
 }
 
 @test "reused tenant equals a new tenant" {

@@ -55,9 +55,9 @@ static inline struct seen *seen_of(struct worker *w, int64_t execution, int atte
     return &w->seen[w->nseen++];
 }
 
-/* A chunk continues where the last one ended, or replaces everything from the start of an earlier
- * chunk. */
-static inline void take_chunk(struct seen *s, const struct report *r)
+/* A chunk continues where the last one ended, or replaces the output from the start of an earlier
+ * chunk on. */
+static inline void add_chunk(struct seen *s, const struct report *r)
 {
     if (r->offset != (int64_t)s->log.len) {
         while (s->nchunks && s->chunk_at[s->nchunks - 1] != r->offset)
@@ -72,7 +72,7 @@ static inline void take_chunk(struct seen *s, const struct report *r)
     s->dropped = r->dropped;
 }
 
-static inline void take_report(void *arg, struct executor *x, const struct report *r)
+static inline void record_report(void *arg, struct executor *x, const struct report *r)
 {
     struct seen *s = seen_of(arg, r->execution, r->attempt);
 
@@ -84,7 +84,7 @@ static inline void take_report(void *arg, struct executor *x, const struct repor
         s->ago = r->ago;
     } else if (r->kind == REPORT_LOG) {
         CHECK_EQ(s->started, 1);
-        take_chunk(s, r);
+        add_chunk(s, r);
     } else {
         s->ended++;
         s->o = r->outcome;
@@ -116,6 +116,15 @@ static inline const char *attempts_dir(void)
     return path;
 }
 
+/* Ends all attempts below `dir` and removes their folders, as workers do after a fence. */
+static inline int end_all_attempts(const char *dir, int64_t patience, struct err *err)
+{
+    const struct attempt_ending o = {.patience = patience};
+    int rc = attempt_end_running(dir, &o, err);
+
+    return rc ? rc : attempt_remove_all(dir, &o, err);
+}
+
 static inline struct worker *worker_with(struct process_options o)
 {
     struct worker *w = mem_zalloc(sizeof(*w));
@@ -126,7 +135,7 @@ static inline struct worker *worker_with(struct process_options o)
     o.slots = o.slots ? o.slots : 8;
     CHECK_OK_ERR(process_new(&o, &w->x, &err), &err);
     w->handles.x = w->x;
-    w->x->report = take_report;
+    w->x->report = record_report;
     w->x->arg = w;
     return w;
 }
@@ -181,7 +190,7 @@ static inline void worker_start_leased(struct worker *w, struct job *t, int64_t 
     CHECK_OK_ERR(rc, &err);
 }
 
-static inline void worker_find(struct worker *w, const struct job *t)
+static inline void worker_reattach(struct worker *w, const struct job *t)
 {
     struct err err = ERR_INIT;
 
@@ -189,7 +198,7 @@ static inline void worker_find(struct worker *w, const struct job *t)
 }
 
 /* Polls when there is something to do, for at most that long. */
-static inline void worker_turn(struct worker *w, int64_t us)
+static inline void worker_poll(struct worker *w, int64_t us)
 {
     struct pollfd p = {.fd = w->x->ops->fd(w->x), .events = POLLIN};
 
@@ -203,7 +212,7 @@ static inline void worker_turn(struct worker *w, int64_t us)
         int64_t until_ = clock_boot_us() + PATIENT;   \
         while (!(cond)) {                             \
             CHECK(clock_boot_us() < until_ && #cond); \
-            worker_turn(w, 10000);                    \
+            worker_poll(w, 10000);                    \
         }                                             \
     } while (0)
 

@@ -1,5 +1,5 @@
-/* process_wait_fixture.h - a task that runs until it is told how to end, under a process executor
- * (process_fixture.h), and functions that disturb its shim and helper. */
+/* process_wait_fixture.h - a task that runs until the test lets it end with an exit code, under a
+ * process executor (process_fixture.h), and functions that disturb its shim and helper. */
 #ifndef TESTS_PROCESS_WAIT_FIXTURE_H
 #define TESTS_PROCESS_WAIT_FIXTURE_H
 
@@ -8,11 +8,12 @@
 #include <sys/resource.h>
 
 /* Writes a line each time it is started. */
-#define WAITS       "echo $$ >>begun; echo said; echo a=1 >>$PAWL_OUTPUT; read x <fifo; exit $x"
+#define WAITS "echo $$ >>begun; echo output; echo a=1 >>$PAWL_OUTPUT; read x <fifo; exit $x"
 
 /* The shim writes its record a second time just after it has started the task, before it copies the
  * first output. A task that changes files of its folder waits for that. */
-#define AWAITS_SHIM "d=${PAWL_OUTPUT%/*}; echo said; until [ -s \"$d/log\" ]; do sleep 0.01; done; "
+#define AWAITS_SHIM \
+    "d=${PAWL_OUTPUT%/*}; echo output; until [ -s \"$d/log\" ]; do sleep 0.01; done; "
 
 static inline struct spec waiting_spec(void)
 {
@@ -40,6 +41,18 @@ static inline pid_t begin_in_time(struct worker *w, struct job *t)
         CHECK_EQ(s->o.kind, OUTCOME_TIMED_OUT);
         unlink(path_of("begun"));
     }
+}
+
+/* Ends worker `a` while its attempt runs. Returns a new worker that has adopted the attempt. */
+static inline struct worker *next_worker(struct worker *a, struct job *t)
+{
+    struct worker *b;
+
+    worker_free(a);
+    b = worker_new();
+    t->epoch = 2;
+    worker_reattach(b, t);
+    return b;
 }
 
 static inline int times_begun(void)
@@ -74,10 +87,10 @@ static inline void end_unwritten(struct worker *w, const struct job *t)
     close(at);
 }
 
-static inline void turn_for(struct worker *w, int64_t us)
+static inline void poll_for(struct worker *w, int64_t us)
 {
     for (int64_t until = clock_boot_us() + us; clock_boot_us() < until;)
-        worker_turn(w, 10000);
+        worker_poll(w, 10000);
 }
 
 /* The helper is our only child that runs pawl-shim. */

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From now on these rows can't be written. `when` is a condition on NEW, the row to be written. */
+/* Makes the database refuse some writes from now on. `what` is the event and table of a trigger,
+ * such as "INSERT ON executions"; `when` is a condition on NEW, the row to be written. */
 static inline void refuse_write(struct store *s, const char *what, const char *when)
 {
     char sql[500];
@@ -29,7 +30,7 @@ static inline void refuse_write(struct store *s, const char *what, const char *w
     sql_run(s, sql);
 }
 
-/* Removes the refusals of that table. */
+/* Ends the refusal of writes to this table. */
 static inline void allow_write(struct store *s, const char *table)
 {
     char sql[100];

@@ -120,11 +120,11 @@ static inline int log_body(struct turn *t, void *arg, struct err *err)
 
     for (i = 0; i < w->n; i++)
         list[i] = (struct log_chunk){
-            .lease = w->refs[i], .attempt = 1, .bytes = "what it said", .len = 12};
+            .lease = w->refs[i], .attempt = 1, .bytes = "some output\n", .len = 12};
     return op_store_logs(t, 7, list, w->n, err);
 }
 
-static inline void say(struct store *s, struct work *w)
+static inline void store_logs(struct store *s, struct work *w)
 {
     struct err err = ERR_INIT;
 
@@ -139,7 +139,7 @@ static inline void run_queue(struct store *s, const char *queue, size_t n)
     w = (struct work){.serves = {{"process", queue}}, .nserves = 1, .max = n};
     claim(s, &w);
     CHECK_EQ(w.n, n);
-    say(s, &w);
+    store_logs(s, &w);
     settle(s, &w);
 }
 
@@ -260,7 +260,7 @@ static inline void check_all(const struct scale_case *all, size_t n, const doubl
     CHECK(!grew);
 }
 
-/* One job that keeps running, and this many thousand executions. */
+/* Opens a database with one job that keeps running. */
 static inline void open_scale(struct scale *w)
 {
     struct work work = {.serves = {{"process", "slow"}}, .nserves = 1, .max = 1};

@@ -81,23 +81,24 @@ static inline size_t fire_due(struct store *s)
     return fire_due_slice(s, NULL);
 }
 
-/* fire_due_slice at that time. */
+/* Moves the clock to that time and calls fire_due_slice. */
 static inline size_t fire_due_at(struct store *s, const char *time)
 {
     clock_to(s, time);
     return fire_due(s);
 }
 
-static inline int order_body(struct turn *t, void *arg, struct err *err)
+static inline int change_schedule_body(struct turn *t, void *arg, struct err *err)
 {
     return op_change_schedule(t, arg, err);
 }
 
-static inline int order(struct store *s, enum schedule_verb verb, const char *name, int64_t *id)
+static inline int change_schedule(struct store *s, enum schedule_verb verb, const char *name,
+                                  int64_t *id)
 {
     struct schedule_action o = {.verb = verb, .name = name, .by = "me", .reason = "why not"};
     struct err err = ERR_INIT;
-    int rc = store_turn(s, order_body, &o, &err);
+    int rc = store_turn(s, change_schedule_body, &o, &err);
 
     if (id)
         *id = o.id;

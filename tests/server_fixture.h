@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Skips the test on other databases. */
+/* The URL; skips the test if it runs on SQLite. */
 static inline const char *server_url(void)
 {
     const char *url = getenv("PAWL_TEST_PG_URL");

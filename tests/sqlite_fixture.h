@@ -5,6 +5,7 @@
 #define TESTS_SQLITE_FIXTURE_H
 
 #include "harness.h"
+#include "statement_fixture.h"
 
 #include "store/driver/db.h"
 #include "store/driver/url.h"
@@ -15,14 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STMT(var, text, scalars, rows, ...) \
-    static const struct stmt var = {        \
-        .name = #var,                       \
-        .sql = {[DIALECT_SQLITE] = text},   \
-        .nscalars = scalars,                \
-        .nrows = rows,                      \
-        .types = {__VA_ARGS__},             \
-    }
+#define STMT(...) STMT_FOR(DIALECT_SQLITE, __VA_ARGS__)
 
 struct sqlite_test {
     struct db_url url;
@@ -142,12 +136,12 @@ static inline struct child child_start(void (*body)(int in, int out))
     return c;
 }
 
-static inline void say(int fd)
+static inline void write_byte(int fd)
 {
     CHECK_EQ(write(fd, "", 1), 1);
 }
 
-static inline void hear(int fd)
+static inline void read_byte(int fd)
 {
     char byte;
 

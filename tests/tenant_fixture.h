@@ -17,7 +17,7 @@
 
 /* ---- roles: the owner of the database, who is not a superuser, and the tenants ---- */
 
-static inline const char *named(const char *name)
+static inline const char *name_of_process(const char *name)
 {
     static char names[8][64];
     static int n;
@@ -34,7 +34,7 @@ static inline char *url_as(const char *role)
     return mem_printf("postgres://%s%s", role, strchr(server_url, '@'));
 }
 
-static inline void as(const char *url, const char *sql, const char *name)
+static inline void run_sql_with_name(const char *url, const char *sql, const char *name)
 {
     struct buf text = BUF_INIT;
     const char *p;
@@ -69,22 +69,23 @@ static inline int try_sql(const char *url_text, const char *schema, const char *
 
 static inline void setup(void)
 {
-    const char *boss = named("boss");
+    const char *boss = name_of_process("boss");
 
     server_url = mem_strdup(own_database());
-    as(server_url, "DROP ROLE IF EXISTS @", boss);
-    as(server_url, "CREATE ROLE @ LOGIN CREATEROLE", boss);
-    as(server_url,
-       "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I OWNER TO @', current_database()); "
-       "END $$",
-       boss);
+    run_sql_with_name(server_url, "DROP ROLE IF EXISTS @", boss);
+    run_sql_with_name(server_url, "CREATE ROLE @ LOGIN CREATEROLE", boss);
+    run_sql_with_name(
+        server_url,
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I OWNER TO @', current_database()); "
+        "END $$",
+        boss);
     boss_url = url_as(boss);
 }
 
 static inline void finish(void)
 {
     own_database_drop();
-    as(pg_server(), "DROP ROLE @", named("boss"));
+    run_sql_with_name(pg_server(), "DROP ROLE @", name_of_process("boss"));
     free(server_url);
     free(boss_url);
 }

@@ -107,6 +107,29 @@ TEST(submit_with_one_invalid_job_stores_no_job)
     verify_and_close(p);
 }
 
+TEST(submit_without_queues_is_refused_above_the_cap_and_holds_tasks)
+{
+    char path[4200];
+    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant(), .config = path};
+    struct pawl_job jobs[2] = {{.name = "a"}, {.name = "b"}}, one = {.name = "c"};
+    struct pawl_job workflow = {.yaml = "name: w\ntasks: {d: 'true'}\n"};
+    struct pawl *p = NULL;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/pawl.yaml", test_dir());
+    CHECK((f = fopen(path, "w")) != NULL);
+    fprintf(f, "queue: {enabled: false, cap: 2}\n");
+    CHECK_EQ(fclose(f), 0);
+    OK(pawl_open(&o, &p, &api_err));
+    OK(pawl_submit(p, jobs, 2, &api_err));
+    FAILS(pawl_submit(p, &one, 1, &api_err), PAWL_E_REFUSED);
+    CHECK(strstr(api_err.message, "queue.cap (2) is reached"));
+    OK(pawl_submit(p, &workflow, 1, &api_err));
+    OK(pawl_cancel(p, jobs[0].id, NULL, NULL, NULL, &api_err)); /* d gets its permit */
+    FAILS(pawl_submit(p, &one, 1, &api_err), PAWL_E_REFUSED);
+    verify_and_close(p);
+}
+
 TEST(error_about_a_missing_object_contains_its_name)
 {
     struct pawl *p = open_pawl();
@@ -218,7 +241,7 @@ TEST(settle_with_an_unknown_outcome_is_refused)
     verify_and_close(p);
 }
 
-TEST(tree_is_read_whatever_its_depth)
+TEST(tree_of_sixty_levels_is_read_completely)
 {
     struct pawl *p = open_pawl();
     struct pawl_job job = {.name = "level"};

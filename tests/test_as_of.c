@@ -18,7 +18,7 @@ static json_t *show_at(struct pawl *p, int64_t id, struct pawl_moment at)
     char *json = NULL;
 
     OK(pawl_show_at(p, id, &at, &json, &api_err));
-    return json_taken(json);
+    return json_parse_and_free(json);
 }
 
 static void check_text(const json_t *o, const char *key, const char *expected)

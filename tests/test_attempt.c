@@ -50,7 +50,7 @@ TEST(only_a_valid_attempt_name_is_parsed)
 
 TEST(attempt_folder_is_private_and_cannot_be_created_twice)
 {
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder();
+    int dir = open_test_folder(), at = make_attempt_folder();
     struct stat st;
 
     CHECK_OK(fstat(at, &st));

@@ -11,8 +11,7 @@ TEST_NO_DB;
 
 TEST(folder_removal_does_not_follow_links_out_of_the_folder)
 {
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder(),
-        inner;
+    int dir = open_test_folder(), at = make_attempt_folder(), inner;
 
     CHECK_OK(mkdirat(dir, "precious", 0700));
     inner = openat(dir, "precious", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -38,7 +37,7 @@ TEST(folder_removal_does_not_follow_links_out_of_the_folder)
 
 TEST(folder_removal_reaches_any_depth_with_few_file_descriptors)
 {
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder();
+    int dir = open_test_folder(), at = make_attempt_folder();
     struct rlimit few = {.rlim_cur = 40, .rlim_max = 40};
 
     for (int i = 0; i < 3000; i++) {
@@ -64,7 +63,7 @@ TEST(folder_removal_reaches_any_depth_with_few_file_descriptors)
  * of another user. */
 TEST(folder_removal_reports_why_a_file_cannot_be_removed_and_removes_the_rest)
 {
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder(), fd;
+    int dir = open_test_folder(), at = make_attempt_folder(), fd;
     int flags = FS_IMMUTABLE_FL;
 
     put_file(at, "stays", "x");
@@ -87,7 +86,7 @@ TEST(folder_removal_reports_why_a_file_cannot_be_removed_and_removes_the_rest)
  * neither remove nor move them or their content. */
 TEST(folder_removal_fails_on_another_users_subfolder_and_removes_the_rest)
 {
-    int dir = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC), at = make_attempt_folder(), b;
+    int dir = open_test_folder(), at = make_attempt_folder(), b;
 
     if (geteuid() != 0)
         SKIP("only root can make a folder of another user");

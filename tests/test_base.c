@@ -253,7 +253,7 @@ TEST(arena_is_usable_after_reset_and_release)
 }
 
 /* A worker has an arena for each job that it runs. */
-TEST(arena_takes_little_memory_for_a_few_names_and_keeps_one_block)
+TEST(arena_with_one_short_text_is_small_and_keeps_one_block_after_a_reset)
 {
     struct arena a = ARENA_INIT;
     size_t before = mallinfo2().uordblks, used;
@@ -271,7 +271,7 @@ TEST(arena_takes_little_memory_for_a_few_names_and_keeps_one_block)
     arena_release(&a);
 }
 
-TEST(strings_are_duplicated_and_formatted)
+TEST(mem_strdup_and_mem_printf_return_copies_and_mem_zalloc_is_never_null)
 {
     char *s = mem_strdup("x"), *p = mem_printf("%s-%d", "y", 7);
 

@@ -93,7 +93,7 @@ TEST(invalid_json_in_a_built_workflow_is_reported_with_its_key_and_nothing_is_st
     pawl_workflow_task(w, "a", &(struct pawl_task_keys){.run = "x", .foreach = "[1, 2"});
     pawl_workflow_task(w, "b", &(struct pawl_task_keys){.needs = PAWL_LIST("c"), .run = "x"});
     CHECK_EQ(pawl_submit(p, &job, 1, &api_err), -PAWL_E_INVALID);
-    CHECK(strstr(api_err.message, "outputs is not valid JSON: line 1, column 7: "));
+    CHECK(strstr(api_err.message, "outputs is not valid JSON (line 1, column 7: "));
     CHECK(strstr(api_err.message, "params.day.default is not valid JSON"));
     CHECK(strstr(api_err.message, "tasks.a.foreach is not valid JSON"));
     CHECK(strstr(api_err.message, "tasks.b.needs"));

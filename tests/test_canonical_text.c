@@ -44,6 +44,7 @@ static const char everything[] =
     "    fail_fast: true\n"
     "    with: {w: \"${{ item }}\"}\n"
     "    env: {F: \"${{ env.E }}${{ index }}\"}\n"
+    "    files: {G: \"${{ item }}\"}\n"
     "    cwd: sub/${{ params.s }}\n"
     "    stdin: \"\"\n"
     "    user: nobody\n"
@@ -139,7 +140,7 @@ TEST(definition_text_that_is_not_canonical_is_refused)
         {"", "the definition is not valid JSON"},
         {"[]", "must be an object"},
         {"{}", "has no name"},
-        {"{\"name\":\"a b\",\"tasks\":[]}", "name is not a name"},
+        {"{\"name\":\"a b\",\"tasks\":[]}", "name is not a valid name"},
         {"{\"name\":\"a\"}", "has no tasks"},
         {"{\"name\":\"a\",\"tasks\":{}}", "tasks must be a list"},
         {"{\"name\":\"a\",\"tasks\":[],\"x\":1}", "x is not a known key"},
@@ -156,7 +157,7 @@ TEST(definition_text_that_is_not_canonical_is_refused)
          "{\"name\":\"c\",\"run\":\"x\",\"needs\":[0]}]}",
          "need each other"},
         {"{\"name\":\"a\",\"tasks\":[{\"name\":\"b\",\"run\":\"x\",\"join\":1}]}",
-         "has a join of 1, but 0 needs"},
+         "has the join 1, but only 0 needs"},
         {"{\"name\":\"a\",\"tasks\":[{\"name\":\"b\",\"run\":\"x\",\"at\":[1]}]}", "a line and"},
         {"{\"name\":\"a\",\"tasks\":[{\"name\":\"b\",\"run\":\"x\",\"fail_fast\":false}]}",
          "must be true"},
@@ -171,7 +172,7 @@ TEST(definition_text_that_is_not_canonical_is_refused)
         {"{\"name\":\"a\",\"tasks\":[{\"name\":\"b\",\"workflow\":\"0123456789abcdef0123456789abcdef\""
          "}],\"nested\":{\"0123456789abcdef0123456789abcdef\":{\"name\":\"c\",\"tasks\":[{\"name\":"
          "\"d\",\"workflow\":\"0123456789abcdef0123456789abcdef\"}]}}}",
-         "is part of itself"},
+         "contains itself"},
         {"{\"name\":\"a\",\"tasks\":[{\"name\":\"b\",\"workflow\":\"0123456789abcdef0123456789abcdef\""
          "}],\"nested\":{\"0123456789abcdef0123456789abcdef\":{\"name\":\"c\",\"tasks\":[],"
          "\"nested\":{}}}}",

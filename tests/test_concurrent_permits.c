@@ -138,15 +138,15 @@ TEST(crash_between_slices_of_a_limit_change_strands_no_job)
 /* The first submit has decided and not yet committed; the second must not decide by the same
  * counts. */
 static struct {
-    struct sign decided, done;
+    struct shared_flag decided, done;
 } * deciding;
 
 static void while_undecided(void *arg)
 {
     (void)arg;
-    sign_give(&deciding->decided);
+    flag_set(&deciding->decided);
     /* times out, because the other submit has to wait for this one */
-    sign_wait(&deciding->done, 300000);
+    flag_wait(&deciding->done, 300000);
 }
 
 static void submit_limited(int nth)
@@ -157,16 +157,16 @@ static void submit_limited(int nth)
     submit_with(s, (struct submission){.name = "warm", .queue = "other"});
     if (nth == 0) {
         if (on_sqlite())
-            sign_give(&deciding->decided);
+            flag_set(&deciding->decided);
         else
             watch_for(&w, "execution_insert", 1, while_undecided, NULL);
         submit(s, "x");
     } else {
-        sign_await(&deciding->decided);
+        flag_await(&deciding->decided);
         submit(s, "x");
-        sign_give(&deciding->done);
+        flag_set(&deciding->done);
     }
-    leave(&s, &w);
+    close_checked(&s, &w);
 }
 
 TEST(concurrent_submits_do_not_both_get_the_last_permit)

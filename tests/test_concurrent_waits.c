@@ -8,7 +8,7 @@
 #define WAIT_US 400000 /* less than the lock timeout */
 
 static struct {
-    struct sign locked;
+    struct shared_flag locked;
     _Atomic int64_t freed_at; /* by the database's clock */
     struct held_job job;
 } * waiting;
@@ -39,7 +39,7 @@ static int hold_row(struct turn *t, void *arg, struct err *err)
 
     if (rc)
         return rc;
-    sign_give(&waiting->locked);
+    flag_set(&waiting->locked);
     clock_sleep_us(WAIT_US);
     return database_time(t, err);
 }
@@ -58,7 +58,7 @@ static void renew_after_a_wait(int nth)
     if (nth == 0) {
         hold_for_a_while(s, "leases");
     } else {
-        sign_await(&waiting->locked);
+        flag_await(&waiting->locked);
         CHECK_EQ(heartbeat(s, waiting->job), 0);
     }
     store_close(&s);
@@ -86,7 +86,7 @@ static void settle_after_a_wait(int nth)
     if (nth == 0) {
         hold_for_a_while(s, "executions");
     } else {
-        sign_await(&waiting->locked);
+        flag_await(&waiting->locked);
         CHECK_OK_ERR(store_turn_waiting(s, retry_in_a_minute, NULL, &err), &err);
     }
     store_close(&s);
@@ -176,7 +176,7 @@ TEST(settle_that_waited_for_the_reapers_lock_is_refused)
     scene->up[0] = claim_job(s, 1);
     store_close(&s);
     clock_advance(LEASE + SECOND);
-    stand_in_line(2, reap_and_hold, settle_too_late);
+    run_in_line(2, reap_and_hold, settle_too_late);
     s = fixture_store();
     CHECK_STR(history(s, scene->up[0].id), "created marked_ready claimed lease_expired");
     verify_clean(s);

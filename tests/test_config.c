@@ -1,12 +1,9 @@
 /* test_config.c - pawl.yaml: where it is found, which values each key accepts, and that all its
  * errors are reported together. */
-#include "harness.h"
+#include "config_fixture.h"
 
 #include "base/buf.h"
-#include "parse/config/config.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,40 +14,9 @@ TEST_NO_DB;
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 #define SECOND      1000000LL
 
-/* A host whose only folder is the test's folder. */
-static struct config_host host(void)
-{
-    return (struct config_host){.folder = test_dir(), .home = test_dir(), .processors = 3};
-}
-
-static void write_file(const char *name, const char *text)
-{
-    char path[512];
-    int fd;
-
-    snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
-    fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-    CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-    close(fd);
-}
-
 static void make_folder(const char *name)
 {
-    char path[512];
-
-    snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
-    CHECK_OK(mkdir(path, 0700));
-}
-
-/* A path in the folder of the test; valid until the second call after this one. */
-static const char *in_dir(const char *name)
-{
-    static char paths[2][512];
-    static int next;
-
-    next = !next;
-    snprintf(paths[next], sizeof(paths[next]), "%s/%s", test_dir(), name);
-    return paths[next];
+    CHECK_OK(mkdir(in_dir(name), 0700));
 }
 
 static struct config *load(const char *text)
@@ -309,14 +275,14 @@ TEST(all_config_errors_are_reported_together_with_suggestions)
                  "executers: {}\n"
                  "execution_events: {retention_day: 3}\n"
                  "frobnicate: 1\n",
-                 "1:1: there is no key \"tennant\": did you mean \"tenant\"?\n"
-                 "3:3: there is no key \"leese\" in worker: did you mean \"lease\"?\n"
+                 "1:1: there is no key \"tennant\"; did you mean \"tenant\"?\n"
+                 "3:3: there is no key \"leese\" in worker; did you mean \"lease\"?\n"
                  "4:10: worker.slots: a whole number from 1 to 10000 is expected, not 0\n"
                  "5:3: the key \"slots\" is already defined in line 4\n"
-                 "6:18: dispatch.mode: push or poll is expected, not 'pull': did you mean "
+                 "6:18: dispatch.mode: push or poll is expected, not 'pull'; did you mean "
                  "\"poll\"?\n"
-                 "7:1: there is no key \"executers\": did you mean \"executors\"?\n"
-                 "8:20: there is no key \"retention_day\" in execution_events: did you mean "
+                 "7:1: there is no key \"executers\"; did you mean \"executors\"?\n"
+                 "8:20: there is no key \"retention_day\" in execution_events; did you mean "
                  "\"retention_days\"?\n"
                  "9:1: there is no key \"frobnicate\"");
 }
@@ -414,7 +380,7 @@ TEST(invalid_route_or_executor_in_the_config_is_refused)
 {
     static const struct refused cases[] = {
         {"dispatch: {default_executor: proces}",
-         "1:30: dispatch.default_executor: there is no executor \"proces\": did you mean "
+         "1:30: dispatch.default_executor: there is no executor \"proces\"; did you mean "
          "\"process\"?"},
         {"dispatch: {default_executor: function}",
          "1:30: dispatch.default_executor: \"function\" runs functions, not commands"},
@@ -423,13 +389,13 @@ TEST(invalid_route_or_executor_in_the_config_is_refused)
          "not a mapping"},
         {"dispatch: {routes: [{task: a}, {tusk: b, executor: process}, {task: c, executor: zzz}]}",
          "1:21: dispatch.routes: a route needs both task and executor\n"
-         "1:33: there is no key \"tusk\" in a route: did you mean \"task\"?\n"
-         "1:82: dispatch.routes.executor: there is no executor \"zzz\": add it to executors"},
+         "1:33: there is no key \"tusk\" in a route; did you mean \"task\"?\n"
+         "1:82: dispatch.routes.executor: there is no executor \"zzz\"; add it to executors"},
         {"executors: {gpu: {slots: 1}}",
          "1:13: executors.gpu needs a type: process, container, function or custom"},
         {"executors: {gpu: {type: proces}}",
          "1:25: executors.gpu.type: process, container, "
-         "function or custom is expected, not 'proces': did you mean "
+         "function or custom is expected, not 'proces'; did you mean "
          "\"process\"?"},
         {"executors: {'a:b': {type: process}}",
          "1:13: executors: \"a:b\" is not a valid key: use at most 64 letters, digits, _, . and -, "
@@ -441,7 +407,7 @@ TEST(invalid_route_or_executor_in_the_config_is_refused)
          "1:31: executors.function.slots: an executor of type "
          "function has no slots: set functions.threads instead"},
         {"executors: {process: {type: container}}",
-         "1:13: executors.process: the type of this executor must be process: use another key for another type"},
+         "1:13: executors.process: the type of this executor must be process; use another key for another type"},
         {"executors: {calls: {type: function}}",
          "1:13: executors.calls: only the executor named `function` can run functions"},
         {"executors: {process: {env: [PATH, 1X, 'A=b']}}",
@@ -450,7 +416,7 @@ TEST(invalid_route_or_executor_in_the_config_is_refused)
          "1:39: executors.process.env: a variable name (letters, digits and _) is expected, "
          "not 'A=b'"},
         {"executors: {process: {log: {haed: 1kB}}}",
-         "1:29: there is no key \"haed\" in executors.process.log: did you mean \"head\"?"},
+         "1:29: there is no key \"haed\" in executors.process.log; did you mean \"head\"?"},
     };
 
     check_refused(cases, COUNT(cases));

@@ -85,7 +85,8 @@ static void add_row(void *arg, const char *path, const struct key *k)
     describe_key_value(t->b, k);
     buf_addstr(t->b, " | ");
     describe_config_default(t->b, k);
-    buf_addf(t->b, " | %s%s |\n", k->sentence, k->needs_trust ? " *Trust.*" : "");
+    buf_addf(t->b, " | %s%s%s |\n", k->sentence, k->needs_trust ? " *Trust.*" : "",
+             k->is_shared ? " *Initial.*" : "");
 }
 
 static void add_table(struct buf *b, const struct keys *keys, bool with_types)
@@ -95,13 +96,20 @@ static void add_table(struct buf *b, const struct keys *keys, bool with_types)
     keys_walk(keys, "", add_row, &(struct table){b, with_types});
 }
 
+static const char keys_intro[] =
+    "\n## Keys\n\nA dot separates nested keys: `worker.slots` is `worker: {slots: …}`.\n\n"
+    "A key marked *Initial* belongs to a setting that the database stores for all of its processes. The\n"
+    "file provides the value only if the database has none: the first worker whose file has such a key\n"
+    "stores it, for `dispatch` also the first submission. From then on every process follows the\n"
+    "database, and a worker whose file differs reports it once when it starts. `pawl admin retention`\n"
+    "and `pawl admin routes` show and change these settings.\n\n";
+
 static void add_page(struct buf *b)
 {
     buf_addstr(b, head);
     buf_addstr(b, example);
     buf_addstr(b, rules);
-    buf_addstr(
-        b, "\n## Keys\n\nA dot separates nested keys: `worker.slots` is `worker: {slots: …}`.\n\n");
+    buf_addstr(b, keys_intro);
     add_table(b, &config_keys, false);
     buf_addstr(
         b,

@@ -87,7 +87,7 @@ TEST(container_outlives_its_worker_and_is_reattached)
 
     stage_begin(&g);
     stage_lose_worker(&g);
-    stage_take_over(&g, (struct process_options){0});
+    stage_adopt(&g, (struct process_options){0});
     write_text(path_of("go"), "");
     s = stage_wait(&g);
     CHECK_EQ(s->o.kind, OUTCOME_FAILED);
@@ -122,7 +122,7 @@ TEST(lost_attempt_is_not_reported_while_the_container_engine_is_unreachable)
     CHECK_OK(kill(shim_of(&g.t), SIGKILL));
     UNTIL(g.w, is_gone(g.main));
     for (int i = 0; i < 30; i++)
-        worker_turn(g.w, 10000);
+        worker_poll(g.w, 10000);
     CHECK_EQ(s->ended, 0);
     CHECK_OK(unlink(path_of("engine/down")));
     CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
@@ -142,7 +142,7 @@ TEST(container_whose_undo_record_was_truncated_is_removed)
     CHECK_OK(ftruncate(openat(at, ATTEMPT_UNDO, O_WRONLY | O_CLOEXEC), 0));
     close(at);
     CHECK_OK(kill(shim_of(&g.t), SIGKILL));
-    stage_take_over(&g, (struct process_options){0});
+    stage_adopt(&g, (struct process_options){0});
     CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
     CHECK(is_gone(g.main));
     CHECK_EQ(containers(), 0);
@@ -178,7 +178,7 @@ TEST(outcome_is_not_reported_until_an_unreachable_container_engine_returns)
     write_text(path_of("go"), "");
     UNTIL(g.w, is_gone(g.main));
     for (int i = 0; i < 30; i++)
-        worker_turn(g.w, 10000);
+        worker_poll(g.w, 10000);
     CHECK_EQ(s->ended, 0);
     CHECK_OK(unlink(path_of("engine/down")));
     stage_wait(&g);
@@ -213,7 +213,7 @@ static bool end_while_the_engine_is_unreachable(struct stage *g, int64_t most, p
 
     worker_start(g->w, &g->t);
     while (!s->ended && !(task = (pid_t)strtol(read_text(path_of("main")), NULL, 10)))
-        worker_turn(g->w, 10000);
+        worker_poll(g->w, 10000);
     *shim = shim_of(&g->t);
     write_text(path_of("engine/down"), "");
     write_text(path_of("go"), "");
@@ -301,14 +301,23 @@ TEST(orphaned_container_is_removed_by_the_container_engine_that_created_it)
     stage_lose_worker(&g);
     CHECK_OK(kill(shim_of(&g.t), SIGKILL));
     CHECK_OK(setenv("CONTAINER_HOST", "/nowhere", 1)); /* an engine without this container */
-    stage_take_over(&g, (struct process_options){0});
+    stage_adopt(&g, (struct process_options){0});
     CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
     CHECK(is_gone(g.main));
     CHECK_EQ(containers(), 0);
     stage_end(&g);
 }
 
-TEST(undo_command_succeeds_only_if_its_last_output_line_is_gone)
+static bool run_undo(struct undo *u, int64_t patience)
+{
+    int64_t deadline = clock_boot_us() + patience;
+
+    while (!undo_poll(u) && clock_boot_us() < deadline)
+        clock_sleep_us(5000);
+    return u->done;
+}
+
+TEST(undo_command_succeeds_only_if_its_last_output_line_is_the_word_gone)
 {
     static const char *const scripts[] = {"echo the engine is gone", "echo gone; echo not so",
                                           "echo warning; echo gone", "echo gone"};
@@ -317,7 +326,7 @@ TEST(undo_command_succeeds_only_if_its_last_output_line_is_gone)
         struct undo u = {0};
 
         undo_set_command(&u, (const char *const[]){"/bin/sh", "-c", scripts[i], NULL}, NULL);
-        CHECK_EQ(undo_run(&u, i >= 2 ? PATIENT : SECOND / 3), i >= 2);
+        CHECK_EQ(run_undo(&u, i >= 2 ? PATIENT : SECOND / 3), i >= 2);
         undo_release(&u);
     }
 }
@@ -334,7 +343,7 @@ TEST(graceful_stop_leaves_containers_running)
     CHECK_EQ(containers(), 1);
 
     g.t.cancel = true;
-    stage_take_over(&g, (struct process_options){.grace = -1});
+    stage_adopt(&g, (struct process_options){.grace = -1});
     CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_CANCELLED);
     CHECK(is_gone(g.main));
     stage_end(&g);
@@ -350,7 +359,7 @@ TEST(ending_all_attempts_also_ends_their_containers)
     stage_begin(&g);
     stage_lose_worker(&g);
     CHECK_OK(kill(shim_of(&g.t), SIGKILL));
-    CHECK_OK_ERR(attempt_end_all(attempts_dir(), PATIENT, &err), &err);
+    CHECK_OK_ERR(end_all_attempts(attempts_dir(), PATIENT, &err), &err);
     CHECK(is_gone(g.main));
     CHECK_EQ(containers(), 0);
     CHECK_EQ(count_files(attempts_dir()), 0);

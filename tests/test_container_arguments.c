@@ -187,7 +187,7 @@ TEST(command_that_no_container_engine_can_run_is_refused)
     CHECK(strstr(refusal_of(&docker, &none, "/f", NULL), "the task names no image"));
     CHECK(strstr(refusal_of(&docker, &dash, "/f", NULL), "\"-v\" is not a valid image name"));
     CHECK(strstr(refusal_of(&podman, &secret, "/f", env),
-                 "the secret HOME can't be used in a container"));
+                 "the secret HOME can't be passed to a container"));
     CHECK(strstr(refusal_of(&podman, &empty, "/f", NULL), "there is no command"));
     CHECK(strstr(refusal_of(&podman, &list, "/f", NULL),
                  "the container must be an object, not a list"));

@@ -22,7 +22,7 @@ TEST(attempt_whose_client_exits_before_the_container_starts_is_lost)
     struct stage g = stage_of(&spec);
     struct seen *s;
 
-    write_text(path_of("engine/told"), "");
+    write_text(path_of("engine/silent"), "");
     s = worker_run(g.w, &g.t);
     CHECK_EQ(s->o.kind, OUTCOME_LOST);
     CHECK(!s->o.has_exit_code);
@@ -76,7 +76,7 @@ static void check_outcome_if_shim_dies(const char *point, bool client_exits_earl
     unsetenv("PAWL_SHIM_POINT");
     g.t.execution = execution++;
     if (client_exits_early)
-        write_text(path_of("engine/told"), "");
+        write_text(path_of("engine/silent"), "");
     CHECK_EQ(worker_run(g.w, &g.t)->o.kind, expect);
     CHECK_EQ(containers(), 0);
     stage_end(&g);
@@ -85,7 +85,7 @@ static void check_outcome_if_shim_dies(const char *point, bool client_exits_earl
 }
 
 /* The outcome comes from the engine, or from what the shim had already recorded. */
-TEST(outcome_is_right_wherever_the_shim_was_killed)
+TEST(container_outcome_is_correct_wherever_its_shim_is_killed)
 {
     check_outcome_if_shim_dies("before-lock", false, OUTCOME_REFUSED);
     check_outcome_if_shim_dies("forked", false, OUTCOME_LOST);
@@ -131,7 +131,7 @@ TEST(attempt_whose_shim_died_and_whose_container_cannot_be_removed_is_lost)
 }
 
 /* A single report may be true for a moment only, if the container has a restart policy. */
-TEST(container_counts_as_ended_only_after_the_engine_reports_it_repeatedly)
+TEST(container_counts_as_ended_only_after_repeated_reports_of_its_end)
 {
     char run[PATH_MAX + 100];
     struct undo u = {0};

@@ -310,12 +310,13 @@ TEST(turn_with_a_lost_commit_request_is_repeated)
     submit_once(DROP_COMMIT, false);
 }
 
-/* The server is slow to COMMIT, and the store is connected again before the COMMIT is done. */
+/* The server takes long to commit: the store has reconnected, and asks whether its turn is stored,
+ * before the commit is done. */
 static void submit_once_with_slow_commit(bool first_turn)
 {
     struct store *s;
 
-    server_url(); /* skips on other databases */
+    server_url(); /* skips the test unless the database is PostgreSQL */
     s = fixture_store();
     sql_run(s, "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS "
                "'BEGIN PERFORM pg_sleep(CASE WHEN NEW.name = ''once'' THEN 0.7 ELSE 0 END);"

@@ -50,12 +50,12 @@ static json_t *critical(struct pawl *p, int64_t id, const struct pawl_moment *at
     json_t *path;
 
     OK(pawl_critical(p, id, at, &json, &api_err));
-    path = json_taken(json);
+    path = json_parse_and_free(json);
     check_sums(path);
     return path;
 }
 
-/* The names of the steps, such as "w a b", without those of their workflows. */
+/* The names of the steps, such as "w a b", without the prefix WORKFLOW:: of tasks. */
 static const char *names_of(const json_t *path)
 {
     static char names[1000];
@@ -374,6 +374,43 @@ TEST(critical_path_after_a_rerun_covers_only_the_last_run)
     CHECK(!strstr(names_of(path), "a"));
     CHECK_EQ(units_of_step(path, "b", "wait_us"), 1);
     CHECK_EQ(units_of_step(path, "b", "run_us"), 2);
+    json_decref(path);
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(time_between_a_tasks_end_and_its_rerun_is_attributed_to_the_running_workflow)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t w = submit_workflow(
+        s, "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n  slow: {run: x}\n", NULL);
+    struct rerun r = {
+        .request = {.execution = w, .by = "ada"}, .what = RERUN_FROM_TASK, .from = "b"};
+    struct err e = ERR_INIT;
+    json_t *path;
+
+    claim_all(s);
+    advance_units(3);
+    settle_named(s, "a", OUTCOME_OK);
+    claim_all(s);
+    advance_units(2);
+    settle_named(s, "b", OUTCOME_FAILED);
+    advance_units(50);
+    CHECK_OK_ERR(store_turn(s, rerun_body, &r, &e), &e);
+    rerun_release(&r);
+    advance_units(1);
+    claim_all(s);
+    advance_units(4);
+    settle_named(s, "slow", OUTCOME_OK);
+    advance_units(2);
+    settle_named(s, "b", OUTCOME_OK);
+    path = critical(p, w, NULL);
+    CHECK_EQ(units_of_step(path, "b", "wait_us"), 1);
+    CHECK_EQ(units_of_step(path, "b", "run_us"), 6);
+    CHECK_EQ(units_of_step(path, "w", "run_us"), 52);
+    CHECK_EQ(units_of_step(path, "a", "run_us"), 3);
     json_decref(path);
     pawl_close(p);
     verify_clean(s);

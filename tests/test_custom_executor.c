@@ -8,27 +8,28 @@ TEST_THREADED;
 
 TEST(start_log_and_result_reported_by_a_custom_executor_are_stored)
 {
-    struct lab lab = {0};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {0};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w);
     struct pawl_log_page page;
     char text[64];
     struct execution e;
 
-    UNTIL(&w, lab.nbegun == 1);
-    CHECK_EQ(lab.begun[0].execution, id);
-    CHECK_EQ(lab.begun[0].attempt, 1);
-    pawl_report_started(lab.begun[0], 0);
+    UNTIL(&w, recorder.nbegun == 1);
+    CHECK_EQ(recorder.begun[0].execution, id);
+    CHECK_EQ(recorder.begun[0].attempt, 1);
+    pawl_report_started(recorder.begun[0], 0);
     UNTIL(&w, strstr(history(w.s, id), "started"));
-    pawl_report_log(lab.begun[0], "one\n", 4);
-    pawl_report_log(lab.begun[0], "two\n", 4);
-    pawl_report_ended(lab.begun[0], &(struct pawl_end){.outcome = PAWL_OK,
-                                                       .result = "{\"n\":7}",
-                                                       .has_exit_code = true,
-                                                       .cpu = 3});
-    pawl_report_ended(lab.begun[0], &(struct pawl_end){.outcome = PAWL_FAILED, .error = "late"});
-    UNTIL(&w, lab.settled == 1);
+    pawl_report_log(recorder.begun[0], "one\n", 4);
+    pawl_report_log(recorder.begun[0], "two\n", 4);
+    pawl_report_ended(recorder.begun[0], &(struct pawl_end){.outcome = PAWL_OK,
+                                                            .result = "{\"n\":7}",
+                                                            .has_exit_code = true,
+                                                            .cpu = 3});
+    pawl_report_ended(recorder.begun[0],
+                      &(struct pawl_end){.outcome = PAWL_FAILED, .error = "late"});
+    UNTIL(&w, recorder.settled == 1);
     e = get(w.s, id);
     CHECK_EQ(e.status, S_SUCCEEDED);
     CHECK_STR(e.result, "{\"n\":7}");
@@ -36,11 +37,11 @@ TEST(start_log_and_result_reported_by_a_custom_executor_are_stored)
     OK(pawl_log(w.p, &(struct pawl_log_place){.execution = id}, text, sizeof(text), &page, &err));
     CHECK_EQ(page.len, 8);
     CHECK(!memcmp(text, "one\ntwo\n", 8));
-    done(lab.begun[0], NULL); /* a report after the end has no effect */
+    done(recorder.begun[0], NULL); /* a report after the end has no effect */
     step(&w);
-    CHECK_EQ(lab.freed, 0);
+    CHECK_EQ(recorder.freed, 0);
     close_run(&w);
-    CHECK_EQ(lab.freed, 1);
+    CHECK_EQ(recorder.freed, 1);
 }
 
 static void check_command(const struct pawl_task *t)
@@ -69,8 +70,8 @@ static void check_command(const struct pawl_task *t)
 
 TEST(custom_executor_gets_the_command_as_submitted)
 {
-    struct lab lab = {.on_start = check_command};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {.on_start = check_command};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w = open_run(&x, NULL);
     struct pawl_command c = {.argv = (const char *[]){"ls", "-l", NULL},
                              .env = (const char *[]){"A=1=2", "B=", NULL},
@@ -84,48 +85,48 @@ TEST(custom_executor_gets_the_command_as_submitted)
     OK(pawl_command_spec(w.p, &c, NULL, &spec, &err));
     put(&w,
         (struct pawl_job){.name = "exec::lab-7", .input = "[1]", .spec = spec, .max_attempts = 3});
-    UNTIL(&w, lab.nbegun == 1);
-    done(lab.begun[0], NULL);
-    UNTIL(&w, lab.settled == 1);
+    UNTIL(&w, recorder.nbegun == 1);
+    done(recorder.begun[0], NULL);
+    UNTIL(&w, recorder.settled == 1);
     free(spec);
     close_run(&w);
 }
 
 TEST(refused_start_returns_the_job_without_using_an_attempt)
 {
-    struct lab lab = {.refuse = 1};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {.refuse = 1};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w);
 
-    UNTIL(&w, lab.nbegun == 1);
-    CHECK_EQ(lab.begun[0].attempt, 2);
+    UNTIL(&w, recorder.nbegun == 1);
+    CHECK_EQ(recorder.begun[0].attempt, 2);
     CHECK_EQ(get(w.s, id).max_attempts, 2);
     CHECK(strstr(history(w.s, id), "claimed released"));
-    done(lab.begun[0], NULL);
-    UNTIL(&w, lab.settled == 1);
+    done(recorder.begun[0], NULL);
+    UNTIL(&w, recorder.settled == 1);
     CHECK_EQ(status_of(w.s, id), S_SUCCEEDED);
     close_run(&w);
 }
 
 TEST(start_error_fails_the_attempt_with_the_executors_message)
 {
-    struct lab lab = {.wrong = "there is no such machine"};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {.wrong = "there is no such machine"};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w);
 
     UNTIL(&w, status_of(w.s, id) == S_FAILED);
     CHECK_STR(get(w.s, id).error, "there is no such machine");
     CHECK(!strstr(history(w.s, id), "started"));
-    CHECK_EQ(lab.settled, 0); /* the executor never accepted it */
+    CHECK_EQ(recorder.settled, 0); /* the executor never accepted it */
     close_run(&w);
 }
 
 TEST(invalid_report_fails_the_attempt_with_an_error)
 {
-    struct lab lab = {0};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {0};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w;
     int64_t none, no_json, silent;
 
@@ -134,11 +135,11 @@ TEST(invalid_report_fails_the_attempt_with_an_error)
     none = put_one(&w);
     no_json = put_one(&w);
     silent = put_one(&w);
-    UNTIL(&w, lab.nbegun == 3);
-    pawl_report_ended(lab.begun[0], &(struct pawl_end){0});
-    pawl_report_ended(lab.begun[1], &(struct pawl_end){.outcome = PAWL_OK, .result = "{"});
-    pawl_report_ended(lab.begun[2], &(struct pawl_end){.outcome = PAWL_FAILED, .error = ""});
-    UNTIL(&w, lab.settled == 3);
+    UNTIL(&w, recorder.nbegun == 3);
+    pawl_report_ended(recorder.begun[0], &(struct pawl_end){0});
+    pawl_report_ended(recorder.begun[1], &(struct pawl_end){.outcome = PAWL_OK, .result = "{"});
+    pawl_report_ended(recorder.begun[2], &(struct pawl_end){.outcome = PAWL_FAILED, .error = ""});
+    UNTIL(&w, recorder.settled == 3);
     CHECK(strstr(get(w.s, none).error, "reported the unknown outcome 0"));
     CHECK_EQ(status_of(w.s, no_json), S_FAILED);
     CHECK_STR(get(w.s, silent).error, "the executor lab reported no error message");
@@ -149,94 +150,95 @@ TEST(invalid_report_fails_the_attempt_with_an_error)
 
 TEST(cancel_reaches_a_custom_executor)
 {
-    struct lab lab = {.obeys = true};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {.obeys = true};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w);
 
-    UNTIL(&w, lab.nbegun == 1);
+    UNTIL(&w, recorder.nbegun == 1);
     OK(pawl_cancel(w.p, id, "me", "enough", NULL, &err));
-    UNTIL(&w, lab.settled == 1);
-    CHECK_EQ(lab.cancelled, 1);
+    UNTIL(&w, recorder.settled == 1);
+    CHECK_EQ(recorder.cancelled, 1);
     CHECK_EQ(status_of(w.s, id), S_CANCELLED);
     close_run(&w);
 }
 
 TEST(attempt_that_succeeds_despite_a_cancel_keeps_its_outcome)
 {
-    struct lab lab = {0};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {0};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w);
 
-    UNTIL(&w, lab.nbegun == 1);
+    UNTIL(&w, recorder.nbegun == 1);
     OK(pawl_cancel(w.p, id, NULL, NULL, NULL, &err));
-    UNTIL(&w, lab.cancelled == 1);
-    done(lab.begun[0], "[]");
-    UNTIL(&w, lab.settled == 1);
+    UNTIL(&w, recorder.cancelled == 1);
+    done(recorder.begun[0], "[]");
+    UNTIL(&w, recorder.settled == 1);
     CHECK_EQ(status_of(w.s, id), S_SUCCEEDED);
     close_run(&w);
 }
 
 TEST(custom_executor_is_cancelled_at_the_timeout)
 {
-    struct lab lab = {.obeys = true};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {.obeys = true};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w = open_run(&x, NULL);
     int64_t silent = put(&w, (struct pawl_job){.spec = "{\"timeout\":50000}"}), late;
 
     /* The timeout counts from the start call, because the executor never reports a start. */
-    UNTIL(&w, lab.settled == 1);
-    CHECK_EQ(lab.cancelled, 1);
+    UNTIL(&w, recorder.settled == 1);
+    CHECK_EQ(recorder.cancelled, 1);
     CHECK_EQ(status_of(w.s, silent), S_TIMED_OUT);
     CHECK(strstr(get(w.s, silent).error, "ran longer than its timeout of 50"));
     late = put(&w, (struct pawl_job){.spec = "{\"timeout\":3600000000}"});
-    UNTIL(&w, lab.nbegun == 2);
-    pawl_report_started(lab.begun[1], 3600 * SECOND); /* its whole timeout had already passed */
-    UNTIL(&w, lab.settled == 2);
+    UNTIL(&w, recorder.nbegun == 2);
+    pawl_report_started(recorder.begun[1],
+                        3600 * SECOND); /* its whole timeout had already passed */
+    UNTIL(&w, recorder.settled == 2);
     CHECK_EQ(status_of(w.s, late), S_TIMED_OUT);
     close_run(&w);
 }
 
 TEST(attempt_of_an_executor_without_a_cancel_callback_runs_to_its_end)
 {
-    struct lab lab = {0};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {0};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w;
     int64_t id;
 
     x.cancel = NULL;
     w = open_run(&x, NULL);
     id = put(&w, (struct pawl_job){.spec = "{\"timeout\":1000}"});
-    UNTIL(&w, lab.nbegun == 1);
+    UNTIL(&w, recorder.nbegun == 1);
     OK(pawl_cancel(w.p, id, NULL, NULL, NULL, &err));
     step(&w);
-    done(lab.begun[0], NULL);
-    UNTIL(&w, lab.settled == 1);
+    done(recorder.begun[0], NULL);
+    UNTIL(&w, recorder.settled == 1);
     CHECK_EQ(status_of(w.s, id), S_SUCCEEDED);
     close_run(&w);
 }
 
 TEST(immediate_stop_returns_running_jobs_without_using_an_attempt)
 {
-    struct lab lab = {.obeys = true};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {.obeys = true};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w);
 
-    UNTIL(&w, lab.nbegun == 1);
+    UNTIL(&w, recorder.nbegun == 1);
     pawl_engine_stop(w.e, false);
     step(&w);
-    CHECK_EQ(lab.cancelled, 0);
+    CHECK_EQ(recorder.cancelled, 0);
     pawl_engine_stop(w.e, true);
     UNTIL(&w, pawl_engine_idle(w.e));
-    CHECK_EQ(lab.cancelled, 1);
+    CHECK_EQ(recorder.cancelled, 1);
     CHECK_EQ(status_of(w.s, id), S_READY);
     CHECK(strstr(history(w.s, id), "deferred"));
     pawl_engine_close(w.e);
     open_engine(&w, &x);
-    UNTIL(&w, lab.nbegun == 2);
-    done(lab.begun[1], NULL);
+    UNTIL(&w, recorder.nbegun == 2);
+    done(recorder.begun[1], NULL);
     UNTIL(&w, status_of(w.s, id) == S_SUCCEEDED);
     close_run(&w);
 }

@@ -16,53 +16,53 @@ TEST_THREADED;
 
 TEST(attempt_that_died_with_its_worker_is_lost_and_retried)
 {
-    struct lab lab = {0};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {0};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w = open_run(&x, NULL);
     int64_t id =
         put(&w, (struct pawl_job){.max_attempts = 2, .spec = "{\"retry\":{\"delay\":1000}}"});
 
-    UNTIL(&w, lab.nbegun == 1);
+    UNTIL(&w, recorder.nbegun == 1);
     pawl_engine_close(w.e); /* without a stop, as if the worker had died */
     open_engine(&w, &x);
-    UNTIL(&w, lab.nbegun == 2);
-    CHECK_EQ(lab.begun[1].attempt, 2);
+    UNTIL(&w, recorder.nbegun == 2);
+    CHECK_EQ(recorder.begun[1].attempt, 2);
     CHECK(strstr(history(w.s, id), "lease_expired adopted retry_scheduled"));
-    done(lab.begun[1], NULL);
+    done(recorder.begun[1], NULL);
     UNTIL(&w, status_of(w.s, id) == S_SUCCEEDED);
     close_run(&w);
 }
 
 TEST(attempt_that_outlives_its_worker_is_reattached_by_the_next_worker)
 {
-    struct lab lab = {0};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {0};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w;
     int64_t id;
     int epoch;
 
     x.outlives_worker = true;
-    x.find = lab_find;
-    x.forget = lab_forget;
+    x.find = recorder_reattach;
+    x.forget = recorder_forget;
     w = open_run(&x, NULL);
     id = put_one(&w);
-    UNTIL(&w, lab.nbegun == 1);
-    epoch = lab.epoch;
+    UNTIL(&w, recorder.nbegun == 1);
+    epoch = recorder.epoch;
     pawl_engine_stop(w.e, true);
     CHECK(pawl_engine_idle(w.e));
-    CHECK_EQ(lab.cancelled, 0);
-    CHECK_EQ(lab.forgotten, 1);
+    CHECK_EQ(recorder.cancelled, 0);
+    CHECK_EQ(recorder.forgotten, 1);
     pawl_engine_close(w.e);
     CHECK_EQ(status_of(w.s, id), S_RUNNING);
     open_engine(&w, &x);
-    UNTIL(&w, lab.nfound == 1);
-    CHECK_EQ(lab.found[0].execution, id);
-    CHECK_EQ(lab.found[0].attempt, 1);
-    CHECK_EQ(lab.epoch, epoch + 1);
-    pawl_report_started(lab.found[0], SECOND);
-    done(lab.found[0], "1");
+    UNTIL(&w, recorder.nfound == 1);
+    CHECK_EQ(recorder.found[0].execution, id);
+    CHECK_EQ(recorder.found[0].attempt, 1);
+    CHECK_EQ(recorder.epoch, epoch + 1);
+    pawl_report_started(recorder.found[0], SECOND);
+    done(recorder.found[0], "1");
     UNTIL(&w, status_of(w.s, id) == S_SUCCEEDED);
-    CHECK_EQ(lab.nbegun, 1);
+    CHECK_EQ(recorder.nbegun, 1);
     close_run(&w);
 }
 
@@ -70,7 +70,7 @@ TEST(attempt_that_outlives_its_worker_is_reattached_by_the_next_worker)
 struct lone_dispatcher {
     struct dispatch *d;
     struct idmap attempts;
-    struct lab lab;
+    struct recorder recorder;
     int started, ended;
     struct outcome last;
 };
@@ -92,7 +92,7 @@ static void open_dispatcher(struct lone_dispatcher *k,
                             void (*forget)(void *data, struct pawl_attempt a))
 {
     struct dispatch_options o = {.attempts = &k->attempts, .report = on_report, .arg = k};
-    struct pawl_executor x = lab_executor(&k->lab);
+    struct pawl_executor x = recorder_executor(&k->recorder);
     struct err e = ERR_INIT;
 
     x.forget = forget;
@@ -151,14 +151,14 @@ TEST(attempt_whose_lease_was_lost_is_cancelled_and_keeps_its_slot_until_it_ends)
     open_dispatcher(&k, NULL);
     start_job(&k, &t);
     dispatch_forget(k.d, 7, 1);
-    CHECK_EQ(k.lab.cancelled, 1);
+    CHECK_EQ(k.recorder.cancelled, 1);
     CHECK_EQ(capacity_of(&k), 0);
-    pawl_report_ended(k.lab.begun[0], &(struct pawl_end){.outcome = PAWL_CANCELLED});
+    pawl_report_ended(k.recorder.begun[0], &(struct pawl_end){.outcome = PAWL_CANCELLED});
     dispatch_poll(k.d);
     CHECK_EQ(k.ended, 0);
     CHECK_EQ(capacity_of(&k), 1);
     close_dispatcher(&k);
-    CHECK_EQ(k.lab.freed, 1);
+    CHECK_EQ(k.recorder.freed, 1);
 }
 
 TEST(attempt_that_its_own_worker_adopts_again_is_not_lost_while_it_runs)
@@ -172,8 +172,8 @@ TEST(attempt_that_its_own_worker_adopts_again_is_not_lost_while_it_runs)
     reattach_job(&k, &again);
     dispatch_poll(k.d);
     CHECK_EQ(k.ended, 0);
-    pawl_report_started(k.lab.begun[0], 0);
-    pawl_report_ended(k.lab.begun[0], &(struct pawl_end){.outcome = PAWL_CANCELLED});
+    pawl_report_started(k.recorder.begun[0], 0);
+    pawl_report_ended(k.recorder.begun[0], &(struct pawl_end){.outcome = PAWL_CANCELLED});
     dispatch_poll(k.d);
     CHECK_EQ(k.started, 1);
     CHECK_EQ(k.ended, 1);
@@ -189,17 +189,17 @@ TEST(attempt_that_its_own_worker_adopts_again_is_not_lost_while_it_runs)
 
 TEST(attempt_that_its_own_worker_adopts_again_can_be_cancelled)
 {
-    struct lone_dispatcher k = {.lab = {.obeys = true}};
+    struct lone_dispatcher k = {.recorder = {.obeys = true}};
     struct job t = task_of(7, 1), again = task_of(7, 3);
 
-    open_dispatcher(&k, lab_forget);
+    open_dispatcher(&k, recorder_forget);
     start_job(&k, &t);
     dispatch_forget(k.d, 7, 1);
-    CHECK_EQ(k.lab.forgotten, 1);
-    CHECK_EQ(k.lab.cancelled, 0);
+    CHECK_EQ(k.recorder.forgotten, 1);
+    CHECK_EQ(k.recorder.cancelled, 0);
     again.cancel = true;
     reattach_job(&k, &again);
-    CHECK_EQ(k.lab.cancelled, 1);
+    CHECK_EQ(k.recorder.cancelled, 1);
     dispatch_poll(k.d);
     CHECK_EQ(k.ended, 1);
     CHECK_EQ(k.last.kind, OUTCOME_CANCELLED);
@@ -208,10 +208,10 @@ TEST(attempt_that_its_own_worker_adopts_again_can_be_cancelled)
 
 /* ---- load ---- */
 
-TEST(excess_log_output_is_cut_in_the_middle)
+TEST(excess_log_output_is_dropped_from_the_middle)
 {
-    struct lab lab = {0};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {0};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w = open_run(&x, NULL);
     int64_t id = put_one(&w), at = 0;
     struct pawl_log_page page = {0};
@@ -219,15 +219,15 @@ TEST(excess_log_output_is_cut_in_the_middle)
     size_t len = 0;
     int i;
 
-    UNTIL(&w, lab.nbegun == 1);
+    UNTIL(&w, recorder.nbegun == 1);
     for (i = 0; i < 50000; i++) { /* 64 bytes each */
         snprintf(line, sizeof(line), "%063d\n", i);
-        pawl_report_log(lab.begun[0], line, 64);
+        pawl_report_log(recorder.begun[0], line, 64);
         if (i == 100)
             step(&w); /* part of it is read before the rest is reported */
     }
-    done(lab.begun[0], NULL);
-    UNTIL(&w, lab.settled == 1);
+    done(recorder.begun[0], NULL);
+    UNTIL(&w, recorder.settled == 1);
     do {
         OK(pawl_log(w.p, &(struct pawl_log_place){.execution = id, .from = at}, text + len,
                     (4 << 20) - len, &page, &err));
@@ -273,20 +273,20 @@ static void pipe_poll(void *data)
 
 TEST(executor_without_threads_is_called_when_its_descriptor_is_readable)
 {
-    struct pipe_lab lab;
+    struct pipe_lab recorder;
     struct pawl_executor x = {
-        .key = "lab", .data = &lab, .start = pipe_start, .fd = pipe_fd, .poll = pipe_poll};
+        .key = "lab", .data = &recorder, .start = pipe_start, .fd = pipe_fd, .poll = pipe_poll};
     struct engine_run w;
     int64_t id;
 
-    CHECK_EQ(pipe2(lab.fds, O_CLOEXEC), 0);
+    CHECK_EQ(pipe2(recorder.fds, O_CLOEXEC), 0);
     w = open_run(&x, NULL);
     id = put_one(&w);
     UNTIL(&w, status_of(w.s, id) == S_SUCCEEDED);
     CHECK_STR(get(w.s, id).result, "\"turned\"");
     close_run(&w);
-    close(lab.fds[0]);
-    close(lab.fds[1]);
+    close(recorder.fds[0]);
+    close(recorder.fds[1]);
 }
 
 /* An executor that runs each attempt in its own thread, which logs a lot and ends. */

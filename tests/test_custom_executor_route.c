@@ -8,18 +8,18 @@ TEST_THREADED;
 
 TEST(task_is_routed_to_a_custom_executor_by_its_name)
 {
-    struct lab lab = {0};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {0};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w = open_run(&x, LAB_CONFIG);
     int64_t fits = put(&w, (struct pawl_job){.name = "exec::x-lab"});
     int64_t other = put(&w, (struct pawl_job){.name = "exec::x-lob"});
 
     CHECK_STR(get(w.s, fits).lane, "lab");
     CHECK_STR(get(w.s, other).lane, "process");
-    UNTIL(&w, lab.nbegun == 1);
-    CHECK_EQ(lab.begun[0].execution, fits);
-    done(lab.begun[0], NULL);
-    UNTIL(&w, lab.settled == 1);
+    UNTIL(&w, recorder.nbegun == 1);
+    CHECK_EQ(recorder.begun[0].execution, fits);
+    done(recorder.begun[0], NULL);
+    UNTIL(&w, recorder.settled == 1);
     CHECK_EQ(status_of(w.s, other), S_READY);
     close_run(&w);
 }
@@ -77,60 +77,60 @@ TEST(route_to_an_unknown_executor_is_an_error_when_the_worker_starts)
                        "executors: {lab: {type: custom}}\n"),
           PAWL_E_INVALID);
     CHECK(strstr(err.message, "pawl.yaml:4:"));
-    CHECK(strstr(err.message, "there is no executor \"labb\": did you mean \"lab\"?"));
+    CHECK(strstr(err.message, "there is no executor \"labb\"; did you mean \"lab\"?"));
 }
 
 TEST(custom_executor_never_runs_more_attempts_than_its_slots)
 {
-    struct lab lab = {0};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {0};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w = open_run(&x, LAB_CONFIG);
     int i;
 
     for (i = 0; i < 5; i++)
         put_one(&w);
-    UNTIL(&w, lab.nbegun == 2);
+    UNTIL(&w, recorder.nbegun == 2);
     for (i = 0; i < 5; i++)
         step(&w);
-    CHECK_EQ(lab.nbegun, 2);
+    CHECK_EQ(recorder.nbegun, 2);
     for (i = 0; i < 5; i++) {
-        done(lab.begun[i], NULL);
-        UNTIL(&w, lab.settled == i + 1);
-        UNTIL(&w, lab.nbegun == (i + 3 < 5 ? i + 3 : 5));
+        done(recorder.begun[i], NULL);
+        UNTIL(&w, recorder.settled == i + 1);
+        UNTIL(&w, recorder.nbegun == (i + 3 < 5 ? i + 3 : 5));
     }
     close_run(&w);
 }
 
-static int lab_capacity(void *data)
+static int recorder_capacity(void *data)
 {
-    return ((struct lab *)data)->refuse ? 0 : 1;
+    return ((struct recorder *)data)->refuse ? 0 : 1;
 }
 
 TEST(custom_executor_without_capacity_gets_no_job)
 {
-    struct lab lab = {.refuse = 1};
-    struct pawl_executor x = lab_executor(&lab);
+    struct recorder recorder = {.refuse = 1};
+    struct pawl_executor x = recorder_executor(&recorder);
     struct engine_run w;
     int64_t id;
     int i;
 
-    x.capacity = lab_capacity;
+    x.capacity = recorder_capacity;
     w = open_run(&x, NULL);
     id = put_one(&w);
     for (i = 0; i < 5; i++)
         step(&w);
     CHECK_STR(history(w.s, id), "created marked_ready");
-    lab.refuse = 0;
-    UNTIL(&w, lab.nbegun == 1);
-    done(lab.begun[0], NULL);
-    UNTIL(&w, lab.settled == 1);
+    recorder.refuse = 0;
+    UNTIL(&w, recorder.nbegun == 1);
+    done(recorder.begun[0], NULL);
+    UNTIL(&w, recorder.settled == 1);
     close_run(&w);
 }
 
 TEST(incomplete_or_conflicting_executor_is_refused)
 {
-    struct lab lab = {0};
-    struct pawl_executor x = lab_executor(&lab), bad;
+    struct recorder recorder = {0};
+    struct pawl_executor x = recorder_executor(&recorder), bad;
     struct engine_run w = open_run(&x, NULL);
 
     FAILS(pawl_engine_add_executor(w.e, &x, &err), PAWL_E_CONFLICT);
@@ -144,13 +144,13 @@ TEST(incomplete_or_conflicting_executor_is_refused)
     bad.key = "b";
     bad.start = NULL;
     FAILS(pawl_engine_add_executor(w.e, &bad, &err), PAWL_E_INVALID);
-    bad.start = lab_start;
+    bad.start = recorder_start;
     bad.outlives_worker = true;
     FAILS(pawl_engine_add_executor(w.e, &bad, &err), PAWL_E_INVALID);
     CHECK(strstr(err.message, "has no find"));
     bad.outlives_worker = false;
-    bad.fd = lab_capacity;
+    bad.fd = recorder_capacity;
     FAILS(pawl_engine_add_executor(w.e, &bad, &err), PAWL_E_INVALID);
-    CHECK_EQ(lab.freed, 0);
+    CHECK_EQ(recorder.freed, 0);
     close_run(&w);
 }

@@ -42,8 +42,8 @@ static int scenario_body(struct turn *t, void *arg, struct err *err)
     if ((rc = door_flush(t, err)) || (rc = op_submit(t, jobs, 7, err)) ||
         (rc = op_claim(t, &normal, &list, err)))
         return rc;
-    w->one = held(list.at[0]);
-    w->two = held(list.at[1]);
+    w->one = held_job_of(list.at[0]);
+    w->two = held_job_of(list.at[1]);
     if ((rc = op_claim(t, &brief, &list, err)))
         return rc;
     w->workflow = workflow.id;

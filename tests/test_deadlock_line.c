@@ -84,7 +84,7 @@ TEST(turns_on_the_same_workflows_do_not_deadlock)
         scene->down[i] = claim_job(s, 2);
     }
     store_close(&s);
-    stand_in_line(3, hold_the_middle_root, settle_in_three_workflows);
+    run_in_line(3, hold_the_middle_root, settle_in_three_workflows);
     s = fixture_store();
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 6);
     drain(s);
@@ -150,7 +150,7 @@ TEST(heartbeats_and_settles_of_the_same_jobs_do_not_deadlock)
         scene->up[i] = claim_job(s, 1);
     }
     store_close(&s);
-    stand_in_line(3, hold_the_middle_lease, renew_and_settle);
+    run_in_line(3, hold_the_middle_lease, renew_and_settle);
     s = fixture_store();
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 3);
     verify_clean(s);
@@ -203,7 +203,7 @@ TEST(submits_with_the_same_new_keys_do_not_deadlock)
     struct store *s;
 
     scene = shared_memory(sizeof(*scene));
-    stand_in_line(3, hold_the_middle_key, submit_with_new_keys);
+    run_in_line(3, hold_the_middle_key, submit_with_new_keys);
     s = fixture_store();
     CHECK_EQ(sql_number(s, "SELECT sum(used) FROM limits"), 7);
     drain(s);
@@ -250,7 +250,7 @@ TEST(submits_and_settles_with_the_same_key_do_not_deadlock)
     submit_with(s, with_key("k"));
     scene->up[0] = claim_job(s, 1);
     store_close(&s);
-    stand_in_line(2, hold_one_of_two_limits, settle_the_first);
+    run_in_line(2, hold_one_of_two_limits, settle_the_first);
     s = fixture_store();
     verify_clean(s);
     drain(s);
@@ -287,7 +287,7 @@ TEST(cancels_with_the_same_limits_do_not_deadlock)
         }
     }
     store_close(&s);
-    stand_in_line(3, hold_the_limit_of_a_cancel, cancel_a_tree);
+    run_in_line(3, hold_the_limit_of_a_cancel, cancel_a_tree);
     s = fixture_store();
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 7"), 7);
     drain(s);
@@ -300,7 +300,7 @@ TEST(cancels_with_the_same_limits_do_not_deadlock)
 /* Two jobs end. The permit of the first could go to a job that also needs the limit of the second,
  * and the permit of the second to a job that needs the limit of the first. */
 static struct {
-    struct sign there[2];
+    struct shared_flag there[2];
     struct held_job job[2];
 } * crossing;
 
@@ -308,9 +308,9 @@ static void wait_for_the_other(void *arg)
 {
     int nth = *(int *)arg;
 
-    sign_give(&crossing->there[nth]);
+    flag_set(&crossing->there[nth]);
     /* The other process may not get this far, which is right too. */
-    sign_wait(&crossing->there[!nth], 300000);
+    flag_wait(&crossing->there[!nth], 300000);
 }
 
 static void settle_crossing(int nth)
@@ -322,7 +322,7 @@ static void settle_crossing(int nth)
         watch_for(&w, "waiters", 1, wait_for_the_other, &nth);
     while (settle_ok(s, crossing->job[nth]) == -E_BUSY)
         ;
-    leave(&s, &w);
+    close_checked(&s, &w);
 }
 
 static int claim_other_body(struct turn *t, void *arg, struct err *err)
@@ -334,7 +334,7 @@ static int claim_other_body(struct turn *t, void *arg, struct err *err)
 
     c.serves = other;
     if (!(rc = op_claim(t, &c, &list, err)))
-        *(struct held_job *)arg = held(list.at[0]);
+        *(struct held_job *)arg = held_job_of(list.at[0]);
     return rc;
 }
 

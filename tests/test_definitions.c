@@ -74,7 +74,7 @@ TEST(applied_definition_is_kept_until_another_definition_is_applied)
     clock_advance(100 * DAY);
     retain(s, 90 * DAY);
     CHECK_EQ(count_definitions(s), 1);
-    CHECK_EQ(order(s, SCHEDULE_RUN, "w", NULL), 0);
+    CHECK_EQ(change_schedule(s, SCHEDULE_RUN, "w", NULL), 0);
     run_workflows(s, "");
     apply_schedules(s, "'@monthly'");
     CHECK_EQ(count_definitions(s), 2);

@@ -39,6 +39,26 @@ TEST(task_moved_within_its_file_is_not_a_difference)
         "[]");
 }
 
+TEST(hook_moved_within_its_file_is_not_a_difference)
+{
+    check_definitions(
+        "{\"name\":\"w\",\"tasks\":[],\"on_failure\":{\"name\":\"on_failure\",\"at\":[3,1],"
+        "\"run\":\"x\"},\"on_exit\":{\"name\":\"on_exit\",\"at\":[4,1],\"run\":\"y\"}}",
+        "{\"name\":\"w\",\"tasks\":[],\"on_failure\":{\"name\":\"on_failure\",\"at\":[5,1],"
+        "\"run\":\"x\"},\"on_exit\":{\"name\":\"on_exit\",\"at\":[6,1],\"run\":\"z\"}}",
+        "[{\"task\":null,\"change\":\"changed\",\"keys\":[\"on_exit\"]}]");
+}
+
+TEST(nested_workflow_of_a_hook_is_compared_task_by_task)
+{
+    check_definitions(
+        "{\"name\":\"w\",\"tasks\":[],\"on_exit\":{\"name\":\"on_exit\",\"workflow\":\"11\"},"
+        "\"nested\":{\"11\":{\"name\":\"i\",\"tasks\":[{\"name\":\"t\",\"run\":\"x\"}]}}}",
+        "{\"name\":\"w\",\"tasks\":[],\"on_exit\":{\"name\":\"on_exit\",\"workflow\":\"22\"},"
+        "\"nested\":{\"22\":{\"name\":\"i\",\"tasks\":[{\"name\":\"t\",\"run\":\"y\"}]}}}",
+        "[{\"task\":\"on_exit/t\",\"change\":\"changed\",\"keys\":[\"run\"]}]");
+}
+
 TEST(changed_task_is_reported_with_its_changed_keys)
 {
     check_definitions(

@@ -13,15 +13,15 @@ TEST_THREADED;
 
 /* Only the required operations: without a descriptor, without attempts that outlive the worker, and
  * without renewals and settlements. */
-static const struct executor_ops plain_desk_ops = {
-    .start = desk_start,
-    .reattach = desk_adopt,
-    .cancel = desk_cancel,
-    .forget = desk_forget,
-    .capacity = desk_room,
-    .fd = desk_fd,
-    .poll = desk_turn,
-    .free = desk_free,
+static const struct executor_ops plain_manual_ops = {
+    .start = manual_start,
+    .reattach = manual_reattach,
+    .cancel = manual_cancel,
+    .forget = manual_forget,
+    .capacity = manual_capacity,
+    .fd = manual_fd,
+    .poll = manual_poll,
+    .free = manual_free,
 };
 
 /* ---- the life of an attempt ---- */
@@ -29,10 +29,10 @@ static const struct executor_ops plain_desk_ops = {
 TEST(ended_attempt_is_kept_until_it_is_settled)
 {
     struct fixture fx;
-    struct desk *k;
+    struct manual_executor *k;
 
     open_with(&fx, (struct dispatch_options){0});
-    k = add_desk(&fx, "a", 10, 0);
+    k = add_manual_executor(&fx, "a", 10, 0);
     start(&fx, 1, "a");
     start(&fx, 2, "a");
     start(&fx, 2, "a"); /* already started: this has no effect */
@@ -41,8 +41,8 @@ TEST(ended_attempt_is_kept_until_it_is_settled)
     dispatch_renewed(fx.d, 1, 2, 77);
     dispatch_renewed(fx.d, 99, 1, 77);
     CHECK_EQ(k->renewed, 1);
-    desk_end(k, 1, OUTCOME_OK);
-    turns(&fx);
+    manual_end(k, 1, OUTCOME_OK);
+    poll_until_idle(&fx);
     CHECK_EQ(fx.seen.n, 1);
     CHECK_EQ(fx.seen.at[0].execution, 1);
     start(&fx, 1, "a"); /* it has ended and is not settled: it is not started again */
@@ -58,7 +58,7 @@ TEST(ended_attempt_is_kept_until_it_is_settled)
     CHECK_EQ(k->settled, 1);
     CHECK_EQ(dispatch_in_flight(fx.d), 1);
     dispatch_cancel(fx.d, 2, 1, OUTCOME_TIMED_OUT);
-    turns(&fx);
+    poll_until_idle(&fx);
     CHECK_EQ(fx.seen.at[1].outcome, OUTCOME_TIMED_OUT);
     end(&fx);
 }
@@ -66,18 +66,18 @@ TEST(ended_attempt_is_kept_until_it_is_settled)
 TEST(forgotten_attempt_is_not_reported)
 {
     struct fixture fx;
-    struct desk *k;
+    struct manual_executor *k;
 
     open_with(&fx, (struct dispatch_options){.slots = 2});
-    k = add_desk(&fx, "a", 10, 0);
+    k = add_manual_executor(&fx, "a", 10, 0);
     start(&fx, 1, "a");
     start(&fx, 2, "a");
-    desk_end(k, 1, OUTCOME_OK); /* its report is already queued */
+    manual_end(k, 1, OUTCOME_OK); /* its report is already queued */
     dispatch_forget(fx.d, 1, 1);
     dispatch_forget(fx.d, 2, 1);
     dispatch_forget(fx.d, 3, 1);
     CHECK_EQ(k->forgotten, 2);
-    turns(&fx);
+    poll_until_idle(&fx);
     CHECK_EQ(fx.seen.n, 0);
     CHECK_EQ(dispatch_free_slots(fx.d), 2);
     end(&fx);
@@ -86,50 +86,50 @@ TEST(forgotten_attempt_is_not_reported)
 TEST(reports_carry_the_current_epoch_of_their_attempt)
 {
     struct fixture fx;
-    struct desk *k;
+    struct manual_executor *k;
     struct job t = a_task(1);
     struct err err = ERR_INIT;
 
     open_with(&fx, (struct dispatch_options){0});
-    k = add_desk(&fx, "a", 10, 0);
+    k = add_manual_executor(&fx, "a", 10, 0);
     start(&fx, 1, "a");
     t.epoch = 4;
     CHECK_OK_ERR(reattach(&fx, "a", &t, &err), &err);
-    CHECK_EQ(k->finds, 1); /* its executor was called */
+    CHECK_EQ(k->reattached, 1); /* its executor was called */
     CHECK_EQ(dispatch_in_flight(fx.d), 1);
-    desk_end(k, 1, OUTCOME_OK);
-    turns(&fx);
+    manual_end(k, 1, OUTCOME_OK);
+    poll_until_idle(&fx);
     CHECK_EQ(fx.seen.n, 1);
     CHECK_EQ(fx.seen.at[0].epoch, 4);
     /* It has ended and waits to be settled, so there is nothing to reattach. */
     t.epoch = 5;
     CHECK_OK_ERR(reattach(&fx, "a", &t, &err), &err);
-    CHECK_EQ(k->finds, 1);
+    CHECK_EQ(k->reattached, 1);
     end(&fx);
 }
 
 TEST(reattach_fails_if_no_executor_accepts_the_attempt)
 {
     struct fixture fx;
-    struct desk *k;
+    struct manual_executor *k;
     struct job t = a_task(1);
     struct err err = ERR_INIT;
 
     open_with(&fx, (struct dispatch_options){0});
-    k = add_desk(&fx, "a", 10, 0);
+    k = add_manual_executor(&fx, "a", 10, 0);
     CHECK_EQ(reattach(&fx, "b", &t, &err), -E_REFUSED);
     k->answer = -E_REFUSED;
     CHECK_EQ(reattach(&fx, "a", &t, &err), -E_REFUSED);
     CHECK_EQ(dispatch_in_flight(fx.d), 0);
     k->answer = -E_INTERNAL; /* an error ends the attempt */
     CHECK_EQ(reattach(&fx, "a", &t, &err), -E_INTERNAL);
-    CHECK_STR(err.msg, "the desk is closed");
+    CHECK_STR(err.msg, "the executor is closed");
     CHECK_EQ(dispatch_in_flight(fx.d), 0);
     k->answer = 0;
     t.execution = 2;
     CHECK_OK_ERR(reattach(&fx, "a", &t, &err), &err);
-    desk_end(k, 2, OUTCOME_LOST);
-    turns(&fx);
+    manual_end(k, 2, OUTCOME_LOST);
+    poll_until_idle(&fx);
     CHECK_EQ(fx.seen.at[0].outcome, OUTCOME_LOST);
     end(&fx);
 }
@@ -139,15 +139,15 @@ TEST(reattach_fails_if_no_executor_accepts_the_attempt)
 TEST(failed_start_is_a_failed_attempt)
 {
     struct fixture fx;
-    struct desk *k;
+    struct manual_executor *k;
 
     open_with(&fx, (struct dispatch_options){0});
-    k = add_desk(&fx, "a", 10, 0);
+    k = add_manual_executor(&fx, "a", 10, 0);
     k->answer = -E_INVALID;
     start(&fx, 1, "a");
     wait_seen(&fx, 1);
     CHECK_EQ(fx.seen.at[0].outcome, OUTCOME_FAILED);
-    CHECK_STR(fx.seen.at[0].error, "the desk is closed");
+    CHECK_STR(fx.seen.at[0].error, "the executor is closed");
     CHECK_EQ(capacity(&fx, "a"), 10);
     dispatch_settled(fx.d, 1, 1);
     CHECK_EQ(k->settled, 0); /* the executor has nothing to clean up */
@@ -168,12 +168,12 @@ static void wait_for_capacity(struct fixture *fx, const char *executor)
 TEST(executor_that_refuses_a_start_gets_no_more_jobs_for_a_while)
 {
     struct fixture fx;
-    struct desk *k;
+    struct manual_executor *k;
     int64_t i;
 
     open_with(&fx, (struct dispatch_options){0});
-    k = add_desk(&fx, "a", 10, 0);
-    add_desk(&fx, "b", 10, 0);
+    k = add_manual_executor(&fx, "a", 10, 0);
+    add_manual_executor(&fx, "b", 10, 0);
     k->answer = -E_REFUSED;
     for (i = 1; i <= 3; i++)
         start(&fx, i, "a");
@@ -183,7 +183,7 @@ TEST(executor_that_refuses_a_start_gets_no_more_jobs_for_a_while)
     wait_seen(&fx, 3);
     for (i = 0; i < 3; i++) {
         CHECK_EQ(fx.seen.at[i].outcome, OUTCOME_REFUSED);
-        CHECK_STR(fx.seen.at[i].error, "the desk is closed");
+        CHECK_STR(fx.seen.at[i].error, "the executor is closed");
         CHECK(fx.seen.at[i].delay > 0 && fx.seen.at[i].delay <= SECOND);
     }
     CHECK_EQ(fx.seen.at[0].delay, SECOND);
@@ -204,9 +204,9 @@ static void keep_note(void *arg, const char *sentence)
 }
 
 /* The next poll reports the attempt as refused. */
-static void refuse_later(struct desk *k, int64_t execution)
+static void refuse_later(struct manual_executor *k, int64_t execution)
 {
-    desk_end(k, execution, OUTCOME_REFUSED);
+    manual_end(k, execution, OUTCOME_REFUSED);
     k->ended.at[k->ended.n - 1].outcome.retry_delay = 1;
 }
 
@@ -214,32 +214,32 @@ TEST(executor_that_refuses_jobs_it_accepted_backs_off_longer_each_time)
 {
     struct env env = {.note = keep_note};
     struct fixture fx;
-    struct desk *k;
+    struct manual_executor *k;
 
     open_with(&fx, (struct dispatch_options){0});
-    k = add_desk(&fx, "a", 10, 0);
+    k = add_manual_executor(&fx, "a", 10, 0);
     k->x.env = &env;
     start(&fx, 1, "a");
     start(&fx, 2, "a");
     refuse_later(k, 1);
     refuse_later(k, 2); /* both were accepted before the first refusal, and count as one */
-    turns(&fx);
+    poll_until_idle(&fx);
     CHECK_EQ(fx.seen.at[0].delay, SECOND);
     CHECK(fx.seen.at[1].delay > 0 && fx.seen.at[1].delay <= SECOND);
-    CHECK_STR(noted, "the executor a starts no jobs for now: as was said; it is tried again");
+    CHECK_STR(noted, "the executor a can't start jobs: as requested; Pawl will try again");
     wait_for_capacity(&fx, "a");
     start(&fx, 3, "a");
     refuse_later(k, 3);
-    turns(&fx);
+    poll_until_idle(&fx);
     CHECK_EQ(fx.seen.at[2].delay, 2 * SECOND);
     wait_for_capacity(&fx, "a");
     start(&fx, 4, "a");
-    desk_end(k, 4, OUTCOME_OK);
-    turns(&fx);
-    CHECK_STR(noted, "the executor a starts jobs again");
+    manual_end(k, 4, OUTCOME_OK);
+    poll_until_idle(&fx);
+    CHECK_STR(noted, "the executor a has recovered and accepts jobs");
     start(&fx, 5, "a");
     refuse_later(k, 5);
-    turns(&fx);
+    poll_until_idle(&fx);
     CHECK_EQ(fx.seen.at[4].delay, SECOND);
     end(&fx);
 }
@@ -249,7 +249,7 @@ TEST(job_in_a_lane_that_is_not_served_is_returned)
     struct fixture fx;
 
     open_with(&fx, (struct dispatch_options){0});
-    add_desk(&fx, "a", 10, 0);
+    add_manual_executor(&fx, "a", 10, 0);
     start(&fx, 1, "b");
     start(&fx, 2, "function:none");
     dispatch_cancel(fx.d, 1, 1, OUTCOME_CANCELLED);
@@ -261,7 +261,7 @@ TEST(job_in_a_lane_that_is_not_served_is_returned)
     CHECK_EQ(dispatch_in_flight(fx.d), 0);
     dispatch_settled(fx.d, 1, 1);
     dispatch_forget(fx.d, 2, 1);
-    turns(&fx);
+    poll_until_idle(&fx);
     CHECK_EQ(fx.seen.n, 2);
     end(&fx);
 }
@@ -271,18 +271,18 @@ TEST(job_in_a_lane_that_is_not_served_is_returned)
 TEST(stop_releases_attempts_that_outlive_the_worker_and_waits_for_all_others)
 {
     struct fixture fx;
-    struct desk *out, *in = desk_new(&plain_desk_ops, "in", 10);
+    struct manual_executor *out, *in = manual_new(&plain_manual_ops, "in", 10);
     struct err err = ERR_INIT;
 
     open_with(&fx, (struct dispatch_options){0});
-    out = add_desk(&fx, "out", 10, 0);
+    out = add_manual_executor(&fx, "out", 10, 0);
     CHECK_OK_ERR(dispatch_add_executor(fx.d, &in->x, 0, &err), &err);
     start(&fx, 1, "out");
     start(&fx, 2, "out");
     start(&fx, 3, "in");
     start(&fx, 4, "nowhere");
-    desk_end(out, 2, OUTCOME_OK);
-    turns(&fx); /* 2 has ended, 4 was refused; both wait to be settled */
+    manual_end(out, 2, OUTCOME_OK);
+    poll_until_idle(&fx); /* 2 has ended, 4 was refused; both wait to be settled */
     CHECK_EQ(fx.seen.n, 2);
     dispatch_stop(fx.d, true);
     CHECK_EQ(out->handed_over, 1);
@@ -291,12 +291,12 @@ TEST(stop_releases_attempts_that_outlive_the_worker_and_waits_for_all_others)
     CHECK_EQ(capacity(&fx, "out"), 0);
     dispatch_settled(fx.d, 2, 1);
     CHECK_EQ(out->settled, 1);
-    desk_end(in, 3, OUTCOME_DEFERRED);
+    manual_end(in, 3, OUTCOME_DEFERRED);
     wait_seen(&fx, 3);
     CHECK_EQ(fx.seen.at[2].execution, 3);
     CHECK_EQ(dispatch_in_flight(fx.d), 0);
     CHECK_EQ(out->forgotten, 1);
-    CHECK(!desk_find(out, 1)); /* it no longer belongs to this worker */
+    CHECK(!manual_find(out, 1)); /* it no longer belongs to this worker */
     end(&fx);
 }
 
@@ -304,12 +304,12 @@ TEST(stop_releases_attempts_that_outlive_the_worker_and_waits_for_all_others)
 TEST(job_claimed_after_the_stop_is_returned_immediately)
 {
     struct fixture fx;
-    struct desk *k;
+    struct manual_executor *k;
 
     open_with(&fx, (struct dispatch_options){0});
-    k = add_desk(&fx, "desk", 10, 0);
+    k = add_manual_executor(&fx, "manual", 10, 0);
     dispatch_stop(fx.d, false);
-    start(&fx, 1, "desk");
+    start(&fx, 1, "manual");
     CHECK_EQ(k->starts, 0);
     wait_seen(&fx, 1);
     CHECK_EQ(fx.seen.at[0].kind, REPORT_ENDED);
@@ -322,7 +322,7 @@ TEST(job_claimed_after_the_stop_is_returned_immediately)
 TEST(executor_without_a_descriptor_is_polled_while_it_has_work)
 {
     struct fixture fx;
-    struct desk *k = desk_new(&plain_desk_ops, "plain", 10);
+    struct manual_executor *k = manual_new(&plain_manual_ops, "plain", 10);
     struct err err = ERR_INIT;
     struct pollfd p;
     int n;
@@ -336,11 +336,11 @@ TEST(executor_without_a_descriptor_is_polled_while_it_has_work)
         CHECK_EQ(poll(&p, 1, PATIENT_MS), 1);
         dispatch_poll(fx.d);
     }
-    CHECK(k->turns >= 3);
-    desk_end(k, 1, OUTCOME_OK);
+    CHECK(k->polls >= 3);
+    manual_end(k, 1, OUTCOME_OK);
     wait_seen(&fx, 1);
     dispatch_settled(fx.d, 1, 1); /* the executor has no `settled` operation */
-    turns(&fx);
+    poll_until_idle(&fx);
     CHECK_EQ(poll(&p, 1, 100), 0); /* not polled while idle */
     end(&fx);
 }
@@ -351,7 +351,7 @@ TEST(attempt_ends_exactly_once_in_any_random_sequence_unless_it_is_forgotten)
 {
     enum { N = 3000 };
     struct fixture fx;
-    struct desk *k;
+    struct manual_executor *k;
     char *forgotten = mem_zalloc(N + 1), *ends = mem_zalloc(N + 1);
     struct err err = ERR_INIT;
     size_t n, held, nforgotten = 0;
@@ -359,7 +359,7 @@ TEST(attempt_ends_exactly_once_in_any_random_sequence_unless_it_is_forgotten)
     int64_t i;
 
     open_with(&fx, (struct dispatch_options){.slots = 50});
-    k = add_desk(&fx, "a", INT_MAX, 0);
+    k = add_manual_executor(&fx, "a", INT_MAX, 0);
     for (i = 1; i <= N; i++) {
         int64_t victim = 1 + rand_r(&seed) % i;
         struct job t = a_task(victim);
@@ -379,15 +379,15 @@ TEST(attempt_ends_exactly_once_in_any_random_sequence_unless_it_is_forgotten)
             nforgotten++;
             break;
         case 2:
-            if (desk_find(k, victim))
-                desk_end(k, victim, OUTCOME_OK);
+            if (manual_find(k, victim))
+                manual_end(k, victim, OUTCOME_OK);
             break;
         case 3:
             dispatch_poll(fx.d);
             break;
         default:
             t.epoch = 2;
-            if (desk_find(k, victim)) /* otherwise it would be adopted and start again */
+            if (manual_find(k, victim)) /* otherwise it would be adopted and start again */
                 CHECK_OK_ERR(reattach(&fx, "a", &t, &err), &err);
         }
         held = (size_t)i - nforgotten - fx.seen.n;
@@ -395,8 +395,8 @@ TEST(attempt_ends_exactly_once_in_any_random_sequence_unless_it_is_forgotten)
         CHECK_EQ(dispatch_free_slots(fx.d), held < 50 ? 50 - held : 0);
     }
     while (k->at.n)
-        desk_end(k, k->at.at[0].execution, OUTCOME_OK);
-    turns(&fx);
+        manual_end(k, k->at.at[0].execution, OUTCOME_OK);
+    poll_until_idle(&fx);
     for (n = 0; n < fx.seen.n; n++)
         ends[fx.seen.at[n].execution]++;
     for (i = 1; i <= N; i++)

@@ -54,14 +54,8 @@ TEST(output_of_a_function_is_stored)
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
     int64_t id = kit_submit(s, "adds_one", "41");
-    struct execution e;
 
-    kit_open(&k);
-    kit_until_ended(&k, 1);
-    e = get(s, id);
-    CHECK_EQ(e.status, S_SUCCEEDED);
-    CHECK_STR(e.result, "{\"n\":42}");
-    CHECK_STR(history(s, id), "created marked_ready claimed started completed");
+    kit_run_to_success(&k, s, id, "{\"n\":42}");
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM attempt_logs"), 1);
     engine_close(&k.engine);
     verify_clean(s);
@@ -220,7 +214,7 @@ TEST(outcome_is_dropped_if_another_worker_has_adopted_the_job)
     kit_submit(s, "adds_one", "1");
     kit_open(&k);
     kit_lose_ended(&k, s);
-    adopted = kit_take_over(s);
+    adopted = kit_adopt_elsewhere(s);
     KIT_UNTIL(&k, engine_is_idle(k.engine));
     CHECK_EQ(k.ended, 0);
     CHECK_EQ(dispatch_in_flight(engine_dispatch(k.engine)), 0);
@@ -238,7 +232,8 @@ TEST(logs_and_executions_are_removed_after_their_own_retention_times)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
-    struct engine_options o = {.retention = 90 * DAY, .logs = 7 * DAY, .host_grace = 400 * DAY};
+    struct engine_options o = {.retention = &(struct retention_policy){90, 7},
+                               .host_grace = 400 * DAY};
     int64_t id = kit_submit(s, "adds_one", "1"), young;
 
     kit_open_with(&k, o);

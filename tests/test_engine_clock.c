@@ -1,7 +1,7 @@
 /* test_engine_clock.c - the clock of a PostgreSQL server is set forward while workers run. Leases
  * are stored in server time, so all of them look expired at once: live workers must not lose
- * a lease, and dead workers are still found within the normal time. Hosts count their own time,
- * which the tests move independently of the server's. */
+ * a lease, and dead workers are still found within the normal time. Each host has
+ * its own clock, which the tests advance independently of the server's. */
 #include "heartbeat_fixture.h"
 #include "ledger.h"
 

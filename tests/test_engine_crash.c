@@ -2,6 +2,7 @@
  * shims at every point of theirs. The next worker of the same state folder finishes every
  * job; the ledger proves that no job ran twice at once, none was started twice in one attempt, and
  * every job that succeeded was done. */
+#include "attempt_counts_fixture.h"
 #include "ledger.h"
 
 #include <signal.h>
@@ -124,6 +125,7 @@ static void check_all(struct store *s, const int64_t *ids)
     }
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM leases"), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 0);
+    check_counts_match_events(s);
     verify_clean(s);
 }
 

@@ -389,7 +389,8 @@ TEST(dead_worker_row_that_cannot_be_removed_does_not_end_other_workers)
 
 TEST(tree_that_cannot_be_removed_does_not_stop_retention_of_other_trees)
 {
-    struct engine_options o = {.retention = 90 * DAY, .host_grace = 400 * DAY};
+    struct engine_options o = {.retention = &(struct retention_policy){90, 0},
+                               .host_grace = 400 * DAY};
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
     char when[40], name[40];
@@ -420,7 +421,8 @@ TEST(tree_that_cannot_be_removed_does_not_stop_retention_of_other_trees)
 
 TEST(worker_that_cannot_remove_old_trees_continues_and_retries_the_next_day)
 {
-    struct engine_options o = {.retention = 90 * DAY, .host_grace = 400 * DAY};
+    struct engine_options o = {.retention = &(struct retention_policy){90, 0},
+                               .host_grace = 400 * DAY};
     struct worker_kit k = {.list = functions};
     struct store *s = fixture_store();
 

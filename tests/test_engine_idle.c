@@ -141,21 +141,27 @@ static void fence(struct store *s)
     CHECK_OK_ERR(store_turn(s, fence_body, &f, &err), &err);
 }
 
+static int step_until_error(struct worker_kit *k, struct err *err)
+{
+    int rc;
+
+    while (!(rc = engine_step(k->engine, 20000, err)))
+        ;
+    return rc;
+}
+
 TEST(worker_of_an_old_generation_claims_nothing_and_ends)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
     struct err err = ERR_INIT;
     int64_t id;
-    int rc;
 
     kit_open(&k);
     kit_step(&k);
     fence(s);
     id = kit_submit(s, "noop", NULL);
-    while (!(rc = engine_step(k.engine, 20000, &err)))
-        ;
-    CHECK_EQ(rc, -E_CONFLICT);
+    CHECK_EQ(step_until_error(&k, &err), -E_CONFLICT);
     CHECK(strstr(err.msg, "the database was fenced"));
     CHECK_EQ(status_of(s, id), S_READY);
     engine_close(&k.engine);
@@ -168,15 +174,12 @@ TEST(worker_older_than_the_minimum_schema_version_ends_at_its_next_heartbeat)
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
     struct err err = ERR_INIT;
-    int rc;
 
     kit_open(&k);
     kit_step(&k);
     sql_run(s, "UPDATE settings SET value = '99' WHERE name = 'minimum_schema'");
     clock_advance(LEASE / 2);
-    while (!(rc = engine_step(k.engine, 20000, &err)))
-        ;
-    CHECK_EQ(rc, -E_SCHEMA);
+    CHECK_EQ(step_until_error(&k, &err), -E_SCHEMA);
     CHECK(strstr(err.msg, "restart it with the newer pawl"));
     engine_close(&k.engine);
     store_close(&s);
@@ -187,15 +190,12 @@ TEST(idle_worker_of_an_old_generation_ends_at_its_next_heartbeat)
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};
     struct err err = ERR_INIT;
-    int rc;
 
     kit_open(&k);
     kit_step(&k);
     fence(s);
     clock_advance(LEASE / 2);
-    while (!(rc = engine_step(k.engine, 20000, &err)))
-        ;
-    CHECK_EQ(rc, -E_CONFLICT);
+    CHECK_EQ(step_until_error(&k, &err), -E_CONFLICT);
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);
@@ -229,10 +229,13 @@ TEST(submission_to_a_closed_engine_is_refused)
 TEST(stop_releases_jobs_that_have_not_started)
 {
     struct store *s = fixture_store();
-    struct worker_kit k = {.list = functions, .threads = 1};
-    int64_t first = kit_submit(s, "waits", NULL), second = kit_submit(s, "noop", NULL);
+    struct worker_kit k = {.list = functions, .threads = 1, .patience = 3600 * SECOND};
+    int64_t first, second;
 
     kit_open(&k);
+    kit_warm_up(&k, s, "noop");
+    first = kit_submit(s, "waits", NULL);
+    second = kit_submit(s, "noop", NULL);
     KIT_UNTIL(&k, atomic_load(&running) && status_of(s, second) == S_RUNNING);
     engine_stop(k.engine, true);
     KIT_UNTIL(&k, engine_is_idle(k.engine));

@@ -129,7 +129,7 @@ TEST(start_stored_by_another_worker_is_not_stored_again)
     id = kit_submit(s, "adds", NULL);
     kit_open(&k);
     kit_lose_ended(&k, s);
-    CHECK_OK(start(s, kit_take_over(s)));
+    CHECK_OK(start(s, kit_adopt_elsewhere(s)));
     kit_lose_lease(s);
     snprintf(folder, sizeof(folder), "UPDATE leases SET folder = '%s'", k.engine->row.folder);
     sql_run(s, folder);
@@ -168,7 +168,7 @@ TEST(stale_outcome_is_refused_in_the_turn_that_claims_the_next_attempt)
         s, (struct submission){.name = "exec::test", .lane = "function:adds", .max_attempts = 2});
     kit_open(&k);
     kit_lose_ended(&k, s);
-    adopted = kit_take_over(s);
+    adopted = kit_adopt_elsewhere(s);
     CHECK_OK(settle_as(s, adopted, OUTCOME_FAILED, 0));
     CHECK_EQ(status_of(s, id), S_READY);
     KIT_UNTIL(&k, status_is_terminal(status_of(s, id)));
@@ -190,7 +190,7 @@ static void check_end_after_adoption(int loops)
     struct held_job adopted;
 
     watched_id = run_and_lose_lease(s, &k, true, loops);
-    adopted = kit_take_over(s);
+    adopted = kit_adopt_elsewhere(s);
     watched_kit = &k;
     fixture_env()->point = end_job_after_loss;
     KIT_UNTIL(&k, atomic_load(&go) && engine_is_idle(k.engine));
@@ -261,7 +261,6 @@ static int lock_lease(struct turn *t, void *arg, struct err *err)
     for (i = 0; !rc && i < 10; i++)
         kit_step(k);
     CHECK(leased_job_get(k->engine, watched_id));
-    CHECK_EQ(k->engine->refused_outcomes, 0);
     return rc;
 }
 

@@ -93,7 +93,7 @@ static struct server server_new(void)
     struct stat st;
     FILE *f;
 
-    server_url(); /* skips on other databases */
+    server_url(); /* skips the test unless the database is PostgreSQL */
     fixture_fresh();
     CHECK_OK(chmod(test_dir(), 0755));
     CHECK((f = popen(command, "re")) != NULL);
@@ -148,7 +148,7 @@ static int slowest_rate(struct load *l)
 }
 
 struct outage {
-    struct sign stop, back;
+    struct shared_flag stop, back;
 };
 
 /* Forks a process that stops and starts the server on request; the engine's own thread can't do
@@ -159,16 +159,16 @@ static pid_t operator_start(const struct server *v, struct outage *o)
 
     CHECK(pid >= 0);
     if (pid == 0) {
-        sign_await(&o->stop);
+        flag_await(&o->stop);
         server_stop(v);
         server_start(v);
-        sign_give(&o->back);
+        flag_set(&o->back);
         _exit(0);
     }
     return pid;
 }
 
-TEST_SLOW(server_that_crashes_under_load_costs_only_its_downtime, 600)
+TEST_SLOW(job_rate_recovers_after_the_server_crashes_under_load, 600)
 {
     struct server v = server_new();
     struct outage *o = shared_memory(sizeof(*o));
@@ -182,8 +182,8 @@ TEST_SLOW(server_that_crashes_under_load_costs_only_its_downtime, 600)
     kit_open(&l.k);
     rate(&l);
     before = slowest_rate(&l);
-    sign_give(&o->stop);
-    while (!o->back.given)
+    flag_set(&o->stop);
+    while (!o->back.is_set)
         step_under_load(&l, 200);
     back = clock_boot_us();
     while ((now = rate(&l)) * 100 < before * (test_full() ? 95 : 70))
@@ -211,7 +211,7 @@ static void check_ended(struct store *s, const int64_t *ids, int n)
 
 /* One worker has all the jobs and is the slower to come back. The other one is back first, sees
  * leases that expired long ago, and must wait before it reaps them. */
-TEST_SLOW(database_outage_of_three_lease_times_costs_no_worker_a_lease, 600)
+TEST_SLOW(workers_keep_their_leases_through_a_database_outage_of_three_lease_times, 600)
 {
     struct engine_options o = {.lease = AWAY_LEASE};
     struct server v = server_new();

@@ -32,7 +32,7 @@ static void submit_two(int64_t ids[2])
 {
     struct store *s;
 
-    server_url(); /* skips on other databases */
+    server_url(); /* skips the test unless the database is PostgreSQL */
     s = fixture_store();
     ids[0] = submit_with(s, ledger_job(false, "wait", 4));
     ids[1] = submit_with(s, ledger_job(true, "wait", 4));
@@ -111,7 +111,7 @@ TEST(worker_asked_to_stop_during_an_outage_stops)
     char *url;
     int status;
 
-    server_url(); /* skips on other databases */
+    server_url(); /* skips the test unless the database is PostgreSQL */
     s = fixture_store();
     id = submit_with(s, ledger_job(false, "wait", 4));
     store_close(&s);

@@ -40,14 +40,8 @@ TEST(outputs_of_a_command_are_stored)
     struct store *s = fixture_store();
     struct worker_kit k = {.commands = true};
     int64_t id = kit_command(s, "echo hello; echo n=7 >> $PAWL_OUTPUT");
-    struct execution e;
 
-    kit_open(&k);
-    kit_until_ended(&k, 1);
-    e = get(s, id);
-    CHECK_EQ(e.status, S_SUCCEEDED);
-    CHECK_STR(e.result, "{\"n\":\"7\"}");
-    CHECK_STR(history(s, id), "created marked_ready claimed started completed");
+    kit_run_to_success(&k, s, id, "{\"n\":\"7\"}");
     CHECK_EQ(sql_number(s, "SELECT raw FROM attempt_logs"), 6);
     engine_close(&k.engine);
     verify_clean(s);
@@ -211,15 +205,14 @@ TEST(command_that_cannot_start_on_a_full_disk_uses_no_attempt)
     kit_open(&k);
     filler = fill_disk(kit_state());
     KIT_UNTIL(&k, strstr(history(s, id), "released"));
-    CHECK(strstr(noted,
-                 "the executor process starts no jobs for now: the disk of the state folder "));
+    CHECK(strstr(noted, "the executor process can't start jobs: the disk of the state folder "));
     CHECK(!strstr(history(s, id), "started"));
     CHECK_EQ(get(s, id).max_attempts, get(s, id).attempts + 1);
     CHECK_OK(unlink(filler));
     free(filler);
     KIT_UNTIL(&k, status_of(s, id) == S_SUCCEEDED); /* with no other outcome */
     CHECK(!strstr(history(s, id), "lost") && !strstr(history(s, id), "failed"));
-    CHECK_STR(noted, "the executor process starts jobs again");
+    CHECK_STR(noted, "the executor process has recovered and accepts jobs");
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);

@@ -178,9 +178,9 @@ TEST_SLOW(function_hit_by_two_simultaneous_events_ends_once, 600)
 
 /* Shared by the frozen worker and the test. */
 static struct {
-    struct sign stop;       /* stop between two steps */
-    _Atomic int64_t cancel; /* after the stop: end this execution as timed out */
-    _Atomic int64_t offset; /* after the stop: the clock offset to use (env.h) */
+    struct shared_flag stop; /* stop between two steps */
+    _Atomic int64_t cancel;  /* after the stop: end this execution as timed out */
+    _Atomic int64_t offset;  /* after the stop: the clock offset to use (env.h) */
     _Atomic int steps;
 } * shared;
 
@@ -204,10 +204,10 @@ static void stop_at_point(void *arg, const char *where)
 
 static void stop_if_requested(struct worker_kit *k)
 {
-    if (!shared->stop.given)
+    if (!shared->stop.is_set)
         return;
     stop_process();
-    shared->stop.given = 0;
+    shared->stop.is_set = 0;
     if (shared->cancel)
         dispatch_cancel(engine_dispatch(k->engine), shared->cancel, 1, OUTCOME_TIMED_OUT);
 }
@@ -365,7 +365,7 @@ TEST(worker_resumed_after_its_lease_was_adopted_signals_nothing)
     while (!strstr(history(s, id), "started")) /* the start is stored, too */
         clock_sleep_us(1000);
     shared->cancel = id;
-    sign_give(&shared->stop);
+    flag_set(&shared->stop);
     wait_for_stop(pid);
     kit_open(&k);
     PASS_UNTIL(&k, get(s, id).epoch == 2);
@@ -390,7 +390,7 @@ TEST(worker_frozen_for_long_is_killed_before_its_functions_are_adopted)
 
     while (!ledger_begun(id))
         clock_sleep_us(1000);
-    sign_give(&shared->stop);
+    flag_set(&shared->stop);
     wait_for_stop(pid);
     s = fixture_store();
     kit_open(&k);

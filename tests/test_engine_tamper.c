@@ -31,7 +31,7 @@ static int64_t submit_replacing(struct store *s, int i, const char *rest)
     char text[600];
 
     snprintf(text, sizeof(text),
-             "d=${PAWL_OUTPUT%%/*}; echo said; until [ -s $d/log ]; do sleep 0.01; done; "
+             "d=${PAWL_OUTPUT%%/*}; echo output; until [ -s $d/log ]; do sleep 0.01; done; "
              "rm -rf $d/%s; %s $d/%s; %s",
              replaced[i].file, replaced[i].by, replaced[i].file, rest);
     return kit_command(s, text);

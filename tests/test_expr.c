@@ -250,8 +250,8 @@ TEST(missing_field_error_lists_the_existing_fields)
         {"params.none.x", "params.none is null and has no fields; use default() to supply a value"},
         {"params.day.x", "params.day is a string and has no fields"},
         {"index[0]", "index is a number and has no fields"},
-        {"execution.id", "execution is not known here: it is the running execution"},
-        {"default(execution, 1)", "execution is not known here: it is the running execution"});
+        {"execution.id", "execution is not available here: it is the running execution"},
+        {"default(execution, 1)", "execution is not available here: it is the running execution"});
 }
 
 /* ---- functions ---- */
@@ -388,7 +388,7 @@ TEST(status_functions_query_the_caller_only_when_needed)
     CHECK_EQ(f.asked[EXPR_FAILURE] + f.asked[EXPR_CANCELLED] + f.asked[EXPR_ALWAYS], 3);
     f.scope.status = NULL;
     CHECK(evaluate(&f, "success()", &got, &fault));
-    CHECK_STR(got.ptr, "the status of the needs is not known here: use this function in 'if'");
+    CHECK_STR(got.ptr, "the status of the needs is not available here: use this function in 'if'");
     end(&f);
     buf_release(&got);
 }

@@ -47,22 +47,6 @@ TEST(condition_with_or_without_brackets_must_be_boolean)
 
 /* ---- templates ---- */
 
-static void check_templates(const struct cell *cells, size_t n, bool good)
-{
-    struct buf got = BUF_INIT;
-    struct expr_fault fault;
-    struct fixture f;
-    size_t i;
-
-    begin(&f);
-    for (i = 0; i < n; i++) {
-        CHECK_EQ(!template(&f, cells[i].expr, &got, &fault), good);
-        CHECK_STR(buf_cstr(&got), cells[i].expect);
-    }
-    end(&f);
-    buf_release(&got);
-}
-
 TEST(template_that_is_one_expression_keeps_its_type_and_any_other_template_becomes_text)
 {
     static const struct cell good[] = {
@@ -96,8 +80,8 @@ TEST(template_that_is_one_expression_keeps_its_type_and_any_other_template_becom
         {"a ${{ params.x }} ${{ nope }}",
          "unknown name 'nope'; the names are: params, env, vars, tasks, item, index, workflow, execution; strings are written in quotes"}};
 
-    check_templates(good, COUNT(good), true);
-    check_templates(bad, COUNT(bad), false);
+    check_cells_by(template, good, COUNT(good), true);
+    check_cells_by(template, bad, COUNT(bad), false);
 }
 
 /* ---- locations ---- */

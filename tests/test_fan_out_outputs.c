@@ -1,32 +1,13 @@
-/* test_fan_out_outputs.c - the outputs of a fan-out that did not succeed: followers that run anyway
- * get one entry per item, and so does everyone who reads the execution. */
-#include "workflow_fixture.h"
-
-/* Argument 1 of the argv of the job that was claimed last. */
-static const char *last_argument(const struct task_claim *k)
-{
-    const char *argv = strstr(k->spec, "\"argv\":[\"echo\",");
-
-    CHECK(argv);
-    return argv + strlen("\"argv\":[\"echo\",");
-}
-
-/* Settles all claimed jobs; those named in `fails` fail. */
-static void settle_all(struct store *s, const struct task_claim *k, const char *fails)
-{
-    size_t i;
-
-    for (i = 0; i < k->n; i++)
-        settle_task(s, k->held[i], strstr(fails, k->names[i]) ? OUTCOME_FAILED : OUTCOME_OK,
-                    "{\"n\":1}");
-}
+/* test_fan_out_outputs.c - the outputs of a fan-out that did not succeed: followers that run
+ * anyway, and readers of the execution, get one entry per item. */
+#include "claimed_values_fixture.h"
 
 #define OK(item) "{\"status\":\"succeeded\",\"outputs\":{\"n\":1},\"item\":" item ",\"error\":null}"
 #define FAIL(item) \
     "{\"status\":\"failed\",\"outputs\":{},\"item\":" item ",\"error\":\"it was made to fail\"}"
 #define GONE(item) "{\"status\":\"cancelled\",\"outputs\":{},\"item\":" item ",\"error\":null}"
 
-static void check_outputs_behind(const char *fan_out, const char *condition)
+static void check_follower_gets_outputs(const char *fan_out, const char *condition)
 {
     static struct task_claim k;
     struct store *s = fixture_store();
@@ -43,30 +24,29 @@ static void check_outputs_behind(const char *fan_out, const char *condition)
              fan_out, condition);
     w = submit_workflow(s, yaml.ptr, NULL);
     CHECK_EQ(claim_tasks(s, &k), 3);
-    settle_all(s, &k, "each[1]");
+    settle_claimed(s, &k, "each[1]", "{\"n\":1}");
     CHECK_EQ(task_status(s, w, "each"), S_FAILED);
     CHECK_STR(get(s, task_of(s, w, "each")).result,
               "[" OK("\"a\"") "," FAIL("{\"b\":2}") "," OK("[3]") "]");
     CHECK_EQ(claim_tasks(s, &k), 1);
-    CHECK(!strncmp(last_argument(&k), "\"failed\",\"{\\\"b\\\":2}\",\"it was made to fail\",\"3\"]",
-                   40));
-    settle_all(s, &k, "");
+    check_argv(&k, "[\"echo\",\"failed\",\"{\\\"b\\\":2}\",\"it was made to fail\",\"3\"]");
+    settle_claimed(s, &k, "", "{\"n\":1}");
     verify_clean(s);
     buf_release(&yaml);
     store_close(&s);
 }
 
-TEST(follower_of_a_fan_out_that_may_fail_sees_the_outputs_of_all_items)
+TEST(follower_of_a_fan_out_with_allow_failure_gets_the_outputs_of_all_items)
 {
-    check_outputs_behind(", allow_failure: true", "");
+    check_follower_gets_outputs(", allow_failure: true", "");
 }
 
-TEST(follower_that_always_runs_sees_the_outputs_of_all_items)
+TEST(follower_with_if_always_gets_the_outputs_of_all_items)
 {
-    check_outputs_behind("", "    if: always()\n");
+    check_follower_gets_outputs("", "    if: always()\n");
 }
 
-TEST(items_that_were_never_created_are_cancelled_in_the_outputs)
+TEST(outputs_of_a_fan_out_list_items_never_created_as_cancelled)
 {
     static struct task_claim k;
     struct store *s = fixture_store();
@@ -84,7 +64,7 @@ TEST(items_that_were_never_created_are_cancelled_in_the_outputs)
     store_close(&s);
 }
 
-TEST(outputs_of_a_cancelled_fan_out_have_the_items_that_succeeded)
+TEST(outputs_of_a_cancelled_fan_out_include_the_items_that_succeeded)
 {
     static struct task_claim k;
     struct store *s = fixture_store();
@@ -102,12 +82,12 @@ TEST(outputs_of_a_cancelled_fan_out_have_the_items_that_succeeded)
     CHECK_STR(get(s, task_of(s, w, "each")).result,
               "[" OK("0") ",{\"status\":\"cancelled\",\"outputs\":{},\"item\":1,\"error\":\"it was "
                           "made to fail\"}," GONE("2") "]");
-    CHECK(!get(s, task_of(s, w, "early")).result); /* it never had a list */
+    CHECK(!get(s, task_of(s, w, "early")).result); /* it never started, so it has no list */
     verify_clean(s);
     store_close(&s);
 }
 
-TEST(items_that_are_workflows_have_their_error_in_the_outputs)
+TEST(outputs_of_a_fan_out_include_the_errors_of_nested_workflows)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -144,18 +124,13 @@ static const char large[] = "name: w\nparams: {at: 0}\ntasks:\n"
                             "    argv: [echo, \"${{ tasks.each.outputs[params.at].status }}\", "
                             "\"${{ length(tasks.each.outputs) }}\"]\n";
 
-/* Settles four items with 100 kB each; item 2 fails if `fails`. */
-static void settle_large(struct store *s, struct task_claim *k, bool fails)
+/* Settles four items with 100 kB each; the item named `fails` fails. */
+static void settle_large(struct store *s, struct task_claim *k, const char *fails)
 {
-    struct buf result = BUF_INIT;
-    size_t i;
+    struct buf result = large_outputs(100000);
 
-    buf_addf(&result, "{\"text\":\"%*s\"}", 100000, "");
     CHECK_EQ(claim_tasks(s, k), 4);
-    for (i = 0; i < k->n; i++)
-        settle_task(s, k->held[i],
-                    fails && !strcmp(k->names[i], "each[2]") ? OUTCOME_FAILED : OUTCOME_OK,
-                    result.ptr);
+    settle_claimed(s, k, fails, result.ptr);
     buf_release(&result);
 }
 
@@ -165,26 +140,26 @@ TEST(large_outputs_of_a_failed_fan_out_are_visible_to_expressions)
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s, large, "{\"at\":2}");
 
-    settle_large(s, &k, true);
+    settle_large(s, &k, "each[2]");
     CHECK_EQ(task_status(s, w, "each"), S_FAILED);
     CHECK_EQ(claim_tasks(s, &k), 1);
-    CHECK(!strncmp(last_argument(&k), "\"failed\",\"4\"]", 13));
-    settle_all(s, &k, "");
+    check_argv(&k, "[\"echo\",\"failed\",\"4\"]");
+    settle_claimed(s, &k, "", "{\"n\":1}");
     verify_clean(s);
     store_close(&s);
 }
 
-/* A rerun as a new execution takes over the results of tasks, but not the rows of items. */
-TEST(task_that_names_large_outputs_that_were_not_taken_over_fails)
+/* A rerun as a new execution reuses the results of tasks, but not the rows of items. */
+TEST(task_that_refers_to_large_outputs_of_a_reused_fan_out_fails)
 {
     static struct task_claim k;
     struct store *s = fixture_store();
     int64_t old = submit_workflow(s, large, NULL), w;
     const char *definition = workflow_text(large);
 
-    settle_large(s, &k, false);
+    settle_large(s, &k, "");
     CHECK_EQ(claim_tasks(s, &k), 1);
-    settle_all(s, &k, "after");
+    settle_claimed(s, &k, "after", "{\"n\":1}");
     CHECK_EQ(status_of(s, old), S_FAILED);
     w = submit_with(s, (struct submission){.kind = KIND_WORKFLOW,
                                            .name = "w",

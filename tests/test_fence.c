@@ -19,7 +19,7 @@ static struct fence fence_slice(struct store *s, struct fence from)
     struct fence f[2] = {from};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, fence_body, f, &err), &err);
+    CHECK_OK_ERR(store_light_turn(s, fence_body, f, &err), &err);
     return f[1];
 }
 
@@ -170,6 +170,90 @@ TEST(backup_restored_twice_gets_two_different_generations)
     CHECK(fence(s, 10).generation > first);
     sql_run(s, "UPDATE settings SET value = '99999999999999999' WHERE name = 'fence_generation'");
     CHECK_EQ(fence(s, 10).generation, 100000000000000000LL); /* it rises whatever the clock shows */
+    verify_clean(s);
+    store_close(&s);
+}
+
+static int64_t newest_event(struct store *s)
+{
+    return sql_number(s, "SELECT max(sequence_num) FROM execution_events");
+}
+
+TEST(fence_skips_ids_and_event_numbers_that_may_have_been_given_out_before_the_restore)
+{
+    struct store *s = fixture_store();
+    int64_t day = 86400 * 1000000LL, margin = 1000000000, id = submit(s, "x"), next, event;
+
+    fence(s, 10);
+    next = submit(s, "y");
+    CHECK(next > id + margin);
+    CHECK(next < id + margin + day); /* the newest execution is young */
+    CHECK_EQ(next % 1000000, 1);
+    event = newest_event(s);
+    fixture_env()->clock_offset += day;
+    fence(s, 10);
+    id = submit(s, "z");
+    CHECK(id > next + margin + day); /* an id for each µs since then */
+    CHECK(newest_event(s) > event + 10 * (margin + day));
+    drain(s);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- timelines ---- */
+
+static int accept_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_accept_timeline(t, arg, err);
+}
+
+/* Pretends that the server was promoted since its timeline was accepted. */
+static void change_timeline(struct store *s)
+{
+    sql_run(s, "UPDATE settings SET value = '7/00000001' WHERE name = 'server_timeline'");
+}
+
+static int nothing(struct turn *t, void *arg, struct err *err)
+{
+    (void)t;
+    (void)arg;
+    (void)err;
+    return 0;
+}
+
+static void check_refused(struct store *s)
+{
+    struct err err = ERR_INIT;
+
+    CHECK_EQ(store_turn(s, nothing, NULL, &err), -E_UNAVAILABLE);
+    CHECK_OK_ERR(store_light_turn(s, nothing, NULL, &err), &err); /* heartbeats go on */
+    CHECK(strstr(err.msg, "has changed from timeline 7/00000001 to "));
+    CHECK(strstr(err.msg, "run `pawl admin fence --yes`"));
+}
+
+TEST(new_timeline_is_refused_until_a_fence_or_an_operator_accepts_it)
+{
+    struct store *s = fixture_store();
+    const char *timeline = NULL;
+    struct err err = ERR_INIT;
+    struct held_job j;
+
+    if (strcmp(test_db(), "postgres"))
+        SKIP("for PostgreSQL only");
+    submit(s, "x");
+    j = claim_job(s, 1);
+    change_timeline(s);
+    check_refused(s);
+    CHECK_OK_ERR(store_light_turn(s, accept_body, &timeline, &err), &err);
+    CHECK(strstr(timeline, "/00000001"));
+    CHECK_EQ(settle_ok(s, j), 0);
+    submit(s, "y");
+    j = claim_job(s, 1);
+    change_timeline(s);
+    check_refused(s);
+    CHECK_EQ(fence(s, 10).expired, 1);
+    submit(s, "z");
+    drain(s);
     verify_clean(s);
     store_close(&s);
 }

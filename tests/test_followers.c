@@ -179,7 +179,7 @@ TEST(skip_of_many_tasks_with_followers_takes_several_turns)
 }
 
 /* A worker that drains its queue runs until the queue is no longer open. */
-TEST(queue_counts_as_open_while_followers_are_still_to_be_notified)
+TEST(queue_has_unfinished_work_until_all_followers_are_notified)
 {
     struct store *s = store_with_small_slices();
     int64_t w = submit_half_notified(s, OUTCOME_FAILED);

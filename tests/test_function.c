@@ -332,7 +332,7 @@ static int one_long_text(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(single_log_text_larger_than_the_limit_is_cut_in_the_middle)
+TEST(single_log_text_larger_than_the_limit_loses_its_middle)
 {
     struct fixture fx;
     char *text = mem_alloc(5000001);
@@ -378,7 +378,7 @@ TEST(function_is_registered_only_under_a_valid_unique_name)
     CHECK_STR(lanes[1], "function:b");
     CHECK_STR(lanes[2], "function:c");
     CHECK_EQ(function_add(fx.f, "b", nothing, NULL, &err), -E_CONFLICT);
-    CHECK_STR(err.msg, "a function b exists already");
+    CHECK_STR(err.msg, "a function b already exists");
     for (i = 0; i < COUNT(bad); i++)
         CHECK_EQ(function_add(fx.f, bad[i], nothing, NULL, &err), -E_INVALID);
     CHECK_EQ(function_add(fx.f, "x", NULL, NULL, &err), -E_INVALID);

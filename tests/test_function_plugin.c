@@ -89,14 +89,14 @@ TEST(unusable_plugin_registers_nothing_and_the_error_says_why)
     static const struct {
         const char *body, *words;
     } bad[] = {
-        {"", "it is not a Pawl plugin: it has no pawl_plugin_abi"},
-        {"const int pawl_plugin_abi = 1;", "it has no pawl_plugin_init"},
+        {"", "it is not a Pawl plugin, because it has no symbol pawl_plugin_abi"},
+        {"const int pawl_plugin_abi = 1;", "it has no symbol pawl_plugin_init"},
         {"const int pawl_plugin_abi = 99; int pawl_plugin_init(const struct host *h) { *(int *)0 = "
          "1; return 0; }",
          "built for version 99 of the plugin interface, but this Pawl has version 1"},
         {"const int pawl_plugin_abi = 1; int pawl_plugin_init(const struct host *h) { "
          "h->add(h, \"new\", hello, 0); h->add(h, \"there\", hello, 0); return 0; }",
-         "a function there exists already"},
+         "a function there already exists"},
         {"const int pawl_plugin_abi = 1; int pawl_plugin_init(const struct host *h) { "
          "h->add(h, \"new\", hello, 0); return 5; }",
          "its pawl_plugin_init returned 5"},

@@ -108,7 +108,7 @@ TEST(condition_without_a_status_function_is_true_only_after_success)
     arena_release(&arena);
 }
 
-TEST(several_needs_succeed_only_if_all_do_and_fail_or_cancel_if_any_does)
+TEST(success_holds_for_all_needs_and_failure_and_cancelled_for_any_need)
 {
     size_t i, k;
 
@@ -141,7 +141,7 @@ TEST(join_is_decided_when_enough_needs_succeeded_or_too_few_are_left)
         }
 }
 
-TEST(failure_outranks_cancel_and_cancel_outranks_success)
+TEST(workflow_status_ranks_failure_above_cancel_and_cancel_above_success)
 {
     CHECK_EQ(graph_end(0, false), S_SUCCEEDED);
     CHECK_EQ(graph_end(0, true), S_CANCELLED);

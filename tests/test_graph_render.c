@@ -23,7 +23,7 @@ static char *draw(const char *text, enum graph_format format, size_t width)
     CHECK_OK_ERR(workflow_parse(diagnostics_take(&diagnostics, "f.flow.yaml", text, strlen(text)),
                                 "/", &diagnostics, &arena, &w, &err),
                  &err);
-    graph_render(w, format, width, &out);
+    graph_render(w, NULL, format, width, &out);
     arena_release(&arena);
     diagnostics_release(&diagnostics);
     return out.ptr;
@@ -51,7 +51,7 @@ TEST(ascii_edges_lead_from_a_task_to_its_followers)
           "  *-'  d\n");
 }
 
-TEST(crossing_ascii_edges_are_drawn_through_each_other)
+TEST(horizontal_ascii_edge_leaves_crossed_vertical_edges_visible)
 {
     check(
         "tasks: {a: x, b: x, c: {run: x, needs: a}, d: {run: x, needs: [a, c]},\n"
@@ -200,7 +200,7 @@ TEST(ascii_graphs_of_the_examples_fit_in_80_columns)
         struct buf out = BUF_INIT;
 
         CHECK_OK_ERR(workflow_load(found.gl_pathv[i], &diagnostics, &arena, &w, &err), &err);
-        graph_render(w, GRAPH_FORMAT_ASCII, 80, &out);
+        graph_render(w, NULL, GRAPH_FORMAT_ASCII, 80, &out);
         check_width(out.ptr, 80);
         if (strstr(found.gl_pathv[i], "nested.flow"))
             CHECK(strstr(out.ptr, "\n\npublish: 2 tasks\n"));

@@ -115,7 +115,7 @@ static json_t *show(struct pawl *p, int64_t id)
     char *json = NULL;
 
     OK(pawl_show(p, id, &json, &api_err));
-    return json_taken(json);
+    return json_parse_and_free(json);
 }
 
 static const char *task_names(const json_t *o, const char *key)

@@ -59,8 +59,8 @@ TEST(ambiguous_or_unreadable_json_from_a_program_is_refused_and_nothing_is_store
     store_close(&s);
 }
 
-/* On PostgreSQL the call itself refuses it: test_pg_submit_params. A row may come from an earlier
- * version. */
+/* Inserts rows as an earlier version may have stored them: on PostgreSQL the current pawl_submit()
+ * refuses such params itself (test_pg_submit_params). */
 TEST(ambiguous_or_unreadable_params_in_a_sql_submission_are_refused_with_the_reason)
 {
     struct store *s = fixture_store();
@@ -102,7 +102,8 @@ TEST(ambiguous_or_unreadable_outputs_are_refused_with_their_line)
     buf_release(&out);
 }
 
-/* Before, an integer of more than 64 bits was stored, and the task that referred to it failed. */
+/* Earlier versions stored an integer of more than 64 bits, and the task that referred to it
+ * failed. */
 TEST(ambiguous_or_unreadable_result_fails_its_own_job)
 {
     struct store *s = fixture_store();
@@ -146,8 +147,8 @@ TEST(nul_character_in_a_text_of_a_command_fails_the_task)
 
     for (i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
         char *yaml = mem_printf("name: w\ntasks: {a: {run: x}, b: {needs: a, %s}}\n", uses[i].keys);
-        char *expected = mem_printf("%sthe value has a NUL character, which no text here can have",
-                                    uses[i].where);
+        char *expected = mem_printf(
+            "%sthe value contains a NUL character, which is not allowed in text", uses[i].where);
         int64_t w = submit_workflow(s, yaml, NULL);
         const char *error;
 

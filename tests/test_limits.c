@@ -90,7 +90,7 @@ TEST(queue_can_be_limited_before_its_first_job)
 TEST(queue_that_gets_a_limit_again_counts_its_claimable_and_running_jobs)
 {
     struct store *s = fixture_store();
-    struct line_of_three l = stand_behind_one(s);
+    struct line_of_three l = submit_line_of_three(s);
 
     CHECK_EQ(claim_job(s, 1).id, l.a);
     set_limit(s, QUEUE, -1);
@@ -230,7 +230,7 @@ TEST(permit_of_a_deferred_job_goes_to_the_next_waiter)
 TEST(permit_of_a_cancelled_or_paused_claimable_job_goes_to_the_next_waiter)
 {
     struct store *s = fixture_store();
-    struct line_of_three l = stand_behind_one(s);
+    struct line_of_three l = submit_line_of_three(s);
 
     CHECK_EQ(cancel(s, l.a), 0);
     check_claimable(s, l.b);
@@ -357,7 +357,7 @@ TEST(paused_or_delayed_job_has_no_permit)
 TEST(cancelled_waiter_is_skipped_when_a_permit_is_freed)
 {
     struct store *s = fixture_store();
-    struct line_of_three l = stand_behind_one(s);
+    struct line_of_three l = submit_line_of_three(s);
 
     CHECK_EQ(cancel(s, l.b), 0);
     CHECK_EQ(status_of(s, l.b), S_CANCELLED);
@@ -374,7 +374,7 @@ TEST(cancelled_waiter_is_skipped_when_a_permit_is_freed)
 TEST(paused_waiter_gets_no_permit_and_waits_again_by_its_age_when_resumed)
 {
     struct store *s = fixture_store();
-    struct line_of_three l = stand_behind_one(s);
+    struct line_of_three l = submit_line_of_three(s);
 
     CHECK_EQ(hold(s, l.b), 0);
     CHECK_EQ(get(s, l.b).held, HELD_PAUSED);

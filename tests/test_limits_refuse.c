@@ -59,7 +59,7 @@ TEST(refusable_submission_without_a_free_permit_is_refused_and_stores_nothing)
     three = submit_one(s, refusable("once", 2));
     CHECK_EQ(three.rc, -E_REFUSED);
     CHECK_EQ(three.id, 0);
-    CHECK_STR(three.err.msg, "the limit key:k is full: 2 of 2 in use");
+    CHECK_STR(three.err.msg, "the limit key:k is full (2 of 2 in use): try again later");
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 2);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM submit_keys"), 0);
     CHECK_EQ(used(s, KEY), 2);
@@ -118,24 +118,6 @@ TEST(queue_at_its_limit_refuses_a_refusable_submission)
     one.refuse = false;
     CHECK_OK(submit_one(s, one).rc); /* other submissions wait */
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM limit_waits"), 1);
-    verify_clean(s);
-    store_close(&s);
-}
-
-TEST(submission_may_raise_the_limit_of_its_key_and_a_lower_limit_applies_only_to_itself)
-{
-    struct store *s = fixture_store();
-    int64_t waiting;
-
-    CHECK_OK(submit_one(s, refusable(NULL, 1)).rc);
-    waiting = submit_with(s, (struct submission){.name = "x", .concurrency = "k"});
-    CHECK_EQ(get(s, waiting).held, HELD_LIMIT);
-    CHECK_OK(submit_one(s, refusable(NULL, 3)).rc);
-    CHECK_EQ(get(s, waiting).held, HELD_NONE); /* a permit was free for it as well */
-    CHECK_EQ(used(s, KEY), 3);
-    CHECK_OK(settle_ok(s, claim_job(s, 1)));
-    CHECK_EQ(submit_one(s, refusable(NULL, 2)).rc, -E_REFUSED);
-    CHECK_OK(submit_one(s, refusable(NULL, 3)).rc);
     verify_clean(s);
     store_close(&s);
 }

@@ -72,13 +72,13 @@ TEST(output_of_an_adopted_attempt_is_sent_again_from_its_start_without_duplicate
 
     CHECK_EQ(send_text(s, j, 0, "01234"), 0);
     CHECK_EQ(send_text(s, j, 5, "56789ab"), 0);
-    j = taken_over(s, 2);
+    j = reap_and_adopt(s, 2);
     check_log(s, j.id, 0, "0123456789ab");  /* until the new worker sends its own */
     CHECK_EQ(send_text(s, j, 0, "012"), 0); /* with other chunk boundaries */
     check_log(s, j.id, 0, "012");
     CHECK_EQ(send_text(s, j, 3, "3456789abc"), 0);
     check_log(s, j.id, 0, "0123456789abc");
-    j = taken_over(s, 3);
+    j = reap_and_adopt(s, 3);
     CHECK_EQ(send_text(s, j, 0, "0123456789abcdef"), 0);
     check_log(s, j.id, 0, "0123456789abcdef");
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM attempt_logs"), 1);
@@ -112,7 +112,7 @@ static void adopt_and_send(void *arg)
 {
     struct concurrent_adoption *p = arg;
 
-    p->j = taken_over(p->other, 2);
+    p->j = reap_and_adopt(p->other, 2);
     CHECK_EQ(send_text(p->other, p->j, 0, "0123456"), 0);
     CHECK_EQ(send_text(p->other, p->j, 7, "789"), 0);
 }
@@ -130,7 +130,8 @@ TEST(log_chunk_of_the_old_worker_that_commits_after_the_adoption_is_never_shown)
     old = running(p.other);
     CHECK_EQ(send_text(s, old, 0, "01234"), 0);
     watch_for(&w, "commit", 1, adopt_and_send, &p);
-    CHECK_EQ(send_text(s, old, 5, "late"), 0); /* it held the lease when that was checked */
+    /* accepted: the old worker still held the lease when the turn checked it */
+    CHECK_EQ(send_text(s, old, 5, "late"), 0);
     CHECK(w.acted);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM attempt_logs WHERE epoch = 1"), 1);
     check_log(s, old.id, 0, "0123456789");

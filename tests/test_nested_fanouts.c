@@ -68,28 +68,31 @@ static int64_t cancel_some(struct store *s)
     return w;
 }
 
-TEST(nested_fan_outs_that_several_cancels_start_in_one_turn_all_run)
+static int64_t run_and_cancel_some(struct store **s)
 {
-    struct store *s;
     int64_t w;
 
     guard_json();
-    s = fixture_store();
-    w = cancel_some(s);
-    run_workflows(s, "");
+    *s = fixture_store();
+    w = cancel_some(*s);
+    run_workflows(*s, "");
+    return w;
+}
+
+TEST(nested_fan_outs_started_by_several_cancels_in_one_turn_all_run)
+{
+    struct store *s;
+    int64_t w = run_and_cancel_some(&s);
+
     check_ended(s, w, S_CANCELLED, 80);
     store_close(&s);
 }
 
-TEST(nested_fan_outs_that_are_rerun_in_one_turn_all_run)
+TEST(nested_fan_outs_rerun_in_one_turn_all_run)
 {
     struct store *s;
-    int64_t w;
+    int64_t w = run_and_cancel_some(&s);
 
-    guard_json();
-    s = fixture_store();
-    w = cancel_some(s);
-    run_workflows(s, "");
     CHECK(rerun(s, w, RERUN_ONLY_FAILED, NULL) != NULL);
     verify_clean(s);
     run_workflows(s, "");

@@ -86,7 +86,8 @@ TEST(malformed_output_is_refused_with_its_line)
     check_refused("a<<\n", 4, "line 1");
     check_refused(
         "\na<<EOF\nno end\n", 15,
-        "line 2 of $PAWL_OUTPUT: the block of \"a\" is not closed: add a line with only \"EOF\"");
+        "line 2 of $PAWL_OUTPUT starts the block of \"a\", which is not closed: add a line with "
+        "only \"EOF\"");
     check_refused("{\"a\": }\n", 8, "line 1");
     check_refused("{\"a\":1,\"a\":2}\n", 14, "line 1");
     check_refused("a=1\nb=\xff\n", 8, "line 2 of $PAWL_OUTPUT is not valid UTF-8");
@@ -136,6 +137,7 @@ TEST(too_large_or_too_many_outputs_are_refused)
     free(large);
     for (int i = 0; i <= OUTPUTS_KEYS_MAX; i++)
         buf_addf(&many, "k%d=\n", i);
-    check_refused(many.ptr, many.len, "line 1001 of $PAWL_OUTPUT: more than 1000 outputs");
+    check_refused(many.ptr, many.len,
+                  "line 1001 of $PAWL_OUTPUT exceeds the limit of 1000 outputs");
     buf_release(&many);
 }

@@ -8,16 +8,16 @@ TEST_NO_DB;
 TEST(unknown_or_misplaced_key_is_an_error)
 {
     static const struct bad list[] = {
-        {"taks: {a: x}", "1:1: there is no key \"taks\": did you mean \"tasks\"?\n"
+        {"taks: {a: x}", "1:1: there is no key \"taks\"; did you mean \"tasks\"?\n"
                          "1:1: the workflow has no tasks"},
         {"tasks: {a: {rnu: x}}",
          "1:9: tasks.a has nothing to run: exactly one of run, argv, function and workflow is required\n"
-         "1:13: there is no key \"rnu\" in tasks.a: did you mean \"run\"?"},
+         "1:13: there is no key \"rnu\" in tasks.a; did you mean \"run\"?"},
         {"tasks: {a: {run: x, frobnicate: 1}}", "1:21: there is no key \"frobnicate\" in tasks.a"},
         {T "retries: 3", "2:1: there is no key \"retries\""},
         {T "defaults: {needs: a, retires: 3}",
          "2:12: defaults.needs can't be used in defaults\n"
-         "2:22: there is no key \"retires\" in defaults: did you mean \"retry\"?"},
+         "2:22: there is no key \"retires\" in defaults; did you mean \"retry\"?"},
         {T "on_exit: {run: x, needs: a, foreach: [1]}",
          "2:19: on_exit.needs can't be used in a task that runs after all others\n"
          "2:29: on_exit.foreach can't be used in a task that runs after all others"},
@@ -26,23 +26,23 @@ TEST(unknown_or_misplaced_key_is_an_error)
          "1:35: tasks.a.container can't be used with a function\n"
          "1:49: tasks.a.stdin can't be used with a function"},
         {T "on: {shedule: '@daily'}",
-         "2:6: there is no key \"shedule\" in on: did you mean \"schedule\"?"},
+         "2:6: there is no key \"shedule\" in on; did you mean \"schedule\"?"},
         {T "params: {p: {typ: string}}",
-         "2:14: there is no key \"typ\" in params.p: did you mean \"type\"?"},
+         "2:14: there is no key \"typ\" in params.p; did you mean \"type\"?"},
         {"tasks: {a: {run: x, retry: {mx: 3}}}",
-         "1:29: there is no key \"mx\" in tasks.a.retry: did you mean \"max\"?"},
+         "1:29: there is no key \"mx\" in tasks.a.retry; did you mean \"max\"?"},
         {"tasks: {a: {run: x}, a: {run: y}}", "1:22: the key \"a\" is already defined in line 1"},
         /* names that other tools use */
-        {"jobs: {a: x}", "1:1: there is no key \"jobs\": did you mean \"tasks\"?\n"
+        {"jobs: {a: x}", "1:1: there is no key \"jobs\"; did you mean \"tasks\"?\n"
                          "1:1: the workflow has no tasks"},
-        {T "schedule: '@daily'", "2:1: there is no key \"schedule\": did you mean \"on\"?"},
+        {T "schedule: '@daily'", "2:1: there is no key \"schedule\"; did you mean \"on\"?"},
         {"tasks: {a: {run: x, depends_on: b, continue-on-error: true, Environment: {A: b}}}",
-         "1:21: there is no key \"depends_on\" in tasks.a: did you mean \"needs\"?\n"
-         "1:36: there is no key \"continue-on-error\" in tasks.a: did you mean \"allow_failure\"?\n"
-         "1:61: there is no key \"Environment\" in tasks.a: did you mean \"env\"?"},
+         "1:21: there is no key \"depends_on\" in tasks.a; did you mean \"needs\"?\n"
+         "1:36: there is no key \"continue-on-error\" in tasks.a; did you mean \"allow_failure\"?\n"
+         "1:61: there is no key \"Environment\" in tasks.a; did you mean \"env\"?"},
         {"tasks: {a: {command: x}}",
          "1:9: tasks.a has nothing to run: exactly one of run, argv, function and workflow is required\n"
-         "1:13: there is no key \"command\" in tasks.a: did you mean \"run\"?"},
+         "1:13: there is no key \"command\" in tasks.a; did you mean \"run\"?"},
         {T "on_exit: {run: x, depends: a}", "2:19: there is no key \"depends\" in on_exit"},
     };
 
@@ -70,11 +70,11 @@ TEST(expression_in_shell_text_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks:\n  a:\n    run: echo ${{ params.x }}",
-         "3:10: tasks.a.run: values are never inserted into shell text, where they could run as commands: pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; params are environment variables already"},
+         "3:10: tasks.a.run: values are never inserted into shell text, where they could run as commands; pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; params are environment variables already"},
         {T "on_exit: echo ${{ x }}",
-         "2:10: on_exit: values are never inserted into shell text, where they could run as commands: pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; params are environment variables already"},
+         "2:10: on_exit: values are never inserted into shell text, where they could run as commands; pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; params are environment variables already"},
         {"tasks: ['a $${{ x }}']",
-         "1:9: step1: values are never inserted into shell text, where they could run as commands: pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; params are environment variables already"},
+         "1:9: step1: values are never inserted into shell text, where they could run as commands; pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; params are environment variables already"},
     };
 
     check_all(list, COUNT(list));
@@ -99,7 +99,7 @@ TEST(invalid_needs_or_join_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks:\n  fetch: x\n  b: {run: x, needs: fecth}",
-         "3:22: tasks.b.needs: there is no task \"fecth\": did you mean \"fetch\"?"},
+         "3:22: tasks.b.needs: there is no task \"fecth\"; did you mean \"fetch\"?"},
         {"tasks: {a: {run: x, needs: a}}", "1:28: tasks.a.needs: the task \"a\" can't need itself"},
         {"tasks: {a: x, b: {run: x, needs: [a, zzzz, a]}, c: {run: x, needs: [a, b, a]}}",
          "1:38: tasks.b.needs: there is no task \"zzzz\"\n"
@@ -111,7 +111,7 @@ TEST(invalid_needs_or_join_is_an_error)
          "1:43: tasks.b.join: a whole number from 1 to 100000 is expected, not 0\n"
          "1:75: tasks.c.join: all, any or a number of needs is expected, not 'most'"},
         {"tasks: [x, {run: y, needs: step1}]",
-         "1:28: step2.needs: in a list, each task needs the one before it: write tasks as a mapping (name: task) to set other needs"},
+         "1:28: step2.needs: in a list, each task needs the one before it; write tasks as a mapping (name: task) to set other needs"},
         {"tasks: {a: {run: x, needs: on_exit}}\non_exit: x",
          "1:28: tasks.a.needs: there is no task \"on_exit\""},
         {"tasks: {a: {run: x, needs: {b: c}}}",
@@ -168,15 +168,15 @@ TEST(unknown_name_in_an_expression_is_an_error)
 {
     static const struct bad list[] = {
         {"params: {region: eu}\ntasks: {a: {run: x, env: {A: '${{ params.regoin }}'}}}",
-         "2:35: tasks.a.env.A: there is no param \"regoin\": did you mean \"region\"?"},
+         "2:35: tasks.a.env.A: there is no param \"regoin\"; did you mean \"region\"?"},
         {"env: {REGION: eu}\nvars: {limit: 3}\ntasks:\n  a:\n    run: x\n"
          "    if: env.REGON == 'eu' && vars.limt > 2",
-         "6:9: tasks.a.if: env has no variable \"REGON\": did you mean \"REGION\"?\n"
-         "6:30: tasks.a.if: vars has no variable \"limt\": did you mean \"limit\"?"},
+         "6:9: tasks.a.if: env has no variable \"REGON\"; did you mean \"REGION\"?\n"
+         "6:30: tasks.a.if: vars has no variable \"limt\"; did you mean \"limit\"?"},
         {"tasks: {a: x, b: {run: x, if: tasks.a.status == 'ok'}}",
          "1:31: tasks.b.if refers to the task \"a\", which \"b\" does not need: add it to needs"},
         {"tasks: {a: x, b: {run: x, needs: a, if: tasks.aa.status == 'ok'}}",
-         "1:41: tasks.b.if: there is no task \"aa\": did you mean \"a\"?"},
+         "1:41: tasks.b.if: there is no task \"aa\"; did you mean \"a\"?"},
         {"tasks: {a: {run: x, if: tasks.a.status == 'ok'}}",
          "1:25: tasks.a.if: \"a\" can't refer to itself"},
         {"tasks: {a: x, b: {run: x, needs: a}, c: {run: x, needs: b, if: tasks.a.status == 'x'},\n"
@@ -184,7 +184,7 @@ TEST(unknown_name_in_an_expression_is_an_error)
          "2:19: tasks.d.if refers to the task \"c\", which \"d\" does not need: add it to needs"},
         {"tasks: {a: {run: x, outputs: [files]}, b: {run: x, needs: a, "
          "if: 'tasks.a.outputs.fiels && default(tasks.a.outputs.other, true)'}}",
-         "1:67: tasks.b.if: the task \"a\" has no output \"fiels\": did you mean \"files\"?"},
+         "1:67: tasks.b.if: the task \"a\" has no output \"fiels\"; did you mean \"files\"?"},
         {"tasks: {a: x, b: {run: x, needs: a, if: tasks.a.state == 'x'}}",
          "1:41: tasks.b.if: a task has no field \"state\"; its fields are: status, outputs, error"},
         {"params: {p: a}\n"
@@ -192,20 +192,20 @@ TEST(unknown_name_in_an_expression_is_an_error)
          "  if: \"tasks[params.p].status == 'x' && default(keys(tasks), []) == []\"}}\n"
          "outputs: {n: '${{ keys(tasks) }}', m: '${{ tasks[params.p].error }}'}\n"
          "on_exit: {run: x, env: {A: '${{ toJSON(tasks) }}'}}",
-         "2:59: tasks.b.with.t: tasks as a whole, or by a computed name, is available only in on_failure, on_exit and outputs: write tasks.NAME here\n3:8: tasks.b.if: tasks as a whole, or by a computed name, is available only in on_failure, on_exit and outputs: write tasks.NAME here\n3:54: tasks.b.if: tasks as a whole, or by a computed name, is available only in on_failure, on_exit and outputs: write tasks.NAME here"},
+         "2:59: tasks.b.with.t: tasks as a whole, or by a computed name, is available only in on_failure, on_exit and outputs; write tasks.NAME here\n3:8: tasks.b.if: tasks as a whole, or by a computed name, is available only in on_failure, on_exit and outputs; write tasks.NAME here\n3:54: tasks.b.if: tasks as a whole, or by a computed name, is available only in on_failure, on_exit and outputs; write tasks.NAME here"},
         {"tasks: {a: {run: x, env: {S: '${{ workflow.status }}'}}}\n"
          "on_failure: {run: x, env: {S: '${{ workflow.status }}${{ workflow.error }}'}}\n"
          "outputs: {s: '${{ workflow.error }}'}",
          "1:35: tasks.a.env.S: workflow has no field \"status\"; its fields are: name, hash\n"
          "3:19: outputs.s: workflow has no field \"error\"; its fields are: name, hash"},
         {"tasks: {a: {run: x, foreach: 3}, b: {run: x, needs: a, if: tasks.a.outputs.x}}",
-         "1:60: tasks.b.if: the outputs of \"a\" are a list with one entry per item: write, for example, tasks.a.outputs[0].outputs.x"},
+         "1:60: tasks.b.if: the outputs of \"a\" are a list with one entry per item; write, for example, tasks.a.outputs[0].outputs.x"},
         {"tasks: {a: {run: x, env: {A: '${{ item }}'}}}",
          "1:35: tasks.a.env.A: item is available only in a task with foreach"},
         {"tasks: {a: {run: x, foreach: 3, env: {A: '${{ item }}'}, if: index > 1}}",
-         "1:62: tasks.a.if: index is not available here: this expression is evaluated once, before the items exist"},
+         "1:62: tasks.a.if: index is not available here, because this expression is evaluated once, before the items exist"},
         {"tasks: {a: {run: x, foreach: '${{ range(index) }}'}}",
-         "1:41: tasks.a.foreach: index is not available here: this expression is evaluated once, before the items exist"},
+         "1:41: tasks.a.foreach: index is not available here, because this expression is evaluated once, before the items exist"},
         {T "env: {A: '${{ env.B }}', B: '${{ tasks.a.status }}'}\nvars: {c: '${{ vars.d }}'}",
          "2:15: env.A: env is not available here\n"
          "2:34: env.B: tasks is not available here\n"
@@ -223,7 +223,7 @@ TEST(unknown_name_in_an_expression_is_an_error)
         {T "on_exit: {run: x, env: {A: '${{ tasks.b.status }} ${{ tasks.a.status }}'}}",
          "2:33: on_exit.env.A: there is no task \"b\""},
         {"tasks: [x, {run: y, if: tasks.step1.status == 'x' && tasks.step3.status == 'x'}]",
-         "1:54: step2.if: there is no task \"step3\": did you mean \"step1\"?"},
+         "1:54: step2.if: there is no task \"step3\"; did you mean \"step1\"?"},
     };
 
     check_all(list, COUNT(list));

@@ -72,7 +72,7 @@ TEST(error_in_a_nested_file_is_reported_once_however_often_the_file_is_used)
     write_file("sub/g.yaml", "tasks: {c: {workflow: h.yaml}}");
     write_file("sub/h.yaml", "tasks: {d: {run: x, retyr: 1}}");
     check_file("f.flow.yaml", -E_INVALID,
-               "sub/h.yaml:1:21: there is no key \"retyr\" in tasks.d: did you mean \"retry\"?");
+               "sub/h.yaml:1:21: there is no key \"retyr\" in tasks.d; did you mean \"retry\"?");
     write_file("sub/h.yaml", "tasks: {d: {run: x, retry: 1}}");
     check_file("f.flow.yaml", 0, "");
 }
@@ -87,10 +87,10 @@ TEST(files_that_nest_each_other_are_reported_with_the_path_of_the_cycle)
     snprintf(from, sizeof(from), "%s/link.flow.yaml", test_dir());
     CHECK_EQ(symlink("b.flow.yaml", from), 0); /* the same file by another name */
     check_file("a.flow.yaml", -E_INVALID,
-               "c.flow.yaml:1:23: tasks.c.workflow: a workflow can't contain itself: b.flow.yaml "
-               "-> c.flow.yaml -> b.flow.yaml\n"
-               "c.flow.yaml:1:54: tasks.d.workflow: a workflow can't contain itself: a.flow.yaml "
-               "-> b.flow.yaml -> c.flow.yaml -> a.flow.yaml");
+               "c.flow.yaml:1:23: tasks.c.workflow: a workflow can't contain itself (b.flow.yaml "
+               "-> c.flow.yaml -> b.flow.yaml)\n"
+               "c.flow.yaml:1:54: tasks.d.workflow: a workflow can't contain itself (a.flow.yaml "
+               "-> b.flow.yaml -> c.flow.yaml -> a.flow.yaml)");
 }
 
 TEST(too_deeply_nested_workflows_are_refused)
@@ -143,10 +143,10 @@ TEST(values_for_a_nested_workflow_are_checked_against_its_params)
         "f.yaml", -E_INVALID,
         "f.yaml:3:3: tasks.a.with: the workflow child requires the param \"day\"\n"
         "f.yaml:4:35: tasks.b.with: the workflow child requires the param \"day\"\n"
-        "f.yaml:4:36: tasks.b.with: the workflow child has no param \"dya\": did you mean "
+        "f.yaml:4:36: tasks.b.with: the workflow child has no param \"dya\"; did you mean "
         "\"day\"?\n"
         "f.yaml:4:47: tasks.b.with.n: a whole number is expected, not 'x'\n"
-        "f.yaml:6:29: tasks.d.if: the task \"c\" has no output \"flie\": did you "
+        "f.yaml:6:29: tasks.d.if: the task \"c\" has no output \"flie\"; did you "
         "mean \"file\"?\n"
         "f.yaml:7:45: tasks.e.env can't be used with a nested workflow: pass values in with\n"
         "f.yaml:7:58: tasks.e.retry can't be used with a nested workflow\n"

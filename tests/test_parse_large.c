@@ -216,5 +216,5 @@ TEST(file_with_an_error_on_every_line_is_refused_quickly)
     buf_addstr(&b, "tasks:\n");
     for (i = 0; i < WORKFLOW_MAX_TASKS; i++)
         buf_addf(&b, "  t%d: {rnu: x, needs: tt%d, env: {A: '${{ params.x }}'}}\n", i, i);
-    check_refused(&b, "2:8: there is no key \"rnu\" in tasks.t0: did you mean \"run\"?");
+    check_refused(&b, "2:8: there is no key \"rnu\" in tasks.t0; did you mean \"run\"?");
 }

@@ -143,15 +143,16 @@ TEST(condition_that_is_too_deep_or_long_when_completed_is_refused)
         const char *begin;
         int deep, spaces;
         const char *expect;
-    } cells[] = {{"", 62, 0, ""},
-                 {"", 63, 0,
-                  "1:26: tasks.a.if: as success() && (…), this is nested more than 64 levels deep"},
-                 {"always() && ", 62, 0, ""},
-                 {"", 0, 65000, ""},
-                 {"", 0, 65531,
-                  "1:26: tasks.a.if: as success() && (…), this text has 65551 bytes; at most 65536 "
-                  "are allowed"},
-                 {"always() && ", 0, 65519, ""}};
+    } cells[] = {
+        {"", 62, 0, ""},
+        {"", 63, 0,
+         "1:26: tasks.a.if: with the added success() && (…), this is nested more than 64 levels deep"},
+        {"always() && ", 62, 0, ""},
+        {"", 0, 65000, ""},
+        {"", 0, 65531,
+         "1:26: tasks.a.if: with the added success() && (…), this text has 65551 bytes; at most 65536 "
+         "are allowed"},
+        {"always() && ", 0, 65519, ""}};
     size_t i;
 
     for (i = 0; i < COUNT(cells); i++) {

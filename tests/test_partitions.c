@@ -104,7 +104,7 @@ STMT(waits_for_us,
      "AND relation = 'execution_events'::regclass",
      0, 0, 0);
 
-static struct sign *written, *committed;
+static struct shared_flag *written, *committed;
 
 /* The first process adds an event to the old partition, and commits when the second waits for the
  * partition's lock. */
@@ -119,18 +119,18 @@ static void write_and_retain(int nth)
         pg_script(&writer, "INSERT INTO execution_events (sequence_num, root, execution, "
                            "created_at, seq, attempt, epoch, type, from_status, to_status) "
                            "VALUES (nextval('event_sequence'), 7, 7, now(), 1, 0, 0, 1, 0, 1)");
-        sign_give(written);
+        flag_set(written);
         while (!pg_number(&writer, &waits_for_us))
             ;
         pg_commit(&writer);
-        sign_give(committed);
+        flag_set(committed);
         pg_end(&writer);
     } else {
         s = fixture_store();
-        sign_await(written);
+        flag_await(written);
         do /* each call waits only briefly */
             retain(s, DAY);
-        while (!committed->given);
+        while (!committed->is_set);
         store_close(&s);
     }
 }

@@ -30,7 +30,7 @@ WORKFLOW_CASE(rerun_of_a_workflow_that_ended_while_it_was_paused_is_not_paused,
                         {"play", "a:succeeded"}},
               .ends = S_SUCCEEDED);
 
-WORKFLOW_CASE(pause_set_after_a_rerun_holds_again, .yaml = TWO,
+WORKFLOW_CASE(pause_after_a_rerun_holds_the_workflow_again, .yaml = TWO,
               .steps = {{"pause w, cancel w, rerun w, pause w, play", "a:ready b:pending"},
                         {"resume w, play", "a:succeeded b:succeeded"}},
               .ends = S_SUCCEEDED);
@@ -47,9 +47,10 @@ WORKFLOW_CASE(timeout_of_a_paused_workflow_runs_on_failure,
                         {"play", "a:cancelled on_failure:succeeded"}},
               .ends = S_TIMED_OUT);
 
-/* A cancel of the outer workflow does not reach on_exit of a workflow that was cancelled before;
- * the end of the pause does, also across slices. */
-TEST(on_exit_that_a_cancelled_pause_held_is_released)
+/* A cancel of the outer workflow does not cancel the on_exit of a nested workflow that was
+ * cancelled before. It does end the pause that holds this on_exit, even if the cancel takes several
+ * slices. */
+TEST(on_exit_held_by_a_pause_runs_after_a_cancel)
 {
     static const char *const files[] = {
         "w.yaml", "name: w\ntasks:\n  in: {workflow: sub.yaml}\n  many: {foreach: 30, run: x}\n",
@@ -98,7 +99,7 @@ static int64_t submit_below_paused_job(struct store *s, int64_t *job)
     return child;
 }
 
-TEST(rerun_below_a_job_that_ended_while_it_was_paused_is_not_paused)
+TEST(rerun_of_a_child_of_a_job_that_ended_paused_is_not_paused)
 {
     struct store *s = fixture_store();
     int64_t job, child = submit_below_paused_job(s, &job);
@@ -111,8 +112,8 @@ TEST(rerun_below_a_job_that_ended_while_it_was_paused_is_not_paused)
     store_close(&s);
 }
 
-/* Earlier versions kept the flag when an execution ended. */
-TEST(pause_that_an_ended_job_still_has_holds_nothing)
+/* Earlier versions kept the pause flag when an execution ended. */
+TEST(pause_flag_left_on_an_ended_job_does_not_hold_its_child)
 {
     struct store *s = fixture_store();
     int64_t job, child = submit_below_paused_job(s, &job);

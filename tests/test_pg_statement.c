@@ -358,7 +358,7 @@ TEST(session_that_lost_its_prepared_statements_uses_unnamed_statements)
     pg_done(&t);
 }
 
-TEST(migration_that_invalidates_a_prepared_statement_costs_one_redo)
+TEST(migration_that_invalidates_a_prepared_statement_causes_one_redo)
 {
     struct pg t = pg_ready(), other = pg_second(&t);
     int64_t version = 0;

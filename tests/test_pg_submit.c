@@ -73,7 +73,7 @@ TEST(history_names_the_session_user_that_called_pawl_submit)
     store_close(&s);
 }
 
-TEST(event_partition_exists_for_a_submission_however_long_ago_its_id_was_drawn)
+TEST(event_partition_exists_for_a_submission_whose_id_was_drawn_long_ago)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -229,7 +229,7 @@ TEST(granted_role_may_submit_and_read_the_views_and_nothing_else)
 }
 
 /* A caller can't make the function use tables or functions of the caller. */
-TEST(temporary_objects_of_the_caller_do_not_shadow_pawls)
+TEST(temporary_objects_of_the_caller_do_not_shadow_those_of_pawl)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);

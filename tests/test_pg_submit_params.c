@@ -88,7 +88,7 @@ static const char *error_of_engine_check(const char *yaml, const char *given)
     return err.msg;
 }
 
-TEST(invalid_params_fail_the_call_with_the_same_error_as_in_the_engine)
+TEST(invalid_params_fail_pawl_submit_with_the_error_of_the_engine)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -126,7 +126,7 @@ static const char *const wrong_json[][2] = {
     {"{\"object\": {\"a\\u0000\": 1}}", "has a NUL character (\\u0000) in a string"},
 };
 
-TEST(json_that_is_refused_everywhere_is_refused_by_the_call_with_the_reason)
+TEST(json_that_the_engine_refuses_is_refused_by_pawl_submit_with_the_reason)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);

@@ -13,21 +13,14 @@
 FRESH_TENANTS;
 
 /* Tables that have few rows however much is stored: they may be read as a whole. */
-static const char *const small[] = {"leases",
-                                    "limits",
-                                    "workers",
-                                    "turns",
-                                    "queue_counters",
-                                    "settings",
-                                    "counters",
-                                    "clock",
-                                    "worker_counters",
-                                    "schedules",
-                                    "event_sequence",
-                                    "workflow_names",
-                                    "workflow_definitions",
-                                    "operator_orders",
-                                    "schema_migrations"};
+static const char *const small[] = {"leases",           "limits",
+                                    "workers",          "turns",
+                                    "queue_counters",   "settings",
+                                    "counters",         "clock",
+                                    "attempt_counters", "schedules",
+                                    "event_sequence",   "execution_id",
+                                    "workflow_names",   "workflow_definitions",
+                                    "operator_orders",  "schema_migrations"};
 
 /* Statements that may read a whole table, or scan an index without a start key. */
 static struct exception {
@@ -47,8 +40,11 @@ static struct exception {
     {"query_submissions_taken", "submissions", ON_POSTGRES, 0},
     {"query_submissions_waiting", "submissions", ON_SQLITE | ON_POSTGRES, 0},
     {"query_submissions_refused", "submissions", ON_SQLITE | ON_POSTGRES, 0},
+    {"query_queues", "submissions", ON_SQLITE | ON_POSTGRES, 0},
     {"query_submission_totals", "submissions", ON_SQLITE | ON_POSTGRES, 0},
+    {"worker_hosts_delete_old", "executions", ON_SQLITE | ON_POSTGRES, 0},
     {"sqlite_clock_newest", "execution_events", ON_SQLITE, 0},
+    {"fence_known_times", "executions", ON_POSTGRES, 0},
     /* run once by a worker that drains a queue, to learn whether delayed jobs remain */
     {"query_queue_open", "timers", ON_SQLITE | ON_POSTGRES, 0},
     /* retention: PostgreSQL plans it without the settings of engines */
@@ -187,7 +183,8 @@ static bool has_start_key(const json_t *node, const char *first)
     return condition && strstr(condition, first);
 }
 
-/* "" if any column will do. */
+/* The first column of an index; "" for a BRIN index, which serves conditions on any of its
+ * columns. */
 STMT(first_column,
      "SELECT CASE WHEN m.amname = 'brin' THEN '' ELSE a.attname::text END "
      "FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam "

@@ -120,6 +120,22 @@ TEST(environment_has_only_allowed_variables_and_those_in_the_spec)
     worker_free(w);
 }
 
+TEST(values_are_passed_in_files_whose_paths_are_variables)
+{
+    char *large = mem_alloc(200001);
+    struct spec_pair files[] = {{"LARGE", large}, {"EMPTY", ""}}, env[] = {{"LARGE", "hidden"}};
+    struct spec spec = {
+        .run = "wc -c <$LARGE; wc -c <$EMPTY", .env = env, .nenv = 1, .files = files, .nfiles = 2};
+    struct job t = task_of(&spec);
+    struct worker *w = worker_new();
+
+    memset(large, 'x', 200000);
+    large[200000] = '\0';
+    CHECK_STR(buf_cstr(&worker_run(w, &t)->log), "200000\n0\n");
+    worker_free(w);
+    free(large);
+}
+
 TEST(large_input_is_left_out_of_the_environment)
 {
     struct worker *w = worker_new();
@@ -468,29 +484,5 @@ TEST(start_is_refused_when_less_than_half_of_the_lease_is_left)
     t.lease_until = clock_boot_us() + 14 * SECOND;
     CHECK_EQ(handles_start(&w->handles, &t, &err), -E_REFUSED);
     CHECK_EQ(count_files(attempts_dir()), 0);
-    worker_free(w);
-}
-
-TEST(many_short_commands_run_quickly)
-{
-    struct worker *w = worker_new();
-    const char *argv[] = {"true", NULL};
-    struct spec spec = {.argv = argv, .argc = 1};
-    struct job t = task_of(&spec);
-    int n = test_full() ? 2000 : 400;
-    int64_t start = clock_boot_us();
-
-    for (int i = 0; i < n; i++) {
-        t.execution = 100 + i;
-        worker_run(w, &t);
-        CHECK_EQ(w->seen[0].o.kind, OUTCOME_OK);
-        w->x->ops->settled(w->x, t.execution, t.attempt);
-        free(w->seen[0].result);
-        free(w->seen[0].error);
-        w->nseen = 0;
-    }
-    printf("%.2f ms each\n", (double)(clock_boot_us() - start) / n / 1000);
-    CHECK((clock_boot_us() - start) / n < 100000);
-    UNTIL(w, count_files(attempts_dir()) == 0);
     worker_free(w);
 }

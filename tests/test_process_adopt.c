@@ -18,10 +18,7 @@ TEST(running_attempt_is_adopted_by_another_worker)
     handles_stop(&a->handles, false);
     CHECK_EQ(a->x->ops->capacity(a->x), 0);
     CHECK(shim_is_running(&t));
-    worker_free(a);
-    b = worker_new();
-    t.epoch = 2;
-    worker_find(b, &t);
+    b = next_worker(a, &t);
     s = seen_of(b, t.execution, t.attempt);
     UNTIL(b, s->started);
     CHECK(s->ago > 0);
@@ -30,7 +27,7 @@ TEST(running_attempt_is_adopted_by_another_worker)
     s = worker_wait(b, &t);
     CHECK_EQ(s->o.kind, OUTCOME_OK);
     CHECK_STR(s->result, "{\"a\":\"1\"}");
-    CHECK_STR(buf_cstr(&s->log), "said\n");
+    CHECK_STR(buf_cstr(&s->log), "output\n");
     CHECK_EQ(times_begun(), 1);
     CHECK(!shim_is_running(&t));
     worker_free(b);
@@ -50,13 +47,13 @@ TEST(attempt_that_ended_while_no_worker_ran_is_settled_from_its_exit_record)
         clock_sleep_us(1000);
     b = worker_new();
     t.epoch = 2;
-    worker_find(b, &t);
+    worker_reattach(b, &t);
     s = worker_wait(b, &t);
     CHECK_EQ(s->started, 1);
     CHECK_EQ(s->o.kind, OUTCOME_FAILED);
     CHECK_EQ(s->o.exit_code, 6);
     CHECK(s->o.duration > 0);
-    CHECK_STR(buf_cstr(&s->log), "said\n");
+    CHECK_STR(buf_cstr(&s->log), "output\n");
     worker_free(b);
 }
 
@@ -77,7 +74,7 @@ TEST(killed_worker_leaves_its_task_running)
     CHECK_EQ(waitpid(worker, NULL, 0), worker);
     b = worker_new();
     t.epoch = 2;
-    worker_find(b, &t);
+    worker_reattach(b, &t);
     let_end("0\n");
     CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_OK);
     CHECK_EQ(times_begun(), 1);
@@ -93,10 +90,7 @@ TEST(adoption_does_not_restart_the_timeout)
 
     spec.timeout = SECOND;
     begin_in_time(a, &t);
-    worker_free(a);
-    b = worker_new();
-    t.epoch = 2;
-    worker_find(b, &t);
+    b = next_worker(a, &t);
     s = worker_wait(b, &t);
     CHECK_EQ(s->o.kind, OUTCOME_TIMED_OUT);
     CHECK(s->o.duration >= SECOND);
@@ -114,7 +108,7 @@ TEST(adopted_task_whose_cancel_was_requested_is_cancelled)
     b = worker_new();
     t.epoch = 2;
     t.cancel = true;
-    worker_find(b, &t);
+    worker_reattach(b, &t);
     CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_CANCELLED);
     worker_free(b);
 }
@@ -137,7 +131,7 @@ TEST(start_after_the_tombstone_was_written_runs_nothing)
     CHECK_OK(kill(second, SIGSTOP));
     worker_start(a, &t); /* requested, but the helper is stopped */
     adopted.epoch = 2;
-    worker_find(b, &adopted);
+    worker_reattach(b, &adopted);
     s = worker_wait(b, &adopted);
     CHECK_EQ(s->o.kind, OUTCOME_LOST);
     CHECK_EQ(s->started, 0);
@@ -147,12 +141,29 @@ TEST(start_after_the_tombstone_was_written_runs_nothing)
      * lease, so it may not report an outcome. */
     s = seen_of(a, t.execution, t.attempt);
     for (int i = 0; i < 50; i++)
-        worker_turn(a, 10000);
+        worker_poll(a, 10000);
     CHECK_EQ(s->ended, 0);
     CHECK_EQ(times_begun(), 0);
     CHECK_EQ(a->x->ops->capacity(a->x), 8);
     CHECK(helper > 0);
     worker_free(a);
+    worker_free(b);
+}
+
+/* As on another host: whether the attempt started is not known there. */
+TEST(adopter_without_the_folder_does_not_report_that_the_attempt_never_started)
+{
+    struct worker *b = worker_new();
+    struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
+    struct job adopted = task_of(&spec);
+    struct seen *s;
+
+    adopted.epoch = 2;
+    worker_reattach(b, &adopted);
+    s = worker_wait(b, &adopted);
+    CHECK_EQ(s->o.kind, OUTCOME_LOST);
+    CHECK_STR(s->error, "its worker is gone, and this host has no folder of the attempt, so its "
+                        "exit status is unknown");
     worker_free(b);
 }
 
@@ -167,7 +178,7 @@ TEST(late_shim_finds_the_tombstone_and_runs_nothing)
     pid_t shim = late_shim(a, &t);
 
     b = worker_new();
-    worker_find(b, &t);
+    worker_reattach(b, &t);
     CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_LOST);
     CHECK_OK(kill(shim, SIGCONT));
     UNTIL(a, s->ended);
@@ -186,7 +197,7 @@ TEST(tombstone_is_kept_as_long_as_a_late_shim_might_start)
     int64_t until;
     int at;
 
-    worker_find(w, &t); /* no such attempt exists */
+    worker_reattach(w, &t); /* no such attempt exists */
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
     at = folder_of(&t);
     CHECK(attempt_has_tombstone(at));
@@ -206,7 +217,7 @@ TEST(start_is_refused_if_the_attempt_folder_exists)
     struct err err = ERR_INIT;
 
     adopted.epoch = 2;
-    worker_find(b, &adopted);
+    worker_reattach(b, &adopted);
     CHECK_EQ(worker_wait(b, &adopted)->o.kind, OUTCOME_LOST);
     CHECK_EQ(handles_start(&a->handles, &t, &err), -E_REFUSED);
     worker_free(a);
@@ -227,9 +238,9 @@ TEST(worker_with_an_old_epoch_does_not_kill_a_frozen_shim)
     CHECK_OK(kill(shim, SIGSTOP));
     handles_cancel(&a->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     adopted.epoch = 2;
-    worker_find(b, &adopted);
+    worker_reattach(b, &adopted);
     for (long_enough = clock_boot_us() + 2 * SECOND; clock_boot_us() < long_enough;)
-        worker_turn(a, 10000);
+        worker_poll(a, 10000);
     CHECK_OK(kill(shim, SIGCONT));
     let_end("5\n");
     CHECK_EQ(worker_wait(b, &adopted)->o.exit_code, 5);
@@ -250,7 +261,7 @@ TEST(worker_with_an_old_epoch_cannot_change_the_attempt)
 
     task = begin(a, &t);
     adopted.epoch = 3;
-    worker_find(b, &adopted);
+    worker_reattach(b, &adopted);
     s = seen_of(b, t.execution, t.attempt);
     UNTIL(b, s->started);
     /* Through the worker, and bypassing the worker's own check. */
@@ -262,13 +273,13 @@ TEST(worker_with_an_old_epoch_cannot_change_the_attempt)
     adopted.epoch = 2;
     CHECK_EQ(handles_reattach(&a->handles, &adopted, &err), -E_LEASE_LOST);
     for (int i = 0; i < 20; i++)
-        worker_turn(b, 10000);
+        worker_poll(b, 10000);
     CHECK(!is_gone(task));
     let_end("0\n");
     UNTIL(b, s->ended);
     CHECK_EQ(s->o.kind, OUTCOME_OK);
     /* The old worker saw the shim end, and reports nothing. */
-    worker_turn(a, 100000);
+    worker_poll(a, 100000);
     CHECK_EQ(seen_of(a, t.execution, t.attempt)->ended, 0);
     close(at);
     worker_free(a);
@@ -286,10 +297,10 @@ TEST(forgotten_attempt_keeps_running_and_is_not_reported)
     handles_forget(&a->handles, t.execution, t.attempt);
     CHECK_EQ(a->x->ops->capacity(a->x), 8);
     adopted.epoch = 2;
-    worker_find(b, &adopted);
+    worker_reattach(b, &adopted);
     let_end("0\n");
     CHECK_EQ(worker_wait(b, &adopted)->o.kind, OUTCOME_OK);
-    worker_turn(a, 50000);
+    worker_poll(a, 50000);
     CHECK_EQ(seen_of(a, t.execution, t.attempt)->ended, 0);
     worker_free(a);
     worker_free(b);
@@ -369,13 +380,13 @@ static void check_worker_death_at(const char *where, int64_t execution, bool may
         worker_run(a, &t);
         a->x->ops->settled(a->x, t.execution, t.attempt);
         for (;;)
-            worker_turn(a, SECOND);
+            worker_poll(a, SECOND);
     }
     CHECK_EQ(waitpid(worker, &status, 0), worker);
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     b = worker_new();
     t.epoch = 2;
-    worker_find(b, &t);
+    worker_reattach(b, &t);
     s = worker_wait(b, &t);
     CHECK(s->o.kind == OUTCOME_LOST || (may_start && s->o.exit_code == 3));
     CHECK(times_begun() <= (may_start ? 1 : 0));

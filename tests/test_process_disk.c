@@ -35,7 +35,7 @@ TEST(command_that_ends_while_the_disk_is_full_succeeds)
     s = worker_wait(w, &t);
     CHECK_EQ(s->o.kind, OUTCOME_OK);
     CHECK_STR(s->result, "{\"a\":\"1\"}");
-    CHECK_STR(buf_cstr(&s->log), "said\n");
+    CHECK_STR(buf_cstr(&s->log), "output\n");
     free(filler);
     worker_free(w);
 }
@@ -67,10 +67,7 @@ TEST(command_that_ends_while_the_disk_is_full_is_adopted_as_a_success)
 
     (void)begin(a, &t);
     filler = fill_disk(attempts_dir());
-    worker_free(a);
-    b = worker_new();
-    t.epoch = 2;
-    worker_find(b, &t);
+    b = next_worker(a, &t);
     let_end("0\n");
     CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_OK);
     free(filler);
@@ -93,7 +90,7 @@ TEST(lease_renewals_reach_the_shim_while_the_disk_is_full)
     filler = fill_disk(attempts_dir());
     while (clock_boot_us() < fence + SECOND / 2) {
         handles_renewed(&w->handles, t.execution, t.attempt, clock_boot_us() + SECOND);
-        worker_turn(w, 100000);
+        worker_poll(w, 100000);
     }
     let_end("0\n");
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
@@ -162,7 +159,7 @@ TEST(failed_write_of_an_exit_record_is_retried_until_it_succeeds)
     shim = shim_of(&t);
     let_shim_write(shim, false);
     end_unwritten(w, &t);
-    turn_for(w, SECOND / 2);
+    poll_for(w, SECOND / 2);
     CHECK_EQ(seen_of(w, t.execution, t.attempt)->ended, 0);
     let_shim_write(shim, true);
     s = worker_wait(w, &t);
@@ -220,11 +217,8 @@ TEST(adopter_waits_until_the_shim_can_write_its_exit_record)
     shim = shim_of(&t);
     let_shim_write(shim, false);
     end_unwritten(a, &t);
-    worker_free(a);
-    b = worker_new();
-    t.epoch = 2;
-    worker_find(b, &t);
-    turn_for(b, SECOND / 4);
+    b = next_worker(a, &t);
+    poll_for(b, SECOND / 4);
     CHECK_EQ(seen_of(b, t.execution, t.attempt)->ended, 0);
     let_shim_write(shim, true);
     CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_OK);
@@ -257,7 +251,7 @@ TEST(timeout_does_not_end_a_shim_that_cannot_write_its_exit_record)
         last_note,
         "attempt 1 of execution 7 has ended, but its shim can't write its exit record "
         "or its outputs; the worker keeps trying until that succeeds or the execution is cancelled");
-    turn_for(w, SECOND);
+    poll_for(w, SECOND);
     let_shim_write(shim, true);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
     worker_free(w);
@@ -308,25 +302,6 @@ TEST(outputs_are_kept_until_their_secrets_can_be_masked)
 
 /* ---- reads that fail ---- */
 
-/* If not allowed, the worker can open one file and no more: the lock, but no record. */
-static void allow_worker_reads(bool allowed)
-{
-    static struct rlimit before;
-    struct rlimit one;
-    int next;
-
-    if (allowed) {
-        CHECK_OK(setrlimit(RLIMIT_NOFILE, &before));
-        return;
-    }
-    CHECK_OK(getrlimit(RLIMIT_NOFILE, &before));
-    next = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    CHECK(next >= 0);
-    close(next);
-    one = (struct rlimit){.rlim_cur = (rlim_t)next + 1, .rlim_max = before.rlim_max};
-    CHECK_OK(setrlimit(RLIMIT_NOFILE, &one));
-}
-
 TEST(exit_record_that_is_temporarily_unreadable_is_read_later)
 {
     char last_note[300] = "";
@@ -340,11 +315,11 @@ TEST(exit_record_that_is_temporarily_unreadable_is_read_later)
     worker_free(a);
     b = worker_with((struct process_options){.env = &env});
     t.epoch = 2;
-    worker_find(b, &t);
+    worker_reattach(b, &t);
     s = seen_of(b, t.execution, t.attempt);
-    allow_worker_reads(false);
-    turn_for(b, SECOND / 4);
-    allow_worker_reads(true);
+    allow_files(1); /* the lock, but no record */
+    poll_for(b, SECOND / 4);
+    allow_files(-1);
     CHECK_EQ(s->ended, 0);
     CHECK(strstr(last_note, "its records can't be read: Too many open files"));
     CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_OK);

@@ -245,7 +245,7 @@ TEST_SLOW(flood_of_output_takes_constant_memory_and_disk, 600)
     at = folder_of(&t);
     for (int fd = -1; fd < 0;) { /* it opens the fifo after all of its output */
         fd = open(path_of("fifo"), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-        worker_turn(w, 10000);
+        worker_poll(w, 10000);
         if (fd < 0)
             continue;
         peak = peak_kb(shim);
@@ -372,7 +372,7 @@ TEST(exit_record_is_not_written_while_a_process_of_the_task_may_be_alive)
     write_text(path_of("go"), "");
     at = folder_of(&t);
     for (until = clock_boot_us() + 3 * SECOND / 2; clock_boot_us() < until;) {
-        worker_turn(w, 20000);
+        worker_poll(w, 20000);
         CHECK_EQ(record_read(at, &RECORD_EXIT, &end), 0);
     }
     CHECK_EQ(seen_of(w, t.execution, t.attempt)->ended, 0);
@@ -380,5 +380,29 @@ TEST(exit_record_is_not_written_while_a_process_of_the_task_may_be_alive)
     close(sockets[1]);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
     close(at);
+    worker_free(w);
+}
+
+TEST(many_short_commands_run_quickly)
+{
+    struct worker *w = worker_new();
+    const char *argv[] = {"true", NULL};
+    struct spec spec = {.argv = argv, .argc = 1};
+    struct job t = task_of(&spec);
+    int n = test_full() ? 2000 : 400;
+    int64_t start = clock_boot_us();
+
+    for (int i = 0; i < n; i++) {
+        t.execution = 100 + i;
+        worker_run(w, &t);
+        CHECK_EQ(w->seen[0].o.kind, OUTCOME_OK);
+        w->x->ops->settled(w->x, t.execution, t.attempt);
+        free(w->seen[0].result);
+        free(w->seen[0].error);
+        w->nseen = 0;
+    }
+    printf("%.2f ms each\n", (double)(clock_boot_us() - start) / n / 1000);
+    CHECK((clock_boot_us() - start) / n < 100000);
+    UNTIL(w, count_files(attempts_dir()) == 0);
     worker_free(w);
 }

@@ -65,7 +65,7 @@ TEST(attempt_is_not_reported_as_lost_while_a_process_of_the_task_is_alive)
     CHECK_OK(kill(shim_of(&t), SIGKILL));
     UNTIL(w, is_gone(task));
     for (int i = 0; i < 30; i++)
-        worker_turn(w, 10000);
+        worker_poll(w, 10000);
     CHECK_EQ(s->ended, 0);
     close(tree);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
@@ -96,7 +96,7 @@ TEST(attempt_with_a_corrupt_exit_record_never_succeeds)
     corrupt_record(&t, "exit");
     b = worker_new();
     t.epoch = 2;
-    worker_find(b, &t);
+    worker_reattach(b, &t);
     CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_LOST);
     worker_free(b);
 }
@@ -231,7 +231,7 @@ TEST(frozen_shim_that_died_for_another_reason_is_not_reported_as_killed_by_the_w
     CHECK(lease >= 0);
     handles_cancel(&w->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     for (long_enough = clock_boot_us() + 2 * SECOND; clock_boot_us() < long_enough;)
-        worker_turn(w, 10000);
+        worker_poll(w, 10000);
     CHECK_OK(kill(shim, SIGKILL));
     while (!is_gone(shim)) /* otherwise the worker takes the free lease and kills it first */
         clock_sleep_us(1000);
@@ -262,7 +262,7 @@ TEST(shim_that_was_frozen_together_with_its_worker_ends_its_task_itself)
     shim = shim_of(&t);
     UNTIL(w, is_stopped(shim));
     clock_sleep_us(2 * SECOND);
-    worker_turn(w, SECOND);
+    worker_poll(w, SECOND);
     CHECK_OK(kill(shim, SIGCONT));
     at = folder_of(&t);
     while (record_read(at, &RECORD_EXIT, &end) != 1)
@@ -288,11 +288,11 @@ TEST(tasks_keep_running_when_the_helper_dies_and_the_next_start_creates_a_new_he
     begin(w, &t);
     CHECK_OK(kill(helper, SIGKILL));
     UNTIL(w, is_gone(helper));
-    worker_turn(w, 100000);
+    worker_poll(w, 100000);
     next.execution = 9;
     spec.run = "exit 2";
     while ((rc = handles_start(&w->handles, &next, &err)) == -E_REFUSED) /* not noticed yet */
-        worker_turn(w, 1000);
+        worker_poll(w, 1000);
     CHECK_OK_ERR(rc, &err);
     CHECK_EQ(worker_wait(w, &next)->o.exit_code, 2);
     let_end("0\n");
@@ -359,7 +359,7 @@ TEST(helper_that_is_frozen_after_its_reply_does_not_wake_the_worker)
     helper = helper_pid();
     worker_start(w, &t);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
-    worker_turn(w, 0);
+    worker_poll(w, 0);
     wake_ups = (struct pollfd){.fd = w->x->ops->fd(w->x), .events = POLLIN};
     CHECK_EQ(poll(&wake_ups, 1, 0), 0);
     CHECK_OK(kill(helper, SIGCONT));
@@ -378,7 +378,7 @@ TEST(dead_helper_is_noticed_once_even_if_a_child_of_the_worker_holds_its_socket)
         pause();
     CHECK_OK(kill(helper, SIGKILL));
     UNTIL(w, is_gone(helper));
-    worker_turn(w, 100000);
+    worker_poll(w, 100000);
     CHECK_EQ(poll(&wake_ups, 1, 0), 0);
     CHECK_OK(kill(child, SIGKILL));
     CHECK_EQ(waitpid(child, NULL, 0), child);
@@ -425,7 +425,7 @@ TEST(worker_does_not_wait_for_a_helper_that_cannot_be_killed)
     worker_free(w);
     snprintf(number, sizeof(number), "(process %d)", (int)helper);
     CHECK(strstr(last_note, number));
-    CHECK(strstr(last_note, "does not end"));
+    CHECK(strstr(last_note, "does not exit"));
     CHECK(!is_gone(helper));
     CHECK_OK(kill(tracer, SIGKILL));
     CHECK_EQ(waitpid(tracer, NULL, 0), tracer);

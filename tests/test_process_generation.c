@@ -39,11 +39,11 @@ static void check_all_attempts_are_ended(void)
     CHECK_OK_ERR(attempt_each(attempts_dir(), count_attempt, n, &err), &err);
     CHECK_EQ(n[true], 1);
     CHECK_EQ(n[false], 1);
-    CHECK_OK_ERR(attempt_end_all(attempts_dir(), PATIENT, &err), &err);
+    CHECK_OK_ERR(end_all_attempts(attempts_dir(), PATIENT, &err), &err);
     CHECK(is_gone(task));
     CHECK(is_gone(daemon));
     CHECK_EQ(count_files(attempts_dir()), 0);
-    CHECK_OK_ERR(attempt_end_all(path_of("nowhere"), PATIENT, &err), &err);
+    CHECK_OK_ERR(end_all_attempts(path_of("nowhere"), PATIENT, &err), &err);
 }
 
 TEST(all_attempts_of_another_generation_are_ended)
@@ -71,7 +71,7 @@ TEST(frozen_shim_of_another_generation_is_ended)
     worker_free(w);
     do { /* repeat only if the machine stalled for all of that second */
         since = clock_boot_us();
-        rc = attempt_end_all(attempts_dir(), SECOND, &err);
+        rc = end_all_attempts(attempts_dir(), SECOND, &err);
     } while (rc && clock_boot_us() - since > 5 * SECOND / 4);
     CHECK_OK_ERR(rc, &err);
     CHECK(is_gone(task));

@@ -52,12 +52,12 @@ static _Noreturn void run_worker(const struct spec *spec, int from)
         struct job t = numbered_task(spec, i, 1);
 
         while (handles_start(&w->handles, &t, &err) == -E_REFUSED &&
-               !strstr(err.msg, "folder already"))
-            worker_turn(w, 1000);
-        worker_turn(w, 1000);
+               !strstr(err.msg, "already has a folder"))
+            worker_poll(w, 1000);
+        worker_poll(w, 1000);
     }
     for (;;)
-        worker_turn(w, SECOND);
+        worker_poll(w, SECOND);
 }
 
 static int lines_of(const char *ledger, int execution, const char *word)
@@ -103,7 +103,7 @@ static void check_all(const struct spec *spec)
     for (int i = 0; i < ATTEMPTS; i++) {
         struct job t = numbered_task(spec, i, 2);
 
-        worker_find(w, &t);
+        worker_reattach(w, &t);
     }
     UNTIL(w, w->x->ops->capacity(w->x) == ATTEMPTS);
     f = fopen(path_of("ledger"), "re");

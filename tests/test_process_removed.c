@@ -5,8 +5,8 @@
 
 TEST_NO_DB;
 
-/* Removes everything in the folder, or the folder, then waits to be told how to end. The main
- * process is killed with its shim; the one in the background is not. */
+/* Removes everything in the folder, or the folder itself, then waits until the test writes an exit
+ * code to `fifo`. The main process is killed with its shim; the one in the background is not. */
 #define REMOVES_FILES  AWAITS_SHIM "rm -rf $d/*; " THEN_WAITS
 #define REMOVES_FOLDER AWAITS_SHIM "rm -rf $d; " THEN_WAITS
 #define THEN_WAITS \
@@ -38,7 +38,7 @@ static void check_adopted_until_end(const struct job *t)
     struct worker *w = worker_new();
     struct seen *s = seen_of(w, t->execution, t->attempt);
 
-    worker_find(w, t);
+    worker_reattach(w, t);
     UNTIL(w, s->started || s->ended);
     CHECK_EQ(s->ended, 0);
     let_end("0\n");
@@ -98,7 +98,7 @@ TEST(cancel_ends_an_adopted_attempt_whose_files_were_removed)
     b = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     t.epoch = 2;
     t.cancel = true;
-    worker_find(b, &t);
+    worker_reattach(b, &t);
     CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_CANCELLED);
     check_gone(task);
     worker_free(b);
@@ -137,10 +137,7 @@ TEST(adopter_of_an_attempt_whose_folder_is_being_removed_waits_for_the_shim)
     int dir;
 
     (void)begin(a, &t);
-    worker_free(a);
-    b = worker_new();
-    t.epoch = 2;
-    worker_find(b, &t);
+    b = next_worker(a, &t);
     dir = open(attempts_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     CHECK_OK(attempt_remove_folder(dir, "7.1"));
     close(dir);
@@ -164,7 +161,7 @@ TEST(second_adopter_of_an_attempt_without_a_folder_reports_it_lost_and_ends_its_
         worker_free(w);
         w = worker_new();
         t.epoch++;
-        worker_find(w, &t);
+        worker_reattach(w, &t);
     }
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_LOST);
     check_gone(task);
@@ -180,7 +177,7 @@ TEST(attempt_of_another_generation_whose_files_were_removed_is_ended)
     pid_t task = begin(w, &t);
 
     worker_free(w);
-    CHECK_OK_ERR(attempt_end_all(attempts_dir(), SECOND, &err), &err);
+    CHECK_OK_ERR(end_all_attempts(attempts_dir(), 4 * SECOND, &err), &err);
     check_gone(task);
     CHECK_EQ(count_files(attempts_dir()), 0);
 }
@@ -195,7 +192,7 @@ TEST(attempt_of_another_generation_without_its_files_and_shim_is_ended)
 
     worker_free(w);
     CHECK_OK(kill(shim, SIGKILL));
-    CHECK_OK_ERR(attempt_end_all(attempts_dir(), SECOND, &err), &err);
+    CHECK_OK_ERR(end_all_attempts(attempts_dir(), 4 * SECOND, &err), &err);
     check_gone(task);
     CHECK_EQ(count_files(attempts_dir()), 0);
 }
@@ -204,7 +201,7 @@ TEST(attempt_of_another_generation_without_its_files_and_shim_is_ended)
 
 #define MOST_FILES 8 /* more than any search has open at a time */
 
-TEST(shim_search_without_file_descriptors_reports_an_error_not_absence)
+TEST(shim_search_that_runs_out_of_file_descriptors_reports_an_error_not_absence)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -244,7 +241,7 @@ TEST(shim_search_without_file_descriptors_reports_an_error_not_absence)
     worker_free(w);
 }
 
-TEST(search_for_leftover_processes_without_file_descriptors_does_not_report_absence)
+TEST(search_for_leftover_processes_that_runs_out_of_file_descriptors_does_not_report_absence)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "true"};
@@ -277,10 +274,10 @@ static void check_adopted_without_descriptors(struct job *t, int n)
     worker_free(a);
     b = worker_new();
     t->epoch = 2;
-    worker_find(b, t);
+    worker_reattach(b, t);
     s = seen_of(b, t->execution, t->attempt);
     allow_files(n);
-    turn_for(b, SECOND / 20);
+    poll_for(b, SECOND / 20);
     allow_files(-1);
     CHECK_EQ(s->ended, 0);
     let_end("0\n");

@@ -215,10 +215,7 @@ TEST(adopter_waits_for_an_attempt_that_replaced_a_file_and_fails_it)
         unlink(path_of("begun"));
         spec.run = replacing_command(c, "read x <fifo; exit $x");
         (void)begin(a, &t);
-        worker_free(a);
-        b = worker_new();
-        t.epoch = 2;
-        worker_find(b, &t);
+        b = next_worker(a, &t);
         s = seen_of(b, t.execution, t.attempt);
         UNTIL(b, s->started || s->ended);
         if (s->ended)
@@ -250,7 +247,7 @@ TEST(ended_attempt_that_replaced_a_file_fails_under_the_next_worker)
         let_end("0\n");
         b = worker_new();
         t.epoch = 2;
-        worker_find(b, &t);
+        worker_reattach(b, &t);
         check_failed(c, worker_wait(b, &t));
         check_removed(b, &t);
         worker_free(b);
@@ -266,10 +263,7 @@ static void check_adoption_waits_for_shim(const char *run)
 
     spec.run = run;
     (void)begin(a, &t);
-    worker_free(a);
-    b = worker_new();
-    t.epoch = 2;
-    worker_find(b, &t);
+    b = next_worker(a, &t);
     s = seen_of(b, t.execution, t.attempt);
     UNTIL(b, s->started || s->ended);
     CHECK_EQ(s->ended, 0);
@@ -361,7 +355,7 @@ static void check_replaced_folder_is_lost(const char *run, const char *message)
     /* a tombstone is kept for the time of a lease */
     b = worker_with((struct process_options){.lease = SECOND / 5});
     t.epoch = 2;
-    worker_find(b, &t);
+    worker_reattach(b, &t);
     s = worker_wait(b, &t);
     CHECK_EQ(s->o.kind, OUTCOME_LOST);
     CHECK(is_gone(task));
@@ -406,7 +400,7 @@ TEST(attempt_of_another_generation_that_replaced_a_file_is_ended_and_removed)
         spec.run = replacing_command(c, "read x <fifo; exit $x");
         task = begin(w, &t);
         worker_free(w);
-        CHECK_OK_ERR(attempt_end_all(attempts_dir(), SECOND, &err), &err);
+        CHECK_OK_ERR(end_all_attempts(attempts_dir(), SECOND, &err), &err);
         CHECK(is_gone(task));
         CHECK_EQ(count_files(attempts_dir()), 0);
     }

@@ -1,6 +1,6 @@
 /* test_process_unstarted.c - commands that their host can't start: the disk of the state folder
- * gets full while the shim prepares the start, or the host lacks something else. They have not
- * begun and are returned. */
+ * fills while the shim prepares the start, or the host lacks something else. Their jobs are
+ * returned without using an attempt. */
 #include "disk_fixture.h"
 #include "process_wait_fixture.h"
 
@@ -23,8 +23,8 @@ static int count_cgroups(void)
     return n;
 }
 
-/* Runs an attempt whose disk gets full, except for what `fill` leaves free, after its shim was
- * forked and before it does anything. */
+/* Runs an attempt. After its shim was forked, and before the shim does anything, `fill` fills the
+ * disk except for `left` blocks or files. */
 static struct seen *run_while_disk_fills(struct worker *w, const struct job *t, void (*fill)(int),
                                          int left)
 {
@@ -82,7 +82,8 @@ static void empty_disk(void)
     closedir(d);
 }
 
-/* Whichever file finds no room, the command has either not begun and is returned, or runs. */
+/* Whichever file can't be written, the command either runs or is returned without having
+ * started. */
 static void check_never_lost(struct worker *w, void (*fill)(int), int most)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -111,17 +112,18 @@ static void check_never_lost(struct worker *w, void (*fill)(int), int most)
     worker_free(w);
 }
 
-TEST(job_whose_disk_gets_full_before_its_command_begins_is_returned)
+TEST(job_is_returned_if_the_disk_fills_before_its_command_starts)
 {
     check_never_lost(worker_with_late_shims_on_small_disk("1m"), fill_blocks, 4);
 }
 
-TEST(job_whose_disk_has_no_more_files_before_its_command_begins_is_returned)
+TEST(job_is_returned_if_the_disk_has_no_inodes_before_its_command_starts)
 {
     check_never_lost(worker_with_late_shims_on_small_disk("1m,nr_inodes=100"), fill_files, 12);
 }
 
-/* As if the shim had written it: no disk here can be made to fail in just these steps. */
+/* Writes the exit record that a shim writes when that step fails: a test can't make a disk fail in
+ * exactly these steps. */
 static struct seen *adopt_unstarted(struct worker *w, struct job *t, int step, int error)
 {
     struct attempt_exit end = {.kind = END_NOT_STARTED, .step = step, .error = error, .code = 126};
@@ -132,11 +134,11 @@ static struct seen *adopt_unstarted(struct worker *w, struct job *t, int step, i
     CHECK_OK(record_publish(at, &RECORD_EXIT, &end, &room, NULL));
     close(at);
     close(dir);
-    worker_find(w, t);
+    worker_reattach(w, t);
     return worker_wait(w, t);
 }
 
-TEST(command_that_its_host_cannot_execute_for_now_is_returned)
+TEST(command_that_cannot_start_for_a_temporary_reason_is_returned)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "true"}, limited = {.run = "true", .limits = {.pids = 5}};
@@ -154,8 +156,9 @@ TEST(command_that_its_host_cannot_execute_for_now_is_returned)
     worker_free(w);
 }
 
-/* Without spare descriptors the end of an attempt could not be read, and it would keep its own. */
-TEST(attempts_are_started_only_as_long_as_descriptors_are_left_to_end_them)
+/* Without spare descriptors the worker could not read the exit record of an attempt, which would
+ * then keep its own descriptors. */
+TEST(attempt_is_refused_without_descriptors_to_end_it)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >>begun; sleep 0.1", .cwd = test_dir()};
@@ -194,7 +197,7 @@ TEST(attempt_is_not_adopted_without_descriptors_to_end_it)
     CHECK_EQ(b->x->ops->reattach(b->x, &t, &handle, &err), -E_REFUSED);
     allow_files(-1);
     CHECK(!handle);
-    worker_find(b, &t);
+    worker_reattach(b, &t);
     let_end("0\n");
     CHECK_EQ(worker_wait(b, &t)->o.kind, OUTCOME_OK);
     worker_free(a);

@@ -149,7 +149,7 @@ TEST(timeout_ends_a_shim_that_cannot_write_its_exit_record_and_whose_lock_was_re
 }
 
 /* For a while, another process holds and marks the file that has replaced the lock. */
-TEST(timeout_ends_a_frozen_shim_when_a_false_end_mark_disappears_from_its_lock)
+TEST(timeout_ends_a_frozen_shim_after_a_forged_end_mark_on_its_lock_disappears)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();
@@ -168,7 +168,7 @@ TEST(timeout_ends_a_frozen_shim_when_a_false_end_mark_disappears_from_its_lock)
     CHECK(lock >= 0);
     attempt_mark_end_known(lock);
     CHECK(attempt_is_end_known(at));
-    turn_for(w, 2 * SECOND);
+    poll_for(w, 2 * SECOND);
     CHECK_EQ(seen_of(w, t.execution, t.attempt)->ended, 0);
     close(lock);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_TIMED_OUT);
@@ -197,7 +197,7 @@ TEST(exit_record_is_written_even_if_the_folders_permissions_were_removed)
 }
 
 /* A worker waits for a record that can't be read yet, but must not wait for a replaced one. */
-TEST(replaced_exit_record_is_a_permanent_fault)
+TEST(read_of_a_replaced_exit_record_fails_permanently)
 {
     static void (*const puts[])(int at, const char *name) = {put_fifo, put_folder, put_link,
                                                              put_huge_file};

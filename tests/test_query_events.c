@@ -333,7 +333,7 @@ TEST(event_reader_does_not_skip_events_of_a_turn_that_commits_late)
     set_flag(&slow, &slow.may_end);
     CHECK_EQ(pthread_join(a, NULL), 0);
     CHECK_EQ(pthread_join(b, NULL), 0);
-    /* the first read may only find that the writers it waited for have ended */
+    /* the first read may return no events and only notice that the writers have ended */
     CHECK_EQ(follow_all(s, &f, 100) + follow_all(s, &f, 100), 6);
     event_follower_release(&f);
     verify_clean(s);

@@ -81,7 +81,8 @@ static void start(struct both *b, struct model_node *m)
 static void settle(struct both *b, struct model_node *m)
 {
     struct node *n = matching_node(b, m);
-    int attempt = (int)plan_below(&b->rng, 1000), list = plan_leaves(b->plan, m->path, attempt);
+    int attempt = (int)plan_below(&b->rng, 1000),
+        list = plan_list_length(b->plan, m->path, attempt);
     enum plan_end end = plan_end(b->plan, m->path, attempt);
 
     buf_addf(&b->trace, "end %s: %d\n", m->path, (int)end);

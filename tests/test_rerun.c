@@ -265,3 +265,60 @@ TEST(rerun_with_a_fixed_definition_runs_failed_and_new_tasks)
     verify_clean(s);
     store_close(&s);
 }
+
+#define FAN_OUT                                                                          \
+    "name: w\nparams: {list: {type: list, default: [1, 2, 3]}}\ntasks:\n  a: {run: x}\n" \
+    "  many: {run: x, needs: a, foreach: '${{ params.list }}'}\n"
+
+TEST(rerun_with_a_fixed_definition_does_not_repeat_items_that_succeeded)
+{
+    struct store *s = fixture_store();
+    int64_t old = submit_workflow(s, FAN_OUT, NULL), w;
+    struct task_claim k = {.push = false};
+
+    run_workflows(s, " many[1] ");
+    CHECK_EQ(status_of(s, old), S_FAILED);
+    w = submit_rerun(s, old, FAN_OUT "  b: {run: x, needs: many}\n", NULL, "{\"failed\":true}");
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    CHECK_STR(k.names[0], "many[1]");
+    CHECK_STR(history(s, task_of(s, w, "many[0]")), "created reused");
+    CHECK_EQ(get(s, w).rerun_of, old);
+    settle_task(s, k.held[0], OUTCOME_OK, "{\"n\":7}");
+    run_workflows(s, "");
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    CHECK_STR(get(s, task_of(s, w, "many")).result,
+              "[{\"status\":\"succeeded\",\"outputs\":{\"n\":1},\"item\":1,\"error\":null},"
+              "{\"status\":\"succeeded\",\"outputs\":{\"n\":7},\"item\":2,\"error\":null},"
+              "{\"status\":\"succeeded\",\"outputs\":{\"n\":1},\"item\":3,\"error\":null}]");
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(item_with_another_value_or_after_a_rerun_task_is_not_reused)
+{
+    struct store *s = fixture_store();
+    int64_t old = submit_workflow(s, FAN_OUT, NULL), w;
+    struct task_claim k = {.push = false};
+
+    run_workflows(s, " many[1] ");
+    w = submit_rerun(s, old, FAN_OUT, "{\"list\":[1, 2, 4, 5]}", "{\"failed\":true}");
+    CHECK_EQ(claim_tasks(s, &k), 3);
+    for (size_t i = 0; i < k.n; i++)
+        settle_task(s, k.held[i], OUTCOME_FAILED, NULL);
+    CHECK_EQ(status_of(s, w), S_FAILED);
+    verify_clean(s);
+    /* a failed, so the items that it fed run again */
+    old = submit_workflow(s, FAN_OUT, NULL);
+    run_workflows(s, " many[1] ");
+    rerun(s, old, RERUN_FROM_TASK, "a");
+    run_workflows(s, " a ");
+    w = submit_rerun(s, old, FAN_OUT, NULL, "{\"failed\":true}");
+    CHECK_EQ(claim_tasks(s, &k), 1);
+    settle_task(s, k.held[0], OUTCOME_OK, NULL);
+    CHECK_EQ(claim_tasks(s, &k), 3);
+    for (size_t i = 0; i < k.n; i++)
+        settle_task(s, k.held[i], OUTCOME_OK, NULL);
+    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&s);
+}

@@ -153,7 +153,7 @@ static int answer_body(struct turn *t, void *arg, struct err *err)
     return op_approve(t, &a->q, 1, a->yes, err);
 }
 
-static void answer(struct store *s, int64_t id, bool yes)
+static void approve_or_reject(struct store *s, int64_t id, bool yes)
 {
     struct answer a = {.q = {.execution = id, .by = "ada"}, .yes = yes};
     struct err err = ERR_INIT;
@@ -203,14 +203,14 @@ TEST(execution_whose_approval_was_rejected_during_a_rerun_is_rerun_as_a_whole)
     int64_t in = task_of(s, w, "in"), many = task_of(s, w, "many");
 
     run_workflows(s, "");
-    answer(s, in, true);
-    answer(s, many, true);
+    approve_or_reject(s, in, true);
+    approve_or_reject(s, many, true);
     run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
     run_workflows(s, "");
-    answer(s, in, false);
-    answer(s, many, false);
+    approve_or_reject(s, in, false);
+    approve_or_reject(s, many, false);
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_EQ(rerun(s, in, RERUN_ONLY_FAILED, NULL), NULL);
     CHECK(strstr(refusal.msg, "ended before its tasks were created"));
@@ -218,8 +218,8 @@ TEST(execution_whose_approval_was_rejected_during_a_rerun_is_rerun_as_a_whole)
     CHECK_EQ(get(s, in).held, HELD_APPROVAL); /* approval is requested again */
     CHECK_EQ(get(s, many).held, HELD_APPROVAL);
     verify_clean(s);
-    answer(s, in, true);
-    answer(s, many, true);
+    approve_or_reject(s, in, true);
+    approve_or_reject(s, many, true);
     run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(get(s, task_of(s, w, "one")).attempts, 2);

@@ -37,7 +37,9 @@ TEST(rerun_of_a_task_is_refused_while_a_follower_runs)
     settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(claim_tasks(s, &k), 1);
     CHECK_EQ(rerun(s, task_of(s, w, "a"), RERUN_WHOLE, NULL), NULL);
-    CHECK(strstr(refusal.msg, "w::b (3) would have to run again, but is running now"));
+    CHECK(strstr(
+        refusal.msg,
+        "w::b (3) would have to run again, but is running: wait until it has ended, or cancel it"));
     settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
@@ -82,8 +84,8 @@ TEST(task_inside_an_item_cannot_be_rerun_before_the_fan_out_reaches_the_item)
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     second = task_of(s, w, "many[1]");
     CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
-    check_refused(s, second, "has not reached it yet");
-    check_refused(s, task_of(s, second, "p"), "has not reached it yet");
+    check_refused(s, second, "has not reached this item yet");
+    check_refused(s, task_of(s, second, "p"), "has not reached this item yet");
     run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(get(s, task_of(s, second, "p")).attempts, 2);

@@ -121,7 +121,7 @@ TEST(first_retry_delay_above_the_default_maximum_is_kept)
     CHECK_EQ(delay_after(&p, 1), 60 * SECOND);
 }
 
-TEST(jitter_is_the_random_fraction_of_the_retry_delay)
+TEST(jitter_is_the_fraction_of_the_retry_delay_that_is_random)
 {
     struct retry_policy half = {.delay = 1000, .jitter = 0.5}, all = {.delay = 1000, .jitter = 1};
     struct outcome o = exited(1);

@@ -78,12 +78,6 @@ static void run_until_partly_reused(struct store *s, int64_t w)
     verify_clean(s);
 }
 
-static void run_all_timers(struct store *s)
-{
-    while (run_timers(s))
-        ;
-}
-
 TEST(results_are_reused_one_slice_per_turn_and_their_tasks_do_not_run)
 {
     struct store *s = fixture_store();

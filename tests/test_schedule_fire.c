@@ -47,7 +47,7 @@ TEST(run_started_by_a_schedule_records_the_schedule_and_gets_its_values)
               "{\"schedule\":\"w/mine\",\"due_at\":\"2030-06-01T13:00:00.000000Z\"}");
     event_list_release(&events);
     CHECK(strstr(get(s, task_of(s, id, "a")).spec, "[\"y\",\"2030-06-01T13:00:00.000000Z\"]"));
-    CHECK_EQ(order(s, SCHEDULE_RUN, "w/mine", &id), 0);
+    CHECK_EQ(change_schedule(s, SCHEDULE_RUN, "w/mine", &id), 0);
     CHECK(strstr(get(s, task_of(s, id, "a")).spec, "[\"y\",\"never\"]"));
     schedule_done(s);
 }
@@ -194,23 +194,23 @@ TEST(due_times_during_a_pause_are_not_caught_up)
     struct schedule_listed l;
 
     CHECK_EQ(fire_due_at(s, "2030-06-01T14:00:00Z"), 0); /* one due time waits */
-    CHECK_EQ(order(s, SCHEDULE_PAUSE, "w/1", NULL), 0);
+    CHECK_EQ(change_schedule(s, SCHEDULE_PAUSE, "w/1", NULL), 0);
     l = schedule_named(s, "w/1");
     CHECK(l.row.paused_at);
     CHECK_STR(l.row.paused_by, "me");
     CHECK_STR(l.row.pause_reason, "why not");
     run_workflows(s, "");
     CHECK_EQ(fire_due_at(s, "2030-06-01T18:30:00Z"), 0);
-    CHECK_EQ(order(s, SCHEDULE_PAUSE, "w", NULL), 0); /* pausing again changes nothing */
+    CHECK_EQ(change_schedule(s, SCHEDULE_PAUSE, "w", NULL), 0); /* pausing again changes nothing */
     CHECK_EQ(schedule_named(s, "w/1").row.paused_at, l.row.paused_at);
-    CHECK_EQ(order(s, SCHEDULE_RESUME, "w/1", NULL), 0);
+    CHECK_EQ(change_schedule(s, SCHEDULE_RESUME, "w/1", NULL), 0);
     CHECK_EQ(fire_due(s), 0);
     CHECK_EQ(fire_due_at(s, "2030-06-01T19:00:00Z"), 1);
     CHECK_EQ(firings(s), 2);
-    CHECK_EQ(order(s, SCHEDULE_RESUME, "w/1", NULL), -E_INVALID);
-    CHECK_EQ(order(s, SCHEDULE_PAUSE, "v", NULL), -E_NOT_FOUND);
-    CHECK_EQ(order(s, SCHEDULE_PAUSE, "w/2", NULL), -E_NOT_FOUND);
-    CHECK_EQ(order(s, SCHEDULE_PAUSE, "/", NULL), -E_INVALID);
+    CHECK_EQ(change_schedule(s, SCHEDULE_RESUME, "w/1", NULL), -E_INVALID);
+    CHECK_EQ(change_schedule(s, SCHEDULE_PAUSE, "v", NULL), -E_NOT_FOUND);
+    CHECK_EQ(change_schedule(s, SCHEDULE_PAUSE, "w/2", NULL), -E_NOT_FOUND);
+    CHECK_EQ(change_schedule(s, SCHEDULE_PAUSE, "/", NULL), -E_INVALID);
     run_workflows(s, "");
     schedule_done(s);
 }
@@ -222,8 +222,9 @@ TEST(manual_run_is_not_a_firing_but_counts_as_the_last_run)
     struct err err = ERR_INIT;
     int64_t id;
 
-    CHECK_EQ(order(s, SCHEDULE_RUN, "w", NULL), -E_INVALID); /* ambiguous: two schedules */
-    CHECK_EQ(order(s, SCHEDULE_RUN, "w/1", &id), 0);
+    CHECK_EQ(change_schedule(s, SCHEDULE_RUN, "w", NULL),
+             -E_INVALID); /* ambiguous: two schedules */
+    CHECK_EQ(change_schedule(s, SCHEDULE_RUN, "w/1", &id), 0);
     CHECK_EQ(status_of(s, id), S_RUNNING);
     CHECK_OK_ERR(query_execution_events(s, id, 0, 1, &events, &err), &err);
     CHECK_STR(events.at[0].data, "{\"schedule\":\"w/1\",\"by\":\"me\",\"reason\":\"why not\"}");

@@ -162,3 +162,25 @@ TEST(clock_set_back_fires_no_due_time_twice_and_later_ones_still_fire)
     run_workflows(s, "");
     schedule_done(s);
 }
+
+/* Engines whose clocks differ a little meet this often, not only after a large change. */
+TEST(fired_due_time_reached_again_during_its_run_neither_waits_nor_displaces_the_next)
+{
+    struct store *s =
+        applied_at("2030-06-01T12:30:00Z", "{cron: '* * * * *', overlap: queue, catchup: 1h}");
+
+    CHECK_EQ(fire_due_at(s, "2030-06-01T12:31:01Z"), 1);
+    clock_advance(-2 * SECOND); /* 12:30:59 */
+    apply_schedules(s, "{cron: '* * * * *', overlap: queue, catchup: 1h}");
+    CHECK_EQ(fire_due(s), 0);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T12:31:30Z"), 0);
+    CHECK_EQ(schedule_named(s, "w/1").row.waiting, 0);
+    verify_clean(s);
+    CHECK_EQ(fire_due_at(s, "2030-06-01T12:32:01Z"), 0);
+    CHECK_EQ(schedule_named(s, "w/1").row.waiting, schedule_time("2030-06-01T12:32:00Z"));
+    run_workflows(s, "");
+    CHECK_EQ(fire_due(s), 1);
+    CHECK_STR(firing(s, 1), "2030-06-01T12:32:00");
+    run_workflows(s, "");
+    schedule_done(s);
+}

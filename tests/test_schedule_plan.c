@@ -41,7 +41,7 @@ TEST(next_missed_due_time_waits_for_the_run_and_later_ones_are_decided_after_it)
     CHECK_EQ(p.waiting, us("2026-06-01T14:00:00Z"));
     CHECK_EQ(p.done, p.waiting);
     CHECK_EQ(p.next, 0); /* nothing to do before the run has ended */
-    is = (struct schedule_state){p.done, p.waiting, true};
+    is = (struct schedule_state){.done = p.done, .waiting = p.waiting, .running = true};
     p = plan(&f, &is, "2026-06-01T15:31:00Z");
     CHECK_EQ(p.n, 0);
     CHECK_EQ(p.skipped, 0);
@@ -99,7 +99,8 @@ TEST(due_time_starts_once_however_evaluations_and_ends_of_runs_interleave)
             CHECK(f.s.overlap == OVERLAP_ALLOW || p.n <= 1);
             CHECK(!p.waiting || p.waiting <= p.done);
             CHECK(p.next || p.waiting); /* another evaluation will follow */
-            is = (struct schedule_state){p.done, p.waiting, p.n || is.running};
+            is = (struct schedule_state){
+                .done = p.done, .waiting = p.waiting, .running = p.n || is.running};
             if ((seed >> 16) % 3)
                 is.running = false;
         }

@@ -8,7 +8,7 @@
 enum { LOOKERS = 2, APPLIER = LOOKERS, OPERATOR, WORKER, PROCESSES };
 
 static struct shared {
-    struct sign over;
+    struct shared_flag over;
     _Atomic int64_t offset; /* added to every process's clock */
     _Atomic int rounds, deadlocks;
 } * shared;
@@ -45,7 +45,7 @@ static void act(struct role *r, int nth)
     } else if (nth == APPLIER) {
         apply_schedules(r->s, lists[roll(r, 3)]);
     } else if (nth == OPERATOR) {
-        (void)order(r->s, (enum schedule_verb)roll(r, 3), names[roll(r, 4)], NULL);
+        (void)change_schedule(r->s, (enum schedule_verb)roll(r, 3), names[roll(r, 4)], NULL);
     } else {
         run_workflows(r->s, "");
     }
@@ -56,7 +56,7 @@ static void play(int nth)
     struct role r = {.seed = (unsigned)nth + 1};
 
     r.s = watched_store(&r.w);
-    while (!shared->over.given) {
+    while (!shared->over.is_set) {
         r.w.env.clock_offset = shared->offset;
         act(&r, nth);
         if (nth >= LOOKERS)
@@ -64,7 +64,7 @@ static void play(int nth)
         if (strstr(r.w.message, "deadlock"))
             shared->deadlocks++;
         if (shared->rounds > (test_full() ? 2000 : 200))
-            sign_give(&shared->over);
+            flag_set(&shared->over);
     }
     store_close(&r.s);
 }
@@ -86,7 +86,7 @@ TEST_SLOW(concurrent_operations_on_schedules_do_not_deadlock, 600)
     s = fixture_store();
     verify_clean(s);
     apply_schedules(s, lists[0]);
-    (void)order(s, SCHEDULE_RESUME, "w", NULL);
+    (void)change_schedule(s, SCHEDULE_RESUME, "w", NULL);
     for (i = 0; i < 3; i++) { /* firing continues */
         int64_t before = firings(s);
 

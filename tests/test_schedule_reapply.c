@@ -26,7 +26,7 @@ TEST(reapplied_schedule_with_an_unchanged_pattern_continues_at_any_position_in_t
     struct store *s = applied_at("2030-06-01T12:30:00Z", "['@hourly', {cron: '@daily'}]");
     struct apply_request a;
 
-    CHECK_EQ(order(s, SCHEDULE_PAUSE, "w/2", NULL), 0);
+    CHECK_EQ(change_schedule(s, SCHEDULE_PAUSE, "w/2", NULL), 0);
     clock_to(s, "2030-06-01T13:00:30Z"); /* due, and not evaluated yet */
     a = apply_schedules(s, "['@daily', {cron: '@hourly', with: {}, overlap: allow}]");
     CHECK_EQ(a.kept, 2);
@@ -47,7 +47,7 @@ TEST(reapplied_schedule_with_a_new_pattern_starts_over_but_stays_paused)
         applied_at("2030-06-01T12:30:00Z", "[{name: a, cron: '@hourly', catchup: 9d}, '@hourly']");
     struct apply_request a;
 
-    CHECK_EQ(order(s, SCHEDULE_PAUSE, "w/2", NULL), 0);
+    CHECK_EQ(change_schedule(s, SCHEDULE_PAUSE, "w/2", NULL), 0);
     clock_to(s, "2030-06-01T15:30:00Z");
     a = apply_schedules(s, "[{name: a, cron: '15 * * * *', catchup: 9d}, '20 * * * *']");
     CHECK_EQ(a.kept, 0);
@@ -126,7 +126,7 @@ TEST(schedule_with_a_missing_definition_is_reported_and_catches_up_later)
     clock_to(s, "2030-06-01T13:00:00Z");
     CHECK_EQ(fire_due_slice(s, &r), 1);
     CHECK_EQ(r.nmessages, 1);
-    CHECK(strstr(r.messages[0], "is not stored"));
+    CHECK(strstr(r.messages[0], "is missing from the database"));
     CHECK_EQ(firings(s), 1);
     apply_schedules(s, "{cron: '@hourly', catchup: 1h}");
     CHECK_EQ(fire_due(s), 1);

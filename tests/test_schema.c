@@ -216,12 +216,19 @@ TEST(foreign_table_with_a_name_that_only_a_later_version_needs_fails_the_upgrade
     sql_run(s, "DROP INDEX workflow_names_hash");
     sql_run(s, "DROP INDEX workflow_definitions_used");
     sql_run(s, "DROP INDEX workflow_executions_definition");
+    sql_run(s, "DROP INDEX executions_workflow");
+    if (!strcmp(test_db(), "sqlite"))
+        sql_run(s, "DROP INDEX execution_events_failed_tasks");
     sql_run(s, strcmp(test_db(), "sqlite") ? "DROP TRIGGER turns_refuse_older_schema ON turns"
                                            : "DROP TRIGGER turns_refuse_older_schema");
+    sql_run(s, "DROP INDEX worker_hosts_seen");
+    sql_run(s, "ALTER TABLE worker_hosts RENAME TO hosts_of_workers");
+    sql_run(s, "ALTER TABLE attempt_counters RENAME TO counters_of_attempts");
     sql_run(s, "DELETE FROM schema_migrations WHERE version >= 8");
     sql_run(s, "CREATE TABLE workflow_names_hash (a INTEGER)");
     check_name_is_refused(url, "'workflow_names_hash'");
     CHECK_EQ(sql_number(s, "SELECT max(version) FROM schema_migrations"), 7);
+    sql_run(s, "ALTER TABLE counters_of_attempts RENAME TO attempt_counters");
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     store_close(&s);
     own_database_drop();

@@ -1,6 +1,6 @@
 /* test_schema_doc.c - compares docs/SCHEMA.md, which lists all tables and views with their columns,
  * with the database, and the words that the views show with core/vocab.h. */
-#include "fixture.h"
+#include "workflow_fixture.h"
 
 #include "base/buf.h"
 #include "core/vocab.h"
@@ -254,6 +254,43 @@ TEST(views_show_readable_times_and_workers)
     CHECK_STR(rows_text(&r, 0, 0), "{\"n\":1}");
     CHECK(rows_null(&r, 0, 1));
     rows_release(&r);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(jobs_view_shows_when_a_job_is_available_and_which_worker_has_it)
+{
+    struct store *s = fixture_store();
+    struct rows r = ROWS_INIT;
+    struct held_job j;
+
+    submit_workflow(s,
+                    "name: w\ntasks:\n  a: {run: x, approval: {message: ok?, timeout: 1h}}\n"
+                    "  b: {run: x, needs: a}\n",
+                    NULL);
+    submit(s, "exec::now");
+    submit_with(s, (struct submission){.name = "exec::later", .delay = 100 * SECOND});
+    run_query(s,
+              "SELECT e.name FROM jobs j JOIN executions e ON e.id = j.id "
+              "WHERE j.available_at IS NULL ORDER BY e.name",
+              &r);
+    CHECK_EQ(r.n, 2);
+    CHECK_STR(rows_text(&r, 0, 0), "w::a");
+    CHECK_STR(rows_text(&r, 1, 0), "w::b");
+    rows_release(&r);
+    run_query(s,
+              "SELECT e.name FROM jobs j JOIN executions e ON e.id = j.id "
+              "WHERE j.available_at > e.requested_at",
+              &r);
+    CHECK_EQ(r.n, 1);
+    CHECK_STR(rows_text(&r, 0, 0), "exec::later");
+    rows_release(&r);
+    j = claim_job(s, 0x7b);
+    run_query(s, "SELECT locked_by FROM jobs WHERE locked_by IS NOT NULL", &r);
+    CHECK_EQ(r.n, 1);
+    CHECK_STR(rows_text(&r, 0, 0), "000000000000007b");
+    rows_release(&r);
+    CHECK_EQ(settle_ok(s, j), 0);
     verify_clean(s);
     store_close(&s);
 }

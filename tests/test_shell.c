@@ -154,17 +154,17 @@ TEST(shell_that_cannot_run_a_script_is_refused)
         {"tasks: {a: {run: x, shell: [sh, {}]}}",
          "1:33: tasks.a.shell: a string is expected, not a mapping"},
         {"tasks: {a: {run: x, shell: 'bash {0}'}}",
-         "1:28: tasks.a.shell: {0} is not known: there is no file with the script; write {} where "
+         "1:28: tasks.a.shell: {0} is not supported, because the script is not in a file; write {} where "
          "its text belongs"},
         {"tasks: {a: {run: x, shell: 'a {} {}'}}",
-         "1:28: tasks.a.shell: {} stands for the text, so it can occur only once"},
+         "1:28: tasks.a.shell: {} stands for the text of run, so it can occur only once"},
         {"defaults: {shell: \"${{ params.x }}\"}\ntasks: {a: x}",
          "1:19: defaults.shell can't contain ${{ }}: the value is used as written"},
         {"tasks: {a: {argv: [x], shell: sh}}", "1:31: tasks.a.shell can be used only with run"},
         {"tasks: {a: {function: x, shell: sh}}",
          "1:26: tasks.a.shell can't be used with a function"},
         {"tasks: {a: {run: x, shel: sh}}",
-         "1:21: there is no key \"shel\" in tasks.a: did you mean \"shell\"?"},
+         "1:21: there is no key \"shel\" in tasks.a; did you mean \"shell\"?"},
     };
 
     check_all(cases, COUNT(cases));

@@ -6,8 +6,8 @@
 
 #include "core/graph.h"
 
-#define MANY  110 /* two slices of automatic work, */
-#define SLICE 30  /* and several of an operator's request */
+#define MANY  110 /* two slices of automatic work */
+#define SLICE 30  /* several slices of an operator's request */
 
 static int64_t tree; /* the tree that is paused, resumed or rerun; the same one in every round */
 
@@ -28,13 +28,7 @@ static int64_t held(struct store *s)
     return sql_number(s, "SELECT count(*) FROM executions WHERE held = 2");
 }
 
-static void run_all_timers(struct store *s)
-{
-    while (run_timers(s))
-        ;
-}
-
-/* Runs everything to its end; the items of `each` fail, all other jobs succeed. */
+/* The items of `each` fail, all other jobs succeed. */
 static int settle_body(struct turn *t, void *arg, struct err *err)
 {
     static struct settlement list[200];
@@ -57,16 +51,7 @@ static int settle_body(struct turn *t, void *arg, struct err *err)
 
 static void run_to_the_end(struct store *s)
 {
-    static struct task_claim k;
-    struct err err = ERR_INIT;
-
-    for (;;) {
-        size_t fired = run_timers(s);
-
-        if (!claim_tasks(s, &k) && !fired)
-            return;
-        CHECK_OK_ERR(store_turn(s, settle_body, &k, &err), &err);
-    }
+    run_workflows_settled_by(s, settle_body);
 }
 
 /* t0, if `first` is set, and many tasks that need it. */

@@ -162,15 +162,16 @@ TEST(written_numbers_have_a_decimal_point_in_every_locale)
 
 TEST(unknown_key_in_a_spec_is_refused_with_a_suggestion)
 {
-    check_refused("{\"timout\":1}", "the spec: timout is not a known key: did you mean timeout?");
-    check_refused("{\"Run\":\"x\"}", "the spec: Run is not a known key: did you mean run?");
+    check_refused("{\"timout\":1}", "the spec: timout is not a known key; did you mean timeout?");
+    check_refused("{\"Run\":\"x\"}", "the spec: Run is not a known key; did you mean run?");
     check_refused("{\"retry\":{\"max_dealy\":1}}",
-                  "the spec: retry.max_dealy is not a known key: did you mean max_delay?");
+                  "the spec: retry.max_dealy is not a known key; did you mean max_delay?");
     check_refused("{\"limits\":{\"xyzzy\":1}}", "the spec: limits.xyzzy is not a known key; "
                                                 "the keys are: memory, cpu, files, pids");
     check_refused("{\"max_attempts\":3,\"run\":\"x\"}",
                   "the spec: max_attempts is not a known key; the keys are: run, argv, cwd, stdin, "
-                  "user, env, secrets, outputs, timeout, grace, limits, container, retry, shell");
+                  "user, env, secrets, outputs, timeout, grace, limits, container, retry, shell, "
+                  "files");
 }
 
 TEST(value_of_the_wrong_type_in_a_spec_is_refused_with_its_path)
@@ -203,8 +204,8 @@ TEST(number_out_of_range_in_a_spec_is_refused)
                                                      "3153600000000000, not 9223372036854775807");
     check_refused(
         "{\"timeout\":9223372036854775808}",
-        "the spec has a number that is too large: integers have at most 64 bits: line 1, column 30: too big integer near "
-        "'9223372036854775808'");
+        "the spec has a number that is too large: integers have at most 64 bits (line 1, column 30: too big integer near "
+        "'9223372036854775808')");
     check_refused("{\"limits\":{\"files\":2147483648}}",
                   "the spec: limits.files must be from 0 to 1073741824, not 2147483648");
     check_refused("{\"limits\":{\"memory\":-1}}",
@@ -213,8 +214,9 @@ TEST(number_out_of_range_in_a_spec_is_refused)
                   "the spec: retry.jitter must be from 0 to 1, not 1.5");
     check_refused("{\"retry\":{\"jitter\":-0.5}}",
                   "the spec: retry.jitter must be from 0 to 1, not -0.5");
-    check_refused("{\"retry\":{\"backoff\":0.5}}",
-                  "the spec: retry.backoff must be 1 or more, not 0.5: delays do not shrink");
+    check_refused(
+        "{\"retry\":{\"backoff\":0.5}}",
+        "the spec: retry.backoff must be at least 1, not 0.5, so that delays do not shrink");
     check_refused("{\"retry\":{\"codes\":[256]}}",
                   "the spec: retry.codes[0] must be from 0 to 255, not 256");
 }
@@ -256,11 +258,11 @@ TEST(malformed_spec_or_spec_with_duplicate_keys_is_refused)
         CHECK(!strncmp(err.msg, "the spec is not valid ", 22));
     }
     check_refused("{\"run\":\"a\",\"run\":\"b\"}",
-                  "the spec has the same key twice in one object: line 1, column 16: duplicate "
-                  "object key near '\"run\"'");
+                  "the spec has the same key twice in one object (line 1, column 16: duplicate "
+                  "object key near '\"run\"')");
     check_refused("{\"env\":{\"A\\u0000\":\"\"}}",
-                  "the spec has a NUL character (\\u0000) in a string: line 1, column 17: NUL byte "
-                  "in object key not supported near '\"A\\u0000\"'");
+                  "the spec has a NUL character (\\u0000) in a string (line 1, column 17: NUL byte "
+                  "in object key not supported near '\"A\\u0000\"')");
     arena_release(&arena);
 }
 
@@ -282,6 +284,11 @@ TEST(spec_beyond_a_size_limit_is_refused)
     buf_reset(&b);
     buf_addf(&b, "{\"env\":{\"AB\":\"%0*d\"}}", 128 * 1024 - 3, 1);
     check_refused(b.ptr, "the spec: env.AB has 131069 bytes; at most 131068 are allowed");
+
+    buf_reset(&b);
+    buf_addf(&b, "{\"files\":{\"A B\":\"\"}}");
+    check_refused(b.ptr,
+                  "the spec: files.A B is not a valid variable name (letters, digits and _)");
 
     buf_reset(&b);
     buf_addf(&b, "{\"stdin\":\"%0*d\"}", 1024 * 1024, 1);

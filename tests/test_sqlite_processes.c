@@ -23,8 +23,8 @@ static void write_one_and_wait(int in, int out)
 
     CHECK_OK_ERR(db_begin(t.db, TX_WRITE, &t.err), &t.err);
     CHECK_OK_ERR(sqlite_test_run_ints(&t, &add_item, &one, 1, NULL, 1), &t.err);
-    say(out);
-    hear(in);
+    write_byte(out);
+    read_byte(in);
     CHECK_OK_ERR(db_commit(t.db, &t.err), &t.err);
     sqlite_test_end(&t);
 }
@@ -36,13 +36,13 @@ TEST(writer_excludes_other_writers_until_it_commits)
     struct sqlite_lock lock;
     char pid[32];
 
-    hear(c.from);
+    read_byte(c.from);
     sqlite_lock_init(&lock, t.url.file);
     CHECK(!sqlite_lock_try(&lock));
     CHECK_EQ(sqlite_lock_acquire(&lock, 50, &t.err), -E_UNAVAILABLE);
     snprintf(pid, sizeof(pid), "process %d has held", (int)c.pid);
     CHECK(strstr(t.err.msg, pid));
-    say(c.to);
+    write_byte(c.to);
     CHECK_OK_ERR(sqlite_lock_acquire(&lock, 30000, &t.err), &t.err);
     sqlite_open_test(&t);
     CHECK_EQ(sqlite_test_number(&t, &count_items), 1);
@@ -57,7 +57,7 @@ TEST(writer_killed_before_its_commit_leaves_no_change_and_no_lock)
         struct child c = child_start(write_one_and_wait);
         struct sqlite_test t;
 
-        hear(c.from);
+        read_byte(c.from);
         child_kill(&c);
         t = sqlite_test_ready();
         CHECK_EQ(sqlite_test_number(&t, &count_items), 0);
@@ -131,8 +131,8 @@ static void write_a_hundred(int in, int out)
         sqlite_test_ready(); /* all children create the file and its table at once */
     int64_t mine = 0;
 
-    say(out);
-    hear(in);
+    write_byte(out);
+    read_byte(in);
     for (int i = 0; i < CROWD_TXS; i++) {
         int64_t id = 1 + crowd_nth * CROWD_TXS + i, start = clock_boot_us(), waited;
 
@@ -157,10 +157,10 @@ TEST(sixteen_writers_alternate_and_none_waits_long)
     for (crowd_nth = 0; crowd_nth < CROWD; crowd_nth++)
         crowd[crowd_nth] = child_start(write_a_hundred);
     for (int i = 0; i < CROWD; i++)
-        hear(crowd[i].from);
+        read_byte(crowd[i].from);
     start = clock_boot_us();
     for (int i = 0; i < CROWD; i++)
-        say(crowd[i].to);
+        write_byte(crowd[i].to);
     for (int i = 0; i < CROWD; i++) {
         child_end(&crowd[i]);
         worst = longest[i] > worst ? longest[i] : worst;
@@ -267,10 +267,10 @@ static void answer_wakes(int in, int out)
     struct listener *l = listen_to(WAKE_JOBS | WAKE_CANCEL);
     struct pollfd fds[] = {{.fd = l->fd, .events = POLLIN}, {.fd = in, .events = POLLIN}};
 
-    say(out);
+    write_byte(out);
     while (poll(fds, 2, -1) > 0 && !fds[1].revents) {
         CHECK_EQ(l->drain(l), WAKE_JOBS);
-        say(out);
+        write_byte(out);
     }
     l->close(l);
 }
@@ -286,11 +286,11 @@ static void wake_a_thousand_times(struct child *c, struct sqlite_test *t)
 {
     int64_t took[1000];
 
-    hear(c->from);
+    read_byte(c->from);
     for (int i = 0; i < 1000; i++) {
         took[i] = clock_boot_us();
         t->db->driver->wake(t->db, WAKE_JOBS);
-        hear(c->from);
+        read_byte(c->from);
         took[i] = clock_boot_us() - took[i];
     }
     qsort(took, 1000, sizeof(*took), compare_int64);
@@ -347,7 +347,7 @@ TEST(socket_of_a_dead_process_is_removed)
     struct child c = child_start(answer_wakes);
     struct sqlite_test t = sqlite_test_named("t.db", NULL);
 
-    hear(c.from);
+    read_byte(c.from);
     child_kill(&c);
     sqlite_open_test(&t);
     CHECK_EQ(sockets_of(&t), 1);

@@ -36,7 +36,7 @@ static int roll(struct wild_worker *w, int sides)
     return (int)((unsigned)rand_r(&w->seed) % (unsigned)sides);
 }
 
-/* Runs a turn; some refusals are as good as a success. */
+/* Runs a turn; some refusals are expected and count as success. */
 static void wild_turn(struct wild_worker *w, int (*body)(struct turn *, void *, struct err *),
                       void *arg)
 {
@@ -55,16 +55,16 @@ static int64_t random_id(struct wild_worker *w)
 
 static const struct lane_queue wild_lanes[] = {{"process", "default"}};
 
-struct wild_take {
+struct wild_claim_or_adopt {
     struct adoption a;
     bool adopt;
     struct held_job out[3];
     size_t n;
 };
 
-static int wild_take_body(struct turn *t, void *arg, struct err *err)
+static int wild_claim_or_adopt_body(struct turn *t, void *arg, struct err *err)
 {
-    struct wild_take *k = arg;
+    struct wild_claim_or_adopt *k = arg;
     struct job_list jobs;
     int rc = k->adopt ? op_adopt(t, &k->a, &jobs, err) : op_claim(t, &k->a.claim, &jobs, err);
 
@@ -77,21 +77,21 @@ static int wild_take_body(struct turn *t, void *arg, struct err *err)
 }
 
 /* Leases are so short that many expire while their holder does other things. */
-static void wild_take(struct wild_worker *w, bool adopt)
+static void wild_claim_or_adopt(struct wild_worker *w, bool adopt)
 {
-    struct wild_take k = {.adopt = adopt,
-                          .a.claim = {.worker = w->me,
-                                      .folder = w->me % 2 ? "folder-a" : "folder-b",
-                                      .lease = 1000 + roll(w, 30) * 1000,
-                                      .serves = wild_lanes,
-                                      .nserves = 1,
-                                      .max = 3},
-                          .a.host_grace = 5000};
+    struct wild_claim_or_adopt k = {.adopt = adopt,
+                                    .a.claim = {.worker = w->me,
+                                                .folder = w->me % 2 ? "folder-a" : "folder-b",
+                                                .lease = 1000 + roll(w, 30) * 1000,
+                                                .serves = wild_lanes,
+                                                .nserves = 1,
+                                                .max = 3},
+                                    .a.host_grace = 5000};
     size_t i;
 
     if (w->n + 3 > 20)
         return;
-    wild_turn(w, wild_take_body, &k);
+    wild_turn(w, wild_claim_or_adopt_body, &k);
     for (i = 0; i < k.n; i++)
         w->held[w->n++] = k.out[i];
 }
@@ -184,10 +184,10 @@ static void wild_step(struct wild_worker *w)
     wild->turns++;
     switch (roll(w, 26)) {
     case 0 ... 5:
-        wild_take(w, false);
+        wild_claim_or_adopt(w, false);
         break;
     case 6 ... 7:
-        wild_take(w, true);
+        wild_claim_or_adopt(w, true);
         break;
     case 8 ... 13:
         wild_settle(w);

@@ -35,10 +35,10 @@ static void create_old_tenant(const char *tenant, int version)
 {
     char *role = mem_printf("pawl_%s", tenant), *url;
 
-    as(server_url, "DROP ROLE IF EXISTS @", role);
-    as(boss_url, "CREATE ROLE @ LOGIN", role);
-    as(boss_url, "GRANT @ TO CURRENT_USER", role);
-    as(boss_url, "CREATE SCHEMA @ AUTHORIZATION @", role);
+    run_sql_with_name(server_url, "DROP ROLE IF EXISTS @", role);
+    run_sql_with_name(boss_url, "CREATE ROLE @ LOGIN", role);
+    run_sql_with_name(boss_url, "GRANT @ TO CURRENT_USER", role);
+    run_sql_with_name(boss_url, "CREATE SCHEMA @ AUTHORIZATION @", role);
     url = url_as(role);
     create_old_tables(url, tenant, version);
     free(url);
@@ -55,13 +55,13 @@ static int64_t count_owned_objects(const char *role)
 
 static void check_upgrade_of_old_tenant(const char *a, int version)
 {
-    const char *b = named("beta"), *friend = named("friend");
+    const char *b = name_of_process("beta"), *friend = name_of_process("friend");
     char *role = mem_printf("pawl_%s", a), *role_b = mem_printf("pawl_%s", b), *url, sql[300];
     struct store *s;
     struct err err;
 
     setup();
-    as(server_url, "CREATE ROLE @ LOGIN", friend);
+    run_sql_with_name(server_url, "CREATE ROLE @ LOGIN", friend);
     CHECK_OK_ERR(tenant_create(boss_url, b, NULL, &err), &err);
     create_old_tenant(a, version);
     url = url_as(role);
@@ -101,7 +101,7 @@ static void check_upgrade_of_old_tenant(const char *a, int version)
     CHECK_EQ(number_as_server(sql, friend), 1);
     CHECK_OK_ERR(tenant_drop(boss_url, a, NULL, &err), &err);
     CHECK_OK_ERR(tenant_drop(boss_url, b, NULL, &err), &err);
-    as(server_url, "DROP ROLE @", friend);
+    run_sql_with_name(server_url, "DROP ROLE @", friend);
     free(url);
     free(role);
     free(role_b);
@@ -110,12 +110,12 @@ static void check_upgrade_of_old_tenant(const char *a, int version)
 
 TEST(tenant_owned_by_its_role_is_owned_by_pawl_after_the_upgrade)
 {
-    check_upgrade_of_old_tenant(named("alpha"), OLD_VERSION);
+    check_upgrade_of_old_tenant(name_of_process("alpha"), OLD_VERSION);
 }
 
 TEST(tenant_of_the_first_version_is_owned_by_pawl_after_the_upgrade)
 {
-    check_upgrade_of_old_tenant(named("alpha"), 1);
+    check_upgrade_of_old_tenant(name_of_process("alpha"), 1);
 }
 
 /* Other tests on this server may use this name too: take a lock. */
@@ -205,7 +205,7 @@ static const struct {
 
 TEST(upgrade_of_a_tenant_with_foreign_code_is_refused_and_the_error_names_the_code)
 {
-    const char *a = named("alpha");
+    const char *a = name_of_process("alpha");
     char *role = mem_printf("pawl_%s", a), *url;
     struct store *s;
     struct err err;
@@ -213,7 +213,7 @@ TEST(upgrade_of_a_tenant_with_foreign_code_is_refused_and_the_error_names_the_co
     size_t i;
 
     setup();
-    as(server_url, "GRANT CREATE ON SCHEMA public TO @", "PUBLIC");
+    run_sql_with_name(server_url, "GRANT CREATE ON SCHEMA public TO @", "PUBLIC");
     create_old_tenant(a, OLD_VERSION);
     url = url_as(role);
     before = count_owned_objects(role);
@@ -248,7 +248,7 @@ TEST(upgrade_of_a_tenant_with_altered_pawl_code_is_refused_and_the_error_names_t
     size_t i;
 
     for (i = 0; i < COUNT(changes); i++) {
-        const char *a = named("alpha");
+        const char *a = name_of_process("alpha");
         char *role = mem_printf("pawl_%s", a), *url;
         struct store *s;
         struct err err;
@@ -270,7 +270,7 @@ TEST(upgrade_of_a_tenant_with_altered_pawl_code_is_refused_and_the_error_names_t
 
 TEST(upgrade_is_refused_while_the_tenants_role_is_connected)
 {
-    const char *a = named("alpha");
+    const char *a = name_of_process("alpha");
     char *role = mem_printf("pawl_%s", a), *url;
     struct store *s;
     struct err err;
@@ -294,19 +294,20 @@ TEST(upgrade_is_refused_while_the_tenants_role_is_connected)
 TEST(role_with_write_access_to_the_default_schema_still_works_after_the_upgrade)
 {
     static const char *const calls[] = {"make_event_partitions", "drop_event_partitions"};
-    const char *app = named("app"), *reader = named("reader");
+    const char *app = name_of_process("app"), *reader = name_of_process("reader");
     char *url, sql[200];
     size_t i;
 
     setup();
-    as(server_url, "CREATE ROLE @ LOGIN", app);
-    as(server_url, "CREATE ROLE @ LOGIN", reader);
-    as(boss_url, "CREATE SCHEMA @", "pawl");
+    run_sql_with_name(server_url, "CREATE ROLE @ LOGIN", app);
+    run_sql_with_name(server_url, "CREATE ROLE @ LOGIN", reader);
+    run_sql_with_name(boss_url, "CREATE SCHEMA @", "pawl");
     create_old_tables(boss_url, NULL, OLD_VERSION);
-    as(boss_url, "GRANT USAGE ON SCHEMA pawl TO @", app);
-    as(boss_url, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pawl TO @", app);
-    as(boss_url, "GRANT ALL ON ALL SEQUENCES IN SCHEMA pawl TO @", app);
-    as(boss_url, "GRANT SELECT ON ALL TABLES IN SCHEMA pawl TO @", reader);
+    run_sql_with_name(boss_url, "GRANT USAGE ON SCHEMA pawl TO @", app);
+    run_sql_with_name(
+        boss_url, "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pawl TO @", app);
+    run_sql_with_name(boss_url, "GRANT ALL ON ALL SEQUENCES IN SCHEMA pawl TO @", app);
+    run_sql_with_name(boss_url, "GRANT SELECT ON ALL TABLES IN SCHEMA pawl TO @", reader);
     check_works(boss_url, NULL);
     url = url_as(app);
     check_works(url, NULL);
@@ -317,10 +318,16 @@ TEST(role_with_write_access_to_the_default_schema_still_works_after_the_upgrade)
         CHECK_EQ(number_as_server(sql, app), 1);
         CHECK_EQ(number_as_server(sql, reader), 0);
     }
-    as(server_url, "DROP OWNED BY @", app);
-    as(server_url, "DROP OWNED BY @", reader);
-    as(server_url, "DROP ROLE @", app);
-    as(server_url, "DROP ROLE @", reader);
+    CHECK_EQ(
+        number_as_server("SELECT (has_table_privilege('@', 'pawl.jobs', 'SELECT') AND "
+                         "has_table_privilege('@', 'pawl.worker_hosts', 'SELECT') AND NOT "
+                         "has_table_privilege('@', 'pawl.worker_hosts', 'INSERT'))::int::bigint",
+                         reader),
+        1);
+    run_sql_with_name(server_url, "DROP OWNED BY @", app);
+    run_sql_with_name(server_url, "DROP OWNED BY @", reader);
+    run_sql_with_name(server_url, "DROP ROLE @", app);
+    run_sql_with_name(server_url, "DROP ROLE @", reader);
     free(url);
     finish();
 }

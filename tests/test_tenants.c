@@ -18,7 +18,7 @@ static const char *own_url(void)
 }
 
 /* Roles belong to the whole server, so each test process uses its own names. */
-static const char *named(const char *name)
+static const char *name_of_process(const char *name)
 {
     static char names[8][64];
     static int n;
@@ -77,7 +77,7 @@ static const char *list_tenants(void)
 
 TEST(tenants_are_created_listed_and_dropped)
 {
-    const char *b = named("beta"), *a = named("alpha");
+    const char *b = name_of_process("beta"), *a = name_of_process("alpha");
     char both[200], one[100];
     struct store *s;
     struct err err;
@@ -102,7 +102,7 @@ TEST(tenants_are_created_listed_and_dropped)
 
 TEST(creation_of_an_existing_tenant_is_refused)
 {
-    const char *a = named("alpha");
+    const char *a = name_of_process("alpha");
     struct store *s;
     struct err err;
 
@@ -185,7 +185,7 @@ TEST(tenant_with_a_name_of_the_maximum_length_works)
 
 TEST(open_of_a_missing_tenant_fails_and_does_not_create_it)
 {
-    const char *missing = named("missing");
+    const char *missing = name_of_process("missing");
     struct store *s;
     struct err err;
 
@@ -204,7 +204,7 @@ TEST(open_of_a_missing_tenant_fails_and_does_not_create_it)
 
 TEST(tenants_do_not_see_each_other_or_the_default_tenant)
 {
-    const char *na = named("alpha"), *nb = named("beta");
+    const char *na = name_of_process("alpha"), *nb = name_of_process("beta");
     struct store *a, *b, *none;
     struct held_job j;
     int64_t first;
@@ -246,7 +246,7 @@ TEST(tenants_do_not_see_each_other_or_the_default_tenant)
 
 TEST(dropped_tenant_is_removed_with_all_its_data_and_can_be_created_again)
 {
-    const char *a = named("alpha");
+    const char *a = name_of_process("alpha");
     struct store *s;
     struct err err;
 
@@ -268,7 +268,7 @@ TEST(dropped_tenant_is_removed_with_all_its_data_and_can_be_created_again)
 
 TEST(dropped_tenant_leaves_no_file_behind)
 {
-    const char *a = named("alpha");
+    const char *a = name_of_process("alpha");
     struct listener *l = NULL;
     struct dirent *entry;
     struct store *s;
@@ -336,7 +336,7 @@ static int try_as(const char *role, const char *tenant, const char *sql, struct 
 
 TEST(tenant_role_works_in_its_own_schema)
 {
-    const char *a = named("alpha");
+    const char *a = name_of_process("alpha");
     char *role, *text;
     struct store *s;
     struct err err;
@@ -377,7 +377,7 @@ TEST(tenant_role_is_refused_in_all_other_schemas)
         {"CREATE TABLE ", ".mine (x int)"},
         {"DROP SCHEMA ", " CASCADE"},
     };
-    const char *a = named("alpha"), *b = named("beta");
+    const char *a = name_of_process("alpha"), *b = name_of_process("beta");
     char *role_a, *role_b, *text;
     struct store *s, *other;
     struct err err;
@@ -420,7 +420,7 @@ TEST(tenant_role_is_refused_in_all_other_schemas)
 
 TEST(role_without_rights_on_a_tenant_cannot_open_it)
 {
-    const char *a = named("alpha");
+    const char *a = name_of_process("alpha");
     char *stranger = mem_printf("stranger_%d", (int)getpid());
     char *make = mem_printf("CREATE ROLE %s LOGIN", stranger);
     char *end = mem_printf("DROP ROLE %s", stranger);
@@ -434,7 +434,7 @@ TEST(role_without_rights_on_a_tenant_cannot_open_it)
     text = url_as(stranger);
     CHECK(try_open(text, a, &s, &err));
     CHECK(strstr(err.msg, "permission denied"));
-    CHECK(tenant_create(text, named("own"), NULL,
+    CHECK(tenant_create(text, name_of_process("own"), NULL,
                         &err)); /* the stranger can't create a tenant either */
     CHECK(tenant_drop(text, a, NULL, &err));
     pg_admin(own_url(), end);

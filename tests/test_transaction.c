@@ -58,7 +58,7 @@ static void close_all(struct pawl *p, struct store *s)
     store_close(&s);
 }
 
-TEST(programs_own_write_and_its_submission_are_stored_together)
+TEST(write_to_a_table_of_the_program_and_its_submission_are_stored_together)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_with_own_table();

@@ -1,12 +1,10 @@
 /* test_trust.c - which pawl.yaml may decide what runs: one that only the user and root can change,
  * and in the current folder only one that the user trusts with its present content. */
-#include "harness.h"
+#include "config_fixture.h"
 
 #include "base/buf.h"
 #include "parse/config/trust.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,29 +13,6 @@
 TEST_NO_DB;
 
 #define OTHER_USER 12345
-
-static const char *in_dir(const char *name)
-{
-    static char paths[4][512];
-    static int next;
-
-    next = (next + 1) % 4;
-    snprintf(paths[next], sizeof(paths[next]), "%s/%s", test_dir(), name);
-    return paths[next];
-}
-
-static void write_file(const char *name, const char *text)
-{
-    int fd = open(in_dir(name), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
-
-    CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
-    close(fd);
-}
-
-static struct config_host host(void)
-{
-    return (struct config_host){.folder = test_dir(), .home = test_dir(), .processors = 1};
-}
 
 /* Loads the configuration; NULL finds that of the current folder. Returns "" or the error. */
 static const char *load(const char *path)
@@ -229,7 +204,7 @@ TEST(config_file_behind_a_link_of_another_user_is_refused)
     CHECK(strstr(load(in_dir("folder/mine.yaml")), "a symbolic link of another user leads to it"));
 }
 
-/* A record that somebody else could have written is not believed. */
+/* A record that another user could have written does not count as trust. */
 TEST(trust_recorded_by_another_user_does_not_count)
 {
     char name[600] = "", folder[512];

@@ -1,4 +1,4 @@
-/* test_turn_retries.c - which failed tries of a turn an operator hears of. */
+/* test_turn_retries.c - which failures of a turn that is repeated are reported to the operator. */
 #include "fixture.h"
 
 static int notes;
@@ -38,12 +38,12 @@ static int notes_of(enum error_code code)
     return notes;
 }
 
-TEST(conflict_with_another_turn_is_not_reported)
+TEST(turn_repeated_after_a_conflict_reports_nothing)
 {
     CHECK_EQ(notes_of(E_REDO), 0);
 }
 
-TEST(lost_connection_is_reported_at_each_try)
+TEST(turn_repeated_after_a_lost_connection_reports_each_try)
 {
     CHECK_EQ(notes_of(E_CONN_LOST), 3);
 }

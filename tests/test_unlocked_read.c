@@ -33,7 +33,7 @@ static int settle_and_claim_body(struct turn *t, void *arg, struct err *err)
     rc = g->adopts ? op_adopt(t, &g->adoption, &jobs, err)
                    : op_claim(t, &g->adoption.claim, &jobs, err);
     for (g->n = 0; !rc && g->n < jobs.n; g->n++)
-        g->got[g->n] = held(jobs.at[g->n]);
+        g->got[g->n] = held_job_of(jobs.at[g->n]);
     return rc;
 }
 
@@ -69,6 +69,14 @@ static void settle_job(void *job)
     CHECK_EQ(settle_ok(other, *(struct held_job *)job), 0);
 }
 
+static void check_succeeded_and_close(struct store *s, int64_t workflow)
+{
+    CHECK_EQ(status_of(s, workflow), S_SUCCEEDED);
+    verify_clean(s);
+    store_close(&other);
+    store_close(&s);
+}
+
 TEST(job_that_gets_its_permit_after_a_turns_unlocked_read_is_claimed_by_that_turn)
 {
     struct watch watch = {0};
@@ -91,10 +99,7 @@ TEST(job_that_gets_its_permit_after_a_turns_unlocked_read_is_claimed_by_that_tur
     CHECK_EQ(g.n, 2); /* the other one is c */
     CHECK_EQ(settle_ok(s, g.got[0]), 0);
     CHECK_EQ(settle_ok(s, g.got[1]), 0);
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&other);
-    store_close(&s);
+    check_succeeded_and_close(s, w);
 }
 
 static void claim_as_dead_worker(void *job)
@@ -123,10 +128,7 @@ TEST(job_that_a_dead_worker_claimed_after_a_turns_unlocked_read_is_adopted_by_th
     CHECK_EQ(settle_ok(s, b), -E_LEASE_LOST);
     CHECK_EQ(settle_ok(s, g.got[0]), 0);
     run_workflows_in_sets(s);
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&other);
-    store_close(&s);
+    check_succeeded_and_close(s, w);
 }
 
 static void reap_one(void *unused)
@@ -156,8 +158,5 @@ TEST(job_that_is_reaped_after_a_turns_unlocked_read_is_adopted_by_that_turn)
     CHECK_STR(history(s, b.id), "created marked_ready claimed lease_expired adopted");
     CHECK_EQ(settle_ok(s, g.got[0]), 0);
     run_workflows_in_sets(s);
-    CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    verify_clean(s);
-    store_close(&other);
-    store_close(&s);
+    check_succeeded_and_close(s, w);
 }

@@ -147,6 +147,8 @@ static const struct damage damages[] = {
           "queue_counters WHERE queue = 'default') AND queue = 'default'"),
     BREAK("I40", NULL, "DELETE FROM queue_counters WHERE queue = 'slow'"),
     BREAK("I40", NULL, "INSERT INTO queue_counters VALUES ('nobody', 1, 0, 0, 1)"),
+    BREAK("I40", NULL, "UPDATE attempt_counters SET n = n + 1 WHERE type = 5"),
+    BREAK("I40", NULL, "DELETE FROM attempt_counters"),
     BREAK("I41", NULL, "DELETE FROM executions" ROW("done")),
     BREAK("I41", NULL,
           "DELETE FROM executions" ROW("keyed") "; DELETE FROM execution_events" OF("keyed")),
@@ -184,6 +186,7 @@ static const struct damage damages[] = {
     BREAK("I43", NULL, "UPDATE settings SET value = '-1' WHERE name = 'fence_generation'"),
     BREAK("I43", NULL, "UPDATE settings SET value = 'one' WHERE name = 'fence_generation'"),
     BREAK("I43", NULL, "DELETE FROM settings WHERE name = 'minimum_schema'"),
+    BREAK("I43", NULL, "DELETE FROM settings WHERE name = 'settings_version'"),
 };
 #define DAMAGES (sizeof(damages) / sizeof(*damages))
 
@@ -245,10 +248,10 @@ TEST(leases_that_expired_while_no_worker_ran_are_not_violations)
 
     clock_advance(3600 * SECOND);
     verify_clean(s);
-    CHECK_OK_ERR(store_turn(s, hello_body, &w, &err), &err);
+    CHECK_OK_ERR(store_turn(s, register_worker_body, &w, &err), &err);
     verify_clean(s);
     clock_advance(3 * LEASE);
-    CHECK_OK_ERR(store_turn(s, hello_body, &w, &err), &err);
+    CHECK_OK_ERR(store_turn(s, register_worker_body, &w, &err), &err);
     CHECK(verify_count(s, NULL, 0) > 0); /* the worker had time to reap */
     reap(s);
     verify_clean(s);
@@ -286,7 +289,7 @@ TEST(violation_describes_the_actual_and_the_expected_state)
     CHECK_EQ(h.n, 1);
     CHECK_EQ(r.violations, 1);
     CHECK_EQ(h.execution, sql_number(s, "SELECT id FROM executions WHERE name = 'failed'"));
-    CHECK_STR(h.detail, "it is timed_out, but its last event went to failed");
+    CHECK_STR(h.detail, "it is timed_out, but its last event set failed");
     CHECK_EQ(r.executions, sql_number(s, "SELECT count(*) FROM executions"));
     CHECK_EQ(r.events, sql_number(s, "SELECT count(*) FROM execution_events"));
     store_close(&s);

@@ -168,7 +168,7 @@ TEST(running_attempt_is_not_a_violation_before_or_after_its_worker_ends)
 }
 
 struct shared {
-    struct sign working, done;
+    struct shared_flag working, done;
 };
 static struct shared *shared;
 
@@ -180,13 +180,13 @@ static void work_or_verify(int nth)
 
     if (nth == 0) {
         kit_open(&k);
-        sign_give(&shared->working);
+        flag_set(&shared->working);
         kit_until_ended(&k, 60);
         engine_close(&k.engine);
-        sign_give(&shared->done);
+        flag_set(&shared->done);
     } else {
-        sign_await(&shared->working);
-        for (i = 0; !i || !sign_wait(&shared->done, 0); i++)
+        flag_await(&shared->working);
+        for (i = 0; !i || !flag_wait(&shared->done, 0); i++)
             check_host(s, "");
     }
     store_close(&s);

@@ -161,7 +161,7 @@ static struct store *good_database(void)
     "started_at, finished_at, updated_at, priority, attempts, max_attempts, epoch, seq, "                 \
     "needs_left, task_index, needs_succeeded, depth, kind, status, held, deferred, flags, "               \
     "cancel_requested, 'copy', queue, lane, concurrency, held_key, task_name, input, result, "            \
-    "error, spec, children_open, children_made, notify_left FROM executions" ROW(                         \
+    "error, spec, children_open, children_made, notify_left, idle FROM executions" ROW(                   \
         name) ";"                                                                                         \
               "INSERT INTO execution_events (sequence_num, root, execution, created_at, worker, seq, "    \
               "attempt, epoch, type, from_status, to_status, data) SELECT sequence_num + 900000, root, "  \

@@ -64,7 +64,7 @@ static unsigned wake_ups(struct store *s, struct listener *l)
 /* ---- in another process ---- */
 
 struct shared {
-    struct sign listening, asked, arrived;
+    struct shared_flag listening, asked, arrived;
     pid_t listener;
 };
 static struct shared *shared;
@@ -74,13 +74,13 @@ static void listen_or_submit(int nth)
     if (nth == 0) {
         struct listener *l = listen_to(WAKE_JOBS);
 
-        sign_give(&shared->listening);
+        flag_set(&shared->listening);
         CHECK_EQ(wait_for_bits(l, WAKE_JOBS), WAKE_JOBS);
         l->close(l);
     } else {
         struct store *s;
 
-        sign_await(&shared->listening);
+        flag_await(&shared->listening);
         s = fixture_store();
         submit(s, "x");
         store_close(&s);
@@ -105,23 +105,23 @@ static void wait_for_cancel(int nth)
     if (nth == 0) {
         struct listener *l = listen_to(WAKE_CANCEL);
 
-        sign_give(&shared->listening);
+        flag_set(&shared->listening);
         CHECK_EQ(wait_for_bits(l, WAKE_CANCEL), WAKE_CANCEL);
-        CHECK(shared->asked.given); /* and by nothing that was committed before it */
+        CHECK(shared->asked.is_set); /* and by nothing that was committed before it */
         l->close(l);
     } else {
         struct store *s;
         struct held_job j;
         int64_t id;
 
-        sign_await(&shared->listening);
+        flag_await(&shared->listening);
         s = fixture_store();
         id = submit(s, "x");
         submit(s, "y");
         j = claim_job(s, 1);
         CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
         CHECK_EQ(start(s, j), 0);
-        sign_give(&shared->asked);
+        flag_set(&shared->asked);
         CHECK_EQ(cancel(s, id), 0);
         store_close(&s);
     }
@@ -132,32 +132,32 @@ static void wait_for_end(int nth)
     if (nth == 0) {
         struct listener *l = listen_to(WAKE_ENDS);
 
-        sign_give(&shared->listening);
+        flag_set(&shared->listening);
         CHECK_EQ(wait_for_bits(l, WAKE_ENDS), WAKE_ENDS);
-        CHECK(shared->asked.given); /* and by nothing that was committed before */
-        sign_give(&shared->arrived);
+        CHECK(shared->asked.is_set); /* and by nothing that was committed before */
+        flag_set(&shared->arrived);
         CHECK_EQ(wait_for_bits(l, WAKE_ENDS), WAKE_ENDS);
         l->close(l);
     } else {
         struct store *s;
         struct held_job j;
 
-        sign_await(&shared->listening);
+        flag_await(&shared->listening);
         s = fixture_store();
         submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
         j = claim_job(s, 1);
         CHECK_EQ(start(s, j), 0);
         CHECK_EQ(settle_as(s, j, OUTCOME_FAILED, 0), 0);
         j = claim_job(s, 1);
-        sign_give(&shared->asked);
+        flag_set(&shared->asked);
         CHECK_EQ(settle_ok(s, j), 0);
-        sign_await(&shared->arrived);
+        flag_await(&shared->arrived);
         CHECK_EQ(cancel(s, submit(s, "y")), 0);
         store_close(&s);
     }
 }
 
-TEST(listener_for_ends_is_woken_when_an_execution_ends_and_by_nothing_else)
+TEST(listener_for_ended_executions_is_woken_only_when_an_execution_ends)
 {
     struct store *s;
 
@@ -190,13 +190,13 @@ static void all_listen(int nth)
 
         if (nth == 0) {
             shared->listener = getpid();
-            sign_give(&shared->listening);
+            flag_set(&shared->listening);
             for (;;)
                 pause(); /* it hangs and reads nothing until it is killed */
         }
-        sign_give(&shared[nth].listening);
+        flag_set(&shared[nth].listening);
         CHECK_EQ(wait_for_bits(l, WAKE_JOBS), WAKE_JOBS);
-        sign_give(&shared[nth].arrived);
+        flag_set(&shared[nth].arrived);
         /* … and once more after a listener was killed */
         CHECK_EQ(wait_for_bits(l, WAKE_JOBS), WAKE_JOBS);
         l->close(l);
@@ -205,11 +205,11 @@ static void all_listen(int nth)
         int i;
 
         for (i = 0; i < LISTENERS; i++)
-            sign_await(&shared[i].listening);
+            flag_await(&shared[i].listening);
         s = fixture_store();
         submit(s, "x");
         for (i = 1; i < LISTENERS; i++)
-            sign_await(&shared[i].arrived);
+            flag_await(&shared[i].arrived);
         kill(shared->listener, SIGKILL);
         submit(s, "y");
         submit(s, "z");

@@ -50,6 +50,15 @@ static void settle_one(struct store *s, int64_t workflow, const char *name, enum
             settle_task(s, k.held[i], OUTCOME_DEFERRED, NULL);
 }
 
+/* Runs everything to its end, verifies and closes. */
+static void finish(struct pawl *p, struct store *s)
+{
+    run_workflows(s, "");
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(why_of_a_pending_task_names_its_open_needs)
 {
     struct store *s = fixture_store();
@@ -80,10 +89,7 @@ TEST(why_of_a_pending_task_names_its_open_needs)
     r = reason(p, workflow, "children");
     check_contains(r, "w::b (ready), ");
     check_contains(r, "w::d (pending)");
-    run_workflows(s, "");
-    pawl_close(p);
-    verify_clean(s);
-    store_close(&s);
+    finish(p, s);
 }
 
 TEST(why_of_a_join_reports_how_many_needs_succeeded_and_which_are_open)
@@ -106,10 +112,7 @@ TEST(why_of_a_join_reports_how_many_needs_succeeded_and_which_are_open)
                                   "2 open): b (ready), c (pending)");
     CHECK_EQ(number_in(r, "join"), 2);
     CHECK_EQ(number_in(r, "succeeded"), 1);
-    run_workflows(s, "");
-    pawl_close(p);
-    verify_clean(s);
-    store_close(&s);
+    finish(p, s);
 }
 
 TEST(why_of_a_task_mentions_needs_that_ended_but_have_not_notified_it_yet)
@@ -186,10 +189,7 @@ TEST(why_of_a_paused_task_names_the_paused_execution_the_user_and_the_reason)
     check_contains(reason(p, workflow, "paused"), "it has been paused since ");
     OK(pawl_resume(p, workflow, NULL, NULL, &api_err));
     reason(p, task_of(s, workflow, "a"), "no_worker");
-    run_workflows(s, "");
-    pawl_close(p);
-    verify_clean(s);
-    store_close(&s);
+    finish(p, s);
 }
 
 TEST(why_of_a_task_held_for_approval_shows_the_message_and_how_to_approve)
@@ -214,10 +214,7 @@ TEST(why_of_a_task_held_for_approval_shows_the_message_and_how_to_approve)
     CHECK_STR(text_in(r, "message"), "publish it?");
     CHECK(strchr(text_in(r, "until"), 'T'));
     OK(pawl_approve(p, a, NULL, NULL, &api_err));
-    run_workflows(s, "");
-    pawl_close(p);
-    verify_clean(s);
-    store_close(&s);
+    finish(p, s);
 }
 
 TEST(why_of_a_fan_out_reports_its_progress_and_how_many_items_may_run_at_a_time)
@@ -241,10 +238,7 @@ TEST(why_of_a_fan_out_reports_its_progress_and_how_many_items_may_run_at_a_time)
     CHECK_EQ(number_in(r, "made"), 3);
     CHECK_EQ(number_in(r, "left"), 2);
     CHECK_EQ(number_in(r, "max_parallel"), 2);
-    run_workflows(s, "");
-    pawl_close(p);
-    verify_clean(s);
-    store_close(&s);
+    finish(p, s);
 }
 
 TEST(why_of_a_workflow_held_by_its_concurrency_key_names_the_holder)

@@ -1,4 +1,5 @@
 /* test_why_job.c - pawl_why() for jobs. Workflows are tested in test_why.c. */
+#include "base/text.h"
 #include "control_fixture.h"
 
 #include <stdio.h>
@@ -55,6 +56,15 @@ static const char *text(const json_t *reasons, const char *key)
     return json_string_value(first(reasons, key));
 }
 
+static int64_t time_of(const json_t *reason, const char *key)
+{
+    struct err e = ERR_INIT;
+    int64_t us = 0;
+
+    CHECK_OK_ERR(text_parse_time(json_string_value(json_object_get(reason, key)), &us, &e), &e);
+    return us;
+}
+
 static void check_contains(const json_t *reasons, size_t i, const char *words)
 {
     const char *sentence = json_string_value(json_object_get(json_array_get(reasons, i), "text"));
@@ -78,17 +88,17 @@ TEST(why_of_a_ready_job_names_the_missing_worker)
     CHECK_STR(codes(r), "no_worker");
     CHECK_EQ(number(r, "before"), 1);
     CHECK_EQ(number(why(p, id), "before"), 0);
-    hello(s, 5, "f", "{\"function:a\":[\"default\"],\"process\":[\"mail\"]}");
+    register_worker(s, 5, "f", "{\"function:a\":[\"default\"],\"process\":[\"mail\"]}");
     r = why(p, later);
     CHECK_STR(codes(r), "not_served");
     check_contains(r, 0, "lane process in queue default");
-    hello(s, 6, "f", "{\"process\":[\"mail\",\"default\"]}");
+    register_worker(s, 6, "f", "{\"process\":[\"mail\",\"default\"]}");
     r = why(p, later);
     CHECK_STR(codes(r), "in_line");
     CHECK_EQ(number(r, "alive"), 2);
     CHECK_EQ(number(r, "serving"), 1);
     CHECK_EQ(number(r, "room"), 4);
-    hello(s, 7, "f", NULL); /* a worker without a list of lanes counts as serving it */
+    register_worker(s, 7, "f", NULL); /* a worker without a list of lanes counts as serving it */
     CHECK_EQ(number(why(p, later), "serving"), 2);
     pass(p, 60 * SECOND);
     CHECK_STR(codes(why(p, later)), "no_worker");
@@ -186,7 +196,7 @@ TEST(why_of_a_running_job_reports_whether_its_worker_is_alive)
     int64_t id;
     json_t *r;
 
-    hello(s, 1, "folder-a", "{\"process\":[\"default\"]}");
+    register_worker(s, 1, "folder-a", "{\"process\":[\"default\"]}");
     id = submit_with(s, (struct submission){.name = "a", .max_attempts = 2});
     claim_job(s, 1);
     r = why(p, id);
@@ -201,14 +211,38 @@ TEST(why_of_a_running_job_reports_whether_its_worker_is_alive)
     pass(p, LEASE + SECOND);
     CHECK_STR(codes(why(p, id)), "running worker_silent cancel_requested");
     CHECK_EQ(reap(s), 1);
-    hello(s, 2, "folder-a", "{\"process\":[\"x\"]}");
-    hello(s, 3, "elsewhere", "{\"process\":[\"x\"]}");
+    register_worker(s, 2, "folder-a", "{\"process\":[\"x\"]}");
+    register_worker(s, 3, "elsewhere", "{\"process\":[\"x\"]}");
     r = why(p, id);
     CHECK_STR(codes(r), "running orphan cancel_requested");
     r = json_array_get(r, 1);
     CHECK_STR(json_string_value(json_object_get(r, "folder")), "folder-a");
     CHECK_EQ(json_integer_value(json_object_get(r, "alive_in_folder")), 1);
     CHECK_EQ(json_integer_value(json_object_get(r, "alive_elsewhere")), 1);
+    close_both(p, s);
+}
+
+TEST(why_of_an_orphan_names_the_configured_host_grace)
+{
+    struct store *s = fixture_store();
+    char path[4096];
+    struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant(), .config = path};
+    struct pawl *p = NULL;
+    json_t *orphan;
+    int64_t id;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/pawl.yaml", test_dir());
+    CHECK((f = fopen(path, "w")));
+    CHECK(fputs("worker: {host_grace: 2h}\n", f) >= 0 && !fclose(f));
+    OK(pawl_open(&o, &p, &api_err));
+    register_worker(s, 1, "folder-a", "{\"process\":[\"default\"]}");
+    id = submit(s, "a");
+    claim_job(s, 1);
+    pass(p, LEASE + SECOND);
+    CHECK_EQ(reap(s), 1);
+    orphan = json_array_get(why(p, id), 1);
+    CHECK_EQ(time_of(orphan, "others_from") - time_of(orphan, "expired_at"), 7200 * SECOND);
     close_both(p, s);
 }
 

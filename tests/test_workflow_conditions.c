@@ -48,14 +48,15 @@ WORKFLOW_CASE(condition_of_a_met_join_is_evaluated,
               .steps = {{"play but test", "test:failed other:succeeded any:succeeded all:skipped"}},
               .ends = S_FAILED);
 
-/* It is skipped, not failed: outputs that a failed need does not have are not missed. */
+/* The task is skipped, not failed: after a failed need its condition is false before the outputs
+ * are read. */
 WORKFLOW_CASE(condition_that_reads_outputs_of_a_failed_need_skips_its_task,
               .yaml = "name: w\ntasks:\n  test: {run: x}\n"
                       "  publish: {run: x, needs: test, if: tasks.test.outputs.n == 1}\n",
               .steps = {{"play but test", "test:failed publish:skipped"}}, .ends = S_FAILED,
               .error = "test failed: it was made to fail");
 
-TEST(definition_contains_the_complete_condition)
+TEST(condition_without_a_status_function_is_stored_with_a_success_call_added)
 {
     const char *text = workflow_text(
         "name: w\n" PARAMS "tasks:\n  a: {run: x, if: ' params.publish '}\n"
@@ -81,7 +82,7 @@ static const char *old_text(const char *text, const char *condition)
     return b.ptr;
 }
 
-TEST(stored_definition_keeps_its_condition)
+TEST(condition_stored_by_an_earlier_version_is_not_completed)
 {
     struct store *s = fixture_store();
     const char *text = workflow_text("name: w\n" PARAMS "tasks:\n  test: {run: x}\n" PUBLISH);

@@ -1,41 +1,14 @@
 /* test_workflow_final_tasks.c - what on_failure, on_exit and the outputs of a workflow can refer
  * to: all tasks with status, outputs and error, and how the workflow ended. */
-#include "workflow_fixture.h"
+#include "claimed_values_fixture.h"
 
-#include <jansson.h>
-
-/* The variable of the job that was claimed last; the caller frees it. */
-static char *variable(const struct task_claim *k, const char *name)
-{
-    json_t *spec = json_loads(k->spec, 0, NULL);
-    const char *text = json_string_value(json_object_get(json_object_get(spec, "env"), name));
-    char *copy = text ? strdup(text) : NULL;
-
-    CHECK(copy);
-    json_decref(spec);
-    return copy;
-}
-
-static void check_variable(const struct task_claim *k, const char *name, const char *expect)
-{
-    char *got = variable(k, name);
-
-    CHECK_STR(got, expect);
-    free(got);
-}
-
-#define KNOWS                                                                                    \
+/* Every value that a final task can refer to. */
+#define REFERS                                                                                   \
     "{run: x, env: {TASKS: \"${{ toJSON(tasks) }}\", STATUS: \"${{ workflow.status }}\", "       \
     "ERROR: \"${{ default(workflow.error, 'none') }}\", WORKFLOW: \"${{ toJSON(workflow) }}\", " \
     "FACTS: \"${{ success() }} ${{ failure() }} ${{ cancelled() }}\"}}\n"
 
-static void claim_final_task(struct store *s, struct task_claim *k, const char *name)
-{
-    CHECK_EQ(claim_tasks(s, k), 1);
-    CHECK_STR(k->names[0], name);
-}
-
-TEST(final_tasks_know_every_task_and_how_the_workflow_ended)
+TEST(final_tasks_can_refer_to_every_task_and_to_the_end_of_the_workflow)
 {
     static const char tasks[] =
         "{\"b\":{\"status\":\"failed\",\"outputs\":{},\"error\":\"it was made to fail\"},"
@@ -45,7 +18,7 @@ TEST(final_tasks_know_every_task_and_how_the_workflow_ended)
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s,
                                 "name: w\ntasks:\n  b: {run: x, needs: a}\n  a: {run: x}\n"
-                                "  c: {run: x, needs: b}\non_failure: " KNOWS "on_exit: " KNOWS,
+                                "  c: {run: x, needs: b}\non_failure: " REFERS "on_exit: " REFERS,
                                 NULL);
     char *workflow;
 
@@ -53,16 +26,16 @@ TEST(final_tasks_know_every_task_and_how_the_workflow_ended)
     settle_task(s, k.held[0], OUTCOME_OK, "{\"n\":1}");
     CHECK_EQ(claim_tasks(s, &k), 1);
     settle_task(s, k.held[0], OUTCOME_FAILED, NULL);
-    claim_final_task(s, &k, "on_failure");
+    claim_only(s, &k, "on_failure");
     check_variable(&k, "TASKS", tasks);
     check_variable(&k, "STATUS", "failed");
     check_variable(&k, "ERROR", "b failed: it was made to fail");
     check_variable(&k, "FACTS", "false true false");
-    workflow = variable(&k, "WORKFLOW");
+    workflow = claimed_variable(&k, "WORKFLOW");
     CHECK(strstr(workflow, "\"status\":\"failed\",\"error\":\"b failed: it was made to fail\"}"));
     free(workflow);
     settle_task(s, k.held[0], OUTCOME_FAILED, NULL);
-    claim_final_task(s, &k, "on_exit");
+    claim_only(s, &k, "on_exit");
     check_variable(&k, "TASKS", tasks);
     check_variable(&k, "STATUS", "failed");
     check_variable(&k, "ERROR", "b failed: it was made to fail (and 1 more)");
@@ -72,7 +45,7 @@ TEST(final_tasks_know_every_task_and_how_the_workflow_ended)
     store_close(&s);
 }
 
-TEST(on_exit_knows_of_success_cancel_and_timeout)
+TEST(on_exit_can_refer_to_the_success_cancel_or_timeout_of_its_workflow)
 {
     static const struct {
         int how; /* 0: success, 1: cancel, 2: timeout */
@@ -86,7 +59,7 @@ TEST(on_exit_knows_of_success_cancel_and_timeout)
     for (i = 0; i < 3; i++) {
         struct store *s = fixture_store();
         int64_t w = submit_workflow(
-            s, "name: w\ntimeout: 1m\ntasks:\n  a: {run: x}\non_exit: " KNOWS, NULL);
+            s, "name: w\ntimeout: 1m\ntasks:\n  a: {run: x}\non_exit: " REFERS, NULL);
 
         CHECK_EQ(claim_tasks(s, &k), 1);
         if (cells[i].how == 1)
@@ -96,7 +69,7 @@ TEST(on_exit_knows_of_success_cancel_and_timeout)
             run_timers(s);
         }
         settle_task(s, k.held[0], cells[i].how ? OUTCOME_CANCELLED : OUTCOME_OK, NULL);
-        claim_final_task(s, &k, "on_exit");
+        claim_only(s, &k, "on_exit");
         check_variable(&k, "STATUS", cells[i].status);
         check_variable(&k, "ERROR", cells[i].error);
         check_variable(&k, "FACTS", cells[i].facts);
@@ -107,8 +80,8 @@ TEST(on_exit_knows_of_success_cancel_and_timeout)
     }
 }
 
-/* A nested workflow is evaluated when its hold ends, not when it became ready. */
-TEST(paused_on_failure_knows_the_workflow_when_it_is_resumed)
+/* The params of a nested workflow are evaluated when its hold ends, not when it becomes ready. */
+TEST(on_failure_resumed_from_a_pause_can_refer_to_its_workflow)
 {
     static const char *const files[] = {
         "w.yaml",
@@ -117,7 +90,7 @@ TEST(paused_on_failure_knows_the_workflow_when_it_is_resumed)
         "failed: \"${{ failure() }}\", all: \"${{ length(tasks) }}\"}}\n",
         "sub.yaml",
         "name: sub\nparams: {status: '', failed: false, all: 0}\ntasks:\n"
-        "  told: {run: x, env: {GOT: \"${{ params.status }} ${{ params.failed }} "
+        "  job: {run: x, env: {GOT: \"${{ params.status }} ${{ params.failed }} "
         "${{ params.all }}\"}}\n",
         NULL};
     static struct task_claim k;
@@ -137,38 +110,31 @@ TEST(paused_on_failure_knows_the_workflow_when_it_is_resumed)
     store_close(&s);
 }
 
-TEST(task_that_a_cancel_kept_from_being_created_is_cancelled_for_on_exit)
+TEST(task_never_created_because_of_a_cancel_is_cancelled_in_on_exit)
 {
     static struct task_claim k;
-    struct buf yaml = BUF_INIT;
     struct store *s;
     int64_t w;
-    int i;
 
     fixture_slices(1);
     s = fixture_store();
-    buf_addstr(&yaml, "name: w\ntasks:\n");
-    for (i = 0; i < 50; i++)
-        buf_addf(&yaml, "  t%d: {run: x}\n", i);
-    buf_addstr(&yaml, "on_exit: {run: x, env: {ALL: \"${{ length(tasks) }}\", "
-                      "LAST: \"${{ tasks.t49.status }}\"}}\n");
-    w = submit_workflow(s, yaml.ptr, NULL);
+    w = submit_many_tasks(s, "", 50,
+                          "on_exit: {run: x, env: {ALL: \"${{ length(tasks) }}\", "
+                          "LAST: \"${{ tasks.t49.status }}\"}}\n");
     CHECK_EQ(task_of(s, w, "t49"), 0);
     CHECK_OK(cancel(s, w));
-    while (run_timers(s))
-        ;
-    claim_final_task(s, &k, "on_exit");
+    run_all_timers(s);
+    claim_only(s, &k, "on_exit");
     check_variable(&k, "ALL", "50");
     check_variable(&k, "LAST", "cancelled");
     settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(status_of(s, w), S_CANCELLED);
     CHECK_EQ(task_of(s, w, "t49"), 0);
     verify_clean(s);
-    buf_release(&yaml);
     store_close(&s);
 }
 
-TEST(outputs_of_a_workflow_refer_to_all_tasks)
+TEST(outputs_of_a_workflow_can_refer_to_all_tasks)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(
@@ -185,7 +151,7 @@ TEST(outputs_of_a_workflow_refer_to_all_tasks)
     store_close(&s);
 }
 
-TEST(task_refers_to_the_error_of_a_need)
+TEST(task_can_refer_to_the_error_of_a_need)
 {
     static struct task_claim k;
     struct store *s = fixture_store();
@@ -207,29 +173,25 @@ TEST(task_refers_to_the_error_of_a_need)
 
 /* ---- many and large tasks ---- */
 
-/* More tasks than one page, a fan-out whose outputs are stored only with its items. */
-TEST(all_of_many_tasks_are_known_with_large_outputs)
+/* More tasks than are read in one page, and a fan-out whose outputs are stored only with its
+ * items. */
+TEST(on_exit_can_refer_to_many_tasks_with_large_outputs)
 {
     static struct task_claim k;
     struct store *s = fixture_store();
-    struct buf yaml = BUF_INIT, large = BUF_INIT;
+    struct buf large = large_outputs(100000);
     size_t i;
-    int64_t w;
+    int64_t w = submit_many_tasks(s, "  each: {run: x, foreach: 3}\n", 150,
+                                  "on_exit: {run: x, env: {ALL: \"${{ length(tasks) }}\", "
+                                  "FIRST: \"${{ keys(tasks)[0] }}\", "
+                                  "ITEM: \"${{ tasks[keys(tasks)[0]].outputs[2].item }}\", "
+                                  "T7: \"${{ tasks[format('t{0}', 7)].status }}\"}}\n");
 
-    buf_addstr(&yaml, "name: w\ntasks:\n  each: {run: x, foreach: 3}\n");
-    for (i = 0; i < 150; i++)
-        buf_addf(&yaml, "  t%zu: {run: x}\n", i);
-    buf_addstr(&yaml, "on_exit: {run: x, env: {ALL: \"${{ length(tasks) }}\", "
-                      "FIRST: \"${{ keys(tasks)[0] }}\", "
-                      "ITEM: \"${{ tasks[keys(tasks)[0]].outputs[2].item }}\", "
-                      "T7: \"${{ tasks[format('t{0}', 7)].status }}\"}}\n");
-    buf_addf(&large, "{\"text\":\"%*s\"}", 100000, "");
-    w = submit_workflow(s, yaml.ptr, NULL);
     CHECK_EQ(claim_tasks(s, &k), 153);
     for (i = 0; i < k.n; i++)
         settle_task(s, k.held[i], OUTCOME_OK, strchr(k.names[i], '[') ? large.ptr : NULL);
     CHECK(!get(s, task_of(s, w, "each")).result);
-    claim_final_task(s, &k, "on_exit");
+    claim_only(s, &k, "on_exit");
     check_variable(&k, "ALL", "151");
     check_variable(&k, "FIRST", "each");
     check_variable(&k, "ITEM", "2");
@@ -237,34 +199,25 @@ TEST(all_of_many_tasks_are_known_with_large_outputs)
     settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     verify_clean(s);
-    buf_release(&yaml);
     buf_release(&large);
     store_close(&s);
 }
 
-TEST(outputs_that_are_too_large_together_fail_the_task_that_refers_to_all)
+TEST(outputs_too_large_in_total_fail_the_task_that_refers_to_all_tasks)
 {
     static struct task_claim k;
     struct store *s = fixture_store();
-    struct buf yaml = BUF_INIT, large = BUF_INIT;
-    size_t i;
-    int64_t w;
+    struct buf large = large_outputs(900000);
+    int64_t w =
+        submit_many_tasks(s, "", 20, "on_exit: {run: x, env: {ALL: \"${{ length(tasks) }}\"}}\n");
 
-    buf_addstr(&yaml, "name: w\ntasks:\n");
-    for (i = 0; i < 20; i++)
-        buf_addf(&yaml, "  t%zu: {run: x}\n", i);
-    buf_addstr(&yaml, "on_exit: {run: x, env: {ALL: \"${{ length(tasks) }}\"}}\n");
-    buf_addf(&large, "{\"text\":\"%*s\"}", 900000, "");
-    w = submit_workflow(s, yaml.ptr, NULL);
     CHECK_EQ(claim_tasks(s, &k), 20);
-    for (i = 0; i < k.n; i++)
-        settle_task(s, k.held[i], OUTCOME_OK, large.ptr);
+    settle_claimed(s, &k, "", large.ptr);
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_STR(get(s, task_of(s, w, "on_exit")).error,
-              "the outputs of all tasks together are larger than 16 MB: refer to those that are "
-              "needed by their names");
+              "the outputs of all tasks together are larger than 16 MB: refer only to the tasks "
+              "that are needed, by name");
     verify_clean(s);
-    buf_release(&yaml);
     buf_release(&large);
     store_close(&s);
 }

@@ -80,8 +80,7 @@ TEST(workflow_cancelled_while_its_tasks_become_ready_ends)
 
     CHECK_EQ(count(s, "status = 2"), 500);
     CHECK_EQ(cancel(s, w), 0);
-    while (run_timers(s))
-        ;
+    run_all_timers(s);
     CHECK_EQ(count(s, "status = 7"), 601);
     verify_clean(s);
     store_close(&s);
@@ -114,8 +113,7 @@ TEST(workflows_started_in_one_turn_share_one_slice)
     CHECK_EQ(count(s, "parent IS NOT NULL"),
              LARGE(4000) + 1); /* the last workflow has a single task */
     verify_clean(s);
-    while (run_timers(s))
-        ;
+    run_all_timers(s);
     CHECK_EQ(count(s, "parent IS NOT NULL AND status = 2"), LARGE(5400));
     free((char *)text);
     verify_clean(s);
@@ -149,8 +147,7 @@ static int64_t submit_join(struct store *s, int n)
     buf_addstr(&yaml, "]}\n");
     w = submit_workflow(s, yaml.ptr, NULL);
     buf_release(&yaml);
-    while (run_timers(s))
-        ;
+    run_all_timers(s);
     return w;
 }
 

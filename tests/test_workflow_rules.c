@@ -34,7 +34,7 @@ WORKFLOW_CASE(join_waits_for_all_needs_and_fires_once,
                         {"play", "a:succeeded b:succeeded c:succeeded d:succeeded"}},
               .ends = S_SUCCEEDED);
 
-WORKFLOW_CASE(failure_skips_the_followers_and_fails_the_workflow,
+WORKFLOW_CASE(failed_task_skips_its_followers_and_fails_its_workflow,
               .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
                       "  c: {run: x, needs: b}\n  d: {run: x}\n",
               .steps = {{"play but a", "a:failed b:skipped c:skipped d:succeeded"}},
@@ -153,6 +153,27 @@ WORKFLOW_CASE(null_for_a_param_with_a_default_is_refused,
               .yaml = "name: w\nparams: {n: 1}\ntasks: {a: {run: x}}\n", .params = "{\"n\":null}",
               .ends = S_FAILED, .error = "the param n must be an integer, not null");
 
+TEST(error_of_a_workflow_does_not_count_failures_that_are_allowed)
+{
+    struct store *s = fixture_store();
+    int64_t w =
+        submit_workflow(s,
+                        "name: w\ntasks:\n  a: {run: x, allow_failure: true}\n  b: {run: x}\n"
+                        "  c: {run: x, allow_failure: true}\n  d: {run: x}\n",
+                        NULL);
+
+    run_workflows(s, " a b c ");
+    CHECK_STR(get(s, w).error, "b failed: it was made to fail");
+    w = submit_workflow(s,
+                        "name: w\ntasks:\n  a: {run: x, allow_failure: true}\n  b: {run: x}\n"
+                        "  c: {run: x}\n",
+                        NULL);
+    run_workflows(s, " a b c ");
+    CHECK_STR(get(s, w).error, "b failed: it was made to fail (and 1 more)");
+    verify_clean(s);
+    store_close(&s);
+}
+
 TEST(fan_out_runs_every_item_and_returns_their_outputs_in_order)
 {
     struct store *s = fixture_store();
@@ -257,8 +278,7 @@ TEST(fail_fast_ends_more_items_than_fit_into_one_turn)
     for (i = 1; i < 4; i++)
         settle_task(s, k.held[i], OUTCOME_OK, NULL);
     settle_task(s, k.held[0], OUTCOME_FAILED, NULL);
-    while (run_timers(s))
-        ;
+    run_all_timers(s);
     CHECK_EQ(task_status(s, w, "bad"), S_FAILED);
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_EQ(claim_tasks(s, &k), 0);
@@ -313,7 +333,7 @@ WORKFLOW_CASE(failed_on_exit_fails_the_workflow_and_does_not_start_on_failure,
                       "on_failure: {run: page}\non_exit: {run: tidy}\n",
               .steps = {{"play but on_exit", "a:succeeded on_exit:failed"}}, .ends = S_FAILED);
 
-WORKFLOW_CASE(cancel_ends_everything_and_only_on_exit_still_runs,
+WORKFLOW_CASE(cancel_of_a_workflow_ends_all_tasks_except_on_exit,
               .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a, if: always()}\n"
                       "on_failure: {run: page}\non_exit: {run: tidy}\n",
               .steps = {{"take, cancel w", "a:running b:cancelled"},

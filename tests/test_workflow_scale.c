@@ -282,8 +282,7 @@ static struct cost cost_of_cancel(struct store *s, size_t n)
     struct err err = ERR_INIT;
     struct cost p;
 
-    while (run_timers(s))
-        ;
+    run_all_timers(s);
     begin_measuring(s);
     statements_sent = 0;
     while (c.more)
@@ -291,8 +290,7 @@ static struct cost cost_of_cancel(struct store *s, size_t n)
     p.statements = (double)statements_sent / (double)n;
     end_measuring(s);
     p.touched = measured / (double)n;
-    while (run_timers(s))
-        ;
+    run_all_timers(s);
     CHECK_EQ(status_of(s, id), S_CANCELLED);
     return p;
 }

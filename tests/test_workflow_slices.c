@@ -22,12 +22,6 @@ static int64_t submit_star(struct store *s, int tasks, const char *end)
     return w;
 }
 
-static void run_all_timers(struct store *s)
-{
-    while (run_timers(s))
-        ;
-}
-
 static struct store *sliced_store(void)
 {
     fixture_slices(100);

@@ -27,7 +27,7 @@ WORKFLOW_CASE(on_failure_after_a_timeout_keeps_its_retries,
                         {"take, ok on_failure", "a:cancelled on_failure:succeeded"}},
               .ends = S_TIMED_OUT);
 
-/* As on_exit: only a cancel of the task itself ends it. */
+/* As with on_exit, only a cancel of the task itself ends it. */
 WORKFLOW_CASE(on_failure_after_a_timeout_is_not_reached_by_a_cancel_of_the_workflow,
               .yaml = HEAD "tasks:\n  a: {run: x}\non_failure: {run: x, retry: 1}\n"
                            "on_exit: {run: x}\n",
@@ -60,7 +60,8 @@ static const char *const nested[] = {
     "name: page\ntasks:\n  p: {run: x}\n  q: {run: x, needs: p}\n",
     NULL};
 
-/* The outer workflow fails because of it, and handles that as any failure. */
+/* The nested workflow times out, which fails the outer one; the outer on_failure runs as after any
+ * failure. */
 TEST(on_failure_of_a_nested_workflow_runs_after_the_timeout_of_its_task)
 {
     static struct task_claim k;

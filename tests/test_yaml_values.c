@@ -77,19 +77,20 @@ TEST(typed_read_of_an_invalid_value_reports_the_expected_type_and_changes_nothin
     CHECK(!yaml_text(doc, yaml_get(root, "text2"), "text2", &text) && !text);
     CHECK(!yaml_text(doc, yaml_get(root, "text3"), "text3", &text) && !text);
     CHECK(!yaml_is_map(doc, yaml_get(root, "map"), "map"));
-    CHECK_STR(all(r), "1:7: text: a string is expected, not a list\n"
-                      "2:7: flag: true or false is expected, not 'on'\n"
-                      "3:4: n: a whole number from 1 to 10000 is expected, not 70000\n"
-                      "4:4: x: a number from 0 to 1 is expected, not .nan\n"
-                      "5:4: d: a duration such as 250ms, 30s, 5m, 2h or 90d is expected, not 5\n"
-                      "6:5: d2: a duration from 1s to 1h is expected, not '500ms'\n"
-                      "7:4: s: a size such as 4096, 64kB, 1MB or 2GiB is expected, not '1XB'\n"
-                      "8:4: w: push or poll is expected, not 'pol': did you mean \"poll\"?\n"
-                      "9:5: w2: push or poll is expected, not 'sideways'\n"
-                      "10:6: list: a list, or a single value, is expected, not null\n"
-                      "11:8: text2: a string is expected, not a mapping\n"
-                      "12:8: text3: a string is expected, not null\n"
-                      "13:6: map: a mapping (key: value) is expected, not 7");
+    CHECK_STR(diagnostics_text(r),
+              "1:7: text: a string is expected, not a list\n"
+              "2:7: flag: true or false is expected, not 'on'\n"
+              "3:4: n: a whole number from 1 to 10000 is expected, not 70000\n"
+              "4:4: x: a number from 0 to 1 is expected, not .nan\n"
+              "5:4: d: a duration such as 250ms, 30s, 5m, 2h or 90d is expected, not 5\n"
+              "6:5: d2: a duration from 1s to 1h is expected, not '500ms'\n"
+              "7:4: s: a size such as 4096, 64kB, 1MB or 2GiB is expected, not '1XB'\n"
+              "8:4: w: push or poll is expected, not 'pol'; did you mean \"poll\"?\n"
+              "9:5: w2: push or poll is expected, not 'sideways'\n"
+              "10:6: list: a list, or a single value, is expected, not null\n"
+              "11:8: text2: a string is expected, not a mapping\n"
+              "12:8: text3: a string is expected, not null\n"
+              "13:6: map: a mapping (key: value) is expected, not 7");
     done(r);
 }
 
@@ -104,9 +105,10 @@ TEST(unknown_key_error_suggests_the_nearest_known_key)
     struct reading *r = read_good("runn: x\nneeds: y\nRetry: 2\ntimoeut: 3\nfrobnicate: 4\n");
 
     CHECK(!reader_known_keys(&(struct reader){.doc = &r->doc}, &keys, &r->doc.root, "task x"));
-    CHECK_STR(all(r), "1:1: there is no key \"runn\" in task x: did you mean \"run\"?\n"
-                      "3:1: there is no key \"Retry\" in task x: did you mean \"retry\"?\n"
-                      "4:1: there is no key \"timoeut\" in task x: did you mean \"timeout\"?\n"
-                      "5:1: there is no key \"frobnicate\" in task x");
+    CHECK_STR(diagnostics_text(r),
+              "1:1: there is no key \"runn\" in task x; did you mean \"run\"?\n"
+              "3:1: there is no key \"Retry\" in task x; did you mean \"retry\"?\n"
+              "4:1: there is no key \"timoeut\" in task x; did you mean \"timeout\"?\n"
+              "5:1: there is no key \"frobnicate\" in task x");
     done(r);
 }

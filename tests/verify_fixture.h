@@ -13,12 +13,12 @@
 #define WORKER 7
 #define ROOM   3
 
-static inline int hello_body(struct turn *t, void *arg, struct err *err)
+static inline int register_worker_body(struct turn *t, void *arg, struct err *err)
 {
     return op_worker_register(t, arg, err);
 }
 
-static inline void hello(struct store *s)
+static inline void register_worker(struct store *s)
 {
     struct worker w = {.id = WORKER,
                        .host = "host",
@@ -28,7 +28,7 @@ static inline void hello(struct store *s)
                        .capacity = ROOM};
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(store_turn(s, hello_body, &w, &err), &err);
+    CHECK_OK_ERR(store_turn(s, register_worker_body, &w, &err), &err);
 }
 
 /* Nothing else may be claimable when a job is run. */
@@ -62,8 +62,8 @@ static inline int log_body(struct turn *t, void *arg, struct err *err)
     return op_store_logs(t, WORKER, arg, 1, err);
 }
 
-/* Two chunks: one that is compressed, and one that is too short for it. */
-static inline void say(struct store *s, struct held_job j)
+/* Stores two log chunks: one that is compressed, and one that is too short to be compressed. */
+static inline void store_two_chunks(struct store *s, struct held_job j)
 {
     struct log_chunk c = {.lease = {.execution = j.id, .root = j.root, .epoch = j.epoch},
                           .attempt = j.attempt};
@@ -87,7 +87,7 @@ static inline void make_ended(struct store *s)
     CHECK_EQ(start(s, j), 0);
     CHECK_EQ(settle_ok(s, j), 0);
     j = run_named(s, "talker");
-    say(s, j);
+    store_two_chunks(s, j);
     CHECK_EQ(settle_ok(s, j), 0);
     j = run_job(s, (struct submission){.name = "failed", .max_attempts = 2});
     CHECK_EQ(start(s, j), 0);
@@ -191,7 +191,7 @@ static inline struct store *good_database(void)
 {
     struct store *s = fixture_store();
 
-    hello(s);
+    register_worker(s);
     make_orphans(s);
     make_ended(s);
     make_trees(s);

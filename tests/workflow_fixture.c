@@ -234,7 +234,8 @@ static int settle_set_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-void run_workflows_in_sets(struct store *s)
+void run_workflows_settled_by(struct store *s,
+                              int (*settle_body)(struct turn *, void *, struct err *))
 {
     static struct task_claim k;
     struct err err = ERR_INIT;
@@ -244,8 +245,13 @@ void run_workflows_in_sets(struct store *s)
 
         if (!claim_tasks(s, &k) && !fired)
             return;
-        CHECK_OK_ERR(store_turn(s, settle_set_body, &k, &err), &err);
+        CHECK_OK_ERR(store_turn(s, settle_body, &k, &err), &err);
     }
+}
+
+void run_workflows_in_sets(struct store *s)
+{
+    run_workflows_settled_by(s, settle_set_body);
 }
 
 void run_workflows(struct store *s, const char *fails)

@@ -61,6 +61,10 @@ void run_workflows(struct store *s, const char *fails);
 /* run_workflows as a busy engine does it: settles all jobs of one claim in one turn; nothing fails.
  * For graphs of thousands of tasks. */
 void run_workflows_in_sets(struct store *s);
+/* run_workflows_in_sets with another body of the turn that settles; its argument is the task_claim.
+ */
+void run_workflows_settled_by(struct store *s,
+                              int (*settle_body)(struct turn *, void *, struct err *));
 
 /* ---- as an operator ---- */
 

@@ -52,7 +52,7 @@ static inline void done(struct reading *r)
 }
 
 /* "line:column: message" of all diagnostics in order, one per line. */
-static inline const char *all(struct reading *r)
+static inline const char *diagnostics_text(struct reading *r)
 {
     size_t i;
 

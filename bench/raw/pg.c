@@ -67,7 +67,7 @@ static void pg_sync(int64_t *first_column)
             first_column[i] = (int64_t)be64toh(n);
             memcpy(&page, place, sizeof(page));
             memcpy(&at, place + sizeof(page), sizeof(at));
-            raw_places[i] = (int64_t)be32toh(page) << 16 | be16toh(at);
+            raw_outbox_ctids[i] = (int64_t)be32toh(page) << 16 | be16toh(at);
         }
         pq.clear(res);
         pg_open_results--;

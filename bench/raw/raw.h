@@ -15,10 +15,11 @@ struct raw_db {
     void (*commit)(void);
 };
 
-extern const struct raw_db raw_lite, raw_pg;
+extern const struct raw_db raw_sqlite, raw_pg;
 
 #define MAX_IDS 5000
-extern int64_t raw_places[MAX_IDS]; /* the outbox rows that PostgreSQL's last claim returned */
+extern int64_t
+    raw_outbox_ctids[MAX_IDS]; /* the outbox rows that PostgreSQL's last claim returned */
 
 _Noreturn void raw_die(const char *what, const char *why);
 

@@ -17,6 +17,8 @@ struct pawl {
     struct store *store;
     struct env env;
     struct config *config;
+    char *user;           /* see api_user; NULL until it is needed */
+    bool routes_followed; /* api_follow_routes is done */
 };
 
 /* Reads the configuration from `path`, else from $PAWL_CONFIG, else from the default locations of
@@ -28,13 +30,12 @@ int api_secret(void *executor, const char *name, struct buf *out, struct err *er
 
 /* Converts a job to a submission of the store. Its strings belong to the job, the handle or the
  * arena. */
-MUST_USE int api_submission(const struct pawl *p, const struct pawl_job *job, struct arena *arena,
+MUST_USE int api_submission(struct pawl *p, const struct pawl_job *job, struct arena *arena,
                             struct submission *out, struct err *err);
 /* Like api_submission, but the caller has already read the definition that job->applied names;
  * `applied` is its text, NULL if job->applied is NULL. */
-MUST_USE int api_submission_of(const struct pawl *p, const struct pawl_job *job,
-                               const char *applied, struct arena *arena, struct submission *out,
-                               struct err *err);
+MUST_USE int api_submission_of(struct pawl *p, const struct pawl_job *job, const char *applied,
+                               struct arena *arena, struct submission *out, struct err *err);
 /* Where a workflow comes from: the first field that is not NULL counts. */
 struct api_source {
     const char *file;
@@ -139,7 +140,22 @@ extern const struct noun queue_noun, worker_noun, last_audit_noun;
 #define E_STARTED \
     "started_at", OPT_TIME(e.started_at), "its first claim; for a workflow or fan-out its start"
 #define E_FINISHED "finished_at", OPT_TIME(e.finished_at), "null until it has ended"
-#define E_ERROR    "error", OPT_TEXT(e.error), "the error message"
+/* For a row that has `duration`, too. */
+#define E_DURATION                                                                            \
+    "duration_us", OPT_INT(duration),                                                         \
+        "how long it ran: its attempts and the waits between them, without the time between " \
+        "an end and the start of the rerun that followed; null while it runs, and if it never did"
+#define E_IDLE                                                                              \
+    "idle_us", OPT_INT(e.idle),                                                             \
+        "the time between an end and the start of the rerun that followed, for all reruns " \
+        "together; null until the last one has started"
+#define E_ERROR "error", OPT_TEXT(e.error), "the error message"
+
+/* How long an execution that does not run has run, for E_DURATION; -1 while it runs. */
+static inline int64_t final_duration(const struct execution *e)
+{
+    return e->finished_at || e->idle < 0 ? execution_duration(&e->state, 0) : -1;
+}
 
 /* executions.c: returns E_NOT_FOUND for an unknown id, for callers that would otherwise return an
  * empty list. */
@@ -177,10 +193,20 @@ MUST_USE int api_workflow(const struct api_source *from, const char *const *para
                           struct submission *s, struct arena *arena, struct err *err);
 MUST_USE int api_submit_one(struct pawl *p, struct submission *s, struct err *err);
 
+/* settings.c: the retention that the configuration file asks for. */
+struct retention_policy api_file_retention(const struct config *c);
+/* settings.c: for an engine that is opened. Stores the settings of the configuration file that the
+ * database does not have yet, and reports those that differ from the database's. */
+MUST_USE int api_follow_settings(struct pawl *p, bool foreground, struct err *err);
+/* Only the routes, for a handle that submits; once for each handle. */
+MUST_USE int api_follow_routes(struct pawl *p, bool report, struct err *err);
+
 /* control.c: for api_turns with an argument that starts with a struct request. */
 size_t api_request_busy(void *request);
-/* control.c: carries out an operator's request. If *by is NULL, it is set to user@host of this
- * process, which is valid only until `run` returns. Returns the public error code. */
+/* control.c: user@host of this process, for the history; valid as long as the handle. */
+const char *api_user(struct pawl *p);
+/* control.c: carries out an operator's request. If *by is NULL, it is set to api_user(). Returns
+ * the public error code. */
 int api_request(struct pawl *p, const char **by, const char *reason,
                 int (*run)(struct pawl *p, void *arg, struct err *err), void *arg,
                 struct pawl_error *e);

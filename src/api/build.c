@@ -192,7 +192,9 @@ int api_parse_built(struct pawl_workflow *w, struct diagnostics *diagnostics,
             rc = parse_text(w, diagnostics, err);
         else if (w->params.len || w->schedules.len || w->tasks.len)
             rc = err_set(err, E_INVALID,
-                         "the workflow was read from %s: nothing can be added to it", w->file);
+                         "the workflow was read from the file %s, so nothing can be added to "
+                         "it: change the file instead",
+                         w->file);
         else
             rc = workflow_load(w->file, diagnostics, &w->arena, &w->parsed, err);
     }

@@ -15,22 +15,22 @@ size_t api_count(const char *const *list)
     return n;
 }
 
-static int set_env(const char *const *env, struct spec *s, struct arena *arena, struct err *err)
+static int read_variables(const char *const *list, const struct spec_pair **out, size_t *n,
+                          struct arena *arena, struct err *err)
 {
-    size_t n = api_count(env), i;
-    struct spec_pair *pairs = arena_alloc(arena, (n + 1) * sizeof(*pairs));
+    struct spec_pair *pairs = arena_zalloc(arena, (api_count(list) + 1) * sizeof(*pairs));
 
-    for (i = 0; i < n; i++) {
-        const char *equals = strchr(env[i], '=');
+    *n = api_count(list);
+    *out = pairs;
+    for (size_t i = 0; i < *n; i++) {
+        const char *equals = strchr(list[i], '=');
 
         if (!equals)
             return err_set(err, E_INVALID,
-                           "the environment entry '%s' has no '=': write NAME=VALUE", env[i]);
+                           "the environment entry '%s' has no '=': write NAME=VALUE", list[i]);
         pairs[i] = (struct spec_pair){
-            .key = arena_memdup0(arena, env[i], (size_t)(equals - env[i])), .value = equals + 1};
+            .key = arena_memdup0(arena, list[i], (size_t)(equals - list[i])), .value = equals + 1};
     }
-    s->env = pairs;
-    s->nenv = n;
     return 0;
 }
 
@@ -79,7 +79,8 @@ static int set_command(const struct pawl_command *c, struct spec *s, struct aren
     s->limits.cpu = c->cpu;
     s->limits.files = c->files;
     s->limits.pids = c->pids;
-    return set_env(c->env, s, arena, err);
+    TRY(read_variables(c->input_files, &s->files, &s->nfiles, arena, err));
+    return read_variables(c->env, &s->env, &s->nenv, arena, err);
 }
 
 int pawl_command_spec(struct pawl *p, const struct pawl_command *command,

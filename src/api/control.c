@@ -1,9 +1,10 @@
 /* control.c - operator actions: cancel executions, limit, pause and resume queues, fence a restored
- * backup. They run in slices, each a whole transaction: an error stops an action between two
- * slices. */
+ * backup or a promoted replica. They run in slices, each a whole transaction: an error stops an
+ * action between two slices. */
 #include "api/api.h"
 #include "base/text.h"
 #include "store/operator.h"
+#include "store/ops/sql_submissions.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -17,43 +18,32 @@
 
 /* ---- user and reason ---- */
 
-/* Returns user@host of this process, for the history. The caller frees it. */
-static char *this_user(void)
+const char *api_user(struct pawl *p)
 {
     struct passwd user, *found = NULL;
     char texts[4096], host[256] = "";
 
+    if (p->user)
+        return p->user;
     if (gethostname(host, sizeof(host) - 1))
         snprintf(host, sizeof(host), "localhost");
     if (getpwuid_r(geteuid(), &user, texts, sizeof(texts), &found) || !found)
-        return mem_printf("%u@%s", (unsigned)geteuid(), host);
-    return mem_printf("%s@%s", user.pw_name, host);
-}
-
-static int check_text(const char *what, const char *s, size_t max, struct err *err)
-{
-    size_t len = s ? strlen(s) : 0;
-
-    if (s && !len)
-        return err_set(err, E_INVALID, "the %s is empty", what);
-    if (len > max)
-        return err_set(err, E_INVALID, "the %s has %zu bytes; at most %zu are allowed", what, len,
-                       max);
-    if (s && !text_is_utf8(s, len))
-        return err_set(err, E_INVALID, "the %s is not valid UTF-8", what);
-    return 0;
+        p->user = mem_printf("%u@%s", (unsigned)geteuid(), host);
+    else
+        p->user = mem_printf("%s@%s", user.pw_name, host);
+    return p->user;
 }
 
 int api_request(struct pawl *p, const char **by, const char *reason,
                 int (*run)(struct pawl *p, void *arg, struct err *err), void *arg,
                 struct pawl_error *e)
 {
-    AUTO_FREE char *user = *by ? NULL : this_user();
     API_ERR(e);
 
-    *by = user ? user : *by;
-    TRY(check_text("requester's name", *by, MAX_REASON, err));
-    TRY(check_text("reason", reason, MAX_REASON, err));
+    if (!*by)
+        *by = api_user(p);
+    TRY(text_check_name("requester's name", *by, MAX_REASON, err));
+    TRY(text_check("reason", reason, MAX_REASON, err));
     return run(p, arg, err);
 }
 
@@ -61,6 +51,7 @@ int api_request(struct pawl *p, const char **by, const char *reason,
 
 struct cancelling {
     struct request request;
+    bool is_submission; /* it is a SQL submission that no worker has taken yet */
     bool more;
     int64_t left; /* executions that have not ended */
 };
@@ -69,6 +60,8 @@ static int cancel_body(struct turn *t, void *arg, struct err *err)
 {
     struct cancelling *c = arg;
 
+    if (c->is_submission)
+        TRY(op_create_submission(t, c->request.execution, err));
     return op_cancel(t, &c->request, 1, SLICE, &c->more, err);
 }
 
@@ -77,12 +70,13 @@ size_t api_request_busy(void *request)
     return ((const struct request *)request)->rc == -E_BUSY;
 }
 
-static int refuse_ended(struct pawl *p, int64_t id, struct err *err)
+static int refuse_ended(struct pawl *p, struct cancelling *c, struct err *err)
 {
     AUTO(execution_list_release) struct execution_list one = {0};
-    int64_t open;
+    int64_t id = c->request.execution, open;
 
     TRY(query_execution(p->store, id, &one, err));
+    c->is_submission = execution_is_submission(&one.at[0]);
     if (!status_is_terminal(one.at[0].status))
         return 0;
     /* executions that it started may still run after it has ended */
@@ -98,7 +92,7 @@ static int cancel(struct pawl *p, void *arg, struct err *err)
     int64_t id = c->request.execution;
     int attempts;
 
-    TRY(refuse_ended(p, id, err));
+    TRY(refuse_ended(p, c, err));
     do
         TRY(api_turns(p, cancel_body, api_request_busy, c, err));
     while (c->more);
@@ -145,7 +139,7 @@ static int change_queue(struct pawl *p, void *arg, struct err *err)
     q->slice = SLICE;
     if (!q->queue)
         return err_set(err, E_INVALID, "no queue was named");
-    TRY(check_text("queue", q->queue, STORE_MAX_QUEUE, err));
+    TRY(text_check_name("queue", q->queue, STORE_MAX_QUEUE, err));
     for (;; q->is_continuation = true) {
         TRY(store_turn(p->store, queue_body, q, err));
         if (!q->more)
@@ -206,7 +200,7 @@ int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl_error *e)
     API_ERR(e);
 
     do {
-        TRY(store_turn(p->store, fence_body, &f, err));
+        TRY(store_light_turn(p->store, fence_body, &f, err));
         if (f.to.more && f.to.expired == f.from.expired)
             clock_sleep_us(LOCK_WAIT);
         f.from = f.to;
@@ -214,4 +208,28 @@ int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl_error *e)
     if (out)
         *out = (struct pawl_fenced){.generation = f.to.generation, .jobs = f.to.expired};
     return 0;
+}
+
+static int accept_body(struct turn *t, void *arg, struct err *err)
+{
+    const char *timeline;
+
+    TRY(op_accept_timeline(t, &timeline, err));
+    snprintf(arg, PAWL_TIMELINE_SIZE, "%s", timeline ? timeline : "");
+    return 0;
+}
+
+int pawl_accept_timeline(struct pawl *p, char timeline[PAWL_TIMELINE_SIZE], struct pawl_error *e)
+{
+    char ignored[PAWL_TIMELINE_SIZE], *out = timeline ? timeline : ignored;
+    API_ERR(e);
+
+    TRY(store_light_turn(p->store, accept_body, out, err));
+    if (*out)
+        return 0;
+    return err_set(err, E_INVALID,
+                   "the server timeline of %s can't be read: that needs PostgreSQL, and a "
+                   "role with EXECUTE on pg_control_system, pg_current_wal_insert_lsn and "
+                   "pg_walfile_name",
+                   store_url(p->store)->safe);
 }

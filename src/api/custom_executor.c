@@ -17,25 +17,26 @@ static struct pawl_reporter *reporter(struct executor *x)
 
 /* ---- start and reattach ---- */
 
+/* Returns a list of NAME=VALUE that ends with NULL. */
+static const char *const *variables_of(const struct spec_pair *pairs, size_t n, struct arena *arena)
+{
+    const char **list = arena_zalloc(arena, (n + 1) * sizeof(*list));
+
+    for (size_t i = 0; i < n; i++)
+        list[i] = arena_printf(arena, "%s=%s", pairs[i].key, pairs[i].value);
+    return list;
+}
+
 static struct pawl_command command_of(const struct spec *s, struct arena *arena)
 {
-    const char **env = arena_alloc(arena, (s->nenv + 1) * sizeof(*env));
-    AUTO_BUF pair = BUF_INIT;
-    size_t i;
-
-    for (i = 0; i < s->nenv; i++) {
-        buf_reset(&pair);
-        buf_addf(&pair, "%s=%s", s->env[i].key, s->env[i].value);
-        env[i] = arena_memdup0(arena, pair.ptr, pair.len);
-    }
-    env[i] = NULL;
     return (struct pawl_command){.run = s->run,
                                  .shell = s->nshell ? s->shell : NULL,
                                  .argv = s->argv,
                                  .cwd = s->cwd,
                                  .input = s->input,
                                  .user = s->user,
-                                 .env = env,
+                                 .env = variables_of(s->env, s->nenv, arena),
+                                 .input_files = variables_of(s->files, s->nfiles, arena),
                                  .secrets = s->secrets,
                                  .outputs = s->outputs,
                                  .timeout = s->timeout,

@@ -51,17 +51,17 @@ static void make_nodes(struct side *s)
         const char *above = i ? idmap_get(&paths, e->parent) : NULL;
         const char *path = i ? path_of(&s->arena, above, e) : "";
 
-        s->nodes[i] = (struct diff_node){
-            .path = path,
-            .id = e->id,
-            .kind = e->kind,
-            .status = e->status,
-            .attempts = e->attempts,
-            .depth = e->depth - top->depth,
-            .ended = e->finished_at ? e->finished_at - top->requested_at : -1,
-            .duration = e->finished_at && e->started_at ? e->finished_at - e->started_at : -1,
-            .outputs = e->result,
-            .error = e->error};
+        s->nodes[i] =
+            (struct diff_node){.path = path,
+                               .id = e->id,
+                               .kind = e->kind,
+                               .status = e->status,
+                               .attempts = e->attempts,
+                               .depth = e->depth - top->depth,
+                               .ended = e->finished_at ? e->finished_at - top->requested_at : -1,
+                               .duration = final_duration(e),
+                               .outputs = e->result,
+                               .error = e->error};
         idmap_put(&paths, e->id, (void *)path);
     }
 }
@@ -142,10 +142,11 @@ static void write_path(struct json_writer *w, const void *row)
 static const struct column pair_columns[] = {
     {"task", CUSTOM(write_path, "text"), "its path: `first`, `each[1]`, `below/one`"},
     {"differs", CUSTOM(write_differs, "array of texts"),
-     "`there` (only one has it), `status`, `outputs`, `error`, `attempts`, `duration` (by at "
-     "least 0.1 s and at least a quarter of the longer one)"},
+     "`there` (only one execution has the task), `status`, `outputs`, "
+     "`error`, `attempts`, `duration` (by at least 0.1 s and at least a "
+     "quarter of the longer one)"},
     {"a", OPT_OBJECT(a, node_noun),
-     "`id`, `status`, `attempt`, `duration_us` (from `started_at` to its end, null before that), "
+     "`id`, `status`, `attempt`, `duration_us` (as of an execution), "
      "`error`, `outputs`"},
     {"b", OPT_OBJECT(b, node_noun), NULL},
 };

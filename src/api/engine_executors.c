@@ -44,13 +44,15 @@ static int add_executor(struct dispatch *d, struct executor *x, struct err *err)
     return rc;
 }
 
-static int add_functions(struct pawl_engine *e, struct dispatch *d, struct err *err)
+static int add_functions(struct pawl_engine *e, const struct engine_dispatch_setup *place,
+                         struct dispatch *d, struct err *err)
 {
     const struct config *c = e->p->config;
     /* threads beyond the number of slots would never have work */
     struct function_options o = {.threads = c->functions.threads < e->slots ? c->functions.threads
                                                                             : e->slots,
                                  .queue = c->functions.queue ? c->functions.queue : -1,
+                                 .marks = place->marks,
                                  .env = &e->env};
 
     TRY(function_new(&o, &e->functions, err));
@@ -140,10 +142,7 @@ static int add_containers(struct pawl_engine *e, const struct config_executor *c
         o.client = NULL; /* the docker client is often installed without its engine */
     if (!o.client && !e->here && c->engine != CONFIG_AUTO) /* the configuration names it */
         note_missing(e, config_engines[c->engine], "is not in PATH", c);
-    if (o.client && can_run(e, c))
-        return add_commands(e, c, &o, place, d, err);
-    dispatch_add_known_key(d, c->key);
-    return 0;
+    return o.client && can_run(e, c) ? add_commands(e, c, &o, place, d, err) : 0;
 }
 
 int api_executors_make(struct pawl_engine *e, const struct engine_dispatch_setup *place,
@@ -165,11 +164,9 @@ int api_executors_make(struct pawl_engine *e, const struct engine_dispatch_setup
         else if (x->enabled && x->type == CONFIG_CONTAINER)
             rc = add_containers(e, x, place, d, err);
         else if (x->enabled && x->type == CONFIG_FUNCTION)
-            rc = add_functions(e, d, err);
-        else
-            dispatch_add_known_key(d, x->key);
+            rc = add_functions(e, place, d, err);
     }
-    if (rc || (rc = dispatch_check_routes(d, &c->dispatch.routes, err)))
+    if (rc)
         dispatch_free(d);
     else
         *out = d;
@@ -184,7 +181,9 @@ int pawl_engine_register(struct pawl_engine *e, const char *name, pawl_function 
     API_ERR(out);
 
     if (!e->functions)
-        return err_set(err, E_INVALID, "functions are disabled in the configuration");
+        return err_set(err, E_INVALID,
+                       "functions are disabled: set executors.function.enabled to true in "
+                       "pawl.yaml");
     return function_add(e->functions, name, (function_fn *)(void (*)(void))fn, arg, err);
 }
 

@@ -2,19 +2,12 @@
  * caller. */
 #include "api/engine_handle.h"
 
-#include "exec/attempt/attempt.h"
+#include "api/old_attempts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define END_PATIENCE   10000000LL /* µs */
-#define DAY            (86400 * 1000000LL)
-
-/* The concurrency key that counts foreground runs against queue.cap. It is stored, so it must never
- * change. */
-#define FOREGROUND_KEY "pawl:here"
 
 /* ---- open and close ---- */
 
@@ -26,20 +19,16 @@ static void note(void *arg, const char *sentence)
         p->env.note(p->env.arg, sentence);
 }
 
-/* After a backup was restored: ends the attempts of earlier generations, which must not run beside
- * those of the restored database. */
-static int end_old_attempts(const struct engine_dispatch_setup *place, struct err *err)
-{
-    for (size_t i = 0; place->old_dirs[i]; i++)
-        TRY(attempt_end_all(place->old_dirs[i], END_PATIENCE, err));
-    return 0;
-}
-
 static int make_dispatch(void *arg, const struct engine_dispatch_setup *place,
                          struct dispatch **out, struct err *err)
 {
-    TRY(end_old_attempts(place, err));
-    return api_executors_make(arg, place, out, err);
+    struct pawl_engine *e = arg;
+
+    TRY(old_attempts_end(place->old_dirs, &e->env, err));
+    TRY(api_executors_make(e, place, out, err));
+    if (!e->here) /* a foreground run is short; workers remove them */
+        e->old_attempts = old_attempts_remove(place->old_dirs, &e->env);
+    return 0;
 }
 
 static bool give_up(void *arg)
@@ -109,17 +98,18 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
                           .trace = p->env.trace ? trace : NULL,
                           .give_up = o->give_up ? give_up : NULL,
                           .arg = e};
-    if (c->execution_events.cleanup && !o->here)
-        eo.retention = c->execution_events.retention_days * DAY;
-    if (eo.retention)
-        eo.logs = c->logs.retention_days * DAY;
-    if (!(rc = api_state(o->state, c, &eo.state, err))) {
+    e->retention = api_file_retention(c);
+    if (!o->here)
+        eo.retention = &e->retention;
+    if (!(rc = api_state(o->state, c, &eo.state, err)) &&
+        !(rc = api_follow_settings(p, o->here, err))) {
         e->state = eo.state;
         rc = engine_open(&eo, make_dispatch, e, &e->engine, err);
     }
     e->o = NULL;
     e->state = NULL;
     if (rc) {
+        old_attempts_stop(&e->old_attempts);
         free(e);
     } else {
         engine_each_store(e->engine, set_workflow_options, p->config);
@@ -132,6 +122,7 @@ void pawl_engine_close(struct pawl_engine *e)
 {
     if (!e)
         return;
+    old_attempts_stop(&e->old_attempts);
     engine_close(&e->engine);
     free(e);
 }
@@ -179,12 +170,6 @@ static void submitted(void *arg, const struct submission *s)
 
     api_err_copy(&s->err, &e);
     e.code = -s->rc;
-    if (s->rc == -E_REFUSED && s->concurrency && !strcmp(s->concurrency, FOREGROUND_KEY))
-        snprintf(
-            e.message, sizeof(e.message),
-            "queue.cap (%d) is reached, and queues are disabled: try again when a run has ended, "
-            "or raise queue.cap in pawl.yaml",
-            s->concurrency_max);
     if (s->rc)
         w->e->given = false;
     if (w->done)
@@ -192,21 +177,13 @@ static void submitted(void *arg, const struct submission *s)
     free(w);
 }
 
-/* Gives the job its own foreground queue. If queues are disabled it also counts against queue.cap,
- * unless a task started it: that task counts already. */
-static int work_in_foreground(struct pawl_engine *e, struct submission *s, struct err *err)
+/* Gives the job its own foreground queue. */
+static int work_in_foreground(const struct pawl_engine *e, struct submission *s, struct err *err)
 {
-    const struct config *c = e->p->config;
-
     if (e->given)
         return err_set(err, E_INVALID,
                        "a foreground engine runs a single job, and it already has one");
     s->queue = QUEUE_FOREGROUND;
-    if (!c->queue.enabled && !s->parent && !s->concurrency) {
-        s->concurrency = FOREGROUND_KEY;
-        s->concurrency_max = c->queue.cap;
-        s->refuse = true;
-    }
     return 0;
 }
 

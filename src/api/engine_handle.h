@@ -12,9 +12,11 @@ struct pawl_engine {
     struct env env;
     struct engine *engine;
     struct functions *functions;
+    struct old_attempts *old_attempts; /* NULL unless their folders are being removed */
     const char *state; /* the state folder, only while the engine is being opened, else NULL */
+    struct retention_policy retention; /* if the database has no setting */
     int slots;
-    bool here, given; /* a foreground engine; its job was submitted */
+    bool here, given; /* here: a foreground engine; given: its job was submitted */
     pawl_told *on_status;
     void *on_status_arg;
     bool (*give_up)(void *arg);

@@ -20,6 +20,7 @@ static const struct column columns[] = {
     {"attempt", INT(attempt), NULL},
     {"epoch", INT(epoch), NULL},
     {"worker", OPT_WORKER(worker), NULL},
+    {"host", OPT_TEXT(host), "the worker's host, known for as long as the event is kept"},
     {"data", JSON(data, "object or null"),
      "depends on the type: `outcome`, `error`, `exit_code`, `duration_us`, `by`, `reason`, …"},
     {"created_at", TIME(created_at), "never earlier than that of the previous event"},

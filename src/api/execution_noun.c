@@ -14,8 +14,8 @@ struct answer {
     struct execution_history history;
     struct task_names tasks;
     const json_t *exit_code, *signal, *usage;
-    const char *waiting, *pause_reason;
-    int64_t worker, retries, max_retries;
+    const char *waiting, *pause_reason, *requested_by;
+    int64_t duration, worker, retries, max_retries;
     bool paused;
     const struct answer *task, *workflow; /* itself if it is one, else NULL */
 };
@@ -87,11 +87,18 @@ static const struct column columns[] = {
     {"queue", TEXT(e.queue), NULL},
     {"priority", INT(e.priority), "jobs with a higher priority are claimed first"},
     {"executor", LANE(e.lane, "text or null"),
-     "what runs it: `process`, `function`, …; null for workflows and fan-outs"},
+     "what runs it: `process`, `function`, …; null for workflows and fan-outs, and for a task that "
+     "was never ready"},
     {"worker", OPT_WORKER(worker), "the last worker that ran it"},
+    {"host", OPT_TEXT(history.host), "that worker's host"},
     {E_REQUESTED},
+    {"requested_by", OPT_TEXT(requested_by),
+     "who requested it: `user@host`, `schedule NAME`, or the name that the program gave; null for tasks, which "
+     "their workflow creates"},
     {E_STARTED},
     {E_FINISHED},
+    {E_DURATION},
+    {E_IDLE},
     {"exit_code", VALUE(exit_code, "number or null"), "of the last attempt that ended"},
     {"signal", VALUE(signal, "number or null"), "of the last attempt that ended"},
     {E_ERROR},
@@ -104,7 +111,7 @@ static const struct column columns[] = {
      "processor time and memory of the last attempt that ended"},
     {"waiting", OPT_TEXT(waiting),
      "why it waits: a stable word (`approval`, `paused`, `delay`, `limit`, `needs`, `worker`, "
-     "`adoption`), then details for people; `pawl why` shows everything"},
+     "`adoption`, `submission`), then details for people; `pawl why` shows everything"},
     {"rerun_of", ID(e.rerun_of),
      "the execution that this one is a rerun of, with other params or another definition"},
     {"workflow_task", OPT_OBJECT(task, workflow_task_noun),
@@ -137,7 +144,9 @@ const char *execution_waiting(const struct execution *e, int64_t due_at, struct 
 {
     char at[TIME_TEXT_SIZE];
 
-    if (e->held == HELD_LIMIT)
+    if (execution_is_submission(e))
+        buf_addstr(b, "submission: no worker has taken it yet");
+    else if (e->held == HELD_LIMIT)
         buf_addf(b, "limit: %s is full", e->held_key);
     else if (e->held == HELD_DELAY)
         buf_addf(b, "delay: until %s", due_at ? text_time(due_at, at) : "a timer ends it");
@@ -154,11 +163,22 @@ const char *execution_waiting(const struct execution *e, int64_t due_at, struct 
     return b->len ? b->ptr : NULL;
 }
 
+/* The requester that its first event names: a user, or a schedule that fired by itself. */
+static const char *requester(const json_t *request, struct buf *b)
+{
+    const char *by = api_data_text(request, "by"), *schedule = api_data_text(request, "schedule");
+
+    if (!by && schedule)
+        buf_addf(b, "schedule %s", schedule);
+    return by ? by : b->ptr;
+}
+
 void execution_fields(struct json_writer *w, const struct execution *e,
                       const struct execution_history *history, struct task_names tasks)
 {
     json_auto_t *outcome = api_data(history->outcome), *pause = api_data(history->pause);
-    AUTO_BUF waiting = BUF_INIT;
+    json_auto_t *request = api_data(history->request);
+    AUTO_BUF waiting = BUF_INIT, by = BUF_INIT;
     struct answer a = {.e = *e,
                        .history = *history,
                        .tasks = tasks,
@@ -166,7 +186,9 @@ void execution_fields(struct json_writer *w, const struct execution *e,
                        .signal = api_data_integer(outcome, "signal"),
                        .usage = json_object_get(outcome, "usage"),
                        .waiting = execution_waiting(e, history->due_at, &waiting),
+                       .duration = final_duration(e),
                        .pause_reason = api_data_text(pause, "reason"),
+                       .requested_by = requester(request, &by),
                        .worker = e->worker ? e->worker : history->worker,
                        .retries = e->attempts > 1 ? e->attempts - 1 : 0,
                        .max_retries = e->max_attempts - 1,

@@ -191,6 +191,46 @@ static int make_filter(const struct pawl_list_query *q, struct list_filter *f, s
     return q->status ? parse_statuses(q->status, &f->statuses, err) : 0;
 }
 
+/* ---- tasks ---- */
+
+static int load_tasks(struct pawl *p, int64_t id, struct execution_list *out, struct err *err)
+{
+    AUTO(execution_list_release) struct execution_list workflow = {0};
+
+    TRY(query_execution(p->store, id, &workflow, err));
+    if (workflow.at[0].kind != KIND_WORKFLOW)
+        return err_set(err, E_INVALID, "execution %lld is not a workflow: its kind is %s",
+                       (long long)id, kind_text(workflow.at[0].kind));
+    return query_tasks(p->store, id, out, err);
+}
+
+static bool is_listed(const struct list_filter *f, const struct execution *e)
+{
+    return (!f->statuses || (f->statuses & ((uint64_t)1 << e->status))) &&
+           (!f->kind || f->kind == e->kind) && (!f->queue || !strcmp(f->queue, e->queue)) &&
+           (!f->name || glob_matches(f->name, e->name));
+}
+
+static int list_tasks(struct pawl *p, const struct pawl_list_query *q, const struct list_filter *f,
+                      pawl_line *each, void *arg, struct err *err)
+{
+    AUTO(execution_list_release) struct execution_list l = {0};
+    size_t n = 0;
+
+    if (q->parent || q->all || q->workflow || q->before)
+        return err_set(err, E_INVALID,
+                       "the tasks of a workflow can't be listed together with parent, all, "
+                       "workflow or before");
+    TRY(load_tasks(p, q->tasks, &l, err));
+    for (size_t i = 0; i < l.n && (q->limit <= 0 || n < (size_t)q->limit); i++)
+        if (is_listed(f, &l.at[i])) {
+            l.at[n] = l.at[i];
+            l.history[n++] = l.history[i];
+        }
+    l.n = n;
+    return answer_lines(p, &l, each, arg, err);
+}
+
 int pawl_list(struct pawl *p, const struct pawl_list_query *q, pawl_line *each, void *arg,
               int64_t *next, struct pawl_error *e)
 {
@@ -201,6 +241,10 @@ int pawl_list(struct pawl *p, const struct pawl_list_query *q, pawl_line *each, 
     API_ERR(e);
 
     TRY(make_filter(q, &f, err));
+    if (next)
+        *next = 0;
+    if (q->tasks)
+        return list_tasks(p, q, &f, each, arg, err);
     if (q->parent)
         TRY(api_check_exists(p, q->parent, err));
     TRY(query_list(p->store, &f, &before, max, &l, err));
@@ -222,13 +266,9 @@ int pawl_children(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct
 
 int pawl_tasks(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct pawl_error *e)
 {
-    AUTO(execution_list_release) struct execution_list workflow = {0}, tasks = {0};
+    AUTO(execution_list_release) struct execution_list tasks = {0};
     API_ERR(e);
 
-    TRY(query_execution(p->store, id, &workflow, err));
-    if (workflow.at[0].kind != KIND_WORKFLOW)
-        return err_set(err, E_INVALID, "execution %lld is not a workflow: its kind is %s",
-                       (long long)id, kind_text(workflow.at[0].kind));
-    TRY(query_tasks(p->store, id, &tasks, err));
+    TRY(load_tasks(p, id, &tasks, err));
     return answer_lines(p, &tasks, each, arg, err);
 }

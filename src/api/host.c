@@ -1,5 +1,5 @@
 /* host.c - inspects a host for one database: worker files, attempt folders with their locks, and
- * processes that carry the mark of an attempt. It changes nothing and takes no lock that a worker
+ * processes whose environment names an attempt. It changes nothing and takes no lock that a worker
  * would wait for. */
 #include "api/host.h"
 

@@ -23,7 +23,7 @@ struct host_attempt {
     bool folder;       /* it has an attempt folder */
     bool shim, tree;   /* its locks are held: by a running shim, by a process that it started */
     int64_t ended_ago; /* µs since its exit record was written; -1 if it has none */
-    pid_t process;     /* a process that carries the attempt's mark; 0 if none */
+    pid_t process;     /* a process whose environment names the attempt; 0 if none */
 };
 
 struct host {

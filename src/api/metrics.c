@@ -1,12 +1,11 @@
-/* metrics.c - metrics as Prometheus text: gauges read from the tables, and the sums of the counters
- * of all workers. Histograms are stored as separate buckets and shown as Prometheus expects them:
- * each bucket includes all smaller ones. */
+/* metrics.c - metrics as Prometheus text: gauges read from the tables, and the counters of
+ * attempts. Histograms are stored as separate buckets and shown as Prometheus expects them: each
+ * bucket includes all smaller ones. */
 #include "api/api.h"
 #include "base/text.h"
-#include "core/time_buckets.h"
 #include "store/query/submissions.h"
 
-#include <math.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,170 +95,158 @@ static void add_submissions(struct buf *b, const struct submission_totals *t, in
     add_seconds(b, wait > 0 ? wait : 0);
 }
 
-/* ---- counters of workers ---- */
+/* ---- executors ---- */
 
-static const struct {
-    const char *name, *help;
-    bool plain; /* it has no labels, so that 0 can be shown before anything was counted */
-} counters[] = {
-    {"pawl_attempts_total", "Attempts that were started.", false},
-    {"pawl_outcomes_total", "Attempts that ended, by their outcome.", false},
-    {"pawl_leases_lost_total", "Leases that their worker could not renew in time.", true},
-    {"pawl_outcomes_refused_total", "Outcomes that came after the lease was lost.", true},
-    {"pawl_adoptions_total", "Attempts that were adopted from another worker.", true},
-};
-
-static const struct {
-    const char *name, *help;
-} histograms[] = {
-    {"pawl_wait_seconds", "From the request to the first claim."},
-    {"pawl_run_seconds", "How long attempts ran."},
-};
-
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
-
-static int by_name(const void *a, const void *b)
+/* Adds up a value for each executor. */
+static void add_to(json_t *sums, const char *executor, int64_t n)
 {
-    const struct counter_row *x = a, *y = b;
-    int order = strcmp(x->metric, y->metric);
-
-    return order ? order : strcmp(x->labels, y->labels);
+    n += json_integer_value(json_object_get(sums, executor));
+    json_object_set_new(sums, executor, json_integer(n));
 }
 
-static void add_counter(struct buf *b, const struct counter_list *l, size_t which)
+static void add_gauge(struct buf *b, const char *name, const char *help, json_t *sums)
 {
-    const char *name = counters[which].name;
-    bool any = false;
+    const char *executor;
+    json_t *n;
 
-    family(b, name, "counter", counters[which].help);
-    for (size_t i = 0; i < l->n; i++) {
-        const struct counter_row *c = &l->at[i];
+    family(b, name, "gauge", help);
+    json_object_foreach(sums, executor, n)
+    {
+        buf_addf(b, "%s{executor=\"", name);
+        text_label(b, executor);
+        buf_addf(b, "\"} %lld\n", (long long)json_integer_value(n));
+    }
+}
 
-        if (strcmp(c->metric, name))
+/* Claims and outcomes are counted with the moves to and from running, so their difference is the
+ * number of running jobs. */
+static void add_executors(struct buf *b, const struct attempt_list *l,
+                          const struct worker_list *workers)
+{
+    json_auto_t *running = json_object(), *room = json_object();
+    const char *executor;
+    json_t *n;
+
+    for (size_t i = 0; i < l->n; i++)
+        add_to(running, l->at[i].executor,
+               l->at[i].counts.claimed - attempt_counts_ended(&l->at[i].counts));
+    for (size_t i = 0; i < workers->n; i++) {
+        json_auto_t *own = api_data(workers->at[i].worker.executors);
+
+        if (worker_is_silent(&workers->at[i], workers->now))
             continue;
-        any = true;
-        buf_addstr(b, name);
-        if (*c->labels)
-            buf_addf(b, "{%s}", c->labels);
-        buf_addf(b, " %lld\n", (long long)c->value);
+        json_object_foreach(own, executor, n) add_to(room, executor, json_integer_value(n));
     }
-    if (!any && counters[which].plain)
-        buf_addf(b, "%s 0\n", name);
+    add_gauge(b, "pawl_executor_running", "Running jobs, by executor.", running);
+    add_gauge(b, "pawl_executor_room",
+              "Jobs that the workers seen in the last 30 s can run at once, by executor.", room);
 }
 
-/* ---- histograms ---- */
+/* ---- counters of attempts ---- */
 
-struct bucket {
-    double le;
-    int64_t n;
-};
-
-struct series {
-    const char *metric;
-    const char *labels; /* without le */
-    size_t labels_len;
-    VEC(struct bucket) buckets;
-};
-
-static int by_bound(const void *a, const void *b)
+static void add_count(struct buf *b, const char *name, const char *labels, int64_t n)
 {
-    const struct bucket *x = a, *y = b;
-
-    return (x->le > y->le) - (x->le < y->le);
+    buf_addf(b, "%s%s%s%s %lld\n", name, *labels ? "{" : "", labels, *labels ? "}" : "",
+             (long long)n);
 }
 
-/* Adds the bounds that workers use, with a count of 0, so that empty buckets are shown and the set
- * of buckets never changes. */
-static void add_default_bounds(struct series *s)
+/* A series that was never counted is left out. */
+static void add_outcomes(struct buf *b, const char *labels, const struct attempt_counts *c)
 {
-    for (size_t i = 0; i < TIME_BUCKETS; i++) {
-        int64_t us = time_bucket_us[i];
-
-        *vec_add(&s->buckets) = (struct bucket){us == INT64_MAX ? INFINITY : (double)us / 1e6, 0};
-    }
+    for (int kind = OUTCOME_OK; kind <= OUTCOME_REFUSED; kind++)
+        if (c->outcomes[kind])
+            buf_addf(b, "pawl_outcomes_total{%s,outcome=\"%s\"} %lld\n", labels, outcome_text(kind),
+                     (long long)c->outcomes[kind]);
 }
 
-static int64_t sum_of(const struct counter_list *l, const struct series *s)
-{
-    size_t i, len = strlen(s->metric);
-
-    for (i = 0; i < l->n; i++)
-        if (!strncmp(l->at[i].metric, s->metric, len) &&
-            !strcmp(l->at[i].metric + len, "_sum_us") && strlen(l->at[i].labels) == s->labels_len &&
-            !memcmp(l->at[i].labels, s->labels, s->labels_len))
-            return l->at[i].value;
-    return 0;
-}
-
-static void add_labels(struct buf *b, const struct series *s, const char *suffix, const char *le)
-{
-    buf_addf(b, "%s%s", s->metric, suffix);
-    if (s->labels_len || le)
-        buf_addf(b, "{%.*s", (int)s->labels_len, s->labels);
-    if (le)
-        buf_addf(b, "%sle=\"%s\"", s->labels_len ? "," : "", le);
-    buf_addstr(b, s->labels_len || le ? "} " : " ");
-}
-
-static void add_series(struct buf *b, const struct counter_list *l, struct series *s)
+static void add_histogram(struct buf *b, const char *name, const char *labels,
+                          const int64_t buckets[TIME_BUCKETS], int64_t sum)
 {
     int64_t below = 0;
-    char le[32];
 
-    add_default_bounds(s);
-    qsort(s->buckets.at, s->buckets.n, sizeof(*s->buckets.at), by_bound);
-    for (size_t i = 0; i < s->buckets.n; i++) {
-        below += s->buckets.at[i].n;
-        if (i + 1 < s->buckets.n && !(s->buckets.at[i].le < s->buckets.at[i + 1].le))
-            continue;
-        snprintf(le, sizeof(le), "%g", s->buckets.at[i].le);
-        add_labels(b, s, "_bucket", isinf(s->buckets.at[i].le) ? "+Inf" : le);
-        buf_addf(b, "%lld\n", (long long)below);
+    for (size_t i = 0; i < TIME_BUCKETS; i++) {
+        below += buckets[i];
+        buf_addf(b, "%s_bucket{%s,le=\"", name, labels);
+        if (i + 1 < TIME_BUCKETS)
+            buf_addf(b, "%g", (double)time_bucket_us[i] / 1e6);
+        else
+            buf_addstr(b, "+Inf");
+        buf_addf(b, "\"} %lld\n", (long long)below);
     }
-    add_labels(b, s, "_sum", NULL);
-    add_seconds(b, sum_of(l, s));
-    add_labels(b, s, "_count", NULL);
-    buf_addf(b, "%lld\n", (long long)below);
-    vec_release(&s->buckets);
+    buf_addf(b, "%s_sum{%s} ", name, labels);
+    add_seconds(b, sum);
+    buf_addf(b, "%s_count{%s} %lld\n", name, labels, (long long)below);
 }
 
-/* Returns the end of a bucket's labels before le="…", which comes last; NULL if there is no le. */
-static const char *find_bound(const char *labels, double *le)
+static const char *queue_labels(const struct queue_attempts *q, struct buf *labels)
 {
-    const char *at = strstr(labels, "le=\""), *last = NULL;
-
-    for (; at; at = strstr(at + 1, "le=\""))
-        if (at == labels || at[-1] == ',')
-            last = at;
-    if (!last)
-        return NULL;
-    *le = strtod(last + 4, NULL);
-    return last > labels ? last - 1 : last;
+    buf_reset(labels);
+    buf_addstr(labels, "queue=\"");
+    text_label(labels, q->queue);
+    buf_addstr(labels, "\",executor=\"");
+    text_label(labels, q->executor);
+    buf_addch(labels, '"');
+    return labels->ptr;
 }
 
-static void add_histogram(struct buf *b, const struct counter_list *l, size_t which)
+static void add_totals(struct buf *b, const struct attempt_list *l)
 {
-    struct series s = {.metric = histograms[which].name};
-    size_t i, len = strlen(s.metric);
+    int64_t lost = 0, refused = 0, adopted = 0;
 
-    family(b, s.metric, "histogram", histograms[which].help);
-    for (i = 0; i < l->n; i++) {
-        const struct counter_row *c = &l->at[i];
-        const char *end;
-        double le = INFINITY;
-
-        if (strncmp(c->metric, s.metric, len) || strcmp(c->metric + len, "_bucket") ||
-            !(end = find_bound(c->labels, &le)))
-            continue;
-        if (s.buckets.n && (s.labels_len != (size_t)(end - c->labels) ||
-                            memcmp(s.labels, c->labels, s.labels_len)))
-            add_series(b, l, &s);
-        s.labels = c->labels;
-        s.labels_len = (size_t)(end - c->labels);
-        *vec_add(&s.buckets) = (struct bucket){le, c->value};
+    for (size_t i = 0; i < l->n; i++) {
+        lost += l->at[i].counts.lease_expired;
+        refused += l->at[i].counts.settle_refused;
+        adopted += l->at[i].counts.adopted;
     }
-    if (s.buckets.n)
-        add_series(b, l, &s);
+    family(b, "pawl_leases_lost_total", "counter",
+           "Leases that ran out, or whose worker was found dead.");
+    add_count(b, "pawl_leases_lost_total", "", lost);
+    family(b, "pawl_outcomes_refused_total", "counter",
+           "Outcomes that came after the lease was lost.");
+    add_count(b, "pawl_outcomes_refused_total", "", refused);
+    family(b, "pawl_adoptions_total", "counter", "Attempts that were adopted from another worker.");
+    add_count(b, "pawl_adoptions_total", "", adopted);
+}
+
+static void add_attempts(struct buf *b, const struct attempt_list *l)
+{
+    AUTO_BUF labels = BUF_INIT;
+
+    family(b, "pawl_attempts_total", "counter", "Attempts that were claimed.");
+    for (size_t i = 0; i < l->n; i++)
+        add_count(b, "pawl_attempts_total", queue_labels(&l->at[i], &labels),
+                  l->at[i].counts.claimed);
+    family(b, "pawl_outcomes_total", "counter", "Attempts that ended, by their outcome.");
+    for (size_t i = 0; i < l->n; i++)
+        add_outcomes(b, queue_labels(&l->at[i], &labels), &l->at[i].counts);
+    add_totals(b, l);
+    family(b, "pawl_wait_seconds", "histogram",
+           "How long jobs could be claimed before they were: from ready, or the end of a hold, to "
+           "the claim.");
+    for (size_t i = 0; i < l->n; i++)
+        add_histogram(b, "pawl_wait_seconds", queue_labels(&l->at[i], &labels),
+                      l->at[i].counts.wait, l->at[i].counts.wait_us);
+    family(b, "pawl_run_seconds", "histogram", "How long attempts ran.");
+    for (size_t i = 0; i < l->n; i++)
+        add_histogram(b, "pawl_run_seconds", queue_labels(&l->at[i], &labels), l->at[i].counts.run,
+                      l->at[i].counts.run_us);
+}
+
+/* The workers of a host that are gone have one series, without a worker: the sum over a host never
+ * decreases. */
+static void add_worker_outcomes(struct buf *b, const struct worker_outcome_list *l)
+{
+    family(b, "pawl_worker_outcomes_total", "counter",
+           "Attempts that ended, by the worker that reported it, its host, and the outcome.");
+    for (size_t i = 0; i < l->n; i++) {
+        buf_addstr(b, "pawl_worker_outcomes_total{host=\"");
+        text_label(b, l->at[i].host);
+        buf_addstr(b, "\",worker=\"");
+        if (l->at[i].worker)
+            buf_addf(b, "%016llx", (unsigned long long)l->at[i].worker);
+        buf_addf(b, "\",outcome=\"%s\"} %lld\n", outcome_text(l->at[i].outcome),
+                 (long long)l->at[i].n);
+    }
 }
 
 /* ---- all metrics ---- */
@@ -268,7 +255,8 @@ int pawl_metrics(struct pawl *p, char **text, struct pawl_error *e)
 {
     AUTO(queue_list_release) struct queue_list queues = {0};
     AUTO(worker_list_release) struct worker_list workers = {0};
-    AUTO(counter_list_release) struct counter_list counted = {0};
+    AUTO(attempt_list_release) struct attempt_list attempts = {0};
+    AUTO(worker_outcome_list_release) struct worker_outcome_list by_worker = {0};
     struct lease_totals leases;
     struct submission_totals submissions;
     struct buf b = BUF_INIT;
@@ -278,17 +266,14 @@ int pawl_metrics(struct pawl *p, char **text, struct pawl_error *e)
     TRY(query_workers(p->store, &workers, err));
     TRY(query_lease_totals(p->store, &leases, err));
     TRY(query_submission_totals(p->store, &submissions, err));
-    TRY(query_counters(p->store, false, &counted, err));
+    TRY(query_attempt_counts(p->store, &attempts, &by_worker, err));
     queues_fold_foreground(&queues);
     add_queues(&b, &queues);
     add_workers(&b, &workers, &leases);
     add_submissions(&b, &submissions, queues.now);
-    if (counted.n)
-        qsort(counted.at, counted.n, sizeof(*counted.at), by_name);
-    for (size_t i = 0; i < COUNT(counters); i++)
-        add_counter(&b, &counted, i);
-    for (size_t i = 0; i < COUNT(histograms); i++)
-        add_histogram(&b, &counted, i);
+    add_executors(&b, &attempts, &workers);
+    add_attempts(&b, &attempts);
+    add_worker_outcomes(&b, &by_worker);
     *text = b.ptr;
     return 0;
 }

@@ -219,6 +219,7 @@ void pawl_close(struct pawl *p)
         return;
     store_close(&p->store);
     config_free(&p->config);
+    free(p->user);
     free(p);
 }
 

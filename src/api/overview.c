@@ -12,25 +12,6 @@
 
 /* ---- ended attempts ---- */
 
-/* The value of a label in Prometheus text, unescaped; "" if there is none. A value can't contain
- * the start of another label, because a quote in it is escaped. */
-static const char *label(const char *labels, const char *name, struct buf *out)
-{
-    char begin[32];
-    const char *at;
-
-    snprintf(begin, sizeof(begin), "%s=\"", name);
-    buf_reset(out);
-    if (!(at = strstr(labels, begin)))
-        return "";
-    for (at += strlen(begin); *at && *at != '"'; at++) {
-        if (*at == '\\' && at[1])
-            at++;
-        buf_addch(out, *at);
-    }
-    return buf_cstr(out);
-}
-
 struct ended {
     const char *queue;
     int64_t done, failed;
@@ -59,16 +40,13 @@ static struct ended *ended_of(struct ended_list *l, const char *queue)
 }
 
 /* Cancelled, deferred and refused attempts count as neither done nor failed. */
-static void add_outcome(struct ended_list *l, const struct outcome_row *r)
+static void add_attempts(struct ended_list *l, const struct queue_attempts *q)
 {
-    AUTO_BUF queue = BUF_INIT, outcome = BUF_INIT;
-    struct ended *e = ended_of(l, label(r->labels, "queue", &queue));
-    const char *how = label(r->labels, "outcome", &outcome);
+    struct ended *e = ended_of(l, q->queue);
+    const int64_t *n = q->counts.outcomes;
 
-    if (!strcmp(how, "ok"))
-        e->done += r->n;
-    else if (!strcmp(how, "failed") || !strcmp(how, "timed_out") || !strcmp(how, "lost"))
-        e->failed += r->n;
+    e->done += n[OUTCOME_OK];
+    e->failed += n[OUTCOME_FAILED] + n[OUTCOME_TIMED_OUT] + n[OUTCOME_LOST];
 }
 
 /* ---- running jobs, and the overview ---- */
@@ -109,9 +87,7 @@ static const struct column columns[] = {
     {"workers", LIST(workers, worker_noun), "of workers, as above"},
     {"running", LIST(running, running_noun),
      "running jobs, the oldest first, at most as many as requested"},
-    {"ended", LIST(ended, ended_noun),
-     "for each queue, how many attempts have ended so far; workers update it with each "
-     "heartbeat"},
+    {"ended", LIST(ended, ended_noun), "for each queue, how many attempts have ended so far"},
 };
 const struct noun overview_noun = {"## An overview", NOUN_COLUMNS(columns)};
 
@@ -133,8 +109,8 @@ static char *overview_text(const struct overview *o)
         running[i] = (struct running){
             .row = o->running[i],
             .elapsed = o->now > o->running[i].since ? o->now - o->running[i].since : 0};
-    for (size_t i = 0; i < o->noutcomes; i++)
-        add_outcome(&ended, &o->outcomes[i]);
+    for (size_t i = 0; i < o->attempts.n; i++)
+        add_attempts(&ended, &o->attempts.at[i]);
     a.queues = (struct noun_rows){queues, o->queues.n, sizeof(*queues)};
     a.workers = (struct noun_rows){workers, o->workers.n, sizeof(*workers)};
     a.running = (struct noun_rows){running, o->nrunning, sizeof(*running)};
@@ -153,7 +129,7 @@ int pawl_overview(struct pawl *p, const struct pawl_overview_query *q, char **js
     API_ERR(e);
 
     if (part && !text_is_utf8(part, strlen(part)))
-        return err_set(err, E_INVALID, "the part of a name to search for is not valid UTF-8");
+        return err_set(err, E_INVALID, "the text to search for is not valid UTF-8");
     TRY(query_overview(p->store, part, (size_t)(limit < MAX_COUNT ? limit : MAX_COUNT), &o, err));
     queues_fold_foreground(&o.queues);
     *json = overview_text(&o);

@@ -10,11 +10,12 @@
 
 #define ROW    struct last_audit
 static const struct column audit_columns[] = {
-    {"action", WORD(action, audit_action_text), "`limited`, `paused` or `resumed`"},
+    {"action", WORD(action, audit_action_text), "`limited`, `paused`, `resumed` or `changed`"},
     {"at", TIME(at), NULL},
     {"by", OPT_TEXT(by), NULL},
     {"reason", OPT_TEXT(reason), NULL},
-    {"data", JSON(data, "object or null"), "for `limited`: `limit`, a number or null"},
+    {"data", JSON(data, "object or null"),
+     "for `limited`: `limit`, a number or null; for `changed`: the new setting"},
 };
 const struct noun last_audit_noun = {"### last_order", NOUN_COLUMNS(audit_columns)};
 #undef ROW
@@ -46,6 +47,7 @@ static const struct column queue_columns[] = {
     {"paused", OPT_OBJECT(paused, queue_pause_noun), NULL},
     {"limit", OPT_OBJECT(limit, queue_limit_noun), "null if none"},
     {"last_order", OPT_OBJECT(last, last_audit_noun), "the last operator action"},
+    {"submitted", INT(q.submitted), "SQL submissions that wait for a worker to take them"},
 };
 const struct noun queue_noun = {"## A queue", NOUN_COLUMNS(queue_columns)};
 #undef ROW
@@ -115,12 +117,16 @@ static const struct column worker_columns[] = {
     {"folder", TEXT(row.worker.folder), "its state folder"},
     {"version", TEXT(row.worker.version), NULL},
     {"room", INT(row.worker.capacity), "how many jobs it can run at once"},
-    {"leases", INT(row.leases), "how many jobs it holds"},
+    {"claim_ahead", INT(row.worker.claim_ahead),
+     "how many more it may claim ahead: short functions, which wait for a thread for some 100 ms"},
+    {"leases", INT(row.leases), "how many jobs it holds, including those claimed ahead"},
     {"started_at", TIME(row.worker.started_at), NULL},
     {"seen_at", TIME(row.worker.seen_at), NULL},
     {"silent_us", INT(silent), "the time since `seen_at`"},
     {"serves", JSON(row.worker.serves, "object or null"),
      "the queues of each lane; a worker that is stopping serves none"},
+    {"executors", JSON(row.worker.executors, "object or null"),
+     "how many jobs each of its executors can run at once; null if unknown"},
     {"state", TEXT(state),
      "`alive`; `draining`: it is stopping, and claims nothing more; `silent`: no heartbeat for 30 "
      "s"},

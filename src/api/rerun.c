@@ -68,7 +68,9 @@ static int copy_variables(const char *variables, struct arena *arena, struct sub
     struct err ignored;
 
     if (!all)
-        return err_set(err, E_INTERNAL, "the variables of workflow %lld can't be read",
+        return err_set(err, E_INTERNAL,
+                       "the stored variables of workflow %lld are not valid JSON: restore the "
+                       "database from a backup",
                        (long long)s->rerun_of);
     s->input = json_arena_text(json_object_get(all, "params"), arena);
     if (due && text_parse_time(due, &s->due, &ignored))
@@ -108,10 +110,11 @@ static const char *queue_of(const char *old, bool foreground)
     return foreground ? QUEUE_FOREGROUND : NULL;
 }
 
-static int rerun_as_new(struct pawl *p, int64_t id, const struct pawl_rerun *how, char **json,
-                        struct err *err)
+static int rerun_as_new(struct pawl *p, const struct request *request, const struct pawl_rerun *how,
+                        char **json, struct err *err)
 {
-    struct submission s = {.rerun_of = id, .task_index = -1};
+    int64_t id = request->execution;
+    struct submission s = {.rerun_of = id, .task_index = -1, .by = request->by};
     AUTO_ARENA texts = ARENA_INIT;
     struct api_source from = {.file = how->file};
     struct workflow_start_info old;
@@ -147,7 +150,7 @@ static int rerun(struct pawl *p, void *arg, struct err *err)
         return err_set(err, E_INVALID,
                        "rerun either the failed tasks or one task with its followers, not both");
     if (a->how->file || (a->how->params && *a->how->params))
-        return rerun_as_new(p, id, a->how, a->json, err);
+        return rerun_as_new(p, &a->r.request, a->how, a->json, err);
     return rerun_in_place(p, id, &a->r, a->json, err);
 }
 

@@ -74,8 +74,10 @@ static int change_schedule(struct pawl *p, void *arg, struct err *err)
 {
     const struct schedule_action *o = arg;
 
-    return o->name ? store_turn(p->store, schedule_body, arg, err)
-                   : err_set(err, E_INVALID, "no schedule was named");
+    if (!o->name)
+        return err_set(err, E_INVALID, "no schedule was named");
+    TRY(api_follow_routes(p, false, err));
+    return store_turn(p->store, schedule_body, arg, err);
 }
 
 static int request_schedule(struct pawl *p, enum schedule_verb verb, const char *name,

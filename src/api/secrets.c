@@ -3,6 +3,7 @@
  * stored. */
 #include "api/api.h"
 #include "base/fd.h"
+#include "base/own_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,16 +14,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Refuses a file that others can read. */
+#define SECRETS_MAX (1 << 20) /* bytes of a secrets file */
+
+/* Refuses a file that others can read, and anything that is not a plain file: opening a FIFO would
+ * block the worker. */
 static int open_private(const char *path, FILE **out, struct err *err)
 {
-    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    AUTO_FD fd = own_file_open_given(AT_FDCWD, path, O_RDONLY, SECRETS_MAX);
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st))
         return err_set(err, E_INVALID, "the secrets file %s can't be read: %s", path,
-                       strerror(errno));
-    if (!S_ISREG(st.st_mode) || (st.st_mode & 077))
+                       own_file_why(AT_FDCWD, path, SECRETS_MAX));
+    if (st.st_mode & 077)
         return err_set(err, E_INVALID,
                        "the secrets file %s can be read by others: run chmod 600 on it", path);
     *out = fdopen(fd, "r");

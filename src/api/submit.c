@@ -4,7 +4,6 @@
 #include "base/json.h"
 #include "base/suggest.h"
 #include "core/resolve.h"
-#include "core/route.h"
 #include "parse/workflow/file.h"
 #include "store/schedule/schedule.h"
 
@@ -47,6 +46,7 @@ static int submit_all(struct pawl *p, struct submitting *s, struct err *err)
 {
     int rc;
 
+    TRY(api_follow_routes(p, false, err));
     for (int i = 0; i < 3; i++) {
         rc = store_turn(p->store, submit_body, s, err);
         if (rc != -E_BUSY || !s->busy)
@@ -74,7 +74,7 @@ static int no_param(const struct workflow *w, const char *given, size_t len, str
     for (i = 0; i < w->nparams; i++)
         suggest_try(&s, w->params[i].name);
     if (s.best)
-        return err_set(err, E_INVALID, "the workflow %s has no param %s: did you mean %s?", w->name,
+        return err_set(err, E_INVALID, "the workflow %s has no param %s; did you mean %s?", w->name,
                        name, s.best);
     if (!w->nparams)
         return err_set(err, E_INVALID,
@@ -215,7 +215,7 @@ int api_workflow(const struct api_source *from, const char *const *params, struc
     return 0;
 }
 
-int api_submission_of(const struct pawl *p, const struct pawl_job *job, const char *applied,
+int api_submission_of(struct pawl *p, const struct pawl_job *job, const char *applied,
                       struct arena *arena, struct submission *out, struct err *err)
 {
     struct api_source from = {
@@ -231,23 +231,22 @@ int api_submission_of(const struct pawl *p, const struct pawl_job *job, const ch
                                .input = job->input,
                                .spec = job->spec,
                                .key = job->key,
+                               .by = job->by ? job->by : api_user(p),
                                .task_index = -1,
                                .priority = job->priority,
                                .max_attempts = job->max_attempts,
                                .delay = job->delay,
-                               .refuse = job->refuse};
+                               .refuse = job->refuse,
+                               .shares_slot = job->shares_slot};
     if (from.file || from.yaml || from.built || from.text)
         return api_workflow(&from, job->params, out, arena, err);
     if (job->params && *job->params)
         return err_set(err, E_INVALID, "the job %s is not a workflow, so it has no param %.100s",
                        job->name ? job->name : "without a name", *job->params);
-    if (!out->lane && job->name) /* a job without a name is refused later */
-        out->lane = route_find(&p->config->dispatch.routes,
-                               &(struct route_query){.name = job->name}, arena);
     return 0;
 }
 
-int api_submission(const struct pawl *p, const struct pawl_job *job, struct arena *arena,
+int api_submission(struct pawl *p, const struct pawl_job *job, struct arena *arena,
                    struct submission *out, struct err *err)
 {
     AUTO_FREE char *applied = NULL;
@@ -261,8 +260,8 @@ int api_submission(const struct pawl *p, const struct pawl_job *job, struct aren
 
 void api_set_workflow_options(struct store *s, const struct config *c)
 {
-    struct store_workflow_options o = {.routes = c->dispatch.routes,
-                                       .default_attempts = c->retry.max + 1};
+    struct store_workflow_options o = {.default_attempts = c->retry.max + 1,
+                                       .cap = c->queue.enabled ? 0 : c->queue.cap};
 
     o.defaults.timeout = c->timeout;
     o.defaults.retry = c->retry;

@@ -13,7 +13,7 @@ struct pawl_tx {
 
     struct turn *t;
     struct arena texts; /* strings of submissions, until they are stored */
-    struct err err;     /* the last error; if `failed`, the one that caused it */
+    struct err err;     /* the last error; if `failed`, the error that made it fail */
     bool failed;        /* the transaction can only be rolled back */
 };
 
@@ -42,7 +42,9 @@ static int body(struct turn *t, void *arg, struct err *err)
         return -(int)err->code;
     if (tx->rc < 0 && err->code == (enum error_code) - tx->rc)
         return tx->rc;
-    return err_set(err, E_INVALID, "the transaction was rolled back by its body");
+    return err_set(err, E_INVALID,
+                   "the function passed to pawl_transaction failed, so the transaction "
+                   "was rolled back");
 }
 
 int pawl_transaction(struct pawl *p, pawl_tx_body *run, void *arg, struct pawl_error *e)
@@ -55,6 +57,7 @@ int pawl_transaction(struct pawl *p, pawl_tx_body *run, void *arg, struct pawl_e
         return err_set(err, E_INVALID,
                        "pawl_transaction needs SQLite: on PostgreSQL, submit within your own "
                        "transaction with SELECT pawl_submit('WORKFLOW', '{…}')");
+    TRY(api_follow_routes(p, false, err));
     rc = store_turn(p->store, body, &tx, err);
     arena_release(&tx.texts);
     return rc && tx.rc > 0 && !tx.failed ? tx.rc : rc;
@@ -129,8 +132,8 @@ int pawl_tx_run(struct pawl_tx *tx, struct pawl_statement *s, struct pawl_error 
 /* Copies the caller's strings, which may be freed before the submission is stored. */
 static void keep_texts(struct pawl_tx *tx, struct submission *s)
 {
-    const char **const texts[] = {&s->name,  &s->queue, &s->lane, &s->concurrency,
-                                  &s->input, &s->spec,  &s->key,  &s->definition};
+    const char **const texts[] = {&s->name, &s->queue, &s->lane,       &s->concurrency, &s->input,
+                                  &s->spec, &s->key,   &s->definition, &s->by};
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         *texts[i] = arena_strdup(&tx->texts, *texts[i]);

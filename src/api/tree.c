@@ -62,8 +62,7 @@ int api_moment(const struct pawl_moment *at, struct moment *out, struct err *err
 {
     *out = (struct moment){.time = at->time, .event = at->event};
     if (at->time < 0 || at->event < 0 || !at->time == !at->event)
-        return err_set(err, E_INVALID,
-                       "give a time or an event number, not both; it must not be negative");
+        return err_set(err, E_INVALID, "give either a positive time or a positive event number");
     return 0;
 }
 
@@ -192,7 +191,7 @@ int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, void *arg, stru
 struct outlined {
     struct execution e;
     struct outline_row row;
-    int64_t worker;
+    int64_t duration, worker;
     const char *reason, *waiting;
     bool paused;
     const struct outline_row *items; /* NULL if it is not a fan-out */
@@ -228,9 +227,11 @@ static const struct column columns[] = {
     {"worker", OPT_WORKER(worker), NULL},
     {E_REQUESTED},
     {"ready_at", OPT_TIME(row.ready_at),
-     "when it first became claimable: from then until `started_at` it waited in its queue"},
+     "when it became claimable: from then until `started_at` it waited in its queue"},
     {E_STARTED},
     {E_FINISHED},
+    {E_DURATION},
+    {E_IDLE},
     {E_ERROR},
     {"reason", OPT_TEXT(reason), "why it was skipped or cancelled"},
     {"waiting", OPT_TEXT(waiting), NULL},
@@ -246,6 +247,7 @@ static void write_outlined(struct lines *lines, const struct outline_row *r)
     AUTO_BUF waiting = BUF_INIT;
     struct outlined o = {.e = *e,
                          .row = *r,
+                         .duration = final_duration(e),
                          .worker = e->worker ? e->worker : r->worker,
                          .reason = api_data_text(data, "reason"),
                          .waiting = execution_waiting(e, r->due_at, &waiting),

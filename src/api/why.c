@@ -216,7 +216,7 @@ static void add_delay(struct reasons *r)
     }
 }
 
-/* A claimable job that its last worker gave back: what that worker lacked may still be missing. */
+/* For a claimable job that its last worker gave back: adds the reason, which may still apply. */
 static void add_last_release(struct reasons *r)
 {
     const struct event_row *v =
@@ -243,8 +243,12 @@ static void add_limit(struct reasons *r)
         WHY_REASON(r, "queue_paused", FACT_TEXT("queue", strchr(key, ':') + 1),
                    FACTS_REQUEST(y->paused_at, y->paused_by, y->pause_reason));
     } else {
-        buf_addf(r->text, "the limit %s is full: %lld of %lld in use", key,
-                 (long long)y->limit_used, (long long)y->limit_max);
+        if (y->limit_is_cap)
+            buf_addf(r->text, "queues are disabled, and queue.cap is reached");
+        else
+            buf_addf(r->text, "the limit %s is full", key);
+        buf_addf(r->text, ": %lld of %lld in use", (long long)y->limit_used,
+                 (long long)y->limit_max);
         if (y->nothers) {
             buf_addstr(r->text, ", by ");
             why_add_others(r);
@@ -335,6 +339,8 @@ static void write_reasons(struct reasons *r)
         add_end(r);
         if (e->status == S_SKIPPED)
             why_skipped(r);
+    } else if (execution_is_submission(e)) {
+        why_submission(r);
     } else if (e->held) {
         add_hold(r);
     } else if (e->status == S_PENDING) {
@@ -362,7 +368,11 @@ int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
     AUTO(why_release) struct why y = {0};
     AUTO(worker_list_release) struct worker_list workers = {0};
     AUTO_BUF reasons = BUF_INIT, text = BUF_INIT;
-    struct reasons r = {.w = JSON_WRITER(&reasons), .text = &text, .y = &y, .workers = &workers};
+    struct reasons r = {.w = JSON_WRITER(&reasons),
+                        .text = &text,
+                        .y = &y,
+                        .workers = &workers,
+                        .host_grace = p->config->worker.host_grace};
     struct answer a = {.id = id};
     API_ERR(e);
 

@@ -9,6 +9,7 @@ struct reasons {
     struct buf *text; /* the text of the next reason */
     const struct why *y;
     const struct worker_list *workers;
+    int64_t host_grace; /* µs */
 };
 
 /* A field of a reason. */
@@ -54,7 +55,8 @@ void why_skipped(struct reasons *r);       /* the condition or needs that kept i
 void why_workflow_runs(struct reasons *r); /* the open children of a workflow or fan-out */
 void why_paused(struct reasons *r);        /* who paused it or an ancestor, and why */
 void why_approval(struct reasons *r, const struct event_row *held); /* how to approve it */
-void why_claimable(struct reasons *r); /* which worker is missing, or is busy */
-void why_running(struct reasons *r);   /* the worker that runs it, and whether it is alive */
+void why_submission(struct reasons *r); /* whether a worker will take it */
+void why_claimable(struct reasons *r);  /* which worker is missing, or is busy */
+void why_running(struct reasons *r);    /* the worker that runs it, and whether it is alive */
 
 #endif

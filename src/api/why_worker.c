@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HOST_GRACE 300000000LL /* µs; the default of worker.host_grace */
-
 static bool is_alive(const struct reasons *r, const struct worker_row *w)
 {
     return !worker_is_silent(w, r->workers->now);
@@ -41,11 +39,11 @@ static struct worker_counts count_workers(const struct reasons *r)
         if (!is_alive(r, w))
             continue;
         c.alive++;
-        if (!worker_serves(&w->worker, e->lane, e->queue))
+        if (!e->lane || !worker_serves(&w->worker, e->lane, e->queue))
             continue;
         c.serving++;
         c.capacity += w->worker.capacity;
-        c.busy += w->leases;
+        c.busy += w->leases < w->worker.capacity ? w->leases : w->worker.capacity;
     }
     return c;
 }
@@ -63,6 +61,23 @@ static void add_remedy(struct reasons *r, const struct execution *e)
         return;
     buf_addf(r->text, " (`pawl worker%s%s`)", is_default ? "" : " --queue ",
              is_default ? "" : e->queue);
+}
+
+void why_submission(struct reasons *r)
+{
+    const struct execution *e = &r->y->execution;
+    int64_t alive = count_workers(r).alive;
+    char at[TIME_TEXT_SIZE];
+
+    buf_addf(r->text, "it was submitted by SQL at %s, and no worker has taken it yet",
+             text_time(e->requested_at, at));
+    if (alive)
+        buf_addf(r->text, ": %lld live worker%s will find it within ten seconds", (long long)alive,
+                 alive == 1 ? "" : "s");
+    else
+        buf_addstr(r->text, ": no worker is alive (`pawl worker`)");
+    WHY_REASON(r, "submission", FACT_TIME("requested_at", e->requested_at),
+               FACT_TEXT("queue", e->queue), FACT_INT("workers", alive));
 }
 
 void why_claimable(struct reasons *r)
@@ -149,7 +164,7 @@ static void add_silent_worker(struct reasons *r, const struct worker_row *w)
 static void add_adoption(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
-    int64_t free_at = e->expired_at + HOST_GRACE, near = 0, far = 0;
+    int64_t free_at = e->expired_at + r->host_grace, near = 0, far = 0;
     char at[TIME_TEXT_SIZE], later[TIME_TEXT_SIZE];
 
     for (size_t i = 0; i < r->workers->n; i++) {

@@ -78,7 +78,8 @@ int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
                              .serves = serves_text(w),
                              .pid = (int)getpid(),
                              .capacity = o->slots > 0 ? o->slots : 1};
-    if ((rc = store_turn(p->store, register_body, &w->row, err)))
+    if ((rc = api_follow_routes(p, true, err)) ||
+        (rc = store_turn(p->store, register_body, &w->row, err)))
         release(w);
     else
         *out = w;

@@ -154,8 +154,8 @@ static int draw_svg(struct buf *text, struct err *err)
     return 0;
 }
 
-static int draw(const struct workflow *w, const char *format, int width, char **out,
-                struct err *err)
+static int draw(const struct workflow *w, const struct graph_state *state, const char *format,
+                int width, char **out, struct err *err)
 {
     enum graph_format as = GRAPH_FORMAT_DOT;
     bool svg = format && !strcmp(format, "svg");
@@ -164,7 +164,7 @@ static int draw(const struct workflow *w, const char *format, int width, char **
     if (!svg && !find_format(format ? format : "ascii", &as))
         return err_set(err, E_INVALID,
                        "'%.40s' is not a graph format: use ascii, dot, mermaid or svg", format);
-    graph_render(w, as, width > 0 ? (size_t)width : DEFAULT_WIDTH, &text);
+    graph_render(w, state, as, width > 0 ? (size_t)width : DEFAULT_WIDTH, &text);
     if (svg)
         TRY(draw_svg(&text, err));
     *out = mem_strdup(buf_cstr(&text));
@@ -179,7 +179,41 @@ int pawl_graph(const char *file, const char *format, int width, char **out, stru
     API_ERR(e);
 
     TRY(workflow_load(file, &diagnostics, &arena, &w, err));
-    return draw(w, format, width, out, err);
+    return draw(w, NULL, format, width, out, err);
+}
+
+/* Finds the task of that name at or after the index `from`: the names come in the order of the
+ * file. */
+static uint32_t find_task(const struct workflow *w, const char *name, uint32_t from)
+{
+    const struct workflow_task *t;
+
+    for (uint32_t i = from; i < w->ntasks; i++)
+        if (!strcmp(w->tasks[i].name, name))
+            return i;
+    t = workflow_task(w, name);
+    return t ? t->index : w->ntasks + 2;
+}
+
+/* Reads the status of each task. */
+static int read_state(struct pawl *p, int64_t id, const struct workflow *w, struct arena *arena,
+                      struct graph_state *out, struct err *err)
+{
+    const char **tasks = arena_zalloc(arena, (w->ntasks + 3) * sizeof(*tasks));
+    AUTO(task_name_list_release) struct task_name_list names = {0};
+    int attempts, status;
+    uint32_t at = 0;
+
+    TRY(query_attempts(p->store, id, &attempts, &status, err));
+    TRY(query_task_names(p->store, &id, 1, &names, err)); /* without pending tasks */
+    for (uint32_t i = 0; i < w->ntasks; i++)
+        tasks[i] = status_text(S_PENDING);
+    for (size_t i = 0; i < names.n; i++) {
+        at = find_task(w, names.at[i].name, at);
+        tasks[at] = status_text(names.at[i].status);
+    }
+    *out = (struct graph_state){status_text(status), tasks};
+    return 0;
 }
 
 int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width, char **out,
@@ -188,11 +222,13 @@ int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width, cha
     AUTO_ARENA arena = ARENA_INIT;
     AUTO_BUF text = BUF_INIT;
     const struct workflow *w;
+    struct graph_state state;
     API_ERR(e);
 
     TRY(query_definition(p->store, id, &text, err));
     TRY(workflow_read(text.ptr, text.len, &arena, &w, err));
-    return draw(w, format, width, out, err);
+    TRY(read_state(p, id, w, &arena, &state, err));
+    return draw(w, &state, format, width, out, err);
 }
 
 /* ---- schema ---- */

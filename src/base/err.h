@@ -12,16 +12,16 @@
     X(INVALID, 2)        /* the caller's input is not acceptable */                          \
     X(CONFLICT, 2)       /* same key, different body; or the database was fenced */          \
     X(NOT_FOUND, 5)      /* no such execution, tenant, queue … */                          \
-    X(UNAVAILABLE, 6)    /* the database can't be used: down, locked out, wrong */           \
+    X(UNAVAILABLE, 6)    /* the database can't be used: down, or access denied */            \
     X(NO_SPACE, 6)       /* the disk is full: nothing was written */                         \
     X(SCHEMA, 6)         /* the database's schema is newer, or missing */                    \
-    X(REFUSED, 7)        /* not now or not here, such as at capacity: not started */         \
+    X(REFUSED, 7)        /* nothing was started: a limit is reached, for example */          \
     X(LEASE_LOST, 1)     /* another worker may own this attempt: touch nothing */            \
     X(BUSY, 6)           /* locked by another turn: retry in the next turn */                \
     X(REDO, 6)           /* the transaction was rolled back for a reason outside of it, such \
                             as a deadlock: repeat the turn */                                \
     X(CONN_LOST, 6)      /* reconnect, then repeat the turn */                               \
-    X(COMMIT_UNKNOWN, 6) /* the reply to COMMIT was lost: read the turn back */              \
+    X(COMMIT_UNKNOWN, 6) /* no reply to COMMIT: find out whether the turn is stored */       \
     X(VIOLATION, 1)      /* verify found an invariant that does not hold */
 
 enum error_code {

@@ -152,7 +152,7 @@ const char *json_refusal(const json_error_t *at)
 
 int json_refuse(const char *what, const json_error_t *at, struct err *err)
 {
-    return err_set(err, E_INVALID, "%s %s: line %d, column %d: %s", what, json_refusal(at),
+    return err_set(err, E_INVALID, "%s %s (line %d, column %d: %s)", what, json_refusal(at),
                    at->line, at->column, at->text);
 }
 

@@ -117,7 +117,7 @@ static int unknown_key(const struct json_node *member, const char *const *keys, 
     AUTO_BUF all = BUF_INIT;
 
     if (meant)
-        return json_read_fail(member, err, "is not a known key: did you mean %s?", meant);
+        return json_read_fail(member, err, "is not a known key; did you mean %s?", meant);
     for (; *keys; keys++)
         buf_addf(&all, "%s%s", all.len ? ", " : "", *keys);
     return json_read_fail(member, err, "is not a known key; the keys are: %s", buf_cstr(&all));

@@ -17,7 +17,7 @@ void suggest_try(struct suggestion *s, const char *candidate);
 
 /* For a %s%s%s at the end of a message: the suggestion as a question; nothing if it is NULL. */
 #define DID_YOU_MEAN(best) \
-    (best) ? ": did you mean \"" : "", (best) ? (best) : "", (best) ? "\"?" : ""
+    (best) ? "; did you mean \"" : "", (best) ? (best) : "", (best) ? "\"?" : ""
 
 /* The nearest word of a list that ends with NULL; NULL if none is near. */
 const char *suggest_from(const char *word, const char *const *list);

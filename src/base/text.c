@@ -79,6 +79,57 @@ void text_make_utf8(char *s)
             s[at] = '?';
 }
 
+/* U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069. */
+static bool is_bidi(const unsigned char *c, size_t n)
+{
+    if (n == 2)
+        return c[0] == 0xD8 && c[1] == 0x9C;
+    if (n != 3 || c[0] != 0xE2)
+        return false;
+    if (c[1] == 0x80)
+        return c[2] == 0x8E || c[2] == 0x8F || (c[2] >= 0xAA && c[2] <= 0xAE);
+    return c[1] == 0x81 && c[2] >= 0xA6 && c[2] <= 0xA9;
+}
+
+bool text_is_hidden(const char *s, size_t n)
+{
+    const unsigned char *c = (const unsigned char *)s;
+
+    if (n == 1) /* a lone byte from 0x80 on is not UTF-8, and a control in 8-bit terminals */
+        return c[0] < 0x20 || c[0] >= 0x7F;
+    return (n == 2 && c[0] == 0xC2 && c[1] < 0xA0) || is_bidi(c, n);
+}
+
+int text_check(const char *what, const char *s, size_t max, struct err *err)
+{
+    size_t len = s ? strlen(s) : 0;
+
+    if (s && !len)
+        return err_set(err, E_INVALID, "the %s is empty", what);
+    if (len > max)
+        return err_set(err, E_INVALID, "the %s has %zu bytes; at most %zu are allowed", what, len,
+                       max);
+    if (s && !text_is_utf8(s, len))
+        return err_set(err, E_INVALID, "the %s is not valid UTF-8", what);
+    return 0;
+}
+
+int text_check_name(const char *what, const char *s, size_t max, struct err *err)
+{
+    size_t n;
+
+    TRY(text_check(what, s, max, err));
+    for (size_t at = 0; s && s[at]; at += n) {
+        n = text_step(s + at, strnlen(s + at, 4));
+        if (text_is_hidden(s + at, n))
+            return err_set(err, E_INVALID,
+                           "the %s contains a control character or a bidirectional formatting "
+                           "character: remove it",
+                           what);
+    }
+    return 0;
+}
+
 char *text_time(int64_t us, char *out)
 {
     time_t secs = (time_t)(us / 1000000);
@@ -272,12 +323,18 @@ int text_parse_i64(const char *s, int64_t *n)
 
 void text_label(struct buf *b, const char *s)
 {
-    for (; *s; s++) {
+    size_t n;
+
+    for (; *s; s += n) {
+        n = text_step(s, strnlen(s, 4));
+        n += !n;
         if (*s == '"' || *s == '\\')
             buf_addch(b, '\\');
         if (*s == '\n')
             buf_addstr(b, "\\n");
+        else if (text_is_hidden(s, n))
+            buf_addstr(b, "\xEF\xBF\xBD");
         else
-            buf_addch(b, *s);
+            buf_add(b, s, n);
     }
 }

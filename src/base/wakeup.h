@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct wakeup {
-    int epoll; /* to poll for reading; its events carry what wakeup_add was given */
+    int epoll; /* to poll for reading; its events carry the pointer given to wakeup_add */
     int event, timer;
     int64_t armed; /* when the timer fires, CLOCK_BOOTTIME, µs; 0 if it is not set */
 };

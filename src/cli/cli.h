@@ -106,6 +106,8 @@ const char *field(const json_t *o, const char *key);
 int64_t field_int(const json_t *o, const char *key);
 /* Returns a time in µs; 0 if missing. */
 int64_t field_time(const json_t *o, const char *key);
+/* How long an execution has run, up to `now` while it runs; -1 if it never did. */
+int64_t field_duration(const json_t *o, int64_t now);
 json_t *parse_object(const char *json); /* the text comes from the library and is valid */
 /* Like parse_object, and frees the text. */
 json_t *take_object(char *json);

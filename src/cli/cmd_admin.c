@@ -1,6 +1,7 @@
 /* cmd_admin.c - pawl admin: operations on a whole database. */
-#include "cli/cli.h"
+#include "cli/admin_settings.h"
 
+#include <limits.h>
 #include <string.h>
 
 static int migrate(struct cli *c)
@@ -29,7 +30,7 @@ static int tenant(struct cli *c)
 
     if (!strcmp(verb, "list") && !name)
         return pawl_tenant_list(&o, print_tenant, &c->json, &c->err);
-    if ((!creating && strcmp(verb, "drop")) || !name)
+    if ((!creating && strcmp(verb, "drop")) || !name || c->nwords > 3)
         return cli_wrong("write `pawl admin tenant create NAME`, `drop NAME` or `list`");
     TRY((creating ? pawl_tenant_create : pawl_tenant_drop)(&o, name, &c->err));
     if (c->json)
@@ -62,14 +63,29 @@ static int cleanup(struct cli *c, int64_t older_than, bool dry_run)
 
 /* ---- fence ---- */
 
-static int fence(struct cli *c, bool yes)
+static int accept_timeline(struct cli *c)
+{
+    char timeline[PAWL_TIMELINE_SIZE];
+
+    TRY(cli_open(c));
+    TRY(pawl_accept_timeline(c->p, timeline, &c->err));
+    printf(c->json ? "{\"timeline\":\"%s\"}\n"
+                   : "timeline %s is accepted; running jobs stay with their workers\n",
+           timeline);
+    return 0;
+}
+
+static int fence(struct cli *c, bool yes, bool nothing_lost)
 {
     struct pawl_fenced f;
 
-    if (!yes)
-        return cli_wrong(
-            "a fence takes every running job away from its worker; it is meant for restored "
-            "backups. If you want that, write `pawl admin fence --yes`");
+    if (yes == nothing_lost)
+        return cli_wrong("a fence takes every running job away from its worker: after restoring "
+                         "a backup, or promoting a replica that lacks commits, write `pawl "
+                         "admin fence --yes`; after promoting a replica that lacks none, write "
+                         "`pawl admin fence --nothing-lost`");
+    if (nothing_lost)
+        return accept_timeline(c);
     TRY(cli_open(c));
     TRY(pawl_fence(c->p, &f, &c->err));
     printf(c->json ? "{\"generation\":%lld,\"jobs\":%lld}\n"
@@ -80,7 +96,8 @@ static int fence(struct cli *c, bool yes)
 
 struct command_options {
     int64_t older_than;
-    bool dry_run, yes;
+    bool dry_run, yes, nothing_lost;
+    struct admin_settings settings;
 };
 
 static const struct option options[] = {
@@ -88,7 +105,19 @@ static const struct option options[] = {
      "with cleanup-events: remove executions that ended longer ago than this"},
     {"dry-run", OPTION_FLAG, offsetof(struct command_options, dry_run), NULL,
      "with cleanup-events: print what would be removed, remove nothing"},
+    {"days", OPTION_TEXT, offsetof(struct command_options, settings.days), "N|forever",
+     "with retention set: how long executions are kept after their end"},
+    {"log-days", OPTION_TEXT, offsetof(struct command_options, settings.log_days), "N|forever",
+     "with retention set: how long their logs are kept; `forever`: as long as the executions"},
+    {"file", OPTION_TEXT, offsetof(struct command_options, settings.file), "FILE",
+     "with routes set: take the routes from this configuration file"},
+    {"default", OPTION_TEXT, offsetof(struct command_options, settings.default_executor),
+     "EXECUTOR", "with routes set: the executor of commands that no route matches"},
+    {"reason", OPTION_TEXT, offsetof(struct command_options, settings.reason), "TEXT",
+     "record why a setting is changed; stored with the user's name"},
     {"yes", OPTION_FLAG, offsetof(struct command_options, yes), NULL, "with fence: confirm"},
+    {"nothing-lost", OPTION_FLAG, offsetof(struct command_options, nothing_lost), NULL,
+     "with fence: accept the timeline of a promoted server that has every commit; fence nothing"},
     {0},
 };
 
@@ -103,9 +132,13 @@ static int admin(struct cli *c)
     if (!strcmp(c->words[0], "cleanup-events") && c->nwords == 1)
         return cleanup(c, w->older_than, w->dry_run);
     if (!strcmp(c->words[0], "fence") && c->nwords == 1)
-        return fence(c, w->yes);
+        return fence(c, w->yes, w->nothing_lost);
+    if (!strcmp(c->words[0], "retention"))
+        return admin_retention(c, &w->settings);
+    if (!strcmp(c->words[0], "routes"))
+        return admin_routes(c, &w->settings);
     return cli_wrong("pawl admin has no subcommand '%.60s': write migrate, tenant, "
-                     "cleanup-events or fence",
+                     "retention, routes, cleanup-events or fence",
                      c->words[c->nwords - 1]);
 }
 
@@ -117,20 +150,30 @@ const struct command command_admin = {
              "tenant create TENANT\n"
              "tenant drop TENANT\n"
              "tenant list\n"
+             "retention [show]\n"
+             "retention set [--days N|forever] [--log-days N|forever]\n"
+             "routes [show]\n"
+             "routes set [--default EXECUTOR] [GLOB=EXECUTOR]...\n"
+             "routes set --file FILE\n"
+             "routes clear\n"
              "cleanup-events --older-than DURATION [--dry-run]\n"
-             "fence --yes",
-    .text = "create or upgrade a database, manage its tenants, remove old executions, fence a "
-            "restored backup",
+             "fence --yes | --nothing-lost",
+    .text = "create or upgrade a database, manage its tenants and shared settings, remove old "
+            "executions, fence a restored backup or a promoted replica",
     .options = options,
     .size = sizeof(defaults),
     .defaults = &defaults,
     .examples = {{"pawl admin migrate --db postgres://pawl@db.example/pawl",
                   "create or upgrade the schema"},
+                 {"pawl admin retention set --days 3650 --log-days 30",
+                  "keep executions for ten years and their logs for a month"},
+                 {"pawl admin routes set 'ml::*=gpu' '*::check=container'",
+                  "replace all routes; they apply to each job that becomes ready"},
                  {"pawl admin cleanup-events --older-than 90d --dry-run",
                   "count what would be removed"},
                  {"pawl admin fence --yes",
                   "after restoring a backup: attempts from the lost time are refused"}},
     .least = 1,
-    .most = 3,
+    .most = INT_MAX, /* routes */
     .run = admin,
 };

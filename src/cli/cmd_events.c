@@ -17,6 +17,8 @@ struct printing {
     bool json;
     struct style style; /* the terminal's style; width 0 if the output is not a terminal */
     int64_t room;       /* lines that may still be printed; 0 for no limit */
+    bool is_default;    /* the limit is NEWEST: one more event was requested, and is not printed */
+    bool cut;           /* that event exists */
 };
 
 /* Adds the change of status, "ready -> running", or only the status if it does not change. */
@@ -29,13 +31,16 @@ static void add_move(struct buf *b, const json_t *e)
     buf_addstr(b, to);
 }
 
+/* Adds the data, or for an event without data, such as task.claimed, the host of its worker. */
 static void add_data(struct buf *b, const json_t *e)
 {
     json_t *data = json_object_get(e, "data");
     AUTO_FREE char *text = json_is_object(data) ? json_text(data) : NULL;
+    const char *host = field(e, "host");
 
-    if (text)
-        out_clean(b, text);
+    if (!text && *host)
+        buf_addstr(b, "on ");
+    out_clean(b, text ? text : host);
 }
 
 /* Prints all fields: time, execution, type, move, attempt, worker, data. */
@@ -108,6 +113,10 @@ static int take_event(void *arg, const char *json)
 {
     struct printing *p = arg;
 
+    if (p->is_default && !p->room--) {
+        p->cut = true;
+        return 1;
+    }
     if (p->json) {
         puts(json);
     } else {
@@ -115,7 +124,7 @@ static int take_event(void *arg, const char *json)
 
         print_event(e, &p->style);
     }
-    return p->room && --p->room == 0;
+    return !p->is_default && p->room && --p->room == 0;
 }
 
 /* ---- follow ---- */
@@ -191,9 +200,18 @@ static int events(struct cli *c)
         printing.room = e->q.limit > 0 ? e->q.limit : 0;
         return follow(c, &e->q, &printing);
     }
-    if (e->q.limit < 0)
-        e->q.limit = c->nwords ? 0 : NEWEST;
-    return pawl_events(c->p, &e->q, take_event, &printing, &c->err);
+    if (e->q.limit < 0 && !c->nwords) {
+        printing.is_default = true;
+        printing.room = NEWEST;
+        e->q.limit = NEWEST + 1;
+    }
+    TRY(pawl_events(c->p, &e->q, take_event, &printing, &c->err));
+    if (printing.cut)
+        fprintf(stderr,
+                "pawl: these are the newest %d events, there are more: --limit N prints N of them, "
+                "--limit 0 all\n",
+                NEWEST);
+    return 0;
 }
 
 static const struct option options[] = {
@@ -204,7 +222,8 @@ static const struct option options[] = {
     {"since", OPTION_TIME, offsetof(struct events, q.since), "TIME",
      "events at or after this time"},
     {"until", OPTION_TIME, offsetof(struct events, q.until), "TIME", "events before this time"},
-    {"limit", OPTION_NUMBER, offsetof(struct events, q.limit), "N", "at most N events"},
+    {"limit", OPTION_NUMBER, offsetof(struct events, q.limit), "N",
+     "at most N events, 0: all; default: all of an execution, else the newest 100"},
     {"follow", OPTION_FLAG, offsetof(struct events, follow), NULL,
      "keep printing new events until the execution has ended"},
     {0},

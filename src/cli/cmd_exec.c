@@ -57,21 +57,14 @@ static int find_folder(struct exec *x)
     return 0;
 }
 
-static bool is_same(const char *option, const char *variable)
-{
-    const char *value = getenv(variable);
-
-    return !option || (value && !strcmp(option, value));
-}
-
-/* A command started by a task becomes its child, unless it goes to another database. */
+/* A command started by a task becomes its child, and uses its slot if the task waits for it. */
 static int find_parent(struct exec *x)
 {
-    const char *id = getenv("PAWL_EXECUTION_ID");
+    const char *id = foreground_task(x->cli);
 
-    if (x->no_parent || !id || !*id || !is_same(x->cli->db, "PAWL_DB") ||
-        !is_same(x->cli->tenant, "PAWL_TENANT"))
+    if (x->no_parent || !id)
         return 0;
+    x->job.shares_slot = !x->detach;
     if (text_parse_i64(id, &x->job.parent) || x->job.parent <= 0)
         return cli_wrong(
             "PAWL_EXECUTION_ID is '%.60s', which is not an id: clear it, or use --no-parent", id);
@@ -83,7 +76,9 @@ static int read_options(struct exec *x)
     int64_t n = 0;
 
     if (x->priority && (text_parse_i64(x->priority, &n) || n < INT_MIN || n > INT_MAX))
-        return cli_wrong("--priority needs a number, but got '%.60s'", x->priority);
+        return cli_wrong(
+            "--priority needs a whole number from -1000000 to 1000000, but got '%.60s'",
+            x->priority);
     if (x->retry >= INT_MAX)
         return cli_wrong("--retry must be at most 999999");
     x->full_name = full_name_of(x);
@@ -119,7 +114,7 @@ static void accepted(void *arg, int64_t id, bool existed)
     struct exec *x = arg;
 
     if (existed)
-        fprintf(stderr, "pawl: execution %lld already has this key: waiting for it\n",
+        fprintf(stderr, "pawl: execution %lld was submitted with this key before: waiting for it\n",
                 (long long)id);
     if (x->report < 0)
         return;
@@ -233,7 +228,7 @@ static const struct option options[] = {
     {"name", OPTION_TEXT, offsetof(struct exec, name), "NAME",
      "name the execution exec::NAME; default: the name of the command"},
     {"executor", OPTION_TEXT, offsetof(struct exec, executor), "KEY",
-     "run it with this executor, regardless of the configured routes"},
+     "run it with this executor, regardless of the routes"},
     {"key", OPTION_TEXT, offsetof(struct exec, key), "KEY",
      "idempotency key: submitting twice with the same key creates one execution"},
     {"env", OPTION_TEXTS, offsetof(struct exec, env), "NAME=VALUE", "set an environment variable"},

@@ -64,7 +64,7 @@ static int draw(struct cli *c)
 const struct command command_graph = {
     .name = "graph",
     .forms = "FILE|ID",
-    .text = "draw the tasks of a workflow file, or of a run",
+    .text = "draw the tasks of a workflow file, or of a run with the status of each",
     .options = options,
     .size = sizeof(struct graph),
     .examples = {{"pawl graph nightly.flow.yaml", "for the terminal"},

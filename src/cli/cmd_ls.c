@@ -33,10 +33,8 @@ static void cell_attempt_of_job(struct table *t, const json_t *o)
 
 static void cell_ran(struct table *t, const json_t *o)
 {
-    int64_t from = field_time(o, "started_at"), to = field_time(o, "finished_at");
-
-    if (from && to)
-        table_add_span(t, to - from);
+    if (json_is_integer(json_object_get(o, "duration_us")))
+        table_add_span(t, field_int(o, "duration_us"));
     else
         table_add(t, "");
 }
@@ -71,7 +69,9 @@ static int print_pages(struct cli *c, struct ls *l, struct list *list)
 
     do {
         before = list->n;
-        l->q.limit = l->limit && l->limit - list->n < PAGE ? l->limit - list->n : PAGE;
+        l->q.limit = l->limit && (l->tasks || l->limit - list->n < PAGE) ? l->limit - list->n
+                     : l->tasks                                          ? 0
+                                                                         : PAGE;
         TRY(list_end(list, pawl_list(c->p, &l->q, list_line, list, &l->q.before, &c->err)));
         if (l->limit && l->q.before && list->n - before < l->q.limit) {
             fprintf(stderr, "pawl: examined 100,000 executions; continue with `--before %lld`\n",
@@ -91,12 +91,16 @@ static int ls(struct cli *c)
 
     if ((l->parent != NULL) + (l->tasks != NULL) + l->q.all > 1)
         return cli_wrong("--parent, --tasks and --all exclude each other");
+    if (l->tasks && (l->q.workflow || l->q.before))
+        return cli_wrong("--tasks can't be combined with --workflow or --before");
     TRY(cli_open(c));
     if (which)
         TRY(cli_id(c, which, &id));
     l->q.parent = l->parent ? id : 0;
-    TRY(l->tasks ? list_end(&list, pawl_tasks(c->p, id, list_line, &list, &c->err))
-                 : print_pages(c, l, &list));
+    l->q.tasks = l->tasks ? id : 0;
+    if (l->limit < 0)
+        l->limit = l->tasks ? 0 : DEFAULT_COUNT;
+    TRY(print_pages(c, l, &list));
     if (!list.n && !c->json)
         print_empty_hint(l);
     return 0;
@@ -119,13 +123,13 @@ static const struct option options[] = {
     {"tasks", OPTION_TEXT, offsetof(struct ls, tasks), "ID",
      "list the tasks of this workflow execution"},
     {"limit", OPTION_NUMBER, offsetof(struct ls, limit), "N",
-     "list at most N executions; default: 20"},
+     "list at most N executions; default: 20, with --tasks all"},
     {"before", OPTION_NUMBER, offsetof(struct ls, q.before), "ID",
      "only executions with a smaller id, for the next page"},
     {0},
 };
 
-static const struct ls defaults = {.limit = DEFAULT_COUNT};
+static const struct ls defaults = {.limit = -1};
 
 const struct command command_ls = {
     .name = "ls",

@@ -18,11 +18,31 @@ static const struct list_column columns[] = {
     {"LIMIT", "limit", cell_limit}, {"~OLDEST WAITS", "oldest_wait_us", cell_oldest_wait},
 };
 
+struct queues {
+    struct list list;
+    int64_t submitted; /* SQL submissions in all queues that no worker has taken yet */
+};
+
+static int add_queue(void *arg, const char *json)
+{
+    struct queues *q = arg;
+    json_auto_t *o = parse_object(json);
+
+    q->submitted += field_int(o, "submitted");
+    return list_line(&q->list, json);
+}
+
 static int print_queues(struct cli *c)
 {
-    struct list l = {.columns = LIST_COLUMNS(columns), .json = c->json};
+    struct queues q = {.list = {.columns = LIST_COLUMNS(columns), .json = c->json}};
 
-    return list_end(&l, pawl_queues(c->p, list_line, &l, &c->err));
+    TRY(list_end(&q.list, pawl_queues(c->p, add_queue, &q, &c->err)));
+    if (q.submitted && !c->json)
+        printf(
+            "SQL submissions that wait for a worker to take them: %lld (`pawl submissions --status "
+            "waiting`)\n",
+            (long long)q.submitted);
+    return 0;
 }
 
 /* ---- one queue ---- */
@@ -46,7 +66,8 @@ static int set_limit(struct cli *c, const struct command_options *w)
     bool paused;
 
     if (strcmp(w->limit, "none") && (text_parse_i64(w->limit, &max) || max < 0 || max >= INT_MAX))
-        return cli_wrong("--limit needs a number or none, but got '%.60s'", w->limit);
+        return cli_wrong("--limit needs a whole number of at least 0, or none, but got '%.60s'",
+                         w->limit);
     TRY(pawl_queue_limit(c->p, w->queue, (int)max, NULL, w->reason, &paused, &c->err));
     if (c->json)
         return 0;

@@ -18,7 +18,9 @@ static int read_options(const struct cli *c, struct run_command *r)
     int64_t n = 0;
 
     if (r->priority && (text_parse_i64(r->priority, &n) || n < -1000000 || n > 1000000))
-        return cli_wrong("--priority needs a number, but got '%.60s'", r->priority);
+        return cli_wrong(
+            "--priority needs a whole number from -1000000 to 1000000, but got '%.60s'",
+            r->priority);
     if (r->progress_name && !progress_kind_of(r->progress_name, &r->kind))
         return cli_wrong("--progress must be auto, tty, plain, json or none, not '%.60s'",
                          r->progress_name);
@@ -40,6 +42,9 @@ static int run(struct cli *c)
     r->job.built = built;
     TRY(cli_open_or_create(c, r->config));
     h.kind = r->kind;
+    /* Without queues, a run that a task waits for has the slot of that task, and no other. */
+    if ((r->job.shares_slot = foreground_task(c) != NULL) && !pawl_has_queue(c->p))
+        h.slots = 1;
     return foreground_run(&h, c->p);
 }
 

@@ -21,17 +21,17 @@ static void PRINTF_LIKE(2, 3) print_field(const char *label, const char *fmt, ..
         print_clean(stdout, "%-10s %s", label, text);
 }
 
-/* Prints a time and the duration since an earlier one: "2026-01-31 14:00:00.123456 UTC, waited 3
+/* Prints a time and a duration, unless it is negative: "2026-01-31 14:00:00.123456 UTC, waited 3
  * s". */
-static void print_time(const char *label, const json_t *o, const char *key, int64_t since,
-                       const char *verb)
+static void print_time(const char *label, const json_t *o, const char *key, const char *verb,
+                       int64_t us)
 {
     const char *at = field(o, key);
     char took[DURATION_TEXT_SIZE];
 
-    if (*at && since)
+    if (*at && us >= 0)
         print_field(label, "%.10s %.15s UTC, %s %s", at, text_time_of_day(at), verb,
-                    text_duration(field_time(o, key) - since, took));
+                    text_duration(us, took));
     else if (*at)
         print_field(label, "%.10s %.15s UTC", at, text_time_of_day(at));
 }
@@ -57,11 +57,11 @@ static void print_status(const json_t *o)
 /* Prints how long an execution that has not ended has been running. */
 static void print_elapsed(const json_t *o, int64_t now)
 {
-    int64_t since = field_time(o, "started_at");
+    int64_t us = field_duration(o, now);
     char text[DURATION_TEXT_SIZE];
 
-    if (since && now && !*field(o, "finished_at"))
-        print_field("so far", "%s", text_duration(now > since ? now - since : 0, text));
+    if (us >= 0 && now && !*field(o, "finished_at"))
+        print_field("so far", "%s", text_duration(us, text));
 }
 
 /* ---- workflows ---- */
@@ -134,6 +134,13 @@ static void print_queue(const json_t *o)
                 (long long)field_int(o, "priority"), *executor ? ", executor " : "", executor);
 }
 
+static void print_worker(const json_t *o)
+{
+    const char *host = field(o, "host");
+
+    print_field("worker", "%s%s%s", field(o, "worker"), *host ? " on " : "", host);
+}
+
 /* `now` is the time of the moment that is shown; 0 if not known. */
 static void print_fields(const json_t *o, int64_t now)
 {
@@ -149,11 +156,13 @@ static void print_fields(const json_t *o, int64_t now)
     print_json_field("exit code", o, "exit_code");
     print_json_field("signal", o, "signal");
     print_queue(o);
-    print_time("requested", o, "requested_at", 0, "");
-    print_time("started", o, "started_at", field_time(o, "requested_at"), "waited");
-    print_time("finished", o, "finished_at", field_time(o, "started_at"), "ran");
+    print_time("requested", o, "requested_at", "", -1);
+    print_field("by", "%s", field(o, "requested_by"));
+    print_time("started", o, "started_at", "waited",
+               field_time(o, "started_at") - field_time(o, "requested_at"));
+    print_time("finished", o, "finished_at", "ran", field_duration(o, 0));
     print_elapsed(o, now);
-    print_field("worker", "%s", field(o, "worker"));
+    print_worker(o);
     print_task(o);
     print_json_field("rerun of", o, "rerun_of");
     print_workflow(o);
@@ -208,7 +217,8 @@ static const struct option options[] = {
     {"workflow", OPTION_FLAG, offsetof(struct command_options, workflow), NULL,
      "show the workflow it is a task of"},
     {"at", OPTION_MOMENT, offsetof(struct command_options, at), "TIME",
-     "as of this time, computed from the events; =#N: after event number N"},
+     "show it as of this time, or with --at=#N after event number N; "
+     "default: now"},
     {0},
 };
 

@@ -183,7 +183,7 @@ static const struct option options[] = {
     {"filter", OPTION_TEXT, offsetof(struct top, filter), "TEXT",
      "show only running jobs whose name or queue contains this text"},
     {"once", OPTION_FLAG, offsetof(struct top, once), NULL,
-     "print one frame, as without a terminal"},
+     "print one frame and exit; default without a terminal"},
     {0},
 };
 

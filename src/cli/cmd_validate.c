@@ -98,7 +98,7 @@ static int file_not_found(const char *file, const struct pawl_error *err)
     struct pawl_error hint = {.code = err->code};
 
     if (similar)
-        snprintf(hint.message, sizeof(hint.message), "%s: did you mean %.*s%s?", err->message, path,
+        snprintf(hint.message, sizeof(hint.message), "%s; did you mean %.*s%s?", err->message, path,
                  file, similar);
     else
         snprintf(hint.message, sizeof(hint.message),

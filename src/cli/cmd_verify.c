@@ -63,11 +63,11 @@ static int verify(struct cli *c)
 
 static const struct option options[] = {
     {"save", OPTION_TEXT, offsetof(struct pawl_verify_options, save), "FILE",
-     "write a checkpoint for a later --since"},
+     "write a checkpoint, for --since in a later check"},
     {"since", OPTION_TEXT, offsetof(struct pawl_verify_options, since), "FILE",
-     "compare with a checkpoint: nothing may be lost"},
+     "check that nothing has been lost since this checkpoint was written"},
     {"lease", OPTION_DURATION, offsetof(struct pawl_verify_options, lease), "DURATION",
-     "the longest lease that its workers use; default: 30s"},
+     "the longest worker.lease of this database's workers; default: 30s"},
     {"host", OPTION_FLAG, offsetof(struct pawl_verify_options, host), NULL,
      "also check this host: attempt folders, locks, processes, workers"},
     {"state", OPTION_TEXT, offsetof(struct pawl_verify_options, state), "DIR",

@@ -154,6 +154,8 @@ static int run(struct cli *c)
         !(rc = pawl_engine_step(w->e, 0, &c->err))) {
         print_ready(c->p, w->e);
         rc = work(w, &c->err);
+    } else if (is_signalled(w)) { /* before it was ready */
+        rc = 0;
     }
     pawl_engine_close(w->e);
     close(w->signals);
@@ -168,7 +170,7 @@ static const struct option options[] = {
     {"loops", OPTION_NUMBER, offsetof(struct worker, loops), "N",
      "run up to N transactions at once, on PostgreSQL; default: worker.loops in pawl.yaml"},
     {"drain", OPTION_FLAG, offsetof(struct worker, drain), NULL,
-     "exit when no job is left that it could run"},
+     "exit when no job is left that this worker can run"},
     {"plugin", OPTION_TEXTS, offsetof(struct worker, plugins), "FILE",
      "load a shared object with functions"},
     {"state", OPTION_TEXT, offsetof(struct worker, state), "DIR",

@@ -73,7 +73,7 @@ int command_unknown(const char *word)
     meant = suggest_from(word, names.at);
     vec_release(&names);
     if (meant)
-        return cli_wrong("unknown command '%.60s': did you mean `pawl %s`? `pawl help` lists all "
+        return cli_wrong("unknown command '%.60s'; did you mean `pawl %s`? `pawl help` lists all "
                          "commands",
                          word, meant);
     return cli_wrong("unknown command '%.60s': `pawl help` lists all commands", word);

@@ -43,7 +43,7 @@ struct example {
     const char *line, *text;
 };
 
-#define EXAMPLES 3
+#define EXAMPLES 5
 
 struct command {
     const char *name;

@@ -299,6 +299,20 @@ static int step(struct run *r)
     return clock_boot_us() < check_due(r) ? -1 : check_status(r);
 }
 
+static bool is_same(const char *option, const char *variable)
+{
+    const char *value = getenv(variable);
+
+    return !option || (value && !strcmp(option, value));
+}
+
+const char *foreground_task(const struct cli *c)
+{
+    const char *id = getenv("PAWL_EXECUTION_ID");
+
+    return id && *id && is_same(c->db, "PAWL_DB") && is_same(c->tenant, "PAWL_TENANT") ? id : NULL;
+}
+
 static int start_engine(struct run *r)
 {
     struct pawl_engine_options eo = {.here = true,

@@ -22,6 +22,9 @@ struct foreground {
     void *arg;
 };
 
+/* Returns PAWL_EXECUTION_ID, the id of the task that started this process; NULL if no task did, or
+ * if the command uses another database. */
+const char *foreground_task(const struct cli *c);
 /* Returns the exit code for the execution's outcome or, with `output`, 0 once it has ended. */
 int foreground_run(const struct foreground *h, struct pawl *p);
 /* Returns the exit code for a final status; -1 if it is not final. */

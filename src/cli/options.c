@@ -62,8 +62,9 @@ static int store_value(const struct option *o, void *values, const char *value, 
     }
     case OPTION_NUMBER:
         if (text_parse_i64(value, to) || *(int64_t *)to < 0)
-            return err_set(err, E_INVALID, "%s%s needs a number, but got '%.60s'", option_dashes(o),
-                           o->name, value);
+            return err_set(err, E_INVALID,
+                           "%s%s needs a whole number of at least 0, but got '%.60s'",
+                           option_dashes(o), o->name, value);
         break;
     case OPTION_TIME:
         rc = parse_time(value, to, err);
@@ -103,7 +104,7 @@ static int unknown_option(const struct command *c, const char *given, size_t len
     if (s.best && len > 1)
         return err_set(
             err, E_INVALID,
-            "pawl %s has no option '%.60s': did you mean --%s? `pawl help %s` lists its options",
+            "pawl %s has no option '%.60s'; did you mean --%s? `pawl help %s` lists its options",
             c->name, given, s.best, c->name);
     return err_set(err, E_INVALID,
                    "pawl %s has no option '%.60s': `pawl help %s` lists its "
@@ -168,7 +169,7 @@ static int too_many_arguments(const struct command *c, const char *word)
     while (o && o->name && (!o->value || strcmp(o->value, "NAME=VALUE") != 0))
         o++;
     if (o && o->name && strchr(word, '='))
-        return cli_wrong("pawl %s does not take '%.60s': did you mean --%s %.60s?", c->name, word,
+        return cli_wrong("pawl %s does not take '%.60s'; did you mean --%s %.60s?", c->name, word,
                          o->name, word);
     return cli_wrong("pawl %s does not take '%.60s': see `pawl help %s`", c->name, word, c->name);
 }

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,21 +13,19 @@
 
 /* ---- errors ---- */
 
-/* Removes control characters: those below space, DEL, and U+0080 to U+009F, which take two
- * bytes. */
+/* Removes the characters that can change how a terminal shows the rest; a line break or a tab
+ * becomes a space. */
 void out_clean(struct buf *b, const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
+    size_t n;
 
-    for (; *s; s++) {
-        if (s[0] == 0xC2 && s[1] >= 0x80 && s[1] <= 0x9F) {
-            s++;
-            continue;
-        }
-        if (*s == '\n' || *s == '\t')
+    for (; *text; text += n) {
+        n = text_step(text, strnlen(text, 4));
+        n += !n;
+        if (*text == '\n' || *text == '\t')
             buf_addch(b, ' ');
-        else if (*s >= 0x20 && *s != 0x7F)
-            buf_addch(b, (char)*s);
+        else if (!text_is_hidden(text, n))
+            buf_add(b, text, n);
     }
 }
 
@@ -200,6 +199,15 @@ int64_t field_time(const json_t *o, const char *key)
     int64_t us = 0;
 
     return text_parse_time(field(o, key), &us, &ignored) ? 0 : us;
+}
+
+int64_t field_duration(const json_t *o, int64_t now)
+{
+    int64_t since = field_time(o, "started_at") + field_int(o, "idle_us");
+
+    if (json_is_integer(json_object_get(o, "duration_us")))
+        return field_int(o, "duration_us");
+    return !since ? -1 : now > since ? now - since : 0;
 }
 
 void print_json_object(json_t *o)

@@ -22,8 +22,9 @@ bool signals_pending(void *unused);
 MUST_USE int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal,
                       struct pawl_error *err);
 
-/* Handles a failed read of the execution. Returns -1 to continue if the database is unreachable,
- * since the engine waits for it, too; else prints the error and returns the exit code. */
+/* Handles a failed read of the execution. If the database is unreachable, returns -1, and the
+ * caller continues: the engine waits for the database, too; else prints the error and returns the
+ * exit code. */
 MUST_USE int run_later(const struct pawl_error *err);
 
 /* The position of a reader in an execution's output. */

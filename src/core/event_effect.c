@@ -28,6 +28,8 @@ static void start_run(struct execution_state *s)
 {
     if (!s->started_at)
         s->started_at = s->updated_at;
+    else if (s->idle < 0)
+        s->idle += s->updated_at;
 }
 
 /* A cancel, or any other end, ends the pause of the execution. Otherwise a later rerun would start
@@ -41,7 +43,11 @@ static void end_pause(struct execution_state *s)
 static void apply_rerun(struct execution_state *s, const struct execution_change *c)
 {
     s->cancel_requested = s->deferred = false;
-    s->flags = FLAG_RERUN;
+    s->flags = (s->flags & FLAG_CAPPED) | FLAG_RERUN | (c->is_job ? s->flags & FLAG_ROUTED : 0);
+    if (s->started_at && s->idle >= 0)
+        s->idle -= s->finished_at;
+    if (c->to == S_RUNNING) /* a workflow or fan-out that continues, without another start */
+        start_run(s);
     if (c->is_job)
         s->max_attempts = s->attempts + c->attempts;
 }
@@ -118,4 +124,11 @@ void event_apply(struct execution_state *s, const struct execution_change *c)
         end_lease(s);
     if (c->to != (c->is_job ? S_READY : S_PENDING)) /* only these can be held */
         end_hold(s);
+}
+
+int64_t execution_duration(const struct execution_state *s, int64_t now)
+{
+    int64_t end = s->idle < 0 ? 0 : s->finished_at ? s->finished_at : now;
+
+    return s->started_at ? end - s->idle - s->started_at : -1;
 }

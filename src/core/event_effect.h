@@ -13,14 +13,16 @@
 
 /* A macro, so that a structure that contains a state can also have the fields as its own
  * members. */
-#define EXECUTION_STATE_FIELDS                                                         \
-    int64_t requested_at, started_at, finished_at, updated_at; /* µs; 0 if not yet */ \
-    int status, held, seq, attempts, max_attempts, epoch;                              \
-    int flags; /* enum execution_flag */                                               \
-    bool deferred, cancel_requested;                                                   \
-    const char *held_key;                                                              \
-    /* The lease of a running job; worker and until are 0 for an orphan. */            \
-    int64_t worker, until, expired_at;                                                 \
+#define EXECUTION_STATE_FIELDS                                                                \
+    int64_t requested_at, started_at, finished_at, updated_at; /* µs; 0 if not yet */        \
+    int64_t idle; /* µs between the ends of earlier runs and the starts of their reruns; */  \
+                  /* before the last rerun has started: minus its earlier end, so negative */ \
+    int status, held, seq, attempts, max_attempts, epoch;                                     \
+    int flags; /* enum execution_flag */                                                      \
+    bool deferred, cancel_requested;                                                          \
+    const char *held_key;                                                                     \
+    /* The lease of a running job; worker and until are 0 for an orphan. */                   \
+    int64_t worker, until, expired_at;                                                        \
     const char *folder;
 
 struct execution_state {
@@ -55,5 +57,10 @@ struct execution_change {
 };
 
 void event_apply(struct execution_state *s, const struct execution_change *c);
+
+/* How long an execution has run, µs: its attempts and the waits between them, from its first claim
+ * (a workflow or fan-out: from its start) to its end, or to `now`. The time between an end and the
+ * start of the rerun that followed is not included. -1 if it has never started. */
+int64_t execution_duration(const struct execution_state *s, int64_t now);
 
 #endif

@@ -53,15 +53,21 @@ enum execution_flag {
     FLAG_STOPPED = 32,    /* a fan-out: fail_fast ended it */
     FLAG_TIMED_OUT = 64,  /* its own timeout ended it */
 
+    /* A job outside of a workflow: the routes choose its executor. Only workflows have FLAG_EXITED,
+     * so both are one bit: all others are in use. */
+    FLAG_ROUTED = 16,
+
     /* Flags of any execution, most of them set by operator actions. */
-    FLAG_PAUSED = 128,       /* neither it nor its descendants start; until it ends */
+    FLAG_PAUSED = 128,       /* neither it nor its descendants start; cleared at its end */
     FLAG_RELEASING = 256,    /* the end of a pause is still being propagated to descendants */
     FLAG_APPROVED = 512,     /* its approval was given */
     FLAG_LET_FINISH = 1024,  /* it was cancelled, but its running descendants may finish */
     FLAG_RERUN = 2048,       /* it has run before: its children already have rows */
     FLAG_ONLY_FAILED = 4096, /* a fan-out in a rerun: items that succeeded do not run again */
-    FLAG_NOT_STARTED = 8192  /* its rerun has not started: its children belong to an earlier run */
-    /* Up to version 12 of the schema FLAG_NOTIFYING = 16384; a migration refers to it. */
+    FLAG_NOT_STARTED = 8192, /* its rerun has not started: its children belong to an earlier run */
+    /* It was submitted by a process without queues: its jobs count against queue.cap. (Up to
+     * version 12 of the schema this was FLAG_NOTIFYING = 16384; a migration refers to it.) */
+    FLAG_CAPPED = 16384
 };
 int graph_flags_of(const struct graph_need *n); /* the flags that this child sets on its parent */
 int graph_end(int bits, bool cancel_requested); /* the status that a parent with these flags ends

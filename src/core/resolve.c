@@ -67,7 +67,8 @@ int resolve_check_nul(const json_t *v, struct err *err)
 {
     if (!json_is_string(v) || !memchr(json_string_value(v), '\0', json_string_length(v)))
         return 0;
-    return err_set(err, E_INVALID, "the value has a NUL character, which no text here can have");
+    return err_set(err, E_INVALID,
+                   "the value contains a NUL character, which is not allowed in text");
 }
 
 int resolve_text(const struct template *t, const struct resolve_scope *s, struct buf *out,

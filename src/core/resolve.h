@@ -15,6 +15,8 @@ MUST_USE int resolve_read_params(const char *json, struct json_t **out, struct e
 /* Checks the given values against the workflow's params. Fails with E_INVALID and a message that
  * names the param. */
 MUST_USE int resolve_check_params(const struct workflow *w, struct json_t *given, struct err *err);
+/* Sets the error that an environment variable is too large; `bytes` includes its name. */
+int resolve_too_large(const char *name, size_t bytes, struct err *err);
 /* Adds the defaults of the params to values that resolve_check_params accepted, and evaluates the
  * vars. *out is a new reference to {"params": …, "vars": …}, each of at most JSON_DEPTH_MAX
  * levels. */

@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "core/expr/value.h"
 #include "core/resolve.h"
+#include "core/workflow/keys.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -52,7 +53,55 @@ static bool may_be_null(const struct workflow_param *p)
     return !p->required && (!p->default_value || !strcmp(p->default_value, "null"));
 }
 
-static int check_param(const struct workflow_param *p, json_t *given, struct err *err)
+int resolve_too_large(const char *name, size_t bytes, struct err *err)
+{
+    return err_set(
+        err, E_INVALID,
+        "the value of %s is too large for an environment variable: with its name it has "
+        "%zu bytes, at most %d are possible; give it to the command as a file, with the key files: "
+        "{%s: ${{ … }}}, or on its standard input, with the key stdin",
+        name, bytes, KEY_ARG_BYTES, name);
+}
+
+static bool sets_variable(const struct workflow_task *t, const char *name)
+{
+    return pairs_have(t->command.env, t->command.nenv, name) ||
+           pairs_have(t->command.files, t->command.nfiles, name) ||
+           pairs_have(t->with.at, t->with.n, name);
+}
+
+/* The bytes of the value, or else the default, as a variable with its name; 0 if it is small. */
+static size_t param_size(const struct workflow_param *p, json_t *v)
+{
+    bool is_large = !v && p->default_value && strlen(p->default_value) > KEY_ARG_BYTES / 2;
+    json_auto_t *value =
+        is_large ? json_loads(p->default_value, JSON_DECODE_ANY, NULL) : json_incref(v);
+    AUTO_FREE char *text = value && !json_is_string(value) ? json_text(value) : NULL;
+
+    return value ? strlen(p->name) + 1 + strlen(text ? text : json_string_value(value)) : 0;
+}
+
+/* Refuses a param that a task reads from an environment variable that can't hold it. */
+static int check_size(const struct workflow *w, const struct workflow_param *p, json_t *v,
+                      struct err *err)
+{
+    size_t bytes = param_size(p, v);
+
+    if (bytes <= KEY_ARG_BYTES)
+        return 0;
+    for (uint32_t i = 0; i < w->ntasks; i++) {
+        const struct workflow_task *t = &w->tasks[i];
+
+        if (spec_mentions(&t->command, p->name) && !sets_variable(t, p->name)) {
+            (void)resolve_too_large(p->name, bytes, err);
+            return err_prefix(err, "task %s", t->name);
+        }
+    }
+    return 0;
+}
+
+static int check_param(const struct workflow *w, const struct workflow_param *p, json_t *given,
+                       struct err *err)
 {
     json_t *v = json_object_get(given, p->name);
     const char *default_value = v ? NULL : p->default_value;
@@ -70,7 +119,8 @@ static int check_param(const struct workflow_param *p, json_t *given, struct err
                        param_article(p->type), param_types[p->type], value_type_text(v));
     /* The params of a nested workflow come from expressions, so their depth was not checked
      * before. */
-    return json_check_depth(depth + 1, JSON_DEPTH_MAX, PARAMS, err);
+    TRY(json_check_depth(depth + 1, JSON_DEPTH_MAX, PARAMS, err));
+    return check_size(w, p, v, err);
 }
 
 static int refuse_unknown(const struct workflow *w, json_t *given, struct err *err)
@@ -94,7 +144,7 @@ int resolve_check_params(const struct workflow *w, json_t *given, struct err *er
     int rc = refuse_unknown(w, given, err);
 
     for (size_t i = 0; !rc && i < w->nparams; i++)
-        rc = check_param(&w->params[i], given, err);
+        rc = check_param(w, &w->params[i], given, err);
     return rc;
 }
 
@@ -109,7 +159,10 @@ static int add_defaults(const struct workflow *w, json_t *given, json_t **out, s
             p->default_value ? json_loads(p->default_value, JSON_DECODE_ANY, NULL) : json_null();
 
         if (!v)
-            return err_set(err, E_INTERNAL, "the default of the param %s can't be read", p->name);
+            return err_set(err, E_INTERNAL,
+                           "the default of the param %s is not valid JSON: apply the workflow "
+                           "file again",
+                           p->name);
         json_object_set_new(params, p->name, v);
     }
     json_object_update(params, given);

@@ -9,6 +9,8 @@
 #include <jansson.h>
 #include <string.h>
 
+#define ENV_BYTES (256 * 1024) /* params and items are left out of a larger environment */
+
 /* Builds the environment. Later sources override earlier ones: defaults, the workflow's env,
  * params, with, ITEM and INDEX, the task's env. */
 static int make_env(const struct resolve_scope *s, json_t **out, struct err *err)
@@ -32,33 +34,103 @@ static int make_env(const struct resolve_scope *s, json_t **out, struct err *err
     return 0;
 }
 
-/* Sets the spec's environment, without the variables that are null. */
-static int set_env(const struct resolve_scope *s, struct spec *spec, struct arena *arena,
-                   struct err *err)
+/* Converts the values to texts, without those that are null. */
+static int make_pairs(json_t *values, const char *what, struct arena *arena, struct spec_pair **out,
+                      size_t *n, struct err *err)
 {
-    struct spec_pair *pairs;
-    json_t *env = NULL, *v;
+    struct spec_pair *pairs = arena_alloc(arena, (json_object_size(values) + 1) * sizeof(*pairs));
     const char *key;
-    int rc = make_env(s, &env, err);
+    json_t *v;
 
-    if (rc)
-        return rc;
-    spec->nenv = 0;
-    spec->env = pairs = arena_alloc(arena, (json_object_size(env) + 1) * sizeof(*pairs));
-    json_object_foreach(env, key, v)
+    *n = 0;
+    *out = pairs;
+    json_object_foreach(values, key, v)
     {
-        if (resolve_check_nul(v, err)) {
-            rc = err_prefix(err, "env.%s", key);
-            break;
-        }
+        if (resolve_check_nul(v, err))
+            return err_prefix(err, "%s.%s", what, key);
         if (!json_is_null(v))
-            pairs[spec->nenv++] =
+            pairs[(*n)++] =
                 (struct spec_pair){arena_strdup(arena, key),
                                    json_is_string(v) ? arena_strdup(arena, json_string_value(v))
                                                      : json_arena_text(v, arena)};
     }
-    json_decref(env);
-    return rc;
+    return 0;
+}
+
+static size_t variable_size(const struct spec_pair *p)
+{
+    return strlen(p->key) + 1 + strlen(p->value);
+}
+
+/* Whether the task asks for the variable, so that it can't be left out. */
+static bool is_wanted(const struct workflow_task *t, const char *name)
+{
+    return pairs_have(t->command.env, t->command.nenv, name) ||
+           pairs_have(t->with.at, t->with.n, name) || spec_mentions(&t->command, name);
+}
+
+/* The largest of the variables that nothing asks for; n if none. */
+static size_t find_unwanted(const struct workflow_task *t, const struct spec_pair *env, size_t n)
+{
+    size_t largest = n;
+
+    for (size_t i = 0; i < n; i++)
+        if ((largest == n || variable_size(&env[i]) > variable_size(&env[largest])) &&
+            !is_wanted(t, env[i].key))
+            largest = i;
+    return largest;
+}
+
+/* Params and items may be larger than what the system allows for one variable, or for all. Leaves
+ * out those that nothing asks for, the largest first. */
+static int fit_env(const struct workflow_task *t, struct spec_pair *env, size_t *n, struct err *err)
+{
+    size_t all = 0, at, bytes;
+
+    for (size_t i = 0; i < *n; i++) {
+        bytes = variable_size(&env[i]);
+        all += bytes;
+        if (bytes > KEY_ARG_BYTES && is_wanted(t, env[i].key))
+            return resolve_too_large(env[i].key, bytes, err);
+    }
+    while (all > KEY_ARG_BYTES && (at = find_unwanted(t, env, *n)) < *n) {
+        bytes = variable_size(&env[at]);
+        if (bytes <= KEY_ARG_BYTES && all <= ENV_BYTES)
+            break;
+        all -= bytes;
+        env[at] = env[--*n];
+    }
+    return 0;
+}
+
+/* Sets the spec's environment. A file replaces the variable of the same name. */
+static int set_env(const struct resolve_scope *s, struct spec *spec, struct arena *arena,
+                   struct err *err)
+{
+    json_auto_t *env = NULL;
+    struct spec_pair *pairs;
+    int rc = make_env(s, &env, err);
+
+    for (size_t i = 0; !rc && i < spec->nfiles; i++)
+        json_object_del(env, spec->files[i].key);
+    if (rc || (rc = make_pairs(env, "env", arena, &pairs, &spec->nenv, err)))
+        return rc;
+    spec->env = pairs;
+    return fit_env(s->task, pairs, &spec->nenv, err);
+}
+
+static int set_files(const struct resolve_scope *s, struct spec *spec, struct arena *arena,
+                     struct err *err)
+{
+    json_auto_t *files = NULL;
+    struct spec_pair *pairs;
+
+    if (resolve_pairs(resolve_template(s, TASK_FILES), s, true, &files, err))
+        return err_prefix(err, "files");
+    if (make_pairs(files, "files", arena, &pairs, &spec->nfiles, err))
+        return -(int)err->code;
+    spec->files = pairs;
+    return 0;
 }
 
 /* *out stays unchanged if t is NULL. */
@@ -73,6 +145,18 @@ static int eval_text(const struct template *t, const struct resolve_scope *s, st
     return rc;
 }
 
+static int check_argument(const char *text, struct err *err)
+{
+    return strlen(text) <= KEY_ARG_BYTES
+               ? 0
+               : err_set(
+                     err, E_INVALID,
+                     "an argument of a program has at most %d bytes, but this one has %zu: give "
+                     "it to the command as a file (the key files), or on its standard input "
+                     "(the key stdin)",
+                     KEY_ARG_BYTES, strlen(text));
+}
+
 static int set_argv(const struct resolve_scope *s, struct spec *spec, struct arena *arena,
                     struct err *err)
 {
@@ -80,7 +164,7 @@ static int set_argv(const struct resolve_scope *s, struct spec *spec, struct are
     const char **argv = arena_zalloc(arena, (all->n + 1) * sizeof(*argv));
 
     for (size_t i = 0; i < all->n; i++)
-        if (eval_text(&all->items[i], s, arena, &argv[i], err))
+        if (eval_text(&all->items[i], s, arena, &argv[i], err) || check_argument(argv[i], err))
             return err_prefix(err, "argv[%zu]", i);
     spec->argv = all->n ? argv : NULL;
     spec->argc = all->n;
@@ -193,7 +277,7 @@ static int make_spec(const struct resolve_scope *s, const struct spec *defaults,
         (rc = set_container(s, spec, arena, err)) ||
         (rc = eval_text(resolve_template(s, TASK_INPUT), s, arena, &spec->input, err)))
         return rc;
-    return set_env(s, spec, arena, err);
+    return (rc = set_files(s, spec, arena, err)) ? rc : set_env(s, spec, arena, err);
 }
 
 /* The input of a function: the values of `with` and the item, or the params if both are missing. */

@@ -1,9 +1,15 @@
 /* route.c - chooses the lane of a task; see route.h. */
 #include "core/route.h"
 
-#include "base/buf.h"
+#include "base/json.h"
+#include "base/json_read.h"
+#include "base/text.h"
 
 #include <string.h>
+
+#define MAX_GLOB  1000 /* bytes */
+#define MAX_KEY   100
+#define MAX_BYTES (16 * 1024 * 1024) /* of the JSON text */
 
 /* The character after the one at p, in UTF-8. */
 static const char *next_character(const char *p)
@@ -14,7 +20,7 @@ static const char *next_character(const char *p)
 }
 
 /* Not fnmatch: names such as load[3] contain characters that are special to it. */
-static bool matches(const char *glob, const char *name)
+bool glob_matches(const char *glob, const char *name)
 {
     const char *star = NULL, *retry = NULL; /* where to continue if the text after a * differs */
 
@@ -38,6 +44,11 @@ static bool matches(const char *glob, const char *name)
     return !glob[strspn(glob, "*")];
 }
 
+static const char *default_executor(const struct routes *r)
+{
+    return r->command ? r->command : "process";
+}
+
 const char *route_find(const struct routes *r, const struct route_query *q, struct arena *arena)
 {
     if (q->function) {
@@ -49,40 +60,99 @@ const char *route_find(const struct routes *r, const struct route_query *q, stru
     if (q->executor)
         return q->executor;
     for (size_t i = 0; i < r->n; i++)
-        if (matches(r->at[i].glob, q->name))
+        if (glob_matches(r->at[i].glob, q->name))
             return r->at[i].executor;
-    if (q->container)
-        return r->container ? r->container : "container";
-    return r->command ? r->command : "process";
+    return q->container ? "container" : default_executor(r);
 }
 
 /* ---- check ---- */
 
-static int check_key(const char *key, const char *const *keys, size_t nkeys, struct err *err)
+static int check_text(const char *what, const char *text, size_t max, struct err *err)
 {
-    AUTO_BUF known = BUF_INIT;
+    size_t len = strlen(text);
 
-    for (size_t i = 0; i < nkeys; i++)
-        if (!strcmp(keys[i], key))
-            return 0;
-    for (size_t i = 0; i < nkeys; i++)
-        buf_addf(&known, "%s%s", i ? ", " : "", keys[i]);
-    return err_set(err, E_INVALID, "there is no executor \"%.60s\" for commands; %s%s", key,
-                   nkeys ? "available: " : "none is available", buf_cstr(&known));
+    if (!len)
+        return err_set(err, E_INVALID, "the %s is empty", what);
+    if (len > max)
+        return err_set(err, E_INVALID, "the %s has %zu bytes; at most %zu are allowed", what, len,
+                       max);
+    return text_is_utf8(text, len) ? 0 : err_set(err, E_INVALID, "the %s is not valid UTF-8", what);
 }
 
-int routes_check(const struct routes *r, const char *const *keys, size_t nkeys, struct err *err)
+static int check_executor(const char *key, struct err *err)
 {
+    TRY(check_text("executor", key, MAX_KEY, err));
+    if (!strcmp(key, "function") || strchr(key, ':'))
+        return err_set(err, E_INVALID, "the executor \"%.60s\" does not run commands", key);
+    return 0;
+}
+
+int routes_check(const struct routes *r, struct err *err)
+{
+    if (r->n > ROUTES_MAX)
+        return err_set(err, E_INVALID, "there are %zu routes; at most %d are allowed", r->n,
+                       ROUTES_MAX);
     for (size_t i = 0; i < r->n; i++) {
-        if (!*r->at[i].glob)
-            return err_set(err, E_INVALID, "route %zu has no glob: use * to match every task",
-                           i + 1);
-        if (check_key(r->at[i].executor, keys, nkeys, err))
+        if (check_text("glob", r->at[i].glob, MAX_GLOB, err))
+            return err_prefix(err, "route %zu", i + 1);
+        if (check_executor(r->at[i].executor, err))
             return err_prefix(err, "route %zu (%.100s)", i + 1, r->at[i].glob);
     }
-    if (r->command && check_key(r->command, keys, nkeys, err))
+    if (r->command && check_executor(r->command, err))
         return err_prefix(err, "the default for commands");
-    if (r->container && check_key(r->container, keys, nkeys, err))
-        return err_prefix(err, "the default for containers");
     return 0;
+}
+
+/* ---- JSON ---- */
+
+static int read_route(const struct json_node *node, struct arena *arena, struct route *out,
+                      struct err *err)
+{
+    struct json_node task, executor;
+
+    if (!json_read_member(node, "task", &task) || !json_read_member(node, "executor", &executor))
+        return json_read_fail(node, err, "needs both task and executor");
+    TRY(json_read_text(&task, 1, MAX_GLOB, arena, &out->glob, err));
+    return json_read_text(&executor, 1, MAX_KEY, arena, &out->executor, err);
+}
+
+int routes_read(const char *json, struct arena *arena, struct routes *out, struct err *err)
+{
+    AUTO_JSON_NODE doc = {0};
+    struct json_node list, node;
+    struct route *at;
+
+    *out = (struct routes){0};
+    TRY(json_read_open(json, strlen(json), MAX_BYTES, "the stored routes", &doc, err));
+    if (json_read_member(&doc, "default_executor", &node))
+        TRY(json_read_text(&node, 1, MAX_KEY, arena, &out->command, err));
+    if (!json_read_member(&doc, "routes", &list))
+        return 0;
+    TRY(json_read_array(&list, ROUTES_MAX, &out->n, err));
+    out->at = at = arena_zalloc(arena, (out->n + 1) * sizeof(*at));
+    for (size_t i = 0; i < out->n; i++) {
+        json_read_item(&list, i, &node);
+        TRY(read_route(&node, arena, &at[i], err));
+    }
+    return 0;
+}
+
+char *routes_write(const struct routes *r)
+{
+    AUTO_BUF out = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&out);
+
+    json_write_begin(&w, '{');
+    json_field_text(&w, "default_executor", default_executor(r));
+    json_write_key(&w, "routes");
+    json_write_begin(&w, '[');
+    for (size_t i = 0; i < r->n; i++) {
+        json_write_begin(&w, '{');
+        json_field_text(&w, "task", r->at[i].glob);
+        json_field_text(&w, "executor", r->at[i].executor);
+        json_write_end(&w, '}');
+    }
+    json_write_end(&w, ']');
+    json_write_end(&w, '}');
+    return mem_strdup(buf_cstr(&out));
 }

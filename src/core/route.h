@@ -1,5 +1,5 @@
-/* route.h - chooses the executor of a task by rules on its full name. Pure: the rules are a value
- * that the configuration holds and that everyone else borrows. */
+/* route.h - chooses the executor of a task by rules on its full name. The rules are a setting that
+ * all processes of a database share, stored as JSON. */
 #ifndef CORE_ROUTE_H
 #define CORE_ROUTE_H
 
@@ -14,12 +14,15 @@ struct route {
     const char *glob, *executor;
 };
 
-/* The rules in the order in which they are tried, and the executors for tasks that match none. */
+bool glob_matches(const char *glob, const char *name);
+
+/* The rules in the order in which they are tried, and the executor of commands that match none. */
 struct routes {
     const struct route *at;
     size_t n;
-    const char *command, *container; /* NULL for "process", "container" */
+    const char *command; /* NULL for "process" */
 };
+#define ROUTES_MAX 10000
 
 /* The properties of a task that decide its lane. */
 struct route_query {
@@ -35,8 +38,12 @@ struct route_query {
  * not serve may be served by another. */
 const char *route_find(const struct routes *r, const struct route_query *q, struct arena *arena);
 
-/* Fails unless every executor that the rules and the given defaults name is among `keys`. */
-MUST_USE int routes_check(const struct routes *r, const char *const *keys, size_t nkeys,
-                          struct err *err);
+/* Checks the number of rules, their globs and the keys of their executors. Any key is accepted: a
+ * worker that has the executor may start later. */
+MUST_USE int routes_check(const struct routes *r, struct err *err);
+MUST_USE int routes_read(const char *json, struct arena *arena, struct routes *out,
+                         struct err *err);
+/* Equal routes have equal texts. The caller frees the text. */
+char *routes_write(const struct routes *r);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "core/workflow/keys.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,9 +57,25 @@ bool spec_is_output(const char *s)
     return n && n <= KEY_NAME_BYTES;
 }
 
+static int check_variables(const struct json_node *doc, const char *key,
+                           const struct spec_pair *pairs, size_t n, struct err *err)
+{
+    struct json_node list, item;
+
+    for (size_t i = 0; i < n; i++)
+        if (!text_is_variable(pairs[i].key, KEY_NAME_BYTES)) {
+            (void)json_read_member(doc, key, &list);
+            (void)json_read_member(&list, pairs[i].key, &item);
+            return json_read_fail(&item, err,
+                                  "is not a valid variable name (letters, digits and _)");
+        }
+    return 0;
+}
+
 static int check_names(const struct spec *s, const struct json_node *doc, struct err *err)
 {
     struct json_node list, item;
+    int rc;
 
     for (size_t i = 0; i < s->nsecrets; i++)
         if (!text_is_variable(s->secrets[i], KEY_NAME_BYTES)) {
@@ -76,14 +93,9 @@ static int check_names(const struct spec *s, const struct json_node *doc, struct
                 &item, err, "is not a valid output name: \"%.60s\" (no =, no control characters)",
                 s->outputs[i]);
         }
-    for (size_t i = 0; i < s->nenv; i++)
-        if (!text_is_variable(s->env[i].key, KEY_NAME_BYTES)) {
-            (void)json_read_member(doc, "env", &list);
-            (void)json_read_member(&list, s->env[i].key, &item);
-            return json_read_fail(&item, err,
-                                  "is not a valid variable name (letters, digits and _)");
-        }
-    return 0;
+    if ((rc = check_variables(doc, "env", s->env, s->nenv, err)))
+        return rc;
+    return check_variables(doc, "files", s->files, s->nfiles, err);
 }
 
 static int check_spec(const struct spec *s, const struct json_node *doc, struct err *err)
@@ -181,4 +193,37 @@ const char *const *spec_argv(const struct spec *s, struct arena *arena)
         argv[n++] = "-c";
     argv[n] = s->run;
     return argv;
+}
+
+/* ---- variables ---- */
+
+bool pairs_have(const struct spec_pair *pairs, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(pairs[i].key, name))
+            return true;
+    return false;
+}
+
+static bool text_mentions(const char *text, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (; (text = strchr(text, '$')); text++) {
+        const char *at = text + 1 + (text[1] == '{');
+
+        if (!strncmp(at, name, len) && at[len] != '_' && !isalnum((unsigned char)at[len]))
+            return true;
+    }
+    return false;
+}
+
+bool spec_mentions(const struct spec *s, const char *name)
+{
+    if (s->run && text_mentions(s->run, name))
+        return true;
+    for (size_t i = 0; i < s->argc; i++)
+        if (text_mentions(s->argv[i], name))
+            return true;
+    return false;
 }

@@ -58,7 +58,9 @@ struct spec {
     const char *user;  /* name or number; NULL for the worker's user */
     const struct spec_pair *env;
     size_t nenv;
-    const char *const *secrets; /* names, ends with NULL */
+    const struct spec_pair *files; /* values that the command gets as files: the variable of that */
+    size_t nfiles;                 /* name is the path of a file with the value */
+    const char *const *secrets;    /* names, ends with NULL */
     size_t nsecrets;
     const char *const *outputs; /* names to keep, ends with NULL; all if the list is empty */
     size_t noutputs;
@@ -69,6 +71,11 @@ struct spec {
     const char *container; /* the JSON object of the container, unchanged; NULL if none */
     struct retry_policy retry;
 };
+
+/* Whether the script or an argument refers to this environment variable: $NAME or ${NAME…}. */
+bool spec_mentions(const struct spec *s, const char *name);
+/* Whether one of these values has that name. */
+bool pairs_have(const struct spec_pair *pairs, size_t n, const char *name);
 
 /* Whether s can name an output, which is set by a line KEY=VALUE. */
 bool spec_is_output(const char *s);

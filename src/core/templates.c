@@ -132,6 +132,7 @@ static void parse_task(const struct workflow_task *task, struct templates *to, s
     t[TASK_MESSAGE] = parse(parse_text, task->approval.message, arena);
     t[TASK_ARGV] = parse_texts(&(struct texts){c->argv, c->argc}, arena);
     t[TASK_ENV] = parse_pairs(parse_text, &(struct pairs){c->env, c->nenv}, arena);
+    t[TASK_FILES] = parse_pairs(parse_text, &(struct pairs){c->files, c->nfiles}, arena);
     t[TASK_WITH] = parse_pairs(parse_value, &task->with, arena);
     t[TASK_CONTAINER] = parse(parse_value, c->container, arena);
     t[TASK_CWD] = parse(parse_text, c->cwd, arena);

@@ -39,6 +39,7 @@ enum task_template {
     TASK_MESSAGE, /* the message of the approval */
     TASK_ARGV,
     TASK_ENV,
+    TASK_FILES,
     TASK_WITH,
     TASK_CONTAINER,
     TASK_CWD,
@@ -51,8 +52,8 @@ struct templates {
     const struct workflow *workflow;
     const struct template *env, *default_env, *vars, *outputs; /* objects */
     const struct template *key;                                /* NULL if the workflow has none */
-    /* Indexed by task; NULL if the task has no such template. TASK_ARGV is a list, TASK_ENV and
-     * TASK_WITH are objects. */
+    /* Indexed by task; NULL if the task has no such template. TASK_ARGV is a list, TASK_ENV,
+     * TASK_FILES and TASK_WITH are objects. */
     const struct template *(*tasks)[TASK_TEMPLATES];
 };
 

@@ -48,11 +48,12 @@
 #define AUDIT_ACTIONS(X)                                 \
     X(LIMITED, 1, "limited") /* its limit was changed */ \
     X(PAUSED, 2, "paused")                               \
-    X(RESUMED, 3, "resumed")
+    X(RESUMED, 3, "resumed")                             \
+    X(CHANGED, 4, "changed") /* a setting */
 
 /* Events of the history. Jobs (task, exec) and workflows (workflow, foreach) share the actions; the
  * event of a workflow or fan-out has WORKFLOW_EVENT added to its code, and its text starts with
- * "workflow." instead of "task.". */
+ * "workflow." instead of "task.". event_effect.h defines what each changes. */
 #define EVENTS(X)                                                                           \
     X(CREATED, 1, "created")                                                                \
     X(MARKED_READY, 2, "marked_ready")                                                      \

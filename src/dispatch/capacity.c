@@ -69,24 +69,37 @@ struct lane_group *lane_group_of(struct lane_group *groups, size_t n, const char
     return NULL;
 }
 
-int dispatch_total_capacity(const struct dispatch *d)
+/* How many jobs an executor can run at once, and how many more may wait in its own queue. */
+static int get_room(const struct executor_entry *m, int *queued)
 {
-    int64_t can_start = 0, can_queue = 0;
+    size_t lanes = 1;
+
+    *queued = 0;
+    if (!m->functions)
+        return m->in_flight + executor_capacity(m);
+    (void)function_lanes(m->functions, &lanes);
+    if (!lanes)
+        return 0; /* no job can ever wait there */
+    *queued = function_max_queue(m->functions);
+    return min_int(m->slots, function_max_threads(m->functions));
+}
+
+int dispatch_executor_capacity(const struct dispatch *d, size_t nth)
+{
+    int queued;
+
+    return min_int(get_room(d->executors.at[nth], &queued), d->slots);
+}
+
+int dispatch_total_capacity(const struct dispatch *d, int *ahead)
+{
+    int64_t all = 0, all_queued = 0;
+    int queued;
 
     for (size_t i = 0; i < d->executors.n; i++) {
-        const struct executor_entry *m = d->executors.at[i];
-        int own = m->in_flight + executor_capacity(m);
-        size_t lanes = 1;
-
-        if (m->functions)
-            (void)function_lanes(m->functions, &lanes);
-        if (!lanes)
-            continue; /* no job can ever wait there */
-        can_start += m->functions ? min_int(own, function_max_threads(m->functions)) : own;
-        can_queue += m->functions && own > function_max_threads(m->functions)
-                         ? own - function_max_threads(m->functions)
-                         : 0;
+        all += get_room(d->executors.at[i], &queued);
+        all_queued += queued;
     }
-    can_start = can_start < d->slots ? can_start : d->slots;
-    return can_start + can_queue < INT_MAX ? (int)(can_start + can_queue) : INT_MAX;
+    *ahead = all_queued < INT_MAX ? (int)all_queued : INT_MAX;
+    return all < d->slots ? (int)all : d->slots;
 }

@@ -33,9 +33,6 @@ void dispatch_free(struct dispatch *d)
         free(d->executors.at[i]);
     }
     vec_release(&d->executors);
-    for (size_t i = 0; i < d->known_keys.n; i++)
-        free(d->known_keys.at[i]);
-    vec_release(&d->known_keys);
     vec_release(&d->groups);
     wakeup_close(&d->wakeup);
     free(d);
@@ -63,23 +60,6 @@ int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots, str
     x->arg = m;
     *vec_add(&d->executors) = m;
     return 0;
-}
-
-void dispatch_add_known_key(struct dispatch *d, const char *key)
-{
-    *vec_add(&d->known_keys) = mem_strdup(key);
-}
-
-int dispatch_check_routes(const struct dispatch *d, const struct routes *routes, struct err *err)
-{
-    AUTO_VEC(const char *) keys = {0};
-
-    for (size_t i = 0; i < d->executors.n; i++)
-        if (!d->executors.at[i]->functions)
-            *vec_add(&keys) = d->executors.at[i]->x->key;
-    for (size_t i = 0; i < d->known_keys.n; i++)
-        *vec_add(&keys) = d->known_keys.at[i];
-    return routes_check(routes, keys.at, keys.n, err);
 }
 
 /* ---- state ---- */

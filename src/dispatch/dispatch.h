@@ -22,7 +22,6 @@
 #ifndef DISPATCH_DISPATCH_H
 #define DISPATCH_DISPATCH_H
 
-#include "core/route.h"
 #include "dispatch/attempts.h"
 #include "exec/executor.h"
 
@@ -43,11 +42,6 @@ void dispatch_free(struct dispatch *d); /* and its executors; d may be NULL */
 /* Adds an executor, which the dispatcher owns from then on unless this fails. It runs at most
  * `slots` attempts at once; 0: limited only by the executor. */
 MUST_USE int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots,
-                                   struct err *err);
-/* Allows routes to name this executor, which is added later or runs in other workers. */
-void dispatch_add_known_key(struct dispatch *d, const char *key);
-/* Checks, when all executors are added, that routes and defaults name executors that exist. */
-MUST_USE int dispatch_check_routes(const struct dispatch *d, const struct routes *routes,
                                    struct err *err);
 
 /* ---- what to claim ---- */
@@ -70,12 +64,17 @@ int dispatch_free_slots(const struct dispatch *d);
 int lane_group_capacity(const struct lane_group *g, int slots);
 /* The group that has this lane; NULL if none. */
 struct lane_group *lane_group_of(struct lane_group *groups, size_t n, const char *lane);
-/* How many attempts the dispatcher can hold, not counting adopted ones. */
-int dispatch_total_capacity(const struct dispatch *d);
+/* How many attempts can run at once, and in *ahead how many more may be claimed to wait in the
+ * executors' own queues; not counting adopted ones. */
+int dispatch_total_capacity(const struct dispatch *d, int *ahead);
+/* How many attempts the nth executor of dispatch_lane_groups can run at once. */
+int dispatch_executor_capacity(const struct dispatch *d, size_t nth);
 
 /* Whether attempts of this lane continue without the worker that started them; false if the lane is
  * not served here. */
 bool dispatch_outlives(const struct dispatch *d, const char *lane);
+/* Whether attempts of this lane are functions of this worker. */
+bool dispatch_runs_functions(const struct dispatch *d, const char *lane);
 
 /* ---- attempts ---- */
 

@@ -28,7 +28,6 @@ struct dispatch {
     int slots, in_flight;
     bool closed;
     VEC(struct executor_entry *) executors;
-    VEC(char *) known_keys; /* executors that are not registered here, but that routes may name */
     VEC(struct lane_group) groups;
     struct wakeup wakeup;
 };

@@ -33,6 +33,14 @@ bool dispatch_outlives(const struct dispatch *d, const char *lane)
     return m && m->x->ops->outlives_worker;
 }
 
+bool dispatch_runs_functions(const struct dispatch *d, const char *lane)
+{
+    const char *function;
+    const struct executor_entry *m = find_executor(d, lane, &function);
+
+    return m && m->functions;
+}
+
 static void count_started(struct dispatch *d, struct attempt *a, struct executor_entry *m)
 {
     if (m->fd < 0)
@@ -54,7 +62,8 @@ void dispatch_count_ended(struct dispatch *d, struct attempt *a)
 }
 
 /* After a refusal the executor is offered no jobs for a while; each refusal in a row doubles that
- * time. Attempts that it accepted before may be refused meanwhile: they are all one refusal. */
+ * time. Attempts that it accepted before may be refused meanwhile: together they count as one
+ * refusal. */
 int64_t dispatch_back_off(struct executor_entry *m, const char *why)
 {
     int64_t delay = BACKOFF_FIRST, now = clock_boot_us();
@@ -66,8 +75,8 @@ int64_t dispatch_back_off(struct executor_entry *m, const char *why)
     if (delay > BACKOFF_MAX)
         delay = BACKOFF_MAX;
     if (!m->refusals || strcmp(m->why, why) != 0)
-        env_note(m->x->env, "the executor %s starts no jobs for now: %s; it is tried again",
-                 m->x->key, why);
+        env_note(m->x->env, "the executor %s can't start jobs: %s; Pawl will try again", m->x->key,
+                 why);
     m->refusals++;
     m->backoff_until = now + delay;
     wakeup_at(&m->d->wakeup, m->backoff_until);
@@ -78,7 +87,7 @@ int64_t dispatch_back_off(struct executor_entry *m, const char *why)
 void dispatch_count_accepted(struct executor_entry *m)
 {
     if (m->refusals)
-        env_note(m->x->env, "the executor %s starts jobs again", m->x->key);
+        env_note(m->x->env, "the executor %s has recovered and accepts jobs", m->x->key);
     m->refusals = 0;
 }
 

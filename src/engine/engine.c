@@ -53,7 +53,7 @@ int engine_watch(struct engine *e, int fd, struct err *err)
     struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
 
     if (fd >= 0 && epoll_ctl(e->epoll, EPOLL_CTL_ADD, fd, &ev) && errno != EEXIST)
-        return err_set(err, E_UNAVAILABLE, "can't watch a descriptor: %s", strerror(errno));
+        return err_set(err, E_UNAVAILABLE, "can't watch a file descriptor: %s", strerror(errno));
     return 0;
 }
 
@@ -192,11 +192,11 @@ static int check_database_file(struct engine *e, struct err *err)
         e->database_gone_since = now;
     if (now - e->database_gone_since < GONE_PATIENCE)
         return 0;
-    e->left_work = true; /* if it reappears, other workers find our tree through our file */
-    return err_set(
-        err, E_UNAVAILABLE,
-        "%s (running commands continue; workers of this state folder adopt them if it reappears)",
-        why.msg);
+    e->left_work = true; /* if the database reappears, other workers find our tree by our file */
+    return err_set(err, E_UNAVAILABLE,
+                   "%s (running commands continue; workers of this state folder adopt "
+                   "them if the database reappears)",
+                   why.msg);
 }
 
 int engine_step(struct engine *e, int64_t timeout, struct err *err)
@@ -212,7 +212,8 @@ int engine_step(struct engine *e, int64_t timeout, struct err *err)
     if (e->unresponsive &&
         dispatch_in_flight(e->dispatch) <= (size_t)dispatch_count_unresponsive(e->dispatch))
         return err_set(err, E_INTERNAL,
-                       "a function ignores its cancel flag: the worker ends to stop it");
+                       "a function did not return after it was asked to stop: the worker "
+                       "exits to end it");
     if ((rc = turns_start(e, err)))
         return rc;
     return run_maintenance(e, err);
@@ -244,9 +245,9 @@ static struct loop *loop_for_submission(struct engine *e, const struct submissio
 void engine_submit(struct engine *e, const struct submission *s, engine_submitted *done, void *arg)
 {
     struct submission c = *s;
-    const char **const texts[] = {&c.name,       &c.queue, &c.lane,  &c.concurrency,
-                                  &c.task_name,  &c.input, &c.spec,  &c.key,
-                                  &c.definition, &c.hash,  &c.origin};
+    const char **const texts[] = {&c.name,       &c.queue, &c.lane,   &c.concurrency,
+                                  &c.task_name,  &c.input, &c.spec,   &c.key,
+                                  &c.definition, &c.hash,  &c.origin, &c.by};
     struct pending_submit *p;
     size_t i, size = 0;
     char *at;

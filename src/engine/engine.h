@@ -42,9 +42,9 @@ struct engine_options {
     int64_t lease;      /* µs; 0 for 30 s */
     int64_t heartbeat;  /* µs between renewals; 0 for a third of the lease */
     int64_t host_grace; /* µs; 0 for 5 min */
-    int64_t retention;  /* µs after its end when a tree is removed; 0: this engine removes none */
-    int64_t logs;       /* µs after its end when a tree's logs are removed; used if shorter than
-                           retention; 0: logs are removed with their tree */
+    /* Remove old executions and logs as the database's setting says, or like this if it has none;
+     * NULL: this engine removes nothing. Outlives the engine. */
+    const struct retention_policy *retention;
 };
 
 /* Given to the `make_dispatch` callback of engine_open. */
@@ -53,6 +53,7 @@ struct engine_dispatch_setup {
     const char *const *old_dirs; /* of earlier generations: their attempts must be ended */
     int64_t lease;
     int64_t fence; /* µs after `until` by which a process must have ended; 0 for no fence */
+    struct start_marks *marks;        /* for the function executor */
     struct dispatch_options dispatch; /* the dispatcher's options, without `slots` */
 };
 /* Opens the database and the state folder and registers the worker. `make_dispatch` creates the
@@ -77,8 +78,8 @@ MUST_USE int engine_step(struct engine *e, int64_t timeout, struct err *err);
 int engine_fd(const struct engine *e);          /* readable: call engine_step */
 int64_t engine_timeout(const struct engine *e); /* µs until engine_step is due without an event */
 
-/* Submits with the next turn. `done` gets the submission as op_submit left it, with its result.
- * Strings are copied. */
+/* Submits in the next turn. `done` is called with the submission and the result that op_submit set
+ * in it. Strings are copied. */
 typedef void engine_submitted(void *arg, const struct submission *s);
 void engine_submit(struct engine *e, const struct submission *s, engine_submitted *done, void *arg);
 

@@ -9,7 +9,6 @@
  *   handover.c          both directions between the engine and the dispatcher (see below)
  *   leased_jobs.c       the table of attempts (dispatch/attempts.h): jobs whose lease we hold
  *   heartbeat.c         renews leases and the worker's row
- *   metrics.c           the engine's counters
  *   db_clock.c          compares the database's clock with ours
  *   maintenance/        timers, schedules, reaping, dead workers, retention, SQL submissions
  *   worker_row.c        the worker's row in the database
@@ -32,7 +31,7 @@
 #define ENGINE_ENGINE_INTERNAL_H
 
 #include "base/idmap.h"
-#include "core/time_buckets.h"
+#include "base/start_marks.h"
 #include "engine/bisect.h"
 #include "engine/engine.h"
 #include "engine/state_folder.h"
@@ -45,6 +44,7 @@ struct leased_job {
                          list, unless lost */
     int64_t parent, workflow;
     const char *lane, *queue, *concurrency;
+    bool is_capped; /* it counts against queue.cap */
     struct retry_policy retry;
     struct arena own; /* holds the strings and the codes of `retry` */
     int64_t until;    /* the lease is valid until then */
@@ -58,14 +58,6 @@ struct leased_job {
     int64_t readopt_until;  /* lost, but locked by another turn: retry until then; 0 if not yet
                                tried */
     struct outcome outcome; /* if ended; owns its strings */
-    struct metrics *metrics;
-};
-
-/* The counts for one executor in one queue. */
-struct metrics {
-    char *queue, *executor;
-    int64_t attempts, outcomes[8];
-    int64_t wait[TIME_BUCKETS], wait_sum, run[TIME_BUCKETS], run_sum;
 };
 
 struct pending_start {
@@ -112,13 +104,9 @@ struct heartbeat {
     bool now, closing; /* requests to the thread: send at once, end */
 
     struct heartbeat_result current, last;
-    bool sending;                 /* `current` and the counters are in use without the lock */
-    bool done;                    /* `last` has results that the engine has not read */
-    int64_t next;                 /* when the thread sends again */
-    VEC(struct counter) counters; /* to be added with the next heartbeat */
-    struct arena counter_texts;
-    int64_t uncertain_turn; /* number of a turn that may have added the counters; 0 if none */
-    int64_t last_success;   /* when the last successful heartbeat was sent */
+    bool done;            /* `last` has results that the engine has not read */
+    int64_t next;         /* when the thread sends again */
+    int64_t last_success; /* when the last successful heartbeat was sent */
 };
 
 /* The parts of a turn, in the order in which bisect_turn tries them: each list of commands, and the
@@ -180,6 +168,7 @@ struct engine {
     struct store *store;
     struct dispatch *dispatch;
     struct state_folder *state_folder;
+    struct start_marks *start_marks; /* in our worker file */
     struct listener *listener;
     struct worker row;
     int epoll;
@@ -200,8 +189,6 @@ struct engine {
     /* The queues that we serve. The first `own_queues` are permanent; the rest belong to dead
      * workers' trees. */
     VEC(const char *) queues;
-    VEC(struct metrics *) all_metrics;
-    int64_t leases_lost, refused_outcomes, adoptions; /* since the last heartbeat */
 
     uint64_t groups_to_poll; /* a bit for each lane group that may have jobs in the outbox */
     int64_t poll_groups_at; /* when to poll again for locked jobs that a claim skipped; 0 if none */
@@ -267,7 +254,7 @@ MUST_USE int worker_row_register(struct engine *e, struct err *err);
 /* Writes the lanes that we serve: at the first step, when all functions are known, and when they
  * change. */
 MUST_USE int worker_row_announce_lanes(struct engine *e, struct err *err);
-void worker_row_remove(struct engine *e); /* also adds the counts since the last heartbeat */
+void worker_row_remove(struct engine *e);
 
 /* leased_jobs.c */
 struct leased_job *leased_job_get(const struct engine *e, int64_t execution);
@@ -286,9 +273,14 @@ void leased_job_set_outcome(struct engine *e, struct leased_job *h, const struct
 /* handover.c */
 /* The dispatcher's report callback: queues the report for the next turn. */
 void engine_report(void *arg, struct attempt *a, const struct report *r);
+enum handover {
+    HANDOVER_CLAIMED,
+    HANDOVER_ADOPTED,
+    HANDOVER_UNSTARTED, /* adopted, and its former worker never started it */
+};
 /* Hands a claimed or adopted job to the dispatcher, after the commit. `claimed_at` is a time before
  * the lease was taken. */
-void engine_hand_over_job(struct engine *e, const struct execution *x, bool adopted,
+void engine_hand_over_job(struct engine *e, const struct execution *x, enum handover how,
                           int64_t claimed_at);
 
 /* turn/threads.c */
@@ -366,12 +358,9 @@ MUST_USE int read_status(struct engine *e, int64_t execution, int *status, struc
 /* maintenance/cleanup.c */
 MUST_USE int cleanup_if_due(struct engine *e, struct err *err);
 
-/* metrics.c */
-struct metrics *metrics_get(struct engine *e, const char *queue, const char *executor);
-void metrics_count_claim(struct engine *e, struct leased_job *h, const struct execution *x);
-void metrics_count_outcome(struct leased_job *h, const struct outcome *o);
-void metrics_collect(struct engine *e); /* moves new counts into heartbeat.counters */
-void metrics_release(struct engine *e);
+/* owner_check.c: refuses a state folder that other users can change; notes a database that they can
+ * change. */
+MUST_USE int engine_check_owners(const struct engine *e, struct err *err);
 
 /* Reports a sentence to the operator. */
 static inline void engine_note(const struct engine *e, const char *sentence)

@@ -106,9 +106,10 @@ static void settle_readopted(struct engine *e, struct leased_job *h)
         *vec_add(&l->ended) = h;
 }
 
-void engine_hand_over_job(struct engine *e, const struct execution *x, bool adopted,
+void engine_hand_over_job(struct engine *e, const struct execution *x, enum handover how,
                           int64_t claimed_at)
 {
+    bool adopted = how != HANDOVER_CLAIMED;
     AUTO_ARENA own = ARENA_INIT;
     struct spec spec = {.retry = {.jitter = -1}};
     struct job job = {.execution = x->id,
@@ -119,7 +120,8 @@ void engine_hand_over_job(struct engine *e, const struct execution *x, bool adop
                       .name = x->name,
                       .input = x->input,
                       .spec = &spec,
-                      .cancel = x->cancel_requested};
+                      .cancel = x->cancel_requested,
+                      .unstarted = how == HANDOVER_UNSTARTED};
     struct outcome failed = {.kind = OUTCOME_FAILED, .duration = -1};
     struct err err = ERR_INIT;
     int rc = x->spec ? spec_parse(x->spec, &own, &spec, &err) : 0;
@@ -128,12 +130,11 @@ void engine_hand_over_job(struct engine *e, const struct execution *x, bool adop
     h->cancel_sent = x->cancel_requested;
     h->adopted = adopted;
     job.lease_until = h->until - env_own_offset(e->env); /* CLOCK_BOOTTIME */
-    if (!adopted)
-        metrics_count_claim(e, h, x);
     if (!adopted && !rc && is_too_late(e, h)) {
         failed.kind = OUTCOME_REFUSED;
         rc = err_set(&err, E_REFUSED,
-                     "the job was not started: less than half of its lease was left");
+                     "the job was not started, because less than half of its lease was "
+                     "left: is this host overloaded?");
     }
     if (h->a.ended) {
         settle_readopted(e, h);

@@ -1,5 +1,5 @@
-/* heartbeat.c - heartbeats: renews the leases in this worker's table, by id and epoch, updates the
- * worker's row, and adds its counters. On SQLite the engine's thread does this between turns; on
+/* heartbeat.c - heartbeats: renews the leases in this worker's table, by id and epoch, and updates
+ * the worker's row. On SQLite the engine's thread does this between turns; on
  * PostgreSQL a thread with its own connection does, so that a long turn can't delay it. */
 #include "base/thread.h"
 #include "engine/engine_internal.h"
@@ -19,21 +19,15 @@ struct sending {
     struct engine *e;
     struct worker row; /* a copy: the engine may announce other lanes meanwhile */
     struct heartbeat_result *round;
-    const struct counter *counters;
-    size_t ncounters;
 };
 
 static int heartbeat_body(struct turn *t, void *arg, struct err *err)
 {
     struct sending *s = arg;
     const struct worker *w = &s->row;
-    int rc;
 
-    if ((rc =
-             op_heartbeat(t, w->id, s->e->o.lease, s->round->leases.at, s->round->leases.n, err)) ||
-        (rc = op_worker_tick(t, w, &s->round->tick, err)))
-        return rc;
-    return s->ncounters ? op_add_counters(t, w->id, s->counters, s->ncounters, err) : 0;
+    TRY(op_heartbeat(t, w->id, s->e->o.lease, s->round->leases.at, s->round->leases.n, err));
+    return op_worker_tick(t, w, &s->round->tick, err);
 }
 
 /* Called with the lock held. */
@@ -69,42 +63,11 @@ static int open_own_store(struct engine *e, struct err *err)
     return 0;
 }
 
-/* Sets *added if the counters were added by a turn whose commit outcome was unknown. If another
- * turn was made on the same connection since, this can't be determined. */
-static int resolve_uncertain_turn(struct heartbeat *b, struct store *store, bool *added,
-                                  struct err *err)
+static int renew_leases(struct engine *e, struct sending *s, struct err *err)
 {
-    int rc = 0;
-
-    if (b->uncertain_turn && b->uncertain_turn == store_last_turn_number(store))
-        rc = store_last_turn_is_stored(store, added, err);
-    if (!rc)
-        b->uncertain_turn = 0;
-    return rc;
-}
-
-/* Renews leases and adds counters. A turn that adds counters has a number, so that they are added
- * once. *added: the counters are in the database. */
-static int renew_leases(struct engine *e, struct sending *s, bool *added, struct err *err)
-{
-    struct heartbeat *b = &e->heartbeat;
-    struct store *store;
-    int rc;
-
-    if ((rc = open_own_store(e, err)))
-        return rc;
-    store = b->store ? b->store : e->store;
-    if ((rc = resolve_uncertain_turn(b, store, added, err)))
-        return rc;
-    if (*added)
-        s->ncounters = 0;
-    if (!s->ncounters)
-        return store_light_turn(store, heartbeat_body, s, err);
-    rc = store_turn(store, heartbeat_body, s, err);
-    *added = !rc;
-    if (rc == -E_COMMIT_UNKNOWN)
-        b->uncertain_turn = store_last_turn_number(store);
-    return rc;
+    TRY(open_own_store(e, err));
+    return store_light_turn(e->heartbeat.store ? e->heartbeat.store : e->store, heartbeat_body, s,
+                            err);
 }
 
 /* Sends one heartbeat. Called with the lock held; releases it while sending. */
@@ -114,20 +77,15 @@ static void send_heartbeat(struct engine *e)
     struct sending s = {.e = e, .row = e->row, .round = &b->current};
     struct err err = ERR_INIT;
     struct heartbeat_result done;
-    bool added = false;
     int rc;
 
     copy_leases(e, &b->current);
-    s.counters = b->counters.at;
-    s.ncounters = b->counters.n;
     b->current.sent_at = engine_now(e);
-    b->sending = true;
     pthread_mutex_unlock(&b->lock);
-    rc = renew_leases(e, &s, &added, &err);
+    rc = renew_leases(e, &s, &err);
     if (rc)
         engine_note(e, err.msg);
     pthread_mutex_lock(&b->lock);
-    b->sending = false;
     b->current.rc = rc;
     b->current.answered_at = engine_now(e);
     done = b->current;
@@ -135,10 +93,6 @@ static void send_heartbeat(struct engine *e)
     b->last = done;
     b->done = true;
     b->next = rc ? engine_now(e) + interval(e) / 4 : done.sent_at + interval(e);
-    if (added) {
-        b->counters.n = 0;
-        arena_reset(&b->counter_texts);
-    }
     if (!rc)
         b->last_success = done.sent_at;
 }
@@ -245,10 +199,10 @@ static void apply_lease_result(struct engine *e, const struct lease_ref *l, int6
  * hosts may adopt its jobs. */
 static int fail_unrenewed(struct err *err)
 {
-    return err_set(
-        err, E_UNAVAILABLE,
-        "this worker could not renew its leases for half of host_grace and ends, so that workers "
-        "on other hosts may adopt its jobs");
+    return err_set(err, E_UNAVAILABLE,
+                   "this worker could not renew its leases for half of worker.host_grace "
+                   "and exits, so that workers on other hosts may adopt its jobs: check "
+                   "its connection to the database");
 }
 
 /* Called with the lock held. */
@@ -274,8 +228,6 @@ static int apply_results(struct engine *e, struct err *err)
         apply_lease_result(e, &r->leases.at[i], r->sent_at + e->o.lease);
     db_clock_observe(e, r->tick.now, r->sent_at, r->answered_at);
     maintenance_after_tick(e, &r->tick);
-    if (!b->sending) /* else the counters are in use: collect after the next heartbeat */
-        metrics_collect(e);
     return 0;
 }
 

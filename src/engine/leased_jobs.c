@@ -1,6 +1,7 @@
 /* leased_jobs.c - the table of attempts: the jobs whose leases this worker holds. The heartbeat
  * thread reads it, so every change to the map, to an epoch or to `lost` is made under the
  * heartbeat's lock. */
+#include "core/graph.h"
 #include "engine/engine_internal.h"
 
 #include <stdlib.h>
@@ -31,7 +32,6 @@ struct leased_job *leased_job_add(struct engine *e, const struct execution *x,
     bool is_new;
 
     if (h && h->a.attempt != x->attempts) { /* another worker has settled our attempt */
-        e->leases_lost++;
         dispatch_forget(e->dispatch, h->a.execution, h->a.attempt);
         leased_job_drop(e, h);
         h = NULL;
@@ -46,6 +46,7 @@ struct leased_job *leased_job_add(struct engine *e, const struct execution *x,
         h->lane = arena_strdup(&h->own, x->lane);
         h->queue = arena_strdup(&h->own, x->queue);
         h->concurrency = arena_strdup(&h->own, x->concurrency);
+        h->is_capped = (x->flags & FLAG_CAPPED) != 0;
         h->retry = spec->retry;
         if (codes)
             h->retry.codes = memcpy(arena_alloc(&h->own, codes), spec->retry.codes, codes);
@@ -73,6 +74,7 @@ void leased_job_remove(struct engine *e, struct leased_job *h)
     pthread_mutex_lock(&e->heartbeat.lock);
     idmap_remove(&e->leased_jobs, h->a.execution);
     pthread_mutex_unlock(&e->heartbeat.lock);
+    start_marks_drop(e->start_marks, h->a.execution, h->a.attempt);
     if (h->settling)
         h->dropped = true;
     else

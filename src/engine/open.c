@@ -49,9 +49,11 @@ static int open_store(struct engine *e, struct err *err)
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &e->store, err)) ||
         (rc = store_identity(e->store, id, &e->generation, err)) ||
         (rc = state_folder_open(e->o.state, id, e->generation, e->row.id, &e->state_folder, err)) ||
+        (rc = engine_check_owners(e, err)) ||
         (e->foreground_root &&
          (rc = state_folder_set_foreground(e->state_folder, e->foreground_root, err))))
         return rc;
+    e->start_marks = start_marks_new(state_folder_own_file(e->state_folder), e->generation);
     e->server = !store_db(e->store)->driver->one_writer;
     /* While we can't reach the database, other hosts may adopt our jobs: a turn must not wait so
      * long that this worker fails to notice that it has to end. */
@@ -86,6 +88,7 @@ int engine_open(const struct engine_options *options,
         .dir = state_folder_dir(e->state_folder),
         .old_dirs = state_folder_old_dirs(e->state_folder),
         .lease = e->o.lease,
+        .marks = e->start_marks,
         .dispatch = {.attempts = &e->leased_jobs, .report = engine_report, .arg = e},
         .fence = e->server ? e->o.host_grace / 2 : 0};
     if ((rc = make_dispatch(arg, &setup, &e->dispatch, err)))
@@ -149,15 +152,13 @@ void engine_close(struct engine **pe)
     if (e->dispatch)
         dispatch_free(e->dispatch); /* attempts that outlive the worker keep running */
     worker_row_remove(e);
-    vec_release(&e->heartbeat.counters);
-    arena_release(&e->heartbeat.counter_texts);
     free_jobs_and_queues(e);
     if (e->listener)
         e->listener->close(e->listener);
     loops_release(e);
     store_close(&e->store);
+    start_marks_free(e->start_marks);
     state_folder_close(&e->state_folder, nothing_left);
-    metrics_release(e);
     if (e->epoll >= 0)
         close(e->epoll);
     idmap_release(&e->leased_jobs);

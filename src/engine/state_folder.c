@@ -7,6 +7,7 @@
 #include "base/folders.h"
 #include "base/mem.h"
 #include "base/own_file.h"
+#include "base/start_marks.h"
 #include "engine/worker_file.h"
 
 #include <dirent.h>
@@ -37,7 +38,7 @@ struct peer {
 struct state_folder {
     char id[STATE_FOLDER_ID_SIZE];
     char *dir, *workers;
-    int64_t own_id;
+    int64_t own_id, generation;
     int lock;        /* descriptor of our own file, which we have locked */
     int watch;       /* inotify on the worker files */
     int watch_timer; /* fires when the watch is to be added; -1 once it is */
@@ -137,6 +138,7 @@ int state_folder_open(const char *state, const char *database, int64_t generatio
     int rc;
 
     f->own_id = worker;
+    f->generation = generation;
     f->lock = f->watch = f->watch_timer = f->poll = -1;
     f->dir = state_folder_path(state, database, generation);
     f->workers = mem_printf("%s/workers", f->dir);
@@ -197,9 +199,45 @@ const char *state_folder_dir(const struct state_folder *f)
     return f->dir;
 }
 
+static bool parse_worker_name(const char *name, int64_t *id)
+{
+    char *end;
+
+    *id = (int64_t)strtoull(name, &end, 16);
+    return !*end && strlen(name) == 16;
+}
+
+/* Foreground trees of an earlier generation are finished in this one. The files stay where they
+ * are, too: the database may be a copy that is used next to its original. A file that can't be
+ * linked is linked when the next worker starts. */
+static void link_foreground_files(struct state_folder *f, const char *old_dir)
+{
+    AUTO_FREE char *workers = mem_printf("%s/workers", old_dir);
+    DIR *d = opendir(workers);
+    struct worker_file file;
+    struct dirent *entry;
+    int64_t id;
+
+    while (d && (entry = readdir(d))) {
+        AUTO_FREE char *old = mem_printf("%s/%s", workers, entry->d_name);
+
+        if (parse_worker_name(entry->d_name, &id) && !worker_file_read(old, &file) &&
+            file.foreground) {
+            AUTO_FREE char *path = worker_file_path(f, id);
+
+            (void)!link(old, path);
+        }
+    }
+    if (d)
+        closedir(d);
+}
+
 static void add_old_dir(void *arg, const char *dir)
 {
-    *vec_add(&((struct state_folder *)arg)->old_dirs) = mem_strdup(dir);
+    struct state_folder *f = arg;
+
+    link_foreground_files(f, dir);
+    *vec_add(&f->old_dirs) = mem_strdup(dir);
 }
 
 const char *const *state_folder_old_dirs(struct state_folder *f)
@@ -281,6 +319,7 @@ bool state_folder_scan(struct state_folder *f)
     struct dirent *entry;
     size_t i, kept = 0;
     char events[4096];
+    int64_t id;
     DIR *d;
 
     start_watch(f);
@@ -290,13 +329,9 @@ bool state_folder_scan(struct state_folder *f)
     for (i = 0; i < f->peers.n; i++)
         f->peers.at[i].seen = false;
     f->dead.n = 0;
-    while (d && (entry = readdir(d))) {
-        char *end;
-        int64_t id = (int64_t)strtoull(entry->d_name, &end, 16);
-
-        if (!*end && strlen(entry->d_name) == 16 && id != f->own_id)
+    while (d && (entry = readdir(d)))
+        if (parse_worker_name(entry->d_name, &id) && id != f->own_id)
             scan_worker(f, id);
-    }
     if (d)
         closedir(d);
     for (i = 0; i < f->peers.n; i++)
@@ -335,6 +370,24 @@ int64_t state_folder_worker_age(const struct state_folder *f, int64_t worker)
     if (!lstat(path, &st))
         age = clock_wall_us() - ((int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000);
     return age;
+}
+
+int state_folder_own_file(const struct state_folder *f)
+{
+    return f->lock;
+}
+
+bool state_folder_is_unstarted(const struct state_folder *f, int64_t worker, int64_t execution,
+                               int attempt)
+{
+    AUTO_FREE char *path = worker_file_path(f, worker);
+    AUTO_FD fd = -1;
+
+    if (!worker || worker == f->own_id)
+        return false;
+    fd = own_file_open_given(AT_FDCWD, path, O_RDONLY, OWN_FILE_ANY_SIZE);
+    return fd >= 0 && !flock(fd, LOCK_SH | LOCK_NB) &&
+           start_marks_prove_unstarted(fd, f->generation, execution, attempt);
 }
 
 bool state_folder_is_alive(const struct state_folder *f, int64_t worker)

@@ -39,8 +39,8 @@ void state_folder_close(struct state_folder **f, bool nothing_left);
 
 const char *state_folder_id(const struct state_folder *f);
 const char *state_folder_dir(const struct state_folder *f); /* the parent of the attempt folders */
-/* The parents of the attempt folders of earlier generations of the same database; ends with
- * NULL. */
+/* The parents of the attempt folders of earlier generations of the same database; ends with NULL.
+ * Foreground trees of these generations become trees of this one. */
 const char *const *state_folder_old_dirs(struct state_folder *f);
 
 /* Writes the root of this worker's foreground tree, which others continue if the worker dies. */
@@ -61,6 +61,11 @@ void state_folder_remove_worker(struct state_folder *f, int64_t worker);
 
 /* µs since the worker's file was written; INT64_MAX if it does not exist. */
 int64_t state_folder_worker_age(const struct state_folder *f, int64_t worker);
+/* The file of this worker, for its start marks. */
+int state_folder_own_file(const struct state_folder *f);
+/* Whether another worker is dead, and its file proves that it never started this function. */
+bool state_folder_is_unstarted(const struct state_folder *f, int64_t worker, int64_t execution,
+                               int attempt);
 bool state_folder_is_alive(const struct state_folder *f, int64_t worker); /* its lock is held */
 /* Kills a worker that hangs, that is, one that holds its lock but no longer renews its leases. */
 void state_folder_kill_worker(const struct state_folder *f, int64_t worker);

@@ -4,6 +4,7 @@
 #include "base/fd.h"
 #include "base/own_file.h"
 #include "base/proc.h"
+#include "base/start_marks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define TEXT_SIZE 128
+#define TEXT_SIZE START_MARKS_AT
 
 int worker_file_write(int fd, int64_t foreground)
 {

@@ -1,5 +1,6 @@
 /* worker_row.c - this worker's row in the database: registers it, announces the lanes that are
  * served, and removes it. */
+#include "base/json.h"
 #include "engine/engine_internal.h"
 
 static int register_body(struct turn *t, void *arg, struct err *err)
@@ -18,13 +19,16 @@ int worker_row_register(struct engine *e, struct err *err)
     return store_turn(e->store, register_body, e, err);
 }
 
-/* The heartbeat thread may use a copy of the row that points to the old string, so the string is
- * freed only with the engine. */
-static void set_served_lanes(struct engine *e, const char *serves, int capacity)
+/* Sets the lanes that we serve, with our capacity; NULL for none, while we stop. The heartbeat
+ * thread may use a copy of the row that points to the old strings, so they are freed only with the
+ * engine. */
+static void set_served_lanes(struct engine *e, const char *serves, const char *executors)
 {
     pthread_mutex_lock(&e->heartbeat.lock);
-    e->row.serves = serves;
-    e->row.capacity = capacity;
+    if (serves)
+        e->row.capacity = dispatch_total_capacity(e->dispatch, &e->row.claim_ahead);
+    e->row.serves = serves ? serves : "{}";
+    e->row.executors = executors ? executors : "{}";
     pthread_mutex_unlock(&e->heartbeat.lock);
 }
 
@@ -37,9 +41,24 @@ static void announce_draining(struct engine *e)
     if (!e->leased_jobs.n || !e->lanes_announced)
         return; /* the row is removed soon */
     e->lanes_announced = 0;
-    set_served_lanes(e, "{}", e->row.capacity);
+    set_served_lanes(e, NULL, NULL);
     if (worker_row_register(e, &ignored))
         ignored.code = E_NONE;
+}
+
+/* Writes how many jobs each executor may hold: {"process": 4}. */
+static const char *executors_json(struct engine *e, const struct lane_group *groups, size_t n)
+{
+    AUTO_BUF b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    json_write_begin(&w, '{');
+    for (size_t i = 0; i < n; i++) {
+        json_write_key(&w, groups[i].executor);
+        json_write_i64(&w, dispatch_executor_capacity(e->dispatch, i));
+    }
+    json_write_end(&w, '}');
+    return arena_strdup(&e->own, buf_cstr(&b));
 }
 
 int worker_row_announce_lanes(struct engine *e, struct err *err)
@@ -64,8 +83,7 @@ int worker_row_announce_lanes(struct engine *e, struct err *err)
             for (q = 0; q < e->own_queues; q++)
                 *vec_add(&list) = (struct lane_queue){groups[i].lanes[k], e->queues.at[q]};
     serves_to_json(list.at, list.n, &serves);
-    set_served_lanes(e, arena_strdup(&e->own, buf_cstr(&serves)),
-                     dispatch_total_capacity(e->dispatch));
+    set_served_lanes(e, arena_strdup(&e->own, buf_cstr(&serves)), executors_json(e, groups, n));
     if (!(rc = worker_row_register(e, err)))
         e->lanes_announced = lanes;
     return rc;
@@ -74,17 +92,14 @@ int worker_row_announce_lanes(struct engine *e, struct err *err)
 static int remove_body(struct turn *t, void *arg, struct err *err)
 {
     struct engine *e = arg;
-    const struct heartbeat *b = &e->heartbeat;
-    int rc = op_add_counters(t, e->row.id, b->counters.at, b->counters.n, err);
 
-    return rc ? rc : op_worker_unregister(t, e->row.id, err);
+    return op_worker_unregister(t, e->row.id, err);
 }
 
 void worker_row_remove(struct engine *e)
 {
     struct err ignored = ERR_INIT;
 
-    metrics_collect(e);
     if (e->store && e->row.folder && e->last_tick &&
         store_turn(e->store, remove_body, e, &ignored)) /* else it is removed after a day */
         ignored.code = E_NONE;

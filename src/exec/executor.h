@@ -32,6 +32,7 @@ struct job {
     const struct spec *spec;
     int64_t lease_until; /* CLOCK_BOOTTIME, µs; the lease is valid at least until then */
     bool cancel;         /* a cancel was requested already (adopted attempts only) */
+    bool unstarted;      /* adopted from a worker that died and never started it */
 };
 
 enum report_kind {

@@ -44,7 +44,8 @@ static size_t word_at(const struct mask *m, const char *text, size_t len)
     return 0;
 }
 
-/* Whether the text ends inside a word that may start here, longer than one that it holds whole. */
+/* Whether the whole text may be the start of a word: that word would be longer than any word that
+ * the text starts with. */
 static bool is_cut(const struct mask *m, const char *text, size_t len)
 {
     if (m->first_bytes[(unsigned char)*text])
@@ -106,10 +107,10 @@ void mask_end(struct mask *m, struct buf *out)
 /* A JSON string without its escape sequences. */
 struct decoded {
     struct buf text;
-    VEC(const char *) sources; /* of each byte of the text, and of its end */
+    VEC(const char *) sources; /* where each byte comes from, and the end of the string */
 };
 
-/* The value of the four hexadecimal digits at p; -1 if they are not. */
+/* The value of the four hexadecimal digits at p; -1 if there are no such four digits. */
 static int hex4(const char *p, const char *end)
 {
     int value = 0, i;
@@ -155,7 +156,7 @@ static void add_code_point(struct decoded *d, unsigned c, const char *source)
     add_byte(d, 0x80 | (c & 0x3F), source);
 }
 
-/* Decodes the escape sequence at p; returns its end, NULL if it is not one. */
+/* Decodes the escape sequence at p; returns its end, or NULL if it is not valid. */
 static const char *decode_escape(struct decoded *d, const char *p, const char *end)
 {
     static const char letters[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
@@ -178,8 +179,8 @@ static const char *decode_escape(struct decoded *d, const char *p, const char *e
     return p + 6;
 }
 
-/* Decodes the JSON string that starts with the quote at p. Returns its closing quote, or, if it is
- * not a JSON string in one line, the place where it ceases to be one. */
+/* Decodes the JSON string that starts with the quote at p. Returns its closing quote or, if it is
+ * not a JSON string on one line, the first character that does not fit. */
 static const char *decode_string(struct decoded *d, const char *p, const char *end)
 {
     const char *after;

@@ -66,8 +66,8 @@ static int set_output(struct parser *p, const char *key, const char *json)
         }
     }
     if (p->all.n == OUTPUTS_KEYS_MAX)
-        return err_set(p->err, E_INVALID, "line %d of $PAWL_OUTPUT: more than %d outputs", p->line,
-                       OUTPUTS_KEYS_MAX);
+        return err_set(p->err, E_INVALID, "line %d of $PAWL_OUTPUT exceeds the limit of %d outputs",
+                       p->line, OUTPUTS_KEYS_MAX);
     *vec_add(&p->all) = (struct output){.key = key, .json = json};
     return 0;
 }
@@ -116,8 +116,8 @@ static int read_block(struct parser *p, const char *key, const char *mark, size_
         buf_addch(&text, '\n');
     }
     return err_set(p->err, E_INVALID,
-                   "line %d of $PAWL_OUTPUT: the block of \"%s\" is not closed: add a line "
-                   "with only \"%.*s\"",
+                   "line %d of $PAWL_OUTPUT starts the block of \"%s\", which is not closed: add a "
+                   "line with only \"%.*s\"",
                    first, key, (int)mark_len, mark);
 }
 

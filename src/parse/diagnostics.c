@@ -16,11 +16,11 @@ static const struct source *add_source(struct diagnostics *ps, struct source s)
     return memcpy(arena_alloc(&ps->arena, sizeof(s)), &s, sizeof(s));
 }
 
-int diagnostics_read(struct diagnostics *ps, const char *path, const struct source **out,
-                     struct err *err)
+int diagnostics_read(struct diagnostics *ps, const char *path, const struct source *named_by,
+                     const struct source **out, struct err *err)
 {
     struct source s;
-    int rc = source_read(path, &ps->arena, &s, err);
+    int rc = source_read(path, named_by, &ps->arena, &s, err);
 
     if (!rc)
         *out = add_source(ps, s);
@@ -51,6 +51,14 @@ bool diagnostics_full(const struct diagnostics *ps)
     return ps->list.n >= DIAGNOSTICS_KEPT;
 }
 
+static bool has_diagnostic(const struct diagnostics *ps, const struct source *s)
+{
+    for (size_t i = 0; i < ps->list.n; i++)
+        if (ps->list.at[i].source == s)
+            return true;
+    return false;
+}
+
 void diagnostics_add(struct diagnostics *ps, const struct source *s, uint32_t line, uint32_t column,
                      const char *fmt, ...)
 {
@@ -58,12 +66,17 @@ void diagnostics_add(struct diagnostics *ps, const struct source *s, uint32_t li
     char text[1024];
     va_list ap;
 
+    if (s->hidden && has_diagnostic(ps, s))
+        return;
     ps->count++;
     if (diagnostics_full(ps))
         return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
+    if (s->hidden)
+        snprintf(text, sizeof(text),
+                 "this is not a valid workflow; the error is not shown, because %s", s->hidden);
     source_add_visible(&visible, text, strlen(text));
     *vec_add(&ps->list) =
         (struct diagnostic){.source = s,

@@ -26,7 +26,8 @@ struct diagnostics {
     }
 
 /* Reads a file; see source_read. The source lives as long as the diagnostics. */
-MUST_USE int diagnostics_read(struct diagnostics *ps, const char *path, const struct source **out,
+MUST_USE int diagnostics_read(struct diagnostics *ps, const char *path,
+                              const struct source *named_by, const struct source **out,
                               struct err *err);
 /* Like diagnostics_read, for pawl.yaml; see source_read_config. */
 MUST_USE int diagnostics_read_config(struct diagnostics *ps, const char *path,
@@ -35,6 +36,7 @@ MUST_USE int diagnostics_read_config(struct diagnostics *ps, const char *path,
 const struct source *diagnostics_take(struct diagnostics *ps, const char *name, const char *text,
                                       size_t len);
 
+/* Of a source whose text is hidden, only the location of its first error is kept. */
 void diagnostics_add(struct diagnostics *ps, const struct source *s, uint32_t line, uint32_t column,
                      const char *fmt, ...) PRINTF_LIKE(5, 6);
 

@@ -224,8 +224,12 @@ const char *bad_name(const char *text)
 
 const char *bad_queue(const char *text)
 {
+    struct err ignored = ERR_INIT;
+
     if (!*text || strlen(text) > 64)
         return "a queue name of 1 to 64 bytes";
+    if (text_check_name("queue", text, 64, &ignored))
+        return "a queue name without control characters";
     return strncmp(text, "here:", 5) ? NULL : "a queue name that does not start with here:";
 }
 
@@ -251,9 +255,9 @@ static bool check_plain(struct reader *r, const struct key *k, const struct yaml
         return true;
     if (k->type == KEY_SCRIPT)
         yaml_error(r->doc, node,
-                   "%s: values are never inserted into shell text, where they could run as "
-                   "commands: pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; "
-                   "params are environment variables already",
+                   "%s: values are never inserted into shell text, where they could run "
+                   "as commands; pass the value in env (env: {X: \"${{ … }}\"}) and write "
+                   "\"$X\"; params are environment variables already",
                    what);
     else
         yaml_error(r->doc, node, "%s can't contain ${{ }}: the value is used as written", what);

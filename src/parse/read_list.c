@@ -119,8 +119,8 @@ static bool add_word(struct reader *r, const struct key *k, const struct yaml *n
                           what, len, (long long)k->max);
     if (len == 3 && !memcmp(word, "{0}", 3))
         return yaml_error(r->doc, node,
-                          "%s: {0} is not known: there is no file with the script; write {} "
-                          "where its text belongs",
+                          "%s: {0} is not supported, because the script is not in a file; write "
+                          "{} where its text belongs",
                           what);
     *to = arena_memdup0(r->arena, word, len);
     return reader_spend(r, node, len + 1);
@@ -156,7 +156,8 @@ static bool read_words(struct reader *r, const struct key *k, const struct yaml 
     if (ok && (!n || !*words[0] || !strcmp(words[0], "{}")))
         return yaml_expected(r->doc, node, what, "a program such as bash, with its options,");
     if (ok && holes > 1)
-        yaml_error(r->doc, node, "%s: {} stands for the text, so it can occur only once", what);
+        yaml_error(r->doc, node, "%s: {} stands for the text of run, so it can occur only once",
+                   what);
     if (ok)
         key_set_list(out, words, n);
     return ok && holes < 2;

@@ -30,7 +30,8 @@ static const char *foreign_kind(const struct stat *st)
     return S_ISFIFO(st->st_mode) ? "it is a FIFO" : "it is a device";
 }
 
-/* Others can change it, itself or the link to it. */
+/* Refuses a file that other users can change: the file itself, or a symbolic link that leads to
+ * it. */
 static int refuse_foreign(const char *path, const struct stat *st, struct err *err)
 {
     char text[OWNERSHIP_FAULT_SIZE];
@@ -38,42 +39,53 @@ static int refuse_foreign(const char *path, const struct stat *st, struct err *e
 
     if (!fault && ownership_has_foreign_link(path))
         fault = "a symbolic link of another user leads to it";
-    return fault ? err_set(err, E_INVALID,
-                           "%s is not used, because %s: only you and root may be able to change a "
-                           "configuration file (chown, chmod go-w)",
-                           path, fault)
+    return fault ? err_set(
+                       err, E_INVALID,
+                       "%s is not used, because %s: a configuration file must be writable only by "
+                       "you and root (chown, chmod go-w)",
+                       path, fault)
                  : 0;
 }
 
 /* O_NONBLOCK: opening a FIFO would otherwise wait for a writer. */
-static int open_source(const char *path, bool is_config, int *out, struct err *err)
+static int open_source(const char *path, bool is_config, int *out, struct stat *st, struct err *err)
 {
     AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     const char *why = NULL;
-    struct stat st;
     int rc;
 
-    if (fd < 0 || fstat(fd, &st))
+    if (fd < 0 || fstat(fd, st))
         why = errno == ENXIO ? "it is a socket" : strerror(errno);
     else
-        why = foreign_kind(&st);
+        why = foreign_kind(st);
     if (why)
         return err_set(err,
                        fd < 0 && (errno == ENOENT || errno == ENOTDIR) ? E_NOT_FOUND : E_INVALID,
                        "%s can't be read: %s", path, why);
-    if (is_config && (rc = refuse_foreign(path, &st, err)))
+    if (is_config && (rc = refuse_foreign(path, st, err)))
         return rc;
     *out = fd;
     fd = -1;
     return 0;
 }
 
-static int read_source(const char *path, bool is_config, struct arena *arena, struct source *out,
-                       struct err *err)
+static const char *reason_to_hide(const char *path, const struct stat *st,
+                                  const struct source *named_by)
+{
+    if (!ownership_is_ours(st))
+        return NULL;
+    if (named_by && (named_by->is_foreign || named_by->hidden))
+        return "a file of another user names it";
+    return ownership_has_foreign_link(path) ? "a symbolic link of another user leads to it" : NULL;
+}
+
+static int read_source(const char *path, bool is_config, const struct source *named_by,
+                       struct arena *arena, struct source *out, struct err *err)
 {
     AUTO_BUF b = BUF_INIT;
     AUTO_FD fd = -1;
-    int rc = open_source(path, is_config, &fd, err);
+    struct stat st;
+    int rc = open_source(path, is_config, &fd, &st, err);
 
     if (rc)
         return rc;
@@ -83,18 +95,21 @@ static int read_source(const char *path, bool is_config, struct arena *arena, st
         return err_set(err, E_INVALID, "%s is longer than %d MB", path, SOURCE_MAX_MB);
     *out = (struct source){.name = arena_strdup(arena, path),
                            .text = arena_memdup0(arena, b.ptr, b.len),
-                           .len = b.len};
+                           .len = b.len,
+                           .is_foreign = !ownership_is_ours(&st),
+                           .hidden = reason_to_hide(path, &st, named_by)};
     return 0;
 }
 
-int source_read(const char *path, struct arena *arena, struct source *out, struct err *err)
+int source_read(const char *path, const struct source *named_by, struct arena *arena,
+                struct source *out, struct err *err)
 {
-    return read_source(path, false, arena, out, err);
+    return read_source(path, false, named_by, arena, out, err);
 }
 
 int source_read_config(const char *path, struct arena *arena, struct source *out, struct err *err)
 {
-    return read_source(path, true, arena, out, err);
+    return read_source(path, true, NULL, arena, out, err);
 }
 
 /* ---- locations ---- */
@@ -144,17 +159,9 @@ void source_location(const struct source *s, size_t offset, uint32_t *line, uint
 
 /* ---- display ---- */
 
-/* Whether the character of n bytes at p is a control character for a terminal. */
-static bool is_control(const char *p, size_t n)
-{
-    unsigned char c = (unsigned char)*p;
-
-    return n == 1 ? c < 0x20 || c == 0x7F : n == 2 && c == 0xC2 && (unsigned char)p[1] < 0xA0;
-}
-
 static void add_char(struct buf *out, const char *p, size_t n)
 {
-    if (is_control(p, n))
+    if (text_is_hidden(p, n))
         buf_addch(out, ' ');
     else
         buf_add(out, p, n);
@@ -272,7 +279,7 @@ void source_show(const struct source *s, uint32_t line, uint32_t column, struct 
 {
     struct visible_line w = {.text = BUF_INIT};
     size_t len = 0, from = 0, to, count, target, skipped = 0;
-    const char *p = find_line(s, line, &len);
+    const char *p = s->hidden ? NULL : find_line(s, line, &len);
     char number[16];
 
     if (!p)

@@ -40,7 +40,7 @@ static int run_statement(struct db *db, void *arg, struct err *err)
     return db_query(db, q->args, q->rows, err);
 }
 
-static int run(struct ask_on on, const struct args *a, struct rows *out, struct err *err)
+static int run_on(struct ask_on on, const struct args *a, struct rows *out, struct err *err)
 {
     if (on.kind == ON_TURN)
         return turn_query(on.at, a, out, err);
@@ -49,7 +49,7 @@ static int run(struct ask_on on, const struct args *a, struct rows *out, struct 
     return db_query(on.at, a, out, err);
 }
 
-/* The arguments without copying the values. */
+/* Makes arguments that point at vals instead of copying them. */
 static struct args wrap(enum stmt_id q, const struct val *vals)
 {
     struct args a = {.stmt = &statements[q], .vals = {.at = (struct val *)vals}};
@@ -64,7 +64,7 @@ int ask_rows(struct ask_on on, struct rows *out, struct err *err, enum stmt_id q
 {
     struct args a = wrap(q, vals);
 
-    return run(on, &a, out, err);
+    return run_on(on, &a, out, err);
 }
 
 int ask_row(struct ask_on on, const struct val_out *into, struct err *err, enum stmt_id q,
@@ -94,7 +94,7 @@ int ask_rows_of(struct ask_on on, struct rows *out, struct err *err, enum stmt_i
 
     args_begin(&a, q);
     args_ids(&a, ids, n);
-    return run(on, &a, out, err);
+    return run_on(on, &a, out, err);
 }
 
 int ask_rows_found(struct ask_on on, struct rows *out, struct err *err, enum stmt_id q,
@@ -105,7 +105,7 @@ int ask_rows_found(struct ask_on on, struct rows *out, struct err *err, enum stm
     args_begin(&a, q);
     for (size_t i = 0; i < found->n; i++)
         args_int(&a, rows_int(found, i, 0));
-    return run(on, &a, out, err);
+    return run_on(on, &a, out, err);
 }
 
 int db_send_vals(struct db *db, struct rows *out, long expect, struct err *err, enum stmt_id q,

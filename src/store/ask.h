@@ -3,10 +3,11 @@
  *     if ((rc = ask(t, &rows, err, Q_OLD_ROOTS, after, max)))
  *         return rc;
  *
- * A turn also reads the database's time in the same round trip (turn_query). A store reads in a
- * separate transaction (query_read). A connection runs it in its current transaction (db_query).
- * The parameters are those that the statement declares, except its row parameters: a statement with
- * rows is built with args_begin and args_row, or with ask_ids if it has only ids. */
+ * On a turn, the database's time is read in the same round trip (turn_query). On a store, the
+ * statement runs in its own read-only transaction (query_read). On a connection, it runs in the
+ * current transaction (db_query). The values after the statement's name are its scalar parameters.
+ * A statement with row parameters is built with args_begin and args_row, or run with ask_ids if its
+ * only parameters are ids. */
 #ifndef STORE_ASK_H
 #define STORE_ASK_H
 
@@ -15,7 +16,7 @@
 struct store;
 struct turn;
 
-/* The place where a statement runs. */
+/* Where a statement runs; `at` is the connection, the turn or the store. */
 struct ask_on {
     enum { ON_DB, ON_TURN, ON_STORE } kind;
     void *at;
@@ -67,7 +68,7 @@ MUST_USE int ask_snapshot(struct store *s, int64_t *now, struct err *err, const 
 MUST_USE int ask_rows_of(struct ask_on on, struct rows *out, struct err *err, enum stmt_id q,
                          const int64_t *ids, size_t n);
 
-/* The same with the ids in the first column of rows that were found. */
+/* Like ask_ids, with the ids in the first column of `found`. */
 #define ask_found(on, out, err, q, found) ask_rows_found(ASK_ON(on), out, err, q, found)
 MUST_USE int ask_rows_found(struct ask_on on, struct rows *out, struct err *err, enum stmt_id q,
                             const struct rows *found);

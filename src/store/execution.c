@@ -13,6 +13,7 @@
     X(started_at, I64_OR_NULL, CHANGES)    \
     X(finished_at, I64_OR_NULL, CHANGES)   \
     X(updated_at, I64, CHANGES)            \
+    X(idle, I64_OR_NULL, CHANGES)          \
     X(priority, INT, FIXED)                \
     X(attempts, INT, CHANGES)              \
     X(max_attempts, INT, CHANGES)          \
@@ -38,14 +39,14 @@
     X(held_key, TEXT, CHANGES)             \
     X(task_name, TEXT, FIXED)
 
-/* Reads column `col` of the row into `to` and moves on; 0 stands for null. */
+/* Reads column `col` of the row into `to` and increments col. Null is read as 0. */
 #define READ_I64(to)          (to) = rows_int(r, row, col++)
 #define READ_INT(to)          (to) = (int)rows_int(r, row, col++)
 #define READ_BOOL(to)         (to) = rows_int(r, row, col++) != 0
 #define READ_TEXT(to)         (to) = arena_strdup(arena, rows_text(r, row, col++))
 #define READ_I64_OR_NULL(to)  READ_I64(to)
 #define READ_INT_OR_NULL(to)  READ_INT(to)
-/* -1 stands for null. */
+/* Null is read as -1. */
 #define READ_INDEX(to)        (to) = rows_null(r, row, col) ? -1 : (int)rows_int(r, row, col), col++
 
 #define VAL_I64(from)         val_int(from)

@@ -9,23 +9,24 @@
 struct execution {
     EXECUTION_STATE;                              /* changed by events */
     int64_t id, parent, root, workflow, rerun_of; /* 0 if none */
-    int needs_left, needs_succeeded; /* a task: its needs that have not ended; that succeeded */
-    int children_open; /* a workflow or fan-out: tasks, items and spawned executions not ended */
-    int children_made; /* tasks, without on_failure and on_exit, or items created */
-    int notify_left;   /* an ended task: followers not notified of its end yet */
-    int task_index;    /* of an item, from 0; -1 if not an item */
+    int needs_left, needs_succeeded; /* of a task: needs that have not ended; that succeeded */
+    int children_open; /* of a workflow or fan-out: tasks, items, spawned executions not ended */
+    int children_made; /* tasks (without on_failure and on_exit) or items created so far */
+    int notify_left;   /* of an ended task: followers not notified of its end yet */
+    int task_index;    /* position of an item in its fan-out, from 0; -1 if not an item */
     int depth, kind, priority;
     const char *name, *queue, *lane, *concurrency, *task_name;
 
-    /* The large columns: loaded only with the whole execution; a claim loads input and spec. */
+    /* The large columns, which execution_read_state does not read; a claim loads input and spec. */
     const char *input, *result, *error, *spec;
 };
 
-/* The number of columns of @state@, and of @whole@, which is @state@ and the large columns. */
-#define STATE_COLUMNS 37
+/* The number of columns of the SQL macros @state@ and @whole@ (sql/00_columns.sql); @whole@ adds
+ * the large columns. */
+#define STATE_COLUMNS 38
 #define WHOLE_COLUMNS (STATE_COLUMNS + 4)
 
-/* Adds the columns of @job@, or those of them that a turn may change, to a statement. */
+/* Add the columns of the SQL macro @job@ to a statement: all, or those that a turn may change. */
 void execution_write_all(const struct execution *e, struct args *a);
 void execution_write_changes(const struct execution *e, struct args *a);
 
@@ -35,7 +36,7 @@ void execution_read_state(struct execution *e, const struct rows *r, size_t row,
 void execution_read_whole(struct execution *e, const struct rows *r, size_t row, size_t col,
                           struct arena *arena);
 
-/* Before a run starts, nothing is counted. */
+/* Sets the counters to their values before a run starts. */
 static inline void execution_reset_counters(struct execution *e)
 {
     e->needs_left = e->needs_succeeded = 0;
@@ -58,6 +59,12 @@ static inline bool execution_has_lease(const struct execution *e)
 static inline bool execution_may_start(const struct execution *e)
 {
     return !kind_is_job(e->kind) && e->status == S_PENDING && e->held == HELD_NONE;
+}
+
+/* Whether it is a SQL submission that no worker has taken yet, read as an execution. */
+static inline bool execution_is_submission(const struct execution *e)
+{
+    return !e->seq;
 }
 
 /* Whether it counts against its limits. */

@@ -25,12 +25,13 @@ struct request {
  * *more requests another turn with is_continuation set. */
 #define op_pause(t, list, n, slice, more, err) \
     op_pause_or_resume(t, list, n, slice, more, true, err)
-/* Ends that pause. Descendants and ancestors that are paused themselves stay paused. */
+/* Resumes a paused execution. Descendants and ancestors that are paused themselves stay paused. */
 #define op_resume(t, list, n, slice, more, err) \
     op_pause_or_resume(t, list, n, slice, more, false, err)
 MUST_USE int op_pause_or_resume(struct turn *t, struct request *list, size_t n, size_t slice,
                                 bool *more, bool pause, struct err *err);
-/* Approves a task that waits for approval, or rejects it. -E_INVALID: it waits for no approval. */
+/* Approves a task that waits for approval, or rejects it. -E_INVALID: it does not wait for
+ * one. */
 MUST_USE int op_approve(struct turn *t, struct request *list, size_t n, bool yes, struct err *err);
 /* Skips an execution that has not started: its followers treat it as done. -E_INVALID: it has
  * started. */
@@ -39,7 +40,7 @@ enum rerun_scope { RERUN_WHOLE, RERUN_ONLY_FAILED, RERUN_FROM_TASK };
 struct rerun_row {
     int64_t id;
     char *name;
-    int status; /* before */
+    int status; /* before the rerun */
 };
 /* Reruns an ended execution in place, together with all its followers; ancestors that have ended
  * are reopened. */
@@ -85,7 +86,23 @@ struct queue_action {
 /* E_INVALID: the queue to resume is not paused. */
 MUST_USE int op_change_queue(struct turn *t, struct queue_action *q, struct err *err);
 
-/* The last operator action on a queue or a schedule as a whole; at is 0 if none is stored. */
+/* ---- settings ---- */
+
+/* Settings that all processes of the database share, each a JSON document (core/retention.h,
+ * core/route.h). */
+#define SETTING_RETENTION "retention"
+#define SETTING_ROUTES    "routes"
+
+struct setting_change {
+    const char *name, *value;
+    const char *by, *reason; /* NULL if not given */
+    bool initial;            /* change nothing if the database has a value */
+
+    const char *found; /* out: that value, until the store's next turn; NULL if there was none */
+};
+MUST_USE int op_change_setting(struct turn *t, struct setting_change *c, struct err *err);
+
+/* The last operator action on a queue, a schedule or a setting; at is 0 if none is stored. */
 struct last_audit {
     int64_t at;
     enum audit_action action;

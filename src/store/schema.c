@@ -103,7 +103,7 @@ int store_check_schema(const struct store *s, int64_t minimum, struct err *err)
                    s->url->safe, (long long)minimum, migration_count);
 }
 
-/* Gives the database a random id, which its workers' state folders use. */
+/* Stores a random id of the database; workers use it in the paths of their state folders. */
 static int name_database(struct db *db, struct err *err)
 {
     char id[17];
@@ -132,7 +132,7 @@ static int apply_migrations(struct db *db, int64_t from, struct err *err)
     return name_database(db, err);
 }
 
-/* Runs in a transaction that it does not end. */
+/* Runs in a transaction, which the caller commits or rolls back. */
 static int upgrade_locked(struct db *db, const struct db_url *url, struct err *err)
 {
     const char *schema = url->schema ? url->schema : "";
@@ -161,7 +161,7 @@ static int upgrade(struct db *db, const struct db_url *url, struct err *err)
     return rc;
 }
 
-/* Checks the version in a read-only transaction: a foreign database that is refused stays
+/* Checks the version in a read-only transaction, so that a database that is refused stays
  * unchanged.
  */
 static int check_version(struct db *db, const struct db_url *url, int64_t *v, struct err *err)
@@ -186,16 +186,16 @@ int schema_migrate(struct db *db, const struct db_url *url, bool may_change, str
         return upgrade(db, url, err);
     if (must_take_over)
         return err_set(err, E_SCHEMA,
-                       "the schema %s in %s belongs to the tenant's own role, as older versions "
-                       "created it: run `pawl admin migrate --tenant %s`",
+                       "the schema %s in %s belongs to the tenant's own role, because an older "
+                       "version created it: run `pawl admin migrate --tenant %s`",
                        url->schema, url->safe, url->tenant);
     TRY(check_version(db, url, &v, err));
     if (v == migration_count)
         return 0;
     if (!may_change && !v)
         return err_set(err, E_SCHEMA,
-                       "%s has no Pawl tables yet: the first run or submission creates them, or "
-                       "`pawl admin migrate`",
+                       "%s has no Pawl tables yet: `pawl admin migrate` creates them, and so does "
+                       "the first run or submission",
                        url->safe);
     if (!may_change)
         return err_set(

@@ -20,9 +20,9 @@ static int refuse_stranger(const struct db_url *url, const char *owner, const ch
 {
     return err_set(err, E_SCHEMA,
                    "the schema %s in %s belongs to the role %.63s, but Pawl connects as %.63s: "
-                   "connect as its owner, or give the schema and all that Pawl created in it to "
-                   "%.63s (ALTER SCHEMA, TABLE, SEQUENCE, VIEW, FUNCTION … OWNER TO %.63s) if no "
-                   "other role can have put anything into it",
+                   "connect as its owner, or, if you are sure that no other role created anything "
+                   "in it, give the schema and everything in it to %.63s (ALTER SCHEMA, TABLE, "
+                   "SEQUENCE, VIEW, FUNCTION … OWNER TO %.63s)",
                    url->schema, url->safe, owner, session, session, session);
 }
 
@@ -37,8 +37,9 @@ static bool migrations_create_function(const char *name)
     return found;
 }
 
-/* The row is of Q_SCHEMA_OWNER. A function of Pawl in a schema of another owner was created by a
- * role with CREATE on the schema: nothing must be dropped then, only owners differ. */
+/* r has the row of Q_SCHEMA_OWNER. If the object is a function that Pawl's migrations create, a
+ * role with CREATE on the schema has run them: the message then asks for one owner, not for a DROP.
+ */
 static int refuse_object(const struct db_url *url, const struct rows *r, struct err *err)
 {
     const char *owner = rows_text(r, 0, 0), *object = rows_text(r, 0, 3);
@@ -48,9 +49,9 @@ static int refuse_object(const struct db_url *url, const struct rows *r, struct 
         return err_set(
             err, E_SCHEMA,
             "the schema %s in %s belongs to the role %.63s, but %.200s in it belongs to %.63s: give "
-            "all that Pawl created to one role, either with ALTER SCHEMA %s OWNER TO %.63s, or with "
-            "ALTER TABLE, SEQUENCE, VIEW, FUNCTION … OWNER TO %.63s if only Pawl's migrations can "
-            "have written them",
+            "all that Pawl created to one role, either with ALTER SCHEMA %s OWNER TO %.63s, or, if "
+            "you are sure that only Pawl's migrations created it, with ALTER TABLE, SEQUENCE, VIEW, "
+            "FUNCTION … OWNER TO %.63s",
             url->schema, url->safe, owner, object, other, url->schema, other, owner);
     return err_set(err, E_SCHEMA,
                    "the schema %s in %s has %.200s, which belongs to %.63s and could replace one "
@@ -82,9 +83,9 @@ static int find_owner(struct db *db, const struct db_url *url, bool to_change, e
                        url->schema, url->safe, name, session, name, session, url->schema, session);
     if (*owner == TENANT && !strcmp(session, name))
         return err_set(err, E_SCHEMA,
-                       "the schema %s in %s belongs to the tenant's own role, as older versions "
-                       "created it: run `pawl admin migrate --tenant %s` as the role that created "
-                       "the tenant",
+                       "the schema %s in %s belongs to the tenant's own role, because an older "
+                       "version created it: run `pawl admin migrate --tenant %s` as the role that "
+                       "created the tenant",
                        url->schema, url->safe, url->tenant);
     return *owner != TENANT && !rows_null(&r, 0, 3) ? refuse_object(url, &r, err) : 0;
 }
@@ -111,7 +112,7 @@ int schema_check_owner(struct db *db, const struct db_url *url, bool *must_take_
 
 /* ---- taking over ---- */
 
-/* Creates a second schema by the migrations alone, to compare the tenant's schema with. */
+/* Creates a reference schema from the migrations, to compare the tenant's schema with. */
 static int create_reference(struct db *db, const char *name, int64_t version, struct err *err)
 {
     TRY(ask(db, NULL, err, Q_REFERENCE_MAKE, name));
@@ -123,8 +124,8 @@ static int create_reference(struct db *db, const char *name, int64_t version, st
     return ask(db, NULL, err, Q_SCHEMA_LEAVE);
 }
 
-/* Refuses the upgrade if the tenant's schema has an object that could run code and is not as the
- * migrations created it, or lacks one; the message names such objects. */
+/* Refuses the upgrade if an object that could run code differs between the tenant's schema and the
+ * reference schema, or is missing in one of them; the message names the first five. */
 static int refuse_differences(struct db *db, const struct db_url *url, const char *reference,
                               struct err *err)
 {
@@ -140,10 +141,11 @@ static int refuse_differences(struct db *db, const struct db_url *url, const cha
     if (r.n > i)
         buf_addf(&names, " and %zu more", r.n - i);
     return err_set(err, E_SCHEMA,
-                   "the tenant '%s' in %s can't be upgraded, because its schema is not as Pawl "
-                   "created it, and added code would run with Pawl's rights: see %.600s; nothing "
-                   "was changed: drop what is not Pawl's or move it to another schema, restore "
-                   "what is, and migrate again",
+                   "the tenant '%s' in %s can't be upgraded, because these objects in its "
+                   "schema are not as Pawl created them, and their code would run with "
+                   "Pawl's rights: %.600s; drop those that are not Pawl's or move them to "
+                   "another schema, restore those that are, and run `pawl admin migrate` "
+                   "again; nothing was changed",
                    url->tenant, url->safe, buf_cstr(&names));
 }
 
@@ -159,8 +161,9 @@ static int read_version(struct db *db, const struct db_url *url, int64_t *versio
     return schema_check_not_newer(url, *version, err);
 }
 
-/* Changes the owner before the comparison: that locks each table, so that nothing can be attached
- * to it afterwards. Functions have no such lock, so the tenant's role must have no open session. */
+/* Changes the owner before the comparison: ALTER … OWNER locks each table, so that no trigger or
+ * rule can be added to it afterwards. Functions have no such lock, so the tenant's role must have
+ * no open session. */
 static int take_over(struct db *db, const struct db_url *url, struct err *err)
 {
     AUTO_BUF reference = BUF_INIT;

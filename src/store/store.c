@@ -13,7 +13,8 @@
 
 #define DEFAULT_PATIENCE 30000000LL /* µs */
 #define MAX_BACKOFF      1000000LL
-/* µs: conflicts with other turns are normal, and reported only if a turn fails for longer. */
+/* µs. Conflicts with other turns are normal: they are noted only after a turn has retried this
+ * long. */
 #define QUIET_CONFLICTS  5000000LL
 
 int store_open(const char *url, const char *tenant, const struct store_options *options,
@@ -41,7 +42,7 @@ done:
 #define TURN_MAPS rows, roots, limits, workflow_states, submitted_definitions
 #define TURN_LISTS                                                                              \
     json, ended, to_prefetch, to_notify, agenda, reserved_ids, used_hashes, parsed_definitions, \
-        dirty, events, limit_list, queues
+        dirty, events, limit_list, queues, attempts
 
 /* Frees what the members own outside of the arena. */
 static void turn_drop_owned(struct turn *t)
@@ -64,6 +65,7 @@ static void turn_release(struct turn *t)
     MAP(RELEASE_MAP, TURN_MAPS);
     MAP(RELEASE_LIST, TURN_LISTS);
     args_release(&t->args);
+    rows_release(&t->settings_version);
     arena_release(&t->arena);
 }
 
@@ -83,6 +85,7 @@ void store_close(struct store **ps)
     turn_release(&s->turn);
     definitions_release(s);
     clear_caches(s);
+    arena_release(&s->routes.arena);
     db_close(&s->db);
     url_free(&s->url);
     free(s);
@@ -134,6 +137,7 @@ static struct turn *reset_turn(struct store *s, bool wait)
     definitions_trim_cache(s);
     t->tasks_created = t->items_created = t->notified = 0;
     t->last_prepared = NULL;
+    rows_release(&t->settings_version);
     arena_reset(&t->arena);
     t->store = s;
     t->db = s->db;
@@ -153,8 +157,8 @@ static int write_number(struct turn *t, struct err *err)
 {
     if (t->db->driver->one_writer)
         TRY(turn_sync(t, err));
-    return db_queue(t->db, NULL, 1, err, Q_TURN_WRITE, t->store->writer, t->store->turn_number,
-                    t->now, t->store->env->clock_offset, migration_count);
+    return db_queue(t->db, &t->settings_version, 1, err, Q_TURN_WRITE, t->store->writer,
+                    t->store->turn_number, t->now, t->store->env->clock_offset, migration_count);
 }
 
 static int run_turn(struct store *s, enum turn_mode mode,
@@ -166,16 +170,16 @@ static int run_turn(struct store *s, enum turn_mode mode,
     if (s->db->in_tx) /* the body of a turn tried to start another one */
         return err_set(
             err, E_INVALID,
-            "a transaction is in progress on this handle: until it ends, only its own functions may be "
-            "called");
+            "a transaction is in progress on this handle: until it ends, only the functions of the "
+            "transaction may be called");
     t = reset_turn(s, mode == TURN_WAITING);
     s->turn_number += mode != TURN_LIGHT;
     TRY(db_begin(s->db, mode == TURN_LONG ? TX_LONG : TX_WRITE, err));
     if ((mode != TURN_LIGHT && (rc = write_number(t, err))) || (rc = body(t, arg, err)) ||
         (rc = workflow_advance(t, err)) || (rc = door_flush(t, err)) ||
-        (rc = db_commit(s->db, err))) {
+        (rc = attempts_write(t, err)) || (rc = db_commit(s->db, err))) {
         db_rollback(s->db);
-        clear_caches(s); /* its ids may be assigned again, and what it cancelled is open again */
+        clear_caches(s); /* they may contain ids and changes that the rollback undid */
         return rc;
     }
     definitions_cache_used(t);
@@ -194,21 +198,6 @@ static int turn_is_stored(struct store *s, struct err *err)
         rc = ask_one(s->db, INTO(&number), err, Q_TURN_READ, s->writer);
     db_rollback(s->db);
     return rc ? rc : number == s->turn_number;
-}
-
-int store_last_turn_is_stored(struct store *s, bool *stored, struct err *err)
-{
-    int rc = turn_is_stored(s, err);
-
-    if (rc < 0)
-        return rc;
-    *stored = rc == 1;
-    return 0;
-}
-
-int64_t store_last_turn_number(const struct store *s)
-{
-    return s->turn_number;
 }
 
 /* Sleeps longer each time, with a random part so that many workers do not retry in step. */
@@ -248,7 +237,7 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
         if (rc == 0 || (!unknown && !is_retryable(rc)))
             return rc;
         if (mode == TURN_WAITING && rc == -E_REDO &&
-            ++redone == 2) { /* the lock's holder keeps it */
+            ++redone == 2) { /* the other transaction keeps its lock */
             err->code = E_BUSY;
             return -E_BUSY;
         }
@@ -265,7 +254,7 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
         err->code = E_COMMIT_UNKNOWN;
         return err_prefix(err,
                           "the answer to COMMIT was lost: the change may or may not be stored, "
-                          "and the database can't be asked");
+                          "and the database can't be reached to find out");
     }
     err->code = E_UNAVAILABLE;
     return -E_UNAVAILABLE;
@@ -279,8 +268,7 @@ int store_run_turn(struct store *s, enum turn_mode mode,
     TRY(turn_with_retries(s, mode, body, arg, err));
     s->partition_limit = s->turn.partition_limit;
     wake = s->turn.wake;
-    /* On a server, readers that follow events poll: a NOTIFY only for them would be one per turn.
-     */
+    /* Readers that follow events poll on PostgreSQL: waking them would cost a NOTIFY per turn. */
     if (!s->db->driver->one_writer && !(wake & ~(unsigned)(WAKE_EVENTS | WAKE_ENDS)))
         wake &= WAKE_ENDS;
     if (wake)

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/quarantine.h"
 #include "core/outcome.h"
-#include "core/route.h"
+#include "core/retention.h"
 #include "core/spec.h"
 #include "store/execution.h"
 
@@ -57,8 +57,8 @@ void store_set_patience(struct store *s, int64_t us);
 
 enum turn_mode {
     TURN_PLAIN,
-    /* Waits for locks of other transactions instead of skipping locked rows: for one command that
-     * was skipped three times. */
+    /* Waits for locks of other transactions instead of skipping locked rows: for a command that was
+     * skipped three times because its rows were locked. */
     TURN_WAITING,
     /* Has no number, so it is simply repeated if its commit outcome is unknown: for idempotent work
      * such as heartbeats and ticks. */
@@ -72,17 +72,14 @@ MUST_USE int store_run_turn(struct store *s, enum turn_mode mode,
 #define store_turn_waiting(s, ...) store_run_turn(s, TURN_WAITING, __VA_ARGS__)
 #define store_light_turn(s, ...)   store_run_turn(s, TURN_LIGHT, __VA_ARGS__)
 #define store_long_turn(s, ...)    store_run_turn(s, TURN_LONG, __VA_ARGS__)
-/* Whether the last numbered turn is stored, for a turn that returned -E_COMMIT_UNKNOWN because the
- * database stayed unavailable. store_last_turn_number shows whether it still is the last one. */
-MUST_USE int store_last_turn_is_stored(struct store *s, bool *stored, struct err *err);
-int64_t store_last_turn_number(const struct store *s);
 /* Settings of the engine that advances workflows. */
 struct store_workflow_options {
-    struct routes routes; /* borrows its texts */
     int default_attempts; /* of tasks without retry settings; 0 for 1 */
     struct spec defaults; /* timeout and retry policy of such tasks */
     uint32_t notify_max;  /* followers that one turn notifies; 0 for 4,000 */
-    uint32_t slice;       /* of large work in one turn; 0 for 1,000. Other bounds scale with it */
+    int cap;              /* jobs at once if queues are disabled (queue.cap); 0 if they are
+                             enabled */
+    uint32_t slice;       /* scales the bounds on large work in one turn; 0 for 1,000, no scaling */
 };
 void store_set_workflow_options(struct store *s, const struct store_workflow_options *o);
 
@@ -104,7 +101,7 @@ MUST_USE int store_next_due(struct store *s, struct next_due *out, struct err *e
 
 /* Limits on stored values, checked on entry so that a later turn can't fail because of them. */
 #define STORE_MAX_INPUT  (1024 * 1024)
-#define STORE_MAX_SPEC   (256 * 1024)
+#define STORE_MAX_SPEC   (1024 * 1024)
 #define STORE_MAX_RESULT (1024 * 1024)
 #define STORE_MAX_ERROR  8192
 #define STORE_MAX_NAME   200
@@ -113,6 +110,7 @@ MUST_USE int store_next_due(struct store *s, struct next_due *out, struct err *e
 #define STORE_MAX_DELAY  (100LL * 365 * 86400 * 1000000) /* µs; later times may not be storable */
 #define STORE_MAX_BATCH  10000                           /* submissions in one turn */
 #define STORE_MAX_KEY    200
+#define STORE_MAX_BY     1000
 
 /* ---- submit ---- */
 
@@ -121,20 +119,21 @@ struct submission {
     int64_t parent;          /* 0 for the root of a new tree */
     const char *name;        /* full name */
     const char *queue;       /* NULL for "default" */
-    const char *lane;        /* what a worker must offer; jobs only; NULL for "process" */
-    const char *concurrency; /* key; at most concurrency_max of it at once; NULL if none */
+    const char *lane;        /* what a worker must offer; jobs only; NULL for that of the routes */
+    const char *concurrency; /* a key; at most concurrency_max with it run at once; NULL if none */
     const char *task_name;
     const char *input;   /* JSON or NULL */
     bool params_checked; /* the input is known to fit the params of the workflow */
     /* The canonical text of a workflow (core/workflow/model.h), which is started with the input as
      * its params; kind and name are taken from the text. NULL if not submitted by text. */
     const char *definition;
-    /* What a rerun of a workflow reuses of the earlier execution: {"from": TASK} or
-     * {"failed": true}; NULL if nothing. */
+    /* The tasks of the earlier execution that a rerun of a workflow runs again, {"from": TASK} or
+     * {"failed": true}; it reuses the others. NULL if it reuses none. */
     const char *reuse;
     int64_t rerun_of;   /* the earlier execution; 0 if this is not a rerun */
     const char *hash;   /* of a stored definition, instead of its text; NULL if none */
-    const char *origin; /* JSON for its first event; NULL if none */
+    const char *by;     /* who requests it, for its first event; NULL if unknown */
+    const char *origin; /* JSON for its first event, instead of `by`; NULL if none */
     int64_t due;        /* when its schedule was due; 0 if no schedule started it */
     const char *spec;   /* how it is run (core/spec.h), JSON or NULL */
     const char *key;    /* idempotency key or NULL */
@@ -143,10 +142,15 @@ struct submission {
     int max_attempts;    /* 0 for 1 */
     int concurrency_max; /* 0 for 1; used only when the key is seen for the first time */
     int64_t delay;       /* µs until it may be claimed */
-    int64_t waited;      /* the part of the delay that is over; not compared for a repeated key */
-    int64_t promised_id; /* the id that a SQL submission already got; 0 for a new one */
-    bool paused;         /* held from the start */
-    bool refuse;         /* -E_REFUSED, and nothing stored, if a limit would hold it */
+    /* For an SQL submission: the id that pawl_submit() returned, and when it was called; 0 for
+     * others. A delay counts from that call. Both are ignored when the bodies of two submissions
+     * with the same key are compared. */
+    int64_t promised_id, requested_at;
+    bool only_create; /* the workflow does not start in this turn: the caller cancels it */
+    bool paused;      /* held from the start */
+    bool refuse;      /* -E_REFUSED, and nothing stored, if a limit would hold it */
+    bool shares_slot; /* a job that waits for it lends its slot: it does not count against the
+                         cap */
 
     /* out */
     int64_t id;
@@ -155,6 +159,9 @@ struct submission {
     struct err err; /* the message, if rc is not 0 */
 };
 
+/* The concurrency key of the limit that is the cap (struct store_workflow_options). It is stored,
+ * so it must never change. */
+#define LIMIT_CAP             "pawl:here"
 /* An execution that its submitter runs itself (foreground) has its own queue, named after its id. A
  * submission with the queue QUEUE_FOREGROUND requests that. */
 #define QUEUE_FOREGROUND      "here:"
@@ -227,9 +234,10 @@ struct lease_ref {
 };
 
 struct adoption {
-    struct claim claim; /* of serves only the lanes count: orphans of any queue are adopted */
+    struct claim claim; /* the queues in `serves` are ignored: orphans of any queue are adopted */
     int64_t host_grace; /* µs after expired_at until orphans of other state folders are free */
-    int64_t latest;     /* upper bound of the time for host_grace; 0 for the database's time */
+    /* An upper bound on the current time that host_grace is compared with; 0 if none. */
+    int64_t latest;
     /* Workers of this state folder whose lock is free; their leases are adopted without waiting for
      * the reaper. */
     const int64_t *dead_workers;
@@ -241,9 +249,8 @@ struct adoption {
 MUST_USE int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out,
                       struct err *err);
 
-/* Checks lost leases that op_adopt did not get back. rc is -E_BUSY if no other worker has adopted
- * the job either, because another turn had it locked; -E_LEASE_LOST if another worker has it, or it
- * has ended. */
+/* Checks lost leases that op_adopt did not get back. rc is -E_BUSY if the job still has no worker:
+ * another turn had it locked. It is -E_LEASE_LOST if another worker has it, or it has ended. */
 MUST_USE int op_check_lost_leases(struct turn *t, struct lease_ref *list, size_t n,
                                   struct err *err);
 
@@ -286,6 +293,7 @@ struct settlement {
     /* Hints of the holder for op_prefetch; 0 and NULL if unknown. */
     int64_t parent, workflow;
     const char *queue, *concurrency;
+    bool is_capped;
 };
 /* Loads the rows that settling these will need, in one round trip to a server. This is only an
  * optimization: rows that are missing, or differ from the hints, are loaded when they are needed.
@@ -325,8 +333,10 @@ MUST_USE int op_fire_timers(struct turn *t, struct timer_slice *r, struct err *e
 struct worker {
     int64_t id;
     const char *host, *folder, *version;
-    const char *serves; /* as serves_to_json writes it, for `why`; NULL if unknown */
+    const char *serves;    /* as serves_to_json writes it, for `why`; NULL if unknown */
+    const char *executors; /* how many jobs each may hold: {"process": 4}; NULL if unknown */
     int pid, capacity;
+    int claim_ahead; /* how many more jobs it may claim that wait for the end of others */
     int64_t started_at, seen_at; /* out */
 };
 /* Writes the queues by lane: {"process": ["default", "mail"]}. Equal lanes must be adjacent. */
@@ -365,19 +375,22 @@ struct retention {
     size_t max_rows;
     bool dry_run;
     bool logs_only; /* set by op_retain_logs: logs may have a shorter age */
-    int64_t after;  /* examined up to this root or execution; start with 0 */
+    int64_t after;  /* the last root or execution examined; start with 0 */
 
     int64_t trees, executions, events; /* totals over the slices */
     bool more;
 };
 /* Whether the caller must run retention now: one caller per day gets true. */
 MUST_USE int op_retention_due(struct turn *t, bool *due, struct err *err);
+/* How long the database wants executions and logs to be kept; *out stays unchanged if it has no
+ * such setting. */
+MUST_USE int op_retention_policy(struct turn *t, struct retention_policy *out, struct err *err);
 /* Does one slice; *to says where the next slice continues. */
 MUST_USE int op_retain(struct turn *t, const struct retention *from, struct retention *to,
                        struct err *err);
-/* Like op_retain, but deletes only logs: those of executions that ended that long ago, in trees
- * that ended that long ago. Examines max_trees executions that still have logs and counts those
- * whose logs it deleted. */
+/* Like op_retain, but deletes only logs: those of executions that ended at least older_than ago, in
+ * trees that also did. Examines max_trees executions that still have logs and counts those whose
+ * logs it deleted. */
 MUST_USE int op_retain_logs(struct turn *t, const struct retention *from, struct retention *to,
                             struct err *err);
 
@@ -401,16 +414,6 @@ struct log_chunk {
 MUST_USE int op_store_logs(struct turn *t, int64_t worker, struct log_chunk *list, size_t n,
                            struct err *err);
 
-/* ---- counters of workers ---- */
-
-struct counter {
-    const char *metric;
-    const char *labels; /* in Prometheus format: queue="default",executor="process"; or "" */
-    int64_t add;
-};
-MUST_USE int op_add_counters(struct turn *t, int64_t worker, const struct counter *list, size_t n,
-                             struct err *err);
-
 /* ---- identity ---- */
 
 #define STORE_ID_SIZE 33
@@ -421,22 +424,27 @@ MUST_USE int store_identity(struct store *s, char id[STORE_ID_SIZE], int64_t *ge
                             struct err *err);
 
 struct rows;
-/* The generation as this turn sees it: sent before other queries, it costs no extra round trip and
- * can be read after one of them. */
+/* Queues the query for the generation, so that it costs no extra round trip: turn_read_generation
+ * reads the answer after the next query of the turn. */
 MUST_USE int turn_send_generation(struct turn *t, struct rows *answer, struct err *err);
 int64_t turn_read_generation(const struct rows *answer);
 
-/* Used after a backup was restored: raises the generation and turns all running jobs into orphans.
- */
+/* Used after a backup was restored, or a replica promoted that lacked commits: skips the ids that
+ * may have been given out in the time whose commits are lost, raises the generation, accepts the
+ * server's timeline, and turns all running jobs into orphans. Runs in light turns: others are
+ * refused on a new timeline. */
 struct fence {
     size_t slice; /* leases examined in this turn */
 
     int64_t generation; /* the new generation; start with 0, like the fields below */
-    int64_t after;      /* done up to this execution */
+    int64_t after;      /* the last execution examined */
     int64_t expired;    /* total over the slices */
     bool more;
 };
 /* Does one slice; *to says where the next slice continues. */
 MUST_USE int op_fence(struct turn *t, const struct fence *from, struct fence *to, struct err *err);
+/* Accepts the server's timeline without a fence, in a light turn; *timeline is NULL if the database
+ * has none, and lives as long as the turn. */
+MUST_USE int op_accept_timeline(struct turn *t, const char **timeline, struct err *err);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef STORE_STORE_INTERNAL_H
 #define STORE_STORE_INTERNAL_H
 
+#include "core/rerun.h"
 #include "store/driver/url.h"
 #include "store/turn.h"
 
@@ -20,7 +21,7 @@ struct store {
     struct turn turn;        /* kept between turns to reuse its memory */
     VEC(struct definition *) definitions;
     struct item_list {
-        int64_t foreach, started_at; /* a fan-out that runs again has another list */
+        int64_t foreach, started_at; /* both, because a fan-out that runs again has another list */
         struct json_t *list;         /* the cache's reference; users take their own */
     } item_lists[MAX_CACHED_LISTS];  /* of fan-outs that this store advanced recently */
     unsigned next_item_list;
@@ -32,15 +33,20 @@ struct store {
         size_t next;      /* index of the next one in ids */
     } cancel_cache;       /* a large tree is searched once for several slices */
     struct {
-        int64_t execution; /* 0 if none */
-        bool *is_reusable; /* of its tasks, by index */
-    } reuse;               /* which tasks a rerun reuses; decided once for all its slices */
+        int64_t execution;      /* 0 if none */
+        enum rerun_mark *marks; /* of its tasks, by index */
+    } reuse;                    /* which tasks a rerun reuses; decided once for all its slices */
+    struct {
+        int64_t version; /* of the settings when they were read; 0 if not read yet */
+        struct routes routes;
+        struct arena arena;
+    } routes; /* the database's, read again when the version has changed */
     struct store_workflow_options workflow_options;
 };
 
 void definitions_trim_cache(struct store *s);
-void definitions_cache_used(struct turn *t);  /* after the commit: caches those that it stored */
-void definitions_drop_parsed(struct turn *t); /* frees the others */
+void definitions_cache_used(struct turn *t);  /* after the commit: caches the turn's definitions */
+void definitions_drop_parsed(struct turn *t); /* frees those that were not cached */
 void item_lists_clear(struct store *s);
 void cancel_cache_clear(struct store *s);
 void reuse_cache_clear(struct store *s);

@@ -51,7 +51,8 @@ static int create_file(const struct db_url *u, struct err *err)
     return 0;
 }
 
-/* Removes the folder of wake-ups. Errors are ignored because it is not part of the database. */
+/* Removes the folder of sockets for wake-ups (driver/sqlite/wake.c). Ignores errors because the
+ * folder is not part of the database. */
 static void remove_wake_folder(const char *path)
 {
     DIR *dir = opendir(path);
@@ -96,8 +97,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Lists the names * of pawl.*.db beside pawl.db, sorted. Special characters in the folder's name
- * have no meaning. */
+/* Finds the files pawl.NAME.db beside pawl.db and passes each NAME to `each`, sorted. Does not use
+ * glob(3), because the folder's name may contain special characters. */
 static int list_files(const char *file, void (*each)(void *, const char *), void *arg,
                       struct err *err)
 {

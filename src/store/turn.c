@@ -65,15 +65,16 @@ struct row *turn_add_row(struct turn *t, const struct execution *e)
     return r;
 }
 
-/* Replaces the image of an unlocked read, now that the row is locked. In between, a claim, a reaper
- * or an offer of a permit may have changed the row: these do not take its root lock. */
+/* Replaces the image of an unlocked read, now that the row is locked. A claim, a reaper or an offer
+ * of a permit, which do not take the root lock, may have changed the row since that read. */
 static int refresh_unlocked(struct row *r, const struct execution *e, struct err *err)
 {
     struct execution was = r->now;
 
     r->unlocked = false;
     if (r->dirty && e->seq != r->stored.seq)
-        return err_set(err, E_REDO, "execution %lld was changed by another turn", (long long)e->id);
+        return err_set(err, E_REDO, "execution %lld was changed by another transaction",
+                       (long long)e->id);
     if (r->dirty)
         return 0;
     r->stored = r->now = *e;
@@ -264,7 +265,7 @@ int turn_load_row(struct turn *t, int64_t id, int64_t root, struct row **out, st
 
     TRY(turn_load(t, &ref, 1, err));
     if (ref.rc == -E_BUSY)
-        return err_set(err, E_REDO, "the tree of execution %lld is locked by another turn",
+        return err_set(err, E_REDO, "the tree of execution %lld is locked by another transaction",
                        (long long)id);
     if (ref.rc)
         return err_set(err, E_INTERNAL, "execution %lld does not exist", (long long)id);
@@ -292,12 +293,12 @@ int turn_load_and_send(struct turn *t, struct row_ref *list, size_t n,
         if (!is_loaded_and_locked(t, list[i].id))
             list[i].rc = -E_NOT_FOUND;
         else if (list[i].root != list[i].id && !idmap_get(&t->roots, list[i].root))
-            list[i].rc = -E_BUSY; /* loading a root locks it */
+            list[i].rc = -E_BUSY; /* another turn holds the root lock */
     }
     return mark_busy_or_missing(t, list, n, err);
 }
 
-/* On PostgreSQL events are partitioned by root: creates partitions before they are needed. */
+/* Creates the partitions of the events table up to that of root `highest`; PostgreSQL only. */
 static int create_partitions(struct turn *t, int64_t highest, struct err *err)
 {
     return ask_one(t->db, INTO(&t->partition_limit), err, Q_CREATE_PARTITIONS, highest);

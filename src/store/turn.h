@@ -7,6 +7,7 @@
 #define STORE_TURN_H
 
 #include "base/idmap.h"
+#include "core/route.h"
 #include "store/ask.h"
 #include "store/store.h"
 
@@ -16,12 +17,12 @@ struct row {
     int64_t due_at;          /* when a hold for a delay ends; only if set in this turn */
     int64_t timeout_at;      /* when a hold for an approval times out; only if set in this turn */
     int64_t outbox_ctid;     /* ctid of its outbox row, which a claim locked; 0 if unknown */
-    const char *reuse;       /* what a workflow that starts reuses, see rerun.h */
+    const char *reuse;       /* parts of an earlier run that a new workflow reuses; see rerun.h */
     bool is_new;             /* not inserted yet */
     bool outcome_changed;    /* result or error */
     bool has_input_and_spec; /* input and spec are loaded */
     bool has_outcome;        /* result and error are loaded */
-    bool input_changed;      /* input and spec */
+    bool input_changed;      /* input, spec and lane */
     bool dirty;              /* in the turn's list of rows to write */
     bool has_permits;        /* counted against its limits */
     bool on_agenda;          /* in the turn's agenda */
@@ -39,9 +40,10 @@ struct limit {
     const char *key;  /* as stored: "queue:NAME", "key:NAME" */
     int max;          /* < 0 if there is no such limit */
     int used, stored_used;
+    bool max_changed;   /* by a cap, and not written yet */
     bool known;         /* looked up and locked in this turn */
     bool freed;         /* a permit became free and must be offered */
-    int offer_at_least; /* offer to at least this many waiters next: earlier ones did not use it */
+    int offer_at_least; /* waiters to try at the next offer; grows with each offer of this turn */
     struct limit *next_same_hash;
 };
 
@@ -65,6 +67,16 @@ struct queue_change {
     int64_t ready, held, running;
 };
 
+/* How many events of a type happened to attempts in this turn; see door/attempts.c. */
+struct attempt_count {
+    const char *queue, *executor;
+    int64_t worker;
+    int type;     /* enum event_action; 0 for a refused outcome */
+    int outcome;  /* enum outcome_kind; 0 if the attempt goes on */
+    int64_t upto; /* the bound of the times that are counted here; 0 if no time is known */
+    int64_t n, us;
+};
+
 struct turn {
     struct store *store;
     struct db *db;
@@ -74,7 +86,7 @@ struct turn {
     bool wait;               /* wait for locks instead of skipping locked rows */
     unsigned wake;           /* enum wake, sent after the commit */
     size_t offered;          /* permits that waiters accepted in this turn */
-    int64_t partition_limit; /* the store's, which this turn may raise when it commits */
+    int64_t partition_limit; /* as in struct store, which takes it over after the commit */
     int64_t event_base;      /* one_writer: the last event's number; -1 if not read yet */
 
     struct idmap rows;  /* id -> struct row */
@@ -84,25 +96,27 @@ struct turn {
     VEC(struct event) events;
     VEC(struct limit *) limit_list;
     VEC(struct queue_change) queues;
-    struct args args; /* scratch for the statement being built */
+    VEC(struct attempt_count) attempts;
+    struct rows settings_version; /* that of the shared settings; arrives with the first flush */
+    struct args args;             /* scratch for the statement being built */
 
     VEC(struct agenda_entry) agenda; /* a heap: deepest first, then rank, then id */
-    VEC(struct row *) ended;         /* became terminal; not yet counted in parent and followers */
-    /* On the agenda, but the rows that decide about it are not loaded yet. */
+    VEC(struct row *) ended;         /* became terminal; parents and followers not updated yet */
+    /* Rows on the agenda whose decision needs rows that are not loaded yet. */
     VEC(struct row *) to_prefetch;
     VEC(struct json_t *) json; /* values that live as long as the turn */
     /* text -> struct definition, of the workflows that this turn starts */
     struct idmap submitted_definitions;
-    const char *last_prepared;                   /* text of the last of them */
-    VEC(const char *) used_hashes;               /* hashes of the definitions that it stored */
+    const char *last_prepared;                   /* text of the definition looked up last */
+    VEC(const char *) used_hashes;               /* of definitions stored or marked used */
     VEC(struct definition *) parsed_definitions; /* parsed in this turn and owned by it */
     struct idmap workflow_states;                /* id -> struct workflow_state */
     VEC(int64_t) reserved_ids;                   /* ids not used yet, the next one at the end */
     /* Counts for the bounds of one turn, which all workflows of the turn share. */
     uint32_t tasks_created; /* tasks of workflows */
     uint32_t items_created; /* items of fan-outs */
-    uint32_t notified;      /* followers notified, plus a charge for each round */
-    /* Ended, with followers that another turn must notify. */
+    uint32_t notified;      /* followers notified, plus NOTIFY_ROUND_COST for each count_ends */
+    /* Ended rows with followers that another turn must notify. */
     VEC(const struct row *) to_notify;
 };
 
@@ -147,13 +161,19 @@ MUST_USE int turn_next_id(struct turn *t, int64_t parent, int64_t *id, struct er
 /* n new ids, ascending; makes sure that the partitions for their events exist. */
 MUST_USE int turn_new_ids(struct turn *t, size_t n, int64_t *ids, struct err *err);
 
-/* Makes sure that the partition for the events of this root exists; for an id drawn earlier. */
+/* Makes sure that the partition for the events of this root exists; for an id that an earlier
+ * transaction assigned. */
 MUST_USE int turn_ensure_partition(struct turn *t, int64_t id, struct err *err);
 
-/* Adds rows of @state@ (followed by input and spec if with_input) to the turn. They must have been
- * read under their own lock, or be changed only by holders of their root lock. */
+/* Adds rows whose columns are those of the SQL macro @state@ (followed by input and spec if
+ * with_input) to the turn. They must have been read under their own lock, or be changed only by
+ * holders of their root lock. */
 MUST_USE int turn_read_rows(struct turn *t, const struct rows *r, bool with_input,
                             struct row ***out, struct err *err);
+
+/* The lane of a job that becomes ready, by the routes of the database (core/route.h). */
+MUST_USE int turn_route(struct turn *t, const struct route_query *q, const char **lane,
+                        struct err *err);
 
 /* Copies a list of messages into the turn's memory. */
 const char **turn_messages(struct turn *t, const char *const *list, size_t n);

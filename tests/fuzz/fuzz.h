@@ -33,7 +33,7 @@ static inline char *fuzz_text(const uint8_t *data, size_t size)
 }
 
 /* A refused input has a message with a location for each diagnostic. */
-static inline void fuzz_problems(struct diagnostics *ps, int rc, const struct err *err)
+static inline void fuzz_diagnostics(struct diagnostics *ps, int rc, const struct err *err)
 {
     struct buf shown = BUF_INIT;
     char place[100];

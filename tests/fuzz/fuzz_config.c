@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rc = config_parse(diagnostics_take(&diagnostics, "f.yaml", (const char *)data, size), NULL,
                           &host, &diagnostics, &config, &err);
 
-    fuzz_problems(&diagnostics, rc, &err);
+    fuzz_diagnostics(&diagnostics, rc, &err);
     if (!rc) {
         HOLDS(config->worker.slots > 0 && config->worker.heartbeat < config->worker.lease);
         HOLDS(config_executor(config, "process"));

@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char world[] =
+static const char context_json[] =
     "{\"params\":{\"a\":1,\"b\":[1,2.5,\"x\",null],\"c\":{\"d\":true}},\"env\":{\"E\":\"\\u00e9\"},"
     "\"vars\":{},\"tasks\":{\"t\":{\"status\":\"failed\",\"outputs\":null}},\"item\":\"i\",\"index\":0,"
     "\"workflow\":{\"name\":\"w\"}}";
@@ -31,7 +31,7 @@ static const struct expr_scope *scope(void)
     static json_t *names;
 
     if (!names) {
-        names = json_loads(world, 0, NULL);
+        names = json_loads(context_json, 0, NULL);
 #define X(id, name, meaning) s.names[EXPR_##id] = json_object_get(names, #name);
         EXPR_NAMES(X)
 #undef X

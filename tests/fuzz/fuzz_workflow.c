@@ -12,9 +12,9 @@ static void draw(const struct workflow *w)
 {
     struct buf b = BUF_INIT;
 
-    graph_render(w, GRAPH_FORMAT_ASCII, 80, &b);
-    graph_render(w, GRAPH_FORMAT_DOT, 80, &b);
-    graph_render(w, GRAPH_FORMAT_MERMAID, 80, &b);
+    graph_render(w, NULL, GRAPH_FORMAT_ASCII, 80, &b);
+    graph_render(w, NULL, GRAPH_FORMAT_DOT, 80, &b);
+    graph_render(w, NULL, GRAPH_FORMAT_MERMAID, 80, &b);
     if (!text_is_utf8(b.ptr, b.len))
         abort();
     buf_release(&b);
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                             NULL, &diagnostics, &arena, &w, &err);
 
     HOLDS(!rc == !!w);
-    fuzz_problems(&diagnostics, rc, &err);
+    fuzz_diagnostics(&diagnostics, rc, &err);
     diagnostics_show(&diagnostics, &shown);
     if (shown.len && !text_is_utf8(shown.ptr, shown.len))
         abort();

@@ -26,7 +26,7 @@ struct interpreter {
     struct node *root;
     struct node **all, **dirty;
     size_t nall, ndirty;
-    struct err err; /* the first error that is not a task's; code 0 if none */
+    struct err err; /* the first error that does not belong to a task; code 0 if none */
 };
 
 void interpreter_begin(struct interpreter *in, const struct plan *p);

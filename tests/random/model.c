@@ -39,7 +39,7 @@ static void name_node(const struct model_node *parent, int index, char out[120])
 
     if (!parent)
         snprintf(out, 120, "w");
-    else if (parent->kind == M_EACH)
+    else if (parent->kind == M_FAN_OUT)
         snprintf(out, 120, "%.100s[%d]", parent->path, index);
     else
         snprintf(out, 120, "%.100s/%s", parent->path, plan_name(parent->workflow, index, name));
@@ -62,7 +62,7 @@ static struct model_node *make(struct model *m, struct model_node *parent, int i
     memcpy(n->path, path, sizeof(path));
     n->status = M_PENDING;
     n->kind = kind;
-    n->item = parent && parent->kind == M_EACH ? index : -1;
+    n->item = parent && parent->kind == M_FAN_OUT ? index : -1;
     n->parent = parent;
     n->next = m->all;
     m->all = n;
@@ -71,7 +71,7 @@ static struct model_node *make(struct model *m, struct model_node *parent, int i
         n->task = n->item >= 0 ? parent->task : &n->in->tasks[index];
         parent->children[index] = n;
     }
-    if (kind == M_FLOW)
+    if (kind == M_WORKFLOW)
         n->workflow = &m->plan->workflows[parent ? n->task->nested : 0];
     return n;
 }
@@ -80,7 +80,10 @@ static struct model_node *make_task(struct model *m, struct model_node *workflow
 {
     const struct plan_task *t = &workflow->workflow->tasks[index];
 
-    return make(m, workflow, index, t->each != PLAN_ONE ? M_EACH : t->nested ? M_FLOW : M_JOB);
+    return make(m, workflow, index,
+                t->each != PLAN_ONE ? M_FAN_OUT
+                : t->nested         ? M_WORKFLOW
+                                    : M_JOB);
 }
 
 /* ---- starting ---- */
@@ -99,7 +102,7 @@ bool model_is_paused(const struct model_node *n)
     return false;
 }
 
-bool model_asks(const struct model_node *n)
+bool model_awaits_approval(const struct model_node *n)
 {
     return !model_is_approved(n) &&
            (n->kind == M_JOB ? n->status == M_READY : n->status == M_PENDING && n->waits);
@@ -122,14 +125,14 @@ void model_go(struct model *m, struct model_node *n)
         n->status =
             n->item >= 0 && t->each == PLAN_LIST && t->bad >> n->item & 1 ? M_FAILED : M_READY;
         break;
-    case M_FLOW:
+    case M_WORKFLOW:
         n->status = M_RUNNING;
         model_set_timeout(m, n);
         have_children(n, n->workflow->ntasks + 2);
         for (i = 0; i < n->workflow->ntasks; i++)
             make_task(m, n, i);
         break;
-    case M_EACH:
+    case M_FAN_OUT:
         n->status = M_RUNNING;
         if (t->each != PLAN_LISTED)
             have_children(n, t->items);
@@ -145,7 +148,7 @@ void model_go(struct model *m, struct model_node *n)
 void model_begin(struct model *m, struct model_node *n)
 {
     n->waits = n->kind != M_JOB && (!model_is_approved(n) || model_is_paused(n) || n->delayed ||
-                                    (n->kind == M_FLOW && n->workflow->max && !n->has_permits));
+                                    (n->kind == M_WORKFLOW && n->workflow->max && !n->has_permits));
     if (!n->waits)
         model_go(m, n);
 }
@@ -168,7 +171,7 @@ static bool failed_below(const struct model_node *n)
 
     for (i = 0; i < n->nchildren; i++)
         failed |= n->children[i] && model_has_failed(n->children[i]) &&
-                  (n->kind == M_EACH || !n->children[i]->task->allow_failure);
+                  (n->kind == M_FAN_OUT || !n->children[i]->task->allow_failure);
     return failed;
 }
 
@@ -187,7 +190,7 @@ enum model_status model_end_status(const struct model_node *n)
 
 static void work(struct model *m, struct model_node *n);
 
-/* One of the tasks that run after all others; true if it has ended or does not run. */
+/* Runs on_failure or on_exit if it is wanted. True if it has ended or does not run. */
 static bool at_the_end(struct model *m, struct model_node *n, int index, bool wanted)
 {
     if (!n->children[index]) {
@@ -237,7 +240,7 @@ static bool next_item(struct model *m, struct model_node *n)
     if (old && model_reopen_failed(m, old))
         n->children[n->made] = old;
     else
-        model_begin(m, make(m, n, n->made, n->task->nested ? M_FLOW : M_JOB));
+        model_begin(m, make(m, n, n->made, n->task->nested ? M_WORKFLOW : M_JOB));
     return true;
 }
 
@@ -271,9 +274,9 @@ static void work(struct model *m, struct model_node *n)
 {
     if (n->status == M_PENDING && n->waits)
         model_begin(m, n);
-    if (n->status == M_RUNNING && n->kind == M_FLOW)
+    if (n->status == M_RUNNING && n->kind == M_WORKFLOW)
         run_workflow_tasks(m, n);
-    else if (n->status == M_RUNNING && n->kind == M_EACH)
+    else if (n->status == M_RUNNING && n->kind == M_FAN_OUT)
         work_each(m, n);
 }
 
@@ -290,7 +293,7 @@ struct model *model_new(const struct plan *p)
 
     m->plan = p;
     m->limit = -1;
-    m->root = make(m, NULL, 0, M_FLOW);
+    m->root = make(m, NULL, 0, M_WORKFLOW);
     model_begin(m, m->root);
     model_work_out(m);
     return m;

@@ -23,7 +23,7 @@ enum model_status {
 };
 extern const char *const model_words[M_STATUSES];
 
-enum model_kind { M_JOB, M_FLOW, M_EACH };
+enum model_kind { M_JOB, M_WORKFLOW, M_FAN_OUT };
 
 struct model_node {
     char path[120]; /* w/t1/t2[0] */
@@ -35,27 +35,27 @@ struct model_node {
     int item; /* -1 if it is not an item */
 
     bool paused;      /* the node itself: neither it nor its descendants start */
-    bool waits;       /* M_FLOW, M_EACH: it may start, but something holds it */
+    bool waits;       /* M_WORKFLOW, M_FAN_OUT: it may start, but something holds it */
     bool approved;    /* if it requires an approval */
-    bool has_permits; /* M_FLOW with a key */
+    bool has_permits; /* M_WORKFLOW with a key */
     bool cancel_asked;
-    bool finishing;      /* a job: it may finish, but is not retried */
-    bool by_operator;    /* if skipped */
-    bool failure_behind; /* if skipped */
-    bool delayed;        /* its delay has not passed */
-    bool timed_out;      /* M_FLOW: its timeout has passed */
-    int64_t delay_due;   /* when its timers are due; 0 for never */
-    int64_t answer_due;  /* of its approval */
-    int64_t timeout_due; /* M_FLOW */
-    int tries;           /* attempts that count against the maximum */
-    int starts;          /* attempts over all runs */
-    int list;            /* length of the list among its outputs, if it succeeded */
+    bool finishing;          /* a job: it may finish, but is not retried */
+    bool by_operator;        /* if skipped */
+    bool skipped_by_failure; /* if skipped */
+    bool delayed;            /* its delay has not passed */
+    bool timed_out;          /* M_WORKFLOW: its timeout has passed */
+    int64_t delay_due;       /* when its delay ends; 0 for never, like the next two */
+    int64_t approval_due;    /* when its approval times out */
+    int64_t timeout_due;     /* M_WORKFLOW: when it times out */
+    int tries;               /* attempts that count against the maximum */
+    int starts;              /* attempts over all runs */
+    int list;                /* length of the list among its outputs, if it succeeded */
 
-    const struct plan_workflow *workflow; /* M_FLOW */
-    int made;                             /* M_EACH: items created */
-    bool stopped;                         /* M_EACH: by fail_fast */
-    bool only_failed;                     /* M_EACH: finished items are not run again */
-    int had;                              /* M_EACH: how many of those the previous run created */
+    const struct plan_workflow *workflow; /* M_WORKFLOW */
+    int made;                             /* M_FAN_OUT: items created */
+    bool stopped;                         /* M_FAN_OUT: by fail_fast */
+    bool only_failed;                     /* M_FAN_OUT: finished items are not run again */
+    int had;                              /* M_FAN_OUT: how many items the previous run created */
     struct model_node **children; /* tasks by index, or items; NULL if not created in this run */
     int nchildren;
 };
@@ -80,10 +80,10 @@ bool model_may_start(const struct model *m, const struct model_node *job);
 /* Whether the node is part of this run: a node that an earlier run created may not be. */
 bool model_is_current(const struct model_node *n);
 /* Whether the node's approval is pending. */
-bool model_asks(const struct model_node *n);
+bool model_awaits_approval(const struct model_node *n);
 
 /* Whether a workflow waits only for a permit. The store decides which one gets it. */
-bool model_queues(const struct model_node *n);
+bool model_waits_for_permit(const struct model_node *n);
 /* Gives the workflow a permit; false if none is free. */
 bool model_permit(const struct model *m, struct model_node *n);
 /* Whether more executions of some workflow exist, or run, than may run at a time. */

@@ -13,7 +13,7 @@ void model_start(struct model_node *job)
  * not reach them. */
 static bool is_spared(const struct model_node *workflow, int index)
 {
-    if (workflow->kind != M_FLOW || !workflow->cancel_asked)
+    if (workflow->kind != M_WORKFLOW || !workflow->cancel_asked)
         return false;
     return index == workflow->workflow->ntasks + 1 ||
            (index == workflow->workflow->ntasks && workflow->timed_out);
@@ -24,7 +24,7 @@ static bool is_cancelled(const struct model_node *n)
     for (; n->parent; n = n->parent) {
         if (n->cancel_asked || n->finishing)
             return true;
-        if (n->parent->kind == M_FLOW &&
+        if (n->parent->kind == M_WORKFLOW &&
             (n == n->parent->children[n->parent->nchildren - 1] ||
              (n == n->parent->children[n->parent->nchildren - 2] && n->parent->timed_out)))
             return false;
@@ -54,7 +54,8 @@ void model_end(struct model_node *job, enum plan_end end, int list)
 
 void model_cancel(struct model_node *n, bool let_finish)
 {
-    bool again = n->cancel_asked; /* the first cancel reaches a task at the end that already runs */
+    bool again = n->cancel_asked; /* only the first cancel reaches an on_failure or on_exit that
+                                     already runs */
     int i;
 
     if (model_ended(n->status))
@@ -97,7 +98,7 @@ bool model_skip(struct model_node *n)
 
 bool model_approve(struct model_node *n, bool yes)
 {
-    if (!model_asks(n))
+    if (!model_awaits_approval(n))
         return false;
     if (yes)
         n->approved = true;

@@ -10,7 +10,7 @@ static bool is_success(const struct model_node *n)
 static bool is_failure(const struct model_node *n)
 {
     return (model_has_failed(n) && !n->task->allow_failure) ||
-           (n->status == M_SKIPPED && n->failure_behind);
+           (n->status == M_SKIPPED && n->skipped_by_failure);
 }
 
 struct model_node *model_sibling(const struct model_node *n, int name)
@@ -121,7 +121,7 @@ void model_decide(struct model *m, struct model_node *n)
         n->status = M_FAILED;
     } else if (runs == NO) {
         n->status = M_SKIPPED;
-        n->failure_behind = f.failure;
+        n->skipped_by_failure = f.failure;
     } else {
         model_be_ready(m, n);
     }

@@ -29,14 +29,14 @@ static int count_of(const struct model *m, const struct plan_workflow *workflow,
     int count = 0;
 
     for (n = m->all; n; n = n->next)
-        count += n->kind == M_FLOW && n->workflow == workflow &&
+        count += n->kind == M_WORKFLOW && n->workflow == workflow &&
                  (!running_only || n->status == M_RUNNING);
     return count;
 }
 
-bool model_queues(const struct model_node *n)
+bool model_waits_for_permit(const struct model_node *n)
 {
-    return n->kind == M_FLOW && n->workflow->max && n->status == M_PENDING && n->waits &&
+    return n->kind == M_WORKFLOW && n->workflow->max && n->status == M_PENDING && n->waits &&
            !n->has_permits && model_is_approved(n) && !model_is_paused(n) && !n->delayed;
 }
 

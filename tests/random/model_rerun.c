@@ -13,7 +13,7 @@ void model_renew(struct model_node *n)
     n->status = M_PENDING;
     n->paused = false; /* its end ended the pause */
     n->waits = n->approved = n->cancel_asked = n->finishing = false;
-    n->by_operator = n->failure_behind = n->stopped = n->only_failed = false;
+    n->by_operator = n->skipped_by_failure = n->stopped = n->only_failed = false;
     n->delayed = n->timed_out = n->has_permits = false;
 }
 
@@ -21,22 +21,22 @@ void model_renew(struct model_node *n)
 
 struct marks {
     bool first[PLAN_TASKS + 2],
-        behind[PLAN_TASKS + 2]; /* followers of a marked task are followers, too */
+        follower[PLAN_TASKS + 2]; /* has a marked task among its needs, directly or not */
 };
 
 static bool is_marked(const struct marks *k, int i)
 {
-    return k->first[i] || k->behind[i];
+    return k->first[i] || k->follower[i];
 }
 
 /* Tasks are ordered after their needs. */
-static void mark_behind(const struct plan_workflow *f, struct marks *k)
+static void mark_followers(const struct plan_workflow *f, struct marks *k)
 {
     int i, j;
 
     for (i = 0; i < f->ntasks; i++)
         for (j = 0; j < f->tasks[i].nneeds; j++)
-            k->behind[i] |= is_marked(k, plan_index(f, f->tasks[i].needs[j]));
+            k->follower[i] |= is_marked(k, plan_index(f, f->tasks[i].needs[j]));
 }
 
 static bool mark_failed(const struct model_node *workflow, struct marks *k)
@@ -51,7 +51,7 @@ static bool mark_failed(const struct model_node *workflow, struct marks *k)
         k->first[i] = c->status == M_CANCELLED || (model_has_failed(c) && !c->task->allow_failure);
         any |= k->first[i];
     }
-    mark_behind(workflow->workflow, k);
+    mark_followers(workflow->workflow, k);
     return any;
 }
 
@@ -59,7 +59,7 @@ static void mark_from(const struct plan_workflow *f, int task, struct marks *k)
 {
     memset(k, 0, sizeof(*k));
     k->first[task] = true;
-    mark_behind(f, k);
+    mark_followers(f, k);
 }
 
 /* ---- reopening ---- */
@@ -96,11 +96,11 @@ static void reopen(struct model *m, struct model_node *workflow, const struct ma
     open_workflow(m, workflow);
     for (i = 0; i < workflow->workflow->ntasks; i++) {
         struct model_node *c = workflow->children[i];
-        bool below = deeper && !k->behind[i] && c->children;
+        bool below = deeper && !k->follower[i] && c->children;
 
         if (!is_marked(k, i) || !model_ended(c->status))
             continue;
-        if (below && c->kind == M_EACH)
+        if (below && c->kind == M_FAN_OUT)
             reopen_items(c);
         else if (!below || !model_reopen_failed(m, c))
             model_renew(c);
@@ -111,7 +111,7 @@ bool model_reopen_failed(struct model *m, struct model_node *n)
 {
     struct marks k;
 
-    if (n->kind != M_FLOW || !mark_failed(n, &k))
+    if (n->kind != M_WORKFLOW || !mark_failed(n, &k))
         return false;
     reopen(m, n, &k, true);
     return true;
@@ -148,7 +148,7 @@ static bool may_open_above(const struct model_node *n)
 
     if (!up)
         return true;
-    if (up->kind == M_EACH)
+    if (up->kind == M_FAN_OUT)
         return model_ended(up->status) ? may_open_above(up) : !up->cancel_asked;
     if (index_of(n) >= up->workflow->ntasks)
         return false;
@@ -187,7 +187,7 @@ static void open_above(struct model *m, struct model_node *n)
 
     if (!up)
         return;
-    if (up->kind == M_FLOW) {
+    if (up->kind == M_WORKFLOW) {
         mark_from(up->workflow, index_of(n), &k);
         k.first[index_of(n)] = false;
         reopen(m, up, &k, false);
@@ -223,13 +223,13 @@ bool model_rerun(struct model *m, struct model_node *n, enum model_again what, i
     if ((what != M_FROM && !model_ended(n->status)) || !model_is_current(n))
         return false;
     if (what != M_WHOLE) {
-        if (n->kind != M_FLOW || !n->children || (what == M_ONLY_FAILED && !mark_failed(n, &k)))
+        if (n->kind != M_WORKFLOW || !n->children || (what == M_ONLY_FAILED && !mark_failed(n, &k)))
             return false;
         if (what == M_FROM)
             mark_from(n->workflow, task, &k);
         return rerun_part(m, n, &k, what == M_ONLY_FAILED);
     }
-    if (n->parent && n->parent->kind == M_FLOW) {
+    if (n->parent && n->parent->kind == M_WORKFLOW) {
         if (index_of(n) >= n->parent->workflow->ntasks)
             return false;
         mark_from(n->parent->workflow, index_of(n), &k);

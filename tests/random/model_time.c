@@ -8,7 +8,7 @@ void model_be_ready(struct model *m, struct model_node *n)
 {
     n->delayed = n->task->delay > 0;
     n->delay_due = n->delayed ? m->now + n->task->delay * HOUR : 0;
-    n->answer_due = n->task->approval_timeout ? m->now + n->task->approval_timeout * HOUR : 0;
+    n->approval_due = n->task->approval_timeout ? m->now + n->task->approval_timeout * HOUR : 0;
     model_begin(m, n);
 }
 
@@ -28,9 +28,9 @@ static int64_t due_at(const struct model_node *n, enum model_timer kind)
         return 0;
     if (kind == M_DELAY)
         return n->delayed ? n->delay_due : 0;
-    if (model_asks(n))
-        return n->answer_due;
-    return n->kind == M_FLOW && n->status == M_RUNNING && !n->cancel_asked ? n->timeout_due : 0;
+    if (model_awaits_approval(n))
+        return n->approval_due;
+    return n->kind == M_WORKFLOW && n->status == M_RUNNING && !n->cancel_asked ? n->timeout_due : 0;
 }
 
 int64_t model_next_due(const struct model *m)
@@ -56,7 +56,7 @@ bool model_fire(struct model *m, struct model_node *n, enum model_timer kind, in
         return false;
     if (kind == M_DELAY) {
         n->delayed = false;
-    } else if (model_asks(n)) {
+    } else if (model_awaits_approval(n)) {
         n->status = M_TIMED_OUT;
     } else {
         n->timed_out = true;

@@ -287,7 +287,7 @@ enum plan_end plan_end(const struct plan *p, const char *path, int attempt)
                       : PLAN_REFUSE;
 }
 
-int plan_leaves(const struct plan *p, const char *path, int attempt)
+int plan_list_length(const struct plan *p, const char *path, int attempt)
 {
     return (int)(hash_of(p, path, -attempt) >> 30) & 3;
 }

@@ -13,10 +13,10 @@
 
 struct buf;
 
-#define PLAN_WORKFLOWS 5   /* files: the main one and those nested in it */
-#define PLAN_DEPTH     3   /* of nested workflows */
-#define PLAN_TASKS     200 /* of all files together */
-#define PLAN_NODES     800 /* maximum of executions: one turn cancels at most 1,000 */
+#define PLAN_WORKFLOWS 5   /* maximum number of files: the main one and those nested in it */
+#define PLAN_DEPTH     3   /* maximum depth of nested workflows */
+#define PLAN_TASKS     200 /* maximum number of tasks, in all files together */
+#define PLAN_NODES     800 /* maximum number of executions: one turn cancels at most 1,000 */
 #define PLAN_NEEDS     5
 #define PLAN_CONDS     9
 #define PLAN_MAX_ITEMS 6
@@ -124,7 +124,7 @@ const char *plan_name(const struct plan_workflow *f, int index, char out[16]);
 /* The outcome of an attempt of the task at that path, and the length of the list it outputs. */
 enum plan_end { PLAN_OK, PLAN_FAIL, PLAN_TIMEOUT, PLAN_CANCEL, PLAN_LOST, PLAN_DEFER, PLAN_REFUSE };
 enum plan_end plan_end(const struct plan *p, const char *path, int attempt);
-int plan_leaves(const struct plan *p, const char *path, int attempt);
+int plan_list_length(const struct plan *p, const char *path, int attempt);
 
 void plan_condition(const struct plan_workflow *f, const struct plan_task *t, struct buf *out);
 void plan_yaml(const struct plan *p, int workflow, struct buf *out);

@@ -66,7 +66,8 @@ void plan_add_holds(struct plan *p)
         for (k = 0; k < f->ntasks + 2; k++)
             add_to_task(&r, &f->tasks[k], k >= f->ntasks, timed, keyed);
     }
-    if (!timed) /* a timeout could find a workflow with its permit but no tasks yet: chance */
+    if (!timed) /* a workflow that has its permit may or may not have tasks yet when its timeout
+                   fires */
         add_keys(p);
 }
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static bool speaks_of(const struct plan_task *t, int name)
+static bool refers_to(const struct plan_task *t, int name)
 {
     int i;
 
@@ -37,7 +37,7 @@ static void drop_task(struct plan_workflow *f, int index)
         for (k = t->nneeds - 1; k >= 0; k--)
             if (t->needs[k] == name)
                 drop_need(t, k);
-        if (speaks_of(t, name))
+        if (refers_to(t, name))
             t->nconds = 0;
     }
     memmove(f->tasks + index, f->tasks + index + 1,
@@ -45,7 +45,7 @@ static void drop_task(struct plan_workflow *f, int index)
     f->ntasks--;
 }
 
-static bool here(int *nth)
+static bool is_nth(int *nth)
 {
     return (*nth)-- == 0;
 }
@@ -54,10 +54,10 @@ static bool simpler(struct plan_task *t, int *nth)
 {
     int i;
 
-#define SIMPLER(member, value)               \
-    if (t->member != (value) && here(nth)) { \
-        t->member = (value);                 \
-        return true;                         \
+#define SIMPLER(member, value)                 \
+    if (t->member != (value) && is_nth(nth)) { \
+        t->member = (value);                   \
+        return true;                           \
     }
     SIMPLER(nested, 0)
     SIMPLER(each, PLAN_ONE)
@@ -74,12 +74,12 @@ static bool simpler(struct plan_task *t, int *nth)
     SIMPLER(max_parallel, 0)
     SIMPLER(bad, 0)
 #undef SIMPLER
-    if (t->each != PLAN_ONE && t->items > 1 && here(nth)) {
+    if (t->each != PLAN_ONE && t->items > 1 && is_nth(nth)) {
         t->items--;
         return true;
     }
     for (i = 0; i < t->nneeds; i++)
-        if (here(nth)) {
+        if (is_nth(nth)) {
             drop_need(t, i);
             return true;
         }
@@ -91,7 +91,7 @@ static bool half(struct plan_workflow *f, int *nth)
 {
     int keep = f->ntasks / 2;
 
-    if (f->ntasks < 6 || !here(nth))
+    if (f->ntasks < 6 || !is_nth(nth))
         return false;
     while (f->ntasks > keep)
         drop_task(f, f->ntasks - 1);
@@ -105,23 +105,23 @@ static bool smaller_workflow(struct plan_workflow *f, int *nth)
     if (half(f, nth))
         return true;
     for (i = f->ntasks - 1; i >= 0 && f->ntasks > 1; i--)
-        if (here(nth)) {
+        if (is_nth(nth)) {
             drop_task(f, i);
             return true;
         }
-    if (f->on_failure && here(nth)) {
+    if (f->on_failure && is_nth(nth)) {
         f->on_failure = false;
         return true;
     }
-    if (f->on_exit && here(nth)) {
+    if (f->on_exit && is_nth(nth)) {
         f->on_exit = false;
         return true;
     }
-    if (f->timeout && here(nth)) {
+    if (f->timeout && is_nth(nth)) {
         f->timeout = 0;
         return true;
     }
-    if (f->max && here(nth)) {
+    if (f->max && is_nth(nth)) {
         f->max = 0;
         return true;
     }
@@ -139,12 +139,12 @@ bool plan_smaller(struct plan *p, int nth)
     int i;
 
     for (i = 0; i < 6; i++)
-        if (*rates[i] && here(&nth)) {
+        if (*rates[i] && is_nth(&nth)) {
             *rates[i] = 0;
             return true;
         }
     for (i = 0; i < 2; i++)
-        if (*also[i] && here(&nth)) {
+        if (*also[i] && is_nth(&nth)) {
             *also[i] = false;
             return true;
         }

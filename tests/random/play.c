@@ -95,8 +95,8 @@ static bool idle(struct player *p)
     if (pass(p, 2 * SECOND))
         return true;
     if (plan_chance(&p->rng, 50))
-        return pass_until_due(p) || let_go_on(p);
-    return let_go_on(p) || pass_until_due(p);
+        return pass_until_due(p) || unblock_run(p);
+    return unblock_run(p) || pass_until_due(p);
 }
 
 /* False if nothing is left to do. */

@@ -1,5 +1,5 @@
-/* play_final.c - what on_failure and on_exit know: their variables TASKS and WORKFLOW have the
- * statuses of all tasks and of the workflow; see play_inner.h. */
+/* play_final.c - the values that on_failure and on_exit can refer to: their variables TASKS and
+ * WORKFLOW have the statuses of all tasks and of the workflow; see play_inner.h. */
 #include "play_inner.h"
 
 #include <jansson.h>
@@ -43,7 +43,7 @@ static void compare_word(struct player *p, const struct model_node *n, const cha
 void compare_final_task(struct player *p, int64_t id, const struct model_node *n)
 {
     const struct model_node *up = n->parent;
-    int all = up && up->kind == M_FLOW ? up->workflow->ntasks : 0, i;
+    int all = up && up->kind == M_WORKFLOW ? up->workflow->ntasks : 0, i;
     json_t *env, *tasks;
     char name[16];
 

@@ -29,12 +29,13 @@ struct running {
 struct player {
     struct playground *ground;
     const struct plan *plan;
-    struct plan_rng rng, inspect_rng; /* inspecting uses its own, so as not to change the play */
+    struct plan_rng rng, inspect_rng; /* inspect_rng is separate, so that inspections do not change
+                                         the play */
     struct model *model;
     struct played *out;
     struct running held[HELD_MAX];
     size_t nheld;
-    struct held_job stale; /* of a worker that lost its lease */
+    struct held_job stale; /* a job whose worker lost its lease */
     int64_t begun;         /* by this machine's clock */
     struct snapshots snapshots;
 };
@@ -48,19 +49,19 @@ static inline bool is_wrong(const struct player *p)
 
 /* ---- play_tree.c ---- */
 
-struct place {
+struct tree_row {
     int64_t id, parent;
     char path[120];
     int status, attempts;
 };
 
 struct tree {
-    struct place *at; /* by id; the caller frees it */
+    struct tree_row *at; /* by id; the caller frees it */
     size_t n;
 };
 struct tree tree_of(struct player *p);
-const struct place *find_id(const struct tree *t, int64_t id); /* NULL if not found */
-const struct place *find_path(const struct tree *t, const char *path);
+const struct tree_row *find_id(const struct tree *t, int64_t id); /* NULL if not found */
+const struct tree_row *find_path(const struct tree *t, const char *path);
 /* Compares the store with the model. */
 void compare(struct player *p);
 
@@ -110,7 +111,7 @@ void note_claims(struct player *p, struct act *a);
 
 /* ---- play_final.c ---- */
 
-/* Compares what a started job knows with the model, if it is on_failure or on_exit. */
+/* Compares the variables of a started job with the model, if it is on_failure or on_exit. */
 void compare_final_task(struct player *p, int64_t id, const struct model_node *n);
 
 /* ---- possible steps ---- */
@@ -123,7 +124,7 @@ void operate_somehow(struct player *p);
 void rerun_somehow(struct player *p);
 /* Called when everything waits for an operator: makes a request that continues the run. False if
  * nothing waits. */
-bool let_go_on(struct player *p);
+bool unblock_run(struct player *p);
 void remove_limit(struct player *p);
 
 /* Lets this much time pass, a little more if something is due soon after, and does everything that

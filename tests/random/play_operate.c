@@ -14,7 +14,7 @@ static struct model_node *some_open(struct player *p)
     return chosen;
 }
 
-static bool tell_model(struct model_node *n, enum verb verb)
+static bool apply_to_model(struct model_node *n, enum verb verb)
 {
     switch (verb) {
     case CANCEL:
@@ -39,7 +39,7 @@ static void operate(struct player *p, struct model_node *n, enum verb verb)
                                         [SKIP] = "skip",     [APPROVE] = "approve",
                                         [REJECT] = "reject"};
     struct tree t = tree_of(p);
-    const struct place *at = find_path(&t, n->path);
+    const struct tree_row *at = find_path(&t, n->path);
     struct act a = new_act(p, 1, 0);
     bool taken;
 
@@ -50,7 +50,7 @@ static void operate(struct player *p, struct model_node *n, enum verb verb)
         a.verb = verb;
         a.request = (struct request){.execution = at->id, .by = "a test", .reason = "chance"};
         do_turn(p, &a);
-        taken = tell_model(n, verb);
+        taken = apply_to_model(n, verb);
         buf_addf(&p->out->trace, "%s %s%s\n", words[verb], n->path, taken ? "" : " (refused)");
         if (a.request.rc != (taken ? 0 : -E_INVALID))
             buf_addf(&p->out->wrong, "%s of %s gave %d\n", words[verb], n->path, a.request.rc);
@@ -86,7 +86,7 @@ static void rerun(struct player *p, struct model_node *n, enum model_again what,
     static const enum rerun_scope verbs[] = {
         [M_WHOLE] = RERUN_WHOLE, [M_ONLY_FAILED] = RERUN_ONLY_FAILED, [M_FROM] = RERUN_FROM_TASK};
     struct tree t = tree_of(p);
-    const struct place *at = find_path(&t, n->path);
+    const struct tree_row *at = find_path(&t, n->path);
     struct act a = new_act(p, 1, 0);
     struct err err = ERR_INIT;
     char from[16] = "";
@@ -135,17 +135,17 @@ static struct model_node *some_ended(struct player *p)
 void rerun_somehow(struct player *p)
 {
     struct model_node *n = some_ended(p);
-    enum model_again what = n->kind == M_FLOW ? plan_below(&p->rng, 3) : M_WHOLE;
+    enum model_again what = n->kind == M_WORKFLOW ? plan_below(&p->rng, 3) : M_WHOLE;
 
     rerun(p, n, what, what == M_FROM ? (int)plan_below(&p->rng, (unsigned)n->workflow->ntasks) : 0);
 }
 
-bool let_go_on(struct player *p)
+bool unblock_run(struct player *p)
 {
     struct model_node *n;
 
     for (n = p->model->all; n; n = n->next)
-        if (!model_ended(n->status) && (n->paused || model_asks(n))) {
+        if (!model_ended(n->status) && (n->paused || model_awaits_approval(n))) {
             operate(p, n, n->paused ? RESUME : APPROVE);
             return true;
         }
@@ -174,7 +174,8 @@ void operate_somehow(struct player *p)
     if (p->plan->cancels && plan_chance(&p->rng, 35))
         verb = plan_chance(&p->rng, 50) ? CANCEL : LET_FINISH;
     for (other = p->model->all; other && plan_chance(&p->rng, 97); other = other->next)
-        if (verb == RESUME ? other->paused && !model_ended(other->status) : model_asks(other))
+        if (verb == RESUME ? other->paused && !model_ended(other->status)
+                           : model_awaits_approval(other))
             n = verb == RESUME || verb == APPROVE || verb == REJECT ? other : n;
     operate(p, n, verb);
 }

@@ -16,7 +16,7 @@ static bool fire(struct player *p)
 {
     static const char *const words[] = {[M_DELAY] = "delay", [M_TIMEOUT] = "timeout"};
     struct act a = new_act(p, 1, 0);
-    const struct place *at;
+    const struct tree_row *at;
     struct model_node *n;
     enum model_timer kind;
     struct tree t;

@@ -7,21 +7,21 @@
 
 static int by_id(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct tree_row *x = a, *y = b;
 
     return (x->id > y->id) - (x->id < y->id);
 }
 
-const struct place *find_id(const struct tree *t, int64_t id)
+const struct tree_row *find_id(const struct tree *t, int64_t id)
 {
-    struct place key = {.id = id};
+    struct tree_row key = {.id = id};
 
     return bsearch(&key, t->at, t->n, sizeof(*t->at), by_id);
 }
 
-static void name_place(struct tree *t, struct place *at, const char *task, int item)
+static void set_path(struct tree *t, struct tree_row *at, const char *task, int item)
 {
-    const struct place *up = find_id(t, at->parent);
+    const struct tree_row *up = find_id(t, at->parent);
 
     if (!up)
         snprintf(at->path, sizeof(at->path), "w");
@@ -65,18 +65,18 @@ struct tree tree_of(struct player *p)
     read_tree(play_store(p), p->out->root, &r);
     t.at = calloc(r.n + 1, sizeof(*t.at));
     for (i = 0; i < r.n; i++) {
-        t.at[i] = (struct place){.id = rows_int(&r, i, 0),
-                                 .parent = rows_int(&r, i, 1),
-                                 .status = (int)rows_int(&r, i, 2),
-                                 .attempts = (int)rows_int(&r, i, 3)};
-        name_place(&t, &t.at[i], rows_text(&r, i, 5), (int)rows_int(&r, i, 4));
+        t.at[i] = (struct tree_row){.id = rows_int(&r, i, 0),
+                                    .parent = rows_int(&r, i, 1),
+                                    .status = (int)rows_int(&r, i, 2),
+                                    .attempts = (int)rows_int(&r, i, 3)};
+        set_path(&t, &t.at[i], rows_text(&r, i, 5), (int)rows_int(&r, i, 4));
         t.n++; /* its children come after it */
     }
     rows_release(&r);
     return t;
 }
 
-const struct place *find_path(const struct tree *t, const char *path)
+const struct tree_row *find_path(const struct tree *t, const char *path)
 {
     size_t i;
 
@@ -93,7 +93,7 @@ void compare(struct player *p)
     size_t i, nodes = 0;
 
     for (n = p->model->all; n; n = n->next) {
-        const struct place *at = find_path(&t, n->path);
+        const struct tree_row *at = find_path(&t, n->path);
 
         nodes++;
         if (!at || at->status != (int)n->status)

@@ -146,7 +146,7 @@ static bool give_permits(struct player *p, const struct model_node **without)
 
     *without = NULL;
     for (n = p->model->all; n; n = n->next) {
-        const struct place *at = model_queues(n) ? find_path(&t, n->path) : NULL;
+        const struct tree_row *at = model_waits_for_permit(n) ? find_path(&t, n->path) : NULL;
 
         if (!at || at->status < M_RUNNING || at->status > M_TIMED_OUT)
             continue;
@@ -181,7 +181,7 @@ void note_claims(struct player *p, struct act *a)
     if (a->ngot)
         t = tree_of(p);
     for (i = 0; i < a->ngot && !is_wrong(p); i++) {
-        const struct place *at = find_id(&t, a->got[i].id);
+        const struct tree_row *at = find_id(&t, a->got[i].id);
         struct model_node *n = at ? model_find(p->model, at->path) : NULL;
 
         buf_addf(&p->out->trace, "%s %s by %lld\n", a->adopt ? "adopt" : "start",

@@ -30,7 +30,7 @@ static void fill_settlement(struct player *p, const struct running *r, struct se
         .outcome = {.kind = kinds[end],
                     .error = end == PLAN_OK ? NULL : "it was made to fail",
                     .result = end == PLAN_OK
-                                  ? results[plan_leaves(p->plan, r->node->path, r->j.attempt)]
+                                  ? results[plan_list_length(p->plan, r->node->path, r->j.attempt)]
                                   : NULL,
                     .duration = 1,
                     .retry_delay = plan_chance(&p->rng, 30) ? SECOND : 0}};
@@ -45,7 +45,7 @@ static void note_settled(struct player *p, const struct running *r, const struct
     buf_addf(&p->out->trace, "end %s: %s\n", r->node->path, words[end]);
     if (s->lease.rc)
         buf_addf(&p->out->wrong, "%s could not be settled: %d\n", r->node->path, s->lease.rc);
-    model_end(r->node, end, plan_leaves(p->plan, r->node->path, r->j.attempt));
+    model_end(r->node, end, plan_list_length(p->plan, r->node->path, r->j.attempt));
     if (s->status != (int)r->node->status)
         buf_addf(&p->out->wrong, "%s was settled as %d, which is %s in the model\n", r->node->path,
                  s->status, model_words[r->node->status]);

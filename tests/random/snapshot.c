@@ -38,8 +38,8 @@ void snapshots_compare(struct snapshots *all, struct store *s, struct buf *wrong
         struct moment by_number = {.event = all->event[i]};
         struct moment by_time = {.time = last_change(&all->at[i])};
 
-        past_compare(s, &all->at[i], &by_number, wrong);
-        past_compare(s, &all->at[i], &by_time, wrong);
+        as_of_compare(s, &all->at[i], &by_number, wrong);
+        as_of_compare(s, &all->at[i], &by_time, wrong);
         execution_list_release(&all->at[i]);
     }
     all->n = 0;

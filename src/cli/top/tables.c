@@ -86,7 +86,7 @@ static void cell_id(struct table *t, const json_t *w)
     table_addf(t, "%.*s", SHORT_ID, field(w, "id"));
 }
 
-static void cell_runs(struct table *t, const json_t *w)
+static void cell_holds(struct table *t, const json_t *w)
 {
     table_addf(t, "%lld/%lld", (long long)field_int(w, "leases"), (long long)field_int(w, "room"));
 }
@@ -104,7 +104,7 @@ static void cell_state(struct table *t, const json_t *w)
 
 static const struct list_column worker_columns[] = {
     {"<WORKER", "id", cell_id},      {"~<HOST", "host", NULL},
-    {"RUNS", "leases", cell_runs},   {"~SEEN", "silent_us", NULL},
+    {"HOLDS", "leases", cell_holds}, {"~SEEN", "silent_us", NULL},
     {"<STATE", "state", cell_state}, {"~~<EXECUTORS", "serves", cell_executors},
 };
 

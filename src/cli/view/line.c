@@ -119,25 +119,25 @@ static void add_why(struct line *l, const struct view_node *n, int64_t now)
         add_waiting(l, waiting, now);
 }
 
-static void add_span(struct line *l, const char *word, int64_t from, int64_t to)
+static void add_span(struct line *l, const char *word, int64_t us)
 {
     char text[DURATION_TEXT_SIZE];
 
-    line_addf(l, TINT_FAINT, "  %s %s", word, text_duration(to > from ? to - from : 0, text));
+    line_addf(l, TINT_FAINT, "  %s %s", word, text_duration(us > 0 ? us : 0, text));
 }
 
 /* Adds the time spent waiting in the queue, then the time spent running. */
 static void add_times(struct line *l, const json_t *o, int64_t now)
 {
     int64_t ready = field_time(o, "ready_at"), started = field_time(o, "started_at");
-    int64_t finished = field_time(o, "finished_at");
+    int64_t us = field_duration(o, now);
 
     if (ready && started)
-        add_span(l, "waited", ready, started);
-    else if (ready && !finished)
-        add_span(l, "waiting", ready, now);
+        add_span(l, "waited", started - ready);
+    else if (ready && !*field(o, "finished_at"))
+        add_span(l, "waiting", now - ready);
     if (started)
-        add_span(l, finished ? "ran" : "running", started, finished ? finished : now);
+        add_span(l, json_is_integer(json_object_get(o, "duration_us")) ? "ran" : "running", us);
 }
 
 /* Adds the symbol and name of a node. Returns false if the node is only a note about other items:
@@ -203,18 +203,15 @@ void view_lines(const struct view *v, const struct style *style, struct buf *out
 void view_live_line(const struct view *v, const struct view_node *n, const struct view_rails *r,
                     const char *last_words, struct line *l)
 {
-    int64_t from, to;
+    int64_t us = field_duration(n->o, v->now);
     char text[DURATION_TEXT_SIZE];
 
     if (!begin_node(l, n, r))
         return;
     if (field_int(n->o, "max_attempts") > 1)
         add_attempt(l, n->o);
-    if ((from = field_time(n->o, "started_at"))) {
-        to = field_time(n->o, "finished_at");
-        to = to ? to : v->now;
-        line_addf(l, TINT_FAINT, "  %s", text_duration(to > from ? to - from : 0, text));
-    }
+    if (us >= 0)
+        line_addf(l, TINT_FAINT, "  %s", text_duration(us, text));
     add_pause(l, n->o);
     add_why(l, n, v->now);
     if (*last_words)

@@ -65,7 +65,7 @@ int view_open_failed(struct pawl *p, const struct view *v, const char *file, FIL
             rc = print_failed_task(p, &v->nodes.at[i], &style, to, err);
     if (failed > MAX_SHOWN)
         fprintf(to, "--- more tasks failed: pawl tree %lld\n", (long long)id);
-    if (failed)
-        print_rerun_hint(id, file, to);
+    if (failed && strcmp(field(v->nodes.at[0].o, "status"), "succeeded") != 0)
+        print_rerun_hint(id, file, to); /* failures of tasks that may fail are not run again */
     return rc;
 }

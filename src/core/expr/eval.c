@@ -64,7 +64,7 @@ static int eval_name(struct eval *x, const struct node *n, json_t **out)
 
     *out = x->scope->names[n->which];
     if (!*out)
-        return eval_fault(x, "%s is not known here: it is %s", names[n->which][0],
+        return eval_fault(x, "%s is not available here: it is %s", names[n->which][0],
                           names[n->which][1]);
     return 0;
 }
@@ -72,8 +72,8 @@ static int eval_name(struct eval *x, const struct node *n, json_t **out)
 static int eval_status(struct eval *x, const struct node *n, json_t **out)
 {
     if (!x->scope->status)
-        return eval_fault(x,
-                          "the status of the needs is not known here: use this function in 'if'");
+        return eval_fault(
+            x, "the status of the needs is not available here: use this function in 'if'");
     *out = json_boolean(x->scope->status(x->scope->arg, n->which));
     return 0;
 }

@@ -209,8 +209,9 @@ void expr_references(const struct expr *e, expr_each_ref *each, void *arg);
 /* The status functions that an expression calls, as a set of bits 1u << EXPR_SUCCESS …. */
 unsigned expr_statuses(const struct expr *e);
 
-/* The complete text of a condition: success() && (…) around one that calls no status function,
- * which requires success, too. NULL if the condition calls a status function: it is complete. */
+/* The text of a condition with success() && (…) added around it: a condition that calls no status
+ * function also requires success. NULL if the condition calls a status function, so that nothing is
+ * added. */
 const char *expr_complete_condition(const struct expr *e, struct arena *arena);
 /* Whether a condition has the form success() && …: it is false, whatever follows, if the needs did
  * not succeed. */

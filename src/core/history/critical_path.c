@@ -149,6 +149,10 @@ static int64_t find_chain(struct search *s, size_t parent, int64_t started, int6
                 over = n->timeline->begin;
             link.from = over < started ? started : over < link.to ? over : link.to;
         }
+        /* Between its end and its rerun, while its parent went on, no other node waited for this
+         * one. */
+        if (n->timeline->rerun && link.from < n->timeline->begin)
+            link.from = n->timeline->begin < link.to ? n->timeline->begin : link.to;
         own += to - link.to;
         to = link.from;
         *vec_add(&links) = link;

@@ -44,6 +44,8 @@ json_t *compare_members(const json_t *a, const json_t *b)
 
 /* ---- definitions ---- */
 
+static const char *const hooks[] = {"on_failure", "on_exit"}; /* members that are tasks */
+
 struct definitions {
     const json_t *a, *b; /* the root definitions, which hold all nested ones */
     json_t *seen;        /* pairs of hashes already compared: each is reported once */
@@ -86,12 +88,19 @@ static json_t *named_needs(const json_t *task, const json_t *tasks)
     return names;
 }
 
+static json_t *changed_keys(const json_t *a, const json_t *a_tasks, const json_t *b,
+                            const json_t *b_tasks);
+
 static bool same_value(const char *key, const json_t *a, const json_t *a_tasks, const json_t *b,
                        const json_t *b_tasks)
 {
-    if (strcmp(key, "needs"))
-        return json_equal(json_object_get(a, key), json_object_get(b, key));
-    return equal_once(named_needs(a, a_tasks), named_needs(b, b_tasks));
+    const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
+
+    if (!strcmp(key, "needs"))
+        return equal_once(named_needs(a, a_tasks), named_needs(b, b_tasks));
+    if (x && y && (!strcmp(key, hooks[0]) || !strcmp(key, hooks[1])))
+        return equal_once(changed_keys(x, NULL, y, NULL), value_need(json_array()));
+    return json_equal(x, y);
 }
 
 /* Keys that are not compared: the location in the file is not a difference; tasks and nested
@@ -203,6 +212,12 @@ static void compare_workflows(struct definitions *d, const char *path, const jso
 {
     add_changed(d, path, changed_keys(a, NULL, b, NULL));
     compare_tasks(d, path, json_object_get(a, "tasks"), json_object_get(b, "tasks"));
+    for (size_t i = 0; i < 2; i++) {
+        char *hook = path_to(path, hooks[i]);
+
+        compare_nested(d, hook, json_object_get(a, hooks[i]), json_object_get(b, hooks[i]));
+        free(hook);
+    }
 }
 
 json_t *compare_definitions(const json_t *a, const json_t *b)

@@ -110,7 +110,7 @@ static void read_event(struct replay *f, const struct replay_event *e, struct ex
 {
     switch (c->action) {
     case EV_MARKED_READY:
-        if (!f->ready_at)
+        if (!f->started_at)
             f->ready_at = e->at;
         break;
     case EV_HELD:

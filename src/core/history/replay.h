@@ -2,10 +2,10 @@
  * applied by the function that applied it to the row (core/event_effect.h). Pure.
  *
  * The history does not keep everything. The result of a run is only in the row until a rerun copies
- * it to its event (replay_result). How many attempts a job is allowed is not in its events: here
- * max_attempts is the number of attempts that do not count against its retries, which are all
- * before its last rerun, and since then those that were deferred or released. Only the worker of a
- * lease is known. */
+ * it to its event (replay_result). The events do not contain how many attempts a job is allowed;
+ * here max_attempts is the number of its attempts that do not count against its retries: all
+ * attempts before its last rerun, and the deferred and released ones since then. Of a lease, only
+ * the worker is known. */
 #ifndef CORE_HISTORY_REPLAY_H
 #define CORE_HISTORY_REPLAY_H
 

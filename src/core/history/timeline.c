@@ -51,7 +51,8 @@ static void start_attempt(struct timeline *t, const struct replay_event *e, stru
 
 static void restart(struct timeline *t, const struct replay_event *e, struct arena *arena)
 {
-    *t = (struct timeline){.begin = e->at, .at = t->at, .cap = t->cap};
+    *t = (struct timeline){
+        .begin = e->at, .rerun = e->type % WORKFLOW_EVENT == EV_RERUN, .at = t->at, .cap = t->cap};
     push(t, e->at, e->to == S_RUNNING ? TIMELINE_RUN : TIMELINE_WAIT, arena);
     if (e->to == S_RUNNING)
         t->gate = e->at;

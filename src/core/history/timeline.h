@@ -16,6 +16,7 @@ enum timeline_part { TIMELINE_WAIT, TIMELINE_HELD, TIMELINE_RUN, TIMELINE_RETRY,
 
 struct timeline {
     int64_t begin; /* when its last run was requested */
+    bool rerun;    /* its last run is a rerun */
     int64_t gate;  /* when its needs were met; 0 if it still waits for them */
     struct timeline_span {
         int64_t from; /* start of the span, which ends where the next one starts */

@@ -137,26 +137,56 @@ static bool plan_one(const struct schedule *s, int64_t due, bool late, bool *run
     return true;
 }
 
+/* The due times after the last check. The clock may have been set back since. */
+static int64_t due_since_check(const struct schedule *s, const struct tz *z,
+                               const struct schedule_state *is, int64_t now,
+                               int64_t out[SCHEDULE_PLAN_MAX], struct schedule_due_times *result)
+{
+    int64_t last = is->done < now ? is->done : now;
+
+    schedule_due(s, z, last, now, SCHEDULE_PLAN_MAX, out, result);
+    return last;
+}
+
+size_t schedule_candidates(const struct schedule *s, const struct tz *z,
+                           const struct schedule_state *is, int64_t now,
+                           int64_t out[SCHEDULE_PLAN_MAX + 1])
+{
+    struct schedule_due_times result;
+
+    (void)due_since_check(s, z, is, now, out, &result);
+    if (is->waiting)
+        out[result.n++] = is->waiting;
+    return result.n;
+}
+
+static bool was_fired(const struct schedule_state *is, int64_t due)
+{
+    for (size_t i = 0; i < is->nfired; i++)
+        if (is->fired[i] == due)
+            return true;
+    return false;
+}
+
 void schedule_plan(const struct schedule *s, const struct tz *z, const struct schedule_state *is,
                    int64_t now, struct schedule_plan *p)
 {
-    int64_t last = is->done < now ? is->done : now; /* the clock may have been set back */
-    int64_t due[SCHEDULE_PLAN_MAX], started = 0;
+    int64_t due[SCHEDULE_PLAN_MAX], last, started = 0;
     bool running = is->running, late = false;
     struct schedule_due_times result;
 
-    *p = (struct schedule_plan){.waiting = is->waiting};
+    *p = (struct schedule_plan){.waiting = was_fired(is, is->waiting) ? 0 : is->waiting};
     if (p->waiting && !running && !s->paused) {
         p->due[p->n++] = started = p->waiting;
         p->waiting = 0;
         running = true;
     }
-    schedule_due(s, z, last, now, SCHEDULE_PLAN_MAX, due, &result);
+    last = due_since_check(s, z, is, now, due, &result);
     p->missed = result.missed;
     p->done = !result.n ? result.done : result.missed ? due[0] - 1 : last;
     for (size_t i = 0; i < result.n; i++) {
         late |= is_late(s, z, due[i], now); /* a due time after a late one counts as late, too */
-        if (due[i] == started || due[i] == p->waiting)
+        if (due[i] == started || due[i] == p->waiting || was_fired(is, due[i]))
             p->done = due[i]; /* the clock was set back: already planned earlier */
         else if (!plan_one(s, due[i], late, &running, p))
             return;

@@ -63,9 +63,11 @@ enum firing schedule_firing(enum overlap overlap, bool running, bool waiting);
 
 /* The state of a schedule. */
 struct schedule_state {
-    int64_t done;    /* every due time up to here is fired, skipped or missed */
-    int64_t waiting; /* a due time that starts when the last run has ended; 0 if none */
-    bool running;    /* the last run is still running */
+    int64_t done;         /* every due time up to here is fired, skipped or missed */
+    int64_t waiting;      /* a due time that starts when the last run has ended; 0 if none */
+    bool running;         /* the last run is still running */
+    const int64_t *fired; /* those of schedule_candidates() that have a firing */
+    size_t nfired;
 };
 
 /* The due times to start now, and the state of the schedule after that. */
@@ -78,6 +80,13 @@ struct schedule_plan {
     size_t skipped; /* due times skipped because the last run was still running */
     bool missed;    /* older due times were missed and will not be caught up */
 };
+
+/* Writes the due times that schedule_plan() decides about to `out` and returns their number. After
+ * the clock was set back, some of them may have been fired before: the caller looks that up and
+ * passes it to schedule_plan() as `fired`. */
+size_t schedule_candidates(const struct schedule *s, const struct tz *z,
+                           const struct schedule_state *is, int64_t now,
+                           int64_t out[SCHEDULE_PLAN_MAX + 1]);
 
 /* Plans the next firings. If runs may not overlap, due times that are caught up start one after
  * another: no engine was checking when they were due, so none of them is skipped because of

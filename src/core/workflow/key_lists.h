@@ -45,8 +45,8 @@
     X(LIST, struct key_any)    /* pointer to structures, and size_t */                   \
     X(NOTHING, struct key_any) /* not stored */
 
-/* name, how it is stored, text in the documentation, JSON Schema in the words of schema_json.c (""
- * for any value, and for the types of pawl.yaml, which has no schema) */
+/* name, how it is stored, text in the documentation, JSON Schema, written with the macros of
+ * schema_json.c ("" for any value, and for the types of pawl.yaml, which has no schema) */
 #define KEY_TYPES(X)                                                                             \
     X(NAME, TEXT, "name", STRING ",\"pattern\":\"" NAME_PATTERN "\"")                            \
     X(TEXT, TEXT, "string", SCALAR)                                                              \
@@ -273,6 +273,10 @@
       KEY_OF_COMMAND | KEY_COMMON | KEY_COMMON_LATE, .scope = SCOPE_ITEM, .spec = 6,               \
       .sentence = "Environment variables. Those in `defaults` are overridden by all others.",      \
       .elsewhere = "environment variables")                                                        \
+    X("files", ENV, command.files, input_files, 0, 1 << 20, KEY_OF_COMMAND, .scope = SCOPE_ITEM,   \
+      .spec = 15,                                                                                  \
+      .sentence = "Values that the command reads from files, of up to 1 MB together: the "         \
+                  "environment variable of that name is the path of a file with the value.")       \
     X("cwd", TEMPLATE, command.cwd, cwd, 1, KEY_PATH_BYTES, KEY_OF_COMMAND | KEY_COMMON,           \
       .default_value = "the folder of the workflow file", .scope = SCOPE_ITEM, .spec = 3,          \
       .sentence = "The folder in which the command runs.",                                         \

@@ -80,6 +80,7 @@ struct key {
     int unset;           /* the value of an INT or WORD that is not given */
     int64_t stored_max;  /* the highest number in a spec, if it is not max */
     int spec;            /* position in a spec, from 1; 0 if the key is not part of it */
+    bool is_shared;      /* for pawl.yaml: the initial value of a setting of the database */
     bool needs_trust;    /* for pawl.yaml: decides what runs, so the file must be trusted */
     bool stored_default; /* a default is stored like a given value, so that it can change */
     const char *only_with;     /* the key that the task must have too; NULL if none */

@@ -44,7 +44,7 @@ static int read_text(const struct key_reader *r, const struct key *k, const stru
     int rc = json_read_text(p, min, max ? max : WORKFLOW_MAX_TEXT, r->arena, out, r->err);
 
     if (!rc && k->type == KEY_NAME && !workflow_is_name(*out))
-        rc = json_read_fail(p, r->err, "is not a name");
+        rc = json_read_fail(p, r->err, "is not a valid name");
     return rc;
 }
 
@@ -87,8 +87,8 @@ static int read_pairs(const struct key_reader *r, const struct key *k, const str
     JSON_EACH(p, iter, &at)
     {
         pairs[n].key = arena_strdup(r->arena, at.key);
-        if (r->bounded) /* KEY=VALUE is one argument */
-            max = ARG_MAX - strlen(at.key) - 1;
+        if (r->bounded && k->max) /* KEY=VALUE of an environment is one argument */
+            max = (size_t)k->max - strlen(at.key) - 1;
         if (key_stored_as(k) == STORED_VALUES)
             pairs[n].value = json_read_raw(&at, r->arena);
         else if ((rc = json_read_text(&at, 0, max, r->arena, &pairs[n].value, r->err)))
@@ -198,8 +198,9 @@ static int read_double(const struct key_reader *r, const struct key *k, const st
     int rc = json_read_double(p, 0, max, out, r->err);
 
     if (!rc && r->bounded && *out > 0 && *out < (double)k->min)
-        rc = json_read_fail(p, r->err, "must be %lld or more, not %g: delays do not shrink",
-                            (long long)k->min, *out);
+        rc =
+            json_read_fail(p, r->err, "must be at least %lld, not %g, so that delays do not shrink",
+                           (long long)k->min, *out);
     return rc;
 }
 
@@ -359,7 +360,7 @@ static int read_task(struct key_reader *r, const struct json_node *p, uint32_t i
         return json_read_fail(p, r->err,
                               "must have exactly one of run, argv, function and workflow");
     if (t->join < 0 || (uint32_t)t->join > t->nneeds)
-        return json_read_fail(p, r->err, "has a join of %d, but %u needs", t->join, t->nneeds);
+        return json_read_fail(p, r->err, "has the join %d, but only %u needs", t->join, t->nneeds);
     return 0;
 }
 
@@ -455,7 +456,7 @@ static int find_nested(struct key_reader *r, const struct json_node *p, const st
     if (!i)
         return read_nested(r, p, hash, out);
     if (!r->of->known.at[i - 1].done)
-        return json_read_fail(p, r->err, "is part of itself");
+        return json_read_fail(p, r->err, "contains itself");
     *out = r->of->known.at[i - 1].w;
     return 0;
 }

@@ -261,5 +261,5 @@ int workflow_no_task(const struct workflow *w, const char *name, struct err *err
     for (size_t i = 0; i < w->ntasks; i++)
         suggest_try(&s, w->tasks[i].name);
     return err_set(err, E_INVALID, "the workflow %s has no task '%.100s'%s%s%s", w->name, name,
-                   s.best ? ": did you mean '" : "", s.best ? s.best : "", s.best ? "'?" : "");
+                   s.best ? "; did you mean '" : "", s.best ? s.best : "", s.best ? "'?" : "");
 }

@@ -12,9 +12,10 @@
 #define BISECT_PAUSE  10000   /* µs until the next turn while bisecting */
 #define WALL_STEP     1000000 /* µs; a wall clock that falls back by more was set */
 
-/* Schedules follow the wall clock, which may be set at any time, so each heartbeat computes this
- * again. After the clock was set back, stored due times may be too late: then the schedules that
- * were checked in the future are checked now. A foreground engine leaves schedules to workers. */
+/* Schedules follow the wall clock, which may be set at any time, so each heartbeat computes the
+ * next check anew. After the clock was set back, stored due times may be too late: then the
+ * schedules that were checked in the future are checked now. A foreground engine leaves schedules
+ * to workers. */
 void set_schedule_due(struct engine *e, int64_t due, int64_t wall)
 {
     int64_t now = engine_now(e), ahead = wall - now;
@@ -96,7 +97,9 @@ static int quarantine_timer(void *arg, struct err *err)
 
     if (!quarantine_add(&d->e->quarantined_timers, id, engine_now(d->e)))
         return -(int)err->code; /* the quarantine is full: the timers are not the cause */
-    err_prefix(err, "firing a timer of execution %lld (%s) failed; the next try is in a minute",
+    err_prefix(err,
+               "firing a timer of execution %lld (%s) failed and will be tried again "
+               "in a minute",
                (long long)d->r.first.execution, timer_text((int)d->r.first.kind));
     engine_note(d->e, err->msg);
     return 0;

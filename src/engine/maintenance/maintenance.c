@@ -10,6 +10,7 @@
 
 #define SLICE                  500
 #define RETENTION_CHECK_EVERY  3600000000LL /* µs */
+#define DAY                    86400000000LL
 #define RETENTION_SLICE        100
 #define RETENTION_FAILURES_MAX 20         /* after this many failed removals, stop for today */
 #define COMMIT_TIME_MAX        60000000LL /* µs that a dead worker's commit may take */
@@ -51,8 +52,8 @@ void maintenance_after_tick(struct engine *e, const struct tick *tick)
     e->unresponsive |= dispatch_count_unresponsive(e->dispatch) > 0;
 }
 
-/* Checks again inside the turn, because this worker may have waited for the database, as others
- * may. */
+/* Checks may_reap again inside the turn: this worker may have waited for the database, and so may
+ * the workers that hold the leases. */
 static bool may_judge(void *arg, int64_t now)
 {
     const struct engine *e = arg;
@@ -200,10 +201,21 @@ struct old_trees {
     struct retention from, to;
 };
 
+/* Reads the setting in each slice, so that nothing is removed after an operator has decided to keep
+ * it. */
 static int retain_body(struct turn *t, void *arg, struct err *err)
 {
     struct old_trees *o = arg;
+    struct retention_policy p = *o->e->o.retention;
+    int days;
 
+    TRY(op_retention_policy(t, &p, err));
+    days = o->from.logs_only ? p.log_days : p.execution_days;
+    o->from.older_than = days * DAY;
+    o->to = o->from;
+    o->to.more = false;
+    if (!days)
+        return 0;
     return o->from.logs_only ? op_retain_logs(t, &o->from, &o->to, err)
                              : op_retain(t, &o->from, &o->to, err);
 }
@@ -212,10 +224,9 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
  * their logs. */
 static struct retention next_retention(const struct engine *e)
 {
-    if (e->retention.logs_only || !e->o.logs || e->o.logs >= e->o.retention)
+    if (e->retention.logs_only)
         return (struct retention){0};
-    return (struct retention){
-        .older_than = e->o.logs, .max_trees = RETENTION_SLICE, .logs_only = true};
+    return (struct retention){.max_trees = RETENTION_SLICE, .logs_only = true};
 }
 
 static int retain_turn(void *arg, size_t max, struct rows_seen *seen, struct err *err)
@@ -265,15 +276,14 @@ static int run_retention(struct engine *e, struct err *err)
 
     if (e->retention.max_trees)
         return bisect(&trees, &o, RETENTION_SLICE, &e->old_trees, err);
-    if (!e->o.retention || e->retention_check_at > engine_now(e))
+    if (e->retention_check_at > engine_now(e))
         return 0;
     if ((rc = store_turn(e->store, retention_due_body, &due, err)))
         return rc;
     e->retention_check_at = engine_now(e) + RETENTION_CHECK_EVERY;
     e->retention_failures = 0;
     if (due)
-        e->retention =
-            (struct retention){.older_than = e->o.retention, .max_trees = RETENTION_SLICE};
+        e->retention = (struct retention){.max_trees = RETENTION_SLICE};
     return 0;
 }
 

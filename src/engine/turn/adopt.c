@@ -22,11 +22,15 @@ static bool is_settled_elsewhere(const struct engine *e, const struct leased_job
     return h->settling && !loop_may_adopt(loop_of(e, h->a.root));
 }
 
+static bool has_our_folder(const struct engine *e, const struct execution *x)
+{
+    return x->folder && !strcmp(x->folder, e->row.folder);
+}
+
 /* Whether to adopt this orphan. A function runs inside its worker, so while that worker lives
  * no other worker may treat it as lost. */
-static bool should_adopt(void *arg, const struct execution *x, int64_t last_worker)
+static bool should_adopt(const struct engine *e, const struct execution *x, int64_t last_worker)
 {
-    struct engine *e = arg;
     const struct leased_job *h = leased_job_get(e, x->id);
 
     if (h &&
@@ -35,13 +39,34 @@ static bool should_adopt(void *arg, const struct execution *x, int64_t last_work
     if (!is_own_tree(e, x))
         return false;
     if (dispatch_outlives(e->dispatch, x->lane) || last_worker == e->row.id || !last_worker ||
-        strcmp(x->folder ? x->folder : "", e->row.folder) ||
-        !state_folder_is_alive(e->state_folder, last_worker))
+        !has_our_folder(e, x) || !state_folder_is_alive(e->state_folder, last_worker))
         return true;
     if (x->expired_at && db_clock_latest(e) - x->expired_at > e->o.host_grace / 2)
         state_folder_kill_worker(e->state_folder,
                                  last_worker); /* the worker should have ended by itself long ago */
     return false;
+}
+
+/* Adopts the orphan if it should be. An adopted function gets a start mark unless it is proved that
+ * it never started: if we die too, the next worker knows only our file. */
+static bool adopt_orphan(void *arg, const struct execution *x, int64_t last_worker)
+{
+    struct plan *p = arg;
+    const struct engine *e = p->e;
+
+    if (!should_adopt(e, x, last_worker))
+        return false;
+    if (!dispatch_runs_functions(e->dispatch, x->lane))
+        return true;
+    if (has_our_folder(e, x) &&
+        state_folder_is_unstarted(e->state_folder, last_worker, x->id, x->attempts)) {
+        *vec_add(&p->unstarted) = x->id;
+        return true;
+    }
+    if (start_marks_add(e->start_marks, x->id, x->attempts))
+        return false; /* the disk is full: adopt it later */
+    *vec_add(&p->marked) = (struct attempt_ref){x->id, x->attempts};
+    return true;
 }
 
 void plan_adoption(struct engine *e, struct plan *p)
@@ -66,8 +91,8 @@ void plan_adoption(struct engine *e, struct plan *p)
     p->adoption.dead_workers = ids;
     p->adoption.host_grace = e->o.host_grace;
     p->adoption.latest = db_clock_latest(e);
-    p->adoption.wanted = should_adopt;
-    p->adoption.arg = e;
+    p->adoption.wanted = adopt_orphan;
+    p->adoption.arg = p;
     p->adoption.claim = (struct claim){.worker = e->row.id,
                                        .folder = e->row.folder,
                                        .lease = e->o.lease,

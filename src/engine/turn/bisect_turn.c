@@ -125,7 +125,7 @@ static int quarantine_job(void *arg, struct err *err)
 
     if (!quarantine_add(&l->e->quarantined, c->seen.first, engine_now(l->e)))
         return -(int)err->code; /* the quarantine is full: the jobs are not the cause */
-    err_prefix(err, "%s execution %lld failed; the next try is in a minute",
+    err_prefix(err, "%s execution %lld failed and will be tried again in a minute",
                c->adopted ? "adopting" : "claiming", (long long)c->seen.first);
     engine_note(l->e, err->msg);
     return 0;

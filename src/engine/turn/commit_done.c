@@ -33,10 +33,12 @@ static void add_refused(struct plan *p, const struct leased_job *h)
         *vec_add(&p->refused) = (struct attempt_ref){h->a.execution, h->a.attempt};
 }
 
-static void finish_settle(struct engine *e, struct leased_job *h, int status)
+/* `kind` may differ from the reported one: an attempt that was given back too often is lost. */
+static void finish_settle(struct engine *e, struct leased_job *h, enum outcome_kind kind,
+                          int status)
 {
     env_point(e->env, "engine:settled");
-    metrics_count_outcome(h, &h->outcome);
+    h->outcome.kind = kind;
     dispatch_settled(e->dispatch, h->a.execution, h->a.attempt);
     if (e->on_end)
         e->on_end(e->on_end_arg, h->a.execution, status, &h->outcome);
@@ -61,7 +63,7 @@ static void finish_settles(struct engine *e, struct plan *p)
         } else if (s->lease.rc) {
             add_refused(p, h);
         } else {
-            finish_settle(e, h, s->status);
+            finish_settle(e, h, s->outcome.kind, s->status);
         }
     }
     drop_between(&l->ended, kept, p->nsettles);
@@ -188,10 +190,6 @@ void forget_lost_jobs(struct engine *e, const struct plan *p)
             e->adopt_at = engine_now(e) + READOPT_PAUSE;
             continue;
         }
-        if (h->a.ended)
-            e->refused_outcomes++;
-        else
-            e->leases_lost++;
         dispatch_forget(e->dispatch, h->a.execution, h->a.attempt);
         leased_job_drop(e, h);
         at = 0; /* removing moves other entries: start over */
@@ -210,18 +208,25 @@ static void finish_earlier_settles(struct engine *e, const struct plan *p)
     }
 }
 
+static enum handover how_adopted(const struct plan *p, int64_t execution)
+{
+    for (size_t i = 0; i < p->unstarted.n; i++)
+        if (p->unstarted.at[i] == execution)
+            return HANDOVER_UNSTARTED;
+    return HANDOVER_ADOPTED;
+}
+
 static void start_claimed(struct engine *e, struct plan *p)
 {
     if (e->closing) { /* start nothing: other workers adopt it */
         e->left_work |= p->adopted.n || p->claimed.n;
         return;
     }
-    for (size_t i = 0; i < p->adopted.n; i++) {
-        e->adoptions++;
-        engine_hand_over_job(e, p->adopted.at[i], true, p->claimed_at);
-    }
+    for (size_t i = 0; i < p->adopted.n; i++)
+        engine_hand_over_job(e, p->adopted.at[i], how_adopted(p, p->adopted.at[i]->id),
+                             p->claimed_at);
     for (size_t i = 0; i < p->claimed.n; i++)
-        engine_hand_over_job(e, p->claimed.at[i], false, p->claimed_at);
+        engine_hand_over_job(e, p->claimed.at[i], HANDOVER_CLAIMED, p->claimed_at);
 }
 
 /* Polls again later for jobs that another turn had locked: if it leaves them as they are, or rolls

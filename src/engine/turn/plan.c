@@ -76,11 +76,13 @@ static void plan_settles_and_submits(struct loop *l, struct plan *p)
                                 .parent = h->parent,
                                 .workflow = h->workflow,
                                 .queue = h->queue,
-                                .concurrency = h->concurrency};
+                                .concurrency = h->concurrency,
+                                .is_capped = h->is_capped};
     }
     for (size_t i = 0; i < p->nsubmits; i++)
         p->submissions[i] = l->submits.at[i]->s;
-    if (p->nsubmits && l->e->threads.n) /* the next go to another loop, so that they do not wait */
+    if (p->nsubmits && l->e->threads.n) /* the next submissions go to another loop and need not
+                                           wait */
         l->e->submit_to = 1 + l->e->submit_to % l->e->threads.n;
 }
 
@@ -134,8 +136,22 @@ void plan_commit_failed(struct engine *e, struct plan *p)
     e->groups_to_poll |= p->groups_polled;
 }
 
+/* Drops the marks of functions that the turn did not adopt after all. */
+static void drop_unused_marks(const struct plan *p)
+{
+    for (size_t i = 0; i < p->marked.n; i++) {
+        const struct attempt_ref *m = &p->marked.at[i];
+
+        if (!attempts_get(&p->e->leased_jobs, m->execution, m->attempt))
+            start_marks_drop(p->e->start_marks, m->execution, m->attempt);
+    }
+}
+
 void plan_release(struct plan *p)
 {
+    drop_unused_marks(p);
+    vec_release(&p->marked);
+    vec_release(&p->unstarted);
     free(p->starts);
     free(p->logs);
     free(p->settles);

@@ -66,14 +66,16 @@ struct plan {
     struct submission *submissions; /* copies of the waiting submissions */
     bool adopt;
     struct adoption adoption;
-    VEC(struct lease_ref) lost; /* our lost leases, to be readopted if still orphaned */
-    struct rows generation;     /* the database's generation, as the turn sees it */
+    VEC(struct attempt_ref) marked; /* adopted functions that may have started: marked as such */
+    VEC(struct lease_ref) lost;     /* our lost leases, to be readopted if still orphaned */
+    struct rows generation;         /* the database's generation, as the turn sees it */
 
     int64_t claimed_at; /* engine_now before the leases were taken */
     struct arena texts;
     VEC(struct attempt_ref) refused; /* attempts whose outcomes the store refused */
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
+    VEC(int64_t) unstarted;           /* adopted functions that their dead worker never started */
     struct claimed_jobs claimed_jobs; /* the jobs of both lists; also valid if the turn fails */
     struct quarantine quarantined;    /* a copy, because the engine's list changes meanwhile */
     bool more_orphans;
@@ -87,7 +89,8 @@ struct plan {
 };
 
 void plan_make(struct loop *l, struct plan *p, struct turn_options m);
-void plan_capacity(struct plan *p); /* capacity.c: reserves the plan's share of what is left */
+void plan_capacity(struct plan *p); /* capacity.c: reserves the plan's share of the capacity that is
+                                       left */
 void plan_release(struct plan *p);
 MUST_USE int plan_execute(struct plan *p, struct err *err);
 /* adopt.c */

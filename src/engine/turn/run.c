@@ -83,7 +83,7 @@ static int turn_body(struct turn *t, void *arg, struct err *err)
     int64_t worker = p->e->row.id;
     int rc;
 
-    p->adopted.n = p->claimed.n = 0;
+    p->adopted.n = p->claimed.n = p->unstarted.n = 0;
     p->claimed_jobs = (struct claimed_jobs){0};
     p->groups_drained = p->exhausted = 0;
     p->slot_wanted = p->skipped_locked = false;

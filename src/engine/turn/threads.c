@@ -6,6 +6,7 @@
 #include "base/thread.h"
 #include "engine/turn/plan.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -138,7 +139,7 @@ int loops_open(struct engine *e, struct err *err)
 
     if (n && !e->server)
         return err_set(err, E_INVALID,
-                       "%zu loops need PostgreSQL, because SQLite has one writer at a time: set "
+                       "worker.loops is %zu, but SQLite has only one writer at a time: set "
                        "worker.loops to 1, or use PostgreSQL",
                        n);
     pthread_mutex_init(&t->lock, NULL);
@@ -151,7 +152,9 @@ int loops_open(struct engine *e, struct err *err)
     t->n = n;
     e->submit_to = n ? 1 : 0;
     if (n && (t->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0)
-        return err_set(err, E_UNAVAILABLE, "can't create a descriptor for the loops");
+        return err_set(err, E_UNAVAILABLE,
+                       "can't create an eventfd for the threads of the worker: %s",
+                       strerror(errno));
     for (i = 1; !rc && i < e->nloops; i++)
         rc = start_loop(&e->loops[i], err);
     return rc;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_AFTER_TIMES_LOCKED 3  /* then a skipped command gets its own turn, which waits */
+#define WAIT_AFTER_TIMES_LOCKED 3  /* after that, a command gets its own turn, which waits */
 #define COMMANDS_ENOUGH         32 /* enough for a turn while another loop has one under way */
 
 /* ---- when ---- */

@@ -132,7 +132,8 @@ void attempt_mark_end_known(int lock)
     struct flock mark = {
         .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = END_KNOWN_BYTE, .l_len = 1};
 
-    (void)fcntl(lock, F_OFD_SETLK, &mark); /* without it the shim may be killed as unresponsive */
+    (void)fcntl(lock, F_OFD_SETLK, &mark); /* may fail: then the shim may be killed as
+                                              unresponsive */
 }
 
 /* An attempt in a container has no `tree` file. A file that can't be opened does not count as
@@ -219,7 +220,7 @@ int attempt_renew(int at, const struct attempt_lease *l, struct err *err)
     AUTO_FD lock = attempt_lock_lease(at);
 
     if (lock < 0)
-        return err_set(err, E_UNAVAILABLE, "the attempt's lease can't be locked: %s",
+        return err_set(err, E_UNAVAILABLE, "the attempt's lease file can't be locked: %s",
                        strerror(errno));
     if (attempt_epoch(at) > l->epoch)
         return err_set(err, E_LEASE_LOST, "another worker has taken this attempt over");

@@ -17,6 +17,7 @@
  *         log        the output: a head, then a ring for the tail; `log.pos` exists once the ring
  *                    has wrapped
  *         output     $PAWL_OUTPUT
+ *         values     a folder with the values of the key `files`, each in a file of its name
  *         work       the working directory, unless the task names another
  *         undo       the command that ends what runs outside of the process tree: a container
  *
@@ -46,6 +47,7 @@
 #define ATTEMPT_CONTROL   "control"
 #define ATTEMPT_LOG       "log"
 #define ATTEMPT_OUTPUT    "output"
+#define ATTEMPT_VALUES    "values"
 #define ATTEMPT_WORK      "work"
 #define ATTEMPT_UNDO      "undo"
 
@@ -80,7 +82,7 @@ MUST_USE int attempt_lock(int at, const char *name, bool wait);
 /* Takes a shared lock, which attempt_is_locked reports too, through a descriptor that can't write
  * to the file: a task that runs as another user inherits it. */
 MUST_USE int attempt_lock_shared(int at, const char *name);
-/* Tests the lock without taking it, so that no other process finds it locked by the test. */
+/* Tests the lock without taking it, so that no other process finds it held because of this test. */
 bool attempt_is_locked(int at, const char *name);
 /* Like attempt_is_locked, for an open file: the name may belong to another file by now. */
 bool attempt_file_is_locked(int fd);
@@ -268,10 +270,27 @@ int attempt_kill_remains_of(int tree, const struct attempt_shim *s);
  * ended, or its records can't be read. */
 MUST_USE int attempt_kill_shim(int at, int64_t epoch);
 
-/* Ends and removes every attempt below `dir`, regardless of the worker that started it: for the
- * folders of another generation. Waits at most `patience` µs for each attempt. 0 if `dir` does not
- * exist. */
-MUST_USE int attempt_end_all(const char *dir, int64_t patience, struct err *err);
+/* Kills the shim whatever its epoch: a stopped one does not respond, and could be continued later.
+ * The caller ends its remains. 0 if the signal was sent; -1 if the shim has ended or can't be
+ * identified. */
+int attempt_kill_any_shim(int at);
+
+/* How the attempts of another generation are ended. */
+struct attempt_ending {
+    int64_t patience;        /* µs to wait for each attempt */
+    bool (*stop)(void *arg); /* returns true if the caller wants to stop; NULL if never */
+    /* Called for each folder that was handled; `problem` is NULL if it was removed. NULL: the first
+     * problem ends the call. */
+    void (*removed)(void *arg, const char *problem);
+    void *arg;
+};
+
+/* Ends every attempt below `dir` that may still run, regardless of the worker that started it, and
+ * leaves the folders. Several processes may do this at once. 0 if `dir` does not exist. */
+MUST_USE int attempt_end_running(const char *dir, const struct attempt_ending *o, struct err *err);
+/* Like attempt_end_running, and removes the folders. -E_BUSY without a message if another process
+ * is removing them now. */
+MUST_USE int attempt_remove_all(const char *dir, const struct attempt_ending *o, struct err *err);
 
 /* Calls `each` for every attempt below `dir` until it returns a value other than 0, which is then
  * returned. `locked` is true while a shim runs the attempt. */
@@ -343,8 +362,6 @@ MUST_USE bool undo_load(struct undo *u, int at);
 /* Makes progress without waiting: runs the command, reads its output, runs it again if it failed,
  * kills it if it takes too long. Returns `done`. */
 bool undo_poll(struct undo *u);
-/* Calls undo_poll until it is done, for at most `patience` µs. Returns `done`. */
-MUST_USE bool undo_run(struct undo *u, int64_t patience);
 /* Stops a running command, leaving the rest to another process, and frees the words. */
 void undo_release(struct undo *u);
 

@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #define RUN_TIME_MAX    20000000 /* µs; after that, the engine is assumed not to respond */
-#define POLL_PAUSE      5000     /* µs */
 #define RETRY_PAUSE     100000  /* µs before the second try; each further pause is twice as long */
 #define RETRY_PAUSE_MAX 2000000 /* µs, the longest pause */
 #define REMOVE_TRIES    5 /* to remove an ended container, which is often in use only for a moment */
@@ -137,7 +136,8 @@ static void start_command(struct undo *u)
         u->done = true;
     } else if (u->owner) {
         snprintf(u->message, sizeof(u->message),
-                 "it was started by user %lld, whose container engine we can't query",
+                 "it was started by user %lld, whose container engine this worker can't "
+                 "query",
                  (long long)u->owner - 1);
         retry_later(u);
     } else if (pipe2(out, O_CLOEXEC)) {
@@ -234,15 +234,6 @@ bool undo_poll(struct undo *u)
         finish_command(u);
     else if (clock_boot_us() - u->started_at > RUN_TIME_MAX)
         kill(-u->pid, SIGKILL);
-    return u->done;
-}
-
-bool undo_run(struct undo *u, int64_t patience)
-{
-    int64_t deadline = clock_boot_us() + patience;
-
-    while (!undo_poll(u) && clock_boot_us() < deadline)
-        clock_sleep_us(POLL_PAUSE);
     return u->done;
 }
 

@@ -159,8 +159,9 @@ static int add_env(const struct job *t, char *const *env, struct buf *names,
             buf_addf(names, "-u %.*s ", (int)len, *env);
         } else if (is_secret(t->spec, *env, len)) {
             return err_set(err, E_INVALID,
-                           "the secret %.*s can't be used in a container: the engine uses a "
-                           "variable of that name",
+                           "the secret %.*s can't be passed to a container, because podman and "
+                           "docker use the environment variable of that name themselves: give the "
+                           "secret another name",
                            (int)len, *env);
         } else {
             *vec_add(&out->argv) = mem_printf("--env=%s", *env);
@@ -233,6 +234,9 @@ static void add_files(const struct job *t, const struct container_spec *c, const
     const char *const *volume;
 
     ADD_ARG("--mount=type=bind,source=%s/%s,target=%s", folder, ATTEMPT_OUTPUT, CONTAINER_OUTPUT);
+    if (t->spec->nfiles)
+        ADD_ARG("--mount=type=bind,source=%s/%s,target=%s,readonly", folder, ATTEMPT_VALUES,
+                CONTAINER_VALUES);
     if (t->spec->cwd) {
         ADD_ARG("--mount=type=bind,source=%s,target=%s", t->spec->cwd, t->spec->cwd);
         ADD_ARG("--workdir=%s", t->spec->cwd);

@@ -22,6 +22,7 @@ struct container_options {
 
 /* The path of $PAWL_OUTPUT inside the container. */
 #define CONTAINER_OUTPUT "/run/pawl/output"
+#define CONTAINER_VALUES "/run/pawl/values"
 
 /* The path of a client, podman or docker; NULL if it is not installed. The caller frees it. */
 MUST_USE char *container_find_client(const char *name);

@@ -12,6 +12,7 @@
 #define QUEUE_FACTOR    4
 #define QUEUE_MAX       500
 #define DEFAULT_IDLE    10000000
+#define PATIENCE        250000
 #define DEFAULT_GRACE   10000000
 
 static struct functions *functions(struct executor *x)
@@ -37,7 +38,8 @@ static struct function_job *job_new(struct functions *f, const struct entry *ent
     struct function_job *j = mem_alloc(sizeof(*j) + name + input);
     char *texts = (char *)(j + 1);
 
-    *j = (struct function_job){.f = f, .entry = entry, .grace = DEFAULT_GRACE, .defer = -1};
+    *j = (struct function_job){
+        .f = f, .entry = entry, .grace = DEFAULT_GRACE, .mark = -1, .defer = -1};
     j->call = (struct function_call){
         .ops = &function_call_ops,
         .name = memcpy(texts, from->name, name),
@@ -65,6 +67,8 @@ void function_job_free(struct function_job *j)
     *(j->all_prev ? &j->all_prev->all_next : &j->f->all) = j->all_next;
     if (j->all_next)
         j->all_next->all_prev = j->all_prev;
+    if (j->mark >= 0 && j->f->marks)
+        start_marks_unreserve(j->f->marks, j->mark);
     free(j->wanted);
     call_free(j);
     free(j);
@@ -87,6 +91,22 @@ int function_free_threads(struct functions *f)
     return n > 0 ? n : 0;
 }
 
+int function_max_queue(const struct functions *f)
+{
+    return f->max_queue;
+}
+
+/* L: how many jobs may wait for a thread now. */
+static int queue_limit(const struct functions *f)
+{
+    int64_t n;
+
+    if (f->typical < 0 || f->typical >= QUEUE_TIME)
+        return 0;
+    n = f->max_threads * QUEUE_TIME / (f->typical + 1);
+    return n < f->max_queue ? (int)n : f->max_queue;
+}
+
 static int capacity(struct executor *x)
 {
     struct functions *f = functions(x);
@@ -95,9 +115,21 @@ static int capacity(struct executor *x)
     if (f->closed)
         return 0;
     pthread_mutex_lock(&f->lock);
-    n = f->max_threads + f->max_queue - f->running.n - f->queue.n;
+    n = f->max_threads + queue_limit(f) - f->running.n - f->queue.n;
     pthread_mutex_unlock(&f->lock);
     return n > 0 ? n : 0;
+}
+
+/* Whether a job can be accepted. This may be more than `capacity` offers: since the job was
+ * claimed, functions may have become slower. */
+static bool has_place(struct functions *f)
+{
+    bool yes;
+
+    pthread_mutex_lock(&f->lock);
+    yes = !f->closed && f->running.n + f->queue.n < f->max_threads + f->max_queue;
+    pthread_mutex_unlock(&f->lock);
+    return yes;
 }
 
 static void end_unrun(struct functions *f, struct function_job *j, enum outcome_kind kind)
@@ -116,9 +148,11 @@ static int start(struct executor *x, const struct job *from, void **handle, stru
     if (!entry)
         return err_set(err, E_REFUSED, "this worker has no function %.100s",
                        from->function ? from->function : "without a name");
-    if (!capacity(x))
+    if (!has_place(f))
         return err_set(err, E_REFUSED, "this worker has no capacity for another function now");
     j = job_new(f, entry, from);
+    if (f->marks)
+        j->mark = start_marks_reserve(f->marks);
     if (from->cancel) {
         end_unrun(f, j, OUTCOME_CANCELLED);
     } else if (!pool_push(f, j)) {
@@ -144,8 +178,8 @@ static void cancel(struct executor *x, void *handle, enum outcome_kind why)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* Functions run inside their worker: an attempt that does not run here is lost. One that was
- * forgotten may still run. */
+/* Functions run inside their worker: an attempt that does not run here is lost, unless it never
+ * started. One that was forgotten may still run. */
 static int reattach(struct executor *x, const struct job *from, void **handle, struct err *err)
 {
     struct functions *f = functions(x);
@@ -154,7 +188,8 @@ static int reattach(struct executor *x, const struct job *from, void **handle, s
     (void)err;
     if (!j) {
         *handle = j = job_new(f, NULL, from);
-        end_unrun(f, j, OUTCOME_LOST);
+        j->unstarted = from->unstarted;
+        end_unrun(f, j, j->unstarted ? OUTCOME_REFUSED : OUTCOME_LOST);
         return 0;
     }
     *handle = j;
@@ -247,6 +282,7 @@ static int64_t request_stop_all(struct functions *f)
 
 void function_release(struct functions *f)
 {
+    f->marks = NULL; /* the last thread of an abandoned pool may call this much later */
     while (f->all)
         function_job_free(f->all);
     function_registry_release(f);
@@ -308,10 +344,13 @@ int function_new(const struct function_options *o, struct functions **out, struc
     if (o->queue)
         f->max_queue = o->queue > 0 ? o->queue : 0;
     f->idle_time = o->idle > 0 ? o->idle : DEFAULT_IDLE;
+    f->marks = o->marks;
+    f->typical = -1;
+    f->patience = o->patience > 0 ? o->patience : PATIENCE;
     init_locks(f);
     f->wakeup = (struct wakeup)WAKEUP_INIT;
-    if (wakeup_open(&f->wakeup)) {
-        err_set(err, E_INTERNAL, "can't create descriptors for the function executor: %s",
+    if (wakeup_open(&f->wakeup) || (f->marks && start_marks_begin(f->marks))) {
+        err_set(err, E_INTERNAL, "can't create the files of the function executor: %s",
                 strerror(errno));
         function_release(f);
         return -E_INTERNAL;

@@ -1,8 +1,13 @@
 /* function.h - the executor that runs C functions on threads of this process.
  *
  * A job of the lane function:NAME is run by the function that was added under NAME. Threads are
- * created on demand, up to a maximum, and end after some idle time. A few more jobs than threads
- * wait in a queue, so that a thread that finishes a job has the next one at once.
+ * created on demand, up to a maximum, and end after some idle time.
+ *
+ * While functions are short, a few more jobs than threads are claimed and wait in a local queue, so
+ * that a thread that finishes a job has the next one at once. The queue is offered only as many
+ * jobs as start within 100 ms, judged by the functions that have ended, and none before the
+ * first has. A job that still waits after some patience is given back: it is not running, and
+ * another worker may have a thread for it.
  *
  * A function can't be ended from outside. Its cancel flag asks it to stop, and it keeps its thread
  * until it returns. A function that ignores the flag for longer than its grace is unresponsive;
@@ -10,6 +15,7 @@
 #ifndef EXEC_FUNCTION_FUNCTION_H
 #define EXEC_FUNCTION_FUNCTION_H
 
+#include "base/start_marks.h"
 #include "exec/executor.h"
 
 /* ---- the call as a function sees it; same layout as struct pawl_call in pawl.h ---- */
@@ -52,10 +58,14 @@ struct functions;
 struct function_options {
     const char *key; /* NULL means "function" */
     int threads;     /* at most; 0 means 4 */
-    int queue;    /* jobs that may wait for a thread; 0 means four times the threads, at most 500;
-                     < 0 means none */
-    int64_t idle; /* µs after which an idle thread ends; 0 means 10 s */
-    struct env *env; /* must outlive the executor */
+    int queue;       /* the most jobs that may wait for a thread; 0 means four times the threads, at
+                        most 500; < 0 means none */
+    int64_t patience; /* µs after which a job that waits for a thread is given back; 0 means 250
+                         ms */
+    int64_t idle;     /* µs after which an idle thread ends; 0 means 10 s */
+    struct start_marks *marks; /* where starts are recorded; outlives the executor; NULL if
+                                  nowhere */
+    struct env *env;           /* must outlive the executor */
 };
 
 MUST_USE int function_new(const struct function_options *o, struct functions **out,
@@ -76,6 +86,7 @@ bool function_has(const struct functions *f, const char *name);
 
 /* How many functions can run at a time, and how many more could start now without waiting. */
 int function_max_threads(const struct functions *f);
+int function_max_queue(const struct functions *f); /* the most that may wait for a thread */
 int function_free_threads(struct functions *f);
 
 /* How many functions were asked to stop longer ago than their grace. */

@@ -3,6 +3,10 @@
 
 #include "base/text.h"
 
+#include <string.h>
+
+#define REFUSED_DELAY 1000000 /* µs; the dispatcher makes it longer each time */
+
 static void send_report(void *job, struct report *r)
 {
     const struct function_job *j = job;
@@ -12,6 +16,11 @@ static void send_report(void *job, struct report *r)
     r->attempt = j->call.attempt;
     if (!j->forgotten && x->report)
         x->report(x->arg, x, r);
+}
+
+static bool has_run(const struct function_job *j)
+{
+    return j->begun && !j->mark_error;
 }
 
 static void report_started(struct function_job *j)
@@ -64,7 +73,16 @@ static void describe_outcome(const struct function_job *j, struct buf *out)
                      text_duration(j->defer, span));
         break;
     case OUTCOME_REFUSED:
-        buf_addf(out, "the worker was stopped before function %s started", name);
+        if (j->unstarted)
+            buf_addstr(out, "its worker ended before the function started");
+        else if (j->mark_error)
+            buf_addf(out, "the start of function %s can't be recorded in the worker's file: %s",
+                     name, strerror(j->mark_error));
+        else if (!j->f->closed)
+            buf_addf(out, "function %s waited for a thread of its worker: any worker may start it",
+                     name);
+        else
+            buf_addf(out, "the worker was stopped before function %s started", name);
     }
     if (j->failure)
         buf_addf(out, ": %s", j->failure);
@@ -76,15 +94,16 @@ static void report_ended(struct function_job *j)
     struct outcome *o = &r.outcome;
     AUTO_BUF result = BUF_INIT, error = BUF_INIT;
 
-    if (j->begun) {
+    if (has_run(j)) {
         report_started(j);
         capped_log_report(&j->log, &j->f->lock, true, send_report, j);
     }
     describe_outcome(j, &error);
     o->kind = j->kind;
     o->error = error.len ? error.ptr : NULL;
-    o->duration = j->begun ? j->ended - j->begun : -1;
+    o->duration = has_run(j) ? j->ended - j->begun : -1;
     o->cpu = j->cpu;
+    o->unstarted = j->unstarted;
     if (j->kind == OUTCOME_OK) {
         o->result = call_result(j, &result);
     } else if (j->kind == OUTCOME_FAILED) {
@@ -92,8 +111,19 @@ static void report_ended(struct function_job *j)
         o->exit_code = j->rc ? j->rc : 1;
     } else if (j->kind == OUTCOME_DEFERRED && !j->why) {
         o->retry_delay = j->defer;
+    } else if (j->mark_error) {
+        o->retry_delay = REFUSED_DELAY;
     }
     send_report(j, &r);
+}
+
+/* The function has run: its mark stays until the engine has settled the attempt or lost it. */
+static void keep_mark(struct function_job *j)
+{
+    if (j->mark < 0 || !has_run(j) || j->forgotten)
+        return;
+    start_marks_keep(j->f->marks, j->mark, j->call.execution, j->call.attempt);
+    j->mark = -1;
 }
 
 /* ---- the poll ---- */
@@ -128,6 +158,21 @@ static void report_running(struct functions *f)
     }
 }
 
+/* L: gives back the jobs that wait longer than they should have, so that a worker with a free
+ * thread can start them. */
+static void give_back_waiting(struct functions *f, int64_t now)
+{
+    struct function_job *j;
+
+    while ((j = f->queue.first) && j->queued_at + f->patience <= now) {
+        job_list_remove(&f->queue, j);
+        pool_end_unrun(f, j, OUTCOME_REFUSED);
+        f->typical = 2 * QUEUE_TIME; /* claim none for the queue until short functions end again */
+    }
+    if (j)
+        wakeup_at(&f->wakeup, j->queued_at + f->patience);
+}
+
 void function_poll(struct executor *x)
 {
     struct functions *f = (struct functions *)x;
@@ -142,12 +187,15 @@ void function_poll(struct executor *x)
         report_running(f);
 
     pthread_mutex_lock(&f->lock);
+    if (due)
+        give_back_waiting(f, clock_boot_us());
     ended = f->ended;
     f->ended = (struct function_job_list){0};
     pthread_mutex_unlock(&f->lock);
     while ((j = ended.first)) {
         job_list_remove(&ended, j);
         report_ended(j);
+        keep_mark(j);
         function_job_free(j);
     }
     pool_join_finished(f);

@@ -52,7 +52,7 @@ static int add_function(struct functions *f, const char *name, function_fn *fn, 
     if (!fn)
         return err_set(err, E_INVALID, "the function pointer of %s is NULL", name);
     if (function_has(f, name))
-        return err_set(err, E_CONFLICT, "a function %s exists already", name);
+        return err_set(err, E_CONFLICT, "a function %s already exists", name);
     e = mem_zalloc(sizeof(*e));
     e->lane = mem_printf(LANE_PREFIX "%s", name);
     e->name = e->lane + strlen(LANE_PREFIX);
@@ -137,12 +137,12 @@ static int init_plugin(struct functions *f, void *plugin, struct err *err)
     int rc;
 
     if (!abi || !entry.address)
-        return err_set(err, E_INVALID, "it is not a Pawl plugin: it has no %s",
+        return err_set(err, E_INVALID, "it is not a Pawl plugin, because it has no symbol %s",
                        abi ? "pawl_plugin_init" : "pawl_plugin_abi");
     if (*abi != FUNCTION_PLUGIN_ABI)
         return err_set(err, E_INVALID,
-                       "it was built for version %d of the plugin interface, but this Pawl has "
-                       "version %d: rebuild it",
+                       "it was built for version %d of the plugin interface, but this Pawl "
+                       "has version %d; rebuild it",
                        *abi, FUNCTION_PLUGIN_ABI);
     rc = entry.call(&host);
     if (rc && !l.rc)
@@ -162,7 +162,7 @@ int function_load_plugin(struct functions *f, const char *path, struct err *err)
                        dlerror());
     for (size_t i = 0; i < f->plugins.n; i++)
         if (f->plugins.at[i] == plugin)
-            rc = err_set(err, E_CONFLICT, "it is loaded already");
+            rc = err_set(err, E_CONFLICT, "it is already loaded");
     if (!rc && (rc = init_plugin(f, plugin, err)))
         remove_plugin_functions(f, plugin);
     if (rc) {

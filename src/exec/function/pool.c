@@ -66,11 +66,25 @@ static struct function_job *take_job(struct functions *f)
  * (the worker stops, the lease is lost) may still have succeeded. */
 static enum outcome_kind decide_outcome(const struct function_job *j)
 {
+    if (j->mark_error)
+        return OUTCOME_REFUSED;
     if (j->why == OUTCOME_CANCELLED || j->why == OUTCOME_TIMED_OUT)
         return j->why;
     if (j->rc || j->failure)
         return j->why ? j->why : OUTCOME_FAILED;
     return j->defer >= 0 ? OUTCOME_DEFERRED : OUTCOME_OK;
+}
+
+/* L: a moving average; one very long function must not outweigh many short ones. */
+static void learn_typical(struct functions *f, const struct function_job *j)
+{
+    int64_t span = j->ended - j->begun;
+
+    if (j->mark_error)
+        return;
+    if (span > 4 * QUEUE_TIME)
+        span = 4 * QUEUE_TIME;
+    f->typical = f->typical < 0 ? span : f->typical + (span - f->typical) / 8;
 }
 
 static int64_t thread_cpu(void)
@@ -85,6 +99,11 @@ static void run_job(struct function_job *j, int64_t *cpu)
 {
     int64_t before = *cpu;
 
+    if (j->mark >= 0 &&
+        start_marks_write(j->f->marks, j->mark, j->call.execution, j->call.attempt)) {
+        j->mark_error = errno;
+        return;
+    }
     j->rc = j->entry->fn(&j->call, j->entry->arg);
     j->ended = clock_boot_us();
     *cpu = thread_cpu(); /* a thread uses almost no CPU time between two jobs */
@@ -152,6 +171,7 @@ static struct function_job *swap_job(struct functions *f, struct function_job *j
     job_list_remove(&f->running, j);
     j->state = JOB_ENDED;
     j->kind = decide_outcome(j);
+    learn_typical(f, j);
     job_list_add(&f->ended, j);
     wake = f->ended.n == 1;
     next = take_job(f);
@@ -195,13 +215,17 @@ bool pool_push(struct functions *f, struct function_job *j)
     bool taken = true;
 
     pthread_mutex_lock(&f->lock);
+    j->queued_at = clock_boot_us();
     job_list_add(&f->queue, j);
     if (f->idle > f->waking) {
         f->waking++;
         pthread_cond_signal(&f->work);
-    } else if (f->threads < f->max_threads && !add_thread(f) && !f->threads) {
-        job_list_remove(&f->queue, j);
-        taken = false;
+    } else if (f->threads == f->max_threads || !add_thread(f)) {
+        taken = f->threads > 0;
+        if (taken)
+            wakeup_at(&f->wakeup, j->queued_at + f->patience);
+        else
+            job_list_remove(&f->queue, j);
     }
     pthread_mutex_unlock(&f->lock);
     return taken;

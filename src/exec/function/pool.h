@@ -4,7 +4,7 @@
  * The states of a job:
  *
  *     QUEUED ──a thread takes it──> RUNNING ──it returns──> ENDED ──poll reports it──> freed
- *        └──cancel, stop─────────────────────────────────────^
+ *        └──cancel, stop, waits too long─────────────────────^
  *
  * Letters say which thread may access a field: L any thread under the lock; M the loop's thread
  * only; F the thread that runs the function until it has ended, then the loop's thread. */
@@ -53,7 +53,11 @@ struct function_job {
 
     bool forgotten; /* M: the lease is lost, report nothing */
     bool started;   /* M: REPORT_STARTED was sent */
+    bool unstarted; /* M: adopted from a worker that died before it started it */
+    int mark;       /* M: slot of its start mark; -1 if none */
+    int mark_error; /* F: errno if the start could not be recorded, so nothing ran */
 
+    int64_t queued_at;       /* L; CLOCK_BOOTTIME */
     int64_t begun, deadline; /* L until it runs, then constant; µs of CLOCK_BOOTTIME */
     int64_t ended, cpu;      /* F */
     int rc;                  /* F: return value of the function */
@@ -80,13 +84,16 @@ struct functions {
     VEC(const char *) lanes;     /* M: lanes of the entries */
     VEC(void *) plugins;         /* M */
     struct function_job *all;    /* M */
+    struct start_marks *marks;   /* NULL if starts are not recorded */
     int max_threads, max_queue;
-    int64_t idle_time;
+    int64_t idle_time, patience;
 
     pthread_mutex_t lock;
     pthread_cond_t work;                            /* a job was queued, or `stopping` was set */
     pthread_cond_t gone;                            /* a thread has ended */
     struct function_job_list queue, running, ended; /* L */
+    int64_t typical;              /* L: typical run time of recent functions, µs; -1 if none has
+                                     ended */
     int threads, idle, waking;    /* L: waking: idle threads that were signalled */
     struct pool_thread *finished; /* L: threads to be joined */
     struct wakeup wakeup;         /* L */
@@ -98,6 +105,8 @@ struct functions {
 /* µs after which a running function is reported as started, unless it ends before. */
 #define STARTED_AFTER 50000
 #define LOG_EVERY     1000000
+/* µs within which the jobs of the local queue should start. */
+#define QUEUE_TIME    100000
 
 /* function.c, function_reports.c */
 void function_job_free(struct function_job *j);

@@ -114,6 +114,15 @@ static int set_secrets(const struct process *p, const struct spec *spec, struct 
 
 /* ---- the whole environment ---- */
 
+static void set_files(struct variables *v, const struct spec *spec, const char *folder)
+{
+    for (size_t i = 0; i < spec->nfiles; i++) {
+        AUTO_FREE char *path = mem_printf("%s/%s", folder, spec->files[i].key);
+
+        set_variable(v, spec->files[i].key, path);
+    }
+}
+
 static void set_pawl_variables(struct variables *v, const struct job *j, const char *key,
                                const char *output)
 {
@@ -128,8 +137,8 @@ static void set_pawl_variables(struct variables *v, const struct job *j, const c
         set_variable(v, "PAWL_INPUT", j->input);
 }
 
-int process_variables(struct process *p, const struct job *j, const char *key, const char *output,
-                      struct variables *out, struct err *err)
+int process_variables(struct process *p, const struct job *j, const char *key,
+                      const struct paths *paths, struct variables *out, struct err *err)
 {
     const struct spec *spec = j->spec;
     struct variables v = {0};
@@ -146,12 +155,13 @@ int process_variables(struct process *p, const struct job *j, const char *key, c
         set_variable(&v, p->extra[i].key, p->extra[i].value);
     for (size_t i = 0; i < spec->nenv; i++)
         set_variable(&v, spec->env[i].key, spec->env[i].value);
+    set_files(&v, spec, paths->values);
     rc = set_secrets(p, spec, &v, err);
     if (rc) {
         process_variables_release(&v);
         return rc;
     }
-    set_pawl_variables(&v, j, key, output);
+    set_pawl_variables(&v, j, key, paths->output);
     *vec_add(&v.all) = NULL;
     *vec_add(&v.secrets) = NULL;
     *out = v;

@@ -40,7 +40,9 @@ int process_helper_start(struct process *p, struct err *err)
     if (p->socket >= 0)
         return 0;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-        return err_set(err, E_REFUSED, "can't create a socket for the helper: %s", strerror(errno));
+        return err_set(err, E_REFUSED,
+                       "can't create a socket for pawl-shim, which starts commands: %s",
+                       strerror(errno));
     rc = spawn_helper(p, pair[1]);
     close(pair[1]);
     if (rc) {
@@ -51,7 +53,9 @@ int process_helper_start(struct process *p, struct err *err)
     p->socket = pair[0];
     if (wakeup_add(&p->wakeup, p->socket, &p->socket)) {
         process_helper_stop(p);
-        return err_set(err, E_REFUSED, "the helper can't be polled: %s", strerror(errno));
+        return err_set(err, E_REFUSED,
+                       "the socket of pawl-shim, which starts commands, can't be polled: %s",
+                       strerror(errno));
     }
     return 0;
 }
@@ -78,8 +82,9 @@ static void end_helper(struct process *p)
     kill(p->helper, SIGKILL);
     if (!ends_within(p->helper, KILL_TIME))
         env_note(p->x.env,
-                 "the helper that starts commands (process %d) was killed but does not end, and is "
-                 "left alone; check what it is waiting for, perhaps a disk",
+                 "pawl-shim (process %d), which starts commands, was killed but does "
+                 "not exit, and is left alone: check whether it waits for a disk that "
+                 "does not respond",
                  (int)p->helper);
 }
 
@@ -120,7 +125,7 @@ static void helper_died(struct process *p)
  * it was asked to start are checked. */
 void process_helper_replace(struct process *p)
 {
-    env_note(p->x.env, "the helper that starts commands did not answer and will be replaced");
+    env_note(p->x.env, "pawl-shim, which starts commands, did not answer and will be replaced");
     if (p->helper)
         kill(p->helper, SIGKILL);
     helper_died(p);
@@ -161,10 +166,14 @@ int process_helper_send(struct process *p, const struct watch *w, const struct b
     int fds[2] = {w->at, memfd_make("request", request->ptr, request->len)}, rc;
 
     if (fds[1] < 0)
-        return err_set(err, E_REFUSED, "there is no memory for a request: %s", strerror(errno));
+        return err_set(err, E_REFUSED, "can't create the request to start a command: %s",
+                       strerror(errno));
     rc = packet_send(p->socket, &packet, sizeof(packet), fds, 2);
     if (rc && errno == EAGAIN && poll(&writable, 1, SEND_TIME_MS) > 0)
         rc = packet_send(p->socket, &packet, sizeof(packet), fds, 2);
     close(fds[1]);
-    return rc ? err_set(err, E_REFUSED, "the helper can't be reached: %s", strerror(errno)) : 0;
+    return rc ? err_set(err, E_REFUSED,
+                        "the request to start a command can't be sent to pawl-shim: %s",
+                        strerror(errno))
+              : 0;
 }

@@ -46,7 +46,7 @@ struct watch {
     bool started_reported;          /* REPORT_STARTED was sent */
     bool cancelled;
     bool has_limits; /* the task limits its own memory, files or processes */
-    bool noted;      /* the operator was told that its end can't be written or read yet */
+    bool noted;      /* the operator was notified that its end can't be written or read yet */
     int at;          /* descriptor of its folder */
     int pidfd, lock;
     int64_t begun;          /* CLOCK_BOOTTIME, µs */
@@ -161,8 +161,12 @@ void process_set_undo_by_name(struct process *p, struct watch *w);
 struct variables {
     VEC(char *) all, secrets;
 };
+/* Where the command finds its files. */
+struct paths {
+    const char *output, *values;
+};
 MUST_USE int process_variables(struct process *p, const struct job *j, const char *key,
-                               const char *output, struct variables *out, struct err *err);
+                               const struct paths *paths, struct variables *out, struct err *err);
 void process_variables_release(struct variables *v); /* wipes them */
 
 /* reattach.c */

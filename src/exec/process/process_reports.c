@@ -293,7 +293,7 @@ static char *decide_outcome(const struct watch *w, const struct attempt_exit *en
         return describe_client_end(end, o);
     default:
         o->kind = OUTCOME_LOST;
-        return mem_strdup("its exit record is of a kind that this version does not know");
+        return mem_strdup("its exit record has a format that this version of Pawl does not know");
     }
 }
 

@@ -255,6 +255,16 @@ static bool may_have_tree(const struct watch *w)
                     : attempt_file_is_locked(tree);
 }
 
+/* Reports an adopted attempt without a record. On a host that has no folder of it, whether it
+ * started is not known. */
+static void report_unrecorded(struct process *p, struct watch *w)
+{
+    process_report_end(p, w, OUTCOME_LOST,
+                       w->no_folder ? "its worker is gone, and this host has no folder of the "
+                                      "attempt, so its exit status is unknown"
+                                    : "its worker ended before the attempt started");
+}
+
 /* The shim died without an exit record: end what it left behind. The attempt is reported only when
  * nothing of it runs, so that a retry never runs beside it. */
 static void end_remains(struct process *p, struct watch *w)
@@ -277,7 +287,7 @@ static void end_remains(struct process *p, struct watch *w)
         if (!process_report_exit(p, w, &end))
             check_later(p, w);
     } else if (!w->shim.pid && p->in_containers)
-        process_report_end(p, w, OUTCOME_LOST, "its worker ended before the attempt started");
+        report_unrecorded(p, w);
     else if (w->killed)
         process_report_end(p, w, w->kill_outcome,
                            w->kill_outcome == OUTCOME_TIMED_OUT
@@ -353,7 +363,7 @@ static void check_unlocked(struct process *p, struct watch *w)
         w->state = WATCH_LOST;
         end_remains(p, w);
     } else if (w->is_adopted) {
-        process_report_end(p, w, OUTCOME_LOST, "its worker ended before the attempt started");
+        report_unrecorded(p, w);
     } else {
         process_report_end(p, w, OUTCOME_REFUSED, why_not_started(p, w));
     }

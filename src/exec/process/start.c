@@ -11,10 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* What an attempt needs to start, and some space for its output. */
+/* Free space that an attempt needs on the disk to start, including some for its output. */
 #define ROOM_BYTES 65536
 #define ROOM_FILES 16
 /* Descriptors that stay free: a check of an attempt needs up to 8, the database a few. */
@@ -54,7 +55,7 @@ static void fill_request(const struct process *p, const struct job *j, struct re
 /* The request to the shim and the buffers that it points to. */
 struct start_request {
     char key[ATTEMPT_KEY_SIZE];
-    char *folder, *output;
+    char *folder, *output, *values;
     struct variables v;
     struct container_command words; /* only for a container */
     struct arena arena;             /* holds argv */
@@ -71,6 +72,7 @@ static void start_request_release(struct start_request *o)
     buf_release(&o->request);
     free(o->folder);
     free(o->output);
+    free(o->values);
 }
 
 /* The engine's client runs with the worker's user and limits; those of the task apply to the
@@ -88,14 +90,17 @@ static int make_start_request(struct process *p, const struct job *j, struct sta
                               struct err *err)
 {
     struct request r = {.key = o->key};
+    struct paths paths;
     char name[ATTEMPT_NAME_SIZE];
     int rc;
 
     make_key(o->key);
     o->folder = mem_printf("%s/%s", p->dir_path, attempt_name(j->execution, j->attempt, name));
     o->output = mem_printf("%s/%s", o->folder, ATTEMPT_OUTPUT);
-    if ((rc = process_variables(p, j, o->key, p->in_containers ? CONTAINER_OUTPUT : o->output,
-                                &o->v, err)))
+    o->values = mem_printf("%s/%s", o->folder, ATTEMPT_VALUES);
+    paths = p->in_containers ? (struct paths){CONTAINER_OUTPUT, CONTAINER_VALUES}
+                             : (struct paths){o->output, o->values};
+    if ((rc = process_variables(p, j, o->key, &paths, &o->v, err)))
         return rc;
     if (p->in_containers &&
         (rc = container_command(&p->container, j, o->folder, o->v.all.at, &o->words, err)))
@@ -153,12 +158,13 @@ int process_check_descriptors(const struct process *p, struct err *err)
 static int check_task(const struct process *p, const struct job *j, struct err *err)
 {
     if (p->closed)
-        return err_set(err, E_REFUSED, "this worker accepts no more jobs");
+        return err_set(err, E_REFUSED, "this worker is stopping and accepts no more jobs");
     if (!j->spec->run && (!j->spec->argv || !j->spec->argv[0]))
         return err_set(err, E_INVALID, "there is no command: set `run` or `argv`");
     if (j->lease_until && j->lease_until - clock_boot_us() < p->lease / 2)
         return err_set(err, E_REFUSED,
-                       "the job is not started: less than half of its lease is left");
+                       "the job was not started, because less than half of its lease was "
+                       "left: is this host overloaded?");
     if (process_check_descriptors(p, err))
         return -E_REFUSED;
     if (!process_has_room(p->dir))
@@ -178,7 +184,7 @@ static int make_folder(struct process *p, const struct job *j, struct err *err)
     }
     /* Refused: the next attempt of the job has a new number and so a free folder name. */
     if (errno == EEXIST)
-        return err_set(err, E_REFUSED, "attempt %d of execution %lld has a folder already",
+        return err_set(err, E_REFUSED, "attempt %d of execution %lld already has a folder",
                        j->attempt, (long long)j->execution);
     return err_set(err, E_REFUSED, "can't create a folder in %s: %s", p->dir_path, strerror(errno));
 }
@@ -194,14 +200,43 @@ void process_set_undo_by_name(struct process *p, struct watch *w)
     undo_set_command(&w->undo, (const char *const *)words.undo.at, NULL);
 }
 
+static bool write_value(int folder, const struct spec_pair *value)
+{
+    AUTO_FD fd = openat(folder, value->key, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    size_t len = strlen(value->value);
+
+    return fd >= 0 && !fchmod(fd, 0644) && write(fd, value->value, len) == (ssize_t)len;
+}
+
+/* Writes the values of the key `files`. Their folder protects them: the shim gives it to the user
+ * of the task, and a container may run as any user. */
+static bool write_values(const struct process *p, int at, const struct spec *s)
+{
+    AUTO_FD folder = -1;
+
+    if (!s->nfiles)
+        return true;
+    if (mkdirat(at, ATTEMPT_VALUES, 0700) ||
+        (folder = openat(at, ATTEMPT_VALUES, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
+        (p->in_containers && fchmod(folder, 0755)))
+        return false;
+    for (size_t i = 0; i < s->nfiles; i++)
+        if (!write_value(folder, &s->files[i]))
+            return false;
+    return true;
+}
+
 /* On failure the watch is dropped and the folder removed: nothing has started in it. */
-static int send_start_request(struct process *p, struct watch *w, const struct start_request *o,
-                              struct err *err)
+static int send_start_request(struct process *p, struct watch *w, const struct spec *s,
+                              const struct start_request *o, struct err *err)
 {
     char name[ATTEMPT_NAME_SIZE];
     int rc = 0;
 
-    if (p->in_containers) {
+    if (!write_values(p, w->at, s))
+        rc = err_set(err, E_REFUSED, "can't write to the attempt folder %s: %s", o->folder,
+                     strerror(errno));
+    if (!rc && p->in_containers) {
         const char *const *argv = (const char *const *)o->words.undo.at;
         const char *const *env = (const char *const *)o->words.client.at;
 
@@ -234,7 +269,7 @@ int process_start(struct executor *x, const struct job *j, void **handle, struct
     if ((at = make_folder(p, j, err)) < 0)
         return at;
     w = watch_new(p, j, at);
-    if ((rc = send_start_request(p, w, &o, err)))
+    if ((rc = send_start_request(p, w, j->spec, &o, err)))
         return rc;
     *handle = w;
     w->check_at = clock_boot_us() + p->lease;

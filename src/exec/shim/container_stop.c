@@ -60,7 +60,7 @@ void end_container(struct shim *s)
         if (clock_boot_us() > deadline) {
             attempt_kill_remains(s->folder, &s->self);
             if (!logged)
-                log_container_state(s, "is not gone yet");
+                log_container_state(s, "still exists");
             logged = true;
             deadline = clock_boot_us() + PATIENCE / 10;
         }

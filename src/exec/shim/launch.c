@@ -112,7 +112,9 @@ static int find_user(const char *user, struct identity *out)
 static bool chown_files(const struct launch *l, const struct identity *id)
 {
     if (fchmod(l->folder, 0711) ||
-        fchownat(l->folder, ATTEMPT_OUTPUT, id->uid, id->gid, AT_SYMLINK_NOFOLLOW))
+        fchownat(l->folder, ATTEMPT_OUTPUT, id->uid, id->gid, AT_SYMLINK_NOFOLLOW) ||
+        (fchownat(l->folder, ATTEMPT_VALUES, id->uid, id->gid, AT_SYMLINK_NOFOLLOW) &&
+         errno != ENOENT))
         return false;
     return l->r->cwd ||
            fchownat(l->folder, ATTEMPT_WORK, id->uid, id->gid, AT_SYMLINK_NOFOLLOW) == 0;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NAME: be killed at that point; =NAME: stop at that point until SIGCONT. */
+/* From PAWL_SHIM_POINT: NAME kills the shim at that point, =NAME stops it there until SIGCONT. */
 static const char *wanted_point;
 
 void test_point(const char *where)

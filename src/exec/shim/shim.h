@@ -103,7 +103,7 @@ struct shim {
     bool ended;                  /* the main process has ended */
     bool in_container;           /* the main process is the client of a container engine */
     int status;
-    struct attempt_exit end;     /* write_exit: the content of the record */
+    struct attempt_exit end;     /* the content of the exit record, for each try to write it */
     struct launch_failure why;   /* why it could not be executed; step 0 if it was */
     int signals, timer, control; /* descriptors */
     int tree;                    /* to test its lock; -1 if there is no `tree` */

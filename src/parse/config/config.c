@@ -157,6 +157,10 @@ static void read_values(struct reader *r, const struct config_host *host, const 
         config_check_executor(r, executor, "dispatch.default_executor",
                               r->config->dispatch.routes.command);
     r->config->db_given = yaml_get(root, "db");
+    r->config->routes_given = given_either(r, "dispatch.routes", "dispatch.default_executor");
+    r->config->retention_given =
+        given_either(r, "execution_events.cleanup", "execution_events.retention_days") ||
+        reader_given(r, root, "logs.retention_days");
 }
 
 int config_parse(const struct source *source, const char *untrusted, const struct config_host *host,

@@ -44,8 +44,10 @@ struct config_executors {
 /* Durations are µs, sizes bytes, paths absolute. */
 struct config {
     struct arena arena;
-    const char *file; /* the file that was read; NULL if none, then all values are defaults */
-    bool db_given;    /* the file has the key db */
+    const char *file;     /* the file that was read; NULL if none, then all values are defaults */
+    bool db_given;        /* the file has the key db */
+    bool routes_given;    /* it has dispatch.routes or dispatch.default_executor */
+    bool retention_given; /* it has a key that says how long executions or logs are kept */
 
     const char *db;     /* NULL if neither the file nor $HOME determines it */
     const char *tenant; /* NULL for the default tenant */

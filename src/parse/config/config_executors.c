@@ -7,7 +7,6 @@
 
 #define MAX_KEY_LENGTH 64
 #define MAX_EXECUTORS  100
-#define MAX_ROUTES     10000
 
 const struct config_executor *config_executor(const struct config *c, const char *key)
 {
@@ -87,10 +86,10 @@ static void check_name(const struct reader *r, const struct config_executor *x,
     int named = type_by_key(x->key);
 
     if (named >= 0 && named != x->type)
-        yaml_error(
-            r->doc, at,
-            "executors.%s: the type of this executor must be %s: use another key for another type",
-            x->key, x->key);
+        yaml_error(r->doc, at,
+                   "executors.%s: the type of this executor must be %s; use another key "
+                   "for another type",
+                   x->key, x->key);
     else if (named < 0 && x->type == CONFIG_FUNCTION)
         yaml_error(r->doc, at, "executors.%s: only the executor named `function` can run functions",
                    x->key);
@@ -162,10 +161,10 @@ void config_check_executor(const struct reader *r, const struct yaml *node, cons
         if (xs->at[i].type != CONFIG_FUNCTION)
             suggest_try(&s, xs->at[i].key);
     if (s.best)
-        yaml_error(r->doc, node, "%s: there is no executor \"%.60s\": did you mean \"%s\"?", what,
+        yaml_error(r->doc, node, "%s: there is no executor \"%.60s\"; did you mean \"%s\"?", what,
                    key, s.best);
     else
-        yaml_error(r->doc, node, "%s: there is no executor \"%.60s\": add it to executors", what,
+        yaml_error(r->doc, node, "%s: there is no executor \"%.60s\"; add it to executors", what,
                    key);
 }
 
@@ -204,7 +203,7 @@ void config_read_routes(struct reader *r, const struct yaml *node)
 
     if (!node)
         return;
-    if (node->kind != YAML_LIST || node->n > MAX_ROUTES) {
+    if (node->kind != YAML_LIST || node->n > ROUTES_MAX) {
         (void)yaml_expected(r->doc, node, "dispatch.routes",
                             "a list of at most 10000 {task: GLOB, executor: KEY}");
         return;

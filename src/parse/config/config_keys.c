@@ -26,9 +26,11 @@ const char *const config_pulls[] = {
 static const struct key queue[] = {
     {"enabled", CONFIG(config, queue.enabled, BOOL), .default_value = "true",
      .sentence = "Whether jobs wait in a queue for a worker; if not, a job runs at once where it "
-                 "is submitted, or is refused when `queue.cap` is reached."},
+                 "is submitted, or is refused when `queue.cap` is reached. Tasks of a workflow "
+                 "then wait."},
     {"cap", CONFIG(config, queue.cap, COUNT), 1, 10000, .default_value = "auto",
-     .sentence = "Without a queue: how many jobs run at once, in all processes together."},
+     .sentence = "Without a queue: how many jobs and tasks run at once, in all processes of the "
+                 "database together."},
     KEYS_END,
 };
 
@@ -36,9 +38,10 @@ static const struct key dispatch[] = {
     {"mode", CONFIG(config, dispatch.mode, WORD), .words = config_modes, .default_value = "push",
      .sentence = "`push` hands a job that became ready straight to a free slot; `poll` always "
                  "goes through the queue."},
-    {"default_executor", CONFIG(config, dispatch.routes.command, TEXT), 1, 0,
+    {"default_executor", CONFIG(config, dispatch.routes.command, TEXT), 1, 0, .is_shared = true,
      .default_value = "process", .sentence = "The executor of commands that no route matches."},
-    {"routes", CONFIG(config, dispatch.routes, ROUTES), .default_value = "(none)",
+    {"routes", CONFIG(config, dispatch.routes, ROUTES), .is_shared = true,
+     .default_value = "(none)",
      .sentence = "Which executor runs a task, by the task's full name such as "
                  "`nightly::extract`: the first glob that matches wins."},
     KEYS_END,
@@ -70,24 +73,25 @@ static const struct key functions[] = {
     {"threads", CONFIG(config, functions.threads, COUNT), 1, 10000, .default_value = "auto",
      .sentence = "How many functions run at once in a worker."},
     {"queue", CONFIG(config, functions.queue, INT), 0, 100000, .default_value = "64",
-     .sentence = "How many functions a worker claims in addition to those that run, so that no "
-                 "thread waits."},
+     .sentence = "How many short functions a worker may claim in addition to those that run, so "
+                 "that no thread waits; functions that take longer are claimed when they start."},
     KEYS_END,
 };
 
 static const struct key execution_events[] = {
-    {"cleanup", CONFIG(config, execution_events.cleanup, BOOL), .default_value = "true",
+    {"cleanup", CONFIG(config, execution_events.cleanup, BOOL), .is_shared = true,
+     .default_value = "true",
      .sentence = "Whether workers remove, once a day, executions that are older than "
                  "`execution_events.retention_days`."},
     {"retention_days", CONFIG(config, execution_events.retention_days, INT), 1, 36500,
-     .default_value = "90",
+     .is_shared = true, .default_value = "90",
      .sentence = "The age, counted from its end, at which an execution is removed with all its "
                  "descendants: rows, events, logs and folders."},
     KEYS_END,
 };
 
 static const struct key logs[] = {
-    {"retention_days", CONFIG(config, logs.retention_days, INT), 1, 36500,
+    {"retention_days", CONFIG(config, logs.retention_days, INT), 1, 36500, .is_shared = true,
      .default_value = "(`execution_events.retention_days`)",
      .sentence = "The age at which logs and folders are removed; at most "
                  "`execution_events.retention_days`."},

@@ -134,6 +134,7 @@ static bool walk(const struct workflow *w, const uint32_t *order,
 
 struct drawing {
     struct buf *out;
+    const struct graph_state *state;
     size_t width;
     uint32_t rails; /* the largest number of rails in a line */
     size_t names;   /* length of the longest name */
@@ -156,7 +157,7 @@ static void add_task(struct drawing *d, const struct workflow_task *t, size_t co
     AUTO_BUF notes = BUF_INIT, own = BUF_INIT;
     size_t left = d->width > column + FEWEST ? d->width - column : FEWEST, names = d->names;
 
-    render_task_notes(t, ", ", LONGEST, &own);
+    render_task_notes(t, d->state, ", ", LONGEST, &own);
     buf_addf(&notes, "%s%s%s", more, *more && own.len ? "; " : "", buf_cstr(&own));
     if (names + 2 + FEWEST > left) /* too narrow for columns */
         names = strlen(t->name);
@@ -203,17 +204,19 @@ static void draw_hook(struct drawing *d, const struct workflow_task *t)
     add_task(d, t, 4, "");
 }
 
-static void draw_workflow(const struct workflow *w, size_t width, struct buf *out)
+static void draw_workflow(const struct workflow *w, const struct graph_state *state, size_t width,
+                          struct buf *out)
 {
     uint32_t *order = mem_alloc((w->ntasks + 1) * sizeof(*order)), n, i;
-    struct drawing d = {.out = out, .width = width};
+    struct drawing d = {.out = out, .state = state, .width = width};
 
     for (i = 0; i < w->ntasks; i++) {
         size_t len = strlen(w->tasks[i].name);
 
         d.names = len > d.names ? len : d.names;
     }
-    buf_addf(out, "%s: %u task%s\n", w->name, w->ntasks, w->ntasks == 1 ? "" : "s");
+    buf_addf(out, "%s: %u task%s%s%s\n", w->name, w->ntasks, w->ntasks == 1 ? "" : "s",
+             state ? ", " : "", state ? state->run : "");
     (void)workflow_order(w, order, &n);
     if (walk(w, order, measure, &d))
         (void)walk(w, order, draw_line, &d);
@@ -225,14 +228,15 @@ static void draw_workflow(const struct workflow *w, size_t width, struct buf *ou
     free(order);
 }
 
-void graph_render_ascii(const struct workflow *w, size_t width, struct buf *out)
+void graph_render_ascii(const struct workflow *w, const struct graph_state *state, size_t width,
+                        struct buf *out)
 {
     size_t n, i;
     AUTO_FREE const struct workflow **nested = workflow_below(w, &n);
 
-    draw_workflow(w, width, out);
+    draw_workflow(w, state, width, out);
     for (i = 0; i < n; i++) {
         buf_addch(out, '\n');
-        draw_workflow(nested[i], width, out);
+        draw_workflow(nested[i], NULL, width, out);
     }
 }

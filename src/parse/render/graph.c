@@ -31,12 +31,14 @@ static void add_foreach(struct buf *out, const char *json, size_t longest)
     render_cut_text(out, text, longest);
 }
 
-void render_task_notes(const struct workflow_task *t, const char *between, size_t longest,
-                       struct buf *out)
+void render_task_notes(const struct workflow_task *t, const struct graph_state *state,
+                       const char *between, size_t longest, struct buf *out)
 {
     size_t from = out->len;
 
 #define NEXT (out->len > from ? between : "")
+    if (state_of(state, t))
+        buf_addstr(out, state_of(state, t));
     if (t->nested)
         buf_addf(out, "%sworkflow %s", NEXT, t->nested->name);
     if (t->function)
@@ -61,12 +63,13 @@ void render_task_notes(const struct workflow_task *t, const char *between, size_
 }
 
 /* Sets *out to the name and the notes, one per line. */
-static void make_label(const struct workflow_task *t, struct buf *out)
+static void make_label(const struct workflow_task *t, const struct graph_state *state,
+                       struct buf *out)
 {
     buf_reset(out);
     buf_addstr(out, t->name);
     buf_addch(out, '\n');
-    render_task_notes(t, "\n", LONGEST, out);
+    render_task_notes(t, state, "\n", LONGEST, out);
     if (out->ptr[out->len - 1] == '\n')
         out->len--;
     out->ptr[out->len] = '\0';
@@ -86,20 +89,36 @@ static void dot_text(struct buf *out, const char *text)
     buf_addch(out, '"');
 }
 
-static void dot_task(struct buf *out, const struct workflow_task *t, struct buf *text)
+static const char *dot_color(const char *status)
 {
-    make_label(t, text);
+    static const char *const colors[][2] = {{"succeeded", ", color=green3"},
+                                            {"failed", ", color=red"},
+                                            {"timed_out", ", color=red"},
+                                            {"cancelled", ", color=orange"},
+                                            {"running", ", color=blue"}};
+
+    for (size_t i = 0; status && i < sizeof(colors) / sizeof(*colors); i++)
+        if (!strcmp(status, colors[i][0]))
+            return colors[i][1];
+    return status ? ", color=gray" : "";
+}
+
+static void dot_task(struct buf *out, const struct workflow_task *t,
+                     const struct graph_state *state, struct buf *text)
+{
+    make_label(t, state, text);
     buf_addf(out, "  t%u [label=", t->index);
     dot_text(out, text->ptr);
-    buf_addf(out, ", shape=%s%s%s];\n",
+    buf_addf(out, ", shape=%s%s%s%s];\n",
              t->approval.wanted ? "octagon"
              : t->nested        ? "box3d"
              : t->function      ? "ellipse"
                                 : "box",
-             t->foreach ? ", peripheries=2" : "", t->condition ? ", style=dashed" : "");
+             t->foreach ? ", peripheries=2" : "", t->condition ? ", style=dashed" : "",
+             dot_color(state_of(state, t)));
 }
 
-static void write_dot(const struct workflow *w, struct buf *out)
+static void write_dot(const struct workflow *w, const struct graph_state *state, struct buf *out)
 {
     AUTO_BUF text = BUF_INIT;
 
@@ -107,7 +126,7 @@ static void write_dot(const struct workflow *w, struct buf *out)
     dot_text(out, w->name);
     buf_addstr(out, " {\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n");
     for (uint32_t i = 0; i < w->ntasks; i++)
-        dot_task(out, &w->tasks[i], &text);
+        dot_task(out, &w->tasks[i], state, &text);
     for (uint32_t i = 0; i < w->ntasks; i++)
         for (uint32_t k = 0; k < w->tasks[i].nneeds; k++)
             buf_addf(out, "  t%u -> t%u;\n", w->tasks[i].needs[k], i);
@@ -115,7 +134,7 @@ static void write_dot(const struct workflow *w, struct buf *out)
         buf_addstr(out, "  subgraph cluster_end {\n  label=\"after all others\"; style=dashed;\n");
     for (uint32_t i = 0; i < 2; i++)
         if (hook(w, (int)i))
-            dot_task(out, hook(w, (int)i), &text);
+            dot_task(out, hook(w, (int)i), state, &text);
     buf_addstr(out, w->on_failure || w->on_exit ? "  }\n}\n" : "}\n");
 }
 
@@ -133,24 +152,26 @@ static void mermaid_text(struct buf *out, const char *text)
             buf_addch(out, *text);
 }
 
-static void mermaid_task(struct buf *out, const struct workflow_task *t, struct buf *text)
+static void mermaid_task(struct buf *out, const struct workflow_task *t,
+                         const struct graph_state *state, struct buf *text)
 {
     static const char *const shapes[][2] = {{"[", "]"}, {"([", "])"}, {"[[", "]]"}, {"{{", "}}"}};
     const char *const *shape = shapes[t->approval.wanted ? 3 : t->nested ? 2 : t->function ? 1 : 0];
 
-    make_label(t, text);
+    make_label(t, state, text);
     buf_addf(out, "  t%u%s\"", t->index, shape[0]);
     mermaid_text(out, text->ptr);
     buf_addf(out, "\"%s\n", shape[1]);
 }
 
-static void write_mermaid(const struct workflow *w, struct buf *out)
+static void write_mermaid(const struct workflow *w, const struct graph_state *state,
+                          struct buf *out)
 {
     AUTO_BUF text = BUF_INIT;
 
     buf_addstr(out, "flowchart TD\n");
     for (uint32_t i = 0; i < w->ntasks; i++)
-        mermaid_task(out, &w->tasks[i], &text);
+        mermaid_task(out, &w->tasks[i], state, &text);
     for (uint32_t i = 0; i < w->ntasks; i++)
         for (uint32_t k = 0; k < w->tasks[i].nneeds; k++)
             buf_addf(out, "  t%u --> t%u\n", w->tasks[i].needs[k], i);
@@ -158,21 +179,22 @@ static void write_mermaid(const struct workflow *w, struct buf *out)
         buf_addstr(out, "  subgraph after [after all others]\n");
     for (uint32_t i = 0; i < 2; i++)
         if (hook(w, (int)i))
-            mermaid_task(out, hook(w, (int)i), &text);
+            mermaid_task(out, hook(w, (int)i), state, &text);
     buf_addstr(out, w->on_failure || w->on_exit ? "  end\n" : "");
 }
 
-void graph_render(const struct workflow *w, enum graph_format format, size_t width, struct buf *out)
+void graph_render(const struct workflow *w, const struct graph_state *state,
+                  enum graph_format format, size_t width, struct buf *out)
 {
     switch (format) {
     case GRAPH_FORMAT_ASCII:
-        graph_render_ascii(w, width, out);
+        graph_render_ascii(w, state, width, out);
         break;
     case GRAPH_FORMAT_DOT:
-        write_dot(w, out);
+        write_dot(w, state, out);
         break;
     case GRAPH_FORMAT_MERMAID:
-        write_mermaid(w, out);
+        write_mermaid(w, state, out);
         break;
     }
 }

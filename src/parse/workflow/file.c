@@ -102,7 +102,7 @@ static void cycle_error(struct reader *r, const struct yaml *node, const char *w
     for (size_t i = from; i < l->files.n; i++)
         if (l->files.at[i].open)
             buf_addf(&path, "%s -> ", l->files.at[i].name);
-    yaml_error(r->doc, node, "%s: a workflow can't contain itself: %s%s", what, buf_cstr(&path),
+    yaml_error(r->doc, node, "%s: a workflow can't contain itself (%s%s)", what, buf_cstr(&path),
                l->files.at[from].name);
 }
 
@@ -134,7 +134,7 @@ static bool load_nested(struct reader *r, const struct yaml *node, const char *w
         return yaml_error(r->doc, node,
                           "%s: at most %d workflows can be nested, at most %d levels deep", what,
                           WORKFLOW_MAX_NESTED, WORKFLOW_MAX_DEPTH);
-    if (diagnostics_read(l->diagnostics, shown, &source, &err))
+    if (diagnostics_read(l->diagnostics, shown, r->doc->source, &source, &err))
         return yaml_error(r->doc, node, "%s: %s", what, err.msg);
     *out = load(l, source, real);
     return *out;
@@ -165,11 +165,10 @@ bool reader_nested(struct reader *r, const struct yaml *node, const char *what,
     bool found = false, ok = false;
 
     if (!r->w->folder && *node->text != '/')
-        return yaml_error(
-            r->doc, node,
-            "%s: a relative path works only in a workflow that is read from a file: write "
-            "an absolute path",
-            what);
+        return yaml_error(r->doc, node,
+                          "%s: a relative path works only in a workflow that is read from a "
+                          "file; write an absolute path",
+                          what);
     if (*full != '/')
         full = arena_printf(r->arena, "%s/%s", r->w->folder, full);
     real = realpath(full, NULL);
@@ -216,7 +215,7 @@ int workflow_load(const char *path, struct diagnostics *diagnostics, struct aren
     AUTO_FREE char *real = NULL;
     int rc;
 
-    if ((rc = diagnostics_read(diagnostics, path, &source, err)))
+    if ((rc = diagnostics_read(diagnostics, path, NULL, &source, err)))
         return rc;
     if (!(real = realpath(path, NULL)))
         return err_set(err, E_INVALID, "%s can't be read: %s", path, strerror(errno));

@@ -64,13 +64,13 @@ static void report_unavailable(struct checking *c, const struct expr_ref *ref)
     const char *name = name_text(ref->name);
 
     if (ref->name == EXPR_ITEM || ref->name == EXPR_INDEX)
-        reader_error(
-            c->r, c->use, ref->offset,
-            c->use->scope == SCOPE_TASK && is_task(c->use->task) &&
-                    c->r->w->tasks[c->use->task].foreach
-                ? "%s: %s is not available here: this expression is evaluated once, before the items exist"
-                : "%s: %s is available only in a task with foreach",
-            c->use->what, name);
+        reader_error(c->r, c->use, ref->offset,
+                     c->use->scope == SCOPE_TASK && is_task(c->use->task) &&
+                             c->r->w->tasks[c->use->task].foreach
+                         ? "%s: %s is not available here, because this expression is evaluated "
+                           "once, before the items exist"
+                         : "%s: %s is available only in a task with foreach",
+                     c->use->what, name);
     else
         reader_error(c->r, c->use, ref->offset, "%s: %s is not available here", c->use->what, name);
 }
@@ -130,8 +130,8 @@ static void check_output(struct checking *c, const struct expr_ref *ref,
 
     if (t->foreach) {
         reader_error(c->r, c->use, ref->offset,
-                     "%s: the outputs of \"%s\" are a list with one entry per item: write, for "
-                     "example, tasks.%s.outputs[0].outputs.%.60s",
+                     "%s: the outputs of \"%s\" are a list with one entry per item; write, "
+                     "for example, tasks.%s.outputs[0].outputs.%.60s",
                      c->use->what, t->name, t->name, key);
         return;
     }
@@ -203,11 +203,10 @@ static void check_reference(void *arg, const struct expr_ref *ref)
         return;
     }
     if (!ref->n && ref->name == EXPR_TASKS && is_task(c->use->task))
-        reader_error(
-            c->r, c->use, ref->offset,
-            "%s: tasks as a whole, or by a computed name, is available only in on_failure, "
-            "on_exit and outputs: write tasks.NAME here",
-            c->use->what);
+        reader_error(c->r, c->use, ref->offset,
+                     "%s: tasks as a whole, or by a computed name, is available only in "
+                     "on_failure, on_exit and outputs; write tasks.NAME here",
+                     c->use->what);
     if (!ref->n)
         return;
     switch (ref->name) {
@@ -251,7 +250,8 @@ static void complete_condition(struct checking *c, const struct expr *e, struct 
     if (!full)
         return;
     if (expr_parse_condition(&text, arena, &e, &fault))
-        reader_error(c->r, use, 0, "%s: as success() && (…), %s", use->what, fault.what);
+        reader_error(c->r, use, 0, "%s: with the added success() && (…), %s", use->what,
+                     fault.what);
     else
         t->condition = arena_strdup(c->r->arena, full);
 }

@@ -88,11 +88,10 @@ bool reader_needs(struct reader *r, const struct yaml *node, const char *what,
     size_t n, i;
 
     if (!r->tasks)
-        return yaml_error(
-            r->doc, node,
-            "%s: in a list, each task needs the one before it: write tasks as a mapping "
-            "(name: task) to set other needs",
-            what);
+        return yaml_error(r->doc, node,
+                          "%s: in a list, each task needs the one before it; write tasks as a "
+                          "mapping (name: task) to set other needs",
+                          what);
     if (!yaml_list(r->doc, node, what, &items, &n))
         return false;
     needs = arena_alloc(r->arena, (n + 1) * sizeof(*needs));

@@ -63,7 +63,7 @@ static bool count_nodes(struct builder *b, size_t more, yaml_mark_t at)
     b->nodes += more;
     if (b->nodes <= YAML_MAX_NODES)
         return true;
-    diagnostic_at(b, at, "with its aliases expanded, the document has more than %d nodes",
+    diagnostic_at(b, at, "with its aliases expanded, the document has more than %d values",
                   YAML_MAX_NODES);
     return false;
 }
@@ -118,7 +118,8 @@ static bool build_alias(struct builder *b, const yaml_event_t *ev, int depth, st
 
     if (!a || a->open) {
         if (a)
-            diagnostic_at(b, ev->start_mark, "*%.80s refers to a node that contains it", name);
+            diagnostic_at(b, ev->start_mark,
+                          "the alias *%.80s is inside the value that it refers to", name);
         else
             diagnostic_at(b, ev->start_mark, "*%.80s is not defined: there is no &%.80s before it",
                           name, name);

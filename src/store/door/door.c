@@ -18,13 +18,15 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
 {
     static const struct move_note nothing;
     struct execution *e = &r->now;
+    int64_t since = e->updated_at;
     int from = e->status;
     struct event *ev;
 
     if (!note)
         note = &nothing;
     if (!move_is_legal(e->kind, action, from, (int)to))
-        return err_set(err, E_INTERNAL, "execution %lld: %s may not move from %s to %s",
+        return err_set(err, E_INTERNAL,
+                       "execution %lld: the event %s is not allowed from status %s to %s",
                        (long long)e->id, event_text(event_type(e->kind, action)),
                        from ? status_text(from) : "nothing", status_text((int)to));
     event_apply(&e->state,
@@ -56,6 +58,7 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
                          .from = from,
                          .to = (int)to,
                          .data = note->data};
+    attempts_count_move(t, e, action, note, since);
     door_mark_changed(t, r);
     if (status_is_terminal((int)to))
         t->wake |= WAKE_ENDS;
@@ -92,7 +95,7 @@ void door_set_outcome(struct row *r, const char *result, const char *error)
 
 int door_admit(struct turn *t, struct row *r, struct err *err)
 {
-    struct limit *limits[2];
+    struct limit *limits[LIMITS_MAX];
     size_t n = limits_find(t, &r->now, limits), i;
 
     if (!execution_is_claimable(&r->now) && !execution_may_start(&r->now))

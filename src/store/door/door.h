@@ -7,7 +7,7 @@
  *   an outbox row iff ready and not held          a timer while a delay runs
  *   a lease row iff running                       a row in limit_waits iff held for a limit
  *   a permit of each limit iff claimable or running       a timer while an approval may time out
- *   the queue's counters
+ *   the queue's counters                          the counters of attempts
  *
  * Because they are derived, none of these rows can be forgotten or contradict the status. */
 #ifndef STORE_DOOR_DOOR_H
@@ -17,8 +17,9 @@
 
 /* The worker that makes a move, and what the event records besides the move itself. */
 struct move_note {
-    int64_t worker;   /* 0 if none */
-    const char *data; /* JSON, lives as long as the turn; NULL if none */
+    int64_t worker;                /* 0 if none */
+    const char *data;              /* JSON, lives as long as the turn; NULL if none */
+    const struct outcome *outcome; /* of the attempt that this move ends; NULL if it ends none */
 
     /* claimed, resumed, adopted: the new lease */
     int64_t until;
@@ -26,12 +27,12 @@ struct move_note {
     /* held */
     enum hold why;
     const char *held_key;
-    int64_t due_at;     /* when a delay ends, even if another hold covers it */
+    int64_t due_at;     /* when a delay ends, also while another hold takes precedence */
     int64_t timeout_at; /* when an approval times out; 0 if never */
     /* cancel_requested */
     bool let_finish; /* running jobs finish, but no follower starts */
     /* rerun of a job */
-    int attempts; /* that it may have again */
+    int attempts; /* new attempts that it may make */
 };
 
 /* Makes the row of a new execution and its `created` event. The caller has set id, root, kind, name
@@ -58,6 +59,14 @@ MUST_USE int door_flush(struct turn *t, struct err *err);
  * permits yet: this turn may be about to cancel or pause an execution that waits for one. */
 MUST_USE int door_write(struct turn *t, struct err *err);
 
+/* attempts.c: counts a move; `since` is the time of the event before it. */
+void attempts_count_move(struct turn *t, const struct execution *e, enum event_action action,
+                         const struct move_note *note, int64_t since);
+/* Counts an outcome that was refused, because the worker had lost the lease. */
+void attempts_count_refused(struct turn *t, const struct execution *e, int64_t worker);
+/* Writes the counts of the turn, before its commit. */
+MUST_USE int attempts_write(struct turn *t, struct err *err);
+
 /* limits.c: limits_note records that the limits of this row are needed; limits_fetch reads and
  * locks all recorded limits. */
 void limits_note(struct turn *t, const struct execution *e);
@@ -65,12 +74,22 @@ MUST_USE int limits_fetch(struct turn *t, struct err *err);
 /* Runs a statement that finds and locks rows, reads these rows and notes their limits. */
 MUST_USE int limits_note_rows(struct turn *t, struct args *a, struct rows *r, struct row ***rows,
                               struct err *err);
-/* limits_fetch in two steps. */
+/* The two steps of limits_fetch: queue the statement; after a flush, read its rows. */
 MUST_USE int limits_send(struct turn *t, struct rows *locked, struct err *err);
 void limits_receive(struct turn *t, const struct rows *locked);
-/* The existing limits that apply to an execution; at most 2. */
-size_t limits_find(struct turn *t, const struct execution *e, struct limit *out[2]);
+/* The existing limits that apply to an execution: that of its queue, that of its concurrency key,
+ * and the cap. */
+#define LIMITS_MAX 3
+size_t limits_find(struct turn *t, const struct execution *e, struct limit *out[LIMITS_MAX]);
 struct limit *limit_get(struct turn *t, char kind, const char *name);
+
+/* The cap: the limit of all jobs with FLAG_CAPPED. Its maximum is the queue.cap of the process that
+ * used it last. A turn that submits applies its cap at once, but not below the permits in use: a
+ * lower cap is reached as jobs end, and until then no permit is given. */
+bool limit_is_cap(const struct limit *l);
+struct limit *limit_get_cap(struct turn *t);
+void limit_apply_cap(struct turn *t);                     /* before jobs are admitted */
+void limit_lower_to_cap(struct turn *t, struct limit *l); /* after a permit was given back */
 /* Offers freed permits to the executions that wait for them. Leaves rows dirty if any accepted; the
  * caller writes and calls again until no row is dirty. */
 MUST_USE int limits_offer_permits(struct turn *t, struct err *err);

@@ -72,11 +72,12 @@ const char *data_outcome(struct turn *t, const struct outcome *o, int64_t retry_
     if (o->cpu > 0 || o->peak_memory > 0)
         usage = data_build(t, "nn", "cpu_us", if_positive(o->cpu), "peak_memory",
                            if_positive(o->peak_memory));
-    return data_build(t, "tnnnjtu", "outcome", outcome_text((int)o->kind), "exit_code",
+    return data_build(t, "tnnnnjtu", "outcome", outcome_text((int)o->kind), "exit_code",
                       o->has_exit_code ? (int64_t)o->exit_code : OMITTED, "signal",
                       o->signal ? (int64_t)o->signal : OMITTED, "duration_us",
-                      o->duration >= 0 ? o->duration : OMITTED, "usage", usage, "error", o->error,
-                      "next_at", retry_at);
+                      o->duration >= 0 ? o->duration : OMITTED, "unstarted",
+                      if_positive(o->unstarted), "usage", usage, "error", o->error, "next_at",
+                      retry_at);
 }
 
 const char *data_request(struct turn *t, const struct request *r)

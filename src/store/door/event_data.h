@@ -6,7 +6,7 @@
 #include "store/operator.h"
 #include "store/turn.h"
 
-#define OMITTED INT64_MIN /* a number */
+#define OMITTED INT64_MIN /* a number that data_build leaves out */
 
 /* Builds an object from a key and a value for each letter of `types`: t text, j raw JSON, u time in
  * µs, n number (int64_t), b flag. A field is left out if its value is missing: a text or raw JSON

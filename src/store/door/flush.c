@@ -47,7 +47,7 @@ static int write_updates(struct turn *t, bool outcome, struct err *err)
     return send_exact(t, err);
 }
 
-/* The input and spec of a task are computed only when it becomes ready. */
+/* The input, spec and lane of a task are determined only when it becomes ready. */
 static int write_resolved(struct turn *t, struct err *err)
 {
     struct row *r;
@@ -55,7 +55,7 @@ static int write_resolved(struct turn *t, struct err *err)
     args_begin(&t->args, Q_EXECUTION_RESOLVE);
     EACH_DIRTY (t, r)
         if (!r->is_new && r->input_changed)
-            args_row(&t->args, r->now.id, r->now.input, r->now.spec);
+            args_row(&t->args, r->now.id, r->now.input, r->now.spec, r->now.lane);
     return send_exact(t, err);
 }
 
@@ -142,10 +142,10 @@ static int write_counters(struct turn *t, struct err *err)
     return send_any(t, err);
 }
 
-/* Takes back the permits of executions that are no longer claimable or running. */
+/* Releases the permits of executions that are no longer claimable or running. */
 static void release_permits(struct turn *t)
 {
-    struct limit *limits[2];
+    struct limit *limits[LIMITS_MAX];
     struct row *r;
     size_t n;
 
@@ -157,6 +157,7 @@ static void release_permits(struct turn *t)
         for (size_t i = 0; i < n; i++) {
             limits[i]->used--;
             limits[i]->freed = true;
+            limit_lower_to_cap(t, limits[i]);
         }
     }
 }
@@ -167,9 +168,10 @@ static int write_limits(struct turn *t, struct err *err)
     for (size_t i = 0; i < t->limit_list.n; i++) {
         struct limit *l = t->limit_list.at[i];
 
-        if (l->max < 0 || l->used == l->stored_used)
+        if (l->max < 0 || (l->used == l->stored_used && !l->max_changed))
             continue;
-        args_row(&t->args, l->key, l->used);
+        args_row(&t->args, l->key, l->max, l->used);
+        l->max_changed = false;
         l->stored_used = l->used;
     }
     return send_exact(t, err);

@@ -1,9 +1,10 @@
-/* limits.c - limits: how many jobs of a queue, or of a concurrency key, may be claimable or running
- * at once. A job takes its permits when it would become claimable; it is held if a limit has no
- * free permit. When a job ends, the same transaction passes its permit to the next waiting job, so
- * a claim never has to check limits. */
+/* limits.c - limits: how many jobs of a queue, of a concurrency key, or of all processes without
+ * queues (the cap), may be claimable or running at once. A job takes its permits when it would
+ * become claimable; it is held if a limit has no free permit. When a job ends, the same transaction
+ * passes its permit to the next waiting job, so a claim never has to check limits. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
+#include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
 #include <limits.h>
@@ -39,13 +40,62 @@ struct limit *limit_get(struct turn *t, char kind, const char *name)
     return l;
 }
 
-/* A queue's limit counts jobs only; a key's limit also counts workflows. */
+bool limit_is_cap(const struct limit *l)
+{
+    return l->kind == 'k' && !strcmp(l->name, LIMIT_CAP);
+}
+
+struct limit *limit_get_cap(struct turn *t)
+{
+    return limit_get(t, 'k', LIMIT_CAP);
+}
+
+static void set_to_cap(struct limit *l, int cap)
+{
+    int max = cap > l->used ? cap : l->used;
+
+    l->max_changed |= max != l->max;
+    l->max = max;
+}
+
+void limit_apply_cap(struct turn *t)
+{
+    struct limit *l = limit_get_cap(t);
+
+    l->freed |= t->store->workflow_options.cap > l->max; /* waiting jobs may be admitted */
+    set_to_cap(l, t->store->workflow_options.cap);
+}
+
+void limit_lower_to_cap(struct turn *t, struct limit *l)
+{
+    int cap = t->store->workflow_options.cap;
+
+    if (cap && cap < l->max && limit_is_cap(l))
+        set_to_cap(l, cap);
+}
+
+/* All limits that the execution may have, also if no such limit is set. A queue's limit and the cap
+ * count jobs only; a key's limit also counts workflows. */
+static size_t possible_limits(struct turn *t, const struct execution *e,
+                              struct limit *out[LIMITS_MAX])
+{
+    bool job = kind_is_job(e->kind);
+    size_t n = 0;
+
+    if (job)
+        out[n++] = limit_get(t, 'q', e->queue);
+    if (e->concurrency)
+        out[n++] = limit_get(t, 'k', e->concurrency);
+    if (job && (e->flags & FLAG_CAPPED) && !limit_is_cap(out[n - 1]))
+        out[n++] = limit_get_cap(t);
+    return n;
+}
+
 void limits_note(struct turn *t, const struct execution *e)
 {
-    if (kind_is_job(e->kind))
-        limit_get(t, 'q', e->queue);
-    if (e->concurrency)
-        limit_get(t, 'k', e->concurrency);
+    struct limit *limits[LIMITS_MAX];
+
+    possible_limits(t, e, limits);
 }
 
 int limits_note_rows(struct turn *t, struct args *a, struct rows *r, struct row ***rows,
@@ -148,19 +198,21 @@ static int try_lock_limits(struct turn *t, struct err *err)
 
 static bool limits_are_known(struct turn *t, const struct execution *e)
 {
-    return (!kind_is_job(e->kind) || limit_get(t, 'q', e->queue)->known) &&
-           (!e->concurrency || limit_get(t, 'k', e->concurrency)->known);
+    struct limit *limits[LIMITS_MAX];
+    size_t n = possible_limits(t, e, limits);
+
+    while (n && limits[n - 1]->known)
+        n--;
+    return !n;
 }
 
-size_t limits_find(struct turn *t, const struct execution *e, struct limit *out[2])
+size_t limits_find(struct turn *t, const struct execution *e, struct limit *out[LIMITS_MAX])
 {
-    struct limit *l;
-    size_t n = 0;
+    size_t all = possible_limits(t, e, out), n = 0;
 
-    if (kind_is_job(e->kind) && (l = limit_get(t, 'q', e->queue))->max >= 0)
-        out[n++] = l;
-    if (e->concurrency && (l = limit_get(t, 'k', e->concurrency))->max >= 0)
-        out[n++] = l;
+    for (size_t i = 0; i < all; i++)
+        if (out[i]->max >= 0)
+            out[n++] = out[i];
     return n;
 }
 
@@ -198,8 +250,8 @@ static int offer_permits(struct turn *t, struct limit *l, size_t *accepted, stru
     return 0;
 }
 
-/* Sets a timer that is due now and offers the permit again: all waiters that could take it, or
- * their other limits, are locked by other turns, or this turn has offered enough permits. */
+/* Sets a timer that is due now and offers the permit again. Used if other turns have locked all
+ * waiters that could take it, or their other limits, or if this turn has offered OFFER_PER_TURN. */
 static int offer_permits_later(struct turn *t, const struct limit *l, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;

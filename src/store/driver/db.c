@@ -1,4 +1,4 @@
-/* db.c - the calls through the driver's table. */
+/* db.c - calls the functions of a connection's driver; see db.h. */
 #include "store/driver/db.h"
 
 #include "store/driver/url.h"

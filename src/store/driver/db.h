@@ -53,7 +53,7 @@ struct db {
 struct db_driver {
     const char *name; /* "sqlite", "postgres" */
     enum dialect dialect;
-    bool one_writer; /* write transactions exclude each other: the turn numbers its events itself */
+    bool one_writer; /* write transactions exclude each other, so a turn can number its events */
 
     /* Connects. Does not check the schema. E_INVALID, E_UNAVAILABLE, E_NOT_FOUND (tenant). */
     int (*open)(const struct db_url *url, struct env *env, struct db **out, struct err *err);
@@ -121,7 +121,7 @@ enum wake {
 struct listener {
     int fd;      /* poll it for POLLIN; drain may change it (a reconnect); -1 if none now */
     int poll_ms; /* check the database at least this often, in case a wake-up is lost */
-    unsigned (*drain)(struct listener *l); /* the wake bits since the last call; never waits */
+    unsigned (*drain)(struct listener *l); /* the wake bits since the last call; hardly waits */
     void (*close)(struct listener *l);
 };
 

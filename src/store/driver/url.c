@@ -55,7 +55,7 @@ static int parse_sqlite(struct db_url *u, const char *file, struct err *err)
         file += 2;
     }
     if (!*file || *file == '?')
-        return err_set(err, E_INVALID, "\"%s\" names no file: write sqlite:FILE", u->text);
+        return err_set(err, E_INVALID, "\"%s\" has no file name: write sqlite:FILE", u->text);
     if (starts_with(file, ":memory:"))
         return err_set(err, E_INVALID,
                        "a database in memory would be lost when Pawl exits: write sqlite:FILE");
@@ -155,7 +155,7 @@ static int check_with_libpq(const struct db_url *u, struct err *err)
 static int parse_postgres(struct db_url *u, struct err *err)
 {
     const char *host = strstr(u->text, "://") + 3;
-    const char *at = host + strcspn(host, "@/"); /* where libpq looks for it */
+    const char *at = host + strcspn(host, "@/"); /* libpq also ends the user's part here */
 
     if (*at != '@')
         at = NULL;
@@ -182,7 +182,7 @@ static int parse_unknown(const char *text, struct err *err)
                        (int)(scheme < 30 ? scheme : 30), text);
     if (strchr(text, '='))
         return err_set(err, E_INVALID, "the database must be given as a URL: " ALLOWED);
-    return err_set(err, E_INVALID, "\"%.200s\" is not a URL: did you mean sqlite:%.200s ?", text,
+    return err_set(err, E_INVALID, "\"%.200s\" is not a URL; did you mean sqlite:%.200s ?", text,
                    text);
 }
 

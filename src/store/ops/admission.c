@@ -71,6 +71,8 @@ int row_hold_if_needed(struct turn *t, struct row *row, const struct hold_reason
     struct move_note note = {.due_at = due};
     bool paused;
 
+    if ((*held = h->only_create))
+        return 0;
     TRY(row_is_paused(t, row, &paused, err));
     note.why = h->approval ? HELD_APPROVAL : paused ? HELD_PAUSED : due ? HELD_DELAY : HELD_NONE;
     *held = note.why != HELD_NONE;

@@ -15,6 +15,7 @@ struct hold_reasons {
     const char *message;         /* shown to the approver; NULL if none */
     int64_t approval_timeout_at; /* 0 if it never times out */
     int64_t due;                 /* when its delay ends; 0 if none */
+    bool only_create;            /* it stays pending: the caller ends it in this turn */
 };
 
 /* Whether the row or one of its ancestors is paused. */

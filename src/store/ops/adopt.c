@@ -1,6 +1,6 @@
 /* adopt.c - takes over orphans: running jobs whose lease has expired, or whose worker is known to
- * be dead. The status stays running and the attempt goes on under the next epoch; what became of
- * its process is found out after the commit (exec/process/reattach.c). */
+ * be dead. The status stays running and the attempt goes on under the next epoch. After the
+ * commit, the worker looks for its process (exec/process/reattach.c). */
 #include "store/door/door.h"
 
 #include "store/store_internal.h"
@@ -13,7 +13,7 @@ static bool is_next_lane(const struct claim *c, size_t nth)
     return !nth || strcmp(c->serves[nth].lane, c->serves[nth - 1].lane) != 0;
 }
 
-/* Quarantined leases are read too, but never adopted. */
+/* The page has space for the quarantined leases, which the query returns too. */
 static size_t adoption_page_size(const struct adoption *a)
 {
     return a->claim.max + quarantine_count(a->claim.quarantined);
@@ -45,7 +45,8 @@ static int find_leases_of_dead(struct turn *t, const struct adoption *a, struct 
     return turn_query(t, &t->args, out, err);
 }
 
-/* Adopts leases that were found until claim.max is reached; a row occurs twice if lanes repeat. */
+/* Adopts the found leases until claim.max is reached. Skips a row that occurs again, as it does if
+ * a lane is listed twice. */
 static int adopt_found(struct turn *t, const struct adoption *a, const struct rows *found,
                        struct job_list *out, struct err *err)
 {
@@ -70,7 +71,7 @@ static int adopt_found(struct turn *t, const struct adoption *a, const struct ro
 }
 
 /* The execution up to which all lanes were searched. SQLite runs the query once per lane, and each
- * of them may have reached its LIMIT; PostgreSQL merges the lanes first. */
+ * run may have reached its LIMIT; PostgreSQL merges the lanes first. */
 static int64_t find_last_seen(const struct turn *t, const struct rows *found, size_t max)
 {
     int64_t last = 0, cut = INT64_MAX;

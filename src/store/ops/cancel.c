@@ -134,8 +134,9 @@ static int cancel_subtree(struct turn *t, const struct open_subtree *tree, struc
 }
 
 /* Sets a timer that cancels the rest, whether or not the caller continues: a cancel that stopped
- * halfway would leave tasks that are never decided. A top execution that can't have a timer (a job,
- * or one that is not running) leaves this to the descendants that got a cancel request. */
+ * halfway would leave pending tasks that nothing ever starts, skips or cancels. If the top
+ * execution can't have a timer (it is a job, or is not running), sets one on each workflow and
+ * fan-out below it that got a cancel request. */
 static int set_cancel_timers(struct turn *t, const struct open_subtree *tree,
                              const struct request *q, struct err *err)
 {
@@ -185,7 +186,7 @@ int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *
     return cancel_requests(t, list, n, max, false, more, err);
 }
 
-/* Cancels one slice of the tree of a row, for the reason and by the user of q. */
+/* Cancels one slice of the tree of a row, with the user and reason of q. */
 static int cancel_slice(struct turn *t, struct row *row, struct request q, bool only_descendants,
                         struct err *err)
 {

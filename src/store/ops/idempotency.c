@@ -10,14 +10,15 @@
 
 static void hash_text(crypto_generichash_state *h, const char *s)
 {
-    uint64_t len = s ? strlen(s) + 1 : 0; /* absent and empty differ */
+    uint64_t len = s ? strlen(s) + 1 : 0; /* NULL and "" must differ */
 
     crypto_generichash_update(h, (const unsigned char *)&len, sizeof(len));
     if (s)
         crypto_generichash_update(h, (const unsigned char *)s, strlen(s));
 }
 
-static void hash_body(const struct submission *s, unsigned char out[BODY_HASH_SIZE])
+static void hash_body(const struct submission *s, const char *lane,
+                      unsigned char out[BODY_HASH_SIZE])
 {
     int64_t numbers[] = {s->kind,         s->parent,          s->task_index, s->priority,
                          s->max_attempts, s->concurrency_max, s->delay,      s->paused};
@@ -27,7 +28,7 @@ static void hash_body(const struct submission *s, unsigned char out[BODY_HASH_SI
     crypto_generichash_update(&h, (const unsigned char *)numbers, sizeof(numbers));
     hash_text(&h, s->name);
     hash_text(&h, s->queue);
-    hash_text(&h, s->lane);
+    hash_text(&h, lane);
     hash_text(&h, s->concurrency);
     hash_text(&h, s->task_name);
     hash_text(&h, s->input);
@@ -40,6 +41,29 @@ static void hash_body(const struct submission *s, unsigned char out[BODY_HASH_SI
         hash_text(&h, s->reuse);
     }
     crypto_generichash_final(&h, out, BODY_HASH_SIZE);
+}
+
+/* Whether the stored hash is that of the submission. A lane that the routes choose is not part of
+ * the hash: such a job has no lane here. Up to version 18 of the schema the hash had the lane that
+ * the routes of the submitter's file chose. */
+static int has_hash(struct turn *t, const struct submission *s, const struct val *hash, bool *same,
+                    struct err *err)
+{
+    const char *lanes[] = {s->lane, "process", NULL};
+    size_t n = 1;
+
+    if (!s->lane && kind_is_job(s->kind)) {
+        TRY(turn_route(t, &(struct route_query){.name = s->name}, &lanes[2], err));
+        n = 3;
+    }
+    *same = false;
+    for (size_t i = 0; !*same && i < n; i++) {
+        unsigned char body[BODY_HASH_SIZE];
+
+        hash_body(s, lanes[i], body);
+        *same = hash->len == BODY_HASH_SIZE && !memcmp(hash->s, body, BODY_HASH_SIZE);
+    }
+    return 0;
 }
 
 /* Stored keys, sorted; the columns are key, execution, body. */
@@ -66,29 +90,31 @@ static int look_up_keys(struct turn *t, struct known_keys *k, struct err *err)
     return 0;
 }
 
-/* Gives the submission the execution that owns its key, or sets rc if the bodies differ. Returns
- * false if the key is not stored. */
-static bool resolve_key(struct submission *s, const struct known_keys *k)
+/* Sets the submission's id to the execution that owns its key, or its rc if the bodies differ;
+ * *found is false if the key is not stored. */
+static int resolve_key(struct turn *t, struct submission *s, const struct known_keys *k,
+                       bool *found, struct err *err)
 {
     struct val key = {.s = s->key};
-    const struct val *wanted = &key, *const * found, *v;
-    unsigned char body[BODY_HASH_SIZE];
+    const struct val *wanted = &key, *const * at, *v;
+    bool same;
 
-    found = bsearch(&wanted, k->at, k->rows.n, sizeof(*k->at), by_known_key);
-    if (!found)
-        return false;
-    v = *found;
-    hash_body(s, body);
-    if (v[2].len != BODY_HASH_SIZE || memcmp(v[2].s, body, BODY_HASH_SIZE)) {
+    at = bsearch(&wanted, k->at, k->rows.n, sizeof(*k->at), by_known_key);
+    *found = at != NULL;
+    if (!at)
+        return 0;
+    v = *at;
+    TRY(has_hash(t, s, &v[2], &same, err));
+    if (!same) {
         s->rc = err_set(
             &s->err, E_CONFLICT,
             "the key '%s' was used for execution %lld with different contents: use another key, or submit the same contents again",
             s->key, (long long)v[1].i);
-        return true;
+        return 0;
     }
     s->existed = s->id != v[1].i;
     s->id = v[1].i;
-    return true;
+    return 0;
 }
 
 static int by_key(const void *a, const void *b)
@@ -105,6 +131,7 @@ int keys_insert(struct turn *t, struct submission *list, size_t n, struct err *e
     struct submission **keyed = arena_alloc(&t->arena, (n + 1) * sizeof(struct submission *));
     struct known_keys known = {0};
     size_t count = 0, i;
+    bool found;
     int rc = 0;
 
     for (i = 0; i < n; i++)
@@ -119,7 +146,7 @@ int keys_insert(struct turn *t, struct submission *list, size_t n, struct err *e
 
         if (i && !strcmp(keyed[i]->key, keyed[i - 1]->key))
             continue;
-        hash_body(keyed[i], body);
+        hash_body(keyed[i], keyed[i]->lane, body);
         args_row(&t->args, keyed[i]->key, keyed[i]->id, val_bytes(body, BODY_HASH_SIZE));
     }
     TRY(db_send(t->db, &t->args, NULL, ANY_ROWS, err));
@@ -129,8 +156,11 @@ int keys_insert(struct turn *t, struct submission *list, size_t n, struct err *e
             args_text(&t->args, keyed[i]->key);
     rc = look_up_keys(t, &known, err);
     for (i = 0; !rc && i < count; i++)
-        if (!resolve_key(keyed[i], &known))
-            rc = err_set(err, E_REDO, "the key '%s' was deleted concurrently", keyed[i]->key);
+        if (!(rc = resolve_key(t, keyed[i], &known, &found, err)) && !found)
+            rc = err_set(err, E_REDO,
+                         "the execution with the key '%s' was deleted by another transaction: "
+                         "try again",
+                         keyed[i]->key);
     rows_release(&known.rows);
     return rc;
 }
@@ -138,6 +168,7 @@ int keys_insert(struct turn *t, struct submission *list, size_t n, struct err *e
 int keys_find_repeated(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
     struct known_keys known = {0};
+    bool found;
     int rc;
 
     args_begin(&t->args, Q_KEY_FIND);
@@ -146,10 +177,10 @@ int keys_find_repeated(struct turn *t, struct submission *list, size_t n, struct
             args_text(&t->args, list[i].key);
     if (!args_rows(&t->args))
         return 0;
-    if (!(rc = look_up_keys(t, &known, err)))
-        for (size_t i = 0; i < n; i++)
-            if (list[i].key && list[i].parent && !list[i].rc)
-                (void)resolve_key(&list[i], &known);
+    rc = look_up_keys(t, &known, err);
+    for (size_t i = 0; !rc && i < n; i++)
+        if (list[i].key && list[i].parent && !list[i].rc)
+            rc = resolve_key(t, &list[i], &known, &found, err);
     rows_release(&known.rows);
     return rc;
 }

@@ -30,8 +30,10 @@ static void add_settlement(struct turn *t, struct prefetch *f, const struct sett
     if (s->workflow && s->workflow != s->parent)
         want_row(f, s->workflow, s->lease.root);
     if (s->queue)
-        limits_note(t, &(struct execution){
-                           .kind = KIND_EXEC, .queue = s->queue, .concurrency = s->concurrency});
+        limits_note(t, &(struct execution){.kind = KIND_EXEC,
+                                           .flags = s->is_capped ? FLAG_CAPPED : 0,
+                                           .queue = s->queue,
+                                           .concurrency = s->concurrency});
 }
 
 /* Sends the queries for limits and workflow states that the turn does not have yet. */

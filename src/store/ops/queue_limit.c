@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Counts the permits in use of a new limit. */
+/* Counts the jobs that already count against a new limit. */
 static int count_used(struct turn *t, struct limit *l, struct err *err)
 {
     return ask_one(t, INTO(&l->used), err, Q_QUEUE_PERMITS, l->name);
@@ -95,8 +95,8 @@ static int lower_limit(struct turn *t, struct limit *l, int max, size_t slice, b
     return write_max(t, l, err);
 }
 
-/* Gets the limit, locked. Waits for turns that have read limits, so that none of them continues
- * with an old maximum; see lock_limits in turn.sql. */
+/* Reads and locks the limit of a queue. Waits for the end of other turns that have read limits, so
+ * that none of them continues with the old maximum; see lock_limits in turn.sql. */
 static int open_limit(struct turn *t, const char *queue, struct limit **out, struct err *err)
 {
     TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_LIMITS_TABLE_LOCK));
@@ -108,7 +108,7 @@ static int set_limit(struct turn *t, struct limit *l, int max, size_t slice, boo
                      struct err *err)
 {
     *more = false;
-    TRY(door_flush(t, err)); /* earlier changes and slices of this turn must be counted */
+    TRY(door_flush(t, err)); /* later statements count what this turn has changed */
     if (max < 0)
         return remove_limit(t, l, slice, more, err);
     if (l->max < 0)

@@ -12,13 +12,13 @@
 
 #define DEFAULT_MAX_ROWS  5000
 #define WRITERS_SLICE     1000 /* writers merged in one turn; the LIMIT of stale_writers */
-#define WORKERS_SLICE     1000 /* workers whose counters are merged in one turn */
+#define HOSTS_SLICE       1000 /* hosts of old workers deleted in one turn */
 #define AUDIT_SLICE       1000 /* audit entries deleted in one turn */
 #define REFUSED_SLICE     5000 /* refused submissions deleted in one turn */
 #define DEFINITIONS_SLICE 100  /* definitions deleted in one turn; their texts may be large */
 
-/* What this slice deletes: whole trees, and the lower part of a tree that is too large for one
- * slice. */
+/* The executions that this slice deletes: whole trees, and the lower part of a tree that is too
+ * large for one slice. */
 struct retention_batch {
     VEC(int64_t) candidates; /* roots that ended early enough */
     VEC(int64_t) roots;      /* of each execution in ids */
@@ -170,19 +170,23 @@ static int delete_batch(struct turn *t, const struct retention_batch *d, struct 
     return db_flush(t->db, err);
 }
 
-/* Merges the counters of workers that no longer exist into worker 0. */
-static int merge_worker_counters(struct turn *t, bool *more, struct err *err)
+/* Deletes the rows of workers that are long silent, and merges the counters of all workers that are
+ * gone. Their hosts stay known while events may name them. */
+static int delete_silent_workers(struct turn *t, int64_t silent_since, bool *more, struct err *err)
 {
-    AUTO_ROWS left = ROWS_INIT, taken = ROWS_INIT;
+    AUTO_ROWS silent = ROWS_INIT, gone = ROWS_INIT;
 
-    TRY(ask(t->db, &left, err, Q_WORKER_COUNTERS_LEFT, WORKERS_SLICE));
-    TRY(ask_found(t->db, &taken, err, Q_WORKER_COUNTERS_TAKE, &left));
-    args_begin(&t->args, Q_WORKER_COUNTER_ADD, 0);
-    for (size_t i = 0; i < taken.n; i++)
-        args_row(&t->args, rows_text(&taken, i, 0), rows_text(&taken, i, 1),
-                 rows_int(&taken, i, 2));
-    *more |= left.n == WORKERS_SLICE;
-    return db_query(t->db, &t->args, NULL, err);
+    TRY(ask(t->db, &silent, err, Q_WORKERS_DELETE_SILENT, silent_since));
+    args_begin(&t->args, Q_WORKER_HOSTS_SEEN, t->now);
+    for (size_t i = 0; i < silent.n; i++)
+        args_int(&t->args, rows_int(&silent, i, 0));
+    if (silent.n)
+        TRY(db_query(t->db, &t->args, NULL, err));
+    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_ATTEMPTS_MERGE_WORKERS));
+    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_ATTEMPTS_DELETE_WORKERS));
+    TRY(ask(t->db, &gone, err, Q_WORKER_HOSTS_DELETE_OLD, t->now, HOSTS_SLICE));
+    *more |= gone.n == HOSTS_SLICE;
+    return 0;
 }
 
 /* Deletes unused definitions. A turn that is about to use one waits for this turn, so this turn
@@ -218,11 +222,12 @@ static int cleanup_leftovers(struct turn *t, struct retention *r, struct err *er
     TRY(ask(t, &writers, err, Q_STALE_WRITERS, silent_since));
     TRY(ask_found(t->db, NULL, err, Q_COUNTERS_MERGE, &writers));
     TRY(ask_found(t->db, NULL, err, Q_COUNTERS_DELETE, &writers));
+    TRY(ask_found(t->db, NULL, err, Q_ATTEMPTS_MERGE_WRITERS, &writers));
+    TRY(ask_found(t->db, NULL, err, Q_ATTEMPTS_DELETE_WRITERS, &writers));
     TRY(ask_found(t->db, NULL, err, Q_TURNS_DELETE, &writers));
     TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_COUNTERS_DELETE_ZERO));
     r->more = writers.n == WRITERS_SLICE; /* another call merges the rest */
-    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_WORKERS_DELETE_SILENT, silent_since));
-    TRY(merge_worker_counters(t, &r->more, err));
+    TRY(delete_silent_workers(t, silent_since, &r->more, err));
     TRY(delete_old_rows(t, Q_AUDIT_DELETE_OLD, AUDIT_SLICE, r, err));
     return delete_old_rows(t, Q_SUBMISSIONS_DELETE_REFUSED, REFUSED_SLICE, r, err);
 }
@@ -287,8 +292,8 @@ static int find_with_logs(struct turn *t, struct retention *r, int64_t before,
     return 0;
 }
 
-/* Checks again under the lock, as a rerun may have reopened it. Skips a tree that another turn has
- * locked until the next retention. */
+/* Checks an execution again under the lock: a rerun may have reopened it. Returns false if another
+ * turn has locked its tree; the next retention checks it again. */
 static bool is_old(const struct turn *t, const struct row_ref *w, int64_t before)
 {
     const struct row *row = w->rc ? NULL : turn_row(t, w->id);

@@ -1,6 +1,6 @@
-/* settle.c - writes a worker's reports about an attempt that it has leased: that it started, and
- * its outcome. Both are fenced by worker and epoch: a worker without the lease changes nothing. The
- * followers of an ended job become ready in the same turn (workflow/advance.c). */
+/* settle.c - writes a worker's reports about an attempt that it has leased: that the attempt
+ * started, and its outcome. Both are fenced by worker and epoch: a worker without the lease changes
+ * nothing. The followers of an ended job become ready in the same turn (workflow/advance.c). */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/door/event_data.h"
@@ -87,7 +87,55 @@ int op_record_starts(struct turn *t, int64_t worker, struct start *list, size_t 
     return 0;
 }
 
-/* An error that can be stored and read: valid UTF-8, cut to size, never empty. */
+/* ---- attempts that never started ---- */
+
+#define UNSTARTED_MAX   3       /* in a row; a job may kill its worker while it is prepared */
+#define UNSTARTED_DELAY 1000000 /* µs before the next attempt; doubled each time */
+
+static void judge_unstarted(struct turn *t, struct outcome *o, int times_before)
+{
+    o->unstarted = times_before + 1;
+    o->retry_delay = UNSTARTED_DELAY;
+    for (int i = 0; i < times_before && i < UNSTARTED_MAX; i++)
+        o->retry_delay *= 2;
+    o->kind = OUTCOME_REFUSED;
+    if (o->unstarted <= UNSTARTED_MAX)
+        return;
+    o->kind = OUTCOME_LOST;
+    o->error = arena_printf(&t->arena,
+                            "its worker ended before it started, as in the %d attempts before: it "
+                            "counts as lost",
+                            UNSTARTED_MAX);
+}
+
+/* An attempt that never started because its worker died is given back, but not without end: after
+ * UNSTARTED_MAX times in a row it is lost, and counts. */
+static int judge_all_unstarted(struct turn *t, struct settlement *list, size_t n, struct err *err)
+{
+    AUTO_ROWS r = ROWS_INIT;
+    AUTO_IDMAP times = IDMAP_INIT;
+
+    args_begin(&t->args, Q_UNSTARTED_BEFORE);
+    for (size_t i = 0; i < n; i++)
+        if (list[i].outcome.unstarted && !list[i].lease.rc)
+            args_row(&t->args, turn_row(t, list[i].lease.execution)->now.root,
+                     list[i].lease.execution);
+    if (!args_rows(&t->args))
+        return 0;
+    TRY(db_query(t->db, &t->args, &r, err));
+    rows_index(&r, &times);
+    for (size_t i = 0; i < n; i++)
+        if (list[i].outcome.unstarted && !list[i].lease.rc) {
+            const struct val *found = idmap_get(&times, list[i].lease.execution);
+
+            judge_unstarted(t, &list[i].outcome, found ? (int)found[1].i : 0);
+        }
+    return 0;
+}
+
+/* ---- outcomes ---- */
+
+/* Returns the outcome's error as it is stored: valid UTF-8, cut to size, never empty. */
 static const char *storable_error(struct turn *t, const struct outcome *o)
 {
     const char *s = o->error && *o->error ? o->error : NULL;
@@ -149,7 +197,7 @@ static int make_ready_again(struct turn *t, struct row *r, enum event_action act
                             const struct outcome *o, struct err *err)
 {
     int64_t due = o->retry_delay > 0 ? t->now + o->retry_delay : 0;
-    struct move_note note = {.worker = worker, .data = data_outcome(t, o, due)};
+    struct move_note note = {.worker = worker, .data = data_outcome(t, o, due), .outcome = o};
 
     if (action == EV_RETRY_SCHEDULED)
         door_set_outcome(r, NULL, o->error);
@@ -161,7 +209,7 @@ static int make_ready_again(struct turn *t, struct row *r, enum event_action act
 static int end_attempt(struct turn *t, struct row *r, int64_t worker, const struct outcome *o,
                        struct err *err)
 {
-    struct move_note note = {.worker = worker, .data = data_outcome(t, o, 0)};
+    struct move_note note = {.worker = worker, .data = data_outcome(t, o, 0), .outcome = o};
     enum event_action action = EV_FAILED;
     enum status to = S_FAILED;
 
@@ -182,9 +230,9 @@ static int end_attempt(struct turn *t, struct row *r, int64_t worker, const stru
     return door_move(t, r, action, to, &note, err);
 }
 
-static int settle_one(struct turn *t, int64_t worker, struct settlement *s, struct err *err)
+static int settle_one(struct turn *t, struct row *r, int64_t worker, struct settlement *s,
+                      struct err *err)
 {
-    struct row *r = turn_row(t, s->lease.execution);
     struct outcome o = make_storable(t, &s->outcome);
     bool again = o.kind == OUTCOME_DEFERRED || o.kind == OUTCOME_REFUSED;
     bool retry = o.kind != OUTCOME_OK && may_retry(&r->now, &o), cancelled = false;
@@ -214,13 +262,17 @@ int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n,
         if (!list[i].lease.rc)
             limits_note(t, &turn_row(t, list[i].lease.execution)->now);
     TRY(limits_fetch(t, err));
+    TRY(judge_all_unstarted(t, list, n, err));
     for (size_t i = 0; i < n; i++) {
         /* checked again: the list may contain the same lease twice */
-        if (!list[i].lease.rc &&
-            !lease_is_held(turn_row(t, list[i].lease.execution), worker, &list[i].lease))
+        struct row *r = turn_row(t, list[i].lease.execution);
+
+        if (!list[i].lease.rc && !lease_is_held(r, worker, &list[i].lease))
             list[i].lease.rc = -E_LEASE_LOST;
         if (!list[i].lease.rc)
-            TRY(settle_one(t, worker, &list[i], err));
+            TRY(settle_one(t, r, worker, &list[i], err));
+        else if (r && list[i].lease.rc == -E_LEASE_LOST)
+            attempts_count_refused(t, &r->now, worker);
     }
     return 0;
 }

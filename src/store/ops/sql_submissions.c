@@ -26,8 +26,8 @@ static void submission_batch_release(struct submission_batch *k)
 }
 
 /* Rewrites the params in the form in which the library submits them, so that white space does not
- * change the hash of an idempotency key's body. JSON that is refused is kept, so that op_submit
- * gives the reason. */
+ * change the hash of an idempotency key's body. Returns invalid JSON unchanged, so that op_submit
+ * refuses it with a reason. */
 static const char *canonical_params(struct turn *t, const char *given)
 {
     const char *kept;
@@ -70,26 +70,20 @@ static int read_submission(struct turn *t, struct submission_batch *k, size_t i,
     struct submission *s = &k->list[i];
     const char *by, *workflow;
     bool lacks_partition;
-    int64_t requested_at;
 
     s->task_index = -1;
-    rows_read(&k->rows, i, 0, &t->arena, &s->promised_id, &requested_at, &s->delay, &s->priority,
+    rows_read(&k->rows, i, 0, &t->arena, &s->promised_id, &s->requested_at, &s->delay, &s->priority,
               &s->hash, &s->input, &s->queue, &s->key, &by, &workflow, &lacks_partition);
     s->input = canonical_params(t, s->input);
-    s->waited = t->now > requested_at ? t->now - requested_at : 0;
     s->origin = data_request(t, &(struct request){.by = by});
     TRY(set_definition(t, k, s, err));
     return lacks_partition ? turn_ensure_partition(t, s->promised_id, err) : 0;
 }
 
-static int read_waiting(struct turn *t, struct submission_slice *r, struct submission_batch *k,
-                        struct err *err)
+static int read_batch(struct turn *t, struct submission_batch *k, struct err *err)
 {
-    TRY(ask(t, &k->rows, err, Q_SUBMISSIONS_WAITING, r->max));
-    r->n = k->rows.n;
-    r->first = r->n ? rows_int(&k->rows, 0, 0) : 0;
-    k->list = arena_zalloc(&t->arena, (r->n + 1) * sizeof(*k->list));
-    for (size_t i = 0; i < r->n; i++)
+    k->list = arena_zalloc(&t->arena, (k->rows.n + 1) * sizeof(*k->list));
+    for (size_t i = 0; i < k->rows.n; i++)
         TRY(read_submission(t, k, i, err));
     return 0;
 }
@@ -116,11 +110,28 @@ int op_accept_submissions(struct turn *t, struct submission_slice *r, struct err
 
     r->n = r->nmessages = 0;
     r->first = 0;
-    TRY(read_waiting(t, r, &k, err));
+    TRY(ask(t, &k.rows, err, Q_SUBMISSIONS_WAITING, r->max));
+    r->n = k.rows.n;
+    r->first = r->n ? rows_int(&k.rows, 0, 0) : 0;
+    TRY(read_batch(t, &k, err));
     TRY(op_submit(t, k.list, r->n, err));
     TRY(write_decisions(t, &k, err));
     r->messages = turn_messages(t, k.messages.at, r->nmessages = k.messages.n);
     return 0;
+}
+
+int op_create_submission(struct turn *t, int64_t id, struct err *err)
+{
+    AUTO(submission_batch_release) struct submission_batch k = {0};
+
+    TRY(ask(t, &k.rows, err, Q_SUBMISSION_WAITING, id));
+    if (!k.rows.n)
+        return 0;
+    TRY(read_batch(t, &k, err));
+    k.list[0].only_create = true;
+    TRY(op_submit(t, k.list, 1, err));
+    TRY(write_decisions(t, &k, err));
+    return door_write(t, err);
 }
 
 int op_refuse_submission(struct turn *t, int64_t id, const char *why, struct err *err)

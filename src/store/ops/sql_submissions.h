@@ -20,9 +20,13 @@ struct submission_slice {
     const char **messages; /* of refused submissions; live until the store's next turn */
     size_t nmessages;
 };
-/* Accepts or refuses waiting submissions. The reason for a refusal is stored in its row. An error
- * is that of the whole turn; `n` and `first` then show which submissions it was processing. */
+/* Accepts or refuses waiting submissions. The reason for a refusal is stored in its row. If the
+ * whole turn fails, `n` and `first` show which submissions it was processing. */
 MUST_USE int op_accept_submissions(struct turn *t, struct submission_slice *r, struct err *err);
+
+/* Creates the execution of a waiting submission, but does not start it: the caller cancels it in
+ * this turn. Does nothing if the submission does not wait any more. */
+MUST_USE int op_create_submission(struct turn *t, int64_t id, struct err *err);
 
 /* Refuses a waiting submission that can't be stored. */
 MUST_USE int op_refuse_submission(struct turn *t, int64_t id, const char *why, struct err *err);

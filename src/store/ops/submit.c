@@ -1,8 +1,10 @@
 /* submit.c - creates executions from submissions. Idempotency keys are in idempotency.c. */
 #include "core/graph.h"
 #include "store/door/door.h"
+#include "store/door/event_data.h"
 #include "store/ops/admission.h"
 #include "store/ops/idempotency.h"
+#include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
 #include "base/json.h"
@@ -12,22 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int check_text(const char *what, const char *s, size_t max, struct err *err)
-{
-    size_t len = s ? strlen(s) : 0;
-
-    if (!s)
-        return 0;
-    if (!len)
-        return err_set(err, E_INVALID, "the %s is empty", what);
-    if (len > max)
-        return err_set(err, E_INVALID, "the %s has %zu bytes; at most %zu are allowed", what, len,
-                       max);
-    if (!text_is_utf8(s, len))
-        return err_set(err, E_INVALID, "the %s is not valid UTF-8", what);
-    return 0;
-}
 
 static int check_range(const struct submission *s, const char *what, int64_t value, int64_t min,
                        int64_t max, struct err *err)
@@ -44,12 +30,13 @@ int submission_check(const struct submission *s, struct err *err)
         return err_set(err, E_INVALID, "%d is not a kind of execution", s->kind);
     if (!s->name)
         return err_set(err, E_INVALID, "an execution needs a name");
-    TRY(check_text("name", s->name, STORE_MAX_NAME, err));
-    TRY(check_text("queue", s->queue, STORE_MAX_QUEUE, err));
-    TRY(check_text("lane", s->lane, STORE_MAX_LANE, err));
-    TRY(check_text("concurrency key", s->concurrency, STORE_MAX_KEY, err));
-    TRY(check_text("task's name", s->task_name, STORE_MAX_NAME, err));
-    TRY(check_text("idempotency key", s->key, STORE_MAX_KEY, err));
+    TRY(text_check_name("name", s->name, STORE_MAX_NAME, err));
+    TRY(text_check_name("queue", s->queue, STORE_MAX_QUEUE, err));
+    TRY(text_check_name("lane", s->lane, STORE_MAX_LANE, err));
+    TRY(text_check_name("concurrency key", s->concurrency, STORE_MAX_KEY, err));
+    TRY(text_check_name("task's name", s->task_name, STORE_MAX_NAME, err));
+    TRY(text_check("idempotency key", s->key, STORE_MAX_KEY, err));
+    TRY(text_check_name("requester's name", s->by, STORE_MAX_BY, err));
     TRY(check_range(s, "number of attempts", s->max_attempts, 0, 1000000, err));
     TRY(check_range(s, "concurrency limit", s->concurrency_max, 0, INT_MAX, err));
     TRY(check_range(s, "delay in µs", s->delay, 0, STORE_MAX_DELAY, err));
@@ -59,7 +46,7 @@ int submission_check(const struct submission *s, struct err *err)
     return s->spec ? json_check(s->spec, strlen(s->spec), STORE_MAX_SPEC, "the spec", err) : 0;
 }
 
-/* Locks the trees of the parents and checks that they may still have children. */
+/* Locks the trees of the parents and checks that the parents may get new children. */
 static int find_parents(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
     struct row_ref *wants = arena_zalloc(&t->arena, (n + 1) * sizeof(*wants));
@@ -108,6 +95,12 @@ static const char *find_queue(struct turn *t, const struct submission *s)
                : arena_strdup(&t->arena, queue_foreground(s->id, name));
 }
 
+/* In a process without queues each submission counts, or its tasks do. */
+static bool is_capped(const struct turn *t, const struct submission *s)
+{
+    return t->store->workflow_options.cap && !s->shares_slot;
+}
+
 static void fill_image(struct turn *t, const struct submission *s, struct execution *e)
 {
     const struct row *p = s->parent ? turn_row(t, s->parent) : NULL;
@@ -128,77 +121,86 @@ static void fill_image(struct turn *t, const struct submission *s, struct execut
         .task_index = s->task_index,
         .name = s->name,
         .queue = find_queue(t, s),
-        .lane = !job      ? NULL
-                : s->lane ? s->lane
-                          : "process",
+        .lane = job ? s->lane : NULL,
         .concurrency = job ? s->concurrency : NULL,
-        .flags = s->paused ? FLAG_PAUSED : 0,
+        .flags = (s->paused ? FLAG_PAUSED : 0) | (is_capped(t, s) ? FLAG_CAPPED : 0) |
+                 (job && !s->lane ? FLAG_ROUTED : 0),
         .task_name = s->task_name,
         .input = s->input,
         .spec = s->spec,
     };
 }
 
-static int by_concurrency(const void *a, const void *b)
-{
-    const struct submission *const *x = a, *const *y = b;
-    int c = strcmp((*x)->concurrency, (*y)->concurrency);
+/* A limit that a submission needs, and its maximum if this turn creates it. */
+struct new_limit {
+    const char *key;
+    int max;
+    size_t nth; /* of the submission */
+};
 
-    return c ? c : (*x > *y) - (*x < *y);
+static int by_key(const void *a, const void *b)
+{
+    const struct new_limit *x = a, *y = b;
+    int c = strcmp(x->key, y->key);
+
+    return c ? c : (x->nth > y->nth) - (x->nth < y->nth);
 }
 
-/* Creates the limits of new concurrency keys: the first job that uses a key creates its limit. In
- * key order, to keep the lock order. */
+/* Creates the limits of new concurrency keys, and the cap: the first job that uses a key creates
+ * its limit. In key order, to keep the lock order. */
 static int create_limits(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
-    struct submission **keyed = arena_alloc(&t->arena, (n + 1) * sizeof(struct submission *));
+    struct new_limit *new = arena_alloc(&t->arena, (2 * n + 1) * sizeof(*new));
     size_t i, count = 0;
 
-    for (i = 0; i < n; i++)
-        if (list[i].concurrency && kind_is_job(list[i].kind) && !list[i].rc && !list[i].existed)
-            keyed[count++] = &list[i];
-    qsort(keyed, count, sizeof(*keyed), by_concurrency);
+    for (i = 0; i < n; i++) {
+        const struct submission *s = &list[i];
+
+        if (s->rc || s->existed)
+            continue;
+        if (s->concurrency && kind_is_job(s->kind))
+            new[count++] =
+                (struct new_limit){s->concurrency, s->concurrency_max ? s->concurrency_max : 1, i};
+        if (is_capped(t, s))
+            new[count++] = (struct new_limit){LIMIT_CAP, t->store->workflow_options.cap, i};
+    }
+    qsort(new, count, sizeof(*new), by_key);
     args_begin(&t->args, Q_LIMIT_CREATE);
     for (i = 0; i < count; i++)
-        if (!i || strcmp(keyed[i]->concurrency, keyed[i - 1]->concurrency)) {
-            struct limit *l = limit_get(t, 'k', keyed[i]->concurrency);
+        if (!i || strcmp(new[i].key, new[i - 1].key)) {
+            struct limit *l = limit_get(t, 'k', new[i].key);
 
-            l->known &= l->max >= 0; /* it may exist only after this statement: read it again */
-            args_row(&t->args, l->key, keyed[i]->concurrency_max ? keyed[i]->concurrency_max : 1);
+            l->known &= l->max >= 0; /* this statement may create it: read it again */
+            args_row(&t->args, l->key, new[i].max);
         }
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
-/* A submission that is refused rather than held brings its own maximum. A higher one becomes that
- * of the limit; a lower one applies to this submission only. */
-static int raise_limit(struct turn *t, const struct submission *s, struct err *err)
+/* Whether the submission is refused because a limit has no free permit for it; sets s->rc if so.
+ * The cap refuses single jobs, since they do not wait; the tasks of a workflow are held. */
+static bool is_refused(struct turn *t, struct submission *s, const struct execution *e)
 {
-    struct limit *l = limit_get(t, 'k', s->concurrency);
+    struct limit *limits[LIMITS_MAX];
+    size_t n = limits_find(t, e, limits);
 
-    if (l->max >= s->concurrency_max)
-        return 0;
-    l->max = s->concurrency_max;
-    l->freed = true; /* waiting executions may be admitted */
-    return db_queue(t->db, NULL, 1, err, Q_LIMIT_UPSERT, l->key, l->max, l->stored_used);
-}
+    if (s->paused || s->delay > 0)
+        return false;
+    for (size_t i = 0; i < n && !s->rc; i++) {
+        const struct limit *l = limits[i];
 
-/* Whether a limit has no free permit for the submission; sets s->rc if so. */
-static bool limit_is_full(struct turn *t, struct submission *s, const struct execution *e)
-{
-    struct limit *limits[2];
-    size_t n = limits_find(t, e, limits), i;
-
-    for (i = 0; i < n; i++) {
-        bool own = limits[i]->kind == 'k' && s->concurrency_max;
-        int max = own && s->concurrency_max < limits[i]->max ? s->concurrency_max : limits[i]->max;
-
-        if (limits[i]->used >= max) {
-            s->rc = err_set(&s->err, E_REFUSED, "the limit %s is full: %d of %d in use",
-                            limits[i]->key, limits[i]->used, max);
-            return true;
-        }
+        if (l->used < l->max)
+            continue;
+        if (limit_is_cap(l))
+            s->rc = err_set(&s->err, E_REFUSED,
+                            "queue.cap (%d) is reached, and queues are disabled: try again when a "
+                            "run has ended, or raise queue.cap in pawl.yaml",
+                            t->store->workflow_options.cap);
+        else if (s->refuse)
+            s->rc = err_set(&s->err, E_REFUSED,
+                            "the limit %s is full (%d of %d in use): try again later", l->key,
+                            l->used, l->max);
     }
-    return false;
+    return s->rc;
 }
 
 /* Refuses a submission, and with it all later ones of the list that have the same key; deletes the
@@ -222,7 +224,9 @@ static int refuse_submission(struct turn *t, struct submission *list, size_t n, 
     return db_queue(t->db, NULL, ANY_ROWS, err, Q_KEYS_DELETE, id);
 }
 
-/* The nearest workflow above waits for an execution that a task submits: counts it there. */
+/* Counts an execution that a job submits as open in the nearest workflow above, which ends after
+ * it.
+ */
 static int count_spawned(struct turn *t, const struct execution *e, struct err *err)
 {
     struct workflow_state *f = NULL;
@@ -239,16 +243,20 @@ static int create_execution(struct turn *t, struct submission *list, size_t n, s
                             struct err *err)
 {
     struct submission *s = &list[nth];
-    struct hold_reasons h = {.due = s->delay > s->waited ? t->now + s->delay - s->waited : 0};
+    int64_t from = s->requested_at ? s->requested_at : t->now;
+    struct hold_reasons h = {.due = s->delay ? from + s->delay : 0, .only_create = s->only_create};
+    const char *origin = s->origin ? s->origin : data_request(t, &(struct request){.by = s->by});
     struct execution e;
     struct row *r;
 
     fill_image(t, s, &e);
-    if (s->refuse && s->concurrency && s->concurrency_max)
-        TRY(raise_limit(t, s, err));
-    if (s->refuse && !s->paused && s->delay <= 0 && limit_is_full(t, s, &e))
+    if (e.flags & FLAG_CAPPED)
+        limit_apply_cap(t);
+    if (is_refused(t, s, &e))
         return refuse_submission(t, list, n, nth, err);
-    TRY(door_create(t, &e, s->origin, &r, err));
+    TRY(door_create(t, &e, origin, &r, err));
+    if (from < r->now.requested_at)
+        r->now.requested_at = from;
     if (s->paused && !kind_is_job(e.kind))
         TRY(door_move(t, r, EV_PAUSED, S_PENDING, NULL, err));
     if (s->parent)
@@ -257,12 +265,17 @@ static int create_execution(struct turn *t, struct submission *list, size_t n, s
         return submission_start_workflow(t, s, &h, err);
     if (!kind_is_job(e.kind))
         return door_move(t, r, EV_STARTED, S_RUNNING, NULL, err);
+    if (e.flags & FLAG_ROUTED)
+        TRY(turn_route(t, &(struct route_query){.name = e.name}, &r->now.lane, err));
     TRY(door_move(t, r, EV_MARKED_READY, S_READY, NULL, err));
     return admit_or_hold(t, r, &h, err);
 }
 
+/* The tasks of a workflow may need the cap in the same turn. */
 static void note_limits(struct turn *t, const struct submission *s)
 {
+    if (is_capped(t, s))
+        limit_get_cap(t);
     limits_note(t, &(struct execution){
                        .kind = s->kind, .queue = find_queue(t, s), .concurrency = s->concurrency});
 }

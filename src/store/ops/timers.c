@@ -15,12 +15,12 @@ static int fire_timer(struct turn *t, struct row *r, enum timer_kind kind, struc
     }
     if (kind == TIMER_TIMEOUT && r->now.held == HELD_APPROVAL)
         return approval_time_out(t, r, err);
-    /* used up, e.g. the delay of a paused job has ended */
+    /* the timer has served its purpose, e.g. the delay of a paused job has ended */
     TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_TIMER_DELETE, r->now.id, (int)kind));
     if (kind == TIMER_CONTINUE || kind == TIMER_TIMEOUT)
         return execution_fire_timer(t, r, kind, err);
-    if (kind == TIMER_HANDOVER) { /* the row only names the limits; it may have left them */
-        struct limit *limits[2];
+    if (kind == TIMER_HANDOVER) { /* the row only identifies the limits; it may no longer wait */
+        struct limit *limits[LIMITS_MAX];
         size_t i, n = limits_find(t, &r->now, limits);
 
         for (i = 0; i < n; i++)
@@ -114,8 +114,7 @@ int op_fire_timers(struct turn *t, struct timer_slice *slice, struct err *err)
         TRY(fire_timer(t, turn_row(t, due_timers.wants[i].id), due_timers.kinds[i], err));
         slice->n++;
     }
-    /* freed permits are offered after all decisions; find_next_timer must also see timers that
-     * either of them sets */
+    /* decisions free permits, and both may set timers, which find_next_timer must see */
     TRY(workflow_advance(t, err));
     TRY(door_flush(t, err));
     return find_next_timer(t, slice, err);

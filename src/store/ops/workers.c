@@ -1,6 +1,4 @@
-/* workers.c - the rows of workers: which workers exist, since when, and the capacity of each; and
- * their counters for the metrics. Each worker adds to its own counters, so that workers never wait
- * for each other; readers add them up. Retention merges those of workers that no longer exist. */
+/* workers.c - the rows of workers: which workers exist, since when, and the capacity of each. */
 #include "base/json.h"
 #include "store/store_internal.h"
 
@@ -42,8 +40,9 @@ bool worker_serves(const struct worker *w, const char *lane, const char *queue)
 static int write_worker(struct turn *t, enum stmt_id q, const struct worker *w, struct err *err)
 {
     TRY(turn_sync(t, err));
+    TRY(db_queue(t->db, NULL, 1, err, Q_WORKER_HOST_WRITE, w->id, t->now, w->host));
     return db_queue(t->db, NULL, 1, err, q, w->id, t->now, w->pid, w->capacity, w->host, w->folder,
-                    w->version, w->serves);
+                    w->version, w->serves, w->executors, w->claim_ahead);
 }
 
 int op_worker_register(struct turn *t, const struct worker *w, struct err *err)
@@ -54,6 +53,7 @@ int op_worker_register(struct turn *t, const struct worker *w, struct err *err)
 int op_worker_unregister(struct turn *t, int64_t worker, struct err *err)
 {
     TRY(turn_sync(t, err));
+    TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_WORKER_HOST_SEEN, worker, t->now));
     return db_queue(t->db, NULL, ANY_ROWS, err, Q_WORKER_UNREGISTER, worker);
 }
 
@@ -81,13 +81,4 @@ int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out, str
     out->minimum_schema = rows_int(&r, 0, 8);
     out->wall = wall_time(t->db, out->now);
     return 0;
-}
-
-int op_add_counters(struct turn *t, int64_t worker, const struct counter *list, size_t n,
-                    struct err *err)
-{
-    args_begin(&t->args, Q_WORKER_COUNTER_ADD, worker);
-    for (size_t i = 0; i < n; i++)
-        args_row(&t->args, list[i].metric, list[i].labels, list[i].add);
-    return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }

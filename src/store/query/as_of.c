@@ -12,14 +12,16 @@
 #define EVENTS_SLICE 1000 /* executions whose events are read at once */
 
 /* Columns of @event@, and the columns after @whole@ of the statement query_as_of_rows. */
-enum { NUMBER, ROOT, EXECUTION, CREATED_AT };
+enum { NUMBER, ROOT, EXECUTION, CREATED_AT, DATA = CREATED_AT + 8, HOST };
 enum { DEFINITION = WHOLE_COLUMNS, ITEMS = DEFINITION + 2 };
 
 struct as_of_row {
     struct execution execution; /* as it was at the moment */
     struct replay at_moment, now;
     struct timeline timeline; /* only with_timelines */
-    const char *result;       /* if a later rerun moved it from the row to an event */
+    const char *result;       /* set if a later rerun moved it from the row to an event */
+    const char *host;         /* of the last worker at the moment; NULL if none, or unknown */
+    const char *request;      /* JSON: who requested it; NULL if unknown */
     const char *definition, *variables;
     int64_t items; /* number of items of a fan-out; -1 if unknown, or not a fan-out */
 };
@@ -90,6 +92,10 @@ static void apply_event(struct as_of_tree *p, const struct rows *r, size_t i)
     replay_event(&row->now, &e, &p->arena);
     if (is_before(p, r, i)) {
         row->at_moment = row->now;
+        if (e.worker)
+            row->host = arena_strdup(&p->arena, rows_text(r, i, HOST));
+        if (seq == 1)
+            row->request = arena_strdup(&p->arena, e.data);
         if (p->with_timelines)
             timeline_event(&row->timeline, &e, row->now.held, &p->arena);
     } else if (first_rerun) {
@@ -160,6 +166,7 @@ static void restore_execution(struct as_of_row *r)
     e->result = !status_is_terminal(f->status) ? NULL : later ? r->result : e->result;
     e->error = f->error;
     e->state = f->state;
+    e->requested_at = present.requested_at; /* a SQL submission is older than its first event */
     e->max_attempts = present.max_attempts + f->max_attempts - r->now.max_attempts;
     e->flags = f->paused ? FLAG_PAUSED : 0;
     e->until = present.until;
@@ -235,6 +242,8 @@ static int list_at(struct store *s, int64_t id, const struct moment *at, bool wh
         l.at[l.n] = r->execution;
         l.history[l.n] = (struct execution_history){.outcome = r->at_moment.outcome,
                                                     .worker = r->at_moment.last_worker,
+                                                    .host = r->host,
+                                                    .request = r->request,
                                                     .due_at = r->at_moment.due_at,
                                                     .definition = r->definition,
                                                     .variables = r->variables,

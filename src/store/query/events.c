@@ -14,8 +14,8 @@ void query_add_events(const struct rows *r, struct event_list *out)
         struct event_row *e = &all[out->n + i];
 
         rows_read(r, i, 0, &out->arena, &e->sequence_num, &e->root, &e->execution, &e->created_at,
-                  &e->worker, &e->seq, &e->attempt, &e->epoch, &e->type, &e->from, &e->to,
-                  &e->data);
+                  &e->worker, &e->seq, &e->attempt, &e->epoch, &e->type, &e->from, &e->to, &e->data,
+                  &e->host);
     }
     out->at = all;
     out->n += r->n;

@@ -16,8 +16,8 @@ struct writers_snapshot {
     char *writers; /* NULL if none */
 };
 
-/* Reads the horizon before the writers. The order matters: a writer that drew a number up to the
- * horizon took its lock before. */
+/* Reads the horizon before the writers. The order matters: a transaction takes its lock before it
+ * draws event numbers, so one that drew a number up to the horizon is found, or has ended. */
 static int read_writers(struct db *db, void *arg, struct err *err)
 {
     struct writers_snapshot *m = arg;

@@ -23,7 +23,7 @@ static int set_damaged_error(const struct log_query *g, int64_t start, struct er
 {
     return err_set(
         err, E_INTERNAL,
-        "the log of execution %lld, attempt %d, is damaged at byte %lld: see pawl verify",
+        "the log of execution %lld, attempt %d, is damaged at byte %lld: run `pawl verify`",
         (long long)g->execution, g->page.attempt, (long long)start);
 }
 

@@ -3,6 +3,7 @@
  * with the number of stored executions. */
 #include "base/text.h"
 #include "store/query/query_internal.h"
+#include "store/query/submissions.h"
 
 #include <string.h>
 
@@ -46,29 +47,22 @@ static void read_running(const struct rows *r, struct overview *out)
     }
 }
 
-static void read_outcomes(const struct rows *r, struct overview *out)
-{
-    out->noutcomes = r->n;
-    out->outcomes = arena_zalloc(&out->arena, (r->n + 1) * sizeof(*out->outcomes));
-    for (size_t i = 0; i < r->n; i++)
-        rows_read(r, i, 0, &out->arena, &out->outcomes[i].labels, &out->outcomes[i].n);
-}
-
 int query_overview(struct store *s, const char *part, size_t max, struct overview *out,
                    struct err *err)
 {
     AUTO_ROWS queues = ROWS_INIT, workers = ROWS_INIT, counts = ROWS_INIT;
-    AUTO_ROWS running = ROWS_INIT, outcomes = ROWS_INIT;
+    AUTO_ROWS running = ROWS_INIT, attempts = ROWS_INIT;
     int64_t now;
 
-    TRY(ask_all(s, &now, err, ASKED(&queues, Q_QUERY_QUEUES), ASKED(&workers, Q_QUERY_WORKERS),
-                ASKED(&counts, Q_QUERY_LEASE_COUNTS), ASKED(&outcomes, Q_QUERY_OUTCOMES),
+    TRY(ask_all(s, &now, err, ASKED(&queues, Q_QUERY_QUEUES, SUBMISSION_TOTAL_MOST),
+                ASKED(&workers, Q_QUERY_WORKERS), ASKED(&counts, Q_QUERY_LEASE_COUNTS),
+                ASKED(&attempts, Q_QUERY_ATTEMPTS_BY_QUEUE),
                 ASKED(&running, Q_QUERY_RUNNING, part, max)));
     *out = (struct overview){.now = now};
     query_read_queues(&queues, now, &out->queues);
     query_read_workers(&workers, &counts, now, &out->workers);
     read_running(&running, out);
-    read_outcomes(&outcomes, out);
+    query_read_attempts(&attempts, &out->attempts);
     return 0;
 }
 
@@ -76,6 +70,7 @@ void overview_release(struct overview *o)
 {
     queue_list_release(&o->queues);
     worker_list_release(&o->workers);
+    attempt_list_release(&o->attempts);
     arena_release(&o->arena);
     *o = (struct overview){0};
 }

@@ -13,8 +13,8 @@
 void query_read_history(struct execution_history *p, const struct rows *r, size_t row, size_t col,
                         struct arena *arena)
 {
-    rows_read(r, row, col, arena, &p->outcome, &p->worker, &p->due_at, &p->definition,
-              &p->variables, &p->pause);
+    rows_read(r, row, col, arena, &p->outcome, &p->worker, &p->host, &p->request, &p->due_at,
+              &p->definition, &p->variables, &p->pause);
 }
 
 void query_read_executions(const struct rows *r, struct execution_list *out)
@@ -59,38 +59,34 @@ int query_explain_missing(struct store *s, int64_t id, struct err *err)
         rc = query_set_not_found(id, err);
     else if (l.at[0].error)
         rc = err_set(err, E_NOT_FOUND,
-                     "there is no execution %lld: its submission of %s was refused: %s", n,
-                     l.at[0].workflow, l.at[0].error);
+                     "execution %lld was not created, because its submission of the "
+                     "workflow %s was refused: %s",
+                     n, l.at[0].workflow, l.at[0].error);
     else if (l.at[0].execution == id)
         rc = err_set(err, E_BUSY, "execution %lld was created just now: try again", n);
     else if (l.at[0].execution)
         rc = err_set(err, E_NOT_FOUND,
-                     "there is no execution %lld: its key belongs to execution %lld", n,
-                     (long long)l.at[0].execution);
+                     "execution %lld was not created, because its submission had the same "
+                     "idempotency key as execution %lld",
+                     n, (long long)l.at[0].execution);
     else
-        rc = err_set(
-            err, E_NOT_FOUND,
-            "there is no execution %lld yet: its submission of %s waits for a worker to take it", n,
-            l.at[0].workflow);
+        rc = err_set(err, E_NOT_FOUND,
+                     "there is no execution %lld yet: its submission of the workflow %s "
+                     "waits for a worker to take it",
+                     n, l.at[0].workflow);
     submission_list_release(&l);
     return rc;
 }
 
-/* Reads an execution that must exist. Tries twice: between the two statements a worker may take a
- * submission and create the execution. */
+/* Reads an execution that must exist. */
 static int read_existing(struct store *s, enum stmt_id q, int64_t id, struct execution_list *out,
                          struct err *err)
 {
-    int tries = 2, rc;
-
-    do {
-        TRY(read_executions(s, q, id, out, err));
-        if (out->n)
-            return 0;
-        execution_list_release(out);
-        rc = query_explain_missing(s, id, err);
-    } while (rc == -E_BUSY && --tries);
-    return rc;
+    TRY(read_executions(s, q, id, out, err));
+    if (out->n)
+        return 0;
+    execution_list_release(out);
+    return query_explain_missing(s, id, err);
 }
 
 int query_execution(struct store *s, int64_t id, struct execution_list *out, struct err *err)

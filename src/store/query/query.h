@@ -4,6 +4,7 @@
 #define STORE_QUERY_QUERY_H
 
 #include "base/buf.h"
+#include "core/attempt_counts.h"
 #include "store/operator.h"
 #include "store/store.h"
 
@@ -11,6 +12,8 @@
 struct execution_history {
     const char *outcome; /* JSON: how the last attempt ended; NULL if none has ended yet */
     int64_t worker;      /* the last worker that ran it; 0 if none yet */
+    const char *host;    /* that worker's host; NULL if none yet, or unknown */
+    const char *request; /* JSON: who requested it; NULL if unknown, and for a task of a workflow */
     int64_t due_at;      /* when its delay ends; 0 if it is not held for a delay */
     const char *definition, *variables; /* hash and JSON of a workflow; NULL for other kinds */
     const char *pause; /* JSON: who paused the workflow and why; NULL if it is not paused */
@@ -92,6 +95,7 @@ struct event_row {
     int64_t sequence_num, root, execution, worker, created_at;
     int seq, attempt, epoch, type, from, to;
     const char *data;
+    const char *host; /* of the worker; NULL if none, or unknown */
 };
 STORE_LIST(event_list, struct event_row)
 
@@ -145,7 +149,8 @@ void event_follower_release(struct event_follower *f);
 struct queue_row {
     const char *name;
     int64_t ready, held, running;
-    int64_t oldest_ready_at;       /* µs; 0 if no job waits */
+    int64_t submitted;       /* SQL submissions that wait, counted up to SUBMISSION_TOTAL_MOST */
+    int64_t oldest_ready_at; /* µs; 0 if no job waits */
     int64_t limit_max, limit_used; /* limit_max is -1 without a limit */
 
     bool paused;
@@ -156,6 +161,18 @@ struct queue_row {
 };
 STORE_LIST(queue_list, struct queue_row, int64_t now)
 MUST_USE int query_queues(struct store *s, struct queue_list *out, struct err *err);
+
+/* A setting that all processes share; see op_change_setting. Starts as {0}. */
+struct setting {
+    const char *value; /* JSON; NULL if the database has none */
+    struct last_audit last;
+    struct arena arena;
+};
+MUST_USE int query_setting(struct store *s, const char *name, struct setting *out, struct err *err);
+static inline void setting_release(struct setting *s)
+{
+    arena_release(&s->arena);
+}
 
 struct worker_row {
     struct worker worker;
@@ -169,6 +186,22 @@ MUST_USE int query_queue_open(struct store *s, const char *queue, bool *open, st
  * unless it is 0. */
 MUST_USE int query_leases(struct store *s, int64_t worker, int64_t after, size_t max,
                           struct execution_list *out, struct err *err);
+
+/* ---- counters of attempts ---- */
+
+struct queue_attempts {
+    const char *queue,
+        *executor; /* "here" for all foreground queues; "function" for all functions */
+    struct attempt_counts counts;
+};
+STORE_LIST(attempt_list, struct queue_attempts)
+struct worker_outcome {
+    const char *host; /* "" if unknown */
+    int64_t worker;   /* 0 for all workers of the host that are gone */
+    int outcome;      /* enum outcome_kind */
+    int64_t n;
+};
+STORE_LIST(worker_outcome_list, struct worker_outcome)
 
 /* A running job as views show it. */
 struct running_row {
@@ -184,11 +217,7 @@ struct overview {
     struct worker_list workers;
     struct running_row *running; /* by id */
     size_t nrunning;
-    struct outcome_row {
-        const char *labels; /* queue, executor, outcome */
-        int64_t n;
-    } * outcomes; /* ended attempts, as counted by workers */
-    size_t noutcomes;
+    struct attempt_list attempts;
     int64_t now;
     struct arena arena;
 };
@@ -211,17 +240,18 @@ struct why {
     int64_t now;
     struct event_list events; /* newest first */
 
-    /* Jobs ahead of this one: in its lane and queue if it is claimable, in the line for the limit
-     * if it is held for one. */
+    /* Jobs ahead of this one: in its lane and queue if it is claimable, among those that wait for
+     * the same limit if it is held for one. */
     int64_t before;
 
     /* held for a limit */
     int64_t limit_max, limit_used;
+    bool limit_is_cap; /* the limit is queue.cap */
     bool queue_paused;
     int64_t paused_at;
     const char *paused_by, *pause_reason;
 
-    /* If held for a limit: the executions that have its permits. A running workflow or fan-out:
+    /* If held for a limit: the executions that have its permits. For a running workflow or fan-out:
      * its open children. */
     struct why_execution {
         int64_t id;
@@ -237,7 +267,7 @@ struct why {
     } pause;
 
     /* a task that waits for its needs, or was skipped because of them */
-    bool has_task; /* its definition is known */
+    bool has_task; /* join, condition and needs are known */
     int join;      /* number of needs that must succeed; 0 if all must end */
     const char *condition;
     struct why_need {
@@ -288,17 +318,9 @@ struct log_page {
 MUST_USE int query_log(struct store *s, const struct log_position *at, size_t max, struct buf *out,
                        struct log_page *page, struct err *err);
 
-/* ---- counters of workers ---- */
-
-struct counter_row {
-    int64_t worker; /* 0 for the sum over all workers, or over workers that are gone */
-    const char *metric, *labels;
-    int64_t value;
-};
-STORE_LIST(counter_list, struct counter_row)
-/* Counters by metric and labels, summed over all workers or listed per worker. */
-MUST_USE int query_counters(struct store *s, bool by_worker, struct counter_list *out,
-                            struct err *err);
+/* Attempts by queue and executor, and outcomes by worker. */
+MUST_USE int query_attempt_counts(struct store *s, struct attempt_list *out,
+                                  struct worker_outcome_list *by_worker, struct err *err);
 
 /* The definition, {"params", "vars"}, queue and priority that a workflow was started with. Texts
  * are in the arena. E_NOT_FOUND if the execution is not a workflow. */

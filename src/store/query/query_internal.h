@@ -21,18 +21,21 @@ void query_read_workers(const struct rows *r, const struct rows *counts, int64_t
 /* Appends the bytes of a stored chunk of output; false if the chunk is damaged. */
 bool log_unpack(const struct val *data, int64_t raw, bool packed, struct buf *out);
 
-/* Reads the columns of @past@, starting at `col`. */
+/* Reads the columns of the SQL macro @past@ (sql/query.sql), starting at `col`. */
 void query_read_history(struct execution_history *p, const struct rows *r, size_t row, size_t col,
                         struct arena *arena);
 
-/* Reads rows of @whole@ and @past@. */
+/* Reads rows whose columns are those of the SQL macros @whole@ (sql/00_columns.sql) and @past@. */
 void query_read_executions(const struct rows *r, struct execution_list *out);
 
-/* Reads the columns of @last_audit@ (sql/audit.sql). */
+/* Reads the columns of the SQL macro @last_audit@ (sql/audit.sql), starting at `col`. */
 void audit_read_last(struct last_audit *out, const struct rows *r, size_t row, size_t col,
                      struct arena *arena);
 
-/* Adds rows of @event@ to the list. */
+/* Reads the rows of the statement query_attempts_by_queue. */
+void query_read_attempts(const struct rows *r, struct attempt_list *out);
+
+/* Adds rows whose columns are those of the SQL macro @event@ to the list. */
 void query_add_events(const struct rows *r, struct event_list *out);
 
 #endif

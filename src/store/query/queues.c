@@ -1,5 +1,6 @@
-/* queues.c - reads queues, workers and the counters of workers. */
+/* queues.c - reads queues, shared settings, workers and the counters of workers. */
 #include "store/query/query_internal.h"
+#include "store/query/submissions.h"
 
 /* ---- queues ---- */
 
@@ -26,6 +27,7 @@ void query_read_queues(const struct rows *r, int64_t now, struct queue_list *out
             q->limit_max = -1;
         q->paused = !rows_null(r, i, 7);
         audit_read_last(&q->last, r, i, 11, &out->arena);
+        rows_read(r, i, 16, NULL, &q->submitted);
     }
 }
 
@@ -34,7 +36,7 @@ int query_queues(struct store *s, struct queue_list *out, struct err *err)
     AUTO_ROWS r = ROWS_INIT;
     int64_t now;
 
-    TRY(ask_all(s, &now, err, ASKED(&r, Q_QUERY_QUEUES)));
+    TRY(ask_all(s, &now, err, ASKED(&r, Q_QUERY_QUEUES, SUBMISSION_TOTAL_MOST)));
     query_read_queues(&r, now, out);
     return 0;
 }
@@ -42,6 +44,18 @@ int query_queues(struct store *s, struct queue_list *out, struct err *err)
 int query_queue_open(struct store *s, const char *queue, bool *open, struct err *err)
 {
     return ask_one(s, INTO(open), err, Q_QUERY_QUEUE_OPEN, queue);
+}
+
+int query_setting(struct store *s, const char *name, struct setting *out, struct err *err)
+{
+    AUTO_ROWS r = ROWS_INIT;
+
+    TRY(ask(s, &r, err, Q_QUERY_SETTING, name));
+    if (!r.n)
+        return 0;
+    out->value = arena_strdup(&out->arena, rows_text(&r, 0, 0));
+    audit_read_last(&out->last, &r, 0, 1, &out->arena);
+    return 0;
 }
 
 /* ---- workers ---- */
@@ -57,7 +71,7 @@ void query_read_workers(const struct rows *r, const struct rows *counts, int64_t
         struct worker *w = &out->at[i].worker;
 
         rows_read(r, i, 0, &out->arena, &w->id, &w->started_at, &w->seen_at, &w->pid, &w->capacity,
-                  &w->host, &w->folder, &w->version, &w->serves);
+                  &w->host, &w->folder, &w->version, &w->serves, &w->executors, &w->claim_ahead);
         /* both lists are sorted by id */
         while (c < counts->n && rows_int(counts, c, 0) < w->id)
             c++;
@@ -73,19 +87,5 @@ int query_workers(struct store *s, struct worker_list *out, struct err *err)
 
     TRY(ask_all(s, &now, err, ASKED(&r, Q_QUERY_WORKERS), ASKED(&counts, Q_QUERY_LEASE_COUNTS)));
     query_read_workers(&r, &counts, now, out);
-    return 0;
-}
-
-int query_counters(struct store *s, bool by_worker, struct counter_list *out, struct err *err)
-{
-    AUTO_ROWS r = ROWS_INIT;
-
-    TRY(ask(s, &r, err, by_worker ? Q_QUERY_COUNTERS_BY_WORKER : Q_QUERY_COUNTERS));
-    LIST_ALLOC(out, r.n);
-    for (size_t i = 0; i < r.n; i++) {
-        struct counter_row *c = &out->at[i];
-
-        rows_read(&r, i, 0, &out->arena, &c->worker, &c->metric, &c->labels, &c->value);
-    }
     return 0;
 }

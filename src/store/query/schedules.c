@@ -45,8 +45,9 @@ int query_applied(struct store *s, const char *name, char **definition, struct e
             "no workflow is applied under the name %.100s: apply it with `pawl apply FILE`", name);
     if (rows_null(&r, 0, 1))
         return err_set(err, E_NOT_FOUND,
-                       "the definition of %.100s, %s, is not stored: apply it again", name,
-                       rows_text(&r, 0, 0));
+                       "the definition of the workflow %.100s, %s, is missing from the "
+                       "database: apply the workflow again",
+                       name, rows_text(&r, 0, 0));
     *definition = mem_strdup(rows_text(&r, 0, 1));
     return 0;
 }

@@ -20,7 +20,8 @@ STORE_LIST(submission_list, struct submission_row)
 #define X(name, text)        SUBMISSION_##name,
 enum submission_state { SUBMISSION_ANY, SUBMISSION_STATES(X) SUBMISSION_STATE_COUNT };
 #undef X
-extern const char *const submission_states[SUBMISSION_STATE_COUNT]; /* [SUBMISSION_ANY]: "" */
+extern const char *const submission_states[SUBMISSION_STATE_COUNT]; /* the text of SUBMISSION_ANY is
+                                                                       "" */
 enum submission_state submission_state(const struct submission_row *r);
 
 /* Lists at most n submissions, newest first; waiting ones in the order in which workers take

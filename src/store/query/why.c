@@ -65,10 +65,14 @@ static int read_limit(struct db *db, struct why_query *g, struct err *err)
     }
     TRY(ask_one(db, INTO(&w->before), err, Q_WHY_LIMIT_AHEAD, e->held_key, -e->priority, e->id,
                 WHY_MAX_AHEAD));
-    TRY(ask(db, &r, err, of_queue ? Q_WHY_HOLDERS_OF_QUEUE : Q_WHY_HOLDERS_OF_KEY, name,
-            WHY_MAX_OTHERS));
+    w->limit_is_cap = !of_queue && !strcmp(name, LIMIT_CAP);
+    TRY(ask(db, &r, err,
+            of_queue          ? Q_WHY_HOLDERS_OF_QUEUE
+            : w->limit_is_cap ? Q_WHY_HOLDERS_OF_CAP
+                              : Q_WHY_HOLDERS_OF_KEY,
+            name, WHY_MAX_OTHERS));
     add_others(w, &r);
-    if (of_queue || (int64_t)w->nothers >= w->limit_used)
+    if (of_queue || w->limit_is_cap || (int64_t)w->nothers >= w->limit_used)
         return 0;
     TRY(ask(db, &r, err, Q_WHY_WORKFLOWS_OF_KEY, name, WHY_MAX_OTHERS));
     add_others(w, &r);

@@ -21,7 +21,8 @@ static bool same_text(const char *a, const char *b)
     return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* Finds the old schedule that r continues: the pattern must match, the name should. */
+/* Finds the old schedule that r continues: it has the same pattern and, if there are several, the
+ * same name. */
 static struct schedule_row *match_by_pattern(struct old_schedules *b, const struct schedule_row *r)
 {
     struct schedule_row *found = NULL;
@@ -97,7 +98,7 @@ static void copy_state(struct schedule_row *r, const struct schedule_row *from)
     copy_pause(r, from);
 }
 
-/* Matches all schedules by pattern first; then the others, by name, with those that are left. */
+/* Matches new schedules with old ones by pattern first; then those without a match, by name. */
 static int match_old_schedules(struct turn *t, const struct workflow *w, struct old_schedules *b,
                                struct schedule_row *r, struct apply_request *a, struct err *err)
 {
@@ -162,7 +163,8 @@ static int set_applied_hash(struct turn *t, const struct workflow *w, struct app
 
     TRY(ask(t, &r, err, Q_APPLIED_LOCK, w->name));
     a->unchanged = r.n && !strcmp(rows_text(&r, 0, 0), w->hash);
-    /* keep the old definition: a transaction that read the name before us may be about to use it */
+    /* keep the old definition: a transaction that has already read the name may be about to use it
+     */
     if (r.n && !a->unchanged && (rc = definition_use(t, rows_text(&r, 0, 0), NULL, NULL, err)) &&
         rc != -E_NOT_FOUND)
         return rc;

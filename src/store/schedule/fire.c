@@ -1,6 +1,6 @@
 /* fire.c - fires the schedules that are due. One transaction locks their rows, plans, submits the
  * runs and writes the rows. A crash before the commit leaves the schedule as it was, for any engine
- * to fire; after the commit the due time is done. */
+ * to fire; after the commit, the due time counts as fired. */
 #include "store/door/door.h"
 #include "store/schedule/schedule_rows.h"
 
@@ -73,23 +73,24 @@ static int read_facts(struct turn *t, struct firing_batch *d, struct err *err)
 
 /* ---- plan ---- */
 
-/* Removes due times that were fired before: a clock that was set back reaches them again. */
-static int drop_already_fired(struct turn *t, struct candidate *l, struct err *err)
+/* Finds the candidates that were fired before: a clock that was set back reaches them again. */
+static int find_fired(struct turn *t, int64_t schedule, const int64_t *due, size_t n,
+                      struct schedule_state *is, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
-    size_t i, k, kept = 0;
+    int64_t *fired;
 
+    if (!n)
+        return 0;
     args_begin(&t->args, Q_FIRINGS_EXISTING);
-    for (i = 0; i < l->plan.n; i++)
-        args_row(&t->args, l->row.id, l->plan.due[i]);
+    for (size_t i = 0; i < n; i++)
+        args_row(&t->args, schedule, due[i]);
     TRY(db_query(t->db, &t->args, &r, err));
-    for (i = 0; i < l->plan.n; i++) {
-        for (k = 0; k < r.n && rows_int(&r, k, 1) != l->plan.due[i]; k++)
-            ;
-        if (k == r.n)
-            l->plan.due[kept++] = l->plan.due[i];
-    }
-    l->plan.n = kept;
+    fired = arena_alloc(&t->arena, (r.n + 1) * sizeof(*fired));
+    for (size_t i = 0; i < r.n; i++)
+        fired[i] = rows_int(&r, i, 1);
+    is->fired = fired;
+    is->nfired = r.n;
     return 0;
 }
 
@@ -103,11 +104,14 @@ static void set_problem(struct turn *t, struct candidate *l, const struct err *w
 static int plan_candidate(struct turn *t, struct firing_batch *d, struct candidate *l,
                           struct err *err)
 {
-    struct schedule_state is = {l->row.done, l->row.waiting, l->running};
+    struct schedule_state is = {
+        .done = l->row.done, .waiting = l->row.waiting, .running = l->running};
+    int64_t due[SCHEDULE_PLAN_MAX + 1];
     char name[SCHEDULE_NAME_SIZE];
     struct err why = ERR_INIT;
     struct tz *zone = NULL;
     struct schedule s;
+    int rc;
 
     l->first = d->runs.n;
     schedule_full_name(&l->row, name);
@@ -115,16 +119,16 @@ static int plan_candidate(struct turn *t, struct firing_batch *d, struct candida
         set_problem(t, l, &why);
         return 0;
     }
-    schedule_plan(&s, zone, &is, d->now, &l->plan);
+    rc = find_fired(t, l->row.id, due, schedule_candidates(&s, zone, &is, d->now, due), &is, err);
+    if (!rc)
+        schedule_plan(&s, zone, &is, d->now, &l->plan);
     tz_free(&zone);
+    TRY(rc);
     if (!l->hash && l->plan.n) {
-        err_set(
-            &why, E_NOT_FOUND,
-            "the schedule can't fire: the workflow %s does not exist; store it with `pawl apply`",
-            l->row.workflow);
+        err_set(&why, E_NOT_FOUND,
+                "the workflow %s is not applied: apply it with `pawl apply FILE`", l->row.workflow);
         set_problem(t, l, &why);
     }
-    TRY(drop_already_fired(t, l, err));
     for (size_t i = 0; i < l->plan.n; i++)
         *vec_add(&d->runs) = schedule_build_submission(t, &l->row, l->hash, l->plan.due[i], NULL);
     return 0;
@@ -242,7 +246,8 @@ int op_schedule_quarantine(struct turn *t, int64_t id, const char *why, const ch
     TRY(turn_sync(t, err));
     TRY(ask(t, &locked, err, Q_SCHEDULES_LOCK, id));
     if (!locked.n)
-        return err_set(err, E_BUSY, "the schedule %lld is locked", (long long)id);
+        return err_set(err, E_BUSY, "the schedule %lld is locked by another transaction",
+                       (long long)id);
     schedule_read_row(&row, &locked, 0, &t->arena);
     *name = arena_strdup(&t->arena, schedule_full_name(&row, full));
     row.problem = why;

@@ -171,8 +171,8 @@ static int resume_all(struct turn *t, struct schedule_row *rows, size_t n,
     return o->changed ? 0 : err_set(err, E_INVALID, "the schedule %s is not paused", o->name);
 }
 
-/* Does not lock the name: a transaction that applies it holds that lock and waits for our
- * schedule's. */
+/* Does not lock the workflow's name, which could deadlock: a transaction that applies the workflow
+ * holds that lock while it waits for the lock of the schedule, which this turn holds. */
 static int find_applied_hash(struct turn *t, const struct schedule_row *row, const char **out,
                              struct err *err)
 {
@@ -192,7 +192,9 @@ static int run_by_hand(struct turn *t, struct schedule_row *r, struct schedule_a
 
     TRY(find_applied_hash(t, r, &hash, err));
     if (!hash)
-        return err_set(err, E_NOT_FOUND, "the workflow %s is not applied", r->workflow);
+        return err_set(err, E_NOT_FOUND,
+                       "the workflow %s is not applied: apply it with `pawl apply FILE`",
+                       r->workflow);
     s = schedule_build_submission(t, r, hash, 0, o);
     TRY(op_submit(t, &s, 1, err));
     if (s.rc) {

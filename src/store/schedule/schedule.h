@@ -7,11 +7,11 @@
  *
  * A schedule is called WORKFLOW/NAME; WORKFLOW alone means all schedules of that workflow.
  *
- * A transaction that fires or changes a schedule holds the lock of its row. It takes that lock
- * before the locks of limits; apply.c holds the lock of the name before it. A transaction that
- * holds any other lock never waits for it. Therefore the end of a run does not touch the row of a
- * schedule that waits for it: engines find such schedules by a query (next_schedule in
- * sql/00_columns.sql), and the end of the run wakes them to make it soon. */
+ * A transaction that fires or changes a schedule holds the lock of the schedule's row. It takes
+ * that lock before the locks of limits; apply.c takes the lock of the workflow's name first. A
+ * transaction that holds any other lock never waits for the lock of a schedule. Therefore the turn
+ * that ends a run does not change the row of a schedule that waits for this end. It wakes the
+ * engines, which find such schedules by a query (next_schedule in sql/00_columns.sql). */
 #ifndef STORE_SCHEDULE_SCHEDULE_H
 #define STORE_SCHEDULE_SCHEDULE_H
 
@@ -39,8 +39,8 @@ MUST_USE int op_apply(struct turn *t, struct apply_request *a, struct err *err);
 
 struct schedule_slice {
     size_t max; /* schedules to check in this turn, at most */
-    bool ahead; /* check those that were last checked at a later time than now, instead of those
-                   that are due: the clock may have been set back */
+    bool ahead; /* after the clock was set back: check the schedules that were last checked at a
+                   time later than now, instead of those that are due */
 
     /* out */
     size_t found;            /* schedules that were due; set even if the turn failed */
@@ -75,7 +75,8 @@ struct schedule_action {
 };
 /* Due times during a pause, and a due time that waits when the pause starts, are skipped for good.
  * A run by hand starts at once and counts as the last run. E_NOT_FOUND: no schedule has this name;
- * E_INVALID: SCHEDULE_RESUME and it is not paused, or SCHEDULE_RUN and the name means several. */
+ * E_INVALID: SCHEDULE_RESUME of a schedule that is not paused, or SCHEDULE_RUN with a name that
+ * means several schedules. */
 MUST_USE int op_change_schedule(struct turn *t, struct schedule_action *o, struct err *err);
 
 /* ---- rows ---- */
@@ -100,7 +101,7 @@ const char *schedule_full_name(const struct schedule_row *r, char out[SCHEDULE_N
 struct schedule_name {
     char workflow[WORKFLOW_NAME_MAX + 1];
     char own[WORKFLOW_NAME_MAX + 1];
-    const char *name; /* own; NULL if the text was WORKFLOW alone */
+    const char *name; /* points to `own`; NULL if the text was WORKFLOW alone */
 };
 /* E_INVALID: a part is empty or too long. */
 MUST_USE int schedule_name_parse(const char *text, struct schedule_name *out, struct err *err);

@@ -1,9 +1,9 @@
 -- The statements of the door: one for each kind of row, each writing a set of rows. Updates and deletes have a guard:
 -- they name the values that the door read before. If a guard does not match, the turn is rolled back with an error.
--- Those of executions have their columns in the order of the table in execution.c.
+-- The statements for executions have their columns in the order of the table in execution.c.
 
 --: execution_insert(; id i64, parent i64, root i64, workflow i64, rerun_of i64,
---:+ requested_at time, started_at time, finished_at time, updated_at time,
+--:+ requested_at time, started_at time, finished_at time, updated_at time, idle i64,
 --:+ priority i32, attempts i32, max_attempts i32, epoch i32, seq i32,
 --:+ needs_left i32, needs_succeeded i32, children_open i32, children_made i32, notify_left i32,
 --:+ task_index i32, depth i32, kind i16, status i16, held i16, deferred i16, flags i16,
@@ -12,14 +12,14 @@
 INSERT INTO executions @given@
 
 -- The columns that a turn may change; execution_outcome adds result and error.
---= changed started_at = :started_at, finished_at = :finished_at, updated_at = :updated_at, attempts = :attempts,
+--= changed started_at = :started_at, finished_at = :finished_at, updated_at = :updated_at, idle = :idle, attempts = :attempts,
 --=+        max_attempts = :max_attempts, epoch = :epoch, seq = :seq, needs_left = :needs_left,
 --=+        needs_succeeded = :needs_succeeded, children_open = :children_open, children_made = :children_made,
 --=+        notify_left = :notify_left, status = :status, held = :held, deferred = :deferred, flags = :flags,
 --=+        cancel_requested = :cancel_requested, held_key = :held_key
 
 -- seq is the guard: every event raises it, so an equal seq means that no other transaction has written the row since.
---: execution_update(; id i64, old_seq i32, started_at time, finished_at time, updated_at time,
+--: execution_update(; id i64, old_seq i32, started_at time, finished_at time, updated_at time, idle i64,
 --:+ attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, needs_succeeded i32,
 --:+ children_open i32, children_made i32, notify_left i32,
 --:+ status i16, held i16, deferred i16, flags i16, cancel_requested i16, held_key text)
@@ -27,7 +27,7 @@ UPDATE executions AS e SET @changed@ @given@
  WHERE e.id = ANY (:id) AND e.seq = :old_seq
 
 -- As execution_update, with result and error; for the end of an attempt and for a rerun.
---: execution_outcome(; id i64, old_seq i32, started_at time, finished_at time, updated_at time,
+--: execution_outcome(; id i64, old_seq i32, started_at time, finished_at time, updated_at time, idle i64,
 --:+ attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, needs_succeeded i32,
 --:+ children_open i32, children_made i32, notify_left i32,
 --:+ status i16, held i16, deferred i16, flags i16, cancel_requested i16, held_key text, result text, error text)
@@ -80,9 +80,9 @@ ON CONFLICT DO NOTHING
 --: timer_delete(; execution i64, kind i16)
 DELETE FROM timers AS t @given@ WHERE t.execution = ANY (:execution) AND t.kind + 0 = :kind
 
---: limit_write(; key text, used i32)
+--: limit_write(; key text, max i32, used i32)
 UPDATE limits AS l
-   SET used = :used @given@ WHERE l.key = ANY (:key)
+   SET max = :max, used = :used @given@ WHERE l.key = ANY (:key)
 
 --: wait_insert(; key text, rank i32, execution i64)
 INSERT INTO limit_waits @given@

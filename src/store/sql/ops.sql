@@ -18,7 +18,7 @@ ON CONFLICT (key) DO NOTHING
 
 -- ---- claim
 
--- For jobs that the turn itself made ready: their rows were loaded without input and spec.
+-- The input and spec of jobs whose rows were loaded without them, such as jobs that the turn itself made ready.
 --: inputs_of(; id i64)
 SELECT e.id, e.input, e.spec
   FROM executions e WHERE e.id = ANY ($1)
@@ -52,7 +52,7 @@ SELECT @job@, @no_lease@, e.input, e.spec, 0, 0                                 
  WHERE o.lane = $2 AND o.queue = $3 AND e.status = S_READY AND e.held = HELD_NONE          --@ sqlite
  ORDER BY o.rank, o.execution LIMIT $1                                                     --@ sqlite
 
--- Whether any job is claimable there. Takes no locks, so that no concurrent claim skips a job because of it.
+-- Whether a job is claimable in one of the lanes and queues. Takes no locks: a concurrent claim would skip locked jobs.
 --: outbox_has_jobs(; lane text, queue text)
 SELECT 1 FROM @rows@ AS p                                                                  --@ postgres
  CROSS JOIN LATERAL (SELECT 1 FROM task_outbox t WHERE t.lane = p.lane AND t.queue = p.queue LIMIT 1) w LIMIT 1   --@ postgres
@@ -126,6 +126,26 @@ SELECT u.execution                                                              
 SELECT $2                                                                                  --@ sqlite
  WHERE EXISTS (SELECT 1 FROM execution_events v WHERE v.root = $1 AND v.execution = $2     --@ sqlite
                 AND v.type = EV_STARTED AND v.attempt = $3)                                --@ sqlite
+
+-- ---- given back unstarted
+
+-- How often in a row, before this time, the job was given back because its worker died before it started: the number
+-- in the last such event, unless an attempt has started since, or a rerun.
+--= unstarted_pg (@data_pg@ ->> 'unstarted')
+--= unstarted_sqlite json_extract(v.data, '$.unstarted')
+--: unstarted_before(; root i64, execution i64)
+SELECT u.execution, w.times                                                                --@ postgres
+  FROM @rows@ AS u                                                                         --@ postgres
+ CROSS JOIN LATERAL (SELECT CASE WHEN v.type = EV_RELEASED THEN @unstarted_pg@::bigint ELSE 0 END AS times   --@ postgres
+SELECT $2, CASE WHEN v.type = EV_RELEASED THEN @unstarted_sqlite@ ELSE 0 END               --@ sqlite
+  FROM execution_events v
+ WHERE v.root = u.root AND v.execution = u.execution                                       --@ postgres
+ WHERE v.root = $1 AND v.execution = $2                                                    --@ sqlite
+   AND (v.type IN (EV_STARTED, EV_DEFERRED, EV_RETRY_SCHEDULED, EV_RERUN)
+        OR (v.type = EV_RELEASED AND @unstarted_pg@ IS NOT NULL))                          --@ postgres
+        OR (v.type = EV_RELEASED AND @unstarted_sqlite@ IS NOT NULL))                      --@ sqlite
+ ORDER BY v.seq DESC LIMIT 1
+                    ) w                                                                    --@ postgres
 
 -- ---- cancel
 
@@ -259,26 +279,36 @@ SELECT count(*) FROM (SELECT 1 FROM task_outbox o WHERE o.queue = $1
 
 -- ---- workers
 
---: worker_register(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text)
-INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves)
-VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8)
-ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, room = excluded.room, serves = excluded.serves
+--: worker_register(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text,
+--:+ executors text, claim_ahead i32)
+INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves, executors, claim_ahead)
+VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, room = excluded.room, serves = excluded.serves,
+                               executors = excluded.executors, claim_ahead = excluded.claim_ahead
 
 -- As worker_register, for a heartbeat that found no row. It does not overwrite room and serves of an existing row:
 -- another thread of the worker may have written newer values.
---: worker_reregister(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text)
-INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves)
-VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8)
+--: worker_reregister(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text,
+--:+ executors text, claim_ahead i32)
+INSERT INTO workers (id, started_at, seen_at, pid, room, host, folder, version, serves, executors, claim_ahead)
+VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
 
 --: worker_unregister(id i64)
 DELETE FROM workers WHERE id = $1
 
+--: worker_host_write(worker i64, seen_at time, host text)
+INSERT INTO worker_hosts (worker, seen_at, host) VALUES ($1, $2, $3)
+ON CONFLICT (worker) DO UPDATE SET seen_at = excluded.seen_at
+
+--: worker_host_seen(worker i64, seen_at time)
+UPDATE worker_hosts SET seen_at = $2 WHERE worker = $1
+
 -- The version of the schema that programs must know to use the database.
 --= minimum_schema (SELECT CAST(value AS bigint) FROM settings WHERE name = 'minimum_schema')
 
--- All that an idle worker needs to know, in one statement. PostgreSQL reads the clock in it, as no earlier statement of
--- the turn did.
+-- All that an idle worker needs to know, in one statement. On PostgreSQL it also reads the clock, because the turn has
+-- not read it before.
 --: worker_tick(id i64, now time, ahead_us i64)
 WITH clock AS MATERIALIZED (SELECT clock_timestamp() + $3 * interval '1 microsecond' AS now),   --@ postgres
      renewed AS (UPDATE workers SET seen_at = clock.now FROM clock WHERE id = $1 RETURNING id)   --@ postgres
@@ -303,7 +333,7 @@ SELECT (SELECT due_at FROM timers ORDER BY due_at LIMIT 1), @next_schedule@, @wa
 -- ---- retention
 
 -- Roots after a given id, oldest first. Ids rise with time, so the caller stops at the first root that is too young.
--- Takes no locks: most of the roots stay, and a claim would skip locked ones.
+-- Takes no locks: most of the roots are not deleted, and a claim would skip them while they are locked.
 --: old_roots(after i64, n i64)
 SELECT e.id, e.requested_at, e.finished_at
   FROM executions e
@@ -387,6 +417,24 @@ DELETE FROM turns AS t @given@ WHERE t.writer = :writer
 
 --: workers_delete_silent(before time)
 DELETE FROM workers WHERE seen_at < $1 AND id NOT IN (SELECT worker FROM leases WHERE worker IS NOT NULL)
+RETURNING id
+
+--: worker_hosts_seen(seen_at time; worker i64)
+UPDATE worker_hosts AS h SET seen_at = $1 @given@ WHERE h.worker = ANY (:worker)
+
+-- The hosts of workers that ended before the oldest execution was requested, so that no event names them. Ids rise with
+-- time, except that an SQL submission may wait between its id and its request: the day is a margin for that.
+--: worker_hosts_delete_old(now time, n i64)
+DELETE FROM worker_hosts WHERE worker IN (                                                 --@ sqlite
+DELETE FROM worker_hosts WHERE worker = ANY (ARRAY(                                        --@ postgres
+    SELECT h.worker FROM worker_hosts h
+     WHERE h.seen_at < COALESCE((SELECT e.requested_at FROM executions e WHERE e.parent IS NULL ORDER BY e.id LIMIT 1), $1)
+                       - interval '1 day'                                                  --@ postgres
+                       - 86400000000                                                       --@ sqlite
+       AND NOT EXISTS (SELECT 1 FROM workers w WHERE w.id = h.worker)
+     ORDER BY h.seen_at LIMIT $2)                                                          --@ sqlite
+     ORDER BY h.seen_at LIMIT $2))                                                         --@ postgres
+RETURNING worker
 
 -- ---- paused queues
 

@@ -1,17 +1,21 @@
 -- The statements of readers (query/*.c). Each uses an index, and none takes a lock.
 
 --= event v.sequence_num, v.root, v.execution, v.created_at, v.worker, v.seq, v.attempt, v.epoch,
---=+      v.type, v.from_status, v.to_status, v.data
+--=+      v.type, v.from_status, v.to_status, v.data,
+--=+      (SELECT h.host FROM worker_hosts h WHERE h.worker = v.worker)
 
--- The outcome of the last attempt, the last worker, the end of a delay; for a workflow its definition, its variables,
--- and who paused it and why. Each is one index probe. (A job has only one delay. With an ORDER BY, PostgreSQL would
+-- The outcome of the last attempt, the last worker and its host, the request, the end of a delay; for a workflow its
+-- definition, its variables, and who paused it and why. Each is one index probe. (A job has only one delay. With an ORDER BY, PostgreSQL would
 -- search all timers for it.)
+--= last_worker (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
+--=+              AND v.worker IS NOT NULL ORDER BY v.seq DESC LIMIT 1)
 --= past (SELECT v.data FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+       AND v.type IN (EV_RETRY_SCHEDULED, EV_COMPLETED, EV_FAILED, EV_TIMED_OUT, EV_CANCELLED, EV_ABANDONED,
 --=+                      WORKFLOW_EV_COMPLETED, WORKFLOW_EV_FAILED, WORKFLOW_EV_TIMED_OUT, WORKFLOW_EV_CANCELLED)
 --=+     ORDER BY v.seq DESC LIMIT 1),
---=+     (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
---=+       AND v.worker IS NOT NULL ORDER BY v.seq DESC LIMIT 1),
+--=+     @last_worker@,
+--=+     (SELECT h.host FROM worker_hosts h WHERE h.worker = @last_worker@),
+--=+     (SELECT v.data FROM execution_events v WHERE v.root = e.root AND v.execution = e.id AND v.seq = 1),
 --=+     (SELECT t.due_at FROM timers t WHERE t.execution = e.id AND t.kind + 0 = TIMER_DELAY LIMIT 1),
 --=+     (SELECT f.definition FROM workflow_executions f WHERE e.kind = KIND_WORKFLOW AND f.execution = e.id),
 --=+     (SELECT f.variables FROM workflow_executions f WHERE e.kind = KIND_WORKFLOW AND f.execution = e.id),
@@ -20,10 +24,13 @@
 
 -- ---- executions
 
+-- Like query_tree and query_outline, this also finds a SQL submission that waits for a worker to take it.
 --: query_execution(id i64)
 SELECT @whole@, @past@
   FROM executions e LEFT JOIN leases l ON l.execution = e.id
  WHERE e.id = $1
+UNION ALL
+SELECT @submitted@ FROM submissions s WHERE s.id = $1 AND @waits@
 
 --: query_parent(id i64)
 SELECT @whole@, @past@
@@ -50,7 +57,9 @@ WITH RECURSIVE tree(id) AS (
 )
 SELECT @whole@, @past@
   FROM tree t JOIN executions e ON e.id = t.id LEFT JOIN leases l ON l.execution = e.id
- ORDER BY e.depth, e.requested_at, e.id
+UNION ALL
+SELECT @submitted@ FROM submissions s WHERE s.id = $1 AND @waits@
+ ORDER BY depth, requested_at, id
 
 -- The children of a workflow and the items of its fan-outs.
 --: query_tasks(workflow i64)
@@ -144,7 +153,7 @@ SELECT @event@
    AND @of_types@                                                                          --@ sqlite
  ORDER BY v.sequence_num DESC LIMIT $5                                                     --@ sqlite
 
--- The types of the partial index; the condition repeats the predicate of that index literally.
+-- Only events of the types in the partial index; the condition repeats the predicate of that index literally.
 --: query_events_failures(since time, before time, before_sequence i64, types i64, n i64)
 SELECT @event@
   FROM execution_events v
@@ -179,8 +188,8 @@ SELECT @event@
 
 -- ---- queues and workers
 
--- There are few leases and timers, however many jobs there are. A timer for large work (kind 3) may create jobs,
--- whatever the kind of its execution.
+-- There are few leases and timers, however many jobs there are. A timer that continues large work may create
+-- jobs, whatever the kind of its execution.
 --: query_queue_open(queue text)
 SELECT CASE WHEN EXISTS (SELECT 1
                            FROM leases l @execution_of_l@ WHERE e.queue = $1)
@@ -192,11 +201,17 @@ SELECT CASE WHEN EXISTS (SELECT 1
 
 -- Sums of counters, and one index probe for the job that waits longest; never a count over the outbox. Leaves out the
 -- queue of a foreground run (here:ID) that has no jobs left.
---: query_queues()
-WITH names AS (
+--: query_queues(most i64)
+WITH submitted AS MATERIALIZED (
+    SELECT w.queue, count(*) AS n
+      FROM (SELECT COALESCE(s.queue, 'default') AS queue FROM submissions s WHERE @waits@ ORDER BY s.id LIMIT $1) AS w
+     GROUP BY w.queue
+), names AS (
     SELECT queue FROM queue_counters
     UNION
     SELECT substr(key, 7) FROM limits WHERE key LIKE 'queue:%'
+    UNION
+    SELECT queue FROM submitted
 ), sums AS (
     SELECT n.queue, CAST(COALESCE(sum(c.ready), 0) AS bigint) AS ready, CAST(COALESCE(sum(c.held), 0) AS bigint) AS held,
            CAST(COALESCE(sum(c.running), 0) AS bigint) AS running
@@ -209,15 +224,24 @@ SELECT q.queue, q.ready, q.held, q.running,
        (SELECT o.ready_at FROM task_outbox o WHERE o.queue = q.queue
            AND o.ready_at > @any_time@
          ORDER BY o.ready_at LIMIT 1),
-       q.most, q.used, q.resume_max, q.paused_at, q.paused_by, q.pause_reason, @last_audit@
+       q.most, q.used, q.resume_max, q.paused_at, q.paused_by, q.pause_reason, @last_audit@, COALESCE(w.n, 0)
   FROM queues q
+  LEFT JOIN submitted w ON w.queue = q.queue
   LEFT JOIN operator_orders d ON d.subject = 'queue:' || q.queue
        AND d.seq = (SELECT max(n.seq) FROM operator_orders n WHERE n.subject = 'queue:' || q.queue)
  WHERE q.ready <> 0 OR q.held <> 0 OR q.running <> 0 OR q.most IS NOT NULL OR q.queue NOT LIKE 'here:%'
  ORDER BY q.queue
 
+--: query_setting(name text)
+SELECT s.value, @last_audit@
+  FROM settings s
+  LEFT JOIN operator_orders d ON d.subject = s.name
+       AND d.seq = (SELECT max(n.seq) FROM operator_orders n WHERE n.subject = s.name)
+ WHERE s.name = 'setting:' || $1
+
 --: query_workers()
-SELECT w.id, w.started_at, w.seen_at, w.pid, w.room, w.host, w.folder, w.version, w.serves FROM workers w ORDER BY w.id
+SELECT w.id, w.started_at, w.seen_at, w.pid, w.room, w.host, w.folder, w.version, w.serves, w.executors, w.claim_ahead
+  FROM workers w ORDER BY w.id
 
 -- There are few leases: this scans them all.
 --: query_lease_counts()

@@ -3,13 +3,13 @@
 -- items there are.
 
 -- The items of a fan-out t that are included: at most $2 running ones and at most $2 failed ones.
---= running_items x.parent = t.id AND t.kind = TIMER_TIMEOUT AND x.status = S_RUNNING ORDER BY x.id LIMIT $2
---= failed_items x.parent = t.id AND t.kind = TIMER_TIMEOUT AND x.status IN (S_FAILED, S_TIMED_OUT) ORDER BY x.id LIMIT $2
+--= running_items x.parent = t.id AND t.kind = KIND_FOREACH AND x.status = S_RUNNING ORDER BY x.id LIMIT $2
+--= failed_items x.parent = t.id AND t.kind = KIND_FOREACH AND x.status IN (S_FAILED, S_TIMED_OUT) ORDER BY x.id LIMIT $2
 
--- When the execution first became ready, its last worker, the end of its delay, and why it was skipped or cancelled.
+-- When the execution became ready in the run in which it first started, its last worker, the end of its delay, and why it was skipped or cancelled.
 -- Each is one index probe, made only if it applies.
 --= outlined (SELECT v.created_at FROM execution_events v WHERE v.root = e.root AND v.execution = e.id AND v.type = EV_MARKED_READY
---=+           ORDER BY v.seq LIMIT 1),
+--=+           AND (e.started_at IS NULL OR v.created_at <= e.started_at) ORDER BY v.seq DESC LIMIT 1),
 --=+         (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+           AND v.worker IS NOT NULL AND e.attempts > 0 ORDER BY v.seq DESC LIMIT 1),
 --=+         (SELECT t.due_at FROM timers t WHERE e.held = HELD_DELAY AND t.execution = e.id AND t.kind + 0 = TIMER_DELAY LIMIT 1)
@@ -43,4 +43,8 @@ SELECT @state@, e.error, @outlined@,
        CASE WHEN e.kind = KIND_FOREACH AND e.input IS NOT NULL THEN json_array_length(e.input) END --@ sqlite
        CASE WHEN e.kind = KIND_FOREACH AND e.input IS NOT NULL THEN json_array_length(e.input::json) END --@ postgres
   FROM tree t JOIN executions e ON e.id = t.id LEFT JOIN leases l ON l.execution = e.id
- ORDER BY e.depth, e.requested_at, e.id
+UNION ALL
+SELECT @submitted_state@, CAST(NULL AS text), CAST(NULL AS timestamptz), CAST(NULL AS bigint), CAST(NULL AS timestamptz),
+       CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS integer)
+  FROM submissions s WHERE s.id = $1 AND @waits@
+ ORDER BY depth, requested_at, id

@@ -20,14 +20,3 @@ SELECT e.id, e.root, e.attempts, e.max_attempts, e.name, e.queue, e.lane, l.work
                       ORDER BY x.epoch DESC, x.start DESC LIMIT 1) c ON true               --@ postgres
  WHERE $1 IS NULL OR strpos(lower(e.name || ' ' || e.queue), lower($1)) > 0                --@ postgres
  ORDER BY l.execution LIMIT $2
-
--- How many attempts ended, by queue, executor and outcome; skips from one worker to the next by the primary key.
---: query_outcomes()
-WITH RECURSIVE w(worker) AS (
-    SELECT min(worker) FROM worker_counters
-    UNION ALL
-    SELECT (SELECT min(c.worker) FROM worker_counters c WHERE c.worker > w.worker) FROM w WHERE w.worker IS NOT NULL
-)
-SELECT c.labels, CAST(sum(c.value) AS bigint)
-  FROM w JOIN worker_counters c ON c.worker = w.worker AND c.metric = 'pawl_outcomes_total'
- GROUP BY c.labels ORDER BY c.labels

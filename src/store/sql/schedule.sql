@@ -42,7 +42,7 @@ SELECT w.id FROM (SELECT s.id FROM schedules s WHERE s.waiting_at IS NOT NULL AN
                      AND COALESCE((SELECT e.status FROM executions e WHERE e.id = s.last_run), S_SUCCEEDED) >= S_SUCCEEDED LIMIT $2) AS w
 
 -- Schedules that were last checked at a later time than now: the clock was set back since, and their next due time may
--- be far too late. Asked only then and when a worker starts, so the walk along the primary key needs no index of its own.
+-- be far too late. Run only after such a change and when a worker starts, so a scan of the primary key is enough.
 --: schedules_ahead(now time, n i64)
 SELECT s.id FROM schedules s
  WHERE s.id > 0 AND s.done_at > $1 AND s.paused_at IS NULL AND s.problem IS NULL ORDER BY s.id LIMIT $2

@@ -9,8 +9,8 @@
 -- that belongs to another role than the schema's owner and this one, its owner, and its name if it is a function. A call
 -- with one argument is a cast where a type has that name, and a domain runs its CHECK. Row types of tables depend on
 -- their table, not on the schema.
--- Every process runs this in a new session: scalar subqueries, because planning a join of all these tables would
--- take longer than the rest of the check.
+-- Every process runs this in a new session. It uses scalar subqueries, because planning a join of all these tables
+-- would take longer than the rest of the check.
 --: schema_owner(schema text)
 SELECT pg_get_userbyid(n.nspowner)::text, current_user::text,                                                            --@ postgres
        CASE WHEN pg_get_userbyid(n.nspowner) = n.nspname AND n.nspname LIKE 'pawl\_%' THEN 2                             --@ postgres
@@ -82,8 +82,8 @@ DO $$ BEGIN EXECUTE format('DROP SCHEMA %I CASCADE', current_setting('pawl.refer
 --: schema_leave()
 SELECT set_config('search_path', 'pg_catalog, pg_temp', true)                                                            --@ postgres
 
--- Makes the role that the session acts as the owner of the schema and of all that the migrations created in it. Revokes, from all
--- other roles, the rights that allow attaching code to a table.
+-- Makes the role that the session acts as the owner of the schema and of all that the migrations created in it. Revokes
+-- the rights that allow other roles to attach code to a table.
 --: schema_take_over()
 DO $$                                                                                                                    --@ postgres
 DECLARE                                                                                                                  --@ postgres

@@ -2,14 +2,22 @@
 
 -- Waiting submissions, the oldest first; skips those that another engine has locked. The last column is 1 if there is
 -- no partition for the events of this id, because the submitting transaction was open for a long time.
+--= waiting s.id, s.requested_at, s.delay, s.priority, s.definition, s.params, s.queue, s.key, s.requested_by, s.workflow,
+--=+       CASE WHEN to_regclass('execution_events_' || s.id / 1000000) IS NULL THEN 1 ELSE 0 END            --@ postgres
+--=+       0                                                                                                 --@ sqlite
 --: submissions_waiting(n i64)
-SELECT s.id, s.requested_at, s.delay, s.priority, s.definition, s.params, s.queue, s.key, s.requested_by, s.workflow,
-       CASE WHEN to_regclass('execution_events_' || s.id / 1000000) IS NULL THEN 1 ELSE 0 END                --@ postgres
-       0                                                                                                     --@ sqlite
+SELECT @waiting@
   FROM submissions s
  WHERE s.execution IS NULL AND s.error IS NULL
  ORDER BY s.id LIMIT $1
    FOR UPDATE SKIP LOCKED                                                                  --@ postgres
+
+-- One waiting submission; waits for an engine that is taking it.
+--: submission_waiting(id i64)
+SELECT @waiting@
+  FROM submissions s
+ WHERE s.id = $1 AND s.execution IS NULL AND s.error IS NULL
+   FOR UPDATE                                                                              --@ postgres
 
 -- The COALESCE keeps PostgreSQL from scanning the partial index of all waiting submissions.
 --: submissions_decide(at time; id i64, execution i64, error text)
@@ -19,7 +27,7 @@ UPDATE submissions AS s
    SET execution = $3, error = $4, decided_at = $1                                         --@ sqlite
  WHERE id = $2 AND execution IS NULL AND error IS NULL                                     --@ sqlite
 
--- ---- retention: taken submissions go with their executions, refused ones by age
+-- ---- retention: deletes taken submissions with their executions, and refused ones by age
 
 --: submissions_delete(; execution i64)
 DELETE FROM submissions AS s @given@ WHERE s.execution = ANY (:execution)

@@ -1,12 +1,14 @@
 -- The statements of every turn (turn.c): its number, its locks, and the rows that it changes.
 
--- The first statement of a turn. A trigger refuses a turn of a process that is older than the schema. Retention locks this row while it merges the counters of silent writers, so a turn
--- can't add to counters that are being merged.
+-- The first statement of a turn. A trigger refuses a turn of a process that is older than the schema. Retention locks
+-- the rows of silent writers while it merges their counters, so a turn can't add to counters that are being merged.
+-- Returns the version of the settings that all processes share.
 --: turn_write(writer i64, turn i64, at time, ahead_us i64, schema_version i32)
 INSERT INTO turns (writer, turn, at, schema_version)
 VALUES ($1, $2, $3, $5)                                                                    --@ sqlite
 VALUES ($1, $2, now() + $4 * interval '1 microsecond', $5)                                 --@ postgres
 ON CONFLICT (writer) DO UPDATE SET turn = excluded.turn, at = excluded.at, schema_version = excluded.schema_version
+RETURNING @settings_version@
 
 -- Waits for a backend that may still be executing this writer's COMMIT. If that was the first turn, no row exists yet,
 -- and the insert of the same key waits; otherwise turn_read waits for the lock on the row.

@@ -21,8 +21,8 @@ SELECT $1                                                                       
 --: verify_counts()
 SELECT (SELECT count(*) FROM executions), (SELECT count(*) FROM execution_events)
 
--- For I05, which C checks with its table of legal moves. Without an index, SQLite sorts for GROUP BY but not for
--- DISTINCT.
+-- The distinct moves, which verify.c compares with the table of legal moves (I05). DISTINCT, because without an index
+-- SQLite sorts all rows for GROUP BY.
 --: verify_moves()
 SELECT DISTINCT type, from_status, to_status FROM execution_events
 
@@ -56,12 +56,12 @@ WITH pairs AS NOT MATERIALIZED (
 ), suspects AS MATERIALIZED (
     SELECT * FROM checked WHERE i04 OR i07 OR i09 OR i24
 )
---! I04 execution, 'event ' || seq || ' comes from {status:' || from_status || '}, but the one before it went to {status:'
+--! I04 execution, 'event ' || seq || ' starts from {status:' || from_status || '}, but the previous event set {status:'
            || before_to || '}' FROM suspects WHERE i04
---! I07 execution, 'event ' || seq || ', {event:' || type || '}, comes after the end, {status:' || before_to || '}'
+--! I07 execution, 'event ' || seq || ', {event:' || type || '}, follows the terminal status {status:' || before_to || '}'
       FROM suspects WHERE i07
---! I09 execution, 'event ' || seq || ' is older than the one before it' FROM suspects WHERE i09
---! I24 execution, 'event ' || seq || ', {event:' || type || '}, has epoch ' || epoch || ' after '
+--! I09 execution, 'event ' || seq || ' is older than the previous event' FROM suspects WHERE i09
+--! I24 execution, 'event ' || seq || ', {event:' || type || '}, has epoch ' || epoch || ' after epoch '
            || COALESCE(before_epoch, 0) FROM suspects WHERE i24
 
 -- Events that end an attempt, a workflow or a fan-out with a failure, or a job with a success (check_outcome in verify/verify.c).
@@ -103,15 +103,15 @@ WITH sums AS NOT MATERIALIZED (
 --! I01 execution, 'its seq is ' || seq || ', but it has ' || n || ' events' FROM suspects WHERE i01
 --! I02 execution, 'its ' || n || ' events are numbered from ' || lowest || ' to ' || highest FROM suspects WHERE i02
 --! I03 execution, 'its first event is not created' FROM suspects WHERE i03
---! I05 execution, 'a ' || CASE WHEN kind <= KIND_EXEC THEN 'job' ELSE 'flow' END || ' has events of a '
-           || CASE WHEN kind <= KIND_EXEC THEN 'flow' ELSE 'job' END FROM suspects WHERE i05
+--! I05 execution, 'a ' || CASE WHEN kind <= KIND_EXEC THEN 'job' ELSE 'workflow' END || ' has events of a '
+           || CASE WHEN kind <= KIND_EXEC THEN 'workflow' ELSE 'job' END FROM suspects WHERE i05
 --! I08 execution, 'it ended ' || ends || ' times with ' || reruns || ' reruns' FROM suspects WHERE i08
 --! I12 execution, CASE WHEN started_at IS NULL THEN 'it has no started_at, but was started'
            ELSE 'it has started_at, but was never started' END FROM suspects WHERE i12
 --! I15 execution, 'it has ' || attempts || ' attempts, but was claimed ' || claims || ' times' FROM suspects WHERE i15
 --! I23 execution, 'its epoch is ' || epoch || ', but it was claimed ' || claims || ' and adopted ' || adoptions
            || ' times' FROM suspects WHERE i23
---! I41 execution, n || ' events belong to no execution in tree ' || root FROM suspects WHERE i41
+--! I41 execution, n || ' events of tree ' || root || ' belong to an execution that does not exist' FROM suspects WHERE i41
 
 -- Compares each execution with its last event.
 --: verify_last(max i64)
@@ -129,7 +129,7 @@ WITH checked AS NOT MATERIALIZED (
 )
 --! I01 id, 'its seq is ' || seq || ', but it has no events' FROM suspects s
      WHERE i01 AND NOT EXISTS (SELECT 1 FROM execution_events v WHERE v.root = s.root AND v.execution = s.id)
---! I06 id, 'it is {status:' || status || '}, but its last event went to {status:' || to_status || '}'
+--! I06 id, 'it is {status:' || status || '}, but its last event set {status:' || to_status || '}'
       FROM suspects WHERE i06
 --! I16 id, 'it succeeded in attempt ' || attempt || ' of ' || attempts FROM suspects WHERE i16_attempt
 --! I16 id, 'it has a result, but is {status:' || status || '}' FROM suspects WHERE i16_result
@@ -168,29 +168,29 @@ WITH held AS MATERIALIZED (
 --! I18 e.id, 'it is running, but has no lease' FROM executions e
      WHERE e.status = S_RUNNING AND e.kind <= KIND_EXEC AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.execution = e.id)
 --! I18 execution, CASE WHEN kind <= KIND_EXEC THEN 'it has a lease, but is {status:' || status || '}'
-           ELSE 'it has a lease, but is no job' END FROM held WHERE NOT (kind <= KIND_EXEC AND status = S_RUNNING)
+           ELSE 'it has a lease, but is not a job' END FROM held WHERE NOT (kind <= KIND_EXEC AND status = S_RUNNING)
 --! I19 execution, CASE WHEN worker IS NULL THEN 'its lease has an end, but no worker'
            ELSE 'its lease has a worker, but no end' END FROM held WHERE (worker IS NULL) <> (until IS NULL)
---! I20 execution, CASE WHEN worker IS NULL THEN 'nobody holds its lease'
+--! I20 execution, CASE WHEN worker IS NULL THEN 'no worker holds its lease'
            ELSE 'worker ' || worker || ' holds its lease' END || ', but the last event of its lease is {event:'
            || COALESCE(last_type, 0) || '}' FROM held WHERE (worker IS NULL) <> (COALESCE(last_type, 0) = 11)
---! I21 h.execution, 'its lease ran out long ago, and nobody cleared it' FROM held h JOIN watched w ON h.until < w.until
---! I22 execution, 'its lease ends later than a lease may' FROM held WHERE until > $3
+--! I21 h.execution, 'its lease expired long ago, and no worker cleared it' FROM held h JOIN watched w ON h.until < w.until
+--! I22 execution, 'its lease ends later than the longest lease allows' FROM held WHERE until > $3
 --! I23 execution, 'its epoch is ' || execution_epoch || ', but its lease has ' || epoch FROM held
      WHERE epoch <> execution_epoch
---! I26 min(h.execution), 'worker ' || w.id || ' claimed ' || count(*) || ' jobs with room for ' || w.room
+--! I26 min(h.execution), 'worker ' || w.id || ' has claimed ' || count(*) || ' jobs, but its capacity is ' || (w.room + w.claim_ahead)
       FROM held h JOIN workers w ON w.id = h.worker WHERE h.last_type IN (EV_CLAIMED, EV_RESUMED)
-     GROUP BY w.id, w.room HAVING count(*) > w.room
+     GROUP BY w.id, w.room, w.claim_ahead HAVING count(*) > w.room + w.claim_ahead
 
 --: verify_outbox(max i64)
 --! I27 e.id, 'it may be claimed, but has no outbox row' FROM executions e
      WHERE e.status = S_READY AND e.held = HELD_NONE AND e.kind <= KIND_EXEC
        AND NOT EXISTS (SELECT 1 FROM task_outbox o WHERE o.lane = e.lane AND o.queue = e.queue AND o.rank = -e.priority
                                                      AND o.execution = e.id)
---! I27 e.id, CASE WHEN e.kind > KIND_EXEC THEN 'it has an outbox row, but is no job'
+--! I27 e.id, CASE WHEN e.kind > KIND_EXEC THEN 'it has an outbox row, but is not a job'
            WHEN e.status <> S_READY THEN 'it has an outbox row, but is {status:' || e.status || '}'
            WHEN e.held <> HELD_NONE THEN 'it has an outbox row, but is held: {hold:' || e.held || '}'
-           ELSE 'its outbox row says other than itself: ' || o.lane || ', ' || o.queue || ', rank ' || o.rank || ', '
+           ELSE 'its outbox row differs from the job: ' || o.lane || ', ' || o.queue || ', rank ' || o.rank || ', '
                 || COALESCE(o.concurrency, 'no key') END
       FROM task_outbox o JOIN executions e ON e.id = o.execution
      WHERE e.kind > KIND_EXEC OR e.status <> S_READY OR e.held <> HELD_NONE OR o.lane <> COALESCE(e.lane, '') OR o.queue <> e.queue
@@ -203,22 +203,23 @@ WITH kept AS MATERIALIZED (
 )
 --! I28 id, 'it is held ({hold:' || held || '}), but is {status:' || status || '}' FROM kept
      WHERE held <> HELD_NONE AND status <> CASE WHEN kind <= KIND_EXEC THEN S_READY ELSE S_PENDING END
---! I28 id, 'it is held for no known reason: ' || held FROM kept WHERE held NOT BETWEEN HELD_NONE AND HELD_LIMIT
---! I28 id, CASE WHEN held = HELD_LIMIT THEN 'it is held for a limit, but for none by name'
+--! I28 id, 'it has an unknown hold: ' || held FROM kept WHERE held NOT BETWEEN HELD_NONE AND HELD_LIMIT
+--! I28 id, CASE WHEN held = HELD_LIMIT THEN 'it is held for a limit, but names none'
            ELSE 'it names the limit ' || held_key || ', but is not held for it' END
       FROM kept WHERE (held = HELD_LIMIT) <> (held_key IS NOT NULL)
 --! I28 id, 'it is held for a delay, but no timer ends it' FROM kept k
      WHERE held = HELD_DELAY AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.execution = k.id AND t.kind = TIMER_DELAY)
 --! I28 id, 'it is held for ' || held_key || ', which does not exist' FROM kept k
      WHERE held = HELD_LIMIT AND held_key IS NOT NULL AND NOT EXISTS (SELECT 1 FROM limits l WHERE l.key = k.held_key)
---! I28 id, 'it is held for ' || held_key || ', but does not wait there' FROM kept k
+--! I28 id, 'it is held for ' || held_key || ', but has no row in limit_waits' FROM kept k
      WHERE held = HELD_LIMIT AND held_key IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM limit_waits w WHERE w.key = k.held_key AND w.rank = -k.priority AND w.execution = k.id)
---! I28 e.id, 'it has a timer of a delay, but nothing that it could delay holds it' FROM timers t
+--! I28 e.id, 'it has a delay timer, but no hold that allows one' FROM timers t
       JOIN executions e ON e.id = t.execution WHERE t.kind = TIMER_DELAY AND e.held NOT IN (HELD_APPROVAL, HELD_PAUSED, HELD_DELAY)
 
--- An execution that is held for a pause must be paused (flag 128) or have a paused ancestor, and nothing in the subtree
--- of a paused execution may start, unless a timer still has to apply the pause, or its end (flag 256), to that tree.
+-- An execution that is held for a pause must be paused (FLAG_PAUSED) or have a paused ancestor, and nothing in the
+-- subtree of a paused execution may start, unless a timer still has to apply the pause, or its end (FLAG_RELEASING), to
+-- that tree.
 --: verify_pauses(max i64)
 WITH RECURSIVE paused AS MATERIALIZED (
     SELECT id, root, kind, status, held FROM executions WHERE flags & FLAG_PAUSED <> 0 AND status < S_SUCCEEDED
@@ -230,24 +231,27 @@ WITH RECURSIVE paused AS MATERIALIZED (
     SELECT p.root FROM timers t JOIN executions p ON p.id = t.execution
      WHERE t.kind = TIMER_CONTINUE AND p.flags & (FLAG_PAUSED | FLAG_RELEASING) <> 0 AND p.status < S_SUCCEEDED
 )
---! I28 id, 'it is held for a pause, but neither it nor anything above it is paused' FROM executions
+--! I28 id, 'it is held for a pause, but neither it nor an ancestor is paused' FROM executions
      WHERE held = HELD_PAUSED AND status < S_SUCCEEDED AND id NOT IN (SELECT b.id FROM below b) AND root NOT IN (SELECT c.root FROM in_progress c)
---! I28 id, 'it may start, though it or something above it is paused' FROM below
+--! I28 id, 'it may start, but it or an ancestor is paused' FROM below
      WHERE ((kind <= KIND_EXEC AND status = S_READY AND held IN (HELD_NONE, HELD_DELAY, HELD_LIMIT)) OR (kind > KIND_EXEC AND status = S_PENDING AND held IN (HELD_DELAY, HELD_LIMIT)))
        AND root NOT IN (SELECT c.root FROM in_progress c)
 
--- A permit may be free while executions wait if a handover timer (kind 2) will offer it. The execution of that timer
--- only names the limit and may have ended.
+-- A permit may be free while executions wait if a handover timer will offer it. The execution of that timer only
+-- identifies the limit and may have ended.
 --: verify_limits(max i64)
 WITH live AS NOT MATERIALIZED (
-    SELECT queue, concurrency, sum(CASE WHEN held = HELD_NONE THEN 1 ELSE 0 END) AS permits,
+    SELECT queue, concurrency, flags & FLAG_CAPPED AS capped, sum(CASE WHEN held = HELD_NONE THEN 1 ELSE 0 END) AS permits,
            sum(CASE WHEN status = S_READY AND held = HELD_NONE THEN 1 ELSE 0 END) AS claimable, min(id) AS example
-      FROM executions WHERE kind <= KIND_EXEC AND status IN (S_READY, S_RUNNING) GROUP BY queue, concurrency
+      FROM executions WHERE kind <= KIND_EXEC AND status IN (S_READY, S_RUNNING) GROUP BY queue, concurrency, flags & FLAG_CAPPED
 ), spent AS MATERIALIZED (
     SELECT key, sum(permits) AS permits, sum(claimable) AS claimable, min(example) AS example
       FROM (SELECT 'queue:' || queue AS key, permits, claimable, example FROM live
             UNION ALL
             SELECT 'key:' || concurrency, permits, claimable, example FROM live WHERE concurrency IS NOT NULL
+            UNION ALL
+            SELECT 'key:pawl:here', permits, claimable, example FROM live
+             WHERE capped <> 0 AND COALESCE(concurrency, '') <> 'pawl:here'
             UNION ALL
             SELECT 'key:' || concurrency, count(*), 0, min(id) FROM executions
              WHERE kind = KIND_WORKFLOW AND status = S_RUNNING AND concurrency IS NOT NULL GROUP BY concurrency) AS all_limits
@@ -256,49 +260,65 @@ WITH live AS NOT MATERIALIZED (
     SELECT 'queue:' || e.queue FROM timers t JOIN executions e ON e.id = t.execution WHERE t.kind = TIMER_HANDOVER
     UNION
     SELECT 'key:' || e.concurrency FROM timers t JOIN executions e ON e.id = t.execution WHERE t.kind = TIMER_HANDOVER
+    UNION
+    SELECT 'key:pawl:here' FROM timers t JOIN executions e ON e.id = t.execution
+     WHERE t.kind = TIMER_HANDOVER AND e.flags & FLAG_CAPPED <> 0
 )
---! I29 0, l.key || ' says ' || l.used || ' permits used, but it is ' || COALESCE(s.permits, 0)
+--! I29 0, l.key || ' counts ' || l.used || ' permits in use, but ' || COALESCE(s.permits, 0) || ' are'
       FROM limits l LEFT JOIN spent s ON s.key = l.key WHERE l.used <> COALESCE(s.permits, 0)
---! I29 s.example, l.key || ' is exceeded, ' || l.used || ' of ' || l.max || ', but ' || s.claimable || ' may be claimed'
+--! I29 s.example, l.key || ' is exceeded (' || l.used || ' of ' || l.max || '), but ' || s.claimable || ' jobs may be claimed'
       FROM limits l JOIN spent s ON s.key = l.key WHERE l.used > l.max AND s.claimable > 0
---! I29 s.example, s.key || ' has jobs, but is no limit' FROM spent s
+--! I29 s.example, s.key || ' is used by jobs, but the limit does not exist' FROM spent s
      WHERE s.key LIKE 'key:%' AND NOT EXISTS (SELECT 1 FROM limits l WHERE l.key = s.key)
 --! I29 (SELECT min(w.execution) FROM limit_waits w WHERE w.key = l.key),
-           l.key || ' has room, ' || l.used || ' of ' || l.max || ', but jobs wait for it' FROM limits l
+           l.key || ' has free permits (' || l.used || ' of ' || l.max || ' in use), but jobs wait for it' FROM limits l
      WHERE l.used < l.max AND EXISTS (SELECT 1 FROM limit_waits w WHERE w.key = l.key)
        AND NOT EXISTS (SELECT 1 FROM offers o WHERE o.key = l.key)
 --! I29 e.id, 'it waits for ' || w.key || ' at rank ' || w.rank || ', but is not held for that'
       FROM limit_waits w JOIN executions e ON e.id = w.execution
      WHERE e.held <> HELD_LIMIT OR COALESCE(e.held_key, '') <> w.key OR w.rank <> -e.priority
 
+-- The counters of attempts differ from those of queues in that all foreground queues count as one; see door/attempts.c.
 --: verify_counters(max i64)
-WITH both_sums AS (
+WITH jobs AS MATERIALIZED (
+    SELECT queue, lane, status, held FROM executions WHERE kind <= KIND_EXEC AND status IN (S_READY, S_RUNNING)
+), both_sums AS (
     SELECT queue, sum(ready) AS ready, sum(held) AS held, sum(running) AS running, 0 AS is_ready, 0 AS is_held, 0 AS is_running
       FROM queue_counters GROUP BY queue
     UNION ALL
     SELECT queue, 0, 0, 0, sum(CASE WHEN status = S_READY AND held = HELD_NONE THEN 1 ELSE 0 END),
            sum(CASE WHEN status = S_READY AND held <> HELD_NONE THEN 1 ELSE 0 END), sum(CASE WHEN status = S_RUNNING THEN 1 ELSE 0 END)
-      FROM executions WHERE kind <= KIND_EXEC AND status IN (S_READY, S_RUNNING) GROUP BY queue
+      FROM jobs GROUP BY queue
 ), sums AS NOT MATERIALIZED (
     SELECT queue, sum(ready) AS ready, sum(held) AS held, sum(running) AS running,
            sum(is_ready) AS is_ready, sum(is_held) AS is_held, sum(is_running) AS is_running
       FROM both_sums GROUP BY queue
+), both_attempts AS (
+    SELECT queue, executor, CASE WHEN outcome = 0 THEN n ELSE -n END AS n, 0 AS running
+      FROM attempt_counters WHERE outcome <> 0 OR type IN (EV_CLAIMED, EV_RESUMED)
+    UNION ALL
+    SELECT CASE WHEN queue LIKE 'here:%' THEN 'here' ELSE queue END,
+           CASE WHEN lane LIKE 'function:%' THEN 'function' ELSE lane END, 0, 1 FROM jobs WHERE status = S_RUNNING
+), attempts AS NOT MATERIALIZED (
+    SELECT queue, executor, sum(n) AS n, sum(running) AS running FROM both_attempts GROUP BY queue, executor
 )
---! I40 0, 'queue ' || queue || ': counters say ' || ready || ' ready, ' || held || ' held, ' || running
-           || ' running, but it is ' || is_ready || ', ' || is_held || ', ' || is_running
+--! I40 0, 'the counters of queue ' || queue || ' are ' || ready || ' ready, ' || held || ' held, ' || running
+           || ' running, but its jobs are ' || is_ready || ', ' || is_held || ', ' || is_running
       FROM sums WHERE ready <> is_ready OR held <> is_held OR running <> is_running
+--! I40 0, 'queue ' || queue || ', executor ' || executor || ': claims and outcomes differ by ' || n || ', but '
+           || running || ' jobs run' FROM attempts WHERE n <> running
 
 -- Rows whose execution does not exist; verify_sums checks events.
 --= has_no_execution WHERE NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = r.execution)
 
 --: verify_strays(max i64)
---! I41 execution, 'an outbox row, but no execution' FROM task_outbox r @has_no_execution@
---! I41 execution, 'a lease, but no execution' FROM leases r @has_no_execution@
---! I41 execution, 'a timer ({timer:' || kind || '}), but no execution' FROM timers r @has_no_execution@
---! I41 execution, 'it waits for ' || key || ', but is no execution' FROM limit_waits r @has_no_execution@
---! I41 execution, 'the state of a workflow, but no execution' FROM workflow_executions r @has_no_execution@
---! I41 execution, 'a key of a submission, but no execution' FROM submit_keys r @has_no_execution@
---! I41 execution, 'the log of attempt ' || attempt || ', but no execution'
+--! I41 execution, 'it has an outbox row, but does not exist' FROM task_outbox r @has_no_execution@
+--! I41 execution, 'it has a lease, but does not exist' FROM leases r @has_no_execution@
+--! I41 execution, 'it has a timer ({timer:' || kind || '}), but does not exist' FROM timers r @has_no_execution@
+--! I41 execution, 'it waits for ' || key || ', but does not exist' FROM limit_waits r @has_no_execution@
+--! I41 execution, 'it has the state of a workflow, but does not exist' FROM workflow_executions r @has_no_execution@
+--! I41 execution, 'it has the key of a submission, but does not exist' FROM submit_keys r @has_no_execution@
+--! I41 execution, 'it has the log of attempt ' || attempt || ', but does not exist'
       FROM (SELECT DISTINCT execution, attempt FROM attempt_logs) AS r @has_no_execution@
 
 -- Late chunks of a lower epoch may remain from the time of an adoption; they may have gaps.
@@ -317,18 +337,19 @@ WITH chunks AS NOT MATERIALIZED (
 ), suspects AS MATERIALIZED (
     SELECT * FROM checked WHERE unknown_attempt OR damaged OR overlapping
 )
---! I42 execution, 'a log chunk of attempt ' || attempt || ', epoch ' || epoch || ', but it has had '
-           || attempts || ' attempts, and epoch ' || last_epoch FROM suspects WHERE unknown_attempt
---! I42 execution, 'the log chunk of attempt ' || attempt || ' at byte ' || start || ' can''t be: ' || raw
-           || ' bytes, stored in ' || stored || ', after ' || dropped || ' left out' FROM suspects WHERE damaged
+--! I42 execution, 'it has a log chunk of attempt ' || attempt || ', epoch ' || epoch || ', but only '
+           || attempts || ' attempts, and its epoch is ' || last_epoch FROM suspects WHERE unknown_attempt
+--! I42 execution, 'the log chunk of attempt ' || attempt || ' at byte ' || start || ' is damaged: ' || raw
+           || ' bytes, stored in ' || stored || ', after ' || dropped || ' dropped bytes' FROM suspects WHERE damaged
 --! I42 execution, 'the log chunk of attempt ' || attempt || ' at byte ' || start
-           || ' begins before the end of the one before, ' || end_before FROM suspects WHERE overlapping
+           || ' starts before the end of the previous chunk, ' || end_before FROM suspects WHERE overlapping
 
 --: verify_identity(max i64)
 WITH wanted(name) AS (
     SELECT 'database_id' UNION ALL SELECT 'fence_generation' UNION ALL SELECT 'minimum_schema'
+    UNION ALL SELECT 'settings_version'
 )
---! I43 0, 'the setting ' || w.name || CASE WHEN s.value IS NULL THEN ' is not there' ELSE ' is ' || s.value END
+--! I43 0, 'the setting ' || w.name || CASE WHEN s.value IS NULL THEN ' does not exist' ELSE ' is ' || s.value END
       FROM wanted w LEFT JOIN settings s ON s.name = w.name
      WHERE s.value IS NULL OR s.value = '' OR (w.name <> 'database_id' AND (length(s.value) > 18 OR s.value LIKE '0%'
            OR s.value ~ '[^0-9]'))                                                          --@ postgres
@@ -337,31 +358,31 @@ WITH wanted(name) AS (
 -- The primary key of schedule_firings ensures one firing per due time. A manual run has no firing, and firings remain
 -- when their schedule is removed.
 --: verify_schedules(max i64)
---! I38 f.execution, 'a firing of schedule ' || f.schedule || ', but '
-           || CASE WHEN e.id IS NULL THEN 'no execution' ELSE 'no workflow of its own tree' END
+--! I38 f.execution, 'schedule ' || f.schedule || ' fired it, but it '
+           || CASE WHEN e.id IS NULL THEN 'does not exist' ELSE 'is not a root workflow' END
       FROM schedule_firings f LEFT JOIN executions e ON e.id = f.execution
      WHERE e.id IS NULL OR e.kind <> KIND_WORKFLOW OR e.parent IS NOT NULL
---! I38 execution, count(*) || ' due times were fired with it' FROM schedule_firings
+--! I38 execution, 'it belongs to ' || count(*) || ' firings' FROM schedule_firings
      GROUP BY execution HAVING count(*) > 1
---! I38 0, 'the schedule ' || s.workflow || '/' || s.name || ' belongs to no workflow that is applied'
+--! I38 0, 'the schedule ' || s.workflow || '/' || s.name || ' belongs to a workflow that is not applied'
       FROM schedules s WHERE NOT EXISTS (SELECT 1 FROM workflow_names n WHERE n.name = s.workflow)
 --! I38 0, 'the schedule ' || s.workflow || '/' || s.name || ' is paused, but waits to be fired'
       FROM schedules s WHERE s.paused_at IS NOT NULL AND (s.next_at IS NOT NULL OR s.waiting_at IS NOT NULL)
---! I38 COALESCE(s.last_run, 0), 'a due time of ' || s.workflow || '/' || s.name || ' waits, and was fired before'
+--! I38 COALESCE(s.last_run, 0), 'a due time of ' || s.workflow || '/' || s.name || ' waits, but was already fired'
       FROM schedules s JOIN schedule_firings f ON f.schedule = s.id AND f.due_at = s.waiting_at
 
 -- A submission with a key may have an execution that existed before.
 --: verify_submissions(max i64)
 --! I39 s.execution, 'submission ' || s.id || ' was taken, but '
-           || CASE WHEN e.id IS NULL THEN 'there is no such execution' ELSE 'that is not a workflow of its own tree' END
+           || CASE WHEN e.id IS NULL THEN 'its execution does not exist' ELSE 'its execution is not a root workflow' END
       FROM submissions s LEFT JOIN executions e ON e.id = s.execution
      WHERE s.execution IS NOT NULL AND (e.id IS NULL OR e.kind <> KIND_WORKFLOW OR e.parent IS NOT NULL)
---! I39 s.execution, 'submission ' || s.id || ' has no key, but the execution of another'
+--! I39 s.execution, 'submission ' || s.id || ' has no key, but the execution of another submission'
       FROM submissions s WHERE s.execution <> s.id AND s.key IS NULL
---! I39 s.id, 'submission ' || s.id || ' was not taken, but there is an execution of this id'
+--! I39 s.id, 'submission ' || s.id || ' was not taken, but an execution with its id exists'
       FROM submissions s JOIN executions e ON e.id = s.id WHERE s.execution IS NULL OR s.execution <> s.id
---! I39 s.id, 'submission ' || s.id || CASE WHEN s.decided_at IS NULL THEN ' was decided on at no time'
-           ELSE ' was decided on, but neither taken nor refused, or both' END
+--! I39 s.id, 'submission ' || s.id || CASE WHEN s.decided_at IS NULL THEN ' was taken or refused, but has no decided_at'
+           ELSE ' has decided_at, but is neither taken nor refused, or both' END
       FROM submissions s
      WHERE CASE WHEN s.decided_at IS NULL THEN 0 ELSE 1 END
            <> CASE WHEN s.execution IS NULL THEN 0 ELSE 1 END + CASE WHEN s.error IS NULL THEN 0 ELSE 1 END

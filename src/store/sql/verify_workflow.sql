@@ -49,10 +49,10 @@ WITH RECURSIVE counted AS NOT MATERIALIZED (
 ), excused(id) AS MATERIALIZED (
     SELECT id FROM idle i WHERE held <> HELD_NONE OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = i.at AND t.kind = TIMER_CONTINUE)
 )
---! I32 id, 'it is {status:' || status || '}, but ' || n || ' below it are open' FROM suspects WHERE status >= S_SUCCEEDED
+--! I32 id, 'it is {status:' || status || '}, but ' || n || ' executions below it are open' FROM suspects WHERE status >= S_SUCCEEDED
 --! I32 id, 'it is running, but nothing below it is open' FROM running
      WHERE n = 0 AND id NOT IN (SELECT id FROM excused)
---! I35 id, 'it waits for ' || children_open || ' below it, but ' || n || ' are open' FROM running WHERE children_open <> n
+--! I35 id, 'it counts ' || children_open || ' open executions below it, but there are ' || n FROM running WHERE children_open <> n
 
 -- A pending execution waits for its needs (checked in graph_rules.c), for a hold to end, or for a timer.
 --: verify_pending(max i64)
@@ -63,7 +63,7 @@ WITH RECURSIVE counted AS NOT MATERIALIZED (
 -- A workflow without a definition has created no tasks and is not itself a task of a workflow with a definition. A
 -- workflow that was never started needs no row in workflow_executions.
 --: verify_snapshots(max i64)
---! I37 e.id, 'it was begun from a definition, but nothing says from which' FROM executions e
+--! I37 e.id, 'it was started from a definition, but has no row in workflow_executions' FROM executions e
      WHERE e.kind = KIND_WORKFLOW AND e.status <> S_PENDING AND e.started_at IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM workflow_executions w WHERE w.execution = e.id)
        AND (e.children_made > 0 OR (e.task_name IS NOT NULL
@@ -94,7 +94,7 @@ SELECT e.parent, e.id, e.status, e.held, e.needs_left, e.needs_succeeded, e.noti
  WHERE (e.parent, e.id) > ($1, $2) AND e.parent IS NOT NULL AND e.task_name IS NOT NULL
  ORDER BY e.parent, e.id LIMIT 1000
 
--- Whether the execution will continue: it or an ancestor has a timer for large work (kind 3), or a hold that will end.
+-- Whether the execution will continue: it or an ancestor has a timer that continues large work, or a hold that will end.
 --: verify_will_continue(id i64)
 WITH RECURSIVE up(id, parent, held) AS (
     SELECT id, parent, held FROM executions WHERE id = $1
@@ -103,6 +103,6 @@ WITH RECURSIVE up(id, parent, held) AS (
 )
 SELECT 1 FROM up WHERE held <> HELD_NONE OR EXISTS (SELECT 1 FROM timers t WHERE t.execution = up.id AND t.kind = TIMER_CONTINUE) LIMIT 1
 
--- Whether the execution itself has a timer for large work (kind 3).
+-- Whether the execution itself has a timer that continues large work.
 --: verify_own_timer(id i64)
 SELECT 1 FROM timers WHERE execution = $1 AND kind = TIMER_CONTINUE LIMIT 1

@@ -51,6 +51,12 @@ SELECT h.id, h.status, e.name FROM (
      ORDER BY later, id LIMIT $2) AS h JOIN executions e ON e.id = h.id
  ORDER BY h.later, h.id
 
+-- The jobs that run with a permit of queue.cap. Earlier versions stored the cap as a concurrency key.
+--: why_holders_of_cap(concurrency text, n i64)
+SELECT e.id, e.status, e.name
+  FROM leases l @execution_of_l@ WHERE e.flags & FLAG_CAPPED <> 0 OR e.concurrency = $1
+ ORDER BY l.execution LIMIT $2
+
 -- Running workflows and fan-outs of a concurrency key. No index has the key, so only the newest 100,000 executions are
 -- searched.
 --: why_workflows_of_key(concurrency text, n i64)
@@ -107,6 +113,8 @@ SELECT count(*) FROM tree WHERE status < S_SUCCEEDED
 -- The number of attempts, and the status, which shows whether the last one is running.
 --: query_attempts(execution i64)
 SELECT e.attempts, e.status FROM executions e WHERE e.id = $1
+UNION ALL
+SELECT 0, S_PENDING FROM submissions s WHERE s.id = $1 AND @waits@
 
 -- ---- metrics
 

@@ -9,8 +9,8 @@ ON CONFLICT (hash) DO NOTHING
 --: definition_used(hash text)
 SELECT used_at FROM workflow_definitions WHERE hash = $1
 
--- A concurrent delete either waits for this statement and then sees that the definition is used, or is waited for; then
--- this statement returns no row.
+-- If another transaction deletes the row at the same time, either that transaction waits for this statement and then
+-- sees that the definition is used, or this statement waits for it and returns no row.
 --: definition_mark(hash text, at time)
 UPDATE workflow_definitions SET used_at = $2 WHERE hash = $1 RETURNING hash
 
@@ -35,7 +35,7 @@ SELECT definition FROM workflow_definitions WHERE hash = $1
 INSERT INTO workflow_executions @given@
 ON CONFLICT (execution) DO UPDATE SET definition = excluded.definition, variables = excluded.variables
 
--- How far the start of a workflow is, in slices.
+-- The progress of a workflow that starts in slices (struct workflow_state).
 --: workflow_progress(execution i64, reuse_left i32, start_left i32)
 UPDATE workflow_executions SET reuse_left = $2, start_left = $3 WHERE execution = $1
 
@@ -57,10 +57,14 @@ SELECT @state@, e.input, e.spec, e.result, e.error
   FROM executions e LEFT JOIN leases l ON l.execution = e.id                               --@ sqlite
  WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL                         --@ sqlite
 
--- Sets the input and spec of a task when it becomes ready.
---: execution_resolve(; id i64, input text, spec text)
+-- Sets the input, spec and lane of a job when it becomes ready.
+--: execution_resolve(; id i64, input text, spec text, lane text)
 UPDATE executions AS e
-   SET input = :input, spec = :spec @given@ WHERE e.id = ANY (:id)
+   SET input = :input, spec = :spec, lane = :lane @given@ WHERE e.id = ANY (:id)
+
+--: execution_lane(; id i64, lane text)
+UPDATE executions AS e
+   SET lane = :lane @given@ WHERE e.id = ANY (:id)
 
 --: execution_key(; id i64, concurrency text)
 UPDATE executions AS e
@@ -88,8 +92,17 @@ SELECT e.task_name, e.id, e.status, e.result
   FROM @rows@ AS u @task_of_u@                                                             --@ postgres
   FROM executions e WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL      --@ sqlite
 
+--: fan_out_of(workflow i64, name text)
+SELECT e.id, e.children_made, e.input FROM executions e
+ WHERE e.parent = $1 AND e.task_name = $2 AND e.task_index IS NULL AND e.kind = KIND_FOREACH
+
+--: succeeded_items(foreach i64, at i64, before i64)
+SELECT e.task_index, e.id, e.result FROM executions e
+ WHERE e.parent = $1 AND e.task_index >= $2 AND e.task_index < $3 AND e.status = S_SUCCEEDED
+ ORDER BY e.task_index
+
 -- The attempts that a job got in addition to those that it was submitted with: for attempts that did not count
--- (deferred 7, released 9), or by an earlier rerun (20).
+-- (deferred, released), or by an earlier rerun.
 --: attempts_granted(root i64, id i64)
 WITH granted AS (
     SELECT seq, type, attempt FROM execution_events WHERE root = $1 AND execution = $2 AND type IN (EV_DEFERRED, EV_RELEASED, EV_RERUN)
@@ -98,7 +111,7 @@ WITH granted AS (
 )
 SELECT l.attempt + (SELECT count(*) FROM granted g WHERE g.type <> EV_RERUN AND g.seq > l.seq) FROM last l
 
--- When a workflow or fan-out last started (38 is started).
+-- When a workflow or fan-out last started.
 --: last_started_at(root i64, id i64)
 SELECT v.created_at FROM execution_events v
  WHERE v.root = $1 AND v.execution = $2 AND v.type = WORKFLOW_EV_STARTED
@@ -113,8 +126,8 @@ SELECT @state@
  WHERE e.parent = $1 AND e.task_index >= $2 AND e.task_index < $3
  ORDER BY e.task_index
 
--- Whether items of a fan-out with an index below $2 failed (5, 6) or were cancelled (7). Items that run again do not
--- count.
+-- Whether items of a fan-out with an index below $2 failed or timed out, and whether any were cancelled. Items that run
+-- again do not count.
 --: items_failed_or_cancelled(foreach i64, before i64)
 SELECT COALESCE(max(CASE WHEN e.status IN (S_FAILED, S_TIMED_OUT) THEN 1 ELSE 0 END), 0),
        COALESCE(max(CASE WHEN e.status = S_CANCELLED THEN 1 ELSE 0 END), 0)
@@ -131,7 +144,3 @@ SELECT e.task_index, e.status, e.result, e.error FROM executions e
 SELECT e.task_name, e.task_index, e.status, e.error FROM executions e
  WHERE e.parent = $1 AND e.status IN (S_FAILED, S_TIMED_OUT)
  ORDER BY e.id LIMIT $2
-
--- The open children of an execution; they may have open children themselves.
---: open_children(parent i64, n i64)
-SELECT e.id FROM executions e WHERE e.parent = $1 AND e.status < S_SUCCEEDED ORDER BY e.id LIMIT $2

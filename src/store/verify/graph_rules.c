@@ -174,9 +174,10 @@ static void collect_needs(struct graph_check *j, const struct workflow_task *tas
     }
 }
 
-/* Whether the needs of a decided task, in j->needs, allow it to run. Only success() && … is certain
- * to forbid it; any other condition may be true. A task that failed without a start may have been
- * decided by a version that evaluated such a condition, and its values, to the end. */
+/* Whether the needs of a decided task, in j->needs, allow it to run. Only a
+ * condition that requires success is certain to forbid it; any other condition may be true. A task
+ * that failed without a start may have been decided by an older version, which also evaluated the
+ * rest of such a condition and failed the task if that was not possible. */
 static bool needs_allow_run(const struct graph_check *j, const struct workflow_task *task,
                             const struct checked_child *c)
 {
@@ -186,8 +187,8 @@ static bool needs_allow_run(const struct graph_check *j, const struct workflow_t
     return task->condition && c->status == S_FAILED && !c->started;
 }
 
-/* Checks that the task could be decided, and with this outcome. With a condition, it may have been
- * skipped whatever its needs did. */
+/* Checks that the needs of a decided task allowed a decision, and this one. A task with a condition
+ * may have been skipped whatever its needs did. */
 static void check_decided(struct graph_check *j, const struct workflow_task *task,
                           const struct checked_child *c)
 {
@@ -215,7 +216,7 @@ static int check_pending(struct graph_check *j, const struct workflow_task *task
     size_t left, succeeded;
 
     if (has_ended(j))
-        return 0; /* I32 */
+        return 0; /* verify_open reports it (I32) */
     if (j->f.cancel_requested)
         return check_stranded(j, c, "its workflow is being cancelled", err);
     if (c->held) { /* already decided: it waits for its hold and does not count needs any more */
@@ -225,7 +226,7 @@ static int check_pending(struct graph_check *j, const struct workflow_task *task
     collect_needs(j, task, true, &left, &succeeded);
     if ((size_t)c->needs_left != left || (size_t)c->needs_succeeded != succeeded)
         verify_violation(j->v, "I35", c->id,
-                         "%s waits for %d needs after %d successes; expected: %zu needs after %zu",
+                         "%s counts %d open needs and %d that succeeded, instead of %zu and %zu",
                          c->name, c->needs_left, c->needs_succeeded, left, succeeded);
     if ((uint32_t)j->f.children_made < j->def->workflow->ntasks ||
         graph_join(task->join, left, succeeded) == GRAPH_WAIT)
@@ -324,10 +325,10 @@ static void check_flags(struct graph_check *j, int flags)
 
     if (kept != flags)
         verify_violation(j->v, "I33", j->f.id,
-                         "its flags say that %s%s, but its children say that %s%s",
-                         kept & FLAG_FAILED ? "one failed, " : "none failed, ",
+                         "its flags record that %s and %s, but of its children %s and %s",
+                         kept & FLAG_FAILED ? "one failed" : "none failed",
                          kept & FLAG_CANCELLED ? "one was cancelled" : "none was cancelled",
-                         flags & FLAG_FAILED ? "one failed, " : "none failed, ",
+                         flags & FLAG_FAILED ? "one failed" : "none failed",
                          flags & FLAG_CANCELLED ? "one was cancelled" : "none was cancelled");
 }
 
@@ -363,8 +364,8 @@ static bool has_failure(const struct graph_check *j)
     return false;
 }
 
-/* After a timeout on_failure is not required: a version that did not run it may have ended the
- * workflow. */
+/* After a timeout, on_failure is not required: an older version, which did not run it then, may
+ * have ended the workflow. */
 static void check_final_tasks_ran(struct graph_check *j)
 {
     const struct workflow *w = j->def->workflow;
@@ -374,7 +375,7 @@ static void check_final_tasks_ran(struct graph_check *j)
         verify_violation(j->v, "I33", j->f.id,
                          "a task failed, but the workflow ended without running on_failure");
     if (w->on_exit && !j->tasks.at[w->on_exit->index].id)
-        verify_violation(j->v, "I33", j->f.id, "it ended without on_exit");
+        verify_violation(j->v, "I33", j->f.id, "it ended without running on_exit");
 }
 
 static int check_workflow_end(struct graph_check *j, struct err *err)
@@ -400,7 +401,7 @@ static int check_workflow_end(struct graph_check *j, struct err *err)
     TRY(graph_check_will_continue(j, &will_continue, err));
     if (!will_continue)
         verify_violation(j->v, "I35", j->f.id,
-                         "%d of its %u tasks were created, and no timer continues",
+                         "%d of its %u tasks were created, and no timer will create the others",
                          j->f.children_made, all);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* history.c - walks once through all events, ordered by (root, execution, seq), to write a
- * checkpoint and to compare the executions with an earlier one, which has the same order. Events
- * are read in pages; only a hash of them is kept. */
+ * checkpoint and to compare the executions with an earlier checkpoint, which has the same order.
+ * Events are read in pages; only a hash of them is kept. */
 #include "store/verify/verify_internal.h"
 
 #include <sodium.h>
@@ -34,7 +34,8 @@ struct history_walk {
     int64_t root_before; /* the root of the previous execution */
     bool is_known;       /* `was` is its mark in the old checkpoint */
     bool rerun;          /* it was rerun since that checkpoint */
-    bool prefix_seen, prefix_same;
+    bool prefix_seen;    /* the last event that the old checkpoint covers was found */
+    bool prefix_same;    /* the events up to that one are unchanged */
     crypto_generichash_state history;
 };
 
@@ -77,7 +78,7 @@ static void report_vanished(struct history_walk *w)
     struct vanished *x = &w->vanished;
 
     for (size_t i = 0; i < x->ids.n && x->tree_exists; i++)
-        verify_violation(w->v, "S04", x->ids.at[i], "it is gone, but its tree %lld is not",
+        verify_violation(w->v, "S04", x->ids.at[i], "it no longer exists, but its tree %lld does",
                          (long long)x->root);
     x->ids.n = 0;
     x->root = 0;
@@ -242,7 +243,7 @@ int verify_walk(struct verify *v, struct checkpoint_writer *save, struct checkpo
     int rc;
 
     if (sodium_init() < 0)
-        return err_set(err, E_INTERNAL, "libsodium can't be used");
+        return err_set(err, E_INTERNAL, "libsodium can't be initialized");
     if ((rc = fetch_next(&w, err)) || (rc = walk_pages(&w, err)) || (rc = end_execution(&w, err)))
         goto done;
     while (w.has_next) {

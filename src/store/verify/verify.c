@@ -24,18 +24,18 @@
 
 /* The S invariants compare the database with a checkpoint; they come last. */
 #define INVARIANTS(X)                                                                              \
-    X(I01, "an execution has seq events")                                                          \
-    X(I02, "its events are numbered from 1 without gaps")                                          \
-    X(I03, "its first event is created")                                                           \
+    X(I01, "the seq of an execution is the number of its events")                                  \
+    X(I02, "the events of an execution are numbered from 1 without gaps")                          \
+    X(I03, "the first event of an execution is created")                                           \
     X(I04, "each event starts from the status that the previous event set")                        \
     X(I05, "every move is in the table of legal moves")                                            \
-    X(I06, "its status is the one that its last event set")                                        \
+    X(I06, "the status of an execution is the one that its last event set")                        \
     X(I07, "only a rerun follows a terminal event")                                                \
-    X(I08, "it has at most one more terminal event than reruns")                                   \
+    X(I08, "an execution has at most one more terminal event than reruns")                         \
     X(I09, "event times never decrease within an execution")                                       \
     X(I10, "failed, timed_out, retry_scheduled and abandoned events have an error")                \
-    X(I11, "finished_at is set iff it is terminal")                                                \
-    X(I12, "started_at is set iff it was claimed (a job) or started (a workflow, a fan-out)")      \
+    X(I11, "finished_at is set iff the execution is terminal")                                     \
+    X(I12, "started_at is set iff a job was claimed, or a workflow or fan-out was started")        \
     X(I13, "requested_at <= started_at <= finished_at")                                            \
     X(I14, "0 <= attempts <= max_attempts")                                                        \
     X(I15, "attempts = number of claimed and resumed events")                                      \
@@ -47,27 +47,28 @@
     X(I21, "no lease expired long ago while a worker was alive to clear it")                       \
     X(I22, "no lease ends later than the longest lease allows")                                    \
     X(I23, "epoch = number of claimed, resumed and adopted events; the lease has the same epoch")  \
-    X(I24, "the epoch rises by one with each of those events, and with no other")                  \
+    X(I24, "the epoch rises by one with each claimed, resumed or adopted event, and no other")     \
     X(I25, "the terminal event carries the last epoch")                                            \
-    X(I26, "no worker has claimed more jobs than it has room for")                                 \
+    X(I26, "no worker has claimed more jobs than its capacity")                                    \
     X(I27, "a job has an outbox row iff it is ready and not held; the row agrees with the job")    \
-    X(I28, "every hold has its reason: a delay its timer, a limit its position in line")           \
-    X(I29, "limits count correctly, bound the claimable jobs, and leave no permit unused")         \
+    X(I28,                                                                                         \
+      "a hold has its cause: a delay its timer, a limit its row in limit_waits, a pause its flag") \
+    X(I29, "a limit counts its permits correctly, leaves none unused, and admits no job above it") \
     X(I30, "parent, root, depth and workflow agree along the tree")                                \
     X(I31, "no execution is its own ancestor")                                                     \
-    X(I32, "a workflow or fan-out has ended iff all its descendants have, or before it ran")       \
-    X(I33, "its final status follows from its children")                                           \
-    X(I34, "no task left pending before its needs allowed it, or against their outcome")           \
+    X(I32, "a workflow or fan-out that has started has ended iff all its descendants have")        \
+    X(I33, "the final status of a workflow or fan-out follows from its children")                  \
+    X(I34, "a task leaves pending only when its needs allow it, and as their outcomes require")    \
     X(I35, "nothing waits for an event that has already happened or can't happen any more")        \
     X(I36,                                                                                         \
       "items are 0 to children_made - 1 and tasks are those of the definition, each exactly once") \
     X(I37, "an execution started from a definition still has it, unchanged")                       \
-    X(I38, "one firing per schedule and due time, each with its execution")                        \
+    X(I38, "a schedule has one firing per due time, and each firing has its execution")            \
     X(I39, "an SQL submission has an execution iff it was accepted")                               \
-    X(I40, "the counters of each queue match its jobs")                                            \
+    X(I40, "the counters of each queue and of its attempts match its jobs")                        \
     X(I41, "no row and no event belongs to an execution that does not exist")                      \
     X(I42, "log chunks belong to an existing attempt, are complete, and do not overlap")           \
-    X(I43, "the database has its id and its generation")                                           \
+    X(I43, "the database has its id, its generation and the versions of its settings")             \
     X(S01, "a terminal execution is unchanged, or was rerun")                                      \
     X(S02, "seq, attempts and epoch never decrease")                                               \
     X(S03, "earlier events are unchanged")                                                         \
@@ -190,8 +191,8 @@ int verify_set_planner(struct verify *v, const char *whole_tables, struct err *e
     return ask(v->db, NULL, err, Q_VERIFY_SETTINGS, whole_tables);
 }
 
-/* The data of events that end an attempt, a workflow or a fan-out: a failure has an error (I10),
- * and a job succeeds only with the outcome ok (I17). */
+/* Checks the data of an event that ends an attempt, a workflow or a fan-out: a failure must have an
+ * error (I10), and a job succeeds only with the outcome ok (I17). */
 static void check_outcome(struct verify *v, const struct rows *r, size_t i)
 {
     const char *text, *error, *outcome;
@@ -246,7 +247,7 @@ static int check_moves(struct verify *v, struct err *err)
         TRY(ask(v->db, &examples, err, Q_VERIFY_MOVE_EXAMPLES, v->max, type, from, to));
         for (size_t k = 0; k < examples.n; k++)
             verify_violation(v, "I05", rows_int(&examples, k, 0),
-                             "event %lld, %s, may not move it from %s to %s",
+                             "event %lld, %s, is not allowed from status %s to %s",
                              (long long)rows_int(&examples, k, 1), event_text(type),
                              from ? status_text(from) : "nothing", status_text(to));
     }
@@ -290,7 +291,7 @@ static int run_checks(struct verify *v, struct err *err)
     int64_t now;
     int rc;
 
-    /* Open the files first: an error in them should not appear after minutes of checks. */
+    /* Open the files first, so that an error in them is reported before minutes of checks. */
     if ((rc = read_basics(v, &now, err)) ||
         (o->since && (rc = checkpoint_open(o->since, v, &since, err))) ||
         (o->save && (rc = checkpoint_create(o->save, v, &save, err))) ||

@@ -44,7 +44,7 @@ struct mark {
     int64_t root, id;
     int status, seq, attempts, epoch;
     char history[MARK_HASH_TEXT]; /* hash of its events up to seq */
-    char ending[MARK_HASH_TEXT];  /* hash of what is final once it is terminal; "-" before that */
+    char ending[MARK_HASH_TEXT];  /* hash of its result, error and times; "-" if not terminal */
 };
 
 /* ---- checkpoint.c: the file ---- */

@@ -1,6 +1,6 @@
-/* advance.c - the loop that advances workflows: it counts the ends of a turn and decides on the
- * parents and followers of what ended, which may end in turn. It runs inside one transaction and
- * uses a list instead of recursion. */
+/* advance.c - the loop that advances workflows: it counts the executions that ended in this turn
+ * and decides on their parents and followers, which may then end too. It runs inside one
+ * transaction and uses a list instead of recursion. */
 #include "store/workflow/workflow.h"
 
 #include "core/graph.h"
@@ -16,7 +16,7 @@ uint32_t slice_bound(const struct turn *t, uint32_t default_bound)
     return slice ? (default_bound * slice + DEFAULT_SLICE - 1) / DEFAULT_SLICE : default_bound;
 }
 
-/* An execution that a job started counts at the nearest workflow above, which ends after it. */
+/* Counts the end of an execution that a job submitted, in the nearest workflow above. */
 static int count_spawned_end(struct turn *t, struct row *row, struct err *err)
 {
     struct workflow_state *f;

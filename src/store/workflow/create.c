@@ -32,16 +32,6 @@ static const char *task_find_queue(const struct workflow_state *f, const struct 
     return task->queue;
 }
 
-const char *task_find_lane(struct turn *t, const struct workflow_task *task, const char *name)
-{
-    struct route_query q = {.name = name,
-                            .executor = task->executor,
-                            .function = task->function,
-                            .container = task->command.container != NULL};
-
-    return route_find(&t->store->workflow_options.routes, &q, &t->arena);
-}
-
 int task_max_attempts(const struct turn *t, const struct workflow_task *task)
 {
     int n = task->command.retry.max < 0 ? t->store->workflow_options.default_attempts
@@ -83,6 +73,7 @@ int workflow_create_task(struct turn *t, struct workflow_state *f, const struct 
                           .max_attempts = task_max_attempts(t, task),
                           .task_index = -1,
                           .needs_left = (int)task->nneeds,
+                          .flags = w->flags & FLAG_CAPPED,
                           .name = task_full_name(t, f, task->name),
                           .queue = task_find_queue(f, task),
                           .task_name = task->name};
@@ -90,8 +81,6 @@ int workflow_create_task(struct turn *t, struct workflow_state *f, const struct 
 
     if (rc || *out)
         return rc;
-    if (kind_is_job(e.kind))
-        e.lane = task_find_lane(t, task, e.name);
     TRY(turn_next_id(t, w->id, &e.id, err));
     TRY(door_create(t, &e, NULL, out, err));
     workflow_state_put_task(f, task->index, *out);
@@ -190,7 +179,7 @@ int workflow_create_tasks(struct turn *t, struct workflow_state *f, struct err *
     if (tasks_created >= all)
         return f->reuse_left ? reuse_slice(t, f, err) : start_tasks_without_needs(t, f, err);
     n = tasks_slice_size(t, t->tasks_created, all - tasks_created);
-    TRY(workflow_set_progress(t, f, 0, 0, err)); /* that of an earlier run */
+    TRY(workflow_set_progress(t, f, 0, 0, err)); /* clears that of an earlier run */
     TRY(create_task_slice(t, f, tasks_created, n, err));
     t->tasks_created += n;
     e->children_made += (int)n;
@@ -212,7 +201,8 @@ static int insert_workflow_state(struct turn *t, const struct row *row,
                     json_arena_text(variables, &t->arena), row->reuse);
 }
 
-/* Sets the concurrency key of its definition. A key of the task that nests it takes precedence. */
+/* Sets the concurrency key of the workflow's own definition. Not called if the task that nests the
+ * workflow has set a key. */
 static int set_own_key(struct turn *t, struct workflow_state *f, struct err *err)
 {
     struct eval_subject s = {.facts = {.success = true}};

@@ -92,7 +92,10 @@ int definition_read(struct db *db, const char *hash, struct definition **out, st
 
     TRY(ask(db, &r, err, Q_DEFINITION_READ, hash));
     if (!r.n)
-        return err_set(err, E_NOT_FOUND, "the definition %s is not stored", hash);
+        return err_set(err, E_NOT_FOUND,
+                       "the definition %s is missing from the database: apply its workflow "
+                       "file again",
+                       hash);
     TRY(definition_parse(rows_text(&r, 0, 0), strlen(rows_text(&r, 0, 0)), out, err));
     stpncpy((*out)->hash, hash, sizeof((*out)->hash) - 1);
     return 0;
@@ -118,7 +121,10 @@ int definition_get(struct turn *t, const char *hash, const struct definition **o
         return 0;
     }
     if ((rc = definition_read(t->db, hash, &d, err)) == -E_NOT_FOUND)
-        return err_set(err, E_INTERNAL, "the definition %s is not stored", hash);
+        return err_set(err, E_INTERNAL,
+                       "the definition %s is missing from the database: apply its workflow "
+                       "file again",
+                       hash);
     if (rc)
         return rc;
     *vec_add(&t->store->definitions) = d;

@@ -9,6 +9,8 @@
 #include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
+#define MAX_BLAMED 4 /* failed children that the error of their parent counts */
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +67,7 @@ int execution_finish(struct turn *t, struct row *row, int status, struct outcome
     struct move_note note = {0};
     enum event_action action = EV_COMPLETED;
 
-    o->duration = t->now - row->now.started_at;
+    o->duration = execution_duration(&row->now.state, t->now);
     if (status == S_FAILED) {
         action = EV_FAILED;
         o->kind = OUTCOME_FAILED;
@@ -85,30 +87,55 @@ int execution_finish(struct turn *t, struct row *row, int status, struct outcome
     return door_move(t, row, action, (enum status)status, &note, err);
 }
 
+/* Reads the first failed children that the end is due to, at most MAX_BLAMED: tasks that may fail
+ * are left out. */
+static int read_failed_children(struct turn *t, const struct row *row, struct rows *r,
+                                size_t failed[MAX_BLAMED], size_t *n, struct err *err)
+{
+    struct workflow_state *f = NULL;
+    size_t most = MAX_BLAMED;
+
+    *n = 0;
+    TRY(door_write(t, err));
+    if (row->now.kind == KIND_WORKFLOW)
+        TRY(workflow_state_get(t, row->now.id, row->now.root, &f, err));
+    for (uint32_t i = 0; f && i < f->def->workflow->ntasks; i++)
+        most += f->def->workflow->tasks[i].allow_failure;
+    TRY(ask(t->db, r, err, Q_FAILED_CHILDREN, row->now.id, most));
+    for (size_t i = 0; i < r->n && *n < MAX_BLAMED; i++) {
+        const char *name = rows_text(r, i, 0);
+        const struct workflow_task *task = f && name ? definition_find_task(f->def, name) : NULL;
+
+        if (!task || !task->allow_failure)
+            failed[(*n)++] = i;
+    }
+    return 0;
+}
+
 /* "task b failed: exited with code 3 (and 2 more)". */
 int execution_explain_end(struct turn *t, struct row *row, int status, const char **out,
                           struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
     AUTO_BUF b = BUF_INIT;
+    size_t failed[MAX_BLAMED], n;
 
     if (status == S_TIMED_OUT || status == S_CANCELLED) {
         *out = status == S_TIMED_OUT ? "it took longer than its timeout" : "cancelled";
         return 0;
     }
-    TRY(door_write(t, err));
-    TRY(ask(t->db, &r, err, Q_FAILED_CHILDREN, row->now.id, 4));
-    if (!r.n) {
+    TRY(read_failed_children(t, row, &r, failed, &n, err));
+    if (!n) {
         buf_addstr(&b, "one of its tasks failed");
     } else {
-        buf_addstr(&b, rows_text(&r, 0, 0) ? rows_text(&r, 0, 0) : "a child");
-        if (!rows_null(&r, 0, 1))
-            buf_addf(&b, "[%lld]", (long long)rows_int(&r, 0, 1));
-        buf_addf(&b, " %s", rows_int(&r, 0, 2) == S_TIMED_OUT ? "timed out" : "failed");
-        if (rows_text(&r, 0, 3))
-            buf_addf(&b, ": %.400s", rows_text(&r, 0, 3));
-        if (r.n > 1)
-            buf_addf(&b, " (and %zu%s more)", r.n - 1, r.n == 4 ? " or" : "");
+        buf_addstr(&b, rows_text(&r, failed[0], 0) ? rows_text(&r, failed[0], 0) : "a child");
+        if (!rows_null(&r, failed[0], 1))
+            buf_addf(&b, "[%lld]", (long long)rows_int(&r, failed[0], 1));
+        buf_addf(&b, " %s", rows_int(&r, failed[0], 2) == S_TIMED_OUT ? "timed out" : "failed");
+        if (rows_text(&r, failed[0], 3))
+            buf_addf(&b, ": %.400s", rows_text(&r, failed[0], 3));
+        if (n > 1)
+            buf_addf(&b, " (and %zu%s more)", n - 1, n == MAX_BLAMED ? " or" : "");
     }
     *out = arena_strdup(&t->arena, b.ptr);
     return 0;

@@ -11,7 +11,7 @@
 
 #define NOTIFY_SLICE      1000 /* followers of one task per turn */
 #define NOTIFY_MAX        4000 /* followers of all tasks per turn */
-#define NOTIFY_ROUND_COST 20   /* charged per round, in followers, for its statements */
+#define NOTIFY_ROUND_COST 20   /* followers charged for the statements of one count_ends */
 
 /* Whether followers may have no row yet, or only the row of an earlier run. */
 static bool has_uncreated_tasks(const struct workflow_state *f)
@@ -103,8 +103,9 @@ int followers_notify_all(struct turn *t, struct workflow_state *f, const struct 
     return notify_slice(t, f, task, row, left, left, err);
 }
 
-/* No follower waits for this end any more: the followers have ended or are being cancelled; or the
- * task ended in an earlier run and its row was not reset for the current run yet. */
+/* Whether no follower waits for the task's end any more: the followers have ended or are being
+ * cancelled, or the task ended in an earlier run and its row was not reset for the current run yet.
+ */
 static bool needs_no_notification(const struct workflow_state *f, const struct workflow_task *task)
 {
     const struct execution *e = &f->row->now;

@@ -74,7 +74,9 @@ int items_read_list(struct turn *t, const struct row *foreach, json_t **out, str
     if (*out)
         cache_list(t->store, foreach, turn_keep_json(t, *out));
     else
-        rc = err_set(err, E_INTERNAL, "the list of fan-out %lld can't be read",
+        rc = err_set(err, E_INTERNAL,
+                     "the stored list of fan-out %lld is not valid JSON: restore the "
+                     "database from a backup",
                      (long long)foreach->now.id);
     return rc;
 }
@@ -93,8 +95,10 @@ static const char *item_name(struct turn *t, const struct row *foreach, int inde
     return arena_printf(&t->arena, "%s[%d]", foreach->now.name, index);
 }
 
+/* Creates the next item. It has ended if `reused` is an item of an earlier execution. */
 static int create_item(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
-                       struct row *foreach, json_t *item, struct err *err)
+                       struct row *foreach, json_t *item, const struct reusable_item *reused,
+                       struct err *err)
 {
     struct execution *up = &foreach->now;
     struct execution e = {.parent = up->id,
@@ -105,19 +109,19 @@ static int create_item(struct turn *t, struct workflow_state *f, const struct wo
                           .priority = up->priority,
                           .max_attempts = up->max_attempts,
                           .task_index = up->children_made,
+                          .flags = up->flags & FLAG_CAPPED,
                           .name = item_name(t, foreach, up->children_made),
                           .queue = up->queue,
                           .task_name = up->task_name};
     struct eval_subject s = {
         .task = task, .item = item, .index = up->children_made, .facts = {.success = true}};
 
-    if (kind_is_job(e.kind))
-        e.lane = task_find_lane(t, task, up->name);
     TRY(turn_next_id(t, up->id, &e.id, err));
     TRY(door_create(t, &e, NULL, &s.row, err));
     up->children_made++;
     up->children_open++;
-    return task_make_ready(t, f, &s, err);
+    return reused->id ? task_reuse_result(t, s.row, reused->id, reused->result, err)
+                      : task_make_ready(t, f, &s, err);
 }
 
 static int items_slice_left(const struct turn *t)
@@ -136,14 +140,18 @@ static int fill_window(struct turn *t, struct workflow_state *f, const struct wo
     int window = task->max_parallel && task->max_parallel < widest ? task->max_parallel : widest;
     struct execution *e = &foreach->now;
     bool is_rerun = (e->flags & FLAG_RERUN) != 0;
+    AUTO(reusable_items_release) struct reusable_items reusable = {.page = ROWS_INIT};
+    struct reusable_item reused = {0};
     struct old_items old = {0};
     int all = (int)json_array_size(list), most = items_slice_left(t), want, made;
 
     want = all - e->children_made < window - e->children_open ? all - e->children_made
                                                               : window - e->children_open;
     want = want < most ? want : most;
-    if (want > 0 && !is_rerun)
+    if (want > 0 && !is_rerun) {
         TRY(turn_reserve_ids(t, (size_t)want, e->id, err));
+        TRY(items_load_reusable(t, f, task, &reusable, err));
+    }
     for (made = 0; e->children_made < all && e->children_open < window && made < most; made++) {
         struct row *row = NULL;
         json_t *item;
@@ -151,8 +159,10 @@ static int fill_window(struct turn *t, struct workflow_state *f, const struct wo
         TRY(items_at(foreach, list, e->children_made, &item, err));
         if (is_rerun)
             TRY(items_find_old(t, foreach, &old, &row, err));
+        else
+            TRY(items_find_reusable(t, &reusable, e->children_made, item, &reused, err));
         TRY(row ? items_rerun_old(t, f, task, foreach, &old, item, err)
-                : create_item(t, f, task, foreach, item, err));
+                : create_item(t, f, task, foreach, item, &reused, err));
     }
     t->items_created += (uint32_t)made;
     door_mark_changed(t, foreach);

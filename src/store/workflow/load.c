@@ -42,7 +42,9 @@ int workflow_state_receive(struct turn *t, const struct rows *r, size_t nth, str
         return 0;
     TRY(definition_get(t, rows_text(r, nth, 1), &def, err));
     if (!(variables = json_loads(rows_text(r, nth, 2), JSON_ALLOW_NUL, NULL)))
-        return err_set(err, E_INTERNAL, "the variables of workflow %lld can't be read",
+        return err_set(err, E_INTERNAL,
+                       "the stored variables of workflow %lld are not valid JSON: restore the "
+                       "database from a backup",
                        (long long)id);
     f = workflow_state_add(t, turn_row(t, id), def, variables);
     f->reuse = arena_strdup(&t->arena, rows_text(r, nth, 3));
@@ -115,7 +117,7 @@ static void add_task_row(struct turn *t, const struct rows *r, size_t nth)
         row->unlocked = row->has_input_and_spec = true;
         rows_read(r, nth, STATE_COLUMNS, &t->arena, &row->now.input, &row->now.spec);
     }
-    if (!row->outcome_changed) { /* else this turn ended it */
+    if (!row->outcome_changed) { /* otherwise this turn has set a newer outcome */
         row->has_outcome = true;
         rows_read(r, nth, STATE_COLUMNS + 2, &t->arena, &row->now.result, &row->now.error);
     }

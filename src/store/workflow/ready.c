@@ -25,10 +25,12 @@ int task_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
     const char *what = row->now.kind == KIND_FOREACH ? "the list of foreach" : "the input";
     int rc;
 
-    /* The row keeps neither until both are checked: a refused one would still be inserted with a
-     * new row, and hundreds of items may share one large value. */
+    /* Sets neither in the row until both are checked: a new row would be inserted with the refused
+     * value, which may be large and occur in hundreds of items. */
     if (spec->len > STORE_MAX_SPEC)
-        return err_set(err, E_INVALID, "the spec of the task has %zu bytes; at most %d are allowed",
+        return err_set(err, E_INVALID,
+                       "the task has %zu bytes with its values filled in; at most %d are "
+                       "allowed: pass large values in files",
                        spec->len, STORE_MAX_SPEC);
     if (input->len > STORE_MAX_INPUT)
         return err_set(err, E_INVALID, "%s has %zu bytes; at most %d are allowed", what, input->len,
@@ -75,6 +77,21 @@ static int find_holds(struct turn *t, struct workflow_state *f, const struct eva
     return find_approval(t, f, s, out, err);
 }
 
+/* A task is routed when it becomes ready: by the name of its fan-out, if it is an item. */
+static int set_lane(struct turn *t, const struct workflow_state *f, const struct eval_subject *s,
+                    struct err *err)
+{
+    const struct workflow_task *task = s->task;
+    struct route_query q = {.name = s->row->now.name,
+                            .executor = task->executor,
+                            .function = task->function,
+                            .container = task->command.container != NULL};
+
+    if (s->item)
+        q.name = arena_printf(&t->arena, "%s::%s", f->def->workflow->name, task->name);
+    return turn_route(t, &q, &s->row->now.lane, err);
+}
+
 static int admit_ready_job(struct turn *t, struct row *row, const struct hold_reasons *h,
                            struct err *err)
 {
@@ -102,7 +119,7 @@ static int make_job_ready(struct turn *t, struct workflow_state *f, const struct
     if (rc) {
         *err = why;
         rc = task_fail_if_invalid(t, s->row, rc, err);
-    } else {
+    } else if (!(rc = set_lane(t, f, s, err))) {
         rc = admit_ready_job(t, s->row, &h, err);
     }
     buf_release(&spec);

@@ -24,9 +24,9 @@ static int refuse_final_task(const struct workflow_state *f, const struct workfl
 
 static int reopen_above(struct turn *t, struct row *row, struct rerun *r, struct err *err);
 
-/* Reruns the followers of `task` in its workflow, and with `again` the task itself; otherwise it is
- * open again already. `row` is the execution of the task. task is NULL if `row` is an execution
- * that a job started. */
+/* Reruns the followers of `task` in its workflow. With `again`, reruns the task itself too;
+ * without, the caller has reopened it. `row` is the execution of the task. task is NULL if `row` is
+ * an execution that a job submitted. */
 static int rerun_in_workflow(struct turn *t, struct workflow_state *f,
                              const struct workflow_task *task, const struct row *row, bool again,
                              struct rerun *r, struct err *err)
@@ -53,9 +53,10 @@ static int refuse_item(const struct row *foreach, const struct row *row, struct 
     else if (foreach->now.status == S_RUNNING && foreach->now.cancel_requested)
         why = "is being cancelled";
     else if (row->now.task_index >= foreach->now.children_made)
-        why = foreach->now.status == S_RUNNING ? "has not reached it yet"
-                                               : "does not have that item any more";
-    return why ? err_set(err, E_INVALID, "the fan-out of %s %s", row->now.name, why) : 0;
+        why = foreach->now.status == S_RUNNING ? "has not reached this item yet"
+                                               : "no longer has this item";
+    return why ? err_set(err, E_INVALID, "%s can't run again: its fan-out %s", row->now.name, why)
+               : 0;
 }
 
 static int reopen_items(struct turn *t, struct row *foreach, struct rerun *r, struct err *err)
@@ -133,6 +134,16 @@ static int read_own_max_attempts(struct turn *t, const struct row *row, int *out
     return 0;
 }
 
+static int route_again(struct turn *t, struct row *row, struct err *err)
+{
+    if (!(row->now.flags & FLAG_ROUTED))
+        return 0;
+    TRY(turn_route(t, &(struct route_query){.name = row->now.name}, &row->now.lane, err));
+    args_begin(&t->args, Q_EXECUTION_LANE);
+    args_row(&t->args, row->now.id, row->now.lane);
+    return db_send(t->db, &t->args, NULL, 1, err);
+}
+
 static int rerun_single_job(struct turn *t, struct row *row, struct rerun *r, struct err *err)
 {
     int attempts = 1;
@@ -141,6 +152,7 @@ static int rerun_single_job(struct turn *t, struct row *row, struct rerun *r, st
     TRY(limits_fetch(t, err));
     TRY(read_own_max_attempts(t, row, &attempts, err));
     TRY(rerun_reset(t, row, S_PENDING, attempts, r, err));
+    TRY(route_again(t, row, err));
     TRY(door_move(t, row, EV_MARKED_READY, S_READY, NULL, err));
     return admit_or_hold(t, row, &(struct hold_reasons){0}, err);
 }
@@ -163,7 +175,7 @@ static int rerun_part_of_workflow(struct turn *t, struct row *row, struct rerun 
     TRY(workflow_state_get(t, row->now.id, row->now.root, &f, err));
     if (!f || row->now.kind != KIND_WORKFLOW)
         return err_set(err, E_INVALID,
-                       "execution %lld is not a workflow: it can only run again as a whole",
+                       "execution %lld is not a workflow, so it can only be rerun as a whole",
                        (long long)row->now.id);
     if (r->what == RERUN_FROM_TASK) {
         task = definition_find_task(f->def, r->from);

@@ -21,8 +21,9 @@ MUST_USE int rerun_reset(struct turn *t, struct row *row, enum status to, int at
 /* Whether a workflow or fan-out started in its last run; otherwise its descendants are of an
  * earlier run. */
 bool rerun_has_started(const struct row *row);
-/* Reruns the tasks of a nested workflow that failed, and their followers. *whole: nothing was done,
- * because it has no such task or its tasks are incomplete; the caller must rerun it as a whole. */
+/* Reruns the tasks of a nested workflow that failed, and their followers. Does nothing and
+ * sets *whole if it has no such task or not all of its tasks exist: the caller must rerun it as a
+ * whole. */
 MUST_USE int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole,
                           struct err *err);
 

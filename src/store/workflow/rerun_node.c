@@ -87,7 +87,7 @@ static int refuse_without_permit(const struct row *row, const struct limit *l, s
 
 int rerun_restart(struct turn *t, struct row *row, struct rerun *r, struct err *err)
 {
-    struct limit *limits[2];
+    struct limit *limits[LIMITS_MAX];
 
     if (!row->now.concurrency)
         return rerun_reset(t, row, S_RUNNING, 0, r, err);

@@ -11,7 +11,7 @@ static int refuse_incomplete(const struct workflow_state *f, struct err *err)
     if (e->status == S_RUNNING && f->reuse_left)
         return err_set(
             err, E_INVALID,
-            "workflow %lld is still taking over results of execution %lld: wait for that",
+            "workflow %lld is still taking over results of execution %lld: try again later",
             (long long)e->id, (long long)e->rerun_of);
     if (rerun_has_started(f->row) && (uint32_t)e->children_made >= f->def->workflow->ntasks)
         return 0;
@@ -19,7 +19,7 @@ static int refuse_incomplete(const struct workflow_state *f, struct err *err)
         return err_set(err, E_INVALID,
                        "execution %lld ended before its tasks were created: rerun it as a whole",
                        (long long)e->id);
-    return err_set(err, E_INVALID, "workflow %lld is %s: wait for that", (long long)e->id,
+    return err_set(err, E_INVALID, "workflow %lld is %s: try again later", (long long)e->id,
                    e->status == S_RUNNING ? "still creating its tasks" : "about to run");
 }
 
@@ -79,9 +79,12 @@ static int refuse_running(const struct partial_rerun *p, struct err *err)
         const struct execution *c = p->rows[i] ? &p->rows[i]->now : NULL;
 
         if (p->marks[i] && !status_is_terminal(c->status) && (c->status != S_PENDING || c->held))
-            return err_set(err, E_INVALID, "%s (%lld) would have to run again, but is %s now",
-                           c->name, (long long)c->id,
-                           c->held ? hold_text(c->held) : status_text(c->status));
+            return err_set(
+                err, E_INVALID,
+                "%s (%lld) would have to run again, but is %s%s%s: wait until it has ended, or "
+                "cancel it",
+                c->name, (long long)c->id, c->held ? "held (" : "",
+                c->held ? hold_text(c->held) : status_text(c->status), c->held ? ")" : "");
     }
     return 0;
 }
@@ -146,7 +149,7 @@ static void count_needs(struct turn *t, const struct partial_rerun *p, uint32_t 
     door_mark_changed(t, p->rows[i]);
 }
 
-/* Recounts and decides on all pending tasks. */
+/* Recounts the needs of all pending tasks, and puts the tasks on the agenda to be decided on. */
 static void recount_pending(struct turn *t, const struct partial_rerun *p)
 {
     for (uint32_t i = 0; i < p->f->def->workflow->ntasks; i++)
@@ -156,8 +159,8 @@ static void recount_pending(struct turn *t, const struct partial_rerun *p)
         }
 }
 
-/* Completes all notifications in progress: needs are recounted afterwards, and an end must not be
- * counted twice. */
+/* Notifies all followers that ended tasks have not notified yet. The counters of the followers are
+ * computed anew after that, and a later notification would count the same end twice. */
 static int notify_all_left(struct turn *t, const struct partial_rerun *p, struct err *err)
 {
     const struct workflow *w = p->f->def->workflow;
@@ -175,7 +178,8 @@ int partial_rerun_reopen(struct turn *t, struct partial_rerun *p, int opened, st
     const struct workflow *w = p->f->def->workflow;
     struct row *row = p->f->row;
     bool ended = status_is_terminal(row->now.status);
-    int left = ended ? 0 : row->now.children_open, bits = ended ? 0 : row->now.flags & FLAG_PAUSED;
+    int left = ended ? 0 : row->now.children_open;
+    int bits = row->now.flags & (FLAG_CAPPED | (ended ? 0 : FLAG_PAUSED));
 
     TRY(load_rows(t, p, err));
     TRY(refuse_running(p, err));

@@ -1,7 +1,9 @@
 /* reuse.c - a rerun as a new execution, with other params or another definition, takes over the
  * results of tasks that succeeded in the earlier execution and do not have to run again. It does so
- * in slices, last in the graph first. A task that becomes ready in between, because all its needs
- * were taken over, is therefore always a task that has to run. */
+ * in slices, in reverse topological order: followers before their needs. A task that becomes ready
+ * between two slices, because all its needs were taken over, is therefore always a task that has to
+ * run. */
+#include "core/graph.h"
 #include "core/rerun.h"
 #include "store/door/door.h"
 #include "store/door/event_data.h"
@@ -10,6 +12,7 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define REUSE_SLICE         500  /* results taken over per turn */
 #define REUSE_MAX_FOLLOWERS 2000 /* stop the slice once its tasks have this many followers */
@@ -18,8 +21,8 @@
 
 void reuse_cache_clear(struct store *s)
 {
-    free(s->reuse.is_reusable);
-    s->reuse.is_reusable = NULL;
+    free(s->reuse.marks);
+    s->reuse.marks = NULL;
     s->reuse.execution = 0;
 }
 
@@ -56,12 +59,12 @@ static int mark_reruns(struct turn *t, const struct workflow_state *f, enum reru
     return rc;
 }
 
-/* Decides which tasks are reusable if they succeeded. Done once per execution and cached in the
- * store. */
-static int decide_reusable(struct turn *t, const struct workflow_state *f, struct err *err)
+/* Decides which tasks run again; the others are reusable if they succeeded. Done once per execution
+ * and cached in the store. */
+static int decide_reruns(struct turn *t, const struct workflow_state *f, struct err *err)
 {
     struct store *s = t->store;
-    uint32_t n = f->def->workflow->ntasks, i;
+    uint32_t n = f->def->workflow->ntasks;
     enum rerun_mark *marks;
 
     if (s->reuse.execution == f->row->now.id)
@@ -70,15 +73,28 @@ static int decide_reusable(struct turn *t, const struct workflow_state *f, struc
     TRY(mark_reruns(t, f, marks, err));
     reuse_cache_clear(s);
     s->reuse.execution = f->row->now.id;
-    s->reuse.is_reusable = mem_alloc((n + 1) * sizeof(*s->reuse.is_reusable));
-    for (i = 0; i < n; i++)
-        s->reuse.is_reusable[i] = marks[i] == RERUN_KEPT;
+    s->reuse.marks = mem_alloc((n + 1) * sizeof(*s->reuse.marks));
+    memcpy(s->reuse.marks, marks, n * sizeof(*marks));
+    return 0;
+}
+
+int workflow_reuses_items(struct turn *t, struct workflow_state *f, uint32_t task, bool *out,
+                          struct err *err)
+{
+    json_auto_t *reuse = f->reuse ? json_loads(f->reuse, 0, NULL) : NULL;
+
+    *out = false;
+    if (!json_is_true(json_object_get(reuse, "failed")) || (f->row->now.flags & FLAG_RERUN) ||
+        task >= f->def->workflow->ntasks)
+        return 0;
+    TRY(decide_reruns(t, f, err));
+    *out = t->store->reuse.marks[task] == RERUN_FIRST;
     return 0;
 }
 
 /* ---- take over results ---- */
 
-/* Chooses the next slice of reusable tasks, last in the order of the graph first. */
+/* Chooses the next slice of reusable tasks, in reverse topological order. */
 static uint32_t choose_slice(struct turn *t, const struct workflow_state *f, uint32_t *at,
                              uint32_t *index)
 {
@@ -89,7 +105,7 @@ static uint32_t choose_slice(struct turn *t, const struct workflow_state *f, uin
     for (i = 0; i < w->ntasks; i++)
         order[w->ntasks - f->def->rank[i]] = i;
     for (; *at < w->ntasks && n < REUSE_SLICE && followers < REUSE_MAX_FOLLOWERS; ++*at)
-        if (t->store->reuse.is_reusable[order[*at]]) {
+        if (t->store->reuse.marks[order[*at]] == RERUN_KEPT) {
             index[n++] = order[*at];
             followers += w->tasks[order[*at]].nfollowers;
         }
@@ -108,9 +124,8 @@ static int read_old_results(struct turn *t, const struct workflow_state *f, cons
     return db_query(t->db, &a, out, err);
 }
 
-/* Ends the task with the old result, unless it was skipped, cancelled or held meanwhile. */
-static int reuse_result(struct turn *t, struct row *row, int64_t before, const char *result,
-                        struct err *err)
+int task_reuse_result(struct turn *t, struct row *row, int64_t before, const char *result,
+                      struct err *err)
 {
     struct move_note note = {.data = data_build(t, "n", "of", before)};
 
@@ -127,7 +142,7 @@ int workflow_reuse_results(struct turn *t, struct workflow_state *f, uint32_t *a
     AUTO_ROWS before = ROWS_INIT;
     int rc = 0;
 
-    TRY(decide_reusable(t, f, err));
+    TRY(decide_reruns(t, f, err));
     n = choose_slice(t, f, at, index);
     if (!n || (rc = read_old_results(t, f, index, n, &before, err)) ||
         (rc = tasks_get_rows(t, f, index, n, rows, err)))
@@ -136,8 +151,8 @@ int workflow_reuse_results(struct turn *t, struct workflow_state *f, uint32_t *a
         if (rows_int(&before, i, 2) == S_SUCCEEDED) {
             uint32_t task_index = definition_find_task(f->def, rows_text(&before, i, 0))->index;
 
-            rc = reuse_result(t, idmap_get(&f->tasks, (int64_t)task_index + 1),
-                              rows_int(&before, i, 1), rows_text(&before, i, 3), err);
+            rc = task_reuse_result(t, idmap_get(&f->tasks, (int64_t)task_index + 1),
+                                   rows_int(&before, i, 1), rows_text(&before, i, 3), err);
         }
 done:
     if (*at >= f->def->workflow->ntasks)

@@ -40,7 +40,7 @@ static int add_named_tasks(struct turn *t, struct workflow_state *f, const uint3
 }
 
 /* The parser accepts `tasks` as a whole only where all of them have ended. Elsewhere, in a
- * definition that an earlier version stored, it has only the tasks that are named beside it. */
+ * definition that an earlier version stored, it has only the tasks that the same templates name. */
 static int build_tasks_scope(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
                              json_t **out, struct err *err)
 {

@@ -66,7 +66,7 @@ static json_t *make_value(struct turn *t, const char *status, json_t *outputs, c
                                        "error", error ? json_string(error) : json_null()));
 }
 
-/* A task that was not created: a cancel or timeout of its workflow came first. */
+/* The value of a task that was not created, because its workflow was cancelled or timed out. */
 static json_t *make_uncreated_value(struct turn *t)
 {
     return make_value(t, status_text(S_CANCELLED), json_object(), NULL);
@@ -91,7 +91,8 @@ int task_read_value(struct turn *t, struct workflow_state *f, uint32_t index, co
 
 /* ---- all tasks ---- */
 
-/* Without rows in the turn, and up to a limit: there may be many tasks with large outputs. */
+/* The values of all tasks, read without loading their rows into the turn, and only up to
+ * ITEMS_MAX_IN_SCOPE bytes: there may be many tasks with large outputs. */
 struct all_values {
     json_t **at;          /* by index; NULL if the task was not created */
     VEC(uint32_t) by_row; /* fan-outs whose outputs are stored with their items */
@@ -118,8 +119,8 @@ static int add_value(struct turn *t, const struct workflow_state *f, struct all_
     all->size += (result ? strlen(result) : 0) + (error ? strlen(error) : 0);
     if (all->size > ITEMS_MAX_IN_SCOPE)
         return err_set(err, E_INVALID,
-                       "the outputs of all tasks together are larger than %d MB: refer to those "
-                       "that are needed by their names",
+                       "the outputs of all tasks together are larger than %d MB: refer only to "
+                       "the tasks that are needed, by name",
                        ITEMS_MAX_IN_SCOPE >> 20);
     if (result)
         TRY(read_outputs(name, id, result, &outputs, err));

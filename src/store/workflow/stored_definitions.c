@@ -1,5 +1,5 @@
-/* stored_definitions.c - definitions in the database, stored while an execution or a name uses
- * them.
+/* stored_definitions.c - definitions in the database, kept while an execution or an applied name
+ * uses them.
  *
  * Retention deletes unused definitions. So that it never deletes one that a turn has just started
  * to use, each use makes sure that the row carries a recent mark: the turn inserts the row, renews
@@ -61,7 +61,10 @@ int definition_use(struct turn *t, const char *hash, const struct workflow *w, c
         return 0;
     TRY(mark_used(t, hash, &exists, err));
     if (!exists && !w)
-        return err_set(err, E_NOT_FOUND, "the definition %s is not stored", hash);
+        return err_set(err, E_NOT_FOUND,
+                       "the definition %s is missing from the database: apply its workflow "
+                       "file again",
+                       hash);
     if (!exists)
         TRY(insert_definition(t, w, text, err));
     *vec_add(&t->used_hashes) = arena_strdup(&t->arena, hash);

@@ -8,7 +8,8 @@
  *   definitions.c         Parsed definitions, cached in memory.
  *   stored_definitions.c  Definitions in the database, kept while something uses them.
  *   create.c              The workflow starts and creates the rows of its tasks, in slices.
- *   reuse.c               A rerun as a new execution takes over results of the earlier one.
+ *   reuse.c               A rerun as a new execution takes over results of the earlier one, and
+ *                         item_reuse.c those of items.
  *   concurrency.c         Concurrency keys of jobs and workflows.
  *   load.c                A later turn loads the workflow's state and the tasks that it uses.
  *
@@ -16,9 +17,9 @@
  * repeats these steps until turn.ended and the agenda are empty:
  *
  *   1. prefetch_tasks.c loads the ancestors and followers of all rows in turn.ended.
- *   2. advance.c counts each end at its parent: decide.c if that is a workflow, items.c if it is a
- *      fan-out. followers.c makes the followers count the end too, in slices: a timer of the ended
- *      task notifies the rest. Every row whose counters changed goes on the agenda.
+ *   2. advance.c counts each end in its parent: followers.c if that is a workflow, items.c if it is
+ *      a fan-out. followers.c also counts the end in the task's followers, in slices: a timer of
+ *      the ended task notifies the rest. Every row whose counters changed goes on the agenda.
  *   3. prefetch_tasks.c loads the tasks that the decisions on those followers depend on.
  *   4. advance.c takes the first row from the agenda:
  *        a pending task        decide.c: wait, run or skip
@@ -83,8 +84,8 @@ void definitions_release(struct store *s);
 
 #define DEFINITION_FRESH_US (86400 * 1000000LL)
 /* Makes sure that a definition is stored and stays stored: call it before an execution uses the
- * definition or a name is bound to it. w is stored if the definition is not; with w NULL the result
- * is E_NOT_FOUND. text is the canonical text of w, or NULL if unknown. */
+ * definition or a name is bound to it. If the definition is not stored yet, stores w, or returns
+ * -E_NOT_FOUND if w is NULL. text is the canonical text of w, or NULL if unknown. */
 MUST_USE int definition_use(struct turn *t, const char *hash, const struct workflow *w,
                             const char *text, struct err *err);
 
@@ -100,16 +101,16 @@ struct workflow_state {
     struct row *row;
     const struct definition *def;
     struct json_t *variables; /* {"params", "vars"}, optionally "due_at"; borrowed from the turn */
-    const char *reuse;        /* what it reuses of the execution it reruns; NULL if nothing */
-    /* All tasks exist: those not considered yet, first for a result of the earlier execution, then
-     * for a start because they have no needs. */
+    const char *reuse;        /* as in struct submission; NULL if it reuses nothing */
+    /* Once all tasks exist: how many are still to be checked for a result to reuse; after that, how
+     * many are still to be checked for a start because they have no needs. */
     uint32_t reuse_left, start_left;
     struct idmap tasks;             /* task index + 1 -> its row, for the tasks loaded so far */
     struct idmap scope_values;      /* task index + 1 -> the value that expressions see */
     struct task_state *task_states; /* of all tasks, by index, as first read; NULL if not read */
 };
-/* Loads a workflow's state and row. *out is NULL if the execution has no definition (a bare tree):
- * it has no tasks to decide on. */
+/* Loads a workflow's state and row. *out is NULL if the execution has no definition, and so no
+ * tasks to decide on. */
 MUST_USE int workflow_state_get(struct turn *t, int64_t id, int64_t root,
                                 struct workflow_state **out, struct err *err);
 /* Adds the state of a workflow that this turn starts; takes ownership of variables. */
@@ -175,20 +176,27 @@ uint32_t tasks_slice_size(const struct turn *t, uint32_t tasks_created, uint32_t
 MUST_USE int workflow_create_task(struct turn *t, struct workflow_state *f,
                                   const struct workflow_task *task, struct row **out,
                                   struct err *err);
-const char *task_find_lane(struct turn *t, const struct workflow_task *task, const char *name);
-
 /* How many attempts a task may have. */
 int task_max_attempts(const struct turn *t, const struct workflow_task *task);
 
 /* reuse.c */
 /* Takes over results of the earlier execution, one slice of tasks. *at is the number of tasks
- * processed so far, last in the graph first; it is advanced. */
+ * processed so far, in reverse topological order; it is advanced. */
 MUST_USE int workflow_reuse_results(struct turn *t, struct workflow_state *f, uint32_t *at,
                                     struct err *err);
+/* Ends a new task or item with the result of the execution `before`, unless it was skipped,
+ * cancelled or held meanwhile. */
+MUST_USE int task_reuse_result(struct turn *t, struct row *row, int64_t before, const char *result,
+                               struct err *err);
+/* Whether the items of a fan-out that succeeded in the earlier execution are taken over: the
+ * fan-out failed there, and everything that it needs is taken over. */
+MUST_USE int workflow_reuses_items(struct turn *t, struct workflow_state *f, uint32_t task,
+                                   bool *out, struct err *err);
 /* Sets reuse_left and start_left. */
 MUST_USE int workflow_set_progress(struct turn *t, struct workflow_state *f, uint32_t reuse_left,
                                    uint32_t start_left, struct err *err);
-/* Whether tasks have to be created, considered for reuse, or started for want of needs. */
+/* Whether tasks are still to be created, checked for reuse, or checked for a start without needs.
+ */
 bool workflow_is_starting(const struct workflow_state *f);
 
 /* concurrency.c */
@@ -228,9 +236,9 @@ uint32_t followers_slice_size(const struct turn *t, const struct workflow_state 
 /* Notifies as many followers as fit into this turn; a timer of the ended task notifies the rest. */
 MUST_USE int followers_notify(struct turn *t, struct workflow_state *f,
                               const struct workflow_task *task, struct row *row, struct err *err);
-MUST_USE int followers_notify_next(struct turn *t, struct row *row,
-                                   struct err *err);                  /* when the timer fires */
-MUST_USE int followers_notify_later(struct turn *t, struct err *err); /* sets the timers */
+/* Sets these timers, and notifies the next slice when one fires. */
+MUST_USE int followers_notify_later(struct turn *t, struct err *err);
+MUST_USE int followers_notify_next(struct turn *t, struct row *row, struct err *err);
 /* Notifies all remaining followers in this turn. */
 MUST_USE int followers_notify_all(struct turn *t, struct workflow_state *f,
                                   const struct workflow_task *task, struct row *row,
@@ -306,6 +314,27 @@ MUST_USE int items_find_old(struct turn *t, const struct row *foreach, struct ol
 MUST_USE int items_rerun_old(struct turn *t, struct workflow_state *f,
                              const struct workflow_task *task, struct row *foreach,
                              const struct old_items *old, struct json_t *item, struct err *err);
+/* item_reuse.c */
+struct reusable_items { /* the items of the fan-out in the earlier execution that succeeded */
+    int64_t foreach;    /* 0 if none can be reused */
+    int made;           /* items that its last run created */
+    struct json_t *list;
+    int from, n; /* the first index in `page`, and how many */
+    struct rows page;
+};
+struct reusable_item {
+    int64_t id; /* 0 if none */
+    const char *result;
+};
+/* The caller releases *out, also after an error. */
+MUST_USE int items_load_reusable(struct turn *t, struct workflow_state *f,
+                                 const struct workflow_task *task, struct reusable_items *out,
+                                 struct err *err);
+/* Finds the item that succeeded with that index and value. */
+MUST_USE int items_find_reusable(struct turn *t, struct reusable_items *old, int index,
+                                 const struct json_t *item, struct reusable_item *out,
+                                 struct err *err);
+void reusable_items_release(struct reusable_items *old);
 struct rerun;
 /* Reruns a fan-out that has ended, except for the items that succeeded. */
 MUST_USE int items_rerun_failed(struct turn *t, struct row *foreach, struct rerun *r,
@@ -324,8 +353,8 @@ MUST_USE int items_get_subject(struct turn *t, const struct row *foreach, struct
 MUST_USE int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *err);
 /* Whether the task is on_failure or on_exit; task may be NULL. */
 bool task_is_final(const struct workflow_state *f, const struct workflow_task *task);
-/* How a workflow whose tasks have ended will end, unless on_failure or on_exit changes it: for
- * status functions, and in words. *error is NULL if it succeeds. */
+/* How a workflow whose tasks have ended will end, unless on_failure or on_exit changes it: as the
+ * results of success(), failure() and cancelled(), and as texts. *error is NULL if it succeeds. */
 struct graph_facts workflow_end_facts(const struct workflow_state *f);
 MUST_USE int workflow_describe_end(struct turn *t, struct workflow_state *f, const char **status,
                                    const char **error, struct err *err);
@@ -348,7 +377,7 @@ MUST_USE int execution_fire_timer(struct turn *t, struct row *row, enum timer_ki
 MUST_USE int cancel_below(struct turn *t, struct row *row, const char *reason, struct err *err);
 /* Cancels the next slice, with the requester and reason of the original request. */
 MUST_USE int cancel_next_slice(struct turn *t, struct row *row, struct err *err);
-/* Cancels an execution with its descendants, in slices likewise. */
+/* Like cancel_below, but cancels the execution too. */
 MUST_USE int cancel_tree(struct turn *t, struct row *row, const char *reason, struct err *err);
 
 /* ops/pause.c, ops/approve_skip.c: called by timers */
@@ -367,9 +396,9 @@ MUST_USE int submission_start_workflow(struct turn *t, const struct submission *
                                        const struct hold_reasons *h, struct err *err);
 
 /* prefetch_tasks.c */
-/* Loads what counting the ends of this turn needs. */
+/* Loads the rows that are needed to count the ends of this turn. */
 MUST_USE int prefetch_for_ended(struct turn *t, struct err *err);
-/* Loads what the decisions on their followers need. */
+/* Loads the rows that are needed to decide on the followers. */
 MUST_USE int prefetch_for_decisions(struct turn *t, struct err *err);
 
 /* advance.c */

@@ -1,7 +1,9 @@
-/* batch.h - variants of a statement for many rows with equal columns. The server pays for each
- * element of an array, when it parses the array and when it unnests it; but of the 34 columns of
- * five hundred new jobs often only two differ. So a column that is equal in all rows is sent once:
- * where the statement has unnest($3), the variant for such rows has $3 (docs/adr/0041). */
+/* batch.h - variants of a statement, for many rows that have the same value in some columns. The
+ * server spends time on each element of an array, when it parses the array and when it unnests it;
+ * but of the 34 columns of five hundred new jobs often only two differ. So a column that is equal
+ * in all rows is sent once: where the statement has unnest($3), the variant for such rows has $3
+ * (docs/adr/0041).
+ * */
 #ifndef STORE_DRIVER_POSTGRES_BATCH_H
 #define STORE_DRIVER_POSTGRES_BATCH_H
 
@@ -13,7 +15,7 @@ struct pg_shape {
     const struct stmt *stmt;
     uint64_t same;
     const char *name, *sql;
-    bool prepared; /* in this connection's session, or sent to it */
+    bool prepared; /* set as soon as the PREPARE is sent */
 };
 
 struct pg_shapes {

@@ -129,8 +129,8 @@ int pg_encode(const struct args *a, uint64_t same, struct buf *scratch, struct p
 
 /* ---- results ---- */
 
-/* Reads a number of 1, 2, 4 or 8 bytes, the highest first, with its sign. A copy of constant size
- * is one load; one of any size is a call, after which the processor must wait for the bytes. */
+/* Reads a number of 1, 2, 4 or 8 bytes, the highest first, with its sign. A memcpy of constant size
+ * compiles to one load; a memcpy of variable size is a call. */
 static inline int64_t get_int(const char *p, size_t size)
 {
     uint64_t be64;

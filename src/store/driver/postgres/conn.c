@@ -190,7 +190,7 @@ static int finish_connecting(PGconn *conn, int64_t limit_us, const char *safe, s
     }
 }
 
-/* A single statement, which a pooler may run in any session. */
+/* Runs a single statement, because a pooler may run each statement in another session. */
 static int read_session(PGconn *conn, const struct db_url *url, int64_t limit_us,
                         struct pg_session *session, struct err *err)
 {

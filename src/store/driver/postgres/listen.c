@@ -1,4 +1,4 @@
-/* listen.c - receives the wake-ups that others send with NOTIFY. Draining never waits: a lost
+/* listen.c - receives the wake-ups that others send with NOTIFY. Draining hardly waits: a lost
  * connection is reopened step by step, and meanwhile poll_ms asks the owner to poll more often.
  *
  *   POLLING   behind a pooler: LISTEN does not work, the owner only polls
@@ -17,6 +17,9 @@
 #define FAST_POLL_MS    500   /* while not listening */
 #define RETRY_US        SECOND
 #define RECONNECT_LIMIT (5 * SECOND) /* of one attempt to reconnect */
+/* ms that one step waits: the owner may be busy for a minute, and a server that waits so long for
+ * the start of a session can neither give its slot to others nor be stopped */
+#define STEP_MS         100
 
 enum state { POLLING, DOWN, CONNECTING, SUBSCRIBING, LISTENING };
 
@@ -91,7 +94,7 @@ static bool is_ready(PGconn *conn, enum pg_step waits)
 {
     struct pollfd p = {.fd = pq.socket(conn), .events = waits == PG_WRITES ? POLLOUT : POLLIN};
 
-    return poll(&p, 1, 0) > 0;
+    return poll(&p, 1, STEP_MS) > 0;
 }
 
 static bool continue_connecting(struct pg_listener *l)

@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NOTIFY_LIMIT (3 * SECOND) /* of each wait, and so also of closing */
+#define NOTIFY_LIMIT (3 * SECOND) /* for each wait; closing takes at most about this long */
 #define RETRY_SECS   1
-/* µs between two notifications of ends: under load nearly every commit ends something. The first
- * end after a pause is announced at once. */
+/* µs between two notifications that executions ended: under load, nearly every commit ends one. The
+ * first end after a longer pause is announced at once. */
 #define ENDS_PAUSE   20000
 
 struct pg_waker {
@@ -30,7 +30,7 @@ struct pg_waker {
     bool closing;
 };
 
-/* Ends have a channel of their own, so that they wake nobody but those who wait for them. */
+/* Ends are sent on a channel of their own, so that they wake only listeners that wait for ends. */
 static bool send_notify(struct pg_waker *w, unsigned bits)
 {
     static const char sql[] =
@@ -79,8 +79,8 @@ static void back_off(struct pg_waker *w)
         ;
 }
 
-/* Takes the bits that may be sent now, and sleeps until there are some; 0 to end. Called with the
- * lock held. */
+/* Sleeps until some bits may be sent, and takes them; returns 0 if the thread must end. Called with
+ * the lock held. */
 static unsigned wait_for_bits(struct pg_waker *w)
 {
     for (;;) {

@@ -4,7 +4,7 @@
  *   pg_driver.c  open, begin, commit, rollback, script; the driver's table of functions
  *   pipeline.c   sends statements in pipeline mode and reads the results in order
  *   codec.c      encodes parameters and decodes results in the binary format
- *   batch.c      variants of a statement for rows with equal columns
+ *   batch.c      variants of a statement for rows that share values
  *   conn.c       one connection: connect, wait for results, detect its loss
  *   pg_errors.c  translates PostgreSQL's errors
  *   notify.c     sends wake-ups, in a separate thread
@@ -65,7 +65,7 @@ struct pg_db {
     struct err failed; /* its first error; after that it can only be rolled back */
 
     VEC(struct pg_entry) queue;
-    bool prepared[PG_NAMED_COUNT]; /* in this connection's session, or sent to it */
+    bool prepared[PG_NAMED_COUNT]; /* by name_index; set as soon as the PREPARE is sent */
     struct pg_shapes shapes;
     struct buf scratch;
     struct args own;        /* of the driver's own statements */
@@ -100,9 +100,9 @@ void pg_trace(const struct pg_db *p, const char *what, int64_t *since, long rows
 /* ---- notify.c, listen.c ---- */
 
 void pg_wake(struct db *db, unsigned what);
-/* After the schema's name: the channel on which the ends of executions are announced. */
+/* The channel on which ends of executions are announced is the schema's name with this suffix. */
 #define PG_ENDS_CHANNEL "_ends"
-void pg_waker_close(struct pg_waker **waker); /* sends what is pending, within seconds */
+void pg_waker_close(struct pg_waker **waker); /* first sends pending wake-ups, for some seconds */
 int pg_listen(const struct db_url *url, struct env *env, unsigned what, struct listener **out,
               struct err *err);
 

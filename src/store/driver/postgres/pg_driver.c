@@ -31,7 +31,7 @@
     " pg_catalog.set_config('enable_sort', 'off', true),"      \
     " pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)"
 
-/* Their names can't occur in a .sql file. */
+/* The names are in upper case, so they can't be names of statements in a .sql file. */
 #define OWN(label, text) .name = label, .sql[DIALECT_POSTGRES] = text
 const struct stmt pg_driver_stmt[OWN_COUNT] = {
     [OWN_START] = {OWN("START", "BEGIN ISOLATION LEVEL READ COMMITTED")},
@@ -59,7 +59,8 @@ static const struct kind {
     [TX_CATALOG] = {OWN_START, OWN_SET_LONG, "10s", "0", "60s", 0},
 };
 
-/* With env->long_timeouts each limit is 5 minutes, unless there is none. */
+/* With env->long_timeouts, the lock and idle limits are 5 minutes, and so is the limit of a
+ * statement, if it has one. */
 static struct kind kind_of(const struct pg_db *p)
 {
     struct kind k = kinds[p->kind];
@@ -214,7 +215,7 @@ static int commit_queued(struct pg_db *p, struct err *err)
     /* COMMIT may share a round trip only with statements whose results need no check here. */
     if (p->failed.code || pg_queue_has_checks(p))
         TRY(pg_run_queued(p, silence_us, err));
-    /* If the server is already gone, it can't have received a COMMIT that was not sent yet. */
+    /* Check the connection first: if COMMIT was not sent, the outcome is not in doubt. */
     if (!pg_is_alive(p->conn))
         return pg_lose_connection(p, "COMMIT", err);
     TRY(queue_plain(p, OWN_COMMIT, err));
@@ -225,8 +226,8 @@ static int commit_queued(struct pg_db *p, struct err *err)
     if (p->commit == COMMIT_SENT && !p->conn && p->kind != TX_READ && p->kind != TX_VERIFY)
         return err_set(
             err, E_COMMIT_UNKNOWN,
-            "the connection to %s was lost before it answered COMMIT: whether this is stored must "
-            "be checked in the database",
+            "the connection to %s was lost before COMMIT was acknowledged: check in the database whether "
+            "the change is stored",
             p->url->safe);
     return rc;
 }

@@ -22,6 +22,9 @@ static const struct rule rules[] = {
     {"53100", E_NO_SPACE, "nothing was stored; free some space on the server's disk"},
     {"53300", E_UNAVAILABLE, "raise max_connections, or run fewer workers"},
     {"53", E_UNAVAILABLE, "the server is short of resources"},
+    {"58T01", E_UNAVAILABLE,
+     "run `pawl admin fence --yes`; or, if certainly no commit was lost, `pawl admin fence "
+     "--nothing-lost`"},
     {"58", E_UNAVAILABLE, "check the server's log"},
     {"28", E_UNAVAILABLE,
      "check the user, the password (in the URL, PGPASSWORD or ~/.pgpass) and the server's pg_hba.conf"},
@@ -32,7 +35,7 @@ static const struct rule rules[] = {
      "this server is read-only (a standby?): use the primary, or add "
      "target_session_attrs=read-write to the URL"},
     {"42P01", E_SCHEMA, "run `pawl admin migrate`"},
-    {"3F000", E_SCHEMA, "run `pawl admin migrate` of the newest pawl"},
+    {"3F000", E_SCHEMA, "run `pawl admin migrate` with the newest pawl"},
     {"22021", E_INVALID, "text must be valid UTF-8 without NUL"},
     {"22P05", E_INVALID, "create the database with the encoding UTF8"},
     {"57P", E_CONN_LOST, CHECK_SERVER},
@@ -82,7 +85,7 @@ int pg_set_stmt_error(const PGresult *res, const char *what, const char *safe, s
 
     if (!*state) { /* libpq's own error: it lost the server, or got an invalid message */
         message = pq.resultErrorMessage(res);
-        return err_set(err, E_CONN_LOST, "%s on %s: the connection was lost: %.*s", what, safe,
+        return err_set(err, E_CONN_LOST, "%s on %s: the connection was lost (%.*s)", what, safe,
                        (int)strcspn(message, "\n"), message);
     }
     return err_set(err, rule->code, "%s on %s: %.*s (SQLSTATE %s); %s", what, safe,

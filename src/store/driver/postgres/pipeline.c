@@ -158,10 +158,10 @@ static long handle_success(struct pg_db *p, const struct pg_entry *e, PGresult *
     if (is_own(e, OWN_COMMIT))
         handle_commit(p, res);
     if (e->expect != ANY_ROWS && n != e->expect) {
-        err_set(
-            &err, E_INTERNAL,
-            "%s on %s: %ld rows instead of %ld: a condition of the statement refused the change",
-            e->stmt->name, p->url->safe, n, e->expect);
+        err_set(&err, E_INTERNAL,
+                "%s on %s changed %ld rows instead of %ld: a condition of the "
+                "statement refused the change",
+                e->stmt->name, p->url->safe, n, e->expect);
         pg_keep_first_error(p, &err);
     } else if (out && !p->failed.code) {
         kept = pg_decode(res, e->stmt, out, &err) == 0;

@@ -21,7 +21,7 @@ static bool is_pawl_name(const char *name)
 /* ---- authorization ---- */
 
 struct auth_check {
-    char refused[100]; /* the name of Pawl's that the statement would change; "" if none */
+    char refused[100]; /* the table or index of Pawl that the statement would change; "" if none */
     bool tables;       /* the statement creates or alters a table */
 };
 
@@ -225,7 +225,7 @@ int sqlite_embedder_stmt(struct db *db, struct embedder_stmt *g, struct err *err
     sqlite3_finalize(st);
     if (!rc && c.tables && (rc = check_foreign_keys(l, err)))
         l->failed = true;
-    if (sqlite3_get_autocommit(l->sq)) { /* a conflict clause OR ROLLBACK did */
+    if (sqlite3_get_autocommit(l->sq)) { /* ended by a conflict clause OR ROLLBACK */
         l->failed = true;
         if (!rc)
             rc = err_set(err, E_INVALID, "the statement ended the transaction");

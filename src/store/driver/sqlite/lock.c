@@ -1,9 +1,9 @@
 /* lock.c - the lock file of a SQLite database, with flock(2); see lock.h.
  *
- * flock belongs to the open file description, so two connections of one process exclude each other
- * too; the kernel releases it when its holder dies; and it queues its waiters, so that no one of 64
- * writers waits long (SQLite's own busy handler sleeps and retries, without any order). But flock
- * has no time limit: a holder that is stopped, or sits in a debugger, would block all others
+ * A flock belongs to the open file description, so two connections of one process exclude each
+ * other too. The kernel releases it when its holder dies, and queues its waiters, so that none of
+ * 64 writers waits long (SQLite's own busy handler sleeps and retries, without any order). But
+ * flock has no time limit: a holder that is stopped, or sits in a debugger, would block all others
  * without any message. Polling with LOCK_NB would lose the place in the queue, and a library must
  * not use a signal to interrupt the call. So a connection that finds the lock taken waits in a
  * separate thread, which can be cancelled. A free lock, the common case, needs no thread. */

@@ -59,7 +59,7 @@ struct sqlite_db {
     struct db db;
     sqlite3 *sq;
     char *path; /* absolute, links resolved: every process must use the same lock file */
-    dev_t dev;  /* identifies the file that was first opened, with ino */
+    dev_t dev;  /* with `ino`, identifies the file that was first opened */
     ino_t ino;
     bool sync_normal; /* ?synchronous=normal */
 

@@ -37,7 +37,7 @@ static const struct rule rules[] = {
     {SQLITE_AUTH, NOT_WRITABLE},
     {SQLITE_CANTOPEN, NOT_WRITABLE},
     {SQLITE_CORRUPT, E_UNAVAILABLE, true, "the file is damaged: restore it from a backup"},
-    {SQLITE_NOTADB, E_INVALID, true, "name a database of Pawl or a new file"},
+    {SQLITE_NOTADB, E_INVALID, true, "name a Pawl database or a new file"},
     {SQLITE_CONSTRAINT, E_INTERNAL, false, "a constraint of the schema refused it"},
     {0, E_INTERNAL, false, "this is a bug in Pawl"},
 };
@@ -58,7 +58,8 @@ static const struct rule *find_rule(int code, int error)
 int sqlite_set_error(struct sqlite_db *l, const char *what, struct err *err)
 {
     static const char no_table[] = "no such table: ";
-    static const char upgraded[] = "a newer pawl has upgraded the schema"; /* by a trigger */
+    /* the start of the message that a trigger of the schema raises */
+    static const char upgraded[] = "a newer pawl has upgraded the schema";
     int code = sqlite3_extended_errcode(l->sq), error = sqlite3_system_errno(l->sq);
     const char *message = sqlite3_errmsg(l->sq);
     const struct rule *rule = find_rule(code, error);

@@ -76,15 +76,17 @@ static int bind_value(sqlite3_stmt *st, int i, unsigned char type, const struct 
     return sqlite3_bind_text64(st, i, v->s, v->len, SQLITE_STATIC, SQLITE_UTF8);
 }
 
-/* The same text has the same address: all rows are in memory. */
+/* Compares texts by address: rows usually share one copy of an equal text. If they do not, the
+ * value is only bound again. */
 static bool is_same(const struct val *a, const struct val *b)
 {
     return a->i == b->i && a->s == b->s && a->len == b->len && a->null == b->null;
 }
 
 /* Binds n values, starting with parameter `first` (counted from 0). The SQLite text of a statement
- * may leave out the last parameters of its signature. `bound` are the values of the row before, or
- * NULL: most columns of a set are equal in all rows, and what is bound stays bound. */
+ * may leave out the last parameters of its signature. `bound` has the values of the previous
+ * row, which are still bound, or is NULL: values that are equal in both rows are not bound again.
+ */
 static int bind_values(struct sqlite_db *l, const struct stmt *s, sqlite3_stmt *st, int first,
                        int n, const struct val *v, const struct val *bound, struct err *err)
 {
@@ -172,8 +174,10 @@ static int check_count(const struct sqlite_db *l, const struct stmt *s, long cou
 {
     if (expect == ANY_ROWS || count == expect)
         return 0;
-    return err_set(err, E_INTERNAL, "the database %s, %s: %ld rows instead of %ld", l->path,
-                   s->name, count, expect);
+    return err_set(err, E_INTERNAL,
+                   "in the database %s, %s changed %ld rows instead of %ld: a condition "
+                   "of the statement refused the change",
+                   l->path, s->name, count, expect);
 }
 
 /* Runs the statement once, or once per row. */

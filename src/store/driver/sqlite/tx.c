@@ -85,7 +85,7 @@ static int judge_failed_commit(struct sqlite_db *l, int rc, struct err *err)
         return rc;
     l->broken = l->needs_wal_renewal = true;
     err->code = E_COMMIT_UNKNOWN;
-    return err_prefix(err, "it is not known whether this was stored");
+    return err_prefix(err, "COMMIT failed, and the change may or may not be stored");
 }
 
 static int sqlite_commit(struct db *db, struct err *err)

@@ -3,8 +3,8 @@
  * The folder FILE.wake lies beside the database. Each listener binds a datagram socket in it, named
  * after the bits it wants ("5-8f3ac01d2b44e977"). A wake-up is one byte, the bits that changed,
  * sent to each listener that wants one of them. The sender never waits: a listener whose queue is
- * full is awake already. A lost wake-up only causes a delay because listeners also poll, so the
- * folder may be deleted at any time.
+ * full has unread wake-ups anyway. A lost wake-up only causes a delay because listeners also poll,
+ * so the folder may be deleted at any time.
  *
  * Sockets are addressed through /proc/self/fd/N/NAME because the folder's path may be longer than
  * the 108 bytes of a socket address. */
@@ -23,7 +23,7 @@
 
 /* Not below 10 s: an idle worker may run at most one statement in that time. */
 #define POLL_MS           10000
-/* Where sockets are not available. */
+/* Used if the listener has no socket. */
 #define POLL_NO_SOCKET_MS 500
 /* With this many unread datagrams the queue (10 by default) may have been full and lost others. */
 #define QUEUE_MAYBE_FULL  8
@@ -158,13 +158,13 @@ static int open_socket(struct sqlite_listener *l, const char *folder)
     return l->listener.fd < 0 ? -1 : bind_socket(l);
 }
 
-/* Without sockets a worker still works, only with a delay: that is worth a note, not an error. */
+/* A worker without a socket still works, but with a delay: logs a note instead of failing. */
 static void poll_without_socket(struct sqlite_listener *l, const char *folder, struct env *env)
 {
     char sentence[1024];
 
     snprintf(sentence, sizeof(sentence),
-             "no wake-ups through %s: %s; polling for work every %d ms instead", folder,
+             "can't listen for wake-ups in %s: %s; polling for work every %d ms instead", folder,
              strerror(errno), POLL_NO_SOCKET_MS);
     if (env->note)
         env->note(env->arg, sentence);

@@ -5,15 +5,15 @@
  * (Debian 12 has 3.40). Pawl checkpoints only while it holds the lock file.
  *
  * An fsync of a file that has grown must also store the location of its new blocks, which makes it
- * two to three times as slow. So zeros are written ahead of the log. SQLite takes them for the rest
- * of an earlier, longer log, where the current log ends. */
+ * two to three times as slow. So zeros are written ahead of the log. SQLite ignores them, like the
+ * rest of an earlier, longer log. */
 #include "store/driver/sqlite/sqlite_db.h"
 
 #include <string.h>
 
 #define CHECKPOINT_PAGES 4000  /* 16 MB: a few ms of work, every few thousand commits */
-#define LARGE_PAGES      40000 /* 160 MB: there always was a reader, so the log could not restart */
-#define CLOSE_PAGES      250   /* 1 MB: the next open reads all of it first, about 5 µs per page */
+#define LARGE_PAGES      40000 /* 160 MB: reached only if readers kept the log from restarting */
+#define CLOSE_PAGES      250   /* 1 MB: checkpoint a longer log at close; the next open reads it */
 #define READERS_MS       200   /* how long a checkpoint may wait for readers and block writers */
 #define AHEAD_PAGES      256   /* 1 MB: at most this many zeros ahead, for a busy writer */
 #define COMMIT_PAGES     16    /* more than most commits write */
@@ -81,13 +81,13 @@ static int run_checkpoint(struct sqlite_db *l, int mode, int wait_ms)
     return rc;
 }
 
-/* A failed checkpoint is harmless because everything is in the log, but it is worth a note. */
+/* A failed checkpoint is harmless because everything is in the log, so it is only noted. */
 static void checkpoint_if_possible(struct sqlite_db *l, int mode, int wait_ms)
 {
     int rc = run_checkpoint(l, mode, wait_ms);
     struct err err;
 
-    if (rc == SQLITE_OK || rc == SQLITE_BUSY) /* a reader needs the rest of the log: next time */
+    if (rc == SQLITE_OK || rc == SQLITE_BUSY) /* busy: readers still need the log */
         return;
     sqlite_set_error(l, "checkpoint", &err);
     sqlite_note(l, "%s", err.msg);

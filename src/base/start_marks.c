@@ -1,0 +1,151 @@
+/* start_marks.c - see start_marks.h. */
+#include "base/start_marks.h"
+
+#include "base/fd.h"
+#include "base/idmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HEAD_SIZE    64
+#define BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
+
+struct mark {
+    int64_t execution, attempt;
+};
+
+struct start_marks {
+    int fd;
+    int64_t generation;
+    int nslots;
+    VEC(int) unused;   /* free slots below nslots */
+    struct idmap kept; /* execution -> slot + 1 */
+    VEC(int) attempts; /* of the kept slots, by slot */
+};
+
+struct start_marks *start_marks_new(int fd, int64_t generation)
+{
+    struct start_marks *m = mem_zalloc(sizeof(*m));
+
+    m->fd = fd;
+    m->generation = generation;
+    return m;
+}
+
+void start_marks_free(struct start_marks *m)
+{
+    if (!m)
+        return;
+    vec_release(&m->unused);
+    vec_release(&m->attempts);
+    idmap_release(&m->kept);
+    free(m);
+}
+
+/* Writes the head of a table that is valid in this boot and generation; false if the boot can't be
+ * identified. */
+static bool current_head(int64_t generation, char head[HEAD_SIZE])
+{
+    AUTO_FD fd = open(BOOT_ID_FILE, O_RDONLY | O_CLOEXEC);
+    char id[HEAD_SIZE / 2 + 8] = "";
+    ssize_t n = fd < 0 ? -1 : read(fd, id, sizeof(id) - 1);
+
+    if (n <= 0)
+        return false;
+    id[strcspn(id, "\n")] = 0;
+    memset(head, ' ', HEAD_SIZE);
+    n = snprintf(head, HEAD_SIZE, "starts 1 %.36s %llx", id, (unsigned long long)generation);
+    head[n] = ' ';
+    head[HEAD_SIZE - 1] = '\n';
+    return true;
+}
+
+int start_marks_begin(struct start_marks *m)
+{
+    char head[HEAD_SIZE];
+
+    if (!current_head(m->generation, head))
+        return 0; /* nothing will be proved by this table */
+    return pwrite(m->fd, head, HEAD_SIZE, START_MARKS_AT) == HEAD_SIZE ? 0 : -1;
+}
+
+int start_marks_reserve(struct start_marks *m)
+{
+    return m->unused.n ? m->unused.at[--m->unused.n] : m->nslots++;
+}
+
+void start_marks_unreserve(struct start_marks *m, int slot)
+{
+    *vec_add(&m->unused) = slot;
+}
+
+void start_marks_keep(struct start_marks *m, int slot, int64_t execution, int attempt)
+{
+    uintptr_t before = (uintptr_t)idmap_get(&m->kept, execution);
+
+    if (before)
+        start_marks_unreserve(m, (int)before - 1);
+    while (m->attempts.n < (size_t)m->nslots)
+        *vec_add(&m->attempts) = 0;
+    m->attempts.at[slot] = attempt;
+    idmap_put(&m->kept, execution, (void *)((uintptr_t)slot + 1));
+}
+
+void start_marks_drop(struct start_marks *m, int64_t execution, int attempt)
+{
+    uintptr_t slot = (uintptr_t)idmap_get(&m->kept, execution);
+
+    if (!slot || m->attempts.at[slot - 1] != attempt)
+        return;
+    idmap_remove(&m->kept, execution);
+    start_marks_unreserve(m, (int)slot - 1);
+}
+
+int start_marks_write(const struct start_marks *m, int slot, int64_t execution, int attempt)
+{
+    struct mark mark = {execution, attempt};
+    off_t at = START_MARKS_AT + HEAD_SIZE + (off_t)slot * (off_t)sizeof(mark);
+    ssize_t n = pwrite(m->fd, &mark, sizeof(mark), at);
+
+    if (n == (ssize_t)sizeof(mark))
+        return 0;
+    if (n >= 0) /* the disk got full */
+        errno = ENOSPC;
+    return -1;
+}
+
+int start_marks_add(struct start_marks *m, int64_t execution, int attempt)
+{
+    int slot = start_marks_reserve(m);
+
+    if (start_marks_write(m, slot, execution, attempt)) {
+        start_marks_unreserve(m, slot);
+        return -1;
+    }
+    start_marks_keep(m, slot, execution, attempt);
+    return 0;
+}
+
+bool start_marks_prove_unstarted(int fd, int64_t generation, int64_t execution, int attempt)
+{
+    char expected[HEAD_SIZE], head[HEAD_SIZE];
+    struct mark marks[256];
+    off_t at = START_MARKS_AT;
+    ssize_t n;
+
+    if (!current_head(generation, expected) || pread(fd, head, HEAD_SIZE, at) != HEAD_SIZE ||
+        memcmp(head, expected, HEAD_SIZE) != 0)
+        return false;
+    for (at += HEAD_SIZE; (n = pread(fd, marks, sizeof(marks), at)) > 0; at += n) {
+        if (n % (ssize_t)sizeof(*marks)) /* damaged: it proves nothing */
+            return false;
+        for (size_t i = 0; i < (size_t)n / sizeof(*marks); i++)
+            if (marks[i].execution == execution && marks[i].attempt == attempt)
+                return false;
+    }
+    return n == 0;
+}

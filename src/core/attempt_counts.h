@@ -1,0 +1,46 @@
+/* attempt_counts.h - the counters of attempts, as metrics show them. */
+#ifndef CORE_ATTEMPT_COUNTS_H
+#define CORE_ATTEMPT_COUNTS_H
+
+#include "core/vocab.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TIME_BUCKETS 14
+
+/* Upper bounds in µs; the last bucket has no bound. They are stored with the counts: after a
+ * change, older counts are shown in the first bucket that includes theirs. */
+static const int64_t time_bucket_us[TIME_BUCKETS] = {
+    1000,    5000,     10000,    50000,    100000,    500000,     1000000,
+    5000000, 10000000, 30000000, 60000000, 300000000, 1800000000, INT64_MAX};
+
+/* The first bucket that includes this time. */
+static inline size_t time_bucket_of(int64_t us)
+{
+    size_t i = 0;
+
+    while (us > time_bucket_us[i])
+        i++;
+    return i;
+}
+
+struct attempt_counts {
+    int64_t claimed, adopted, lease_expired;
+    int64_t settle_refused;                /* outcomes of workers that had lost the lease */
+    int64_t outcomes[OUTCOME_REFUSED + 1]; /* by enum outcome_kind */
+    int64_t wait_us, run_us;               /* sums */
+    int64_t wait[TIME_BUCKETS], run[TIME_BUCKETS];
+};
+
+/* Attempts that have ended, whichever their outcome. */
+static inline int64_t attempt_counts_ended(const struct attempt_counts *c)
+{
+    int64_t n = 0;
+
+    for (int kind = OUTCOME_OK; kind <= OUTCOME_REFUSED; kind++)
+        n += c->outcomes[kind];
+    return n;
+}
+
+#endif

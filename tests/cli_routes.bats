@@ -1,0 +1,62 @@
+#!/usr/bin/env bats
+# pawl admin routes: routes are stored in the database, and every job follows them.
+
+load cli_common
+load cli_run
+
+executor_of() { p show "$1" --json | jq -r .executor; }
+
+@test "routes are shown, set from arguments and from a file, cleared, and recorded" {
+	same $'other commands -> process\n(the default: the database has no value yet)' "$(p admin routes)"
+	p admin routes set 'ml::*=gpu' 'a=b::?=container' --default gpu --reason 'new hosts' >"$dir/out" 2>"$dir/err"
+	same $'ml::* -> gpu\na=b::? -> container\nother commands -> gpu' "$(head -n 3 "$dir/out")"
+	[[ $(sed -n 4p "$dir/out") == 'changed '*" by $(id -un)@"*': new hosts' ]]
+	same 'pawl: no worker has the executor "gpu": tasks that are routed to it wait' "$(cat "$dir/err")"
+	printf 'dispatch: {routes: [{task: x, executor: here}]}\nexecutors: {here: {type: process}}\n' >"$dir/here.yaml"
+	p admin routes set --file "$dir/here.yaml" >/dev/null
+	p admin routes --json 2>/dev/null |
+		grep -q '^{"routes":\[{"task":"x","executor":"here"}\],"default_executor":"process","unknown_executors":\["here"\],'
+	p admin routes clear >"$dir/out"
+	same 'other commands -> process' "$(head -n 1 "$dir/out")"
+	refused 2 "pawl admin routes has no subcommand 'list'" p admin routes list
+	refused 2 "'gpu' is not a route" p admin routes set gpu
+	refused 2 'or `--file FILE` alone' p admin routes set
+	refused 2 'or `--file FILE` alone' p admin routes set --file "$dir/here.yaml" x=y
+	refused 2 'belong to `pawl admin routes set`' p admin routes clear x=y
+	refused 2 'route 1 (x): the executor "function" does not run commands' p admin routes set x=function
+	refused 5 "$dir/none.yaml" p admin routes set --file "$dir/none.yaml"
+	p verify
+}
+
+@test "applied workflow runs on the same executor for every submitter, and a change reaches its pending tasks" {
+	executors='executors: {one: {type: process}, two: {type: process}}'
+	printf '%s\ndispatch: {routes: [{task: "w::*", executor: one}]}\n' "$executors" >"$dir/first.yaml"
+	printf '%s\ndispatch: {routes: [{task: "w::*", executor: two}]}\n' "$executors" >"$dir/second.yaml"
+	cat >"$dir/w.yaml" <<-EOF
+		name: w
+		on: {schedule: {cron: "@yearly", overlap: allow}}
+		tasks:
+		  a: {run: "while ! [ -e '$dir/go' ]; do sleep 0.05; done"}
+		  b: {run: "true", needs: a}
+	EOF
+	p apply "$dir/w.yaml" >/dev/null
+	ids=$(PAWL_CONFIG=$dir/first.yaml p submit w)
+	start_worker --config "$dir/second.yaml" --slots 8
+	ids+=" $(p submit w)"
+	ids+=" $(PAWL_CONFIG=$dir/second.yaml p schedule run w/1 --json | jq .id)"
+	[ "$PAWL_TEST_DB" = sqlite ] || ids+=" $(sql "SELECT pawl_submit('w')")"
+	all_run() { for id in $ids; do [ "$(p tree "$id" --json | jq -r '.children[0].status')" = running ] || return 1; done; }
+	until_true all_run
+	for id in $ids; do
+		same 'one null' "$(p tree "$id" --json | jq -r '[.children[].executor | tostring] | join(" ")')"
+	done
+	p admin routes set 'w::*=two' >/dev/null
+	touch "$dir/go"
+	all_end() { for id in $ids; do has_status "$id" succeeded || return 1; done; }
+	until_true all_end
+	for id in $ids; do
+		same 'one two' "$(p tree "$id" --json | jq -r '[.children[].executor] | join(" ")')"
+	done
+	[ "$(grep -c 'second.yaml: .* differ from the database' "$worker_log")" = 1 ]
+	p verify
+}
