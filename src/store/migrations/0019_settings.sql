@@ -2,7 +2,9 @@
 -- turn reads it, so a process that caches such a setting notices the change.
 INSERT INTO settings (name, value) VALUES ('settings_version', '1');
 
--- A process of an older version would follow its own configuration file: it must end.
+-- A process of an older version must end (see 0013_counters.sql): it would follow its own configuration file, would not count
+-- its attempts (0018_attempts.sql), and would not give back the permit of a job with FLAG_CAPPED, which counts against the
+-- limit of queue.cap (key:pawl:here).
 DROP TRIGGER turns_refuse_older_schema ON turns;                                                   --@ postgres
 DROP TRIGGER turns_refuse_older_schema;                                                            --@ sqlite
 CREATE TRIGGER turns_refuse_older_schema BEFORE INSERT ON turns                                    --@ postgres

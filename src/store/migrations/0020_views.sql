@@ -18,7 +18,7 @@ CREATE INDEX execution_events_failed_tasks ON execution_events (                
     COLLATE BINARY                                                                                                      --@ sqlite
 ) = 'task.failed';                                                                                                      --@ sqlite
 
--- An event is found by its execution alone: the join adds the root, the first column of the index of the history.
+-- pawl_events gets a last column, host. An event is found by its execution alone: the join adds the root, the first column of the index of the history.
 CREATE OR REPLACE VIEW pawl_events AS                                                              --@ postgres
 DROP VIEW pawl_events;                                                                             --@ sqlite
 CREATE VIEW pawl_events AS                                                                         --@ sqlite
