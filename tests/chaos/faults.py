@@ -1,4 +1,5 @@
-"""faults.py - faults on processes: kill -9, SIGSTOP past the lease, and upgrades by TERM. Each fault is counted by its name."""
+"""faults.py - faults on processes: kill -9 of one or many, SIGSTOP past the lease, and upgrades by TERM. Each is counted by its
+name."""
 import os
 import signal
 import time
@@ -15,12 +16,16 @@ class Faults:
         self.counts = Counter()
         self.log = open(os.path.join(setup.folder, 'faults.log'), 'w', buffering=1)
         self.pending = []  # (when, what takes the fault back)
-        self.choices = {self.kill_shim: 12, self.kill_worker: 6, self.kill_command: 4, self.kill_helper: 3, self.kill_client: 6,
-                        self.stop_worker: 1, self.stop_shim: 1, self.upgrade: 1}
+        self.choices = {self.kill_shim: 8, self.kill_shims: 8, self.kill_worker: 6, self.kill_command: 4, self.kill_helper: 3,
+                        self.kill_client: 6, self.kill_everything: 1, self.stop_worker: 1, self.stop_shim: 1, self.upgrade: 1}
 
     def one(self):
-        names = list(self.choices)
-        self.rng.choices(names, [self.choices[n] for n in names])[0]()
+        """A fault that finds no victim does not count; another one is tried instead."""
+        names, before = list(self.choices), sum(self.counts.values())
+        for _ in range(5):
+            self.rng.choices(names, [self.choices[n] for n in names])[0]()
+            if sum(self.counts.values()) > before:
+                break
 
     def count(self, name, detail=''):
         self.counts[name] += 1
@@ -44,7 +49,25 @@ class Faults:
             self.count('kill worker', worker.pid)
 
     def kill_shim(self):
-        self.kill_shim_of(programs.shims(self.setup.folder, self.workers.pids())[0])
+        self.kill_some_shims(1)
+
+    def kill_shims(self):
+        self.kill_some_shims(10)
+
+    def kill_some_shims(self, most):
+        victims = programs.shims(self.setup.folder, self.workers.pids())[0]
+        for victim in self.rng.sample(victims, min(most, len(victims))):
+            self.kill_shim_of(victim)
+
+    def kill_everything(self):
+        """As the kernel does when memory is short: workers, shims, commands, helpers and clients of all hosts."""
+        for worker in self.workers.all():
+            if worker.send(signal.SIGKILL):
+                self.count('kill worker', worker.pid)
+        self.kill_some_shims(1000)
+        for victim in programs.commands(self.setup.folder):
+            self.kill_command_of(victim)
+        self.kill_client()
 
     def kill_helper(self):
         self.kill_any('kill helper', programs.shims(self.setup.folder, self.workers.pids())[1])
@@ -52,21 +75,20 @@ class Faults:
     def kill_command(self):
         victims = programs.commands(self.setup.folder)
         if victims:
-            victim = self.rng.choice(victims)
-            attempt = programs.attempt_of_command(victim.pid)
-            if attempt and self.signal(victim.pid, signal.SIGKILL):
-                self.facts.killed.add(attempt)
-                self.count('kill command', f'{victim.pid} {attempt}')
+            self.kill_command_of(self.rng.choice(victims))
 
     def kill_client(self):
         pid = self.clients.kill(self.rng)
         if pid:
             self.count('kill client', pid)
 
-    def kill_shim_of(self, victims):
-        if not victims:
-            return
-        victim = self.rng.choice(victims)
+    def kill_command_of(self, victim):
+        attempt = programs.attempt_of_command(victim.pid)
+        if attempt and self.signal(victim.pid, signal.SIGKILL):
+            self.facts.killed.add(attempt)
+            self.count('kill command', f'{victim.pid} {attempt}')
+
+    def kill_shim_of(self, victim):
         attempt = programs.attempt_of_shim(victim.pid)
         if not self.signal(victim.pid, signal.SIGKILL):
             return

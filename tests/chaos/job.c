@@ -1,26 +1,15 @@
-/* job.c - the command of every job of a chaos campaign. It proves what ran, without Pawl's help.
+/* job.c - the command of jobs of a chaos campaign. It proves what ran, without Pawl's help: see
+ * ledger.h.
  *
  *   job MODE MILLISECONDS
- *
- * In the current folder it holds a lock on the byte `execution id` of the file `locks` while it
- * runs, and appends one line to `ledger` when it begins and one when it ends, each with a single
- * write:
- *
- *   WHAT EXECUTION ATTEMPT EPOCH PID NANOSECONDS KEY MODE CODE
- *
- * WHAT is b (begin), e (end, with the exit code) or o (overlap: another process of this execution
- * holds the lock). The lock belongs to the open file, so that children hold it, too. Nothing is
- * written if the process is killed.
  *
  * MODE is ok, fail (always exits with 3), flaky (exits with 3 in its first attempt), out (writes
  * the output n) or daemon (leaves a child behind that holds the lock and must be ended by Pawl). */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdio.h>
+#include "ledger.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 static const char *variable(const char *name)
 {
@@ -31,28 +20,6 @@ static const char *variable(const char *name)
         exit(9);
     }
     return value;
-}
-
-static void append(int fd, char what, const char *mode, int code)
-{
-    char line[256];
-    struct timespec now;
-    int n;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    n = snprintf(line, sizeof(line), "%c %s %s %s %d %lld%09ld %.16s %s %d\n", what,
-                 variable("PAWL_EXECUTION_ID"), variable("PAWL_ATTEMPT"), variable("PAWL_EPOCH"),
-                 (int)getpid(), (long long)now.tv_sec, now.tv_nsec, variable("PAWL_ATTEMPT_KEY"),
-                 mode, code);
-    if (write(fd, line, (size_t)n) != n)
-        exit(9);
-}
-
-static void wait_milliseconds(long ms)
-{
-    struct timespec span = {ms / 1000, ms % 1000 * 1000000};
-
-    nanosleep(&span, NULL);
 }
 
 /* Leaves a child behind in a session of its own, which keeps the lock. */
@@ -77,25 +44,23 @@ static void write_output(void)
 
 int main(int argc, char **argv)
 {
-    const char *mode = argc == 3 ? argv[1] : "";
-    int ledger = open("ledger", O_WRONLY | O_APPEND | O_CREAT, 0600);
-    int locks = open("locks", O_RDWR | O_CREAT, 0600);
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-    int code = 0;
+    struct entry e = {.execution = atoll(variable("PAWL_EXECUTION_ID")),
+                      .attempt = atoi(variable("PAWL_ATTEMPT")),
+                      .epoch = atoi(variable("PAWL_EPOCH")),
+                      .key = variable("PAWL_ATTEMPT_KEY"),
+                      .mode = argc == 3 ? argv[1] : ""};
+    int ledger, locks, code = 0;
 
-    if (argc != 3 || ledger < 0 || locks < 0) {
+    if (argc != 3 || (ledger = ledger_begin(&e, &locks)) < 0) {
         fprintf(stderr, "usage: job MODE MILLISECONDS, in the folder of a round\n");
         return 9;
     }
-    lock.l_start = atoll(variable("PAWL_EXECUTION_ID"));
-    append(ledger, fcntl(locks, F_OFD_SETLK, &lock) ? 'o' : 'b', mode, 0);
     wait_milliseconds(atol(argv[2]));
-    if (!strcmp(mode, "daemon"))
+    if (!strcmp(e.mode, "daemon"))
         leave_child();
-    if (!strcmp(mode, "out"))
+    if (!strcmp(e.mode, "out"))
         write_output();
-    if (!strcmp(mode, "fail") || (!strcmp(mode, "flaky") && atol(variable("PAWL_ATTEMPT")) == 1))
+    if (!strcmp(e.mode, "fail") || (!strcmp(e.mode, "flaky") && e.attempt == 1))
         code = 3;
-    append(ledger, 'e', mode, code);
-    return code;
+    return ledger_append(ledger, 'e', &e, code) ? code : 9;
 }

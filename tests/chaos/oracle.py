@@ -24,6 +24,7 @@ SHAPES = {
     'fan': {'list': [], 'each': ['list'], 'sum': ['each']},
     'wide': {'each': [], 'some': [], 'sum': ['each', 'some']},
     'nested': {'first': [], 'each': ['first'], 'sum': ['each']},
+    'calls': {'first': [], 'each': ['first'], 'mixed': ['first'], 'sum': ['each', 'mixed']},
 }
 
 
@@ -41,6 +42,7 @@ class Submission:
 class Facts:
     """What the harness did."""
     killed: set = field(default_factory=set)  # attempts whose shim or command was killed
+    dead_workers: set = field(default_factory=set)  # pids of workers that were killed; functions die with their worker
     unattributed: int = 0                     # shims that were killed before their attempt could be seen
     severed: bool = False                     # partition or fence: Pawl itself ended attempts
     fence: int = None                         # the number of ledger lines at the last fence that lost commits
@@ -130,9 +132,13 @@ class Judge:
             self.check_failure(row)
         if self.facts.severed or row['status'] == 'cancelled':
             return []  # a cancel may come between the claim and the start
-        explained = self.facts.killed | self.released
         return [self.describe(row, attempt) for attempt in range(1, last + (row['status'] != 'succeeded'))
-                if not self.ledger.ends(name, attempt) and (name, attempt) not in explained]
+                if not self.ledger.ends(name, attempt) and (name, attempt) not in self.released and not self.was_killed(name, attempt)]
+
+    def was_killed(self, name, attempt):
+        """By the harness: its command, its shim, or the worker that ran it as a function."""
+        return (name, attempt) in self.facts.killed or any(
+            b.mode == 'function' and b.pid in self.facts.dead_workers for b in self.ledger.begins(name, attempt))
 
     def describe(self, row, attempt):
         how = 'did not end' if self.ledger.begins(row['id'], attempt) else 'never began'
@@ -149,7 +155,7 @@ class Judge:
     def check_failure(self, row):
         name, last = row['id'], row['attempt']
         ends = self.ledger.ends(name, last)
-        if ends and not ends[-1].code and (name, last) not in self.facts.killed and not self.facts.severed:
+        if ends and not ends[-1].code and not self.was_killed(name, last) and not self.facts.severed:
             self.add('untrue', f"{name} exited with 0 in attempt {last} and is failed: {row['error']}")
 
     def check_group(self, row):

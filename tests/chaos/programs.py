@@ -34,10 +34,11 @@ class Programs:
         return os.path.join(self.folder, copy, 'pawl-shim')
 
 
-def compile_job(source, folder):
-    job = os.path.join(folder, 'job')
-    subprocess.run(['cc', '-O2', '-Wall', '-o', job, source], check=True)
-    return job
+def compile_jobs(sources, include, folder):
+    """The command and the plugin of all jobs, into the folder; the plugin knows only the installed header."""
+    for name, options in (('job', []), ('function.so', ['-shared', '-fPIC', f'-I{include}'])):
+        source = os.path.join(sources, name.removesuffix('.so') + '.c')
+        subprocess.run(['cc', '-O2', '-Wall', *options, '-o', os.path.join(folder, name), source], check=True)
 
 
 def processes(folder):

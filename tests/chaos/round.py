@@ -18,7 +18,7 @@ from workload import Clients, Workload
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WORKERS = 3        # on each host
-PAUSE = 0.12       # mean time between faults, in seconds
+PAUSE = 0.10       # mean time between faults, in seconds
 PATIENCE = 90      # a round without any progress for this number of seconds counts as hung
 
 
@@ -29,7 +29,7 @@ class Setup:
         self.folder = tempfile.mkdtemp(prefix='chaos.', dir=work)
         os.chmod(self.folder, 0o755)  # the server's user enters it
         self.programs = programs.Programs(build, self.folder)
-        programs.compile_job(os.path.join(HERE, 'job.c'), self.folder)
+        programs.compile_jobs(HERE, os.path.join(HERE, '..', '..', 'include'), self.folder)
         for name in os.listdir(os.path.join(HERE, 'workflows')):
             shutil.copy(os.path.join(HERE, 'workflows', name), self.folder)
         self.ledger = os.path.join(self.folder, 'ledger')
@@ -48,6 +48,7 @@ class Setup:
             with open(self.config[copy], 'w') as f:
                 f.write(f'worker: {{{keys}}}\n'
                         'retry: {delay: 100ms, backoff: 1.5, max_delay: 1s}\n'
+                        f'plugins: [{os.path.join(self.folder, "function.so")}]\n'
                         f'executors: {{process: {{shim: {self.programs.shim(copy)}, grace: 1s}}}}\n')
 
     def environment(self):
@@ -161,6 +162,7 @@ class Round:
     def judge(self):
         setup = self.setup
         self.ledger = ledger.Ledger(ledger.read(setup.ledger))
+        self.facts.dead_workers = self.workers.dead
         self.rows = databases.executions(setup.database)
         self.violations += oracle.judge(self.workload.submissions, self.rows, databases.released_attempts(setup.database),
                                         self.ledger, self.facts)

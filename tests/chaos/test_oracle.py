@@ -142,6 +142,17 @@ class Oracle(unittest.TestCase):
         self.released.add((4, 1))
         self.assertEqual(self.found(), {'doubled'})
 
+    def test_function_that_ended_with_its_killed_worker_is_no_violation(self):
+        self.lines = self.lines.replace('b 4 1 1 102 1003 k41 flaky 0\ne 4 1 1 102 1004 k41 flaky 3', 'b 4 1 0 102 1003 - function 0')
+        self.assertEqual(self.found(), {'wasted'})
+        self.facts.dead_workers.add(102)
+        self.assertEqual(self.found(), set())
+
+    def test_function_that_never_began_in_a_killed_worker_is_wasted(self):
+        self.lines = '\n'.join(line for line in self.lines.split('\n') if ' 4 1 1 102' not in line)
+        self.facts.dead_workers.add(102)
+        self.assertEqual(self.found(), {'wasted'})
+
     def test_foreground_success_of_a_failed_execution_is_untrue(self):
         self.submissions[0].exit_code = 0
         self.of(1)['status'] = 'cancelled'

@@ -37,6 +37,7 @@ class Workers:
         self.url = url  # a function: the URL changes after a failover
         self.lock = threading.Lock()
         self.alive, self.crashes, self.exits = [], [], 0
+        self.dead = set()  # pids of workers that did not end as a drained worker does; their functions died with them
         self.started, self.upgrade_copy = 0, 'a'
         self.wanted = threading.Event()
         self.over = threading.Event()
@@ -49,6 +50,10 @@ class Workers:
     def pids(self):
         with self.lock:
             return {w.pid for w in self.alive}
+
+    def all(self):
+        with self.lock:
+            return list(self.alive)
 
     def pick(self, random):
         with self.lock:
@@ -85,6 +90,8 @@ class Workers:
 
     def note_exit(self, worker, code):
         """A worker that crashed is a defect. One that was stopped past its lease may be killed by another worker."""
+        if code:
+            self.dead.add(worker.pid)
         if code < 0 and -code not in worker.signalled and not (code == -signal.SIGKILL and signal.SIGSTOP in worker.signalled):
             self.crashes.append(f'worker {worker.pid} ended by signal {-code}: {tail(worker.log)}')
         elif code and -code not in worker.signalled:

@@ -1,6 +1,6 @@
 """workload.py - submitters: threads that use Pawl as its users do, by its programs and by SQL, and remember what they were told.
 
-Single commands, workflows (chains, joins, fan-outs, nested ones), foreground runs, SQL submissions and cancels, with and without
+Single commands, workflows of commands and functions (chains, joins, fan-outs, nested ones), foreground runs, SQL submissions and cancels, with and without
 idempotency keys. A submission without a key whose outcome is unknown is not repeated; one with a key is repeated until it is
 accepted, and must become one execution."""
 import json
@@ -227,8 +227,8 @@ def command_options(rng):
 
 
 def workflow(rng, tag):
-    template = rng.choices(['chain', 'joins', 'fan', 'wide', 'nested'], [25, 25, 25, 15, 10])[0]
+    template = rng.choices(['chain', 'joins', 'fan', 'wide', 'nested', 'calls'], [20, 20, 20, 12, 8, 20])[0]
     params = {'tag': tag, 'ms': milliseconds(rng) if template in ('chain', 'joins') else rng.randrange(10)}
     if template not in ('chain', 'joins'):
-        params['items'] = rng.randrange({'fan': 40, 'wide': 150, 'nested': 8}[template])
+        params['items'] = rng.randrange({'fan': 40, 'wide': 150, 'nested': 8, 'calls': 600}[template])
     return template, params
