@@ -3,33 +3,58 @@
 -- Tasks by their workflow; a single job has none, and costs nothing.
 CREATE INDEX executions_workflow ON executions (workflow) WHERE workflow IS NOT NULL;
 
--- Failed tasks by time, on SQLite. (PostgreSQL reads the events of the time by the BRIN index on created_at.) The condition and
--- the column are the very expressions of the view pawl_events, because a planner uses an index only for these.
-CREATE INDEX execution_events_failed_tasks ON execution_events (                                                        --@ sqlite
+-- Failed tasks by time. The condition and, on SQLite, the column are the very expressions of the view pawl_events, because a
+-- planner uses an index only for these. Every event that is written evaluates the condition, so it is a list in the order of
+-- how frequent the events are.
+CREATE INDEX execution_events_failed_tasks ON execution_events (
+    created_at                                                                                                          --@ postgres
     (strftime('%Y-%m-%dT%H:%M:%S', created_at / 1000000, 'unixepoch') || printf('.%06dZ', created_at % 1000000))        --@ sqlite
-) WHERE (                                                                                                               --@ sqlite
-    (CASE WHEN type > WORKFLOW_EVENT THEN 'workflow.' ELSE 'task.' END ||                                               --@ sqlite
-    CASE type % WORKFLOW_EVENT WHEN EV_CREATED THEN 'created' WHEN EV_MARKED_READY THEN 'marked_ready' WHEN EV_HELD THEN 'held' WHEN EV_UNHELD THEN 'unheld'  --@ sqlite
-    WHEN EV_CLAIMED THEN 'claimed' WHEN EV_STARTED THEN 'started' WHEN EV_DEFERRED THEN 'deferred' WHEN EV_RESUMED THEN 'resumed' WHEN EV_RELEASED THEN 'released'  --@ sqlite
-    WHEN EV_RETRY_SCHEDULED THEN 'retry_scheduled' WHEN EV_LEASE_EXPIRED THEN 'lease_expired' WHEN EV_ADOPTED THEN 'adopted'  --@ sqlite
-    WHEN EV_CANCEL_REQUESTED THEN 'cancel_requested' WHEN EV_COMPLETED THEN 'completed' WHEN EV_FAILED THEN 'failed' WHEN EV_TIMED_OUT THEN 'timed_out'  --@ sqlite
-    WHEN EV_CANCELLED THEN 'cancelled' WHEN EV_SKIPPED THEN 'skipped' WHEN EV_ABANDONED THEN 'abandoned' WHEN EV_RERUN THEN 'rerun'  --@ sqlite
-    WHEN EV_REUSED THEN 'reused' WHEN EV_PAUSED THEN 'paused' END)                                                      --@ sqlite
+) WHERE (
+    (CASE type
+            WHEN EV_CREATED THEN 'task.created' WHEN EV_MARKED_READY THEN 'task.marked_ready'
+            WHEN EV_CLAIMED THEN 'task.claimed' WHEN EV_STARTED THEN 'task.started' WHEN EV_COMPLETED THEN 'task.completed'
+            WHEN EV_HELD THEN 'task.held' WHEN EV_UNHELD THEN 'task.unheld' WHEN EV_DEFERRED THEN 'task.deferred'
+            WHEN EV_RESUMED THEN 'task.resumed' WHEN EV_RELEASED THEN 'task.released'
+            WHEN EV_RETRY_SCHEDULED THEN 'task.retry_scheduled' WHEN EV_LEASE_EXPIRED THEN 'task.lease_expired'
+            WHEN EV_ADOPTED THEN 'task.adopted' WHEN EV_CANCEL_REQUESTED THEN 'task.cancel_requested'
+            WHEN EV_FAILED THEN 'task.failed' WHEN EV_TIMED_OUT THEN 'task.timed_out'
+            WHEN EV_CANCELLED THEN 'task.cancelled' WHEN EV_SKIPPED THEN 'task.skipped'
+            WHEN EV_ABANDONED THEN 'task.abandoned' WHEN EV_RERUN THEN 'task.rerun' WHEN EV_REUSED THEN 'task.reused'
+            WHEN WORKFLOW_EV_CREATED THEN 'workflow.created' WHEN WORKFLOW_EV_STARTED THEN 'workflow.started'
+            WHEN WORKFLOW_EV_COMPLETED THEN 'workflow.completed' WHEN WORKFLOW_EV_HELD THEN 'workflow.held'
+            WHEN WORKFLOW_EV_UNHELD THEN 'workflow.unheld' WHEN WORKFLOW_EV_PAUSED THEN 'workflow.paused'
+            WHEN WORKFLOW_EV_RESUMED THEN 'workflow.resumed'
+            WHEN WORKFLOW_EV_CANCEL_REQUESTED THEN 'workflow.cancel_requested'
+            WHEN WORKFLOW_EV_FAILED THEN 'workflow.failed' WHEN WORKFLOW_EV_TIMED_OUT THEN 'workflow.timed_out'
+            WHEN WORKFLOW_EV_CANCELLED THEN 'workflow.cancelled' WHEN WORKFLOW_EV_SKIPPED THEN 'workflow.skipped'
+            WHEN WORKFLOW_EV_RERUN THEN 'workflow.rerun' WHEN WORKFLOW_EV_REUSED THEN 'workflow.reused' END)
     COLLATE BINARY                                                                                                      --@ sqlite
-) = 'task.failed';                                                                                                      --@ sqlite
+) = 'task.failed';
 
--- pawl_events gets a last column, host. An event is found by its execution alone: the join adds the root, the first column of the index of the history.
+-- pawl_events gets a last column, host. An event is found by its execution alone: the join adds the root, the first column of
+-- the index of the history.
 CREATE OR REPLACE VIEW pawl_events AS                                                              --@ postgres
 DROP VIEW pawl_events;                                                                             --@ sqlite
 CREATE VIEW pawl_events AS                                                                         --@ sqlite
 SELECT v.sequence_num, v.root, e.id AS execution, v.seq,
-       CASE WHEN v.type > WORKFLOW_EVENT THEN 'workflow.' ELSE 'task.' END ||
-       CASE v.type % WORKFLOW_EVENT WHEN EV_CREATED THEN 'created' WHEN EV_MARKED_READY THEN 'marked_ready' WHEN EV_HELD THEN 'held' WHEN EV_UNHELD THEN 'unheld'
-            WHEN EV_CLAIMED THEN 'claimed' WHEN EV_STARTED THEN 'started' WHEN EV_DEFERRED THEN 'deferred' WHEN EV_RESUMED THEN 'resumed' WHEN EV_RELEASED THEN 'released'
-            WHEN EV_RETRY_SCHEDULED THEN 'retry_scheduled' WHEN EV_LEASE_EXPIRED THEN 'lease_expired' WHEN EV_ADOPTED THEN 'adopted'
-            WHEN EV_CANCEL_REQUESTED THEN 'cancel_requested' WHEN EV_COMPLETED THEN 'completed' WHEN EV_FAILED THEN 'failed' WHEN EV_TIMED_OUT THEN 'timed_out'
-            WHEN EV_CANCELLED THEN 'cancelled' WHEN EV_SKIPPED THEN 'skipped' WHEN EV_ABANDONED THEN 'abandoned' WHEN EV_RERUN THEN 'rerun'
-            WHEN EV_REUSED THEN 'reused' WHEN EV_PAUSED THEN 'paused' END AS type,
+       CASE v.type
+            WHEN EV_CREATED THEN 'task.created' WHEN EV_MARKED_READY THEN 'task.marked_ready'
+            WHEN EV_CLAIMED THEN 'task.claimed' WHEN EV_STARTED THEN 'task.started' WHEN EV_COMPLETED THEN 'task.completed'
+            WHEN EV_HELD THEN 'task.held' WHEN EV_UNHELD THEN 'task.unheld' WHEN EV_DEFERRED THEN 'task.deferred'
+            WHEN EV_RESUMED THEN 'task.resumed' WHEN EV_RELEASED THEN 'task.released'
+            WHEN EV_RETRY_SCHEDULED THEN 'task.retry_scheduled' WHEN EV_LEASE_EXPIRED THEN 'task.lease_expired'
+            WHEN EV_ADOPTED THEN 'task.adopted' WHEN EV_CANCEL_REQUESTED THEN 'task.cancel_requested'
+            WHEN EV_FAILED THEN 'task.failed' WHEN EV_TIMED_OUT THEN 'task.timed_out'
+            WHEN EV_CANCELLED THEN 'task.cancelled' WHEN EV_SKIPPED THEN 'task.skipped'
+            WHEN EV_ABANDONED THEN 'task.abandoned' WHEN EV_RERUN THEN 'task.rerun' WHEN EV_REUSED THEN 'task.reused'
+            WHEN WORKFLOW_EV_CREATED THEN 'workflow.created' WHEN WORKFLOW_EV_STARTED THEN 'workflow.started'
+            WHEN WORKFLOW_EV_COMPLETED THEN 'workflow.completed' WHEN WORKFLOW_EV_HELD THEN 'workflow.held'
+            WHEN WORKFLOW_EV_UNHELD THEN 'workflow.unheld' WHEN WORKFLOW_EV_PAUSED THEN 'workflow.paused'
+            WHEN WORKFLOW_EV_RESUMED THEN 'workflow.resumed'
+            WHEN WORKFLOW_EV_CANCEL_REQUESTED THEN 'workflow.cancel_requested'
+            WHEN WORKFLOW_EV_FAILED THEN 'workflow.failed' WHEN WORKFLOW_EV_TIMED_OUT THEN 'workflow.timed_out'
+            WHEN WORKFLOW_EV_CANCELLED THEN 'workflow.cancelled' WHEN WORKFLOW_EV_SKIPPED THEN 'workflow.skipped'
+            WHEN WORKFLOW_EV_RERUN THEN 'workflow.rerun' WHEN WORKFLOW_EV_REUSED THEN 'workflow.reused' END AS type,
        CASE v.from_status WHEN S_PENDING THEN 'pending' WHEN S_READY THEN 'ready' WHEN S_RUNNING THEN 'running' WHEN S_SUCCEEDED THEN 'succeeded'
                           WHEN S_FAILED THEN 'failed' WHEN S_TIMED_OUT THEN 'timed_out' WHEN S_CANCELLED THEN 'cancelled' WHEN S_SKIPPED THEN 'skipped' END AS from_status,
        CASE v.to_status WHEN S_PENDING THEN 'pending' WHEN S_READY THEN 'ready' WHEN S_RUNNING THEN 'running' WHEN S_SUCCEEDED THEN 'succeeded'
