@@ -46,7 +46,7 @@ static inline int64_t env_own_offset(const struct env *env)
            __atomic_load_n(&env->clock_set, __ATOMIC_RELAXED);
 }
 
-/* Reports a sentence to the operator. */
+/* Passes the formatted sentence to env->note, if that is set. */
 void env_note(const struct env *env, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 int64_t env_random_id(void); /* 63 random bits, never 0 */

@@ -10,13 +10,13 @@
 #define ERROR_CODES(X)                                                                       \
     X(INTERNAL, 1)       /* a bug, or an invariant that does not hold */                     \
     X(INVALID, 2)        /* the caller's input is not acceptable */                          \
-    X(CONFLICT, 2)       /* same key, different body; or the database was fenced */          \
+    X(CONFLICT, 2)       /* an idempotency key with another body; or a fenced database */    \
     X(NOT_FOUND, 5)      /* no such execution, tenant, queue … */                          \
     X(UNAVAILABLE, 6)    /* the database can't be used: down, or access denied */            \
     X(NO_SPACE, 6)       /* the disk is full: nothing was written */                         \
-    X(SCHEMA, 6)         /* the database's schema is newer, or missing */                    \
+    X(SCHEMA, 6)         /* the schema is missing, or newer than this program */             \
     X(REFUSED, 7)        /* nothing was started: a limit is reached, for example */          \
-    X(LEASE_LOST, 1)     /* another worker may own this attempt: touch nothing */            \
+    X(LEASE_LOST, 1)     /* another worker may own this attempt: leave it alone */           \
     X(BUSY, 6)           /* locked by another turn: retry in the next turn */                \
     X(REDO, 6)           /* the transaction was rolled back for a reason outside of it, such \
                             as a deadlock: repeat the turn */                                \

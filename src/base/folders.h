@@ -1,4 +1,4 @@
-/* folders.h - creates a folder and those above it. */
+/* folders.h - creates a folder and its missing parents. */
 #ifndef BASE_FOLDERS_H
 #define BASE_FOLDERS_H
 
@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* mkdir -p; folders that exist keep their mode. If one can't be created: false, errno, and *failed
- * is the length of its path. */
+/* Like mkdir -p; existing folders keep their mode. If a folder can't be created, returns false with
+ * errno set, and *failed is the length of that folder's path. */
 bool folders_make(const char *path, mode_t mode, size_t *failed);
 
 #endif

@@ -21,9 +21,9 @@ void *idmap_get(const struct idmap *m, int64_t id); /* NULL if not found */
 void idmap_put(struct idmap *m, int64_t id, void *value);
 void idmap_remove(struct idmap *m, int64_t id); /* does nothing if not found */
 void idmap_reset(struct idmap *m);
-/* The first value from position *at on; moves *at behind it. NULL if there is none. */
+/* The first value at or after position *at; moves *at past it. NULL if there is none. */
 void *idmap_next(const struct idmap *m, size_t *at);
-/* A loop over the values. The map must not change in it. */
+/* Loops over the values. The loop body must not change the map. */
 #define IDMAP_EACH(m, value) for (size_t at_ = 0; ((value) = idmap_next((m), &at_));)
 void idmap_release(struct idmap *m);
 #define AUTO_IDMAP AUTO(idmap_release) struct idmap

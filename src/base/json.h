@@ -67,8 +67,8 @@ MUST_USE int json_check_depth(size_t depth, size_t max, const char *what, struct
 MUST_USE int json_load(const char *s, size_t len, size_t depth, const char *what,
                        struct json_t **out, struct err *err);
 struct json_error_t;
-/* What is wrong with a document that jansson refused, as the predicate of a sentence: "is not valid
- * JSON". A number that does not fit or a repeated key is valid JSON, but is refused. */
+/* Why jansson refused a document, as the predicate of a sentence: "is not valid JSON". A number
+ * that does not fit and a repeated key have other texts, since they are valid JSON. */
 const char *json_refusal(const struct json_error_t *at);
 /* Sets E_INVALID: `what`, the refusal, and its location. */
 int json_refuse(const char *what, const struct json_error_t *at, struct err *err);

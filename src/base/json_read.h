@@ -36,7 +36,8 @@ struct json_node {
  * closes it with json_read_close. */
 MUST_USE int json_read_open(const char *text, size_t len, size_t max, const char *what,
                             struct json_node *out, struct err *err);
-/* Like json_read_open, with at most `depth` levels: for a document that contains others. */
+/* Like json_read_open, with at most `depth` levels: for a document that contains other
+ * documents. */
 MUST_USE int json_read_deep(const char *text, size_t len, size_t max, size_t depth,
                             const char *what, struct json_node *out, struct err *err);
 void json_read_close(struct json_node *doc);
@@ -66,15 +67,15 @@ void *json_read_next(const struct json_node *object, void *iter, struct json_nod
 MUST_USE int json_read_array(const struct json_node *p, size_t max, size_t *n, struct err *err);
 void json_read_item(const struct json_node *array, size_t index, struct json_node *out);
 
-/* A string without NUL, of min to max bytes; copied into the arena. */
+/* Reads a string of min to max bytes without NUL, and copies it into the arena. */
 MUST_USE int json_read_text(const struct json_node *p, size_t min, size_t max, struct arena *arena,
                             const char **out, struct err *err);
 MUST_USE int json_read_i64(const struct json_node *p, int64_t min, int64_t max, int64_t *out,
                            struct err *err);
-/* A whole or a real number. */
+/* Reads a whole or a real number from min to max. */
 MUST_USE int json_read_double(const struct json_node *p, double min, double max, double *out,
                               struct err *err);
-/* The value as JSON on one line, with the keys in their order. */
+/* The value as JSON on one line, with the keys in the order of the document. */
 const char *json_read_raw(const struct json_node *p, struct arena *arena);
 
 #endif

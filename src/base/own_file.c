@@ -1,7 +1,7 @@
 /* own_file.c - see own_file.h.
  *
- * The link count is not checked: the owner of a file with a second name can write to it in any
- * case, and a copy of the folder made of hard links (cp -al) is not an attack. */
+ * Files with several hard links are accepted: the owner of a file can write to it without a second
+ * link too, and a copy of the folder made by cp -al consists of hard links. */
 #include "base/own_file.h"
 
 #include <errno.h>

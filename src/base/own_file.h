@@ -1,6 +1,6 @@
-/* own_file.h - opens our files in folders that tasks can change, because tasks run as the same
- * user. Whatever a task put there, opening it never blocks, never follows a link, and returns a
- * descriptor only for a plain file of a plausible size. */
+/* own_file.h - opens Pawl's own files in folders that tasks can change, because tasks run as the
+ * same user. Whatever a task put there, opening it never blocks, never follows a link, and returns
+ * a descriptor only for a plain file of a plausible size. */
 #ifndef BASE_OWN_FILE_H
 #define BASE_OWN_FILE_H
 

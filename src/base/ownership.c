@@ -9,8 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ENTRY_MAX \
-    16384 /* of /etc/passwd and /etc/group; a group with more members is not private */
+#define ENTRY_MAX 16384 /* bytes of an entry in /etc/passwd or /etc/group */
 
 bool ownership_is_ours(const struct stat *st)
 {

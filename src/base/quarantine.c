@@ -3,41 +3,41 @@
 
 #include <string.h>
 
-bool quarantine_add(struct quarantine *a, int64_t id, int64_t now)
+bool quarantine_add(struct quarantine *q, int64_t id, int64_t now)
 {
-    if (a->n == QUARANTINE_MAX)
+    if (q->n == QUARANTINE_MAX)
         return false;
-    a->ids[a->n] = id;
-    a->until[a->n++] = now + QUARANTINE_FOR;
+    q->ids[q->n] = id;
+    q->until[q->n++] = now + QUARANTINE_FOR;
     return true;
 }
 
-bool quarantine_has(const struct quarantine *a, int64_t id)
+bool quarantine_has(const struct quarantine *q, int64_t id)
 {
-    for (size_t i = 0; i < quarantine_count(a); i++)
-        if (a->ids[i] == id)
+    for (size_t i = 0; i < quarantine_count(q); i++)
+        if (q->ids[i] == id)
             return true;
     return false;
 }
 
-size_t quarantine_count(const struct quarantine *a)
+size_t quarantine_count(const struct quarantine *q)
 {
-    return a ? a->n : 0;
+    return q ? q->n : 0;
 }
 
-int64_t quarantine_next(const struct quarantine *a)
+int64_t quarantine_next(const struct quarantine *q)
 {
-    return a->n ? a->until[0] : 0;
+    return q->n ? q->until[0] : 0;
 }
 
-bool quarantine_remove_expired(struct quarantine *a, int64_t now)
+bool quarantine_remove_expired(struct quarantine *q, int64_t now)
 {
     size_t over = 0;
 
-    while (over < a->n && a->until[over] <= now)
+    while (over < q->n && q->until[over] <= now)
         over++;
-    a->n -= over;
-    memmove(a->ids, a->ids + over, a->n * sizeof(*a->ids));
-    memmove(a->until, a->until + over, a->n * sizeof(*a->until));
+    q->n -= over;
+    memmove(q->ids, q->ids + over, q->n * sizeof(*q->ids));
+    memmove(q->until, q->until + over, q->n * sizeof(*q->until));
     return over > 0;
 }

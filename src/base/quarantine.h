@@ -16,13 +16,13 @@ struct quarantine {
 };
 
 /* Returns false if the list is full. */
-bool quarantine_add(struct quarantine *a, int64_t id, int64_t now);
-/* Both accept NULL as an empty list. */
-bool quarantine_has(const struct quarantine *a, int64_t id);
-size_t quarantine_count(const struct quarantine *a);
+bool quarantine_add(struct quarantine *q, int64_t id, int64_t now);
+/* quarantine_has and quarantine_count accept NULL as an empty list. */
+bool quarantine_has(const struct quarantine *q, int64_t id);
+size_t quarantine_count(const struct quarantine *q);
 /* When the first entry may be tried again; 0 if the list is empty. */
-int64_t quarantine_next(const struct quarantine *a);
+int64_t quarantine_next(const struct quarantine *q);
 /* Removes the entries whose time is over; returns whether there were any. */
-bool quarantine_remove_expired(struct quarantine *a, int64_t now);
+bool quarantine_remove_expired(struct quarantine *q, int64_t now);
 
 #endif

@@ -24,7 +24,7 @@ struct start_marks {
     int nslots;
     VEC(int) unused;   /* free slots below nslots */
     struct idmap kept; /* execution -> slot + 1 */
-    VEC(int) attempts; /* of the kept slots, by slot */
+    VEC(int) attempts; /* the attempt in each kept slot */
 };
 
 struct start_marks *start_marks_new(int fd, int64_t generation)
@@ -46,9 +46,9 @@ void start_marks_free(struct start_marks *m)
     free(m);
 }
 
-/* Writes the head of a table that is valid in this boot and generation; false if the boot can't be
- * identified. */
-static bool current_head(int64_t generation, char head[HEAD_SIZE])
+/* Fills in the head of a table that is valid for this boot and generation; false if the id of the
+ * boot can't be read. */
+static bool make_head(int64_t generation, char head[HEAD_SIZE])
 {
     AUTO_FD fd = open(BOOT_ID_FILE, O_RDONLY | O_CLOEXEC);
     char id[HEAD_SIZE / 2 + 8] = "";
@@ -68,8 +68,8 @@ int start_marks_begin(struct start_marks *m)
 {
     char head[HEAD_SIZE];
 
-    if (!current_head(m->generation, head))
-        return 0; /* nothing will be proved by this table */
+    if (!make_head(m->generation, head))
+        return 0; /* a table without a head proves nothing */
     return pwrite(m->fd, head, HEAD_SIZE, START_MARKS_AT) == HEAD_SIZE ? 0 : -1;
 }
 
@@ -113,7 +113,7 @@ int start_marks_write(const struct start_marks *m, int slot, int64_t execution, 
 
     if (n == (ssize_t)sizeof(mark))
         return 0;
-    if (n >= 0) /* the disk got full */
+    if (n >= 0) /* a short write: the disk is full */
         errno = ENOSPC;
     return -1;
 }
@@ -137,7 +137,7 @@ bool start_marks_prove_unstarted(int fd, int64_t generation, int64_t execution, 
     off_t at = START_MARKS_AT;
     ssize_t n;
 
-    if (!current_head(generation, expected) || pread(fd, head, HEAD_SIZE, at) != HEAD_SIZE ||
+    if (!make_head(generation, expected) || pread(fd, head, HEAD_SIZE, at) != HEAD_SIZE ||
         memcmp(head, expected, HEAD_SIZE) != 0)
         return false;
     for (at += HEAD_SIZE; (n = pread(fd, marks, sizeof(marks), at)) > 0; at += n) {

@@ -1,12 +1,12 @@
-/* start_marks.h - start marks: a table in a worker's file of what the worker has started, which
- * others read after its death.
+/* start_marks.h - start marks: a table in a worker's file that lists the attempts which the worker
+ * has started. Other workers read it after the worker's death.
  *
- * A mark is a pair of numbers, the ids of what is started: an execution and its attempt. It is
- * written before the start, and its slot is used again only when the outcome is stored or belongs
- * to another worker. So a pair that is missing in the file of a dead worker was never started by
- * it. Marks outlive the process, but not a crash of the host, and say nothing about a database that
- * was restored since: the table begins with the id of the boot and the generation of the database
- * for which it is valid.
+ * A mark is a pair of numbers: the id of an execution and the number of its attempt. The worker
+ * writes it before the attempt starts, and reuses its slot only after the outcome is stored or
+ * another worker owns the attempt. So a dead worker never started an attempt that is missing in its
+ * file. Marks outlive the process, but not a crash of the host, and they are not valid for a
+ * database that was restored since: the table begins with the id of the boot and the generation of
+ * the database for which it is valid.
  *
  * All functions except start_marks_write are called on the engine's thread. */
 #ifndef BASE_START_MARKS_H
@@ -34,7 +34,8 @@ void start_marks_keep(struct start_marks *m, int slot, int64_t execution, int at
 /* Frees the slot that is kept for this attempt, if any. */
 void start_marks_drop(struct start_marks *m, int64_t execution, int attempt);
 
-/* Returns 0, or -1 and errno; then the function must not start. Called by any thread. */
+/* Writes the mark of an attempt that is about to start. Returns 0, or -1 and errno; on failure the
+ * function must not start. Any thread may call this. */
 MUST_USE int start_marks_write(const struct start_marks *m, int slot, int64_t execution,
                                int attempt);
 /* Writes and keeps the mark of an attempt that another worker may have started. */

@@ -32,8 +32,9 @@ static int same_letter(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* The distance between a and b, or any number of at least `limit` once it can't be less. Three rows
- * of the dynamic programming table are enough: a swap refers to the row before the previous one. */
+/* The distance between a and b, or any number of at least `limit` once the distance is known to
+ * reach it. Three rows of the dynamic programming table are enough: a swap refers to the row before
+ * the previous one. */
 static unsigned distance(const char *a, size_t n, const char *b, size_t m, unsigned limit)
 {
     unsigned rows[3][LONGEST + 2], *two = rows[0], *one = rows[1], *now = rows[2], *spare;

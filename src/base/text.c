@@ -95,7 +95,7 @@ bool text_is_hidden(const char *s, size_t n)
 {
     const unsigned char *c = (const unsigned char *)s;
 
-    if (n == 1) /* a lone byte from 0x80 on is not UTF-8, and a control in 8-bit terminals */
+    if (n == 1) /* a single byte of 0x80 or more is not UTF-8, and may control an 8-bit terminal */
         return c[0] < 0x20 || c[0] >= 0x7F;
     return (n == 2 && c[0] == 0xC2 && c[1] < 0xA0) || is_bidi(c, n);
 }

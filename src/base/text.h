@@ -23,16 +23,17 @@ void text_make_utf8(char *s);
 /* Whether the character of n bytes at s can change how a terminal shows the text around it: a
  * control character, or one that changes the direction of writing (U+202E and others). */
 bool text_is_hidden(const char *s, size_t n);
-/* Checks that a text that users give, NULL if none, is not empty, has at most `max` bytes and is
- * UTF-8. `what` names it in the error. */
+/* Checks a text from a user: it must not be empty, must have at most `max` bytes and must be UTF-8.
+ * NULL, for no text, is accepted. `what` names it in the error. */
 MUST_USE int text_check(const char *what, const char *s, size_t max, struct err *err);
-/* Like text_check, for a name: it must not contain a character of text_is_hidden either. */
+/* Like text_check, for a name: it must not contain hidden characters (text_is_hidden) either. */
 MUST_USE int text_check_name(const char *what, const char *s, size_t max, struct err *err);
 
 /* Writes a time in µs since 1970 as 2026-01-31T23:59:59.123456Z; `out` has TIME_TEXT_SIZE bytes. */
 #define TIME_TEXT_SIZE 32
 char *text_time(int64_t us, char *out);
-/* The time of day in such a text; "" if the text is shorter, as that of a missing time is. */
+/* The time of day in a text that text_time wrote; "" if the text is shorter, such as the one shown
+ * for a missing time. */
 const char *text_time_of_day(const char *time);
 /* Parses an RFC 3339 time, a date, or "@SECONDS". */
 MUST_USE int text_parse_time(const char *s, int64_t *us, struct err *err);
@@ -48,8 +49,8 @@ char *text_duration(int64_t us, char *out);
 
 MUST_USE int text_parse_i64(const char *s, int64_t *n); /* -1 unless all of s is an integer */
 
-/* Appends s escaped as the value of a Prometheus label, or as a text of Graphviz, without the
- * quotes. A character of text_is_hidden other than a line break becomes U+FFFD. */
+/* Appends s, escaped for the value of a Prometheus label or for a Graphviz string, without the
+ * quotes. A hidden character (text_is_hidden) other than a line break becomes U+FFFD. */
 void text_label(struct buf *b, const char *s);
 
 #endif

@@ -45,7 +45,7 @@ static int no_such_zone(const char *name, struct err *err)
                        name, TZ_DIR);
     return err_set(
         err, E_NOT_FOUND,
-        "time zone %s does not exist: use a name of a file below %s, such as Europe/Berlin", name,
+        "time zone %s does not exist: use the name of a file below %s, such as Europe/Berlin", name,
         TZ_DIR);
 }
 
@@ -141,10 +141,10 @@ int64_t tz_to_local(const struct tz *z, int64_t t)
 
 int64_t tz_from_local(const struct tz *z, int64_t local)
 {
-    /* No offset is larger than TZ_MAX_OFFSET, so `local` is not shown earlier. */
+    /* No offset is larger than TZ_MAX_OFFSET, so clocks can't show `local` before this time. */
     struct tz_period p = tz_period(z, local - TZ_MAX_OFFSET);
 
-    while (p.until + p.offset <= local) /* ends before `local` is shown or jumped over */
+    while (p.until + p.offset <= local) /* clocks reach `local` only after this period */
         p = tz_period(z, p.until);
     return local - p.offset < p.from ? p.from : local - p.offset;
 }

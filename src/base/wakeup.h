@@ -24,7 +24,7 @@ struct wakeup {
 MUST_USE int wakeup_open(struct wakeup *w);
 void wakeup_close(struct wakeup *w);
 MUST_USE int wakeup_add(struct wakeup *w, int fd, void *what); /* 0, or -1 and errno */
-/* Required before fd is closed, if another process may have a copy of it. */
+/* Call it before you close fd, if another process may have a copy of it. */
 void wakeup_remove(struct wakeup *w, int fd);
 
 void wakeup_signal(struct wakeup *w);
