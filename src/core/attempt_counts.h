@@ -9,8 +9,9 @@
 
 #define TIME_BUCKETS 14
 
-/* Upper bounds in µs; the last bucket has no bound. They are stored with the counts: after a
- * change, older counts are shown in the first bucket that includes theirs. */
+/* Upper bounds in µs; the last bucket has no bound. The database stores the bounds with the counts.
+ * If a release changes the bounds, older counts are shown in the first bucket that includes their
+ * bound. */
 static const int64_t time_bucket_us[TIME_BUCKETS] = {
     1000,    5000,     10000,    50000,    100000,    500000,     1000000,
     5000000, 10000000, 30000000, 60000000, 300000000, 1800000000, INT64_MAX};
@@ -29,7 +30,7 @@ struct attempt_counts {
     int64_t claimed, adopted, lease_expired;
     int64_t settle_refused;                /* outcomes of workers that had lost the lease */
     int64_t outcomes[OUTCOME_REFUSED + 1]; /* by enum outcome_kind */
-    int64_t wait_us, run_us;               /* sums */
+    int64_t wait_us, run_us;               /* sums over all attempts */
     int64_t wait[TIME_BUCKETS], run[TIME_BUCKETS];
 };
 

@@ -33,20 +33,20 @@ static void start_run(struct execution_state *s)
 }
 
 /* A cancel, or any other end, ends the pause of the execution. Otherwise a later rerun would start
- * nothing, and an ended execution can't be resumed. */
+ * nothing, and nobody could resume it: an ended execution can't be resumed. */
 static void end_pause(struct execution_state *s)
 {
     s->flags &= ~(FLAG_PAUSED | FLAG_RELEASING);
 }
 
-/* A rerun drops earlier requests. */
+/* A rerun clears the cancel request, the deferral and most flags of the earlier run. */
 static void apply_rerun(struct execution_state *s, const struct execution_change *c)
 {
     s->cancel_requested = s->deferred = false;
     s->flags = (s->flags & FLAG_CAPPED) | FLAG_RERUN | (c->is_job ? s->flags & FLAG_ROUTED : 0);
     if (s->started_at && s->idle >= 0)
         s->idle -= s->finished_at;
-    if (c->to == S_RUNNING) /* a workflow or fan-out that continues, without another start */
+    if (c->to == S_RUNNING) /* a workflow or fan-out that runs again without another start */
         start_run(s);
     if (c->is_job)
         s->max_attempts = s->attempts + c->attempts;

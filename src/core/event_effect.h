@@ -1,6 +1,6 @@
 /* event_effect.h - what each event changes in an execution. event_apply() holds the one rule for
- * each event: the door applies an event to the row before it stores both; replay (history/replay.h)
- * applies the stored events to an empty state. Pure.
+ * each event: the door applies an event to the row before it stores the row and the event; replay
+ * (history/replay.h) applies the stored events to an empty state. Pure.
  *
  * Three things are set elsewhere: result and error (door_set_outcome), the due times of timers
  * (door_move), and the flag of a task that was skipped because of a failure (task_skip). */
@@ -16,7 +16,7 @@
 #define EXECUTION_STATE_FIELDS                                                                \
     int64_t requested_at, started_at, finished_at, updated_at; /* µs; 0 if not yet */        \
     int64_t idle; /* µs between the ends of earlier runs and the starts of their reruns; */  \
-                  /* before the last rerun has started: minus its earlier end, so negative */ \
+                  /* negative until the last rerun starts: the end before it is subtracted */ \
     int status, held, seq, attempts, max_attempts, epoch;                                     \
     int flags; /* enum execution_flag */                                                      \
     bool deferred, cancel_requested;                                                          \

@@ -53,8 +53,8 @@ enum execution_flag {
     FLAG_STOPPED = 32,    /* a fan-out: fail_fast ended it */
     FLAG_TIMED_OUT = 64,  /* its own timeout ended it */
 
-    /* A job outside of a workflow: the routes choose its executor. Only workflows have FLAG_EXITED,
-     * so both are one bit: all others are in use. */
+    /* A job outside of a workflow: the routes choose its executor. It shares its bit with
+     * FLAG_EXITED, which only workflows have, because all other bits are in use. */
     FLAG_ROUTED = 16,
 
     /* Flags of any execution, most of them set by operator actions. */
@@ -65,8 +65,9 @@ enum execution_flag {
     FLAG_RERUN = 2048,       /* it has run before: its children already have rows */
     FLAG_ONLY_FAILED = 4096, /* a fan-out in a rerun: items that succeeded do not run again */
     FLAG_NOT_STARTED = 8192, /* its rerun has not started: its children belong to an earlier run */
-    /* It was submitted by a process without queues: its jobs count against queue.cap. (Up to
-     * version 12 of the schema this was FLAG_NOTIFYING = 16384; a migration refers to it.) */
+    /* It was submitted by a process with queue.enabled: false: its jobs count against queue.cap.
+     * (Up to version 12 of the schema this bit was FLAG_NOTIFYING = 16384; a migration uses that
+     * name, which tools/sqlgen.awk reads here.) */
     FLAG_CAPPED = 16384
 };
 int graph_flags_of(const struct graph_need *n); /* the flags that this child sets on its parent */

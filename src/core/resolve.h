@@ -58,8 +58,8 @@ const struct template *resolve_template(const struct resolve_scope *s, enum task
 /* Evaluates a template; *out is a new reference. */
 MUST_USE int resolve_value(const struct template *t, const struct resolve_scope *s,
                            struct json_t **out, struct err *err);
-/* E_INVALID if the value is a string with a NUL character: the texts of a command can't hold it,
- * and would be cut short. */
+/* E_INVALID if the value is a string with a NUL character: a command would get only the text before
+ * it. */
 MUST_USE int resolve_check_nul(const struct json_t *v, struct err *err);
 /* Evaluates a template and appends its value as text, which has no NUL character. */
 MUST_USE int resolve_text(const struct template *t, const struct resolve_scope *s, struct buf *out,

@@ -46,8 +46,8 @@ static bool has_type(const json_t *v, enum param_type type)
     return false;
 }
 
-/* Whether the param is null if no value is given. Then an explicit null is accepted, too: callers
- * that pass on their own params may pass one. */
+/* Whether the param is null if no value is given. Such a param accepts an explicit null, too: a
+ * workflow may pass on a param of its own that is null. */
 static bool may_be_null(const struct workflow_param *p)
 {
     return !p->required && (!p->default_value || !strcmp(p->default_value, "null"));
@@ -70,7 +70,8 @@ static bool sets_variable(const struct workflow_task *t, const char *name)
            pairs_have(t->with.at, t->with.n, name);
 }
 
-/* The bytes of the value, or else the default, as a variable with its name; 0 if it is small. */
+/* The bytes of NAME=VALUE for the given value or, without one, the default. 0 if only a small
+ * default or nothing is given. */
 static size_t param_size(const struct workflow_param *p, json_t *v)
 {
     bool is_large = !v && p->default_value && strlen(p->default_value) > KEY_ARG_BYTES / 2;

@@ -62,27 +62,28 @@ static size_t variable_size(const struct spec_pair *p)
     return strlen(p->key) + 1 + strlen(p->value);
 }
 
-/* Whether the task asks for the variable, so that it can't be left out. */
-static bool is_wanted(const struct workflow_task *t, const char *name)
+/* Whether the task sets the variable itself, or its command mentions it: then it can't be left
+ * out. */
+static bool is_used(const struct workflow_task *t, const char *name)
 {
     return pairs_have(t->command.env, t->command.nenv, name) ||
            pairs_have(t->with.at, t->with.n, name) || spec_mentions(&t->command, name);
 }
 
-/* The largest of the variables that nothing asks for; n if none. */
-static size_t find_unwanted(const struct workflow_task *t, const struct spec_pair *env, size_t n)
+/* The largest of the variables that the task does not use (is_used); n if none. */
+static size_t find_unused(const struct workflow_task *t, const struct spec_pair *env, size_t n)
 {
     size_t largest = n;
 
     for (size_t i = 0; i < n; i++)
         if ((largest == n || variable_size(&env[i]) > variable_size(&env[largest])) &&
-            !is_wanted(t, env[i].key))
+            !is_used(t, env[i].key))
             largest = i;
     return largest;
 }
 
-/* Params and items may be larger than what the system allows for one variable, or for all. Leaves
- * out those that nothing asks for, the largest first. */
+/* Params and items may be larger than the system allows for one variable, or for all. Leaves out
+ * variables that the task does not use, the largest first. */
 static int fit_env(const struct workflow_task *t, struct spec_pair *env, size_t *n, struct err *err)
 {
     size_t all = 0, at, bytes;
@@ -90,10 +91,10 @@ static int fit_env(const struct workflow_task *t, struct spec_pair *env, size_t 
     for (size_t i = 0; i < *n; i++) {
         bytes = variable_size(&env[i]);
         all += bytes;
-        if (bytes > KEY_ARG_BYTES && is_wanted(t, env[i].key))
+        if (bytes > KEY_ARG_BYTES && is_used(t, env[i].key))
             return resolve_too_large(env[i].key, bytes, err);
     }
-    while (all > KEY_ARG_BYTES && (at = find_unwanted(t, env, *n)) < *n) {
+    while (all > KEY_ARG_BYTES && (at = find_unused(t, env, *n)) < *n) {
         bytes = variable_size(&env[at]);
         if (bytes <= KEY_ARG_BYTES && all <= ENV_BYTES)
             break;
@@ -236,7 +237,7 @@ static int set_container(const struct resolve_scope *s, struct spec *spec, struc
     return 0;
 }
 
-/* Whether the task has the key that this one needs: a shell is of no use without a script. */
+/* Whether the task has the key without which this key has no effect, such as `run` for `shell`. */
 static bool is_usable(const struct key *k, const struct workflow_task *task)
 {
     const struct key *with = k->only_with ? key_find(&keys_task, k->only_with) : NULL;
@@ -244,7 +245,8 @@ static bool is_usable(const struct key *k, const struct workflow_task *task)
     return !with || !key_is_default(with, (const char *)task + with->at);
 }
 
-/* Takes the defaults that are not copied to the tasks; env is merged by make_env. */
+/* Copies those of the workflow's defaults to the spec that were not copied to the task when the
+ * file was read; make_env merges env. */
 static void inherit_defaults(const struct workflow *w, const struct workflow_task *task,
                              struct spec *spec)
 {

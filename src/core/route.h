@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In a glob, * matches any text and ? one character; everything else is literal, brackets too. */
+/* In a glob, * matches any text and ? one character; everything else is literal, including
+ * brackets. */
 struct route {
     const char *glob, *executor;
 };

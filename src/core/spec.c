@@ -170,8 +170,8 @@ int spec_parse(const char *json, struct arena *arena, struct spec *out, struct e
 
 /* ---- the command ---- */
 
-/* The words of the shell with the text in place of {}; else after -c, which is added unless it is
- * the last word. */
+/* For a script: the words of the shell, with the script in place of the word {}. Without {}, the
+ * script follows -c, which is added unless it is the last word. */
 const char *const *spec_argv(const struct spec *s, struct arena *arena)
 {
     static const char *const plain[] = {"/bin/sh", NULL};

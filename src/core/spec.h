@@ -50,7 +50,7 @@ struct spec_limits {
 struct spec {
     const char *run;          /* shell text; NULL if argv is set */
     const char *const *shell; /* the words that run it, see spec_argv; ends with NULL */
-    size_t nshell;            /* 0 for /bin/sh -c, as in each spec without `shell` */
+    size_t nshell;            /* 0 for /bin/sh -c */
     const char *const *argv;  /* ends with NULL */
     size_t argc;
     const char *cwd;   /* absolute; NULL for the attempt folder */
@@ -58,7 +58,7 @@ struct spec {
     const char *user;  /* name or number; NULL for the worker's user */
     const struct spec_pair *env;
     size_t nenv;
-    const struct spec_pair *files; /* values that the command gets as files: the variable of that */
+    const struct spec_pair *files; /* values that the command gets as files; the variable of that */
     size_t nfiles;                 /* name is the path of a file with the value */
     const char *const *secrets;    /* names, ends with NULL */
     size_t nsecrets;
@@ -74,7 +74,7 @@ struct spec {
 
 /* Whether the script or an argument refers to this environment variable: $NAME or ${NAME…}. */
 bool spec_mentions(const struct spec *s, const char *name);
-/* Whether one of these values has that name. */
+/* Whether one of the pairs has this key. */
 bool pairs_have(const struct spec_pair *pairs, size_t n, const char *name);
 
 /* Whether s can name an output, which is set by a line KEY=VALUE. */
@@ -85,8 +85,8 @@ bool spec_is_output(const char *s);
 MUST_USE int spec_parse(const char *json, struct arena *arena, struct spec *out, struct err *err);
 /* Appends the JSON of all fields that differ from the defaults. */
 void spec_write(const struct spec *s, struct buf *out);
-/* The program and the arguments that a spec stands for: a list that ends with NULL; it lives as
- * long as the spec and the arena. NULL if the spec has no command. */
+/* The program to run and its arguments, as a list that ends with NULL and lives as long as the spec
+ * and the arena. NULL if the spec has no command. */
 const char *const *spec_argv(const struct spec *s, struct arena *arena);
 
 struct outcome;

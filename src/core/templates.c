@@ -62,7 +62,7 @@ static void parse_json(json_t *v, struct arena *arena, struct template *out)
         }
     } else if (json_is_string(v)) {
         parse_text(arena_strdup(arena, json_string_value(v)), arena, out);
-    } else { /* a literal is written as in JSON */
+    } else { /* a number, a boolean or null: its JSON is a valid expression */
         parse_expr(json_arena_text(v, arena), true, arena, out);
     }
 }
@@ -82,7 +82,7 @@ static void parse_value(const char *json, struct arena *arena, struct template *
 typedef void parse_one(const char *text, struct arena *arena, struct template *out);
 
 /* NULL if the text is NULL. */
-static const struct template *parse(parse_one *one, const char *text, struct arena *arena)
+static const struct template *parse_optional(parse_one *one, const char *text, struct arena *arena)
 {
     struct template *t = text ? arena_zalloc(arena, sizeof(*t)) : NULL;
 
@@ -127,17 +127,17 @@ static void parse_task(const struct workflow_task *task, struct templates *to, s
 
     if (!task)
         return;
-    t[TASK_CONDITION] = parse(parse_condition, task->condition, arena);
-    t[TASK_FOREACH] = parse(parse_value, task->foreach, arena);
-    t[TASK_MESSAGE] = parse(parse_text, task->approval.message, arena);
+    t[TASK_CONDITION] = parse_optional(parse_condition, task->condition, arena);
+    t[TASK_FOREACH] = parse_optional(parse_value, task->foreach, arena);
+    t[TASK_MESSAGE] = parse_optional(parse_text, task->approval.message, arena);
     t[TASK_ARGV] = parse_texts(&(struct texts){c->argv, c->argc}, arena);
     t[TASK_ENV] = parse_pairs(parse_text, &(struct pairs){c->env, c->nenv}, arena);
     t[TASK_FILES] = parse_pairs(parse_text, &(struct pairs){c->files, c->nfiles}, arena);
     t[TASK_WITH] = parse_pairs(parse_value, &task->with, arena);
-    t[TASK_CONTAINER] = parse(parse_value, c->container, arena);
-    t[TASK_CWD] = parse(parse_text, c->cwd, arena);
-    t[TASK_INPUT] = parse(parse_text, c->input, arena);
-    t[TASK_KEY] = parse(parse_text, task->concurrency.key, arena);
+    t[TASK_CONTAINER] = parse_optional(parse_value, c->container, arena);
+    t[TASK_CWD] = parse_optional(parse_text, c->cwd, arena);
+    t[TASK_INPUT] = parse_optional(parse_text, c->input, arena);
+    t[TASK_KEY] = parse_optional(parse_text, task->concurrency.key, arena);
 }
 
 const struct templates *templates_parse(const struct workflow *w, struct arena *arena)
@@ -150,7 +150,7 @@ const struct templates *templates_parse(const struct workflow *w, struct arena *
         parse_text, &(struct pairs){w->defaults.command.env, w->defaults.command.nenv}, arena);
     t->vars = parse_pairs(parse_value, &w->vars, arena);
     t->outputs = parse_pairs(parse_value, &w->outputs, arena);
-    t->key = parse(parse_text, w->concurrency.key, arena);
+    t->key = parse_optional(parse_text, w->concurrency.key, arena);
     t->tasks = arena_zalloc(arena, (w->ntasks + 2) * sizeof(*t->tasks));
     for (uint32_t i = 0; i < w->ntasks; i++)
         parse_task(&w->tasks[i], t, arena);

@@ -37,7 +37,7 @@ const struct move legal_moves[] = {
     MOVE(RETRY_SCHEDULED, RUNNING, READY, JOBS),
     MOVE(ABANDONED, RUNNING, FAILED, JOBS),
 
-    /* a workflow or foreach has no job and no lease */
+    /* a workflow or fan-out starts without a claim and has no lease */
     MOVE(STARTED, PENDING, RUNNING, WORKFLOWS),
     MOVE(PAUSED, PENDING, PENDING, WORKFLOWS),
     MOVE(PAUSED, RUNNING, RUNNING, WORKFLOWS),

@@ -11,14 +11,14 @@
     X(WORKFLOW, 3, "workflow") /* a graph of tasks */          \
     X(FOREACH, 4, "foreach")   /* a fan-out; its items are its children */
 
-#define STATUSES(X)                                                            \
-    X(PENDING, 1, "pending")     /* waits for its needs */                     \
-    X(READY, 2, "ready")         /* may run: in the outbox, unless held */     \
-    X(RUNNING, 3, "running")     /* a running job has a lease row */           \
-    X(SUCCEEDED, 4, "succeeded") /* it and all its descendants are terminal */ \
-    X(FAILED, 5, "failed")                                                     \
-    X(TIMED_OUT, 6, "timed_out")                                               \
-    X(CANCELLED, 7, "cancelled")                                               \
+#define STATUSES(X)                                                               \
+    X(PENDING, 1, "pending")     /* waits for its needs */                        \
+    X(READY, 2, "ready")         /* may run: in the outbox, unless held */        \
+    X(RUNNING, 3, "running")     /* a running job has a lease row */              \
+    X(SUCCEEDED, 4, "succeeded") /* from here on: all descendants are terminal */ \
+    X(FAILED, 5, "failed")                                                        \
+    X(TIMED_OUT, 6, "timed_out")                                                  \
+    X(CANCELLED, 7, "cancelled")                                                  \
     X(SKIPPED, 8, "skipped")
 
 /* Why a ready job may not be claimed; the first reason that applies. */
@@ -31,7 +31,7 @@
 
 #define TIMERS(X)                                                                      \
     X(DELAY, 1, "delay")       /* ends a hold: a retry, a deferral, a delayed start */ \
-    X(HANDOVER, 2, "handover") /* offers a permit again that no job could take */      \
+    X(HANDOVER, 2, "handover") /* offers again a permit that no job could take */      \
     X(CONTINUE, 3, "continue") /* continues large work of a workflow in slices */      \
     X(TIMEOUT, 4, "timeout")   /* ends a workflow that takes too long */
 
@@ -49,7 +49,7 @@
     X(LIMITED, 1, "limited") /* its limit was changed */ \
     X(PAUSED, 2, "paused")                               \
     X(RESUMED, 3, "resumed")                             \
-    X(CHANGED, 4, "changed") /* a setting */
+    X(CHANGED, 4, "changed") /* a setting was changed */
 
 /* Events of the history. Jobs (task, exec) and workflows (workflow, foreach) share the actions; the
  * event of a workflow or fan-out has WORKFLOW_EVENT added to its code, and its text starts with

@@ -13,8 +13,8 @@
 /* ---- parsing ---- */
 
 /* Checks a source text and copies it. */
-static int take_text(const struct expr_text *text, size_t max, struct arena *arena,
-                     struct expr_range *out, struct expr_fault *fault)
+static int check_and_copy_text(const struct expr_text *text, size_t max, struct arena *arena,
+                               struct expr_range *out, struct expr_fault *fault)
 {
     *out = (struct expr_range){.text = *text};
     if (text->len > max)
@@ -45,7 +45,7 @@ int expr_parse_condition(const struct expr_text *text, struct arena *arena, cons
     struct piece piece;
     bool bracketed;
     size_t begin, end;
-    int rc = take_text(text, EXPR_TEXT_MAX, arena, &in, fault);
+    int rc = check_and_copy_text(text, EXPR_TEXT_MAX, arena, &in, fault);
 
     if (rc)
         return rc;
@@ -111,7 +111,7 @@ int expr_parse_template(const struct expr_text *text, struct arena *arena, const
     struct expr_range in;
     int rc;
 
-    if (!(rc = take_text(text, EXPR_TEMPLATE_MAX, arena, &in, fault)) &&
+    if (!(rc = check_and_copy_text(text, EXPR_TEMPLATE_MAX, arena, &in, fault)) &&
         !(rc = split_text(&in, arena, &pieces, fault)))
         *out = new_expr(arena, &in.text, pieces.at, pieces.n);
     vec_release(&pieces);

@@ -1,7 +1,7 @@
 /* expr_internal.h - declarations shared by the files of the expression language. lexer.c and
- * parser.c turn a source text into a tree, expr.c keeps it, and eval.c walks it: access.c finds
- * fields and items, operators.c has the operators, functions.c and list_functions.c the functions.
- */
+ * parser.c turn a source text into a tree, expr.c stores the tree, and eval.c walks it: access.c
+ * finds fields and items, operators.c has the operators, functions.c and list_functions.c the
+ * functions. */
 #ifndef CORE_EXPR_EXPR_INTERNAL_H
 #define CORE_EXPR_EXPR_INTERNAL_H
 
@@ -32,7 +32,7 @@ const char *expr_did_you_mean(const char *word, const char *const *list, struct 
 
 enum expr_operator {
     OPERATOR_NONE,
-#define X(id, text, strength, meaning) OPERATOR_##id,
+#define X(id, text, precedence, meaning) OPERATOR_##id,
     EXPR_OPERATORS(X)
 #undef X
         OPERATOR_NOT,
@@ -40,7 +40,7 @@ enum expr_operator {
 };
 extern const struct expr_operator_info {
     const char *text;
-    int strength; /* its precedence; 0 if not binary */
+    int precedence; /* 0 if not binary */
 } expr_operators[];
 
 enum expr_function {
@@ -85,8 +85,9 @@ struct literal {
 struct node {
     enum node_kind kind;
     unsigned which;
-    unsigned n;        /* number of children */
-    uint32_t from, at; /* offsets: from, the first operand of fields and indexes; at, a fault */
+    unsigned n;    /* number of children */
+    uint32_t from; /* for a field or an index: the offset where its operand starts */
+    uint32_t at;   /* the offset that a fault shows */
     struct literal literal;
     struct node *child, *steps;
     struct node *next; /* the next child or step */
@@ -142,8 +143,9 @@ void *parser_unexpected(struct parser *p, const char *expected, const char *hint
 bool lex_next(struct parser *p);
 /* Reads the name directly after a dot, which may contain dashes. */
 bool lex_field(struct parser *p);
-/* Skips the mark. If another token is there, sets the fault that the mark is missing `where`. */
-bool lex_take_mark(struct parser *p, char mark, const char *where);
+/* Skips the mark. If the current token is not that mark, sets the fault that it is missing
+ * `where`. */
+bool lex_expect_mark(struct parser *p, char mark, const char *where);
 /* Convert the current token; a `negative` number starts one byte before its token. */
 bool lex_number(struct parser *p, bool negative, struct literal *out);
 bool lex_text(struct parser *p, struct literal *out);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define EXCERPT_MAX    100 /* bytes */
-#define EXCERPT_BEFORE 60  /* at most this many of them are before the location */
+#define EXCERPT_BEFORE 60  /* at most this many of the bytes are before the location */
 
 static bool is_continuation(char c)
 {

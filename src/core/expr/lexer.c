@@ -138,7 +138,7 @@ bool lex_field(struct parser *p)
     return true;
 }
 
-bool lex_take_mark(struct parser *p, char mark, const char *where)
+bool lex_expect_mark(struct parser *p, char mark, const char *where)
 {
     char expected[80];
 

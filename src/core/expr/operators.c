@@ -54,7 +54,7 @@ static int ordering(struct eval *x, json_t *a, json_t *b, json_t **out)
 
 /* ---- arithmetic ---- */
 
-static int whole(struct eval *x, json_int_t a, json_int_t b, json_t **out)
+static int whole_arithmetic(struct eval *x, json_int_t a, json_int_t b, json_t **out)
 {
     unsigned op = x->node->which;
     bool overflow = false;
@@ -91,7 +91,7 @@ static int as_real(struct eval *x, json_t *v, double *out)
     return 0;
 }
 
-static int real(struct eval *x, json_t *a, json_t *b, json_t **out)
+static int real_arithmetic(struct eval *x, json_t *a, json_t *b, json_t **out)
 {
     double first = 0, second = 0, result;
     int rc;
@@ -135,9 +135,9 @@ static int arithmetic(struct eval *x, json_t *a, json_t *b, json_t **out)
     bool add = x->node->which == OPERATOR_ADD;
 
     if (json_is_integer(a) && json_is_integer(b))
-        return whole(x, json_integer_value(a), json_integer_value(b), out);
+        return whole_arithmetic(x, json_integer_value(a), json_integer_value(b), out);
     if (json_is_number(a) && json_is_number(b))
-        return real(x, a, b, out);
+        return real_arithmetic(x, a, b, out);
     if (add && json_is_string(a) && json_is_string(b))
         return join_texts(x, a, b, out);
     return type_fault(x, a, b, add ? "two numbers or two strings" : "two numbers");
@@ -162,7 +162,7 @@ int eval_binary(struct eval *x, json_t *a, json_t *b, json_t **out)
 int eval_negate(struct eval *x, json_t *a, json_t **out)
 {
     if (json_is_integer(a))
-        return whole(x, 0, json_integer_value(a), out); /* the current node's operator is - */
+        return whole_arithmetic(x, 0, json_integer_value(a), out); /* the node's operator is - */
     if (!json_is_real(a))
         return eval_fault(x, "- takes a number, not %s", value_type_text(a));
     *out = eval_keep(x, json_real(-json_real_value(a)));

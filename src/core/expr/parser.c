@@ -115,9 +115,9 @@ static bool parse_arguments(struct parser *p, struct node *call)
             if (!lex_next(p))
                 return false;
         } else if (is_default && call->n == 1 && p->now.mark != ')') {
-            return lex_take_mark(p, ',', "after the first argument");
+            return lex_expect_mark(p, ',', "after the first argument");
         } else {
-            return lex_take_mark(p, ')', "after the arguments");
+            return lex_expect_mark(p, ')', "after the arguments");
         }
     }
 }
@@ -211,7 +211,7 @@ static struct node *parse_member(struct parser *p, json_t *seen)
     if (p->now.kind != TOKEN_NAME && p->now.kind != TOKEN_TEXT)
         return parser_unexpected(p, "expected a key (a name or a string),", "");
     if (!(p->now.kind == TOKEN_NAME ? lex_name(p, key) : lex_text(p, key)) || !lex_next(p) ||
-        !lex_take_mark(p, ':', "after the key"))
+        !lex_expect_mark(p, ':', "after the key"))
         return NULL;
     if (json_object_get(seen, key->text))
         return parser_fault(p, n->at, "the key '%.*s' is given twice",
@@ -236,7 +236,7 @@ static struct node *parse_collection(struct parser *p, json_t *seen)
         if (more && !lex_next(p))
             return NULL;
     }
-    return lex_take_mark(p, close, seen ? "after the object" : "after the list") ? n : NULL;
+    return lex_expect_mark(p, close, seen ? "after the object" : "after the list") ? n : NULL;
 }
 
 static struct node *parse_object(struct parser *p)
@@ -251,7 +251,7 @@ static struct node *parse_parentheses(struct parser *p)
     struct node *n;
 
     return lex_next(p) && (n = parse_expression(p)) &&
-                   lex_take_mark(p, ')', "after the expression in parentheses")
+                   lex_expect_mark(p, ')', "after the expression in parentheses")
                ? n
                : NULL;
 }
@@ -286,7 +286,7 @@ static struct node *parse_access(struct parser *p, size_t from)
     if (field)
         return lex_name(p, &n->literal) && lex_next(p) ? n : NULL;
     return lex_next(p) && (n->child = parse_expression(p)) &&
-                   lex_take_mark(p, ']', "after the index")
+                   lex_expect_mark(p, ']', "after the index")
                ? n
                : NULL;
 }
@@ -328,36 +328,36 @@ static struct node *parse_unary(struct parser *p)
     return n;
 }
 
-static int strength(const struct parser *p)
+static int precedence(const struct parser *p)
 {
-    return expr_operators[p->now.op].strength;
+    return expr_operators[p->now.op].precedence;
 }
 
-static struct node *parse_binary(struct parser *p, int weakest);
+static struct node *parse_binary(struct parser *p, int lowest);
 
 /* Parses a binary operator and its second operand. */
 static struct node *parse_operator(struct parser *p)
 {
     struct node *n = new_node(p, NODE_BINARY, p->now.op, p->now.at);
-    int mine = strength(p);
-    bool compares = mine == expr_operators[OPERATOR_EQ].strength ||
-                    mine == expr_operators[OPERATOR_LT].strength;
+    int mine = precedence(p);
+    bool compares = mine == expr_operators[OPERATOR_EQ].precedence ||
+                    mine == expr_operators[OPERATOR_LT].precedence;
 
     if (!lex_next(p) || !(n->child = parse_binary(p, mine + 1)))
         return NULL;
-    if (compares && strength(p) == mine)
+    if (compares && precedence(p) == mine)
         return parser_fault(p, p->now.at,
                             "comparisons can't be chained: join them with &&, or put one of them "
                             "in parentheses");
     return n;
 }
 
-/* Parses operators whose precedence is at least `weakest`, from left to right. */
-static struct node *parse_binary(struct parser *p, int weakest)
+/* Parses operators whose precedence is at least `lowest`, from left to right. */
+static struct node *parse_binary(struct parser *p, int lowest)
 {
     struct node *n = parse_unary(p), **end = n ? end_of(&n->steps) : NULL;
 
-    while (n && strength(p) >= weakest) {
+    while (n && precedence(p) >= lowest) {
         if (!(*end = parse_operator(p)))
             return NULL;
         end = &(*end)->next;

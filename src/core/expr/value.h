@@ -15,13 +15,13 @@ struct json_t; /* jansson's */
 struct work {
     size_t left;
 };
-/* Subtracts n. If less than n was left, nothing is left, and the result is false. */
+/* Subtracts n. Returns false if less than n was left; then nothing is left. */
 bool work_charge(struct work *work, size_t n);
 
 /* Returns its argument; aborts the process if it is NULL, which means out of memory (see
  * base/mem.h). */
 struct json_t *value_need(struct json_t *json);
-/* Both take over the reference to the item. */
+/* value_append and value_put take over the reference to the item. */
 void value_append(struct json_t *list, struct json_t *item);
 void value_put(struct json_t *object, const char *key, struct json_t *item);
 

@@ -12,7 +12,7 @@ struct search {
     size_t n;
     size_t *inside; /* all nodes except the root, sorted by parent, then by end */
     size_t *first;  /* index in `inside` of each parent's first child; n + 1 entries */
-    bool *taken;    /* already on the path: prevents cycles among nodes with equal times */
+    bool *on_path;  /* already on the path: prevents cycles among nodes with equal times */
     struct critical_step *steps;
     size_t nsteps;
 };
@@ -67,7 +67,7 @@ static size_t last_before(const struct search *s, size_t parent, int64_t at)
     for (; lo > begin; lo--) {
         size_t i = s->inside[lo - 1];
 
-        if (s->nodes[i].ended && !s->taken[i])
+        if (s->nodes[i].ended && !s->on_path[i])
             return i;
     }
     return 0;
@@ -95,13 +95,13 @@ static size_t predecessor(const struct search *s, size_t i)
     size_t best = 0, k;
 
     if (n->after == AFTER_STARTER)
-        return s->taken[n->starter] ? 0 : n->starter;
+        return s->on_path[n->starter] ? 0 : n->starter;
     if (n->after == AFTER_OTHERS)
         return last_before(s, n->parent, n->timeline->begin);
     for (k = 0; k < n->nneeds; k++) {
         const struct critical_node *need = &s->nodes[n->needs[k]];
 
-        if (need->ended && need->end <= gate_of(n) && !s->taken[n->needs[k]] &&
+        if (need->ended && need->end <= gate_of(n) && !s->on_path[n->needs[k]] &&
             (!best || need->end > s->nodes[best].end))
             best = n->needs[k];
     }
@@ -140,7 +140,7 @@ static int64_t find_chain(struct search *s, size_t parent, int64_t started, int6
         const struct critical_node *n = &s->nodes[i];
         struct link link = {.node = i, .from = started, .to = n->end < to ? n->end : to};
 
-        s->taken[i] = true;
+        s->on_path[i] = true;
         up = predecessor(s, i);
         if (up) {
             int64_t over = s->nodes[up].end;
@@ -149,8 +149,8 @@ static int64_t find_chain(struct search *s, size_t parent, int64_t started, int6
                 over = n->timeline->begin;
             link.from = over < started ? started : over < link.to ? over : link.to;
         }
-        /* Between its end and its rerun, while its parent went on, no other node waited for this
-         * one. */
+        /* While its parent kept running between the end and the rerun of this node, no other node
+         * waited for this one. */
         if (n->timeline->rerun && link.from < n->timeline->begin)
             link.from = n->timeline->begin < link.to ? n->timeline->begin : link.to;
         own += to - link.to;
@@ -202,7 +202,7 @@ size_t critical_path(const struct critical_node *nodes, size_t n, struct critica
 
     s.inside = mem_alloc(n * sizeof(*s.inside));
     s.first = mem_alloc((n + 1) * sizeof(*s.first));
-    s.taken = mem_zalloc(n * sizeof(*s.taken));
+    s.on_path = mem_zalloc(n * sizeof(*s.on_path));
     sort_children(&s);
     walk(&s, 0, nodes[0].timeline->begin, nodes[0].end);
     for (i = 1; i < s.nsteps; i++)
@@ -210,6 +210,6 @@ size_t critical_path(const struct critical_node *nodes, size_t n, struct critica
             steps[kept++] = steps[i];
     free(s.inside);
     free(s.first);
-    free(s.taken);
+    free(s.on_path);
     return kept;
 }

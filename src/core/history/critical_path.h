@@ -21,8 +21,8 @@ struct critical_node {
     const struct timeline *timeline;
     int64_t end; /* if it has not ended: the time at which the tree is viewed */
     bool ended;
-    bool is_parent;            /* a workflow or fan-out: its time belongs to its children */
-    size_t parent;             /* index of the enclosing workflow or fan-out; the root is its own */
+    bool is_parent; /* a workflow or fan-out: its time belongs to its children */
+    size_t parent;  /* index of the enclosing workflow or fan-out; the root is its own parent */
     enum critical_after after; /* ignored for the root */
     const size_t *needs;
     size_t nneeds;

@@ -52,8 +52,8 @@ struct definitions {
     json_t *list;
 };
 
-/* Compares and releases both. */
-static bool equal_once(json_t *a, json_t *b)
+/* Whether the values are equal; releases both. */
+static bool equal_and_release(json_t *a, json_t *b)
 {
     bool same = json_equal(a, b);
 
@@ -97,9 +97,9 @@ static bool same_value(const char *key, const json_t *a, const json_t *a_tasks, 
     const json_t *x = json_object_get(a, key), *y = json_object_get(b, key);
 
     if (!strcmp(key, "needs"))
-        return equal_once(named_needs(a, a_tasks), named_needs(b, b_tasks));
+        return equal_and_release(named_needs(a, a_tasks), named_needs(b, b_tasks));
     if (x && y && (!strcmp(key, hooks[0]) || !strcmp(key, hooks[1])))
-        return equal_once(changed_keys(x, NULL, y, NULL), value_need(json_array()));
+        return equal_and_release(changed_keys(x, NULL, y, NULL), value_need(json_array()));
     return json_equal(x, y);
 }
 
@@ -249,8 +249,8 @@ static bool same_json(const char *a, const char *b)
 {
     if (!a || !b || !strcmp(a, b))
         return same_text(a, b);
-    return equal_once(json_loads(a, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL),
-                      json_loads(b, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
+    return equal_and_release(json_loads(a, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL),
+                             json_loads(b, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
 }
 
 static bool is_notable(int64_t a, int64_t b)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void push(struct timeline *t, int64_t from, enum timeline_part part, struct arena *arena)
+static void add_span(struct timeline *t, int64_t from, enum timeline_part part, struct arena *arena)
 {
     if (t->n && t->at[t->n - 1].part == part)
         return;
@@ -39,12 +39,12 @@ static void add_hold(struct timeline *t, const struct replay_event *e, int held,
     if (!held)
         return; /* paused by an operator while it still waits for its needs */
     open_gate(t, e->at);
-    push(t, e->at, backoff ? TIMELINE_RETRY : TIMELINE_HELD, arena);
+    add_span(t, e->at, backoff ? TIMELINE_RETRY : TIMELINE_HELD, arena);
 }
 
 static void start_attempt(struct timeline *t, const struct replay_event *e, struct arena *arena)
 {
-    push(t, e->at, TIMELINE_RUN, arena);
+    add_span(t, e->at, TIMELINE_RUN, arena);
     t->attempt = t->n - 1;
     t->failed = false;
 }
@@ -53,7 +53,7 @@ static void restart(struct timeline *t, const struct replay_event *e, struct are
 {
     *t = (struct timeline){
         .begin = e->at, .rerun = e->type % WORKFLOW_EVENT == EV_RERUN, .at = t->at, .cap = t->cap};
-    push(t, e->at, e->to == S_RUNNING ? TIMELINE_RUN : TIMELINE_WAIT, arena);
+    add_span(t, e->at, e->to == S_RUNNING ? TIMELINE_RUN : TIMELINE_WAIT, arena);
     if (e->to == S_RUNNING)
         t->gate = e->at;
 }
@@ -74,7 +74,7 @@ void timeline_event(struct timeline *t, const struct replay_event *e, int held, 
         add_hold(t, e, held, arena);
         break;
     case EV_UNHELD:
-        push(t, e->at, TIMELINE_WAIT, arena);
+        add_span(t, e->at, TIMELINE_WAIT, arena);
         break;
     case EV_CLAIMED:
         start_attempt(t, e, arena);
@@ -87,18 +87,18 @@ void timeline_event(struct timeline *t, const struct replay_event *e, int held, 
         if (job)
             break;
         open_gate(t, e->at);
-        push(t, e->at, TIMELINE_RUN, arena);
+        add_span(t, e->at, TIMELINE_RUN, arena);
         break;
     case EV_RELEASED:
         reassign_attempt(t, TIMELINE_WAIT);
-        push(t, e->at, TIMELINE_WAIT, arena);
+        add_span(t, e->at, TIMELINE_WAIT, arena);
         break;
     case EV_DEFERRED:
-        push(t, e->at, TIMELINE_WAIT, arena);
+        add_span(t, e->at, TIMELINE_WAIT, arena);
         break;
     case EV_RETRY_SCHEDULED:
         reassign_attempt(t, TIMELINE_RETRY);
-        push(t, e->at, TIMELINE_WAIT, arena);
+        add_span(t, e->at, TIMELINE_WAIT, arena);
         t->failed = true;
         break;
     default:

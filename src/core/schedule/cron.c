@@ -89,7 +89,7 @@ static bool next_local(const struct cron *c, int64_t local, int64_t *out)
 }
 
 /* Follows the wall clock: a local time is due when clocks first show it or jump over it. The loop
- * skips local times that clocks show for the second time after `after`: they were due before. */
+ * skips a local time that clocks show a second time after `after`: it was due the first time. */
 static bool next_by_clock(const struct cron *c, const struct tz *z, int64_t after, int64_t *out)
 {
     int64_t local = tz_to_local(z, after);
@@ -145,7 +145,8 @@ bool cron_last(const struct cron *c, const struct tz *z, int64_t after, int64_t 
 
     if (!cron_next(c, z, after, &low) || low > high)
         return false;
-    /* Bisect: low is due, and no due time lies after high and up to until. */
+    /* Bisect: low is a due time, and no due time lies between high (exclusive) and until
+     * (inclusive). */
     while (low < high) {
         mid = low + (high - low) / 2;
         if (cron_next(c, z, mid, &due) && due <= until)

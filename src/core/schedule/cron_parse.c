@@ -92,7 +92,7 @@ static bool accept_number(struct parser *p, int *out)
     int n = 0;
 
     for (; *p->at >= '0' && *p->at <= '9'; p->at++)
-        n = n < 1000 ? n * 10 + (*p->at - '0') : n; /* large enough to be out of range */
+        n = n < 1000 ? n * 10 + (*p->at - '0') : n; /* no overflow: 1000 is out of range anyway */
     if (p->at > start && !word_length(p->at)) {
         *out = n;
         return true;
@@ -142,7 +142,7 @@ static int parse_range_end(struct parser *p, const char *start, int low, int *hi
     if (rc)
         return rc;
     if (f == &fields[WEEKDAY] && *high == 0 && low > 0)
-        *high = 7; /* fri-sun */
+        *high = 7; /* as in fri-sun */
     if (*high < low)
         return WRONG(p, start, "the range %.*s goes backwards: write %d-%d,%d-%d",
                      (int)(p->at - start), start, low, f->high, f->low, *high);

@@ -47,8 +47,8 @@ static bool last_due(const struct schedule *s, const struct tz *z, int64_t after
     return cron_last(&s->cron, z, after, until, due);
 }
 
-/* The newest due time that has fired by `now`. If the newest due time of all has not fired yet,
- * because of jitter, the one before it has, since it fires before the next one is due. */
+/* The newest due time that has fired by `now`. If jitter still delays the newest due time, the one
+ * before it has fired: a firing always comes before the next due time. */
 static bool last_fired_by(const struct schedule *s, const struct tz *z, int64_t after, int64_t now,
                           int64_t *due)
 {
@@ -106,14 +106,14 @@ enum firing schedule_firing(enum overlap overlap, bool running, bool waiting)
     return overlap == OVERLAP_QUEUE && !waiting ? FIRING_WAIT : FIRING_SKIP;
 }
 
-/* Whether the firing is late by more than the tolerance: no engine was checking when it was
- * time. */
+/* Whether the firing is late by more than the tolerance: no engine checked the schedule in time. */
 static bool is_late(const struct schedule *s, const struct tz *z, int64_t due, int64_t now)
 {
     return schedule_fires_at(s, z, due) + SCHEDULE_TOLERANCE < now;
 }
 
-/* Plans one due time. Returns false if it must wait until the waiting one has started. */
+/* Plans one due time. Returns false if it must wait until the due time that already waits has
+ * started. */
 static bool plan_one(const struct schedule *s, int64_t due, bool late, bool *running,
                      struct schedule_plan *p)
 {
@@ -137,56 +137,57 @@ static bool plan_one(const struct schedule *s, int64_t due, bool late, bool *run
     return true;
 }
 
-/* The due times after the last check. The clock may have been set back since. */
+/* Finds the due times after the last check and returns the time of that check, or `now` if the
+ * clock was set back since. */
 static int64_t due_since_check(const struct schedule *s, const struct tz *z,
-                               const struct schedule_state *is, int64_t now,
+                               const struct schedule_state *state, int64_t now,
                                int64_t out[SCHEDULE_PLAN_MAX], struct schedule_due_times *result)
 {
-    int64_t last = is->done < now ? is->done : now;
+    int64_t last = state->done < now ? state->done : now;
 
     schedule_due(s, z, last, now, SCHEDULE_PLAN_MAX, out, result);
     return last;
 }
 
 size_t schedule_candidates(const struct schedule *s, const struct tz *z,
-                           const struct schedule_state *is, int64_t now,
+                           const struct schedule_state *state, int64_t now,
                            int64_t out[SCHEDULE_PLAN_MAX + 1])
 {
     struct schedule_due_times result;
 
-    (void)due_since_check(s, z, is, now, out, &result);
-    if (is->waiting)
-        out[result.n++] = is->waiting;
+    (void)due_since_check(s, z, state, now, out, &result);
+    if (state->waiting)
+        out[result.n++] = state->waiting;
     return result.n;
 }
 
-static bool was_fired(const struct schedule_state *is, int64_t due)
+static bool was_fired(const struct schedule_state *state, int64_t due)
 {
-    for (size_t i = 0; i < is->nfired; i++)
-        if (is->fired[i] == due)
+    for (size_t i = 0; i < state->nfired; i++)
+        if (state->fired[i] == due)
             return true;
     return false;
 }
 
-void schedule_plan(const struct schedule *s, const struct tz *z, const struct schedule_state *is,
+void schedule_plan(const struct schedule *s, const struct tz *z, const struct schedule_state *state,
                    int64_t now, struct schedule_plan *p)
 {
     int64_t due[SCHEDULE_PLAN_MAX], last, started = 0;
-    bool running = is->running, late = false;
+    bool running = state->running, late = false;
     struct schedule_due_times result;
 
-    *p = (struct schedule_plan){.waiting = was_fired(is, is->waiting) ? 0 : is->waiting};
+    *p = (struct schedule_plan){.waiting = was_fired(state, state->waiting) ? 0 : state->waiting};
     if (p->waiting && !running && !s->paused) {
         p->due[p->n++] = started = p->waiting;
         p->waiting = 0;
         running = true;
     }
-    last = due_since_check(s, z, is, now, due, &result);
+    last = due_since_check(s, z, state, now, due, &result);
     p->missed = result.missed;
     p->done = !result.n ? result.done : result.missed ? due[0] - 1 : last;
     for (size_t i = 0; i < result.n; i++) {
         late |= is_late(s, z, due[i], now); /* a due time after a late one counts as late, too */
-        if (due[i] == started || due[i] == p->waiting || was_fired(is, due[i]))
+        if (due[i] == started || due[i] == p->waiting || was_fired(state, due[i]))
             p->done = due[i]; /* the clock was set back: already planned earlier */
         else if (!plan_one(s, due[i], late, &running, p))
             return;

@@ -66,7 +66,7 @@ struct schedule_state {
     int64_t done;         /* every due time up to here is fired, skipped or missed */
     int64_t waiting;      /* a due time that starts when the last run has ended; 0 if none */
     bool running;         /* the last run is still running */
-    const int64_t *fired; /* those of schedule_candidates() that have a firing */
+    const int64_t *fired; /* the due times of schedule_candidates() that have fired */
     size_t nfired;
 };
 
@@ -85,13 +85,13 @@ struct schedule_plan {
  * the clock was set back, some of them may have been fired before: the caller looks that up and
  * passes it to schedule_plan() as `fired`. */
 size_t schedule_candidates(const struct schedule *s, const struct tz *z,
-                           const struct schedule_state *is, int64_t now,
+                           const struct schedule_state *state, int64_t now,
                            int64_t out[SCHEDULE_PLAN_MAX + 1]);
 
 /* Plans the next firings. If runs may not overlap, due times that are caught up start one after
  * another: no engine was checking when they were due, so none of them is skipped because of
  * another. */
-void schedule_plan(const struct schedule *s, const struct tz *z, const struct schedule_state *is,
+void schedule_plan(const struct schedule *s, const struct tz *z, const struct schedule_state *state,
                    int64_t now, struct schedule_plan *out);
 
 #endif

@@ -5,9 +5,9 @@
  *   X(key, type, member of the definition, member in pawl.h, lowest, highest, places, ...)
  *
  * The arguments from `lowest` on set members of struct key (keys.h), by position or by name.
- * `.spec` of a new key is the next free number; numbers are never reused. NO_MEMBER stands for the
- * member of a key that pawl.h does not have. A list is in the order of the canonical text. A key
- * without a sentence exists only in the canonical text. */
+ * `.spec` of a new key is the next free number; numbers are never reused. NO_MEMBER means that
+ * pawl.h has no member for the key. A list is in the order of the canonical text. A key without a
+ * sentence exists only in the canonical text. */
 #ifndef CORE_WORKFLOW_KEY_LISTS_H
 #define CORE_WORKFLOW_KEY_LISTS_H
 
@@ -225,7 +225,7 @@
       .places = KEY_OF_COMMAND | KEY_COMMON | KEY_COMMON_LATE, .spec = 14,                         \
       .default_value = "the workflow's",                                                           \
       .sentence = "The program that runs the text of `run`, with its options: "                    \
-                  "`bash -euo pipefail`. The text follows after `-c`, or stands where `{}` is: "   \
+                  "`bash -euo pipefail`. The text is passed after `-c`, or in place of `{}`: "     \
                   "`perl -e {}`.",                                                                 \
       .elsewhere = "interpreter")                                                                  \
     X("argv", TEMPLATES, command.argv, argv, 0, KEY_ARG_BYTES, KEY_OF_COMMAND,                     \

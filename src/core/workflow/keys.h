@@ -82,7 +82,8 @@ struct key {
     int spec;            /* position in a spec, from 1; 0 if the key is not part of it */
     bool is_shared;      /* for pawl.yaml: the initial value of a setting of the database */
     bool needs_trust;    /* for pawl.yaml: decides what runs, so the file must be trusted */
-    bool stored_default; /* a default is stored like a given value, so that it can change */
+    bool stored_default; /* the default is stored like a given value, so that a later release can
+                            change it */
     const char *only_with;     /* the key that the task must have too; NULL if none */
     const char *const *words;  /* for KEY_WORD; ends with NULL */
     const struct keys *group;  /* the keys of the mapping that the key may hold */
@@ -140,7 +141,7 @@ void keys_init(const struct keys *keys, void *to);
 
 /* Writes the values that are not the defaults as members of an object. */
 void keys_write(struct json_writer *w, const struct keys *keys, const void *from);
-/* In these two, `member` points to the member itself. */
+/* For key_is_default and key_write, `member` points to the member itself. */
 bool key_is_default(const struct key *k, const void *member);
 void key_write(struct json_writer *w, const struct key *k, const void *member);
 

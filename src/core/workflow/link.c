@@ -39,7 +39,7 @@ static void add_nested(struct nested_list *list, const struct workflow_task *t)
 
     if (!t || !t->nested)
         return;
-    for (i = list->n; i && list->at[i - 1] != t->nested; i--) /* mostly the last one added */
+    for (i = list->n; i && list->at[i - 1] != t->nested; i--) /* usually it is the last one added */
         ;
     if (!i)
         *vec_add(list) = t->nested;

@@ -60,7 +60,7 @@ struct workflow_param {
     const char *default_value; /* the default, as JSON; NULL if none */
 };
 
-/* At most `max` at once with the same key; no limit if key is NULL. */
+/* At most `max` executions with the same key run at once; no limit if key is NULL. */
 struct workflow_concurrency {
     const char *key; /* a template */
     int max;
@@ -95,7 +95,7 @@ struct workflow_task {
     /* Exactly one of command.run, command.argv, function and nested is set. */
     const char *function; /* its name */
     const struct workflow *nested;
-    /* The spec. Not evaluated yet are the templates argv, env, cwd (relative to the workflow's
+    /* The spec. Its templates are not evaluated yet: argv, env, cwd (relative to the workflow's
      * folder; NULL for that folder), input and container (a value). The secrets include those of
      * the workflow. The timeout of a nested workflow covers all of it. */
     struct spec command;

@@ -87,7 +87,7 @@ static int read_pairs(const struct key_reader *r, const struct key *k, const str
     JSON_EACH(p, iter, &at)
     {
         pairs[n].key = arena_strdup(r->arena, at.key);
-        if (r->bounded && k->max) /* KEY=VALUE of an environment is one argument */
+        if (r->bounded && k->max) /* the limit is for KEY=VALUE as a whole */
             max = (size_t)k->max - strlen(at.key) - 1;
         if (key_stored_as(k) == STORED_VALUES)
             pairs[n].value = json_read_raw(&at, r->arena);
@@ -214,7 +214,7 @@ static int read_bool(const struct key_reader *r, const struct json_node *p, bool
 
 static int read_json(const struct key_reader *r, const struct json_node *p, const char **out)
 {
-    int rc = r->bounded ? json_read_known_keys(p, NULL, r->err) : 0; /* a container's object */
+    int rc = r->bounded ? json_read_known_keys(p, NULL, r->err) : 0; /* the value of `container` */
 
     if (!rc)
         *out = json_read_raw(p, r->arena);

@@ -75,7 +75,7 @@ static int read_facts(struct turn *t, struct firing_batch *d, struct err *err)
 
 /* Finds the candidates that were fired before: a clock that was set back reaches them again. */
 static int find_fired(struct turn *t, int64_t schedule, const int64_t *due, size_t n,
-                      struct schedule_state *is, struct err *err)
+                      struct schedule_state *state, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
     int64_t *fired;
@@ -89,8 +89,8 @@ static int find_fired(struct turn *t, int64_t schedule, const int64_t *due, size
     fired = arena_alloc(&t->arena, (r.n + 1) * sizeof(*fired));
     for (size_t i = 0; i < r.n; i++)
         fired[i] = rows_int(&r, i, 1);
-    is->fired = fired;
-    is->nfired = r.n;
+    state->fired = fired;
+    state->nfired = r.n;
     return 0;
 }
 
@@ -104,7 +104,7 @@ static void set_problem(struct turn *t, struct candidate *l, const struct err *w
 static int plan_candidate(struct turn *t, struct firing_batch *d, struct candidate *l,
                           struct err *err)
 {
-    struct schedule_state is = {
+    struct schedule_state state = {
         .done = l->row.done, .waiting = l->row.waiting, .running = l->running};
     int64_t due[SCHEDULE_PLAN_MAX + 1];
     char name[SCHEDULE_NAME_SIZE];
@@ -119,9 +119,10 @@ static int plan_candidate(struct turn *t, struct firing_batch *d, struct candida
         set_problem(t, l, &why);
         return 0;
     }
-    rc = find_fired(t, l->row.id, due, schedule_candidates(&s, zone, &is, d->now, due), &is, err);
+    rc = find_fired(t, l->row.id, due, schedule_candidates(&s, zone, &state, d->now, due), &state,
+                    err);
     if (!rc)
-        schedule_plan(&s, zone, &is, d->now, &l->plan);
+        schedule_plan(&s, zone, &state, d->now, &l->plan);
     tz_free(&zone);
     TRY(rc);
     if (!l->hash && l->plan.n) {
