@@ -88,8 +88,8 @@ TEST(invalid_task_name_is_an_error)
          "1:16: task name: a letter or _ followed by up to 99 letters, digits, _ or -, is expected, not 'a b'\n"
          "1:24: task name: a letter or _ followed by up to 99 letters, digits, _ or -, is expected, not '-a'\n"
          "1:31: task name: a letter or _ followed by up to 99 letters, digits, _ or -, is expected, not 'ä'\n"
-         "1:39: a task can't be named on_exit: that key belongs beside tasks, not inside it\n"
-         "1:51: a task can't be named on_failure: that key belongs beside tasks, not inside it"},
+         "1:39: a task can't be named on_exit: that key belongs next to tasks, not inside it\n"
+         "1:51: a task can't be named on_failure: that key belongs next to tasks, not inside it"},
     };
 
     check_all(list, COUNT(list));
@@ -192,7 +192,7 @@ TEST(unknown_name_in_an_expression_is_an_error)
          "  if: \"tasks[params.p].status == 'x' && default(keys(tasks), []) == []\"}}\n"
          "outputs: {n: '${{ keys(tasks) }}', m: '${{ tasks[params.p].error }}'}\n"
          "on_exit: {run: x, env: {A: '${{ toJSON(tasks) }}'}}",
-         "2:59: tasks.b.with.t: tasks as a whole, or by a computed name, is available only in on_failure, on_exit and outputs; write tasks.NAME here\n3:8: tasks.b.if: tasks as a whole, or by a computed name, is available only in on_failure, on_exit and outputs; write tasks.NAME here\n3:54: tasks.b.if: tasks as a whole, or by a computed name, is available only in on_failure, on_exit and outputs; write tasks.NAME here"},
+         "2:59: tasks.b.with.t: tasks can be used as a whole, or with a computed name, only in on_failure, on_exit and outputs; write tasks.NAME here\n3:8: tasks.b.if: tasks can be used as a whole, or with a computed name, only in on_failure, on_exit and outputs; write tasks.NAME here\n3:54: tasks.b.if: tasks can be used as a whole, or with a computed name, only in on_failure, on_exit and outputs; write tasks.NAME here"},
         {"tasks: {a: {run: x, env: {S: '${{ workflow.status }}'}}}\n"
          "on_failure: {run: x, env: {S: '${{ workflow.status }}${{ workflow.error }}'}}\n"
          "outputs: {s: '${{ workflow.error }}'}",

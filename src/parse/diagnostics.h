@@ -36,7 +36,8 @@ MUST_USE int diagnostics_read_config(struct diagnostics *ps, const char *path,
 const struct source *diagnostics_take(struct diagnostics *ps, const char *name, const char *text,
                                       size_t len);
 
-/* Of a source whose text is hidden, only the location of its first error is kept. */
+/* Adds an error. For a source whose text is hidden, only the location of the first error is
+ * kept. */
 void diagnostics_add(struct diagnostics *ps, const struct source *s, uint32_t line, uint32_t column,
                      const char *fmt, ...) PRINTF_LIKE(5, 6);
 

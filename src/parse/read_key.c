@@ -161,7 +161,7 @@ const struct yaml *reader_given(const struct reader *r, const struct yaml *map, 
     return path ? reader_given(r, map, path + 1) : map;
 }
 
-/* Reads a default as YAML. A plain scalar, as almost all of them are, needs no parser. */
+/* Reads a default as YAML. Almost all defaults are plain scalars, which need no parser. */
 static int read_default(const struct source *source, struct diagnostics *none, struct yaml_doc *doc)
 {
     if (strchr("[{\"'", *source->text))
@@ -195,7 +195,7 @@ void reader_defaults_of(struct reader *r, const struct keys *keys, void *to, boo
             continue;
         r->doc = &doc;
         if ((read_default(&source, &none, &doc) || !reader_key(r, k, &doc.root, k->name, to)) &&
-            !(reading && reading->diagnostics->list.n)) /* a file that is too large is refused */
+            !(reading && reading->diagnostics->list.n)) /* the file may exceed TEXTS_MAX */
             abort(); /* a programming error: the key's reader refuses its own default */
         yaml_release(&doc);
         diagnostics_release(&none);
@@ -246,8 +246,7 @@ static const char *bad_tenant(const char *text)
                : "a lowercase letter followed by up to 40 lowercase letters, digits or _,";
 }
 
-/* Refuses ${{ }} in a text into which no values are inserted, because the author expects them to
- * be. */
+/* Refuses ${{ }} in a text that is used as written: its author expects values to be inserted. */
 static bool check_plain(struct reader *r, const struct key *k, const struct yaml *node,
                         const char *what)
 {

@@ -88,8 +88,8 @@ bool reader_key(struct reader *r, const struct key *k, const struct yaml *node, 
                 void *to);
 /* The value at a path of keys such as "worker.lease"; NULL if it is missing or was refused. */
 const struct yaml *reader_given(const struct reader *r, const struct yaml *map, const char *path);
-/* Sets the members of *to that are not given to their documented defaults: only those that are
- * stored or, if `all`, every default that is not in ( ). */
+/* For keys that the file does not give, sets the members of *to to their documented defaults: only
+ * the stored defaults or, if `all`, every default that is not in ( ). */
 void reader_defaults_of(struct reader *r, const struct keys *keys, void *to, bool all);
 
 /* Read the types of read_list.c and read_group.c. */

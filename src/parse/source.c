@@ -19,9 +19,9 @@
 #define SHOWN_WIDTH 100  /* characters of a line that are shown */
 #define CONTEXT     1024 /* bytes of a line before and after the location that are examined */
 
-/* The kind of a file that is not read: reading it could block, or never end. NULL for a plain file,
- * and for /dev/null, which is an empty one. A folder is left to the error of read(2). */
-static const char *foreign_kind(const struct stat *st)
+/* Why a file is not read: reading a FIFO or a device could block, or never end. NULL for a plain
+ * file, for /dev/null, which is an empty file, and for a folder, which read(2) refuses. */
+static const char *why_unreadable(const struct stat *st)
 {
     if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))
         return NULL;
@@ -57,7 +57,7 @@ static int open_source(const char *path, bool is_config, int *out, struct stat *
     if (fd < 0 || fstat(fd, st))
         why = errno == ENXIO ? "it is a socket" : strerror(errno);
     else
-        why = foreign_kind(st);
+        why = why_unreadable(st);
     if (why)
         return err_set(err,
                        fd < 0 && (errno == ENOENT || errno == ENOTDIR) ? E_NOT_FOUND : E_INVALID,

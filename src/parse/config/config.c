@@ -34,8 +34,8 @@ char *config_state_folder(const struct config_host *host)
     return user_folder(host->xdg_state_home, host->home, ".local/state");
 }
 
-/* Reads the file at `path`; *out stays NULL if it does not exist and need not. A file in a folder
- * that this process may not search belongs to another user, and counts as missing. */
+/* Reads the file at `path`; *out stays NULL if it does not exist and `must_exist` is false. A file
+ * in a folder that this process may not search belongs to another user, and counts as missing. */
 static int read_file(struct diagnostics *diagnostics, const char *path, bool must_exist,
                      const struct source **out, struct err *err)
 {

@@ -95,8 +95,8 @@ struct config_host config_this_host(void);
 /* Reads `path`, which must exist. If `path` is NULL, reads the first that exists of ./pawl.yaml and
  * pawl/pawl.yaml in $XDG_CONFIG_HOME or ~/.config, or uses the defaults if neither does.
  * ./pawl.yaml may set keys that decide what runs only if the user trusts it (trust.h). Errors:
- * E_NOT_FOUND if the file does not exist; E_INVALID if others can change the file, or with all
- * errors in `diagnostics`, the first also in `err`. */
+ * E_NOT_FOUND if the file does not exist; E_INVALID if other users can change the file, or if it
+ * has errors: `diagnostics` has all of them, `err` the first. */
 MUST_USE int config_load(const char *path, const struct config_host *host,
                          struct diagnostics *diagnostics, struct config **out, struct err *err);
 /* Like config_load, for a text that is already in memory; NULL for the defaults. `untrusted` says

@@ -27,7 +27,7 @@ static const struct key queue[] = {
     {"enabled", CONFIG(config, queue.enabled, BOOL), .default_value = "true",
      .sentence = "Whether jobs wait in a queue for a worker; if not, a job runs at once where it "
                  "is submitted, or is refused when `queue.cap` is reached. Tasks of a workflow "
-                 "then wait."},
+                 "are not refused, but wait."},
     {"cap", CONFIG(config, queue.cap, COUNT), 1, 10000, .default_value = "auto",
      .sentence = "Without a queue: how many jobs and tasks run at once, in all processes of the "
                  "database together."},

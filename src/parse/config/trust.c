@@ -25,8 +25,8 @@ static void hash_text(const char *text, size_t len, char out[HASH_TEXT])
     sodium_bin2hex(out, HASH_TEXT, hash, sizeof(hash));
 }
 
-/* The absolute path of a file. Only its folder is resolved: the values of a file that is a link
- * start at the folder of the link. The caller frees it. */
+/* The absolute path of a file. Only its folder is resolved: if the file is a symbolic link,
+ * relative paths in it start at the folder of the link. The caller frees it. */
 static char *absolute(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -77,14 +77,15 @@ const char *trust_refusal(const struct source *source, const struct config_host 
 
 /* ---- changes ---- */
 
-/* A record is replaced as a whole, so that a concurrent reader sees the former or the new one. */
+/* A record is replaced as a whole, so that a concurrent reader sees either the old record or the
+ * new one. */
 static int replace_record(const char *record, const struct buf *text, struct err *err)
 {
     AUTO_FREE char *temp = mem_printf("%s.%ld", record, (long)getpid());
     AUTO_FD fd = -1;
     int rc = 0;
 
-    unlink(temp); /* of a process that was killed and had the same id */
+    unlink(temp); /* left by a killed process that had the same id */
     fd = own_file_open(AT_FDCWD, temp, O_WRONLY | O_CREAT | O_EXCL, 0);
     if (fd < 0 || write(fd, text->ptr, text->len) != (ssize_t)text->len || fsync(fd) ||
         rename(temp, record)) {
@@ -98,7 +99,7 @@ static int replace_record(const char *record, const struct buf *text, struct err
 static int no_state_folder(struct err *err)
 {
     return err_set(err, E_INVALID,
-                   "there is no folder that could store your trust: set XDG_STATE_HOME or HOME");
+                   "there is no folder to record your trust in: set XDG_STATE_HOME or HOME");
 }
 
 static int add_record(const struct source *source, const char *file, const struct config_host *host,

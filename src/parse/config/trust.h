@@ -1,11 +1,11 @@
-/* trust.h - which configuration files of current folders the user trusts (`pawl trust`).
+/* trust.h - which pawl.yaml files in current folders the user trusts (`pawl trust`).
  *
  * A pawl.yaml that is found because a command was called in its folder may come with an archive or
  * a repository that the user has not read. Until it is trusted, it may not set the keys that decide
  * what runs (needs_trust in config_keys.c). Trust ends when the file changes.
  *
- * It is stored in the user's state folder, never in the `state` of a configuration: a file
- * trusted/HASH-OF-PATH for each trusted path, with the hash of the content and the path. */
+ * Trust is stored in the user's state folder, never in the `state` of a configuration: each trusted
+ * path has a file trusted/HASH-OF-PATH with the hash of the content and the path. */
 #ifndef PARSE_CONFIG_TRUST_H
 #define PARSE_CONFIG_TRUST_H
 

@@ -36,7 +36,7 @@ void render_task_notes(const struct workflow_task *t, const struct graph_state *
 /* Adds a text on one line, cut to `longest` characters (3 or more); "..." marks a cut. */
 void render_cut_text(struct buf *out, const char *text, size_t longest);
 
-/* NULL if it is not known. */
+/* The state of a task, as a word; NULL if it is not known. */
 static inline const char *state_of(const struct graph_state *state, const struct workflow_task *t)
 {
     return state ? state->tasks[t->index] : NULL;

@@ -18,7 +18,7 @@
 /* Reads a whole file. If no error was added, the definition is complete. */
 void reader_root(struct reader *r, const struct yaml *root);
 bool reader_tasks(struct reader *r, const struct yaml *node, const char *what);
-/* The index of the task whose value in the mapping of tasks this is. */
+/* The index of the task that has this value in the mapping of tasks. */
 uint32_t reader_task_index(const struct reader *r, const struct yaml *value);
 bool reader_hook(struct reader *r, const struct yaml *node, const char *name,
                  struct workflow_task **out);
@@ -42,8 +42,9 @@ bool reader_check_type(struct reader *r, const struct yaml *node, const char *wh
 
 /* Adds an error for each cycle; returns false if there is one. */
 bool reader_check_graph(struct reader *r);
-/* Compiles each noted text and checks its references. `whole` is true if the graph has no cycle. */
-void reader_check_texts(struct reader *r, bool whole);
+/* Compiles each noted text and checks its references. `acyclic` is true if the graph has no
+ * cycle. */
+void reader_check_texts(struct reader *r, bool acyclic);
 /* A reference from `task` to `wanted` that may be an indirect need. */
 struct far_need {
     uint32_t task, wanted;

@@ -204,7 +204,7 @@ static void check_reference(void *arg, const struct expr_ref *ref)
     }
     if (!ref->n && ref->name == EXPR_TASKS && is_task(c->use->task))
         reader_error(c->r, c->use, ref->offset,
-                     "%s: tasks as a whole, or by a computed name, is available only in "
+                     "%s: tasks can be used as a whole, or with a computed name, only in "
                      "on_failure, on_exit and outputs; write tasks.NAME here",
                      c->use->what);
     if (!ref->n)
@@ -237,8 +237,8 @@ static void check_reference(void *arg, const struct expr_ref *ref)
 
 /* ---- all expressions ---- */
 
-/* Completes a task's condition that calls no status function. The definition contains the complete
- * text, so that it says by itself when the task runs, whichever version of Pawl stored it. */
+/* Adds success() && (…) to a task's condition that calls no status function. The definition stores
+ * the complete text, so that its meaning does not depend on the version of Pawl. */
 static void complete_condition(struct checking *c, const struct expr *e, struct arena *arena)
 {
     const struct text_use *use = c->use;
@@ -276,7 +276,7 @@ static void check_text(struct checking *c, struct arena *arena)
     complete_condition(c, e, arena);
 }
 
-void reader_check_texts(struct reader *r, bool whole)
+void reader_check_texts(struct reader *r, bool acyclic)
 {
     struct checking c = {.r = r};
     AUTO_ARENA arena = ARENA_INIT;
@@ -286,7 +286,7 @@ void reader_check_texts(struct reader *r, bool whole)
         check_text(&c, &arena);
         arena_reset(&arena);
     }
-    if (whole && c.far.n)
+    if (acyclic && c.far.n)
         reader_check_far(r, c.far.at, c.far.n);
     vec_release(&c.far);
 }

@@ -69,14 +69,14 @@ static void finish(struct reader *r, const struct yaml *root)
 {
     AUTO_BUF text = BUF_INIT;
     size_t n;
-    bool whole;
+    bool acyclic;
 
     if (r->w->on_failure)
         r->w->on_failure->index = r->w->ntasks;
     if (r->w->on_exit)
         r->w->on_exit->index = r->w->ntasks + 1;
-    whole = reader_check_graph(r);
-    reader_check_texts(r, whole);
+    acyclic = reader_check_graph(r);
+    reader_check_texts(r, acyclic);
     if (r->doc->diagnostics->count)
         return;
     free(workflow_below(r->w, &n));

@@ -254,13 +254,13 @@ static void read_list(struct reader *r, const struct yaml *node)
 static void check_name(struct reader *r, const struct yaml *key)
 {
     if (!key->n)
-        return; /* was reported by the YAML reader */
+        return; /* the YAML reader has reported it */
     if (!workflow_is_name(key->text))
         (void)yaml_expected(r->doc, key, "task name",
                             "a letter or _ followed by up to 99 letters, digits, _ or -,");
     else if (!strcmp(key->text, "on_failure") || !strcmp(key->text, "on_exit"))
         yaml_error(r->doc, key,
-                   "a task can't be named %s: that key belongs beside tasks, not inside it",
+                   "a task can't be named %s: that key belongs next to tasks, not inside it",
                    key->text);
 }
 

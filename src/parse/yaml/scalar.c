@@ -94,7 +94,7 @@ bool yaml_tag_kind(const char *tag, const char *text, enum yaml_kind *kind, char
         [YAML_TEXT] = "str",  [YAML_LIST] = "seq",  [YAML_MAP] = "map"};
     enum yaml_kind is = text ? yaml_scalar_kind(text) : *kind, wanted = YAML_NULL;
 
-    if (!strcmp(tag, "!")) /* the non-specific tag: no resolution */
+    if (!strcmp(tag, "!")) /* the non-specific tag: the form of the text does not decide the kind */
         tag = text ? CORE_TAG "str" : is == YAML_LIST ? CORE_TAG "seq" : CORE_TAG "map";
     if (!strncmp(tag, CORE_TAG, strlen(CORE_TAG)))
         while (wanted <= YAML_MAP && strcmp(tag + strlen(CORE_TAG), names[wanted]))
