@@ -207,8 +207,9 @@ TEST(job_that_kills_its_worker_before_it_starts_is_given_back_three_times_and_th
     s = fixture_store();
     finish_with_next_worker(s);
     CHECK_EQ(status_of(s, id), S_FAILED);
-    CHECK_STR(get(s, id).error, "its worker ended before it started, as in the 3 attempts before: "
-                                "it counts as lost");
+    CHECK_STR(get(s, id).error,
+              "its worker ended before the attempt started, as in the 3 attempts before: "
+              "it counts as lost");
     CHECK_EQ(get(s, id).attempts, 4);
     CHECK_EQ(get(s, id).max_attempts, 4);
     CHECK_EQ(count_of_type(s, EV_RELEASED), 3);

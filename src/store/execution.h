@@ -9,7 +9,7 @@
 struct execution {
     EXECUTION_STATE;                              /* changed by events */
     int64_t id, parent, root, workflow, rerun_of; /* 0 if none */
-    int needs_left, needs_succeeded; /* of a task: needs that have not ended; that succeeded */
+    int needs_left, needs_succeeded; /* of a task: how many needs have not ended; have succeeded */
     int children_open; /* of a workflow or fan-out: tasks, items, spawned executions not ended */
     int children_made; /* tasks (without on_failure and on_exit) or items created so far */
     int notify_left;   /* of an ended task: followers not notified of its end yet */

@@ -48,7 +48,7 @@ struct rerun {
     struct request request;
     enum rerun_scope what;
     const char *from; /* RERUN_FROM_TASK: the name of a task of the workflow */
-    bool dry_run;     /* change nothing: -E_INVALID, with `planned` set */
+    bool dry_run;     /* change nothing: op_rerun returns -E_INVALID and sets `planned` */
 
     /* out */
     VEC(struct rerun_row) reruns; /* executions that run again; all their descendants do too */
@@ -96,9 +96,10 @@ MUST_USE int op_change_queue(struct turn *t, struct queue_action *q, struct err 
 struct setting_change {
     const char *name, *value;
     const char *by, *reason; /* NULL if not given */
-    bool initial;            /* change nothing if the database has a value */
+    bool initial;            /* change nothing if the database already has a value */
 
-    const char *found; /* out: that value, until the store's next turn; NULL if there was none */
+    const char *found; /* out: the value before the change, valid until the store's next turn; NULL
+                          if none */
 };
 MUST_USE int op_change_setting(struct turn *t, struct setting_change *c, struct err *err);
 

@@ -40,7 +40,8 @@ struct turn;
 
 struct store_options {
     bool no_migrate;  /* do not create or upgrade the schema: E_SCHEMA if that is needed */
-    bool is_checked;  /* the process has opened a store of this URL, which checked the schema */
+    bool is_checked;  /* the process has opened a store of this URL before, which checked the schema
+                       */
     struct env *env;  /* NULL for no trace and the database's own clock */
     int64_t patience; /* µs to retry while the database is unavailable; 0 for 30 s */
 };
@@ -149,8 +150,8 @@ struct submission {
     bool only_create; /* the workflow does not start in this turn: the caller cancels it */
     bool paused;      /* held from the start */
     bool refuse;      /* -E_REFUSED, and nothing stored, if a limit would hold it */
-    bool shares_slot; /* a job that waits for it lends its slot: it does not count against the
-                         cap */
+    bool shares_slot; /* the submitting job waits for it and lends it its slot: it does not count
+                         against the cap */
 
     /* out */
     int64_t id;
@@ -235,7 +236,8 @@ struct lease_ref {
 
 struct adoption {
     struct claim claim; /* the queues in `serves` are ignored: orphans of any queue are adopted */
-    int64_t host_grace; /* µs after expired_at until orphans of other state folders are free */
+    int64_t
+        host_grace; /* µs after expired_at until orphans of other state folders may be adopted */
     /* An upper bound on the current time that host_grace is compared with; 0 if none. */
     int64_t latest;
     /* Workers of this state folder whose lock is free; their leases are adopted without waiting for
@@ -317,7 +319,7 @@ static inline int64_t timer_id(int64_t execution, int64_t kind)
 }
 struct timer_slice {
     size_t max;                          /* timers in this turn */
-    const struct quarantine *quarantine; /* of timer_ids, which are ignored; NULL if none */
+    const struct quarantine *quarantine; /* timers to leave alone, by timer_id(); NULL if none */
 
     /* out */
     size_t found;           /* timers that were due, also if the turn failed */
@@ -336,7 +338,7 @@ struct worker {
     const char *serves;    /* as serves_to_json writes it, for `why`; NULL if unknown */
     const char *executors; /* how many jobs each may hold: {"process": 4}; NULL if unknown */
     int pid, capacity;
-    int claim_ahead; /* how many more jobs it may claim that wait for the end of others */
+    int claim_ahead; /* how many more jobs it may claim ahead: they wait until others end */
     int64_t started_at, seen_at; /* out */
 };
 /* Writes the queues by lane: {"process": ["default", "mail"]}. Equal lanes must be adjacent. */
@@ -382,8 +384,8 @@ struct retention {
 };
 /* Whether the caller must run retention now: one caller per day gets true. */
 MUST_USE int op_retention_due(struct turn *t, bool *due, struct err *err);
-/* How long the database wants executions and logs to be kept; *out stays unchanged if it has no
- * such setting. */
+/* Reads the database's setting of how long executions and logs are kept; *out stays unchanged if
+ * there is none. */
 MUST_USE int op_retention_policy(struct turn *t, struct retention_policy *out, struct err *err);
 /* Does one slice; *to says where the next slice continues. */
 MUST_USE int op_retain(struct turn *t, const struct retention *from, struct retention *to,

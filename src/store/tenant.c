@@ -97,7 +97,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Finds the files pawl.NAME.db beside pawl.db and passes each NAME to `each`, sorted. Does not use
+/* Finds the files pawl.NAME.db next to pawl.db and passes each NAME to `each`, sorted. Does not use
  * glob(3), because the folder's name may contain special characters. */
 static int list_files(const char *file, void (*each)(void *, const char *), void *arg,
                       struct err *err)

@@ -1,5 +1,5 @@
 /* tenant.h - creates, drops and lists tenants, which share no data. On PostgreSQL a tenant is a
- * schema and a role of that name, on SQLite a file beside the default one. */
+ * schema and a role of that name, on SQLite a file next to the default one. */
 #ifndef STORE_TENANT_H
 #define STORE_TENANT_H
 

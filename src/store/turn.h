@@ -72,7 +72,7 @@ struct attempt_count {
     const char *queue, *executor;
     int64_t worker;
     int type;     /* enum event_action; 0 for a refused outcome */
-    int outcome;  /* enum outcome_kind; 0 if the attempt goes on */
+    int outcome;  /* enum outcome_kind; 0 if the attempt continues */
     int64_t upto; /* the bound of the times that are counted here; 0 if no time is known */
     int64_t n, us;
 };

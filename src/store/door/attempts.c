@@ -1,6 +1,6 @@
-/* attempts.c - counts attempts with the moves that are their events (docs/adr/0058): claims,
- * adoptions, expired leases and outcomes, and the times that jobs waited and ran. The counts of a
- * turn are written once, before its commit. */
+/* attempts.c - counts what happens to attempts, move by move (docs/adr/0058): claims, adoptions,
+ * expired leases and outcomes, and the times that jobs waited and ran. The counts of a turn are
+ * written once, before its commit. */
 #include "core/attempt_counts.h"
 #include "store/door/write.h"
 #include "store/store_internal.h"

@@ -81,7 +81,7 @@ int door_create(struct turn *t, const struct execution *e, const char *data, str
     TRY(door_move(t, r, EV_CREATED, S_PENDING, &note, err));
     idmap_put(&t->rows, e->id, r);
     if (e->id == e->root)
-        idmap_put(&t->roots, e->id, t); /* no other transaction can see it yet */
+        idmap_put(&t->roots, e->id, t); /* counts as locked: no other transaction can see it yet */
     *out = r;
     return 0;
 }
@@ -101,8 +101,7 @@ int door_admit(struct turn *t, struct row *r, struct err *err)
     if (!execution_is_claimable(&r->now) && !execution_may_start(&r->now))
         return 0;
     for (i = 0; i < n; i++)
-        if (limits[i]->used - r->has_permits >=
-            limits[i]->max) { /* a permit that it already has does not count against it */
+        if (limits[i]->used - r->has_permits >= limits[i]->max) { /* others use all permits */
             struct move_note note = {.why = HELD_LIMIT,
                                      .held_key = limits[i]->key,
                                      .data = data_hold(t, HELD_LIMIT, limits[i]->key, 0)};

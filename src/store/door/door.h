@@ -42,7 +42,7 @@ MUST_USE int door_create(struct turn *t, const struct execution *e, const char *
 MUST_USE int door_move(struct turn *t, struct row *r, enum event_action action, enum status to,
                        const struct move_note *note, struct err *err);
 
-/* Takes the permits of a row that is ready (a workflow: about to start) and has no other hold, or
+/* Takes the permits for a row that is ready (a workflow: about to start) and has no other hold, or
  * holds it for its first limit that has no free permit. All limits of the row must have been
  * fetched. */
 MUST_USE int door_admit(struct turn *t, struct row *r, struct err *err);
@@ -90,8 +90,8 @@ bool limit_is_cap(const struct limit *l);
 struct limit *limit_get_cap(struct turn *t);
 void limit_apply_cap(struct turn *t);                     /* before jobs are admitted */
 void limit_lower_to_cap(struct turn *t, struct limit *l); /* after a permit was given back */
-/* Offers freed permits to the executions that wait for them. Leaves rows dirty if any accepted; the
- * caller writes and calls again until no row is dirty. */
+/* Offers freed permits to the executions that wait for them. The rows of those that accept become
+ * dirty; the caller writes them and calls again until no row is dirty. */
 MUST_USE int limits_offer_permits(struct turn *t, struct err *err);
 
 #endif

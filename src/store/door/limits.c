@@ -1,7 +1,7 @@
-/* limits.c - limits: how many jobs of a queue, of a concurrency key, or of all processes without
- * queues (the cap), may be claimable or running at once. A job takes its permits when it would
- * become claimable; it is held if a limit has no free permit. When a job ends, the same transaction
- * passes its permit to the next waiting job, so a claim never has to check limits. */
+/* limits.c - limits: how many jobs of a queue, of a concurrency key, or of all processes with
+ * queue.enabled: false (the cap), may be claimable or running at once. A job takes its permits when
+ * it would become claimable; it is held if a limit has no free permit. When a job ends, the same
+ * transaction passes its permit to the next waiting job, so a claim never has to check limits. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 #include "store/store_internal.h"
@@ -250,8 +250,8 @@ static int offer_permits(struct turn *t, struct limit *l, size_t *accepted, stru
     return 0;
 }
 
-/* Sets a timer that is due now and offers the permit again. Used if other turns have locked all
- * waiters that could take it, or their other limits, or if this turn has offered OFFER_PER_TURN. */
+/* Sets a timer, due now, that offers the permit again. Used if other turns have locked all waiters
+ * that could take it, or their other limits, or if this turn has offered OFFER_PER_TURN. */
 static int offer_permits_later(struct turn *t, const struct limit *l, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;

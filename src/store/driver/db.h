@@ -119,9 +119,10 @@ enum wake {
 
 /* A listener: a descriptor to poll, and the wake-ups received on it. Belongs to one thread. */
 struct listener {
-    int fd;      /* poll it for POLLIN; drain may change it (a reconnect); -1 if none now */
+    int fd;      /* poll it for POLLIN; drain may change it (a reconnect); -1 while there is none */
     int poll_ms; /* check the database at least this often, in case a wake-up is lost */
-    unsigned (*drain)(struct listener *l); /* the wake bits since the last call; hardly waits */
+    /* Returns the wake bits since the last call; waits only briefly. */
+    unsigned (*drain)(struct listener *l);
     void (*close)(struct listener *l);
 };
 

@@ -24,7 +24,7 @@ void url_free(struct db_url **url);
 /* A name must match [a-z][a-z0-9_]{0,40}; E_INVALID otherwise. */
 MUST_USE int tenant_check_name(const char *name, struct err *err);
 
-/* The tenant's file, beside the default file: pawl.db -> pawl.TENANT.db. The caller frees it. */
+/* The tenant's file, next to the default file: pawl.db -> pawl.TENANT.db. The caller frees it. */
 char *tenant_file(const char *file, const char *tenant);
 
 #endif

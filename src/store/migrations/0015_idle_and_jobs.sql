@@ -1,5 +1,5 @@
--- The time between the end of a run and the start of the rerun that followed is not part of an execution's duration. It
--- is null for 0, which is what almost all rows have. A process of an older version does not count it in its reruns, as before.
+-- idle: the time between the end of a run and the start of the rerun that followed, which is not part of an execution's
+-- duration. NULL means 0, as in almost all rows. A process of an older version does not record it for its reruns.
 ALTER TABLE executions ADD COLUMN idle BIGINT;      --@ postgres
 ALTER TABLE executions ADD COLUMN idle INTEGER;     --@ sqlite
 
@@ -25,9 +25,9 @@ WITH runs AS (
 )
 UPDATE executions AS e SET idle = CAST(s.idle AS bigint) FROM sums s WHERE s.execution = e.id AND s.idle <> 0;
 
--- The view `jobs`: a job that waits for an approval, a permit or its needs is not available at any known time, in
--- particular not when its approval times out. Workers are 16 hexadecimal digits, as everywhere. Roles
--- keep their rights to the view.
+-- The view `jobs`: it is not known when a job that waits for an approval, a permit or its needs becomes available; in
+-- particular, that is not the time at which its approval times out. Worker ids have 16 hexadecimal digits, as
+-- everywhere. Roles keep their rights to the view.
 DO $$ BEGIN                                                                                                                 --@ postgres
     PERFORM set_config('pawl.grants', (                                                                                     --@ postgres
         SELECT string_agg(format('GRANT %s ON jobs TO %s', a.privilege_type,                                                --@ postgres

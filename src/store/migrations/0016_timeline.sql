@@ -1,9 +1,10 @@
 -- A server that was promoted, or recovered to a point in time, runs on a new timeline. Commits of the old timeline may be
 -- lost, while workers still run their attempts. `server_timeline` in settings is the timeline that an operator has
--- accepted, by `pawl admin fence`; on any other timeline no turn is made, and nothing is submitted by SQL.
+-- accepted, by `pawl admin fence`; on any other timeline, triggers refuse turns and SQL submissions.
 
 -- NULL if it can't be known: on a standby, or if somebody has revoked the rights to these functions from PUBLIC. The
--- first file of a new timeline has its number before the first checkpoint does.
+-- timeline is read from the name of the WAL file, which has the number of a new timeline before the first checkpoint
+-- does.
 CREATE FUNCTION server_timeline() RETURNS text LANGUAGE plpgsql AS $$                                                   --@ postgres
 BEGIN                                                                                                                   --@ postgres
     IF pg_is_in_recovery() OR NOT (has_function_privilege('pg_control_system()', 'EXECUTE')                             --@ postgres
@@ -29,7 +30,7 @@ BEGIN                                                                           
     RETURN NEW;                                                                                                         --@ postgres
 END $$;                                                                                                                 --@ postgres
 
--- Turn 0 is not a turn: a process asks by it whether its last turn is stored.
+-- Turn 0 is not a turn: a process inserts it to find out whether its last turn is stored.
 CREATE TRIGGER turns_refuse_new_timeline BEFORE INSERT ON turns                                                         --@ postgres
     FOR EACH ROW WHEN (NEW.turn > 0) EXECUTE FUNCTION refuse_new_timeline();                                            --@ postgres
 CREATE TRIGGER submissions_refuse_new_timeline BEFORE INSERT ON submissions                                             --@ postgres

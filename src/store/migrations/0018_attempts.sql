@@ -1,6 +1,6 @@
--- The hosts of workers, for as long as events name these workers: `workers` forgets a worker when it ends.
--- seen_at: when the row in `workers` was last created or removed. Retention deletes the row of a worker that ended before
--- the oldest execution that is kept was requested.
+-- The hosts of workers, for as long as events name these workers: the row in `workers` is deleted when the worker ends.
+-- seen_at says when the row in `workers` was last created or removed. Retention deletes the row of a worker that ended
+-- before the oldest execution that is kept was requested.
 CREATE TABLE worker_hosts (
     worker bigint PRIMARY KEY,
     seen_at timestamptz NOT NULL,
@@ -12,7 +12,7 @@ INSERT INTO worker_hosts SELECT id, seen_at, host FROM workers;
 
 -- Counts of claims, adoptions, expired leases and outcomes (docs/adr/0058). Each write connection adds to its own rows, in
 -- the transaction of the events. The counts of writers that are gone are merged into writer 0; those of workers that are
--- gone into worker 0, with the name of their host, which is empty before.
+-- gone into worker 0, with the name of their host; until then the host is empty.
 --   queue      here for all queues of foreground runs
 --   executor   function for all functions
 --   type       of the events that are counted; 0 for outcomes that were refused because the lease was lost
@@ -35,8 +35,9 @@ CREATE TABLE attempt_counters (
 ) WITH (fillfactor = 50);                                   --@ postgres
 ) STRICT, WITHOUT ROWID;                                    --@ sqlite
 
--- Attempts that run now are counted as claimed, so that claims and outcomes differ by the number of running jobs. The counts
--- start with them: those of worker_counters lacked all that workers had counted when they were killed.
+-- Attempts that run now are counted as claimed, so that claims and outcomes differ by the number of running jobs. The
+-- counts start with these attempts. They do not continue those of worker_counters, which lack what killed workers had
+-- counted last.
 LOCK TABLE turns, leases IN ACCESS EXCLUSIVE MODE;          --@ postgres
 INSERT INTO attempt_counters
 SELECT 0, COALESCE(l.worker, 0), CASE WHEN e.queue LIKE 'here:%' THEN 'here' ELSE e.queue END,
@@ -60,5 +61,5 @@ BEGIN                                                                           
     END LOOP;                                                                                                        --@ postgres
 END $$;                                                                                                              --@ postgres
 
--- How many jobs each executor of a worker may hold: JSON, {"process": 4}; null where it did not say.
+-- How many jobs each executor of a worker may hold: JSON, {"process": 4}; NULL if the worker did not report it.
 ALTER TABLE workers ADD COLUMN executors TEXT;

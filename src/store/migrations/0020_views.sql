@@ -1,11 +1,11 @@
 -- The documented views find their rows by an index: see docs/adr/0060-serve-the-views-by-index.md.
 
--- Tasks by their workflow; a single job has none, and costs nothing.
+-- Tasks by their workflow. A job outside of a workflow is not in this index and costs nothing.
 CREATE INDEX executions_workflow ON executions (workflow) WHERE workflow IS NOT NULL;
 
--- Failed tasks by time. The condition and, on SQLite, the column are the very expressions of the view pawl_events, because a
--- planner uses an index only for these. Every event that is written evaluates the condition, so it is a list in the order of
--- how frequent the events are.
+-- Failed tasks by time. The condition and, on SQLite, the column repeat the expressions of the view pawl_events exactly,
+-- because a planner uses the index only for these. The condition is evaluated for every event that is written, so it tests
+-- the most frequent events first.
 CREATE INDEX execution_events_failed_tasks ON execution_events (
     created_at                                                                                                          --@ postgres
     (strftime('%Y-%m-%dT%H:%M:%S', created_at / 1000000, 'unixepoch') || printf('.%06dZ', created_at % 1000000))        --@ sqlite

@@ -39,8 +39,8 @@ int row_is_paused(struct turn *t, const struct row *row, bool *out, struct err *
     return 0;
 }
 
-/* Whether the row is a task that runs after the cancel of its workflow, to which that cancel does
- * not apply: on_exit, and on_failure if the workflow's timeout cancelled it. */
+/* Whether the row is a task that still runs after its workflow was cancelled: on_exit, and
+ * on_failure if the workflow's timeout cancelled it. */
 static bool runs_after_cancel(const struct row *row, const struct row *workflow)
 {
     if (!row->now.task_name)

@@ -1,6 +1,6 @@
 /* adopt.c - takes over orphans: running jobs whose lease has expired, or whose worker is known to
- * be dead. The status stays running and the attempt goes on under the next epoch. After the
- * commit, the worker looks for its process (exec/process/reattach.c). */
+ * be dead. The status stays running and the attempt continues under the next epoch. After the
+ * commit, the worker reattaches to the attempt's process (exec/process/reattach.c). */
 #include "store/door/door.h"
 
 #include "store/store_internal.h"

@@ -33,11 +33,11 @@ int64_t turn_read_generation(const struct rows *answer)
 
 /* ---- the fence ---- */
 
-/* Ids of the lost time are keys of effects outside the database, so they are never given out again.
- * Their number is not known. At most one is given out for each µs since a moment at which the
- * database was certainly in use, which is ten times what the fastest servers commit; MARGIN is for
- * clocks that differ. Numbers of events are skipped too, for programs that follow them by number.
- * Ids stay exact in JSON (below 2^53) for 285 years of lost time. */
+/* Programs outside the database may have stored ids that were given out in the lost time, so those
+ * ids must not be given out again. How many they are is not known. The fence skips one id for each
+ * µs since a moment at which the database was certainly in use, ten times as many as the fastest
+ * servers commit; MARGIN is for clocks that differ. Numbers of events are skipped too, for programs
+ * that follow them by number. Ids stay exact in JSON (below 2^53) for 285 years of lost time. */
 #define MARGIN 1000000000LL
 
 static int skip_ids(struct turn *t, struct err *err)

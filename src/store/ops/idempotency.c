@@ -44,8 +44,8 @@ static void hash_body(const struct submission *s, const char *lane,
 }
 
 /* Whether the stored hash is that of the submission. A lane that the routes choose is not part of
- * the hash: such a job has no lane here. Up to version 18 of the schema the hash had the lane that
- * the routes of the submitter's file chose. */
+ * the hash: such a job has no lane here. Up to version 18 of the schema the hash included the lane
+ * that the routes in the submitter's pawl.yaml chose. */
 static int has_hash(struct turn *t, const struct submission *s, const struct val *hash, bool *same,
                     struct err *err)
 {

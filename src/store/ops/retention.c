@@ -263,8 +263,7 @@ int op_retention_due(struct turn *t, bool *due, struct err *err)
     return ask_any(t->db, due, err, Q_RETENTION_MARK_RUN, t->now, t->now - DAY_US);
 }
 
-/* ---- logs: walks their index, so that its cost depends on the executions that have logs, not on
- * all that are kept without logs ---- */
+/* ---- logs: the walk uses their index, so executions without logs cost nothing ---- */
 
 /* Finds the next executions with logs that ended early enough. `wants` gets two entries for each:
  * its root and itself. */

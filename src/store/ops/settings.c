@@ -1,6 +1,5 @@
 /* settings.c - settings that all processes of the database share: rows `setting:NAME` of the table
- * settings. Their version, which every change raises, tells processes that a setting has changed.
- */
+ * settings. Every change raises the version of the settings, by which processes notice it. */
 #include "store/ops/audit.h"
 #include "store/store_internal.h"
 
@@ -45,7 +44,7 @@ int op_retention_policy(struct turn *t, struct retention_policy *out, struct err
 
 /* ---- routes ---- */
 
-/* The version came with the number of the turn. */
+/* The version was read in the same round trip as the turn's number, or is read now. */
 static int find_version(struct turn *t, int64_t *out, struct err *err)
 {
     if (!t->settings_version.n)

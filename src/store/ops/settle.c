@@ -103,12 +103,12 @@ static void judge_unstarted(struct turn *t, struct outcome *o, int times_before)
         return;
     o->kind = OUTCOME_LOST;
     o->error = arena_printf(&t->arena,
-                            "its worker ended before it started, as in the %d attempts before: it "
-                            "counts as lost",
+                            "its worker ended before the attempt started, as in the %d attempts "
+                            "before: it counts as lost",
                             UNSTARTED_MAX);
 }
 
-/* An attempt that never started because its worker died is given back, but not without end: after
+/* An attempt that never started because its worker died is given back, but not forever: after
  * UNSTARTED_MAX times in a row it is lost, and counts. */
 static int judge_all_unstarted(struct turn *t, struct settlement *list, size_t n, struct err *err)
 {
@@ -241,7 +241,7 @@ static int settle_one(struct turn *t, struct row *r, int64_t worker, struct sett
     if (again || retry)
         TRY(is_cancelled(t, r, &cancelled, err));
     if (again && cancelled) {
-        o.kind = OUTCOME_CANCELLED; /* it asks for another attempt, but a cancel was requested */
+        o.kind = OUTCOME_CANCELLED; /* it would get another attempt, but a cancel was requested */
         again = false;
     }
     if (again)

@@ -95,7 +95,7 @@ static const char *find_queue(struct turn *t, const struct submission *s)
                : arena_strdup(&t->arena, queue_foreground(s->id, name));
 }
 
-/* In a process without queues each submission counts, or its tasks do. */
+/* Whether the submission, or its tasks if it is a workflow, counts against queue.cap. */
 static bool is_capped(const struct turn *t, const struct submission *s)
 {
     return t->store->workflow_options.cap && !s->shares_slot;
@@ -224,9 +224,8 @@ static int refuse_submission(struct turn *t, struct submission *list, size_t n, 
     return db_queue(t->db, NULL, ANY_ROWS, err, Q_KEYS_DELETE, id);
 }
 
-/* Counts an execution that a job submits as open in the nearest workflow above, which ends after
- * it.
- */
+/* Counts an execution that a job submitted as an open child of the nearest workflow above: that
+ * workflow must not end before it. */
 static int count_spawned(struct turn *t, const struct execution *e, struct err *err)
 {
     struct workflow_state *f = NULL;

@@ -114,7 +114,8 @@ int op_fire_timers(struct turn *t, struct timer_slice *slice, struct err *err)
         TRY(fire_timer(t, turn_row(t, due_timers.wants[i].id), due_timers.kinds[i], err));
         slice->n++;
     }
-    /* decisions free permits, and both may set timers, which find_next_timer must see */
+    /* advancing frees permits, the flush offers them; both may set timers that find_next_timer must
+     * see */
     TRY(workflow_advance(t, err));
     TRY(door_flush(t, err));
     return find_next_timer(t, slice, err);

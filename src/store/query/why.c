@@ -107,8 +107,8 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* Copies id and status from the rows to the needs. Sorts the needs first, since both may be
- * many. */
+/* Copies id and status from the rows to the needs. Sorts the needs first, since there may be many
+ * needs and many rows. */
 static void set_needs(struct why *w, const struct rows *r)
 {
     struct why_need **sorted = arena_alloc(&w->arena, w->nneeds * sizeof(*sorted));

@@ -1,4 +1,4 @@
-/* schedule.c - reads and writes rows of schedules; pause, resume, run by hand. See schedule.h. */
+/* schedule.c - reads and writes rows of schedules; pause, resume, manual run. See schedule.h. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 #include "store/ops/audit.h"
@@ -184,8 +184,8 @@ static int find_applied_hash(struct turn *t, const struct schedule_row *row, con
     return rc;
 }
 
-static int run_by_hand(struct turn *t, struct schedule_row *r, struct schedule_action *o,
-                       struct err *err)
+static int run_manually(struct turn *t, struct schedule_row *r, struct schedule_action *o,
+                        struct err *err)
 {
     struct submission s;
     const char *hash = NULL;
@@ -227,5 +227,5 @@ int op_change_schedule(struct turn *t, struct schedule_action *o, struct err *er
                        "%s has %zu schedules: name one of them, for example %s/%s, or submit the "
                        "workflow by its name",
                        o->name, n, rows[0].workflow, rows[0].name);
-    return run_by_hand(t, &rows[0], o, err);
+    return run_manually(t, &rows[0], o, err);
 }

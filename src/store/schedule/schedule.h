@@ -2,7 +2,7 @@
  *
  *   apply.c               binds a name to a definition, and replaces the name's schedules
  *   fire.c                starts the runs that are due; any engine may do it
- *   schedule.c            reads and writes rows; pause, resume, run by hand
+ *   schedule.c            reads and writes rows; pause, resume, manual run
  *   ../query/schedules.c  reads schedules for users
  *
  * A schedule is called WORKFLOW/NAME; WORKFLOW alone means all schedules of that workflow.
@@ -74,9 +74,9 @@ struct schedule_action {
     int64_t id;     /* out: the execution started by SCHEDULE_RUN */
 };
 /* Due times during a pause, and a due time that waits when the pause starts, are skipped for good.
- * A run by hand starts at once and counts as the last run. E_NOT_FOUND: no schedule has this name;
- * E_INVALID: SCHEDULE_RESUME of a schedule that is not paused, or SCHEDULE_RUN with a name that
- * means several schedules. */
+ * SCHEDULE_RUN starts a run at once, which counts as the last run. E_NOT_FOUND: no schedule has
+ * this name; E_INVALID: SCHEDULE_RESUME of a schedule that is not paused, or SCHEDULE_RUN with a
+ * name that means several schedules. */
 MUST_USE int op_change_schedule(struct turn *t, struct schedule_action *o, struct err *err);
 
 /* ---- rows ---- */

@@ -19,7 +19,7 @@ void schedule_push_row(struct args *a, const struct schedule_row *r);
 MUST_USE int schedule_write_row(struct turn *t, const struct schedule_row *r, struct err *err);
 
 /* Builds the submission of a run. hash: the definition that the workflow's name is bound to; due:
- * the due time, 0 for a run by hand; by: the operator's action for a run by hand, else NULL. */
+ * the due time, 0 for a manual run; by: the operator's action for a manual run, else NULL. */
 struct submission schedule_build_submission(struct turn *t, const struct schedule_row *r,
                                             const char *hash, int64_t due,
                                             const struct schedule_action *by);

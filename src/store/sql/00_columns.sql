@@ -27,8 +27,8 @@
 
 -- Joins on PostgreSQL: a table is joined with given rows, or with a small table, by the first column of its index as
 -- `e.id = ANY (ARRAY[u.id])`, never as `e.id = u.id`. Both can probe the index once for each u. But for an equality the
--- planner may also choose a scan of the whole index that searches u for each of its rows, and it does so if the
--- statistics were taken while the table was empty, as the outbox, leases and timers are in any quiet moment. (With
+-- planner may also choose a scan of the whole index that looks up each of its rows in u, and it does so if the
+-- statistics were taken while the table was empty, as the outbox, leases and timers are whenever nothing runs. (With
 -- 50,000 jobs in the outbox, deleting 100 took 5.8 s.) On SQLite, which has no statistics, CROSS JOIN fixes the join
 -- order instead. `= ANY (:id)` expands to that form. tests/test_plans.c checks the plans of all statements. If only ids
 -- are given, no join is needed: `e.id = ANY ($1)` is one scan along the index, in its order, and takes half the time.

@@ -27,7 +27,8 @@ SELECT (SELECT e.requested_at FROM executions e WHERE e.id = (SELECT max(id) FRO
        @generation@,
        (SELECT applied_at FROM schema_migrations ORDER BY version DESC LIMIT 1)
 
--- The next execution's id ends in 000001. An execution has fewer than ten events for each id that is skipped.
+-- The next execution's id ends in 000001. Ten event numbers are skipped for each id: the lost time had fewer than ten
+-- events for each skipped id.
 --: ids_skip(n i64)
 SELECT setval('execution_id', (e.last_value + $1) / 1000000 * 1000000 + 1000000),           --@ postgres
        setval('event_sequence', v.last_value + 10 * $1)                                    --@ postgres

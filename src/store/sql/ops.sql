@@ -129,8 +129,8 @@ SELECT $2                                                                       
 
 -- ---- given back unstarted
 
--- How often in a row, before this time, the job was given back because its worker died before it started: the number
--- in the last such event, unless an attempt has started since, or a rerun.
+-- How many times in a row, so far, the job was given back because its worker died before the attempt started: the
+-- number in the last such event; 0 if an attempt or a rerun has started since.
 --= unstarted_pg (@data_pg@ ->> 'unstarted')
 --= unstarted_sqlite json_extract(v.data, '$.unstarted')
 --: unstarted_before(; root i64, execution i64)
@@ -150,7 +150,7 @@ SELECT $2, CASE WHEN v.type = EV_RELEASED THEN @unstarted_sqlite@ ELSE 0 END    
 -- ---- cancel
 
 -- The open executions of a subtree that have no cancel request and none of the flags $3; parents first. Skips the tasks
--- that run after the cancel of their workflow: on_exit, and on_failure after its timeout.
+-- that still run after their workflow was cancelled: on_exit, and on_failure after its timeout.
 --: open_subtree(top i64, n i64, without i32)
 WITH RECURSIVE tree(id, status, depth, cancel_requested, flags) AS (
     SELECT id, status, depth, cancel_requested, flags FROM executions WHERE id = $1

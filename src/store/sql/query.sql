@@ -5,8 +5,8 @@
 --=+      (SELECT h.host FROM worker_hosts h WHERE h.worker = v.worker)
 
 -- The outcome of the last attempt, the last worker and its host, the request, the end of a delay; for a workflow its
--- definition, its variables, and who paused it and why. Each is one index probe. (A job has only one delay. With an ORDER BY, PostgreSQL would
--- search all timers for it.)
+-- definition, its variables, and who paused it and why. Each is one index probe. (The delay needs no ORDER BY, since a
+-- job has at most one; with it, PostgreSQL would search all timers.)
 --= last_worker (SELECT v.worker FROM execution_events v WHERE v.root = e.root AND v.execution = e.id
 --=+              AND v.worker IS NOT NULL ORDER BY v.seq DESC LIMIT 1)
 --= past (SELECT v.data FROM execution_events v WHERE v.root = e.root AND v.execution = e.id

@@ -5,12 +5,11 @@
 -- 10 and older; 3 a role that is trusted with the session's rights, or whose schema is used only with a tenant's
 -- rights; 4 any other role. A login may act as another role (ALTER ROLE … SET role), which then owns what it creates;
 -- its schema is used with a tenant's rights only if the login itself is the tenant's role, because code can reset the
--- role to the login. The last columns are a function, operator or type in the schema that a call could resolve to and
--- that belongs to another role than the schema's owner and this one, its owner, and its name if it is a function. A call
--- with one argument is a cast where a type has that name, and a domain runs its CHECK. Row types of tables depend on
--- their table, not on the schema.
--- Every process runs this in a new session. It uses scalar subqueries, because planning a join of all these tables
--- would take longer than the rest of the check.
+-- role to the login. The last columns name a function, operator or type in the schema that a call could resolve to and
+-- whose owner is neither the schema's owner nor the role that the session acts as; then that owner, and the name if it
+-- is a function. Types count, because a call with one argument is a cast if a type has that name, and a domain runs its
+-- CHECK. Row types of tables depend on their table, not on the schema. Every process runs this in a new session. It
+-- uses scalar subqueries, because planning a join of all these tables would take longer than the rest of the check.
 --: schema_owner(schema text)
 SELECT pg_get_userbyid(n.nspowner)::text, current_user::text,                                                            --@ postgres
        CASE WHEN pg_get_userbyid(n.nspowner) = n.nspname AND n.nspname LIKE 'pawl\_%' THEN 2                             --@ postgres

@@ -4,7 +4,7 @@
 --: settings_raise_version()
 UPDATE settings SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'settings_version' RETURNING CAST(value AS bigint)
 
--- For turns that have no number.
+-- For turns without a number: turn_write, which returns the version, does not run in them.
 --: settings_read_version()
 SELECT @settings_version@
 

@@ -12,7 +12,7 @@ SELECT @waiting@
  ORDER BY s.id LIMIT $1
    FOR UPDATE SKIP LOCKED                                                                  --@ postgres
 
--- One waiting submission; waits for an engine that is taking it.
+-- One waiting submission. If an engine has locked it, waits until that engine's transaction ends.
 --: submission_waiting(id i64)
 SELECT @waiting@
   FROM submissions s

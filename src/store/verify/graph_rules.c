@@ -187,8 +187,8 @@ static bool needs_allow_run(const struct graph_check *j, const struct workflow_t
     return task->condition && c->status == S_FAILED && !c->started;
 }
 
-/* Checks that the needs of a decided task allowed a decision, and this one. A task with a condition
- * may have been skipped whatever its needs did. */
+/* Checks that the needs of a decided task allowed a decision at all, and this decision. A task with
+ * a condition may have been skipped whatever its needs did. */
 static void check_decided(struct graph_check *j, const struct workflow_task *task,
                           const struct checked_child *c)
 {

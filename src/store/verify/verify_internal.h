@@ -28,7 +28,7 @@ struct verify {
  * the order of the invariants. */
 void verify_violation(struct verify *v, const char *code, int64_t execution, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-/* Allows ("on") or forbids ("off") the planner to scan whole tables; see verify_settings. */
+/* Allows ("on") or forbids ("off") the planner's full scans of tables; see verify_settings. */
 MUST_USE int verify_set_planner(struct verify *v, const char *whole_tables, struct err *err);
 
 /* ---- workflows.c ---- */

@@ -179,7 +179,7 @@ int workflow_create_tasks(struct turn *t, struct workflow_state *f, struct err *
     if (tasks_created >= all)
         return f->reuse_left ? reuse_slice(t, f, err) : start_tasks_without_needs(t, f, err);
     n = tasks_slice_size(t, t->tasks_created, all - tasks_created);
-    TRY(workflow_set_progress(t, f, 0, 0, err)); /* clears that of an earlier run */
+    TRY(workflow_set_progress(t, f, 0, 0, err)); /* clears the progress of an earlier run */
     TRY(create_task_slice(t, f, tasks_created, n, err));
     t->tasks_created += n;
     e->children_made += (int)n;

@@ -87,7 +87,7 @@ int execution_finish(struct turn *t, struct row *row, int status, struct outcome
     return door_move(t, row, action, (enum status)status, &note, err);
 }
 
-/* Reads the first failed children that the end is due to, at most MAX_BLAMED: tasks that may fail
+/* Reads the first failed children that caused the end, at most MAX_BLAMED. Tasks with allow_failure
  * are left out. */
 static int read_failed_children(struct turn *t, const struct row *row, struct rows *r,
                                 size_t failed[MAX_BLAMED], size_t *n, struct err *err)

@@ -1,9 +1,9 @@
 /* followers.c - notifies the followers of an ended task: each counts the end and is decided on.
  *
  * A task may have a hundred thousand followers, and each may end in turn and have followers, so the
- * number of notifications per turn is limited. An ended task has the number of those that are left
- * in notify_left; a timer of the task continues. The remaining followers stay pending, so the
- * workflow can't end early. */
+ * number of notifications per turn is limited. notify_left of an ended task is the number of
+ * followers that are still to be notified; a timer of the task continues. The remaining followers
+ * stay pending, so the workflow can't end early. */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/store_internal.h"

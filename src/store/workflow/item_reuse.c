@@ -1,5 +1,5 @@
 /* item_reuse.c - a rerun as a new execution takes over the results of the items that succeeded in a
- * fan-out that failed. An item is the same if its index and its value are. */
+ * fan-out that failed. Two items are the same if their indexes and their values are equal. */
 #include "store/workflow/workflow.h"
 
 #include <jansson.h>

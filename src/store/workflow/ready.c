@@ -25,8 +25,8 @@ int task_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
     const char *what = row->now.kind == KIND_FOREACH ? "the list of foreach" : "the input";
     int rc;
 
-    /* Sets neither in the row until both are checked: a new row would be inserted with the refused
-     * value, which may be large and occur in hundreds of items. */
+    /* Sets neither spec nor input in the row until both are checked: a new row would be inserted
+     * with the refused value, which may be large and occur in hundreds of items. */
     if (spec->len > STORE_MAX_SPEC)
         return err_set(err, E_INVALID,
                        "the task has %zu bytes with its values filled in; at most %d are "

@@ -236,15 +236,17 @@ uint32_t followers_slice_size(const struct turn *t, const struct workflow_state 
 /* Notifies as many followers as fit into this turn; a timer of the ended task notifies the rest. */
 MUST_USE int followers_notify(struct turn *t, struct workflow_state *f,
                               const struct workflow_task *task, struct row *row, struct err *err);
-/* Sets these timers, and notifies the next slice when one fires. */
+/* followers_notify_later sets these timers; followers_notify_next notifies the next slice when one
+ * fires. */
 MUST_USE int followers_notify_later(struct turn *t, struct err *err);
 MUST_USE int followers_notify_next(struct turn *t, struct row *row, struct err *err);
 /* Notifies all remaining followers in this turn. */
 MUST_USE int followers_notify_all(struct turn *t, struct workflow_state *f,
                                   const struct workflow_task *task, struct row *row,
                                   struct err *err);
-/* Charges a round of counted ends, in which followers were notified since `before`, to the turn's
- * limit: one end can lead to the next without bound. */
+/* Called after each count_ends. If it notified followers (t->notified was `before`), charges a
+ * fixed cost to the turn's limit of notifications: each end may lead to further ends, without
+ * bound. */
 void followers_count_round(struct turn *t, uint32_t before);
 
 /* scope.c */
@@ -278,7 +280,7 @@ MUST_USE int task_store_resolved(struct turn *t, struct row *row, const struct b
 /* Evaluates the list of a fan-out and starts it. */
 MUST_USE int items_start(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
                          struct err *err);
-/* Counts the end of an item at its fan-out. */
+/* Counts the end of an item in its fan-out. */
 MUST_USE int items_count_end(struct turn *t, struct row *foreach, struct row *item,
                              struct err *err);
 /* Creates the next items, stops the fan-out if fail_fast applies, or ends it. */
@@ -310,7 +312,7 @@ struct old_items { /* a page of the items of an earlier run, by index */
 /* Finds the row that the next item has from an earlier run; NULL if none. */
 MUST_USE int items_find_old(struct turn *t, const struct row *foreach, struct old_items *old,
                             struct row **out, struct err *err);
-/* Reruns that item, if necessary, and counts it as created. */
+/* Reruns the item that items_find_old found, if necessary, and counts it as created. */
 MUST_USE int items_rerun_old(struct turn *t, struct workflow_state *f,
                              const struct workflow_task *task, struct row *foreach,
                              const struct old_items *old, struct json_t *item, struct err *err);

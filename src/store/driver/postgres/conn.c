@@ -112,8 +112,8 @@ static void ignore_notice(void *arg, const PGresult *res)
 
 PGconn *pg_connect_start(const struct db_url *url)
 {
-    /* The URL (dbname) overrides the keys before it. None of these keys is refused by a pooler; all
-     * other settings are made per transaction. */
+    /* The URL (dbname) overrides the keys before it. Poolers accept all of these keys; all other
+     * settings are made per transaction. */
     static const char *const keys[] = {
         "application_name", "connect_timeout",     "tcp_user_timeout",
         "keepalives_idle",  "keepalives_interval", "keepalives_count",

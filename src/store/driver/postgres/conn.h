@@ -14,7 +14,7 @@
 
 #define SECOND 1000000
 
-/* What the server reports about the session after connecting. */
+/* Facts about the session, read from the server after connecting. */
 struct pg_session {
     bool pooled;    /* behind a pooler: each transaction may run in another session */
     bool is_tenant; /* the session's role is the tenant's own role, or there is no tenant */

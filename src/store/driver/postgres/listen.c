@@ -1,5 +1,6 @@
-/* listen.c - receives the wake-ups that others send with NOTIFY. Draining hardly waits: a lost
- * connection is reopened step by step, and meanwhile poll_ms asks the owner to poll more often.
+/* listen.c - receives the wake-ups that others send with NOTIFY. Draining waits only briefly: a
+ * lost connection is reopened step by step, and meanwhile poll_ms asks the owner to poll more
+ * often.
  *
  *   POLLING   behind a pooler: LISTEN does not work, the owner only polls
  *
@@ -17,8 +18,9 @@
 #define FAST_POLL_MS    500   /* while not listening */
 #define RETRY_US        SECOND
 #define RECONNECT_LIMIT (5 * SECOND) /* of one attempt to reconnect */
-/* ms that one step waits: the owner may be busy for a minute, and a server that waits so long for
- * the start of a session can neither give its slot to others nor be stopped */
+/* ms that one step waits. A step that did not wait would leave the rest to the next call, and the
+ * owner may be busy for a minute until then: a server that waits so long for the start of a session
+ * can neither give its slot to others nor be stopped */
 #define STEP_MS         100
 
 enum state { POLLING, DOWN, CONNECTING, SUBSCRIBING, LISTENING };

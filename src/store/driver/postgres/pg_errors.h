@@ -24,7 +24,7 @@ const char *pg_sqlstate(const PGresult *res);
 
 /* Whether this error of a statement proves that the server rolled its transaction back and ran no
  * COMMIT that follows in the pipeline. A fatal error does not prove it: a pooler reports a lost
- * server as one, and may already have forwarded the COMMIT. */
+ * server as a fatal error, and may already have forwarded the COMMIT. */
 bool pg_proves_rollback(const PGresult *res);
 
 #endif

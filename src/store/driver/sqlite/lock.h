@@ -1,4 +1,4 @@
-/* lock.h - the lock file beside a database. A connection holds it while it writes or checkpoints;
+/* lock.h - the lock file next to a database. A connection holds it while it writes or checkpoints;
  * it excludes all other processes and threads. This module does not use SQLite. */
 #ifndef STORE_DRIVER_SQLITE_LOCK_H
 #define STORE_DRIVER_SQLITE_LOCK_H

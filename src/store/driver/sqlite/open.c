@@ -136,7 +136,7 @@ static void disconnect(struct sqlite_db *l)
     l->clock.state = CLOCK_UNKNOWN;
 }
 
-/* The path is absolute, so SQLite can't take it for ":memory:" or "file:…". */
+/* The path is absolute, so SQLite can't mistake it for ":memory:" or "file:…". */
 static int connect_file(struct sqlite_db *l, struct err *err)
 {
     int rc;

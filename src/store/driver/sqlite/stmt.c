@@ -164,7 +164,7 @@ static int step_to_end(struct sqlite_db *l, const char *name, struct stmt_run *r
     if (got != SQLITE_DONE)
         rc = sqlite_set_error(l, name, err);
     else if (sqlite3_column_count(r->st) == 0 && sqlite3_total_changes(l->sq) != before)
-        r->count += sqlite3_changes(l->sq); /* otherwise it is an earlier statement's count */
+        r->count += sqlite3_changes(l->sq); /* else the count is an earlier one's */
     sqlite3_reset(r->st);
     return rc;
 }

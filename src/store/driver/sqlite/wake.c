@@ -1,6 +1,6 @@
 /* wake.c - wake-ups between the processes of one database.
  *
- * The folder FILE.wake lies beside the database. Each listener binds a datagram socket in it, named
+ * The folder FILE.wake is next to the database. Each listener binds a datagram socket in it, named
  * after the bits it wants ("5-8f3ac01d2b44e977"). A wake-up is one byte, the bits that changed,
  * sent to each listener that wants one of them. The sender never waits: a listener whose queue is
  * full has unread wake-ups anyway. A lost wake-up only causes a delay because listeners also poll,
@@ -130,8 +130,8 @@ static void close_listener(struct listener *listener)
 }
 
 /* Binds under a hidden name, then renames: between the steps of bind(2) the socket's file exists
- * but refuses datagrams, and a sender would take it for the socket of a dead process and delete it.
- */
+ * but refuses datagrams, and a sender would mistake it for the socket of a dead process and delete
+ * it. */
 static int bind_socket(struct sqlite_listener *l)
 {
     char hidden[40];

@@ -15,7 +15,7 @@
 #define LARGE_PAGES      40000 /* 160 MB: reached only if readers kept the log from restarting */
 #define CLOSE_PAGES      250   /* 1 MB: checkpoint a longer log at close; the next open reads it */
 #define READERS_MS       200   /* how long a checkpoint may wait for readers and block writers */
-#define AHEAD_PAGES      256   /* 1 MB: at most this many zeros ahead, for a busy writer */
+#define AHEAD_PAGES      256   /* 1 MB: at most this many pages of zeros ahead, for a busy writer */
 #define COMMIT_PAGES     16    /* more than most commits write */
 #define ZEROS_PAGES      16    /* per write */
 
