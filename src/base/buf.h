@@ -18,7 +18,7 @@ struct buf {
     }
 #define AUTO_BUF AUTO(buf_release) struct buf
 
-void buf_reserve(struct buf *b, size_t more); /* room for `more` bytes and the NUL */
+void buf_reserve(struct buf *b, size_t more); /* makes room for `more` bytes and the NUL */
 void buf_add(struct buf *b, const void *p, size_t len);
 void buf_addstr(struct buf *b, const char *s);
 void buf_addch(struct buf *b, char c);

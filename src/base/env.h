@@ -27,8 +27,8 @@ struct env {
      * statement (with its name), before and after a commit ("commit", "committed"). Tests kill the
      * process or wait there; NULL outside tests. */
     void (*point)(void *arg, const char *where);
-    /* Called while the database is unreachable: true to stop retrying before the timeout. NULL to
-     * retry until the timeout. */
+    /* Called while the database is unreachable; returns true to stop retrying before the timeout.
+     * NULL to retry until the timeout. */
     bool (*give_up)(void *arg);
     void *arg;
 };

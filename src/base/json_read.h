@@ -55,7 +55,7 @@ MUST_USE int json_read_known_keys(const struct json_node *p, const char *const *
 /* Finds a member of an object; false if it does not exist or `object` is not an object. */
 bool json_read_member(const struct json_node *object, const char *key, struct json_node *out);
 
-/* The number of an object's members, and a loop over them in the order of the text. */
+/* The number of an object's members. JSON_EACH loops over them in the order of the document. */
 size_t json_read_size(const struct json_node *object);
 #define JSON_EACH(object, iter, member)                        \
     for ((iter) = json_read_first((object), (member)); (iter); \

@@ -79,7 +79,8 @@ void mem_free_at(void *p)
     free(memory);
 }
 
-/* Each block is twice as large as the one before: many arenas hold only a few names. */
+/* The first block is small, since many arenas hold only a few names; each further block is twice as
+ * large as the one before. */
 #define BLOCK_MIN 512
 #define BLOCK_MAX 65536
 

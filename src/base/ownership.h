@@ -1,5 +1,5 @@
-/* ownership.h - which files only this user and root can change. A file that somebody else wrote
- * must not decide what runs here. */
+/* ownership.h - checks whether only this user and root can change a file. A file that somebody else
+ * wrote must not decide what runs here. */
 #ifndef BASE_OWNERSHIP_H
 #define BASE_OWNERSHIP_H
 

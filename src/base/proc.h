@@ -15,8 +15,8 @@ struct proc_stat {
     pid_t session;
 };
 
-/* Reads a file in /proc/PID, of which `at` is a descriptor. Stops once `max` bytes were read, so
- * `out` may be up to 64 kB longer. False if the file can't be read. */
+/* Reads a file of /proc/PID; `at` is a descriptor of that folder. Stops once `max` bytes were read,
+ * so `out` may be up to 64 kB longer. False if the file can't be read. */
 bool proc_read(int at, const char *name, size_t max, struct buf *out);
 
 /* Parses the text of /proc/PID/stat; false if it is malformed. */

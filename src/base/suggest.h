@@ -15,7 +15,8 @@ struct suggestion {
 struct suggestion suggest_for(const char *word);
 void suggest_try(struct suggestion *s, const char *candidate);
 
-/* For a %s%s%s at the end of a message: the suggestion as a question; nothing if it is NULL. */
+/* The arguments for a %s%s%s at the end of a message, which prints the suggestion as a question, or
+ * nothing if it is NULL. */
 #define DID_YOU_MEAN(best) \
     (best) ? "; did you mean \"" : "", (best) ? (best) : "", (best) ? "\"?" : ""
 

@@ -215,7 +215,8 @@ static bool parse_clock(const char **s, struct tm *tm, int64_t *frac, int64_t *z
            parse_digits(s, 2, 59, &tm->tm_sec) && parse_fraction(s, frac) && parse_zone(s, zone);
 }
 
-/* 0000-01-01 to 9999-12-31: text_time writes a year of four digits. */
+/* The times from 0000-01-01 to 9999-12-31, which text_time can write: its years have four
+ * digits. */
 #define FIRST_SECOND (-62167219200LL)
 #define LAST_SECOND  253402300799LL
 

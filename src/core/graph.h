@@ -65,9 +65,9 @@ enum execution_flag {
     FLAG_RERUN = 2048,       /* it has run before: its children already have rows */
     FLAG_ONLY_FAILED = 4096, /* a fan-out in a rerun: items that succeeded do not run again */
     FLAG_NOT_STARTED = 8192, /* its rerun has not started: its children belong to an earlier run */
-    /* It was submitted by a process with queue.enabled: false: its jobs count against queue.cap.
-     * (Up to version 12 of the schema this bit was FLAG_NOTIFYING = 16384; a migration uses that
-     * name, which tools/sqlgen.awk reads here.) */
+    /* It was submitted by a process without queues (queue.enabled: false), so its jobs count
+     * against queue.cap. (Up to version 12 of the schema this bit was FLAG_NOTIFYING = 16384; a
+     * migration uses that name, which tools/sqlgen.awk reads here.) */
     FLAG_CAPPED = 16384
 };
 int graph_flags_of(const struct graph_need *n); /* the flags that this child sets on its parent */

@@ -22,7 +22,7 @@ static void mark_followers(const struct workflow *w, struct front *front, enum r
 
             if (marks[next] == RERUN_FOLLOWER)
                 continue;
-            /* also if the task failed itself: its needs run first */
+            /* even if the task itself failed: its needs run first */
             marks[next] = RERUN_FOLLOWER;
             *vec_add(front) = next;
         }

@@ -46,7 +46,7 @@ int64_t retry_delay(const struct retry_policy *p, const struct outcome *o, int a
     case OUTCOME_TIMED_OUT:
     case OUTCOME_LOST:
         return backoff(p, attempt, random);
-    case OUTCOME_DEFERRED: /* these two are not failures and set their own delay */
+    case OUTCOME_DEFERRED: /* deferred and refused are not failures and set their own delay */
     case OUTCOME_REFUSED:
         return o->retry_delay > 0 ? o->retry_delay : 0;
     case OUTCOME_OK:

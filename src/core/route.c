@@ -19,7 +19,7 @@ static const char *next_character(const char *p)
     return p;
 }
 
-/* Not fnmatch: names such as load[3] contain characters that are special to it. */
+/* Does not use fnmatch, because names such as load[3] contain characters that are special to it. */
 bool glob_matches(const char *glob, const char *name)
 {
     const char *star = NULL, *retry = NULL; /* where to continue if the text after a * differs */

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Which attempts are retried, and when. */
+/* Decides which attempts are retried, and when. */
 struct retry_policy {
     int max;           /* attempts after the first; -1 for the configured default. Stored as
                           executions.max_attempts, not in the spec */

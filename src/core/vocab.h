@@ -11,14 +11,14 @@
     X(WORKFLOW, 3, "workflow") /* a graph of tasks */          \
     X(FOREACH, 4, "foreach")   /* a fan-out; its items are its children */
 
-#define STATUSES(X)                                                               \
-    X(PENDING, 1, "pending")     /* waits for its needs */                        \
-    X(READY, 2, "ready")         /* may run: in the outbox, unless held */        \
-    X(RUNNING, 3, "running")     /* a running job has a lease row */              \
-    X(SUCCEEDED, 4, "succeeded") /* from here on: all descendants are terminal */ \
-    X(FAILED, 5, "failed")                                                        \
-    X(TIMED_OUT, 6, "timed_out")                                                  \
-    X(CANCELLED, 7, "cancelled")                                                  \
+#define STATUSES(X)                                                                          \
+    X(PENDING, 1, "pending")     /* waits for its needs */                                   \
+    X(READY, 2, "ready")         /* may run: in the outbox, unless held */                   \
+    X(RUNNING, 3, "running")     /* a running job has a lease row */                         \
+    X(SUCCEEDED, 4, "succeeded") /* this and the next are terminal: nothing below is open */ \
+    X(FAILED, 5, "failed")                                                                   \
+    X(TIMED_OUT, 6, "timed_out")                                                             \
+    X(CANCELLED, 7, "cancelled")                                                             \
     X(SKIPPED, 8, "skipped")
 
 /* Why a ready job may not be claimed; the first reason that applies. */

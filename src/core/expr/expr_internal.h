@@ -186,7 +186,7 @@ json_t *eval_keep(struct eval *x, json_t *made);
 MUST_USE int eval_finish_text(struct eval *x, int rc, struct buf *text, json_t **out);
 int eval_too_long(struct eval *x);
 
-/* Find a field, or the field or item that `key` selects. */
+/* eval_field finds a field by its name, eval_index the field or item that `key` selects. */
 MUST_USE int eval_field(struct eval *x, json_t *from, const char *key, size_t len, json_t **out);
 MUST_USE int eval_index(struct eval *x, json_t *from, json_t *key, json_t **out);
 /* Apply the current node's operator. */

@@ -162,7 +162,7 @@ int eval_binary(struct eval *x, json_t *a, json_t *b, json_t **out)
 int eval_negate(struct eval *x, json_t *a, json_t **out)
 {
     if (json_is_integer(a))
-        return whole_arithmetic(x, 0, json_integer_value(a), out); /* the node's operator is - */
+        return whole_arithmetic(x, 0, json_integer_value(a), out); /* 0 - a */
     if (!json_is_real(a))
         return eval_fault(x, "- takes a number, not %s", value_type_text(a));
     *out = eval_keep(x, json_real(-json_real_value(a)));

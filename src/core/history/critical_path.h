@@ -14,7 +14,7 @@
 enum critical_after {
     AFTER_NEEDS,  /* its needs: the one that ended last */
     AFTER_OTHERS, /* an item, on_exit …: the sibling that ended last before it was created */
-    AFTER_STARTER /* the task that started it, up to that moment */
+    AFTER_STARTER /* the task that started it, until it did so */
 };
 
 struct critical_node {

@@ -4,8 +4,8 @@
  * The history does not keep everything. The result of a run is only in the row until a rerun copies
  * it to its event (replay_result). The events do not contain how many attempts a job is allowed;
  * here max_attempts is the number of its attempts that do not count against its retries: all
- * attempts before its last rerun, and the deferred and released ones since then. Of a lease, only
- * the worker is known. */
+ * attempts before its last rerun, and the deferred and released ones since then. Only the worker of
+ * a lease is known. */
 #ifndef CORE_HISTORY_REPLAY_H
 #define CORE_HISTORY_REPLAY_H
 

@@ -24,7 +24,8 @@ int64_t schedule_fires_at(const struct schedule *s, const struct tz *z, int64_t 
 
     if (span <= 0)
         return due;
-    /* Never past the next due time: firings stay in order, so `done` can be a single time. */
+    /* A firing never comes after the next due time, so firings stay in order, and `done` can be a
+     * single time. */
     if (cron_next(&s->cron, z, due, &next) && next - due < span)
         span = next - due;
     return due + (int64_t)(hash(s->name, due) % (uint64_t)span);
@@ -68,7 +69,7 @@ static bool first_kept(const struct schedule *s, const struct tz *z, int64_t las
         return last_fired_by(s, z, last, now, due) || schedule_next(s, z, last, due);
     if (since <= last)
         return schedule_next(s, z, last, due);
-    /* A due time before the window may fire within it. */
+    /* Because of jitter, a due time before the window may fire within it. */
     if (last_due(s, z, last, since - 1, due) && schedule_fires_at(s, z, *due) >= since)
         return true;
     return schedule_next(s, z, since - 1, due);

@@ -76,7 +76,8 @@ struct schedule_plan {
     int64_t due[SCHEDULE_PLAN_MAX + 1]; /* the oldest first */
     size_t n;
     int64_t done, waiting;
-    int64_t next;   /* when to check again; 0: when it is changed or the last run has ended */
+    int64_t next;   /* when to check again; 0: after a change of the schedule or the end of its last
+                       run */
     size_t skipped; /* due times skipped because the last run was still running */
     bool missed;    /* older due times were missed and will not be caught up */
 };

@@ -30,8 +30,8 @@ STORED_AS(X)
 KEY_TYPES(X)
 #undef X
 
-/* The offset of a member. It must have the C type of its key's type, because readers write through
- * a void pointer. */
+/* KEY_AT is the offset of a member. The member must have the C type of its key's type, because
+ * readers write through a void pointer. */
 #define KEY_IS(c, type) __builtin_types_compatible_p(c, type)
 #define KEY_FITS(c, type)                                                              \
     (KEY_IS(c, key_type_##type) || KEY_IS(struct key_any, key_type_##type) ||          \

@@ -1,5 +1,5 @@
-/* link.c - the edges of a workflow: followers, a topological order, cycles. All run in time linear
- * in the number of tasks and needs. */
+/* link.c - the edges of a workflow: followers, a topological order, cycles. All of it takes time
+ * linear in the number of tasks and needs. */
 #include "core/workflow/model.h"
 
 #include <stdlib.h>

@@ -140,7 +140,7 @@ struct workflow {
     struct pairs outputs; /* values; their templates may refer to all tasks */
 
     /* The values of `defaults`. Most are already applied to the tasks; keys.h marks the others. All
-     * other variables override its env. */
+     * other variables override those of its env. */
     struct workflow_task defaults;
     struct workflow_task *tasks; /* in the order of the file */
     uint32_t ntasks;
