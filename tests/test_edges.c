@@ -186,7 +186,7 @@ TEST(submission_with_an_overflowing_delay_is_refused)
     struct err err = ERR_INIT;
 
     CHECK_EQ(submission_check(&sub, &err), -E_INVALID);
-    CHECK(strstr(err.msg, "out of its range"));
+    CHECK(strstr(err.msg, "the delay in µs of 'x' must be from 0 to "));
 }
 
 static int claim_with_a_lane_twice(struct turn *t, void *arg, struct err *err)

@@ -42,8 +42,8 @@ struct rerun_row {
     char *name;
     int status; /* before the rerun */
 };
-/* Reruns an ended execution in place, together with all its followers; ancestors that have ended
- * are reopened. */
+/* A rerun of an ended execution in place, together with all its followers; ancestors that have
+ * ended are reopened. */
 struct rerun {
     struct request request;
     enum rerun_scope what;

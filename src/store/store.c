@@ -1,6 +1,6 @@
 /* store.c - opens a store and runs turns: begin, number, body, advance workflows, flush,
  * commit. A turn is repeated if the database rolled it back for a reason outside the turn; if the
- * answer to COMMIT is lost, its number shows whether it is stored. */
+ * answer to COMMIT is lost, the turn's number shows whether the turn is stored. */
 #include "store/store.h"
 
 #include "store/door/door.h"
@@ -44,7 +44,7 @@ done:
     json, ended, to_prefetch, to_notify, agenda, reserved_ids, used_hashes, parsed_definitions, \
         dirty, events, limit_list, queues, attempts
 
-/* Frees what the members own outside of the arena. */
+/* Frees what the members of a turn own outside of its arena. */
 static void turn_drop_owned(struct turn *t)
 {
     for (size_t i = 0; i < t->workflow_states.cap; i++)

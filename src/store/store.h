@@ -80,7 +80,7 @@ struct store_workflow_options {
     uint32_t notify_max;  /* followers that one turn notifies; 0 for 4,000 */
     int cap;              /* jobs at once if queues are disabled (queue.cap); 0 if they are
                              enabled */
-    uint32_t slice;       /* scales the bounds on large work in one turn; 0 for 1,000, no scaling */
+    uint32_t slice; /* scales the slices of large work, in thousandths; 0 for 1,000: no scaling */
 };
 void store_set_workflow_options(struct store *s, const struct store_workflow_options *o);
 
@@ -120,8 +120,9 @@ struct submission {
     int64_t parent;          /* 0 for the root of a new tree */
     const char *name;        /* full name */
     const char *queue;       /* NULL for "default" */
-    const char *lane;        /* what a worker must offer; jobs only; NULL for that of the routes */
-    const char *concurrency; /* a key; at most concurrency_max with it run at once; NULL if none */
+    const char *lane;        /* what a worker must offer; for jobs only; NULL to use the routes */
+    const char *concurrency; /* at most concurrency_max executions with this key run at once; NULL
+                                if none */
     const char *task_name;
     const char *input;   /* JSON or NULL */
     bool params_checked; /* the input is known to fit the params of the workflow */
@@ -238,7 +239,8 @@ struct adoption {
     struct claim claim; /* the queues in `serves` are ignored: orphans of any queue are adopted */
     int64_t
         host_grace; /* µs after expired_at until orphans of other state folders may be adopted */
-    /* An upper bound on the current time that host_grace is compared with; 0 if none. */
+    /* If this time is earlier than the database's, host_grace is compared with it instead; 0 if
+     * none. */
     int64_t latest;
     /* Workers of this state folder whose lock is free; their leases are adopted without waiting for
      * the reaper. */

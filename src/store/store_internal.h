@@ -21,7 +21,7 @@ struct store {
     struct turn turn;        /* kept between turns to reuse its memory */
     VEC(struct definition *) definitions;
     struct item_list {
-        int64_t foreach, started_at; /* both, because a fan-out that runs again has another list */
+        int64_t foreach, started_at; /* the key: a fan-out that runs again has another list */
         struct json_t *list;         /* the cache's reference; users take their own */
     } item_lists[MAX_CACHED_LISTS];  /* of fan-outs that this store advanced recently */
     unsigned next_item_list;

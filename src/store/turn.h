@@ -40,7 +40,7 @@ struct limit {
     const char *key;  /* as stored: "queue:NAME", "key:NAME" */
     int max;          /* < 0 if there is no such limit */
     int used, stored_used;
-    bool max_changed;   /* by a cap, and not written yet */
+    bool max_changed;   /* changed by a cap and not written yet */
     bool known;         /* looked up and locked in this turn */
     bool freed;         /* a permit became free and must be offered */
     int offer_at_least; /* waiters to try at the next offer; grows with each offer of this turn */
@@ -97,7 +97,7 @@ struct turn {
     VEC(struct limit *) limit_list;
     VEC(struct queue_change) queues;
     VEC(struct attempt_count) attempts;
-    struct rows settings_version; /* that of the shared settings; arrives with the first flush */
+    struct rows settings_version; /* of the shared settings; arrives with the first flush */
     struct args args;             /* scratch for the statement being built */
 
     VEC(struct agenda_entry) agenda; /* a heap: deepest first, then rank, then id */

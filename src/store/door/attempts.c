@@ -33,7 +33,7 @@ static struct attempt_count *count_of(struct turn *t, const struct execution *e,
     return c;
 }
 
-/* us: the time that is counted; NO_TIME if none. */
+/* `us` is how long the job waited or the attempt ran; NO_TIME if no time is counted. */
 static void count(struct turn *t, const struct execution *e, int64_t worker, int type, int outcome,
                   int64_t us)
 {

@@ -74,8 +74,8 @@ void limit_lower_to_cap(struct turn *t, struct limit *l)
         set_to_cap(l, cap);
 }
 
-/* All limits that the execution may have, also if no such limit is set. A queue's limit and the cap
- * count jobs only; a key's limit also counts workflows. */
+/* All limits that could apply to the execution, whether or not they are set. A queue's limit and
+ * the cap count jobs only; a key's limit also counts workflows. */
 static size_t possible_limits(struct turn *t, const struct execution *e,
                               struct limit *out[LIMITS_MAX])
 {
@@ -112,7 +112,8 @@ static int by_key(const void *a, const void *b)
 {
     const struct limit *const *x = a, *const *y = b;
 
-    return strcmp((*x)->key, (*y)->key); /* keys before queues: a submit creates its keys first */
+    /* "key:…" comes before "queue:…": a submit creates the limits of its keys first */
+    return strcmp((*x)->key, (*y)->key);
 }
 
 /* Pushes the keys of the limits that were not read yet, in list order; returns their number. */
@@ -282,7 +283,7 @@ int limits_offer_permits(struct turn *t, struct err *err)
         if (t->offered < OFFER_PER_TURN)
             TRY(offer_permits(t, l, &accepted, err));
         if (t->dirty.n)
-            return 0; /* write them, then check again: the permit may still be free */
+            return 0; /* the caller writes the rows and calls again: the permit may still be free */
         l->freed = false;
         if (!accepted)
             TRY(offer_permits_later(t, l, err));

@@ -3,7 +3,7 @@
  *
  * A connection (`struct db`) belongs to one thread and runs one transaction at a time. Statements
  * in a transaction may be queued: PostgreSQL sends them in pipeline mode and reports errors at the
- * next flush; SQLite runs them at once. Callers must be correct with either. */
+ * next flush; SQLite runs them at once. Callers must work with both. */
 #ifndef STORE_DRIVER_DB_H
 #define STORE_DRIVER_DB_H
 

@@ -1,6 +1,6 @@
-/* admission.h - decides whether a ready job, or a workflow that could start, is held: by the first
- * that applies of an approval, a pause, a delay, a limit. When one hold ends, the others are
- * checked again.
+/* admission.h - decides whether a ready job, or a workflow that could start, is held. The first of
+ * these that applies holds it: an approval, a pause, a delay, a limit. When one hold ends, the
+ * others are checked again.
  *
  * A pause is a flag (FLAG_PAUSED) of the execution that an operator paused. It holds all ready
  * jobs, and all workflows and fan-outs that could start, in the subtree of that execution. */
@@ -32,7 +32,8 @@ MUST_USE int row_hold_if_needed(struct turn *t, struct row *row, const struct ho
 MUST_USE int admit_or_hold(struct turn *t, struct row *row, const struct hold_reasons *h,
                            struct err *err);
 
-/* Load the executions of the requests (and their limits) and set the rc of each request. */
+/* requests_load loads the executions of the requests, requests_load_limits also their limits. Both
+ * set the rc of each request. */
 MUST_USE int requests_load(struct turn *t, struct request *list, size_t n, struct err *err);
 MUST_USE int requests_load_limits(struct turn *t, struct request *list, size_t n, struct err *err);
 /* Sets due_at[i] to the end of the delay of request i, or to 0 if no delay runs. */

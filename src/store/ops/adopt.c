@@ -45,8 +45,8 @@ static int find_leases_of_dead(struct turn *t, const struct adoption *a, struct 
     return turn_query(t, &t->args, out, err);
 }
 
-/* Adopts the found leases until claim.max is reached. Skips a row that occurs again, as it does if
- * a lane is listed twice. */
+/* Adopts the found leases until claim.max is reached. Skips repeated rows, which occur if a lane is
+ * listed twice. */
 static int adopt_found(struct turn *t, const struct adoption *a, const struct rows *found,
                        struct job_list *out, struct err *err)
 {
@@ -101,7 +101,7 @@ int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out, str
         return 0;
     TRY(door_flush(t, err));
     TRY(turn_sync(t, err));
-    do { /* page by page: unwanted orphans must not hide wanted ones */
+    do { /* page by page: orphans that are not adopted must not hide others */
         TRY(find_orphans(t, a, after, &orphans, err));
         TRY(adopt_found(t, a, &orphans, out, err));
         after = find_last_seen(t, &orphans, adoption_page_size(a));

@@ -1,7 +1,7 @@
 /* fence.c - the identity of the database: its id and its generation. The id distinguishes it from
- * other databases, and its backups share it. The generation is raised after a backup was restored,
- * so that attempts started after the backup are not mistaken for attempts started since the
- * restore. */
+ * other databases; its backups have the same id. The generation is raised after a backup was
+ * restored, so that attempts started after the backup are not mistaken for attempts started since
+ * the restore. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 

@@ -36,7 +36,7 @@ static void retention_batch_release(struct retention_batch *d)
     vec_release(&d->whole);
 }
 
-/* Finds roots that ended early enough among the next ones. Sets r->after to the last root checked
+/* Among the next roots, finds those that ended early enough. Sets r->after to the last root checked
  * and r->more if there may be others. */
 static int find_roots(struct turn *t, struct retention *r, int64_t before,
                       struct retention_batch *d, struct err *err)

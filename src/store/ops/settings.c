@@ -1,5 +1,6 @@
 /* settings.c - settings that all processes of the database share: rows `setting:NAME` of the table
- * settings. Every change raises the version of the settings, by which processes notice it. */
+ * settings. Every change raises the version of the settings, so that processes notice the
+ * change. */
 #include "store/ops/audit.h"
 #include "store/store_internal.h"
 

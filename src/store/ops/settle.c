@@ -20,7 +20,7 @@ static bool lease_is_held(const struct row *r, int64_t worker, const struct leas
     return r->now.status == S_RUNNING && r->now.worker == worker && r->now.epoch == ref->epoch;
 }
 
-/* The i-th lease of a list whose entries, of `size` bytes, start with it. */
+/* The i-th lease of a list; each entry has `size` bytes and starts with its lease. */
 static struct lease_ref *lease_at(void *list, size_t size, size_t i)
 {
     return (struct lease_ref *)((char *)list + i * size);

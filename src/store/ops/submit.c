@@ -20,8 +20,8 @@ static int check_range(const struct submission *s, const char *what, int64_t val
 {
     if (value >= min && value <= max)
         return 0;
-    return err_set(err, E_INVALID, "the %s of '%s' is %lld, out of its range: %lld to %lld", what,
-                   s->name, (long long)value, (long long)min, (long long)max);
+    return err_set(err, E_INVALID, "the %s of '%s' must be from %lld to %lld, not %lld", what,
+                   s->name, (long long)min, (long long)max, (long long)value);
 }
 
 int submission_check(const struct submission *s, struct err *err)

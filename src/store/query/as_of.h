@@ -14,7 +14,7 @@ struct moment {
     int64_t time, event;
 };
 
-/* needs_left of an execution at an earlier moment. */
+/* The value of needs_left in an execution as of an earlier moment. */
 #define NEEDS_UNKNOWN (-1)
 
 /* Like query_tree, with the executions that existed at the moment. E_NOT_FOUND if `id` did not
@@ -35,7 +35,7 @@ struct timeline_row {
     const char *definition; /* hash of a workflow's definition; NULL for other kinds */
 };
 STORE_LIST(timeline_list, struct timeline_row,
-           int64_t now) /* parents first; the time of the moment */
+           int64_t now) /* parents first; now: the time of the moment */
 MUST_USE int query_timelines(struct store *s, int64_t id, const struct moment *at,
                              struct timeline_list *out, struct err *err);
 

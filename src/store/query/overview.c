@@ -9,7 +9,7 @@
 
 #define LAST_LINE_MAX 400 /* bytes kept of a line */
 
-/* The last non-empty line of the chunk; only the end of a long line. */
+/* The last non-empty line of the chunk, or the end of that line if it is long. */
 static const char *last_line(const struct val *cells, struct buf *chunk, struct arena *arena)
 {
     const char *end, *begin;

@@ -13,8 +13,8 @@
            ELSE p.id IS NULL OR c.root <> p.root OR c.depth <> p.depth + 1
                 OR COALESCE(c.workflow, 0) <> COALESCE(CASE WHEN p.kind = KIND_WORKFLOW THEN p.id ELSE p.workflow END, 0) END
 
--- Ids rise with time, so nearly every parent has a lower id than its child. A cycle contains at least one parent that
--- does not, so it is enough to walk up from those.
+-- Ids rise with time, so nearly every parent has a lower id than its child. In a cycle, at least one parent's id is not
+-- lower than its child's, so it is enough to walk up from such parents.
 --: verify_cycles(max i64)
 WITH RECURSIVE up(start, at) AS (
     SELECT id, parent FROM executions WHERE parent >= id

@@ -1,8 +1,8 @@
-/* graph_rules.c - checks one workflow or fan-out against its definition: whether its children are
- * the ones it created, left pending only when their needs allowed it, wait only for something that
- * can still happen, and explain its final status. It applies the rules of core/graph.h to the
- * current rows. That is valid for past decisions, too: an end is final, and a rerun resets all
- * followers. */
+/* graph_rules.c - checks one workflow or fan-out against its definition. Its children must be those
+ * that it created, must leave the status pending only when their needs allow it, must wait only for
+ * something that can still happen, and must explain its final status. It applies the rules of
+ * core/graph.h to the current rows. That is valid for past decisions, too: an end is final, and a
+ * rerun resets all followers. */
 #include "store/verify/workflows.h"
 
 #include "core/templates.h"

@@ -58,7 +58,8 @@
     X(I31, "no execution is its own ancestor")                                                     \
     X(I32, "a workflow or fan-out that has started has ended iff all its descendants have")        \
     X(I33, "the final status of a workflow or fan-out follows from its children")                  \
-    X(I34, "a task leaves pending only when its needs allow it, and as their outcomes require")    \
+    X(I34,                                                                                         \
+      "a task stays pending until its needs allow a decision, and is decided as they require")     \
     X(I35, "nothing waits for an event that has already happened or can't happen any more")        \
     X(I36,                                                                                         \
       "items are 0 to children_made - 1 and tasks are those of the definition, each exactly once") \

@@ -39,8 +39,9 @@ static void drop_definitions(struct workflow_walk *w)
     idmap_reset(&w->definitions);
 }
 
-/* Finds a definition in memory or reads it; when memory is full, all are dropped. *out is NULL if
- * it is missing or damaged, which is a violation for each execution that uses it. */
+/* Finds a definition in memory or reads it; when those in memory exceed DEFINITIONS_SIZE, all are
+ * dropped. *out is NULL if it is missing or damaged, which is a violation for each execution that
+ * uses it. */
 static int find_definition(struct workflow_walk *w, const struct checked_parent *f,
                            const struct definition **out, struct err *err)
 {

@@ -19,7 +19,7 @@ int items_find_old(struct turn *t, const struct row *foreach, struct old_items *
         old->from = at;
         old->n = OLD_ITEMS_PAGE;
         TRY(ask(t->db, &r, err, Q_ITEMS_FROM, foreach->now.id, at, at + OLD_ITEMS_PAGE));
-        /* outcomes of items before the last start of the fan-out as a whole are obsolete */
+        /* outcomes of items that ended before the fan-out last started as a whole are obsolete */
         if (foreach->now.flags & FLAG_ONLY_FAILED)
             TRY(ask_one(t->db, INTO(&old->run_started_at), err, Q_LAST_STARTED_AT,
                         foreach->now.root, foreach->now.id));

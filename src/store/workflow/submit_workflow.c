@@ -37,7 +37,7 @@ static void find_given_definition(struct turn *t, struct submission *s,
                                   const struct definition **out)
 {
     if (t->last_prepared &&
-        !strcmp(t->last_prepared, s->definition)) /* as in the previous submission */
+        !strcmp(t->last_prepared, s->definition)) /* the text of the previous submission */
         *out = idmap_get(&t->submitted_definitions, (int64_t)(intptr_t)t->last_prepared);
     else
         s->rc = definition_from_text(t, s->definition, out, &s->err);

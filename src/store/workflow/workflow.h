@@ -222,7 +222,8 @@ MUST_USE int task_decide(struct turn *t, struct workflow_state *f, const struct 
                          struct row *row, struct err *err);
 MUST_USE int task_skip(struct turn *t, struct row *row, bool skipped_by_failure, const char *why,
                        struct err *err);
-/* Ends a task that can't run or can't be decided as failed, with the sentence as its error. */
+/* Ends a task as failed, with the sentence as its error, because it can't run or can't be
+ * decided. */
 MUST_USE int task_fail(struct turn *t, struct row *row, const char *sentence, struct err *err);
 
 /* followers.c */

@@ -77,7 +77,7 @@ static int bind_value(sqlite3_stmt *st, int i, unsigned char type, const struct 
 }
 
 /* Compares texts by address: rows usually share one copy of an equal text. If they do not, the
- * value is only bound again. */
+ * value is bound again, which is harmless. */
 static bool is_same(const struct val *a, const struct val *b)
 {
     return a->i == b->i && a->s == b->s && a->len == b->len && a->null == b->null;
@@ -164,7 +164,7 @@ static int step_to_end(struct sqlite_db *l, const char *name, struct stmt_run *r
     if (got != SQLITE_DONE)
         rc = sqlite_set_error(l, name, err);
     else if (sqlite3_column_count(r->st) == 0 && sqlite3_total_changes(l->sq) != before)
-        r->count += sqlite3_changes(l->sq); /* else the count is an earlier one's */
+        r->count += sqlite3_changes(l->sq); /* else this is an earlier count */
     sqlite3_reset(r->st);
     return rc;
 }
