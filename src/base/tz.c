@@ -115,7 +115,7 @@ static struct tz_period period_by_rule(const struct tz *z, int64_t t)
 
 struct tz_period tz_period(const struct tz *z, int64_t t)
 {
-    size_t low = 0, high = z->n; /* bounds of the number of steps up to t */
+    size_t low = 0, high = z->n; /* the number of steps up to t lies between them */
 
     while (low < high) {
         size_t mid = (low + high) / 2;

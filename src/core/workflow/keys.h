@@ -147,7 +147,7 @@ void key_write(struct json_writer *w, const struct key *k, const void *member);
 
 /* The state of reading the JSON of a definition or a spec. */
 struct key_reader {
-    struct arena *arena; /* for the values that are kept */
+    struct arena *arena; /* holds the values that are read */
     struct err *err;
     bool bounded;             /* check the bounds: the text was not written by Pawl */
     struct nested_reader *of; /* NULL if no nested definitions can occur, see read.c */

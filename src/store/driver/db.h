@@ -109,7 +109,8 @@ enum wake {
     WAKE_JOBS = 1,   /* a job may be claimed or adopted, or the next timer is due earlier */
     WAKE_CANCEL = 2, /* a running job got a cancel request */
     WAKE_EVENTS = 4, /* there are new events */
-    /* These two accompany WAKE_JOBS, for listeners that need the exact reason. */
+    /* WAKE_TIMERS and WAKE_ORPHANS accompany WAKE_JOBS, for listeners that need the exact
+     * reason. */
     WAKE_TIMERS = 8,   /* the next timer is due earlier */
     WAKE_ORPHANS = 16, /* an orphan may be adopted */
     /* Sent only by pawl_submit() in SQL, which does not use bits: a NOTIFY without a payload. */

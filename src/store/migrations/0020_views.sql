@@ -31,8 +31,8 @@ CREATE INDEX execution_events_failed_tasks ON execution_events (
     COLLATE BINARY                                                                                                      --@ sqlite
 ) = 'task.failed';
 
--- pawl_events gets a last column, host. An event is found by its execution alone: the join adds the root, the first column of
--- the index of the history.
+-- pawl_events gets a last column, host. A query finds events by their execution alone: the join adds the root, the
+-- first column of the history's index.
 CREATE OR REPLACE VIEW pawl_events AS                                                              --@ postgres
 DROP VIEW pawl_events;                                                                             --@ sqlite
 CREATE VIEW pawl_events AS                                                                         --@ sqlite

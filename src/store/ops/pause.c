@@ -196,7 +196,7 @@ static int resume_request(struct turn *t, struct request *q, const struct subtre
             TRY(admit_or_hold(t, r, &(struct hold_reasons){.due = due}, err));
     }
     TRY(row_is_paused(t, r, &paused, err));
-    if (paused) { /* by an ancestor: nothing can be released */
+    if (paused) { /* an ancestor is paused: nothing can be released */
         r->now.flags &= ~FLAG_RELEASING;
         door_mark_changed(t, r);
         return 0;

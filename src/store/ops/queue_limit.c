@@ -37,7 +37,8 @@ static int hold_surplus(struct turn *t, struct limit *l, size_t slice, bool *mor
     args_begin(&a, Q_SURPLUS_OF_QUEUE, l->name, above < slice ? above : slice);
     TRY(limits_note_rows(t, &a, &r, &rows, err));
     TRY(limits_fetch(t, err));
-    /* a claim that has locked some of them may still be rolled back */
+    /* A claim that has locked some of these jobs may still be rolled back, so locked jobs count,
+     * too. */
     if (r.n < above)
         TRY(has_more_claimable(t, l, r.n, more, err));
     for (size_t i = 0; i < r.n; i++) {

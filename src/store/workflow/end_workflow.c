@@ -112,7 +112,7 @@ static int read_failed_children(struct turn *t, const struct row *row, struct ro
     return 0;
 }
 
-/* "task b failed: exited with code 3 (and 2 more)". */
+/* For example "task b failed: exited with code 3 (and 2 more)". */
 int execution_explain_end(struct turn *t, struct row *row, int status, const char **out,
                           struct err *err)
 {
