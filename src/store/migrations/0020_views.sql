@@ -27,7 +27,12 @@ CREATE INDEX execution_events_failed_tasks ON execution_events (
             WHEN WORKFLOW_EV_CANCEL_REQUESTED THEN 'workflow.cancel_requested'
             WHEN WORKFLOW_EV_FAILED THEN 'workflow.failed' WHEN WORKFLOW_EV_TIMED_OUT THEN 'workflow.timed_out'
             WHEN WORKFLOW_EV_CANCELLED THEN 'workflow.cancelled' WHEN WORKFLOW_EV_SKIPPED THEN 'workflow.skipped'
-            WHEN WORKFLOW_EV_RERUN THEN 'workflow.rerun' WHEN WORKFLOW_EV_REUSED THEN 'workflow.reused' END)
+            WHEN WORKFLOW_EV_RERUN THEN 'workflow.rerun' WHEN WORKFLOW_EV_REUSED THEN 'workflow.reused'
+            WHEN WORKFLOW_EV_MARKED_READY THEN 'workflow.marked_ready' WHEN WORKFLOW_EV_CLAIMED THEN 'workflow.claimed'
+            WHEN WORKFLOW_EV_DEFERRED THEN 'workflow.deferred' WHEN WORKFLOW_EV_RELEASED THEN 'workflow.released'
+            WHEN WORKFLOW_EV_RETRY_SCHEDULED THEN 'workflow.retry_scheduled'
+            WHEN WORKFLOW_EV_LEASE_EXPIRED THEN 'workflow.lease_expired' WHEN WORKFLOW_EV_ADOPTED THEN 'workflow.adopted'
+            WHEN WORKFLOW_EV_ABANDONED THEN 'workflow.abandoned' WHEN EV_PAUSED THEN 'task.paused' END)
     COLLATE BINARY                                                                                                      --@ sqlite
 ) = 'task.failed';
 
@@ -54,7 +59,12 @@ SELECT v.sequence_num, v.root, e.id AS execution, v.seq,
             WHEN WORKFLOW_EV_CANCEL_REQUESTED THEN 'workflow.cancel_requested'
             WHEN WORKFLOW_EV_FAILED THEN 'workflow.failed' WHEN WORKFLOW_EV_TIMED_OUT THEN 'workflow.timed_out'
             WHEN WORKFLOW_EV_CANCELLED THEN 'workflow.cancelled' WHEN WORKFLOW_EV_SKIPPED THEN 'workflow.skipped'
-            WHEN WORKFLOW_EV_RERUN THEN 'workflow.rerun' WHEN WORKFLOW_EV_REUSED THEN 'workflow.reused' END AS type,
+            WHEN WORKFLOW_EV_RERUN THEN 'workflow.rerun' WHEN WORKFLOW_EV_REUSED THEN 'workflow.reused'
+            WHEN WORKFLOW_EV_MARKED_READY THEN 'workflow.marked_ready' WHEN WORKFLOW_EV_CLAIMED THEN 'workflow.claimed'
+            WHEN WORKFLOW_EV_DEFERRED THEN 'workflow.deferred' WHEN WORKFLOW_EV_RELEASED THEN 'workflow.released'
+            WHEN WORKFLOW_EV_RETRY_SCHEDULED THEN 'workflow.retry_scheduled'
+            WHEN WORKFLOW_EV_LEASE_EXPIRED THEN 'workflow.lease_expired' WHEN WORKFLOW_EV_ADOPTED THEN 'workflow.adopted'
+            WHEN WORKFLOW_EV_ABANDONED THEN 'workflow.abandoned' WHEN EV_PAUSED THEN 'task.paused' END AS type,
        CASE v.from_status WHEN S_PENDING THEN 'pending' WHEN S_READY THEN 'ready' WHEN S_RUNNING THEN 'running' WHEN S_SUCCEEDED THEN 'succeeded'
                           WHEN S_FAILED THEN 'failed' WHEN S_TIMED_OUT THEN 'timed_out' WHEN S_CANCELLED THEN 'cancelled' WHEN S_SKIPPED THEN 'skipped' END AS from_status,
        CASE v.to_status WHEN S_PENDING THEN 'pending' WHEN S_READY THEN 'ready' WHEN S_RUNNING THEN 'running' WHEN S_SUCCEEDED THEN 'succeeded'
