@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-static struct pawl_error api_err; /* of the last call */
+static struct pawl_error api_err; /* the error of the last call */
 
 #define OK(call) test_check_ok(__FILE__, __LINE__, #call, call, api_err.message)
 

@@ -81,7 +81,7 @@ static inline void as_of_compare(struct store *s, const struct execution_list *w
     size_t i;
 
     if (execution_is_submission(&was->at[0]))
-        return; /* it has no event yet */
+        return; /* a waiting submission has no event yet */
     CHECK_OK_ERR(query_tree_at(s, was->at[0].id, at, &is, &err), &err);
     if (is.n != was->n)
         buf_addf(wrong, "there were %zu executions, and are %zu by their events\n", was->n, is.n);

@@ -76,7 +76,7 @@ struct tallying {
     struct store *s;
     struct tallies queues, hosts;
     struct idmap counts; /* execution -> the counts of its queue and executor */
-    struct idmap claims; /* execution -> the time of a claim whose previous event is to come */
+    struct idmap claims; /* execution -> the time of its claim, until the event before it is read */
 };
 
 static inline struct attempt_counts *tally_counts(struct tallying *y, int64_t execution)

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* Adds the attempt of a job, or gives it the job's epoch. */
+/* Adds the attempt of the job; if the table has it already, sets its epoch to the job's. */
 static inline struct attempt *attempts_put(struct idmap *table, const struct job *j)
 {
     struct attempt *a = attempts_get(table, j->execution, j->attempt);

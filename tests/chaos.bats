@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
-# The judge of the chaos campaigns (tests/chaos) must not be blind. No database: TEST_NO_DB.
+# The oracle that judges the chaos campaigns (tests/chaos) reports faults. No database: TEST_NO_DB.
 
-@test "oracle of the campaigns names each planted fault" {
+@test "oracle of the chaos campaigns reports each fault planted in a correct history" {
 	run python3 "$BATS_TEST_DIRNAME/chaos/test_oracle.py"
 	echo "$output"
 	[ "$status" = 0 ]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Bad input and a bad environment: one clear sentence, the right exit code, nothing half written.
+# Invalid input and a faulty environment: one clear sentence, the right exit code, nothing partially written.
 
 load cli_common
 
@@ -232,7 +232,7 @@ unchanged() { # the database is intact, with this many executions
 	unchanged 1
 }
 
-@test "unknown or ended parent, or a key with another body, is refused" {
+@test "unknown or ended parent, or an idempotency key with another body, is refused" {
 	id=$(submit '{"ms": 1}' --key k)
 	[ "$(submit '{"ms": 1}' --key k)" = "$id" ]
 	refused 2 "the key 'k' was used for execution $id" submit '{"ms": 2}' --key k

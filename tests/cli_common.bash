@@ -75,7 +75,7 @@ end_worker() {
 	worker=
 }
 
-# Runs raw SQL on the tenant's tables, past Pawl.
+# Runs raw SQL on the tenant's tables, without Pawl.
 sql() {
 	case $PAWL_TEST_DB in
 	sqlite) sqlite3 "$dir/pawl.$tenant.db" "$1" ;;

@@ -117,7 +117,7 @@ no line end" "$(p logs "$id")"
 	p verify
 }
 
-@test "exec with a known key returns the same execution" {
+@test "exec with a known idempotency key returns the same execution" {
 	x --key k -- sh -c "echo once >>'$dir/ledger'"
 	x --key k -- sh -c "echo once >>'$dir/ledger'"
 	[ "$status" = 0 ]

@@ -61,7 +61,7 @@ submit_by_sql() { at "$db" "SELECT pawl_t.pawl_submit('w')"; }
 	refused 6 'pawl admin fence --nothing-lost' p exec --detach -- true
 	run submit_by_sql
 	[[ $status != 0 && $output == *'has changed from timeline'*'HINT:  Run `pawl admin fence --yes`'* ]]
-	has_status "$kept" ready # it ran in the lost time, and must not run again beside what is left of that
+	has_status "$kept" ready # it ran in the lost time; a process of that attempt may still run, so it must not start again
 	kill -0 "$worker"
 	kill -0 "$(cat "$dir/pid")"
 
@@ -103,7 +103,7 @@ submit_by_sql() { at "$db" "SELECT pawl_t.pawl_submit('w')"; }
 	p verify --host
 }
 
-@test "role without access to the timeline runs jobs, and is refused when it accepts a timeline" {
+@test "role that cannot read the timeline of the server runs jobs, and cannot accept a timeline" {
 	at "$primary" 'CREATE ROLE other LOGIN' >/dev/null
 	at "$primary" 'CREATE DATABASE other OWNER other' >/dev/null
 	at "${primary%/*}/other" 'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC'

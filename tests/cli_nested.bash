@@ -1,4 +1,4 @@
-# cli_nested.bash - a workflow with some of everything, for tests of the views. Load after cli_common and cli_run.
+# cli_nested.bash - a workflow that uses most features, for tests of the views. Load after cli_common and cli_run.
 
 # A retry, a fan-out, a nested workflow, a failure and a task skipped after it; the param "day" decides which task
 # fails.

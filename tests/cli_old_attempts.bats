@@ -39,7 +39,7 @@ start_together() { # number
 }
 all_ready() { [ "$(cat "${logs[@]}" | grep -c 'is ready')" = ${#logs[@]} ]; }
 
-@test "workers that start together after a fence end what still runs, take work at once, and one of them removes the folders" {
+@test "workers that start together after a fence end old attempts and claim jobs at once, and one of them removes the attempt folders" {
 	leave_attempts
 	copy_folder
 	p admin fence --yes >/dev/null
@@ -59,12 +59,12 @@ all_ready() { [ "$(cat "${logs[@]}" | grep -c 'is ready')" = ${#logs[@]} ]; }
 	p verify --host
 }
 
-@test "SIGTERM stops a worker that ends old attempts at once and the next worker continues" {
+@test "worker that ends old attempts stops at once on SIGTERM, and the next worker continues" {
 	leave_attempts
 	copy_folder
 	p admin fence --yes >/dev/null
 	shim=$(ps -o ppid= -p "$(cat "$dir/pid")")
-	kill -STOP $shim # it ignores the worker, which kills it after some seconds
+	kill -STOP $shim # a stopped shim does not react to the worker, which kills it after some seconds
 	start_together 1
 	until_true grep -q 'ending 1 running attempts of an earlier generation' "${logs[@]}"
 	kill "${workers[0]}"

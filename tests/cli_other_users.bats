@@ -55,7 +55,7 @@ root() { [ "$(id -u)" = 0 ] || skip 'only root can give files away'; }
 	chmod 666 "$dir/home/pawl.db"
 	pawl exec -- true 2>stderr
 	grep -F "the database $dir/home/pawl.db can be changed by other users, because others can write to it: they can make this worker run commands" stderr
-	pawl ls 2>stderr # a reader runs nothing
+	pawl ls 2>stderr # a command that only reads runs no jobs
 	[ ! -s stderr ]
 }
 
@@ -77,7 +77,7 @@ root() { [ "$(id -u)" = 0 ] || skip 'only root can give files away'; }
 	pawl run x.yaml
 }
 
-@test "errors in a file that another user linked to show nothing of it" {
+@test "error in a file that another user linked to shows none of its content" {
 	root
 	printf 'password: hunter2\n' >private
 	chmod 600 private

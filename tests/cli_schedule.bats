@@ -109,7 +109,7 @@ days_ago() {
 	[ ! -e "$dir/made" ]
 }
 
-@test "schedule can be run by hand, and an applied workflow can be submitted by name" {
+@test "schedule can be run manually, and an applied workflow can be submitted by name" {
 	p apply "$flow" >/dev/null
 	run p schedule run report/yearly --reason 'as a trial'
 	[ "$status" = 0 ]

@@ -45,7 +45,7 @@ sql_submit() { # params
 	p verify >/dev/null
 }
 
-@test "waiting SQL submission is in ls, tree, why and queue, and cancel ends it" {
+@test "waiting SQL submission is shown by ls, tree, why and queue, and cancel ends it" {
 	id=$(sql_submit '{}')
 	[[ $(p ls) == *"$id"*pending*report* ]]
 	[[ $(p tree "$id") == *report*"waits for submission: no worker has taken it yet"* ]]

@@ -27,7 +27,7 @@ setup() {
 	[ ! -e "$dir/stolen" ]
 
 	same "$PWD/pawl.yaml is trusted until it changes" "$(pawl trust)"
-	# Now the user wants it. A program that is not a shim starts nothing, so exec would go on trying.
+	# Now the file is trusted. Its program is not a shim and starts no command, so exec would retry forever.
 	pawl exec -- true >"$dir/stdout" 2>&1 3>&- &
 	until [ -e "$dir/stolen" ]; do sleep 0.1; done
 	kill -9 $!

@@ -285,7 +285,7 @@ age() { # execution days
 	esac
 }
 
-@test "worker whose file has a shorter retention keeps what the database keeps" {
+@test "worker whose configuration file has a shorter retention follows that of the database" {
 	printf 'execution_events: {retention_days: 3650}\n' >"$dir/long.yaml"
 	printf 'execution_events: {retention_days: 1}\n' >"$dir/short.yaml"
 	first=$(later -- true)

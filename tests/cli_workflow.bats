@@ -154,7 +154,7 @@ x() { # command...
 	until_true grep -qE 'w::ask \([0-9]+\) is not running: it has been waiting for approval .*: publish\?; `pawl approve [0-9]+`' "$dir/stderr"
 	p approve "$(sed -n 's/.*`pawl approve \([0-9]*\)`.*/\1/p' "$dir/stderr")"
 	until_true grep -qE 'w::far \([0-9]+\) is not running: .*lane moon' "$dir/stderr"
-	sleep 2.5 # and says it only once
+	sleep 2.5 # time enough for a repetition: each reason must be printed once
 	[ "$(grep -c 'is not running' "$dir/stderr")" = 2 ]
 	p cancel @last
 	status=0

@@ -214,7 +214,7 @@ static double cost(struct store *s)
     return store_db(s)->driver->dialect == DIALECT_SQLITE ? cost_of_steps(s) : cost_of_plans();
 }
 
-static double measured; /* by the current operation */
+static double measured; /* the cost of the current operation */
 static bool rehearsing; /* the first run only prepares the statements */
 
 static void begin_measuring(struct store *s)

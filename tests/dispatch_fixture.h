@@ -20,7 +20,7 @@
 #define PATIENT_MS \
     240000 /* for something that must happen eventually; less than a test's time limit */
 
-/* An executor whose attempts are rows in a table; the test ends them by hand. `answer` is the value
+/* An executor whose attempts are rows in a table; the test itself ends them. `answer` is the value
  * that its start returns. */
 struct manual_executor {
     struct executor x;

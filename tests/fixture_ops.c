@@ -378,6 +378,6 @@ void drain(struct store *s)
         CHECK_OK_ERR(store_turn(s, settle_list_body, &list, &err), &err);
         while ((end.id = sql_number(s, WORKFLOW_TO_END)) &&
                !store_turn(s, workflow_end_body, &end, &err))
-            ; /* it is locked, or a descendant is still open: try it in the next round */
+            ; /* the workflow is locked, or a descendant is open: try again in the next round */
     }
 }

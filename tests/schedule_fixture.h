@@ -1,5 +1,5 @@
-/* schedule_fixture.h - applied workflows in a test, evaluated by hand at a time that the test sets.
- * Time only moves forward from now: the tests use dates from 2030 on. */
+/* schedule_fixture.h - applied workflows in a test, which itself evaluates their schedules at a
+ * time that it sets. Time only moves forward from now: the tests use dates from 2030 on. */
 #ifndef TESTS_SCHEDULE_FIXTURE_H
 #define TESTS_SCHEDULE_FIXTURE_H
 

@@ -1,5 +1,5 @@
 /* sql_submission_fixture.h - SQL submissions in a test: written as pawl_submit() writes them, and
- * taken by hand as an engine does. */
+ * taken by the test as an engine takes them. */
 #ifndef TESTS_SQL_SUBMISSION_FIXTURE_H
 #define TESTS_SQL_SUBMISSION_FIXTURE_H
 

@@ -71,7 +71,7 @@ static int64_t leave_orphans(struct store *s)
 
 /* Declined orphans fill a whole batch; those behind them in the same lane are still
  * adopted. */
-TEST(orphans_behind_a_full_batch_of_declined_orphans_are_adopted)
+TEST(orphans_after_a_full_batch_of_declined_orphans_are_adopted)
 {
     struct store *s = fixture_store();
     int64_t first = leave_orphans(s);

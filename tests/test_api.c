@@ -107,7 +107,7 @@ TEST(submit_with_one_invalid_job_stores_no_job)
     verify_and_close(p);
 }
 
-TEST(submit_without_queues_is_refused_above_the_cap_and_holds_tasks)
+TEST(job_above_the_cap_with_queues_disabled_is_refused_and_a_workflow_is_accepted)
 {
     char path[4200];
     struct pawl_options o = {.url = fixture_url(), .tenant = fixture_tenant(), .config = path};
@@ -125,7 +125,7 @@ TEST(submit_without_queues_is_refused_above_the_cap_and_holds_tasks)
     FAILS(pawl_submit(p, &one, 1, &api_err), PAWL_E_REFUSED);
     CHECK(strstr(api_err.message, "queue.cap (2) is reached"));
     OK(pawl_submit(p, &workflow, 1, &api_err));
-    OK(pawl_cancel(p, jobs[0].id, NULL, NULL, NULL, &api_err)); /* d gets its permit */
+    OK(pawl_cancel(p, jobs[0].id, NULL, NULL, NULL, &api_err)); /* task d gets its permit */
     FAILS(pawl_submit(p, &one, 1, &api_err), PAWL_E_REFUSED);
     verify_and_close(p);
 }
@@ -149,7 +149,7 @@ TEST(error_about_a_missing_object_contains_its_name)
     verify_and_close(p);
 }
 
-TEST(submit_with_a_known_key_returns_the_existing_execution)
+TEST(submit_with_a_known_idempotency_key_returns_the_existing_execution)
 {
     struct pawl *p = open_pawl();
     struct pawl_job job = {.name = "a", .key = "k"}, again = job, other = {.name = "b", .key = "k"};

@@ -74,7 +74,7 @@ TEST(lock_is_held_until_its_last_descriptor_is_closed)
     CHECK(attempt_is_locked(at, ATTEMPT_LOCK));
     CHECK_EQ(attempt_lock(at, ATTEMPT_LOCK, false), -1);
     CHECK_EQ(errno, EAGAIN);
-    /* neither the check nor the failed attempt released it */
+    /* neither the check nor the failed call released the lock */
     CHECK(attempt_is_locked(at, ATTEMPT_LOCK));
     copy = dup(lock);
     close(lock);

@@ -41,7 +41,7 @@ static void run_all_outcomes(struct store *s)
     claim_job(s, 1);
 }
 
-TEST(counters_of_every_outcome_equal_the_events)
+TEST(counters_of_every_outcome_equal_the_counts_of_its_events)
 {
     struct store *s = fixture_store();
 
@@ -56,7 +56,7 @@ TEST(counters_of_every_outcome_equal_the_events)
     store_close(&s);
 }
 
-TEST(report_about_a_workflow_or_a_pending_task_is_refused)
+TEST(settle_of_a_workflow_or_a_pending_task_is_refused)
 {
     struct store *s = fixture_store();
     int64_t workflow = submit_workflow(s, "tasks: {a: {run: x}, b: {needs: a, run: x}}", NULL);
@@ -66,7 +66,7 @@ TEST(report_about_a_workflow_or_a_pending_task_is_refused)
     CHECK_EQ(settle_ok(s, j), -E_LEASE_LOST);
     j.id = task;
     CHECK_EQ(settle_ok(s, j), -E_LEASE_LOST);
-    CHECK_EQ(total(s, "n", "type = 0"), 1); /* only the one of the task: a workflow is not a job */
+    CHECK_EQ(total(s, "n", "type = 0"), 1); /* the refusal for the task; a workflow is not a job */
     verify_clean(s);
     store_close(&s);
 }
@@ -104,7 +104,7 @@ static void live_and_die(struct store *s, void *arg)
         CHECK_OK(settle_ok(s, j));
 }
 
-TEST_SLOW(counters_equal_the_events_wherever_a_process_is_killed, 600)
+TEST_SLOW(attempt_counters_equal_the_counts_of_events_wherever_a_process_is_killed, 600)
 {
     int64_t nth = 1, stride = test_full() ? 1 : 5;
     struct store *s;
@@ -118,12 +118,12 @@ TEST_SLOW(counters_equal_the_events_wherever_a_process_is_killed, 600)
         store_close(&s);
         nth += stride;
     } while (killed);
-    CHECK(nth > 20); /* it did run */
+    CHECK(nth > 20); /* the process reached many points */
 }
 
 /* ---- retention ---- */
 
-TEST(counters_of_gone_writers_and_workers_stay_in_the_sums)
+TEST(counters_of_writers_and_workers_that_are_gone_stay_in_the_sums)
 {
     struct store *s = fixture_store(), *other;
 
@@ -173,7 +173,7 @@ static void count_up(int nth)
 
 /* The workers have no rows in `workers`, so that retention may merge their counters at any moment.
  */
-TEST(counters_lose_nothing_if_they_are_merged_while_workers_add_to_them)
+TEST(counters_merged_while_workers_add_to_them_lose_nothing)
 {
     struct store *s;
 

@@ -381,7 +381,7 @@ static int submit_in(struct pawl_tx *tx, void *arg)
     return pawl_tx_submit(tx, arg, 1, &api_err);
 }
 
-TEST(built_workflow_submitted_twice_with_one_key_creates_one_execution)
+TEST(built_workflow_submitted_twice_with_one_idempotency_key_creates_one_execution)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

@@ -203,7 +203,7 @@ static struct fixture load_from_test_dir(const char *name)
     return load(path);
 }
 
-TEST(nested_files_are_stored_once_in_the_definition)
+TEST(nested_file_used_several_times_is_stored_once_in_the_definition)
 {
     char folder[512], real[4096];
     struct fixture f, g;

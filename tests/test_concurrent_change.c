@@ -97,7 +97,7 @@ TEST(cancel_in_slices_reaches_every_child)
     store_close(&s);
 }
 
-TEST(repeated_submit_with_a_key_returns_the_first_execution_after_the_parent_ended)
+TEST(repeated_submit_with_an_idempotency_key_returns_the_first_execution_after_the_parent_ended)
 {
     struct store *s = fixture_store();
     int64_t parent = submit(s, "parent");

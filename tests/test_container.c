@@ -69,7 +69,7 @@ TEST(cancel_or_timeout_ends_the_container)
     CHECK_OK(unlink(path_of("main")));
 
     spec.timeout = SECOND / 2;
-    do { /* until the command has started within its timeout */
+    do { /* until a command starts within its timeout, despite a stalled machine */
         g.t.attempt++;
         worker_start(g.w, &g.t);
         CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_TIMED_OUT);

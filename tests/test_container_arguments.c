@@ -273,7 +273,7 @@ TEST(container_engine_client_is_found_in_PATH)
     path = mem_printf("%s/podman", test_dir());
     f = fopen(path, "we");
     CHECK(f && fclose(f) == 0);
-    CHECK(!container_find_client("podman")); /* it is not executable */
+    CHECK(!container_find_client("podman")); /* this podman is not executable */
     free(path);
     setenv("PATH", "relative::/bin", 1);
     path = container_find_client("true");

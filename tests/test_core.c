@@ -1,5 +1,5 @@
 /* test_core.c - the vocabulary of the domain and the table of legal moves. The expected values are
- * repeated here by hand, so that every change must be made in two places. */
+ * repeated here, so that every change must be made in two places. */
 #include "harness.h"
 
 #include "core/transitions.h"

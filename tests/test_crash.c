@@ -104,7 +104,7 @@ static void run_life(struct life *l)
     struct store *s = l->s;
     struct held_job j;
 
-    run_turn(l, retain_body, NULL); /* what earlier rounds left */
+    run_turn(l, retain_body, NULL); /* removes what earlier rounds left */
     run_turn(l, register_body, &me);
     set_limit(s, "queue:default", 4);
     /* One is delayed, one waits for its concurrency key, one for the queue. */
@@ -211,7 +211,7 @@ static bool create_tenant_until(const char *name, int nth)
 
     CHECK(pid >= 0);
     if (pid == 0) {
-        /* only for its environment; the tenant is another one */
+        /* this store only provides the environment: the process creates another tenant */
         struct store *s = watched_store(&w);
 
         watch_for(&w, NULL, nth, die_at_once, NULL);
@@ -236,7 +236,7 @@ TEST_SLOW(kill_while_a_tenant_is_created_leaves_the_tenant_complete_or_creatable
         snprintf(name, sizeof(name), "%s_%d", fixture_tenant(), nth);
         killed = create_tenant_until(name, nth);
         rc = tenant_create(fixture_url(), name, NULL, &err);
-        CHECK(rc == 0 || rc == -E_INVALID); /* it exists already */
+        CHECK(rc == 0 || rc == -E_INVALID); /* the tenant exists already */
         CHECK_OK_ERR(store_open(fixture_url(), name, NULL, &s, &err), &err);
         submit(s, "x");
         verify_clean(s);

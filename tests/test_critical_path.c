@@ -202,7 +202,7 @@ TEST(failed_attempts_and_their_backoff_count_as_retry_time)
     store_close(&s);
 }
 
-TEST(time_until_an_approval_counts_as_held_or_waiting_time)
+TEST(time_until_an_approval_does_not_count_as_run_time)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -304,7 +304,7 @@ TEST(critical_path_continues_inside_a_nested_workflow)
     store_close(&s);
 }
 
-TEST(critical_path_of_a_running_workflow_ends_at_the_task_open_longest)
+TEST(critical_path_of_a_running_workflow_ends_at_the_task_that_has_been_open_longest)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

@@ -1,6 +1,6 @@
-/* test_cron_clock.c - when cron patterns are due while clocks change: cases by hand, and a
- * reference clock that runs minute by minute over random patterns whose meaning is known from how
- * they were made. */
+/* test_cron_clock.c - when cron patterns are due while clocks change: selected cases, and random
+ * patterns, each generated with the values that its fields match, compared with a reference clock
+ * that advances minute by minute. */
 #include "cron_fixture.h"
 
 #include <stdio.h>

@@ -194,7 +194,7 @@ TEST(custom_executor_is_cancelled_at_the_timeout)
     late = put(&w, (struct pawl_job){.spec = "{\"timeout\":3600000000}"});
     UNTIL(&w, recorder.nbegun == 2);
     pawl_report_started(recorder.begun[1],
-                        3600 * SECOND); /* its whole timeout had already passed */
+                        3600 * SECOND); /* the attempt started one whole timeout ago */
     UNTIL(&w, recorder.settled == 2);
     CHECK_EQ(status_of(w.s, late), S_TIMED_OUT);
     close_run(&w);

@@ -161,7 +161,7 @@ TEST(attempt_whose_lease_was_lost_is_cancelled_and_keeps_its_slot_until_it_ends)
     CHECK_EQ(k.recorder.freed, 1);
 }
 
-TEST(attempt_that_its_own_worker_adopts_again_is_not_lost_while_it_runs)
+TEST(attempt_adopted_again_by_its_own_worker_is_not_lost_while_it_runs)
 {
     struct lone_dispatcher k = {0};
     struct job t = task_of(7, 1), again = task_of(7, 3), other = task_of(8, 2);
@@ -187,7 +187,7 @@ TEST(attempt_that_its_own_worker_adopts_again_is_not_lost_while_it_runs)
     close_dispatcher(&k);
 }
 
-TEST(attempt_that_its_own_worker_adopts_again_can_be_cancelled)
+TEST(attempt_adopted_again_by_its_own_worker_can_be_cancelled)
 {
     struct lone_dispatcher k = {.recorder = {.obeys = true}};
     struct job t = task_of(7, 1), again = task_of(7, 3);

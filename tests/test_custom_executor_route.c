@@ -30,7 +30,7 @@ static int doubles(struct pawl_call *c, void *arg)
     return c->ops->set_result(c, "2");
 }
 
-/* There is no pawl-shim beside this program. */
+/* There is no pawl-shim in the folder of this program. */
 TEST(worker_without_a_shim_runs_functions_and_why_reports_that_commands_are_not_served)
 {
     struct pawl_engine_options here = {.here = true};

@@ -1,5 +1,5 @@
-/* test_deadlock_line.c - turns that need the same rows, trees or limits wait in line, and never in
- * a cycle. */
+/* test_deadlock_line.c - turns that need the same rows, trees or limits lock them in one order and
+ * so never wait for each other in a cycle. */
 #include "concurrent_turns_fixture.h"
 
 TEST_LONG;
@@ -198,7 +198,7 @@ static void submit_with_new_keys(struct store *s, int nth)
         CHECK_OK_ERR(list[i].rc, &list[i].err);
 }
 
-TEST(submits_with_the_same_new_keys_do_not_deadlock)
+TEST(submits_with_the_same_new_concurrency_keys_do_not_deadlock)
 {
     struct store *s;
 
@@ -241,7 +241,7 @@ static void settle_the_first(struct store *s, int nth)
     CHECK_EQ(settle_ok(s, scene->up[0]), 0);
 }
 
-TEST(submits_and_settles_with_the_same_key_do_not_deadlock)
+TEST(submits_and_settles_with_the_same_concurrency_key_do_not_deadlock)
 {
     struct store *s = fixture_store();
 
@@ -269,7 +269,7 @@ static void cancel_a_tree(struct store *s, int nth)
     CHECK_EQ(cancel(s, scene->ids[nth]), 0);
 }
 
-TEST(cancels_with_the_same_limits_do_not_deadlock)
+TEST(cancels_of_jobs_under_the_same_limits_do_not_deadlock)
 {
     static const char *const keys[] = {"a", "m", "z"};
     struct store *s = fixture_store();

@@ -24,10 +24,10 @@ TEST(unused_definition_is_removed_by_retention)
     submit_workflow(s, "name: v\ntasks:\n  b: {run: x}\n", NULL);
     clock_advance(10 * DAY);
     retain(s, 90 * DAY);
-    CHECK_EQ(count_definitions(s), 2); /* neither is old enough */
+    CHECK_EQ(count_definitions(s), 2); /* neither definition is old enough */
     clock_advance(90 * DAY);
     retain(s, 90 * DAY);
-    CHECK_EQ(count_definitions(s), 1); /* the other is still running */
+    CHECK_EQ(count_definitions(s), 1); /* v is still running */
     run_workflows(s, "");
     clock_advance(100 * DAY);
     retain(s, 90 * DAY);
@@ -122,7 +122,7 @@ TEST(removed_nested_definition_is_stored_again_when_a_run_reaches_it)
     w = submit_workflow_text(s, text, NULL);
     clock_advance(20 * DAY);
     retain(s, 90 * DAY);
-    CHECK_EQ(count_definitions(s), 1); /* only the outer one is in use */
+    CHECK_EQ(count_definitions(s), 1); /* only the outer definition is in use */
     verify_clean(s);
     run_workflows(other, "");
     CHECK_STR(tree_text(s, w), "a:succeeded in:succeeded leaf:succeeded");

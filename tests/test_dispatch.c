@@ -88,7 +88,7 @@ static void refuse_routes(struct routes routes, const char *sentence)
     CHECK_STR(err.msg, sentence);
 }
 
-TEST(route_without_a_glob_or_to_no_command_executor_is_refused)
+TEST(route_without_a_glob_or_to_an_executor_that_runs_no_commands_is_refused)
 {
     static const struct route routes[] = {
         {"a::*", "process"}, {"", "process"}, {"b", "function"}, {"c", "function:f"}, {"d", ""}};
@@ -306,7 +306,7 @@ TEST(function_queued_for_a_thread_uses_no_slot)
     CHECK_EQ(dispatch_total_capacity(fx.d, &ahead), 4);
     CHECK_EQ(ahead, 8);
     dispatch_forget(fx.d, 1, 1);
-    CHECK_EQ(dispatch_free_slots(fx.d), 0); /* it keeps its thread as long as it runs */
+    CHECK_EQ(dispatch_free_slots(fx.d), 0); /* a forgotten function keeps its thread and slot */
     atomic_store(&gate, 1);
     end(&fx);
 }

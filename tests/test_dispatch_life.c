@@ -45,10 +45,10 @@ TEST(ended_attempt_is_kept_until_it_is_settled)
     poll_until_idle(&fx);
     CHECK_EQ(fx.seen.n, 1);
     CHECK_EQ(fx.seen.at[0].execution, 1);
-    start(&fx, 1, "a"); /* it has ended and is not settled: it is not started again */
+    start(&fx, 1, "a"); /* the attempt has ended and is not settled: it does not start again */
     CHECK_EQ(k->starts, 2);
     CHECK_EQ(dispatch_in_flight(fx.d), 1);
-    dispatch_renewed(fx.d, 1, 1, 77); /* it has ended, so its executor is not called */
+    dispatch_renewed(fx.d, 1, 1, 77); /* the attempt has ended, so its executor is not called */
     dispatch_cancel(fx.d, 1, 1, OUTCOME_CANCELLED);
     CHECK_EQ(k->renewed, 1);
     CHECK_EQ(k->cancelled, 0);
@@ -177,7 +177,7 @@ TEST(executor_that_refuses_a_start_gets_no_more_jobs_for_a_while)
     k->answer = -E_REFUSED;
     for (i = 1; i <= 3; i++)
         start(&fx, i, "a");
-    CHECK_EQ(k->starts, 1); /* the other jobs of the batch are not offered to it */
+    CHECK_EQ(k->starts, 1); /* the executor is not offered the other jobs of the batch */
     CHECK_EQ(capacity(&fx, "a"), 0);
     CHECK_EQ(capacity(&fx, "b"), 10);
     wait_seen(&fx, 3);
@@ -210,7 +210,7 @@ static void refuse_later(struct manual_executor *k, int64_t execution)
     k->ended.at[k->ended.n - 1].outcome.retry_delay = 1;
 }
 
-TEST(executor_that_refuses_jobs_it_accepted_backs_off_longer_each_time)
+TEST(executor_that_refuses_jobs_after_it_accepted_them_backs_off_longer_each_time)
 {
     struct env env = {.note = keep_note};
     struct fixture fx;
@@ -296,7 +296,7 @@ TEST(stop_releases_attempts_that_outlive_the_worker_and_waits_for_all_others)
     CHECK_EQ(fx.seen.at[2].execution, 3);
     CHECK_EQ(dispatch_in_flight(fx.d), 0);
     CHECK_EQ(out->forgotten, 1);
-    CHECK(!manual_find(out, 1)); /* it no longer belongs to this worker */
+    CHECK(!manual_find(out, 1)); /* the attempt no longer belongs to this worker */
     end(&fx);
 }
 
@@ -332,7 +332,7 @@ TEST(executor_without_a_descriptor_is_polled_while_it_has_work)
     p = (struct pollfd){.fd = dispatch_fd(fx.d), .events = POLLIN};
     CHECK_EQ(poll(&p, 1, 0), 0);
     start(&fx, 1, "plain");
-    for (n = 0; n < 3; n++) { /* at once and repeatedly */
+    for (n = 0; n < 3; n++) { /* the descriptor is readable at once, and stays so */
         CHECK_EQ(poll(&p, 1, PATIENT_MS), 1);
         dispatch_poll(fx.d);
     }
@@ -341,13 +341,13 @@ TEST(executor_without_a_descriptor_is_polled_while_it_has_work)
     wait_seen(&fx, 1);
     dispatch_settled(fx.d, 1, 1); /* the executor has no `settled` operation */
     poll_until_idle(&fx);
-    CHECK_EQ(poll(&p, 1, 100), 0); /* not polled while idle */
+    CHECK_EQ(poll(&p, 1, 100), 0); /* an idle executor is not polled */
     end(&fx);
 }
 
 /* ---- random sequences ---- */
 
-TEST(attempt_ends_exactly_once_in_any_random_sequence_unless_it_is_forgotten)
+TEST(attempt_ends_exactly_once_in_any_random_sequence_of_calls_unless_it_is_forgotten)
 {
     enum { N = 3000 };
     struct fixture fx;

@@ -136,11 +136,11 @@ TEST(duration_of_a_rerun_that_waits_for_its_needs_does_not_grow)
     run_one(s, "b", 2, OUTCOME_FAILED);
     clock_advance(100 * UNIT);
     CHECK_STR(rerun(s, w, RERUN_WHOLE, NULL), "w");
-    CHECK_EQ(shown(p, w), -1); /* it runs */
+    CHECK_EQ(shown(p, w), -1); /* the workflow runs again */
     CHECK_EQ(shown(p, b), 2);
     past = (struct pawl_moment){
         .event = sql_number(s, "SELECT max(sequence_num) FROM execution_events")};
-    run_one(s, "a", 40, OUTCOME_FAILED); /* so b is skipped */
+    run_one(s, "a", 40, OUTCOME_FAILED); /* b is skipped because of it */
     CHECK_EQ(shown(p, w), 5 + 40);
     CHECK_EQ(shown(p, b), 2);
     clock_advance(100 * UNIT);

@@ -38,7 +38,7 @@ static int submit_then_redo(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(turn_that_is_redone_after_creating_a_partition_stores_its_events)
+TEST(turn_that_is_repeated_after_it_created_a_partition_stores_its_events)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
@@ -70,7 +70,7 @@ TEST(heartbeat_that_lists_an_old_and_a_new_epoch_renews_only_the_new_one)
     old = claim_job(s, 1);
     clock_advance(LEASE + SECOND);
     CHECK_EQ(reap(s), 1);
-    CHECK(adopt_one(s, 1, &new)); /* the same worker again */
+    CHECK(adopt_one(s, 1, &new)); /* the same worker adopts it again */
     refs[0] = (struct lease_ref){.execution = old.id, .root = old.root, .epoch = old.epoch};
     refs[1] = (struct lease_ref){.execution = new.id, .root = new.root, .epoch = new.epoch};
     CHECK_OK_ERR(store_light_turn(s, heartbeat_two, refs, &err), &err);
@@ -139,7 +139,7 @@ static int tick_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(tick_of_a_worker_without_a_row_returns_the_next_timer)
+TEST(tick_of_a_worker_without_a_row_registers_it_again_and_returns_the_next_timer)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;
@@ -229,7 +229,7 @@ TEST(workflow_with_an_open_fan_out_item_does_not_end)
     store_close(&s);
 }
 
-TEST(wide_tree_is_cancelled_in_slices_by_an_index)
+TEST(cancel_of_a_wide_tree_finds_its_slices_by_an_index)
 {
     enum { WIDE = 3000 };
     static struct submission list[WIDE];

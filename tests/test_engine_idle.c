@@ -241,8 +241,8 @@ TEST(stop_releases_jobs_that_have_not_started)
     KIT_UNTIL(&k, engine_is_idle(k.engine));
     CHECK_EQ(status_of(s, second), S_READY);
     CHECK_EQ(get(s, second).attempts, 1);
-    CHECK_EQ(get(s, second).max_attempts, 2); /* it used up no attempt */
-    CHECK_EQ(status_of(s, first), S_READY);   /* it was cancelled by the stop, and will run again */
+    CHECK_EQ(get(s, second).max_attempts, 2); /* the job used up no attempt */
+    CHECK_EQ(status_of(s, first), S_READY);   /* the stop cancelled the job, which will run again */
     CHECK_EQ(get(s, first).max_attempts, 2);
     engine_close(&k.engine);
     verify_clean(s);

@@ -64,7 +64,7 @@ TEST(jobs_that_wait_for_a_thread_are_ready_and_not_running)
     store_close(&s);
 }
 
-TEST(idle_worker_gets_jobs_that_wait_for_a_thread_of_a_busy_one)
+TEST(idle_worker_gets_jobs_that_wait_for_a_thread_of_a_busy_worker)
 {
     struct worker_kit busy = {.list = blocking, .threads = 1}, idle = {.list = quick};
     struct store *s = fixture_store();

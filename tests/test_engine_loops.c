@@ -128,7 +128,7 @@ static int defers_when_started(struct function_call *c, void *arg)
     (void)arg;
     if (c->attempt > 1)
         return 0;
-    while (!stop.started) /* its start is stored: its end comes next */
+    while (!stop.started) /* until its start is stored, so that its end comes next */
         usleep(1000);
     stop.armed = true;
     c->ops->defer(c, 0);
@@ -224,7 +224,8 @@ TEST(all_loops_together_claim_no_more_than_the_capacity_of_the_worker)
     for (i = 0; i < 20; i++)
         kit_step(&k);
     CHECK_EQ(atomic_load(&most), LOOPS);
-    CHECK_EQ(sql_number(s, "SELECT count(*) FROM leases"), LOOPS); /* none waits for a thread */
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM leases"),
+             LOOPS); /* no claimed job waits for a thread */
     go = true;
     kit_until_ended(&k, 40 * LOOPS);
     CHECK_EQ(atomic_load(&most), LOOPS);

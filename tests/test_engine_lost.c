@@ -1,6 +1,6 @@
-/* test_engine_lost.c - a worker finds that a lease was taken from it. While no other worker has
- * the job, it adopts the job again, and the outcome counts together with all its reports; otherwise
- * it lets go of the job, whenever it notices. Each test ends with verify. */
+/* test_engine_lost.c - a worker finds that it has lost a lease. While no other worker has the job,
+ * it adopts the job again, and the outcome counts together with all its reports; otherwise it drops
+ * the job, whenever it notices the loss. Each test ends with verify. */
 #include "engine/engine_internal.h"
 #include "engine_fixture.h"
 #include "store/turn.h"

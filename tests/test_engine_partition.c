@@ -53,7 +53,7 @@ TEST(worker_that_is_cut_off_from_the_database_ends_itself)
     while (!lives_until_started(worker, ids));
     proxy->shut = 1;
     wait_for_end(worker);
-    while (ledger_processes()) /* its fence ends the command */
+    while (ledger_processes()) /* the shim ends the command, whose lease is not renewed */
         clock_sleep_us(1000);
     proxy_stop(through);
     free(url);

@@ -210,7 +210,7 @@ TEST(command_that_cannot_start_on_a_full_disk_uses_no_attempt)
     CHECK_EQ(get(s, id).max_attempts, get(s, id).attempts + 1);
     CHECK_OK(unlink(filler));
     free(filler);
-    KIT_UNTIL(&k, status_of(s, id) == S_SUCCEEDED); /* with no other outcome */
+    KIT_UNTIL(&k, status_of(s, id) == S_SUCCEEDED); /* and has no other outcome before */
     CHECK(!strstr(history(s, id), "lost") && !strstr(history(s, id), "failed"));
     CHECK_STR(noted, "the executor process has recovered and accepts jobs");
     engine_close(&k.engine);

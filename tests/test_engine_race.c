@@ -63,14 +63,14 @@ static void trigger(struct race *r, enum race_event what)
     switch (what) {
     case CANCEL:
         rc = cancel(r->s, r->id);
-        CHECK(rc == 0 || rc == -E_INVALID); /* it has ended */
+        CHECK(rc == 0 || rc == -E_INVALID); /* -E_INVALID: the job has ended */
         break;
     case TIMEOUT: /* as the executor's own timer does */
         dispatch_cancel(engine_dispatch(r->a.engine), r->id, 1, OUTCOME_TIMED_OUT);
         break;
     case FINISH:
         ledger_go();
-        while (r->command ? ledger_held() > 0 : !has_ended(r)) /* until its end is recorded, too */
+        while (r->command ? ledger_held() > 0 : !has_ended(r)) /* until its end is recorded */
             clock_sleep_us(1000);
         break;
     case REAP:
@@ -394,8 +394,8 @@ TEST(worker_frozen_for_long_is_killed_before_its_functions_are_adopted)
     wait_for_stop(pid);
     s = fixture_store();
     kit_open(&k);
-    PASS_UNTIL(&k, ledger_begun(id) ==
-                       2); /* this needs the execution's lock, so the first worker is dead */
+    /* The second start needs the lock of the execution, so the first worker is dead then. */
+    PASS_UNTIL(&k, ledger_begun(id) == 2);
     worker_end(pid, SIGKILL);
     finish_and_check(s, &k, id);
 }

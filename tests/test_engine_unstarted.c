@@ -1,5 +1,5 @@
 /* test_engine_unstarted.c - functions that a worker has claimed and not started when it is killed:
- * they are given back and lose no attempt, but not without end. */
+ * they are given back and use up no attempt, at most three times in a row. */
 #include "engine_fixture.h"
 
 #include <signal.h>
@@ -17,7 +17,7 @@ static struct shared {
     int64_t first[STARTED]; /* the executions that started first */
 } * shared;
 
-/* Runs until its worker is killed, or until it is told to end. */
+/* Runs until its worker is killed, or until the test lets it end. */
 static int until_go(struct function_call *c, void *arg)
 {
     int n = atomic_fetch_add(&shared->started, 1);
@@ -168,8 +168,9 @@ static bool has_adopted(struct store *s)
     return count_of_type(s, EV_ADOPTED) > 0;
 }
 
-/* The second worker knows more than its own file says, unless it writes it there in time. */
-TEST(functions_keep_or_lose_their_attempt_although_their_adopter_is_killed_too)
+/* The adopter learns from the dead worker's file which functions had started. It must write this
+ * into its own file before it can be killed: the next adopter reads only that one. */
+TEST(only_started_functions_lose_an_attempt_when_their_worker_and_its_adopter_are_killed)
 {
     int64_t ids[JOBS];
     struct store *s;
@@ -188,7 +189,7 @@ TEST(functions_keep_or_lose_their_attempt_although_their_adopter_is_killed_too)
     store_close(&s);
 }
 
-static int claims_before; /* by the workers that were killed */
+static int claims_before; /* the claims of the workers that were killed */
 
 static bool has_claimed(struct store *s)
 {

@@ -209,11 +209,11 @@ TEST(names_used_by_an_expression_are_listed_without_evaluation)
     arena_release(&arena);
 }
 
-TEST(condition_without_a_status_function_is_completed)
+TEST(condition_without_a_status_function_gets_a_success_call)
 {
     static const struct {
-        const char *given, *complete; /* NULL if it is complete */
-        bool requires;                /* success(), in its complete form */
+        const char *given, *complete; /* NULL if nothing is added */
+        bool requires;                /* success(), in its stored form */
     } cells[] = {
         {"params.x", "success() && (params.x)", true},
         {" params.x\n", "success() && (params.x)", true},

@@ -82,7 +82,8 @@ TEST(outputs_of_a_cancelled_fan_out_include_the_items_that_succeeded)
     CHECK_STR(get(s, task_of(s, w, "each")).result,
               "[" OK("0") ",{\"status\":\"cancelled\",\"outputs\":{},\"item\":1,\"error\":\"it was "
                           "made to fail\"}," GONE("2") "]");
-    CHECK(!get(s, task_of(s, w, "early")).result); /* it never started, so it has no list */
+    CHECK(
+        !get(s, task_of(s, w, "early")).result); /* this fan-out never started, so it has no list */
     verify_clean(s);
     store_close(&s);
 }

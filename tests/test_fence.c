@@ -226,12 +226,12 @@ static void check_refused(struct store *s)
     struct err err = ERR_INIT;
 
     CHECK_EQ(store_turn(s, nothing, NULL, &err), -E_UNAVAILABLE);
-    CHECK_OK_ERR(store_light_turn(s, nothing, NULL, &err), &err); /* heartbeats go on */
+    CHECK_OK_ERR(store_light_turn(s, nothing, NULL, &err), &err); /* heartbeats continue */
     CHECK(strstr(err.msg, "has changed from timeline 7/00000001 to "));
     CHECK(strstr(err.msg, "run `pawl admin fence --yes`"));
 }
 
-TEST(new_timeline_is_refused_until_a_fence_or_an_operator_accepts_it)
+TEST(new_server_timeline_is_refused_until_a_fence_or_an_operator_accepts_it)
 {
     struct store *s = fixture_store();
     const char *timeline = NULL;
@@ -311,7 +311,7 @@ TEST(lease_locked_during_a_fence_is_expired_by_a_later_slice)
         submit_with(s, (struct submission){.name = "x", .max_attempts = 2});
     CHECK_EQ(claim_many(s, 1, 3, j), 3);
     watch_for(&w, "commit", 1, fence_meanwhile, &p);
-    CHECK_EQ(start(s, j[1]), 0); /* its turn holds the lock on this lease meanwhile */
+    CHECK_EQ(start(s, j[1]), 0); /* this turn holds the lock on the lease during the fence */
     CHECK(w.acted);
     CHECK_EQ(p.fence.expired, 2);
     CHECK(p.fence.more);

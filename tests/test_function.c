@@ -293,7 +293,7 @@ static int floods(struct function_call *c, void *arg)
 
     (void)arg;
     for (i = 0; i < FLOOD_LINES; i++) {
-        snprintf(line, sizeof(line), "line %06d", i); /* 12 bytes with its end */
+        snprintf(line, sizeof(line), "line %06d", i); /* 12 bytes with its line feed */
         c->ops->log(c, line);
     }
     return 0;

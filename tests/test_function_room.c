@@ -23,7 +23,7 @@ static int run_until_queue_holds(struct fixture *fx, int n)
     return runs;
 }
 
-TEST(capacity_is_the_number_of_threads_plus_a_small_queue_once_functions_are_short)
+TEST(capacity_is_the_number_of_threads_plus_a_local_queue_once_functions_are_short)
 {
     struct fixture fx;
     struct gate g = {0};
@@ -60,7 +60,7 @@ static int slow(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(queue_is_offered_no_jobs_while_functions_are_slow)
+TEST(local_queue_is_offered_no_jobs_while_functions_are_slow)
 {
     struct fixture fx;
     int i, n;
@@ -108,7 +108,7 @@ TEST(job_that_waits_too_long_for_a_thread_is_given_back)
     end(&fx);
 }
 
-TEST(queue_size_is_bounded_whatever_the_number_of_threads)
+TEST(local_queue_is_bounded_whatever_the_number_of_threads)
 {
     struct fixture fx;
 
@@ -165,7 +165,7 @@ TEST(function_is_refused_if_no_thread_can_be_created)
     CHECK_STR(err.msg, "this worker can't start a thread for a function");
     CHECK_EQ(pthread_setattr_default_np(&default_attr), 0);
     CHECK_EQ(fx.x->ops->capacity(fx.x), 1);
-    start_task(&fx, &t); /* it runs once a thread can be created */
+    start_task(&fx, &t); /* the task runs once a thread can be created */
     wait_ended(&fx, 1);
     pthread_attr_destroy(&huge);
     pthread_attr_destroy(&default_attr);
@@ -206,7 +206,7 @@ static int counts(struct function_call *c, void *arg)
 }
 
 /* Cancels, forgets and reattaches attempts at random: running, waiting and just ended ones. */
-TEST(started_attempt_ends_exactly_once_in_any_random_sequence)
+TEST(started_attempt_ends_exactly_once_in_any_random_sequence_of_calls)
 {
     struct fixture fx;
     int i, n = test_full() ? 50000 : 5000, forgotten = 0;

@@ -75,7 +75,8 @@ TEST(function_that_ended_before_the_cancel_keeps_its_outcome)
     open_threads(&fx, 1);
     add(&fx, "nothing", nothing, NULL);
     start(&fx, 1, "nothing");
-    while (!fx.x->ops->capacity(fx.x)) /* it has returned; the executor was not polled yet */
+    while (!fx.x->ops->capacity(
+        fx.x)) /* until the function has returned; the executor is not polled yet */
         clock_sleep_us(200);
     handles_cancel(&fx.handles, 1, 1, OUTCOME_CANCELLED);
     wait_ended(&fx, 1);

@@ -83,7 +83,7 @@ TEST(host_of_an_attempt_is_known_a_month_after_its_worker_is_gone)
     close_both(p, s);
 }
 
-TEST(host_at_an_earlier_moment_is_that_of_the_worker_at_that_moment)
+TEST(host_as_of_a_moment_is_that_of_the_worker_at_that_moment)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -98,7 +98,7 @@ TEST(host_at_an_earlier_moment_is_that_of_the_worker_at_that_moment)
     close_both(p, s);
 }
 
-TEST(host_is_deleted_with_the_last_execution_that_may_name_it)
+TEST(host_is_deleted_with_the_last_execution_whose_events_may_name_it)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -115,7 +115,7 @@ TEST(host_is_deleted_with_the_last_execution_that_may_name_it)
     CHECK_EQ(retain(s, 2 * DAY), 1);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM worker_hosts WHERE host <> 'gamma'"), 0);
     CHECK_EQ(count(s, "worker_hosts"), 1);
-    pass(p, 100 * DAY); /* silent for long: its row goes first, its host a day later */
+    pass(p, 100 * DAY); /* retention removes silent worker 3, and a day later its host */
     CHECK_EQ(retain(s, 2 * DAY), 1);
     CHECK_EQ(count(s, "workers"), 0);
     CHECK_EQ(count(s, "worker_hosts"), 1);

@@ -21,7 +21,7 @@ TEST(idempotency_key_returns_the_same_execution_and_refuses_another_body)
 
     CHECK_EQ(submit_with(s, sub), id);
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
-    CHECK_EQ(submit_with(s, sub), id); /* also after it ended */
+    CHECK_EQ(submit_with(s, sub), id); /* also after the job has ended */
     other[0].name = "y";
     other[1].input = "{\"a\":2}";
     other[2].priority = 1;

@@ -72,7 +72,7 @@ TEST(params_that_fit_alone_but_not_together_are_left_out_largest_first)
                     "name: w\nparams: {data: {type: string}, more: {type: string}}\ntasks:\n"
                     "  none: {run: x}\n  one: {run: 'cat $data'}\n",
                     params(130000, true));
-    CHECK(spec_bytes(s, "none") > 260000); /* both fit */
+    CHECK(spec_bytes(s, "none") > 260000); /* both params fit */
     submit_workflow(s,
                     "name: w\nparams: {data: {type: string}, more: {type: string}}\ntasks:\n"
                     "  two: {run: 'cat $data', env: {third: '${{ params.more }}'}}\n",

@@ -133,7 +133,7 @@ static void lose_attempt(struct store *s, struct held_job j)
 static void cancel_and_end(struct store *s, struct held_job j)
 {
     CHECK_EQ(cancel(s, j.id), 0);
-    CHECK_EQ(used(s, QUEUE), 1); /* it still runs */
+    CHECK_EQ(used(s, QUEUE), 1); /* the cancelled job still runs */
     CHECK_EQ(settle_as(s, j, OUTCOME_CANCELLED, -1), 0);
 }
 
@@ -175,7 +175,7 @@ static void check_order(void (*end)(struct store *, struct held_job))
     CHECK_EQ(claimable(s), 0);
     for (i = 0; i < 4; i++) {
         end(s, running);
-        CHECK_EQ(claimable(s), 1); /* in the same turn */
+        CHECK_EQ(claimable(s), 1); /* the turn that ended the job has admitted the next one */
         CHECK_EQ(used(s, QUEUE), 1);
         running = claim_job(s, 1);
         CHECK_EQ(running.id, id[order[i]]);
@@ -361,7 +361,7 @@ TEST(cancelled_waiter_is_skipped_when_a_permit_is_freed)
 
     CHECK_EQ(cancel(s, l.b), 0);
     CHECK_EQ(status_of(s, l.b), S_CANCELLED);
-    CHECK_EQ(used(s, QUEUE), 1); /* it had no permit to free */
+    CHECK_EQ(used(s, QUEUE), 1); /* b had no permit to free */
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM limit_waits"), 1);
     check_waits(s, l.c, QUEUE);
     verify_clean(s);

@@ -1,6 +1,6 @@
-/* test_limits_cap.c - the cap of processes without queues: it counts all jobs that they submit, the
- * tasks of workflows too, in all processes together. A single job above it is refused; tasks wait.
- * Each test ends with verify. */
+/* test_limits_cap.c - queue.cap, the cap of processes whose queues are disabled: it counts all jobs
+ * that they submit, the tasks of workflows too, in all processes together. A single job above it is
+ * refused; tasks wait. Each test ends with verify. */
 #include "core/graph.h"
 #include "rerun_fixture.h"
 #include "sql_submission_fixture.h"
@@ -12,7 +12,7 @@
 
 static struct task_claim k;
 
-/* A store of a process that has this cap; 0 if it has queues. */
+/* The store of a process whose queues are disabled, with this cap; 0 if they are enabled. */
 static struct store *open_with_cap(int cap)
 {
     struct store *s = fixture_store();
@@ -102,7 +102,7 @@ TEST(single_job_above_the_cap_is_refused_and_nothing_is_stored)
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM submit_keys"), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE parent IS NULL"), 2);
     CHECK_OK(submit_job(s, (struct submission){.shares_slot = true}).rc);
-    CHECK_OK(submit_job(with_queues, (struct submission){0}).rc); /* it waits for a worker */
+    CHECK_OK(submit_job(with_queues, (struct submission){0}).rc); /* this job waits for a worker */
     CHECK_EQ(limit_number(s, "used"), 2);
     verify_clean(s);
     store_close(&with_queues);

@@ -29,7 +29,7 @@ TEST(lowered_limit_removes_the_youngest_jobs_from_the_outbox_in_slices)
     CHECK_EQ(set_limit_in_slices(s, QUEUE, 250), 1);
     CHECK_EQ(claimable(s), 250);
     verify_clean(s);
-    CHECK_EQ(set_limit_in_slices(s, QUEUE, 20), 3); /* 230 above, 100 at a time */
+    CHECK_EQ(set_limit_in_slices(s, QUEUE, 20), 3); /* 230 jobs above the limit, 100 in a slice */
     CHECK_EQ(claimable(s), 20);
     CHECK_EQ(used(s, QUEUE), 20);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM limit_waits"), 230);
@@ -38,7 +38,7 @@ TEST(lowered_limit_removes_the_youngest_jobs_from_the_outbox_in_slices)
     check_waits(s, young, QUEUE);
     CHECK_STR(history(s, young), "created marked_ready held");
     verify_clean(s);
-    CHECK_EQ(set_limit_in_slices(s, QUEUE, 1000), 3); /* and back in as many slices */
+    CHECK_EQ(set_limit_in_slices(s, QUEUE, 1000), 3); /* 230 are admitted, 100 in a slice */
     CHECK_EQ(claimable(s), 250);
     CHECK_EQ(sql_number(s, "SELECT max FROM limits"), 1000);
     verify_clean(s);
@@ -188,10 +188,10 @@ TEST(removed_limit_admits_every_waiting_job)
     submit_batch(s, 250, NULL);
     k = submit_keyed(s, "a", "k");
     CHECK_EQ(claimable(s), 3);
-    CHECK_EQ(set_limit_in_slices(s, QUEUE, -1), 3); /* 248 wait, 100 at a time */
+    CHECK_EQ(set_limit_in_slices(s, QUEUE, -1), 3); /* 248 jobs wait, 100 in a slice */
     CHECK_EQ(claimable(s), 251);
     check_claimable(s, k);
-    CHECK_EQ(used(s, QUEUE), -1); /* gone */
+    CHECK_EQ(used(s, QUEUE), -1); /* the limit is removed */
     CHECK_EQ(used(s, "key:k"), 1);
     CHECK_EQ(set_limit_in_slices(s, QUEUE, -1), 1); /* removing it again is not an error */
     check_claimable(s, submit(s, "later"));

@@ -104,7 +104,7 @@ TEST(job_under_two_limits_needs_a_permit_from_each)
     c = submit(s, "c");
     d = submit(s, "d");
     check_claimable(s, a);
-    check_waits(s, b, "key:k"); /* and takes no permit of the queue meanwhile */
+    check_waits(s, b, "key:k"); /* b has no permit of the queue meanwhile */
     check_claimable(s, c);
     check_waits(s, d, QUEUE);
     CHECK_EQ(used(s, QUEUE), 2);
@@ -131,7 +131,7 @@ TEST(permit_that_the_first_waiter_cannot_use_goes_to_the_second_waiter)
     check_waits(s, b, QUEUE);
     check_waits(s, c, QUEUE);
     CHECK_EQ(settle_ok(s, jx), 0);
-    check_waits(s, b, "key:k"); /* it was offered the permit first, and now waits for its key */
+    check_waits(s, b, "key:k"); /* b was offered the permit first, and now waits for its key */
     check_claimable(s, c);
     verify_clean(s);
     CHECK_EQ(settle_ok(s, ja), 0);

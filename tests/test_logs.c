@@ -126,11 +126,11 @@ TEST(dropped_output_is_reported_at_its_position_in_the_log)
     CHECK(!p.more);
     CHECK_EQ(p.from, 1005); /* positions count all output, dropped or not */
     CHECK_EQ(p.next, 1010);
-    p = page(s, j.id, 0, 1007, 100, &b); /* reported once, at its position */
+    p = page(s, j.id, 0, 1007, 100, &b); /* the gap is reported only at its position */
     CHECK_EQ(p.dropped, 0);
     p = page(s, j.id, 0, 1009, 100, &b);
     CHECK_EQ(p.dropped, 0);
-    p = page(s, j.id, 0, 7, 100, &b); /* in the middle of the gap */
+    p = page(s, j.id, 0, 7, 100, &b); /* from the middle of the gap */
     CHECK_EQ(p.dropped, 998);
     buf_release(&b);
     check_log(s, j.id, 0, "head\n…tail!");
@@ -185,7 +185,7 @@ TEST(empty_log_chunk_is_not_stored)
     store_close(&s);
 }
 
-TEST(each_attempt_has_its_own_log_and_the_last_attempts_is_the_default)
+TEST(each_attempt_has_its_own_log_and_the_log_of_the_last_attempt_is_the_default)
 {
     struct store *s = fixture_store();
     struct held_job a = running(s), b;

@@ -12,7 +12,8 @@ TEST(worker_that_lost_its_lease_stores_no_output)
     other = old;
     other.worker = 9;
     CHECK_EQ(send_text(s, other, 10, "not mine"), -E_LEASE_LOST);
-    CHECK_EQ(send_text(s, other, 0, "not mine"), -E_LEASE_LOST); /* nor may it remove output */
+    CHECK_EQ(send_text(s, other, 0, "not mine"),
+             -E_LEASE_LOST); /* another worker may not replace output either */
     clock_advance(LEASE + SECOND);
     CHECK_EQ(reap(s), 1);
     CHECK_EQ(send_text(s, old, 10, "an orphan's"), -E_LEASE_LOST);
@@ -73,7 +74,7 @@ TEST(output_of_an_adopted_attempt_is_sent_again_from_its_start_without_duplicate
     CHECK_EQ(send_text(s, j, 0, "01234"), 0);
     CHECK_EQ(send_text(s, j, 5, "56789ab"), 0);
     j = reap_and_adopt(s, 2);
-    check_log(s, j.id, 0, "0123456789ab");  /* until the new worker sends its own */
+    check_log(s, j.id, 0, "0123456789ab");  /* shown until the new worker sends its own output */
     CHECK_EQ(send_text(s, j, 0, "012"), 0); /* with other chunk boundaries */
     check_log(s, j.id, 0, "012");
     CHECK_EQ(send_text(s, j, 3, "3456789abc"), 0);

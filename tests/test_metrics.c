@@ -85,7 +85,7 @@ TEST(metrics_count_outcomes_by_queue_executor_worker_and_host)
 #define BY(host, worker, outcome) \
     "pawl_worker_outcomes_total{host=\"" host "\",worker=\"" worker "\",outcome=\"" outcome "\"} "
     check_has_line(all, BY("alpha", "0000000000000001", "ok") "2");
-    check_has_line(all, BY("alpha", "", "ok") "1"); /* its worker is gone */
+    check_has_line(all, BY("alpha", "", "ok") "1"); /* the row of this worker is gone */
     check_has_line(all, BY("be\\\"ta", "0000000000000002", "failed") "1");
     check_has_line(all, "pawl_executor_room{executor=\"process\"} 8");
     check_has_line(all, "pawl_executor_room{executor=\"container\"} 4");

@@ -54,7 +54,7 @@ TEST(workflow_approved_while_its_approval_times_out_keeps_its_full_timeout)
     clock_advance(4 * HOUR);
     CHECK_EQ(run_timers(m.other), 0);
     clock_advance(HOUR);
-    CHECK(run_timers(m.other) > 0); /* its own timeout */
+    CHECK(run_timers(m.other) > 0); /* the timeout of the workflow */
     CHECK_EQ(status_of(s, m.id), S_TIMED_OUT);
     verify_clean(s);
     store_close(&m.other);

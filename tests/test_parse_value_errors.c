@@ -136,8 +136,8 @@ TEST(invalid_value_inside_a_task_is_an_error)
     check_all(list, COUNT(list));
 }
 
-/* The completed condition has one more level and some more bytes than the file's. */
-TEST(condition_that_is_too_deep_or_long_when_completed_is_refused)
+/* `success() && (…)` has one more level and some more bytes than the condition in the file. */
+TEST(condition_that_is_too_deep_or_long_with_its_added_success_call_is_refused)
 {
     static const struct {
         const char *begin;

@@ -180,12 +180,12 @@ TEST(defaults_apply_where_a_task_sets_no_value)
     CHECK_EQ(t->priority, 7);
     CHECK_EQ(t->command.limits.memory, 1000000000);
     CHECK_STR(t->command.container, "{\"image\":\"c\"}");
-    CHECK_EQ(t->command.nenv, 0); /* kept apart: applied after the workflow's env */
+    CHECK_EQ(t->command.nenv, 0); /* env of defaults is kept separately, in f.w->defaults */
     CHECK_STR(f.w->defaults.command.env[0].key, "A");
 
     t = task(&f, "own");
     CHECK_EQ(t->command.retry.max, 5);
-    CHECK_EQ(t->command.retry.delay, 10000000); /* not set by the task */
+    CHECK_EQ(t->command.retry.delay, 10000000); /* from defaults: the task does not set it */
     CHECK_EQ(t->command.retry.ncodes, 1);
     CHECK_EQ(t->command.timeout, 1000000);
     CHECK_STR(t->command.cwd, "/o");

@@ -2,7 +2,7 @@
  * without blocking other transactions. */
 #include "retention_fixture.h"
 
-#undef SECOND /* the driver defines it, too, as an int */
+#undef SECOND /* the driver defines the same name, as an int */
 #include "pg_fixture.h"
 
 TEST_ONLY_DB(postgres);
@@ -34,7 +34,7 @@ TEST(event_partition_is_dropped_when_its_last_tree_is_removed)
     CHECK_EQ(cancel(s, 1000001), 0);
     clock_advance(100 * DAY);
     CHECK_EQ(retain(s, DAY), 2);
-    CHECK(has_partition(s, 0)); /* it has the events of the open tree */
+    CHECK(has_partition(s, 0)); /* the partition has the events of the open tree */
     verify_clean(s);
     j = claim_job(s, 1);
     CHECK_EQ(j.id, open);
@@ -61,7 +61,7 @@ TEST(event_partition_is_dropped_while_other_turns_write_to_the_next_partition)
     clock_advance(100 * DAY);
     CHECK_EQ(retain(s, DAY), 1);
     CHECK(!has_partition(s, 0));
-    CHECK_EQ(claim_job(other, 1).id, id); /* its prepared statements still work */
+    CHECK_EQ(claim_job(other, 1).id, id); /* prepared statements of the other store still work */
     submit(other, "x");
     verify_clean(s);
     store_close(&other);

@@ -144,7 +144,7 @@ TEST(statement_text_is_prepared_once_for_each_set_of_common_columns)
 }
 
 /* The server skips what follows an error in the pipeline, so it has not prepared the text. */
-TEST(statement_text_that_the_server_skipped_is_prepared_again)
+TEST(statement_text_that_the_server_skipped_after_an_error_is_prepared_again)
 {
     struct pg t = open_with_key_table();
     struct args a = {.stmt = &fails};

@@ -87,7 +87,7 @@ TEST(database_call_outside_a_transaction_is_refused)
     pg_done(&t);
 }
 
-TEST(send_now_returns_the_servers_time)
+TEST(time_of_a_transaction_is_read_from_the_server)
 {
     struct pg t = pg_ready();
     int64_t first = 0, second = 0, wall = clock_wall_us();

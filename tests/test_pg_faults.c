@@ -486,7 +486,7 @@ TEST(commit_is_reported_as_unknown_when_the_pooler_dies)
     pg_begin(&via);
     CHECK_OK(pg_add_item(&via, 1));
     CHECK_OK_ERR(db_flush(via.db, &via.err), &via.err);
-    kill(pid, SIGSTOP); /* it accepts bytes, and never replies */
+    kill(pid, SIGSTOP); /* the pooler accepts bytes and never replies */
     if (fork() == 0) {
         clock_sleep_us(200000);
         kill(pid, SIGKILL);

@@ -39,7 +39,7 @@ TEST(wake_up_reaches_the_listeners_for_its_bits)
     CHECK_EQ(all->drain(all), 0);
     t.db->driver->wake(t.db, WAKE_CANCEL);
     CHECK_EQ(wait_for_wake(all), WAKE_CANCEL);
-    CHECK_EQ(jobs->drain(jobs), 0); /* it does not listen for that */
+    CHECK_EQ(jobs->drain(jobs), 0); /* this listener does not listen for cancels */
     t.db->driver->wake(t.db, WAKE_JOBS | WAKE_EVENTS);
     CHECK_EQ(wait_for_wake(all), WAKE_JOBS | WAKE_EVENTS);
     CHECK_EQ(wait_for_wake(jobs), WAKE_JOBS);
@@ -122,7 +122,8 @@ TEST(listener_that_reconnects_reports_all_its_bits)
 
     for (int i = 0; i < 2; i++) {
         kill_session_found_by(&t, &listener_pid);
-        CHECK_EQ(wait_for_wake(l), WAKE_JOBS | WAKE_CANCEL); /* it may have missed any of them */
+        CHECK_EQ(wait_for_wake(l),
+                 WAKE_JOBS | WAKE_CANCEL); /* the listener may have missed any of them */
         CHECK(l->fd >= 0);
         CHECK_EQ(l->poll_ms, 30000);
         CHECK_EQ(l->drain(l), 0);

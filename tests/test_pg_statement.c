@@ -242,7 +242,8 @@ TEST(first_error_of_a_pipeline_is_reported_and_nothing_is_stored)
     CHECK_OK(pg_send_ints(&t, &a_numeric, NULL, 0, &r, 1));
     CHECK_EQ(db_flush(t.db, &t.err), -E_INTERNAL);
     CHECK(strstr(t.err.msg, "23505") && strstr(t.err.msg, "add_item"));
-    CHECK_EQ(pg_try(&t, &count_items), E_INTERNAL); /* that error until the rollback */
+    CHECK_EQ(pg_try(&t, &count_items),
+             E_INTERNAL); /* every statement gets that error until the rollback */
     CHECK(strstr(t.err.msg, "23505"));
     CHECK_EQ(db_commit(t.db, &t.err), -E_INTERNAL);
     db_rollback(t.db);

@@ -97,7 +97,7 @@ TEST(event_partition_exists_for_a_submission_whose_id_was_drawn_long_ago)
 
 /* ---- keys ---- */
 
-TEST(repeated_key_returns_the_same_id_before_and_after_an_engine_takes_the_submission)
+TEST(repeated_idempotency_key_returns_the_same_id_before_and_after_an_engine_takes_the_submission)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);
@@ -139,7 +139,7 @@ static void call_with_key(int nth)
     pg_close(&app);
 }
 
-TEST(concurrent_callers_with_one_key_get_the_same_id)
+TEST(concurrent_callers_with_one_idempotency_key_get_the_same_id)
 {
     struct store *s;
     int i;

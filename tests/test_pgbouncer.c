@@ -4,7 +4,7 @@
 
 #include "store/tenant.h"
 
-#undef SECOND /* the driver defines it, too, as an int */
+#undef SECOND /* the driver defines the same name, as an int */
 #include "pg_fixture.h"
 
 #include <arpa/inet.h>
@@ -239,7 +239,7 @@ static void submit_and_run_jobs(int nth)
 
     for (i = 0; i < EACH; i++)
         submit_with(s, (struct submission){.name = "x", .max_attempts = 2, .priority = i % 3});
-    while (ended < EACH) { /* as many jobs as it submitted, its own or others */
+    while (ended < EACH) { /* ends as many jobs as it submitted, whoever submitted them */
         if (!claim_one(s, nth + 1, &j))
             continue;
         CHECK_EQ(start(s, j), 0);
@@ -308,7 +308,7 @@ TEST(restarted_pooler_neither_loses_nor_duplicates_submissions)
             CHECK_EQ(waitpid(pid, &status, WNOHANG), 0);
             clock_sleep_us(200);
         }
-        bouncer_stop(); /* at any point of a submit */
+        bouncer_stop(); /* the pooler dies at any point of a submit */
         clock_sleep_us(20000);
         bouncer_start();
     }

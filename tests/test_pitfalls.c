@@ -140,7 +140,7 @@ WORKFLOW_CASE(condition_with_an_error_fails_its_task,
 WORKFLOW_CASE(cancel_before_a_fan_out_starts_leaves_no_children,
               .yaml = "name: w\ntasks:\n  a: {run: x}\n  many: {run: x, foreach: 5, needs: a}\n",
               .steps = {{"take, cancel w, ok a",
-                         "a:succeeded many:cancelled"}, /* it ended before the cancel reached it */
+                         "a:succeeded many:cancelled"}, /* a ended before the cancel reached it */
                         {"after 1s", "a:succeeded many:cancelled"}},
               .ends = S_CANCELLED);
 

@@ -4,7 +4,7 @@
 #include "store/driver/sqlite/sqlite_db.h"
 #include "workflow_fixture.h"
 
-#undef SECOND /* the driver defines it, too, as an int */
+#undef SECOND /* the driver defines the same name, as an int */
 #include "pg_fixture.h"
 #include "store/driver/postgres/batch.h"
 

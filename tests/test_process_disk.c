@@ -109,7 +109,7 @@ TEST(job_is_refused_while_the_disk_is_full)
     text = mem_printf("the disk of the state folder %s is full", attempts_dir());
     CHECK_EQ(handles_start(&w->handles, &t, &err), -E_REFUSED);
     CHECK_STR(err.msg, text);
-    CHECK_EQ(count_files(attempts_dir()), 1); /* the filler */
+    CHECK_EQ(count_files(attempts_dir()), 1); /* the file that fills the disk */
     CHECK_OK(unlink(filler));
     CHECK_EQ(worker_run(w, &t)->o.kind, OUTCOME_OK);
     CHECK_EQ(times_begun(), 1);

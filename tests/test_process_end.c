@@ -243,7 +243,7 @@ TEST_SLOW(flood_of_output_takes_constant_memory_and_disk, 600)
     worker_start(w, &t);
     UNTIL(w, (shim = shim_of(&t)) > 0);
     at = folder_of(&t);
-    for (int fd = -1; fd < 0;) { /* it opens the fifo after all of its output */
+    for (int fd = -1; fd < 0;) { /* the task opens the fifo after it has written all output */
         fd = open(path_of("fifo"), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
         worker_poll(w, 10000);
         if (fd < 0)
@@ -304,7 +304,7 @@ TEST(task_whose_lease_is_not_renewed_is_killed_after_the_lease_ends)
     int64_t first;
 
     spec.cwd = test_dir();
-    for (;; t.attempt++) { /* until it is renewed in time, and has written its pid */
+    for (;; t.attempt++) { /* until an attempt is renewed in time and has written its pid */
         s = seen_of(w, t.execution, t.attempt);
         worker_start_leased(w, &t, SECOND * 6 / 10);
         first = t.lease_until + SECOND / 10;

@@ -291,7 +291,8 @@ TEST(tasks_keep_running_when_the_helper_dies_and_the_next_start_creates_a_new_he
     worker_poll(w, 100000);
     next.execution = 9;
     spec.run = "exit 2";
-    while ((rc = handles_start(&w->handles, &next, &err)) == -E_REFUSED) /* not noticed yet */
+    /* Refused until the worker has noticed that its helper is dead. */
+    while ((rc = handles_start(&w->handles, &next, &err)) == -E_REFUSED)
         worker_poll(w, 1000);
     CHECK_OK_ERR(rc, &err);
     CHECK_EQ(worker_wait(w, &next)->o.exit_code, 2);

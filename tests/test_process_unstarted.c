@@ -90,7 +90,7 @@ static void check_never_lost(struct worker *w, void (*fill)(int), int most)
     struct job t = task_of(&spec);
     int returned = 0, begun = 0;
 
-    t.execution = getpid(); /* for its cgroups */
+    t.execution = getpid(); /* makes the names of its cgroups unique */
     for (int left = 0; left <= most; left++, t.attempt++) {
         struct seen *s = run_while_disk_fills(w, &t, fill, left);
 
@@ -158,7 +158,7 @@ TEST(command_that_cannot_start_for_a_temporary_reason_is_returned)
 
 /* Without spare descriptors the worker could not read the exit record of an attempt, which would
  * then keep its own descriptors. */
-TEST(attempt_is_refused_without_descriptors_to_end_it)
+TEST(start_is_refused_without_the_descriptors_to_read_its_exit_record)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >>begun; sleep 0.1", .cwd = test_dir()};
@@ -183,7 +183,7 @@ TEST(attempt_is_refused_without_descriptors_to_end_it)
     worker_free(w);
 }
 
-TEST(attempt_is_not_adopted_without_descriptors_to_end_it)
+TEST(adoption_is_refused_without_the_descriptors_to_read_its_exit_record)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = waiting_spec();

@@ -56,12 +56,12 @@ static void end_scene(struct scene *c)
 
 /* ---- pauses ---- */
 
-TEST(pause_and_resume_of_a_task_that_waits_for_approval_record_who_and_why)
+TEST(pause_and_resume_of_a_task_that_waits_for_approval_record_the_user_and_the_reason)
 {
     struct scene c = scene("a: {run: x, approval: go on?}");
 
     CHECK_EQ(control_execution(c.s, CONTROL_PAUSE, c.a), 0);
-    CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL); /* it takes precedence over the pause */
+    CHECK_EQ(get(c.s, c.a).held, HELD_APPROVAL); /* the approval takes precedence over the pause */
     CHECK_EQ(count_events(c.s, c.a, EV_HELD, "{\"why\":\"paused\"," ADA "}"), 1);
     verify_clean(c.s);
     CHECK_EQ(control_execution(c.s, CONTROL_RESUME, c.a), 0);
@@ -83,7 +83,7 @@ TEST(pause_does_not_change_the_timeout_of_an_approval)
     CHECK_EQ(control_execution(c.s, CONTROL_PAUSE, c.a), 0);
     CHECK_EQ(control_execution(c.s, CONTROL_RESUME, c.a), 0);
     CHECK_EQ(sql_number(c.s, "SELECT count(*) FROM timers"),
-             2); /* of the delay and of the approval */
+             2); /* for the delay and for the approval */
     clock_advance(3599 * SECOND);
     CHECK_EQ(run_timers(c.s), 0);
     clock_advance(2 * SECOND);
@@ -108,7 +108,7 @@ TEST(approval_of_a_paused_task_leaves_it_paused)
 
 /* ---- cancels ---- */
 
-TEST(cancel_that_lets_a_job_finish_records_who_and_why_and_does_not_stop_the_job)
+TEST(cancel_that_lets_a_job_finish_records_the_user_and_the_reason_and_does_not_stop_the_job)
 {
     struct scene c = scene_with_claim("a: {run: x, retry: 3}");
 
@@ -166,7 +166,7 @@ static bool why_contains(struct pawl *p, int64_t id, const char *part)
     return found;
 }
 
-TEST(why_names_who_paused_a_job_that_also_waits_for_approval)
+TEST(why_names_the_user_who_paused_a_job_that_also_waits_for_approval)
 {
     struct scene c = scene("a: {run: x, needs: b, approval: go on?}\n  b: {run: x}");
 
@@ -226,7 +226,7 @@ static const char *last_record(struct pawl *p, bool queues)
     return strstr(line, "\"last_order\":") ? strstr(line, "\"last_order\":") : line;
 }
 
-TEST(audit_names_who_limited_paused_and_resumed_a_queue)
+TEST(audit_names_the_users_who_limited_paused_and_resumed_a_queue)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -277,7 +277,7 @@ TEST(queue_action_that_takes_several_slices_is_audited_once)
     store_close(&s);
 }
 
-TEST(audit_names_who_paused_and_resumed_a_schedule)
+TEST(audit_names_the_users_who_paused_and_resumed_a_schedule)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

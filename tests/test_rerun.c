@@ -223,7 +223,7 @@ static int64_t submit_rerun(struct store *s, int64_t of, const char *yaml, const
     "  b: {run: x, needs: a, env: {N: \"${{ tasks.a.outputs.n }}\", D: \"${{ params.day }}\"}}\n" \
     "  c: {run: x, needs: [b, many]}\n"
 
-TEST(rerun_with_other_params_reuses_the_results_of_tasks_before_the_given_one)
+TEST(rerun_from_a_task_with_other_params_reuses_the_results_of_the_tasks_before_it)
 {
     struct store *s = fixture_store();
     int64_t old = submit_workflow(s, FOUR, NULL), w;
@@ -294,7 +294,7 @@ TEST(rerun_with_a_fixed_definition_does_not_repeat_items_that_succeeded)
     store_close(&s);
 }
 
-TEST(item_with_another_value_or_after_a_rerun_task_is_not_reused)
+TEST(result_of_an_item_with_another_value_or_after_a_rerun_task_is_not_reused)
 {
     struct store *s = fixture_store();
     int64_t old = submit_workflow(s, FAN_OUT, NULL), w;

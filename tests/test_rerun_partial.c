@@ -67,7 +67,7 @@ TEST(rerun_of_failed_items_respects_max_parallel)
     run_workflows(s, " many[1] many[3] many[4] many[6] ");
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w many after");
-    CHECK_EQ(claim_tasks(s, &k), 2); /* not four */
+    CHECK_EQ(claim_tasks(s, &k), 2); /* four failed, and max_parallel is 2 */
     CHECK_STR(k.names[0], "many[1]");
     CHECK_STR(k.names[1], "many[3]");
     verify_clean(s);
@@ -98,22 +98,22 @@ WORKFLOW_CASE(
                "many:failed after:skipped many[0]:failed many[1]:failed many[2]:succeeded"},
               {"rerun many[1]",
                "many:running after:pending many[0]:failed many[1]:ready many[2]:succeeded"},
-              {"play", /* the other failed item still counts */
+              {"play", /* many[0], which failed, still counts */
                "many:failed after:skipped many[0]:failed many[1]:succeeded many[2]:succeeded"},
               {"rerun many[0], play",
                "many:succeeded after:succeeded many[0]:succeeded many[1]:succeeded "
                "many[2]:succeeded"}},
     .ends = S_SUCCEEDED);
 
-WORKFLOW_CASE(item_can_be_rerun_while_other_items_still_run,
-              .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 3}\n",
-              .steps = {{"take, fail many[0]",
-                         "many:running many[0]:failed many[1]:running many[2]:running"},
-                        {"rerun many[0], take",
-                         "many:running many[0]:running many[1]:running many[2]:running"},
-                        {"ok many[0], ok many[1], ok many[2]", /* the failure no longer counts */
-                         "many:succeeded many[0]:succeeded many[1]:succeeded many[2]:succeeded"}},
-              .ends = S_SUCCEEDED);
+WORKFLOW_CASE(
+    item_can_be_rerun_while_other_items_still_run,
+    .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 3}\n",
+    .steps = {{"take, fail many[0]", "many:running many[0]:failed many[1]:running many[2]:running"},
+              {"rerun many[0], take",
+               "many:running many[0]:running many[1]:running many[2]:running"},
+              {"ok many[0], ok many[1], ok many[2]", /* the failure of many[0] no longer counts */
+               "many:succeeded many[0]:succeeded many[1]:succeeded many[2]:succeeded"}},
+    .ends = S_SUCCEEDED);
 
 TEST(rerun_of_a_fan_out_with_a_shorter_list_leaves_the_surplus_items_alone)
 {
@@ -184,7 +184,7 @@ TEST(items_that_a_rerun_did_not_reach_do_not_count_as_done)
     run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(get(s, task_of(s, w, "many[0]")).attempts, 3);
-    CHECK_EQ(get(s, task_of(s, w, "many[1]")).attempts, 2); /* with 8, not only with 2 */
+    CHECK_EQ(get(s, task_of(s, w, "many[1]")).attempts, 2); /* once with the item 2, once with 8 */
     CHECK_EQ(get(s, task_of(s, w, "many[2]")).attempts, 2);
     verify_clean(s);
     store_close(&s);
@@ -229,7 +229,7 @@ TEST(execution_whose_approval_was_rejected_during_a_rerun_is_rerun_as_a_whole)
 }
 
 WORKFLOW_CASE(
-    fan_out_reopened_by_one_item_creates_the_remaining_items_unless_another_item_failed,
+    fan_out_reopened_by_the_rerun_of_an_item_creates_the_remaining_items_unless_another_failed,
     .yaml = "name: w\ntasks:\n  many: {run: x, foreach: 4, max_parallel: 2, fail_fast: true}\n",
     .steps = {{"take, fail many[0], fail many[1]", "many:failed many[0]:failed many[1]:failed"},
               {"rerun many[0], play", "many:failed many[0]:succeeded many[1]:failed"},

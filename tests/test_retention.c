@@ -30,7 +30,7 @@ TEST(age_of_a_tree_is_counted_from_the_time_it_ended)
     int64_t id = submit(s, "slow");
     struct held_job j;
 
-    clock_advance(100 * DAY); /* it waited that long */
+    clock_advance(100 * DAY); /* the job waits for 100 days */
     j = claim_job(s, 1);
     CHECK_EQ(settle_ok(s, j), 0);
     clock_advance(50 * DAY);
@@ -142,7 +142,7 @@ TEST(idempotency_key_is_removed_with_its_tree_and_may_be_used_again)
 
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     clock_advance(100 * DAY);
-    CHECK_EQ(submit_with(s, sub), id); /* known until then */
+    CHECK_EQ(submit_with(s, sub), id); /* the key is known until its tree is removed */
     CHECK_EQ(retain(s, 90 * DAY), 1);
     CHECK_EQ(count(s, "submit_keys"), 1);
     CHECK(submit_with(s, sub) > id);
@@ -169,7 +169,7 @@ TEST(ids_and_sequence_numbers_are_not_reused_after_everything_was_deleted)
         CHECK_EQ(retain(s, DAY), 1);
         CHECK_EQ(count(s, "execution_events"), 0);
         verify_clean(s);
-        store_close(&s); /* also for a process that starts later */
+        store_close(&s); /* a process that starts later does not reuse them either */
         s = fixture_store();
     }
     store_close(&s);

@@ -69,7 +69,7 @@ static void close_all(struct worker_kit *k, struct store **s)
     store_close(s);
 }
 
-TEST(worker_with_a_shorter_retention_keeps_what_the_database_keeps)
+TEST(worker_whose_file_has_a_shorter_retention_follows_that_of_the_database)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {0};
@@ -88,7 +88,7 @@ TEST(worker_with_a_shorter_retention_keeps_what_the_database_keeps)
     close_all(&k, &s);
 }
 
-TEST(worker_that_would_keep_everything_removes_what_the_database_no_longer_keeps)
+TEST(worker_whose_file_keeps_everything_follows_the_retention_of_the_database)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {0};
@@ -142,7 +142,7 @@ TEST(retention_stops_between_two_slices_when_an_operator_raises_it)
     close_all(&k, &s);
 }
 
-TEST(file_provides_the_retention_only_until_the_database_has_one)
+TEST(config_file_provides_the_retention_only_if_the_database_has_none)
 {
     struct store *s = fixture_store();
     struct pawl *none = open_with("none", ""), *long_kept, *other;
@@ -175,7 +175,7 @@ TEST(file_provides_the_retention_only_until_the_database_has_one)
     store_close(&s);
 }
 
-TEST(file_that_turns_cleanup_off_makes_the_database_keep_executions_forever)
+TEST(config_file_that_turns_cleanup_off_makes_the_database_keep_executions_forever)
 {
     struct pawl *p = open_with("off", "execution_events: {cleanup: false}");
 
@@ -202,7 +202,7 @@ TEST(change_of_the_retention_is_recorded_with_its_requester_and_reason)
     pawl_close(p);
 }
 
-TEST(impossible_retention_is_refused)
+TEST(retention_out_of_range_or_shorter_than_that_of_logs_is_refused)
 {
     static const struct pawl_retention bad[] = {{-1, 0}, {36501, 0}, {0, -1}, {7, 8}};
     struct pawl *p = open_pawl();

@@ -146,7 +146,8 @@ TEST(workflow_cancelled_while_it_reuses_results_ends_and_can_be_rerun)
     start_rerun(s, w, RERUN_ONLY_FAILED, NULL);
     run_workflows_in_sets(s);
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
-    CHECK_EQ(count(s, w, "attempts > 0"), 2 * PAIRS + 1); /* also followers of cancelled tasks */
+    CHECK_EQ(count(s, w, "attempts > 0"),
+             2 * PAIRS + 1); /* followers of cancelled tasks ran, too */
     verify_clean(s);
     store_close(&s);
 }

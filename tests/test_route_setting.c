@@ -62,7 +62,7 @@ static int64_t submit_job(struct pawl *p, struct pawl_job job)
     "executors: {gpu: {type: process}, cpu: {type: process}}\n" \
     "dispatch: {routes: [{task: 'w::*', executor: cpu}], default_executor: cpu}"
 
-TEST(applied_workflow_takes_the_same_executor_for_every_submitter)
+TEST(applied_workflow_gets_the_same_executor_for_every_submitter)
 {
     struct store *s = fixture_store();
     struct pawl *gpu = open_with("gpu", GPU_FILE), *other = open_with("other", OTHER_FILE),
@@ -90,7 +90,7 @@ TEST(applied_workflow_takes_the_same_executor_for_every_submitter)
     store_close(&s);
 }
 
-TEST(submitter_whose_file_has_routes_provides_the_initial_ones)
+TEST(routes_in_the_config_file_of_the_first_submitter_become_those_of_the_database)
 {
     struct store *s = fixture_store();
     struct pawl *gpu = open_with("gpu", GPU_FILE), *other = open_with("other", OTHER_FILE);
@@ -112,7 +112,7 @@ TEST(submitter_whose_file_has_routes_provides_the_initial_ones)
     store_close(&s);
 }
 
-TEST(worker_whose_file_differs_follows_the_database_and_reports_it_once)
+TEST(worker_whose_config_file_has_other_routes_follows_the_database_and_reports_it_once)
 {
     struct store *s = fixture_store();
     struct pawl *other = open_with("other", OTHER_FILE);
@@ -189,7 +189,7 @@ TEST(change_of_the_routes_applies_to_the_next_items_of_a_running_fan_out)
 }
 
 /* Up to version 18 of the schema a task got its lane when it was created. */
-TEST(pending_task_with_the_lane_of_an_older_version_follows_the_database)
+TEST(pending_task_that_an_older_version_stored_with_a_lane_is_routed_by_the_database)
 {
     struct store *s = fixture_store();
     struct task_claim k = {0};
@@ -256,7 +256,7 @@ TEST(idempotency_key_returns_the_same_execution_after_a_change_of_the_routes)
     store_close(&s);
 }
 
-TEST(executor_that_nobody_has_is_accepted_listed_and_reported_by_workers)
+TEST(route_to_an_executor_that_no_worker_has_is_accepted_and_workers_report_it)
 {
     static const struct pawl_route list[] = {
         {"a::*", "contaner"}, {"b::*", "gpu"}, {"c::*", "contaner"}};
@@ -312,7 +312,7 @@ static void count_reads(void *arg, const char *what, int64_t took, long rows)
     reads += !strcmp(what, "setting_read") || !strcmp(what, "settings_read_version");
 }
 
-TEST(routes_are_read_only_after_a_change)
+TEST(store_reads_the_routes_again_only_after_a_change)
 {
     struct store *s = fixture_store();
 

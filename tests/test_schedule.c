@@ -297,7 +297,7 @@ TEST(firing_delayed_by_jitter_is_not_counted_as_missed)
     CHECK_EQ(f.out[0], due);
     evaluate(&f, last, fires + SCHEDULE_TOLERANCE);
     CHECK_EQ(f.found.n, 1);
-    f.s.start = due; /* the same due time as the first of the schedule */
+    f.s.start = due; /* now this due time is the first of the schedule */
     evaluate(&f, last, fires + SCHEDULE_TOLERANCE);
     CHECK_EQ(f.found.n, 1);
     evaluate(&f, last, fires + SCHEDULE_TOLERANCE + 1);

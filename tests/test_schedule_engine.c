@@ -42,7 +42,7 @@ TEST(due_schedule_evaluated_by_two_engines_fires_once_and_its_run_ends)
     apply_function(s, "'@hourly'");
     KIT_UNTIL(&a, schedule_named(s, "w/1").row.next == schedule_time("2030-06-01T13:00:00Z"));
     due = engine_timeout(a.engine);
-    CHECK(due > 0 && due <= 61 * SECOND); /* it sleeps until the due time at the latest */
+    CHECK(due > 0 && due <= 61 * SECOND); /* the engine sleeps until the due time at the latest */
     clock_to(s, "2030-06-01T13:00:00Z");
     while (ended_runs(s) < 1)
         step_both(&a, &b);
@@ -167,7 +167,7 @@ TEST(foreground_engine_does_not_fire_schedules)
     clock_to(s, "2030-06-01T13:00:00Z");
     for (i = 0; i < 5; i++)
         kit_step(&k);
-    CHECK(engine_timeout(k.engine) > 0); /* and it does not spin */
+    CHECK(engine_timeout(k.engine) > 0); /* the engine does not spin */
     CHECK_EQ(firings(s), 0);
     engine_close(&k.engine);
     verify_clean(s);

@@ -129,7 +129,7 @@ TEST(schedule_checked_while_the_clock_was_ahead_continues_after_the_clock_is_set
     CHECK_EQ(ahead.started, 0);
     CHECK_EQ(schedule_named(s, "w/1").row.next, schedule_time("2030-06-01T14:00:00Z"));
     CHECK_OK_ERR(store_turn(s, fire_due_body, &ahead, &err), &err);
-    CHECK_EQ(ahead.found, 0); /* only once */
+    CHECK_EQ(ahead.found, 0); /* the schedule is checked only once */
     CHECK_EQ(fire_due_at(s, "2030-06-01T14:00:10Z"), 1);
     CHECK_EQ(fire_due_at(s, "2030-06-02T12:00:10Z"), 0); /* this due time has fired */
     CHECK_EQ(firings(s), 2);
@@ -164,7 +164,7 @@ TEST(clock_set_back_fires_no_due_time_twice_and_later_ones_still_fire)
 }
 
 /* Engines whose clocks differ a little meet this often, not only after a large change. */
-TEST(fired_due_time_reached_again_during_its_run_neither_waits_nor_displaces_the_next)
+TEST(fired_due_time_reached_again_does_not_wait_for_its_own_run_or_displace_the_next)
 {
     struct store *s =
         applied_at("2030-06-01T12:30:00Z", "{cron: '* * * * *', overlap: queue, catchup: 1h}");

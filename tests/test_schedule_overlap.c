@@ -28,7 +28,8 @@ TEST(due_time_during_a_run_waits_for_the_end_of_the_run_with_overlap_queue)
     CHECK_EQ(fire_due_slice(s, &r), 0);
     CHECK_EQ(
         r.next,
-        schedule_time("2030-06-01T15:00:00Z")); /* it waits, and no evaluation is planned before */
+        schedule_time(
+            "2030-06-01T15:00:00Z")); /* one due time waits, and no evaluation is planned before */
     CHECK_EQ(schedule_named(s, "w/1").row.waiting, schedule_time("2030-06-01T14:00:00Z"));
     CHECK_EQ(fire_due_at(s, "2030-06-01T15:00:00Z"), 0); /* at most one due time waits */
     CHECK_EQ(schedule_named(s, "w/1").row.skipped, 1);

@@ -140,7 +140,7 @@ TEST(idempotency_key_means_the_same_execution_in_sql_and_in_the_library)
     store_close(&s);
 }
 
-TEST(submission_with_a_key_of_another_submission_is_refused_and_kept_with_the_reason)
+TEST(submission_with_an_idempotency_key_of_another_submission_is_refused_and_kept_with_the_reason)
 {
     struct store *s = fixture_store();
     const char *text = workflow_text(ONE_TASK);

@@ -388,7 +388,7 @@ TEST(listener_that_does_not_read_loses_nothing_and_does_not_block_writers)
         t.db->driver->wake(t.db, WAKE_JOBS);
         CHECK_EQ(reads->drain(reads), WAKE_JOBS);
     }
-    t.db->driver->wake(t.db, WAKE_CANCEL); /* its queue is full */
+    t.db->driver->wake(t.db, WAKE_CANCEL); /* the queue of `hangs` is full */
     CHECK_EQ(hangs->drain(hangs), WAKE_JOBS | WAKE_CANCEL);
     hangs->close(hangs);
     reads->close(reads);

@@ -18,7 +18,7 @@ static int new_file(void)
     return fd;
 }
 
-TEST(marked_attempt_is_not_proved_unstarted_until_its_slot_is_used_again)
+TEST(attempt_with_a_start_mark_counts_as_started_until_its_slot_is_used_again)
 {
     int fd = new_file();
     struct start_marks *m = start_marks_new(fd, 7);
@@ -46,7 +46,7 @@ TEST(marked_attempt_is_not_proved_unstarted_until_its_slot_is_used_again)
     close(fd);
 }
 
-TEST(file_of_an_older_version_or_another_boot_proves_nothing)
+TEST(worker_file_of_an_older_version_or_another_boot_proves_no_attempt_unstarted)
 {
     int fd = new_file();
     struct start_marks *m = start_marks_new(fd, 7);
@@ -59,7 +59,7 @@ TEST(file_of_an_older_version_or_another_boot_proves_nothing)
     CHECK_OK(start_marks_begin(m));
     CHECK_OK(start_marks_add(m, 2, 1));
     CHECK_OK(ftruncate(fd, START_MARKS_AT + 64 + 7));
-    CHECK(!start_marks_prove_unstarted(fd, 7, 1, 1)); /* damaged */
+    CHECK(!start_marks_prove_unstarted(fd, 7, 1, 1)); /* the table is damaged */
     start_marks_free(m);
     close(fd);
 }

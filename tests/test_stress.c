@@ -1,5 +1,5 @@
-/* test_stress.c - many processes compete for the same things: one key makes one execution, no limit
- * is exceeded, and no job is forgotten. */
+/* test_stress.c - many processes compete for the same keys and limits: one idempotency key creates
+ * one execution, no limit is exceeded, and every job ends. */
 #include "stress_fixture.h"
 
 #include <stdatomic.h>
@@ -76,7 +76,7 @@ TEST(idempotency_key_submitted_by_eight_processes_creates_one_execution)
 
 static struct {
     _Atomic int running, of_key[WAYS], ended, most;
-    int way[LIMITED_JOBS + 1]; /* by id */
+    int way[LIMITED_JOBS + 1]; /* of each job, by its id */
 } * gauge;
 
 static const int way_max[WAYS] = {1000, 1, 2};

@@ -75,8 +75,8 @@ TEST(tenant_role_cannot_attach_code_to_its_tables)
     CHECK(strstr(err.msg, "permission denied"));
     snprintf(sql, sizeof(sql), "SET ROLE %s", name_of_process("boss"));
     CHECK(try_sql(url, role_a, sql, &err));
-    check_works(boss_url, a); /* an administrator's worker, */
-    check_works(url, a);      /* and the tenant's own worker */
+    check_works(boss_url, a); /* an administrator's worker */
+    check_works(url, a);      /* the tenant's own worker */
     check_contained(role_a, role_b);
     CHECK_EQ(number_as_server("SELECT (has_table_privilege('@', '@.executions', 'TRIGGER') OR "
                               "has_schema_privilege('@', '@', 'CREATE'))::int::bigint",

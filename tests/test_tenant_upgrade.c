@@ -81,7 +81,7 @@ static void check_upgrade_of_old_tenant(const char *a, int version)
     check_works(boss_url, a);
     check_works(url, a);
     CHECK_OK_ERR(try_sql(url, role, "DROP TABLE mine", &err),
-                 &err); /* its own table stayed its own */
+                 &err); /* the role still owns the table that it created */
     CHECK_EQ(count_owned_objects(role), 0);
     check_contained(role, role_b);
     snprintf(sql, sizeof(sql),

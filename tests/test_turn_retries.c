@@ -43,7 +43,7 @@ TEST(turn_repeated_after_a_conflict_reports_nothing)
     CHECK_EQ(notes_of(E_REDO), 0);
 }
 
-TEST(turn_repeated_after_a_lost_connection_reports_each_try)
+TEST(turn_repeated_after_a_lost_connection_reports_each_repetition)
 {
     CHECK_EQ(notes_of(E_CONN_LOST), 3);
 }

@@ -374,7 +374,7 @@ TEST(running_worker_without_a_row_is_reported)
 
     open_idle_worker(&idle, s, SECOND);
     sql_run(s, "DELETE FROM workers");
-    check_host(s, ""); /* it may be about to register */
+    check_host(s, ""); /* a worker that has just started may be about to register */
     make_worker_older(&idle, s, 2 * 60 * SECOND);
     check_host(s, "H07");
     engine_close(&idle.engine);

@@ -21,7 +21,7 @@ static json_t *show(struct pawl *p, int64_t id)
     return json_parse_and_free(json);
 }
 
-TEST(requested_at_of_a_submission_stays_when_a_worker_takes_it)
+TEST(requested_at_of_a_submission_does_not_change_when_a_worker_takes_it)
 {
     struct store *s = fixture_store();
     int64_t id = wait_with(s, (struct sql_call){0}), at = submission_of(s, id).requested_at;
@@ -117,7 +117,7 @@ TEST(list_merges_submissions_and_executions_by_id)
     store_close(&s);
 }
 
-TEST(waiting_submission_is_in_tree_and_why_names_the_missing_worker)
+TEST(tree_shows_a_waiting_submission_and_why_names_the_missing_worker)
 {
     struct store *s = fixture_store();
     int64_t id = wait_with(s, (struct sql_call){0});
@@ -154,7 +154,7 @@ static int add_submitted(void *arg, const char *json)
     return 0;
 }
 
-TEST(queues_count_the_submissions_that_wait)
+TEST(queues_count_waiting_submissions)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();
@@ -185,7 +185,7 @@ TEST(cancelled_submission_becomes_an_execution_that_never_started)
     OK(pawl_cancel(p, id, "ada", "a test", &c, &api_err));
     CHECK_STR(c.status, "cancelled");
     CHECK_EQ(c.left, 0);
-    CHECK_STR(history(s, id), "created cancelled"); /* and no on_exit */
+    CHECK_STR(history(s, id), "created cancelled"); /* on_exit does not run */
     CHECK_STR(submission_word(s, id), "taken");
     CHECK_EQ(take_submissions(s), 0);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions"), 1);
@@ -195,7 +195,7 @@ TEST(cancelled_submission_becomes_an_execution_that_never_started)
     store_close(&s);
 }
 
-TEST(cancel_of_a_submission_whose_key_is_in_use_leaves_that_execution_alone)
+TEST(cancel_of_a_submission_does_not_cancel_an_earlier_execution_with_the_same_key)
 {
     struct store *s = fixture_store();
     int64_t first = submit_with(s, (struct submission){.name = "x", .key = "once"});

@@ -107,7 +107,7 @@ static void wait_for_cancel(int nth)
 
         flag_set(&shared->listening);
         CHECK_EQ(wait_for_bits(l, WAKE_CANCEL), WAKE_CANCEL);
-        CHECK(shared->asked.is_set); /* and by nothing that was committed before it */
+        CHECK(shared->asked.is_set); /* woken by the cancel, not by an earlier commit */
         l->close(l);
     } else {
         struct store *s;
@@ -134,7 +134,7 @@ static void wait_for_end(int nth)
 
         flag_set(&shared->listening);
         CHECK_EQ(wait_for_bits(l, WAKE_ENDS), WAKE_ENDS);
-        CHECK(shared->asked.is_set); /* and by nothing that was committed before */
+        CHECK(shared->asked.is_set); /* woken by the end, not by an earlier commit */
         flag_set(&shared->arrived);
         CHECK_EQ(wait_for_bits(l, WAKE_ENDS), WAKE_ENDS);
         l->close(l);
@@ -320,7 +320,7 @@ TEST(wake_up_is_sent_when_a_permit_is_passed_to_a_waiter)
     CHECK_EQ(wake_ups(s, l), WAKE_JOBS);
     submit(s, "b");
     submit(s, "c");
-    CHECK_EQ(wake_ups(s, l), 0); /* they wait for the limit */
+    CHECK_EQ(wake_ups(s, l), 0); /* b and c wait for the limit */
     CHECK_EQ(settle_ok(s, j), 0);
     CHECK_EQ(wake_ups(s, l), WAKE_JOBS);
     set_limit(s, "queue:default", 2);

@@ -82,7 +82,7 @@ static const char *old_text(const char *text, const char *condition)
     return b.ptr;
 }
 
-TEST(condition_stored_by_an_earlier_version_is_not_completed)
+TEST(condition_stored_by_an_earlier_version_gets_no_success_call)
 {
     struct store *s = fixture_store();
     const char *text = workflow_text("name: w\n" PARAMS "tasks:\n  test: {run: x}\n" PUBLISH);

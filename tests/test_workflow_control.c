@@ -118,7 +118,7 @@ TEST(approved_nested_workflow_keeps_its_timeout)
 
     CHECK_EQ(control_execution(s, CONTROL_APPROVE, task_of(s, w, "in")), 0);
     clock_advance(1801 * SECOND);
-    CHECK_EQ(run_timers(s), 0); /* it was approved in time */
+    CHECK_EQ(run_timers(s), 0); /* the task was approved in time */
     clock_advance(1801 * SECOND);
     CHECK_EQ(run_timers(s), 1);
     CHECK_STR(tree_text(s, w), "in:timed_out leaf:cancelled");
@@ -456,7 +456,8 @@ TEST(timeout_of_a_task_limits_its_nested_workflow)
     verify_clean(s);
     clock_advance(3600 * SECOND);
     run_timers(s);
-    CHECK_EQ(task_status(s, w, "many[1]"), S_TIMED_OUT); /* its own timeout is the shorter one */
+    CHECK_EQ(task_status(s, w, "many[1]"),
+             S_TIMED_OUT); /* the nested workflow's own timeout is shorter */
     run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM timers"), 0);

@@ -41,7 +41,7 @@ WORKFLOW_CASE(failed_task_skips_its_followers_and_fails_its_workflow,
               .ends = S_FAILED, .error = "a failed: it was made to fail");
 
 WORKFLOW_CASE(
-    conditions_see_failures_of_tasks_before_a_skipped_task,
+    conditions_after_a_skipped_task_include_the_failure_that_skipped_it,
     .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x, needs: a}\n"
             "  repair: {run: x, needs: b, if: failure()}\n"
             "  always: {run: x, needs: b, if: always()}\n"
@@ -429,7 +429,7 @@ TEST(task_that_becomes_ready_in_a_turn_is_claimed_in_the_same_turn)
     settle_and_claim(s, k.held[0], &k);
     CHECK_EQ(k.n, 1);
     CHECK_EQ(k.held[0].id, b);
-    CHECK(strstr(k.spec, "\"run\":\"y\"")); /* as resolved in this turn */
+    CHECK(strstr(k.spec, "\"run\":\"y\"")); /* the spec was resolved in this turn */
     CHECK_EQ(sql_number(s, "SELECT count(*) FROM task_outbox"), 0);
     CHECK_STR(history(s, b), "created marked_ready claimed");
     settle_task(s, k.held[0], OUTCOME_OK, NULL);
@@ -439,7 +439,7 @@ TEST(task_that_becomes_ready_in_a_turn_is_claimed_in_the_same_turn)
 }
 
 WORKFLOW_CASE(
-    fan_out_with_needs_starts_with_its_first_item,
+    fan_out_with_join_any_creates_every_item_from_the_first_on,
     .yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: x}\n"
             "  each: {foreach: 2, run: x, needs: [a, b], join: any}\n",
     .steps = {{"play",

@@ -43,7 +43,7 @@ TEST(cancel_continues_after_the_process_that_requested_it_ended)
     w = submit_star(s, LARGE(2500), "");
     run_all_timers(s);
     CHECK_EQ(claim_tasks(s, &k), 1);
-    CHECK_OK(cancel(s, w)); /* only one slice */
+    CHECK_OK(cancel(s, w)); /* makes only one slice of the cancel */
     CHECK(open_executions(s) > LARGE(1500));
     verify_clean(s);
     settle_task(s, k.held[0], OUTCOME_CANCELLED, NULL);
@@ -66,7 +66,7 @@ TEST(on_exit_is_not_cancelled_by_the_remaining_slices_of_a_cancel)
     CHECK_EQ(task_status(s, w, "on_exit"), S_READY);
     verify_clean(s);
     run_timers(s);
-    CHECK_OK(cancel(s, w)); /* and a repeated request does not cancel it either */
+    CHECK_OK(cancel(s, w)); /* a repeated request does not cancel on_exit either */
     CHECK_EQ(task_status(s, w, "on_exit"), S_READY);
     run_workflows(s, "");
     CHECK_EQ(task_status(s, w, "on_exit"), S_SUCCEEDED);

@@ -14,7 +14,7 @@ WORKFLOW_CASE(on_failure_and_on_exit_run_after_a_timeout,
                         {"play", "a:cancelled b:cancelled on_failure:succeeded on_exit:succeeded"}},
               .ends = S_TIMED_OUT, .error = "it took longer than its timeout");
 
-WORKFLOW_CASE(on_failure_runs_after_a_timeout_in_which_no_task_had_started,
+WORKFLOW_CASE(on_failure_runs_after_a_timeout_before_any_task_has_started,
               .yaml = HEAD "tasks:\n  a: {run: x, delay: 1h}\non_failure: {run: x}\n",
               .steps = {{"after 61s", "a:cancelled on_failure:ready"},
                         {"play", "a:cancelled on_failure:succeeded"}},
@@ -81,7 +81,7 @@ TEST(on_failure_of_a_nested_workflow_runs_after_the_timeout_of_its_task)
     store_close(&s);
 }
 
-TEST(rerun_of_a_workflow_that_timed_out_starts_on_failure_anew)
+TEST(rerun_of_a_workflow_that_timed_out_starts_on_failure_again)
 {
     static struct task_claim k;
     struct store *s = fixture_store();

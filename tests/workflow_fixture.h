@@ -1,5 +1,5 @@
 /* workflow_fixture.h - workflows in a test: written as YAML, submitted to the test's store, and run
- * by hand: the test is the worker and decides how each task ends. */
+ * by the test, which acts as the worker and decides how each task ends. */
 #ifndef TESTS_WORKFLOW_FIXTURE_H
 #define TESTS_WORKFLOW_FIXTURE_H
 

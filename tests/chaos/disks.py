@@ -33,7 +33,7 @@ class Disk(Scenario):
     def fill(self):
         for path in self.ballast():
             if os.path.exists(path):
-                return  # it is full already
+                return  # the disk is full already
         for path in self.ballast():
             fill_up(path)
         self.faults.count(f'fill {self.name}')
@@ -78,4 +78,4 @@ def fill_up(path):
             try:
                 f.write(block)
             except OSError:
-                block = block[:len(block) // 2]  # smaller ones until not a byte is left
+                block = block[:len(block) // 2]  # write smaller blocks until no byte is free

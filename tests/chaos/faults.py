@@ -9,13 +9,13 @@ import programs
 
 
 class Faults:
-    """Picks faults at random, and takes back those that last for a while (`later`)."""
+    """Picks faults at random, and ends those that last for a while (`later`)."""
 
     def __init__(self, setup, workers, clients, facts, rng):
         self.setup, self.workers, self.clients, self.facts, self.rng = setup, workers, clients, facts, rng
         self.counts = Counter()
         self.log = open(os.path.join(setup.folder, 'faults.log'), 'w', buffering=1)
-        self.pending = []  # (when, what takes the fault back)
+        self.pending = []  # (time, function that ends the fault)
         self.choices = {self.kill_shim: 8, self.kill_shims: 8, self.kill_worker: 6, self.kill_command: 4, self.kill_helper: 3,
                         self.kill_client: 6, self.kill_everything: 1, self.stop_worker: 1, self.stop_shim: 1, self.upgrade: 1}
 

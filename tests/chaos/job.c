@@ -1,5 +1,5 @@
-/* job.c - the command of jobs of a chaos campaign. It proves what ran, without Pawl's help: see
- * ledger.h.
+/* job.c - the command of jobs of a chaos campaign. It records what ran, independently of Pawl:
+ * see ledger.h.
  *
  *   job MODE MILLISECONDS
  *

@@ -3,8 +3,8 @@ harness killed, and what Pawl's documented views show at the end. It uses no cod
 
 Each violation has a kind:
 
-  lost      an accepted submission does not exist, or a success has no run behind it
-  doubled   a command ran beside itself, an attempt began twice, more begins than attempts, or two executions of one submission
+  lost      an accepted submission does not exist, or an execution succeeded without a run in the ledger
+  doubled   two processes of a command ran at once, an attempt began twice, more begins than attempts, or two executions of one submission
   wasted    an attempt was used up, though its command never began or never ended, and nothing that the harness knows killed it
   untrue    the recorded status contradicts the ledger: a success called failed, a follower that ran before its need, ...
   hung      an execution that is not terminal after the faults have stopped
@@ -149,7 +149,7 @@ class Judge:
         ends = self.ledger.ends(name, last)
         if not self.ledger.begins(name, last) or not ends:
             self.add('lost', f'{name} succeeded in attempt {last}, which has no begin and end')
-        elif ends[-1].code:  # the last one: an attempt of the lost time before a fence may have the same number
+        elif ends[-1].code:  # the last end: before a fence, an attempt of the lost time may have had the same number
             self.add('untrue', f'{name} succeeded, its attempt {last} exited with {ends[-1].code}')
 
     def check_failure(self, row):

@@ -54,7 +54,7 @@ def processes(folder):
             with open(f'/proc/{name}/stat') as f:
                 after_name = f.read().rpartition(')')[2].split()
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
         if after_name[0] not in 'ZX':
             found.append(Process(int(name), int(after_name[1]), program.removesuffix(' (deleted)')))
     return found

@@ -10,12 +10,12 @@ import selectors
 import socket
 import sys
 
-COMMIT = b'COMMIT\0'  # with its end, so that READ COMMITTED does not match
+COMMIT = b'COMMIT\0'  # with its terminating NUL, so that READ COMMITTED does not match
 KINDS = ['swallow COMMIT reply', 'swallow COMMIT', 'cut after COMMIT']
 
 
 class Pair:
-    """A client and its connection to the server. Sockets block: what one side does not read yet is small."""
+    """A client and its connection to the server. Sockets block: the amount that one side has not read yet is small."""
 
     def __init__(self, client, server):
         self.client, self.server = client, server

@@ -27,7 +27,7 @@ class Setup:
 
     def __init__(self, build, database, work):
         self.folder = tempfile.mkdtemp(prefix='chaos.', dir=work)
-        os.chmod(self.folder, 0o755)  # the server's user enters it
+        os.chmod(self.folder, 0o755)  # the server's user must be able to enter it
         self.programs = programs.Programs(build, self.folder)
         programs.compile_jobs(HERE, os.path.join(HERE, '..', '..', 'include'), self.folder)
         for name in os.listdir(os.path.join(HERE, 'workflows')):

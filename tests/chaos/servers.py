@@ -50,7 +50,7 @@ class Server(Scenario):
             os.kill(int(pid), 9)
             self.faults.count('kill backend')
         except (databases.Unavailable, OSError, ValueError):
-            pass  # it has ended
+            pass  # the backend has ended
 
 
 class Proxy(Scenario):
@@ -110,7 +110,7 @@ class Pooler(Scenario):
 
     def kill_pooler(self):
         children = open(f'/proc/{self.process.pid}/task/{self.process.pid}/children').read().split()
-        for pid in children:  # runuser stays the parent
+        for pid in children:  # pgbouncer is a child of runuser
             os.kill(int(pid), 9)
         end(self.process)
         self.faults.count('kill pgbouncer')

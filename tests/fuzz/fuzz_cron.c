@@ -60,7 +60,7 @@ static void check_zone(const struct tz *z, int64_t t)
     must(tz_to_local(z, first) >= t && tz_to_local(z, first - 1) < t);
 }
 
-/* Whether clocks show the pattern's minute; where they jump they may show another. */
+/* Whether the local time of `due` is a minute of the pattern; at a clock change it may differ. */
 static bool shows_minute(const struct cron *c, const struct tz *z, int64_t due)
 {
     int64_t local = tz_to_local(z, due / SECOND), minute = floor_div(local, 60);
@@ -79,7 +79,7 @@ static void check_cron(const struct cron *c, const struct tz *z, int64_t after)
             return;
         must(next > after && next % SECOND == 0 && shows_minute(c, z, next));
         must(cron_next(c, z, next - 1, &again) && again == next);
-        if (after > INT64_MIN / 2) /* half-way */
+        if (after > INT64_MIN / 2) /* from half-way to the due time */
             must(cron_next(c, z, after + (next - after) / 2, &again) && again == next);
         must(cron_last(c, z, after, next, &last) && last == next);
     }

@@ -16,7 +16,7 @@ static const char *keep_text(struct interpreter *in, struct buf *b)
     return s;
 }
 
-/* The condition as the parser completes it. */
+/* The condition as the parser stores it, with success() added if it calls no status function. */
 static const char *complete_condition(struct interpreter *in, const char *condition)
 {
     struct expr_text text = {.at = condition, .len = strlen(condition)};

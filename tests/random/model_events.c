@@ -36,7 +36,7 @@ void model_end(struct model_node *job, enum plan_end end, int list)
 {
     bool again = end == PLAN_DEFER || end == PLAN_REFUSE;
 
-    job->tries -= again; /* not counted: nothing was attempted */
+    job->tries -= again; /* a deferral or refusal does not count as an attempt */
     if (end == PLAN_FAIL || end == PLAN_TIMEOUT || end == PLAN_LOST)
         again = job->tries <= job->task->retries;
     if (again && !is_cancelled(job))

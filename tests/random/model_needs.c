@@ -60,8 +60,7 @@ static enum truth evaluate(const struct model_node *n, const struct needs *f, in
     enum truth left;
 
     switch (c->op) {
-    case PLAN_SUCCESS: /* with a join, that many have succeeded, otherwise it would not be evaluated
-                        */
+    case PLAN_SUCCESS: /* a join is evaluated only after enough needs have succeeded */
         return n->task->join || f->succeeded == f->all;
     case PLAN_FAILURE:
         return f->failure;

@@ -11,7 +11,7 @@ void model_renew(struct model_node *n)
     n->children = NULL;
     n->nchildren = n->made = n->had = n->tries = 0;
     n->status = M_PENDING;
-    n->paused = false; /* its end ended the pause */
+    n->paused = false; /* the end of a node ends its pause */
     n->waits = n->approved = n->cancel_asked = n->finishing = false;
     n->by_operator = n->skipped_by_failure = n->stopped = n->only_failed = false;
     n->delayed = n->timed_out = n->has_permits = false;

@@ -123,7 +123,7 @@ static void task(const struct plan *p, const struct plan_workflow *f, int index,
         buf_addf(out, ", delay: %dh", t->delay);
     if (t->timeout && t->nested)
         buf_addf(out, ", timeout: %dh", t->timeout);
-    if (t->key && !t->nested) /* only for this run */
+    if (t->key && !t->nested) /* a key of this run alone */
         buf_addf(out, ", concurrency: {key: \"k%d-${{ execution.root }}\", max: %d}", t->key,
                  p->key_max[t->key]);
     if (t->retries)

@@ -83,7 +83,7 @@ static int act_body(struct turn *t, void *arg, struct err *err)
     for (a->ngot = 0, i = 0; !rc && i < jobs.n; i++) {
         const struct execution *e = jobs.at[i];
 
-        if (e->root == a->p->out->root) /* a failed play may have left others */
+        if (e->root == a->p->out->root) /* a failed play may have left other jobs */
             a->got[a->ngot++] = (struct held_job){.id = e->id,
                                                   .root = e->root,
                                                   .worker = e->worker,
