@@ -111,7 +111,7 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 	[[ ${lines[1]} == 'next: '*', clean-up/nightly' ]]
 	pawl --db "$db" schedule run clean-up/nightly
 	timeout 300 pawl --db "$db" worker --drain
-	pawl --db "$db" show 1 # not old enough
+	pawl --db "$db" show 1 # not old enough to be removed
 	pawl --db "$db" submit clean-up --param keep=1ms
 	timeout 300 pawl --db "$db" worker --drain
 	[[ $(pawl --db "$db" show @last --json) == *'"status":"succeeded"'* ]]

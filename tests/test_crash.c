@@ -31,7 +31,7 @@ static int64_t submit_role(struct store *s, const struct round_jobs *c, int role
     sub.kind = role == FLOW ? KIND_WORKFLOW : KIND_TASK;
     sub.parent = role == FLOW || role == LONE ? 0 : c->ids[FLOW];
     sub.delay = role == DELAYED ? 10 * SECOND : 0;
-    sub.priority = -role; /* they are claimed in this order */
+    sub.priority = -role; /* jobs are claimed in the order of their roles */
     if (role == LIMITED || role == WAITING)
         sub.concurrency = "k";
     return submit_with(s, sub);

@@ -187,7 +187,7 @@ TEST(due_times_follow_months_weekdays_and_leap_days)
     check_cases(tz_of_rule("UTC0"), cases, COUNT(cases));
 }
 
-/* It recurs after 28 years, or after 40 across a century without a leap day. */
+/* February 29 is a Sunday again after 28 years, or after 40 across a century without a leap day. */
 TEST(february_29_on_a_sunday_is_found_however_distant)
 {
     static const struct due_case cases[] = {

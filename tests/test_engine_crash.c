@@ -139,7 +139,7 @@ static void finish_with_next_worker(void)
     verify_clean(s);
     submit_again(s, ids);
     rc = cancel(s, ids[CANCELLED]);
-    CHECK(rc == 0 || rc == -E_INVALID); /* already cancelled */
+    CHECK(rc == 0 || rc == -E_INVALID); /* -E_INVALID: already cancelled */
     ledger_go();
     kit_open_with(&k, (struct engine_options){.lease = SHORT_LEASE});
     KIT_UNTIL(&k, !sql_number(s, "SELECT count(*) FROM executions WHERE status < 4"));

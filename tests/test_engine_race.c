@@ -352,7 +352,7 @@ TEST(worker_frozen_after_it_claims_a_function_starts_nothing_after_it_resumes)
     finish_and_check(s, &k, id);
 }
 
-TEST(worker_resumed_after_its_lease_was_adopted_signals_nothing)
+TEST(worker_resumed_after_its_job_was_adopted_signals_nothing)
 {
     struct worker_kit k = {.list = ledger_functions, .commands = true};
     int64_t id = submit_and_close(true);

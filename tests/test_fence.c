@@ -169,7 +169,8 @@ TEST(backup_restored_twice_gets_two_different_generations)
     sql_run(s, "UPDATE settings SET value = '1' WHERE name = 'fence_generation'");
     CHECK(fence(s, 10).generation > first);
     sql_run(s, "UPDATE settings SET value = '99999999999999999' WHERE name = 'fence_generation'");
-    CHECK_EQ(fence(s, 10).generation, 100000000000000000LL); /* it rises whatever the clock shows */
+    CHECK_EQ(fence(s, 10).generation,
+             100000000000000000LL); /* the generation rises whatever the clock shows */
     verify_clean(s);
     store_close(&s);
 }

@@ -6,7 +6,7 @@
 
 #include "core/graph.h"
 
-#define MANY 150 /* two slices, also when they are created */
+#define MANY 150 /* two slices, both to create and to notify them */
 #define FEW  100 /* three slices if a turn notifies at most 40 */
 
 static struct task_claim k;
@@ -249,7 +249,7 @@ TEST(rerun_between_two_slices_counts_each_finished_need_once)
     verify_clean(s);
     run_all_timers(s);
     verify_clean(s);
-    end_first(s, OUTCOME_OK); /* a, again */
+    end_first(s, OUTCOME_OK); /* task a ends again */
     run_all_timers(s);
     CHECK_EQ(count(s, "status = 1 AND needs_left = 1"), FEW);
     settle_task(s, b, OUTCOME_OK, NULL);

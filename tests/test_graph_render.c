@@ -83,7 +83,7 @@ TEST(unrelated_tasks_are_drawn_in_different_ascii_columns)
           "  *  step3\n");
 }
 
-TEST(task_attributes_are_shown_beside_the_task)
+TEST(task_attributes_are_shown_next_to_the_task)
 {
     check(
         "tasks:\n"

@@ -1,6 +1,6 @@
-/* test_json_strict.c - JSON that is valid but ambiguous or unreadable is refused with its reason by
- * every entry: a key twice in one object, a number beyond 64 bits. A string with a NUL character is
- * never cut short. Each test ends with verify. */
+/* test_json_strict.c - JSON that is valid but ambiguous or unreadable (a key twice in one object, a
+ * number beyond 64 bits) is refused with the reason wherever Pawl accepts JSON. A string with a NUL
+ * character is never cut short. Each test ends with verify. */
 #include "api_fixture.h"
 #include "exec/outputs.h"
 #include "sql_submission_fixture.h"

@@ -160,7 +160,7 @@ static void defer(struct store *s, struct held_job j)
 static void check_order(void (*end)(struct store *, struct held_job))
 {
     static const int priorities[] = {0, -5, 0, 9}; /* in the order of submission */
-    static const int order[] = {3, 0, 2, 1};       /* in the expected order */
+    static const int order[] = {3, 0, 2, 1};       /* in which they are admitted */
     struct store *s = fixture_store();
     struct held_job running;
     int64_t id[4];

@@ -110,7 +110,7 @@ TEST(invalid_params_fail_pawl_submit_with_the_error_of_the_engine)
     store_close(&s);
 }
 
-/* Valid JSON that no entry accepts; the engine gives the same reason. */
+/* Valid JSON that Pawl accepts nowhere; the engine gives the same reason. */
 static const char *const wrong_json[][2] = {
     {"{\"day\": \"x\", \"day\": \"y\"}", "has the same key twice in one object"},
     {"{\"object\": {\"a\": 1, \"a\": 2}}", "has the same key twice in one object"},

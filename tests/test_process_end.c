@@ -1,5 +1,5 @@
 /* test_process_end.c - ending running tasks: timeouts, cancels, floods of output, and tasks that
- * resist. No process of them is left afterwards. */
+ * resist. None of their processes is left afterwards. */
 #include "process_fixture.h"
 
 #include <sys/socket.h>
@@ -102,7 +102,7 @@ TEST(task_that_ended_before_the_cancel_keeps_its_outcome)
     close(at);
     handles_cancel(&w->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_OK);
-    handles_cancel(&w->handles, 4711, 1, OUTCOME_CANCELLED); /* unknown: no error */
+    handles_cancel(&w->handles, 4711, 1, OUTCOME_CANCELLED); /* no error for an unknown attempt */
     worker_free(w);
 }
 

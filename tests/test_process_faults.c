@@ -386,8 +386,8 @@ TEST(dead_helper_is_noticed_once_even_if_a_child_of_the_worker_holds_its_socket)
     worker_free(w);
 }
 
-/* Makes a process behave like one that the kernel keeps waiting for a disk: it is stopped now and,
- * once it is killed, in its exit, until its tracer is gone. Returns the tracer's pid. */
+/* Makes a process behave like one that waits for a disk in the kernel: a tracer stops it now, and
+ * again in its exit when it is killed, until the tracer has ended. Returns the tracer's pid. */
 static pid_t keep_from_dying(pid_t helper)
 {
     int ready[2];

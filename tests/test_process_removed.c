@@ -201,7 +201,7 @@ TEST(attempt_of_another_generation_without_its_files_and_shim_is_ended)
 
 #define MOST_FILES 8 /* more than any search has open at a time */
 
-TEST(shim_search_that_runs_out_of_file_descriptors_reports_an_error_not_absence)
+TEST(search_for_a_shim_without_free_file_descriptors_does_not_report_that_the_shim_is_gone)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();
@@ -241,7 +241,7 @@ TEST(shim_search_that_runs_out_of_file_descriptors_reports_an_error_not_absence)
     worker_free(w);
 }
 
-TEST(search_for_leftover_processes_that_runs_out_of_file_descriptors_does_not_report_absence)
+TEST(search_for_leftover_processes_without_free_file_descriptors_does_not_report_that_none_is_left)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "true"};

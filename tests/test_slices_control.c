@@ -275,7 +275,7 @@ static void after_skipped(struct store *s)
 struct scenario {
     void (*prepare)(struct store *s);
     void (*act)(struct store *s, void *arg);
-    void (*check)(struct store *s); /* restores the initial state */
+    void (*check)(struct store *s); /* also restores the initial state */
     void *arg;
     int least; /* minimum number of commits of `act` */
 };

@@ -1,5 +1,5 @@
 /* test_sqlite_faults.c - the SQLite driver under faults: unusable files, full disks, failing disks,
- * replaced files. Each fault must end in a clear error, and nothing may be half stored. */
+ * replaced files. Each fault must lead to a clear error, and nothing may be partially stored. */
 #include "base/buf.h"
 #include "disk_fixture.h"
 #include "sqlite_fixture.h"

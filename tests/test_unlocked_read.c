@@ -96,7 +96,7 @@ TEST(job_that_gets_its_permit_after_a_turns_unlocked_read_is_claimed_by_that_tur
     g.ends = claim_job(s, 7);
     run_turn_with_action_at(&g, s, &watch, "claim", settle_job, &first);
     CHECK(was_claimed(&g, task_of(s, w, "b")));
-    CHECK_EQ(g.n, 2); /* b and c */
+    CHECK_EQ(g.n, 2); /* b and c were claimed */
     CHECK_EQ(settle_ok(s, g.got[0]), 0);
     CHECK_EQ(settle_ok(s, g.got[1]), 0);
     check_succeeded_and_close(s, w);

@@ -48,8 +48,8 @@ TEST(each_task_in_a_chain_takes_one_commit_and_two_lock_round_trips)
     fixture_env()->trace = NULL;
     printf("%d commits, %d answers\n", commits, answers);
     CHECK(commits <
-          HOPS + HOPS / 2);    /* a heartbeat or a separately reported start may be among them */
-    CHECK(answers < 3 * HOPS); /* one for the settled job and its ancestors, one for the claim */
+          HOPS + HOPS / 2);    /* includes heartbeats and starts that were reported separately */
+    CHECK(answers < 3 * HOPS); /* per hop: the settled job and its ancestors; the claim */
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     engine_close(&k.engine);
     buf_release(&yaml);

@@ -65,7 +65,7 @@ class Judge:
     def judge(self):
         self.check_submissions()
         self.check_overlaps()
-        unexplained = []  # attempts that ended without a begin or an end, though nothing known killed them
+        unexplained = []  # attempts without a begin or an end in the ledger, though nothing known killed them
         for row in self.rows:
             if row['status'] not in TERMINAL:
                 self.add('hung', f"execution {row['id']} ({row['name']}) is {row['status']}")
