@@ -1,6 +1,6 @@
-/* function.c - a plugin for the workers of a chaos campaign: the function `ledger` proves that it
- * ran in the way of job.c: see ledger.h. Its process is the worker, so the pid of a line tells
- * whose death ended it.
+/* function.c - a plugin for the workers of a chaos campaign: the function `ledger` records what
+ * ran, as job.c does: see ledger.h. It runs in the process of its worker, so the pid in a line
+ * names the worker whose death ended it.
  *
  * Its input is {"ms": N}: the milliseconds that it takes. Every seventh execution fails in its
  * first attempt. */

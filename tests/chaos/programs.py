@@ -35,7 +35,7 @@ class Programs:
 
 
 def compile_jobs(sources, include, folder):
-    """The command and the plugin of all jobs, into the folder; the plugin knows only the installed header."""
+    """Compiles the command and the plugin of all jobs into the folder; the plugin uses only the installed header."""
     for name, options in (('job', []), ('function.so', ['-shared', '-fPIC', f'-I{include}'])):
         source = os.path.join(sources, name.removesuffix('.so') + '.c')
         subprocess.run(['cc', '-O2', '-Wall', *options, '-o', os.path.join(folder, name), source], check=True)
