@@ -193,7 +193,7 @@ TEST_SLOW(kill_at_any_point_leaves_a_consistent_database_and_jobs_that_can_finis
     int stride = test_full() ? 1 : SANITIZED ? 20 : 8, round = 1;
     int nth = 1 + (int)(getpid() % stride);
 
-    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
+    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* only processes of Pawl are killed */
     fixture_url();
     for (; run_life_until(round, nth); nth += stride)
         check_and_finish(round++, nth);

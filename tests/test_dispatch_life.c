@@ -72,7 +72,7 @@ TEST(forgotten_attempt_is_not_reported)
     k = add_manual_executor(&fx, "a", 10, 0);
     start(&fx, 1, "a");
     start(&fx, 2, "a");
-    manual_end(k, 1, OUTCOME_OK); /* its report is already queued */
+    manual_end(k, 1, OUTCOME_OK); /* the report of its end is queued */
     dispatch_forget(fx.d, 1, 1);
     dispatch_forget(fx.d, 2, 1);
     dispatch_forget(fx.d, 3, 1);

@@ -161,7 +161,7 @@ static void start_round(void)
 static void prepare(void)
 {
     jobs = shared_memory(sizeof(*jobs));
-    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
+    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* only processes of Pawl are killed */
     fixture_url();
     ledger_script();
 }

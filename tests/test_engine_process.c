@@ -128,7 +128,7 @@ TEST(command_that_has_not_started_is_released_by_a_stopping_worker)
         kit_step(&first);
     stop_worker(&first);
     CHECK_EQ(status_of(s, id), S_READY);
-    CHECK_EQ(get(s, id).max_attempts, 2); /* it used up no attempt */
+    CHECK_EQ(get(s, id).max_attempts, 2); /* the job used up no attempt */
     kit_open(&second);
     kit_until_ended(&second, 1);
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);

@@ -253,7 +253,7 @@ TEST(retry_without_delay_keeps_its_permit)
     check_waits(s, b, QUEUE);
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_FAILED, 0), 0);
     check_claimable(s, a);
-    check_waits(s, b, QUEUE); /* however urgent it is: the permit was never free */
+    check_waits(s, b, QUEUE); /* b waits, however urgent it is: the permit was never free */
     CHECK_EQ(settle_as(s, claim_job(s, 1), OUTCOME_REFUSED, 0), 0);
     check_claimable(s, a);
     CHECK_EQ(used(s, QUEUE), 1);

@@ -389,7 +389,7 @@ static struct pg open_through_bouncer(const struct pg *t, pid_t *pid)
         text = pg_url_at(port, name);
         via = pg_at(text, NULL);
         free(text);
-        while (db_open(via.url, via.env, &via.db, &via.err)) { /* until it has started */
+        while (db_open(via.url, via.env, &via.db, &via.err)) { /* until PgBouncer has started */
             CHECK_EQ(via.err.code, E_UNAVAILABLE);
             if (waitpid(*pid, NULL, WNOHANG))
                 break;

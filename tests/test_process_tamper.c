@@ -279,7 +279,7 @@ TEST(adopter_of_an_attempt_without_its_lock_file_waits_for_the_shim)
         "rm ${PAWL_OUTPUT%/*}/lock; echo $$ >>begun; read x <fifo; exit $x");
 }
 
-TEST(adopter_of_an_attempt_with_another_lock_file_waits_for_the_shim)
+TEST(adopter_of_an_attempt_with_a_replaced_lock_file_waits_for_the_shim)
 {
     check_adoption_waits_for_shim("d=${PAWL_OUTPUT%/*}; rm $d/lock $d/tree; touch $d/lock $d/tree; "
                                   "echo $$ >>begun; read x <fifo; exit $x");

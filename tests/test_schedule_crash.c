@@ -90,7 +90,7 @@ TEST_SLOW(kill_at_any_point_loses_no_due_time_and_fires_no_due_time_twice, 600)
     int nth = 1 + (int)(getpid() % stride);
     struct store *s;
 
-    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
+    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* only processes of Pawl are killed */
     s = fixture_store();
     clock_to(s, "2030-06-01T12:30:00Z");
     store_close(&s);

@@ -285,7 +285,7 @@ static void kill_at_each_commit(const struct scenario *scenario)
     int stride = test_full() ? 1 : 5, nth = 1 + (int)(getpid() % stride);
     struct store *s;
 
-    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
+    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* only processes of Pawl are killed */
     fixture_slices(100);
     s = fixture_store();
     scenario->prepare(s);

@@ -424,7 +424,7 @@ TEST_SLOW(kill_at_any_point_loses_no_submission_and_takes_no_submission_twice, 6
     int nth = 0, rounds = 0;
     bool killed;
 
-    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
+    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* only processes of Pawl are killed */
     s = fixture_store();
     apply(s, ONE_TASK);
     store_close(&s);

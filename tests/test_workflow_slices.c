@@ -301,7 +301,7 @@ TEST_SLOW(kill_between_any_two_slices_strands_nothing, 600)
     int nth = 1 + (int)(getpid() % stride), kills = 0;
 
     progress = shared_memory(sizeof(*progress));
-    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* the server is not killed */
+    setenv("PGOPTIONS", "-c synchronous_commit=off", 1); /* only processes of Pawl are killed */
     fixture_url();
     fixture_slices(100);
     for (; killed_at(nth % 2 ? "commit" : "committed", (nth + 1) / 2, run_until_killed, NULL);

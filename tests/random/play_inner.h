@@ -41,7 +41,7 @@ struct player {
 };
 
 struct store *playground_store(void);       /* opens a new one */
-struct store *play_store(struct player *p); /* one of the playground */
+struct store *play_store(struct player *p); /* one of the open stores */
 static inline bool is_wrong(const struct player *p)
 {
     return p->out->wrong.len > 0;
