@@ -70,7 +70,7 @@ struct lane_group *lane_group_of(struct lane_group *groups, size_t n, const char
 }
 
 /* How many jobs an executor can run at once, and how many more may wait in its own queue. */
-static int get_room(const struct executor_entry *m, int *queued)
+static int executor_limits(const struct executor_entry *m, int *queued)
 {
     size_t lanes = 1;
 
@@ -79,7 +79,7 @@ static int get_room(const struct executor_entry *m, int *queued)
         return m->in_flight + executor_capacity(m);
     (void)function_lanes(m->functions, &lanes);
     if (!lanes)
-        return 0; /* no job can ever wait there */
+        return 0; /* without a function it never gets a job */
     *queued = function_max_queue(m->functions);
     return min_int(m->slots, function_max_threads(m->functions));
 }
@@ -88,7 +88,7 @@ int dispatch_executor_capacity(const struct dispatch *d, size_t nth)
 {
     int queued;
 
-    return min_int(get_room(d->executors.at[nth], &queued), d->slots);
+    return min_int(executor_limits(d->executors.at[nth], &queued), d->slots);
 }
 
 int dispatch_total_capacity(const struct dispatch *d, int *ahead)
@@ -97,7 +97,7 @@ int dispatch_total_capacity(const struct dispatch *d, int *ahead)
     int queued;
 
     for (size_t i = 0; i < d->executors.n; i++) {
-        all += get_room(d->executors.at[i], &queued);
+        all += executor_limits(d->executors.at[i], &queued);
         all_queued += queued;
     }
     *ahead = all_queued < INT_MAX ? (int)all_queued : INT_MAX;

@@ -39,7 +39,8 @@ void dispatch_on_report(void *executor_entry, struct executor *x, const struct r
 
 /* ---- the timer ---- */
 
-/* Sets the timer for polls that no executor's descriptor asks for. */
+/* Sets the timer for the next poll that no descriptor triggers: when a back-off ends, or for an
+ * executor that has attempts but no descriptor. */
 static void set_next_timer(struct dispatch *d, int64_t now)
 {
     for (size_t i = 0; i < d->executors.n; i++) {

@@ -186,9 +186,10 @@ void dispatch_renewed(struct dispatch *d, int64_t execution, int attempt, int64_
         a->executor->x->ops->renewed(a->executor->x, a->handle, until);
 }
 
-/* Takes the attempt from its executor, which is returned with its handle; NULL if none has it. */
-static struct executor *take_attempt(struct dispatch *d, int64_t execution, int attempt,
-                                     void **handle)
+/* Detaches the attempt from its executor. Returns the executor and its handle of the attempt; NULL
+ * if no executor runs it. */
+static struct executor *detach_attempt(struct dispatch *d, int64_t execution, int attempt,
+                                       void **handle)
 {
     struct attempt *a = attempts_get(d->attempts, execution, attempt);
     struct executor *x = a && a->executor ? a->executor->x : NULL;
@@ -204,7 +205,7 @@ static struct executor *take_attempt(struct dispatch *d, int64_t execution, int 
 void dispatch_forget(struct dispatch *d, int64_t execution, int attempt)
 {
     void *handle;
-    struct executor *x = take_attempt(d, execution, attempt, &handle);
+    struct executor *x = detach_attempt(d, execution, attempt, &handle);
 
     if (handle)
         x->ops->forget(x, handle);
@@ -213,7 +214,7 @@ void dispatch_forget(struct dispatch *d, int64_t execution, int attempt)
 void dispatch_settled(struct dispatch *d, int64_t execution, int attempt)
 {
     void *handle;
-    struct executor *x = take_attempt(d, execution, attempt, &handle);
+    struct executor *x = detach_attempt(d, execution, attempt, &handle);
 
     if (x && x->ops->settled)
         x->ops->settled(x, execution, attempt);

@@ -27,7 +27,7 @@ static void note_clock_set(const struct engine *e, const char *direction, int64_
 
 /* Whether leases written before the clock was set may still matter: they must run out, and then
  * wait for host_grace, both by our clock. */
-static bool is_set_recent(const struct engine *e, int64_t now)
+static bool was_set_recently(const struct engine *e, int64_t now)
 {
     return e->db_clock.set && now - e->db_clock.set_at < e->o.lease + e->o.host_grace;
 }
@@ -44,7 +44,7 @@ void db_clock_observe(struct engine *e, int64_t db_now, int64_t from, int64_t to
     /* A slow answer looks like a clock that was set; it prevents reaping, too. */
     max_set = c->ahead_max - was.ahead_min;
     if (max_set > renewal_slack(e)) {
-        c->set = (is_set_recent(e, now) ? c->set : 0) + max_set;
+        c->set = (was_set_recently(e, now) ? c->set : 0) + max_set;
         c->set_at = e->healthy_since = now;
     }
     if (c->ahead_min - was.ahead_max > renewal_slack(e))
@@ -57,7 +57,7 @@ int64_t db_clock_latest(const struct engine *e)
 {
     int64_t now = engine_now(e);
 
-    return now + e->db_clock.ahead_min - (is_set_recent(e, now) ? e->db_clock.set : 0);
+    return now + e->db_clock.ahead_min - (was_set_recently(e, now) ? e->db_clock.set : 0);
 }
 
 bool db_clock_was_set(const struct engine *e, int64_t db_now)

@@ -125,7 +125,7 @@ static int handle_notifications(struct engine *e, bool notified, struct err *err
         e->adopt = true;
     if (wakes & WAKE_CANCEL)
         heartbeat_send_soon(e);
-    e->submissions |= (wakes & WAKE_SUBMISSIONS) && !e->o.foreground; /* workers take them */
+    e->submissions |= (wakes & WAKE_SUBMISSIONS) && !e->o.foreground; /* workers accept them */
     return engine_watch(e, e->listener->fd, err); /* a reconnect changes the descriptor */
 }
 
@@ -192,7 +192,8 @@ static int check_database_file(struct engine *e, struct err *err)
         e->database_gone_since = now;
     if (now - e->database_gone_since < GONE_PATIENCE)
         return 0;
-    e->left_work = true; /* if the database reappears, other workers find our tree by our file */
+    /* If the database reappears, other workers find our tree through our worker file. */
+    e->left_work = true;
     return err_set(err, E_UNAVAILABLE,
                    "%s (running commands continue; workers of this state folder adopt "
                    "them if the database reappears)",

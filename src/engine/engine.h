@@ -42,17 +42,17 @@ struct engine_options {
     int64_t lease;      /* µs; 0 for 30 s */
     int64_t heartbeat;  /* µs between renewals; 0 for a third of the lease */
     int64_t host_grace; /* µs; 0 for 5 min */
-    /* Remove old executions and logs as the database's setting says, or like this if it has none;
-     * NULL: this engine removes nothing. Outlives the engine. */
+    /* Which old executions and logs to remove if the database has no retention setting. NULL: this
+     * engine removes nothing, whatever the setting. Must outlive the engine. */
     const struct retention_policy *retention;
 };
 
 /* Given to the `make_dispatch` callback of engine_open. */
 struct engine_dispatch_setup {
     const char *dir;             /* the parent of the attempt folders */
-    const char *const *old_dirs; /* of earlier generations: their attempts must be ended */
+    const char *const *old_dirs; /* of earlier generations: the executors end their attempts */
     int64_t lease;
-    int64_t fence; /* µs after `until` by which a process must have ended; 0 for no fence */
+    int64_t fence; /* end a process this many µs after its lease has run out; 0: do not */
     struct start_marks *marks;        /* for the function executor */
     struct dispatch_options dispatch; /* the dispatcher's options, without `slots` */
 };
@@ -99,8 +99,8 @@ void engine_on_log(struct engine *e, void (*logged)(void *arg, int64_t execution
 void engine_stop(struct engine *e, bool now);
 bool engine_is_idle(const struct engine *e); /* has no leased job and nothing to write */
 bool engine_is_drained(struct engine *e);    /* idle, and the last claim found nothing */
-/* Sets *open if a job in the engine's queues is running on any worker or waits for a timer, or if
- * SQL submissions wait, unless this is a foreground engine. */
+/* Sets *open to whether a job in the engine's queues is running on any worker or waits for a timer,
+ * or an SQL submission waits. A foreground engine ignores SQL submissions. */
 MUST_USE int engine_has_open_work(struct engine *e, bool *open, struct err *err);
 
 #endif

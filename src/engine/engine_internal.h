@@ -211,7 +211,7 @@ struct engine {
     int64_t heartbeat_due;       /* SQLite: when to renew */
     int64_t timer_due;           /* 0 if none */
     int64_t schedule_due;        /* 0 if none */
-    bool check_schedules;        /* those checked in the future: the clock was set back */
+    bool check_schedules;        /* check those whose last check lies in the future */
     int64_t wall_ahead;          /* the wall clock of the database minus engine_now; 0 at first */
     int64_t last_poll_at;        /* last poll for jobs and timers without a notification */
     int64_t healthy_since;       /* no heartbeat was late or failed since then; see may_reap */
@@ -338,8 +338,8 @@ void heartbeat_send_soon(struct engine *e);                       /* a cancel ma
 MUST_USE int heartbeat_take_results(struct engine *e, struct err *err); /* from the thread */
 
 /* maintenance/due.c: timers, schedules and SQL submissions */
-/* Requests polls for the jobs and timers that a turn made ready or due earlier, by its WAKE_
- * bits. */
+/* Makes this engine poll for what a turn has changed, as its WAKE_ bits say: jobs that became
+ * ready, timers that are due earlier. */
 void apply_wake(struct engine *e, unsigned woke);
 void set_schedule_due(struct engine *e, int64_t due, int64_t wall);
 MUST_USE int refresh_next_due(struct engine *e, struct err *err);
@@ -358,8 +358,8 @@ MUST_USE int read_status(struct engine *e, int64_t execution, int *status, struc
 /* maintenance/cleanup.c */
 MUST_USE int cleanup_if_due(struct engine *e, struct err *err);
 
-/* owner_check.c: refuses a state folder that other users can change; notes a database that they can
- * change. */
+/* owner_check.c: refuses a state folder that other users can change; warns about a database that
+ * they can change. */
 MUST_USE int engine_check_owners(const struct engine *e, struct err *err);
 
 /* Reports a sentence to the operator. */

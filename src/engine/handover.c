@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* The most µs that a start waits for a turn that is made for another reason. The wait lets one
- * commit write both the start and the end of a short job. */
+/* The longest time (µs) that the report of a start waits for a turn made for another reason. The
+ * wait lets one commit write both the start and the end of a short job. */
 #define STARTS_WAIT 20000
 
 static void queue_start(struct engine *e, const struct leased_job *h, const struct report *r)
@@ -145,7 +145,7 @@ void engine_hand_over_job(struct engine *e, const struct execution *x, enum hand
     else if (!rc)
         rc = dispatch_start(e->dispatch, x->lane, &job, &failed, &err);
     failed.error = err.msg;
-    if (adopted && rc == -E_REFUSED) { /* it can't be found now: let the lease run out */
+    if (adopted && rc == -E_REFUSED) { /* can't be searched for: let the lease run out */
         dispatch_forget(e->dispatch, h->a.execution, h->a.attempt);
         leased_job_remove(e, h);
     } else if (rc) {

@@ -18,7 +18,7 @@ static int64_t interval(const struct engine *e)
 struct sending {
     struct engine *e;
     struct worker row; /* a copy: the engine may announce other lanes meanwhile */
-    struct heartbeat_result *round;
+    struct heartbeat_result *result;
 };
 
 static int heartbeat_body(struct turn *t, void *arg, struct err *err)
@@ -26,19 +26,19 @@ static int heartbeat_body(struct turn *t, void *arg, struct err *err)
     struct sending *s = arg;
     const struct worker *w = &s->row;
 
-    TRY(op_heartbeat(t, w->id, s->e->o.lease, s->round->leases.at, s->round->leases.n, err));
-    return op_worker_tick(t, w, &s->round->tick, err);
+    TRY(op_heartbeat(t, w->id, s->e->o.lease, s->result->leases.at, s->result->leases.n, err));
+    return op_worker_tick(t, w, &s->result->tick, err);
 }
 
 /* Called with the lock held. */
-static void copy_leases(struct engine *e, struct heartbeat_result *round)
+static void copy_leases(struct engine *e, struct heartbeat_result *result)
 {
     const struct leased_job *h;
 
-    round->leases.n = 0;
+    result->leases.n = 0;
     IDMAP_EACH(&e->leased_jobs, h)
     if (!h->lost)
-        *vec_add(&round->leases) =
+        *vec_add(&result->leases) =
             (struct lease_ref){.execution = h->a.execution, .root = h->a.root, .epoch = h->a.epoch};
 }
 
@@ -74,7 +74,7 @@ static int renew_leases(struct engine *e, struct sending *s, struct err *err)
 static void send_heartbeat(struct engine *e)
 {
     struct heartbeat *b = &e->heartbeat;
-    struct sending s = {.e = e, .row = e->row, .round = &b->current};
+    struct sending s = {.e = e, .row = e->row, .result = &b->current};
     struct err err = ERR_INIT;
     struct heartbeat_result done;
     int rc;

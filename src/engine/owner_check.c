@@ -1,5 +1,5 @@
-/* owner_check.c - whether other users can change what this worker trusts: its state folder, whose
- * files say what to start, and an SQLite database, whose rows do, too. */
+/* owner_check.c - whether other users can change the state folder or the SQLite database of this
+ * worker: both decide which commands it runs. */
 #include "engine/engine_internal.h"
 
 #include "base/ownership.h"

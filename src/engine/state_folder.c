@@ -41,7 +41,7 @@ struct state_folder {
     int64_t own_id, generation;
     int lock;        /* descriptor of our own file, which we have locked */
     int watch;       /* inotify on the worker files */
-    int watch_timer; /* fires when the watch is to be added; -1 once it is */
+    int watch_timer; /* fires when the watch is to be added; -1 once it was */
     int poll;        /* epoll: watch, timer, and the peers' pidfds */
     VEC(struct peer) peers;
     VEC(struct dead_worker) dead;
@@ -207,9 +207,10 @@ static bool parse_worker_name(const char *name, int64_t *id)
     return !*end && strlen(name) == 16;
 }
 
-/* Foreground trees of an earlier generation are finished in this one. The files stay where they
- * are, too: the database may be a copy that is used next to its original. A file that can't be
- * linked is linked when the next worker starts. */
+/* Links the worker files of an earlier generation that name a foreground tree, so that workers of
+ * this generation finish the tree. The files also stay in the old folder: the database may be a
+ * copy that is used at the same time as its original. A file that can't be linked is linked when
+ * the next worker starts. */
 static void link_foreground_files(struct state_folder *f, const char *old_dir)
 {
     AUTO_FREE char *workers = mem_printf("%s/workers", old_dir);

@@ -197,7 +197,7 @@ int fire_schedules(struct engine *e, struct err *err)
 struct waiting {
     struct engine *e;
     struct submission_slice r;
-    const char *why; /* to refuse the first */
+    const char *why; /* the reason to refuse the first one */
 };
 
 static int submissions_body(struct turn *t, void *arg, struct err *err)

@@ -32,8 +32,8 @@ void maintenance_after_tick(struct engine *e, const struct tick *tick)
 {
     int64_t now = engine_now(e);
 
-    /* After more than two heartbeat intervals we were suspended ourselves. In a shorter time no
-     * lease can have run out that its holder kept renewing. */
+    /* If more than two heartbeat intervals have passed, this process was suspended. In a shorter
+     * time, no lease that its holder kept renewing can have run out. */
     if (now - e->last_tick > e->o.lease / 3 * 2)
         e->healthy_since = now;
     e->last_tick = e->last_poll_at = now;
@@ -54,7 +54,7 @@ void maintenance_after_tick(struct engine *e, const struct tick *tick)
 
 /* Checks may_reap again inside the turn: this worker may have waited for the database, and so may
  * the workers that hold the leases. */
-static bool may_judge(void *arg, int64_t now)
+static bool may_reap_in_turn(void *arg, int64_t now)
 {
     const struct engine *e = arg;
 
@@ -72,7 +72,8 @@ static int reap_turn(void *arg, size_t max, struct rows_seen *seen, struct err *
     struct engine *e = r->arg;
     int rc;
 
-    *r = (struct reap_slice){.max = max, .after = e->reaped_to, .may_reap = may_judge, .arg = e};
+    *r = (struct reap_slice){
+        .max = max, .after = e->reaped_to, .may_reap = may_reap_in_turn, .arg = e};
     rc = store_turn(e->store, reap_body, r, err);
     *seen = (struct rows_seen){r->found, r->first};
     return rc;
@@ -182,7 +183,7 @@ static int finish_dead_workers(struct engine *e, struct err *err)
             if (!is_row_fault(rc))
                 return rc;
             engine_note(e, err->msg);
-            continue; /* tried again later; go on with the other workers */
+            continue; /* try again later; continue with the other workers */
         }
         env_point(e->env, "engine:before-worker-file-removal");
         state_folder_remove_worker(e->state_folder, id);

@@ -81,8 +81,8 @@ static int share(int n, int parts)
     return n / parts + (n % parts != 0);
 }
 
-/* Whether this turn has reserved all starts of a group. Only then must the jobs that it claims
- * beyond them wait in the executor's queue. */
+/* Whether this turn has reserved the whole capacity of a group to start attempts. Only then must
+ * the jobs that it claims beyond that wait in the executor's queue. */
 static bool starts_all(const struct engine *e, size_t group, int own, int left)
 {
     for (size_t i = 0; i < e->nloops; i++)

@@ -25,8 +25,8 @@ static void mark_refused_lost(struct engine *e, struct plan *p)
         e->adopt = true;
 }
 
-/* Notes that the store refused the outcome. A job that was lost before is left out if this turn
- * adopted: it has already tried to readopt the job. */
+/* Notes that the store refused the outcome. Leaves out a job that was lost before if this turn
+ * adopted, because the turn has already tried to readopt the job. */
 static void add_refused(struct plan *p, const struct leased_job *h)
 {
     if (!h->lost || !p->adopt)

@@ -1,6 +1,7 @@
 /* fill_capacity.c - decides how many jobs a turn claims, and from which lanes and queues; op_claim
- * (store/ops/claim.c) claims them. Takes as many as the capacity allows, by priority and age across
- * all executors, although each executor has its own limit besides the worker's slots. */
+ * (store/ops/claim.c) claims them. Claims as many as the capacity allows, by priority and age
+ * across all executors, although each executor has a limit of its own in addition to the worker's
+ * slots. */
 #include "engine/turn/plan.h"
 
 #include <stdlib.h>
@@ -105,7 +106,8 @@ static int claim_from_sources(struct turn *t, struct plan *p, struct capacity *r
     }
     p->skipped_locked |= !rc && jobs.skipped_locked;
     if (!rc && jobs.exhausted)
-        p->exhausted |= claim_sources->groups & ~group_bit(63); /* several groups may share 63 */
+        p->exhausted |=
+            claim_sources->groups & ~group_bit(63); /* several groups may share bit 63 */
     *more = !rc && jobs.n == max;
     if (rc || jobs.n < c.max)
         p->groups_drained |= claim_sources->groups;

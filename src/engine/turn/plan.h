@@ -76,7 +76,7 @@ struct plan {
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
     VEC(int64_t) unstarted;           /* adopted functions that their dead worker never started */
-    struct claimed_jobs claimed_jobs; /* the jobs of both lists; also valid if the turn fails */
+    struct claimed_jobs claimed_jobs; /* `adopted` and `claimed`; also valid if the turn fails */
     struct quarantine quarantined;    /* a copy, because the engine's list changes meanwhile */
     bool more_orphans;
     bool busy_starts;         /* some starts were skipped because their tree was locked */
