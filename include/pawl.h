@@ -32,14 +32,14 @@
  *     open and close                        a database, its schema, its tenants
  *     submit                                jobs and workflows; idempotency keys
  *     commands                              how a job's command is run
- *     transactions of the embedder          your tables and your submissions, together
+ *     transactions of the embedder          your tables and your submissions, in one
  *     definitions                           workflow files: validate and draw them
  *     workflows built in C                  build a definition by calls instead of a file
  *     functions                             jobs that are C functions; plugins
  *     engines                               a worker: its own loop, or steps in your loop
  *     custom executors                      other ways to run a job
- *     custom workers                        claim, heartbeat and settle by hand
- *     listeners                             a descriptor that wakes you
+ *     custom workers                        your own loop of claim, heartbeat and settle
+ *     listeners                             a descriptor that is readable after a change
  *     operator actions                      cancel, pause, skip, approve, rerun; queues
  *     applied workflows and schedules       workflows by name; cron
  *     settings that all workers share       retention, routes
@@ -65,7 +65,7 @@ extern "C" {
 enum pawl_code {
     PAWL_E_INTERNAL = 1, /* a bug, or a broken invariant */
     PAWL_E_INVALID,      /* an argument or definition is wrong, or the state does not allow it */
-    PAWL_E_CONFLICT,     /* the key was used for a different submission, or a constraint failed */
+    PAWL_E_CONFLICT,     /* the idempotency key was used otherwise, or a constraint failed */
     PAWL_E_NOT_FOUND,    /* no such execution, tenant, … */
     PAWL_E_UNAVAILABLE,  /* the database can't be used: down, access denied, not a Pawl database */
     PAWL_E_NO_SPACE,     /* the disk is full; nothing was written */
@@ -79,7 +79,7 @@ enum pawl_code {
     PAWL_E_VIOLATION,      /* verify found a broken invariant */
 };
 
-/* What is missing, in the cases where a program may be able to supply it. */
+/* The kind of thing that is missing, in the cases where the program may be able to supply it. */
 enum pawl_missing {
     PAWL_MISSING_EXECUTION = 1, /* no execution has this id */
     PAWL_MISSING_PARAM,         /* the workflow requires a value for this param */
@@ -182,7 +182,7 @@ struct pawl_job {
     int max_attempts;        /* 0: 1 */
     int64_t delay;           /* wait at least this long before it may be claimed */
     int64_t parent;   /* an execution that has not ended; 0: the job is the root of a new tree */
-    const char *by;   /* who requests it, for the history; NULL: user@host of this process */
+    const char *by;   /* the requesting user, for the history; NULL: user@host of this process */
     bool refuse;      /* fail with PAWL_E_REFUSED instead of waiting if a limit is reached */
     bool shares_slot; /* the calling job waits for this job and lends it its slot, so this job does
                          not count against queue.cap. An engine that runs this job should have one
@@ -402,7 +402,7 @@ struct pawl_task_keys {
     bool fail_fast, allow_failure;
     const char *with; /* JSON: an object */
     const char *const *env;
-    const char *const *input_files; /* the key `files`; as env */
+    const char *const *input_files; /* the key `files`; items like those of env */
     const char *cwd;
     const char *input; /* the key `stdin` */
     const char *user;
@@ -706,8 +706,8 @@ PAWL_API void pawl_report_ended(struct pawl_attempt a, const struct pawl_end *en
 
 /* A worker claims jobs, runs them, and settles them. It holds each job under a lease that it must
  * renew; a worker that does not is presumed dead, and another worker with the same folder adopts
- * its jobs. Every write by a worker is fenced by the lease's epoch, so that a worker that was away
- * too long changes nothing.
+ * its jobs. Every write by a worker is fenced by the lease's epoch, so that a worker that has lost
+ * the lease changes nothing.
  *
  *     claim -> started -> (heartbeat …) -> settle          tick from time to time */
 struct pawl_worker;
@@ -952,14 +952,14 @@ PAWL_CHECKED int pawl_retention_get(struct pawl *p, char **json, struct pawl_err
 
 struct pawl_route {
     const char *task;     /* a glob on a full name: * matches any text, ? one character */
-    const char *executor; /* its key */
+    const char *executor; /* the key of the executor that runs the job */
 };
 struct pawl_routes {
     const char *file; /* a configuration file: take the routes and the default from its `dispatch`,
                          and ignore the other members; NULL for none */
     const struct pawl_route *routes; /* the first one that matches is used */
     size_t n;                        /* 0: no routes */
-    const char *default_executor;    /* of commands that no route matches; NULL: process */
+    const char *default_executor;    /* runs commands that no route matches; NULL: process */
 };
 /* Replaces all routes. They apply to each job that becomes ready from now on; a job that is ready,
  * held or running keeps its executor. PAWL_E_INVALID: a glob or a key is empty or too long. An
@@ -1123,7 +1123,7 @@ PAWL_CHECKED int pawl_diff(struct pawl *p, int64_t a, int64_t b, char **json, bo
 /* Which executions to list. All fields 0: the newest executions without a parent. Strings may be
  * NULL. */
 struct pawl_list_query {
-    int64_t parent;       /* only its children (with `all`: descendants) */
+    int64_t parent;       /* only children of this execution (with `all`: descendants) */
     bool all;             /* at any depth */
     const char *status;   /* "failed", "ready,running" */
     const char *kind;     /* workflow, task, foreach, exec */
@@ -1147,7 +1147,7 @@ PAWL_CHECKED int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *err);
 
 /* Why an execution has its status: the exact condition that is not met, and how its attempts ended.
  * {id name status reasons: [{code text …}]}: codes are stable, text is for people, the other fields
- * are the facts. The caller frees *json.
+ * depend on the code. The caller frees *json.
  *
  * ready    no_worker not_served in_line (lane queue before alive serving room busy)
  * held     approval (since message until) delay retry deferred released (until in_us …)
@@ -1202,8 +1202,8 @@ PAWL_CHECKED int pawl_schedule_next(struct pawl *p, const char *name, size_t n, 
 /* SQL submissions (made with pawl_submit() in a PostgreSQL transaction), newest first. status:
  * waiting, taken or refused; NULL: all. limit: 0, or more than 1,000: 1,000.
  *
- * pawl_show, pawl_status, pawl_tree, pawl_why, pawl_list, pawl_last, pawl_wait and pawl_cancel take
- * a waiting submission for the execution that it becomes: a pending workflow with the same id,
+ * pawl_show, pawl_status, pawl_tree, pawl_why, pawl_list, pawl_last, pawl_wait and pawl_cancel
+ * treat a waiting submission as the execution that it becomes: a pending workflow with the same id,
  * whose `waiting` starts with "submission". Other functions fail with PAWL_E_NOT_FOUND until a
  * worker has taken it. */
 PAWL_CHECKED int pawl_submissions(struct pawl *p, const char *status, size_t limit, pawl_line *each,
