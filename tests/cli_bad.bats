@@ -51,7 +51,7 @@ unchanged() { # the database is intact, with this many executions
 	refused 5 'there is no schedule shop: `pawl schedule` lists them' p schedule run shop
 	refused 5 'no workflow is applied under the name shop: apply it with `pawl apply FILE`' p submit shop
 	unchanged 0
-	[ "$PAWL_TEST_DB" = postgres ] || refused 6 'create it with `pawl admin migrate`, or by the first run or submission' pawl ls --db "sqlite:$dir/none.db"
+	[ "$PAWL_TEST_DB" = postgres ] || refused 6 '`pawl admin migrate` creates it, and so does the first run or submission' pawl ls --db "sqlite:$dir/none.db"
 }
 
 @test "run of a fixed file after a failed run suggests a rerun" {

@@ -218,7 +218,7 @@ TEST(json_page_and_pawl_h_list_every_field_of_the_json_output)
     keep_last(&last, json);
     free(json);
     check_fields("## A difference", "a difference ", last);
-    check_fields("### A task of both", "a task of both ",
+    check_fields("### A task of both executions", "a task of both ",
                  json_array_get(json_object_get(last, "tasks"), 0));
     OK(pawl_events(p, &q, keep_last, &last, &api_err));
     check_fields("## An event", "an event ", last);

@@ -140,7 +140,7 @@ extern const struct noun queue_noun, worker_noun, last_audit_noun;
 #define E_STARTED \
     "started_at", OPT_TIME(e.started_at), "its first claim; for a workflow or fan-out its start"
 #define E_FINISHED "finished_at", OPT_TIME(e.finished_at), "null until it has ended"
-/* For a row that has `duration`, too. */
+/* For a row that also has a field `duration`. */
 #define E_DURATION                                                                            \
     "duration_us", OPT_INT(duration),                                                         \
         "how long it ran: its attempts and the waits between them, without the time between " \
@@ -151,7 +151,7 @@ extern const struct noun queue_noun, worker_noun, last_audit_noun;
         "together; null until the last one has started"
 #define E_ERROR "error", OPT_TEXT(e.error), "the error message"
 
-/* How long an execution that does not run has run, for E_DURATION; -1 while it runs. */
+/* The value of E_DURATION: how long an execution ran; -1 while it runs. */
 static inline int64_t final_duration(const struct execution *e)
 {
     return e->finished_at || e->idle < 0 ? execution_duration(&e->state, 0) : -1;
@@ -181,7 +181,7 @@ void worker_answer(struct worker_answer *out, const struct worker_row *r, int64_
 /* Returns `o`, or NULL if no action was recorded. */
 const struct last_audit *audit_or_null(const struct last_audit *o);
 /* Every foreground run has its own queue, here:ROOT. Merges them into one row named "here". */
-void queues_fold_foreground(struct queue_list *l);
+void queues_merge_foreground(struct queue_list *l);
 /* Returns NULL if there is no worker with this id. */
 const struct worker_row *worker_find(const struct worker_list *l, int64_t id);
 /* Whether the worker has not been seen for 30 s, the default lease. Workers send three heartbeats
@@ -201,7 +201,8 @@ MUST_USE int api_follow_settings(struct pawl *p, bool foreground, struct err *er
 /* Only the routes, for a handle that submits; once for each handle. */
 MUST_USE int api_follow_routes(struct pawl *p, bool report, struct err *err);
 
-/* control.c: for api_turns with an argument that starts with a struct request. */
+/* control.c: the `busy` function of api_turns for an argument whose first member is a struct
+ * request. */
 size_t api_request_busy(void *request);
 /* control.c: user@host of this process, for the history; valid as long as the handle. */
 const char *api_user(struct pawl *p);

@@ -12,7 +12,7 @@
 
 /* ---- which member of a structure of pawl.h holds each key, by the key's number ---- */
 
-/* The builder does not read keys without a member, so any member serves. */
+/* A placeholder: the builder does not read keys that have no member. */
 #define NO_MEMBER                        description
 
 #define X(key, type, member, built, ...) offsetof(struct pawl_task_keys, built),

@@ -51,7 +51,7 @@ int api_request(struct pawl *p, const char **by, const char *reason,
 
 struct cancelling {
     struct request request;
-    bool is_submission; /* it is a SQL submission that no worker has taken yet */
+    bool is_submission; /* it is an SQL submission that no worker has taken yet */
     bool more;
     int64_t left; /* executions that have not ended */
 };
@@ -138,7 +138,7 @@ static int change_queue(struct pawl *p, void *arg, struct err *err)
 
     q->slice = SLICE;
     if (!q->queue)
-        return err_set(err, E_INVALID, "no queue was named");
+        return err_set(err, E_INVALID, "the name of the queue is missing");
     TRY(text_check_name("queue", q->queue, STORE_MAX_QUEUE, err));
     for (;; q->is_continuation = true) {
         TRY(store_turn(p->store, queue_body, q, err));

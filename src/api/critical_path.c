@@ -58,7 +58,7 @@ static void nodes_release(struct nodes *n)
 }
 
 /* The index of the node with this id; 0, the top, for an execution above the top. */
-static size_t number_of(const struct nodes *n, int64_t id)
+static size_t node_index(const struct nodes *n, int64_t id)
 {
     const struct critical_node *node = idmap_get(&n->by_id, id);
 
@@ -69,14 +69,14 @@ static void add_node(struct nodes *n, size_t i)
 {
     const struct timeline_row *r = &n->list->at[i];
     const struct execution *e = &r->execution;
-    size_t parent = number_of(n, e->parent);
+    size_t parent = node_index(n, e->parent);
     bool is_child = !i || n->at[parent].is_parent;
 
     n->at[i] = (struct critical_node){.timeline = &r->timeline,
                                       .end = e->finished_at ? e->finished_at : n->list->now,
                                       .ended = e->finished_at != 0,
                                       .is_parent = !kind_is_job(e->kind),
-                                      .parent = is_child ? parent : number_of(n, e->workflow),
+                                      .parent = is_child ? parent : node_index(n, e->workflow),
                                       .after = is_child ? AFTER_OTHERS : AFTER_STARTER,
                                       .starter = parent};
     idmap_put(&n->by_id, e->id, &n->at[i]);
@@ -116,7 +116,7 @@ static int link_all(struct nodes *n, struct graphs *g, struct err *err)
 
     for (size_t i = 1; i < n->list->n; i++) {
         const struct execution *e = &n->list->at[i].execution;
-        size_t up = number_of(n, e->parent);
+        size_t up = node_index(n, e->parent);
 
         if (!e->task_name || n->list->at[up].execution.kind != KIND_WORKFLOW)
             continue;

@@ -106,7 +106,7 @@ static int start(struct executor *x, const struct job *j, void **handle, struct 
 static void cancel(struct executor *x, void *handle, enum outcome_kind why)
 {
     (void)x;
-    run_ask(handle, why);
+    run_cancel(handle, why);
 }
 
 static int reattach(struct executor *x, const struct job *j, void **handle, struct err *err)
@@ -117,7 +117,7 @@ static int reattach(struct executor *x, const struct job *j, void **handle, stru
     int rc = 0;
 
     if (is_known)
-        run_remember(run);
+        run_repeat_reports(run);
     else
         run = run_new(r, j);
     *handle = run;
@@ -129,7 +129,7 @@ static int reattach(struct executor *x, const struct job *j, void **handle, stru
                                              .error = "the worker that ran it is gone, and the "
                                                       "attempt ended with it"});
     if (!rc && j->cancel && (is_known || r->own.find))
-        run_ask(run, OUTCOME_CANCELLED);
+        run_cancel(run, OUTCOME_CANCELLED);
     return rc;
 }
 
@@ -145,7 +145,7 @@ static void forget(struct executor *x, void *handle)
     if (r->own.forget)
         r->own.forget(r->own.data, run->id);
     else if (!r->own.outlives_worker)
-        run_ask(run, OUTCOME_LOST);
+        run_cancel(run, OUTCOME_LOST);
     if (r->own.outlives_worker)
         run_drop(run);
     else if (!run->why)
@@ -173,7 +173,7 @@ static void settled(struct executor *x, int64_t execution, int attempt)
 static void stop_run(struct run *run, int64_t now)
 {
     (void)now;
-    run_ask(run, OUTCOME_DEFERRED);
+    run_cancel(run, OUTCOME_DEFERRED);
 }
 
 static void stop(struct executor *x, bool now)

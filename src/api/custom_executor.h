@@ -6,8 +6,8 @@
  * reports arrive between two polls, a run therefore takes no more memory than the kept part of its
  * log.
  *
- * The fields are marked by who may access them: L under the lock, M only the loop's thread. Only
- * the loop's thread adds and frees runs, under the lock. */
+ * Marks of the fields: L is accessed only under the lock, M only by the loop's thread. Only the
+ * loop's thread adds and frees runs, under the lock. */
 #ifndef API_CUSTOM_EXECUTOR_H
 #define API_CUSTOM_EXECUTOR_H
 
@@ -39,8 +39,8 @@ struct run {
     int64_t log_at;        /* M: when the log was passed on */
     int64_t deadline;      /* M: 0 if none */
     enum outcome_kind why; /* M: why it must end; 0 if it need not */
-    bool asked;            /* M: the executor's cancel function was called */
-    bool gone;             /* M: the next poll frees it */
+    bool cancel_called;    /* M: the executor's cancel function was called */
+    bool dropped;          /* M: the next poll frees it */
 };
 
 struct pawl_reporter {
@@ -49,7 +49,7 @@ struct pawl_reporter {
     struct pawl_executor own;
     int slots, n;         /* M */
     bool closed;          /* M */
-    bool any_gone;        /* M */
+    bool any_dropped;     /* M */
     struct wakeup wakeup; /* M, except wakeup_signal */
     pthread_mutex_t lock;
     struct run *runs[RUN_BUCKETS], *news, **news_end; /* L */
@@ -66,15 +66,15 @@ struct run *run_of(struct executor *x, int64_t execution, int attempt); /* NULL 
 /* Stops counting the run. The next poll frees it, because a caller may still use it. */
 void run_drop(struct run *run);
 /* The attempt was adopted under a new epoch: all its reports are passed on again. */
-void run_remember(struct run *run);
+void run_repeat_reports(struct run *run);
 /* Frees the dropped runs. */
-void run_sweep(struct pawl_reporter *r);
+void run_free_dropped(struct pawl_reporter *r);
 void run_free_all(struct pawl_reporter *r);
 /* M: calls `each` for every run, with the current time; `each` may drop it. */
 void run_each(struct pawl_reporter *r, void (*each)(struct run *run, int64_t now));
 
 /* custom_executor_poll.c: passes the reports on */
-void run_ask(struct run *run, enum outcome_kind why); /* cancels the attempt */
+void run_cancel(struct run *run, enum outcome_kind why); /* why: recorded with the end */
 void custom_executor_poll(struct executor *x);
 
 #endif

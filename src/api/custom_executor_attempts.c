@@ -28,7 +28,7 @@ struct run *run_of(struct executor *x, int64_t execution, int attempt)
 {
     struct run *run = run_get((struct pawl_reporter *)x, execution, attempt);
 
-    return run && !run->gone ? run : NULL;
+    return run && !run->dropped ? run : NULL;
 }
 
 struct run *run_new(struct pawl_reporter *r, const struct job *j)
@@ -58,9 +58,9 @@ void run_drop(struct run *run)
 {
     struct pawl_reporter *r = run->id.to;
 
-    if (run->gone)
+    if (run->dropped)
         return;
-    run->gone = r->any_gone = true;
+    run->dropped = r->any_dropped = true;
     r->n--;
 }
 
@@ -77,7 +77,7 @@ static void add_news(struct pawl_reporter *r, struct run *run)
     r->news_end = &run->next_news;
 }
 
-void run_remember(struct run *run)
+void run_repeat_reports(struct run *run)
 {
     pthread_mutex_lock(&run->id.to->lock);
     run->reported_started = false;
@@ -92,7 +92,7 @@ void run_each(struct pawl_reporter *r, void (*each)(struct run *run, int64_t now
 
     for (size_t i = 0; i < RUN_BUCKETS; i++)
         for (struct run *run = r->runs[i]; run; run = run->next)
-            if (!run->gone)
+            if (!run->dropped)
                 each(run, now);
 }
 
@@ -109,24 +109,24 @@ void run_free_all(struct pawl_reporter *r)
         }
 }
 
-void run_sweep(struct pawl_reporter *r)
+void run_free_dropped(struct pawl_reporter *r)
 {
     bool left = false;
 
     pthread_mutex_lock(&r->lock);
-    for (size_t i = 0; r->any_gone && i < RUN_BUCKETS; i++)
+    for (size_t i = 0; r->any_dropped && i < RUN_BUCKETS; i++)
         for (struct run **at = &r->runs[i]; *at;) {
             struct run *run = *at;
 
-            if (run->gone && !run->is_news) {
+            if (run->dropped && !run->is_news) {
                 *at = run->next;
                 run_free(run);
             } else {
-                left |= run->gone;
+                left |= run->dropped;
                 at = &run->next;
             }
         }
-    r->any_gone = left;
+    r->any_dropped = left;
     pthread_mutex_unlock(&r->lock);
 }
 

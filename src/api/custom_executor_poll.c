@@ -10,14 +10,14 @@
 
 #define LOG_EVERY 1000000 /* µs */
 
-static void pass_on(void *arg, struct report *report)
+static void forward_report(void *arg, struct report *report)
 {
     struct run *run = arg;
     struct executor *x = &run->id.to->x;
 
     report->execution = run->id.execution;
     report->attempt = run->id.attempt;
-    if (!run->gone)
+    if (!run->dropped)
         x->report(x->arg, x, report);
 }
 
@@ -36,17 +36,17 @@ static void report_started(struct run *run)
     run->reported_started = true;
     run->deadline = run->timeout ? started_at + run->timeout : 0;
     report.ago = clock_boot_us() - started_at;
-    pass_on(run, &report);
+    forward_report(run, &report);
 }
 
 static void report_log(struct run *run, bool last)
 {
-    capped_log_report(&run->log, &run->id.to->lock, last, pass_on, run);
+    capped_log_report(&run->log, &run->id.to->lock, last, forward_report, run);
     run->log_at = clock_boot_us();
 }
 
-/* Returns why the attempt did not succeed: the executor's own error if it fits, else the reason for
- * which the attempt was cancelled. */
+/* Returns why the attempt did not succeed: the executor's own error if it reported this kind of
+ * outcome, else the reason for which the attempt was cancelled. */
 static char *describe_reason(const struct run *run, enum outcome_kind kind)
 {
     char span[DURATION_TEXT_SIZE];
@@ -80,7 +80,7 @@ static void report_end(struct run *run)
         o->kind = run->why;
     if (o->kind != OUTCOME_OK)
         o->error = why = describe_reason(run, o->kind);
-    pass_on(run, &report);
+    forward_report(run, &report);
     free(why);
     run_drop(run);
 }
@@ -120,22 +120,22 @@ static void report_news(struct pawl_reporter *r, int64_t now)
         next = run->next_news;
         run->is_news = false; /* from here on another report may add it again */
         pthread_mutex_unlock(&r->lock);
-        if (!run->gone)
+        if (!run->dropped)
             send_report(run, now);
     }
 }
 
 /* ---- poll ---- */
 
-/* The first reason is kept if it is a cancel or a timeout; a later reason replaces any other. */
-void run_ask(struct run *run, enum outcome_kind why)
+/* A cancel or a timeout is kept as the reason; any other reason is replaced by a later one. */
+void run_cancel(struct run *run, enum outcome_kind why)
 {
     const struct pawl_executor *own = &run->id.to->own;
 
     if (run->why != OUTCOME_CANCELLED && run->why != OUTCOME_TIMED_OUT)
         run->why = why;
-    if (!run->asked && own->cancel) {
-        run->asked = true;
+    if (!run->cancel_called && own->cancel) {
+        run->cancel_called = true;
         own->cancel(own->data, run->id);
     }
 }
@@ -144,7 +144,7 @@ static void poll_run(struct run *run, int64_t now)
 {
     if (run->deadline && run->deadline <= now) {
         run->deadline = 0;
-        run_ask(run, OUTCOME_TIMED_OUT);
+        run_cancel(run, OUTCOME_TIMED_OUT);
     }
     send_report(run, now);
 }
@@ -161,5 +161,5 @@ void custom_executor_poll(struct executor *x)
     if (wakeup_clear(&r->wakeup, clock_boot_us()))
         run_each(r, poll_run);
     report_news(r, clock_boot_us());
-    run_sweep(r);
+    run_free_dropped(r);
 }

@@ -150,7 +150,7 @@ static const struct column pair_columns[] = {
      "`error`, `outputs`"},
     {"b", OPT_OBJECT(b, node_noun), NULL},
 };
-const struct noun diff_task_noun = {"### A task of both", NOUN_COLUMNS(pair_columns)};
+const struct noun diff_task_noun = {"### A task of both executions", NOUN_COLUMNS(pair_columns)};
 /* The outcomes of the two executions themselves are written like a task, without its path. */
 static const struct noun outcome_noun = {.columns = pair_columns + 1, .n = 3};
 #undef ROW

@@ -26,7 +26,7 @@ static int make_dispatch(void *arg, const struct engine_dispatch_setup *place,
 
     TRY(old_attempts_end(place->old_dirs, &e->env, err));
     TRY(api_executors_make(e, place, out, err));
-    if (!e->here) /* a foreground run is short; workers remove them */
+    if (!e->here) /* a foreground run is short: workers remove the folders */
         e->old_attempts = old_attempts_remove(place->old_dirs, &e->env);
     return 0;
 }
@@ -171,7 +171,7 @@ static void submitted(void *arg, const struct submission *s)
     api_err_copy(&s->err, &e);
     e.code = -s->rc;
     if (s->rc)
-        w->e->given = false;
+        w->e->has_job = false;
     if (w->done)
         w->done(w->arg, &job, s->rc ? &e : NULL);
     free(w);
@@ -180,7 +180,7 @@ static void submitted(void *arg, const struct submission *s)
 /* Gives the job its own foreground queue. */
 static int work_in_foreground(const struct pawl_engine *e, struct submission *s, struct err *err)
 {
-    if (e->given)
+    if (e->has_job)
         return err_set(err, E_INVALID,
                        "a foreground engine runs a single job, and it already has one");
     s->queue = QUEUE_FOREGROUND;
@@ -201,7 +201,7 @@ int pawl_engine_submit(struct pawl_engine *e, const struct pawl_job *job, pawl_s
     TRY(submission_check(&s, err));
     w = mem_alloc(sizeof(*w));
     *w = (struct submitting){.e = e, .done = done, .arg = arg};
-    e->given = true;
+    e->has_job = true;
     engine_submit(e->engine, &s, submitted, w);
     return 0;
 }

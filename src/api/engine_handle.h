@@ -16,7 +16,7 @@ struct pawl_engine {
     const char *state; /* the state folder, only while the engine is being opened, else NULL */
     struct retention_policy retention; /* if the database has no setting */
     int slots;
-    bool here, given; /* here: a foreground engine; given: its job was submitted */
+    bool here, has_job; /* here: a foreground engine; has_job: its one job was submitted */
     pawl_told *on_status;
     void *on_status_arg;
     bool (*give_up)(void *arg);

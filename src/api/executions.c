@@ -103,8 +103,8 @@ int api_check_exists(struct pawl *p, int64_t id, struct err *err)
 typedef int query_relative(struct store *s, int64_t id, struct execution_list *out,
                            struct err *err);
 
-static int relative(struct pawl *p, int64_t id, query_relative *query, const char *missing,
-                    char **json, struct pawl_error *e)
+static int answer_relative(struct pawl *p, int64_t id, query_relative *query, const char *missing,
+                           char **json, struct pawl_error *e)
 {
     AUTO(execution_list_release) struct execution_list l = {0};
     API_ERR(e);
@@ -116,12 +116,12 @@ static int relative(struct pawl *p, int64_t id, query_relative *query, const cha
 
 int pawl_parent(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 {
-    return relative(p, id, query_parent, "has no parent", json, e);
+    return answer_relative(p, id, query_parent, "has no parent", json, e);
 }
 
 int pawl_workflow(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 {
-    return relative(p, id, query_workflow, "belongs to no workflow", json, e);
+    return answer_relative(p, id, query_workflow, "belongs to no workflow", json, e);
 }
 
 int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *e)

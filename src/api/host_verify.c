@@ -23,9 +23,9 @@
     X(H03, "no process of an attempt outlives it")                                       \
     X(H04, "an ended attempt is settled if a live worker can do that")                   \
     X(H05, "files of ended attempts and workers are removed while workers are alive")    \
-    X(H06, "a lease in this state folder has its worker's file, for others to find it")  \
+    X(H06, "every lease in this state folder has the file of its worker")                \
     X(H07, "a live worker has a row in the database")                                    \
-    X(H08, "no attempt of an earlier generation runs beside the workers of this one")
+    X(H08, "no attempt of an earlier generation runs together with workers of this one")
 
 enum {
 #define X(code, text) code,

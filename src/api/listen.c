@@ -62,10 +62,10 @@ unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms)
 
 /* ---- wait ---- */
 
-/* The wait is woken by the engine that writes the end. It also polls, seldom, because an engine may
+/* The wait is woken by the engine that writes the end. It also polls, rarely, because an engine may
  * die between its commit and the notification. */
-#define CHECK_MS        5000
-#define CHECK_UNTOLD_MS 250 /* while notifications can't be received, as behind a pooler */
+#define CHECK_MS            5000
+#define CHECK_UNNOTIFIED_MS 250 /* while notifications can't be received, as behind a pooler */
 
 /* Reads the status; S_NONE if the SQL submission *id has not been taken yet. If its idempotency key
  * belongs to an existing execution, *id becomes that execution's id. */
@@ -101,7 +101,7 @@ int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status, s
     TRY(pawl_listen(p, PAWL_WAKE_ENDS, &l, e));
     while (!(rc = check_status(p, &id, &code, err)) && !status_is_terminal(code) &&
            (left = end - clock_boot_us()) > 0) {
-        int check = pawl_listener_poll_ms(l) < CHECK_MS ? CHECK_UNTOLD_MS : CHECK_MS;
+        int check = pawl_listener_poll_ms(l) < CHECK_MS ? CHECK_UNNOTIFIED_MS : CHECK_MS;
 
         (void)pawl_listener_wait(l, left / 1000 < check ? (int)(left / 1000) + 1 : check);
     }

@@ -221,8 +221,7 @@ static void add_attempts(struct buf *b, const struct attempt_list *l)
         add_outcomes(b, queue_labels(&l->at[i], &labels), &l->at[i].counts);
     add_totals(b, l);
     family(b, "pawl_wait_seconds", "histogram",
-           "How long jobs could be claimed before they were: from ready, or the end of a hold, to "
-           "the claim.");
+           "How long jobs were claimable: from ready, or the end of a hold, to the claim.");
     for (size_t i = 0; i < l->n; i++)
         add_histogram(b, "pawl_wait_seconds", queue_labels(&l->at[i], &labels),
                       l->at[i].counts.wait, l->at[i].counts.wait_us);
@@ -232,8 +231,8 @@ static void add_attempts(struct buf *b, const struct attempt_list *l)
                       l->at[i].counts.run_us);
 }
 
-/* The workers of a host that are gone have one series, without a worker: the sum over a host never
- * decreases. */
+/* All workers of a host that are gone share one series, without a worker id, so that the sum over a
+ * host never decreases. */
 static void add_worker_outcomes(struct buf *b, const struct worker_outcome_list *l)
 {
     family(b, "pawl_worker_outcomes_total", "counter",
@@ -267,7 +266,7 @@ int pawl_metrics(struct pawl *p, char **text, struct pawl_error *e)
     TRY(query_lease_totals(p->store, &leases, err));
     TRY(query_submission_totals(p->store, &submissions, err));
     TRY(query_attempt_counts(p->store, &attempts, &by_worker, err));
-    queues_fold_foreground(&queues);
+    queues_merge_foreground(&queues);
     add_queues(&b, &queues);
     add_workers(&b, &workers, &leases);
     add_submissions(&b, &submissions, queues.now);

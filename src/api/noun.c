@@ -14,7 +14,7 @@ static int64_t number_at(const void *value, size_t size)
     return size == sizeof(int) ? *(const int *)value : *(const int64_t *)value;
 }
 
-static void write_unless(struct json_writer *w, bool is_null, int64_t n)
+static void write_int_or_null(struct json_writer *w, bool is_null, int64_t n)
 {
     if (is_null)
         json_write_null(w);
@@ -86,10 +86,10 @@ void column_write(struct json_writer *w, const struct column *c, const void *row
         json_write_i64(w, n);
         break;
     case COLUMN_ID:
-        write_unless(w, n == 0, n);
+        write_int_or_null(w, n == 0, n);
         break;
     case COLUMN_OPT_INT:
-        write_unless(w, n < 0, n);
+        write_int_or_null(w, n < 0, n);
         break;
     case COLUMN_TIME:
         write_time(w, n);

@@ -9,7 +9,8 @@
 
 #define END_PATIENCE 10000000LL /* µs */
 #define REPORT_EVERY 10000000LL /* µs between two notes about the progress */
-#define RETRY_EVERY  1000000LL /* µs until a worker looks again whether another one removes them */
+#define RETRY_EVERY \
+    1000000LL /* µs until a worker checks again whether another one removes the folders */
 
 struct old_attempts {
     struct env *env;
@@ -100,7 +101,7 @@ static size_t count_folders(char *const *dirs, size_t ndirs)
     return n;
 }
 
-/* Returns whether it is done: -E_BUSY means that another worker removes them. */
+/* Returns false if another worker is removing folders (-E_BUSY): try again later. */
 static bool remove_folders(struct old_attempts *o)
 {
     const struct attempt_ending how = {

@@ -7,8 +7,8 @@
 
 struct old_attempts;
 
-/* Ends the attempts below `dirs` that still run: they must not run beside those of this generation.
- * env->give_up stops it. */
+/* Ends the attempts below `dirs` that still run: they must not run at the same time as those of
+ * this generation. env->give_up stops it. */
 MUST_USE int old_attempts_end(const char *const *dirs, struct env *env, struct err *err);
 
 /* Starts to remove the folders of the ended attempts, in a thread. One worker of a state folder

@@ -156,10 +156,11 @@ static int check_exists(const struct db_url *u, bool must_exist, struct err *err
         return err_set(err, E_NOT_FOUND, "there is no tenant '%s': %s does not exist", u->tenant,
                        u->file);
     if (must_exist)
-        return err_set(err, E_UNAVAILABLE,
-                       "there is no database at %s: create it with `pawl admin migrate`, or by the "
-                       "first run or submission",
-                       u->file);
+        return err_set(
+            err, E_UNAVAILABLE,
+            "there is no database at %s: `pawl admin migrate` creates it, and so does the "
+            "first run or submission",
+            u->file);
     return 0;
 }
 

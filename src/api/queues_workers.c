@@ -66,7 +66,7 @@ void queue_answer(struct queue_answer *out, const struct queue_row *q, int64_t n
                                  .last = audit_or_null(&q->last)};
 }
 
-void queues_fold_foreground(struct queue_list *l)
+void queues_merge_foreground(struct queue_list *l)
 {
     struct queue_row here = {.name = "here", .limit_max = -1};
     size_t n = 0;

@@ -75,7 +75,7 @@ static int change_schedule(struct pawl *p, void *arg, struct err *err)
     const struct schedule_action *o = arg;
 
     if (!o->name)
-        return err_set(err, E_INVALID, "no schedule was named");
+        return err_set(err, E_INVALID, "the name of the schedule is missing");
     TRY(api_follow_routes(p, false, err));
     return store_turn(p->store, schedule_body, arg, err);
 }
@@ -219,7 +219,8 @@ static const struct column columns[] = {
     {"next_at", OPT_TIME(next),
      "when it fires next, including its jitter; null if it is paused, has ended, or cannot be "
      "read"},
-    {"waiting_at", OPT_TIME(s.row.waiting), "a due time that starts when the last run has ended"},
+    {"waiting_at", OPT_TIME(s.row.waiting),
+     "a due time whose run starts when the last run has ended"},
     {"last_due_at", OPT_TIME(s.last_due), "the due time of the newest firing that is stored"},
     {"last_run", ID(s.row.last_run), "the newest run, also a manual one"},
     {"last_status", OPT_WORD(s.last_status, status_text),

@@ -8,7 +8,7 @@
 
 TURN_BODY(change_body, op_change_setting)
 
-static int change(struct pawl *p, void *arg, struct err *err)
+static int change_setting(struct pawl *p, void *arg, struct err *err)
 {
     return store_turn(p->store, change_body, arg, err);
 }
@@ -83,7 +83,7 @@ int pawl_retention_set(struct pawl *p, const struct pawl_retention *wanted, cons
 
     TRY(retention_check(&policy, err));
     c.value = value = retention_write(&policy);
-    return api_request(p, &c.by, reason, change, &c, e);
+    return api_request(p, &c.by, reason, change_setting, &c, e);
 }
 
 /* ---- routes ---- */
@@ -105,9 +105,9 @@ const struct noun route_noun = {"### A route", NOUN_COLUMNS(route_columns)};
 #define ROW struct routes_answer
 static const struct column routes_columns[] = {
     {"routes", LIST(routes, route_noun), "the first one whose glob matches the full name is used"},
-    {"default_executor", TEXT(default_executor), "that of commands that no route matches"},
+    {"default_executor", TEXT(default_executor), "runs the commands that no route matches"},
     {"unknown_executors", JSON(unknown, "array"),
-     "named above, but neither in the caller's `pawl.yaml` nor served by a worker"},
+     "executors named above that neither the caller's `pawl.yaml` nor a worker has"},
     {A_SOURCE},
     {A_LAST},
 };
@@ -199,7 +199,7 @@ static int set_routes(struct pawl *p, const struct routes *r, const char *by, co
 
     TRY(routes_check(r, err));
     c.value = value = routes_write(r);
-    return api_request(p, &c.by, reason, change, &c, e);
+    return api_request(p, &c.by, reason, change_setting, &c, e);
 }
 
 static int routes_of_file(const char *path, struct config **out, struct err *err)
@@ -238,7 +238,7 @@ struct file_setting {
 static int store_initial(struct pawl *p, struct setting_change *c, struct err *err)
 {
     struct pawl_error e = {0};
-    int rc = api_request(p, &c->by, c->reason, change, c, &e);
+    int rc = api_request(p, &c->by, c->reason, change_setting, c, &e);
 
     return rc ? err_set(err, (enum error_code)e.code, "%s", e.message) : 0;
 }
@@ -268,7 +268,8 @@ static int follow_setting(struct pawl *p, const struct file_setting *f, bool rep
     return 0;
 }
 
-/* Reports these unknown executors: tasks that are routed to them would wait. */
+/* Reports the executors that the routes name but no worker has: tasks that are routed to them would
+ * wait. */
 static int report_unknown(struct pawl *p, struct err *err)
 {
     AUTO(setting_release) struct setting s = {0};

@@ -11,7 +11,7 @@
 OUTCOMES(X)
 #undef X
 
-static struct lease_ref ref(const struct pawl_lease *l)
+static struct lease_ref lease_ref_of(const struct pawl_lease *l)
 {
     return (struct lease_ref){.execution = l->execution, .epoch = l->epoch};
 }
@@ -44,7 +44,7 @@ int pawl_heartbeat(struct pawl_worker *w, struct pawl_lease *leases, size_t n, s
     API_ERR(e);
 
     for (size_t i = 0; i < n; i++)
-        refs[i] = ref(&leases[i]);
+        refs[i] = lease_ref_of(&leases[i]);
     if (n)
         TRY(store_light_turn(w->pawl->store, heartbeat_body, &b, err));
     for (size_t i = 0; i < n; i++)
@@ -84,7 +84,7 @@ static void reporting_close(struct reporting *s)
 }
 
 /* Passes accepted and refused entries to `answer`, and keeps the busy ones. */
-static size_t still_busy(void *arg)
+static size_t keep_busy(void *arg)
 {
     struct reporting *s = arg;
     size_t left = 0;
@@ -128,8 +128,8 @@ int pawl_started(struct pawl_worker *w, struct pawl_lease *leases, size_t n, int
     reporting_open(&s, w, leases, sizeof(struct start), n);
     for (size_t i = 0; i < n; i++)
         ((struct start *)s.list)[i] =
-            (struct start){.lease = ref(&leases[i]), .ago = ago > 0 ? ago : 0};
-    return n ? api_turns(w->pawl, started_body, still_busy, &s, err) : 0;
+            (struct start){.lease = lease_ref_of(&leases[i]), .ago = ago > 0 ? ago : 0};
+    return n ? api_turns(w->pawl, started_body, keep_busy, &s, err) : 0;
 }
 
 /* ---- settle ---- */
@@ -156,7 +156,7 @@ static int convert_settlement(const struct pawl_settlement *g, struct settlement
     if (g->outcome < PAWL_OK || g->outcome > PAWL_REFUSED)
         return err_set(err, E_INVALID, "%d is not a valid outcome for execution %lld", g->outcome,
                        (long long)g->lease.execution);
-    *out = (struct settlement){.lease = ref(&g->lease),
+    *out = (struct settlement){.lease = lease_ref_of(&g->lease),
                                .outcome = {.kind = (enum outcome_kind)g->outcome,
                                            .has_exit_code = g->has_exit_code,
                                            .exit_code = g->exit_code,
@@ -176,5 +176,5 @@ int pawl_settle(struct pawl_worker *w, struct pawl_settlement *list, size_t n, s
     reporting_open(&s, w, list, sizeof(struct settlement), n);
     for (size_t i = 0; i < n; i++)
         TRY(convert_settlement(&list[i], &((struct settlement *)s.list)[i], err));
-    return n ? api_turns(w->pawl, settle_body, still_busy, &s, err) : 0;
+    return n ? api_turns(w->pawl, settle_body, keep_busy, &s, err) : 0;
 }

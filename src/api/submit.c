@@ -62,7 +62,8 @@ int api_submit_one(struct pawl *p, struct submission *s, struct err *err)
     return submit_all(p, &one, err);
 }
 
-static int no_param(const struct workflow *w, const char *given, size_t len, struct err *err)
+static int refuse_unknown_param(const struct workflow *w, const char *given, size_t len,
+                                struct err *err)
 {
     AUTO_BUF others = BUF_INIT;
     char name[101];
@@ -106,8 +107,8 @@ static int check_depth(const struct workflow_param *p, const char *json, struct 
 }
 
 /* A text that is not JSON at all is probably meant as a string. */
-static int bad_param(const struct workflow_param *p, const char *text, const json_error_t *at,
-                     struct err *err)
+static int refuse_param_value(const struct workflow_param *p, const char *text,
+                              const json_error_t *at, struct err *err)
 {
     if (strcmp(json_refusal(at), json_refusal(&(json_error_t){0})) != 0)
         return err_set(err, E_INVALID, "the param %s %s", p->name, json_refusal(at));
@@ -127,7 +128,7 @@ static int add_param(const struct workflow *w, const char *given, json_t *params
     if (!equals)
         return err_set(err, E_INVALID, "'%.100s' is not a param: write NAME=VALUE", given);
     if (!p)
-        return no_param(w, given, len, err);
+        return refuse_unknown_param(w, given, len, err);
     if (p->type == PARAM_STRING)
         v = json_string(equals + 1);
     else if (check_depth(p, equals + 1, err))
@@ -135,7 +136,7 @@ static int add_param(const struct workflow *w, const char *given, json_t *params
     else
         v = json_loads(equals + 1, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
     if (!v)
-        return bad_param(p, equals + 1, &at, err);
+        return refuse_param_value(p, equals + 1, &at, err);
     json_object_set_new(params, p->name, v);
     return 0;
 }

@@ -66,9 +66,9 @@ static void add_span(struct buf *b, const char *word, int64_t us)
     buf_addf(b, "%s%s", word, text_duration(us, span));
 }
 
-/* Returns the newest event with one of these actions, and with data that begins with `data` if that
- * is not NULL; NULL if none was read. */
-static const struct event_row *newest(const struct why *y, uint64_t actions, const char *data)
+/* Returns the newest event with one of these actions, and with data that begins with `data`
+ * if that is not NULL; NULL if none was read. */
+static const struct event_row *newest_event(const struct why *y, uint64_t actions, const char *data)
 {
     for (size_t i = 0; i < y->events.n; i++) {
         const struct event_row *v = &y->events.at[i];
@@ -86,7 +86,7 @@ static const struct event_row *newest_hold(const struct why *y, enum hold why)
     char begin[32];
 
     snprintf(begin, sizeof(begin), "{\"why\":\"%s\"", hold_text((int)why));
-    return newest(y, EVENT_BIT(EV_HELD), begin);
+    return newest_event(y, EVENT_BIT(EV_HELD), begin);
 }
 
 static json_t *data_of(const struct event_row *v)
@@ -196,7 +196,7 @@ static void add_when(struct reasons *r)
 static void add_delay(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
-    const struct event_row *v = e->attempts ? newest(r->y, BITS_AGAIN, NULL) : NULL;
+    const struct event_row *v = e->attempts ? newest_event(r->y, BITS_AGAIN, NULL) : NULL;
     json_auto_t *data = data_of(v);
 
     if (!v) {
@@ -220,7 +220,7 @@ static void add_delay(struct reasons *r)
 static void add_last_release(struct reasons *r)
 {
     const struct event_row *v =
-        newest(r->y, EVENT_BIT(EV_CLAIMED) | EVENT_BIT(EV_RESUMED) | BITS_AGAIN, NULL);
+        newest_event(r->y, EVENT_BIT(EV_CLAIMED) | EVENT_BIT(EV_RESUMED) | BITS_AGAIN, NULL);
     json_auto_t *data = data_of(v);
 
     if (!v || v->type != EV_RELEASED)
@@ -286,9 +286,9 @@ static void add_hold(struct reasons *r)
  * cancel_requested event; a waiting one was ended by the request itself. */
 static json_t *requested_by(const struct why *y)
 {
-    const struct event_row *v = newest(y, EVENT_BIT(EV_CANCEL_REQUESTED), NULL);
+    const struct event_row *v = newest_event(y, EVENT_BIT(EV_CANCEL_REQUESTED), NULL);
 
-    return data_of(v ? v : newest(y, EVENT_BIT(EV_CANCELLED) | EVENT_BIT(EV_SKIPPED), NULL));
+    return data_of(v ? v : newest_event(y, EVENT_BIT(EV_CANCELLED) | EVENT_BIT(EV_SKIPPED), NULL));
 }
 
 /* Names the command that shows more about a failure. */
@@ -355,11 +355,11 @@ static void write_reasons(struct reasons *r)
     }
     if (e->cancel_requested && !status_is_terminal(e->status))
         add_requested(r, "cancel_requested", "it has not ended yet: its cancellation was requested",
-                      newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED), NULL));
+                      newest_event(r->y, EVENT_BIT(EV_CANCEL_REQUESTED), NULL));
     else if (e->status == S_RUNNING && (e->flags & FLAG_LET_FINISH))
         add_requested(r, "let_finish",
                       "it may finish, but is not retried: its cancellation was requested",
-                      newest(r->y, EVENT_BIT(EV_CANCEL_REQUESTED), NULL));
+                      newest_event(r->y, EVENT_BIT(EV_CANCEL_REQUESTED), NULL));
     add_attempts(r);
 }
 

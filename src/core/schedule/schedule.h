@@ -64,7 +64,7 @@ enum firing schedule_firing(enum overlap overlap, bool running, bool waiting);
 /* The state of a schedule. */
 struct schedule_state {
     int64_t done;         /* every due time up to here is fired, skipped or missed */
-    int64_t waiting;      /* a due time that starts when the last run has ended; 0 if none */
+    int64_t waiting;      /* a due time whose run starts when the last one has ended; 0 if none */
     bool running;         /* the last run is still running */
     const int64_t *fired; /* the due times of schedule_candidates() that have fired */
     size_t nfired;
