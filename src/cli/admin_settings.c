@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Prints the change that made the setting what it is. */
+/* Prints the last change of the setting. */
 static void print_last_change(const json_t *setting)
 {
     const json_t *last = json_object_get(setting, "last_order");

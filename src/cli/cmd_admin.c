@@ -174,6 +174,6 @@ const struct command command_admin = {
                  {"pawl admin fence --yes",
                   "after restoring a backup: attempts from the lost time are refused"}},
     .least = 1,
-    .most = INT_MAX, /* routes */
+    .most = INT_MAX, /* any number of routes */
     .run = admin,
 };

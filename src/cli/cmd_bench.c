@@ -155,7 +155,7 @@ static const char *limit_of_one(const struct bench *b)
 static const char *limit_of_many(const struct bench *b)
 {
     if (b->busy > 0.8)
-        return b->disk ? "end-to-end jobs use a whole processor: that is the limit of one file"
+        return b->disk ? "end-to-end jobs use a whole processor: one SQLite file can't be faster"
                        : "end-to-end jobs use a whole processor on this machine: add workers";
     return b->disk ? "end-to-end jobs wait for the disk, or for a processor that other processes "
                      "use"

@@ -109,7 +109,7 @@ static void print_event(const json_t *e, const struct style *style)
         print_all(e, buf_cstr(&move), buf_cstr(&data));
 }
 
-static int take_event(void *arg, const char *json)
+static int handle_event(void *arg, const char *json)
 {
     struct printing *p = arg;
 
@@ -151,7 +151,7 @@ static int follow_until_end(struct cli *c, struct pawl_follower *f, int64_t id,
     if (pawl_listen(c->p, PAWL_WAKE_EVENTS, &l, NULL))
         l = NULL; /* without a listener, polling is enough */
     while (!rc && !(limited && !printing->room)) {
-        if ((rc = pawl_follower_next(f, take_event, printing, &n, &c->err)) || n)
+        if ((rc = pawl_follower_next(f, handle_event, printing, &n, &c->err)) || n)
             continue;
         fflush(stdout);
         /* the last events may wait for other transactions to commit: read twice without a result
@@ -205,7 +205,7 @@ static int events(struct cli *c)
         printing.room = NEWEST;
         e->q.limit = NEWEST + 1;
     }
-    TRY(pawl_events(c->p, &e->q, take_event, &printing, &c->err));
+    TRY(pawl_events(c->p, &e->q, handle_event, &printing, &c->err));
     if (printing.cut)
         fprintf(stderr,
                 "pawl: these are the newest %d events, there are more: --limit N prints N of them, "

@@ -154,7 +154,7 @@ static int run_in_foreground(struct exec *x)
 
 /* ---- detached ---- */
 
-/* Without a queue no worker would claim the job: a separate process stays with it. */
+/* If queues are disabled, no worker would claim the job: a separate process runs it. */
 static int run_detached(struct exec *x)
 {
     struct cli *c = x->cli;

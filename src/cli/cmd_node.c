@@ -24,7 +24,7 @@ static const struct verb {
              {&command_approve, "approved", pawl_approve},
              {&command_reject, "rejected", pawl_reject}};
 
-static int act(struct cli *c, int64_t id)
+static int apply_verb(struct cli *c, int64_t id)
 {
     const struct decision *d = c->values;
     const struct verb *v = verbs;
@@ -47,7 +47,7 @@ static int act(struct cli *c, int64_t id)
                                             .examples = {__VA_ARGS__},       \
                                             .least = 1,                      \
                                             .most = INT_MAX,                 \
-                                            .run_id = act}
+                                            .run_id = apply_verb}
 
 VERB(pause, "prevent executions and their descendants from starting further jobs",
      {"pawl pause 17 --reason 'the disk is full'", "running jobs continue, no further jobs start"});

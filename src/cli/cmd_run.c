@@ -42,7 +42,8 @@ static int run(struct cli *c)
     r->job.built = built;
     TRY(cli_open_or_create(c, r->config));
     h.kind = r->kind;
-    /* Without queues, a run that a task waits for has the slot of that task, and no other. */
+    /* If queues are disabled, a run that a task waits for uses the slot of that task and no
+     * other. */
     if ((r->job.shares_slot = foreground_task(c) != NULL) && !pawl_has_queue(c->p))
         h.slots = 1;
     return foreground_run(&h, c->p);

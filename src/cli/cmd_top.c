@@ -18,7 +18,7 @@
 
 #define DEFAULT_US 1000000
 #define MIN_US     100000
-#define PATIENCE   1000000 /* µs that the screen waits for an unreachable database, at most */
+#define PATIENCE   1000000 /* µs; the longest wait for an unreachable database */
 
 /* ---- drawing ---- */
 
@@ -116,7 +116,7 @@ static int run_live(struct top *t)
 
 /* ---- one frame ---- */
 
-static int once(struct top *t)
+static int print_frame(struct top *t)
 {
     struct top_view_state view = {.style = style_of(stdout), .where = pawl_url(t->p)};
     AUTO_BUF frame = BUF_INIT;
@@ -145,7 +145,7 @@ static void drop_note(void *arg, const char *sentence)
 static int run(struct cli *c, struct top *t)
 {
     struct pawl_options o = cli_options(c, true);
-    bool alive = !c->json && !t->once && screen_there();
+    bool alive = !c->json && !t->once && screen_is_supported();
 
     if (alive) {
         o.note = drop_note;
@@ -159,7 +159,7 @@ static int run(struct cli *c, struct top *t)
     TRY(top_read(&t->model, t->p, buf_cstr(&t->part), &c->err));
     top_find_selected(t);
     t->due = clock_boot_us() + t->interval;
-    return alive ? run_live(t) : once(t);
+    return alive ? run_live(t) : print_frame(t);
 }
 
 static int top(struct cli *c)

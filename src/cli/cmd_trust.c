@@ -21,7 +21,7 @@ static int trust(struct cli *c)
 }
 
 static const struct option options[] = {
-    {"remove", OPTION_FLAG, offsetof(struct values, remove), NULL, "end the trust in FILE"},
+    {"remove", OPTION_FLAG, offsetof(struct values, remove), NULL, "stop trusting FILE"},
     {0},
 };
 

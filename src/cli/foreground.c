@@ -155,7 +155,7 @@ static int check_status(struct run *r)
     r->news = false;
     if (pawl_status(r->p, r->id, &status, &r->err)) {
         r->checked_at = clock_boot_us();
-        return run_later(&r->err);
+        return handle_read_error(&r->err);
     }
     r->checked_at = clock_boot_us();
     r->check_us = r->checked_at - start;
@@ -251,7 +251,7 @@ static int copy_output(struct run *r)
     r->checked_at = clock_boot_us();
     o->execution = r->id;
     if (output_copy(r->p, o, &r->err))
-        return run_later(&r->err);
+        return handle_read_error(&r->err);
     if (o->to && ferror(o->to) && (code = cancel(r, "the reader of its output is gone")) >= 0)
         return code;
     return o->ended ? 0 : -1;
@@ -294,7 +294,7 @@ static int step(struct run *r)
     if (r->h->output)
         return copy_output(r);
     if (progress_update(r->progress, r->news, false, &r->err))
-        return run_later(&r->err);
+        return handle_read_error(&r->err);
     explain_idle_run(r);
     return clock_boot_us() < check_due(r) ? -1 : check_status(r);
 }

@@ -6,7 +6,7 @@
 #define WIDTH 80
 
 /* Prints words from column `at` on; lines after the first start at column `indent`. */
-static void wrap(FILE *to, const char *text, int at, int indent)
+static void print_wrapped(FILE *to, const char *text, int at, int indent)
 {
     while (*text) {
         size_t len = strcspn(text, " \n");
@@ -32,7 +32,7 @@ static void wrap(FILE *to, const char *text, int at, int indent)
 }
 
 /* Prints a term, and its explanation from column `indent` on. */
-static void item(FILE *to, const char *left, const char *text, int indent)
+static void print_item(FILE *to, const char *left, const char *text, int indent)
 {
     int at = 2 + (int)text_characters(left, strlen(left));
 
@@ -42,7 +42,7 @@ static void item(FILE *to, const char *left, const char *text, int indent)
         at = 0;
     }
     fprintf(to, "%*s", indent - at, "");
-    wrap(to, text, indent, indent);
+    print_wrapped(to, text, indent, indent);
 }
 
 static void list_options(FILE *to, const struct option *o)
@@ -52,7 +52,7 @@ static void list_options(FILE *to, const struct option *o)
     for (; o && o->name; o++) {
         buf_reset(&left);
         option_heading(&left, o);
-        item(to, buf_cstr(&left), o->text, 24);
+        print_item(to, buf_cstr(&left), o->text, 24);
     }
 }
 
@@ -62,7 +62,7 @@ static void list_exit_codes(FILE *to)
 
     fprintf(to, "\nexit codes:\n");
     for (e = exit_codes; e->code; e++)
-        item(to, e->code, e->text, 9);
+        print_item(to, e->code, e->text, 9);
 }
 
 static void list_examples(FILE *to, const struct command *c)
@@ -79,10 +79,10 @@ void help_command(FILE *to, const struct command *c)
     for (size_t i = 0; command_form(c, i, &form); i++)
         fprintf(to, "%s pawl %s%s\n", i ? "      " : "usage:", c->name, buf_cstr(&form));
     fprintf(to, "\n  ");
-    wrap(to, c->text, 2, 2);
+    print_wrapped(to, c->text, 2, 2);
     if (c->about) {
         fprintf(to, "\n  ");
-        wrap(to, c->about, 2, 2);
+        print_wrapped(to, c->about, 2, 2);
     }
     fputc('\n', to);
     list_options(to, c->options);
@@ -90,7 +90,7 @@ void help_command(FILE *to, const struct command *c)
     list_examples(to, c);
     list_exit_codes(to);
     fputc('\n', to);
-    wrap(to, notation, 0, 0);
+    print_wrapped(to, notation, 0, 0);
 }
 
 void help_all(FILE *to)
@@ -100,13 +100,13 @@ void help_all(FILE *to)
     fprintf(to, "usage: pawl COMMAND …\n\n");
     for (c = commands; *c; c++)
         if (!(*c)->hidden)
-            item(to, (*c)->name, (*c)->text, 14);
+            print_item(to, (*c)->name, (*c)->text, 14);
     fprintf(to, "\n`pawl help COMMAND` explains a command. Every command takes these options\n"
                 "(--json only if it prints data):\n");
     list_options(to, common_options);
     list_exit_codes(to);
     fputc('\n', to);
-    wrap(to, notation, 0, 0);
+    print_wrapped(to, notation, 0, 0);
 }
 
 static int help(struct cli *c)

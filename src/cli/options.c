@@ -176,7 +176,7 @@ static int too_many_arguments(const struct command *c, const char *word)
 
 /* Returns -1 if the command should continue, else its exit code, after printing an error or the
  * help. */
-static int begin(struct cli *c, int argc, char **argv)
+static int prepare_command(struct cli *c, int argc, char **argv)
 {
     const struct command *command = c->command;
     struct err err = ERR_INIT;
@@ -227,7 +227,7 @@ int run_command(const struct command *command, int argc, char **argv)
 
     if (command->defaults)
         memcpy(c.values, command->defaults, command->size);
-    if ((code = begin(&c, argc, argv)) < 0) {
+    if ((code = prepare_command(&c, argc, argv)) < 0) {
         code = command->opens || command->run_id ? cli_open(&c) : 0;
         code = code ? code : (command->run ? command->run : run_ids)(&c);
         code = code < 0 ? cli_fail(&c.err) : code;

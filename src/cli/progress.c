@@ -185,7 +185,7 @@ int progress_end(struct progress *g, const char *file, struct pawl_error *err)
     if (g->live) {
         TRY(live_read(g->live, err));
         live_end(g->live);
-        return view_open_failed(g->p, live_view(g->live), file, stdout, err);
+        return view_print_failed(g->p, live_view(g->live), file, stdout, err);
     }
     if (!g->follower)
         return 0;
@@ -193,7 +193,7 @@ int progress_end(struct progress *g, const char *file, struct pawl_error *err)
     if (g->kind != PROGRESS_PLAIN)
         return 0;
     TRY(view_read(g->p, g->id, NULL, &v, err));
-    return view_open_failed(g->p, &v, file, stderr, err);
+    return view_print_failed(g->p, &v, file, stderr, err);
 }
 
 void progress_close(struct progress *g)

@@ -67,7 +67,7 @@ int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal, struc
     return *signal ? 0 : pawl_engine_step(e, 0, err); /* this may wait for the database */
 }
 
-int run_later(const struct pawl_error *err)
+int handle_read_error(const struct pawl_error *err)
 {
     if (err->code != PAWL_E_UNAVAILABLE && err->code != PAWL_E_CONN_LOST)
         return cli_fail(err);

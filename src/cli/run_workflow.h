@@ -25,7 +25,7 @@ MUST_USE int run_step(struct pawl_engine *e, int signals, int most_ms, int *sign
 /* Handles a failed read of the execution. If the database is unreachable, returns -1, and the
  * caller continues: the engine waits for the database, too; else prints the error and returns the
  * exit code. */
-MUST_USE int run_later(const struct pawl_error *err);
+MUST_USE int handle_read_error(const struct pawl_error *err);
 
 /* The position of a reader in an execution's output. */
 struct output {

@@ -29,7 +29,7 @@ static struct {
     size_t n;
 } screen;
 
-bool screen_there(void)
+bool screen_is_supported(void)
 {
     const char *term = getenv("TERM");
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 /* Whether stdin and stdout are a terminal that supports a full screen. */
-bool screen_there(void);
+bool screen_is_supported(void);
 
 /* Switches to the full screen; false if that is not possible. A process has only one screen. */
 bool screen_open(void);

@@ -16,10 +16,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define QUEUE   "bench"
-#define BATCH   1000
-#define MOST    50000 /* maximum number of jobs waiting to be run */
-#define EACH_US 10000 /* pause between two jobs for an idle worker */
+#define QUEUE        "bench"
+#define BATCH        1000
+#define MAX_WAITING  50000 /* maximum number of jobs waiting to be run */
+#define JOB_PAUSE_US 10000 /* pause between two jobs for an idle worker */
 
 /* ---- times ---- */
 
@@ -113,7 +113,8 @@ static int submit_many(struct bench *b, struct pawl *p, size_t *n, struct pawl_e
     int64_t start = clock_boot_us();
     int rc = 0;
 
-    while (!rc && !is_interrupted(b) && *n < MOST && (!*n || clock_boot_us() < start + b->span)) {
+    while (!rc && !is_interrupted(b) && *n < MAX_WAITING &&
+           (!*n || clock_boot_us() < start + b->span)) {
         for (int i = 0; i < BATCH; i++)
             jobs[i] = job_template;
         rc = pawl_submit(p, jobs, BATCH, err);
@@ -196,7 +197,7 @@ static void *submit_periodically(void *arg)
     while (!w->rc && !atomic_load(&w->over) && (w->sent < 3 || clock_boot_us() < end)) {
         struct pawl_job job = job_template;
 
-        clock_sleep_us(EACH_US);
+        clock_sleep_us(JOB_PAUSE_US);
         snprintf(input, sizeof(input), "%lld", (long long)clock_boot_us());
         job.input = input;
         w->rc = pawl_submit(p, &job, 1, &w->err);

@@ -130,7 +130,7 @@ void help_frame(const struct top_view_state *k, struct buf *out)
         "known after 10 s.",
         "draining: claims no more jobs.",
         "silent: not seen for 30 s.",
-        "gone: no worker; it is adopted soon.",
+        "gone: worker lost; another adopts it.",
     };
     AUTO_BUF all = BUF_INIT;
     AUTO(line_release) struct line l = {0};

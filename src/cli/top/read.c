@@ -7,7 +7,7 @@
 
 #define WINDOW 60000000LL
 #define EVERY  1000000LL  /* µs, minimum between two samples */
-#define SOON   10000000LL /* µs, about how often workers report: a rate over less is meaningless */
+#define SOON   10000000LL /* µs, about the time between two reports of a worker */
 
 static void forget_sample(struct top_model *m)
 {

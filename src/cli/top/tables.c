@@ -137,7 +137,7 @@ static void cell_last_line(struct table *t, const json_t *r)
     const char *line = field(r, "last_line");
     AUTO(tail_release) struct tail tail = {0};
 
-    tail_take(&tail, line, strlen(line));
+    tail_add(&tail, line, strlen(line));
     table_add_tinted(t, TINT_FAINT, tail_last(&tail));
 }
 

@@ -45,7 +45,7 @@ struct top_view_state {
     const char *foot, *where; /* the last line; the database */
 };
 /* Appends the lines of a frame. Adjusts `first` so that the selected row is visible. */
-void top_frame(const struct top_model *m, struct top_view_state *look, struct buf *out);
+void top_frame(const struct top_model *m, struct top_view_state *view, struct buf *out);
 
 /* ---- detail.c ---- */
 
@@ -56,9 +56,9 @@ struct top_detail {
 MUST_USE int detail_read(struct top_detail *d, struct pawl *p, int64_t id, struct pawl_error *err);
 /* Appends the page's lines from *first on, as many as fit; reduces *first if it is beyond the
  * end. */
-void detail_frame(const struct top_detail *d, const struct top_view_state *look, size_t *first,
+void detail_frame(const struct top_detail *d, const struct top_view_state *view, size_t *first,
                   struct buf *out);
-void help_frame(const struct top_view_state *look, struct buf *out);
+void help_frame(const struct top_view_state *view, struct buf *out);
 void detail_release(struct top_detail *d);
 
 /* ---- state.c ---- */

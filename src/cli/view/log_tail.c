@@ -37,7 +37,7 @@ static bool in_escape(struct tail *t, char c)
     return t->escape == 2;
 }
 
-void tail_take(struct tail *t, const char *bytes, size_t len)
+void tail_add(struct tail *t, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         char c = bytes[i];
@@ -66,7 +66,7 @@ int tail_refresh(struct pawl *p, struct tail *t, struct pawl_error *err)
         TRY(pawl_log(p, &at, bytes, sizeof(bytes), &page, err));
         if (page.dropped)
             buf_reset(&t->line);
-        tail_take(t, bytes, page.len);
+        tail_add(t, bytes, page.len);
         t->at = at.from = page.next;
         t->attempt = at.attempt = page.attempt;
     } while (page.more);

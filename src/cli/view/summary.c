@@ -52,8 +52,8 @@ static void print_rerun_hint(int64_t id, const char *file, FILE *to)
     }
 }
 
-int view_open_failed(struct pawl *p, const struct view *v, const char *file, FILE *to,
-                     struct pawl_error *err)
+int view_print_failed(struct pawl *p, const struct view *v, const char *file, FILE *to,
+                      struct pawl_error *err)
 {
     struct style style = style_of(to);
     int64_t id = field_int(v->nodes.at[0].o, "id");
@@ -66,6 +66,6 @@ int view_open_failed(struct pawl *p, const struct view *v, const char *file, FIL
     if (failed > MAX_SHOWN)
         fprintf(to, "--- more tasks failed: pawl tree %lld\n", (long long)id);
     if (failed && strcmp(field(v->nodes.at[0].o, "status"), "succeeded") != 0)
-        print_rerun_hint(id, file, to); /* failures of tasks that may fail are not run again */
+        print_rerun_hint(id, file, to); /* if it succeeded, its failures were allowed */
     return rc;
 }

@@ -99,8 +99,8 @@ struct tail {
     bool returned;   /* the last byte was a carriage return */
 };
 MUST_USE int tail_refresh(struct pawl *p, struct tail *t,
-                          struct pawl_error *err);             /* reads new output of the attempt */
-void tail_take(struct tail *t, const char *bytes, size_t len); /* adds these bytes */
+                          struct pawl_error *err);            /* reads new output of the attempt */
+void tail_add(struct tail *t, const char *bytes, size_t len); /* adds these bytes */
 size_t tail_count(const struct tail *t);
 const char *tail_line(const struct tail *t, size_t i); /* 0 is the oldest */
 const char *tail_last(const struct tail *t); /* the last line that is not empty; "" if none */
@@ -127,7 +127,7 @@ MUST_USE int view_critical(struct pawl *p, int64_t id, const struct pawl_moment 
 /* ---- summary.c ---- */
 
 /* Prints the failed tasks, each with the end of its output. */
-MUST_USE int view_open_failed(struct pawl *p, const struct view *v, const char *file, FILE *to,
-                              struct pawl_error *err);
+MUST_USE int view_print_failed(struct pawl *p, const struct view *v, const char *file, FILE *to,
+                               struct pawl_error *err);
 
 #endif
