@@ -55,7 +55,7 @@ static bool is_cut(const struct mask *m, const char *text, size_t len)
     return false;
 }
 
-/* Returns how much of the text was used; all of it if it is the last. */
+/* Returns how many bytes of the text were used: all of them with `last`. */
 static size_t mask_text(const struct mask *m, const char *text, size_t len, bool last,
                         struct buf *out)
 {

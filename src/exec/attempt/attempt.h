@@ -67,7 +67,7 @@
 
 /* Writes "<execution>.<attempt>" to `out` (ATTEMPT_NAME_SIZE bytes) and returns it. */
 char *attempt_name(int64_t execution, int attempt, char *out);
-/* The reverse; false if this is not the name of an attempt folder. */
+/* Parses such a name; false if it is not the name of an attempt folder. */
 bool attempt_parse_name(const char *name, int64_t *execution, int *attempt);
 
 /* Creates and opens the folder. Returns its descriptor, or -1 and errno (EEXIST: it exists

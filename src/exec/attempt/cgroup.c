@@ -21,8 +21,8 @@
 #define CGROUP_NAME "pawl-" /* followed by the attempt's name and key */
 #define OLD_AFTER   60      /* s; a new cgroup is empty until its task is started */
 
-/* The mount point of version 2, alone or beside version 1; NULL if none. PAWL_CGROUPS=off disables
- * cgroups. */
+/* The mount point of version 2, alone or together with version 1; NULL if none. PAWL_CGROUPS=off
+ * disables cgroups. */
 static const char *find_cgroup_mount(void)
 {
     const char *wanted = getenv("PAWL_CGROUPS");

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* Whether the recorded position is plausible: the task may have forged the file. */
-static bool is_sane(const struct attempt_log_pos *pos, int64_t size)
+static bool is_plausible(const struct attempt_log_pos *pos, int64_t size)
 {
     return pos->head >= 0 && pos->tail >= 0 && pos->head <= size && pos->tail <= size - pos->head &&
            pos->total >= pos->head + pos->tail;
@@ -27,7 +27,7 @@ int attempt_log_size(int at, struct attempt_log *out)
     if (fd < 0 || fstat(fd, &st))
         return -1;
     *out = (struct attempt_log){.kept = st.st_size, .head = st.st_size};
-    if (record_read(at, &RECORD_LOG_POS, &pos) == 1 && is_sane(&pos, st.st_size)) {
+    if (record_read(at, &RECORD_LOG_POS, &pos) == 1 && is_plausible(&pos, st.st_size)) {
         out->head = pos.head;
         out->dropped = pos.total - pos.head - pos.tail;
     }

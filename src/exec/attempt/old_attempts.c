@@ -67,7 +67,7 @@ static bool has_process(const struct alive *a, const struct attempt_shim *shim)
     return a->s.error != 0;
 }
 
-/* Whether nothing of the attempt can run any more. False if that takes a closer look. */
+/* Whether it is certain that nothing of the attempt can run any more. */
 static bool has_ended(const struct alive *a, int at)
 {
     struct attempt_shim shim;

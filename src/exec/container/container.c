@@ -289,7 +289,7 @@ static int add_create(const struct container_options *o, const struct container_
         return rc;
     for (option = c->options; *option; option++)
         ADD_ARG("%s", *option);
-    add_labels(t, folder, out); /* after the task's options, so that these can't override them */
+    add_labels(t, folder, out); /* last, so that no option of the task overrides a label */
     add_command(t->spec, c->image, out);
     return 0;
 }

@@ -142,7 +142,7 @@ static void add_log(struct function_call *c, const char *text)
     pthread_mutex_unlock(&j->f->lock);
 }
 
-/* ---- */
+/* ---- defer, and the end of a call ---- */
 
 static void defer(struct function_call *c, int64_t delay)
 {

@@ -120,9 +120,9 @@ static int capacity(struct executor *x)
     return n > 0 ? n : 0;
 }
 
-/* Whether a job can be accepted. This may be more than `capacity` offers: since the job was
- * claimed, functions may have become slower. */
-static bool has_place(struct functions *f)
+/* Whether a job can be accepted. Accepts more jobs than `capacity` offers, because functions may
+ * have become slower since the job was claimed. */
+static bool can_accept_job(struct functions *f)
 {
     bool yes;
 
@@ -148,7 +148,7 @@ static int start(struct executor *x, const struct job *from, void **handle, stru
     if (!entry)
         return err_set(err, E_REFUSED, "this worker has no function %.100s",
                        from->function ? from->function : "without a name");
-    if (!has_place(f))
+    if (!can_accept_job(f))
         return err_set(err, E_REFUSED, "this worker has no capacity for another function now");
     j = job_new(f, entry, from);
     if (f->marks)

@@ -5,9 +5,9 @@
  *
  * While functions are short, a few more jobs than threads are claimed and wait in a local queue, so
  * that a thread that finishes a job has the next one at once. The queue is offered only as many
- * jobs as start within 100 ms, judged by the functions that have ended, and none before the
- * first has. A job that still waits after some patience is given back: it is not running, and
- * another worker may have a thread for it.
+ * jobs as are likely to start within 100 ms, by the run times of the functions that have ended, and
+ * none before the first function has ended. A job that still waits after some patience is given
+ * back: it is not running, and another worker may have a thread for it.
  *
  * A function can't be ended from outside. Its cancel flag asks it to stop, and it keeps its thread
  * until it returns. A function that ignores the flag for longer than its grace is unresponsive;

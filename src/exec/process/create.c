@@ -15,7 +15,7 @@
 #define LOG_DEFAULT   (512 << 10)
 
 /* The path of `name` relative to this program's folder; NULL if it is not executable. */
-static char *path_beside_program(const char *name)
+static char *path_next_to_program(const char *name)
 {
     char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
@@ -44,9 +44,9 @@ static char *shim_path(const char *given)
 
     if (given)
         return mem_strdup(given);
-    if ((path = path_beside_program("pawl-shim")))
+    if ((path = path_next_to_program("pawl-shim")))
         return path;
-    return env ? mem_strdup(env) : path_beside_program("../libexec/pawl/pawl-shim");
+    return env ? mem_strdup(env) : path_next_to_program("../libexec/pawl/pawl-shim");
 }
 
 bool process_has_shim(const char *given)

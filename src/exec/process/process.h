@@ -11,7 +11,7 @@
 struct process_options {
     const char *key;  /* NULL means "process", or "container" with `container` */
     const char *dir;  /* the folder of the attempt folders; created if missing */
-    const char *shim; /* path of pawl-shim; NULL: beside this program, $PAWL_SHIM, or libexec */
+    const char *shim; /* path of pawl-shim; NULL: next to this program, $PAWL_SHIM, or libexec */
     int slots;        /* attempts at a time; 0 means the number of processors */
     struct env *env;  /* must outlive the executor; may be NULL */
 

@@ -79,7 +79,7 @@ STAILQ_HEAD(removals, removal);
 /* The processes of attempts below our folder at one moment: one scan of /proc serves all attempts
  * that have no folder. */
 struct strays {
-    int64_t looked_at; /* time of the scan, CLOCK_BOOTTIME, µs; 0 if never */
+    int64_t scanned_at; /* time of the scan, CLOCK_BOOTTIME, µs; 0 if never */
     VEC(struct stray {
         int64_t execution;
         int attempt;

@@ -266,7 +266,7 @@ static void report_unrecorded(struct process *p, struct watch *w)
 }
 
 /* The shim died without an exit record: end what it left behind. The attempt is reported only when
- * nothing of it runs, so that a retry never runs beside it. */
+ * nothing of it runs, so that it never runs at the same time as a retry. */
 static void end_remains(struct process *p, struct watch *w)
 {
     bool alive = attempt_kill_remains(w->at, &w->shim) || may_have_tree(w);
@@ -306,8 +306,8 @@ static bool needs_tombstone(const struct watch *w)
     return w->is_adopted || !w->shim_ended;
 }
 
-/* The reason to report, after the shim was killed if it lives: the caller has written the
- * tombstone, so a shim that did not start anything has nothing left to do. */
+/* Returns the reason to report, and kills the shim if it lives: the caller has written the
+ * tombstone, so a shim that has not started anything will start nothing. */
 static const char *why_not_started(const struct process *p, const struct watch *w)
 {
     if (p->closed)

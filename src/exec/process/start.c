@@ -133,8 +133,8 @@ bool process_has_room(int folder)
     return bytes >= ROOM_BYTES && (!disk.f_files || disk.f_ffree >= ROOM_FILES);
 }
 
-/* Whether enough descriptors are left to find out how attempts end: without them an attempt that
- * has ended could not be read, and would keep those that it uses. */
+/* Keeps enough descriptors free to check attempts: without them, the records of an ended attempt
+ * could not be read, and the attempt would keep its descriptors. */
 int process_check_descriptors(const struct process *p, struct err *err)
 {
     int fds[SPARE_FDS], n = 0, error = 0;

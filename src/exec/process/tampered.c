@@ -115,9 +115,9 @@ static bool kill_strays(struct process *p, struct watch *w, int64_t known_at)
 {
     bool found = false;
 
-    if (p->strays.looked_at <= known_at) {
+    if (p->strays.scanned_at <= known_at) {
         p->strays.all.n = 0;
-        p->strays.looked_at = clock_boot_us();
+        p->strays.scanned_at = clock_boot_us();
         found = !attempt_each_process(p->dir_path, add_stray, p);
     }
     for (size_t i = 0; i < p->strays.all.n; i++) {
@@ -129,7 +129,7 @@ static bool kill_strays(struct process *p, struct watch *w, int64_t known_at)
         found |= attempt_kill_stray(p->dir_path, s->execution, s->attempt, s->pid);
     }
     if (found)
-        p->strays.looked_at = 0; /* scan again: it may have started others before it died */
+        p->strays.scanned_at = 0; /* scan again: it may have started others before it died */
     return found;
 }
 

@@ -125,7 +125,8 @@ void write_exit(struct shim *s)
     keep_trying(s, publish_exit);
 }
 
-/* Without an exit record the attempt must not count as started, so the shim's own record goes. */
+/* Without an exit record the attempt must not count as started, so the shim's own record is
+ * removed. */
 static bool publish_or_withdraw(struct shim *s)
 {
     if (publish_exit(s))

@@ -247,7 +247,7 @@ static bool load_masked_output(struct shim *s, int fd)
     }
     if (text.ptr)
         explicit_bzero(text.ptr, text.cap);
-    if (masked.ptr) /* it may hold secrets that JSON escapes */
+    if (masked.ptr) /* it may hold secrets with JSON escapes */
         explicit_bzero(masked.ptr, masked.cap);
     return s->has_output;
 }
