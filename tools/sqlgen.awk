@@ -19,7 +19,7 @@
 # On PostgreSQL @rows@ stands for the rows passed, with a column named after each parameter after the ";":
 # SELECT u.* FROM @rows@ AS u. (It uses unnest() in the select list: in FROM, each array would be stored twice.)
 #
-# @given@ is the rows u in the form that the statement needs, and :name a parameter of the row:
+# @given@ stands for the rows passed, named u, in the form that the statement needs; :name stands for a parameter of the row:
 #
 #   INSERT INTO jobs @given@                                (root, data) SELECT * FROM @rows@ AS u, or VALUES ($1, $2)
 #   DELETE FROM jobs AS j @given@ WHERE j.id = ANY (:id)    USING @rows@ AS u WHERE j.id = ANY (ARRAY[u.id]), or WHERE j.id = $1
@@ -33,7 +33,7 @@
 # defines a piece of text once; @columns@ inserts it into the statements that follow, also in later files. A piece may have a tagged
 # text for each dialect.
 #
-#   --! I27 e.id, 'it has an outbox row, but is no job'
+#   --! I27 e.id, 'it has an outbox row, but is not a job'
 #     FROM task_outbox o JOIN executions e ON e.id = o.execution WHERE e.kind > KIND_EXEC
 #
 # is one check of `pawl verify`: the invariant, the execution and the sentence of each violation. The checks of a statement become its
@@ -105,7 +105,7 @@ function read_vocab(    line, prefix, lists, part)
 			code[part[1]] = part[2]
 		}
 	if (!("S_READY" in code) || !("FLAG_PAUSED" in code) || !("WORKFLOW_EV_PAUSED" in code))
-		fail("sqlgen.awk", "-v vocab= and -v flags= want src/core/vocab.h and src/core/graph.h")
+		fail("sqlgen.awk", "-v vocab= and -v flags= must name src/core/vocab.h and src/core/graph.h")
 }
 
 # Replaces the names in the vocabulary with their codes.
@@ -173,7 +173,7 @@ function put_row_parameters(line, dialect,    out, name)
 	return line
 }
 
-# Cuts the dialect off a line and returns it; "" if the line is of both.
+# Removes the tag from a line and returns its dialect; "" if the line belongs to both dialects.
 function cut_tag(    tag)
 {
 	if (!match(cut_line, /--@.*$/))

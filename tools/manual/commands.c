@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const char about_pawl[] =
-    "Pawl is a durable workflow and job engine. It keeps what should run, what runs and everything "
-    "that happened in SQLite (embedded, the default) or PostgreSQL (many machines). Any process "
+    "Pawl is a durable workflow and job engine. It stores what should run, what runs and everything "
+    "that has happened, in SQLite (embedded, the default) or PostgreSQL (many machines). Any process "
     "may be killed at any time, even by kill -9: no accepted job is lost, no attempt runs twice at "
     "once, and the history records every attempt.\n\n`pawl run` and `pawl exec` run in the "
     "foreground and wait; `pawl submit` and `pawl exec --detach` put jobs into a queue, from which "
