@@ -3,8 +3,8 @@
  *   built DB NUMBER...       built sqlite:squares.db 3 4
  *
  * One task squares each number, by a function of this program, several at once; another one adds
- * the squares up. With the same numbers a second call finds the first execution by its key, and
- * that has ended.
+ * the squares up. A second call with the same numbers finds the first execution by its key, and
+ * prints its result.
  */
 #include <pawl.h>
 

@@ -3,8 +3,8 @@
  *
  *   embed FILE.db BILL...       embed shop.db 17 18
  *
- * A bill is stored together with its job, in one transaction: either both are stored or none,
- * wherever the program is killed. The job is a C function, run by an engine that this program steps
+ * A bill is stored together with its job, in one transaction: either both are stored or neither,
+ * whenever the program is killed. The job is a C function, run by an engine that this program steps
  * whenever its descriptor is readable. Each event is printed as it arrives, and the result is
  * written to the table. After a restart the program continues with the remaining bills; a bill is
  * processed once, however often it is named. */
@@ -111,7 +111,7 @@ static int show_event(void *arg, const char *json)
 }
 
 /* Called from pawl_engine_step when an attempt has ended or written output. The loop handles it. */
-static void told(void *arg, int64_t execution, const char *status)
+static void on_status(void *arg, int64_t execution, const char *status)
 {
     (void)execution;
     *(bool *)arg |= status != NULL;
@@ -127,7 +127,7 @@ static int loop(struct pawl *p, struct pawl_engine *engine)
     size_t n;
     int rc = pawl_follow(p, &all, &events, &e);
 
-    pawl_engine_watch(engine, told, &ended);
+    pawl_engine_watch(engine, on_status, &ended);
     while (!rc && !drained) {
         struct pollfd fds[] = {{.fd = pawl_engine_fd(engine), .events = POLLIN}};
         /* a real program would poll more descriptors: sockets, a terminal, … */

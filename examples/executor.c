@@ -1,5 +1,5 @@
-/* executor.c - a custom executor: a long-running helper process that gets its tasks as lines. So a
- * program that is slow to start (an interpreter, a model in memory) is started once.
+/* executor.c - a custom executor: a long-running helper process that gets its tasks as lines. This
+ * way a program that is slow to start (an interpreter, a model in memory) is started only once.
  *
  *   executor DB HELPER INPUT...
  *
@@ -22,7 +22,7 @@ struct helper {
     pid_t pid;
     int to, from; /* its input and its output */
     bool gone;
-    struct pawl_attempt has[SLOTS]; /* the execution is 0 in a free slot */
+    struct pawl_attempt attempts[SLOTS]; /* the execution is 0 in a free slot */
     char line[65536];
     size_t len;
 };
@@ -34,8 +34,8 @@ static struct pawl_attempt *slot_of(struct helper *h, long long execution, int a
     int i;
 
     for (i = 0; i < SLOTS; i++)
-        if (h->has[i].execution == execution && h->has[i].attempt == attempt)
-            return &h->has[i];
+        if (h->attempts[i].execution == execution && h->attempts[i].attempt == attempt)
+            return &h->attempts[i];
     return NULL;
 }
 
@@ -62,13 +62,13 @@ static int start(void *data, const struct pawl_task *t, struct pawl_error *e)
         return refuse(e, PAWL_E_REFUSED, "the helper is not running");
     if (write(h->to, line, (size_t)len) !=
         len) /* a short line is written completely or not at all */
-        return refuse(e, PAWL_E_REFUSED, "the helper does not read");
+        return refuse(e, PAWL_E_REFUSED, "the helper does not read its input");
     *slot = t->id;
     pawl_report_started(t->id, 0);
     return 0;
 }
 
-static void answer(struct helper *h, const char *line)
+static void handle_reply(struct helper *h, const char *line)
 {
     struct pawl_attempt *slot;
     long long execution;
@@ -92,10 +92,10 @@ static void lose_all(struct helper *h)
 
     h->gone = true;
     for (i = 0; i < SLOTS; i++)
-        if (h->has[i].execution)
-            pawl_report_ended(h->has[i], &(struct pawl_end){.outcome = PAWL_LOST,
-                                                            .error = "the helper has ended"});
-    memset(h->has, 0, sizeof(h->has));
+        if (h->attempts[i].execution)
+            pawl_report_ended(h->attempts[i], &(struct pawl_end){.outcome = PAWL_LOST,
+                                                                 .error = "the helper has ended"});
+    memset(h->attempts, 0, sizeof(h->attempts));
 }
 
 static void poll_results(void *data)
@@ -111,18 +111,18 @@ static void poll_results(void *data)
     h->len += (size_t)n;
     while ((end = memchr(h->line, '\n', h->len))) {
         *end++ = '\0';
-        answer(h, h->line);
+        handle_reply(h, h->line);
         h->len -= (size_t)(end - h->line);
         memmove(h->line, end, h->len);
     }
 }
 
-static int from(void *data)
+static int helper_fd(void *data)
 {
     return ((struct helper *)data)->from;
 }
 
-static void finish(void *data)
+static void stop_helper(void *data)
 {
     struct helper *h = data;
 
@@ -131,7 +131,7 @@ static void finish(void *data)
     waitpid(h->pid, NULL, 0);
 }
 
-static int hire(struct helper *h, const char *command)
+static int start_helper(struct helper *h, const char *command)
 {
     int in[2], out[2];
 
@@ -159,7 +159,7 @@ static int fail(const struct pawl_error *e)
     return pawl_exit_code(e->code);
 }
 
-static void told(void *arg, int64_t execution, const char *status)
+static void on_status(void *arg, int64_t execution, const char *status)
 {
     struct pawl_error e;
     char *json;
@@ -177,16 +177,16 @@ static int work(struct pawl *p, struct helper *h, struct pawl_error *e)
                               .data = h,
                               .slots = SLOTS,
                               .start = start,
-                              .fd = from,
+                              .fd = helper_fd,
                               .poll = poll_results,
-                              .free = finish};
+                              .free = stop_helper};
     struct pawl_engine *engine;
     bool drained = false;
     int rc = pawl_engine_open(p, &(struct pawl_engine_options){.slots = SLOTS}, &engine, e);
 
     if (rc)
         return rc;
-    pawl_engine_watch(engine, told, p);
+    pawl_engine_watch(engine, on_status, p);
     rc = pawl_engine_add_executor(engine, &x, e);
     while (!rc && !drained && !h->gone)
         if (!(rc = pawl_engine_step(engine, 1000, e)))
@@ -205,7 +205,7 @@ int main(int argc, char **argv)
     struct pawl *p;
     int rc = 0, i;
 
-    if (argc < 3 || hire(&helper, argv[2])) {
+    if (argc < 3 || start_helper(&helper, argv[2])) {
         fprintf(stderr, "usage: executor DB HELPER INPUT...\n");
         return 2;
     }

@@ -54,7 +54,7 @@ static int submit(struct pawl *p, const char *function, const char *input, struc
 }
 
 /* An attempt has ended, and its outcome is stored: print the execution if it is terminal. */
-static void told(void *arg, int64_t execution, const char *status)
+static void on_status(void *arg, int64_t execution, const char *status)
 {
     struct pawl_error e;
     char *json;
@@ -78,7 +78,7 @@ static int work(struct pawl *p, struct pawl_error *e)
 
     if (rc)
         return rc;
-    pawl_engine_watch(engine, told, p);
+    pawl_engine_watch(engine, on_status, p);
     rc = pawl_engine_register(engine, "primes", primes, NULL, e);
     while (!rc && !drained)
         if (!(rc = pawl_engine_step(engine, 1000, e)))

@@ -3,7 +3,8 @@
  *
  *   pg_submit URL WORKFLOW ORDER             stores order ORDER, and submits WORKFLOW for it
  *   pg_submit URL WORKFLOW ORDER --rollback  the same, then rolls back: nothing is stored
- *   pg_submit URL --wait ORDER               waits for the end of its workflow, and prints it
+ *   pg_submit URL --wait ORDER               waits until its workflow has ended, and prints the
+ * status
  *
  * First run pawl apply FILE, which stores WORKFLOW under its name; the workflow needs a param
  * "order", a number. A worker runs it: pawl worker. The key makes a repeated call harmless, also
@@ -45,7 +46,7 @@ static bool run(const char *sql, const char *a, const char *b, const char *c, ch
     return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
 }
 
-static int submit(const char *workflow, const char *order, bool take_back)
+static int submit(const char *workflow, const char *order, bool rolls_back)
 {
     char params[100], key[100], *id = NULL;
 
@@ -57,11 +58,11 @@ static int submit(const char *workflow, const char *order, bool take_back)
         !run("INSERT INTO orders (id) VALUES ($1)", order, NULL, NULL, NULL) ||
         !run("SELECT pawl.pawl_submit($1, $2, key => $3)", workflow, params, key, &id) ||
         !run("UPDATE orders SET execution = $1 WHERE id = $2", id, order, NULL, NULL) ||
-        !run(take_back ? "ROLLBACK" : "COMMIT", NULL, NULL, NULL, NULL)) {
+        !run(rolls_back ? "ROLLBACK" : "COMMIT", NULL, NULL, NULL, NULL)) {
         free(id);
         return fail("the order was not stored"); /* and nothing was submitted */
     }
-    if (take_back)
+    if (rolls_back)
         printf("order %s: rolled back\n", order);
     else
         printf("order %s: execution %s\n", order, id);
@@ -69,8 +70,9 @@ static int submit(const char *workflow, const char *order, bool take_back)
     return 0;
 }
 
-/* Returns the status, or NULL if no worker has taken it yet. For a refused one, the reason. */
-static bool look(const char *order, char **status)
+/* Reads the status of the workflow: NULL if no worker has taken the submission yet, "refused:
+ * REASON" if it was refused. */
+static bool read_status(const char *order, char **status)
 {
     return run(
         "SELECT COALESCE(e.status, CASE s.status WHEN 'refused' THEN 'refused: ' || s.error END)"
@@ -80,7 +82,7 @@ static bool look(const char *order, char **status)
         order, NULL, NULL, status);
 }
 
-static bool is_over(const char *status)
+static bool has_ended(const char *status)
 {
     return status && strcmp(status, "pending") && strcmp(status, "ready") &&
            strcmp(status, "running");
@@ -92,9 +94,9 @@ static int wait_for(const char *order)
     int code;
 
     for (;;) {
-        if (!look(order, &status))
-            return fail("can't look");
-        if (is_over(status))
+        if (!read_status(order, &status))
+            return fail("the status of the order can't be read");
+        if (has_ended(status))
             break;
         free(status);
         usleep(100000);
@@ -107,10 +109,10 @@ static int wait_for(const char *order)
 
 int main(int argc, char **argv)
 {
-    bool take_back = argc == 5 && !strcmp(argv[4], "--rollback");
+    bool rolls_back = argc == 5 && !strcmp(argv[4], "--rollback");
     int code;
 
-    if (argc != 4 && !take_back) {
+    if (argc != 4 && !rolls_back) {
         fprintf(stderr, "usage: pg_submit URL WORKFLOW ORDER [--rollback] | URL --wait ORDER\n");
         return 2;
     }
@@ -120,7 +122,7 @@ int main(int argc, char **argv)
     else if (!strcmp(argv[2], "--wait"))
         code = wait_for(argv[3]);
     else
-        code = submit(argv[2], argv[3], take_back);
+        code = submit(argv[2], argv[3], rolls_back);
     PQfinish(conn);
     return code;
 }

@@ -3,7 +3,7 @@
  *   cc -shared -fPIC -o plugin.so plugin.c
  *   pawl.yaml:  plugins: [plugin.so]
  *
- * The input of both is the path of a file, as a JSON text. */
+ * The input of both functions is the path of a file, as a JSON string. */
 #include <pawl.h>
 
 #include <stdio.h>

@@ -96,15 +96,15 @@ static int submit_one(struct pawl *p, int argc, char **argv)
 
 /* ---- run ---- */
 
-/* The leased jobs, and when each is done. */
-struct hands {
+/* The leased jobs, and when the sleep of each ends. */
+struct leased_jobs {
     struct pawl_lease leases[SLOTS];
     int64_t began[SLOTS], done_at[SLOTS];
     bool adopted[SLOTS], fails[SLOTS];
     size_t n;
 };
 
-static void take(struct hands *h, const struct pawl_claim *c)
+static void add_job(struct leased_jobs *h, const struct pawl_claim *c)
 {
     const char *ms = c->input ? strstr(c->input, "\"ms\":") : NULL;
 
@@ -115,7 +115,7 @@ static void take(struct hands *h, const struct pawl_claim *c)
     h->adopted[h->n++] = c->adopted;
 }
 
-static int claim(struct pawl_worker *w, struct hands *h, struct pawl_error *e)
+static int claim(struct pawl_worker *w, struct leased_jobs *h, struct pawl_error *e)
 {
     struct pawl_claim claims[SLOTS];
     size_t first = h->n, n = 0, i;
@@ -126,7 +126,7 @@ static int claim(struct pawl_worker *w, struct hands *h, struct pawl_error *e)
     if ((rc = pawl_claim(w, claims, SLOTS - h->n, &n, e)))
         return rc;
     for (i = 0; i < n; i++)
-        take(h, &claims[i]);
+        add_job(h, &claims[i]);
     for (i = first; i < h->n && !rc; i++)
         if (!h->adopted[i]) /* an adopted job was started by another worker */
             rc = pawl_started(w, &h->leases[i], 1, 0, e);
@@ -134,17 +134,17 @@ static int claim(struct pawl_worker *w, struct hands *h, struct pawl_error *e)
 }
 
 /* The sleep of an adopted job ended with its worker: the attempt is lost, and retried. */
-static struct pawl_settlement outcome(const struct hands *h, size_t i)
+static struct pawl_settlement outcome(const struct leased_jobs *h, size_t i)
 {
     struct pawl_settlement s = {.lease = h->leases[i], .duration = (now_ms() - h->began[i]) * MS};
 
     if (h->adopted[i]) {
         s.outcome = PAWL_LOST;
-        s.error = "the worker that took it is gone";
+        s.error = "the worker that claimed it is gone";
         s.duration = -1;
     } else if (h->fails[i]) {
         s.outcome = PAWL_FAILED;
-        s.error = "it was told to fail";
+        s.error = "its input makes it fail";
         s.has_exit_code = true;
         s.exit_code = 3;
     } else {
@@ -154,7 +154,7 @@ static struct pawl_settlement outcome(const struct hands *h, size_t i)
     return s;
 }
 
-static void keep(struct hands *h, size_t from, size_t to)
+static void move_job(struct leased_jobs *h, size_t from, size_t to)
 {
     h->leases[to] = h->leases[from];
     h->began[to] = h->began[from];
@@ -164,7 +164,7 @@ static void keep(struct hands *h, size_t from, size_t to)
 }
 
 /* Settles finished jobs, and forgets those whose lease was lost. */
-static int settle(struct pawl_worker *w, struct hands *h, struct pawl_error *e)
+static int settle(struct pawl_worker *w, struct leased_jobs *h, struct pawl_error *e)
 {
     struct pawl_settlement list[SLOTS];
     size_t n = 0, left = 0, i;
@@ -175,7 +175,7 @@ static int settle(struct pawl_worker *w, struct hands *h, struct pawl_error *e)
         if (h->adopted[i] || now_ms() >= h->done_at[i])
             list[n++] = outcome(h, i);
         else
-            keep(h, i, left++);
+            move_job(h, i, left++);
     }
     h->n = left;
     return n ? pawl_settle(w, list, n, e) : 0;
@@ -197,7 +197,7 @@ static int anything_left(void *arg, const char *json)
 static int work(struct pawl *p, struct pawl_worker *w, const struct plan *plan,
                 struct pawl_error *e)
 {
-    struct hands h = {.n = 0};
+    struct leased_jobs h = {.n = 0};
     int64_t next_beat = 0;
     bool left;
     int rc = 0;

@@ -79,10 +79,10 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 		"$(p why "$later" --json)"
 	work
 	same "execution $id, exec::nap: failed
- it failed at T in attempt 3 of 3: it was told to fail; \`pawl logs $id\` shows its output
- attempt 1 failed after D with exit code 3: it was told to fail
- attempt 2 failed after D with exit code 3: it was told to fail
- attempt 3 failed after D with exit code 3: it was told to fail" "$(p why "$id" | plain)"
+ it failed at T in attempt 3 of 3: its input makes it fail; \`pawl logs $id\` shows its output
+ attempt 1 failed after D with exit code 3: its input makes it fail
+ attempt 2 failed after D with exit code 3: its input makes it fail
+ attempt 3 failed after D with exit code 3: its input makes it fail" "$(p why "$id" | plain)"
 	same "execution $later, exec::nap: succeeded
  it succeeded at T in attempt 1 of 3" "$(p why @last | plain)"
 	refused 5 'there is no execution 777' p why 777

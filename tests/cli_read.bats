@@ -44,7 +44,7 @@ result {\"slept\":true}" "$(p show "$id" | plain)"
 	run p show "$id"
 	[ "$status" = 0 ]
 	[[ $output == *'status     failed, attempt 3 of 3'* ]]
-	[[ $output == *'error      it was told to fail'* ]]
+	[[ $output == *'error      its input makes it fail'* ]]
 	[[ $output == *'exit code  3'* ]]
 }
 
