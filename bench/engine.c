@@ -5,8 +5,9 @@
  *   engine URL STATE BATCH ENGINES JOBS [LOOPS]
  *
  * BATCH is how many jobs are submitted at once, and how many may wait in the worker for a thread;
- * the same number is submitted while those run. LOOPS is how many turns each engine makes at once;
- * with more loops, more jobs are submitted before earlier ones have ended. Prints one JSON line. */
+ * the next BATCH jobs are submitted while those run. LOOPS is how many turns each engine makes at
+ * once; with more loops, more jobs are submitted before earlier ones have ended. Prints one JSON
+ * line. */
 #include "kit.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-/* raw.c - the reference for lives.c: the same statements with the same arguments in the same four
+/* raw.c - the reference for lives.c: the same statements with the same arguments in the same three
  * transactions, straight through sqlite3 and libpq, without any decision, check or cache in
  * between.
  *

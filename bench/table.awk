@@ -82,7 +82,7 @@ END {
 	print "\n| | commit to wake-up, p50 | p99 | lost | idle: statements per worker and 10 s |\n|---|---|---|---|---|"
 	for (d = 1; d <= 2; d++)
 		printf "| %s | %.2f ms | %.2f ms | %d | %s |\n", dbs[d], wake50[dbs[d]] / 1000, wake99[dbs[d]] / 1000, lost[dbs[d]], idle[dbs[d]]
-	printf "\nIdle: 4 workers for %d s; the server's own log shows %d statements beside BEGIN, its settings, and COMMIT.\n", idle_s, logged
+	printf "\nIdle: 4 workers for %d s; the server's own log shows %d statements besides BEGIN, its settings, and COMMIT.\n", idle_s, logged
 
 	print "\n| functions that do nothing, through the whole engine | engines | lives/s | of the store alone, by push |\n|---|---|---|---|"
 	for (d = 1; d <= 2; d++)

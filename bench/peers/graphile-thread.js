@@ -12,7 +12,7 @@ const { role, url, jobs, settings, ran, deleted } = workerData;
 const say = (kind, more) => parentPort.postMessage({ kind, ...more });
 const now = () => process.hrtime.bigint();
 
-/* Promises that resolve when the main thread sends that message. */
+/* For each message, a promise that resolves when the main thread sends it. */
 const heard = Object.fromEntries(["go", "stop"].map((kind) => [
   kind,
   new Promise((resolve) => parentPort.on("message", (message) => message === kind && resolve())),
@@ -51,7 +51,7 @@ async function add() {
   await Promise.all(clients.map((c) => c.end()));
 }
 
-/* Counts the rows that the completing deletes of this pool report, and calls finish after the last one. */
+/* Counts the completed jobs that the deletes of this pool report, and calls finish after the last one. */
 function watchDeletes(pool, finish) {
   pool.on("connect", (client) => {
     const query = client.query;

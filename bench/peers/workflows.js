@@ -53,8 +53,8 @@ async function withClient(url, work) {
   }
 }
 
-/* Calls one() this often, with this many calls in flight. */
-async function abreast(times, atOnce, one) {
+/* Calls one() `times` times, with at most `atOnce` calls in flight. */
+async function runConcurrently(times, atOnce, one) {
   let begun = 0;
   const lane = async () => {
     while (begun < times) {
@@ -79,9 +79,9 @@ async function empty(peer, url) {
 async function measure(peer, url, workflows, settings) {
   await empty(peer, url);
   const { start, close } = await peer.open(url, settings);
-  await abreast(WARM_UP, settings.atOnce, start);
+  await runConcurrently(WARM_UP, settings.atOnce, start);
   const began = process.hrtime.bigint();
-  await abreast(workflows, settings.atOnce, start);
+  await runConcurrently(workflows, settings.atOnce, start);
   const seconds = Number(process.hrtime.bigint() - began) / 1e9;
   await close();
 
