@@ -27,7 +27,7 @@
 #define ATTEMPTS 1 /* max_attempts at the start */
 #endif
 #ifndef GIVE_BACKS
-#define GIVE_BACKS 2 /* times in a row */
+#define GIVE_BACKS 2 /* how often in a row an attempt may be given back */
 #endif
 #define CLAIMS (ATTEMPTS * (GIVE_BACKS + 1))
 
@@ -36,7 +36,7 @@ mtype = {
 	attempts_bounded, /* attempts <= max_attempts */
 	claims_bounded,   /* also for a job that kills each worker that prepares it */
 	started_counts,   /* an attempt whose function has started is never given back */
-	unstarted_kept,   /* an attempt that no worker had begun to start is lost only after GIVE_BACKS times in a row */
+	unstarted_kept,   /* an attempt that no worker had begun to start is lost only if it was given back GIVE_BACKS times in a row */
 	not_reached       /* not a property */
 };
 
@@ -44,7 +44,7 @@ mtype = {
 mtype status = S_READY;
 byte attempts = 0, max_attempts = ATTEMPTS;
 byte holder = 0;     /* the worker of the lease */
-byte given_back = 0; /* times in a row, by the events */
+byte given_back = 0; /* how often in a row the attempt was given back, by its events */
 
 /* --- the worker files --- */
 bool dead[WORKERS + 1];

@@ -22,9 +22,9 @@
  * CHECK -DNO_FENCE : alone
  * CHECK -DFENCE=GRACE : alone
  * CHECK -DKILL=GRACE/2 : alone
- * CHECK -DUNTIL_FROM_THE_ANSWER : alone
+ * CHECK -DUNTIL_FROM_REPLY : alone
  * CHECK -DUNTIL_BY_ANOTHER_CLOCK : alone
- * CHECK -DNO_LOOK_AT_THE_START : alone
+ * CHECK -DNO_LEASE_CHECK_AT_START : alone
  * CHECK -DNO_GRACE : alone
  * CHECK -DHEARTBEAT_WITHOUT_EPOCH : alone
  * CHECK -DSTEP -DUNNOTICED : alone
@@ -102,7 +102,7 @@ bool current = false;   /* the worker knows the epoch that the database has */
 bool may_start = false; /* it has a claim whose attempt has not started */
 bool live = false;      /* the attempt's process */
 byte fence = 0;         /* ticks until it must be killed */
-byte overdue = 0;       /* ticks since */
+byte overdue = 0;       /* ticks since then */
 
 #define move(event, to) door(JOB_##event(status, S_##to), S_##to)
 inline door(in_the_table, to)
@@ -113,7 +113,7 @@ inline door(in_the_table, to)
 
 /* --- time --- */
 #define FULL (LEASE + FENCE)
-inline grow_old(m)
+inline age_message(m)
 {
 	if
 	:: m.what != 0 && m.age < FULL -> m.age++
@@ -157,7 +157,7 @@ end:	do
 		:: else
 		fi;
 		do
-		:: i < SLOTS -> grow_old(request[i]); grow_old(answer[i]); i++
+		:: i < SLOTS -> age_message(request[i]); age_message(answer[i]); i++
 		:: else -> break
 		od;
 		i = 0 }
@@ -175,14 +175,14 @@ end:	do
 	od
 }
 
-#ifdef UNTIL_FROM_THE_ANSWER
+#ifdef UNTIL_FROM_REPLY
 #define GOOD_FOR(m) FULL
 #elif defined UNTIL_BY_ANOTHER_CLOCK
 #define GOOD_FOR(m) (FULL + GRACE - m.age) /* the time of the database, read on a host whose clock is behind */
 #else
 #define GOOD_FOR(m) (FULL - m.age)
 #endif
-#ifdef NO_LOOK_AT_THE_START
+#ifdef NO_LEASE_CHECK_AT_START
 #define TOO_LATE false
 #else
 #define TOO_LATE (fence == 0)
@@ -193,7 +193,7 @@ inline send(kind)
 	request[k].what = kind; request[k].current = current; request[k].age = 0
 }
 
-inline hear()
+inline receive_reply()
 {
 	current = current || answer[k].current;
 	may_start = may_start || answer[k].what == CLAIM;
@@ -212,7 +212,7 @@ end:	do
 	:: atomic { k == 0 && status == S_READY && request[k].what == 0 -> send(CLAIM) }
 	:: atomic { status != S_READY && request[k].what == 0 -> send(RENEW) }
 	:: atomic { status != S_READY && request[k].what == 0 -> send(ADOPT) }
-	:: atomic { answer[k].what != 0 -> hear() }
+	:: atomic { answer[k].what != 0 -> receive_reply() }
 	:: atomic { may_start -> /* a shim takes the lock and checks the lease */
 		may_start = false;
 		if
@@ -297,7 +297,7 @@ active proctype Other_host()
 end:	atomic {
 		status == S_RUNNING && !leased && ADOPTABLE ->
 		move(ADOPTED, RUNNING);
-		move(RETRY_SCHEDULED, READY); /* it finds no process of it: lost */
+		move(RETRY_SCHEDULED, READY); /* no process of the attempt is found: lost */
 		move(CLAIMED, RUNNING);
 		next_epoch();
 		started_again = true;

@@ -15,7 +15,7 @@
  * CHECK -DNO_ROOT_LOCK : no_deadlock
  * CHECK -DREAD_BEFORE_LOCK : join_not_lost
  * CHECK -DJOIN_AFTER_COMMIT : one_join
- * CHECK -DROOTS_AS_THEY_COME : no_deadlock
+ * CHECK -DROOTS_IN_ANY_ORDER : no_deadlock
  * CHECK -DCLAIM_THAT_WAITS : no_deadlock
  * CHECK -DCLAIM_WITHOUT_GUARD : legal_move
  *
@@ -107,7 +107,7 @@ inline lock_roots(first, second)
 {
 #ifdef NO_ROOT_LOCK
 	skip
-#elif defined ROOTS_AS_THEY_COME
+#elif defined ROOTS_IN_ANY_ORDER
 	lock(first);
 	lock(second)
 #else
@@ -116,7 +116,7 @@ inline lock_roots(first, second)
 #endif
 }
 
-/* One statement. */
+/* One statement reads all rows that the turn needs. */
 inline load(task)
 {
 	atomic {

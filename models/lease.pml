@@ -20,12 +20,12 @@
  * CHECK -DNO_TOMBSTONE : one_child
  * CHECK -DNO_TOMBSTONE : nothing_left
  * CHECK -DSTART_WITHOUT_LOCK -DCRASHES=0 -DKILLS=0 -DRELEASES=0 : one_child
- * CHECK -DREQUEUE_BESIDE_TREE : one_child
+ * CHECK -DREQUEUE_BEFORE_TREE_ENDS : one_child
  * CHECK -DREAPER_REQUEUES : one_child
- * CHECK -DRELEASED_AFTER_ASKING : one_child
+ * CHECK -DRELEASED_AFTER_REQUEST : one_child
  * CHECK -DLOST_IS_A_SUCCESS : clean_success
  * CHECK -DSTALE_HOLDER_SIGNALS : no_stale_signal
- * CHECK -DSTALE_HOLDER_SIGNALS : no_vain_signal
+ * CHECK -DSTALE_HOLDER_SIGNALS : no_needless_signal
  * CHECK -DSHIM_TAKES_ANY_EPOCH : no_stale_signal
  * CHECK -DCOUNTED_AT_ADOPTION : attempts_bounded
  * CHECK -DCOUNTED_AT_START : claims_bounded
@@ -69,7 +69,7 @@ mtype = {
 	attempts_bounded, /* attempts <= max_attempts */
 	claims_bounded,   /* also for a task that kills each worker that claims it */
 	no_stale_signal,  /* a holder that lost the lease never signals a process that another has adopted */
-	no_vain_signal,   /* no holder signals a process unless a cancel was requested */
+	no_needless_signal, /* no holder signals a process unless a cancel was requested */
 	no_theft,         /* a lease changes hands only after it was cleared */
 	not_reached       /* not a property: shows that this end is reached after an adoption */
 };
@@ -81,12 +81,12 @@ mtype = { CLEAN, FAULTY, SIGNALLED };
 mtype status = S_READY;
 byte attempts = 0, max_attempts = ATTEMPTS;
 byte epoch = 0;
-byte worker = 0; /* of the lease; 0 if none, an orphan if it runs */
+byte worker = 0; /* the worker that has the lease; 0 if none: a running job is then an orphan */
 bool cancel_requested = false;
 
 /* --- the attempt folders and their processes --- */
 typedef attempt {
-	bool asked;        /* a shim will be forked: this cannot be undone */
+	bool requested;    /* a shim will be forked: this cannot be undone */
 	bool started;      /* the folder records that the task was started */
 	bool lock;         /* held by the shim, from before the start until the exit record is written */
 	bool tree;         /* held by the task and all processes that it started */
@@ -116,8 +116,8 @@ bool forgotten = false; /* and it no longer tracks the lease */
 #define NOT_RENEWED forgotten
 #endif
 
-/* A holder whose settle was refused takes the lease back only if no worker has it, and it is still of
- * the attempt whose outcome the holder knows. */
+/* A holder whose settle was refused takes the lease back only if no worker has it, and the job is
+ * still at the attempt whose outcome the holder knows. */
 #ifdef TAKEN_BACK_FROM_AN_ADOPTER
 #define NOBODY_HAS_IT true
 #else
@@ -132,7 +132,7 @@ bool forgotten = false; /* and it no longer tracks the lease */
 #define ENDED(a) (at[a].started && !at[a].lock && at[a].how != NOT_KNOWN)
 #define LOST(a) (at[a].tombstone || (at[a].started && !at[a].lock && at[a].how == NOT_KNOWN))
 /* Kills the remaining processes of a lost attempt, which may take time: they are gone when `tree` is free. */
-#ifdef REQUEUE_BESIDE_TREE
+#ifdef REQUEUE_BEFORE_TREE_ENDS
 #define TREE_FREE(a) true
 #else
 #define TREE_FREE(a) (!at[a].tree)
@@ -221,7 +221,7 @@ inline signal_task()
 	if
 	:: at[a].lock && at[a].tree && NOT_REFUSED ->
 		must(no_stale_signal, at[a].received <= e);
-		must(no_vain_signal, cancel_requested);
+		must(no_needless_signal, cancel_requested);
 		at[a].tree = false; live--;
 		at[a].how = SIGNALLED
 	:: else
@@ -272,10 +272,10 @@ idle:
 start:	/* nothing was started yet */
 	if
 	:: CRASH
-	:: atomic { at[a].asked = true; at[a].received = e; goto watch }
+	:: atomic { at[a].requested = true; at[a].received = e; goto watch }
 	:: atomic { releases < RELEASES -> releases++;
-#ifdef RELEASED_AFTER_ASKING
-		at[a].asked = true;
+#ifdef RELEASED_AFTER_REQUEST
+		at[a].requested = true;
 #endif
 		goto give_back }
 	fi;
@@ -314,7 +314,7 @@ inspect: /* under the attempt's lock, unless the shim holds it */
 watch:	/* each step reads the folder, or the reply to a heartbeat */
 	if
 	:: CRASH
-	:: atomic { !at[a].asked && !at[a].started && !at[a].tombstone -> goto inspect } /* the shim died early */
+	:: atomic { !at[a].requested && !at[a].started && !at[a].tombstone -> goto inspect } /* the shim died early */
 	:: atomic { ENDED(a) -> goto ended }
 	:: atomic { LOST(a) && TREE_FREE(a) -> goto lost }
 	:: atomic { MY_LEASE && cancel_requested && at[a].lock && at[a].tree -> goto end_it }
@@ -398,7 +398,7 @@ end:	atomic {
 
 inline begin_task()
 {
-	at[i].asked = false;
+	at[i].requested = false;
 	at[i].started = true; at[i].lock = true; at[i].tree = true;
 #ifdef COUNTED_AT_START
 	attempts++;
@@ -409,15 +409,15 @@ inline begin_task()
 }
 
 /* The steps of attempt i that its shim and task take without a holder. */
-proctype Life(byte i)
+proctype Attempt(byte i)
 {
 end:	do
 #ifdef START_WITHOUT_LOCK
-	:: at[i].asked && !at[i].tombstone -> atomic { begin_task() }
+	:: at[i].requested && !at[i].tombstone -> atomic { begin_task() }
 #else
-	:: atomic { at[i].asked && !at[i].tombstone -> begin_task() } /* a shim, under `lock` */
+	:: atomic { at[i].requested && !at[i].tombstone -> begin_task() } /* a shim, under `lock` */
 #endif
-	:: atomic { at[i].asked && kills < KILLS -> kills++; at[i].asked = false } /* it dies before that */
+	:: atomic { at[i].requested && kills < KILLS -> kills++; at[i].requested = false } /* it dies before that */
 	:: atomic { at[i].tree && at[i].lock -> /* the task exits */
 		at[i].tree = false; live--;
 		if
@@ -435,12 +435,12 @@ init {
 	byte i = 1;
 	atomic {
 		run Holder(1);
-		run Holder(1); /* both of one worker: its name does not tell them apart */
+		run Holder(1); /* both of one worker: its name does not distinguish them */
 #if HOLDERS > 2
 		run Holder(2);
 #endif
 		do
-		:: i <= ATTEMPTS + RELEASES -> run Life(i); i++
+		:: i <= ATTEMPTS + RELEASES -> run Attempt(i); i++
 		:: else -> break
 		od
 	}

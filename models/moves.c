@@ -43,7 +43,7 @@ int main(void)
 {
     int action;
 
-    puts("/* Made from src/core/transitions.c by models/moves.c. */");
+    puts("/* Generated from src/core/transitions.c by models/moves.c. */");
     print_statuses();
     for (action = 1; action < EV_COUNT; action++) {
         print_moves("JOB", FOR_JOBS, action);

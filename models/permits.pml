@@ -13,10 +13,10 @@
  * CHECK full : no cycle
  *
  * CHECK -DCHECK_WITHOUT_LOCK : never_over
- * CHECK -DCHECK_WITHOUT_LOCK -DJOBS=2 -DMAX=1 -DROLLBACKS=0 : nobody_forgotten
- * CHECK -DNO_HANDOVER_TIMER -DJOBS=2 -DMAX=1 : nobody_forgotten
+ * CHECK -DCHECK_WITHOUT_LOCK -DJOBS=2 -DMAX=1 -DROLLBACKS=0 : no_job_forgotten
+ * CHECK -DNO_HANDOVER_TIMER -DJOBS=2 -DMAX=1 : no_job_forgotten
  * CHECK -DCANCEL_KEEPS_PERMIT : counted
- * CHECK -DCANCEL_KEEPS_PERMIT -DJOBS=2 -DMAX=1 : nobody_forgotten
+ * CHECK -DCANCEL_KEEPS_PERMIT -DJOBS=2 -DMAX=1 : no_job_forgotten
  * CHECK -DWAITS_FOR_CANDIDATE -DJOBS=2 -DMAX=1 : no_deadlock
  * CHECK -DLOWERS_ONLY_THE_NUMBER : never_over
  * CHECK -DLOWERS_WHAT_IS_FREE : never_over
@@ -33,7 +33,7 @@
 #define MAX 2
 #endif
 #ifndef LOW
-#define LOW 1 /* the value that it is lowered to for a time */
+#define LOW 1 /* the limit is lowered to this value for a time */
 #endif
 #ifndef ROLLBACKS
 #define ROLLBACKS 2
@@ -43,7 +43,7 @@ mtype = {
 	legal_move,       /* every move is in the table of src/core/transitions.c */
 	counted,          /* used = the number of jobs that are claimable or running */
 	never_over,       /* only jobs that already ran when the limit was lowered exceed it */
-	nobody_forgotten, /* no job is held forever while a permit is free */
+	no_job_forgotten, /* no job is held forever while a permit is free */
 	no_deadlock,      /* no turn waits forever for a lock */
 	not_reached       /* not a property: shows that a timer gives a permit to a held job */
 };
@@ -58,7 +58,7 @@ typedef job {
 job at[JOBS];
 byte limit_lock = NOBODY;
 byte max = MAX, used = 0;
-byte timer = NOBODY;    /* a job of the limit whose timer offers free permits again */
+byte timer = NOBODY;    /* the job whose timer will offer free permits again */
 bool lowering = false;  /* the limit was lowered, and the operator has no reply yet */
 byte rollbacks = 0;
 bool retried = false;
@@ -85,7 +85,7 @@ inline hold(k)
 }
 
 /* Gives free permits to held jobs, the oldest first. */
-inline hand_on()
+inline give_permits()
 {
 	d_step {
 		i = 0;
@@ -199,7 +199,7 @@ settle:
 	:: atomic { /* the job ended */
 		move(k, COMPLETED, SUCCEEDED);
 		used--;
-		hand_on();
+		give_permits();
 		commit;
 		goto done }
 	:: atomic { !retried -> /* it failed, and is retried */
@@ -237,7 +237,7 @@ again:	lock(at[k].lock);
 #ifndef CANCEL_KEEPS_PERMIT
 			used--;
 #endif
-			hand_on()
+			give_permits()
 		:: HELD(k) -> move(k, CANCELLED, CANCELLED); at[k].held = false
 		:: at[k].status == S_RUNNING -> move(k, CANCEL_REQUESTED, RUNNING)
 		:: else
@@ -305,7 +305,7 @@ slice:	lock(limit_lock);
 
 raise:	lock(limit_lock);
 	wait_for_candidates;
-	atomic { max = MAX; hand_on(); commit }
+	atomic { max = MAX; give_permits(); commit }
 }
 
 /* An engine that fires the timer: under the lock of its job, it gives free permits to the oldest held jobs. */
@@ -323,7 +323,7 @@ end:	do
 		:: ROLL_BACK
 		:: atomic {
 			timer = NOBODY;
-			hand_on();
+			give_permits();
 #ifdef REACH
 			must(not_reached, !CLAIMABLE(k));
 #endif
@@ -355,7 +355,7 @@ init {
 	timeout; /* no process can take a step */
 	must(no_deadlock, limit_lock == NOBODY);
 	do
-	:: i < JOBS -> must(nobody_forgotten, TERMINAL(at[i].status)); i++
+	:: i < JOBS -> must(no_job_forgotten, TERMINAL(at[i].status)); i++
 	:: else -> break
 	od
 }
