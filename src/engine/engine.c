@@ -125,7 +125,8 @@ static int handle_notifications(struct engine *e, bool notified, struct err *err
         e->adopt = true;
     if (wakes & WAKE_CANCEL)
         heartbeat_send_soon(e);
-    e->submissions |= (wakes & WAKE_SUBMISSIONS) && !e->o.foreground; /* workers accept them */
+    /* A foreground engine leaves SQL submissions to workers. */
+    e->submissions |= (wakes & WAKE_SUBMISSIONS) && !e->o.foreground;
     return engine_watch(e, e->listener->fd, err); /* a reconnect changes the descriptor */
 }
 

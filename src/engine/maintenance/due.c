@@ -8,9 +8,9 @@
 
 #define SLICE         500     /* timers or submissions in one turn */
 #define SCHEDULES_MAX 10      /* schedules in one turn; each may create several executions */
-#define LOCKED_PAUSE  100000  /* µs until rows that others had locked are tried again */
+#define LOCKED_PAUSE  100000  /* µs until rows that other turns had locked are tried again */
 #define BISECT_PAUSE  10000   /* µs until the next turn while bisecting */
-#define WALL_STEP     1000000 /* µs; a wall clock that falls back by more was set */
+#define WALL_STEP     1000000 /* µs; a wall clock that goes back by more than this was set */
 
 /* Schedules follow the wall clock, which may be set at any time, so each heartbeat computes the
  * next check anew. After the clock was set back, stored due times may be too late: then the

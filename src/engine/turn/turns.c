@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_AFTER_TIMES_LOCKED \
-    3                      /* after that, a command gets its own turn, which waits for locks */
-#define COMMANDS_ENOUGH 32 /* enough for a turn while another loop has one under way */
+#define WAIT_AFTER_TIMES_LOCKED 3  /* then a command gets its own turn, which waits for locks */
+#define COMMANDS_ENOUGH         32 /* enough for a turn while another loop has one under way */
 
 /* ---- when ---- */
 
@@ -135,7 +134,8 @@ static int handle_turn_result(struct loop *l, struct turn_options m, int rc, str
 
     if (is_row_fault(rc) && !m.wait_for_locks)
         rc = bisect_turn(l, rc, err);
-    e->left_work |= rc == -E_COMMIT_UNKNOWN; /* others find it by our worker file */
+    /* If the turn was stored, other workers find its tree through our worker file. */
+    e->left_work |= rc == -E_COMMIT_UNKNOWN;
     if (!rc) {
         l->failures = 0;
         l->retry_at = 0;
