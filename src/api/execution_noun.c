@@ -17,7 +17,7 @@ struct answer {
     const char *waiting, *pause_reason, *requested_by;
     int64_t duration, worker, retries, max_retries;
     bool paused;
-    const struct answer *task, *workflow; /* itself if it is one, else NULL */
+    const struct answer *task, *workflow; /* this answer if it is a task, a workflow; else NULL */
 };
 #define ROW struct answer
 

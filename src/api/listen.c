@@ -75,7 +75,7 @@ static int check_status(struct pawl *p, int64_t *id, int *status, struct err *er
     struct err ignored = ERR_INIT;
     int attempts, rc = query_attempts(p->store, *id, &attempts, status, err);
 
-    if (rc == -E_BUSY) { /* it is being taken at this moment */
+    if (rc == -E_BUSY) { /* a worker takes the submission at this moment */
         *status = S_NONE;
         return 0;
     }

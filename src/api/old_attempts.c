@@ -9,8 +9,7 @@
 
 #define END_PATIENCE 10000000LL /* µs */
 #define REPORT_EVERY 10000000LL /* µs between two notes about the progress */
-#define RETRY_EVERY \
-    1000000LL /* µs until a worker checks again whether another one removes the folders */
+#define RETRY_EVERY  1000000LL  /* µs between two checks whether another worker removes them */
 
 struct old_attempts {
     struct env *env;

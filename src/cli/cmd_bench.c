@@ -146,7 +146,7 @@ static const char *limit_of_one(const struct bench *b)
         return "a single submit waits for the disk: submit several at once";
     if (b->disk)
         return "a single submit is limited by the processor; the disk is fast, or does not wait "
-               "(in memory, or a cache)";
+               "(a file system in memory, or a write cache)";
     if (median(b, BENCH_READ) * 2 > submit)
         return "a single submit waits for the network: submit several at once";
     return "a single submit waits for the server's commit: submit several at once";

@@ -17,8 +17,8 @@ static void print_cancelled(int64_t id, const struct pawl_cancelled *c, bool let
     else
         printf("has ended: %s", c->status);
     if (c->left > runs)
-        printf("; %lld below it %s%s", (long long)(c->left - runs), let_finish ? "" : "were ",
-               asked);
+        printf("; %lld of its descendants %s%s", (long long)(c->left - runs),
+               let_finish ? "" : "were ", asked);
     putchar('\n');
 }
 

@@ -57,7 +57,8 @@ static int find_folder(struct exec *x)
     return 0;
 }
 
-/* A command started by a task becomes its child, and uses its slot if the task waits for it. */
+/* If a task called this program, the new job becomes a child of that task. Unless it is detached,
+ * the task waits for it and lends it its slot. */
 static int find_parent(struct exec *x)
 {
     const char *id = foreground_task(x->cli);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WINDOW 60000000LL
-#define EVERY  1000000LL  /* µs, minimum between two samples */
-#define SOON   10000000LL /* µs, about the time between two reports of a worker */
+#define WINDOW   60000000LL
+#define EVERY    1000000LL  /* µs, minimum between two samples */
+#define MIN_SPAN 10000000LL /* µs of a rate: workers report about this often */
 
 static void forget_sample(struct top_model *m)
 {
@@ -53,7 +53,7 @@ int64_t top_rate(const struct top_model *m, const char *queue, const char *key)
     const struct top_sample *old = m->samples.at;
     int64_t span = field_time(m->o, "at") - old->at, n;
 
-    if (span < SOON)
+    if (span < MIN_SPAN)
         return -1;
     n = count_ended(json_object_get(m->o, "ended"), queue, key) -
         count_ended(old->ended, queue, key);
