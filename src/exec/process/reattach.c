@@ -81,7 +81,7 @@ int process_reattach(struct executor *x, const struct job *j, void **handle, str
 
 #define WAIT_MIN   1000    /* µs before the second check; each further pause is twice as long */
 #define WAIT_MAX   1000000 /* µs, the longest pause */
-#define START_WAIT 8000 /* µs; the start is looked for after twice this time, if it still runs */
+#define START_WAIT 8000    /* µs; the record of the start is read after twice this time */
 
 static void check_later(struct process *p, struct watch *w)
 {
@@ -440,7 +440,7 @@ void watch_check(struct process *p, struct watch *w)
         watch_note_file(w, ATTEMPT_LOCK, error);
     if (!error || own_file_is_fault(error) ||
         (error == ENOENT && attempt_is_folder_removed(w->at)) ||
-        (process_is_disk_full(error) && !needs_tombstone(w))) /* it can't even be created */
+        (process_is_disk_full(error) && !needs_tombstone(w))) /* no lock file can be created */
         check_for_shim_without_lock(p, w);
     else if (error == EAGAIN)
         check_locked(p, w);

@@ -129,7 +129,7 @@ static bool kill_strays(struct process *p, struct watch *w, int64_t known_at)
         found |= attempt_kill_stray(p->dir_path, s->execution, s->attempt, s->pid);
     }
     if (found)
-        p->strays.scanned_at = 0; /* scan again: it may have started others before it died */
+        p->strays.scanned_at = 0; /* scan again: the process may have started others */
     return found;
 }
 

@@ -178,8 +178,8 @@ static _Noreturn void exec_task(const struct launch *l, int output, int report, 
     unblock_signals();
     if (!set_files(l, output))
         report_failure(report, STEP_FILES, errno);
-    /* `work` is entered before the user changes, who may have no access to the path; a folder that
-     * the task names is entered afterwards, with the user's permissions. */
+    /* `work` is entered before the switch to the task's user, who may have no access to its path; a
+     * folder that the task names is entered afterwards, with the permissions of that user. */
     if (!l->r->cwd && !enter_own_folder(l))
         report_failure(report, STEP_CWD, errno);
     set_user_and_limits(l, report);
