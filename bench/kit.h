@@ -18,7 +18,7 @@ struct kit {
     const char *url, *state;
     const char *queue;     /* the queue it serves; NULL for the default */
     function_fn *function; /* for the lane function:bench */
-    int threads, local;    /* functions that run, and that may wait in the worker */
+    int threads, local;    /* how many functions run, and how many may wait */
     int slots;             /* commands at once; 0 to run none */
     int loops;             /* 0 means one */
     bool no_push;

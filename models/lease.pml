@@ -100,7 +100,7 @@ attempt at[ATTEMPTS + RELEASES + 1];
 byte crashes = 0, pauses = 0, kills = 0, releases = 0;
 byte claims = 0, ends = 0, live = 0;
 byte holder = 0;        /* the holder of the lease */
-bool forgotten = false; /* and it no longer tracks the lease */
+bool forgotten = false; /* the holder no longer tracks the lease */
 
 #define MY_LEASE (status == S_RUNNING && worker == me && epoch == e)
 #ifdef SETTLE_WITHOUT_EPOCH
@@ -287,7 +287,7 @@ give_back:
 		if
 		:: MAY_SETTLE && cancel_requested -> move(CANCELLED, CANCELLED)
 		:: MAY_SETTLE && !cancel_requested ->
-			max_attempts++; /* it used up no attempt */
+			max_attempts++; /* the claim used up no attempt */
 			move(RELEASED, READY)
 		:: else
 		fi;
@@ -417,7 +417,7 @@ end:	do
 #else
 	:: atomic { at[i].requested && !at[i].tombstone -> begin_task() } /* a shim, under `lock` */
 #endif
-	:: atomic { at[i].requested && kills < KILLS -> kills++; at[i].requested = false } /* it dies before that */
+	:: atomic { at[i].requested && kills < KILLS -> kills++; at[i].requested = false } /* the shim dies before it starts the task */
 	:: atomic { at[i].tree && at[i].lock -> /* the task exits */
 		at[i].tree = false; live--;
 		if
