@@ -85,6 +85,7 @@ static inline int kit_make(void *arg, const struct engine_dispatch_setup *place,
                                  .slots = k->slots ? k->slots : 4,
                                  .lease = place->lease,
                                  .fence = place->fence,
+                                 .marks = place->marks,
                                  .env = fixture_env()};
     struct dispatch_options o = place->dispatch;
     const struct kit_function *f;

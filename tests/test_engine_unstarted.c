@@ -1,5 +1,5 @@
-/* test_engine_unstarted.c - functions that a worker has claimed and not started when it is killed:
- * they are given back and use up no attempt, at most three times in a row. */
+/* test_engine_unstarted.c - functions and commands that a worker has claimed and not started when
+ * it is killed: they are given back and use up no attempt, at most three times in a row. */
 #include "engine_fixture.h"
 
 #include <signal.h>
@@ -61,7 +61,7 @@ static void kill_worker(const char *where, bool (*is_time)(struct store *s))
     pid = fork();
     CHECK(pid >= 0);
     if (pid == 0) {
-        struct worker_kit k = {.list = functions, .threads = JOBS};
+        struct worker_kit k = {.list = functions, .threads = JOBS, .commands = true, .slots = JOBS};
 
         killing.where = where;
         killing.is_time = is_time;
@@ -87,7 +87,7 @@ static void submit_all(int64_t *ids, int n)
 
 static void finish_with_next_worker(struct store *s)
 {
-    struct worker_kit k = {.list = functions};
+    struct worker_kit k = {.list = functions, .commands = true};
 
     atomic_store(&shared->go, 1);
     kit_open(&k);
@@ -215,6 +215,176 @@ TEST(job_that_kills_its_worker_before_it_starts_is_given_back_three_times_and_th
     CHECK_EQ(get(s, id).max_attempts, 4);
     CHECK_EQ(count_of_type(s, EV_RELEASED), 3);
     CHECK_EQ(atomic_load(&shared->started), 0);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- commands ---- */
+
+static const char *ledger(void)
+{
+    static char path[4096];
+
+    snprintf(path, sizeof(path), "%s/ledger", test_dir());
+    return path;
+}
+
+/* Each command writes one line when it starts; all have one attempt. */
+static void submit_commands(int64_t *ids, int n)
+{
+    struct store *s = fixture_store();
+    char run[5000];
+
+    snprintf(run, sizeof(run), "echo $PAWL_EXECUTION_ID >>%s", ledger());
+    for (int i = 0; i < n; i++)
+        ids[i] = kit_command(s, run);
+    store_close(&s);
+}
+
+static int count_begun(void)
+{
+    FILE *f = fopen(ledger(), "re");
+    int n = 0, c;
+
+    while (f && (c = getc(f)) != EOF)
+        n += c == '\n';
+    if (f)
+        fclose(f);
+    return n;
+}
+
+/* Every command has run once, whatever happened to its workers. */
+static void check_all_ran_once(struct store *s, const int64_t *ids)
+{
+    for (int i = 0; i < JOBS; i++) {
+        CHECK_EQ(status_of(s, ids[i]), S_SUCCEEDED);
+        CHECK_EQ(get(s, ids[i]).attempts, get(s, ids[i]).max_attempts);
+    }
+    CHECK_EQ(count_of_type(s, EV_ABANDONED), 0);
+    CHECK_EQ(count_begun(), JOBS);
+    verify_clean(s);
+}
+
+static int passed; /* how often the point was passed */
+
+static bool is_third_time(struct store *s)
+{
+    (void)s;
+    return ++passed == 3;
+}
+
+/* The commands before the third one outlive the worker, the others have not started. */
+static void check_death_at(const char *where)
+{
+    int64_t ids[JOBS];
+    struct store *s;
+    int claimed;
+
+    passed = 0;
+    shared = shared_memory(sizeof(*shared));
+    submit_commands(ids, JOBS);
+    kill_worker(where, is_third_time);
+    s = fixture_store();
+    claimed = (int)sql_number(s, "SELECT count(*) FROM leases");
+    CHECK(claimed >= 3);
+    finish_with_next_worker(s);
+    CHECK(count_of_type(s, EV_RELEASED) >= claimed - 3);
+    check_all_ran_once(s, ids);
+    store_close(&s);
+}
+
+TEST(commands_that_a_killed_worker_had_not_handed_over_keep_their_attempt)
+{
+    check_death_at("engine:job-started");
+}
+
+TEST(command_whose_worker_was_killed_before_it_created_the_folder_keeps_its_attempt)
+{
+    check_death_at("process:before-folder");
+}
+
+TEST(command_whose_worker_was_killed_before_it_wrote_the_token_keeps_its_attempt)
+{
+    check_death_at("process:folder");
+}
+
+TEST(command_whose_worker_was_killed_before_it_wrote_the_mark_keeps_its_attempt)
+{
+    check_death_at("process:before-mark");
+}
+
+TEST(command_whose_worker_was_killed_before_it_requested_the_start_keeps_its_attempt)
+{
+    check_death_at("process:before-request");
+}
+
+TEST(commands_keep_their_attempt_although_their_adopter_is_killed_too)
+{
+    int64_t ids[JOBS];
+    struct store *s;
+
+    passed = 0;
+    shared = shared_memory(sizeof(*shared));
+    submit_commands(ids, JOBS);
+    kill_worker("process:before-request", is_third_time);
+    kill_worker("engine:committed", has_adopted);
+    s = fixture_store();
+    CHECK(count_of_type(s, EV_ADOPTED) > 3);
+    finish_with_next_worker(s);
+    check_all_ran_once(s, ids);
+    store_close(&s);
+}
+
+static void remove_attempt_folders(void)
+{
+    char command[5000];
+
+    snprintf(command, sizeof(command), "rm -rf %s/*/*.1", kit_state());
+    CHECK_EQ(system(command), 0);
+}
+
+/* Without its folder, only the marks tell that a command may have started: those of the adopters,
+ * too. */
+TEST(started_command_without_its_folder_is_lost_although_its_adopter_is_killed_too)
+{
+    struct store *s;
+    int64_t id;
+
+    shared = shared_memory(sizeof(*shared));
+    submit_commands(&id, 1);
+    kill_worker("process:requested", has_claimed);
+    while (!count_begun())
+        usleep(1000);
+    remove_attempt_folders();
+    kill_worker("engine:committed", has_adopted);
+    remove_attempt_folders();
+    s = fixture_store();
+    finish_with_next_worker(s);
+    CHECK_EQ(status_of(s, id), S_FAILED);
+    CHECK_EQ(count_of_type(s, EV_RELEASED), 0);
+    CHECK_EQ(count_begun(), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+TEST(command_that_kills_its_worker_before_it_starts_is_given_back_three_times_and_then_lost)
+{
+    struct store *s;
+    int64_t id;
+
+    shared = shared_memory(sizeof(*shared));
+    submit_commands(&id, 1);
+    for (claims_before = 0; claims_before < 4; claims_before++)
+        kill_worker("process:before-request", has_claimed);
+    s = fixture_store();
+    finish_with_next_worker(s);
+    CHECK_EQ(status_of(s, id), S_FAILED);
+    CHECK_STR(get(s, id).error,
+              "its worker ended before the attempt started, as in the 3 attempts before: "
+              "it counts as lost");
+    CHECK_EQ(get(s, id).attempts, 4);
+    CHECK_EQ(count_of_type(s, EV_RELEASED), 3);
+    CHECK_EQ(count_begun(), 0);
     verify_clean(s);
     store_close(&s);
 }

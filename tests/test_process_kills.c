@@ -117,7 +117,8 @@ static void check_all(const struct spec *spec)
         int at = folder_of(&t);
 
         CHECK_EQ(s->ended, 1);
-        CHECK(s->o.kind == OUTCOME_OK || s->o.kind == OUTCOME_LOST);
+        CHECK(s->o.kind == OUTCOME_OK || s->o.kind == OUTCOME_LOST ||
+              (s->o.kind == OUTCOME_REFUSED && s->o.unstarted && !begun));
         CHECK(begun <= 1 && ended <= begun);
         if (s->o.kind == OUTCOME_OK)
             CHECK_EQ(ended, 1);

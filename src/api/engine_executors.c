@@ -95,6 +95,7 @@ static int add_commands(struct pawl_engine *e, const struct config_executor *c,
                                 .nextra = container     ? 0
                                           : url->tenant ? 3
                                                         : 2,
+                                .marks = place->marks,
                                 .resolve_secret = api_secret,
                                 .secret_arg = (void *)c,
                                 .container = container};

@@ -1,18 +1,16 @@
 /* start_marks.c - see start_marks.h. */
 #include "base/start_marks.h"
 
-#include "base/fd.h"
 #include "base/idmap.h"
+#include "base/proc.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD_SIZE    64
-#define BOOT_ID_FILE "/proc/sys/kernel/random/boot_id"
+#define HEAD_SIZE 64
 
 struct mark {
     int64_t execution, attempt;
@@ -47,18 +45,16 @@ void start_marks_free(struct start_marks *m)
 }
 
 /* Fills in the head of a table that is valid for this boot and generation; false if the id of the
- * boot can't be read. */
+ * boot can't be read. Tables of version 1 have marks of functions only. */
 static bool make_head(int64_t generation, char head[HEAD_SIZE])
 {
-    AUTO_FD fd = open(BOOT_ID_FILE, O_RDONLY | O_CLOEXEC);
-    char id[HEAD_SIZE / 2 + 8] = "";
-    ssize_t n = fd < 0 ? -1 : read(fd, id, sizeof(id) - 1);
+    char id[PROC_BOOT_ID_SIZE];
+    int n;
 
-    if (n <= 0)
+    if (!proc_boot_id(id))
         return false;
-    id[strcspn(id, "\n")] = 0;
     memset(head, ' ', HEAD_SIZE);
-    n = snprintf(head, HEAD_SIZE, "starts 1 %.36s %llx", id, (unsigned long long)generation);
+    n = snprintf(head, HEAD_SIZE, "starts 2 %.36s %llx", id, (unsigned long long)generation);
     head[n] = ' ';
     head[HEAD_SIZE - 1] = '\n';
     return true;

@@ -2,11 +2,11 @@
  * has started. Other workers read it after the worker's death.
  *
  * A mark is a pair of numbers: the id of an execution and the number of its attempt. The worker
- * writes it before the attempt starts, and reuses its slot only after the outcome is stored or
- * another worker owns the attempt. So a dead worker never started an attempt that is missing in its
- * file. Marks outlive the process, but not a crash of the host, and they are not valid for a
- * database that was restored since: the table begins with the id of the boot and the generation of
- * the database for which it is valid.
+ * writes it before it calls a function or requests the shim of a command, and reuses its slot only
+ * after the outcome is stored or another worker owns the attempt. So a dead worker never started an
+ * attempt that is missing in its file. Marks outlive the process, but not a crash of the host, and
+ * they are not valid for a database that was restored since: the table begins with the id of the
+ * boot and the generation of the database for which it is valid.
  *
  * All functions except start_marks_write are called on the engine's thread. */
 #ifndef BASE_START_MARKS_H
@@ -35,10 +35,11 @@ void start_marks_keep(struct start_marks *m, int slot, int64_t execution, int at
 void start_marks_drop(struct start_marks *m, int64_t execution, int attempt);
 
 /* Writes the mark of an attempt that is about to start. Returns 0, or -1 and errno; on failure the
- * function must not start. Any thread may call this. */
+ * attempt must not start. Any thread may call this. */
 MUST_USE int start_marks_write(const struct start_marks *m, int slot, int64_t execution,
                                int attempt);
-/* Writes and keeps the mark of an attempt that another worker may have started. */
+/* Writes and keeps a mark: of an attempt that is about to start, or that another worker may have
+ * started. */
 MUST_USE int start_marks_add(struct start_marks *m, int64_t execution, int attempt);
 
 /* Whether the file of a dead worker proves that it never started this attempt of an execution in

@@ -73,8 +73,9 @@ int dispatch_executor_capacity(const struct dispatch *d, size_t nth);
 /* Whether attempts of this lane continue without the worker that started them; false if the lane is
  * not served here. */
 bool dispatch_outlives(const struct dispatch *d, const char *lane);
-/* Whether attempts of this lane are functions of this worker. */
-bool dispatch_runs_functions(const struct dispatch *d, const char *lane);
+/* Whether the executor of this lane writes start marks by itself; false if it is not served here.
+ */
+bool dispatch_marks_starts(const struct dispatch *d, const char *lane);
 
 /* ---- attempts ---- */
 

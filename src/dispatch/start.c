@@ -33,12 +33,12 @@ bool dispatch_outlives(const struct dispatch *d, const char *lane)
     return m && m->x->ops->outlives_worker;
 }
 
-bool dispatch_runs_functions(const struct dispatch *d, const char *lane)
+bool dispatch_marks_starts(const struct dispatch *d, const char *lane)
 {
     const char *function;
     const struct executor_entry *m = find_executor(d, lane, &function);
 
-    return m && m->functions;
+    return m && m->x->ops->marks_starts;
 }
 
 static void count_started(struct dispatch *d, struct attempt *a, struct executor_entry *m)

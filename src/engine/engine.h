@@ -53,7 +53,7 @@ struct engine_dispatch_setup {
     const char *const *old_dirs; /* of earlier generations: the executors end their attempts */
     int64_t lease;
     int64_t fence; /* end a process this many µs after its lease has run out; 0: do not */
-    struct start_marks *marks;        /* for the function executor */
+    struct start_marks *marks;        /* for executors that mark starts */
     struct dispatch_options dispatch; /* the dispatcher's options, without `slots` */
 };
 /* Opens the database and the state folder and registers the worker. `make_dispatch` creates the

@@ -2,11 +2,13 @@
  * claim, and queues the executors' reports for the next turn. */
 #include "engine/engine_internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* The longest time (µs) that the report of a start waits for a turn made for another reason. The
  * wait lets one commit write both the start and the end of a short job. */
-#define STARTS_WAIT 20000
+#define STARTS_WAIT    20000
+#define UNMARKED_DELAY 1000000 /* µs until a job whose start could not be marked is tried again */
 
 static void queue_start(struct engine *e, const struct leased_job *h, const struct report *r)
 {
@@ -77,6 +79,21 @@ static bool is_too_late(const struct engine *e, const struct leased_job *h)
     return h->until - engine_now(e) < e->o.lease / 2;
 }
 
+/* Starts a claimed job. If its executor writes no start mark, the mark is written here: a worker's
+ * file tells of every start, whatever executors the worker that reads it has for the lane. */
+static int start_job(struct engine *e, const char *lane, const struct job *job,
+                     struct outcome *failed, struct err *err)
+{
+    if (dispatch_marks_starts(e->dispatch, lane) ||
+        !start_marks_add(e->start_marks, job->execution, job->attempt))
+        return dispatch_start(e->dispatch, lane, job, failed, err);
+    failed->kind = OUTCOME_REFUSED;
+    failed->retry_delay = UNMARKED_DELAY;
+    return err_set(err, E_REFUSED,
+                   "the start of the job can't be recorded in the worker's file: %s",
+                   strerror(errno));
+}
+
 static bool is_to_be_settled(const struct loop *l, const struct leased_job *h)
 {
     for (size_t i = 0; i < l->ended.n; i++)
@@ -143,7 +160,7 @@ void engine_hand_over_job(struct engine *e, const struct execution *x, enum hand
     if (adopted) /* it runs already, even if its spec can't be read */
         rc = dispatch_reattach(e->dispatch, x->lane, &job, &err);
     else if (!rc)
-        rc = dispatch_start(e->dispatch, x->lane, &job, &failed, &err);
+        rc = start_job(e, x->lane, &job, &failed, &err);
     failed.error = err.msg;
     if (adopted && rc == -E_REFUSED) { /* can't be searched for: let the lease run out */
         dispatch_forget(e->dispatch, h->a.execution, h->a.attempt);

@@ -54,6 +54,9 @@ static int open_store(struct engine *e, struct err *err)
          (rc = state_folder_set_foreground(e->state_folder, e->foreground_root, err))))
         return rc;
     e->start_marks = start_marks_new(state_folder_own_file(e->state_folder), e->generation);
+    if (start_marks_begin(e->start_marks))
+        return state_folder_error(err, "write this worker's file in",
+                                  state_folder_dir(e->state_folder));
     e->server = !store_db(e->store)->driver->one_writer;
     /* While we can't reach the database, other hosts may adopt our jobs: a turn must not wait so
      * long that this worker fails to notice that it has to end. */

@@ -63,7 +63,7 @@ void state_folder_remove_worker(struct state_folder *f, int64_t worker);
 int64_t state_folder_worker_age(const struct state_folder *f, int64_t worker);
 /* The file of this worker, for its start marks. */
 int state_folder_own_file(const struct state_folder *f);
-/* Whether another worker is dead, and its file proves that it never started this function. */
+/* Whether another worker is dead, and its file proves that it never started this attempt. */
 bool state_folder_is_unstarted(const struct state_folder *f, int64_t worker, int64_t execution,
                                int attempt);
 bool state_folder_is_alive(const struct state_folder *f, int64_t worker); /* its lock is held */

@@ -32,7 +32,8 @@ struct job {
     const struct spec *spec;
     int64_t lease_until; /* CLOCK_BOOTTIME, µs; the lease is valid at least until then */
     bool cancel;         /* a cancel was requested already (adopted attempts only) */
-    bool unstarted;      /* adopted from a worker that died and never started it */
+    bool unstarted;      /* adopted from a worker that died and never started it, as its file
+                            proves; only for executors that write start marks */
 };
 
 enum report_kind {
@@ -64,6 +65,10 @@ struct executor;
 struct executor_ops {
     /* Whether an attempt continues when its worker ends; otherwise it is lost. */
     bool outlives_worker;
+    /* Whether the executor writes start marks (base/start_marks.h) by itself, so that the file of a
+     * dead worker proves which attempts it never started. For other executors the engine writes
+     * them before `start`. */
+    bool marks_starts;
 
     /* Starts a new attempt. 0: reports will follow, exactly one of them REPORT_ENDED, unless
      * `forget` is called first. -E_REFUSED: nothing was started and the job is released. Any other
@@ -72,7 +77,8 @@ struct executor_ops {
 
     /* Reattaches to an adopted attempt, which another worker may have started: reports follow as
      * after `start`. An attempt that does not exist, or that ended without an exit record, is
-     * reported as lost once its remains are gone; it is never started again. *handle is that of an
+     * reported as lost once its remains are gone, or as refused and unstarted if that is proved; it
+     * is never started again. *handle is that of an
      * attempt that runs here under an older epoch, else NULL. -E_REFUSED: the attempt can't be
      * searched for now, and *handle stays as it was. -E_LEASE_LOST: a higher epoch is recorded.
      * Any other error: the attempt has failed, and the executor has dropped it. */

@@ -47,7 +47,7 @@ static bool should_adopt(const struct engine *e, const struct execution *x, int6
     return false;
 }
 
-/* Adopts the orphan if it should be. An adopted function gets a start mark unless it is proved that
+/* Adopts the orphan if it should be. An adopted attempt gets a start mark unless it is proved that
  * it never started: if we die too, the next worker knows only our file. */
 static bool adopt_orphan(void *arg, const struct execution *x, int64_t last_worker)
 {
@@ -56,9 +56,7 @@ static bool adopt_orphan(void *arg, const struct execution *x, int64_t last_work
 
     if (!should_adopt(e, x, last_worker))
         return false;
-    if (!dispatch_runs_functions(e->dispatch, x->lane))
-        return true;
-    if (has_our_folder(e, x) &&
+    if (dispatch_marks_starts(e->dispatch, x->lane) && has_our_folder(e, x) &&
         state_folder_is_unstarted(e->state_folder, last_worker, x->id, x->attempts)) {
         *vec_add(&p->unstarted) = x->id;
         return true;

@@ -136,7 +136,7 @@ void plan_commit_failed(struct engine *e, struct plan *p)
     e->groups_to_poll |= p->groups_polled;
 }
 
-/* Drops the marks of functions that the turn did not adopt after all. */
+/* Drops the marks of attempts that the turn did not adopt after all. */
 static void drop_unused_marks(const struct plan *p)
 {
     for (size_t i = 0; i < p->marked.n; i++) {

@@ -66,7 +66,7 @@ struct plan {
     struct submission *submissions; /* copies of the waiting submissions */
     bool adopt;
     struct adoption adoption;
-    VEC(struct attempt_ref) marked; /* adopted functions that may have started: marked as such */
+    VEC(struct attempt_ref) marked; /* adopted attempts that may have started: marked as such */
     VEC(struct lease_ref) lost;     /* our lost leases, to be readopted if still orphaned */
     struct rows generation;         /* the database's generation, as the turn sees it */
 
@@ -75,7 +75,7 @@ struct plan {
     VEC(struct attempt_ref) refused; /* attempts whose outcomes the store refused */
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
-    VEC(int64_t) unstarted;           /* adopted functions that their dead worker never started */
+    VEC(int64_t) unstarted;           /* adopted attempts that their dead worker never started */
     struct claimed_jobs claimed_jobs; /* `adopted` and `claimed`; also valid if the turn fails */
     struct quarantine quarantined;    /* a copy, because the engine's list changes meanwhile */
     bool more_orphans;

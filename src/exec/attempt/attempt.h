@@ -2,7 +2,8 @@
  * worker that holds its lease. src/exec/attempt/ knows neither the database nor the executors.
  *
  *     <dir>/<execution>.<attempt>/
- *         lock       locked by the shim, from before anything starts until everything has ended
+ *         lock       locked by the shim, from before anything starts until everything has ended;
+ *                    contains the start token until the shim takes it, right before the start
  *         tree       locked by every process that the task started: free when none is left
  *         tombstone  nothing may be started in this folder any more; created under `lock`
  *         shim       record: which process runs the attempt and how to find what it leaves
@@ -58,7 +59,7 @@
 #define ATTEMPT_NAME_SIZE 48
 
 /* The largest valid size of each file, in bytes. */
-#define ATTEMPT_LOCK_MAX  INT64_MAX /* lock files are never read */
+#define ATTEMPT_LOCK_MAX  INT64_MAX /* of lock files at most RECORD_MAX bytes are read */
 #define ATTEMPT_UNDO_MAX  65536
 #define ATTEMPT_LOG_MAX   (INT64_C(2) << 30) /* head and tail, as large as settings allow */
 #define CGROUP_PATH_SIZE  256
@@ -100,6 +101,20 @@ bool attempt_is_folder_removed(int at);
 
 MUST_USE int attempt_write_tombstone(int at); /* 0, or -1 and errno; the caller holds `lock` */
 bool attempt_has_tombstone(int at);
+
+/* The start token proves that the command was never started. The worker writes it into a new `lock`
+ * before it requests the shim, and the shim takes it before it starts anything. The proof holds
+ * only for a process that holds `lock` and has written a tombstone. Every other state of the file
+ * proves nothing: a task can remove a token, but has never seen its own.
+ *
+ * 0, or -1 and errno (EEXIST: another worker has given the attempt up). */
+MUST_USE int attempt_write_start_token(int at, int64_t execution, int attempt);
+/* `lock` is the descriptor from attempt_lock, or -1. */
+bool attempt_has_start_token(int lock, int64_t execution, int attempt);
+/* 0, or -1 and errno; then nothing may be started. */
+MUST_USE int attempt_take_start_token(int lock);
+/* For a shim that took the token and could not start anything after all. */
+void attempt_return_start_token(int lock);
 
 /* Removes the folder with its contents, at any depth. Returns 0, or -1 and errno. Never follows a
  * link. */

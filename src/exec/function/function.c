@@ -307,6 +307,7 @@ static void free_executor(struct executor *x)
 
 static const struct executor_ops ops = {
     .outlives_worker = false,
+    .marks_starts = true,
     .start = start,
     .reattach = reattach,
     .cancel = cancel,
@@ -349,7 +350,7 @@ int function_new(const struct function_options *o, struct functions **out, struc
     f->patience = o->patience > 0 ? o->patience : PATIENCE;
     init_locks(f);
     f->wakeup = (struct wakeup)WAKEUP_INIT;
-    if (wakeup_open(&f->wakeup) || (f->marks && start_marks_begin(f->marks))) {
+    if (wakeup_open(&f->wakeup)) {
         err_set(err, E_INTERNAL, "can't create the files of the function executor: %s",
                 strerror(errno));
         function_release(f);

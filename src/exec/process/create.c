@@ -97,6 +97,7 @@ static void copy_options(struct process *p, const struct process_options *o)
     p->x = (struct executor){.ops = &process_ops,
                              .key = arena_strdup(&p->own, key),
                              .env = o->env ? o->env : &p->no_env};
+    p->marks = o->marks;
     p->slots = o->slots > 0 ? o->slots : (int)sysconf(_SC_NPROCESSORS_ONLN);
     p->lease = o->lease ? o->lease : LEASE_DEFAULT;
     p->fence = o->fence;

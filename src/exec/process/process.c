@@ -218,6 +218,7 @@ static int poll_fd(struct executor *x)
 
 const struct executor_ops process_ops = {
     .outlives_worker = true,
+    .marks_starts = true,
     .start = process_start,
     .reattach = process_reattach,
     .cancel = cancel,

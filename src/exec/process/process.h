@@ -5,6 +5,7 @@
 #define EXEC_PROCESS_PROCESS_H
 
 #include "base/buf.h"
+#include "base/start_marks.h"
 #include "exec/container/container.h"
 #include "exec/executor.h"
 
@@ -32,6 +33,9 @@ struct process_options {
     int (*resolve_secret)(void *arg, const char *name, struct buf *out, struct err *err);
     void *secret_arg;
     const char *secrets; /* a folder; NULL if none */
+
+    struct start_marks *marks; /* where starts are recorded; outlives the executor; NULL if
+                                  nowhere */
 
     const struct container_options *container; /* run commands in containers; NULL: as processes */
 };

@@ -40,6 +40,9 @@ struct watch {
     bool is_adopted;   /* reattached: this executor did not start it */
     bool shim_ended;   /* its pidfd was readable */
     bool unrecorded;   /* it was started, but its record was removed */
+    bool unmarked;     /* adopted: its worker never requested a shim, as its file proves */
+    bool given_up;     /* it had a tombstone when it was checked */
+    bool unstarted;    /* it was never started, as proved under its lock */
     pid_t shim_pid;    /* pid of the shim that the helper started for us; 0 if unknown */
     int64_t no_folder; /* when its folder was found missing or replaced; 0 if it had one */
     char fault[ATTEMPT_FAULT_SIZE]; /* how its folder was tampered with; "" if it was not */
@@ -113,6 +116,7 @@ struct process {
     struct watch *watches; /* the newest first */
     int running;
     bool any_released, closed; /* closed: accepts no more attempts */
+    struct start_marks *marks; /* NULL if starts are not recorded */
     struct strays strays;
     struct removals removals;
     struct removals delayed_removals; /* a shim may still start there; sorted by `due` */
@@ -192,6 +196,19 @@ void watch_kill_overdue(struct process *p, struct watch *w, bool away);
 /* Reports an attempt as refused unless its shim has started it, and makes sure it never does. */
 void watch_refuse_unstarted(struct process *p, struct watch *w);
 
+/* unrecorded.c: attempts without a shim record and an exit record */
+/* Whether the attempt could start if it had no tombstone. */
+bool watch_needs_tombstone(const struct watch *w);
+/* Makes sure that nothing starts any more: writes a tombstone unless there is one or none is
+ * needed. The caller holds `lock`, or it can't be locked. False if it can't be written for now. */
+MUST_USE bool watch_forbid_start(const struct watch *w);
+/* Whether the command was never started, by evidence that no task can produce by removing files.
+ * The caller has found neither a record nor a fault, and then has forbidden the start. */
+bool watch_is_proved_unstarted(const struct watch *w);
+/* Reports the attempt as refused if it is proved unstarted (w->unstarted), else as lost, and drops
+ * the watch. */
+void watch_report_unrecorded(struct process *p, struct watch *w);
+
 /* tampered.c: folders that a task has changed */
 /* Records in w->fault how the folder was tampered with, if it was. The first fault is kept. */
 bool watch_note_fault(struct watch *w);
@@ -222,6 +239,8 @@ MUST_USE bool process_report_exit(struct process *p, struct watch *w,
 /* Reports the end of an attempt without an exit record and drops the watch. */
 void process_report_end(struct process *p, struct watch *w, enum outcome_kind kind,
                         const char *error);
+/* Reports an adopted attempt that was never started, as proved, and drops the watch. */
+void process_report_unstarted(struct process *p, struct watch *w);
 /* Like process_report_end, for an attempt whose folder was tampered with (w->fault): failed, or
  * lost if some of its processes may still run. */
 void process_report_fault(struct process *p, struct watch *w);

@@ -178,6 +178,16 @@ void process_report_end(struct process *p, struct watch *w, enum outcome_kind ki
     report_outcome(p, w, &o);
 }
 
+void process_report_unstarted(struct process *p, struct watch *w)
+{
+    struct outcome o = {.kind = OUTCOME_REFUSED,
+                        .unstarted = 1,
+                        .error = "its worker ended before the command started",
+                        .duration = -1};
+
+    report_outcome(p, w, &o);
+}
+
 /* Without the lock on `tree` or the record of the session, some processes may run undetected. */
 void process_report_fault(struct process *p, struct watch *w)
 {

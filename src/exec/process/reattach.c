@@ -13,12 +13,12 @@
  *                                            free and the container is gone; then report
  *                                            `ending` if that record exists, else lost (timed
  *                                            out or cancelled if this worker killed the shim)
- *     free                neither            never started, unless a shim or a process of it is
- *                                            found (tampered.c); the tombstone written now
- *                                            makes sure that it never will be, and is not needed
- *                                            once our own shim has ended: refused if this
- *                                            worker requested the start; lost if the attempt was
- *                                            adopted, or had a tombstone already
+ *     free                neither            not started by a shim that can be found (tampered.c);
+ *                                            the tombstone written now makes sure that it never
+ *                                            will be, and is not needed once our own shim has
+ *                                            ended. Refused if it is proved that the command never
+ *                                            started (unrecorded.c); else lost, as the records may
+ *                                            have been removed
  *     removed or replaced by the task        see the table in tampered.c
  *     the folder was removed                 lost once no shim and no process of it is found
  *
@@ -73,6 +73,7 @@ int process_reattach(struct executor *x, const struct job *j, void **handle, str
     if (p->in_containers && !undo_load(&w->undo, at))
         process_set_undo_by_name(p, w);
     w->is_adopted = true;
+    w->unmarked = j->unstarted;
     w->state = WATCH_CHECKING;
     w->check_at = clock_boot_us();
     wakeup_at(&p->wakeup, w->check_at);
@@ -255,16 +256,6 @@ static bool may_have_tree(const struct watch *w)
                     : attempt_file_is_locked(tree);
 }
 
-/* Reports an adopted attempt without a record. On a host that has no folder of it, whether it
- * started is not known. */
-static void report_unrecorded(struct process *p, struct watch *w)
-{
-    process_report_end(p, w, OUTCOME_LOST,
-                       w->no_folder ? "its worker is gone, and this host has no folder of the "
-                                      "attempt, so its exit status is unknown"
-                                    : "its worker ended before the attempt started");
-}
-
 /* The shim died without an exit record: end what it left behind. The attempt is reported only when
  * nothing of it runs, so that it never runs at the same time as a retry. */
 static void end_remains(struct process *p, struct watch *w)
@@ -273,6 +264,7 @@ static void end_remains(struct process *p, struct watch *w)
     struct attempt_exit end;
     int ended;
 
+    w->unstarted &= !alive;
     if (!remove_container(p, w) || alive) {
         check_later(p, w);
         return;
@@ -287,7 +279,7 @@ static void end_remains(struct process *p, struct watch *w)
         if (!process_report_exit(p, w, &end))
             check_later(p, w);
     } else if (!w->shim.pid && p->in_containers)
-        report_unrecorded(p, w);
+        watch_report_unrecorded(p, w);
     else if (w->killed)
         process_report_end(p, w, w->kill_outcome,
                            w->kill_outcome == OUTCOME_TIMED_OUT
@@ -297,25 +289,6 @@ static void end_remains(struct process *p, struct watch *w)
         process_report_fault(p, w);
     else
         process_report_end(p, w, OUTCOME_LOST, "its shim died, so its exit status is unknown");
-}
-
-/* Our own shim has ended and no other was requested, so nothing can start any more, whether a
- * tombstone says so or not: on a full disk none can be written. */
-static bool needs_tombstone(const struct watch *w)
-{
-    return w->is_adopted || !w->shim_ended;
-}
-
-/* Returns the reason to report, and kills the shim if it lives: the caller has written the
- * tombstone, so a shim that has not started anything will start nothing. */
-static const char *why_not_started(const struct process *p, const struct watch *w)
-{
-    if (p->closed)
-        return "its worker was stopped before the attempt started";
-    if (w->pidfd < 0)
-        return process_has_room(w->at) ? "its shim ended before it started anything" : DISK_FULL;
-    (void)pidfd_send_signal(w->pidfd, SIGKILL, NULL, 0);
-    return "its shim did not respond and had started nothing";
 }
 
 /* Releases the lock, which each check takes again. */
@@ -355,17 +328,19 @@ static void check_unlocked(struct process *p, struct watch *w)
         w->state = WATCH_LOST;
         w->wait = 0;
         end_remains(p, w);
-    } else if (attempt_has_tombstone(w->at)) {
-        process_report_end(p, w, OUTCOME_LOST, "another worker gave it up before it started");
-    } else if (attempt_write_tombstone(w->at) && needs_tombstone(w)) {
+        return;
+    }
+    w->given_up = attempt_has_tombstone(w->at);
+    if (!watch_forbid_start(w)) {
         unlock_and_check_later(p, w);
-    } else if (w->is_adopted && p->in_containers) { /* the container may exist without its folder */
+        return;
+    }
+    w->unstarted = watch_is_proved_unstarted(w);
+    if (w->is_adopted && p->in_containers) { /* the container may exist without its folder */
         w->state = WATCH_LOST;
         end_remains(p, w);
-    } else if (w->is_adopted) {
-        report_unrecorded(p, w);
     } else {
-        process_report_end(p, w, OUTCOME_REFUSED, why_not_started(p, w));
+        watch_report_unrecorded(p, w);
     }
 }
 
@@ -440,7 +415,7 @@ void watch_check(struct process *p, struct watch *w)
         watch_note_file(w, ATTEMPT_LOCK, error);
     if (!error || own_file_is_fault(error) ||
         (error == ENOENT && attempt_is_folder_removed(w->at)) ||
-        (process_is_disk_full(error) && !needs_tombstone(w))) /* no lock file can be created */
+        (process_is_disk_full(error) && !watch_needs_tombstone(w))) /* no lock file can be created */
         check_for_shim_without_lock(p, w);
     else if (error == EAGAIN)
         check_locked(p, w);

@@ -172,16 +172,34 @@ static int check_task(const struct process *p, const struct job *j, struct err *
     return p->in_containers ? container_check(&p->container, err) : 0;
 }
 
+/* Creates the folder with its start token. A `lock` that exists is that of a worker which has
+ * adopted the attempt in the meantime: the folder is left to it. */
+static int create_folder(struct process *p, const struct job *j)
+{
+    char name[ATTEMPT_NAME_SIZE];
+    int at = attempt_make_folder(p->dir, j->execution, j->attempt), error;
+
+    if (at < 0)
+        return -1;
+    env_point(p->x.env, "process:folder");
+    if (attempt_write_start_token(at, j->execution, j->attempt) == 0)
+        return at;
+    error = errno;
+    close(at);
+    if (error != EEXIST)
+        attempt_remove_folder(p->dir, attempt_name(j->execution, j->attempt, name));
+    errno = error;
+    return -1;
+}
+
 static int make_folder(struct process *p, const struct job *j, struct err *err)
 {
     int at;
 
     env_point(p->x.env, "process:before-folder");
-    at = attempt_make_folder(p->dir, j->execution, j->attempt);
-    if (at >= 0) {
-        env_point(p->x.env, "process:folder");
+    at = create_folder(p, j);
+    if (at >= 0)
         return at;
-    }
     /* Refused: the next attempt of the job has a new number and so a free folder name. */
     if (errno == EEXIST)
         return err_set(err, E_REFUSED, "attempt %d of execution %lld already has a folder",
@@ -226,6 +244,19 @@ static bool write_values(const struct process *p, int at, const struct spec *s)
     return true;
 }
 
+/* Records that the start is about to be requested. The folder has its start token by now: if this
+ * worker dies, either its file proves that nothing was requested, or the token proves that nothing
+ * was started. */
+static int mark_start(struct process *p, const struct watch *w, struct err *err)
+{
+    env_point(p->x.env, "process:before-mark");
+    if (!p->marks || !start_marks_add(p->marks, w->execution, w->attempt))
+        return 0;
+    return err_set(err, E_REFUSED,
+                   "the start of the command can't be recorded in the worker's file: %s",
+                   strerror(errno));
+}
+
 /* On failure the watch is dropped and the folder removed: nothing has started in it. */
 static int send_start_request(struct process *p, struct watch *w, const struct spec *s,
                               const struct start_request *o, struct err *err)
@@ -245,6 +276,8 @@ static int send_start_request(struct process *p, struct watch *w, const struct s
             rc = err_set(err, E_REFUSED, "can't write to the attempt folder %s: %s", o->folder,
                          strerror(errno));
     }
+    if (!rc)
+        rc = mark_start(p, w, err);
     env_point(p->x.env, "process:before-request");
     if (!rc)
         rc = process_helper_send(p, w, &o->request, err);

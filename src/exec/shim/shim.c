@@ -76,6 +76,14 @@ static bool may_start(const struct shim *s)
            (s->until <= 0 || s->until > clock_boot_us());
 }
 
+/* From now on the attempt counts as started, unless its worker knows better. A worker that gives
+ * the attempt up writes the tombstone and then reads the token, so if another program has removed
+ * the lock file and both hold a lock, at least one of the two notices the other. */
+static bool take_start_token(const struct shim *s)
+{
+    return attempt_take_start_token(s->lock) == 0 && !attempt_has_tombstone(s->folder);
+}
+
 static void make_cgroup(struct shim *s, const char *parent)
 {
     int n;
@@ -352,10 +360,17 @@ int shim_run(int folder, int request, const char *cgroup)
     test_point("locked");
     if (s.lock < 0 || !may_start(&s) || !reserve_records(&s))
         return 1;
-    make_cgroup(&s, cgroup);
-    if (write_shim_record(&s))
-        run_attempt(&s);
-    else
+    test_point("before-token");
+    if (!take_start_token(&s)) {
         release_records(&s);
+        return 1;
+    }
+    make_cgroup(&s, cgroup);
+    if (write_shim_record(&s)) {
+        run_attempt(&s);
+    } else {
+        release_records(&s);
+        attempt_return_start_token(s.lock);
+    }
     return 0;
 }

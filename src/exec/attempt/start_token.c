@@ -1,0 +1,85 @@
+/* start_token.c - the start token in the `lock` of an attempt, see attempt.h.
+ *
+ * The token is the content of the lock file itself: the shim takes it through the descriptor whose
+ * lock it holds, and an adopter reads it through the one whose lock it holds. A lock file that a
+ * task removed, replaced or linked has no token of this attempt. */
+#include "exec/attempt/attempt.h"
+
+#include "base/own_file.h"
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+struct start_token {
+    int64_t execution, attempt;
+    char boot[PROC_BOOT_ID_SIZE]; /* after a crash of the host, a removed token may be back */
+};
+
+static const struct record RECORD_TOKEN = {.name = ATTEMPT_LOCK,
+                                           .magic = UINT64_C(0x0a6c776170000007),
+                                           .size = sizeof(struct start_token)};
+
+static bool make_token(int64_t execution, int attempt, struct start_token *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->execution = execution;
+    out->attempt = attempt;
+    return proc_boot_id(out->boot);
+}
+
+int attempt_write_start_token(int at, int64_t execution, int attempt)
+{
+    struct start_token token;
+    char bytes[RECORD_MAX];
+    size_t len;
+    ssize_t n;
+    int fd;
+
+    if (!make_token(execution, attempt, &token))
+        return 0; /* without a token, nothing will be proved */
+    len = record_encode(&RECORD_TOKEN, &token, bytes);
+    fd = own_file_open(at, ATTEMPT_LOCK, O_WRONLY | O_CREAT | O_EXCL, ATTEMPT_LOCK_MAX);
+    if (fd < 0)
+        return -1;
+    n = pwrite(fd, bytes, len, 0);
+    if (n >= 0 && n != (ssize_t)len)
+        errno = ENOSPC;
+    if (close(fd))
+        return -1;
+    return n == (ssize_t)len ? 0 : -1;
+}
+
+bool attempt_has_start_token(int lock, int64_t execution, int attempt)
+{
+    struct start_token expected, found;
+    char bytes[RECORD_MAX];
+    ssize_t n = lock < 0 ? -1 : pread(lock, bytes, sizeof(bytes), 0);
+
+    return n > 0 && record_decode(&RECORD_TOKEN, bytes, (size_t)n, &found) &&
+           make_token(execution, attempt, &expected) &&
+           memcmp(&found, &expected, sizeof(found)) == 0;
+}
+
+/* Overwrites the first bytes of the token in place, so that a disk that fills up prevents neither
+ * this nor the return. */
+static int overwrite_magic(int lock, uint64_t magic)
+{
+    ssize_t n = pwrite(lock, &magic, sizeof(magic), 0);
+
+    if (n >= 0 && n != (ssize_t)sizeof(magic))
+        errno = ENOSPC;
+    return n == (ssize_t)sizeof(magic) ? 0 : -1;
+}
+
+int attempt_take_start_token(int lock)
+{
+    return overwrite_magic(lock, 0);
+}
+
+void attempt_return_start_token(int lock)
+{
+    (void)overwrite_magic(lock, RECORD_TOKEN.magic); /* else nothing is proved */
+}
