@@ -280,6 +280,38 @@ $id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
 	p verify --host
 }
 
+# As after a restore: the run ended in the time that was lost, and a run that ends removes its file.
+@test "command of a pawl exec that ended in the time lost by a restore is retried by a worker after the fence" {
+	kill_exec
+	rm "$dir"/state/pawl/*/workers/*
+	p admin fence --yes
+	start_worker
+	open_gate
+	until_true has_status "$id" failed
+	same "$id 1 begin
+$id 2 begin
+$id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
+	until_true nothing_marked
+	p exec -- true # a new foreground run is not served by the worker
+	same 2 "$(p events "$id" --type claimed --json | wc -l)"
+	p verify --host
+}
+
+@test "workflow of a pawl run that ended in the time lost by a restore is finished by a worker after the fence" {
+	printf 'name: w\ntasks:\n  a: {run: "sh %s 0", retry: {max: 1}}\n  b: {needs: a, run: "echo done"}\n' "$dir/task" >"$dir/w.yaml"
+	pawl --db "$db" --tenant "$tenant" run "$dir/w.yaml" >"$dir/stdout" 2>"$dir/stderr" 3>&- &
+	started+=($!)
+	until_true have_begun 1
+	kill -9 "${started[-1]}"
+	wait_for "${started[-1]}"
+	rm "$dir"/state/pawl/*/workers/*
+	p admin fence --yes
+	start_worker
+	open_gate
+	until_true has_status @last succeeded
+	p verify --host
+}
+
 @test "command of a pawl exec killed between two attempts is retried by a worker" {
 	local how
 	echo 'retry: {delay: 5m}' >>"$dir/pawl.yaml"

@@ -398,6 +398,17 @@ bool state_folder_is_alive(const struct state_folder *f, int64_t worker)
     return worker == f->own_id || (!read_peer_file(f, worker, &file) && file.is_locked);
 }
 
+bool state_folder_runs_tree(const struct state_folder *f, int64_t root)
+{
+    struct worker_file file;
+
+    for (size_t i = 0; i < f->peers.n; i++)
+        if (!read_peer_file(f, f->peers.at[i].id, &file) && file.is_locked &&
+            file.foreground == root)
+            return true;
+    return false;
+}
+
 void state_folder_kill_worker(const struct state_folder *f, int64_t worker)
 {
     AUTO_FREE char *path = worker_file_path(f, worker);

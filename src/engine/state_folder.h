@@ -66,6 +66,8 @@ int state_folder_own_file(const struct state_folder *f);
 /* Whether another worker is dead, and its file proves that it never started this attempt. */
 bool state_folder_is_unstarted(const struct state_folder *f, int64_t worker, int64_t execution,
                                int attempt);
+/* Whether a living worker of this folder runs this foreground tree. */
+bool state_folder_runs_tree(const struct state_folder *f, int64_t root);
 bool state_folder_is_alive(const struct state_folder *f, int64_t worker); /* its lock is held */
 /* Kills a worker that hangs, that is, one that holds its lock but no longer renews its leases. */
 void state_folder_kill_worker(const struct state_folder *f, int64_t worker);

@@ -156,6 +156,32 @@ static bool may_be_committing(struct engine *e, int64_t worker, int64_t root)
            state_folder_worker_age(e->state_folder, worker) < COMMIT_TIME_MAX;
 }
 
+static void serve_tree(struct engine *e, int64_t root)
+{
+    char name[QUEUE_FOREGROUND_SIZE];
+
+    queue_foreground(root, name);
+    for (size_t i = 0; i < e->queues.n; i++)
+        if (!strcmp(e->queues.at[i], name))
+            return;
+    *vec_add(&e->queues) = mem_strdup(name);
+    e->groups_to_poll = UINT64_MAX;
+}
+
+/* Serves the foreground trees of earlier generations. No process runs them any more, and there may
+ * be no file of theirs: if a run ended in the time that was lost, it has removed its file, and its
+ * tree is open again. Any worker may serve them, since the database does not know the host. */
+static int serve_fenced_trees(struct engine *e, struct err *err)
+{
+    AUTO_ROWS roots = ROWS_INIT;
+    int rc = store_fenced_trees(e->store, &roots, err);
+
+    for (size_t i = 0; !rc && i < roots.n; i++)
+        if (!state_folder_runs_tree(e->state_folder, rows_int(&roots, i, 0)))
+            serve_tree(e, rows_int(&roots, i, 0));
+    return rc;
+}
+
 /* Serves the foreground tree of each dead worker until the tree ends. Removes dead workers that
  * have neither an open tree nor a lease. */
 static int finish_dead_workers(struct engine *e, struct err *err)
@@ -173,8 +199,7 @@ static int finish_dead_workers(struct engine *e, struct err *err)
         if (foreground && may_be_committing(e, id, foreground))
             continue;
         if (foreground && tree_is_open(e, foreground)) {
-            *vec_add(&e->queues) = mem_printf("here:%lld", (long long)foreground);
-            e->groups_to_poll = UINT64_MAX;
+            serve_tree(e, foreground);
             continue;
         }
         if (has_leases(e, id))
@@ -189,7 +214,7 @@ static int finish_dead_workers(struct engine *e, struct err *err)
         state_folder_remove_worker(e->state_folder, id);
         i--;
     }
-    return 0;
+    return serve_fenced_trees(e, err);
 }
 
 static int retention_due_body(struct turn *t, void *arg, struct err *err)

@@ -21,6 +21,11 @@ int store_identity(struct store *s, char id[STORE_ID_SIZE], int64_t *generation,
     return 0;
 }
 
+int store_fenced_trees(struct store *s, struct rows *roots, struct err *err)
+{
+    return ask(s, roots, err, Q_QUERY_FENCED_TREES);
+}
+
 int turn_send_generation(struct turn *t, struct rows *answer, struct err *err)
 {
     return db_queue(t->db, answer, 1, err, Q_GENERATION_READ);
@@ -110,6 +115,7 @@ int op_fence(struct turn *t, const struct fence *from, struct fence *f, struct e
     TRY(door_flush(t, err));
     if (!f->generation) {
         TRY(skip_ids(t, err));
+        TRY(ask(t->db, NULL, err, Q_FENCED_IDS_NOTE));
         TRY(raise_generation(t, &f->generation, err));
         TRY(op_accept_timeline(t, &timeline, err));
     }

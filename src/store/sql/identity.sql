@@ -38,6 +38,20 @@ UPDATE counters SET value = CASE name                                           
     ELSE max(value, (SELECT COALESCE(max(sequence_num), 0) FROM execution_events)) + 10 * $1 END   --@ sqlite
  WHERE name IN ('execution_id', 'event_floor')                                             --@ sqlite
 
+-- Every execution with an id up to this one was submitted before this fence.
+--: fenced_ids_note()
+INSERT INTO settings (name, value)
+SELECT 'fenced_ids', CAST(last_value AS text) FROM execution_id                            --@ postgres
+SELECT 'fenced_ids', CAST(value AS text) FROM counters WHERE name = 'execution_id'         --@ sqlite
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+
+-- The roots of foreground runs that were submitted before the last fence and have jobs; no row if there was none.
+--: query_fenced_trees()
+SELECT CAST(substr(c.queue, 6) AS bigint) FROM queue_counters c
+ WHERE CASE WHEN c.queue LIKE 'here:%' THEN CAST(substr(c.queue, 6) AS bigint) END
+       <= (SELECT CAST(value AS bigint) FROM settings WHERE name = 'fenced_ids')
+ GROUP BY c.queue HAVING sum(c.ready + c.held + c.running) > 0
+
 -- Accepts the timeline on which the server runs; returns no row if the database has no timelines, or does not show them.
 --: timeline_accept()
 INSERT INTO settings (name, value)                                                         --@ postgres
