@@ -184,7 +184,7 @@ static void hold_the_middle_key(struct store *s, struct watch *w, struct store *
     submit_with(s, with_key("m"));
 }
 
-static void submit_with_new_keys(struct store *s, int nth)
+static void submit_with_keys(struct store *s, bool falling)
 {
     static const char *const keys[] = {"a", "m", "z"};
     struct submission list[3];
@@ -192,10 +192,15 @@ static void submit_with_new_keys(struct store *s, int nth)
     int i;
 
     for (i = 0; i < 3; i++)
-        list[i] = with_key(keys[nth == 1 ? i : 2 - i]);
+        list[i] = with_key(keys[falling ? 2 - i : i]);
     CHECK_OK_ERR(store_turn(s, submit_three, list, &err), &err);
     for (i = 0; i < 3; i++)
         CHECK_OK_ERR(list[i].rc, &list[i].err);
+}
+
+static void submit_with_new_keys(struct store *s, int nth)
+{
+    submit_with_keys(s, nth == 2);
 }
 
 TEST(submits_with_the_same_new_concurrency_keys_do_not_deadlock)
@@ -211,47 +216,57 @@ TEST(submits_with_the_same_new_concurrency_keys_do_not_deadlock)
     store_close(&s);
 }
 
-/* A submit has locked the limit of its key and is about to lock that of the queue; a settle needs
- * both. */
-struct submitting {
-    struct store *s, *observer;
-};
-
-static void between_two_limits(void *arg)
+/* A submit meets the limits a, m, z and its queue's; a settle of the last job first meets its
+ * queue's, z, m and a. If they lock in these orders, one holds a, the other the queue's limit and
+ * z, and both wait for m. */
+static int lock_middle_limit(struct turn *t, void *observer, struct err *err)
 {
-    struct submitting *b = arg;
+    int rc;
+
+    limit_get(t, 'k', "m");
+    if (!(rc = limits_fetch(t, err)))
+        hold_until_both_wait(observer);
+    return rc;
+}
+
+static void hold_the_middle_limit(struct store *s, struct watch *w, struct store *observer)
+{
     struct err err = ERR_INIT;
 
-    CHECK_OK_ERR(db_flush(store_db(b->s), &err), &err);
-    hold_until_they_wait(b->observer, 1);
+    (void)w;
+    CHECK_OK_ERR(store_turn(s, lock_middle_limit, observer, &err), &err);
 }
 
-static void hold_one_of_two_limits(struct store *s, struct watch *w, struct store *observer)
+static void submit_or_settle_three(struct store *s, int nth)
 {
-    struct submitting b = {s, observer};
+    struct err err = ERR_INIT;
+    struct three_jobs g = {0};
+    int i;
 
-    watch_for(w, "lock_limits", 1, between_two_limits, &b);
-    submit_with(s, with_key("k"));
-    CHECK(w->acted);
+    if (nth == 1) {
+        submit_with_keys(s, false);
+        return;
+    }
+    copy_in_order(g.job, scene->up, true);
+    CHECK_OK_ERR(store_turn(s, settle_three, &g, &err), &err);
+    for (i = 0; i < 3; i++)
+        CHECK_EQ(g.rc[i], 0);
 }
 
-static void settle_the_first(struct store *s, int nth)
-{
-    (void)nth;
-    CHECK_EQ(settle_ok(s, scene->up[0]), 0);
-}
-
-TEST(submits_and_settles_with_the_same_concurrency_key_do_not_deadlock)
+TEST(submits_and_settles_with_the_same_concurrency_keys_do_not_deadlock)
 {
     struct store *s = fixture_store();
+    int i;
 
     scene = shared_memory(sizeof(*scene));
     set_limit(s, "queue:default", 10);
-    submit_with(s, with_key("k"));
-    scene->up[0] = claim_job(s, 1);
+    submit_with_keys(s, false);
+    for (i = 0; i < 3; i++)
+        scene->up[i] = claim_job(s, 1);
     store_close(&s);
-    run_in_line(2, hold_one_of_two_limits, settle_the_first);
+    run_in_line(3, hold_the_middle_limit, submit_or_settle_three);
     s = fixture_store();
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM executions WHERE status = 4"), 3);
     verify_clean(s);
     drain(s);
     verify_clean(s);

@@ -108,11 +108,11 @@ int limits_note_rows(struct turn *t, struct args *a, struct rows *r, struct row 
     return 0;
 }
 
+/* The lock order of limits, for all turns. */
 static int by_key(const void *a, const void *b)
 {
     const struct limit *const *x = a, *const *y = b;
 
-    /* "key:…" comes before "queue:…": a submit creates the limits of its keys first */
     return strcmp((*x)->key, (*y)->key);
 }
 
