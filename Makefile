@@ -6,6 +6,7 @@
 #   make SAN=asan       build in build/asan with a sanitizer (asan: address and undefined; tsan: threads)
 #   make CC=clang       build in build/clang
 #   make BUILD=dir      build in dir
+#   make CCACHE=        compile everything: without this, ccache is used if it is installed
 #   make install        PREFIX=/usr/local, DESTDIR=; make uninstall; make deb: a Debian package in build/
 #
 # Each variant has its own directory, including generated files, so that all of them can be built in parallel.
@@ -73,9 +74,19 @@ WARNINGS =
 else ifeq ($(SAN),)
 OPTIMIZE = -O2
 # Not with a sanitizer: it does not intercept the fortified variants of libc's functions.
-HARDENING += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
+FORTIFY = -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
 else
 $(error SAN is asan, tsan or fuzz, not "$(SAN)")
+endif
+
+# ccache shares objects between the clones on a machine. The folder of a clone is therefore not part of their debug
+# information: start gdb in it. A cache that can't be written would make each compilation fail.
+CCACHE := $(if $(findstring ccache,$(CC)),,$(shell command -v ccache >/dev/null && \
+	folder=$$(ccache -k cache_dir) && mkdir -p "$$folder" 2>/dev/null && test -w "$$folder" && echo ccache))
+ifneq ($(CCACHE),)
+CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_BASEDIR
+PREFIX_MAP = -fdebug-prefix-map=$(CURDIR)=.
 endif
 
 CPPFLAGS =
@@ -83,7 +94,7 @@ CPPFLAGS =
 CFLAGS = $(OPTIMIZE) $(if $(SAN),-g1,-g)
 LDFLAGS =
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -Isrc -Iinclude -I$(BUILD)/gen $(PKG_CFLAGS) $(CPPFLAGS) \
-	$(CFLAGS) $(WARNINGS) $(HARDENING) $(SANITIZE) -pthread
+	$(CFLAGS) $(PREFIX_MAP) $(WARNINGS) $(HARDENING) $(FORTIFY) $(SANITIZE) -pthread
 ALL_LDFLAGS = $(SANITIZE) -pthread -Wl,-z,relro,-z,now,--as-needed $(LDFLAGS)
 LIBS = $(PKG_LIBS) -ldl -lpthread -lm
 
@@ -156,10 +167,11 @@ examples: $(EXAMPLES) $(PLUGINS)
 # Compiler warnings only, without generating code.
 warnings: $(OBJS:.o=.checked)
 
-ifneq ($(filter asan tsan,$(SAN)),)
-# Optimizing the tests themselves triples their compile time and does not make them faster.
-$(call object,$(filter-out tests/test_random%,$(TEST_SRCS)) $(TEST_COMMON)): OPTIMIZE = -O0
-endif
+# Optimizing the tests themselves takes six times as long as compiling them and does not make them faster. There is no
+# fortified libc without optimization.
+UNOPTIMIZED := $(call object,$(filter-out tests/test_random%,$(TEST_SRCS)) $(TEST_COMMON))
+$(UNOPTIMIZED): OPTIMIZE = -O0
+$(UNOPTIMIZED): FORTIFY =
 
 $(OBJS): PIC = -fPIE
 # The archive and the shared object use the same objects; with hidden symbols PIC costs nothing.
@@ -169,13 +181,15 @@ $(OBJS) $(OBJS:.o=.checked): Makefile | $(BUILD)/have-packages $(BUILD)/gen/stat
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
 	@mkdir -p $(@D)
-	$(call QUIET,CC)$(CC) $(ALL_CFLAGS) $(PIC) -MMD -MP -c -o $@ $<
+	$(call QUIET,CC)$(CCACHE) $(CC) $(ALL_CFLAGS) $(PIC) -MMD -MP -c -o $@ $<
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(call QUIET,CC)$(CC) $(ALL_CFLAGS) $(PIC) -MMD -MP -c -o $@ $<
+	$(call QUIET,CC)$(CCACHE) $(CC) $(ALL_CFLAGS) $(PIC) -MMD -MP -c -o $@ $<
 
-CHECK = $(CC) $(ALL_CFLAGS) -fsyntax-only -MMD -MP -MF $(@:.checked=.d) -MT $@ $< && touch $@
+# ccache caches only objects; without optimization they take little longer than the warnings.
+CHECK = $(CCACHE) $(CC) $(ALL_CFLAGS) $(if $(CCACHE),-O0 -U_FORTIFY_SOURCE -c -o $(@:.checked=.check.o),-fsyntax-only) \
+	-MMD -MP -MF $(@:.checked=.d) -MT $@ $< && touch $@
 
 $(BUILD)/obj/gen/%.checked: $(BUILD)/gen/%.c
 	@mkdir -p $(@D)
