@@ -2,14 +2,21 @@
  * under tests/run, free tenants are kept in a pool, as files with their names in PAWL_TEST_POOL,
  * and pool.sql resets them. The process that removes the file owns the tenant. It is returned to
  * the keeper, a session that reads SQL from the pipe PAWL_TEST_KEEPER, without waiting for the
- * answer; a test that dies returns nothing. */
+ * answer; a test that dies returns nothing.
+ *
+ * On SQLite the first test of a build leaves a copy of its new database in PAWL_TEST_POOL, the
+ * image, and the others start with a copy of that: the migrations took half of the time of a test.
+ */
+#include "base/buf.h"
 #include "fixture.h"
 #include "store/driver/url.h"
 #include "store/tenant.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +27,16 @@ static pid_t
     maker; /* the process that created the database: its forked children leave the tenant alone */
 static bool fresh;
 
-static const char *pool(void)
+static const char *pool_of(const char *db)
 {
     const char *dir = getenv("PAWL_TEST_POOL");
 
-    return !fresh && dir && *dir && !strcmp(test_db(), "postgres") ? dir : NULL;
+    return !fresh && dir && *dir && !strcmp(test_db(), db) ? dir : NULL;
+}
+
+static const char *pool(void)
+{
+    return pool_of("postgres");
 }
 
 static bool take_from_pool(void)
@@ -92,6 +104,115 @@ static bool return_to_pool(void)
     return given;
 }
 
+/* ---- the image of a new SQLite database ---- */
+
+#define ID_LENGTH 16
+
+/* The random id of the database in the bytes of its file: the value of the setting database_id,
+ * which follows its name. The pages of SQLite have no checksum. */
+static char *find_id(const struct buf *file)
+{
+    static const char name[] = "database_id";
+    char *end = file->ptr + file->len - ID_LENGTH, *at = file->ptr, *id = NULL;
+
+    while ((at = memmem(at, (size_t)(end - at), name, sizeof(name) - 1))) {
+        int n = 0;
+
+        at += sizeof(name) - 1;
+        while (n < ID_LENGTH && isxdigit((unsigned char)at[n]))
+            n++;
+        if (n == ID_LENGTH) {
+            CHECK(!id);
+            id = at;
+        }
+    }
+    CHECK(id);
+    return id;
+}
+
+static bool read_whole_file(const char *path, struct buf *b)
+{
+    FILE *f = fopen(path, "re");
+    char chunk[65536];
+    size_t n;
+
+    if (!f)
+        return false;
+    while ((n = fread(chunk, 1, sizeof(chunk), f)) > 0)
+        buf_add(b, chunk, n);
+    CHECK(!ferror(f));
+    fclose(f);
+    return true;
+}
+
+static void write_new_file(const char *path, const struct buf *b)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    CHECK(fd >= 0);
+    CHECK_EQ(write(fd, b->ptr, b->len), b->len);
+    close(fd);
+}
+
+/* Hidden, so that nobody takes it for a tenant. */
+static void image_path(char *path, size_t size)
+{
+    snprintf(path, size, "%s/.image", pool_of("sqlite"));
+}
+
+static bool copy_image(void)
+{
+    char path[4096], id[ID_LENGTH + 1], *file;
+    struct buf b = BUF_INIT;
+
+    if (!pool_of("sqlite"))
+        return false;
+    image_path(path, sizeof(path));
+    if (!read_whole_file(path, &b))
+        return false;
+    snprintf(id, sizeof(id), "%016llx", (unsigned long long)env_random_id());
+    memcpy(find_id(&b), id, ID_LENGTH);
+    file = tenant_file(url + strlen("sqlite:"), tenant);
+    write_new_file(file, &b);
+    free(file);
+    buf_release(&b);
+    return true;
+}
+
+/* Pawl leaves its last writes in the write-ahead log, whose frames have checksums: the image must
+ * be a single file. */
+static void empty_log(const char *file)
+{
+    sqlite3 *db = NULL;
+
+    CHECK_EQ(sqlite3_open_v2(file, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    /* a connection that has read nothing does not know of the log */
+    CHECK_EQ(sqlite3_exec(db, "SELECT count(*) FROM settings", NULL, NULL, NULL), SQLITE_OK);
+    CHECK_EQ(sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL),
+             SQLITE_OK);
+    CHECK_EQ(sqlite3_close(db), SQLITE_OK);
+}
+
+static void keep_image(void)
+{
+    char path[4096], draft[4200], *file;
+    struct buf b = BUF_INIT;
+
+    if (!pool_of("sqlite"))
+        return;
+    image_path(path, sizeof(path));
+    snprintf(draft, sizeof(draft), "%s.%d", path, (int)getpid());
+    file = tenant_file(url + strlen("sqlite:"), tenant);
+    empty_log(file);
+    CHECK(read_whole_file(file, &b));
+    write_new_file(draft, &b);
+    CHECK_EQ(rename(draft, path), 0); /* replaces an equal one if two tests began at once */
+    free(file);
+    buf_release(&b);
+}
+
+/* ---- every test ---- */
+
 static void return_or_drop_tenant(void)
 {
     struct err err;
@@ -105,7 +226,10 @@ static void create_tenant(void)
     struct err err = ERR_INIT;
 
     snprintf(tenant, sizeof(tenant), "t%d_%u", (int)maker, (unsigned)(env_random_id() % 1000000));
+    if (copy_image())
+        return;
     CHECK_OK_ERR(tenant_create(url, tenant, NULL, &err), &err);
+    keep_image();
     if (pool())
         CHECK_OK_ERR(record_structure(&err), &err);
 }
