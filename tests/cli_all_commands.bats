@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Every command of the command table: its main path in text and in JSON, and its error messages. A new command without
-# a line in cli_all_commands.bash, or without a test of its own, fails here.
+# a line in cli_all_commands.bash, or without a test of its own, fails here. TEST_LONG
 
 load cli_common
 load cli_run

@@ -5,6 +5,7 @@
 
 #include <sys/wait.h>
 
+TEST_LONG;
 TEST_POLL_TOO;
 TEST_LOOPS_TOO;
 

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+TEST_ASAN_DB(sqlite); /* the database explains the plans, not this program */
 FRESH_TENANTS;
 
 /* Tables that have few rows however much is stored: they may be read as a whole. */

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+TEST_LONG;
+
 static bool play_fails(struct playground *g, const struct plan *p, struct played *out)
 {
     play(g, p, out);

@@ -3,6 +3,8 @@
 #include "rerun_fixture.h"
 #include "workflow_case.h"
 
+TEST_LONG;
+
 TEST(rerun_of_a_whole_workflow_reuses_its_executions)
 {
     struct store *s = fixture_store();

@@ -4,6 +4,9 @@
  * transaction that is rolled back. */
 #include "verify_fixture.h"
 
+TEST_LONG;
+TEST_ASAN_DB(sqlite); /* the database finds the violations, not this program */
+
 /* ---- corruptions ---- */
 
 static const struct damage damages[] = {

@@ -6,6 +6,9 @@
 #include "store/workflow/workflow.h"
 #include "workflow_fixture.h"
 
+TEST_LONG;
+TEST_ASAN_DB(sqlite); /* the database finds the violations, not this program */
+
 /* ---- a good database ---- */
 
 static struct held_job claimed_job(const struct task_claim *k, const char *name)

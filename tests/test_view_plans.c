@@ -4,6 +4,7 @@
 #include "store/store_internal.h"
 #include "workflow_fixture.h"
 
+TEST_ASAN_DB(sqlite); /* the database explains the plans, not this program */
 FRESH_TENANTS;
 
 /* The plan of a query, as one text; lives until the next call. The statement is kept: drivers

@@ -2,6 +2,8 @@
  * cancels with let_finish; and concurrency keys. Each test ends with verify. */
 #include "workflow_case.h"
 
+TEST_LONG;
+
 static size_t claims(struct store *s)
 {
     struct task_claim *k = mem_zalloc(sizeof(*k));

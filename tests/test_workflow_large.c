@@ -2,6 +2,9 @@
  * for one row. Each test ends with verify; most of them also run it in between. */
 #include "workflow_fixture.h"
 
+TEST_LONG;
+TEST_ASAN_DB(sqlite); /* the same operations: large values are encoded in test_large_values */
+
 static int64_t count(struct store *s, const char *where)
 {
     char sql[200];

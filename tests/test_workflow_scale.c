@@ -5,6 +5,7 @@
 #include "cost.h"
 #include "workflow_fixture.h"
 
+TEST_LONG;
 TEST_ASAN_DB(sqlite); /* the test measures the database, not this program */
 FRESH_TENANTS;
 

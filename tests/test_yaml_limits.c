@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <time.h>
 
+TEST_LONG;
 TEST_NO_DB;
 
 /* CPU time in µs, which does not depend on the load of the machine. */
