@@ -123,7 +123,8 @@ BEGIN
 END $$;
 
 CREATE FUNCTION test_pool.form(tenant name) RETURNS SETOF text LANGUAGE sql AS $$
-    SELECT test_pool.outline(tenant) UNION ALL SELECT test_pool.details(tenant) ORDER BY 1
+    SELECT replace(line, E'\n', ' ') -- PostgreSQL breaks the lines of a CASE
+      FROM (SELECT test_pool.outline(tenant) UNION ALL SELECT test_pool.details(tenant)) AS lines(line) ORDER BY 1
 $$;
 
 CREATE FUNCTION test_pool.mark(tenant name) RETURNS text LANGUAGE sql AS $$
