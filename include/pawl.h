@@ -387,7 +387,8 @@ struct pawl_approval_keys {
 
 /* A task; also used for on_failure, on_exit and defaults. */
 struct pawl_task_keys {
-    const char *run; /* exactly one of run, argv, function and workflow */
+    const char *run; /* exactly one of run, argv, function and workflow; or only `executor`, the key
+                        of a custom executor, which gets `with` as its input */
     const char *const *shell;
     const char *const *argv;
     const char *function;
@@ -515,12 +516,21 @@ typedef int pawl_function(struct pawl_call *c, void *arg);
 
 /* A plugin is a shared object with
  *     const int pawl_plugin_abi = PAWL_PLUGIN_ABI;
- *     int pawl_plugin_init(const struct pawl_plugin_host *host) { return host->add(host, …); } */
-#define PAWL_PLUGIN_ABI 1
+ *     int pawl_plugin_init(const struct pawl_plugin_host *host) { return host->add(host, …); }
+ * It brings functions, and custom executors (see below), to every engine that loads it. It need not
+ * be linked with the library: it calls the engine through the pointers that it is given. If
+ * pawl_plugin_init does not return 0, nothing of the plugin is added. Version 1 of the interface
+ * had no executors; its plugins are still loaded. */
+#define PAWL_PLUGIN_ABI 2
+struct pawl_executor;
+struct pawl_report_ops;
 struct pawl_plugin_host {
-    int abi;
+    int abi; /* the version that the plugin was built for */
     int (*add)(const struct pawl_plugin_host *host, const char *name, pawl_function *fn, void *arg);
     void *data;
+    /* From version 2 on. Like pawl_engine_add_executor. */
+    int (*add_executor)(const struct pawl_plugin_host *host, const struct pawl_executor *x);
+    const struct pawl_report_ops *report; /* valid as long as the plugin is loaded */
 };
 
 /* ---- engines ---- */
@@ -618,11 +628,24 @@ struct pawl_task {
     int64_t root;
     int epoch; /* rises with each claim and adoption */
     int max_attempts;
-    const char *name;            /* full name, exec::NAME */
-    const char *input;           /* JSON; NULL if none */
+    const char *name;            /* full name: workflow::task, workflow::task[3], exec::NAME */
+    const char *input;           /* JSON; NULL if none. Of a task without a command: the object
+                                    `with`, whose values keep their types, and item and index */
     const char *spec;            /* JSON, as submitted with the job */
     struct pawl_command command; /* the parsed spec; may have neither run nor argv */
     int64_t lease_until;         /* CLOCK_BOOTTIME, µs */
+
+    int64_t parent;            /* the execution above it; 0 if it is the root of its tree */
+    int64_t workflow;          /* the nearest workflow execution above it; 0 if none */
+    const char *workflow_name; /* NULL, like task_name, unless it is a task of a workflow */
+    const char *task_name;
+    int index;        /* position of an item in its fan-out, from 0; -1 if it is not an item */
+    const char *item; /* JSON: the member `item` of input; NULL if it is not an item, or has a
+                         command, which has the item in its environment */
+    const char *queue;
+    const char *tenant; /* NULL for the default tenant */
+    int priority;
+    int64_t deadline; /* CLOCK_BOOTTIME, µs: when its timeout ends, if it starts now; 0 if none */
 };
 
 /* How an attempt ended. */
@@ -701,6 +724,13 @@ PAWL_API void pawl_report_started(struct pawl_attempt a, int64_t ago);
 /* More of the attempt's output, in order. The first and last 512 KiB are kept. */
 PAWL_API void pawl_report_log(struct pawl_attempt a, const char *bytes, size_t len);
 PAWL_API void pawl_report_ended(struct pawl_attempt a, const struct pawl_end *end);
+
+/* The same three functions, for the executors of plugins. */
+struct pawl_report_ops {
+    void (*started)(struct pawl_attempt a, int64_t ago);
+    void (*log)(struct pawl_attempt a, const char *bytes, size_t len);
+    void (*ended)(struct pawl_attempt a, const struct pawl_end *end);
+};
 
 /* ---- custom workers ---- */
 

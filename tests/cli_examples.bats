@@ -82,6 +82,52 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 	verified 2
 }
 
+@test "plugin_executor: stock worker runs the tasks of an executor that a plugin brings" {
+	printf 'plugins: [%s]\nworker: {slots: 20}\n' "$examples/plugin_executor.so" >pawl.yaml
+	cat >waits.flow.yaml <<-'END'
+		name: waits
+		params: {ms: 20}
+		tasks:
+		  one: {executor: wait, with: {ms: "${{ params.ms }}"}}
+		  each: {needs: one, foreach: [a, {b: 1}], executor: wait, with: {ms: "${{ tasks.one.outputs.waited_ms + 1 }}"}}
+		outputs: {one: "${{ tasks.one.outputs }}", each: "${{ tasks.each.outputs }}"}
+	END
+	pawl trust
+	run pawl --db "$db" submit waits.flow.yaml
+	echo "$output"
+	pawl --db "$db" worker --drain
+	run pawl --db "$db" show @last --json
+	echo "$output"
+	[[ $output == *'"status":"succeeded"'*'"result":{"one":{"waited_ms":20,"workflow":"waits","item":null},"each":['*'"outputs":{"waited_ms":21,"workflow":"waits","item":"a"}'*'"item":{"b":1}}'* ]]
+
+	# the executor is known by now, and a foreground run loads the plugin, too
+	run pawl --db "$db" submit waits.flow.yaml
+	[ "$output" = "$(pawl --db "$db" show @last --json | sed 's/{"id":\([0-9]*\),.*/\1/')" ]
+	run pawl --db "$db" run waits.flow.yaml --progress none --json
+	echo "$output"
+	[[ $output == '{"id":'*'"status":"succeeded"'* ]]
+
+	# a task that ends by a cancel, one that is refused, and a plugin that is loaded twice
+	pawl --db "$db" worker &
+	pid=$!
+	id=$(pawl --db "$db" submit waits.flow.yaml --param ms=3600000)
+	soon runs_one "$id"
+	pawl --db "$db" cancel "$id"
+	id=$(pawl --db "$db" submit waits.flow.yaml --param ms=-1)
+	soon has_failed "$id"
+	[[ $(pawl --db "$db" why "$id") == *'with.ms must be a number of milliseconds'* ]]
+	kill "$pid"
+	wait "$pid"
+	run pawl --db "$db" worker --plugin "$examples/plugin_executor.so"
+	echo "$output"
+	[ "$status" = 2 ]
+	[[ $output == *'plugin_executor.so: it is already loaded'* ]]
+	verified 21
+}
+
+runs_one() { [[ $(pawl --db "$db" tree "$1" --json) == *'"status":"running"'*'"name":"waits::one","status":"running"'* ]]; }
+has_failed() { [[ $(pawl --db "$db" show "$1" --json) == *'"status":"failed"'* ]]; }
+
 @test "executor: helper receives one task per line" {
 	run timeout 300 "$examples/executor" "$db" \
 		'while read -r id attempt input; do echo "$id $attempt ok $((input * 2))"; done' 1 2 3

@@ -21,11 +21,11 @@ static struct pawl_error err;
 struct recorder {
     struct pawl_attempt begun[MOST], found[MOST];
     int nbegun, nfound, cancelled, forgotten, settled, freed;
-    int epoch;         /* of the last start */
-    int refuse;        /* refuses this many starts first */
-    const char *wrong; /* start fails with this sentence */
-    bool obeys;        /* a cancel ends the attempt */
-    void (*on_start)(const struct pawl_task *t);
+    int epoch;                                   /* of the last start */
+    int refuse;                                  /* refuses this many starts first */
+    const char *wrong;                           /* start fails with this sentence */
+    bool obeys;                                  /* a cancel ends the attempt */
+    void (*on_start)(const struct pawl_task *t); /* also when an attempt is found */
 };
 
 static inline int recorder_start(void *data, const struct pawl_task *t, struct pawl_error *e)
@@ -54,6 +54,8 @@ static inline int recorder_reattach(void *data, const struct pawl_task *t, struc
     struct recorder *l = data;
 
     (void)e;
+    if (l->on_start)
+        l->on_start(t);
     CHECK(l->nfound < MOST);
     l->found[l->nfound++] = t->id;
     l->epoch = t->epoch;

@@ -61,6 +61,7 @@ static const char everything[] =
     "    outputs: [a, b-c]\n"
     "    approval: {message: \"${{ params.s }}?\", timeout: 1d}\n"
     "  third: {function: g, needs: [second, first], foreach: 5}\n"
+    "  fourth: {executor: gpu, with: {n: 1, deep: [\"${{ params.i }}\"]}, outputs: [loss]}\n"
     "outputs: {r: {a: \"${{ tasks.second.outputs }}\"}}\n"
     "on_failure: {run: x, with: {a: 1}}\n"
     "on_exit: {argv: [x, \"${{ tasks.third.status }}\"]}\n";
@@ -147,6 +148,8 @@ TEST(definition_text_that_is_not_canonical_is_refused)
         {"{\"name\":\"a\",\"tasks\":[{\"name\":\"b\"}]}", "exactly one of run"},
         {"{\"name\":\"a\",\"tasks\":[{\"name\":\"b\",\"run\":\"x\",\"function\":\"y\"}]}",
          "exactly one of run"},
+        {"{\"name\":\"a\",\"tasks\":[{\"name\":\"b\",\"executor\":\"process\"}]}",
+         "or a custom executor"},
         {"{\"name\":\"a\",\"tasks\":[{\"run\":\"x\"}]}", "has no name"},
         {"{\"name\":\"a\",\"tasks\":[{\"name\":\"b\",\"run\":\"x\",\"needs\":[1]}]}",
          "needs the task with index 1, but there are 1 tasks"},

@@ -97,7 +97,10 @@ static void open_dispatcher(struct lone_dispatcher *k,
 
     x.forget = forget;
     CHECK_OK_ERR(dispatch_new(&o, &k->d, &e), &e);
-    CHECK_OK_ERR(api_executor_add(k->d, &x, 1, fixture_env(), &e), &e);
+    CHECK_OK_ERR(
+        api_executor_add(k->d, &x,
+                         &(struct custom_executor_options){.slots = 1, .env = fixture_env()}, &e),
+        &e);
 }
 
 static struct job task_of(int64_t execution, int epoch)

@@ -27,7 +27,8 @@ static const char plugin_head[] =
     "struct call { const struct call_ops *ops; const char *name, *input; int64_t execution, root;\n"
     "              int attempt, max_attempts; };\n"
     "struct host { int abi; int (*add)(const struct host *, const char *,\n"
-    "                                  int (*)(struct call *, void *), void *); void *data; };\n"
+    "                                  int (*)(struct call *, void *), void *); void *data;\n"
+    "              int (*add_executor)(const struct host *, const void *); const void *report; };\n"
     "static int hello(struct call *c, void *arg)\n"
     "{ c->ops->log(c, c->name); return c->ops->set_output(c, arg, c->input); }\n";
 
@@ -47,6 +48,32 @@ static void build_plugin(const char *name, const char *body, char *path, size_t 
     CHECK_EQ(system(command), 0);
 }
 
+struct noted {
+    int n;
+    const void *last;
+    bool refuse;
+};
+
+static int note_executor(void *arg, const struct pawl_executor *x, struct err *err)
+{
+    struct noted *noted = arg;
+
+    if (noted->refuse)
+        return err_set(err, E_INVALID, "not this one");
+    noted->n++;
+    noted->last = x;
+    return 0;
+}
+
+static int load(struct fixture *fx, const char *path, struct noted *noted, struct err *err)
+{
+    static struct noted none;
+    struct function_plugin_executors executors = {note_executor, noted ? noted : &none,
+                                                  (const struct pawl_report_ops *)0x10};
+
+    return function_load_plugin(fx->f, path, &executors, err);
+}
+
 TEST(loaded_plugin_registers_its_functions)
 {
     struct fixture fx;
@@ -60,14 +87,13 @@ TEST(loaded_plugin_registers_its_functions)
                  "{ return h->abi != 1 || h->add(h, \"hello\", hello, \"out\"); }",
                  path, sizeof(path));
     open_threads(&fx, 1);
-    CHECK_OK_ERR(function_load_plugin(fx.f, path, &err), &err);
+    CHECK_OK_ERR(load(&fx, path, NULL, &err), &err);
     t.input = "[7]";
     start_task(&fx, &t);
     wait_ended(&fx, 1);
     CHECK_STR(find_seen(&fx, REPORT_LOG, 1)->log, "nightly::load\n");
     CHECK_STR(ended(&fx, 1)->result, "{\"out\":[7]}");
-    CHECK_EQ(function_load_plugin(fx.f, path, &err),
-             -E_CONFLICT); /* a plugin is loaded only once */
+    CHECK_EQ(load(&fx, path, NULL, &err), -E_CONFLICT); /* a plugin is loaded only once */
     CHECK(function_has(fx.f, "hello"));
     end(&fx);
 }
@@ -77,7 +103,7 @@ static void check_not_loaded(struct fixture *fx, const char *path, const char *w
     struct err err = ERR_INIT;
     size_t n;
 
-    CHECK(function_load_plugin(fx->f, path, &err) < 0);
+    CHECK(load(fx, path, NULL, &err) < 0);
     if (!strstr(err.msg, words) || !strstr(err.msg, path))
         test_fail(__FILE__, __LINE__, "\"%s\" lacks \"%s\"", err.msg, words);
     function_lanes(fx->f, &n);
@@ -93,7 +119,7 @@ TEST(unusable_plugin_registers_nothing_and_the_error_says_why)
         {"const int pawl_plugin_abi = 1;", "it has no symbol pawl_plugin_init"},
         {"const int pawl_plugin_abi = 99; int pawl_plugin_init(const struct host *h) { *(int *)0 = "
          "1; return 0; }",
-         "built for version 99 of the plugin interface, but this Pawl has version 1"},
+         "built for version 99 of the plugin interface, but this Pawl has version 2"},
         {"const int pawl_plugin_abi = 1; int pawl_plugin_init(const struct host *h) { "
          "h->add(h, \"new\", hello, 0); h->add(h, \"there\", hello, 0); return 0; }",
          "a function there already exists"},
@@ -118,5 +144,49 @@ TEST(unusable_plugin_registers_nothing_and_the_error_says_why)
     check_not_loaded(&fx, "/nowhere/at-all.so", "can't be loaded");
     check_not_loaded(&fx, "libc.so.6",
                      "can't be loaded"); /* the system's folders are not searched */
+    end(&fx);
+}
+
+/* ---- executors ---- */
+
+TEST(plugin_notes_its_executors_and_gets_the_reports)
+{
+    struct fixture fx;
+    struct err err = ERR_INIT;
+    struct noted noted = {0};
+    char path[300];
+
+    build_plugin("lab",
+                 "const int pawl_plugin_abi = 2;\n"
+                 "int pawl_plugin_init(const struct host *h)\n"
+                 "{ return h->abi != 2 || h->report != (void *)0x10 ||\n"
+                 "         h->add_executor(h, (void *)0x20) || h->add(h, \"hello\", hello, 0); }",
+                 path, sizeof(path));
+    open_threads(&fx, 1);
+    CHECK_OK_ERR(load(&fx, path, &noted, &err), &err);
+    CHECK_EQ(noted.n, 1);
+    CHECK(noted.last == (const void *)0x20);
+    CHECK(function_has(fx.f, "hello"));
+    end(&fx);
+}
+
+TEST(plugin_whose_executor_is_refused_registers_nothing)
+{
+    struct fixture fx;
+    struct err err = ERR_INIT;
+    struct noted noted = {.refuse = true};
+    char path[300];
+    size_t n;
+
+    build_plugin("refused",
+                 "const int pawl_plugin_abi = 2;\n"
+                 "int pawl_plugin_init(const struct host *h)\n"
+                 "{ h->add(h, \"hello\", hello, 0); h->add_executor(h, (void *)0x20); return 0; }",
+                 path, sizeof(path));
+    open_threads(&fx, 1);
+    CHECK_EQ(load(&fx, path, &noted, &err), -E_INVALID);
+    CHECK(strstr(err.msg, "refused.so: not this one"));
+    function_lanes(fx.f, &n);
+    CHECK_EQ(n, 0);
     end(&fx);
 }

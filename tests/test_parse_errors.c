@@ -66,6 +66,45 @@ TEST(task_without_exactly_one_action_is_an_error)
     check_all(list, COUNT(list));
 }
 
+TEST(task_without_a_command_needs_a_custom_executor)
+{
+    static const struct bad list[] = {
+        {"tasks: {a: {executor: process, with: {n: 1}}}",
+         "1:23: tasks.a has nothing to run: the executor process runs commands, so run or argv is "
+         "required"},
+        {"tasks: {a: {executor: container}}",
+         "1:23: tasks.a has nothing to run: the executor container runs commands, so run or argv is "
+         "required"},
+        {"tasks: {a: {executor: function, with: {n: 1}}}",
+         "1:23: tasks.a names the executor function, but no function: write `function: NAME` "
+         "instead"},
+        {"tasks: {a: {executor: 'function:f'}}",
+         "1:23: tasks.a names the executor function:f, but no function: write `function: NAME` "
+         "instead"},
+        {"tasks: {a: {executor: [gpu]}}",
+         "1:23: tasks.a.executor: a string is expected, not a list"},
+        {T "on_exit: {executor: process}",
+         "2:21: on_exit has nothing to run: the executor process runs commands, so run or argv is "
+         "required"},
+        /* the executor of the defaults does not replace a command */
+        {"defaults: {executor: gpu}\ntasks: {a: {with: {n: 1}}}",
+         "2:9: tasks.a has nothing to run: exactly one of run, argv, function and workflow is required"},
+        {"tasks: {a: {executor: gpu, env: {A: b}, cwd: /x, container: c, shell: sh}}",
+         "1:28: tasks.a.env can't be used without run or argv: pass values to the executor in with\n"
+         "1:41: tasks.a.cwd can't be used without run or argv: pass values to the executor in with\n"
+         "1:50: tasks.a.container can't be used without run or argv: pass values to the executor in "
+         "with\n"
+         "1:64: tasks.a.shell can't be used without run or argv: pass values to the executor in "
+         "with"},
+        {"tasks: {a: {executor: gpu, command: x}}",
+         "1:28: there is no key \"command\" in tasks.a; did you mean \"run\"?"},
+        {"tasks: {a: {executor: gpu, with: {n: '${{ item }}'}}}",
+         "1:43: tasks.a.with.n: item is available only in a task with foreach"},
+    };
+
+    check_all(list, COUNT(list));
+}
+
 TEST(expression_in_shell_text_is_an_error)
 {
     static const struct bad list[] = {

@@ -296,6 +296,8 @@ TEST(json_schema_describes_every_key)
     check_described(schema, "workflow", &keys_workflow, 0);
     of_task = json_object_get(json_object_get(definitions, "task"), "anyOf");
     check_described(json_array_get(of_task, 1), "task", &keys_task, 0);
+    /* run, argv, function, workflow, or only a custom executor */
+    CHECK_EQ(json_array_size(json_object_get(json_array_get(of_task, 1), "oneOf")), 5);
     of_task = json_object_get(json_object_get(definitions, "hook"), "anyOf");
     check_described(json_array_get(of_task, 1), "hook", &keys_task, KEY_HOOKS);
     check_described(json_object_get(definitions, "defaults"), "defaults", &keys_task, KEY_COMMON);

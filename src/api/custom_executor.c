@@ -2,9 +2,11 @@
  * dispatcher: calls its functions, and provides defaults for missing ones. */
 #include "api/custom_executor.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,6 +49,43 @@ static struct pawl_command command_of(const struct spec *s, struct arena *arena)
                                  .pids = s->limits.pids};
 }
 
+/* The item of a fan-out as JSON, from the input of a job; NULL if it has none. */
+static const char *item_of(const struct job *j, struct arena *arena)
+{
+    json_auto_t *input = NULL;
+    json_t *item;
+
+    if (j->index < 0 || spec_has_command(j->spec) || !j->input)
+        return NULL;
+    input = json_loads(j->input, JSON_DECODE_ANY, NULL);
+    item = json_object_get(input, "item");
+    return item ? json_arena_text(item, arena) : NULL;
+}
+
+/* The name of the workflow is the part of the full name before the task. */
+static const char *workflow_name_of(const struct job *j, struct arena *arena)
+{
+    const char *end = strstr(j->name, "::");
+
+    return j->task_name && end ? arena_printf(arena, "%.*s", (int)(end - j->name), j->name) : NULL;
+}
+
+/* The place of the job: its workflow, its queue and its tenant. */
+static void set_place(struct pawl_task *t, const struct job *j, const struct run *run,
+                      struct arena *arena)
+{
+    t->parent = j->parent;
+    t->workflow = j->workflow;
+    t->workflow_name = workflow_name_of(j, arena);
+    t->task_name = j->task_name;
+    t->index = j->index;
+    t->item = item_of(j, arena);
+    t->queue = j->queue;
+    t->tenant = run->id.to->tenant;
+    t->priority = j->priority;
+    t->deadline = run->deadline ? run->deadline : run->timeout ? run->accepted + run->timeout : 0;
+}
+
 /* Converts the return code and error of start or find to an internal error. */
 static int convert_error(const struct pawl_reporter *r, int rc, const struct pawl_error *e,
                          struct err *err)
@@ -82,6 +121,7 @@ static int hand_over_job(void **handle, const struct job *j,
                              .lease_until = j->lease_until};
     int rc;
 
+    set_place(&task, j, run, &arena);
     spec_write(j->spec, &spec);
     task.spec = buf_cstr(&spec);
     rc = convert_error(r, slot(r->own.data, &task, &e), &e, err);
@@ -267,8 +307,8 @@ static int open_fds(struct pawl_reporter *r, struct err *err)
                    strerror(errno));
 }
 
-int api_executor_add(struct dispatch *d, const struct pawl_executor *x, int slots, struct env *env,
-                     struct err *err)
+int api_executor_add(struct dispatch *d, const struct pawl_executor *x,
+                     const struct custom_executor_options *o, struct err *err)
 {
     struct pawl_reporter *r;
     int rc;
@@ -278,10 +318,11 @@ int api_executor_add(struct dispatch *d, const struct pawl_executor *x, int slot
     r = mem_zalloc(sizeof(*r));
     r->ops = ops;
     r->ops.outlives_worker = x->outlives_worker;
-    r->x = (struct executor){.ops = &r->ops, .key = mem_strdup(x->key), .env = env};
+    r->x = (struct executor){.ops = &r->ops, .key = mem_strdup(x->key), .env = o->env};
     r->own = *x;
     r->own.key = r->x.key;
-    r->slots = x->slots > 0 ? x->slots : slots;
+    r->tenant = o->tenant;
+    r->slots = x->slots > 0 ? x->slots : o->slots;
     r->news_end = &r->news;
     pthread_mutex_init(&r->lock, NULL);
     if ((rc = open_fds(r, err)) || (rc = dispatch_add_executor(d, &r->x, 0, err)))

@@ -27,6 +27,7 @@ struct run {
     struct pawl_attempt id;
     int64_t timeout;
     int64_t accepted; /* CLOCK_BOOTTIME in µs, like all times here */
+    char **outputs;   /* the members of the result that are kept; ends with NULL; NULL for all */
 
     struct run *next_news; /* L */
     bool is_news;          /* L */
@@ -47,6 +48,7 @@ struct pawl_reporter {
     struct executor x; /* first, so that the pointers convert */
     struct executor_ops ops;
     struct pawl_executor own;
+    const char *tenant;   /* NULL for the default tenant */
     int slots, n;         /* M */
     bool closed;          /* M */
     bool any_dropped;     /* M */
@@ -55,10 +57,20 @@ struct pawl_reporter {
     struct run *runs[RUN_BUCKETS], *news, **news_end; /* L */
 };
 
-/* Adds the executor to the dispatcher. It runs at most `slots` attempts at once if x->slots is not
- * set. */
-MUST_USE int api_executor_add(struct dispatch *d, const struct pawl_executor *x, int slots,
-                              struct env *env, struct err *err);
+struct custom_executor_options {
+    int slots;          /* attempts at once if x->slots is not set */
+    const char *tenant; /* NULL for the default tenant; must outlive the executor, like env */
+    struct env *env;
+};
+/* Adds the executor to the dispatcher. */
+MUST_USE int api_executor_add(struct dispatch *d, const struct pawl_executor *x,
+                              const struct custom_executor_options *o, struct err *err);
+
+/* Whether the job has a command. If not, its values are its input. */
+static inline bool spec_has_command(const struct spec *s)
+{
+    return s->run || s->argc;
+}
 
 /* custom_executor_attempts.c: the attempts of an executor and their reports */
 struct run *run_new(struct pawl_reporter *r, const struct job *j);

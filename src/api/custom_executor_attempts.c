@@ -38,6 +38,9 @@ struct run *run_new(struct pawl_reporter *r, const struct job *j)
     run->id = (struct pawl_attempt){r, j->execution, j->attempt};
     run->timeout = j->spec ? j->spec->timeout : 0;
     run->accepted = clock_boot_us();
+    /* the executor itself decides about the outputs of a command */
+    if (j->spec && j->spec->noutputs && !spec_has_command(j->spec))
+        run->outputs = mem_copy_list(j->spec->outputs);
     pthread_mutex_lock(&r->lock);
     run->next = *head;
     *head = run;
@@ -51,6 +54,7 @@ static void run_free(struct run *run)
     free((char *)run->end.result);
     free((char *)run->end.error);
     capped_log_release(&run->log);
+    free(run->outputs);
     free(run);
 }
 

@@ -2,10 +2,13 @@
  * and cancels attempts that have reached their timeout. */
 #include "api/custom_executor.h"
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 
 #define LOG_EVERY 1000000 /* µs */
@@ -67,12 +70,42 @@ static char *describe_reason(const struct run *run, enum outcome_kind kind)
     }
 }
 
+static bool is_kept(const struct run *run, const char *key)
+{
+    for (size_t i = 0; run->outputs[i]; i++)
+        if (!strcmp(run->outputs[i], key))
+            return true;
+    return false;
+}
+
+/* Returns the members of the result that the task keeps; the caller frees them. NULL if the result
+ * stays as it is: all of it is kept, or it is not an object. */
+static char *kept_outputs(const struct run *run, const char *result)
+{
+    json_auto_t *all =
+        run->outputs && result ? json_loads(result, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    AUTO_BUF out = BUF_INIT;
+    const char *key;
+    json_t *v;
+    void *next;
+
+    if (!json_is_object(all))
+        return NULL;
+    json_object_foreach_safe(all, next, key, v)
+    {
+        if (!is_kept(run, key))
+            json_object_del(all, key);
+    }
+    (void)json_add_value(&out, all, SIZE_MAX);
+    return mem_strdup(buf_cstr(&out));
+}
+
 /* The executor reports only that the attempt was cancelled; run->why holds the reason. */
 static void report_end(struct run *run)
 {
     struct report report = {.kind = REPORT_ENDED, .outcome = run->end};
     struct outcome *o = &report.outcome;
-    char *why = NULL;
+    AUTO_FREE char *why = NULL, *kept = NULL;
 
     report_started(run);
     report_log(run, true);
@@ -80,8 +113,9 @@ static void report_end(struct run *run)
         o->kind = run->why;
     if (o->kind != OUTCOME_OK)
         o->error = why = describe_reason(run, o->kind);
+    else if ((kept = kept_outputs(run, o->result)))
+        o->result = kept;
     forward_report(run, &report);
-    free(why);
     run_drop(run);
 }
 

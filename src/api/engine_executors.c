@@ -30,6 +30,8 @@ SAME(pawl_call_ops, function_call_ops, defer);
 SAME(pawl_plugin_host, function_plugin_host, abi);
 SAME(pawl_plugin_host, function_plugin_host, add);
 SAME(pawl_plugin_host, function_plugin_host, data);
+SAME(pawl_plugin_host, function_plugin_host, add_executor);
+SAME(pawl_plugin_host, function_plugin_host, report);
 _Static_assert(PAWL_PLUGIN_ABI == FUNCTION_PLUGIN_ABI,
                "pawl.h and exec/function/function.h differ");
 
@@ -41,6 +43,62 @@ static int add_executor(struct dispatch *d, struct executor *x, struct err *err)
 
     if (rc)
         x->ops->free(x);
+    return rc;
+}
+
+/* How many attempts the executor runs at once: as configured, else all slots of the engine. */
+static int own_slots(const struct pawl_engine *e, const struct config_executor *c)
+{
+    return c && c->slots_given ? c->slots : e->slots;
+}
+
+/* Adds an executor of the program or of a plugin. */
+static int add_custom(struct pawl_engine *e, struct dispatch *d, const struct pawl_executor *x,
+                      struct err *err)
+{
+    const struct config_executor *c = x->key ? config_executor(e->p->config, x->key) : NULL;
+    struct custom_executor_options o = {
+        .slots = own_slots(e, c), .tenant = store_url(e->p->store)->tenant, .env = &e->env};
+
+    if (c && c->type != CONFIG_CUSTOM)
+        return err_set(err, E_CONFLICT, "an executor %s of the type %s already exists", c->key,
+                       config_executor_types[c->type]);
+    return api_executor_add(d, x, &o, err);
+}
+
+/* ---- plugins ---- */
+
+static const struct pawl_report_ops report_ops = {pawl_report_started, pawl_report_log,
+                                                  pawl_report_ended};
+
+struct plugin_executors {
+    VEC(struct pawl_executor) list;
+};
+
+/* The key is checked when the executor is added. */
+static int note_executor(void *arg, const struct pawl_executor *x, struct err *err)
+{
+    struct plugin_executors *e = arg;
+
+    if (!x)
+        return err_set(err, E_INVALID, "its add_executor got no executor");
+    *vec_add(&e->list) = *x;
+    return 0;
+}
+
+/* The executors are added after the plugin is loaded: until then it may be unloaded with their
+ * code. */
+static int load_plugin(struct pawl_engine *e, struct dispatch *d, const char *path, struct err *err)
+{
+    struct plugin_executors found = {0};
+    int rc = function_load_plugin(
+        e->functions, path, &(struct function_plugin_executors){note_executor, &found, &report_ops},
+        err);
+
+    for (size_t i = 0; !rc && i < found.list.n; i++)
+        if ((rc = add_custom(e, d, &found.list.at[i], err)))
+            err_prefix(err, "the plugin %.200s", path);
+    vec_release(&found.list);
     return rc;
 }
 
@@ -58,16 +116,10 @@ static int add_functions(struct pawl_engine *e, const struct engine_dispatch_set
     TRY(function_new(&o, &e->functions, err));
     TRY(add_executor(d, function_executor(e->functions), err));
     for (size_t i = 0; i < c->plugins.n; i++)
-        TRY(function_load_plugin(e->functions, c->plugins.at[i], err));
+        TRY(load_plugin(e, d, c->plugins.at[i], err));
     for (size_t i = 0; e->o->plugins && e->o->plugins[i]; i++)
-        TRY(function_load_plugin(e->functions, e->o->plugins[i], err));
+        TRY(load_plugin(e, d, e->o->plugins[i], err));
     return 0;
-}
-
-/* How many attempts the executor runs at once: as configured, else all slots of the engine. */
-static int own_slots(const struct pawl_engine *e, const struct config_executor *c)
-{
-    return c && c->slots_given ? c->slots : e->slots;
 }
 
 /* `container` is NULL for commands that run as plain processes. */
@@ -191,11 +243,7 @@ int pawl_engine_register(struct pawl_engine *e, const char *name, pawl_function 
 int pawl_engine_add_executor(struct pawl_engine *e, const struct pawl_executor *x,
                              struct pawl_error *out)
 {
-    const struct config_executor *c = x->key ? config_executor(e->p->config, x->key) : NULL;
     API_ERR(out);
 
-    if (c && c->type != CONFIG_CUSTOM)
-        return err_set(err, E_CONFLICT, "an executor %s of the type %s already exists", c->key,
-                       config_executor_types[c->type]);
-    return api_executor_add(engine_dispatch(e->engine), x, own_slots(e, c), &e->env, err);
+    return add_custom(e, engine_dispatch(e->engine), x, err);
 }

@@ -172,7 +172,7 @@ static const struct option options[] = {
     {"drain", OPTION_FLAG, offsetof(struct worker, drain), NULL,
      "exit when no job is left that this worker can run"},
     {"plugin", OPTION_TEXTS, offsetof(struct worker, plugins), "FILE",
-     "load a shared object with functions"},
+     "load a shared object with functions and executors"},
     {"state", OPTION_TEXT, offsetof(struct worker, state), "DIR",
      "state folder, where running attempts keep their files; default: ~/.local/state/pawl"},
     {"config", OPTION_TEXT, offsetof(struct worker, config), "FILE",

@@ -261,6 +261,12 @@ static void inherit_defaults(const struct workflow *w, const struct workflow_tas
     }
 }
 
+/* Whether the values of the task are its input, not environment variables. */
+static bool has_input(const struct workflow_task *task)
+{
+    return task->function || task_is_custom(task);
+}
+
 static int make_spec(const struct resolve_scope *s, const struct spec *defaults, struct spec *spec,
                      struct arena *arena, struct err *err)
 {
@@ -273,7 +279,7 @@ static int make_spec(const struct resolve_scope *s, const struct spec *defaults,
         spec->timeout = defaults->timeout;
     if (task->command.retry.max < 0)
         spec->retry = defaults->retry;
-    if (task->function)
+    if (has_input(task))
         return 0;
     if ((rc = set_argv(s, spec, arena, err)) || (rc = set_cwd(s, spec, arena, err)) ||
         (rc = set_container(s, spec, arena, err)) ||
@@ -282,7 +288,8 @@ static int make_spec(const struct resolve_scope *s, const struct spec *defaults,
     return (rc = set_files(s, spec, arena, err)) ? rc : set_env(s, spec, arena, err);
 }
 
-/* The input of a function: the values of `with` and the item, or the params if both are missing. */
+/* The input of a function or of a custom executor: the values of `with` and the item, or the params
+ * if both are missing. */
 static int make_input(const struct resolve_scope *s, struct buf *input, struct err *err)
 {
     json_auto_t *with = NULL;
@@ -309,5 +316,5 @@ int resolve_task(const struct resolve_scope *s, const struct spec *defaults, str
 
     if (!rc)
         spec_write(&made, spec);
-    return rc || !s->task->function ? rc : make_input(s, input, err);
+    return rc || !has_input(s->task) ? rc : make_input(s, input, err);
 }

@@ -44,6 +44,12 @@ bool glob_matches(const char *glob, const char *name)
     return !glob[strspn(glob, "*")];
 }
 
+bool executor_is_built_in(const char *key)
+{
+    return !strcmp(key, "process") || !strcmp(key, "container") || !strcmp(key, "function") ||
+           strchr(key, ':');
+}
+
 static const char *default_executor(const struct routes *r)
 {
     return r->command ? r->command : "process";

@@ -25,6 +25,10 @@ struct routes {
 };
 #define ROUTES_MAX 10000
 
+/* Whether Pawl itself has the executor of this key, or the key is a lane that no executor can
+ * have. */
+bool executor_is_built_in(const char *key);
+
 /* The properties of a task that decide its lane. */
 struct route_query {
     const char *name;     /* full name: workflow::task, workflow::task[3], exec::NAME */

@@ -2,7 +2,8 @@
  * attempt. It does not say where or when the job runs; queue, lane, priority and timers decide
  * that.
  *
- * A command has exactly one of run and argv, a function has neither. */
+ * A command has exactly one of run and argv; a function and a task of a custom executor have
+ * neither. */
 #ifndef CORE_SPEC_H
 #define CORE_SPEC_H
 

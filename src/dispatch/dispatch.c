@@ -28,7 +28,9 @@ void dispatch_free(struct dispatch *d)
 {
     if (!d)
         return;
-    for (size_t i = 0; i < d->executors.n; i++) {
+    /* In reverse: the executors of a plugin need its code, which is unloaded with the executor of
+     * functions, added before them. */
+    for (size_t i = d->executors.n; i-- > 0;) {
         d->executors.at[i]->x->ops->free(d->executors.at[i]->x);
         free(d->executors.at[i]);
     }

@@ -131,6 +131,12 @@ void engine_hand_over_job(struct engine *e, const struct execution *x, enum hand
     struct spec spec = {.retry = {.jitter = -1}};
     struct job job = {.execution = x->id,
                       .root = x->root,
+                      .parent = x->parent,
+                      .workflow = x->workflow,
+                      .priority = x->priority,
+                      .index = x->task_index,
+                      .task_name = x->task_name,
+                      .queue = x->queue,
                       .attempt = x->attempts,
                       .max_attempts = x->max_attempts,
                       .epoch = x->epoch,

@@ -23,9 +23,14 @@
 /* A leased job, ready to run. Strings and the spec are valid until the operation returns. */
 struct job {
     int64_t execution, root;
-    int attempt; /* from 1 */
+    int64_t parent, workflow; /* the execution above it and the nearest workflow; 0 if none */
+    int attempt;              /* from 1 */
     int max_attempts;
     int epoch;
+    int priority;
+    int index;             /* of an item of a fan-out; -1 if it is not one */
+    const char *task_name; /* NULL unless it is a task of a workflow */
+    const char *queue;
     const char *name;     /* full name, exec::NAME or workflow::task */
     const char *function; /* NAME of the lane function:NAME; NULL for other lanes */
     const char *input;    /* JSON; NULL if none */

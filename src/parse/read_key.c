@@ -77,6 +77,8 @@ static void report_unknown_key(struct reader *r, const struct keys *keys, const 
     const char *in = *what ? " in " : "", *meant = NULL;
     const struct key *k;
 
+    if (places & KEY_CUSTOM) /* perhaps its command is mistyped */
+        places = (places & ~(unsigned)KEY_CUSTOM) | KEY_COMMANDS;
     if (!diagnostics_full(r->doc->diagnostics))
         KEYS_EACH(keys, k)
     if (is_allowed(k, places)) {
@@ -111,6 +113,8 @@ static void misplaced_key(struct reader *r, const struct key *k, const struct ya
         where = "in defaults";
     else if (places & KEY_HOOKS && !(k->places & KEY_HOOKS))
         where = "in a task that runs after all others";
+    else if (places & KEY_CUSTOM)
+        where = "without run or argv: pass values to the executor in with";
     else if (places & KEY_NESTED)
         where = strcmp(k->name, "env") ? "with a nested workflow"
                                        : "with a nested workflow: pass values in with";

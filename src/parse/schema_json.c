@@ -25,6 +25,11 @@
 /* A validator ignores a description next to a bare $ref. */
 #define ONLY(name) "\"allOf\":[" REF(name) "]"
 
+/* A task has one of these keys, or only a custom executor. */
+#define KINDS                                             \
+    "{\"required\":[\"run\"]},{\"required\":[\"argv\"]}," \
+    "{\"required\":[\"function\"]},{\"required\":[\"workflow\"]}"
+
 /* <min>, <max> and <words> are replaced with those of the key. */
 static const char *const schemas[] = {
 #define X(name, stored, text, schema) [KEY_##name] = schema,
@@ -100,8 +105,10 @@ static void add_task_definition(struct json_writer *w, const char *name, unsigne
     json_write_raw(w, TEXT_SCHEMA);
     json_write_begin(w, '{');
     add_keys(w, &keys_task, places);
-    add_more(w, ",\"oneOf\":[{\"required\":[\"run\"]},{\"required\":[\"argv\"]},"
-                "{\"required\":[\"function\"]},{\"required\":[\"workflow\"]}]");
+    add_more(w,
+             ",\"oneOf\":[" KINDS ",{\"required\":[\"executor\"],\"not\":{\"anyOf\":[" KINDS "]},"
+             "\"properties\":{\"executor\":{\"not\":{\"enum\":[\"process\",\"container\","
+             "\"function\"]}}}}]");
     json_write_end(w, '}');
     json_write_end(w, ']');
     json_write_end(w, '}');

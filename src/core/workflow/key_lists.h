@@ -211,6 +211,8 @@
 
 #define KEY_HOOKED     (KEY_ALL | KEY_HOOKS)
 #define KEY_OF_COMMAND (KEY_COMMANDS | KEY_HOOKS)
+/* Also for tasks of a custom executor, which interprets the value itself. */
+#define KEY_PASSED_ON  (KEY_OF_COMMAND | KEY_CUSTOM)
 
 #define TASK_KEYS(X)                                                                               \
     X("name", NAME, name, NO_MEMBER, .min = 1)                                                     \
@@ -266,8 +268,8 @@
       .sentence = "Its failure counts as success for its followers and for the workflow.",         \
       .elsewhere = "continue_on_error ignore_errors continue_on")                                  \
     X("with", VALUES, with, with, .places = KEY_HOOKED, .scope = SCOPE_ITEM,                       \
-      .sentence = "Values: the params of a nested workflow, the input of a function, environment " \
-                  "variables of a command.",                                                       \
+      .sentence = "Values: the params of a nested workflow, the input of a function or of a "      \
+                  "custom executor, environment variables of a command.",                          \
       .elsewhere = "inputs arguments")                                                             \
     X("env", ENV, command.env, env, 0, KEY_ARG_BYTES,                                              \
       KEY_OF_COMMAND | KEY_COMMON | KEY_COMMON_LATE, .scope = SCOPE_ITEM, .spec = 6,               \
@@ -288,12 +290,12 @@
     X("user", TEXT, command.user, user, 1, KEY_NAME_BYTES, KEY_OF_COMMAND | KEY_COMMON,            \
       .default_value = "the worker's", .spec = 5,                                                  \
       .sentence = "The user, by name or number, that the command runs as.")                        \
-    X("limits", LIMITS, command.limits, memory, .places = KEY_OF_COMMAND | KEY_COMMON,             \
+    X("limits", LIMITS, command.limits, memory, .places = KEY_PASSED_ON | KEY_COMMON,              \
       .group = &keys_limits, .spec = 11, .sentence = "The resources that the command may use.")    \
     X("container", CONTAINER, command.container, container, .places = KEY_OF_COMMAND | KEY_COMMON, \
       .group = &keys_container, .scope = SCOPE_ITEM, .spec = 12,                                   \
       .sentence = "Runs the command in a container.", .elsewhere = "image docker")                 \
-    X("secrets", VARIABLES, command.secrets, secrets, .places = KEY_OF_COMMAND, .spec = 7,         \
+    X("secrets", VARIABLES, command.secrets, secrets, .places = KEY_PASSED_ON, .spec = 7,          \
       .sentence = "Secrets that the command gets as environment variables, in addition to those "  \
                   "of the workflow. Their values are in no event, row or log.")                    \
     X("retry", RETRY, command.retry, retries, .places = KEY_JOBS | KEY_HOOKS | KEY_COMMON,         \
@@ -312,9 +314,10 @@
     X("priority", INT, priority, priority, -1000000, 1000000, KEY_HOOKED | KEY_COMMON,             \
       .default_value = "the workflow's",                                                           \
       .sentence = "Tasks with a higher priority run first in their queue.")                        \
-    X("executor", TEXT, executor, executor, 1, 100, KEY_OF_COMMAND | KEY_COMMON,                   \
+    X("executor", TEXT, executor, executor, 1, 100, KEY_PASSED_ON | KEY_COMMON,                    \
       .default_value = "chosen by the routes",                                                     \
-      .sentence = "The key in pawl.yaml of the executor that runs the task.",                      \
+      .sentence = "The key of the executor that runs the task. A task for a custom executor "      \
+                  "needs no command: its input is `with`, as JSON.",                               \
       .elsewhere = "runs_on runner")                                                               \
     X("concurrency", CONCURRENCY, concurrency, concurrency, .places = KEY_HOOKED,                  \
       .group = &keys_concurrency, .scope = SCOPE_ITEM,                                             \

@@ -85,8 +85,8 @@ static const struct key task[] = {TASK_KEYS(X) KEYS_END};
 #undef X
 const struct keys keys_task = {
     "tasks",
-    "Each task has exactly one of `run`, `argv`, `function` and `workflow`. A string alone is short "
-    "for `{run: TEXT}`. In a list, the tasks run one after the other and are named `step1`, "
+    "Each task has exactly one of `run`, `argv`, `function` and `workflow`, or only the `executor` "
+    "that gets its values. A string alone is short for `{run: TEXT}`. In a list, the tasks run one after the other and are named `step1`, "
     "`step2` …",
     task, sizeof(struct workflow_task)};
 

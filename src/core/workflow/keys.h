@@ -55,8 +55,9 @@ enum key_context {
     KEY_COMMON = 16,      /* defaults */
     KEY_COMMON_JOBS = 32, /* defaults, but not for tasks with workflow */
     KEY_COMMON_LATE = 64, /* defaults that are used when a task starts, not copied to the tasks */
+    KEY_CUSTOM = 128,     /* tasks of a custom executor, with `executor` and no command */
 };
-#define KEY_JOBS (KEY_COMMANDS | KEY_FUNCTIONS)
+#define KEY_JOBS (KEY_COMMANDS | KEY_FUNCTIONS | KEY_CUSTOM)
 #define KEY_ALL  (KEY_JOBS | KEY_NESTED)
 
 /* The names that expressions in a value may use. */

@@ -92,7 +92,8 @@ struct workflow_task {
     uint32_t line, column; /* its location in the file, for messages; 0 if unknown */
     const char *description;
 
-    /* Exactly one of command.run, command.argv, function and nested is set. */
+    /* Exactly one of command.run, command.argv, function and nested is set; or only `executor`, for
+     * a task of a custom executor. */
     const char *function; /* its name */
     const struct workflow *nested;
     /* The spec. Its templates are not evaluated yet: argv, env, cwd (relative to the workflow's
@@ -150,6 +151,12 @@ struct workflow {
     const struct workflow *const *nested;
     size_t nnested;
 };
+
+/* Whether a custom executor gets the values of the task, which has no command. */
+static inline bool task_is_custom(const struct workflow_task *t)
+{
+    return !t->command.run && !t->command.argc && !t->function && !t->nested;
+}
 
 /* Appends the canonical text: keys in a fixed order, only values that differ from the defaults. */
 void workflow_write(const struct workflow *w, struct buf *out);

@@ -1,6 +1,7 @@
 /* read.c - reads values by the table of keys, and a workflow from its canonical text. The text was
  * written by write.c, so only the first error is reported. But a damaged text is never trusted:
  * every workflow that is returned is a valid graph. */
+#include "core/route.h"
 #include "core/workflow/keys.h"
 
 #include <limits.h>
@@ -350,15 +351,17 @@ int key_read(struct key_reader *r, const struct key *k, const struct json_node *
 static int read_task(struct key_reader *r, const struct json_node *p, uint32_t index,
                      struct workflow_task *t)
 {
-    int rc;
+    int rc, kinds;
 
     t->index = index;
     keys_init(&keys_task, t);
     if ((rc = read_members(r, &keys_task, p, t, NULL, NULL)))
         return rc;
-    if (!!t->command.run + !!t->command.argc + !!t->function + !!t->nested != 1)
+    kinds = !!t->command.run + !!t->command.argc + !!t->function + !!t->nested;
+    if (kinds > 1 || (!kinds && (!t->executor || executor_is_built_in(t->executor))))
         return json_read_fail(p, r->err,
-                              "must have exactly one of run, argv, function and workflow");
+                              "must have exactly one of run, argv, function and workflow, or a "
+                              "custom executor");
     if (t->join < 0 || (uint32_t)t->join > t->nneeds)
         return json_read_fail(p, r->err, "has the join %d, but only %u needs", t->join, t->nneeds);
     return 0;

@@ -94,20 +94,38 @@ int function_count_unresponsive(struct functions *f);
 
 /* ---- plugins; same layout as in pawl.h ---- */
 
-#define FUNCTION_PLUGIN_ABI 1
+#define FUNCTION_PLUGIN_ABI     2
+#define FUNCTION_PLUGIN_ABI_MIN 1 /* had neither add_executor nor report */
+
+/* Executors are defined by pawl.h, which is above this layer. */
+struct pawl_executor;
+struct pawl_report_ops;
 
 struct function_plugin_host {
-    int abi; /* the host's version of this interface */
+    int abi; /* the version of this interface that the plugin was built for */
     /* 0, or an error that pawl_plugin_init should return; then the plugin is not loaded. */
     int (*add)(const struct function_plugin_host *host, const char *name, function_fn *fn,
                void *arg);
     void *data; /* for the host's own use */
+    int (*add_executor)(const struct function_plugin_host *host, const struct pawl_executor *x);
+    const struct pawl_report_ops *report;
+};
+
+/* Where the executors of a plugin go. */
+struct function_plugin_executors {
+    /* Notes an executor. The caller uses those that were noted only if the plugin was loaded. */
+    int (*note)(void *arg, const struct pawl_executor *x, struct err *err);
+    void *arg;
+    const struct pawl_report_ops *report; /* for the plugins */
 };
 
 /* Loads a shared object that has
  *     const int pawl_plugin_abi = FUNCTION_PLUGIN_ABI;
  *     int pawl_plugin_init(const struct function_plugin_host *host);
- * Adds all of its functions, or none on an error. */
-MUST_USE int function_load_plugin(struct functions *f, const char *path, struct err *err);
+ * Adds all of its functions, or none on an error. The object stays loaded until the executor of the
+ * functions is freed. */
+MUST_USE int function_load_plugin(struct functions *f, const char *path,
+                                  const struct function_plugin_executors *executors,
+                                  struct err *err);
 
 #endif

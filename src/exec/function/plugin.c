@@ -1,5 +1,5 @@
-/* plugin.c - the registry of functions by name, and plugins, which add functions from shared
- * objects. */
+/* plugin.c - the registry of functions by name, and plugins: shared objects that add functions to
+ * it, and executors to the engine. */
 #include "exec/function/pool.h"
 
 #include <dlfcn.h>
@@ -98,6 +98,7 @@ void function_registry_release(struct functions *f)
 struct loading {
     struct functions *f;
     void *plugin;
+    const struct function_plugin_executors *executors;
     struct err *err; /* the first error */
     int rc;
 };
@@ -109,6 +110,15 @@ static int host_add(const struct function_plugin_host *host, const char *name, f
 
     if (!l->rc)
         l->rc = add_function(l->f, name, fn, arg, l->plugin, l->err);
+    return l->rc;
+}
+
+static int host_add_executor(const struct function_plugin_host *host, const struct pawl_executor *x)
+{
+    struct loading *l = host->data;
+
+    if (!l->rc)
+        l->rc = l->executors->note(l->executors->arg, x, l->err);
     return l->rc;
 }
 
@@ -125,10 +135,14 @@ static void remove_plugin_functions(struct functions *f, const void *plugin)
     rebuild_lanes(f);
 }
 
-static int init_plugin(struct functions *f, void *plugin, struct err *err)
+static int init_plugin(struct functions *f, void *plugin,
+                       const struct function_plugin_executors *executors, struct err *err)
 {
-    struct loading l = {.f = f, .plugin = plugin, .err = err};
-    struct function_plugin_host host = {FUNCTION_PLUGIN_ABI, host_add, &l};
+    struct loading l = {.f = f, .plugin = plugin, .executors = executors, .err = err};
+    struct function_plugin_host host = {.add = host_add,
+                                        .data = &l,
+                                        .add_executor = host_add_executor,
+                                        .report = executors->report};
     const int *abi = dlsym(plugin, "pawl_plugin_abi");
     union { /* ISO C has no cast from an object pointer to a function pointer */
         void *address;
@@ -139,18 +153,20 @@ static int init_plugin(struct functions *f, void *plugin, struct err *err)
     if (!abi || !entry.address)
         return err_set(err, E_INVALID, "it is not a Pawl plugin, because it has no symbol %s",
                        abi ? "pawl_plugin_init" : "pawl_plugin_abi");
-    if (*abi != FUNCTION_PLUGIN_ABI)
+    if (*abi < FUNCTION_PLUGIN_ABI_MIN || *abi > FUNCTION_PLUGIN_ABI)
         return err_set(err, E_INVALID,
                        "it was built for version %d of the plugin interface, but this Pawl "
                        "has version %d; rebuild it",
                        *abi, FUNCTION_PLUGIN_ABI);
+    host.abi = *abi;
     rc = entry.call(&host);
     if (rc && !l.rc)
         return err_set(err, E_INVALID, "its pawl_plugin_init returned %d", rc);
     return l.rc;
 }
 
-int function_load_plugin(struct functions *f, const char *path, struct err *err)
+int function_load_plugin(struct functions *f, const char *path,
+                         const struct function_plugin_executors *executors, struct err *err)
 {
     /* dlopen would search a name without a slash in the system's library folders. */
     AUTO_FREE char *file = mem_printf("%s%s", strchr(path, '/') ? "" : "./", path);
@@ -163,7 +179,7 @@ int function_load_plugin(struct functions *f, const char *path, struct err *err)
     for (size_t i = 0; i < f->plugins.n; i++)
         if (f->plugins.at[i] == plugin)
             rc = err_set(err, E_CONFLICT, "it is already loaded");
-    if (!rc && (rc = init_plugin(f, plugin, err)))
+    if (!rc && (rc = init_plugin(f, plugin, executors, err)))
         remove_plugin_functions(f, plugin);
     if (rc) {
         err_prefix(err, "the plugin %.200s", path);

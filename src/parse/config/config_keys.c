@@ -140,7 +140,7 @@ static const struct key config[] = {
     SECTION(worker),
     SECTION(functions),
     {"plugins", CONFIG(config, plugins, PATHS), .needs_trust = true, .default_value = "[]",
-     .sentence = "Shared objects with functions, loaded when a worker starts."},
+     .sentence = "Shared objects with functions and executors, loaded when a worker starts."},
     SECTION(execution_events),
     SECTION(logs),
     {"retry", CONFIG(config, retry, RETRY), .group = &(const struct keys){.at = retry},

@@ -12,6 +12,8 @@ void describe_key_places(struct buf *b, const struct key *k)
         return;
     if (kinds == KEY_COMMANDS && strcmp(k->name, "run") && strcmp(k->name, "argv"))
         buf_addstr(b, " Commands only.");
+    if (kinds == (KEY_COMMANDS | KEY_CUSTOM))
+        buf_addstr(b, " Not for functions and nested workflows.");
     if (kinds == KEY_JOBS)
         buf_addstr(b, " Not for nested workflows.");
     if (!(k->places & KEY_HOOKS))

@@ -43,6 +43,8 @@ void render_task_notes(const struct workflow_task *t, const struct graph_state *
         buf_addf(out, "%sworkflow %s", NEXT, t->nested->name);
     if (t->function)
         buf_addf(out, "%sfunction %s", NEXT, t->function);
+    if (task_is_custom(t))
+        buf_addf(out, "%sexecutor %s", NEXT, t->executor);
     if (t->condition) {
         buf_addf(out, "%sif ", NEXT);
         render_cut_text(out, t->condition, longest);
@@ -103,6 +105,12 @@ static const char *dot_color(const char *status)
     return status ? ", color=gray" : "";
 }
 
+/* Whether the task is a call with values, not a command. */
+static bool is_called(const struct workflow_task *t)
+{
+    return t->function || task_is_custom(t);
+}
+
 static void dot_task(struct buf *out, const struct workflow_task *t,
                      const struct graph_state *state, struct buf *text)
 {
@@ -112,7 +120,7 @@ static void dot_task(struct buf *out, const struct workflow_task *t,
     buf_addf(out, ", shape=%s%s%s%s];\n",
              t->approval.wanted ? "octagon"
              : t->nested        ? "box3d"
-             : t->function      ? "ellipse"
+             : is_called(t)     ? "ellipse"
                                 : "box",
              t->foreach ? ", peripheries=2" : "", t->condition ? ", style=dashed" : "",
              dot_color(state_of(state, t)));
@@ -156,7 +164,10 @@ static void mermaid_task(struct buf *out, const struct workflow_task *t,
                          const struct graph_state *state, struct buf *text)
 {
     static const char *const shapes[][2] = {{"[", "]"}, {"([", "])"}, {"[[", "]]"}, {"{{", "}}"}};
-    const char *const *shape = shapes[t->approval.wanted ? 3 : t->nested ? 2 : t->function ? 1 : 0];
+    const char *const *shape = shapes[t->approval.wanted ? 3
+                                      : t->nested        ? 2
+                                      : is_called(t)     ? 1
+                                                         : 0];
 
     make_label(t, state, text);
     buf_addf(out, "  t%u%s\"", t->index, shape[0]);

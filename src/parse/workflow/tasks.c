@@ -3,6 +3,7 @@
 #include "parse/workflow/reader.h"
 
 #include "base/suggest.h"
+#include "core/route.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 static const char *const kinds[] = {"run", "argv", "function", "workflow"};
 static const unsigned kind_places[] = {KEY_COMMANDS, KEY_COMMANDS, KEY_FUNCTIONS, KEY_NESTED};
+#define NKINDS     4
 #define KINDS_TEXT "exactly one of run, argv, function and workflow"
 
 /* ---- defaults ---- */
@@ -106,25 +108,47 @@ bool reader_needs(struct reader *r, const struct yaml *node, const char *what,
 
 /* ---- a task ---- */
 
-/* The index in kinds of the key that the task has; -1 with an error added if not exactly one. */
-static int kind_of(struct reader *r, const struct yaml *node, const struct yaml *location,
-                   const char *what)
+/* A task that has none of `kinds`: it must name a custom executor itself, because an executor from
+ * the defaults would hide that a command is missing. Returns its bit of enum key_context; 0 with an
+ * error added. */
+static unsigned kind_without_command(struct reader *r, const struct yaml *node,
+                                     const struct yaml *location, const char *what)
 {
-    int found = -1;
+    const struct yaml *executor = yaml_get(node, "executor");
 
-    for (size_t i = 0; i < 4; i++) {
+    if (!executor)
+        yaml_error(r->doc, location, "%s has nothing to run: " KINDS_TEXT " is required", what);
+    else if (executor->kind >= YAML_LIST || !executor_is_built_in(executor->text))
+        return KEY_CUSTOM; /* its reader refuses a list or mapping */
+    else if (!strncmp(executor->text, "function", strlen("function")))
+        yaml_error(r->doc, executor,
+                   "%s names the executor %.60s, but no function: write `function: NAME` instead",
+                   what, executor->text);
+    else
+        yaml_error(r->doc, executor,
+                   "%s has nothing to run: the executor %.60s runs commands, so run or argv is "
+                   "required",
+                   what, executor->text);
+    return 0;
+}
+
+/* The task's bit of enum key_context; 0 with an error added if it has none or several. */
+static unsigned kind_of(struct reader *r, const struct yaml *node, const struct yaml *location,
+                        const char *what)
+{
+    size_t found = NKINDS;
+
+    for (size_t i = 0; i < NKINDS; i++) {
         if (!yaml_get(node, kinds[i]))
             continue;
-        if (found >= 0) {
+        if (found < NKINDS) {
             yaml_error(r->doc, location, "%s has both %s and %s: " KINDS_TEXT " is required", what,
                        kinds[found], kinds[i]);
-            return -1;
+            return 0;
         }
-        found = (int)i;
+        found = i;
     }
-    if (found < 0)
-        yaml_error(r->doc, location, "%s has nothing to run: " KINDS_TEXT " is required", what);
-    return found;
+    return found < NKINDS ? kind_places[found] : kind_without_command(r, node, location, what);
 }
 
 /* Applies the defaults that are allowed for this kind of task. */
@@ -147,7 +171,7 @@ static void add_secrets(struct reader *r, const struct yaml *node, unsigned kind
     size_t i, n = all->n, k, own = t->command.nsecrets;
     const char **texts;
 
-    if (!(kind & KEY_COMMANDS) || !all->n)
+    if (!(kind & (KEY_COMMANDS | KEY_CUSTOM)) || !all->n)
         return;
     t->command.nsecrets = n;
     if (!own) {
@@ -193,7 +217,6 @@ static void read_task(struct reader *r, const struct yaml *node, const struct ya
     const struct key *run = key_find(&keys_task, "run");
     unsigned kind = KEY_COMMANDS;
     size_t before;
-    int k;
 
     t->line = location->line;
     t->column = location->column;
@@ -204,8 +227,7 @@ static void read_task(struct reader *r, const struct yaml *node, const struct ya
         else
             (void)reader_key(r, run, node, what, t);
     } else {
-        k = kind_of(r, node, location, what);
-        kind = k < 0 ? 0 : kind_places[k];
+        kind = kind_of(r, node, location, what);
         apply_defaults(r, kind, t);
         before = r->doc->diagnostics->count;
         reader_keys(r, &keys_task, node, what, kind | places, t);

@@ -1,0 +1,164 @@
+/* plugin_executor.c - a plugin that brings an executor into `pawl worker`: `wait` runs tasks that
+ * only wait. They need neither a process nor a thread, so one worker can have hundreds of them.
+ *
+ *   cc -shared -fPIC -o plugin_executor.so plugin_executor.c
+ *   pawl.yaml:  plugins: [plugin_executor.so]
+ *   workflow:   tasks: {pause: {executor: wait, with: {ms: 500}}}
+ *
+ * The outputs of a task are its workflow, its item and how long it waited. */
+#include <pawl.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLOTS  500
+#define MS_MAX 86400000
+
+struct waiting {
+    struct pawl_attempt id; /* the execution is 0 in a free slot */
+    int64_t ends_at;        /* CLOCK_BOOTTIME, ms */
+    long ms;
+    char about[400]; /* members of the outputs */
+};
+
+static struct {
+    const struct pawl_report_ops *report;
+    int timer; /* is readable when the first of them ends */
+    struct waiting list[SLOTS];
+} all = {.timer = -1};
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static struct waiting *find(int64_t execution, int attempt)
+{
+    int i;
+
+    for (i = 0; i < SLOTS; i++)
+        if (all.list[i].id.execution == execution && all.list[i].id.attempt == attempt)
+            return &all.list[i];
+    return NULL;
+}
+
+static void set_timer(void)
+{
+    struct itimerspec at = {0};
+    int64_t first = 0;
+    int i;
+
+    for (i = 0; i < SLOTS; i++)
+        if (all.list[i].id.execution && (!first || all.list[i].ends_at < first))
+            first = all.list[i].ends_at;
+    at.it_value.tv_sec = first / 1000;
+    at.it_value.tv_nsec = first % 1000 * 1000000;
+    timerfd_settime(all.timer, TFD_TIMER_ABSTIME, &at, NULL); /* 0 stops it */
+}
+
+static int fail(struct pawl_error *err, int code, const char *sentence)
+{
+    err->code = code;
+    snprintf(err->message, sizeof(err->message), "%s", sentence);
+    return -code;
+}
+
+/* Pawl writes the input without spaces: {"ms":500}. */
+static int start(void *data, const struct pawl_task *t, struct pawl_error *err)
+{
+    const char *ms = t->input ? strstr(t->input, "\"ms\":") : NULL;
+    struct waiting *w = find(0, 0);
+    char *end;
+
+    (void)data;
+    if (!w)
+        return fail(err, PAWL_E_REFUSED, "all slots are in use");
+    *w = (struct waiting){.ms = ms ? strtol(ms + 5, &end, 10) : 0};
+    if (!ms || end == ms + 5 || w->ms < 0 || w->ms > MS_MAX)
+        return fail(err, PAWL_E_INVALID,
+                    "with.ms must be a number of milliseconds, at most a day: {with: {ms: 500}}");
+    w->id = t->id;
+    w->ends_at = now_ms() + w->ms;
+    snprintf(w->about, sizeof(w->about), "\"workflow\":\"%s\",\"item\":%.200s",
+             t->workflow_name ? t->workflow_name : "", t->item ? t->item : "null");
+    all.report->started(t->id, 0);
+    set_timer();
+    return 0;
+}
+
+static void end(struct waiting *w, int outcome)
+{
+    char result[500];
+
+    snprintf(result, sizeof(result), "{\"waited_ms\":%ld,%s}", w->ms, w->about);
+    all.report->ended(w->id, &(struct pawl_end){.outcome = outcome, .result = result});
+    *w = (struct waiting){0};
+}
+
+static void cancel(void *data, struct pawl_attempt a)
+{
+    struct waiting *w = find(a.execution, a.attempt);
+
+    (void)data;
+    if (w) /* else it has ended by itself */
+        end(w, PAWL_CANCELLED);
+    set_timer();
+}
+
+static int timer(void *data)
+{
+    (void)data;
+    return all.timer;
+}
+
+static void poll_timer(void *data)
+{
+    int64_t now = now_ms();
+    uint64_t expired;
+    int i;
+
+    (void)data;
+    if (read(all.timer, &expired, sizeof(expired)) < 0)
+        return; /* it was set again meanwhile */
+    for (i = 0; i < SLOTS; i++)
+        if (all.list[i].id.execution && all.list[i].ends_at <= now)
+            end(&all.list[i], PAWL_OK);
+    set_timer();
+}
+
+static void finish(void *data)
+{
+    (void)data;
+    close(all.timer);
+    all.timer = -1;
+    memset(all.list, 0, sizeof(all.list));
+}
+
+PAWL_API extern const int pawl_plugin_abi;
+PAWL_API int pawl_plugin_init(const struct pawl_plugin_host *host);
+
+const int pawl_plugin_abi = PAWL_PLUGIN_ABI;
+
+int pawl_plugin_init(const struct pawl_plugin_host *host)
+{
+    struct pawl_executor x = {.key = "wait",
+                              .slots = SLOTS,
+                              .start = start,
+                              .cancel = cancel,
+                              .fd = timer,
+                              .poll = poll_timer,
+                              .free = finish};
+
+    if (all.timer >= 0)
+        return PAWL_E_CONFLICT; /* this plugin serves one engine of a process */
+    all.report = host->report;
+    all.timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    return all.timer < 0 ? PAWL_E_UNAVAILABLE : host->add_executor(host, &x);
+}
