@@ -325,6 +325,8 @@ struct pawl_definition {
     char name[101];
     char hash[33]; /* the same for equal definitions in the same folder */
     size_t tasks, nested, schedules;
+    size_t executors; /* tasks, at any depth, that name an executor that is not built in: see
+                         pawl_check_executors */
 };
 
 /* Checks whether a workflow file can run, including the workflows nested in it. On
@@ -599,6 +601,17 @@ PAWL_API bool pawl_engine_idle(const struct pawl_engine *e); /* it has no jobs l
  * runs, or that becomes ready at a given time. Paused jobs do not count. */
 PAWL_CHECKED int pawl_engine_drained(struct pawl_engine *e, bool *drained, struct pawl_error *err);
 PAWL_API int64_t pawl_engine_drain_grace(const struct pawl_engine *e); /* as configured, µs */
+
+/* Warns of tasks that would wait for an executor that is not known: neither the configuration nor a
+ * worker in the database has it, and it has run no attempt yet. Call it before you submit the job;
+ * the job need not be valid otherwise. Checks the executors that the tasks of its workflow name, at
+ * any depth, and those that the routes choose; or the lane of a job that is not a workflow. `each`
+ * is called once for each executor, with the first task that needs it; `file` is NULL if there is
+ * no task, `shown` is empty. With `e`, an engine opened with `here`, only the executors of that
+ * engine count; otherwise e is NULL. */
+PAWL_CHECKED int pawl_check_executors(struct pawl *p, struct pawl_engine *e,
+                                      const struct pawl_job *job, pawl_problem_fn *each, void *arg,
+                                      struct pawl_error *err);
 
 /* ---- custom executors ---- */
 

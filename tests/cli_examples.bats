@@ -95,6 +95,7 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 	pawl trust
 	run pawl --db "$db" submit waits.flow.yaml
 	echo "$output"
+	[ "${lines[0]}" = 'waits.flow.yaml:4:3: warning: tasks.one names the executor "wait", which no worker has served yet: the task waits until a worker has it (1 other task names it, too)' ]
 	pawl --db "$db" worker --drain
 	run pawl --db "$db" show @last --json
 	echo "$output"

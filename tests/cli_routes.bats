@@ -60,3 +60,55 @@ executor_of() { p show "$1" --json | jq -r .executor; }
 	[ "$(grep -c 'second.yaml: .* differ from the database' "$worker_log")" = 1 ]
 	p verify
 }
+
+@test "executor that nobody has is warned of by validate, apply, submit, run and exec" {
+	printf 'executors: {gpu: {type: custom}}\n' >"$dir/gpu.yaml"
+	export PAWL_CONFIG=$dir/gpu.yaml
+	printf 'name: w\ntasks:\n  a: {executor: gpuu, with: {n: 1}}\n' >"$dir/w.flow.yaml"
+	warning='w.flow.yaml:3:3: warning: tasks.a names the executor "gpuu", which no worker has served yet: the task waits until a worker has it; did you mean "gpu"?'
+	in_json='[.warnings[] | "\(.file):\(.line):\(.column): warning: \(.warning)"] | join("\n")'
+
+	p verify >/dev/null # creates the database
+	p validate "$dir/w.flow.yaml" >"$dir/out" 2>"$dir/err"
+	same "$dir/w.flow.yaml: w, 1 task" "$(cat "$dir/out")"
+	same "$warning" "$(cat "$dir/err")"
+	same "$warning" "$(p validate --json "$dir/w.flow.yaml" 2>/dev/null | jq -r "$in_json")"
+
+	p apply --json "$dir/w.flow.yaml" >"$dir/out" 2>"$dir/err"
+	same "$warning" "$(jq -r "$in_json" "$dir/out")"
+	same "$warning" "$(cat "$dir/err")"
+
+	for what in w "$dir/w.flow.yaml"; do
+		p submit "$what" >"$dir/out" 2>"$dir/err"
+		same "$warning" "$(cat "$dir/err")"
+		[[ $(p why "$(($(cat "$dir/out") + 1))") == *'no worker has served the executor "gpuu" yet; did you mean "gpu"?' ]]
+	done
+	p exec --detach --executor gpuu -- true >/dev/null 2>"$dir/err"
+	same 'pawl: warning: the job names the executor "gpuu", which no worker has served yet: the job waits until a worker has it; did you mean "gpu"?' \
+		"$(cat "$dir/err")"
+
+	# a foreground run has only the executors of its own process, also if a worker has others
+	p run "$dir/w.flow.yaml" --progress none 2>"$dir/err" &
+	pid=$!
+	waits() { p show @last --json | jq -e '.queue | startswith("here:")' >/dev/null; }
+	until_true waits
+	grep -q 'warning: tasks.a names the executor "gpuu", which this process does not have' "$dir/err"
+	p cancel @last >/dev/null
+	wait "$pid" || [ $? = 3 ]
+
+	# no warning: the file of the submitter has the executor
+	printf 'name: w\ntasks:\n  a: {executor: gpu, with: {n: 1}}\n' >"$dir/w.flow.yaml"
+	p validate "$dir/w.flow.yaml" 2>"$dir/err"
+	p submit "$dir/w.flow.yaml" 2>>"$dir/err"
+	[ ! -s "$dir/err" ]
+	p verify
+}
+
+@test "validate of a file that names an executor works without a database" {
+	printf 'tasks:\n  a: {executor: gpu}\n' >"$dir/w.flow.yaml"
+	run pawl --db "sqlite:$dir/none.db" validate "$dir/w.flow.yaml"
+	same "$dir/w.flow.yaml: w, 1 task" "$output"
+	[ ! -e "$dir/none.db" ]
+	run timeout 100 pawl --db "postgres://nobody@127.0.0.1:1/none" validate "$dir/w.flow.yaml"
+	same "$dir/w.flow.yaml: w, 1 task" "$output"
+}

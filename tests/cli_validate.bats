@@ -52,7 +52,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa"; did you mean "a"?
 	same '{"file":"wrong.flow.yaml","line":2,"column":3,"problem":"tasks.a has nothing to run: exactly one of run, argv, function and workflow is required"}
 {"file":"wrong.flow.yaml","line":2,"column":7,"problem":"there is no key \"rnu\" in tasks.a; did you mean \"run\"?"}
 {"file":"wrong.flow.yaml","line":3,"column":22,"problem":"tasks.b.needs: there is no task \"aa\"; did you mean \"a\"?"}
-{"file":"good.flow.yaml","name":"good","hash":H,"tasks":1,"nested":0,"schedules":0}' \
+{"file":"good.flow.yaml","name":"good","hash":H,"tasks":1,"nested":0,"schedules":0,"warnings":[]}' \
 		"$(sed -E 's/"hash":"[0-9a-f]{32}"/"hash":H/' out)"
 }
 

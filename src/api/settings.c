@@ -1,6 +1,8 @@
 /* settings.c - settings that the database stores for all of its processes. A configuration file
  * provides the value only as long as the database has none. */
 #include "api/api.h"
+#include "api/known_executors.h"
+#include "base/suggest.h"
 #include "store/operator.h"
 
 #include <stdlib.h>
@@ -116,23 +118,14 @@ const struct noun routes_noun = {"## Routes", NOUN_COLUMNS(routes_columns)};
 
 /* The executors that the routes name, but that neither the configuration file nor a worker has. */
 struct unknown_executors {
-    const struct config *config;
-    struct worker_list workers;
+    struct known_executors known;
     VEC(const char *) keys; /* each once */
 };
 
 static void unknown_executors_release(struct unknown_executors *u)
 {
-    worker_list_release(&u->workers);
+    known_executors_release(&u->known);
     vec_release(&u->keys);
-}
-
-static bool is_known(const struct unknown_executors *u, const char *key)
-{
-    for (size_t i = 0; i < u->workers.n; i++)
-        if (worker_serves(&u->workers.at[i].worker, key, NULL))
-            return true;
-    return config_executor(u->config, key) != NULL;
 }
 
 static void note_unknown(struct unknown_executors *u, const char *key)
@@ -140,15 +133,14 @@ static void note_unknown(struct unknown_executors *u, const char *key)
     for (size_t i = 0; i < u->keys.n; i++)
         if (!strcmp(u->keys.at[i], key))
             return;
-    if (!is_known(u, key))
+    if (!known_executors_have(&u->known, key))
         *vec_add(&u->keys) = key;
 }
 
 static int find_unknown(struct pawl *p, const struct routes *r, struct unknown_executors *u,
                         struct err *err)
 {
-    u->config = p->config;
-    TRY(query_workers(p->store, &u->workers, err));
+    TRY(known_executors_read(p, &u->known, err));
     for (size_t i = 0; i < r->n; i++)
         note_unknown(u, r->at[i].executor);
     if (r->command)
@@ -282,10 +274,11 @@ static int report_unknown(struct pawl *p, struct err *err)
     TRY(routes_read(s.value, &s.arena, &routes, err));
     TRY(find_unknown(p, &routes, &unknown, err));
     for (size_t i = 0; i < unknown.keys.n; i++) {
+        const char *key = unknown.keys.at[i], *best = known_executors_suggest(&unknown.known, key);
         AUTO_FREE char *sentence = mem_printf(
             "the routes of the database name the executor \"%s\", which no worker has: tasks that "
-            "are routed to it wait; see `pawl admin routes`",
-            unknown.keys.at[i]);
+            "are routed to it wait; see `pawl admin routes`%s%s%s",
+            key, DID_YOU_MEAN(best));
 
         p->env.note(p->env.arg, sentence);
     }

@@ -3,6 +3,7 @@
  * people, and the facts that the text is made of. */
 #include "api/why.h"
 
+#include "api/known_executors.h"
 #include "base/text.h"
 #include "core/graph.h"
 
@@ -363,10 +364,22 @@ static void write_reasons(struct reasons *r)
     add_attempts(r);
 }
 
+/* Whether the execution is a ready job whose executor no worker serves. */
+static bool waits_for_executor(const struct execution *e, const struct worker_list *workers)
+{
+    if (!execution_is_claimable(e) || !e->lane || strchr(e->lane, ':'))
+        return false;
+    for (size_t i = 0; i < workers->n; i++)
+        if (worker_serves(&workers->at[i].worker, e->lane, NULL))
+            return false;
+    return true;
+}
+
 int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 {
     AUTO(why_release) struct why y = {0};
     AUTO(worker_list_release) struct worker_list workers = {0};
+    AUTO(known_executors_release) struct known_executors known = {0};
     AUTO_BUF reasons = BUF_INIT, text = BUF_INIT;
     struct reasons r = {.w = JSON_WRITER(&reasons),
                         .text = &text,
@@ -378,6 +391,11 @@ int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 
     TRY(query_why(p->store, id, &y, err));
     TRY(query_workers(p->store, &workers, err));
+    if (waits_for_executor(&y.execution, &workers)) {
+        TRY(known_executors_read(p, &known, err));
+        TRY(known_executors_read_past(p, &known, err));
+        r.known = &known;
+    }
     json_write_begin(&r.w, '[');
     write_reasons(&r);
     json_write_end(&r.w, ']');

@@ -9,7 +9,8 @@ struct reasons {
     struct buf *text; /* the text of the next reason */
     const struct why *y;
     const struct worker_list *workers;
-    int64_t host_grace; /* µs */
+    int64_t host_grace;                  /* µs */
+    const struct known_executors *known; /* NULL unless no worker serves the lane of a ready job */
 };
 
 /* A field of a reason. */

@@ -2,6 +2,8 @@
  * that waits, and whether the worker that runs a job is still alive. */
 #include "api/why.h"
 
+#include "api/known_executors.h"
+#include "base/suggest.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -80,6 +82,20 @@ void why_submission(struct reasons *r)
                FACT_TEXT("queue", e->queue), FACT_INT("workers", alive));
 }
 
+/* The job may wait for ever if its executor is mistyped; jobs submitted by SQL are not checked
+ * before. */
+static void add_unknown_executor(struct reasons *r)
+{
+    const char *key = r->y->execution.lane, *best;
+
+    if (!r->known || known_executors_have(r->known, key))
+        return;
+    best = known_executors_suggest(r->known, key);
+    buf_addf(r->text, "no worker has served the executor \"%s\" yet%s%s%s", key,
+             DID_YOU_MEAN(best));
+    WHY_REASON(r, "unknown_executor", FACT_TEXT("executor", key), FACT_TEXT("similar", best));
+}
+
 void why_claimable(struct reasons *r)
 {
     const struct execution *e = &r->y->execution;
@@ -109,6 +125,7 @@ void why_claimable(struct reasons *r)
                FACT_INT("before", r->y->before), FACT_INT("alive", c.alive),
                FACT_INT("serving", c.serving), FACT_INT("room", c.capacity),
                FACT_INT("busy", c.busy));
+    add_unknown_executor(r);
 }
 
 /* ---- running jobs ---- */

@@ -37,15 +37,33 @@ static void report_diagnostics(struct diagnostics *diagnostics, pawl_problem_fn 
     }
 }
 
+static size_t names_executor(const struct workflow_task *t)
+{
+    return t && t->executor && !executor_is_built_in(t->executor);
+}
+
+static size_t count_executors(const struct workflow *w)
+{
+    size_t n = names_executor(w->on_failure) + names_executor(w->on_exit);
+
+    for (uint32_t i = 0; i < w->ntasks; i++)
+        n += names_executor(&w->tasks[i]);
+    return n;
+}
+
 void api_describe(const struct workflow *w, struct pawl_definition *out)
 {
+    AUTO_FREE const struct workflow **nested = NULL;
     size_t n;
 
     *out = (struct pawl_definition){.tasks = w->ntasks, .schedules = w->nschedules};
     memcpy(out->hash, w->hash, sizeof(out->hash));
     stpncpy(out->name, w->name, sizeof(out->name) - 1);
-    free(workflow_below(w, &n));
+    nested = workflow_below(w, &n);
     out->nested = n;
+    out->executors = count_executors(w);
+    for (size_t i = 0; i < n; i++)
+        out->executors += count_executors(nested[i]);
 }
 
 static int validate(const struct api_source *from, pawl_problem_fn *each, void *arg,

@@ -54,6 +54,11 @@ MUST_USE int cli_id(struct cli *c, const char *text, int64_t *id);
 /* Reads a workflow file, once. If it has problems, prints all of them on stderr, with the source
  * lines, and returns the exit code. */
 MUST_USE int cli_load(const char *file, struct pawl_workflow **out);
+/* Prints a warning for each executor that the job needs and nobody is known to have (with `e`: that
+ * this engine does not have), and adds it to the JSON list, which may be NULL. An error is left to
+ * the command, which meets it, too. */
+void cli_warn_executors(struct pawl *p, struct pawl_engine *e, const struct pawl_job *job,
+                        json_t *list);
 /* Frees the workflow of a command at the end of its scope. */
 static inline void release_workflow(struct pawl_workflow **w)
 {

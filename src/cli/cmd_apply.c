@@ -1,14 +1,15 @@
 /* cmd_apply.c - pawl apply: stores a workflow file under its name and activates its schedules. */
 #include "cli/cli.h"
 
-static void print_json(const struct pawl_applied *a)
+static void print_json(const struct pawl_applied *a, json_t *warnings)
 {
     const struct pawl_definition *d = &a->definition;
 
-    print_json_object(json_pack(
-        "{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "name", d->name, "hash", d->hash, "unchanged",
-        a->unchanged, "tasks", (json_int_t)d->tasks, "nested", (json_int_t)d->nested, "schedules",
-        (json_int_t)d->schedules, "kept", (json_int_t)a->kept, "removed", (json_int_t)a->removed));
+    print_json_object(json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I, s:O}", "name", d->name,
+                                "hash", d->hash, "unchanged", a->unchanged, "tasks",
+                                (json_int_t)d->tasks, "nested", (json_int_t)d->nested, "schedules",
+                                (json_int_t)d->schedules, "kept", (json_int_t)a->kept, "removed",
+                                (json_int_t)a->removed, "warnings", warnings));
 }
 
 /* Prints the first due time, and ends the list. */
@@ -37,14 +38,16 @@ static int print_summary(struct cli *c, const struct pawl_applied *a)
 static int apply(struct cli *c)
 {
     AUTO_WORKFLOW w = NULL;
+    json_auto_t *warnings = json_array();
     struct pawl_applied applied;
 
     TRY(cli_load(c->words[0], &w));
     TRY(cli_open_or_create(c, NULL));
+    cli_warn_executors(c->p, NULL, &(struct pawl_job){.built = w}, warnings);
     TRY(pawl_apply_built(c->p, w, NULL, &applied, &c->err));
     if (!c->json)
         return print_summary(c, &applied);
-    print_json(&applied);
+    print_json(&applied, warnings);
     return 0;
 }
 

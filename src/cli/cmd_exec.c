@@ -200,6 +200,7 @@ static int submit(struct exec *x)
 
     if (!pawl_has_queue(c->p))
         return run_detached(x);
+    cli_warn_executors(c->p, NULL, &x->job, NULL);
     TRY(pawl_submit(c->p, &x->job, 1, &c->err));
     return print_execution(c, x->job.id);
 }

@@ -108,6 +108,7 @@ static int submit(struct cli *c)
     if (!pawl_has_queue(c->p))
         return cli_wrong("queue.enabled is false in pawl.yaml, so there is no queue to wait in: "
                          "use `pawl run FILE` to run it in the foreground");
+    cli_warn_executors(c->p, NULL, &r->job, NULL);
     if (pawl_submit(c->p, &r->job, 1, &c->err))
         return cli_fail_param(&c->err, "--param");
     return print_execution(c, r->job.id);

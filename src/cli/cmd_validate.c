@@ -35,7 +35,8 @@ static void print_problem(void *arg, const struct pawl_problem *p)
     puts(buf_cstr(&b));
 }
 
-static void print_valid(const char *file, const struct pawl_definition *d, bool json)
+static void print_valid(const char *file, const struct pawl_definition *d, const json_t *warnings,
+                        bool json)
 {
     AUTO_BUF b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
@@ -48,6 +49,8 @@ static void print_valid(const char *file, const struct pawl_definition *d, bool 
         json_field_i64(&w, "tasks", (int64_t)d->tasks);
         json_field_i64(&w, "nested", (int64_t)d->nested);
         json_field_i64(&w, "schedules", (int64_t)d->schedules);
+        json_write_key(&w, "warnings");
+        (void)json_add_value(&b, warnings, SIZE_MAX);
         json_write_end(&w, '}');
     } else {
         buf_addf(&b, "%s: %s, %zu task%s", file, d->name, d->tasks, d->tasks == 1 ? "" : "s");
@@ -125,16 +128,56 @@ int cli_load(const char *file, struct pawl_workflow **out)
     return end_code(pawl_workflow_load(file, print_problem, &s, out, &err), file, &s, &err);
 }
 
-static int validate_file(const char *file, bool json)
+/* ---- warnings ---- */
+
+static void print_warning(void *arg, const struct pawl_problem *p)
 {
-    struct showing s = {.json = json};
+    json_t *list = arg;
+
+    if (p->file)
+        print_clean(stderr, "%s:%u:%u: warning: %s", p->file, p->line, p->column, p->message);
+    else
+        print_clean(stderr, "pawl: warning: %s", p->message);
+    if (list)
+        json_array_append_new(list, json_pack("{s:s?, s:i, s:i, s:s}", "file", p->file, "line",
+                                              (int)p->line, "column", (int)p->column, "warning",
+                                              p->message));
+}
+
+void cli_warn_executors(struct pawl *p, struct pawl_engine *e, const struct pawl_job *job,
+                        json_t *list)
+{
+    struct pawl_error ignored;
+
+    if (pawl_check_executors(p, e, job, print_warning, list, &ignored))
+        return;
+}
+
+/* Warns of executors that nobody has, if the database exists and can be used at once. */
+static void check_executors(struct cli *c, const char *file, json_t *warnings)
+{
+    struct pawl_options options = cli_options(c, true);
+
+    options.patience = 1;
+    options.note = NULL;
+    if (c->p || !pawl_open(&options, &c->p, NULL))
+        cli_warn_executors(c->p, NULL, &(struct pawl_job){.workflow = file}, warnings);
+}
+
+static int validate_file(struct cli *c, const char *file)
+{
+    struct showing s = {.json = c->json};
+    json_auto_t *warnings = json_array();
     struct pawl_definition d;
     struct pawl_error err;
     int code = end_code(pawl_validate(file, print_problem, &s, &d, &err), file, &s, &err);
 
-    if (!code)
-        print_valid(file, &d, json);
-    return code;
+    if (code)
+        return code;
+    if (d.executors)
+        check_executors(c, file, warnings);
+    print_valid(file, &d, warnings, c->json);
+    return 0;
 }
 
 static int validate(struct cli *c)
@@ -142,7 +185,7 @@ static int validate(struct cli *c)
     int code = 0, one;
 
     for (int i = 0; i < c->nwords; i++) {
-        one = validate_file(c->words[i], c->json);
+        one = validate_file(c, c->words[i]);
         if (!code || one == pawl_exit_code(PAWL_E_INVALID)) /* outweighs a missing file */
             code = one;
     }

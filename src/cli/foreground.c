@@ -324,6 +324,8 @@ static int start_engine(struct run *r)
     if (pawl_engine_open(r->p, &eo, &r->e, &r->err))
         return cli_fail(&r->err);
     pawl_engine_watch(r->e, on_status, r);
+    if (r->h->job)
+        cli_warn_executors(r->p, r->e, r->h->job, NULL);
     if (r->h->job && pawl_engine_submit(r->e, r->h->job, submitted, r, &r->err))
         return cli_fail_param(&r->err, "--param");
     r->answered = !r->h->job;
