@@ -415,7 +415,8 @@ void watch_check(struct process *p, struct watch *w)
         watch_note_file(w, ATTEMPT_LOCK, error);
     if (!error || own_file_is_fault(error) ||
         (error == ENOENT && attempt_is_folder_removed(w->at)) ||
-        (process_is_disk_full(error) && !watch_needs_tombstone(w))) /* no lock file can be created */
+        (process_is_disk_full(error) &&
+         !watch_needs_tombstone(w))) /* no lock file can be created */
         check_for_shim_without_lock(p, w);
     else if (error == EAGAIN)
         check_locked(p, w);
