@@ -4,6 +4,7 @@
 
 load cli_common
 load cli_run
+load containers_common
 
 # With runc and cgroupfs, podman also works on hosts with both cgroup versions, and with fewer privileges.
 configure_podman() {
@@ -19,16 +20,6 @@ configure_podman() {
 	# Each test has its own configuration folder, but all share the images.
 	local storage=${XDG_CONFIG_HOME:-$HOME/.config}/containers/storage.conf
 	[ ! -e "$storage" ] || export CONTAINERS_STORAGE_CONF=$storage
-}
-
-make_image() {
-	local root=$BATS_FILE_TMPDIR/root applet
-	mkdir -p "$root/bin" "$root/tmp"
-	cp "$(command -v busybox)" "$root/bin/busybox"
-	for applet in sh echo sleep cat ls true env id wc; do
-		ln -s busybox "$root/bin/$applet"
-	done
-	tar -C "$root" -cf - . | "$engine" import - "$image"
 }
 
 setup_file() {
@@ -47,41 +38,6 @@ setup_file() {
 
 teardown_file() {
 	[ -n "$why" ] || "$engine" rmi --force "$image" >/dev/null 2>&1
-}
-
-setup() {
-	if [ -n "$why" ]; then
-		[ -z "${PAWL_TEST_CONTAINERS:-}" ] || {
-			echo "$why"
-			return 1
-		}
-		skip "$why"
-	fi
-	make_database
-	make_state
-	cat >"$dir/pawl.yaml" <<-END
-		worker: {lease: 2s, host_grace: 30s}
-		executors: {container: {engine: ${engine##*/}, image: "$image", pull: never, grace: 1s}}
-	END
-	export PAWL_CONFIG=$dir/pawl.yaml
-}
-
-teardown() {
-	[ -z "$why" ] || return 0
-	end_all
-	[ -n "${BATS_TEST_COMPLETED:-}" ] || ours | xargs -r "$engine" rm --force >/dev/null 2>&1 || true
-	none_left
-	remove_database
-}
-
-id_of() { p tree 1 --json | jq -r --arg name "w::$1" '.. | objects | select(.name? == $name) | .id'; }
-# The containers of this test, by the folder in their labels; other tests may run at the same time.
-list() { "$engine" ps "$@" --filter label=pawl.folder --format '{{.ID}} {{.Labels}}' | grep -F "$(realpath "$dir")/" | cut -d ' ' -f 1; }
-ours() { list --all; }
-none_left() { [ -z "$(ours)" ]; }
-
-workflow() { # YAML of its tasks
-	printf 'name: w\ntasks:\n%s\n' "$1" >"$dir/w.flow.yaml"
 }
 
 @test "command runs in a container with its folder, variables and outputs" {
@@ -153,9 +109,6 @@ workflow() { # YAML of its tasks
 	p verify
 }
 
-one_runs() { [ "$(list | wc -l)" = 1 ]; }
-is_status() { [ "$(p show "$1" --json | jq -r .status)" = "$2" ]; }
-
 @test "container outlives the kill -9 of its worker and is adopted by the next worker" {
 	start_worker
 	id=$(p exec --detach --executor container -- /bin/sh -c 'sleep 4; echo done; exit 5')
@@ -172,8 +125,7 @@ is_status() { [ "$(p show "$1" --json | jq -r .status)" = "$2" ]; }
 	p verify
 }
 
-is_over() { [[ $(p show "$1" --json | jq -r .status) =~ ^(succeeded|failed|cancelled|timed_out)$ ]]; }
-client_of() { pgrep -f "${engine##*/} start --attach pawl-$1-"; }
+client_of() { pgrep -f "${engine##*/} start --attach.* pawl-$1-"; }
 
 # A client that gets TERM before it has started anything exits with 0.
 @test "TERM sent to the client never turns an unfinished command into a success" {
@@ -214,32 +166,16 @@ client_of() { pgrep -f "${engine##*/} start --attach pawl-$1-"; }
 	p verify
 }
 
-@test "container of a shim killed by kill -9 is removed before the next container starts" {
-	start_worker
-	id=$(p exec --detach --executor container --retry 1 -- /bin/sh -c 'echo $PAWL_ATTEMPT; sleep 1000')
-	until_true one_runs
-	first=$(ours)
-	kill_shims
-	until_true another_runs "$first"
-	[ "$(ours | wc -l)" = 1 ]
-	p cancel "$id"
-	until_true is_status "$id" cancelled
-	until_true none_left
-	p verify
+@test "container of a killed worker and shim is resumed with its whole log" {
+	check_resume start_worker
 }
 
-# Including the helper that forks the shims.
-kill_shims() {
-	local pid
-	for pid in $(pgrep pawl-shim); do
-		! grep -qsaF "$dir/state" "/proc/$pid/environ" || kill -9 "$pid"
-	done
+@test "container that ends while nobody watches is reported with its exit code and outputs" {
+	check_end_unwatched
 }
 
-another_runs() { # the container that must be gone
-	local now
-	now=$(list)
-	[ -n "$now" ] && [ "$(wc -l <<<"$now")" = 1 ] && [ "$now" != "$1" ]
+@test "timeout and cancel reach a resumed container" {
+	check_timeout_and_cancel_after_resume
 }
 
 @test "ended container that another container depends on is left behind and blocks nothing" {

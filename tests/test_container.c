@@ -96,22 +96,9 @@ TEST(container_outlives_its_worker_and_is_reattached)
     stage_end(&g);
 }
 
-TEST(container_whose_shim_was_killed_is_removed_and_its_attempt_is_lost)
-{
-    struct spec spec = sleeping_command();
-    struct stage g = stage_of(&spec);
-
-    stage_begin(&g);
-    CHECK_OK(kill(shim_of(&g.t), SIGKILL));
-    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
-    CHECK(is_gone(g.main));
-    CHECK_EQ(containers(), 0);
-    stage_end(&g);
-}
-
-/* The engine does not answer. The processes are killed, but only the engine can confirm that none
- * is left. */
-TEST(lost_attempt_is_not_reported_while_the_container_engine_is_unreachable)
+/* The engine does not answer. After a cancel the processes are killed, but only the engine can
+ * confirm that none is left. */
+TEST(cancelled_attempt_is_not_reported_while_the_container_engine_is_unreachable)
 {
     struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
@@ -120,12 +107,13 @@ TEST(lost_attempt_is_not_reported_while_the_container_engine_is_unreachable)
     stage_begin(&g);
     write_text(path_of("engine/down"), "");
     CHECK_OK(kill(shim_of(&g.t), SIGKILL));
+    handles_cancel(&g.w->handles, g.t.execution, g.t.attempt, OUTCOME_CANCELLED);
     UNTIL(g.w, is_gone(g.main));
     for (int i = 0; i < 30; i++)
         worker_poll(g.w, 10000);
     CHECK_EQ(s->ended, 0);
     CHECK_OK(unlink(path_of("engine/down")));
-    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_CANCELLED);
     CHECK_EQ(containers(), 0);
     stage_end(&g);
 }
@@ -289,22 +277,6 @@ TEST(daemon_started_by_the_container_engine_is_not_killed)
     snprintf(path, sizeof(path), "/proc/%d/environ", (int)daemon);
     for (const char *v = read_text(path); *v; v += strlen(v) + 1)
         CHECK(strncmp(v, "PAWL_", 5) != 0);
-    stage_end(&g);
-}
-
-TEST(orphaned_container_is_removed_by_the_container_engine_that_created_it)
-{
-    struct spec spec = sleeping_command();
-    struct stage g = stage_of(&spec);
-
-    stage_begin(&g);
-    stage_lose_worker(&g);
-    CHECK_OK(kill(shim_of(&g.t), SIGKILL));
-    CHECK_OK(setenv("CONTAINER_HOST", "/nowhere", 1)); /* an engine without this container */
-    stage_adopt(&g, (struct process_options){0});
-    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
-    CHECK(is_gone(g.main));
-    CHECK_EQ(containers(), 0);
     stage_end(&g);
 }
 

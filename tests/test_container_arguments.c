@@ -60,7 +60,9 @@ TEST(container_gets_a_name_and_labels_but_no_unrequested_options)
     CHECK_STR(w.argv.at[0], "/bin/sh");
     CHECK_STR(w.argv.at[4], "/usr/bin/podman");
     CHECK(!strncmp(w.argv.at[5], "pawl-42-3-", 10));
-    CHECK_STR(w.argv.at[6], "--attach");
+    CHECK_STR(w.argv.at[6], "--attach --log-level=error");
+    HAS(w.argv, "--log-driver=k8s-file");
+    HAS(w.argv, "--log-opt=max-size=64m");
     HAS(w.argv, "--label=pawl.folder=/state/db/42.3");
     HAS(w.argv, "--label=pawl.execution=42");
     HAS(w.argv, "--label=pawl.attempt=3");
@@ -95,6 +97,7 @@ TEST(container_settings_in_a_task_are_passed_to_the_container_engine)
     int image = index_of(w.argv.at, "alpine:3");
 
     CHECK_STR(w.argv.at[6], "--attach --interactive");
+    HAS(w.argv, "--log-driver=json-file");
     HAS(w.argv, "--interactive");
     HAS(w.argv, "--pull=never");
     HAS(w.argv, "--network=web");

@@ -1,6 +1,8 @@
 /* proc.c - see proc.h. */
 #include "base/proc.h"
 
+#include "base/fd.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -85,4 +87,14 @@ uint64_t proc_pid_namespace(void)
     struct stat st;
 
     return stat("/proc/self/ns/pid", &st) ? 0 : (uint64_t)st.st_ino;
+}
+
+bool proc_boot_id(char out[BOOT_ID_SIZE])
+{
+    AUTO_FD fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, out, BOOT_ID_SIZE - 1);
+
+    memset(out + (n > 0 ? n : 0), 0, BOOT_ID_SIZE - (size_t)(n > 0 ? n : 0));
+    out[strcspn(out, "\n")] = '\0';
+    return n > 0;
 }

@@ -4,6 +4,7 @@
 #define BASE_PROC_H
 
 #include "base/buf.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +35,9 @@ bool proc_boot_id(char out[PROC_BOOT_ID_SIZE]);
 
 /* The pid namespace of this process; 0 if it can't be read. */
 uint64_t proc_pid_namespace(void);
+
+/* The id of this boot of the host; false if it can't be read. */
+#define BOOT_ID_SIZE 40
+MUST_USE bool proc_boot_id(char out[BOOT_ID_SIZE]);
 
 #endif

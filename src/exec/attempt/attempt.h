@@ -15,6 +15,7 @@
  *         exit       record: how the attempt ended; either complete or absent. The shim reserves
  *                    `exit.new` before the start, writes it at the end and renames it
  *         ending     record: like `exit`, written while the attempt's container is not gone yet
+ *         container  record: what another shim needs to continue to watch the attempt's container
  *         log        the output: a head, then a ring for the tail; `log.pos` exists once the ring
  *                    has wrapped
  *         output     $PAWL_OUTPUT
@@ -38,31 +39,36 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/proc.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define ATTEMPT_LOCK      "lock"
-#define ATTEMPT_TREE      "tree"
-#define ATTEMPT_CONTROL   "control"
-#define ATTEMPT_LOG       "log"
-#define ATTEMPT_OUTPUT    "output"
-#define ATTEMPT_VALUES    "values"
-#define ATTEMPT_WORK      "work"
-#define ATTEMPT_UNDO      "undo"
+#define ATTEMPT_LOCK        "lock"
+#define ATTEMPT_TREE        "tree"
+#define ATTEMPT_CONTROL     "control"
+#define ATTEMPT_LOG         "log"
+#define ATTEMPT_OUTPUT      "output"
+#define ATTEMPT_VALUES      "values"
+#define ATTEMPT_WORK        "work"
+#define ATTEMPT_UNDO        "undo"
 
 /* Each process of an attempt has this variable in its environment, with the key of the attempt. */
-#define ATTEMPT_KEY_NAME  "PAWL_ATTEMPT_KEY"
-#define ATTEMPT_KEY_SIZE  64
+#define ATTEMPT_KEY_NAME    "PAWL_ATTEMPT_KEY"
+#define ATTEMPT_KEY_SIZE    64
 
-#define ATTEMPT_NAME_SIZE 48
+/* The mode bit of `output` while its secrets are being masked in place: a shim that is killed
+ * meanwhile leaves neither the old nor the new text. A mode needs no disk space. */
+#define ATTEMPT_OUTPUT_MARK S_ISVTX
+
+#define ATTEMPT_NAME_SIZE   48
 
 /* The largest valid size of each file, in bytes. */
-#define ATTEMPT_LOCK_MAX  INT64_MAX /* of lock files at most RECORD_MAX bytes are read */
-#define ATTEMPT_UNDO_MAX  65536
-#define ATTEMPT_LOG_MAX   (INT64_C(2) << 30) /* head and tail, as large as settings allow */
-#define CGROUP_PATH_SIZE  256
+#define ATTEMPT_LOCK_MAX    INT64_MAX /* of lock files at most RECORD_MAX bytes are read */
+#define ATTEMPT_UNDO_MAX    65536
+#define ATTEMPT_LOG_MAX     (INT64_C(2) << 30) /* head and tail, as large as settings allow */
+#define CGROUP_PATH_SIZE    256
 
 /* ---- the folder ---- */
 
@@ -186,6 +192,14 @@ struct attempt_log_pos {
     int64_t total, head, tail;
 };
 
+/* Written before the container is created. An attempt without it was started by an earlier version,
+ * and its container can't be watched by another shim. */
+struct attempt_container {
+    int64_t head, tail;      /* the caps of the log */
+    uint64_t pid_namespace;  /* in which the pids of the shim's record are valid; 0 if unknown */
+    char boot[BOOT_ID_SIZE]; /* the boot of the host: no container outlives it */
+};
+
 /* File name, magic number and size of each kind of record. RECORD_ENDING has the content of
  * RECORD_EXIT; it is written while the container of an ended attempt is not gone yet. */
 struct record {
@@ -194,7 +208,7 @@ struct record {
     size_t size;
 };
 extern const struct record RECORD_SHIM, RECORD_LEASE, RECORD_CONTROL, RECORD_EXIT, RECORD_ENDING,
-    RECORD_LOG_POS;
+    RECORD_LOG_POS, RECORD_CONTAINER;
 
 /* The size of the largest record in bytes, with its magic number and checksum. */
 #define RECORD_MAX 512
@@ -377,6 +391,9 @@ MUST_USE bool undo_load(struct undo *u, int at);
 /* Makes progress without waiting: runs the command, reads its output, runs it again if it failed,
  * kills it if it takes too long. Returns `done`. */
 bool undo_poll(struct undo *u);
+/* Splits the words into two NULL-terminated lists, which point into `u`; the caller frees both
+ * lists. *env is NULL if no environment is stored. */
+void undo_split(const struct undo *u, char ***argv, char ***env);
 /* Stops a running command, leaving the rest to another process, and frees the words. */
 void undo_release(struct undo *u);
 

@@ -101,6 +101,15 @@ static void split_command(const struct undo *u, struct list *argv, struct list *
         *vec_add(env) = NULL;
 }
 
+void undo_split(const struct undo *u, char ***argv, char ***env)
+{
+    struct list words = {0}, variables = {0};
+
+    split_command(u, &words, &variables);
+    *argv = words.at;
+    *env = variables.at;
+}
+
 /* Starts the command without our descriptors, in a folder that is never removed. */
 static int spawn_command(struct undo *u, char **argv, char **env, int out)
 {

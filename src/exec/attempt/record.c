@@ -25,6 +25,7 @@ const struct record RECORD_CONTROL = RECORD(ATTEMPT_CONTROL, 3, struct attempt_c
 const struct record RECORD_EXIT = RECORD("exit", 4, struct attempt_exit);
 const struct record RECORD_ENDING = RECORD("ending", 6, struct attempt_exit);
 const struct record RECORD_LOG_POS = RECORD("log.pos", 5, struct attempt_log_pos);
+const struct record RECORD_CONTAINER = RECORD("container", 7, struct attempt_container);
 
 _Static_assert(sizeof(struct attempt_shim) + 16 <= RECORD_MAX, "the largest record must fit");
 

@@ -35,6 +35,7 @@ static const struct {
     {"exit.new", EXPECT_OURS, RECORD_MAX},
     {"ending", EXPECT_OURS, RECORD_MAX},
     {"ending.new", EXPECT_OURS, RECORD_MAX},
+    {"container", EXPECT_OURS, RECORD_MAX},
     {ATTEMPT_UNDO, EXPECT_OURS, ATTEMPT_UNDO_MAX},
     {ATTEMPT_LOG, EXPECT_OURS, ATTEMPT_LOG_MAX},
     {"log.pos", EXPECT_OURS, RECORD_MAX},

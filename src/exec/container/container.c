@@ -274,7 +274,10 @@ static int add_create(const struct container_options *o, const struct container_
 
     ADD_ARG("--pull=%s", c->pull);
     ADD_ARG("--network=%s", c->network);
-    ADD_ARG("--log-driver=none"); /* the shim keeps the output, with a cap */
+    /* The shim keeps the output. The engine's copy is for a shim that takes over; it is limited,
+     * and removed with the container. */
+    ADD_ARG("--log-driver=%s", o->docker ? "json-file" : "k8s-file");
+    ADD_ARG("--log-opt=max-size=%dm", CONTAINER_LOG_MB);
     if (!o->docker)
         ADD_ARG("--http-proxy=false"); /* the worker's proxy is not the task's */
     if (t->spec->input)
@@ -326,7 +329,8 @@ static void add_start_command(const struct container_options *o, const struct jo
     ADD_ARG("pawl");
     ADD_ARG("%s", o->client);
     *vec_add(&out->argv) = container_name(t->execution, t->attempt, folder);
-    ADD_ARG("--attach%s", t->spec->input ? " --interactive" : "");
+    ADD_ARG("--attach%s%s", o->docker ? "" : " " CONTAINER_QUIET,
+            t->spec->input ? " --interactive" : "");
 }
 
 int container_command(const struct container_options *o, const struct job *t, const char *folder,

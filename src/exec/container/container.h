@@ -4,8 +4,12 @@
  * The engine's client runs under a shim like any command, so everything that applies to processes
  * applies here: output, timeout, cancel, adoption, the exit record. But the container itself is a
  * child of its engine. Its name and labels let the lease holder of the attempt find it, and the
- * undo command (undo_write) removes it. The shim, or the worker that finds the shim dead, runs that
- * command and makes sure that the container is gone before the attempt counts as ended. */
+ * undo command (undo_write) removes it. The shim runs that command and makes sure that the
+ * container is gone before the attempt counts as ended.
+ *
+ * The container outlives its client and its shim. A worker that finds the shim dead looks the
+ * container up: if it runs or has ended, another shim watches it (container_watch_commands), else
+ * the worker runs the undo command. */
 #ifndef EXEC_CONTAINER_CONTAINER_H
 #define EXEC_CONTAINER_CONTAINER_H
 
@@ -60,6 +64,62 @@ MUST_USE int container_command(const struct container_options *o, const struct j
 /* Builds only the undo command, which needs no task. */
 void container_undo_command(const struct container_options *o, int64_t execution, int attempt,
                             const char *folder, struct container_command *out);
+
+/* The words of an undo command. */
+enum { UNDO_CLIENT = 4, UNDO_OPTIONS, UNDO_NAME, UNDO_LABEL, UNDO_WORDS };
+
+/* How much of the output the engine keeps, in its own format. */
+#define CONTAINER_LOG_MB 64
+
+/* An option that keeps podman's own warnings out of the command's output. */
+#define CONTAINER_QUIET  "--log-level=error"
+
+/* ---- a container whose shim has died ---- */
+
+struct container_target {
+    const char *client, *name, *label; /* label: NAME=VALUE */
+    bool docker;
+};
+/* Which container an undo command removes; the strings belong to the command. False if it is not
+ * one of container_undo_command. */
+MUST_USE bool container_target_of(char *const *undo, struct container_target *out);
+
+/* The command whose output container_read_lookup reads. */
+void container_lookup_command(const struct container_target *t, const char *argv[8]);
+
+struct container_wanted {
+    int64_t execution;
+    int attempt;
+    const char *key;      /* the attempt's key */
+    char *const *secrets; /* their names, NULL-terminated; NULL if none */
+};
+struct container_secrets {
+    char **at;
+    size_t n, cap;
+};
+enum container_found {
+    CONTAINER_NO_ANSWER, /* the engine does not answer: ask again */
+    CONTAINER_NONE,      /* it does not exist, never started, or is not the attempt's */
+    CONTAINER_FOUND,     /* it runs, or has ended */
+};
+/* CONTAINER_FOUND: `out`, which starts zeroed, receives the values of the secrets as the container
+ * has them, NULL-terminated. The caller wipes and frees them in any case. */
+MUST_USE enum container_found container_read_lookup(const char *answer,
+                                                    const struct container_target *t,
+                                                    const struct container_wanted *w,
+                                                    struct container_secrets *out);
+
+/* The commands of a shim that watches a container for a dead one, NULL-terminated. */
+struct container_watch {
+    const char *follow[10]; /* prints the output and ends with the container's exit code */
+    const char *rest[6];    /* prints the same output again, up to its end */
+    const char *stop[5];    /* sends TERM to the container */
+};
+/* since: an option that limits the output to that after a time; NULL for all of it. The strings are
+ * those of the arguments, and constants. */
+void container_watch_commands(const struct container_target *t, const char *since,
+                              struct container_watch *out);
+
 /* Frees all strings, after wiping them: they may contain secrets. */
 void container_command_release(struct container_command *w);
 

@@ -146,6 +146,8 @@ void process_helper_receive(struct process *p)
         if (!w) {
             if (pidfd >= 0)
                 close(pidfd);
+        } else if (a.error && w->resumes) { /* its container may run */
+            watch_helper_answered(p, w, -1);
         } else if (a.error) {
             snprintf(why, sizeof(why), "no process could be started: %s", strerror((int)a.error));
             process_report_end(p, w, OUTCOME_REFUSED, why);

@@ -35,6 +35,7 @@ struct watch *watch_new(struct process *p, const struct job *j, int at)
     w->cwd = mem_strdup(s->cwd);
     w->user = mem_strdup(s->user);
     w->outputs = s->noutputs ? mem_copy_list(s->outputs) : NULL;
+    w->secrets = s->nsecrets ? mem_copy_list(s->secrets) : NULL;
     w->command = j->cancel ? COMMAND_CANCEL : 0;
     w->cancelled = j->cancel;
     w->has_limits = s->limits.memory || s->limits.files || s->limits.pids;
@@ -63,6 +64,7 @@ void watch_drop(struct process *p, struct watch *w, bool released)
     w->state = WATCH_DROPPED;
     close_pidfd(p, w);
     undo_release(&w->undo);
+    watch_stop_asking(w);
     fd_close(&w->lock);
     fd_close(&w->at);
     p->running--;
@@ -74,6 +76,7 @@ static void watch_free(struct watch *w)
     free(w->cwd);
     free(w->user);
     free(w->outputs);
+    free(w->secrets);
     free(w);
 }
 

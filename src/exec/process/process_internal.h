@@ -19,6 +19,9 @@
  *     REQUESTED   the helper dies or does not answer       CHECKING
  *     RUNNING     the pidfd is readable: the shim ended    CHECKING
  *     CHECKING    the shim lives                           RUNNING
+ *     CHECKING    no shim, but a container may be left     ASKING
+ *     ASKING      the container runs or has ended          REQUESTED, another shim
+ *     ASKING      there is no such container               LOST
  *     CHECKING    no shim, but remains may be left         LOST
  *     CHECKING    no shim and nothing left                 DROPPED, after its report
  *     LOST        the remains are gone                     DROPPED, after its report
@@ -27,6 +30,7 @@ enum watch_state {
     WATCH_REQUESTED, /* the helper was asked to start the shim */
     WATCH_RUNNING,   /* the shim lives; its pidfd becomes readable when it ends */
     WATCH_CHECKING,  /* the folder is to be inspected under the attempt's lock (reattach.c) */
+    WATCH_ASKING,    /* the shim died and the engine is asked for the container; `lock` is ours */
     WATCH_LOST,      /* the shim died and its remains are being ended; `lock` is ours */
     WATCH_DROPPED,   /* reported, forgotten or lost; freed by a poll once it is released */
 };
@@ -60,13 +64,22 @@ struct watch {
     bool killed;
     int64_t log_sent, dropped_sent;
     int64_t log_total; /* bytes that the task had printed when the newest were last reported */
-    struct attempt_shim shim; /* WATCH_LOST only */
+    struct attempt_shim shim; /* WATCH_ASKING and WATCH_LOST only */
     struct undo undo;         /* removes its container */
+    int resumes;              /* how many shims this worker has requested for it after one died */
+    struct lookup {
+        pid_t pid; /* the command that asks the container engine; 0 if none runs */
+        int out;   /* read end of its output */
+        int64_t started_at;
+        struct buf answer;
+        bool noted; /* the operator was notified that the engine does not answer */
+    } lookup;
 
     /* From its spec, for the report of its end. */
     int64_t timeout, grace;
     char *program, *cwd, *user;
     char **outputs; /* NULL means all */
+    char **secrets; /* names; NULL if none */
 };
 
 /* The folder of a settled attempt, to be removed. */
@@ -196,6 +209,8 @@ void watch_kill_overdue(struct process *p, struct watch *w, bool away);
 /* Reports an attempt as refused unless its shim has started it, and makes sure it never does. */
 void watch_refuse_unstarted(struct process *p, struct watch *w);
 
+void watch_check_later(struct process *p, struct watch *w);
+
 /* unrecorded.c: attempts without a shim record and an exit record */
 /* Whether the attempt could start if it had no tombstone. */
 bool watch_needs_tombstone(const struct watch *w);
@@ -208,6 +223,18 @@ bool watch_is_proved_unstarted(const struct watch *w);
 /* Reports the attempt as refused if it is proved unstarted (w->unstarted), else as lost, and drops
  * the watch. */
 void watch_report_unrecorded(struct process *p, struct watch *w);
+
+/* resume.c: containers whose shim died */
+/* Whether the container of an attempt whose shim died may be watched by another shim. The caller
+ * holds the attempt's lock and has read w->shim. */
+MUST_USE bool watch_may_resume(const struct process *p, struct watch *w);
+/* Changes the state to WATCH_ASKING. */
+void watch_begin_asking(struct process *p, struct watch *w);
+/* Asks the container engine for the container, without waiting, and requests a shim for it or
+ * changes the state to WATCH_LOST. For state WATCH_ASKING, when check_at is due. */
+void watch_ask(struct process *p, struct watch *w);
+/* Stops the command that asks the container engine, if one runs. */
+void watch_stop_asking(struct watch *w);
 
 /* tampered.c: folders that a task has changed */
 /* Records in w->fault how the folder was tampered with, if it was. The first fault is kept. */

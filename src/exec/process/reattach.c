@@ -9,6 +9,8 @@
  *     lock                records            result
  *     held                any                the shim lives: wait for it by its pidfd
  *     free                exit               ended as recorded; report outputs and log
+ *     free                shim, no exit,     the shim died: if its container runs or has ended,
+ *                         container          another shim continues (resume.c); else as below
  *     free                shim, no exit      the shim died: end the remains, wait until `tree` is
  *                                            free and the container is gone; then report
  *                                            `ending` if that record exists, else lost (timed
@@ -84,7 +86,7 @@ int process_reattach(struct executor *x, const struct job *j, void **handle, str
 #define WAIT_MAX   1000000 /* µs, the longest pause */
 #define START_WAIT 8000    /* µs; the record of the start is read after twice this time */
 
-static void check_later(struct process *p, struct watch *w)
+void watch_check_later(struct process *p, struct watch *w)
 {
     w->wait = w->wait ? w->wait * 2 : WAIT_MIN;
     if (w->wait > WAIT_MAX)
@@ -152,7 +154,7 @@ void watch_check_start(struct process *p, struct watch *w)
     if (record_read(w->at, &RECORD_SHIM, &s) == 1)
         w->begun = s.begun;
     else
-        check_later(p, w);
+        watch_check_later(p, w);
     process_report_started(p, w);
 }
 
@@ -166,12 +168,12 @@ static void follow_shim(struct process *p, struct watch *w, int pidfd, int64_t b
     w->begun = begun;
     if (!begun) {
         w->wait = START_WAIT;
-        check_later(p, w);
+        watch_check_later(p, w);
     }
     if (wakeup_add(&p->wakeup, pidfd, w)) { /* without events: check periodically */
         w->state = WATCH_CHECKING;
         fd_close(&w->pidfd);
-        check_later(p, w);
+        watch_check_later(p, w);
     }
     process_report_started(p, w);
     if (w->timeout)
@@ -183,10 +185,10 @@ static void follow_shim(struct process *p, struct watch *w, int pidfd, int64_t b
 void watch_helper_answered(struct process *p, struct watch *w, int pidfd)
 {
     if (pidfd >= 0) {
-        follow_shim(p, w, pidfd, 0);
+        follow_shim(p, w, pidfd, w->resumes ? w->begun : 0);
     } else {
         w->state = WATCH_CHECKING;
-        check_later(p, w);
+        watch_check_later(p, w);
     }
 }
 
@@ -207,7 +209,7 @@ void watch_send_command(struct process *p, struct watch *w)
         w->check_at = w->wait = 0;
         watch_check_start(p, w);
     } else {
-        check_later(p, w); /* the shim does not listen yet, or is about to end */
+        watch_check_later(p, w); /* the shim does not listen yet, or is about to end */
     }
 }
 
@@ -266,18 +268,18 @@ static void end_remains(struct process *p, struct watch *w)
 
     w->unstarted &= !alive;
     if (!remove_container(p, w) || alive) {
-        check_later(p, w);
+        watch_check_later(p, w);
         return;
     }
     ended = record_read(w->at, &RECORD_ENDING, &end);
     if (is_hidden(p, w, ended)) {
-        check_later(p, w);
+        watch_check_later(p, w);
     } else if (ended == 1) {
         if (end.kind == END_CLIENT && w->undo.found == FOUND_ENDED && !end.signal &&
             end.code == w->undo.code)
             end.kind = END_EXITED; /* now the engine confirms it */
         if (!process_report_exit(p, w, &end))
-            check_later(p, w);
+            watch_check_later(p, w);
     } else if (!w->shim.pid && p->in_containers)
         watch_report_unrecorded(p, w);
     else if (w->killed)
@@ -295,7 +297,7 @@ static void end_remains(struct process *p, struct watch *w)
 static void unlock_and_check_later(struct process *p, struct watch *w)
 {
     fd_close(&w->lock);
-    check_later(p, w);
+    watch_check_later(p, w);
 }
 
 /* No shim runs, and none can start: the rows of the table with a free lock. */
@@ -325,9 +327,13 @@ static void check_unlocked(struct process *p, struct watch *w)
         if (begun < 0) /* without the record, processes are found by the lock on `tree` */
             memset(&w->shim, 0, sizeof(w->shim));
         w->begun = w->shim.begun;
-        w->state = WATCH_LOST;
         w->wait = 0;
-        end_remains(p, w);
+        if (begun == 1 && watch_may_resume(p, w)) {
+            watch_begin_asking(p, w);
+        } else {
+            w->state = WATCH_LOST;
+            end_remains(p, w);
+        }
         return;
     }
     w->given_up = attempt_has_tombstone(w->at);
@@ -361,7 +367,7 @@ static void check_locked(struct process *p, struct watch *w)
         check_unlocked(p, w); /* the shim has ended, and the lock is another attempt's */
     } else {
         fd_close(&pidfd);
-        check_later(p, w);
+        watch_check_later(p, w);
     }
 }
 
@@ -409,6 +415,10 @@ void watch_check(struct process *p, struct watch *w)
         end_remains(p, w);
         return;
     }
+    if (w->state == WATCH_ASKING) {
+        watch_ask(p, w);
+        return;
+    }
     w->lock = attempt_lock(w->at, ATTEMPT_LOCK, false);
     error = w->lock < 0 ? errno : 0;
     if (own_file_is_fault(error))
@@ -421,7 +431,7 @@ void watch_check(struct process *p, struct watch *w)
     else if (error == EAGAIN)
         check_locked(p, w);
     else
-        check_later(p, w);
+        watch_check_later(p, w);
 }
 
 /* A running shim may not have started the task yet. Left behind, such an attempt would be lost to

@@ -10,21 +10,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define REQUEST_NUMBERS(X)                                                 \
-    X(execution)                                                           \
-    X(attempt)                                                             \
-    X(epoch)                                                               \
-    X(until)   /* end of the lease, CLOCK_BOOTTIME, µs */                 \
-    X(fence)   /* µs after `until` when it is killed; -1 if never */      \
-    X(timeout) /* µs; 0 if none */                                        \
-    X(grace)   /* µs between TERM and KILL */                             \
-    X(head)    /* bytes of output to keep from the start */                \
-    X(tail)    /* bytes of output to keep from the end */                  \
-    X(memory)  /* limits, 0 if none; bytes, µs, descriptors, processes */ \
-    X(cpu)                                                                 \
-    X(files)                                                               \
-    X(pids)                                                                \
-    X(in_container) /* 1 if the task runs in a container, see undo_write */
+#define REQUEST_NUMBERS(X)                                                                   \
+    X(execution)                                                                             \
+    X(attempt)                                                                               \
+    X(epoch)                                                                                 \
+    X(until)   /* end of the lease, CLOCK_BOOTTIME, µs */                                   \
+    X(fence)   /* µs after `until` when it is killed; -1 if never */                        \
+    X(timeout) /* µs; 0 if none */                                                          \
+    X(grace)   /* µs between TERM and KILL */                                               \
+    X(head)    /* bytes of output to keep from the start */                                  \
+    X(tail)    /* bytes of output to keep from the end */                                    \
+    X(memory)  /* limits, 0 if none; bytes, µs, descriptors, processes */                   \
+    X(cpu)                                                                                   \
+    X(files)                                                                                 \
+    X(pids)                                                                                  \
+    X(in_container) /* 1 if the task runs in a container, see undo_write */                  \
+    X(resumed)      /* 1 if a shim started the container and died: argv waits for its end */ \
+    X(skip)         /* resumed: bytes of the masked output that the log has; -1 if unknown */
 
 #define REQUEST_TEXTS(X)                                    \
     X(key)    /* the attempt's key, see ATTEMPT_KEY_NAME */ \
@@ -33,10 +35,12 @@
     X(input)  /* standard input; NULL if none */            \
     X(output) /* path of $PAWL_OUTPUT */
 
-#define REQUEST_LISTS(X) \
-    X(argv)              \
-    X(env)               \
-    X(secrets) /* to be masked in the output */
+#define REQUEST_LISTS(X)                                                              \
+    X(argv)                                                                           \
+    X(env)                                                                            \
+    X(secrets) /* to be masked in the output */                                       \
+    X(rest)    /* resumed: prints the output again, up to the end of the container */ \
+    X(stop)    /* resumed: sends TERM to the container */
 
 struct request {
 #define X(name) int64_t name;

@@ -11,13 +11,22 @@
 
 /* From PAWL_SHIM_POINT: NAME kills the shim at that point, =NAME stops it there until SIGCONT. */
 static const char *wanted_point;
+static int point_signal = SIGKILL;
 
 void test_point(const char *where)
 {
     if (wanted_point && strcmp(wanted_point, where) == 0)
-        kill(getpid(), SIGKILL);
-    if (wanted_point && *wanted_point == '=' && strcmp(wanted_point + 1, where) == 0)
-        kill(getpid(), SIGSTOP);
+        kill(getpid(), point_signal);
+}
+
+void test_points_are_resumed(void)
+{
+    static const char prefix[] = "resumed:";
+
+    if (wanted_point && strncmp(wanted_point, prefix, sizeof(prefix) - 1) == 0)
+        wanted_point += sizeof(prefix) - 1;
+    else
+        wanted_point = NULL;
 }
 
 /* Shims outlive the worker and must not keep its terminal and pipes open. */
@@ -40,6 +49,10 @@ int main(int argc, char **argv)
         return 2;
     }
     wanted_point = getenv("PAWL_SHIM_POINT");
+    if (wanted_point && *wanted_point == '=') {
+        point_signal = SIGSTOP;
+        wanted_point++;
+    }
     if (redirect_to_null())
         return 1;
     if (fd > 3)

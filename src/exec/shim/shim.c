@@ -99,17 +99,28 @@ static void make_cgroup(struct shim *s, const char *parent)
         s->self.cgroup[0] = '\0';
 }
 
+/* Another shim needs these if this one dies. */
+static bool write_container_record(const struct shim *s)
+{
+    struct attempt_container c = {.head = s->log.head, .tail = s->log.tail};
+
+    c.pid_namespace = proc_pid_namespace();
+    return !s->in_container ||
+           (proc_boot_id(c.boot) && record_write(s->folder, &RECORD_CONTAINER, &c) == 0);
+}
+
 /* Writes the record of this shim: from now on the attempt counts as started. The record appears
  * complete or not at all, so that a disk that is full here leaves nothing that means "started". */
 static bool write_shim_record(struct shim *s)
 {
     const struct request *r = &s->request.r;
-    int room = record_reserve(s->folder, &RECORD_SHIM);
+    int room = write_container_record(s) ? record_reserve(s->folder, &RECORD_SHIM) : -1;
 
     s->self.pid = getpid();
     s->self.start_time = proc_start_time(getpid());
     s->self.epoch = r->epoch;
-    s->self.begun = clock_boot_us();
+    if (!s->resumed) /* adoption gives no fresh timeout */
+        s->self.begun = clock_boot_us();
     snprintf(s->self.key, sizeof(s->self.key), "%s", r->key);
     if (room >= 0 && record_publish(s->folder, &RECORD_SHIM, &s->self, &room, NULL) == 0)
         return true;
@@ -118,6 +129,13 @@ static bool write_shim_record(struct shim *s)
     if (*s->self.cgroup)
         cgroup_remove(s->self.cgroup);
     return false;
+}
+
+static bool open_control(struct shim *s)
+{
+    s->control =
+        openat(s->folder, ATTEMPT_CONTROL, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+    return s->control >= 0;
 }
 
 static bool make_files(struct shim *s)
@@ -134,11 +152,7 @@ static bool make_files(struct shim *s)
         return false;
     if (!s->request.r.cwd && mkdirat(s->folder, ATTEMPT_WORK, 0700))
         return false;
-    if (mkfifoat(s->folder, ATTEMPT_CONTROL, 0600))
-        return false;
-    s->control =
-        openat(s->folder, ATTEMPT_CONTROL, O_RDWR | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
-    return s->control >= 0;
+    return mkfifoat(s->folder, ATTEMPT_CONTROL, 0600) == 0 && open_control(s);
 }
 
 /* Keeps a second descriptor to test the lock: the task can replace the file, but not this. */
@@ -157,7 +171,7 @@ static int start_task(struct shim *s, struct launch_failure *why)
     int rc;
 
     *why = (struct launch_failure){.step = STEP_FILES};
-    if (!make_files(s) ||
+    if (!(s->resumed ? open_control(s) : make_files(s)) ||
         (s->in_container ? !undo_load(&s->undo, s->folder) : !lock_tree(s, &l.tree))) {
         why->error = errno;
         return -1;
@@ -207,6 +221,8 @@ static void end_tree(struct shim *s)
         cgroup_remove(s->self.cgroup);
     while (read_task_output(s))
         ;
+    if (s->resumed)
+        read_rest_of_output(s);
     log_masked(s, "", 0);
 }
 
@@ -260,6 +276,16 @@ static bool load_masked_output(struct shim *s, int fd)
     return s->has_output;
 }
 
+/* From here on no other shim can read the outputs: it would find them partly masked. Root in the
+ * container may have given the file to a user whose files we can't mark. */
+static bool mark_output(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 &&
+           (fchmod(fd, (st.st_mode & 07777) | ATTEMPT_OUTPUT_MARK) == 0 || errno == EPERM);
+}
+
 /* A task may have made its file read-only: it would then be stored unmasked. */
 static int open_output(const struct shim *s)
 {
@@ -287,7 +313,8 @@ static bool mask_output(struct shim *s)
         unlinkat(s->folder, ATTEMPT_OUTPUT, 0);
     if (fd < 0) /* if it is not a plain file, the worker reports it */
         return !error_may_pass(errno);
-    done = load_masked_output(s, fd) && replace_output(fd, &s->output);
+    done = load_masked_output(s, fd) && (!s->in_container || mark_output(fd)) &&
+           replace_output(fd, &s->output);
     if (!done && !error_may_pass(errno)) {
         unlinkat(s->folder, ATTEMPT_OUTPUT, 0);
         done = true;
@@ -296,26 +323,43 @@ static bool mask_output(struct shim *s)
     return done;
 }
 
+/* The start failed. The container that a dead shim left is not affected: the worker finds it again.
+ */
+static void give_up_start(struct shim *s)
+{
+    if (s->resumed)
+        release_records(s);
+    else
+        write_not_started(s);
+}
+
 static void run_attempt(struct shim *s)
 {
     struct launch_failure failure;
 
     s->task = (struct launched){.output = -1, .report = -1};
-    s->timer = s->control = s->tree = s->log.fd = -1;
+    s->timer = s->control = s->tree = -1;
     if (start_task(s, &s->why)) {
         if (*s->self.cgroup)
             cgroup_remove(s->self.cgroup);
-        write_not_started(s);
+        give_up_start(s);
         return;
     }
     for (const char **secret = s->request.r.secrets; *secret; secret++)
         mask_add(&s->mask, *secret);
-    wipe_request(&s->request);
+    if (!s->resumed)
+        wipe_request(&s->request);
     s->why.step = STEP_NONE;
     watch_task(s);
     end_tree(s);
-    if (read(s->task.report, &failure, sizeof(failure)) == (ssize_t)sizeof(failure))
+    wipe_request(&s->request);
+    if (read(s->task.report, &failure, sizeof(failure)) == (ssize_t)sizeof(failure)) {
+        if (s->resumed) {
+            give_up_start(s);
+            return;
+        }
         s->why = failure;
+    }
     if (s->mask.n)
         keep_trying(s, mask_output);
     if (s->in_container) {
@@ -350,6 +394,9 @@ int shim_run(int folder, int request, const char *cgroup)
     s.fence = s.request.r.fence;
     s.grace = s.request.r.grace;
     s.in_container = s.request.r.in_container;
+    s.resumed = s.request.r.resumed;
+    if (s.resumed)
+        test_points_are_resumed();
     if (s.in_container) /* processes that an engine leaves running are not the task's */
         prctl(PR_SET_CHILD_SUBREAPER, 0);
     s.log = (struct log){
@@ -358,7 +405,7 @@ int shim_run(int folder, int request, const char *cgroup)
     test_point("before-lock");
     s.lock = attempt_lock(folder, ATTEMPT_LOCK, true);
     test_point("locked");
-    if (s.lock < 0 || !may_start(&s) || !reserve_records(&s))
+    if (s.lock < 0 || !(s.resumed ? may_resume(&s) : may_start(&s)) || !reserve_records(&s))
         return 1;
     test_point("before-token");
     if (!take_start_token(&s)) {

@@ -16,6 +16,8 @@
 
 /* Kills or stops this process if PAWL_SHIM_POINT names this point; for tests. */
 void test_point(const char *where);
+/* From now on this process is meant by points with the prefix "resumed:", and by no others. */
+void test_points_are_resumed(void);
 
 int helper_run(int sock);
 
@@ -102,6 +104,9 @@ struct shim {
     int64_t kind;                /* enum attempt_end: why it is being ended; 0 if it is not */
     bool ended;                  /* the main process has ended */
     bool in_container;           /* the main process is the client of a container engine */
+    bool resumed;                /* another shim started the container and died */
+    int64_t skip, first_skip; /* resumed: printed bytes that the log has already: now, at first */
+    int64_t printed;          /* resumed: bytes that the client has printed, masked */
     int status;
     struct attempt_exit end;     /* the content of the exit record, for each try to write it */
     struct launch_failure why;   /* why it could not be executed; step 0 if it was */
@@ -115,6 +120,19 @@ void watch_task(struct shim *s);
 /* Reads and logs one piece of the task's output; only one, so that a flood of output does not block
  * the loop. False if there is no more for now. */
 bool read_task_output(struct shim *s);
+
+/* ---- an attempt whose shim died: takeover.c ---- */
+
+/* Whether this shim may continue the attempt; loads the records that the dead shim left. The caller
+ * holds `lock`. */
+MUST_USE bool may_resume(struct shim *s);
+/* Appends masked output to the log, except for what the log has already. */
+void append_output(struct shim *s, const char *text, size_t len);
+/* Asks the engine to send TERM to the container, and does not wait for it. */
+void terminate_container(const struct shim *s);
+/* Logs the output that the client has not printed, although the container has. Call it when no
+ * client runs. */
+void read_rest_of_output(struct shim *s);
 
 /* ---- the exit record: exit_record.c ----
  *

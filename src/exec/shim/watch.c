@@ -30,7 +30,7 @@ static void reap(struct shim *s)
 void log_masked(struct shim *s, const char *text, size_t len)
 {
     if (!s->mask.n) {
-        log_append(&s->log, text, len);
+        append_output(s, text, len);
         return;
     }
     buf_reset(&s->masked);
@@ -38,7 +38,7 @@ void log_masked(struct shim *s, const char *text, size_t len)
         mask_feed(&s->mask, text, len, &s->masked);
     else
         mask_end(&s->mask, &s->masked);
-    log_append(&s->log, buf_cstr(&s->masked), s->masked.len);
+    append_output(s, buf_cstr(&s->masked), s->masked.len);
 }
 
 bool read_task_output(struct shim *s)
@@ -66,6 +66,16 @@ static void read_lease(struct shim *s)
     s->until = l.until;
 }
 
+/* Asks the task to end. A client that started its container passes the signal on; one that watches
+ * it for a dead shim does not. */
+static void terminate_task(const struct shim *s)
+{
+    if (s->resumed)
+        terminate_container(s);
+    else
+        signal_tree(s->task.pid, SIGTERM);
+}
+
 /* Ends the task. If it has already ended by itself, its outcome is kept. The first reason is
  * kept. */
 static void end_task(struct shim *s, int64_t kind, bool at_once)
@@ -76,7 +86,7 @@ static void end_task(struct shim *s, int64_t kind, bool at_once)
     if (s->ended)
         return;
     if (!s->kind && !at_once)
-        signal_tree(s->task.pid, SIGTERM);
+        terminate_task(s);
     if (!s->kind)
         s->kind = kind;
     if (!s->kill_at || kill_at < s->kill_at)
