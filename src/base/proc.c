@@ -70,18 +70,6 @@ bool proc_is_shortage(int error)
     return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-bool proc_boot_id(char out[PROC_BOOT_ID_SIZE])
-{
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, out, PROC_BOOT_ID_SIZE - 1);
-
-    if (fd >= 0)
-        close(fd);
-    out[n > 0 ? n : 0] = 0;
-    out[strcspn(out, "\n")] = 0;
-    return n > 0;
-}
-
 uint64_t proc_pid_namespace(void)
 {
     struct stat st;

@@ -29,10 +29,6 @@ int64_t proc_start_time(pid_t pid);               /* -1 if no such process */
  * memory left: then nothing is known about the process that was to be inspected. */
 bool proc_is_shortage(int error);
 
-/* Writes the id of this boot of the host; false if it can't be read. */
-#define PROC_BOOT_ID_SIZE 40
-bool proc_boot_id(char out[PROC_BOOT_ID_SIZE]);
-
 /* The pid namespace of this process; 0 if it can't be read. */
 uint64_t proc_pid_namespace(void);
 

@@ -48,7 +48,7 @@ void start_marks_free(struct start_marks *m)
  * boot can't be read. Tables of version 1 have marks of functions only. */
 static bool make_head(int64_t generation, char head[HEAD_SIZE])
 {
-    char id[PROC_BOOT_ID_SIZE];
+    char id[BOOT_ID_SIZE];
     int n;
 
     if (!proc_boot_id(id))

@@ -15,7 +15,7 @@
 
 struct start_token {
     int64_t execution, attempt;
-    char boot[PROC_BOOT_ID_SIZE]; /* after a crash of the host, a removed token may be back */
+    char boot[BOOT_ID_SIZE]; /* after a crash of the host, a removed token may be back */
 };
 
 static const struct record RECORD_TOKEN = {.name = ATTEMPT_LOCK,
