@@ -109,13 +109,22 @@ struct pawl_options {
     const char *config; /* path of pawl.yaml; NULL: $PAWL_CONFIG, else ./pawl.yaml (see pawl_trust)
                            or the user's if one exists */
     bool must_exist;    /* for readers: do not create or upgrade the database */
-    int64_t patience;   /* how long to retry while the database is unreachable; 0: 30 s */
+    /* How long to retry while the database is unreachable, and how long pawl_open waits for a
+     * PostgreSQL server that accepts no connection now; 0: 30 s */
+    int64_t patience;
 
     /* trace: each statement with its duration and row count. note: sentences for an operator,
      * such as a lost connection. NULL: silent. Both get arg. */
     void (*trace)(void *arg, const char *statement, int64_t took, long rows);
     void (*note)(void *arg, const char *sentence);
     void *arg;
+
+    /* On PostgreSQL, wake-ups for other processes are sent with the next call, or by pawl_close,
+     * instead of by a thread with a second connection: for a program that changes little. */
+    bool one_connection;
+    /* Called, with arg, while pawl_open waits for a connection. Return true to stop waiting. NULL:
+     * wait for `patience`. */
+    bool (*give_up)(void *arg);
 };
 
 /* Sets *url to $PAWL_DB, else the configured database, else a file in $XDG_STATE_HOME or
@@ -133,7 +142,16 @@ PAWL_CHECKED int pawl_distrust(const char *path, char **file, struct pawl_error 
 /* Opens a database. Unless must_exist is set, creates it or upgrades its schema if needed. */
 PAWL_CHECKED int pawl_open(const struct pawl_options *options, struct pawl **out,
                            struct pawl_error *err);
-PAWL_API void pawl_close(struct pawl *p); /* NULL is ignored */
+/* Everything made from the handle must be closed before. NULL is ignored. */
+PAWL_API void pawl_close(struct pawl *p);
+
+/* For a program that reads for a long time, such as a monitor, and should leave the connections of
+ * a PostgreSQL server to workers and submitters: call it before each read. If few of the server's
+ * connections are free, it closes that of the handle and returns for how many milliseconds the
+ * program should not use the handle; then call it again. 0: continue. Listeners of the handle
+ * receive nothing meanwhile. The server is asked at most every 5 s. Always 0 on SQLite and behind a
+ * pooler. */
+PAWL_API int pawl_yield(struct pawl *p);
 
 /* The URL of the database, without its password. */
 PAWL_API const char *pawl_url(const struct pawl *p);
@@ -557,8 +575,10 @@ struct pawl_engine_options {
     void *arg;
 };
 
-/* Opens a worker on the handle's database, with its own connections. It works inside
- * pawl_engine_step, on the caller's thread. */
+/* Opens a worker on the handle's database. It works inside pawl_engine_step, on the caller's
+ * thread. On PostgreSQL it uses the handle's connection, one more for heartbeats and wake-ups, and
+ * one for each loop if there are several. While the server accepts no connection it waits, until
+ * give_up returns true; with `here` at most 30 s. */
 PAWL_CHECKED int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
                                   struct pawl_engine **out, struct pawl_error *err);
 /* Commands under a shim keep running, and the next worker adopts them; functions are asked to
@@ -850,7 +870,7 @@ enum pawl_wake {
 };
 
 /* Listens for changes made by this process and by others; `what` is a set of enum pawl_wake
- * bits. */
+ * bits. On PostgreSQL it uses the handle's connection. */
 PAWL_CHECKED int pawl_listen(struct pawl *p, unsigned what, struct pawl_listener **out,
                              struct pawl_error *err);
 PAWL_API void pawl_listener_close(struct pawl_listener *l); /* NULL is ignored */

@@ -19,6 +19,10 @@ struct pawl {
     struct config *config;
     char *user;           /* see api_user; NULL until it is needed */
     bool routes_followed; /* api_follow_routes is done */
+    struct {
+        int64_t checked_at; /* by clock_boot_us; 0 if never */
+        int pause_ms;       /* 0 while the handle keeps its connection */
+    } yielding;             /* see pawl_yield */
 };
 
 /* Reads the configuration from `path`, else from $PAWL_CONFIG, else from the default locations of

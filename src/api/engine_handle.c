@@ -56,6 +56,12 @@ int api_state(const char *given, const struct config *c, const char **out, struc
                    "no state folder is set: set `state` in pawl.yaml, XDG_STATE_HOME or HOME");
 }
 
+/* SQLite has one connection for the handle and one for the engine: files cost nothing. */
+static bool is_server(const struct pawl *p)
+{
+    return !store_db(p->store)->driver->one_writer;
+}
+
 static void set_workflow_options(void *arg, struct store *s)
 {
     api_set_workflow_options(s, arg);
@@ -73,6 +79,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
     struct engine_options eo = {.url = url->text,
                                 .tenant = url->tenant,
                                 .is_checked = true, /* by the handle's store */
+                                .share = is_server(p) ? store_db(p->store) : NULL,
                                 .env = &e->env,
                                 .queues = o->queues ? o->queues : c->worker.queues.at,
                                 .host = host,
@@ -113,6 +120,8 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
         free(e);
     } else {
         engine_each_store(e->engine, set_workflow_options, p->config);
+        if (is_server(p)) /* its wake-ups need no connection of their own then */
+            store_set_wake(p->store, engine_wake, e->engine);
         *out = e;
     }
     return rc;
@@ -123,6 +132,7 @@ void pawl_engine_close(struct pawl_engine *e)
     if (!e)
         return;
     old_attempts_stop(&e->old_attempts);
+    store_set_wake(e->p->store, NULL, NULL);
     engine_close(&e->engine);
     free(e);
 }

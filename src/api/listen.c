@@ -21,7 +21,10 @@ int pawl_listen(struct pawl *p, unsigned what, struct pawl_listener **out, struc
     struct listener *listener;
     API_ERR(e);
 
-    TRY(url->driver->listen(url, &p->env, what, &listener, err));
+    if (url->driver->listen_on)
+        TRY(url->driver->listen_on(store_db(p->store), what, &listener, err));
+    else
+        TRY(url->driver->listen(url, &p->env, what, &listener, err));
     *out = mem_alloc(sizeof(**out));
     (*out)->listener = listener;
     return 0;
@@ -58,6 +61,53 @@ unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms)
         timeout_ms = l->listener->poll_ms;
     poll(&fd, 1, timeout_ms); /* a signal counts as a wake-up */
     return pawl_listener_drain(l);
+}
+
+/* ---- yield ---- */
+
+#define CHECK_SCARCE_US (5 * 1000000LL)
+#define FIRST_PAUSE_MS  2000
+#define MAX_PAUSE_MS    30000
+
+/* Closes the connection. Returns the pause, which grows each time, with a random part so that many
+ * readers do not return in step. */
+static int leave_connection(struct pawl *p, struct db *db)
+{
+    int ms = p->yielding.pause_ms ? p->yielding.pause_ms : FIRST_PAUSE_MS;
+    uint32_t r;
+
+    if (!p->yielding.pause_ms)
+        env_note(&p->env,
+                 "few connections of %s are free: this reader leaves its own to workers and "
+                 "submitters, and continues when there are more",
+                 store_url(p->store)->safe);
+    db->driver->disconnect(db);
+    p->yielding.pause_ms = ms * 2 < MAX_PAUSE_MS ? ms * 2 : MAX_PAUSE_MS;
+    env_random(&r, sizeof(r));
+    return ms / 2 + (int)(r % (uint32_t)(ms / 2));
+}
+
+int pawl_yield(struct pawl *p)
+{
+    struct db *db = store_db(p->store);
+    struct err err = ERR_INIT;
+    int64_t now = clock_boot_us();
+    bool scarce = false;
+    int rc;
+
+    if (!db->driver->check_scarcity || db->in_tx ||
+        (!p->yielding.pause_ms && p->yielding.checked_at &&
+         now - p->yielding.checked_at < CHECK_SCARCE_US))
+        return 0;
+    p->yielding.checked_at = now;
+    rc = db->driver->check_scarcity(db, &scarce, &err);
+    if (scarce || rc == -E_BUSY)
+        return leave_connection(p, db);
+    if (p->yielding.pause_ms && !rc) /* another error is reported by the next read */
+        env_note(&p->env, "connections of %s are free again: this reader continues",
+                 store_url(p->store)->safe);
+    p->yielding.pause_ms = 0;
+    return 0;
 }
 
 /* ---- wait ---- */
@@ -101,9 +151,14 @@ int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status, s
     TRY(pawl_listen(p, PAWL_WAKE_ENDS, &l, e));
     while (!(rc = check_status(p, &id, &code, err)) && !status_is_terminal(code) &&
            (left = end - clock_boot_us()) > 0) {
-        int check = pawl_listener_poll_ms(l) < CHECK_MS ? CHECK_UNNOTIFIED_MS : CHECK_MS;
+        int check = pawl_listener_poll_ms(l) < CHECK_MS ? CHECK_UNNOTIFIED_MS : CHECK_MS, pause;
 
-        (void)pawl_listener_wait(l, left / 1000 < check ? (int)(left / 1000) + 1 : check);
+        while ((pause = pawl_yield(p)) && left > 0) {
+            clock_sleep_us(pause * 1000LL < left ? pause * 1000LL : left);
+            left = end - clock_boot_us();
+        }
+        if (left > 0)
+            (void)pawl_listener_wait(l, left / 1000 < check ? (int)(left / 1000) + 1 : check);
     }
     if (!rc && code == S_NONE)
         rc = query_explain_missing(p->store, id, err);

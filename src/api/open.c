@@ -21,6 +21,7 @@ _Static_assert((int)PAWL_MISSING_PARAM == (int)MISSING_PARAM, "pawl.h and err.h 
 
 #define TRIES_BEFORE_WAITING 3
 #define TRIES                10
+#define DEFAULT_PATIENCE     30000000LL /* µs */
 
 const char *pawl_version(void)
 {
@@ -177,8 +178,11 @@ static const char *tenant_of(const struct config *c, const struct pawl_options *
 
 static int open_store(struct pawl *p, const struct pawl_options *o, struct err *err)
 {
-    struct store_options options = {
-        .no_migrate = o->must_exist, .env = &p->env, .patience = o->patience};
+    struct store_options options = {.no_migrate = o->must_exist,
+                                    .env = &p->env,
+                                    .patience = o->patience,
+                                    .wait_to_connect =
+                                        o->patience ? o->patience : DEFAULT_PATIENCE};
     const char *tenant = tenant_of(p->config, o);
     AUTO(url_free) struct db_url *u = NULL;
     AUTO_FREE char *url = mem_strdup(o->url);
@@ -206,7 +210,11 @@ int pawl_open(const struct pawl_options *options, struct pawl **out, struct pawl
     int rc;
     API_ERR(e);
 
-    p->env = (struct env){.trace = o->trace, .note = o->note, .arg = o->arg};
+    p->env = (struct env){.trace = o->trace,
+                          .note = o->note,
+                          .give_up = o->give_up,
+                          .one_connection = o->one_connection,
+                          .arg = o->arg};
     if ((rc = api_config(o->config, &p->config, err)) || (rc = open_store(p, o, err)))
         pawl_close(p);
     else

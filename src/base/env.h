@@ -17,6 +17,9 @@ struct env {
      * statement of a transaction, so that no test fails because the machine stalls. False outside
      * tests. */
     bool long_timeouts;
+    /* Sends wake-ups with the next transaction or when the connection is closed, not by a thread
+     * with its own connection: for a program that makes few transactions. PostgreSQL only. */
+    bool one_connection;
     /* Called with each statement and its duration in µs; NULL if not traced. */
     void (*trace)(void *arg, const char *what, int64_t took_us, long rows);
     /* Called with a message for the operator (a lost connection, a repeated turn); NULL if none. */

@@ -327,4 +327,5 @@ const struct command command_diff = {
     .most = 2,
     .run = diff,
     .opens = true,
+    .reads = true,
 };

@@ -1,4 +1,5 @@
 /* cmd_events.c - pawl events: prints the history, or follows it. */
+#include "cli/follow.h"
 #include "cli/table.h"
 
 #include "base/env.h"
@@ -160,10 +161,7 @@ static int follow_until_end(struct cli *c, struct pawl_follower *f, int64_t id,
             break;
         if ((rc = has_ended(c, id, &ended)) || ended)
             continue;
-        if (l)
-            pawl_listener_wait(l, FOLLOW_MS);
-        else
-            clock_sleep_us(FOLLOW_MS * 1000);
+        follow_wait(c->p, l, FOLLOW_MS);
     }
     pawl_listener_close(l);
     return rc;
@@ -245,4 +243,5 @@ const struct command command_events = {
     .most = 1,
     .run = events,
     .opens = true,
+    .reads = true,
 };

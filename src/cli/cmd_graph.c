@@ -74,4 +74,5 @@ const struct command command_graph = {
     .most = 1,
     .run = draw,
     .no_json = true,
+    .reads = true,
 };

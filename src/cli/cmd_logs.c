@@ -1,6 +1,7 @@
 /* cmd_logs.c - pawl logs: prints the output of an attempt page by page, while it runs or
  * afterwards. */
 #include "cli/cli.h"
+#include "cli/follow.h"
 
 #include "base/env.h"
 #include "base/json.h"
@@ -177,15 +178,6 @@ static int count_lines(struct cli *c, struct logs *g, char *bytes)
     return 0;
 }
 
-static void wait_for_more(struct pawl_listener *l)
-{
-    fflush(stdout);
-    if (l)
-        pawl_listener_wait(l, FOLLOW_MS);
-    else
-        clock_sleep_us(FOLLOW_MS * 1000LL);
-}
-
 /* Explains why there is no output: workflows and fan-outs have none of their own. */
 static void print_no_output(struct pawl *p, int64_t id)
 {
@@ -216,7 +208,7 @@ static int print_all(struct cli *c, struct logs *g, char *bytes, struct pawl_lis
             continue;
         if (!g->follow || page.ended)
             break;
-        wait_for_more(l);
+        follow_wait(c->p, l, FOLLOW_MS);
     }
     if (!page.attempt)
         print_no_output(c->p, g->id);
@@ -275,4 +267,5 @@ const struct command command_logs = {
     .least = 1,
     .most = 1,
     .run_id = logs,
+    .reads = true,
 };

@@ -143,4 +143,5 @@ const struct command command_ls = {
                  {"pawl ls --tasks @last", "the tasks of the newest workflow"},
                  {"pawl ls --all --name 'nightly::*' --json", "for programs"}},
     .run = ls,
+    .reads = true,
 };

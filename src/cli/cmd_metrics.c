@@ -80,4 +80,5 @@ const struct command command_metrics = {
     .examples = {{"pawl metrics >/var/lib/node_exporter/pawl.prom", "for the textfile collector"}},
     .run = metrics,
     .opens = true,
+    .reads = true,
 };

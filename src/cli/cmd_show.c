@@ -234,4 +234,5 @@ const struct command command_show = {
     .least = 1,
     .most = 1,
     .run = show,
+    .reads = true,
 };

@@ -62,4 +62,5 @@ const struct command command_submissions = {
                  {"pawl submissions --status waiting", "submissions that no worker has taken yet"}},
     .run = submissions,
     .opens = true,
+    .reads = true,
 };

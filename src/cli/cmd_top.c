@@ -203,4 +203,5 @@ const struct command command_top = {
                  {"pawl top --once", "one frame, as text"},
                  {"pawl top --json", "one object, for programs"}},
     .run = top,
+    .reads = true,
 };

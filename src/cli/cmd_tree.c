@@ -74,4 +74,5 @@ const struct command command_tree = {
     .least = 1,
     .most = 1,
     .run_id = tree,
+    .reads = true,
 };

@@ -88,4 +88,5 @@ const struct command command_verify = {
                   "also check that this host runs nothing that the database does not know"}},
     .run = verify,
     .opens = true,
+    .reads = true,
 };

@@ -32,4 +32,5 @@ const struct command command_why = {
     .least = 1,
     .most = 1,
     .run_id = why,
+    .reads = true,
 };

@@ -15,6 +15,7 @@
 #define CHECK_MS  1000    /* how often --drain checks whether other workers' jobs have ended */
 #define STOP_US   5000000 /* µs that functions get to return after the first signal */
 #define HURRY_US  500000  /* µs that they get after the second */
+#define WAIT_US   (INT64_MAX / 4)
 #define NEVER     INT64_MAX
 #define NOT_GIVEN -1 /* the value of an option that was not given */
 
@@ -114,6 +115,18 @@ static bool is_signalled(void *arg)
     return poll(&fd, 1, 0) > 0;
 }
 
+/* A worker waits for a connection as long as it takes: a supervisor would only restart it. */
+static int open_database(struct cli *c, struct worker *w)
+{
+    struct pawl_options o = cli_options(c, false);
+
+    o.config = w->config;
+    o.patience = WAIT_US;
+    o.give_up = is_signalled;
+    o.arg = w;
+    return pawl_open(&o, &c->p, &c->err);
+}
+
 static int work(struct worker *w, struct pawl_error *err)
 {
     bool drained = false;
@@ -149,8 +162,7 @@ static int run(struct cli *c)
     if ((w->signals = signals_open()) < 0)
         return 1;
     /* the first step writes the lanes that this worker serves, so that others see them */
-    if (!(rc = cli_open_or_create(c, w->config)) &&
-        !(rc = pawl_engine_open(c->p, &eo, &w->e, &c->err)) &&
+    if (!(rc = open_database(c, w)) && !(rc = pawl_engine_open(c->p, &eo, &w->e, &c->err)) &&
         !(rc = pawl_engine_step(w->e, 0, &c->err))) {
         print_ready(c->p, w->e);
         rc = work(w, &c->err);

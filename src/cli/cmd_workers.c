@@ -31,4 +31,5 @@ const struct command command_workers = {
     .examples = {{"pawl workers", "all workers, with their state"}},
     .run = workers,
     .opens = true,
+    .reads = true,
 };

@@ -238,6 +238,8 @@ int run_command(const struct command *command, int argc, char **argv)
 
 /* ---- the database ---- */
 
+#define READER_PATIENCE 5000000LL /* µs; a command that writes has the default, 30 s */
+
 static void trace(void *arg, const char *statement, int64_t took, long rows)
 {
     (void)arg;
@@ -251,6 +253,8 @@ struct pawl_options cli_options(const struct cli *c, bool must_exist)
     return (struct pawl_options){.url = c->db,
                                  .tenant = c->tenant,
                                  .must_exist = must_exist,
+                                 .patience = c->command && c->command->reads ? READER_PATIENCE : 0,
+                                 .one_connection = true,
                                  .trace = traced && *traced && strcmp(traced, "0") ? trace : NULL,
                                  .note = cli_note};
 }

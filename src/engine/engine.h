@@ -30,6 +30,7 @@ struct engine;
 struct engine_options {
     const char *url, *tenant;
     bool is_checked;           /* as in struct store_options */
+    struct db *share;          /* as in struct store_options */
     struct env *env;           /* NULL: the real clock, and notes are not printed */
     const char *state;         /* the state folder */
     const char *const *queues; /* ends with NULL; NULL for "default" */
@@ -67,6 +68,9 @@ MUST_USE int engine_open(const struct engine_options *options,
  * reached. */
 void engine_close(struct engine **e);
 
+/* Sends wake-ups (enum wake) to other processes; for store_set_wake. PostgreSQL only. May be called
+ * by any thread. */
+void engine_wake(void *engine, unsigned what);
 int64_t engine_worker(const struct engine *e);
 /* Calls `each` for every store on which turns are made. Call it before the first step. */
 void engine_each_store(struct engine *e, void (*each)(void *arg, struct store *s), void *arg);

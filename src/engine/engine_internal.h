@@ -9,6 +9,8 @@
  *   handover.c          both directions between the engine and the dispatcher (see below)
  *   leased_jobs.c       the table of attempts (dispatch/attempts.h): jobs whose lease we hold
  *   heartbeat.c         renews leases and the worker's row
+ *   connections.c       opens the connections of an engine
+ *   wakes.c             wake-ups to and from other processes, through the heartbeats' connection
  *   db_clock.c          compares the database's clock with ours
  *   maintenance/        timers, schedules, reaping, dead workers, retention, SQL submissions
  *   worker_row.c        the worker's row in the database
@@ -35,6 +37,7 @@
 #include "engine/bisect.h"
 #include "engine/engine.h"
 #include "engine/state_folder.h"
+#include "store/driver/wake_queue.h"
 
 #include <pthread.h>
 
@@ -93,15 +96,23 @@ struct heartbeat_result {
 
 /* Heartbeats: sent by the engine's thread on SQLite, by a thread with its own connection on
  * PostgreSQL. That thread does not wait for the engine: it replaces results that the engine has not
- * read yet with those of the next heartbeat, which report lost leases and cancels again. */
+ * read yet with those of the next heartbeat, which report lost leases and cancels again.
+ *
+ * Its connection also receives and sends wake-ups. Heartbeats come first; sending a wake-up is
+ * limited to some seconds. */
 struct heartbeat {
-    struct store *store; /* NULL: the engine's store is used */
+    struct store *store;      /* NULL: the engine's store is used */
+    struct listener *channel; /* used by the thread alone; NULL on SQLite */
     pthread_t thread;
     bool threaded;
-    pthread_mutex_t lock; /* protects engine.leased_jobs and the fields below */
-    pthread_cond_t changed;
-    int fd;            /* eventfd: results are available */
-    bool now, closing; /* requests to the thread: send at once, end */
+    pthread_mutex_t lock;    /* protects engine.leased_jobs and the fields below */
+    int requests;            /* eventfd: there is something to do for the thread */
+    int fd;                  /* eventfd: results are available */
+    bool now, closing;       /* requests to the thread: send at once, end */
+    struct wake_queue wakes; /* to be sent by the thread; after its end, by engine_close */
+    int64_t wakes_retry_at;  /* by clock_boot_us; after a failure */
+    unsigned received;       /* wake-ups that the engine has not read yet */
+    int poll_ms;             /* of the channel */
 
     struct heartbeat_result current, last;
     bool done;            /* `last` has results that the engine has not read */
@@ -284,7 +295,10 @@ void engine_hand_over_job(struct engine *e, const struct execution *x, enum hand
                           int64_t claimed_at);
 
 /* turn/threads.c */
-MUST_USE int loops_open(struct engine *e, struct err *err);
+MUST_USE int loops_open(struct engine *e, struct err *err);    /* without connections */
+MUST_USE int loops_connect(struct engine *e, struct err *err); /* E_BUSY as of store_open */
+void loops_disconnect(struct engine *e);                       /* before loops_start */
+MUST_USE int loops_start(struct engine *e, struct err *err);
 void loops_close(struct engine *e); /* waits for the turns under way and handles their results */
 void loops_release(struct engine *e);
 void loops_set_patience(struct engine *e, int64_t us);
@@ -335,7 +349,24 @@ MUST_USE int heartbeat_open(struct engine *e, struct err *err);
 void heartbeat_close(struct engine *e);
 MUST_USE int heartbeat_if_due(struct engine *e, struct err *err); /* SQLite */
 void heartbeat_send_soon(struct engine *e);                       /* a cancel may be waiting */
+/* Makes the thread look for requests. Called with the lock held. */
+void heartbeat_call(struct heartbeat *b);
 MUST_USE int heartbeat_take_results(struct engine *e, struct err *err); /* from the thread */
+
+/* connections.c */
+/* Opens the connections of the loops and of heartbeats and wake-ups, or none of them: waits while
+ * the server accepts no connection. */
+MUST_USE int connections_open(struct engine *e, struct err *err);
+
+/* wakes.c */
+MUST_USE int wakes_open(struct engine *e, struct err *err); /* E_BUSY as of driver.listen */
+void wakes_close(struct engine *e);
+/* For the thread of heartbeats, on its channel. Called with the lock held, which is released while
+ * they wait: receive until there is a request or `us` have passed; send what may be sent now. */
+void wakes_receive(struct engine *e, int64_t us);
+void wakes_send(struct engine *e);
+int64_t wakes_due(const struct heartbeat *b); /* µs until wakes_send is needed; INT64_MAX if not */
+void wakes_send_last(struct engine *e);       /* by engine_close, after the last turn */
 
 /* maintenance/due.c: timers, schedules and SQL submissions */
 /* Makes this engine poll for what a turn has changed, as its WAKE_ bits say: jobs that became

@@ -1,6 +1,6 @@
 /* heartbeat.c - heartbeats: renews the leases in this worker's table, by id and epoch, and updates
- * the worker's row. On SQLite the engine's thread does this between turns; on
- * PostgreSQL a thread with its own connection does, so that a long turn can't delay it. */
+ * the worker's row. On SQLite the engine's thread does this between turns; on PostgreSQL a thread
+ * with its own connection does, so that neither a long turn nor a slow read can delay it. */
 #include "base/thread.h"
 #include "engine/engine_internal.h"
 
@@ -42,19 +42,21 @@ static void copy_leases(struct engine *e, struct heartbeat_result *result)
             (struct lease_ref){.execution = h->a.execution, .root = h->a.root, .epoch = h->a.epoch};
 }
 
-/* Opens the thread's own connection, at the first heartbeat: a process that runs only a short
- * command never needs it, and does not wait for it. */
+/* Opens the thread's own store, on its channel, at the first heartbeat: a process that runs only a
+ * short command never needs it, and does not wait for it. */
 static int open_own_store(struct engine *e, struct err *err)
 {
-    struct store_options options = {.env = e->env, .no_migrate = true, .patience = e->o.lease};
     struct heartbeat *b = &e->heartbeat;
+    struct store_options options = {.env = e->env, .no_migrate = true, .patience = e->o.lease};
     struct store *store = NULL;
     int rc;
 
     if (!e->server || b->store)
         return 0;
+    options.share = b->channel->db;
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &store, err)))
         return rc;
+    store_set_wake(store, engine_wake, e);
     pthread_mutex_lock(&b->lock);
     b->store = store;
     if (b->closing)
@@ -104,17 +106,17 @@ static void *heartbeat_thread_main(void *arg)
 
     pthread_mutex_lock(&b->lock);
     while (!b->closing) {
-        int64_t wait = b->next - engine_now(e);
+        int64_t wait = b->next - engine_now(e), wakes = wakes_due(b);
 
-        if (!b->now && wait > 0) {
-            struct timespec until = thread_time_in(wait);
-
-            pthread_cond_timedwait(&b->changed, &b->lock, &until);
-            continue;
+        if (b->now || wait <= 0) {
+            b->now = false;
+            send_heartbeat(e);
+            (void)eventfd_write(b->fd, 1); /* fails only if it is readable already */
+        } else if (wakes <= 0) {
+            wakes_send(e);
+        } else {
+            wakes_receive(e, wait < wakes ? wait : wakes);
         }
-        b->now = false;
-        send_heartbeat(e);
-        (void)eventfd_write(b->fd, 1); /* fails only if it is readable already */
     }
     pthread_mutex_unlock(&b->lock);
     return NULL;
@@ -124,14 +126,14 @@ int heartbeat_open(struct engine *e, struct err *err)
 {
     struct heartbeat *b = &e->heartbeat;
 
-    thread_cond_init(&b->changed);
     b->last_success = engine_now(e);
     e->heartbeat_due = b->next = b->last_success + interval(e);
     b->fd = -1;
     if (!e->server)
         return 0;
     b->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (b->fd < 0)
+    b->requests = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (b->fd < 0 || b->requests < 0)
         return err_set(err, E_UNAVAILABLE, "can't create a descriptor for heartbeats");
     if (thread_start(&b->thread, heartbeat_thread_main, e))
         return err_set(err, E_UNAVAILABLE, "can't start the thread for heartbeats");
@@ -148,16 +150,25 @@ void heartbeat_close(struct engine *e)
         b->closing = true;
         if (b->store)
             store_set_patience(b->store, 0);
-        pthread_cond_signal(&b->changed);
+        heartbeat_call(b);
         pthread_mutex_unlock(&b->lock);
         pthread_join(b->thread, NULL);
+        b->threaded = false;
     }
     store_close(&b->store);
     if (b->fd >= 0)
         close(b->fd);
+    if (b->requests >= 0)
+        close(b->requests);
+    b->fd = b->requests = -1;
     vec_release(&b->current.leases);
     vec_release(&b->last.leases);
-    pthread_cond_destroy(&b->changed);
+}
+
+void heartbeat_call(struct heartbeat *b)
+{
+    if (b->requests >= 0)
+        (void)eventfd_write(b->requests, 1); /* fails only if it is readable already */
 }
 
 void heartbeat_send_soon(struct engine *e)
@@ -170,7 +181,7 @@ void heartbeat_send_soon(struct engine *e)
     }
     pthread_mutex_lock(&b->lock);
     b->now = true;
-    pthread_cond_signal(&b->changed);
+    heartbeat_call(b);
     pthread_mutex_unlock(&b->lock);
 }
 

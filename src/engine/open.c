@@ -41,8 +41,11 @@ static void copy_options(struct engine *e, const struct engine_options *o)
 
 static int open_store(struct engine *e, struct err *err)
 {
-    struct store_options options = {
-        .is_checked = e->o.is_checked, .env = e->env, .patience = PATIENCE};
+    struct store_options options = {.is_checked = e->o.is_checked,
+                                    .env = e->env,
+                                    .patience = PATIENCE,
+                                    .wait_to_connect = PATIENCE,
+                                    .share = e->o.share};
     char id[STORE_ID_SIZE];
     int rc;
 
@@ -63,11 +66,11 @@ static int open_store(struct engine *e, struct err *err)
     if (e->server)
         store_set_patience(e->store, e->o.host_grace / 4);
     e->row.folder = state_folder_id(e->state_folder);
-    if ((rc = loops_open(e, err)))
+    if (e->server)
+        store_set_wake(e->store, engine_wake, e);
+    if ((rc = loops_open(e, err)) || (rc = connections_open(e, err)))
         return rc;
-    return store_db(e->store)->driver->listen(
-        store_url(e->store), e->env,
-        WAKE_JOBS | WAKE_CANCEL | WAKE_TIMERS | WAKE_ORPHANS | WAKE_SUBMISSIONS, &e->listener, err);
+    return loops_start(e, err);
 }
 
 int engine_open(const struct engine_options *options,
@@ -80,7 +83,7 @@ int engine_open(const struct engine_options *options,
     int rc;
 
     e->epoll = epoll_create1(EPOLL_CLOEXEC);
-    e->heartbeat.fd = e->threads.fd = -1;
+    e->heartbeat.fd = e->heartbeat.requests = e->threads.fd = -1;
     copy_options(e, options);
     pthread_mutex_init(&e->heartbeat.lock, NULL);
     e->row = (struct worker){
@@ -156,8 +159,8 @@ void engine_close(struct engine **pe)
         dispatch_free(e->dispatch); /* attempts that outlive the worker keep running */
     worker_row_remove(e);
     free_jobs_and_queues(e);
-    if (e->listener)
-        e->listener->close(e->listener);
+    wakes_send_last(e);
+    wakes_close(e);
     loops_release(e);
     store_close(&e->store);
     start_marks_free(e->start_marks);

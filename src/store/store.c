@@ -4,6 +4,7 @@
 #include "store/store.h"
 
 #include "store/door/door.h"
+#include "store/driver/connect_wait.h"
 #include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
@@ -26,7 +27,11 @@ int store_open(const char *url, const char *tenant, const struct store_options *
     s->env = options && options->env ? options->env : &s->own_env;
     s->writer = env_random_id();
     s->patience = options && options->patience ? options->patience : DEFAULT_PATIENCE;
-    if ((rc = url_parse(url, tenant, &s->url, err)) || (rc = db_open(s->url, s->env, &s->db, err)))
+    s->db = options ? options->share : NULL;
+    s->shares_db = s->db != NULL;
+    if ((rc = url_parse(url, tenant, &s->url, err)) ||
+        (!s->db && (rc = db_open_waiting(s->url, s->env, options ? options->wait_to_connect : 0,
+                                         &s->db, err))))
         goto done;
     if (!(options && options->is_checked) &&
         (rc = schema_migrate(s->db, s->url, !(options && options->no_migrate), err)))
@@ -86,7 +91,8 @@ void store_close(struct store **ps)
     definitions_release(s);
     clear_caches(s);
     arena_release(&s->routes.arena);
-    db_close(&s->db);
+    if (!s->shares_db)
+        db_close(&s->db);
     url_free(&s->url);
     free(s);
     *ps = NULL;
@@ -110,6 +116,12 @@ void store_set_workflow_options(struct store *s, const struct store_workflow_opt
 int store_check_present(struct store *s, struct err *err)
 {
     return s->db->driver->check_present ? s->db->driver->check_present(s->db, err) : 0;
+}
+
+void store_set_wake(struct store *s, void (*wake)(void *arg, unsigned what), void *arg)
+{
+    s->wake = wake;
+    s->wake_arg = arg;
 }
 
 void store_set_patience(struct store *s, int64_t us)
@@ -271,7 +283,9 @@ int store_run_turn(struct store *s, enum turn_mode mode,
     /* Readers that follow events poll on PostgreSQL: waking them would cost a NOTIFY per turn. */
     if (!s->db->driver->one_writer && !(wake & ~(unsigned)(WAKE_EVENTS | WAKE_ENDS)))
         wake &= WAKE_ENDS;
-    if (wake)
+    if (wake && s->wake)
+        s->wake(s->wake_arg, wake);
+    else if (wake)
         s->db->driver->wake(s->db, wake);
     return 0;
 }

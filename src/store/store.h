@@ -44,6 +44,11 @@ struct store_options {
                        */
     struct env *env;  /* NULL for no trace and the database's own clock */
     int64_t patience; /* µs to retry while the database is unavailable; 0 for 30 s */
+    /* µs to wait while the server accepts no connection; then E_UNAVAILABLE. 0: E_BUSY at once. */
+    int64_t wait_to_connect;
+    /* Use this connection, which belongs to the same thread and outlives the store; NULL to open
+     * one. */
+    struct db *share;
 };
 
 MUST_USE int store_open(const char *url, const char *tenant, const struct store_options *options,
@@ -55,6 +60,9 @@ const struct db_url *store_url(const struct store *s);
 MUST_USE int store_check_present(struct store *s, struct err *err);
 /* Takes effect at once, also for a turn in progress. May be called from any thread. */
 void store_set_patience(struct store *s, int64_t us);
+/* After each turn, calls `wake` with its wake-ups (enum wake) instead of sending them. NULL ends
+ * that. */
+void store_set_wake(struct store *s, void (*wake)(void *arg, unsigned what), void *arg);
 
 enum turn_mode {
     TURN_PLAIN,

@@ -12,6 +12,9 @@
 struct store {
     struct db_url *url;
     struct db *db;
+    bool shares_db;                         /* db belongs to another store or to a listener */
+    void (*wake)(void *arg, unsigned what); /* see store_set_wake; NULL if the driver sends them */
+    void *wake_arg;
     struct env *env;
     struct env own_env; /* used if the caller passed none */
     int64_t writer;     /* this connection's id in `turns` and `queue_counters` */

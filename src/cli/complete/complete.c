@@ -105,6 +105,7 @@ static void offer_placeholder(struct completion *l, const struct placeholder *h)
 
     o.note = NULL;
     o.trace = NULL;
+    o.patience = 1; /* the user waits for the key to take effect */
     if (h->shell) {
         puts(h->shell);
     } else if (h->list) {

@@ -41,13 +41,21 @@ void top_refresh(struct top *t)
 {
     struct pawl_error err;
     int64_t start = clock_boot_us(), took;
-    int rc = top_read(&t->model, t->p, buf_cstr(&t->part), &err);
+    int rc, pause = pawl_yield(t->p);
 
+    free(t->note);
+    t->note = NULL;
+    if (pause) {
+        t->note =
+            mem_strdup("few connections of the server are free: waiting until there are more");
+        t->due = start + pause * 1000LL;
+        return;
+    }
+    rc = top_read(&t->model, t->p, buf_cstr(&t->part), &err);
     if (!rc && t->page == PAGE_DETAIL)
         rc = detail_read(&t->detail, t->p, t->id, &err);
     else if (!rc)
         top_find_selected(t);
-    free(t->note);
     t->note = rc ? mem_strdup(err.message) : NULL;
     took = (clock_boot_us() - start) * SHARE;
     t->due = clock_boot_us() + (took > t->interval ? took : t->interval);

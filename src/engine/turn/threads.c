@@ -113,15 +113,28 @@ void loop_wait_turn(struct loop *l)
 
 /* ---- opening and closing ---- */
 
-static int start_loop(struct loop *l, struct err *err)
+int loops_connect(struct engine *e, struct err *err)
 {
-    struct engine *e = l->e;
     struct store_options options = {
         .env = e->env, .no_migrate = true, .patience = e->o.host_grace / 4};
+
+    for (size_t i = 1; i < e->nloops; i++) {
+        TRY(store_open(e->o.url, e->o.tenant, &options, &e->loops[i].store, err));
+        store_set_wake(e->loops[i].store, engine_wake, e);
+    }
+    return 0;
+}
+
+void loops_disconnect(struct engine *e)
+{
+    for (size_t i = 1; i < e->nloops; i++)
+        store_close(&e->loops[i].store);
+}
+
+static int start_loop(struct loop *l, struct err *err)
+{
     int rc;
 
-    if ((rc = store_open(e->o.url, e->o.tenant, &options, &l->store, err)))
-        return rc;
     pthread_cond_init(&l->wakeup, NULL);
     rc = thread_start(&l->thread, loop_thread_main, l);
     l->threaded = !rc;
@@ -135,7 +148,6 @@ int loops_open(struct engine *e, struct err *err)
 {
     struct loop_threads *t = &e->threads;
     size_t i, n = e->o.loops > 1 && !e->o.foreground ? (size_t)e->o.loops : 0;
-    int rc = 0;
 
     if (n && !e->server)
         return err_set(err, E_INVALID,
@@ -155,9 +167,14 @@ int loops_open(struct engine *e, struct err *err)
         return err_set(err, E_UNAVAILABLE,
                        "can't create an eventfd for the threads of the worker: %s",
                        strerror(errno));
-    for (i = 1; !rc && i < e->nloops; i++)
-        rc = start_loop(&e->loops[i], err);
-    return rc;
+    return 0;
+}
+
+int loops_start(struct engine *e, struct err *err)
+{
+    for (size_t i = 1; i < e->nloops; i++)
+        TRY(start_loop(&e->loops[i], err));
+    return 0;
 }
 
 /* engine.closing is set: jobs that the turns under way claim are not started, but left to other

@@ -55,7 +55,9 @@ struct db_driver {
     enum dialect dialect;
     bool one_writer; /* write transactions exclude each other, so a turn can number its events */
 
-    /* Connects. Does not check the schema. E_INVALID, E_UNAVAILABLE, E_NOT_FOUND (tenant). */
+    /* Connects. Does not check the schema. E_INVALID, E_UNAVAILABLE, E_NOT_FOUND (tenant). E_BUSY:
+     * the server accepts no connection now, because all are in use or it is starting: waiting may
+     * help. */
     int (*open)(const struct db_url *url, struct env *env, struct db **out, struct err *err);
     void (*close)(struct db *db);
     /* -E_UNAVAILABLE if the database that was opened is gone for good, so that waiting is useless.
@@ -99,9 +101,25 @@ struct db_driver {
      * and never fails: a listener that misses it also polls slowly. */
     void (*wake)(struct db *db, unsigned what);
 
-    /* Opens a listener for the wake-ups that other connections send. */
+    /* Sends the wake-up on this connection, outside a transaction, and waits some seconds at most.
+     * NULL if wake always does this. */
+    int (*notify)(struct db *db, unsigned what, struct err *err);
+
+    /* Opens a listener for the wake-ups that other connections send. On PostgreSQL it has a
+     * connection, listener.db, which its thread may also use for transactions. Errors as of open.
+     */
     int (*listen)(const struct db_url *url, struct env *env, unsigned what, struct listener **out,
                   struct err *err);
+    /* Opens a listener on this connection, which must outlive it. NULL if listeners need no
+     * connection: use listen. */
+    int (*listen_on)(struct db *db, unsigned what, struct listener **out, struct err *err);
+
+    /* Closes the connection; the next transaction opens it again. NULL if connections are not
+     * scarce, as on SQLite. */
+    void (*disconnect)(struct db *db);
+    /* Sets *scarce if others could soon be refused a connection: the server has few left. Opens the
+     * connection if necessary. E_BUSY as of open. NULL if connections are not scarce. */
+    int (*check_scarcity)(struct db *db, bool *scarce, struct err *err);
 };
 
 /* The reasons of a wake-up. */
@@ -120,6 +138,7 @@ enum wake {
 
 /* A listener: a descriptor to poll, and the wake-ups received on it. Belongs to one thread. */
 struct listener {
+    struct db *db; /* the connection on which it listens; NULL if it needs none */
     int fd;      /* poll it for POLLIN; drain may change it (a reconnect); -1 while there is none */
     int poll_ms; /* check the database at least this often, in case a wake-up is lost */
     /* Returns the wake bits since the last call; waits only briefly. */

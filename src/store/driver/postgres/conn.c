@@ -7,6 +7,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -190,21 +191,44 @@ static int finish_connecting(PGconn *conn, int64_t limit_us, const char *safe, s
     }
 }
 
+/* A server notices a client that disappeared silently (a partition, a pulled cable) only by
+ * keepalives, which Linux sends after two hours, or by data that is not acknowledged, after about
+ * 15 minutes; until then the session keeps its connection. These values end it after a minute.
+ * Lower values of the server or the URL stay. Over a Unix socket, where the values are 0, nothing
+ * is set.
+ */
+#define EQUALS  " OPERATOR(pg_catalog.=) "
+#define EXCEEDS " OPERATOR(pg_catalog.>) "
+#define SET_KEEPALIVES                                                                        \
+    "(SELECT pg_catalog.count(pg_catalog.set_config(k.name, k.most::pg_catalog.text, false))" \
+    " FROM (VALUES ('tcp_keepalives_interval', 10), ('tcp_keepalives_count', 3),"             \
+    " ('tcp_user_timeout', 60000), ('tcp_keepalives_idle', 30)) AS k (name, most)"            \
+    " WHERE pg_catalog.current_setting('tcp_keepalives_idle')::pg_catalog.int4" EXCEEDS "0"   \
+    " AND (pg_catalog.current_setting(k.name)::pg_catalog.int4" EQUALS "0"                    \
+    " OR pg_catalog.current_setting(k.name)::pg_catalog.int4" EXCEEDS "k.most))"
+
+const char pg_keepalives_sql[] = "SELECT " SET_KEEPALIVES ";";
+
 /* Runs a single statement, because a pooler may run each statement in another session. */
 static int read_session(PGconn *conn, const struct db_url *url, int64_t limit_us,
                         struct pg_session *session, struct err *err)
 {
     /* Does not use pg_roles: planning that view takes longer than the rest of the statement. */
-    static const char sql[] = "SELECT pg_catalog.pg_backend_pid(),"
-                              " session_user OPERATOR(pg_catalog.=) $1,"
-                              " pg_catalog.to_regrole(pg_catalog.quote_ident($1)) IS NOT NULL";
-    static const Oid types[] = {19 /* name */};
-    const char *const values[] = {url->schema};
+    static const char sql[] =
+        "SELECT pg_catalog.pg_backend_pid(),"
+        " session_user" EQUALS "$1,"
+        " pg_catalog.to_regrole(pg_catalog.quote_ident($1)) IS NOT NULL,"
+        /* a pooler's sessions belong to the pooler */
+        " CASE WHEN pg_catalog.pg_backend_pid()" EQUALS "$2 THEN " SET_KEEPALIVES " END";
+    static const Oid types[] = {19 /* name */, 23 /* int4 */};
+    char own_pid[12];
+    const char *const values[] = {url->schema, own_pid};
     PGresult *res = NULL;
     uint32_t pid;
     bool role_exists;
 
-    if (!pq.sendQueryParams(conn, sql, 1, types, values, NULL, NULL, 1))
+    snprintf(own_pid, sizeof(own_pid), "%d", pq.backendPID(conn));
+    if (!pq.sendQueryParams(conn, sql, 2, types, values, NULL, NULL, 1))
         return pg_set_lost_error(conn, err);
     TRY(pg_finish_statement(conn, limit_us, "connecting", url->safe, &res, err));
     memcpy(&pid, pq.getvalue(res, 0, 0), sizeof(pid));

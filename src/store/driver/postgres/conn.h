@@ -20,10 +20,11 @@ struct pg_session {
     bool is_tenant; /* the session's role is the tenant's own role, or there is no tenant */
 };
 
-/* Connects, checks the server's version and reads the session. If limit_us is 0, the time limit is
- * the URL's connect_timeout, 5 s by default. E_CONN_LOST: the server can't be reached now;
- * E_UNAVAILABLE: retrying does not help until someone fixes the cause; E_NOT_FOUND: there is no
- * such tenant. */
+/* Connects, checks the server's version, reads the session and makes the server detect a client
+ * that disappeared (keepalives). If limit_us is 0, the time limit is the URL's connect_timeout, 5 s
+ * by default. E_CONN_LOST: the server can't be reached now; E_BUSY: it can be reached, but accepts
+ * no connection now, because all are in use or it is starting; E_UNAVAILABLE: retrying does not
+ * help until someone fixes the cause; E_NOT_FOUND: there is no such tenant. */
 MUST_USE int pg_connect(const struct db_url *url, int64_t limit_us, PGconn **out,
                         struct pg_session *session, struct err *err);
 
@@ -31,6 +32,9 @@ MUST_USE int pg_connect(const struct db_url *url, int64_t limit_us, PGconn **out
  * whenever the socket may be ready, until the result is PG_UP or PG_FAILED. PG_UP means connected;
  * neither version nor session has been checked. */
 enum pg_step { PG_UP, PG_READS, PG_WRITES, PG_FAILED };
+/* A statement without parameters that sets the server's keepalives in a session of its own; for
+ * callers of pg_connect_step. */
+extern const char pg_keepalives_sql[];
 PGconn *pg_connect_start(const struct db_url *url);
 enum pg_step pg_connect_step(PGconn *conn);
 

@@ -1,18 +1,25 @@
-/* listen.c - receives the wake-ups that others send with NOTIFY. Draining waits only briefly: a
- * lost connection is reopened step by step, and meanwhile poll_ms asks the owner to poll more
- * often.
+/* listen.c - receives the wake-ups that others send with NOTIFY. A listener uses a connection that
+ * also runs transactions, so that a reader or a worker needs no connection for this alone. Several
+ * listeners may share one (the hub). Draining waits only briefly: a lost connection is reopened
+ * step by step, or by the next transaction; meanwhile poll_ms asks the owner to poll more often.
  *
  *   POLLING   behind a pooler: LISTEN does not work, the owner only polls
  *
  *   DOWN --start_connecting--> CONNECTING --continue_connecting--> SUBSCRIBING
  *   SUBSCRIBING --finish_subscribing--> LISTENING
- *   CONNECTING, SUBSCRIBING, LISTENING --lose_connection--> DOWN */
+ *   CONNECTING, SUBSCRIBING --fail_connecting--> DOWN
+ *   LISTENING --pg_hub_lost--> DOWN
+ *   DOWN, CONNECTING, SUBSCRIBING --pg_hub_connected, by a transaction--> LISTENING */
 #include "base/text.h"
 #include "store/driver/postgres/pg_db.h"
+#include "store/driver/postgres/pg_errors.h"
 
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #define SLOW_POLL_MS    30000 /* while listening, in case a NOTIFY is lost */
 #define FAST_POLL_MS    500   /* while not listening */
@@ -27,68 +34,104 @@ enum state { POLLING, DOWN, CONNECTING, SUBSCRIBING, LISTENING };
 
 struct pg_listener {
     struct listener base;
-    struct db_url *url;
-    unsigned what;
+    struct pg_db *p;
+    bool owns_db;
+    unsigned what, received;
+    int epoll; /* base.fd while there is a connection: its socket, and `event` */
+    int event; /* an eventfd: results of a transaction brought notifications, whose bytes are gone
+                  from the socket */
+    struct pg_listener *next;
+};
+
+/* The listeners of a connection, and its reconnection. */
+struct pg_hub {
+    struct pg_listener *listeners;
     enum state state;
-    PGconn *conn;
+    PGconn *conn;       /* CONNECTING, SUBSCRIBING: becomes the connection of the pg_db */
     enum pg_step waits; /* CONNECTING: what the socket must be ready for */
     int64_t retry_at;   /* DOWN: reconnect not before this time */
     int64_t give_up_at; /* CONNECTING, SUBSCRIBING: the end of this attempt */
 };
 
-/* The only function that changes the state. */
-static void enter_state(struct pg_listener *l, enum state state)
+#define EACH_LISTENER(h, l) for (struct pg_listener *l = (h)->listeners; l; l = l->next)
+
+/* The only function that changes the state. A closed socket has left the epoll by itself. */
+static void enter_state(struct pg_db *p, enum state state)
 {
-    l->state = state;
-    l->base.fd = l->conn ? pq.socket(l->conn) : -1;
-    l->base.poll_ms = state == LISTENING ? SLOW_POLL_MS : FAST_POLL_MS;
+    struct pg_hub *h = p->hub;
+    PGconn *conn = h->conn ? h->conn : state == LISTENING ? p->conn : NULL;
+    struct epoll_event ev = {.events = EPOLLIN};
+
+    h->state = state;
+    EACH_LISTENER(h, l)
+    {
+        l->base.fd = conn ? l->epoll : -1;
+        l->base.poll_ms = state == LISTENING ? SLOW_POLL_MS : FAST_POLL_MS;
+        if (conn)
+            (void)epoll_ctl(l->epoll, EPOLL_CTL_ADD, pq.socket(conn), &ev);
+    }
 }
 
-static void lose_connection(struct pg_listener *l)
+/* Wakes up the owners of listeners that wait for one of these bits. */
+static void distribute(struct pg_hub *h, unsigned bits)
 {
-    pg_close(&l->conn);
-    l->retry_at = l->state == LISTENING ? 0 : clock_boot_us() + RETRY_US;
-    enter_state(l, DOWN);
+    EACH_LISTENER(h, l)
+    if (bits & l->what & ~l->received) {
+        l->received |= bits & l->what;
+        (void)eventfd_write(l->event, 1); /* fails only if it is readable already */
+    }
 }
+
+/* ---- LISTEN ---- */
 
 /* LISTEN takes no parameters, so the channel is quoted into its text. */
-static bool add_channel(const struct pg_listener *l, const char *suffix, struct buf *sql)
+static bool add_channel(PGconn *conn, const char *schema, const char *suffix, struct buf *sql)
 {
     AUTO_BUF name = BUF_INIT;
     char *quoted;
 
-    buf_addf(&name, "%s%s", l->url->schema, suffix);
-    quoted = pq.escapeIdentifier(l->conn, buf_cstr(&name), name.len);
+    buf_addf(&name, "%s%s", schema, suffix);
+    quoted = pq.escapeIdentifier(conn, buf_cstr(&name), name.len);
     buf_addf(sql, "LISTEN %s;", quoted ? quoted : "");
     pq.freemem(quoted);
     return quoted != NULL;
 }
 
-static bool send_listen(struct pg_listener *l)
+/* Writes the LISTEN of all channels that the listeners need. */
+static bool add_channels(const struct pg_db *p, PGconn *conn, struct buf *sql)
 {
-    AUTO_BUF sql = BUF_INIT;
+    unsigned what = 0;
 
-    return (!(l->what & ~(unsigned)WAKE_ENDS) || add_channel(l, "", &sql)) &&
-           (!(l->what & WAKE_ENDS) || add_channel(l, PG_ENDS_CHANNEL, &sql)) &&
-           pq.sendQuery(l->conn, buf_cstr(&sql));
+    EACH_LISTENER(p->hub, l)
+    what |= l->what;
+    return (!(what & ~(unsigned)WAKE_ENDS) || add_channel(conn, p->url->schema, "", sql)) &&
+           (!(what & WAKE_ENDS) || add_channel(conn, p->url->schema, PG_ENDS_CHANNEL, sql));
 }
 
 /* ---- one step per state; returns true if the next step may follow at once ---- */
 
-static bool start_connecting(struct pg_listener *l)
+static void fail_connecting(struct pg_db *p)
 {
+    pg_close(&p->hub->conn);
+    p->hub->retry_at = clock_boot_us() + RETRY_US;
+    enter_state(p, DOWN);
+}
+
+static bool start_connecting(struct pg_db *p)
+{
+    struct pg_hub *h = p->hub;
     int64_t now = clock_boot_us();
 
-    if (now < l->retry_at)
+    if (now < h->retry_at)
         return false;
-    l->conn = pg_connect_start(l->url);
-    if (!l->conn) {
-        lose_connection(l);
+    h->conn = pg_connect_start(p->url);
+    if (!h->conn) {
+        fail_connecting(p);
         return false;
     }
-    l->waits = PG_WRITES;
-    l->give_up_at = now + RECONNECT_LIMIT;
-    enter_state(l, CONNECTING);
+    h->waits = PG_WRITES;
+    h->give_up_at = now + RECONNECT_LIMIT;
+    enter_state(p, CONNECTING);
     return true;
 }
 
@@ -99,77 +142,134 @@ static bool is_ready(PGconn *conn, enum pg_step waits)
     return poll(&p, 1, STEP_MS) > 0;
 }
 
-static bool continue_connecting(struct pg_listener *l)
+static bool send_first_statements(const struct pg_db *p)
 {
-    if (pq.status(l->conn) != CONNECTION_BAD && !is_ready(l->conn, l->waits)) {
-        if (clock_boot_us() > l->give_up_at)
-            lose_connection(l);
+    AUTO_BUF sql = BUF_INIT;
+
+    if (!add_channels(p, p->hub->conn, &sql))
+        return false;
+    buf_addstr(&sql, pg_keepalives_sql);
+    return pq.sendQuery(p->hub->conn, buf_cstr(&sql));
+}
+
+static bool continue_connecting(struct pg_db *p)
+{
+    struct pg_hub *h = p->hub;
+
+    if (pq.status(h->conn) != CONNECTION_BAD && !is_ready(h->conn, h->waits)) {
+        if (clock_boot_us() > h->give_up_at)
+            fail_connecting(p);
         return false;
     }
-    l->waits = pg_connect_step(l->conn);
-    if (l->waits == PG_FAILED || (l->waits == PG_UP && !send_listen(l))) {
-        lose_connection(l);
+    h->waits = pg_connect_step(h->conn);
+    if (h->waits == PG_FAILED || (h->waits == PG_UP && !send_first_statements(p))) {
+        fail_connecting(p);
         return false;
     }
-    enter_state(l, l->waits == PG_UP ? SUBSCRIBING
+    enter_state(p, h->waits == PG_UP ? SUBSCRIBING
                                      : CONNECTING); /* libpq may have opened another socket */
     return true;
 }
 
-static bool finish_subscribing(struct pg_listener *l, unsigned *received)
+static bool finish_subscribing(struct pg_db *p)
 {
-    bool alive = pg_is_alive(l->conn) && pq.flush(l->conn) >= 0, done = false;
+    struct pg_hub *h = p->hub;
+    bool alive = pg_is_alive(h->conn) && pq.flush(h->conn) >= 0, done = false;
     PGresult *res;
 
-    if (alive && pq.isBusy(l->conn) && clock_boot_us() <= l->give_up_at)
+    if (alive && pq.isBusy(h->conn) && clock_boot_us() <= h->give_up_at)
         return false;
-    if (alive && !pq.isBusy(l->conn))
-        while ((res = pq.getResult(l->conn))) {
-            done = pq.resultStatus(res) == PGRES_COMMAND_OK;
+    if (alive && !pq.isBusy(h->conn))
+        while ((res = pq.getResult(h->conn))) {
+            done =
+                pq.resultStatus(res) == PGRES_COMMAND_OK || pq.resultStatus(res) == PGRES_TUPLES_OK;
             pq.clear(res);
         }
-    if (!done) {
-        lose_connection(l);
+    if (!done || !pq.enterPipelineMode(h->conn)) {
+        fail_connecting(p);
         return false;
     }
-    enter_state(l, LISTENING);
-    *received = l->what; /* any wake-up may have been missed while disconnected */
+    p->conn = h->conn;
+    h->conn = NULL;
+    enter_state(p, LISTENING);
+    distribute(h, ~0U); /* any wake-up may have been missed while disconnected */
     return true;
 }
 
-static bool read_notifications(struct pg_listener *l, unsigned *received)
+static bool read_notifications(struct pg_db *p)
 {
-    bool alive = pg_is_alive(l->conn);
-    PGnotify *n;
-    int64_t bits;
+    bool alive = pg_is_alive(p->conn);
 
-    while ((n = pq.notifies(l->conn))) {
-        if (!*n->extra)
-            *received |= WAKE_SUBMISSIONS;
-        else if (text_parse_i64(n->extra, &bits) == 0)
-            *received |= (unsigned)bits;
-        pq.freemem(n);
-    }
+    pg_hub_collect(p);
     if (!alive)
-        lose_connection(l);
+        pg_drop_connection(p);
     return !alive;
 }
 
-static bool step_state(struct pg_listener *l, unsigned *received)
+static bool step_state(struct pg_db *p)
 {
-    switch (l->state) {
+    switch (p->hub->state) {
     case POLLING:
         return false;
     case DOWN:
-        return start_connecting(l);
+        return start_connecting(p);
     case CONNECTING:
-        return continue_connecting(l);
+        return continue_connecting(p);
     case SUBSCRIBING:
-        return finish_subscribing(l, received);
+        return finish_subscribing(p);
     case LISTENING:
-        return read_notifications(l, received);
+        return read_notifications(p);
     }
     return false;
+}
+
+/* ---- called by the rest of the driver ---- */
+
+int pg_hub_connected(struct pg_db *p, struct err *err)
+{
+    AUTO_BUF sql = BUF_INIT;
+    PGresult *res = NULL;
+
+    if (!p->hub || !p->hub->listeners)
+        return 0;
+    pg_close(&p->hub->conn);
+    if (p->session.pooled) {
+        enter_state(p, POLLING);
+        return 0;
+    }
+    if (!add_channels(p, p->conn, &sql) || !pq.sendQuery(p->conn, buf_cstr(&sql)))
+        return pg_set_lost_error(p->conn, err);
+    TRY(pg_finish_statement(p->conn, RECONNECT_LIMIT, "LISTEN", p->url->safe, &res, err));
+    pq.clear(res);
+    enter_state(p, LISTENING);
+    distribute(p->hub, ~0U);
+    return 0;
+}
+
+void pg_hub_lost(struct pg_db *p)
+{
+    if (!p->hub || p->hub->state != LISTENING)
+        return;
+    p->hub->retry_at = 0;
+    enter_state(p, DOWN);
+}
+
+void pg_hub_collect(struct pg_db *p)
+{
+    unsigned received = 0;
+    PGnotify *n;
+    int64_t bits;
+
+    if (!p->hub || !p->conn)
+        return;
+    while ((n = pq.notifies(p->conn))) {
+        if (!*n->extra)
+            received |= WAKE_SUBMISSIONS;
+        else if (text_parse_i64(n->extra, &bits) == 0)
+            received |= (unsigned)bits;
+        pq.freemem(n);
+    }
+    distribute(p->hub, received);
 }
 
 /* ---- the listener ---- */
@@ -177,61 +277,110 @@ static bool step_state(struct pg_listener *l, unsigned *received)
 static unsigned drain(struct listener *base)
 {
     struct pg_listener *l = (struct pg_listener *)base;
-    unsigned received = 0;
+    unsigned received;
+    eventfd_t count;
 
-    while (step_state(l, &received))
-        ;
-    return received & l->what;
+    if (!l->p->db.in_tx) /* else the transaction's results come first */
+        while (step_state(l->p))
+            ;
+    (void)eventfd_read(l->event, &count);
+    received = l->received;
+    l->received = 0;
+    return received;
 }
 
 static void close_listener(struct listener *base)
 {
-    struct pg_listener *l = (struct pg_listener *)base;
+    struct pg_listener *l = (struct pg_listener *)base, **at;
+    struct pg_db *p = l->p;
+    struct err ignored = ERR_INIT;
 
-    pg_close(&l->conn);
-    url_free(&l->url);
+    for (at = &p->hub->listeners; *at != l; at = &(*at)->next)
+        ;
+    *at = l->next;
+    if (!p->hub->listeners) { /* libpq would keep notifications that nobody reads */
+        pg_close(&p->hub->conn);
+        if (p->hub->state == LISTENING && !l->owns_db)
+            (void)!pg_run_simple(p, "UNLISTEN", "UNLISTEN *", RECONNECT_LIMIT, &ignored);
+        free(p->hub);
+        p->hub = NULL;
+    }
+    close(l->epoll);
+    close(l->event);
+    if (l->owns_db)
+        p->db.driver->close(&p->db);
     free(l);
 }
 
-static int open_connection(struct pg_listener *l, struct err *err)
-{
-    struct pg_session session;
-    PGresult *res = NULL;
-    int rc = 0;
-
-    TRY(pg_connect(l->url, 0, &l->conn, &session, err));
-    if (session.pooled) {
-        pg_close(&l->conn);
-        enter_state(l, POLLING);
-        return 0;
-    }
-    if (!send_listen(l))
-        return err_set(err, E_UNAVAILABLE, "LISTEN could not be sent to %s", l->url->safe);
-    rc = pg_finish_statement(l->conn, RECONNECT_LIMIT, "LISTEN", l->url->safe, &res, err);
-    pq.clear(res);
-    if (!rc)
-        enter_state(l, LISTENING);
-    return rc;
-}
-
-int pg_listen(const struct db_url *url, struct env *env, unsigned what, struct listener **out,
-              struct err *err)
+static struct pg_listener *add_listener(struct pg_db *p, unsigned what)
 {
     struct pg_listener *l = mem_zalloc(sizeof(*l));
-    int rc;
+    struct epoll_event ev = {.events = EPOLLIN};
 
-    (void)env;
-    l->base.drain = drain;
-    l->base.close = close_listener;
-    l->what = what;
-    if (!(rc = url_parse(url->text, url->tenant, &l->url, err)))
-        rc = open_connection(l, err);
-    if (rc) {
+    *l = (struct pg_listener){
+        .base = {.db = &p->db, .fd = -1, .drain = drain, .close = close_listener},
+        .p = p,
+        .what = what,
+        .epoll = epoll_create1(EPOLL_CLOEXEC),
+        .event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+    (void)epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->event, &ev);
+    if (!p->hub)
+        p->hub = mem_zalloc(sizeof(*p->hub));
+    if (!p->hub->listeners)
+        p->hub->state = DOWN;
+    l->next = p->hub->listeners;
+    p->hub->listeners = l;
+    return l;
+}
+
+/* LISTEN on a connection that is already open; DOWN otherwise, until the next transaction. */
+static int subscribe(struct pg_db *p, struct err *err)
+{
+    AUTO_BUF sql = BUF_INIT;
+
+    if (p->session.pooled) {
+        enter_state(p, POLLING);
+        return 0;
+    }
+    if (!p->conn || !add_channels(p, p->conn, &sql))
+        return 0;
+    TRY(pg_run_simple(p, "LISTEN", buf_cstr(&sql), RECONNECT_LIMIT, err));
+    enter_state(p, LISTENING);
+    return 0;
+}
+
+int pg_listen_on(struct db *db, unsigned what, struct listener **out, struct err *err)
+{
+    struct pg_db *p = pg_from_db(db);
+    struct pg_listener *l;
+    int rc = 0;
+
+    if (db->in_tx)
+        return err_set(err, E_INVALID, "a listener can't be opened inside a transaction");
+    TRY(pg_reconnect(p, err));
+    l = add_listener(p, what);
+    if (l->epoll < 0 || l->event < 0)
+        rc = err_set(err, E_UNAVAILABLE, "can't create descriptors for a listener");
+    if (rc || (rc = subscribe(p, err))) {
         close_listener(&l->base);
-        if (rc == -E_CONN_LOST) /* there was no connection to lose yet */
+        if (rc == -E_CONN_LOST)
             err->code = E_UNAVAILABLE;
         return -(int)err->code;
     }
     *out = &l->base;
     return 0;
+}
+
+int pg_listen(const struct db_url *url, struct env *env, unsigned what, struct listener **out,
+              struct err *err)
+{
+    struct db *db = NULL;
+    int rc;
+
+    TRY(db_postgres.open(url, env, &db, err));
+    if ((rc = pg_listen_on(db, what, out, err)))
+        db->driver->close(db);
+    else
+        ((struct pg_listener *)*out)->owns_db = true;
+    return rc;
 }

@@ -2,10 +2,12 @@
  * notifying commits of the server share (measured: 11,550 -> 532 transactions per second); after
  * the commit, on the same connection, the next turn would wait for that lock. So a thread with its
  * own connection sends it: no caller waits for it or has to call again to finish it, and wake-ups
- * that come while one NOTIFY is in progress are merged into the next one. */
+ * that come while one NOTIFY is in progress are merged into the next one. An engine has such a
+ * thread itself and calls pg_notify; a program that makes few transactions defers it. */
 #include "store/driver/postgres/pg_db.h"
 
 #include "store/driver/postgres/pg_errors.h"
+#include "store/driver/wake_queue.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -14,9 +16,6 @@
 
 #define NOTIFY_LIMIT (3 * SECOND) /* for each wait; closing takes at most about this long */
 #define RETRY_SECS   1
-/* µs between two notifications that executions ended: under load, nearly every commit ends one. The
- * first end after a longer pause is announced at once. */
-#define ENDS_PAUSE   20000
 
 struct pg_waker {
     struct db_url *url;
@@ -25,35 +24,69 @@ struct pg_waker {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    unsigned pending_bits; /* not sent yet */
-    int64_t ends_at;       /* when the next end may be announced */
+    struct wake_queue pending;
     bool closing;
 };
 
-/* Ends are sent on a channel of their own, so that they wake only listeners that wait for ends. */
-static bool send_notify(struct pg_waker *w, unsigned bits)
+/* Ends are sent on a channel of their own, so that they wake only listeners that wait for ends. The
+ * lock of all notifying commits is taken at the commit: lock_timeout limits the wait for it. */
+static int run_notify(PGconn *conn, const struct db_url *url, unsigned bits, struct err *err)
 {
     static const char sql[] =
         "SELECT pg_catalog.pg_notify($1, $2) WHERE $2 <> '0' UNION ALL "
-        "SELECT pg_catalog.pg_notify($1 || '" PG_ENDS_CHANNEL "', $3) WHERE $3 <> '0'";
+        "SELECT pg_catalog.pg_notify($1 || '" PG_ENDS_CHANNEL "', $3) WHERE $3 <> '0' UNION ALL "
+        "SELECT NULL WHERE pg_catalog.set_config('lock_timeout', '2s', true) IS NULL";
     char payload[12], ends[12];
-    const char *const values[] = {w->url->schema, payload, ends};
-    struct pg_session session;
-    struct err err = ERR_INIT;
+    const char *const values[] = {url->schema, payload, ends};
     PGresult *res = NULL;
 
     snprintf(payload, sizeof(payload), "%u", bits & ~(unsigned)WAKE_ENDS);
     snprintf(ends, sizeof(ends), "%u", bits & WAKE_ENDS);
+    if (!pq.sendQueryParams(conn, sql, 3, NULL, values, NULL, NULL, 0))
+        return pg_set_lost_error(conn, err);
+    TRY(pg_finish_statement(conn, NOTIFY_LIMIT, "NOTIFY", url->safe, &res, err));
+    pq.clear(res);
+    return 0;
+}
+
+int pg_notify(struct db *db, unsigned what, struct err *err)
+{
+    struct pg_db *p = pg_from_db(db);
+    int rc;
+
+    TRY(pg_reconnect(p, err));
+    rc = pq.exitPipelineMode(p->conn) ? run_notify(p->conn, p->url, what, err)
+                                      : pg_set_lost_error(p->conn, err);
+    if (rc == -E_CONN_LOST || !pq.enterPipelineMode(p->conn))
+        pg_drop_connection(p);
+    return rc;
+}
+
+void pg_send_deferred(struct pg_db *p)
+{
+    struct err ignored = ERR_INIT;
+    unsigned bits = p->deferred;
+
+    p->deferred = 0;
+    if (bits)
+        (void)!pg_notify(&p->db, bits, &ignored); /* listeners also poll */
+}
+
+/* ---- the thread ---- */
+
+static bool send_notify(struct pg_waker *w, unsigned bits)
+{
+    struct pg_session session;
+    struct err err = ERR_INIT;
+
     if (w->conn && !pg_is_alive(w->conn))
         pg_close(&w->conn);
     if (!w->conn && pg_connect(w->url, NOTIFY_LIMIT, &w->conn, &session, &err))
         return false;
-    if (!pq.sendQueryParams(w->conn, sql, 3, NULL, values, NULL, NULL, 0) ||
-        pg_finish_statement(w->conn, NOTIFY_LIMIT, "NOTIFY", w->url->safe, &res, &err)) {
+    if (run_notify(w->conn, w->url, bits, &err)) {
         pg_close(&w->conn);
         return false;
     }
-    pq.clear(res);
     return true;
 }
 
@@ -85,20 +118,12 @@ static unsigned wait_for_bits(struct pg_waker *w)
 {
     for (;;) {
         int64_t now = clock_boot_us();
-        unsigned ready = w->pending_bits;
+        unsigned ready = wake_queue_take(&w->pending, now, w->closing);
 
-        if (!w->closing && now < w->ends_at)
-            ready &= ~(unsigned)WAKE_ENDS;
-        if (ready) {
-            if (ready & WAKE_ENDS)
-                w->ends_at = now + ENDS_PAUSE;
-            w->pending_bits &= ~ready;
+        if (ready || w->closing)
             return ready;
-        }
-        if (w->closing)
-            return 0;
-        if (w->pending_bits)
-            (void)sleep_for(w, w->ends_at - now);
+        if (w->pending.bits)
+            (void)sleep_for(w, wake_queue_due(&w->pending) - now);
         else
             pthread_cond_wait(&w->changed, &w->lock);
     }
@@ -122,7 +147,7 @@ static void *run_waker(void *arg)
             continue;
         if (w->closing)
             break;
-        w->pending_bits |= bits;
+        w->pending.bits |= bits;
         back_off(w);
     }
     pthread_mutex_unlock(&w->lock);
@@ -172,12 +197,16 @@ void pg_wake(struct db *db, unsigned what)
     struct pg_db *p = pg_from_db(db);
     struct pg_waker *w = p->waker;
 
+    if (db->env->one_connection) {
+        p->deferred |= what;
+        return;
+    }
     if (!w)
         w = p->waker = start_waker(p->url);
     if (!w)
         return;
     pthread_mutex_lock(&w->lock);
-    w->pending_bits |= what;
+    w->pending.bits |= what;
     pthread_cond_signal(&w->changed);
     pthread_mutex_unlock(&w->lock);
 }

@@ -8,7 +8,7 @@
  *   conn.c       one connection: connect, wait for results, detect its loss
  *   pg_errors.c  translates PostgreSQL's errors
  *   notify.c     sends wake-ups, in a separate thread
- *   listen.c     receives wake-ups
+ *   listen.c     receives wake-ups, on a connection that also runs transactions
  *   libpq.c      loads libpq when it is needed */
 #ifndef STORE_DRIVER_POSTGRES_PG_DB_H
 #define STORE_DRIVER_POSTGRES_PG_DB_H
@@ -52,6 +52,7 @@ struct pg_entry {
 };
 
 struct pg_waker;
+struct pg_hub;
 
 struct pg_db {
     struct db db;
@@ -70,6 +71,8 @@ struct pg_db {
     struct buf scratch;
     struct args own;        /* of the driver's own statements */
     struct pg_waker *waker; /* NULL until the first wake-up is sent */
+    unsigned deferred;      /* wake-ups to send with the next transaction; see env.one_connection */
+    struct pg_hub *hub;     /* the listeners on this connection; NULL if none */
 };
 
 static inline struct pg_db *pg_from_db(struct db *db)
@@ -97,13 +100,27 @@ int pg_lose_connection(struct pg_db *p, const char *what, struct err *err);
 int pg_keep_first_error(struct pg_db *p, struct err *err);
 void pg_trace(const struct pg_db *p, const char *what, int64_t *since, long rows);
 
+/* Runs a text in the simple query protocol, outside a transaction. E_CONN_LOST closes the
+ * connection. */
+MUST_USE int pg_run_simple(struct pg_db *p, const char *what, const char *sql, int64_t limit_us,
+                           struct err *err);
+MUST_USE int pg_reconnect(struct pg_db *p, struct err *err); /* if it is not connected */
+
 /* ---- notify.c, listen.c ---- */
 
 void pg_wake(struct db *db, unsigned what);
+MUST_USE int pg_notify(struct db *db, unsigned what, struct err *err);
+void pg_send_deferred(struct pg_db *p); /* deferred wake-ups; a failure loses them */
 /* The channel on which ends of executions are announced is the schema's name with this suffix. */
 #define PG_ENDS_CHANNEL "_ends"
 void pg_waker_close(struct pg_waker **waker); /* first sends pending wake-ups, for some seconds */
 int pg_listen(const struct db_url *url, struct env *env, unsigned what, struct listener **out,
               struct err *err);
+int pg_listen_on(struct db *db, unsigned what, struct listener **out, struct err *err);
+/* Subscribes the connection that was just opened, if it has listeners; not yet in pipeline mode. */
+MUST_USE int pg_hub_connected(struct pg_db *p, struct err *err);
+void pg_hub_lost(struct pg_db *p);
+/* Gives notifications that arrived together with results to the listeners. */
+void pg_hub_collect(struct pg_db *p);
 
 #endif

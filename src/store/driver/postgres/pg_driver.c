@@ -77,9 +77,15 @@ static struct kind kind_of(const struct pg_db *p)
 
 static int connect_now(struct pg_db *p, struct err *err)
 {
+    int rc;
+
     TRY(pg_connect(p->url, 0, &p->conn, &p->session, err));
     if (p->session.pooled)
         p->unnamed = true;
+    if ((rc = pg_hub_connected(p, err))) {
+        pg_drop_connection(p);
+        return rc;
+    }
     if (!pq.enterPipelineMode(p->conn)) {
         pg_drop_connection(p);
         return err_set(err, E_INTERNAL, "libpq refuses pipeline mode on %s", p->url->safe);
@@ -87,10 +93,76 @@ static int connect_now(struct pg_db *p, struct err *err)
     return 0;
 }
 
+int pg_reconnect(struct pg_db *p, struct err *err)
+{
+    if (p->conn && !pg_is_alive(p->conn))
+        pg_drop_connection(p);
+    return p->conn ? 0 : connect_now(p, err);
+}
+
+int pg_run_simple(struct pg_db *p, const char *what, const char *sql, int64_t limit_us,
+                  struct err *err)
+{
+    PGresult *last = NULL;
+    int rc;
+
+    if (!pq.exitPipelineMode(p->conn) || !pq.sendQuery(p->conn, sql)) {
+        pg_set_lost_error(p->conn, err);
+        pg_drop_connection(p);
+        return -E_CONN_LOST;
+    }
+    rc = pg_finish_statement(p->conn, limit_us, what, p->url->safe, &last, err);
+    pq.clear(last);
+    if (rc == -E_CONN_LOST || !pq.enterPipelineMode(p->conn))
+        pg_drop_connection(p);
+    return rc;
+}
+
+static void disconnect(struct db *db)
+{
+    if (!db->in_tx)
+        pg_drop_connection(pg_from_db(db));
+}
+
+/* Counts all sessions in databases: a few that do not count, such as autovacuum's, are
+ * among them. A tenth of the server's connections, at least 3, must be free. Behind a pooler a
+ * client needs no connection of the server while it is idle. */
+static int check_scarcity(struct db *db, bool *scarce, struct err *err)
+{
+    static const char sql[] =
+        "SELECT s.most - s.reserved - s.used < greatest(3, s.most / 10) FROM (SELECT"
+        " pg_catalog.current_setting('max_connections')::int4 AS most,"
+        " pg_catalog.current_setting('superuser_reserved_connections')::int4"
+        " + coalesce(pg_catalog.current_setting('reserved_connections', true), '0')::int4"
+        " AS reserved, (SELECT pg_catalog.sum(d.numbackends) FROM pg_catalog.pg_stat_database d)"
+        " AS used) AS s";
+    struct pg_db *p = pg_from_db(db);
+    PGresult *res = NULL;
+    int rc;
+
+    *scarce = false;
+    TRY(pg_reconnect(p, err));
+    if (p->session.pooled)
+        return 0;
+    if (!pq.exitPipelineMode(p->conn) ||
+        !pq.sendQueryParams(p->conn, sql, 0, NULL, NULL, NULL, NULL, 0)) {
+        pg_set_lost_error(p->conn, err);
+        pg_drop_connection(p);
+        return -E_CONN_LOST;
+    }
+    if (!(rc = pg_finish_statement(p->conn, PATIENCE, "free connections", p->url->safe, &res, err)))
+        *scarce = *pq.getvalue(res, 0, 0) == 't';
+    pq.clear(res);
+    if (rc == -E_CONN_LOST || !pq.enterPipelineMode(p->conn))
+        pg_drop_connection(p);
+    return rc;
+}
+
 static void close_db(struct db *db)
 {
     struct pg_db *p = pg_from_db(db);
 
+    pg_send_deferred(p);
     pg_waker_close(&p->waker);
     pg_drop_connection(p);
     url_free(&p->url);
@@ -165,10 +237,15 @@ static int begin(struct db *db, enum tx_kind kind, struct err *err)
 
     if (db->in_tx)
         return err_set(err, E_INTERNAL, "a transaction was started inside another one");
-    if (p->conn && !pg_is_alive(p->conn))
-        pg_drop_connection(p);
+    if ((rc = pg_reconnect(p, err))) {
+        if (rc ==
+            -E_BUSY) /* the server restarts, or others took the connection: the caller retries */
+            err->code = E_CONN_LOST;
+        return -(int)err->code;
+    }
+    pg_send_deferred(p);
     if (!p->conn)
-        TRY(connect_now(p, err));
+        return err_set(err, E_CONN_LOST, "the connection to %s was lost", p->url->safe);
     p->kind = kind;
     p->commit = COMMIT_UNSENT;
     p->failed = (struct err)ERR_INIT;
@@ -319,5 +396,9 @@ const struct db_driver db_postgres = {
     .send_now = send_now,
     .script = script,
     .wake = pg_wake,
+    .notify = pg_notify,
     .listen = pg_listen,
+    .listen_on = pg_listen_on,
+    .disconnect = disconnect,
+    .check_scarcity = check_scarcity,
 };

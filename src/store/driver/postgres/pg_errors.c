@@ -121,6 +121,14 @@ static const char *find_sqlstate(const char *message, char state[6])
     return NULL;
 }
 
+/* 53300: all connections of the server, of the database or of the role are in use, except perhaps
+ * the reserved ones. 57P03: the server is starting or stopping. Both pass without a change of the
+ * configuration, though 53300 may need one. */
+static bool is_refusal_for_now(const char *state)
+{
+    return strcmp(state, "53300") == 0 || strcmp(state, "57P03") == 0;
+}
+
 int pg_set_connect_error(PGconn *conn, const char *safe, struct err *err)
 {
     const char *message = pq.errorMessage(conn), *reason;
@@ -137,9 +145,9 @@ int pg_set_connect_error(PGconn *conn, const char *safe, struct err *err)
         return err_set(err, E_CONN_LOST, "can't reach PostgreSQL at %s: is it running? (%.*s)",
                        safe, (int)strcspn(message, "\n"), message);
     rule = find_rule(state, true);
-    /* 53300 (too many connections) may be temporary: after an outage all clients reconnect at once.
-     */
-    code = rule->code == E_UNAVAILABLE && strcmp(state, "53300") != 0 ? E_UNAVAILABLE : E_CONN_LOST;
+    code = is_refusal_for_now(state)     ? E_BUSY
+           : rule->code == E_UNAVAILABLE ? E_UNAVAILABLE
+                                         : E_CONN_LOST;
     return err_set(err, code, "PostgreSQL at %s refused the connection: %.*s (SQLSTATE %s); %s",
                    safe, (int)strcspn(reason, "\n"), reason, state, rule->advice);
 }

@@ -16,7 +16,8 @@ int pg_set_stmt_error(const PGresult *res, const char *what, const char *safe, s
 int pg_set_lost_error(PGconn *conn, struct err *err);
 
 /* Sets the error of a failed attempt to connect. E_CONN_LOST: a later attempt may succeed;
- * E_UNAVAILABLE: retrying does not help until someone fixes the cause. */
+ * E_BUSY: the server accepts no connection now; E_UNAVAILABLE: retrying does not help until someone
+ * fixes the cause. */
 int pg_set_connect_error(PGconn *conn, const char *safe, struct err *err);
 
 /* The error's SQLSTATE; "" if the error comes from libpq, not from the server. */

@@ -279,6 +279,7 @@ int pg_run_queued(struct pg_db *p, int64_t limit_us, struct err *err)
         for (size_t i = 0; i < p->queue.n && alive; i++)
             alive = read_entry(p, &p->queue.at[i], limit_us, &since);
         p->queue.n = 0;
+        pg_hub_collect(p);
     }
     if (!alive)
         return pg_lose_connection(p, "flush", err);
@@ -296,6 +297,7 @@ int pg_lose_connection(struct pg_db *p, const char *what, struct err *err)
 void pg_drop_connection(struct pg_db *p)
 {
     pg_close(&p->conn);
+    pg_hub_lost(p);
     p->queue.n = 0;
     memset(p->prepared, 0, sizeof(p->prepared));
     pg_shapes_forget(&p->shapes);

@@ -1,0 +1,48 @@
+/* connections.c - opens the connections of an engine. On PostgreSQL there are one for turns and
+ * reads on the engine's thread, which may be that of the handle; one for heartbeats and wake-ups;
+ * and one for each further loop. A worker needs all of them, so while the server refuses one it
+ * gives up the others, too: several workers that each held a part would wait for each other. */
+#include "engine/engine_internal.h"
+
+#include "store/driver/connect_wait.h"
+
+#define FOREGROUND_WAIT 30000000LL /* µs; a user waits */
+
+static int connect_all(struct engine *e, struct err *err)
+{
+    struct db *db = store_db(e->store);
+    bool scarce;
+
+    if (e->server)
+        TRY(db->driver->check_scarcity(db, &scarce, err)); /* opens it, if it was given up */
+    TRY(wakes_open(e, err));
+    return loops_connect(e, err);
+}
+
+static void disconnect_all(struct engine *e)
+{
+    struct db *db = store_db(e->store);
+
+    wakes_close(e);
+    loops_disconnect(e);
+    if (db->driver->disconnect)
+        db->driver->disconnect(db);
+}
+
+int connections_open(struct engine *e, struct err *err)
+{
+    int64_t limit = e->o.foreground ? FOREGROUND_WAIT : INT64_MAX;
+    struct connect_wait wait = {0};
+    int rc;
+
+    while ((rc = connect_all(e, err)) == -E_BUSY) {
+        disconnect_all(e);
+        if (!connect_wait_again(&wait, e->env, limit, err))
+            break;
+    }
+    if (!rc)
+        connect_wait_end(&wait, e->env);
+    if (rc == -E_BUSY)
+        rc = -(int)(err->code = E_UNAVAILABLE);
+    return rc;
+}

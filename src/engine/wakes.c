@@ -1,0 +1,155 @@
+/* wakes.c - wake-ups of an engine: those that its turns send, and those that it receives. On SQLite
+ * the driver does both. On PostgreSQL the thread of heartbeats does, on its own connection: NOTIFY
+ * must not delay turns, and a connection for LISTEN alone would be idle nearly always. The engine
+ * then has a listener that only takes over what the thread has received. */
+#include "engine/engine_internal.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define ALL_WAKES (WAKE_JOBS | WAKE_CANCEL | WAKE_TIMERS | WAKE_ORPHANS | WAKE_SUBMISSIONS)
+#define RETRY_US  1000000LL
+
+/* ---- the engine's side ---- */
+
+struct engine_listener {
+    struct listener base;
+    struct engine *e;
+    int poll_ms; /* of the channel when base.poll_ms was last set */
+};
+
+static unsigned take_received(struct listener *base)
+{
+    struct engine_listener *l = (struct engine_listener *)base;
+    struct heartbeat *b = &l->e->heartbeat;
+    eventfd_t count;
+    unsigned received;
+
+    (void)eventfd_read(base->fd, &count);
+    pthread_mutex_lock(&b->lock);
+    received = b->received;
+    b->received = 0;
+    if (l->poll_ms != b->poll_ms)
+        base->poll_ms = l->poll_ms = b->poll_ms;
+    pthread_mutex_unlock(&b->lock);
+    return received;
+}
+
+static void close_engine_listener(struct listener *base)
+{
+    struct engine_listener *l = (struct engine_listener *)base;
+
+    if (base->fd >= 0)
+        close(base->fd);
+    l->e->heartbeat.channel->close(l->e->heartbeat.channel);
+    l->e->heartbeat.channel = NULL;
+    free(l);
+}
+
+int wakes_open(struct engine *e, struct err *err)
+{
+    const struct db_driver *driver = store_db(e->store)->driver;
+    struct heartbeat *b = &e->heartbeat;
+    struct engine_listener *l;
+
+    if (!e->server)
+        return driver->listen(store_url(e->store), e->env, ALL_WAKES, &e->listener, err);
+    TRY(driver->listen(store_url(e->store), e->env, ALL_WAKES, &b->channel, err));
+    b->poll_ms = b->channel->poll_ms;
+    l = mem_zalloc(sizeof(*l));
+    *l = (struct engine_listener){.base = {.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                                           .poll_ms = b->poll_ms,
+                                           .drain = take_received,
+                                           .close = close_engine_listener},
+                                  .e = e,
+                                  .poll_ms = b->poll_ms};
+    e->listener = &l->base;
+    if (l->base.fd < 0)
+        return err_set(err, E_UNAVAILABLE, "can't create a descriptor for wake-ups");
+    return 0;
+}
+
+void wakes_close(struct engine *e)
+{
+    if (e->listener)
+        e->listener->close(e->listener);
+    e->listener = NULL;
+}
+
+void engine_wake(void *engine, unsigned what)
+{
+    struct heartbeat *b = &((struct engine *)engine)->heartbeat;
+
+    pthread_mutex_lock(&b->lock);
+    b->wakes.bits |= what;
+    heartbeat_call(b);
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* The thread has ended. Turns that close the engine may have woken others after that. */
+void wakes_send_last(struct engine *e)
+{
+    struct heartbeat *b = &e->heartbeat;
+    struct err ignored = ERR_INIT;
+
+    if (b->channel && b->wakes.bits) /* a failure is no loss: listeners also poll */
+        (void)!b->channel->db->driver->notify(b->channel->db, b->wakes.bits, &ignored);
+    b->wakes.bits = 0;
+}
+
+/* ---- the thread's side ---- */
+
+void wakes_receive(struct engine *e, int64_t us)
+{
+    struct heartbeat *b = &e->heartbeat;
+    struct pollfd fds[] = {{.fd = b->requests, .events = POLLIN},
+                           {.fd = b->channel->fd, .events = POLLIN}};
+    int64_t ms = us <= 0 ? 0 : us / 1000 + 1;
+    eventfd_t count;
+    unsigned bits;
+
+    if (ms > b->channel->poll_ms) /* a lost connection is reopened by draining */
+        ms = b->channel->poll_ms;
+    pthread_mutex_unlock(&b->lock);
+    (void)poll(fds, 2, (int)ms);
+    (void)eventfd_read(b->requests, &count);
+    bits = b->channel->drain(b->channel);
+    pthread_mutex_lock(&b->lock);
+    b->received |= bits;
+    if (bits || b->poll_ms != b->channel->poll_ms)
+        (void)eventfd_write(e->listener->fd, 1); /* fails only if it is readable already */
+    b->poll_ms = b->channel->poll_ms;
+}
+
+int64_t wakes_due(const struct heartbeat *b)
+{
+    int64_t at, now = clock_boot_us();
+
+    if (!b->wakes.bits)
+        return INT64_MAX;
+    at = wake_queue_due(&b->wakes);
+    if (at < b->wakes_retry_at)
+        at = b->wakes_retry_at;
+    return at > now ? at - now : 0;
+}
+
+void wakes_send(struct engine *e)
+{
+    struct heartbeat *b = &e->heartbeat;
+    struct db *db = b->channel->db;
+    struct err ignored = ERR_INIT;
+    unsigned bits;
+    int rc;
+
+    if (wakes_due(b) > 0 || !(bits = wake_queue_take(&b->wakes, clock_boot_us(), false)))
+        return;
+    pthread_mutex_unlock(&b->lock);
+    rc = db->driver->notify(db, bits, &ignored);
+    pthread_mutex_lock(&b->lock);
+    if (rc) { /* the next heartbeat reports why the database can't be reached */
+        b->wakes.bits |= bits;
+        b->wakes_retry_at = clock_boot_us() + RETRY_US;
+    }
+}

@@ -1,0 +1,24 @@
+/* connect_wait.h - waits for a server that accepts no connection now (E_BUSY): all are in use, or
+ * it is starting. */
+#ifndef STORE_DRIVER_CONNECT_WAIT_H
+#define STORE_DRIVER_CONNECT_WAIT_H
+
+#include "store/driver/db.h"
+
+struct connect_wait {
+    int64_t since, pause; /* 0 before the first wait */
+};
+
+/* Sleeps before the next attempt, longer each time. Reports the error once. False, without a sleep,
+ * if limit_us have passed since the first call or env->give_up ends the wait. */
+bool connect_wait_again(struct connect_wait *w, const struct env *env, int64_t limit_us,
+                        const struct err *err);
+/* Reports the end of the wait if there was one. */
+void connect_wait_end(const struct connect_wait *w, const struct env *env);
+
+/* db_open that waits up to limit_us for a connection; then E_UNAVAILABLE. E_BUSY if limit_us is 0.
+ */
+MUST_USE int db_open_waiting(const struct db_url *url, struct env *env, int64_t limit_us,
+                             struct db **out, struct err *err);
+
+#endif
