@@ -1278,7 +1278,7 @@ PAWL_CHECKED int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct
 /* Options for an overview; 0 or NULL is the default. */
 struct pawl_overview_query {
     const char *part; /* substring of the name or queue of running jobs, ignoring case; NULL: all */
-    int64_t limit;    /* number of running jobs; 0: 100; never more than 1,000 */
+    int64_t limit;    /* how many running jobs to list; 0 means 100; at most 1,000 */
 };
 
 /* A snapshot of the whole database, cheap enough to be read every second: queues (those of

@@ -51,7 +51,7 @@ teardown() { remove_database; }
 }
 
 @test "retention is shown, changed in part, and recorded" {
-	same $'executions  90 days\nlogs        as long as their executions\n(the default: the database has no value yet)' \
+	same $'executions  90 days\nlogs        as long as their executions\n(default; not set in the database)' \
 		"$(p admin retention)"
 	p admin retention set --days 3650 --log-days 30 --reason 'the auditors ask' | grep -q '^executions  3650 days$'
 	p admin retention set --days forever >"$dir/out"

@@ -131,14 +131,14 @@ release_all() { as_admin "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	kill -0 "${started[-1]}"
 	[ "$(wc -l <"$dir/worker")" = 1 ]
 	release_all
-	until_true says worker 'accepts the connection again'
+	until_true says worker 'accepts connections again'
 	until_true says worker 'is ready'
 	id=$(own submit "$dir/flow.yaml" --json | jq -r .id)
 	until_true succeeded "$id"
 	own verify
 }
 
-@test "worker that gets only a part of its connections returns them and waits" {
+@test "worker that gets only some of its connections closes them and waits" {
 	take_all
 	as_admin "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app' LIMIT 1" >/dev/null
 	until_true are_open $((ROLE - 1))

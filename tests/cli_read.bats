@@ -111,7 +111,7 @@ T $id task.completed running -> succeeded 1 W {\"outcome\":\"ok\",\"duration_us\
 	work
 	p events --json >"$dir/out" 2>"$dir/err"
 	[ "$(wc -l <"$dir/out")" = 100 ]
-	grep -q 'these are the newest 100 events, there are more: --limit N' "$dir/err"
+	grep -q 'only the newest 100 events are shown: use --limit N' "$dir/err"
 	p events --limit 0 >"$dir/out" 2>"$dir/err"
 	[ "$(wc -l <"$dir/out")" -gt 100 ]
 	[ ! -s "$dir/err" ]

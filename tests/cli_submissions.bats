@@ -73,7 +73,7 @@ sql_submit() { # params
 	p verify >/dev/null
 }
 
-@test "too deeply nested params are refused with the limit, and the worker keeps running" {
+@test "params nested too deeply are refused with an error that names the limit, and the worker keeps running" {
 	printf 'name: report\nparams: {p: {type: list, default: []}}\ntasks: {make: "true"}\n' >"$flow"
 	p apply "$flow" >/dev/null
 	id=$(sql_submit "{\"p\": $(printf '[%.0s' $(seq 2046))$(printf ']%.0s' $(seq 2046))}")

@@ -297,7 +297,7 @@ $id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
 	p verify --host
 }
 
-@test "workflow of a pawl run that ended in the time lost by a restore is finished by a worker after the fence" {
+@test "worker finishes after a fence the workflow of a pawl run that had ended before the restore" {
 	printf 'name: w\ntasks:\n  a: {run: "sh %s 0", retry: {max: 1}}\n  b: {needs: a, run: "echo done"}\n' "$dir/task" >"$dir/w.yaml"
 	pawl --db "$db" --tenant "$tenant" run "$dir/w.yaml" >"$dir/stdout" 2>"$dir/stderr" 3>&- &
 	started+=($!)

@@ -224,7 +224,7 @@ ends_before_10_s() {
 	until_true ends_before_10_s # the machine may stall; with the default grace no command would end in time
 }
 
-@test "logs --follow continues after more output was written than is kept" {
+@test "logs --follow continues after the output exceeds the size that is kept" {
 	printf 'logs: {keep: 4kB}\n' >"$dir/pawl.yaml"
 	start_worker --config "$dir/pawl.yaml"
 	id=$(later -- sh -c "seq 3000; for i in 1 2 3; do echo mark-\$i; while [ ! -e '$dir/go'\$i ]; do sleep 0.05; done; done")

@@ -77,7 +77,7 @@ may_skip=yes
 	p verify
 }
 
-@test "docker container of a killed worker and shim is resumed with its whole log" {
+@test "docker container whose worker and shim were killed is adopted and its log is complete" {
 	check_resume start_worker
 }
 

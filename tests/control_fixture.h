@@ -1,5 +1,5 @@
-/* control_fixture.h - operator actions through pawl.h in a test. Jobs are created and moved through
- * the store, whose clock the test moves; both use the same database. */
+/* control_fixture.h - operator actions through pawl.h in a test. The test creates jobs, changes
+ * their status and advances the clock through a store that is open on the same database. */
 #ifndef TESTS_CONTROL_FIXTURE_H
 #define TESTS_CONTROL_FIXTURE_H
 

@@ -76,7 +76,8 @@ static inline void expected_codes(const struct damage *d, char *out, size_t size
             n += (size_t)snprintf(out + n, size - n, "%s%s", n ? " " : "", invariants[i].code);
 }
 
-/* Makes each corruption in turn and rolls it back. All differences are reported together. */
+/* Applies each corruption, compares the report of verify with the expected codes, and rolls back.
+ * All differences are reported together. */
 static inline void check_damages(struct store *s, const struct damage *list, size_t n)
 {
     char found[512], expected[512];

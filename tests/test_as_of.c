@@ -145,7 +145,7 @@ TEST(execution_as_of_a_moment_before_its_submission_is_not_found)
     text_time(get(s, second).requested_at, requested);
     CHECK_EQ(pawl_show_at(p, second, &before, &json, &api_err), -PAWL_E_NOT_FOUND);
     snprintf(sentence, sizeof(sentence),
-             "execution %lld did not exist at event %lld: it was requested at %s",
+             "execution %lld did not exist yet at event %lld: it was submitted at %s",
              (long long)second, (long long)before.event, requested);
     CHECK_STR(api_err.message, sentence);
     before = (struct pawl_moment){.time = get(s, second).requested_at - 1};
@@ -284,7 +284,7 @@ TEST(outline_as_of_a_moment_counts_items_by_their_status_at_that_moment)
     store_close(&s);
 }
 
-TEST(pause_is_visible_only_as_of_moments_within_it)
+TEST(state_as_of_a_moment_shows_a_pause_only_while_it_lasted)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

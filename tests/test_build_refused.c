@@ -40,7 +40,7 @@ static struct pawl_workflow *build_one_task(const char *name, const struct pawl_
     return w;
 }
 
-TEST(errors_in_a_built_workflow_equal_those_of_the_same_file)
+TEST(workflow_built_by_a_program_gets_the_same_errors_as_the_equivalent_file)
 {
     char long_key[1201], with[1220], yaml[1300];
     struct pawl_workflow *w;

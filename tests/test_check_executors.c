@@ -108,7 +108,7 @@ TEST(executor_of_a_worker_or_of_an_earlier_attempt_is_known)
     store_close(&s);
 }
 
-TEST(each_executor_is_warned_of_once_with_its_first_task_at_any_depth)
+TEST(unknown_executor_gets_one_warning_that_names_its_first_task_at_any_depth)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_with("one", "executors: {batch: {type: process}}");

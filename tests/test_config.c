@@ -239,7 +239,7 @@ TEST(number_for_retry_and_single_value_for_a_list_are_accepted)
     config_free(&c);
 }
 
-TEST(relative_path_starts_at_the_config_files_folder_and_tilde_at_home)
+TEST(relative_path_is_resolved_from_the_folder_of_the_config_file_and_tilde_from_home)
 {
     struct config *c =
         load("db: sqlite:data/pawl.db\nstate: ~/state\nplugins: [/abs.so, lib/p.so]\n"

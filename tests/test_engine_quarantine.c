@@ -131,7 +131,7 @@ static void count_stored(void *arg, const struct submission *s)
 }
 
 /* Each step submits more jobs than are stored while the bisection tries one after the other. */
-TEST(job_that_cannot_be_claimed_is_isolated_while_other_jobs_are_submitted)
+TEST(job_that_cannot_be_claimed_is_found_by_bisection_while_other_jobs_are_submitted)
 {
     struct submission sub = {
         .kind = KIND_EXEC, .name = "exec::good", .lane = "function:noop", .task_index = -1};

@@ -189,7 +189,7 @@ TEST(only_started_functions_lose_an_attempt_when_their_worker_and_its_adopter_ar
     store_close(&s);
 }
 
-static int claims_before; /* the claims of the workers that were killed */
+static int claims_before; /* how many claims the killed workers had made */
 
 static bool has_claimed(struct store *s)
 {

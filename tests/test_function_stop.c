@@ -236,7 +236,7 @@ TEST(function_reattached_after_a_lost_lease_is_lost_unless_it_succeeds)
     end(&fx);
 }
 
-TEST(reattached_function_that_does_not_run_is_lost_and_not_started)
+TEST(reattached_function_that_is_not_running_is_lost_and_not_restarted)
 {
     struct fixture fx;
     struct gate g = {.open = 1};

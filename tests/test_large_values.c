@@ -55,9 +55,10 @@ TEST(large_param_reaches_only_the_tasks_that_ask_for_it)
                  "the value of ITEM is too large for an environment variable: with its name it has "
                  "200005 bytes, at most 131071 are possible"));
     CHECK_EQ(task_status(s, w, "argument"), S_FAILED);
-    CHECK(strstr(get(s, task_of(s, w, "argument")).error,
-                 "argv[1]: an argument of a program has at most 131071 bytes, but this one has "
-                 "200000"));
+    CHECK(
+        strstr(get(s, task_of(s, w, "argument")).error,
+               "argv[1]: an argument of a program may have at most 131071 bytes, but this one has "
+               "200000"));
     for (size_t i = 0; i < k.n; i++)
         settle_task(s, k.held[i], OUTCOME_OK, NULL);
     verify_clean(s);

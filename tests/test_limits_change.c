@@ -115,7 +115,7 @@ TEST(running_jobs_beyond_a_lowered_limit_finish_and_admit_no_waiter_until_the_li
     store_close(&s);
 }
 
-TEST(retry_of_a_job_beyond_a_lowered_limit_leaves_the_outbox)
+TEST(retry_waits_for_a_permit_after_its_limit_was_lowered)
 {
     struct store *s = fixture_store();
     struct held_job j[2];

@@ -122,7 +122,7 @@ TEST(queue_at_its_limit_refuses_a_refusable_submission)
     store_close(&s);
 }
 
-TEST(retry_of_an_accepted_refusable_submission_waits_for_a_permit)
+TEST(retry_of_a_job_submitted_with_refuse_waits_for_a_permit)
 {
     struct store *s = fixture_store();
     struct submission one = refusable(NULL, 1);

@@ -49,7 +49,7 @@ TEST(output_line_gives_a_key_and_its_text)
     check_parsed("x=gr\xc3\xbc\xc3\x9f\n", "{\"x\":\"gr\xc3\xbc\xc3\x9f\"}");
 }
 
-TEST(output_block_gives_a_text_of_several_lines)
+TEST(output_block_sets_a_value_of_several_lines)
 {
     check_parsed("a<<EOF\none\ntwo=2\n\nEOF\nb=1\n", "{\"a\":\"one\\ntwo=2\\n\",\"b\":\"1\"}");
     check_parsed("a<<x y\nx\nx y\n", "{\"a\":\"x\"}");

@@ -99,7 +99,7 @@ static int64_t submit_below_paused_job(struct store *s, int64_t *job)
     return child;
 }
 
-TEST(rerun_of_a_child_of_a_job_that_ended_paused_is_not_paused)
+TEST(rerun_of_a_child_is_not_paused_if_its_parent_ended_while_paused)
 {
     struct store *s = fixture_store();
     int64_t job, child = submit_below_paused_job(s, &job);

@@ -238,7 +238,7 @@ static void check_lost_commit(enum proxy_mode mode, int64_t stored)
     proxy_stop(&p);
 }
 
-TEST(commit_whose_reply_is_lost_is_reported_as_unknown_and_stored)
+TEST(commit_whose_reply_is_lost_is_stored_but_reported_as_unknown)
 {
     check_lost_commit(PROXY_DROP_REPLY, 1);
 }

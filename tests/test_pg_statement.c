@@ -329,7 +329,7 @@ TEST(statements_are_prepared_once)
 
     pg_begin(&t);
     before = pg_number(&t, &named_count);
-    CHECK(before > 0); /* BEGIN and COMMIT, by now */
+    CHECK(before > 0); /* BEGIN and COMMIT are prepared by now */
     CHECK_EQ(migrations_exist(&t), 0);
     CHECK_EQ(migrations_exist(&t), 0);
     CHECK_EQ(pg_number(&t, &named_count), before + 1);

@@ -26,7 +26,7 @@ static const struct {
     {"'w', delay => interval '101 years'", "22023", "out of its range"},
 };
 
-TEST(wrong_argument_of_pawl_submit_fails_the_call)
+TEST(invalid_argument_to_pawl_submit_fails_the_call)
 {
     struct store *s = fixture_store();
     PGconn *app = session_as(NULL);

@@ -189,7 +189,7 @@ TEST(late_shim_finds_the_tombstone_and_runs_nothing)
     worker_free(b);
 }
 
-/* Otherwise a late shim could find the folder after the tombstone was removed from it. */
+/* Without the tombstone, a late shim would find the folder and start the command. */
 TEST(tombstone_is_kept_as_long_as_a_late_shim_might_start)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND});

@@ -180,8 +180,8 @@ TEST(on_exit_hook_cannot_be_rerun_without_its_workflow)
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_EQ(rerun(s, task_of(s, w, "on_exit"), RERUN_WHOLE, NULL), NULL);
     CHECK_EQ(rerun(s, task_of(s, w, "one"), RERUN_WHOLE, NULL), NULL);
-    CHECK_STR(refusal.msg, "w::on_exit runs at the end of its workflow: rerun the workflow, or a "
-                           "task of it");
+    CHECK_STR(refusal.msg, "w::on_exit runs at the end of its workflow: rerun the workflow, or one "
+                           "of its tasks");
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_EQ(get(s, task_of(s, w, "one")).attempts, 1);
     verify_clean(s);

@@ -122,7 +122,7 @@ TEST(logs_are_removed_although_executions_are_kept_forever)
 }
 
 /* 250 trees are removed in slices of 100. */
-TEST(retention_stops_between_two_slices_when_an_operator_raises_it)
+TEST(retention_stops_between_slices_when_an_operator_raises_its_period)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {0};

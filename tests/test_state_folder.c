@@ -123,7 +123,7 @@ TEST(worker_that_starts_before_the_folder_is_watched_and_ends_later_is_found_dea
     state_folder_close(&f, true);
 }
 
-TEST(worker_that_starts_while_the_folder_is_watched_and_ends_is_found_dead)
+TEST(worker_that_starts_and_ends_while_the_folder_is_watched_is_found_dead)
 {
     struct state_folder *f = open_as(SELF);
 

@@ -95,8 +95,8 @@ void pawl_workflow_task(struct pawl_workflow *w, const char *name,
 
 /* ---- the text ---- */
 
-/* Returns the code point of a character of n bytes if it is allowed unescaped in JSON, but is a
- * line break or not allowed in YAML; else 0. */
+/* Returns the code point of a character of n bytes that JSON allows unescaped, but YAML forbids or
+ * reads as a line break; 0 for all others. */
 static unsigned code_to_escape(const char *p, size_t n)
 {
     const unsigned char *c = (const unsigned char *)p;

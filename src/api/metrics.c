@@ -97,7 +97,7 @@ static void add_submissions(struct buf *b, const struct submission_totals *t, in
 
 /* ---- executors ---- */
 
-/* Adds up a value for each executor. */
+/* Adds n to the sum of the executor. */
 static void add_to(json_t *sums, const char *executor, int64_t n)
 {
     n += json_integer_value(json_object_get(sums, executor));

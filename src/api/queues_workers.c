@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SILENT 30000000LL /* µs */
+#define SILENT 30000000LL /* µs without a heartbeat after which a worker is shown as silent */
 
 /* ---- queues: last audit entry, pause, limit, queue ---- */
 

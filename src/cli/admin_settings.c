@@ -21,7 +21,7 @@ static void print_source(const json_t *setting)
     const char *source = field(setting, "source");
 
     if (strcmp(source, "database") != 0)
-        printf("(the %s: the database has no value yet)\n",
+        printf("(%s; not set in the database)\n",
                strcmp(source, "file") ? "default" : "value of the configuration file");
 }
 

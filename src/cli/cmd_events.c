@@ -206,8 +206,8 @@ static int events(struct cli *c)
     TRY(pawl_events(c->p, &e->q, handle_event, &printing, &c->err));
     if (printing.cut)
         fprintf(stderr,
-                "pawl: these are the newest %d events, there are more: --limit N prints N of them, "
-                "--limit 0 all\n",
+                "pawl: only the newest %d events are shown: use --limit N for more, --limit 0 for "
+                "all\n",
                 NEWEST);
     return 0;
 }

@@ -16,7 +16,7 @@
 struct graph_need {
     int status;
     bool allow_failure;
-    bool skipped_by_failure; /* skipped because of a failure */
+    bool skipped_by_failure; /* skipped, and a task before it failed */
     bool by_operator;        /* skipped by an operator */
 };
 

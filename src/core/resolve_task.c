@@ -152,9 +152,8 @@ static int check_argument(const char *text, struct err *err)
                ? 0
                : err_set(
                      err, E_INVALID,
-                     "an argument of a program has at most %d bytes, but this one has %zu: give "
-                     "it to the command as a file (the key files), or on its standard input "
-                     "(the key stdin)",
+                     "an argument of a program may have at most %d bytes, but this one has %zu: "
+                     "pass it in a file (key `files`) or on standard input (key `stdin`)",
                      KEY_ARG_BYTES, strlen(text));
 }
 

@@ -50,7 +50,7 @@ struct spec_limits {
 
 struct spec {
     const char *run;          /* shell text; NULL if argv is set */
-    const char *const *shell; /* the words that run it, see spec_argv; ends with NULL */
+    const char *const *shell; /* the shell and its options, see spec_argv; NULL-terminated */
     size_t nshell;            /* 0 for /bin/sh -c */
     const char *const *argv;  /* ends with NULL */
     size_t argc;

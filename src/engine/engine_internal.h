@@ -16,7 +16,7 @@
  *   worker_row.c        the worker's row in the database
  *   state_folder.h      the state folder and the locks of its workers
  *
- * Where a claim is made: fill_capacity (turn/fill_capacity.c) calls op_claim (store/ops/claim.c)
+ * Where a claim is made: claim_jobs (turn/claim_jobs.c) calls op_claim (store/ops/claim.c)
  * inside the turn. After the commit engine_hand_over_job enters the job into the table and calls
  * dispatch_start, or dispatch_reattach for an adopted job.
  *

@@ -136,7 +136,7 @@ int heartbeat_open(struct engine *e, struct err *err)
     if (b->fd < 0 || b->requests < 0)
         return err_set(err, E_UNAVAILABLE, "can't create a descriptor for heartbeats");
     if (thread_start(&b->thread, heartbeat_thread_main, e))
-        return err_set(err, E_UNAVAILABLE, "can't start the thread for heartbeats");
+        return err_set(err, E_UNAVAILABLE, "can't start the heartbeat thread");
     b->threaded = true;
     return 0;
 }

@@ -54,8 +54,8 @@ static int refuse_object(const struct db_url *url, const struct rows *r, struct 
             "FUNCTION … OWNER TO %.63s",
             url->schema, url->safe, owner, object, other, url->schema, other, owner);
     return err_set(err, E_SCHEMA,
-                   "the schema %s in %s has %.200s, which belongs to %.63s and could replace one "
-                   "that Pawl calls: drop it, or move it to another schema",
+                   "the schema %s in %s has %.200s, which belongs to %.63s and could be called "
+                   "instead of Pawl's own or the server's: drop it, or move it to another schema",
                    url->schema, url->safe, object, other);
 }
 

@@ -302,7 +302,7 @@ struct settlement {
     struct outcome outcome;
     int status; /* out: the execution's status afterwards (ready if it will be retried) */
 
-    /* Hints of the holder for op_prefetch; 0 and NULL if unknown. */
+    /* Hints from the holder of the lease, for op_prefetch; 0 or NULL if unknown. */
     int64_t parent, workflow;
     const char *queue, *concurrency;
     bool is_capped;

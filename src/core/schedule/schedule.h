@@ -23,7 +23,7 @@ struct schedule {
     int64_t catchup; /* µs: firings missed at most this long ago are caught up; 0 for none; or
                         CATCHUP_LAST */
     enum overlap overlap;
-    int64_t jitter;     /* µs: a firing comes up to this long after its due time */
+    int64_t jitter;     /* µs: the longest delay of a firing after its due time */
     int64_t start, end; /* only due times with start <= due < end; 0 for no bound */
     bool paused;
 };

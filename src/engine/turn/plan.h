@@ -11,7 +11,7 @@
  *       op_submit                              creates executions
  *       op_advance                             advances the trees: makes followers ready
  *       adopt_orphans, op_adopt adopt.c        takes over orphans
- *       fill_capacity, op_claim fill_capacity.c  claims jobs: each gets a new attempt and lease
+ *       claim_jobs, op_claim    claim_jobs.c   claims jobs: each gets a new attempt and lease
  *     plan_commit_done          commit_done.c  after the commit, on the engine's thread:
  *       dispatch_settled, engine.on_end        for each attempt that was settled
  *       engine_hand_over_job                   hands claimed and adopted jobs to the dispatcher
@@ -96,9 +96,9 @@ MUST_USE int plan_execute(struct plan *p, struct err *err);
 /* adopt.c */
 void plan_adoption(struct engine *e, struct plan *p);
 MUST_USE int adopt_orphans(struct turn *t, struct plan *p, struct err *err);
-/* fill_capacity.c */
+/* claim_jobs.c */
 void plan_count_claimed(struct plan *p, int64_t execution, bool adopted);
-MUST_USE int fill_capacity(struct turn *t, struct plan *p, struct err *err);
+MUST_USE int claim_jobs(struct turn *t, struct plan *p, struct err *err);
 void plan_commit_done(struct engine *e, struct plan *p);
 void plan_commit_failed(struct engine *e, struct plan *p);
 

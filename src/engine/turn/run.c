@@ -26,7 +26,7 @@ static int adopt_and_claim(struct turn *t, struct plan *p, struct err *err)
         return 0;
     if ((rc = turn_send_generation(t, &p->generation, err)) ||
         (p->adopt && (rc = adopt_orphans(t, p, err))) ||
-        (p->groups_to_claim && (rc = fill_capacity(t, p, err))))
+        (p->groups_to_claim && (rc = claim_jobs(t, p, err))))
         return rc;
     return p->adopted.n || p->claimed.n
                ? check_generation(p->e, turn_read_generation(&p->generation), err)

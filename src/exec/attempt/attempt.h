@@ -327,7 +327,7 @@ MUST_USE int attempt_each(const char *dir,
                           int (*each)(void *arg, int64_t execution, int attempt, bool locked),
                           void *arg, struct err *err);
 
-/* The most bytes that are read of a process's environment. */
+/* At most this many bytes of a process's environment are read. */
 #define ENVIRON_MAX (8 << 20)
 
 /* Calls `each` for every process whose environment names an attempt below `dir`, as far as this

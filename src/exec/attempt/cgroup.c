@@ -19,7 +19,7 @@
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 #define CGROUP_NAME "pawl-" /* followed by the attempt's name and key */
-#define OLD_AFTER   60      /* s; a new cgroup is empty until its task is started */
+#define OLD_AFTER   60 /* s; an empty cgroup that is younger may belong to a task about to start */
 
 /* The mount point of version 2, alone or together with version 1; NULL if none. PAWL_CGROUPS=off
  * disables cgroups. */

@@ -22,7 +22,8 @@
 
 /* ---- the processes that run now ---- */
 
-/* One search for all attempts: a search for each would take most of the time. */
+/* The result of one scan of /proc for all attempts: one scan for each would take most of the
+ * time. */
 struct alive {
     struct proc_search s;
     VEC(pid_t) sessions;
@@ -84,9 +85,9 @@ static bool has_ended(const struct alive *a, int at)
 
 /* ---- ending ---- */
 
-/* Whether a shim runs although we have its lock, or the lock file was replaced: the file may not be
- * the one that the shim locked. If none runs, none can start either, as it could not take the lock.
- */
+/* Whether a shim runs even though we hold the lock file, or the file was replaced: the shim may
+ * have locked another file under that name. If no shim runs, none can start: it could not take the
+ * lock. */
 static bool has_shim_without_lock(int at)
 {
     struct attempt_shim s;

@@ -81,5 +81,7 @@ int attempt_take_start_token(int lock)
 
 void attempt_return_start_token(int lock)
 {
-    (void)overwrite_magic(lock, RECORD_TOKEN.magic); /* else nothing is proved */
+    (void)overwrite_magic(
+        lock,
+        RECORD_TOKEN.magic); /* if this fails, nothing proves that the command did not start */
 }

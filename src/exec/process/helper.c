@@ -146,7 +146,7 @@ void process_helper_receive(struct process *p)
         if (!w) {
             if (pidfd >= 0)
                 close(pidfd);
-        } else if (a.error && w->resumes) { /* its container may run */
+        } else if (a.error && w->resumes) { /* its container may still run: check again */
             watch_helper_answered(p, w, -1);
         } else if (a.error) {
             snprintf(why, sizeof(why), "no process could be started: %s", strerror((int)a.error));

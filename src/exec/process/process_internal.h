@@ -217,8 +217,8 @@ bool watch_needs_tombstone(const struct watch *w);
 /* Makes sure that nothing starts any more: writes a tombstone unless there is one or none is
  * needed. The caller holds `lock`, or it can't be locked. False if it can't be written for now. */
 MUST_USE bool watch_forbid_start(const struct watch *w);
-/* Whether the command was never started, by evidence that no task can produce by removing files.
- * The caller has found neither a record nor a fault, and then has forbidden the start. */
+/* Whether it is proved that the command never started; a task can't fake the proof by removing
+ * files. Call it only if there is neither a record nor a fault, and after watch_forbid_start. */
 bool watch_is_proved_unstarted(const struct watch *w);
 /* Reports the attempt as refused if it is proved unstarted (w->unstarted), else as lost, and drops
  * the watch. */

@@ -13,10 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK         65536
-#define NEWEST_MAX    65536 /* bytes reported of a ring that has wrapped, unless more are new */
-#define LOG_MOST      (16 << 20) /* bytes reported of a log whose caps differ from ours */
-#define REFUSED_DELAY 1000000    /* µs */
+#define CHUNK      65536
+#define NEWEST_MAX 65536 /* bytes reported of a ring that has wrapped, unless more are new */
+#define LOG_REPORT_MAX \
+    (16 << 20)                /* bytes of a log to report, if it was written with smaller limits */
+#define REFUSED_DELAY 1000000 /* µs */
 
 static void send_report(struct process *p, const struct watch *w, struct report *r)
 {
@@ -57,7 +58,7 @@ static int64_t log_most(const struct process *p)
 {
     int64_t own = p->log_head + p->log_tail;
 
-    return own > LOG_MOST ? own : LOG_MOST;
+    return own > LOG_REPORT_MAX ? own : LOG_REPORT_MAX;
 }
 
 /* Reports the kept bytes from log_sent up to `upto`. */

@@ -434,8 +434,8 @@ void watch_check(struct process *p, struct watch *w)
         watch_check_later(p, w);
 }
 
-/* A running shim may not have started the task yet. Left behind, such an attempt would be lost to
- * the worker that adopts it, and the job would lose an attempt. */
+/* If this worker left an attempt whose shim has not started the command yet, the worker that adopts
+ * it might report it as lost, which uses up one of the job's attempts. */
 void watch_refuse_unstarted(struct process *p, struct watch *w)
 {
     struct attempt_shim s;

@@ -48,7 +48,7 @@ bool connect_wait_again(struct connect_wait *w, const struct env *env, int64_t l
 void connect_wait_end(const struct connect_wait *w, const struct env *env)
 {
     if (w->since)
-        env_note(env, "the server accepts the connection again, after %lld s",
+        env_note(env, "the server accepts connections again, after %lld s",
                  (long long)(clock_boot_us() - w->since) / 1000000);
 }
 

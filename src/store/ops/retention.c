@@ -60,8 +60,8 @@ static int find_roots(struct turn *t, struct retention *r, int64_t before,
     return 0;
 }
 
-/* Drops candidates that another turn has locked. The state of the others is read again after they
- * are locked. */
+/* Drops candidates that another turn has locked. The caller must read the others again: they may
+ * have changed before they were locked. */
 static int lock_candidates(struct turn *t, struct retention_batch *d, struct err *err)
 {
     AUTO_IDMAP ours = IDMAP_INIT;

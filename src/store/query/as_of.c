@@ -182,7 +182,7 @@ static int set_did_not_exist(const struct as_of_tree *p, struct err *err)
     text_time(p->rows[0].execution.requested_at, requested);
     if (p->at.event)
         return err_set(err, E_NOT_FOUND,
-                       "execution %lld did not exist at event %lld: it was requested at %s",
+                       "execution %lld did not exist yet at event %lld: it was submitted at %s",
                        (long long)p->id, (long long)p->at.event, requested);
     return err_set(err, E_NOT_FOUND, "execution %lld did not exist at %s: it was requested at %s",
                    (long long)p->id, text_time(p->at.time, at_moment), requested);

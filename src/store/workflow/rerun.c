@@ -18,7 +18,7 @@ static int refuse_final_task(const struct workflow_state *f, const struct workfl
     if (task->index < f->def->workflow->ntasks)
         return 0;
     return err_set(err, E_INVALID,
-                   "%s runs at the end of its workflow: rerun the workflow, or a task of it",
+                   "%s runs at the end of its workflow: rerun the workflow, or one of its tasks",
                    row->now.name);
 }
 

@@ -191,14 +191,14 @@ static int finish_connecting(PGconn *conn, int64_t limit_us, const char *safe, s
     }
 }
 
+#define EQUALS  " OPERATOR(pg_catalog.=) "
+#define EXCEEDS " OPERATOR(pg_catalog.>) "
 /* A server notices a client that disappeared silently (a partition, a pulled cable) only by
  * keepalives, which Linux sends after two hours, or by data that is not acknowledged, after about
  * 15 minutes; until then the session keeps its connection. These values end it after a minute.
- * Lower values of the server or the URL stay. Over a Unix socket, where the values are 0, nothing
- * is set.
- */
-#define EQUALS  " OPERATOR(pg_catalog.=) "
-#define EXCEEDS " OPERATOR(pg_catalog.>) "
+ * Lower values
+ * that the server or the URL sets are kept. Over a Unix socket, where the values are 0, nothing
+ * is set. */
 #define SET_KEEPALIVES                                                                        \
     "(SELECT pg_catalog.count(pg_catalog.set_config(k.name, k.most::pg_catalog.text, false))" \
     " FROM (VALUES ('tcp_keepalives_interval', 10), ('tcp_keepalives_count', 3),"             \

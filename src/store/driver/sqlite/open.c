@@ -92,8 +92,9 @@ static int check_file(const char *path, struct stat *st, struct err *err)
     else if (S_ISDIR(st->st_mode))
         rc = err_set(err, E_UNAVAILABLE, "the database %s is a folder: name a file in it", path);
     else if (!S_ISREG(st->st_mode))
-        rc = err_set(err, E_UNAVAILABLE, "the database %s is not a regular file: name another file",
-                     path);
+        rc =
+            err_set(err, E_UNAVAILABLE,
+                    "the database %s is not a regular file: give the path of a regular file", path);
     else if (faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS))
         rc =
             err_set(err, E_UNAVAILABLE,

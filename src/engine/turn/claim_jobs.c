@@ -1,4 +1,4 @@
-/* fill_capacity.c - decides how many jobs a turn claims, and from which lanes and queues; op_claim
+/* claim_jobs.c - decides how many jobs a turn claims, and from which lanes and queues; op_claim
  * (store/ops/claim.c) claims them. Claims as many as the capacity allows, by priority and age
  * across all executors, although each executor has a limit of its own in addition to the worker's
  * slots. */
@@ -181,7 +181,7 @@ static int claim_to_queue(struct turn *t, struct plan *p, struct capacity *r, st
     return rc;
 }
 
-int fill_capacity(struct turn *t, struct plan *p, struct err *err)
+int claim_jobs(struct turn *t, struct plan *p, struct err *err)
 {
     struct capacity r = capacity_now(p);
     int rc = claim_to_start(t, p, &r, err);
