@@ -428,8 +428,9 @@ MUST_USE int op_store_logs(struct turn *t, int64_t worker, struct log_chunk *lis
 
 /* ---- identity ---- */
 
-#define STORE_ID_SIZE 33
+#define STORE_ID_SIZE    33
 
+#define FIRST_GENERATION 1
 /* The id distinguishes this database from others; the generation distinguishes attempts started
  * before a backup was restored from those started since. */
 MUST_USE int store_identity(struct store *s, char id[STORE_ID_SIZE], int64_t *generation,

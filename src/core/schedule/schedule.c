@@ -187,10 +187,12 @@ void schedule_plan(const struct schedule *s, const struct tz *z, const struct sc
     p->missed = result.missed;
     p->done = !result.n ? result.done : result.missed ? due[0] - 1 : last;
     for (size_t i = 0; i < result.n; i++) {
-        late |= is_late(s, z, due[i], now); /* a due time after a late one counts as late, too */
-        if (due[i] == started || due[i] == p->waiting || was_fired(state, due[i]))
+        if (due[i] == started || due[i] == p->waiting || was_fired(state, due[i])) {
             p->done = due[i]; /* the clock was set back: already planned earlier */
-        else if (!plan_one(s, due[i], late, &running, p))
+            continue;
+        }
+        late |= is_late(s, z, due[i], now); /* a due time after a late one counts as late, too */
+        if (!plan_one(s, due[i], late, &running, p))
             return;
     }
     p->next = result.again == NEVER ? 0 : result.again;

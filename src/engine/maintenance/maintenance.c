@@ -12,8 +12,9 @@
 #define RETENTION_CHECK_EVERY  3600000000LL /* µs */
 #define DAY                    86400000000LL
 #define RETENTION_SLICE        100
-#define RETENTION_FAILURES_MAX 20         /* after this many failed removals, stop for today */
-#define COMMIT_TIME_MAX        60000000LL /* µs that a dead worker's commit may take */
+#define RETENTION_FAILURES_MAX 20          /* after this many failed removals, stop for today */
+#define FENCED_TREES_EVERY     300000000LL /* µs between checks that found no tree */
+#define COMMIT_TIME_MAX        60000000LL  /* µs that a dead worker's commit may take */
 
 /* A lease that ran out while the database was unavailable does not mean that its worker is dead.
  * Only a worker that has seen a healthy database for a whole lease may reap. */
@@ -174,8 +175,14 @@ static void serve_tree(struct engine *e, int64_t root)
 static int serve_fenced_trees(struct engine *e, struct err *err)
 {
     AUTO_ROWS roots = ROWS_INIT;
-    int rc = store_fenced_trees(e->store, &roots, err);
+    int64_t now = clock_boot_us();
+    int rc;
 
+    if (e->generation == FIRST_GENERATION || now < e->fenced_trees_at)
+        return 0;
+    rc = store_fenced_trees(e->store, &roots, err);
+    if (!rc && !roots.n) /* a tree that waits for a timer has no jobs now, and gets some later */
+        e->fenced_trees_at = now + FENCED_TREES_EVERY;
     for (size_t i = 0; !rc && i < roots.n; i++)
         if (!state_folder_runs_tree(e->state_folder, rows_int(&roots, i, 0)))
             serve_tree(e, rows_int(&roots, i, 0));
