@@ -125,7 +125,13 @@ teardown_file() {
 	p verify
 }
 
-client_of() { pgrep -f "${engine##*/} start --attach.* pawl-$1-"; }
+# The client is a child of a shim of this test: tests that run at the same time have executions with the same ids.
+client_of() {
+	local pid
+	for pid in $(pgrep -f "${engine##*/} start --attach.* pawl-$1-"); do
+		! grep -qsaF "$dir/state" "/proc/$(ps -o ppid= -p "$pid" | tr -d ' ')/environ" || echo "$pid"
+	done | grep .
+}
 
 # A client that gets TERM before it has started anything exits with 0.
 @test "TERM sent to the client never turns an unfinished command into a success" {
@@ -154,7 +160,7 @@ client_of() { pgrep -f "${engine##*/} start --attach.* pawl-$1-"; }
 		command) kill -9 "$("$engine" inspect --format '{{.State.Pid}}' "$first")" ;;
 		monitor)
 			[[ $engine == *podman ]] || break
-			kill -9 "$(pgrep -f "^/.*conmon .*-n pawl-$id-")"
+			kill -9 "$(pgrep -f "^/.*conmon .*-c $first")"
 			;;
 		esac
 		until_true is_over "$id"
