@@ -128,6 +128,29 @@ TEST(outputs_of_a_task_without_a_command_keep_their_types_and_only_the_named_one
     close_run(&w);
 }
 
+TEST(result_and_item_with_a_nul_character_are_read_like_any_other)
+{
+    struct recorder recorder = {.on_start = note_task};
+    struct pawl_executor x = recorder_executor(&recorder);
+    struct engine_run w = open_run(&x, FOUR_SLOTS);
+    int64_t id =
+        submit_yaml(&w, (struct pawl_job){.yaml = "name: w\n"
+                                                  "tasks:\n"
+                                                  "  a: {executor: lab, outputs: [kept, list]}\n"
+                                                  "  b: {executor: lab, needs: a, foreach: '${{ "
+                                                  "tasks.a.outputs.list }}'}\n"});
+
+    UNTIL(&w, recorder.nbegun == 1);
+    done(recorder.begun[0], "{\"kept\":1,\"other\":\"\\u0000\",\"list\":[\"a\\u0000b\"]}");
+    UNTIL(&w, recorder.nbegun == 2);
+    CHECK_STR(get(w.s, recorder.begun[0].execution).result,
+              "{\"kept\":1,\"list\":[\"a\\u0000b\"]}");
+    CHECK_STR(seen[1].item, "\"a\\u0000b\"");
+    done(recorder.begun[1], NULL);
+    UNTIL(&w, status_of(w.s, id) == S_SUCCEEDED);
+    close_run(&w);
+}
+
 TEST(item_of_a_fan_out_reaches_the_executor_with_its_index)
 {
     struct recorder recorder = {.on_start = note_task};
@@ -154,6 +177,34 @@ TEST(item_of_a_fan_out_reaches_the_executor_with_its_index)
     CHECK_STR(seen[1].item, "\"two\"");
     CHECK_EQ(seen[1].t.index, 1);
     done(recorder.begun[1], "2");
+    UNTIL(&w, status_of(w.s, id) == S_SUCCEEDED);
+    close_run(&w);
+}
+
+TEST(item_and_index_in_with_are_kept_each_for_itself)
+{
+    struct recorder recorder = {.on_start = note_task};
+    struct pawl_executor x = recorder_executor(&recorder);
+    struct engine_run w = open_run(&x, FOUR_SLOTS);
+    int64_t id = submit_yaml(
+        &w,
+        (struct pawl_job){
+            .yaml = "name: w\n"
+                    "tasks:\n"
+                    "  a: {executor: lab, foreach: [x], with: {index: 7}}\n"
+                    "  b: {executor: lab, needs: a, foreach: [y], with: {item: null}}\n"
+                    "  c: {executor: lab, needs: b, foreach: [z], with: {index: 7, item: 8}}\n"});
+
+    UNTIL(&w, recorder.nbegun == 1);
+    CHECK_STR(seen[0].input, "{\"index\":7,\"item\":\"x\"}");
+    CHECK_EQ(seen[0].t.index, 0); /* the position of the item, whatever the input says */
+    done(recorder.begun[0], NULL);
+    UNTIL(&w, recorder.nbegun == 2);
+    CHECK_STR(seen[1].input, "{\"item\":null,\"index\":0}");
+    done(recorder.begun[1], NULL);
+    UNTIL(&w, recorder.nbegun == 3);
+    CHECK_STR(seen[2].input, "{\"index\":7,\"item\":8}");
+    done(recorder.begun[2], NULL);
     UNTIL(&w, status_of(w.s, id) == S_SUCCEEDED);
     close_run(&w);
 }

@@ -53,11 +53,12 @@ static struct pawl_command command_of(const struct spec *s, struct arena *arena)
 static const char *item_of(const struct job *j, struct arena *arena)
 {
     json_auto_t *input = NULL;
+    struct err refusal = ERR_INIT;
     json_t *item;
 
-    if (j->index < 0 || spec_has_command(j->spec) || !j->input)
+    if (j->index < 0 || spec_has_command(j->spec) || !j->input ||
+        json_load(j->input, strlen(j->input), SIZE_MAX, "the input", &input, &refusal))
         return NULL;
-    input = json_loads(j->input, JSON_DECODE_ANY, NULL);
     item = json_object_get(input, "item");
     return item ? json_arena_text(item, arena) : NULL;
 }

@@ -79,17 +79,20 @@ static bool is_kept(const struct run *run, const char *key)
 }
 
 /* Returns the members of the result that the task keeps; the caller frees them. NULL if the result
- * stays as it is: all of it is kept, or it is not an object. */
+ * stays as it is: all of it is kept, it is not an object, or the settlement will refuse it, which
+ * reads it by the same rules. */
 static char *kept_outputs(const struct run *run, const char *result)
 {
-    json_auto_t *all =
-        run->outputs && result ? json_loads(result, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    json_auto_t *all = NULL;
     AUTO_BUF out = BUF_INIT;
+    struct err refusal = ERR_INIT;
     const char *key;
     json_t *v;
     void *next;
 
-    if (!json_is_object(all))
+    if (!run->outputs || !result ||
+        json_load(result, strlen(result), JSON_DEPTH_MAX, "the result", &all, &refusal) ||
+        !json_is_object(all))
         return NULL;
     json_object_foreach_safe(all, next, key, v)
     {

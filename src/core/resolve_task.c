@@ -287,8 +287,15 @@ static int make_spec(const struct resolve_scope *s, const struct spec *defaults,
     return (rc = set_files(s, spec, arena, err)) ? rc : set_env(s, spec, arena, err);
 }
 
-/* The input of a function or of a custom executor: the values of `with` and the item, or the params
- * if both are missing. */
+/* Adds the name with its value in the scope, unless `with` has a value for it. */
+static void add_missing(json_t *with, const char *name, json_t *v)
+{
+    if (v && !json_object_get(with, name))
+        json_object_set(with, name, v);
+}
+
+/* The input of a function or of a custom executor: the values of `with`, the item and its index, or
+ * the params if all of them are missing. */
 static int make_input(const struct resolve_scope *s, struct buf *input, struct err *err)
 {
     json_auto_t *with = NULL;
@@ -296,10 +303,8 @@ static int make_input(const struct resolve_scope *s, struct buf *input, struct e
 
     if (rc)
         return rc;
-    if (s->expr.names[EXPR_ITEM] && !json_object_get(with, "item")) {
-        json_object_set(with, "item", s->expr.names[EXPR_ITEM]);
-        json_object_set(with, "index", s->expr.names[EXPR_INDEX]);
-    }
+    add_missing(with, "item", s->expr.names[EXPR_ITEM]);
+    add_missing(with, "index", s->expr.names[EXPR_INDEX]);
     if (!json_object_size(with))
         json_object_update(with, s->expr.names[EXPR_PARAMS]);
     (void)json_add_value(input, with, SIZE_MAX);
