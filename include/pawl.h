@@ -548,7 +548,8 @@ struct pawl_plugin_host {
     int abi; /* the version that the plugin was built for */
     int (*add)(const struct pawl_plugin_host *host, const char *name, pawl_function *fn, void *arg);
     void *data;
-    /* From version 2 on. Like pawl_engine_add_executor. */
+    /* From version 2 on. Like pawl_engine_add_executor: on error `free` is not called; after
+     * success it is called once, also if the plugin is not loaded. */
     int (*add_executor)(const struct pawl_plugin_host *host, const struct pawl_executor *x);
     const struct pawl_report_ops *report; /* valid as long as the plugin is loaded */
 };
@@ -746,8 +747,8 @@ struct pawl_executor {
     void (*free)(void *data);
 };
 
-/* Adds an executor; call it before the first step. The structure is copied. On error `free` is
- * not called. */
+/* Adds an executor; call it before the first step. The structure and its key are copied. On error
+ * `free` is not called. */
 PAWL_CHECKED int pawl_engine_add_executor(struct pawl_engine *e, const struct pawl_executor *x,
                                           struct pawl_error *err);
 

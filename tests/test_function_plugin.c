@@ -49,7 +49,7 @@ static void build_plugin(const char *name, const char *body, char *path, size_t 
 }
 
 struct noted {
-    int n;
+    int n, drops;
     const void *last;
     bool refuse;
 };
@@ -65,11 +65,18 @@ static int note_executor(void *arg, const struct pawl_executor *x, struct err *e
     return 0;
 }
 
+static void drop_executors(void *arg)
+{
+    ((struct noted *)arg)->drops++;
+}
+
 static int load(struct fixture *fx, const char *path, struct noted *noted, struct err *err)
 {
     static struct noted none;
-    struct function_plugin_executors executors = {note_executor, noted ? noted : &none,
-                                                  (const struct pawl_report_ops *)0x10};
+    struct function_plugin_executors executors = {.note = note_executor,
+                                                  .drop = drop_executors,
+                                                  .arg = noted ? noted : &none,
+                                                  .report = (const struct pawl_report_ops *)0x10};
 
     return function_load_plugin(fx->f, path, &executors, err);
 }
@@ -165,6 +172,7 @@ TEST(plugin_notes_its_executors_and_gets_the_reports)
     open_threads(&fx, 1);
     CHECK_OK_ERR(load(&fx, path, &noted, &err), &err);
     CHECK_EQ(noted.n, 1);
+    CHECK_EQ(noted.drops, 0);
     CHECK(noted.last == (const void *)0x20);
     CHECK(function_has(fx.f, "hello"));
     end(&fx);
@@ -186,6 +194,7 @@ TEST(plugin_whose_executor_is_refused_registers_nothing)
     open_threads(&fx, 1);
     CHECK_EQ(load(&fx, path, &noted, &err), -E_INVALID);
     CHECK(strstr(err.msg, "refused.so: not this one"));
+    CHECK_EQ(noted.drops, 1);
     function_lanes(fx.f, &n);
     CHECK_EQ(n, 0);
     end(&fx);

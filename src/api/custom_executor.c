@@ -276,7 +276,7 @@ static const struct executor_ops ops = {
 
 /* ---- adding an executor ---- */
 
-static int check(const struct pawl_executor *x, struct err *err)
+int api_executor_check(const struct pawl_executor *x, struct err *err)
 {
     static const char letters[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
@@ -314,7 +314,7 @@ int api_executor_add(struct dispatch *d, const struct pawl_executor *x,
     struct pawl_reporter *r;
     int rc;
 
-    if ((rc = check(x, err)))
+    if ((rc = api_executor_check(x, err)))
         return rc;
     r = mem_zalloc(sizeof(*r));
     r->ops = ops;

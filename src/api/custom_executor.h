@@ -62,6 +62,8 @@ struct custom_executor_options {
     const char *tenant; /* NULL for the default tenant; must outlive the executor, like env */
     struct env *env;
 };
+/* Checks the key and that the required functions exist. */
+MUST_USE int api_executor_check(const struct pawl_executor *x, struct err *err);
 /* Adds the executor to the dispatcher. */
 MUST_USE int api_executor_add(struct dispatch *d, const struct pawl_executor *x,
                               const struct custom_executor_options *o, struct err *err);

@@ -8,6 +8,7 @@
 #include "exec/process/process.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SAME(outer, inner, member)                                                                 \
     _Static_assert(offsetof(struct outer, member) == offsetof(struct inner, member) &&             \
@@ -52,17 +53,27 @@ static int own_slots(const struct pawl_engine *e, const struct config_executor *
     return c && c->slots_given ? c->slots : e->slots;
 }
 
-/* Adds an executor of the program or of a plugin. */
-static int add_custom(struct pawl_engine *e, struct dispatch *d, const struct pawl_executor *x,
-                      struct err *err)
+/* Whether an executor of the program or of a plugin can be added. */
+static int check_custom(struct pawl_engine *e, const struct dispatch *d,
+                        const struct pawl_executor *x, struct err *err)
 {
-    const struct config_executor *c = x->key ? config_executor(e->p->config, x->key) : NULL;
-    struct custom_executor_options o = {
-        .slots = own_slots(e, c), .tenant = store_url(e->p->store)->tenant, .env = &e->env};
+    const struct config_executor *c;
 
+    TRY(api_executor_check(x, err));
+    c = config_executor(e->p->config, x->key);
     if (c && c->type != CONFIG_CUSTOM)
         return err_set(err, E_CONFLICT, "an executor %s of the type %s already exists", c->key,
                        config_executor_types[c->type]);
+    return dispatch_check_key(d, x->key, err);
+}
+
+static int add_custom(struct pawl_engine *e, struct dispatch *d, const struct pawl_executor *x,
+                      struct err *err)
+{
+    struct custom_executor_options o = {.tenant = store_url(e->p->store)->tenant, .env = &e->env};
+
+    TRY(check_custom(e, d, x, err));
+    o.slots = own_slots(e, config_executor(e->p->config, x->key));
     return api_executor_add(d, x, &o, err);
 }
 
@@ -72,32 +83,57 @@ static const struct pawl_report_ops report_ops = {pawl_report_started, pawl_repo
                                                   pawl_report_ended};
 
 struct plugin_executors {
-    VEC(struct pawl_executor) list;
+    struct pawl_engine *engine;
+    struct dispatch *dispatch;
+    VEC(struct pawl_executor) list; /* owns the keys */
 };
 
-/* The key is checked when the executor is added. */
 static int note_executor(void *arg, const struct pawl_executor *x, struct err *err)
 {
-    struct plugin_executors *e = arg;
+    struct plugin_executors *found = arg;
+    struct pawl_executor *noted;
 
     if (!x)
         return err_set(err, E_INVALID, "its add_executor got no executor");
-    *vec_add(&e->list) = *x;
+    TRY(check_custom(found->engine, found->dispatch, x, err));
+    for (size_t i = 0; i < found->list.n; i++)
+        if (!strcmp(found->list.at[i].key, x->key))
+            return err_set(err, E_CONFLICT, "it adds two executors named %s", x->key);
+    noted = vec_add(&found->list);
+    *noted = *x;
+    noted->key = mem_strdup(x->key); /* the plugin's string may end with its pawl_plugin_init */
     return 0;
+}
+
+/* Frees the executors from this one on, which the dispatcher does not have. */
+static void drop_from(struct plugin_executors *found, size_t first)
+{
+    for (size_t i = first; i < found->list.n; i++)
+        if (found->list.at[i].free)
+            found->list.at[i].free(found->list.at[i].data);
+}
+
+static void drop_executors(void *arg)
+{
+    drop_from(arg, 0);
 }
 
 /* The executors are added after the plugin is loaded: until then it may be unloaded with their
  * code. */
 static int load_plugin(struct pawl_engine *e, struct dispatch *d, const char *path, struct err *err)
 {
-    struct plugin_executors found = {0};
-    int rc = function_load_plugin(
-        e->functions, path, &(struct function_plugin_executors){note_executor, &found, &report_ops},
-        err);
+    struct plugin_executors found = {.engine = e, .dispatch = d};
+    struct function_plugin_executors executors = {
+        .note = note_executor, .drop = drop_executors, .arg = &found, .report = &report_ops};
+    int rc = function_load_plugin(e->functions, path, &executors, err);
 
     for (size_t i = 0; !rc && i < found.list.n; i++)
-        if ((rc = add_custom(e, d, &found.list.at[i], err)))
+        if ((rc = add_custom(e, d, &found.list.at[i], err))) {
             err_prefix(err, "the plugin %.200s", path);
+            drop_from(&found, i);
+        }
+    for (size_t i = 0; i < found.list.n; i++)
+        free((char *)found.list.at[i].key);
     vec_release(&found.list);
     return rc;
 }

@@ -28,6 +28,10 @@ void dispatch_free(struct dispatch *d)
 {
     if (!d)
         return;
+    /* A function and an executor of one plugin may share data. */
+    for (size_t i = 0; i < d->executors.n; i++)
+        if (d->executors.at[i]->functions)
+            function_stop(d->executors.at[i]->functions);
     /* In reverse: the executors of a plugin need its code, which is unloaded with the executor of
      * functions, added before them. */
     for (size_t i = d->executors.n; i-- > 0;) {
@@ -40,13 +44,19 @@ void dispatch_free(struct dispatch *d)
     free(d);
 }
 
+int dispatch_check_key(const struct dispatch *d, const char *key, struct err *err)
+{
+    for (size_t i = 0; i < d->executors.n; i++)
+        if (!strcmp(d->executors.at[i]->x->key, key))
+            return err_set(err, E_CONFLICT, "there are two executors named \"%.60s\"", key);
+    return 0;
+}
+
 int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots, struct err *err)
 {
     struct executor_entry *m;
 
-    for (size_t i = 0; i < d->executors.n; i++)
-        if (!strcmp(d->executors.at[i]->x->key, x->key))
-            return err_set(err, E_CONFLICT, "there are two executors named \"%.60s\"", x->key);
+    TRY(dispatch_check_key(d, x->key, err));
     m = mem_zalloc(sizeof(*m));
     m->d = d;
     m->x = x;

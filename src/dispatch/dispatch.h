@@ -43,6 +43,8 @@ void dispatch_free(struct dispatch *d); /* and its executors; d may be NULL */
  * `slots` attempts at once; 0: limited only by the executor. */
 MUST_USE int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots,
                                    struct err *err);
+/* E_CONFLICT if an executor has this key. */
+MUST_USE int dispatch_check_key(const struct dispatch *d, const char *key, struct err *err);
 
 /* ---- what to claim ---- */
 

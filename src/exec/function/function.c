@@ -294,15 +294,24 @@ void function_release(struct functions *f)
     free(f);
 }
 
+void function_stop(struct functions *f)
+{
+    if (f->stopped)
+        return;
+    f->stopped = f->closed = true;
+    pool_stop(f, request_stop_all(f));
+}
+
 static void free_executor(struct executor *x)
 {
     struct functions *f = functions(x);
     struct env *env = x->env;
 
-    if (pool_stop(f, request_stop_all(f)))
-        function_release(f);
-    else
+    function_stop(f);
+    if (pool_abandon(f))
         env_note(env, "a function did not stop in time; its thread is abandoned");
+    else
+        function_release(f);
 }
 
 static const struct executor_ops ops = {

@@ -70,10 +70,13 @@ struct function_options {
 
 MUST_USE int function_new(const struct function_options *o, struct functions **out,
                           struct err *err);
-/* The executor interface, freed with its `free` operation. That asks all functions to stop and
- * waits for them. After the longest grace it abandons unresponsive functions; the last of them to
- * return frees the memory. */
+/* The executor interface, freed with its `free` operation. That stops the functions first. It
+ * abandons those that are unresponsive; the last of them to return frees the memory and unloads the
+ * plugins. */
 struct executor *function_executor(struct functions *f);
+/* Asks all functions to stop and waits for them, at most for the longest grace. Only `free` may
+ * follow. Plugins stay loaded, so that their executors can be freed in between. */
+void function_stop(struct functions *f);
 struct functions *function_from_executor(struct executor *x); /* NULL if x is of another kind */
 
 /* Names consist of letters, digits and _ - . : /, at most 100 bytes. -E_CONFLICT if the name is
@@ -113,8 +116,11 @@ struct function_plugin_host {
 
 /* Where the executors of a plugin go. */
 struct function_plugin_executors {
-    /* Notes an executor. The caller uses those that were noted only if the plugin was loaded. */
+    /* Notes an executor, unless it can't be added. */
     int (*note)(void *arg, const struct pawl_executor *x, struct err *err);
+    /* The plugin can't be loaded: frees the executors that were noted, before their code is
+     * unloaded. */
+    void (*drop)(void *arg);
     void *arg;
     const struct pawl_report_ops *report; /* for the plugins */
 };

@@ -179,8 +179,10 @@ int function_load_plugin(struct functions *f, const char *path,
     for (size_t i = 0; i < f->plugins.n; i++)
         if (f->plugins.at[i] == plugin)
             rc = err_set(err, E_CONFLICT, "it is already loaded");
-    if (!rc && (rc = init_plugin(f, plugin, executors, err)))
+    if (!rc && (rc = init_plugin(f, plugin, executors, err))) {
         remove_plugin_functions(f, plugin);
+        executors->drop(executors->arg);
+    }
     if (rc) {
         err_prefix(err, "the plugin %.200s", path);
         dlclose(plugin);

@@ -231,14 +231,8 @@ bool pool_push(struct functions *f, struct function_job *j)
     return taken;
 }
 
-void pool_join_finished(struct functions *f)
+static void join_threads(struct pool_thread *t)
 {
-    struct pool_thread *t;
-
-    pthread_mutex_lock(&f->lock);
-    t = f->finished;
-    f->finished = NULL;
-    pthread_mutex_unlock(&f->lock);
     while (t) {
         struct pool_thread *next = t->next;
 
@@ -248,11 +242,29 @@ void pool_join_finished(struct functions *f)
     }
 }
 
-bool pool_stop(struct functions *f, int64_t patience)
+/* L */
+static struct pool_thread *take_finished(struct functions *f)
+{
+    struct pool_thread *t = f->finished;
+
+    f->finished = NULL;
+    return t;
+}
+
+void pool_join_finished(struct functions *f)
+{
+    struct pool_thread *t;
+
+    pthread_mutex_lock(&f->lock);
+    t = take_finished(f);
+    pthread_mutex_unlock(&f->lock);
+    join_threads(t);
+}
+
+void pool_stop(struct functions *f, int64_t patience)
 {
     struct timespec until = thread_time_in(patience);
     int rc = 0;
-    bool all;
 
     pthread_mutex_lock(&f->lock);
     f->stopping = true;
@@ -262,10 +274,20 @@ bool pool_stop(struct functions *f, int64_t patience)
             rc = pthread_cond_timedwait(&f->gone, &f->lock, &until);
         else
             pthread_cond_wait(&f->gone, &f->lock); /* idle threads end soon */
-    all = !f->threads;
-    f->abandoned = !all;
     pthread_mutex_unlock(&f->lock);
-    if (all)
-        pool_join_finished(f);
-    return all;
+    pool_join_finished(f);
+}
+
+bool pool_abandon(struct functions *f)
+{
+    struct pool_thread *finished;
+    bool any;
+
+    pthread_mutex_lock(&f->lock);
+    any = f->threads > 0;
+    f->abandoned = any;
+    finished = take_finished(f);
+    pthread_mutex_unlock(&f->lock); /* from here on `f` may be gone */
+    join_threads(finished);
+    return any;
 }

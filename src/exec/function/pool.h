@@ -100,6 +100,7 @@ struct functions {
     bool stopping;                /* L: threads end when the queue is empty */
     bool abandoned;               /* L: the last thread frees everything */
     bool closed;                  /* M: nothing is started any more */
+    bool stopped;                 /* M: function_stop was called */
 };
 
 /* µs after which a running function is reported as started, unless it ends before. */
@@ -128,9 +129,11 @@ void pool_end_unrun(struct functions *f, struct function_job *j, enum outcome_ki
 /* L: sets the cancel flag. A cancel or timeout is kept as the reason; any other is replaced. */
 void pool_request_stop(struct function_job *j, enum outcome_kind why);
 void pool_join_finished(struct functions *f); /* cleans up after threads that have ended */
-/* Ends all threads. False if a function did not return within `patience` µs; then `f` belongs to
- * the remaining threads, and the last of them frees it. */
-bool pool_stop(struct functions *f, int64_t patience);
+/* Ends all threads, except those whose functions do not return within `patience` µs. */
+void pool_stop(struct functions *f, int64_t patience);
+/* Leaves `f` to the threads that remain after pool_stop; the last of them frees it. False if none
+ * remain: then the caller frees it. */
+bool pool_abandon(struct functions *f);
 
 void job_list_add(struct function_job_list *l, struct function_job *j);
 void job_list_remove(struct function_job_list *l, struct function_job *j);
