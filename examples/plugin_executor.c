@@ -5,7 +5,8 @@
  *   pawl.yaml:  plugins: [plugin_executor.so]
  *   workflow:   tasks: {pause: {executor: wait, with: {ms: 500}}}
  *
- * The outputs of a task are its workflow, its item and how long it waited. */
+ * `ms` must be the first key of `with`, because this example does not parse JSON. The outputs of a
+ * task are its workflow, how long it waited, and its item, or null if that is long. */
 #include <pawl.h>
 
 #include <stdio.h>
@@ -15,8 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define SLOTS  500
-#define MS_MAX 86400000
+#define SLOTS    500
+#define MS_MAX   86400000
+
+#define ITEM_MAX 200
 
 struct waiting {
     struct pawl_attempt id; /* the execution is 0 in a free slot */
@@ -70,24 +73,38 @@ static int fail(struct pawl_error *err, int code, const char *sentence)
     return -code;
 }
 
-/* Pawl writes the input without spaces: {"ms":500}. */
+/* Reads the input, which Pawl writes without spaces: {"ms":500}, or {"ms":500,"item":…}. -1 if it
+ * has another form. */
+static long read_ms(const char *input)
+{
+    static const char head[] = "{\"ms\":";
+    const size_t len = sizeof(head) - 1;
+    char *end;
+    long ms;
+
+    if (!input || strncmp(input, head, len) != 0)
+        return -1;
+    ms = strtol(input + len, &end, 10);
+    return end > input + len && (*end == ',' || *end == '}') && ms <= MS_MAX ? ms : -1;
+}
+
 static int start(void *data, const struct pawl_task *t, struct pawl_error *err)
 {
-    const char *ms = t->input ? strstr(t->input, "\"ms\":") : NULL;
+    long ms = read_ms(t->input);
     struct waiting *w = find(0, 0);
-    char *end;
 
     (void)data;
     if (!w)
         return fail(err, PAWL_E_REFUSED, "all slots are in use");
-    *w = (struct waiting){.ms = ms ? strtol(ms + 5, &end, 10) : 0};
-    if (!ms || end == ms + 5 || w->ms < 0 || w->ms > MS_MAX)
+    if (ms < 0)
         return fail(err, PAWL_E_INVALID,
-                    "with.ms must be a number of milliseconds, at most a day: {with: {ms: 500}}");
-    w->id = t->id;
-    w->ends_at = now_ms() + w->ms;
-    snprintf(w->about, sizeof(w->about), "\"workflow\":\"%s\",\"item\":%.200s",
-             t->workflow_name ? t->workflow_name : "", t->item ? t->item : "null");
+                    "with.ms must be a number of milliseconds, at most a day, and the first key: "
+                    "{with: {ms: 500}}");
+    *w = (struct waiting){.id = t->id, .ms = ms, .ends_at = now_ms() + ms};
+    /* a workflow's name has at most 100 bytes, none of which JSON escapes */
+    snprintf(w->about, sizeof(w->about), "\"workflow\":\"%s\",\"item\":%s",
+             t->workflow_name ? t->workflow_name : "",
+             t->item && strlen(t->item) <= ITEM_MAX ? t->item : "null");
     all.report->started(t->id, 0);
     set_timer();
     return 0;
@@ -156,9 +173,15 @@ int pawl_plugin_init(const struct pawl_plugin_host *host)
                               .poll = poll_timer,
                               .free = finish};
 
+    int rc;
+
     if (all.timer >= 0)
         return PAWL_E_CONFLICT; /* this plugin serves one engine of a process */
     all.report = host->report;
     all.timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
-    return all.timer < 0 ? PAWL_E_UNAVAILABLE : host->add_executor(host, &x);
+    if (all.timer < 0)
+        return PAWL_E_UNAVAILABLE;
+    if ((rc = host->add_executor(host, &x)))
+        finish(NULL); /* Pawl frees only an executor that it has accepted */
+    return rc;
 }

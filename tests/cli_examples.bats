@@ -117,16 +117,28 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 	id=$(pawl --db "$db" submit waits.flow.yaml --param ms=-1)
 	soon has_failed "$id"
 	[[ $(pawl --db "$db" why "$id") == *'with.ms must be a number of milliseconds'* ]]
+
+	# an item that is too long for the outputs, and a key ms that is not that of with
+	printf 'name: long\ntasks: {a: {executor: wait, foreach: ["%0200d", "%0198d"], with: {ms: 1}}}\noutputs: {a: "${{ tasks.a.outputs }}"}\n' \
+		1 2 >long.flow.yaml
+	id=$(pawl --db "$db" submit long.flow.yaml)
+	soon has_succeeded "$id"
+	[[ $(pawl --db "$db" show "$id" --json) == *'"workflow":"long","item":null}'*'"workflow":"long","item":"00'*'02"}'* ]]
+	echo '{name: nested, tasks: {a: {executor: wait, with: {deep: {ms: 1}}}}}' >nested.flow.yaml
+	id=$(pawl --db "$db" submit nested.flow.yaml)
+	soon has_failed "$id"
+	[[ $(pawl --db "$db" why "$id") == *'and the first key'* ]]
 	kill "$pid"
 	wait "$pid"
 	run pawl --db "$db" worker --plugin "$examples/plugin_executor.so"
 	echo "$output"
 	[ "$status" = 2 ]
 	[[ $output == *'plugin_executor.so: it is already loaded'* ]]
-	verified 21
+	verified 27
 }
 
 runs_one() { [[ $(pawl --db "$db" tree "$1" --json) == *'"status":"running"'*'"name":"waits::one","status":"running"'* ]]; }
+has_succeeded() { [[ $(pawl --db "$db" show "$1" --json) == *'"status":"succeeded"'* ]]; }
 has_failed() { [[ $(pawl --db "$db" show "$1" --json) == *'"status":"failed"'* ]]; }
 
 @test "executor: helper receives one task per line" {

@@ -10,32 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME(outer, inner, member)                                                                 \
-    _Static_assert(offsetof(struct outer, member) == offsetof(struct inner, member) &&             \
-                       sizeof(((struct outer *)0)->member) == sizeof(((struct inner *)0)->member), \
-                   "pawl.h and exec/function/function.h differ")
-SAME(pawl_call, function_call, ops);
-SAME(pawl_call, function_call, name);
-SAME(pawl_call, function_call, input);
-SAME(pawl_call, function_call, execution);
-SAME(pawl_call, function_call, root);
-SAME(pawl_call, function_call, attempt);
-SAME(pawl_call, function_call, max_attempts);
-SAME(pawl_call_ops, function_call_ops, cancelled);
-SAME(pawl_call_ops, function_call_ops, remaining);
-SAME(pawl_call_ops, function_call_ops, set_output);
-SAME(pawl_call_ops, function_call_ops, set_result);
-SAME(pawl_call_ops, function_call_ops, log);
-SAME(pawl_call_ops, function_call_ops, fail);
-SAME(pawl_call_ops, function_call_ops, defer);
-SAME(pawl_plugin_host, function_plugin_host, abi);
-SAME(pawl_plugin_host, function_plugin_host, add);
-SAME(pawl_plugin_host, function_plugin_host, data);
-SAME(pawl_plugin_host, function_plugin_host, add_executor);
-SAME(pawl_plugin_host, function_plugin_host, report);
-_Static_assert(PAWL_PLUGIN_ABI == FUNCTION_PLUGIN_ABI,
-               "pawl.h and exec/function/function.h differ");
-
 /* ---- from the configuration ---- */
 
 static int add_executor(struct dispatch *d, struct executor *x, struct err *err)
