@@ -137,6 +137,30 @@ TEST(schedule_checked_while_the_clock_was_ahead_continues_after_the_clock_is_set
     schedule_done(s);
 }
 
+TEST(schedule_with_a_problem_is_checked_soon_after_the_clock_is_set_back)
+{
+    struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', overlap: allow}");
+    struct schedule_slice ahead = {.max = 10, .ahead = true};
+    struct err err = ERR_INIT;
+
+    sql_run(s, "UPDATE schedules SET tz = 'No/Where'");
+    CHECK_EQ(fire_due_at(s, "2030-06-02T12:00:10Z"), 0);
+    CHECK(schedule_named(s, "w/1").row.problem != NULL);
+    CHECK_OK_ERR(store_turn(s, fire_due_body, &ahead, &err), &err);
+    CHECK_EQ(ahead.found, 0); /* the clock was not set back */
+    clock_advance(-23 * HOUR);
+    CHECK_OK_ERR(store_turn(s, fire_due_body, &ahead, &err), &err);
+    CHECK_EQ(ahead.checked, 1);
+    CHECK(schedule_named(s, "w/1").row.next < schedule_time("2030-06-01T13:10:00Z"));
+    CHECK_OK_ERR(store_turn(s, fire_due_body, &ahead, &err), &err);
+    CHECK_EQ(ahead.found, 0); /* the schedule is checked only once */
+    sql_run(s, "UPDATE schedules SET tz = NULL");
+    CHECK_EQ(fire_due_at(s, "2030-06-01T14:00:10Z"), 1);
+    CHECK(schedule_named(s, "w/1").row.problem == NULL);
+    run_workflows(s, "");
+    schedule_done(s);
+}
+
 TEST(clock_set_back_fires_no_due_time_twice_and_later_ones_still_fire)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', catchup: 1d}");

@@ -151,8 +151,8 @@ static int schedules_turn(void *arg, size_t max, struct rows_seen *seen, struct 
     *seen = (struct rows_seen){r->found, r->first};
     if (rc)
         return rc;
-    if (r->ahead)
-        e->check_schedules = r->found == max; /* there may be more, or some are locked */
+    if (r->ahead) /* there may be more, or some are locked */
+        e->check_schedules = r->found == max || r->checked < r->found;
     set_schedule_due(e, r->next, r->now);
     if (!r->checked && ((r->next && r->next <= r->now) || e->check_schedules))
         e->schedule_due = engine_now(e) + LOCKED_PAUSE;

@@ -40,8 +40,12 @@ static void firing_batch_release(struct firing_batch *d)
 static int find_due_schedules(struct turn *t, struct schedule_slice *r, struct rows *due,
                               struct rows *locked, struct err *err)
 {
-    TRY(ask(t->db, due, err, r->ahead ? Q_SCHEDULES_AHEAD : Q_SCHEDULES_DUE, turn_wall_time(t),
-            r->max));
+    int64_t now = turn_wall_time(t);
+
+    if (r->ahead)
+        TRY(ask(t->db, due, err, Q_SCHEDULES_AHEAD, now, r->max, now + PROBLEM_RETRY_US));
+    else
+        TRY(ask(t->db, due, err, Q_SCHEDULES_DUE, now, r->max));
     /* the query returns at most `max` schedules that are due by time, and at most `max` whose last
      * run has ended */
     r->found = due->n < r->max ? due->n : r->max;

@@ -42,10 +42,14 @@ SELECT w.id FROM (SELECT s.id FROM schedules s WHERE s.waiting_at IS NOT NULL AN
                      AND COALESCE((SELECT e.status FROM executions e WHERE e.id = s.last_run), S_SUCCEEDED) >= S_SUCCEEDED LIMIT $2) AS w
 
 -- Schedules that were last checked at a later time than now: the clock was set back since, and their next due time may
--- be far too late. Run only after such a change and when a worker starts, so a scan of the primary key is enough.
---: schedules_ahead(now time, n i64)
+-- be far too late. A schedule with a problem keeps its done_at; it was checked at a later time if its next check is later
+-- than the one that a check now would set. Run only after such a change and when a worker starts, so a scan of the
+-- primary key is enough.
+--: schedules_ahead(now time, n i64, next_check time)
 SELECT s.id FROM schedules s
- WHERE s.id > 0 AND s.done_at > $1 AND s.paused_at IS NULL AND s.problem IS NULL ORDER BY s.id LIMIT $2
+ WHERE s.id > 0 AND s.paused_at IS NULL
+   AND CASE WHEN s.problem IS NULL THEN s.done_at > $1 ELSE s.next_at > $3 END
+ ORDER BY s.id LIMIT $2
 
 -- Reads no other table: if the row changed while this statement ran, PostgreSQL reads it again, but not the rows
 -- that it is joined with.
