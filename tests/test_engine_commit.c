@@ -86,3 +86,53 @@ TEST(job_claimed_in_a_commit_of_unknown_outcome_is_adopted_immediately_by_the_ne
     proxy_stop(through);
     free(url);
 }
+
+static bool is_unknown(struct worker_kit *k)
+{
+    struct err err = ERR_INIT;
+    int rc = engine_step(k->engine, 20000, &err);
+
+    CHECK(!rc || rc == -E_COMMIT_UNKNOWN);
+    return rc != 0;
+}
+
+/* The first worker starts a function and is killed. The second one adopts it in a commit whose
+ * answer is lost, and runs another function before it ends. */
+TEST(started_function_adopted_in_a_commit_of_unknown_outcome_is_not_given_back)
+{
+    struct engine_options o = {.lease = 60 * SECOND, .host_grace = 240 * SECOND};
+    struct worker_kit k = {.list = functions}, next = {.list = functions};
+    struct submission sub = ledger_job(false, "wait", 1);
+    struct store *s;
+    pid_t through, first;
+    int64_t id;
+    char *url;
+
+    server_url(); /* skips the test unless the database is PostgreSQL */
+    url = proxy_start(&through);
+    first = worker_start(fixture_url(), kit_state(), o);
+    s = fixture_store();
+    id = submit_with(s, sub);
+    until_begun(&id, 1);
+    open_at(&k, url, kit_state(), o);
+    KIT_UNTIL(&k, engine_is_drained(k.engine));
+    proxy->last = 1;
+    end_worker(first);
+    while (!is_unknown(&k))
+        ;
+    CHECK_EQ(get(s, id).worker, engine_worker(k.engine)); /* the adoption is stored */
+    proxy->last = proxy->shut = 0;
+    kit_submit(s, "counts", NULL);
+    kit_until_ended(&k, 1);
+    engine_close(&k.engine);
+    fclose(fopen(ledger_file("go"), "we")); /* if it ran again, it would end */
+    open_at(&next, fixture_url(), kit_state(), o);
+    KIT_UNTIL(&next, status_is_terminal(status_of(s, id)));
+    CHECK_EQ(status_of(s, id), S_FAILED);
+    CHECK(!strstr(history(s, id), "released"));
+    engine_close(&next.engine);
+    verify_clean(s);
+    store_close(&s);
+    proxy_stop(through);
+    free(url);
+}

@@ -3,6 +3,7 @@
 #include "engine_fixture.h"
 
 #include <signal.h>
+#include <sys/resource.h>
 
 TEST_POLL_TOO;
 TEST_LOOPS_TOO;
@@ -359,6 +360,72 @@ TEST(started_command_without_its_folder_is_lost_although_its_adopter_is_killed_t
     kill_worker("engine:committed", has_adopted);
     remove_attempt_folders();
     s = fixture_store();
+    finish_with_next_worker(s);
+    CHECK_EQ(status_of(s, id), S_FAILED);
+    CHECK_EQ(count_of_type(s, EV_RELEASED), 0);
+    CHECK_EQ(count_begun(), 1);
+    verify_clean(s);
+    store_close(&s);
+}
+
+/* ---- an adopter that can't reattach ---- */
+
+static struct rlimit descriptors;
+
+/* Leaves the worker no file descriptor while it reattaches the command that it has adopted. Then
+ * submits a function, which uses a slot for its mark. */
+static void refuse_reattach(void *arg, const char *where)
+{
+    (void)arg;
+    if (!descriptors.rlim_cur && !strcmp(where, "engine:committed") && has_adopted(killing.s)) {
+        struct rlimit none;
+
+        CHECK_OK(getrlimit(RLIMIT_NOFILE, &descriptors));
+        none = descriptors;
+        none.rlim_cur = 1;
+        CHECK_OK(setrlimit(RLIMIT_NOFILE, &none));
+    } else if (descriptors.rlim_cur && !strcmp(where, "engine:job-started")) {
+        CHECK_OK(setrlimit(RLIMIT_NOFILE, &descriptors));
+        fixture_env()->point = NULL;
+        kit_submit(killing.s, "f", NULL);
+    }
+}
+
+static void kill_worker_that_cannot_reattach(void)
+{
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    CHECK(pid >= 0);
+    if (pid == 0) {
+        struct worker_kit k = {.list = functions, .commands = true};
+
+        killing.s = fixture_store();
+        kit_open(&k);
+        fixture_env()->point = refuse_reattach;
+        while (!atomic_load(&shared->started))
+            kit_step(&k);
+        kill(getpid(), SIGKILL);
+    }
+    CHECK(was_killed(pid));
+}
+
+/* The adopter lets the lease run out, but it is the last holder: its mark must stay. */
+TEST(started_command_is_lost_although_its_adopter_could_not_reattach_it_and_is_killed_too)
+{
+    struct store *s;
+    int64_t id;
+
+    shared = shared_memory(sizeof(*shared));
+    submit_commands(&id, 1);
+    kill_worker("process:requested", has_claimed);
+    while (!count_begun())
+        usleep(1000);
+    remove_attempt_folders();
+    kill_worker_that_cannot_reattach();
+    s = fixture_store();
+    CHECK_EQ(count_of_type(s, EV_ADOPTED), 1);
     finish_with_next_worker(s);
     CHECK_EQ(status_of(s, id), S_FAILED);
     CHECK_EQ(count_of_type(s, EV_RELEASED), 0);

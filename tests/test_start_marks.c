@@ -32,10 +32,13 @@ TEST(attempt_with_a_start_mark_counts_as_started_until_its_slot_is_used_again)
         CHECK(!start_marks_prove_unstarted(fd, 7, i, 1));
         CHECK(start_marks_prove_unstarted(fd, 7, i, 2));
     }
+    CHECK(start_marks_has(m, 500, 1));
+    CHECK(!start_marks_has(m, 500, 2));
     start_marks_drop(m, 500, 2); /* another attempt */
     CHECK_OK(start_marks_add(m, 1001, 1));
     CHECK(!start_marks_prove_unstarted(fd, 7, 500, 1));
     start_marks_drop(m, 500, 1);
+    CHECK(!start_marks_has(m, 500, 1));
     CHECK_OK(start_marks_add(m, 1002, 1));
     CHECK(start_marks_prove_unstarted(fd, 7, 500, 1));
     CHECK(!start_marks_prove_unstarted(fd, 7, 1002, 1));

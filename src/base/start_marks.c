@@ -91,11 +91,18 @@ void start_marks_keep(struct start_marks *m, int slot, int64_t execution, int at
     idmap_put(&m->kept, execution, (void *)((uintptr_t)slot + 1));
 }
 
+bool start_marks_has(const struct start_marks *m, int64_t execution, int attempt)
+{
+    uintptr_t slot = (uintptr_t)idmap_get(&m->kept, execution);
+
+    return slot && m->attempts.at[slot - 1] == attempt;
+}
+
 void start_marks_drop(struct start_marks *m, int64_t execution, int attempt)
 {
     uintptr_t slot = (uintptr_t)idmap_get(&m->kept, execution);
 
-    if (!slot || m->attempts.at[slot - 1] != attempt)
+    if (!start_marks_has(m, execution, attempt))
         return;
     idmap_remove(&m->kept, execution);
     start_marks_unreserve(m, (int)slot - 1);

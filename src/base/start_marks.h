@@ -8,6 +8,9 @@
  * they are not valid for a database that was restored since: the table begins with the id of the
  * boot and the generation of the database for which it is valid.
  *
+ * The table has no limit: it grows by 16 bytes for each mark that is kept. A mark whose attempt
+ * this worker can't follow any more is kept until the worker ends.
+ *
  * All functions except start_marks_write are called on the engine's thread. */
 #ifndef BASE_START_MARKS_H
 #define BASE_START_MARKS_H
@@ -31,7 +34,11 @@ MUST_USE int start_marks_begin(struct start_marks *m);
 int start_marks_reserve(struct start_marks *m);
 void start_marks_unreserve(struct start_marks *m, int slot);
 void start_marks_keep(struct start_marks *m, int slot, int64_t execution, int attempt);
-/* Frees the slot that is kept for this attempt, if any. */
+/* Whether a slot is kept for this attempt. */
+bool start_marks_has(const struct start_marks *m, int64_t execution, int attempt);
+/* Frees the slot that is kept for this attempt, if any. Only for an attempt of which the database
+ * no longer names this worker as the last holder: its outcome is stored, or another worker was seen
+ * to have it, or its adoption was certainly not stored. */
 void start_marks_drop(struct start_marks *m, int64_t execution, int attempt);
 
 /* Writes the mark of an attempt that is about to start. Returns 0, or -1 and errno; on failure the

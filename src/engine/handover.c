@@ -168,7 +168,8 @@ void engine_hand_over_job(struct engine *e, const struct execution *x, enum hand
     else if (!rc)
         rc = start_job(e, x->lane, &job, &failed, &err);
     failed.error = err.msg;
-    if (adopted && rc == -E_REFUSED) { /* can't be searched for: let the lease run out */
+    if (adopted &&
+        rc == -E_REFUSED) { /* can't be searched for: let the lease run out, and keep the mark */
         dispatch_forget(e->dispatch, h->a.execution, h->a.attempt);
         leased_job_remove(e, h);
     } else if (rc) {

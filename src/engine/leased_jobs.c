@@ -33,6 +33,7 @@ struct leased_job *leased_job_add(struct engine *e, const struct execution *x,
 
     if (h && h->a.attempt != x->attempts) { /* another worker has settled our attempt */
         dispatch_forget(e->dispatch, h->a.execution, h->a.attempt);
+        start_marks_drop(e->start_marks, h->a.execution, h->a.attempt);
         leased_job_drop(e, h);
         h = NULL;
     }
@@ -74,7 +75,6 @@ void leased_job_remove(struct engine *e, struct leased_job *h)
     pthread_mutex_lock(&e->heartbeat.lock);
     idmap_remove(&e->leased_jobs, h->a.execution);
     pthread_mutex_unlock(&e->heartbeat.lock);
-    start_marks_drop(e->start_marks, h->a.execution, h->a.attempt);
     if (h->settling)
         h->dropped = true;
     else

@@ -61,6 +61,8 @@ static bool adopt_orphan(void *arg, const struct execution *x, int64_t last_work
         *vec_add(&p->unstarted) = x->id;
         return true;
     }
+    if (start_marks_has(e->start_marks, x->id, x->attempts))
+        return true; /* of an earlier adoption: if this turn fails, the mark stays */
     if (start_marks_add(e->start_marks, x->id, x->attempts))
         return false; /* the disk is full: adopt it later */
     *vec_add(&p->marked) = (struct attempt_ref){x->id, x->attempts};

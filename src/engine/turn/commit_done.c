@@ -42,6 +42,7 @@ static void finish_settle(struct engine *e, struct leased_job *h, enum outcome_k
     dispatch_settled(e->dispatch, h->a.execution, h->a.attempt);
     if (e->on_end)
         e->on_end(e->on_end_arg, h->a.execution, status, &h->outcome);
+    start_marks_drop(e->start_marks, h->a.execution, h->a.attempt);
     leased_job_remove(e, h);
 }
 
@@ -157,23 +158,42 @@ static void drop_starts(struct engine *e, const struct plan *p)
     l->starts_due = l->starts.n ? engine_now(e) + (kept ? 20000 : 0) : 0;
 }
 
+/* Whether the turn saw that a lost job is no orphan of ours any more: another worker has it, or its
+ * attempt has ended. */
+static bool is_elsewhere(const struct plan *p, const struct leased_job *h)
+{
+    for (size_t i = 0; p && i < p->lost.n; i++)
+        if (p->lost.at[i].execution == h->a.execution && p->lost.at[i].epoch == h->a.epoch)
+            return p->lost.at[i].rc != -E_BUSY;
+    return false;
+}
+
 /* Whether to try again to readopt a lost job: if no other worker has it, but another turn (perhaps
  * a heartbeat) had it locked. Tries for at most the length of a lease. */
 static bool may_readopt(struct engine *e, const struct plan *p, struct leased_job *h)
 {
     int64_t now = engine_now(e);
-    size_t i;
 
-    if (!p)
-        return false;
-    for (i = 0; i < p->lost.n; i++)
-        if (p->lost.at[i].execution == h->a.execution && p->lost.at[i].epoch == h->a.epoch)
-            break;
-    if (i < p->lost.n && p->lost.at[i].rc != -E_BUSY)
+    if (!p || is_elsewhere(p, h))
         return false;
     if (!h->readopt_until)
         h->readopt_until = now + e->o.lease;
     return now < h->readopt_until;
+}
+
+/* Drops the mark of a lost job that is elsewhere. The others stay: until another worker adopts the
+ * job, the database names us as its last holder. A function that still runs frees its slot when it
+ * ends, so the mark gets one that stays; a worker that stops uses no slot again. Returns whether
+ * the job may be forgotten. */
+static bool leave_mark(struct engine *e, const struct plan *p, const struct leased_job *h)
+{
+    int64_t id = h->a.execution;
+
+    if (is_elsewhere(p, h))
+        start_marks_drop(e->start_marks, id, h->a.attempt);
+    else if (!e->stopping && !start_marks_has(e->start_marks, id, h->a.attempt))
+        return !start_marks_add(e->start_marks, id, h->a.attempt);
+    return true;
 }
 
 /* Forgets the lost jobs that this turn did not readopt: they belong to other workers now, and their
@@ -190,6 +210,8 @@ void forget_lost_jobs(struct engine *e, const struct plan *p)
             e->adopt_at = engine_now(e) + READOPT_PAUSE;
             continue;
         }
+        if (!leave_mark(e, p, h))
+            continue; /* the disk is full: forget it later */
         dispatch_forget(e->dispatch, h->a.execution, h->a.attempt);
         leased_job_drop(e, h);
         at = 0; /* removing moves other entries: start over */

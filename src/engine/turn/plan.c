@@ -136,20 +136,27 @@ void plan_commit_failed(struct engine *e, struct plan *p)
     e->groups_to_poll |= p->groups_polled;
 }
 
-/* Drops the marks of attempts that the turn did not adopt after all. */
-static void drop_unused_marks(const struct plan *p)
+static bool has_adopted(const struct plan *p, int64_t execution)
 {
-    for (size_t i = 0; i < p->marked.n; i++) {
+    for (size_t i = 0; i < p->adopted.n; i++)
+        if (p->adopted.at[i]->id == execution)
+            return true;
+    return false;
+}
+
+void plan_drop_unused_marks(struct plan *p, int rc)
+{
+    for (size_t i = 0; rc != -E_COMMIT_UNKNOWN && i < p->marked.n; i++) {
         const struct attempt_ref *m = &p->marked.at[i];
 
-        if (!attempts_get(&p->e->leased_jobs, m->execution, m->attempt))
+        if ((rc || !has_adopted(p, m->execution)) &&
+            !attempts_get(&p->e->leased_jobs, m->execution, m->attempt))
             start_marks_drop(p->e->start_marks, m->execution, m->attempt);
     }
 }
 
 void plan_release(struct plan *p)
 {
-    drop_unused_marks(p);
     vec_release(&p->marked);
     vec_release(&p->unstarted);
     free(p->starts);

@@ -66,9 +66,11 @@ struct plan {
     struct submission *submissions; /* copies of the waiting submissions */
     bool adopt;
     struct adoption adoption;
-    VEC(struct attempt_ref) marked; /* adopted attempts that may have started: marked as such */
-    VEC(struct lease_ref) lost;     /* our lost leases, to be readopted if still orphaned */
-    struct rows generation;         /* the database's generation, as the turn sees it */
+    VEC(struct attempt_ref)
+    marked;                     /* adopted attempts that may have started: this turn marked
+                                   them as such */
+    VEC(struct lease_ref) lost; /* our lost leases, to be readopted if still orphaned */
+    struct rows generation;     /* the database's generation, as the turn sees it */
 
     int64_t claimed_at; /* engine_now before the leases were taken */
     struct arena texts;
@@ -91,6 +93,9 @@ struct plan {
 void plan_make(struct loop *l, struct plan *p, struct turn_options m);
 void plan_capacity(struct plan *p); /* capacity.c: reserves the plan's share of the capacity that is
                                        left */
+/* Drops the marks of attempts that the turn did not adopt after all. If it is unknown whether the
+ * turn was stored, the marks stay: the database may name this worker as the holder. */
+void plan_drop_unused_marks(struct plan *p, int rc);
 void plan_release(struct plan *p);
 MUST_USE int plan_execute(struct plan *p, struct err *err);
 /* adopt.c */

@@ -85,6 +85,7 @@ static int end_turn(struct loop *l, int rc, const struct err *err)
         refuse_submission(l, err); /* they may be stored: report that the outcome is unknown */
     l->plan = NULL; /* only now: the dispatcher counts the jobs that the plan claimed */
     mark_waiting_loops(l->e);
+    plan_drop_unused_marks(p, rc);
     plan_release(p);
     free(p);
     return rc;
