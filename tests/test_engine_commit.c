@@ -87,6 +87,20 @@ TEST(job_claimed_in_a_commit_of_unknown_outcome_is_adopted_immediately_by_the_ne
     free(url);
 }
 
+/* The next COMMIT of the worker is then that of a turn, unless the machine stalls for seconds. */
+static void until_heartbeat(struct worker_kit *k, struct store *s)
+{
+    char sql[200];
+    int64_t before;
+
+    snprintf(
+        sql, sizeof(sql),
+        "SELECT CAST(extract(epoch FROM seen_at) * 1000 AS bigint) FROM workers WHERE id = %lld",
+        (long long)engine_worker(k->engine));
+    before = sql_number(s, sql);
+    KIT_UNTIL(k, sql_number(s, sql) != before);
+}
+
 static bool is_unknown(struct worker_kit *k)
 {
     struct err err = ERR_INIT;
@@ -100,7 +114,7 @@ static bool is_unknown(struct worker_kit *k)
  * answer is lost, and runs another function before it ends. */
 TEST(started_function_adopted_in_a_commit_of_unknown_outcome_is_not_given_back)
 {
-    struct engine_options o = {.lease = 60 * SECOND, .host_grace = 240 * SECOND};
+    struct engine_options o = {.lease = 12 * SECOND, .host_grace = 48 * SECOND};
     struct worker_kit k = {.list = functions}, next = {.list = functions};
     struct submission sub = ledger_job(false, "wait", 1);
     struct store *s;
@@ -116,6 +130,7 @@ TEST(started_function_adopted_in_a_commit_of_unknown_outcome_is_not_given_back)
     until_begun(&id, 1);
     open_at(&k, url, kit_state(), o);
     KIT_UNTIL(&k, engine_is_drained(k.engine));
+    until_heartbeat(&k, s);
     proxy->last = 1;
     end_worker(first);
     while (!is_unknown(&k))

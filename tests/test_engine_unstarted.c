@@ -220,6 +220,34 @@ TEST(job_that_kills_its_worker_before_it_starts_is_given_back_three_times_and_th
     store_close(&s);
 }
 
+/* The lease of the dead worker is cleared before a worker that has the function looks: the file
+ * with the marks must still be there. */
+TEST(function_of_a_killed_worker_keeps_its_attempt_although_its_lease_was_cleared_long_ago)
+{
+    struct worker_kit other = {.list = NULL};
+    struct store *s;
+    int64_t id;
+
+    claims_before = 0;
+    shared = shared_memory(sizeof(*shared));
+    submit_all(&id, 1);
+    kill_worker("engine:committed", has_claimed);
+    s = fixture_store();
+    kit_lose_lease(s);
+    kit_open(&other);
+    KIT_UNTIL(&other, engine_is_drained(other.engine));
+    for (int i = 0; i < 5; i++) /* it looks for dead workers after its first turn */
+        kit_step(&other);
+    engine_close(&other.engine);
+    finish_with_next_worker(s);
+    CHECK_EQ(status_of(s, id), S_SUCCEEDED);
+    CHECK_EQ(count_of_type(s, EV_RELEASED), 1);
+    CHECK_EQ(count_of_type(s, EV_ABANDONED), 0);
+    CHECK_EQ(get(s, id).attempts, get(s, id).max_attempts);
+    verify_clean(s);
+    store_close(&s);
+}
+
 /* ---- commands ---- */
 
 static const char *ledger(void)

@@ -113,6 +113,8 @@ static int remove_worker_body(struct turn *t, void *arg, struct err *err)
     return op_worker_unregister(t, *(int64_t *)arg, err);
 }
 
+/* Whether the worker holds a lease, or was the last to hold that of an orphan: then its start marks
+ * are needed. */
 static bool has_leases(struct engine *e, int64_t worker)
 {
     AUTO(execution_list_release) struct execution_list l = {0};

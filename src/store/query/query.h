@@ -182,8 +182,8 @@ STORE_LIST(worker_list, struct worker_row, int64_t now)
 MUST_USE int query_workers(struct store *s, struct worker_list *out, struct err *err);
 /* Sets *open to whether a job of this queue is running or waits for a timer. */
 MUST_USE int query_queue_open(struct store *s, const char *queue, bool *open, struct err *err);
-/* Running jobs with their leases, ordered by id, with an id above `after`; only those of `worker`
- * unless it is 0. */
+/* Running jobs with their leases, ordered by id, with an id above `after`. Unless `worker` is 0,
+ * only those that it holds, and the orphans that it held last. */
 MUST_USE int query_leases(struct store *s, int64_t worker, int64_t after, size_t max,
                           struct execution_list *out, struct err *err);
 

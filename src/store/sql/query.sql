@@ -247,8 +247,9 @@ SELECT w.id, w.started_at, w.seen_at, w.pid, w.room, w.host, w.folder, w.version
 --: query_lease_counts()
 SELECT worker, count(*) FROM leases WHERE worker IS NOT NULL GROUP BY worker ORDER BY worker
 
+-- The last holder of an orphan has it, too: its file tells whether the attempt has started.
 --: query_leases(worker i64, after i64, n i64)
 SELECT @whole@, @past@
   FROM leases l @execution_of_l@
- WHERE l.execution > $2 AND ($1 = 0 OR l.worker = $1)
+ WHERE l.execution > $2 AND ($1 = 0 OR COALESCE(l.worker, @last_worker@) = $1)
  ORDER BY l.execution LIMIT $3
