@@ -1,6 +1,7 @@
 /* test_engine_idle.c - a worker that has nothing to do or must stop: how few statements it runs,
  * what wakes it, and how it stops. Each test ends with verify. */
 #include "engine_fixture.h"
+#include "rerun_fixture.h"
 
 #include <strings.h>
 
@@ -196,6 +197,40 @@ TEST(idle_worker_of_an_old_generation_ends_at_its_next_heartbeat)
     fence(s);
     clock_advance(LEASE / 2);
     CHECK_EQ(step_until_error(&k, &err), -E_CONFLICT);
+    engine_close(&k.engine);
+    verify_clean(s);
+    store_close(&s);
+}
+
+static int64_t submit_foreground(struct store *s)
+{
+    return submit_with(
+        s, (struct submission){.name = "exec::test", .lane = "function:noop", .queue = "here:"});
+}
+
+/* The first tree has ended before the fence, the second waits until after it. */
+TEST(worker_serves_only_the_foreground_trees_that_were_open_at_a_fence)
+{
+    struct store *s = fixture_store();
+    struct worker_kit k = {.list = functions};
+    int64_t ended = submit_foreground(s), held = submit_foreground(s), id;
+
+    CHECK_OK(cancel(s, ended));
+    CHECK_OK(hold(s, held));
+    fence(s);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM settings WHERE name LIKE 'fenced_tree:%'"), 1);
+    CHECK(rerun(s, ended, RERUN_WHOLE, NULL) != NULL);
+    id = submit_foreground(s); /* a run since the fence has its own process */
+    kit_open(&k);
+    clock_advance(LEASE / 2);
+    KIT_UNTIL(&k, engine_is_drained(k.engine));
+    CHECK_OK(unhold(s, held));
+    kit_until_ended(&k, 1);
+    CHECK_EQ(status_of(s, held), S_SUCCEEDED);
+    clock_advance(LEASE / 2); /* the next heartbeat removes the tree from the list */
+    KIT_UNTIL(&k, !sql_number(s, "SELECT count(*) FROM settings WHERE name LIKE 'fenced_tree:%'"));
+    CHECK_EQ(status_of(s, ended), S_READY);
+    CHECK_EQ(status_of(s, id), S_READY);
     engine_close(&k.engine);
     verify_clean(s);
     store_close(&s);

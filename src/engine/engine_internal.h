@@ -183,10 +183,10 @@ struct engine {
     struct listener *listener;
     struct worker row;
     int epoll;
-    bool server;             /* PostgreSQL: workers on other hosts may exist */
-    int64_t generation;      /* FIRST_GENERATION if the database was never fenced */
-    int64_t fenced_trees_at; /* when to look for foreground trees of earlier generations */
-    size_t lanes_announced;  /* number of lanes in the worker's row */
+    bool server;            /* PostgreSQL: workers on other hosts may exist */
+    int64_t generation;     /* FIRST_GENERATION if the database was never fenced */
+    bool no_fenced_trees;   /* all foreground trees of earlier generations have ended */
+    size_t lanes_announced; /* number of lanes in the worker's row */
 
     struct idmap leased_jobs; /* execution -> struct leased_job */
     /* loops[0] uses the engine's connection. It makes all turns; if other loops have threads, it

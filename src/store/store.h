@@ -437,9 +437,12 @@ MUST_USE int store_identity(struct store *s, char id[STORE_ID_SIZE], int64_t *ge
                             struct err *err);
 
 struct rows;
-/* The roots of the foreground runs that were submitted before the last fence and have jobs that
- * have not ended. No process of theirs may claim any more: it is of an old generation. */
+/* The roots of the foreground runs that were open at a fence, each with its status, NULL if it was
+ * removed since. No process of theirs may claim any more: it is of an old generation. */
 MUST_USE int store_fenced_trees(struct store *s, struct rows *roots, struct err *err);
+/* Removes the root of a tree that has ended from that list. If the tree is run again, its
+ * foreground run serves it, as before the fence. */
+MUST_USE int op_fenced_tree_end(struct turn *t, int64_t root, struct err *err);
 /* Queues the query for the generation, so that it costs no extra round trip: turn_read_generation
  * reads the answer after the next query of the turn. */
 MUST_USE int turn_send_generation(struct turn *t, struct rows *answer, struct err *err);

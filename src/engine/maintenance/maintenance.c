@@ -12,9 +12,8 @@
 #define RETENTION_CHECK_EVERY  3600000000LL /* µs */
 #define DAY                    86400000000LL
 #define RETENTION_SLICE        100
-#define RETENTION_FAILURES_MAX 20          /* after this many failed removals, stop for today */
-#define FENCED_TREES_EVERY     300000000LL /* µs between checks that found no tree */
-#define COMMIT_TIME_MAX        60000000LL  /* µs that a dead worker's commit may take */
+#define RETENTION_FAILURES_MAX 20         /* after this many failed removals, stop for today */
+#define COMMIT_TIME_MAX        60000000LL /* µs that a dead worker's commit may take */
 
 /* A lease that ran out while the database was unavailable does not mean that its worker is dead.
  * Only a worker that has seen a healthy database for a whole lease may reap. */
@@ -171,24 +170,32 @@ static void serve_tree(struct engine *e, int64_t root)
     e->groups_to_poll = UINT64_MAX;
 }
 
-/* Serves the foreground trees of earlier generations. No process runs them any more, and there may
- * be no file of theirs: if a run ended in the time that was lost, it has removed its file, and its
- * tree is open again. Any worker may serve them, since the database does not know the host. */
+static int end_fenced_tree_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_fenced_tree_end(t, *(int64_t *)arg, err);
+}
+
+/* Serves the foreground trees that were open at a fence, until they end. No process runs them any
+ * more, and there may be no file of theirs: if a run ended in the time that was lost, it has
+ * removed its file, and its tree is open again. Any worker may serve them, since the database does
+ * not know the host. A later fence ends this worker, so a list that is empty stays empty. */
 static int serve_fenced_trees(struct engine *e, struct err *err)
 {
     AUTO_ROWS roots = ROWS_INIT;
-    int64_t now = clock_boot_us();
-    int rc;
 
-    if (e->generation == FIRST_GENERATION || now < e->fenced_trees_at)
+    if (e->generation == FIRST_GENERATION || e->no_fenced_trees)
         return 0;
-    rc = store_fenced_trees(e->store, &roots, err);
-    if (!rc && !roots.n) /* a tree that waits for a timer has no jobs now, and gets some later */
-        e->fenced_trees_at = now + FENCED_TREES_EVERY;
-    for (size_t i = 0; !rc && i < roots.n; i++)
-        if (!state_folder_runs_tree(e->state_folder, rows_int(&roots, i, 0)))
-            serve_tree(e, rows_int(&roots, i, 0));
-    return rc;
+    TRY(store_fenced_trees(e->store, &roots, err));
+    e->no_fenced_trees = !roots.n;
+    for (size_t i = 0; i < roots.n; i++) {
+        int64_t root = rows_int(&roots, i, 0);
+
+        if (rows_null(&roots, i, 1) || status_is_terminal((int)rows_int(&roots, i, 1)))
+            TRY(store_turn(e->store, end_fenced_tree_body, &root, err));
+        else if (!state_folder_runs_tree(e->state_folder, root))
+            serve_tree(e, root);
+    }
+    return 0;
 }
 
 /* Serves the foreground tree of each dead worker until the tree ends. Removes dead workers that

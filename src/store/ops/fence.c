@@ -26,6 +26,11 @@ int store_fenced_trees(struct store *s, struct rows *roots, struct err *err)
     return ask(s, roots, err, Q_QUERY_FENCED_TREES);
 }
 
+int op_fenced_tree_end(struct turn *t, int64_t root, struct err *err)
+{
+    return db_queue_ids(t->db, err, Q_FENCED_TREES_END, &root, 1);
+}
+
 int turn_send_generation(struct turn *t, struct rows *answer, struct err *err)
 {
     return db_queue(t->db, answer, 1, err, Q_GENERATION_READ);
@@ -115,7 +120,7 @@ int op_fence(struct turn *t, const struct fence *from, struct fence *f, struct e
     TRY(door_flush(t, err));
     if (!f->generation) {
         TRY(skip_ids(t, err));
-        TRY(ask(t->db, NULL, err, Q_FENCED_IDS_NOTE));
+        TRY(ask(t->db, NULL, err, Q_FENCED_TREES_NOTE));
         TRY(raise_generation(t, &f->generation, err));
         TRY(op_accept_timeline(t, &timeline, err));
     }

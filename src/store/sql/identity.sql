@@ -38,19 +38,20 @@ UPDATE counters SET value = CASE name                                           
     ELSE max(value, (SELECT COALESCE(max(sequence_num), 0) FROM execution_events)) + 10 * $1 END   --@ sqlite
  WHERE name IN ('execution_id', 'event_floor')                                             --@ sqlite
 
--- Every execution with an id up to this one was submitted before this fence.
---: fenced_ids_note()
+-- Notes the foreground runs that are open at this fence. Reads all roots, once for each fence.
+--: fenced_trees_note()
 INSERT INTO settings (name, value)
-SELECT 'fenced_ids', CAST(last_value AS text) FROM execution_id                            --@ postgres
-SELECT 'fenced_ids', CAST(value AS text) FROM counters WHERE name = 'execution_id'         --@ sqlite
-ON CONFLICT (name) DO UPDATE SET value = excluded.value
+SELECT 'fenced_tree:' || e.id, 'open' FROM executions e
+ WHERE e.parent IS NULL AND e.id > 0 AND e.status < S_SUCCEEDED AND e.queue = 'here:' || e.id
+ON CONFLICT (name) DO NOTHING
 
--- The roots of foreground runs that were submitted before the last fence and have jobs; no row if there was none.
+-- The roots that a fence has noted, each with its status, NULL if it was removed since.
 --: query_fenced_trees()
-SELECT CAST(substr(c.queue, 6) AS bigint) FROM queue_counters c
- WHERE CASE WHEN c.queue LIKE 'here:%' THEN CAST(substr(c.queue, 6) AS bigint) END
-       <= (SELECT CAST(value AS bigint) FROM settings WHERE name = 'fenced_ids')
- GROUP BY c.queue HAVING sum(c.ready + c.held + c.running) > 0
+SELECT f.root, (SELECT e.status FROM executions e WHERE e.id = f.root)
+  FROM (SELECT CAST(substr(s.name, 13) AS bigint) AS root FROM settings s WHERE s.name LIKE 'fenced_tree:%') AS f
+
+--: fenced_trees_end(; root i64)
+DELETE FROM settings AS s @given@ WHERE s.name = 'fenced_tree:' || :root
 
 -- Accepts the timeline on which the server runs; returns no row if the database has no timelines, or does not show them.
 --: timeline_accept()
