@@ -63,6 +63,28 @@ TEST(attempt_whose_client_was_killed_is_lost)
     stage_end(&g);
 }
 
+/* The command has no variable of the attempt, so that only the engine finds it. */
+TEST(own_attempt_without_its_record_is_lost_only_when_its_container_is_removed)
+{
+    static char run[PATH_MAX + 60];
+    struct spec spec = {.run = run};
+    struct stage g = stage_of(&spec);
+    pid_t shim;
+    int at;
+
+    snprintf(run, sizeof(run), "echo $$ >%s/main; exec env -i /bin/sleep 1000", test_dir());
+    stage_begin(&g);
+    shim = shim_of(&g.t);
+    at = folder_of(&g.t);
+    CHECK_OK(unlinkat(at, RECORD_SHIM.name, 0));
+    close(at);
+    CHECK_OK(kill(shim, SIGKILL));
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
+    CHECK(is_gone(g.main));
+    CHECK_EQ(containers(), 0);
+    stage_end(&g);
+}
+
 static void check_outcome_if_shim_dies(const char *point, bool client_exits_early,
                                        enum outcome_kind expect)
 {

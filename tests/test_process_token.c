@@ -130,6 +130,24 @@ TEST(attempt_whose_task_removed_the_folder_is_not_given_back)
     check_not_given_back(REMOVES_FOLDER THEN_KILLS_ALL, true);
 }
 
+/* The process has neither the record of its session nor the attempt's variables, only `tree`. */
+TEST(attempt_whose_record_was_removed_is_lost_only_when_no_process_holds_its_tree)
+{
+    struct worker *a = worker_new(), *b = worker_new();
+    struct spec spec = {.cwd = test_dir()};
+    struct job t = task_of(&spec);
+    pid_t left;
+
+    spec.run = AWAITS_SHIM "rm $d/shim; env -i /usr/bin/setsid /bin/sh -c "
+                           "'echo $$ >>begun; exec sleep 1000' & until [ -s begun ]; do sleep "
+                           "0.01; done; exec env -i /bin/kill -9 $PPID";
+    left = begin(a, &t);
+    worker_free(a);
+    CHECK_EQ(adopt(b, &t)->o.kind, OUTCOME_LOST);
+    CHECK(is_gone(left));
+    worker_free(b);
+}
+
 /* ---- what proves nothing ---- */
 
 /* An attempt that its worker has prepared and never requested. */

@@ -15,6 +15,9 @@
  *                                            free and the container is gone; then report
  *                                            `ending` if that record exists, else lost (timed
  *                                            out or cancelled if this worker killed the shim)
+ *     free                neither, but       the task removed them: as above
+ *                         `tree` is held,
+ *                         or we saw it run
  *     free                neither            not started by a shim that can be found (tampered.c);
  *                                            the tombstone written now makes sure that it never
  *                                            will be, and is not needed once our own shim has
@@ -248,14 +251,23 @@ static bool is_hidden(struct process *p, struct watch *w, int read)
     return true;
 }
 
-/* Whether a process of the attempt may hold `tree`. Also true if that can't be determined for now,
- * unless the attempt was cancelled and the disk fails. */
-static bool may_have_tree(const struct watch *w)
+/* Whether a process of the attempt holds `tree`: 1, 0, or -1 and errno. */
+static int has_tree(const struct watch *w)
 {
     AUTO_FD tree = own_file_open(w->at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
 
-    return tree < 0 ? error_may_pass(errno) && (!w->cancelled || proc_is_shortage(errno))
-                    : attempt_file_is_locked(tree);
+    if (tree < 0)
+        return errno == ENOENT ? 0 : -1;
+    return attempt_file_is_locked(tree);
+}
+
+/* Like has_tree; also true if that can't be determined for now, unless the attempt was cancelled
+ * and the disk fails. */
+static bool may_have_tree(const struct watch *w)
+{
+    int held = has_tree(w);
+
+    return held < 0 ? error_may_pass(errno) && (!w->cancelled || proc_is_shortage(errno)) : held;
 }
 
 /* The shim died without an exit record: end what it left behind. The attempt is reported only when
@@ -263,11 +275,12 @@ static bool may_have_tree(const struct watch *w)
 static void end_remains(struct process *p, struct watch *w)
 {
     bool alive = attempt_kill_remains(w->at, &w->shim) || may_have_tree(w);
+    bool removed = remove_container(p, w);
     struct attempt_exit end;
     int ended;
 
-    w->unstarted &= !alive;
-    if (!remove_container(p, w) || alive) {
+    w->unstarted &= !alive && !w->undo.found;
+    if (!removed || alive) {
         watch_check_later(p, w);
         return;
     }
@@ -304,7 +317,7 @@ static void unlock_and_check_later(struct process *p, struct watch *w)
 static void check_unlocked(struct process *p, struct watch *w)
 {
     struct attempt_exit end;
-    int ended = record_read(w->at, &RECORD_EXIT, &end), begun;
+    int ended = record_read(w->at, &RECORD_EXIT, &end), begun, tree;
 
     if (is_hidden(p, w, ended)) {
         unlock_and_check_later(p, w);
@@ -321,12 +334,19 @@ static void check_unlocked(struct process *p, struct watch *w)
         unlock_and_check_later(p, w);
         return;
     }
-    if (!begun && (ended < 0 || w->unrecorded || watch_note_fault(w)))
-        begun = -1; /* a changed folder means that something ran in it */
+    tree = begun ? 0 : has_tree(w);
+    if (is_hidden(p, w, tree)) {
+        unlock_and_check_later(p, w);
+        return;
+    }
+    /* A changed folder and a locked `tree` mean that something ran; w->begun, that we saw it. */
+    if (!begun && (ended < 0 || w->unrecorded || w->begun || tree || watch_note_fault(w)))
+        begun = -1;
     if (begun) {
         if (begun < 0) /* without the record, processes are found by the lock on `tree` */
             memset(&w->shim, 0, sizeof(w->shim));
-        w->begun = w->shim.begun;
+        if (begun == 1)
+            w->begun = w->shim.begun;
         w->wait = 0;
         if (begun == 1 && watch_may_resume(p, w)) {
             watch_begin_asking(p, w);
@@ -342,7 +362,7 @@ static void check_unlocked(struct process *p, struct watch *w)
         return;
     }
     w->unstarted = watch_is_proved_unstarted(w);
-    if (w->is_adopted && p->in_containers) { /* the container may exist without its folder */
+    if (p->in_containers && (w->is_adopted || !w->unstarted)) { /* its container may exist */
         w->state = WATCH_LOST;
         end_remains(p, w);
     } else {
