@@ -63,6 +63,7 @@ bool adopt_one(struct store *s, int64_t worker,
                struct held_job *out); /* from a worker of the same state folder */
 int start(struct store *s, struct held_job j);
 int settle_as(struct store *s, struct held_job j, enum outcome_kind kind, int64_t retry_delay);
+int settle_unstarted(struct store *s, struct held_job j); /* refused: it never started */
 int settle_ok(struct store *s, struct held_job j);
 int heartbeat(struct store *s, struct held_job j);
 size_t reap(struct store *s);

@@ -164,6 +164,20 @@ int settle_as(struct store *s, struct held_job j, enum outcome_kind kind, int64_
     return g.settlement.lease.rc;
 }
 
+int settle_unstarted(struct store *s, struct held_job j)
+{
+    struct settling g = {.worker = j.worker,
+                         .settlement = {.lease = ref(j),
+                                        .outcome = {.kind = OUTCOME_REFUSED,
+                                                    .unstarted = 1,
+                                                    .error = "it did not start",
+                                                    .duration = -1}}};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, settle_body, &g, &err), &err);
+    return g.settlement.lease.rc;
+}
+
 int settle_ok(struct store *s, struct held_job j)
 {
     return settle_as(s, j, OUTCOME_OK, -1);

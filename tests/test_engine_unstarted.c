@@ -210,8 +210,8 @@ TEST(job_that_kills_its_worker_before_it_starts_is_given_back_three_times_and_th
     finish_with_next_worker(s);
     CHECK_EQ(status_of(s, id), S_FAILED);
     CHECK_STR(get(s, id).error,
-              "its worker ended before the attempt started, as in the 3 attempts before: "
-              "it counts as lost");
+              "the attempt did not start, like the 3 attempts before, so it counts as lost: "
+              "its worker ended before the function started");
     CHECK_EQ(get(s, id).attempts, 4);
     CHECK_EQ(get(s, id).max_attempts, 4);
     CHECK_EQ(count_of_type(s, EV_RELEASED), 3);
@@ -475,8 +475,8 @@ TEST(command_that_kills_its_worker_before_it_starts_is_given_back_three_times_an
     finish_with_next_worker(s);
     CHECK_EQ(status_of(s, id), S_FAILED);
     CHECK_STR(get(s, id).error,
-              "its worker ended before the attempt started, as in the 3 attempts before: "
-              "it counts as lost");
+              "the attempt did not start, like the 3 attempts before, so it counts as lost: "
+              "its worker ended before the command started");
     CHECK_EQ(get(s, id).attempts, 4);
     CHECK_EQ(count_of_type(s, EV_RELEASED), 3);
     CHECK_EQ(count_begun(), 0);

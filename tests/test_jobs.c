@@ -271,3 +271,25 @@ TEST(result_that_cannot_be_stored_fails_the_job_with_the_reason)
     verify_clean(s);
     store_close(&s);
 }
+
+/* A task can restore the evidence that it never started, and can't remove the event. */
+TEST(attempt_whose_start_was_reported_is_lost_although_its_worker_reports_it_as_unstarted)
+{
+    struct store *s = fixture_store();
+    int64_t id = submit_with(s, (struct submission){.name = "x", .max_attempts = 1});
+    struct held_job j = claim_job(s, 1);
+
+    CHECK_OK(settle_unstarted(s, j));
+    CHECK_EQ(get(s, id).attempts + 1, get(s, id).max_attempts);
+    clock_advance(10 * SECOND);
+    run_all_timers(s);
+    j = claim_job(s, 1);
+    CHECK_OK(start(s, j));
+    CHECK_OK(settle_unstarted(s, j));
+    CHECK_EQ(status_of(s, id), S_FAILED);
+    CHECK_STR(
+        get(s, id).error,
+        "its start was reported, but no trace of it was found, so its exit status is unknown");
+    verify_clean(s);
+    store_close(&s);
+}

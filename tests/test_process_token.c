@@ -41,6 +41,23 @@ TEST(attempt_whose_shim_was_killed_before_it_took_the_token_is_given_back)
     worker_free(b);
 }
 
+/* The store counts such attempts: a command may be the reason why it does not start. */
+TEST(own_attempt_whose_shim_was_killed_before_it_took_the_token_is_unstarted)
+{
+    struct worker *w = worker_with_shim_point("=before-token");
+    struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
+    struct job t = task_of(&spec);
+    pid_t shim = late_shim(w, &t);
+    struct seen *s;
+
+    CHECK_OK(kill(shim, SIGKILL));
+    s = worker_wait(w, &t);
+    CHECK_EQ(s->o.kind, OUTCOME_REFUSED);
+    CHECK_EQ(s->o.unstarted, 1);
+    CHECK_STR(s->error, "its shim ended before it started anything");
+    worker_free(w);
+}
+
 /* As if another program had removed the lock file, so that worker and shim both hold a lock. */
 TEST(shim_that_finds_a_tombstone_after_it_took_the_token_starts_nothing)
 {
@@ -102,7 +119,11 @@ static void make_other_attempt(void)
 #define REMOVES_RECORDS AWAITS_SHIM "rm -rf $d/shim $d/exit* $d/tree $d/log; "
 #define REMOVES_ALL     AWAITS_SHIM "rm -rf $d/*; "
 #define COPIES_A_TOKEN  AWAITS_SHIM "rm -rf $d/*; cp ${d%/*}/8.1/lock $d/; "
-#define REMOVES_FOLDER  AWAITS_SHIM "rm -rf $d; "
+/* The first eight bytes of a token are the same in all attempts. */
+#define REPAIRS_A_TOKEN                                                                            \
+    AWAITS_SHIM "rm $d/shim $d/exit* $d/tree $d/log; printf '\\010\\0\\0pawl\\n' | dd of=$d/lock " \
+                "conv=notrunc 2>/dev/null; "
+#define REMOVES_FOLDER AWAITS_SHIM "rm -rf $d; "
 
 TEST(attempt_whose_task_removed_its_records_is_not_given_back)
 {
@@ -123,6 +144,11 @@ TEST(attempt_whose_task_copied_the_token_of_another_attempt_is_not_given_back)
 {
     make_other_attempt();
     check_not_given_back(COPIES_A_TOKEN THEN_KILLS_ALL, true);
+}
+
+TEST(attempt_whose_task_restored_the_start_of_its_token_is_not_given_back)
+{
+    check_not_given_back(REPAIRS_A_TOKEN THEN_KILLS_ALL, true);
 }
 
 TEST(attempt_whose_task_removed_the_folder_is_not_given_back)

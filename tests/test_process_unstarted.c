@@ -35,16 +35,21 @@ static struct seen *run_while_disk_fills(struct worker *w, const struct job *t, 
     return worker_wait(w, t);
 }
 
-static struct worker *worker_with_late_shims_on_small_disk(const char *size)
+static struct worker *worker_on_small_disk(const char *size, const char *point)
 {
     struct worker *w;
 
     CHECK_OK(mkdir(attempts_dir(), 0711));
     mount_small_disk(attempts_dir(), size);
-    setenv("PAWL_SHIM_POINT", "=before-lock", 1);
+    setenv("PAWL_SHIM_POINT", point, 1);
     w = worker_new();
     unsetenv("PAWL_SHIM_POINT");
     return w;
+}
+
+static struct worker *worker_with_late_shims_on_small_disk(const char *size)
+{
+    return worker_on_small_disk(size, "=before-lock");
 }
 
 static void fill_blocks(int left)
@@ -120,6 +125,24 @@ TEST(job_is_returned_if_the_disk_fills_before_its_command_starts)
 TEST(job_is_returned_if_the_disk_has_no_inodes_before_its_command_starts)
 {
     check_never_lost(worker_with_late_shims_on_small_disk("1m,nr_inodes=100"), fill_files, 12);
+}
+
+/* The shim can write its own record, and neither the files of the task nor the exit record. */
+TEST(job_is_returned_if_its_shim_withdraws_the_start)
+{
+    struct worker *w = worker_on_small_disk("1m,nr_inodes=100", "=before-token");
+    struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
+    struct job t = task_of(&spec);
+    pid_t shim = late_shim(w, &t);
+    int at = folder_of(&t);
+
+    CHECK_OK(unlinkat(at, "exit.new", 0));
+    close(at);
+    fill_files(1);
+    CHECK_OK(kill(shim, SIGCONT));
+    CHECK_EQ(worker_wait(w, &t)->o.kind, OUTCOME_REFUSED);
+    CHECK_EQ(times_begun(), 0);
+    worker_free(w);
 }
 
 /* Writes the exit record that a shim writes when that step fails: a test can't make a disk fail in

@@ -16,7 +16,7 @@ struct outcome {
     int64_t duration;    /* µs that the attempt ran; -1 if unknown */
     int64_t cpu;         /* µs of processor time used; 0 if unknown */
     int64_t peak_memory; /* bytes; 0 if unknown */
-    int unstarted; /* if refused: not 0 if its worker died before the attempt started; settling the
+    int unstarted; /* if refused: not 0 if it is proved that the attempt never started; settling the
                       attempt sets it to the number of such attempts in a row */
     int64_t retry_delay; /* µs until the next attempt, -1 for no retry; if deferred: µs until the
                             requested time; if refused: back-off */

@@ -69,6 +69,7 @@
 #define ATTEMPT_UNDO_MAX    65536
 #define ATTEMPT_LOG_MAX     (INT64_C(2) << 30) /* head and tail, as large as settings allow */
 #define CGROUP_PATH_SIZE    256
+#define RECORD_MAX          512 /* the largest record, with its magic number and checksum */
 
 /* ---- the folder ---- */
 
@@ -111,16 +112,23 @@ bool attempt_has_tombstone(int at);
 /* The start token proves that the command was never started. The worker writes it into a new `lock`
  * before it requests the shim, and the shim takes it before it starts anything. The proof holds
  * only for a process that holds `lock` and has written a tombstone. Every other state of the file
- * proves nothing: a task can remove a token, but has never seen its own.
+ * proves nothing: a task can remove a token, but has never seen its own. A task that
+ * writes such a record by itself is not stopped by this: the store gives nothing back whose start
+ * was reported (store/ops/settle.c).
  *
  * 0, or -1 and errno (EEXIST: another worker has given the attempt up). */
 MUST_USE int attempt_write_start_token(int at, int64_t execution, int attempt);
 /* `lock` is the descriptor from attempt_lock, or -1. */
 bool attempt_has_start_token(int lock, int64_t execution, int attempt);
+/* What a shim took: the content of `lock`, of which it leaves nothing. */
+struct taken_token {
+    size_t len;
+    char bytes[RECORD_MAX];
+};
 /* 0, or -1 and errno; then nothing may be started. */
-MUST_USE int attempt_take_start_token(int lock);
+MUST_USE int attempt_take_start_token(int lock, struct taken_token *out);
 /* For a shim that took the token and could not start anything after all. */
-void attempt_return_start_token(int lock);
+void attempt_return_start_token(int lock, const struct taken_token *t);
 
 /* Removes the folder with its contents, at any depth. Returns 0, or -1 and errno. Never follows a
  * link. */
@@ -209,9 +217,6 @@ struct record {
 };
 extern const struct record RECORD_SHIM, RECORD_LEASE, RECORD_CONTROL, RECORD_EXIT, RECORD_ENDING,
     RECORD_LOG_POS, RECORD_CONTAINER;
-
-/* The size of the largest record in bytes, with its magic number and checksum. */
-#define RECORD_MAX 512
 
 /* Writes the bytes of a record to `out` (RECORD_MAX bytes) and returns their number. */
 size_t record_encode(const struct record *kind, const void *from, void *out);

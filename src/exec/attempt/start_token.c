@@ -2,7 +2,8 @@
  *
  * The token is the content of the lock file itself: the shim takes it through the descriptor whose
  * lock it holds, and an adopter reads it through the one whose lock it holds. A lock file that a
- * task removed, replaced or linked has no token of this attempt. */
+ * task removed, replaced or linked has no token of this attempt. The shim overwrites all of it, so
+ * that nothing that the task can read completes to a token again. */
 #include "exec/attempt/attempt.h"
 
 #include "base/own_file.h"
@@ -19,7 +20,7 @@ struct start_token {
 };
 
 static const struct record RECORD_TOKEN = {.name = ATTEMPT_LOCK,
-                                           .magic = UINT64_C(0x0a6c776170000007),
+                                           .magic = UINT64_C(0x0a6c776170000008),
                                            .size = sizeof(struct start_token)};
 
 static bool make_token(int64_t execution, int attempt, struct start_token *out)
@@ -63,25 +64,28 @@ bool attempt_has_start_token(int lock, int64_t execution, int attempt)
            memcmp(&found, &expected, sizeof(found)) == 0;
 }
 
-/* Overwrites the first bytes of the token in place, so that a disk that fills up prevents neither
- * this nor the return. */
-static int overwrite_magic(int lock, uint64_t magic)
+/* Overwrites in place, so that a disk that fills up prevents neither this nor the return. */
+static int overwrite(int lock, const void *bytes, size_t len)
 {
-    ssize_t n = pwrite(lock, &magic, sizeof(magic), 0);
+    ssize_t n = pwrite(lock, bytes, len, 0);
 
-    if (n >= 0 && n != (ssize_t)sizeof(magic))
+    if (n >= 0 && n != (ssize_t)len)
         errno = ENOSPC;
-    return n == (ssize_t)sizeof(magic) ? 0 : -1;
+    return n == (ssize_t)len ? 0 : -1;
 }
 
-int attempt_take_start_token(int lock)
+int attempt_take_start_token(int lock, struct taken_token *out)
 {
-    return overwrite_magic(lock, 0);
+    char blank[RECORD_MAX];
+    ssize_t n = pread(lock, out->bytes, sizeof(out->bytes), 0);
+
+    out->len = n > 0 ? (size_t)n : 0;
+    memset(blank, 0xff, out->len); /* a compressing file system would free blocks of zeroes */
+    return n < 0 ? -1 : overwrite(lock, blank, out->len);
 }
 
-void attempt_return_start_token(int lock)
+/* If this fails, nothing proves that the command did not start. */
+void attempt_return_start_token(int lock, const struct taken_token *t)
 {
-    (void)overwrite_magic(
-        lock,
-        RECORD_TOKEN.magic); /* if this fails, nothing proves that the command did not start */
+    (void)overwrite(lock, t->bytes, t->len);
 }

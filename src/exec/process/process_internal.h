@@ -266,8 +266,9 @@ MUST_USE bool process_report_exit(struct process *p, struct watch *w,
 /* Reports the end of an attempt without an exit record and drops the watch. */
 void process_report_end(struct process *p, struct watch *w, enum outcome_kind kind,
                         const char *error);
-/* Reports an adopted attempt that was never started, as proved, and drops the watch. */
-void process_report_unstarted(struct process *p, struct watch *w);
+/* Reports an attempt that was never started, as proved, and drops the watch. The store gives the
+ * job back, but not forever. */
+void process_report_unstarted(struct process *p, struct watch *w, const char *error);
 /* Like process_report_end, for an attempt whose folder was tampered with (w->fault): failed, or
  * lost if some of its processes may still run. */
 void process_report_fault(struct process *p, struct watch *w);

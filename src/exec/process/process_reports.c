@@ -179,11 +179,12 @@ void process_report_end(struct process *p, struct watch *w, enum outcome_kind ki
     report_outcome(p, w, &o);
 }
 
-void process_report_unstarted(struct process *p, struct watch *w)
+void process_report_unstarted(struct process *p, struct watch *w, const char *error)
 {
     struct outcome o = {.kind = OUTCOME_REFUSED,
                         .unstarted = 1,
-                        .error = "its worker ended before the command started",
+                        .retry_delay = REFUSED_DELAY,
+                        .error = error,
                         .duration = -1};
 
     report_outcome(p, w, &o);

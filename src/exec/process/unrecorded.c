@@ -58,7 +58,9 @@ void watch_report_unrecorded(struct process *p, struct watch *w)
     if (!w->unstarted)
         process_report_end(p, w, OUTCOME_LOST, why_lost(w));
     else if (w->is_adopted || w->given_up)
-        process_report_unstarted(p, w);
-    else
+        process_report_unstarted(p, w, "its worker ended before the command started");
+    else if (p->closed || !process_has_room(w->at)) /* not because of the job */
         process_report_end(p, w, OUTCOME_REFUSED, why_not_started(p, w));
+    else /* counted, so that a job that prevents its own start is not started forever */
+        process_report_unstarted(p, w, why_not_started(p, w));
 }

@@ -126,7 +126,7 @@ void write_exit(struct shim *s)
 }
 
 /* Without an exit record the attempt must not count as started, so the shim's own record is
- * removed. */
+ * removed and the start token, which proves it, returned. */
 static bool publish_or_withdraw(struct shim *s)
 {
     if (publish_exit(s))
@@ -134,6 +134,7 @@ static bool publish_or_withdraw(struct shim *s)
     if (unlinkat(s->folder, RECORD_SHIM.name, 0) && errno != ENOENT)
         return false;
     release_records(s);
+    attempt_return_start_token(s->lock, &s->token);
     return true;
 }
 

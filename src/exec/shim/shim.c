@@ -78,10 +78,12 @@ static bool may_start(const struct shim *s)
 
 /* From now on the attempt counts as started, unless its worker knows better. A worker that gives
  * the attempt up writes the tombstone and then reads the token, so if another program has removed
- * the lock file and both hold a lock, at least one of the two notices the other. */
-static bool take_start_token(const struct shim *s)
+ * the lock file and both hold a lock, at least one of the two notices the other. A resumed attempt
+ * has started, so its shim has no token to take or to return. */
+static bool take_start_token(struct shim *s)
 {
-    return attempt_take_start_token(s->lock) == 0 && !attempt_has_tombstone(s->folder);
+    return (s->resumed || attempt_take_start_token(s->lock, &s->token) == 0) &&
+           !attempt_has_tombstone(s->folder);
 }
 
 static void make_cgroup(struct shim *s, const char *parent)
@@ -417,7 +419,8 @@ int shim_run(int folder, int request, const char *cgroup)
         run_attempt(&s);
     } else {
         release_records(&s);
-        attempt_return_start_token(s.lock);
+        if (!s.resumed)
+            attempt_return_start_token(s.lock, &s.token);
     }
     return 0;
 }

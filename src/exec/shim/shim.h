@@ -88,6 +88,7 @@ struct shim {
     int folder, lock, cgroup;
     int exit_room, ending_room;    /* descriptors of the reserved records; -1 if none */
     struct loaded_request request; /* wiped once the task runs */
+    struct taken_token token;
     struct attempt_shim self;
     struct mask mask;
     struct log log;

@@ -87,52 +87,6 @@ int op_record_starts(struct turn *t, int64_t worker, struct start *list, size_t 
     return 0;
 }
 
-/* ---- attempts that never started ---- */
-
-#define UNSTARTED_MAX   3       /* in a row; a job may kill its worker while it is prepared */
-#define UNSTARTED_DELAY 1000000 /* µs before the next attempt; doubled each time */
-
-static void judge_unstarted(struct turn *t, struct outcome *o, int times_before)
-{
-    o->unstarted = times_before + 1;
-    o->retry_delay = UNSTARTED_DELAY;
-    for (int i = 0; i < times_before && i < UNSTARTED_MAX; i++)
-        o->retry_delay *= 2;
-    o->kind = OUTCOME_REFUSED;
-    if (o->unstarted <= UNSTARTED_MAX)
-        return;
-    o->kind = OUTCOME_LOST;
-    o->error = arena_printf(&t->arena,
-                            "its worker ended before the attempt started, as in the %d attempts "
-                            "before: it counts as lost",
-                            UNSTARTED_MAX);
-}
-
-/* An attempt that never started because its worker died is given back, but not forever: after
- * UNSTARTED_MAX times in a row it is lost, and counts. */
-static int judge_all_unstarted(struct turn *t, struct settlement *list, size_t n, struct err *err)
-{
-    AUTO_ROWS r = ROWS_INIT;
-    AUTO_IDMAP times = IDMAP_INIT;
-
-    args_begin(&t->args, Q_UNSTARTED_BEFORE);
-    for (size_t i = 0; i < n; i++)
-        if (list[i].outcome.unstarted && !list[i].lease.rc)
-            args_row(&t->args, turn_row(t, list[i].lease.execution)->now.root,
-                     list[i].lease.execution);
-    if (!args_rows(&t->args))
-        return 0;
-    TRY(db_query(t->db, &t->args, &r, err));
-    rows_index(&r, &times);
-    for (size_t i = 0; i < n; i++)
-        if (list[i].outcome.unstarted && !list[i].lease.rc) {
-            const struct val *found = idmap_get(&times, list[i].lease.execution);
-
-            judge_unstarted(t, &list[i].outcome, found ? (int)found[1].i : 0);
-        }
-    return 0;
-}
-
 /* ---- outcomes ---- */
 
 /* Returns the outcome's error as it is stored: valid UTF-8, cut to size, never empty. */
@@ -179,6 +133,93 @@ static struct outcome make_storable(struct turn *t, const struct outcome *o)
     }
     return s;
 }
+
+/* ---- attempts that never started ---- */
+
+#define UNSTARTED_MAX   3       /* in a row; a job may kill its worker while it is prepared */
+#define UNSTARTED_DELAY 1000000 /* µs before the next attempt; doubled each time */
+
+static void judge_unstarted(struct turn *t, struct outcome *o, int times_before)
+{
+    o->unstarted = times_before + 1;
+    o->retry_delay = UNSTARTED_DELAY;
+    for (int i = 0; i < times_before && i < UNSTARTED_MAX; i++)
+        o->retry_delay *= 2;
+    o->kind = OUTCOME_REFUSED;
+    if (o->unstarted <= UNSTARTED_MAX)
+        return;
+    o->kind = OUTCOME_LOST;
+    o->error = arena_printf(&t->arena,
+                            "the attempt did not start, like the %d attempts before, so it counts "
+                            "as lost: %s",
+                            UNSTARTED_MAX, storable_error(t, o));
+}
+
+/* The events know that the command started, whatever its worker found. */
+static void judge_started(struct outcome *o)
+{
+    o->kind = OUTCOME_LOST;
+    o->unstarted = 0;
+    o->retry_delay = UNSTARTED_DELAY;
+    o->error =
+        "its start was reported, but no trace of it was found, so its exit status is unknown";
+}
+
+static bool is_unstarted(const struct settlement *s)
+{
+    return s->outcome.unstarted && !s->lease.rc;
+}
+
+/* A task may have restored the evidence that it never started; it can't remove the event. */
+static int judge_all_started(struct turn *t, struct settlement *list, size_t n, struct err *err)
+{
+    AUTO_ROWS r = ROWS_INIT;
+    AUTO_IDMAP started = IDMAP_INIT;
+
+    args_begin(&t->args, Q_REPORTED_STARTS);
+    for (size_t i = 0; i < n; i++)
+        if (is_unstarted(&list[i])) {
+            const struct execution *e = &turn_row(t, list[i].lease.execution)->now;
+
+            args_row(&t->args, e->root, e->id, e->attempts);
+        }
+    if (!args_rows(&t->args))
+        return 0;
+    TRY(db_query(t->db, &t->args, &r, err));
+    rows_index(&r, &started);
+    for (size_t i = 0; i < n; i++)
+        if (is_unstarted(&list[i]) && idmap_get(&started, list[i].lease.execution))
+            judge_started(&list[i].outcome);
+    return 0;
+}
+
+/* An attempt that never started is given back, but not forever: after UNSTARTED_MAX times in a row
+ * it is lost, and counts. */
+static int judge_all_unstarted(struct turn *t, struct settlement *list, size_t n, struct err *err)
+{
+    AUTO_ROWS r = ROWS_INIT;
+    AUTO_IDMAP times = IDMAP_INIT;
+
+    TRY(judge_all_started(t, list, n, err));
+    args_begin(&t->args, Q_UNSTARTED_BEFORE);
+    for (size_t i = 0; i < n; i++)
+        if (is_unstarted(&list[i]))
+            args_row(&t->args, turn_row(t, list[i].lease.execution)->now.root,
+                     list[i].lease.execution);
+    if (!args_rows(&t->args))
+        return 0;
+    TRY(db_query(t->db, &t->args, &r, err));
+    rows_index(&r, &times);
+    for (size_t i = 0; i < n; i++)
+        if (is_unstarted(&list[i])) {
+            const struct val *found = idmap_get(&times, list[i].lease.execution);
+
+            judge_unstarted(t, &list[i].outcome, found ? (int)found[1].i : 0);
+        }
+    return 0;
+}
+
+/* ---- the next status ---- */
 
 static bool may_retry(const struct execution *e, const struct outcome *o)
 {
