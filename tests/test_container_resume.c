@@ -127,6 +127,17 @@ TEST(container_whose_shim_was_killed_is_watched_by_another_shim_of_the_same_work
     stage_end(&g);
 }
 
+/* Waits until the engine has recorded the end of the command. */
+static void await_end(const struct stage *g)
+{
+    write_text(path_of("go1"), "");
+    write_text(path_of("go2"), "");
+    while (!is_gone(g->main))
+        clock_sleep_us(10000);
+    CHECK_EQ(system("until ls $CONTAINER_HOST/pawl-*/exit >/dev/null 2>&1; do sleep 0.02; done"),
+             0);
+}
+
 static void check_ended_unwatched(int code, enum outcome_kind expect)
 {
     struct spec spec = stepping_command(code);
@@ -135,10 +146,7 @@ static void check_ended_unwatched(int code, enum outcome_kind expect)
 
     stage_begin(&g);
     lose_worker_and_shim(&g);
-    write_text(path_of("go1"), "");
-    write_text(path_of("go2"), "");
-    while (!is_gone(g.main))
-        clock_sleep_us(10000);
+    await_end(&g);
     stage_adopt(&g, (struct process_options){0});
     s = stage_wait(&g);
     CHECK_EQ(s->o.kind, expect);
@@ -158,6 +166,35 @@ TEST(container_that_succeeded_while_nobody_watched_is_reported_with_its_outputs)
 TEST(container_that_failed_while_nobody_watched_is_reported_with_its_exit_code)
 {
     check_ended_unwatched(9, OUTCOME_FAILED);
+}
+
+/* Its timeout has passed, or its cancel comes, before another shim can record how it ended. */
+static void check_keeps_its_outcome(int64_t timeout, bool cancel)
+{
+    struct spec spec = stepping_command(0);
+    struct stage g = stage_of(&spec);
+
+    spec.timeout = timeout;
+    stage_begin(&g);
+    lose_worker_and_shim(&g);
+    await_end(&g);
+    while (timeout && clock_boot_us() < shim_record_of(&g).begun + timeout)
+        clock_sleep_us(10000);
+    g.t.cancel = cancel;
+    stage_adopt(&g, (struct process_options){0});
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_OK);
+    check_one_start();
+    stage_end(&g);
+}
+
+TEST(container_that_succeeded_while_nobody_watched_is_not_timed_out_afterwards)
+{
+    check_keeps_its_outcome(3 * SECOND, false);
+}
+
+TEST(container_that_succeeded_while_nobody_watched_is_not_cancelled_afterwards)
+{
+    check_keeps_its_outcome(0, true);
 }
 
 TEST(container_that_was_removed_while_nobody_watched_is_lost)
@@ -235,6 +272,29 @@ TEST(cancel_of_a_resumed_container_reaches_its_command)
     s = stage_wait(&g);
     CHECK_EQ(s->o.kind, OUTCOME_CANCELLED);
     CHECK_STR(buf_cstr(&s->log), "bye\n");
+    check_one_start();
+    stage_end(&g);
+}
+
+/* The command ignores TERM until the second shim passes it on. */
+TEST(cancel_that_a_shim_did_not_live_to_enforce_reaches_the_next_one)
+{
+    static char run[3 * PATH_MAX + 300];
+    struct spec spec = {.run = run};
+    struct stage g;
+
+    snprintf(run, sizeof(run),
+             "trap 'echo x >>%s/terms; [ ! -e %s/go1 ] || exit 3' TERM; echo $$ >>%s/main; "
+             "while :; do sleep 0.02; done",
+             test_dir(), test_dir(), test_dir());
+    g = stage_with(&spec, (struct process_options){.grace = 60 * SECOND});
+    stage_begin(&g);
+    handles_cancel(&g.w->handles, g.t.execution, g.t.attempt, OUTCOME_CANCELLED);
+    UNTIL(g.w, strchr(read_text(path_of("terms")), 'x'));
+    write_text(path_of("go1"), "");
+    lose_shim(&g);
+    CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_CANCELLED);
+    CHECK_STR(read_text(path_of("terms")), "x\nx\n");
     check_one_start();
     stage_end(&g);
 }

@@ -100,10 +100,12 @@ struct container_secrets {
 enum container_found {
     CONTAINER_NO_ANSWER, /* the engine does not answer: ask again */
     CONTAINER_NONE,      /* it does not exist, never started, or is not the attempt's */
-    CONTAINER_FOUND,     /* it runs, or has ended */
+    CONTAINER_RUNS,
+    CONTAINER_ENDED, /* the engine knows its exit code */
 };
-/* CONTAINER_FOUND: `out`, which starts zeroed, receives the values of the secrets as the container
- * has them, NULL-terminated. The caller wipes and frees them in any case. */
+/* CONTAINER_RUNS and CONTAINER_ENDED: `out`, which starts zeroed, receives the values of the
+ * secrets as the container has them, NULL-terminated. The caller wipes and frees them in any case.
+ */
 MUST_USE enum container_found container_read_lookup(const char *answer,
                                                     const struct container_target *t,
                                                     const struct container_wanted *w,

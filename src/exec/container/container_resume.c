@@ -26,8 +26,9 @@ static const char lookup_script[] =
     "    printf '%s\\n' \"${left:-the engine does not answer}\"\n"
     "}\n";
 
-/* Prints the output of the container and exits with its exit code; if the container is gone, kills
- * itself, because its exit code is unknown then. A client that fails is started again, because an
+/* Prints the output of the container and exits with its exit code; if the container is gone, or
+ * docker could not remove all of it ("dead"), kills itself, because its exit code is unknown then.
+ * A client that fails is started again, because an
  * engine may be restarted without its containers. The end of the output may be missing: docker ends
  * `logs --follow` too early.
  *
@@ -43,6 +44,7 @@ static const char follow_script[] =
     " {{.State.Status}} {{.State.ExitCode}}' \"$n\" 2>/dev/null </dev/null)\n"
     "    case $state in\n"
     "    '" UNDO_FOUND " exited '* | '" UNDO_FOUND " stopped '*) break ;;\n"
+    "    '" UNDO_FOUND " dead '*) kill -9 $$ ;;\n"
     "    esac\n"
     "    [ -n \"$state\" ] ||\n"
     "        ! left=$(\"$c\" ps --all --quiet --filter=\"label=$l\" 2>/dev/null </dev/null) ||\n"
@@ -127,17 +129,25 @@ static const char *variable_of(const json_t *found, const char *name)
     return NULL;
 }
 
-/* Whether the container was started: it runs, or its exit code is the command's. */
-static bool was_started(const json_t *found)
+static bool is_one_of(const char *text, const char *const *list)
 {
-    static const char *const states[] = {"running",  "paused",  "pausing",
-                                         "stopping", "stopped", "exited"};
+    while (*list && strcmp(text, *list) != 0)
+        list++;
+    return *list != NULL;
+}
+
+/* CONTAINER_NONE if it was never started, or if its exit code is not the command's. */
+static enum container_found state_of(const json_t *found)
+{
+    static const char *const running[] = {"running", "paused", "pausing", "stopping", NULL};
+    static const char *const ended[] = {"stopped", "exited", NULL};
     const char *state = json_string_value(json_object_get(found, "state"));
 
-    for (size_t i = 0; state && i < sizeof(states) / sizeof(*states); i++)
-        if (!strcmp(state, states[i]))
-            return true;
-    return false;
+    if (!state)
+        return CONTAINER_NONE;
+    return is_one_of(state, running) ? CONTAINER_RUNS
+           : is_one_of(state, ended) ? CONTAINER_ENDED
+                                     : CONTAINER_NONE;
 }
 
 /* The key is random, so a container with it belongs to this attempt and to no other, of whatever
@@ -160,7 +170,7 @@ enum container_found container_read_lookup(const char *answer, const struct cont
 
     if (!found)
         return strcmp(answer, LOOKUP_NONE "\n") ? CONTAINER_NO_ANSWER : CONTAINER_NONE;
-    if (!was_started(found) || !is_of_attempt(found, t, w))
+    if (state_of(found) == CONTAINER_NONE || !is_of_attempt(found, t, w))
         return CONTAINER_NONE;
     for (char *const *name = w->secrets; name && *name; name++) {
         const char *value = variable_of(found, *name);
@@ -170,5 +180,5 @@ enum container_found container_read_lookup(const char *answer, const struct cont
         *vec_add(out) = mem_strdup(value);
     }
     *vec_add(out) = NULL;
-    return CONTAINER_FOUND;
+    return state_of(found);
 }

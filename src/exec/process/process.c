@@ -164,7 +164,7 @@ static void cancel(struct executor *x, void *handle, enum outcome_kind why)
 {
     struct watch *w = handle;
 
-    w->command = why == OUTCOME_TIMED_OUT ? COMMAND_TIME_OUT : COMMAND_CANCEL;
+    w->command = w->requested = why == OUTCOME_TIMED_OUT ? COMMAND_TIME_OUT : COMMAND_CANCEL;
     w->cancelled |= why != OUTCOME_TIMED_OUT;
     watch_send_command((struct process *)x, w);
 }

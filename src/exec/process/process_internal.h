@@ -58,7 +58,8 @@ struct watch {
     int pidfd, lock;
     int64_t begun;          /* CLOCK_BOOTTIME, µs */
     int64_t check_at, wait; /* time of the next check (0: on an event only); last pause, µs */
-    enum attempt_command command; /* not yet sent to the shim; 0 if none */
+    enum attempt_command command;   /* not yet sent to the shim; 0 if none */
+    enum attempt_command requested; /* the last one, for a shim that takes over; 0 if none */
     int64_t kill_at; /* when a shim that should have ended long before is killed; 0 if never */
     enum outcome_kind kill_outcome; /* the outcome then */
     bool killed;
@@ -67,6 +68,7 @@ struct watch {
     struct attempt_shim shim; /* WATCH_ASKING and WATCH_LOST only */
     struct undo undo;         /* removes its container */
     int resumes;              /* how many shims this worker has requested for it after one died */
+    bool container_ended;     /* the newest of them only records the end of the container */
     struct lookup {
         pid_t pid; /* the command that asks the container engine; 0 if none runs */
         int out;   /* read end of its output */

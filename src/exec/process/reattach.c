@@ -179,7 +179,7 @@ static void follow_shim(struct process *p, struct watch *w, int pidfd, int64_t b
         watch_check_later(p, w);
     }
     process_report_started(p, w);
-    if (w->timeout)
+    if (w->timeout && !w->container_ended)
         set_kill_time(p, w, (begun ? begun : clock_boot_us()) + w->timeout, OUTCOME_TIMED_OUT);
     watch_send_command(p, w);
     wakeup_at(&p->wakeup, p->log_check_at);
@@ -199,7 +199,8 @@ void watch_send_command(struct process *p, struct watch *w)
 {
     struct attempt_control c = {.epoch = w->epoch, .command = (int64_t)w->command};
 
-    if (!w->command || w->state != WATCH_RUNNING)
+    if (!w->command || w->state != WATCH_RUNNING ||
+        (w->container_ended && w->command == COMMAND_TIME_OUT))
         return;
     if (attempt_epoch(w->at) > w->epoch) { /* another worker adopted it: send nothing */
         w->command = 0;
@@ -207,6 +208,8 @@ void watch_send_command(struct process *p, struct watch *w)
     }
     set_kill_time(p, w, clock_boot_us(),
                   w->command == COMMAND_TIME_OUT ? OUTCOME_TIMED_OUT : OUTCOME_CANCELLED);
+    if (w->container_ended) /* nothing runs, and its outcome is about to be recorded */
+        return;
     if (attempt_send_command(w->at, &c) == 0) {
         w->command = 0;
         w->check_at = w->wait = 0;

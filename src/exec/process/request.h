@@ -10,22 +10,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define REQUEST_NUMBERS(X)                                                                   \
-    X(execution)                                                                             \
-    X(attempt)                                                                               \
-    X(epoch)                                                                                 \
-    X(until)   /* end of the lease, CLOCK_BOOTTIME, µs */                                   \
-    X(fence)   /* µs after `until` when it is killed; -1 if never */                        \
-    X(timeout) /* µs; 0 if none */                                                          \
-    X(grace)   /* µs between TERM and KILL */                                               \
-    X(head)    /* bytes of output to keep from the start */                                  \
-    X(tail)    /* bytes of output to keep from the end */                                    \
-    X(memory)  /* limits, 0 if none; bytes, µs, descriptors, processes */                   \
-    X(cpu)                                                                                   \
-    X(files)                                                                                 \
-    X(pids)                                                                                  \
-    X(in_container) /* 1 if the task runs in a container, see undo_write */                  \
-    X(resumed)      /* 1 if a shim started the container and died: argv waits for its end */ \
+#define REQUEST_NUMBERS(X)                                                                      \
+    X(execution)                                                                                \
+    X(attempt)                                                                                  \
+    X(epoch)                                                                                    \
+    X(until)   /* end of the lease, CLOCK_BOOTTIME, µs */                                      \
+    X(fence)   /* µs after `until` when it is killed; -1 if never */                           \
+    X(timeout) /* µs; 0 if none */                                                             \
+    X(grace)   /* µs between TERM and KILL */                                                  \
+    X(head)    /* bytes of output to keep from the start */                                     \
+    X(tail)    /* bytes of output to keep from the end */                                       \
+    X(memory)  /* limits, 0 if none; bytes, µs, descriptors, processes */                      \
+    X(cpu)                                                                                      \
+    X(files)                                                                                    \
+    X(pids)                                                                                     \
+    X(in_container) /* 1 if the task runs in a container, see undo_write */                     \
+    X(resumed)      /* 1 if a shim started the container and died: argv waits for its end */    \
+    X(has_ended)    /* resumed: 1 if the container has ended: no command changes its outcome */ \
     X(skip)         /* resumed: bytes of the masked output that the log has; -1 if unknown */
 
 #define REQUEST_TEXTS(X)                                    \

@@ -3,8 +3,9 @@
  * asked the engine for.
  *
  *     container              result
- *     runs, or has ended     another shim watches it, under the same lock and with our epoch: it
+ *     runs                   another shim watches it, under the same lock and with our epoch: it
  *                            continues log, timeout, cancel and fence, and records the end
+ *     has ended              likewise, without timeout and cancel: it keeps its outcome
  *     none, or not started   lost, after the undo command has confirmed that nothing is left
  *     the engine is silent   ask again; after a cancel or the timeout, end the remains
  *
@@ -209,10 +210,11 @@ static void write_resume_request(const struct process *p, const struct watch *w,
     struct request r = {.execution = w->execution,
                         .attempt = w->attempt,
                         .epoch = w->epoch,
-                        .timeout = w->timeout,
+                        .timeout = w->container_ended ? 0 : w->timeout,
                         .grace = w->grace,
                         .in_container = 1,
                         .resumed = 1,
+                        .has_ended = w->container_ended,
                         .key = w->shim.key,
                         .output = ""};
 
@@ -230,6 +232,17 @@ static void write_resume_request(const struct process *p, const struct watch *w,
     r.env = (const char **)(uintptr_t)words->env;
     r.secrets = (const char **)(uintptr_t)secrets->at;
     request_write(&r, out);
+}
+
+/* A command that has ended keeps its outcome, however late its shim records it. The dead shim may
+ * not have carried out the last command that it got. */
+static void set_what_shim_may_do(struct watch *w, enum container_found found)
+{
+    w->container_ended = found == CONTAINER_ENDED;
+    if (w->container_ended)
+        w->kill_at = 0;
+    if (!w->command)
+        w->command = w->requested;
 }
 
 /* The lock is released for the new shim. A worker that adopts the attempt before that shim has the
@@ -305,12 +318,14 @@ static void act_on_answer(struct process *p, struct watch *w, const struct comma
         container_read_lookup(buf_cstr(&w->lookup.answer), &words->target, &wanted, &secrets);
 
     watch_stop_asking(w);
-    if (found == CONTAINER_FOUND)
-        request_shim(p, w, words, &secrets);
-    else if (found == CONTAINER_NONE)
+    if (found == CONTAINER_NONE) {
         give_up(p, w);
-    else
+    } else if (found == CONTAINER_NO_ANSWER) {
         wait_for_engine(p, w);
+    } else {
+        set_what_shim_may_do(w, found);
+        request_shim(p, w, words, &secrets);
+    }
 }
 
 void watch_begin_asking(struct process *p, struct watch *w)

@@ -397,6 +397,7 @@ int shim_run(int folder, int request, const char *cgroup)
     s.grace = s.request.r.grace;
     s.in_container = s.request.r.in_container;
     s.resumed = s.request.r.resumed;
+    s.has_ended = s.request.r.has_ended;
     if (s.resumed)
         test_points_are_resumed();
     if (s.in_container) /* processes that an engine leaves running are not the task's */

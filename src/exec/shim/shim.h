@@ -106,6 +106,7 @@ struct shim {
     bool ended;                  /* the main process has ended */
     bool in_container;           /* the main process is the client of a container engine */
     bool resumed;                /* another shim started the container and died */
+    bool has_ended;              /* resumed: the container has ended, so it keeps its outcome */
     int64_t skip, first_skip; /* resumed: printed bytes that the log has already: now, at first */
     int64_t printed;          /* resumed: bytes that the client has printed, masked */
     int status;

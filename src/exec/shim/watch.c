@@ -99,6 +99,8 @@ static void handle_command(struct shim *s, const struct attempt_control *c)
     if (c->epoch < s->epoch)
         return;
     s->epoch = c->epoch;
+    if (s->has_ended)
+        return;
     if (c->command == COMMAND_CANCEL)
         end_task(s, END_CANCELLED, false);
     else if (c->command == COMMAND_TIME_OUT)
