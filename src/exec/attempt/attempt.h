@@ -232,9 +232,9 @@ MUST_USE int record_write(int at, const struct record *kind, const void *from);
 /* Whether a later try to read or write may succeed: the disk was full or failed, or a limit of the
  * process or the host was reached. Any other error persists until the file is changed. */
 bool error_may_pass(int error);
-/* Creates the file from which the record will be published and allocates its blocks: on a file
- * system that overwrites in place, a full disk can't prevent the publication. Returns the
- * descriptor, or -1 and errno. */
+/* Creates the file from which the record will be published, or takes the one that a dead shim left,
+ * and allocates its blocks: on a file system that overwrites in place, a full disk can't prevent
+ * the publication. Returns the descriptor, or -1 and errno. */
 MUST_USE int record_reserve(int at, const struct record *kind);
 /* Removes the file that record_reserve created. */
 void record_release(int at, const struct record *kind);
@@ -390,7 +390,7 @@ struct undo {
     char message[400]; /* printed by the last run that failed; "" if none did */
 };
 /* Both set the undo command of `u`, which starts zeroed. undo_load reads it from the folder and
- * returns false if the file is missing or damaged. */
+ * returns false and errno if the file is missing, damaged (EBADMSG) or can't be read. */
 void undo_set_command(struct undo *u, const char *const *argv, const char *const *env);
 MUST_USE bool undo_load(struct undo *u, int at);
 /* Makes progress without waiting: runs the command, reads its output, runs it again if it failed,

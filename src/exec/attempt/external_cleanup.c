@@ -76,6 +76,8 @@ bool undo_load(struct undo *u, int at)
     buf_reset(&u->words);
     buf_reserve(&u->words, ATTEMPT_UNDO_MAX);
     n = fd < 0 || fstat(fd, &st) ? -1 : read(fd, u->words.ptr, ATTEMPT_UNDO_MAX);
+    if (n >= 0)
+        errno = EBADMSG;
     if (n <= 0 || !u->words.ptr[0] || u->words.ptr[n - 1])
         return false;
     u->words.len = (size_t)n;

@@ -124,15 +124,32 @@ static const char *temporary_name(const struct record *kind, char out[TEMPORARY_
     return out;
 }
 
+/* Opens the file that another process reserved: its blocks may be the last ones of the disk. Not if
+ * it has a second name, under which it may be anything. */
+static int reopen_reserved(int at, const char *name)
+{
+    int fd = own_file_open(at, name, O_RDWR, RECORD_MAX);
+    struct stat st;
+
+    if (fd >= 0 && (fstat(fd, &st) || st.st_nlink != 1))
+        fd_close(&fd);
+    return fd;
+}
+
 int record_reserve(int at, const struct record *kind)
 {
     char name[TEMPORARY_NAME_SIZE], bytes[RECORD_MAX];
     size_t len = sizeof(kind->magic) + kind->size + sizeof(uint64_t);
     const int flags = O_RDWR | O_CREAT | O_EXCL;
     int fd = own_file_open(at, temporary_name(kind, name), flags, RECORD_MAX), saved;
+    bool reopened = false;
 
-    if (fd < 0 && errno == EEXIST && unlinkat(at, name, 0) == 0) /* not the file that we created */
-        fd = own_file_open(at, name, flags, RECORD_MAX);
+    if (fd < 0 && errno == EEXIST) {
+        fd = reopen_reserved(at, name);
+        reopened = fd >= 0;
+        if (!reopened && unlinkat(at, name, 0) == 0)
+            fd = own_file_open(at, name, flags, RECORD_MAX);
+    }
     if (fd < 0)
         return -1;
     memset(bytes, 0xff, len); /* a compressing file system would allocate no blocks for zeroes */
@@ -140,7 +157,8 @@ int record_reserve(int at, const struct record *kind)
         return fd;
     saved = errno;
     close(fd);
-    (void)unlinkat(at, name, 0);
+    if (!reopened)
+        (void)unlinkat(at, name, 0);
     errno = saved;
     return -1;
 }

@@ -12,7 +12,8 @@
 #include <string.h>
 
 /* Prints one line: a JSON object, LOOKUP_NONE, or the error of an engine that does not answer. A
- * container that is listed but can't be inspected counts as none: nothing proves how it ends.
+ * container that is listed but can't be inspected counts as none: nothing proves how it ends. The
+ * engine must list before and after the inspection: it may just be starting.
  *
  *     $1 the client  $2 the container's name  $3 its label */
 #define LOOKUP_NONE "none"
@@ -21,16 +22,20 @@ static const char lookup_script[] =
     "    \"$1\" inspect --type=container --format='{\"state\":{{json .State.Status}},"
     "\"labels\":{{json .Config.Labels}},\"env\":{{json .Config.Env}}}' \"$2\" 2>/dev/null\n"
     "}\n"
-    "inspect \"$1\" \"$2\" || inspect \"$1\" \"$2\" || {\n"
-    "    left=$(\"$1\" ps --all --quiet --filter=\"label=$3\" 2>&1) && left=" LOOKUP_NONE "\n"
-    "    printf '%s\\n' \"${left:-the engine does not answer}\"\n"
-    "}\n";
+    "list() {\n"
+    "    \"$1\" ps --all --quiet --filter=\"label=$3\" 2>&1\n"
+    "}\n"
+    "inspect \"$@\" && exit\n"
+    "left=$(list \"$@\") && {\n"
+    "    inspect \"$@\" && exit\n"
+    "    left=$(list \"$@\") && left=" LOOKUP_NONE "\n"
+    "}\n"
+    "printf '%s\\n' \"${left:-the engine does not answer}\"\n";
 
 /* Prints the output of the container and exits with its exit code; if the container is gone, or
  * docker could not remove all of it ("dead"), kills itself, because its exit code is unknown then.
- * A client that fails is started again, because an
- * engine may be restarted without its containers. The end of the output may be missing: docker ends
- * `logs --follow` too early.
+ * A client that fails is started again, because an engine may be restarted without its containers.
+ * The end of the output may be missing: docker ends `logs --follow` too early.
  *
  *     $1 the client  $2 the container's name  $3 its label  $4 … options of `logs` */
 static const char follow_script[] =

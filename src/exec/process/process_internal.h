@@ -67,8 +67,13 @@ struct watch {
     int64_t log_total; /* bytes that the task had printed when the newest were last reported */
     struct attempt_shim shim; /* WATCH_ASKING and WATCH_LOST only */
     struct undo undo;         /* removes its container */
-    int resumes;              /* how many shims this worker has requested for it after one died */
-    bool container_ended;     /* the newest of them only records the end of the container */
+    int resumes;              /* how many shims of this worker have resumed it and died */
+    int unpublished;          /* how many, requested since, have not published their record */
+    bool unwatched_noted;     /* the operator was notified that no shim can be started */
+    struct {
+        int64_t pid, start_time;
+    } dead; /* the shim that the requested one replaces; pid 0 if none was requested */
+    bool container_ended; /* the newest of them only records the end of the container */
     struct lookup {
         pid_t pid; /* the command that asks the container engine; 0 if none runs */
         int out;   /* read end of its output */
@@ -227,9 +232,9 @@ bool watch_is_proved_unstarted(const struct watch *w);
 void watch_report_unrecorded(struct process *p, struct watch *w);
 
 /* resume.c: containers whose shim died */
-/* Whether the container of an attempt whose shim died may be watched by another shim. The caller
- * holds the attempt's lock and has read w->shim. */
-MUST_USE bool watch_may_resume(const struct process *p, struct watch *w);
+/* Whether the container of an attempt whose shim died may be watched by another shim: 1, 0, or -1
+ * and errno if a later try may tell. The caller holds the attempt's lock and has read w->shim. */
+MUST_USE int watch_may_resume(const struct process *p, struct watch *w);
 /* Changes the state to WATCH_ASKING. */
 void watch_begin_asking(struct process *p, struct watch *w);
 /* Asks the container engine for the container, without waiting, and requests a shim for it or

@@ -42,6 +42,15 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
+/* Reads the command that removes the container: 1, 0 if it is not known, or -1 and errno if a later
+ * try may succeed: by a command that is only assumed the container could not be resumed. */
+static int load_undo(const struct process *p, int at, struct undo *out)
+{
+    if (!p->in_containers || undo_load(out, at))
+        return 1;
+    return error_may_pass(errno) ? -1 : 0;
+}
+
 int process_reattach(struct executor *x, const struct job *j, void **handle, struct err *err)
 {
     struct process *p = (struct process *)x;
@@ -49,18 +58,25 @@ int process_reattach(struct executor *x, const struct job *j, void **handle, str
     struct watch *w;
     char fault[ATTEMPT_FAULT_SIZE] = "";
     int64_t no_folder;
-    int rc = *handle ? 0 : process_check_descriptors(p, err), at;
+    struct undo undo = {0};
+    int rc = *handle ? 0 : process_check_descriptors(p, err), at, known;
 
     if (rc) /* the lease runs out, and this or another worker tries again */
         return rc;
     at = process_open_folder(p, j, fault, &no_folder);
-    if (at < 0)
-        return err_set(err, E_REFUSED,
-                       "the folder of attempt %d of execution %lld can't be opened: %s", j->attempt,
-                       (long long)j->execution, strerror(errno));
+    known = at < 0 ? -1 : load_undo(p, at, &undo);
+    if (known < 0) {
+        (void)err_set(err, E_REFUSED,
+                      "the folder of attempt %d of execution %lld can't be read: %s", j->attempt,
+                      (long long)j->execution, strerror(errno));
+        undo_release(&undo);
+        fd_close(&at);
+        return -E_REFUSED;
+    }
     /* From here on the shim obeys no lower epoch. */
     rc = attempt_renew(at, &lease, err);
     if (rc && rc != -E_INVALID) { /* the attempt may be running: report nothing about it */
+        undo_release(&undo);
         close(at);
         if (rc == -E_UNAVAILABLE)
             err->code = E_REFUSED;
@@ -75,7 +91,8 @@ int process_reattach(struct executor *x, const struct job *j, void **handle, str
         watch_note_file(w, RECORD_LEASE.name, EPERM);
     else
         (void)watch_note_fault(w);
-    if (p->in_containers && !undo_load(&w->undo, at))
+    w->undo = undo;
+    if (!known)
         process_set_undo_by_name(p, w);
     w->is_adopted = true;
     w->unmarked = j->unstarted;
@@ -188,7 +205,7 @@ static void follow_shim(struct process *p, struct watch *w, int pidfd, int64_t b
 void watch_helper_answered(struct process *p, struct watch *w, int pidfd)
 {
     if (pidfd >= 0) {
-        follow_shim(p, w, pidfd, w->resumes ? w->begun : 0);
+        follow_shim(p, w, pidfd, w->dead.pid ? w->begun : 0);
     } else {
         w->state = WATCH_CHECKING;
         watch_check_later(p, w);
@@ -320,7 +337,7 @@ static void unlock_and_check_later(struct process *p, struct watch *w)
 static void check_unlocked(struct process *p, struct watch *w)
 {
     struct attempt_exit end;
-    int ended = record_read(w->at, &RECORD_EXIT, &end), begun, tree;
+    int ended = record_read(w->at, &RECORD_EXIT, &end), begun, tree, resume;
 
     if (is_hidden(p, w, ended)) {
         unlock_and_check_later(p, w);
@@ -348,10 +365,15 @@ static void check_unlocked(struct process *p, struct watch *w)
     if (begun) {
         if (begun < 0) /* without the record, processes are found by the lock on `tree` */
             memset(&w->shim, 0, sizeof(w->shim));
+        resume = begun == 1 ? watch_may_resume(p, w) : 0;
+        if (is_hidden(p, w, resume)) {
+            unlock_and_check_later(p, w);
+            return;
+        }
         if (begun == 1)
             w->begun = w->shim.begun;
         w->wait = 0;
-        if (begun == 1 && watch_may_resume(p, w)) {
+        if (resume == 1) {
             watch_begin_asking(p, w);
         } else {
             w->state = WATCH_LOST;

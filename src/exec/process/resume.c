@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #define RESUMES_MAX      60    /* shims of one attempt that die; then the attempt is lost */
+#define UNPUBLISHED_MAX  10    /* shims in a row that end early; then the operator is notified */
 #define RESUME_PAUSE     10000 /* µs before the second one; each further pause is twice as long */
 #define RESUME_PAUSE_MAX 1000000  /* µs, the longest pause */
 #define LOOKUP_MAX       20000000 /* µs; after that, the engine is assumed not to respond */
@@ -42,33 +43,60 @@
 
 /* ---- may it be resumed? ---- */
 
-/* Whether a shim died while it masked the outputs in place. */
-static bool is_output_damaged(const struct watch *w)
+/* The result of a question that could not be answered: 0, or -1 if a later try may succeed. */
+static int unknown(void)
+{
+    return error_may_pass(errno) ? -1 : 0;
+}
+
+/* Whether no shim died while it masked the outputs in place. */
+static int is_output_whole(const struct watch *w)
 {
     struct stat st;
 
-    return fstatat(w->at, ATTEMPT_OUTPUT, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (st.st_mode & ATTEMPT_OUTPUT_MARK);
+    if (fstatat(w->at, ATTEMPT_OUTPUT, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return !(st.st_mode & ATTEMPT_OUTPUT_MARK);
+    return errno == ENOENT ? 1 : unknown();
 }
 
 /* No container outlives the host. An engine may report an exit code for one that was killed by a
  * power cut. */
-static bool is_this_boot(const struct attempt_container *c)
+static int is_this_boot(const struct attempt_container *c)
 {
     char boot[BOOT_ID_SIZE];
 
-    return proc_boot_id(boot) && !strcmp(boot, c->boot);
+    errno = 0;
+    return proc_boot_id(boot) ? !strcmp(boot, c->boot) : unknown();
 }
 
-bool watch_may_resume(const struct process *p, struct watch *w)
+/* Counts the last requested shim if it has published its record. Others did nothing, for example
+ * because the disk was full. */
+static void count_shim(struct watch *w)
+{
+    if (w->dead.pid && (w->dead.pid != w->shim.pid || w->dead.start_time != w->shim.start_time)) {
+        w->resumes++;
+        w->unpublished = 0;
+    }
+    w->dead.pid = 0;
+}
+
+int watch_may_resume(const struct process *p, struct watch *w)
 {
     struct attempt_container c;
     struct attempt_exit end;
+    int rc;
 
-    return p->in_containers && !w->killed && !w->no_folder && !w->undo.owner &&
-           w->resumes < RESUMES_MAX && record_read(w->at, &RECORD_CONTAINER, &c) == 1 &&
-           record_read(w->at, &RECORD_ENDING, &end) == 0 && is_this_boot(&c) &&
-           !is_output_damaged(w) && !watch_note_fault(w);
+    count_shim(w);
+    if (!p->in_containers || w->killed || w->no_folder || w->undo.owner ||
+        w->resumes >= RESUMES_MAX || watch_note_fault(w))
+        return 0;
+    if ((rc = record_read(w->at, &RECORD_CONTAINER, &c)) != 1)
+        return rc ? unknown() : 0;
+    if ((rc = record_read(w->at, &RECORD_ENDING, &end)))
+        return rc < 0 ? unknown() : 0;
+    if ((rc = is_this_boot(&c)) != 1)
+        return rc;
+    return is_output_whole(w);
 }
 
 /* ---- the question to the engine ---- */
@@ -108,15 +136,18 @@ static void give_up(struct process *p, struct watch *w)
 
 /* Kills the clients of the dead shim, and not the processes of the container, which have the
  * attempt's key. Recorded pids mean other processes in another pid namespace. True if any was
- * alive. */
+ * alive, or may be. */
 static bool kill_clients(const struct watch *w)
 {
     struct attempt_shim clients = w->shim;
     struct attempt_container c;
 
+    int known = record_read(w->at, &RECORD_CONTAINER, &c);
+
+    if (known < 0 && unknown())
+        return true;
     clients.key[0] = '\0';
-    if (record_read(w->at, &RECORD_CONTAINER, &c) != 1 || !c.pid_namespace ||
-        c.pid_namespace != proc_pid_namespace())
+    if (known != 1 || !c.pid_namespace || c.pid_namespace != proc_pid_namespace())
         return false;
     return attempt_kill_remains(w->at, &clients) != 0;
 }
@@ -256,7 +287,6 @@ static void request_shim(struct process *p, struct watch *w, const struct comman
 
     buf_reserve(&request, ANSWER_MAX);
     write_resume_request(p, w, words, secrets, &request);
-    w->resumes++;
     w->shim_ended = false;
     fd_close(&w->lock);
     rc = p->closed ? -E_REFUSED : process_helper_start(p, &err);
@@ -269,32 +299,68 @@ static void request_shim(struct process *p, struct watch *w, const struct comman
         return;
     }
     w->state = WATCH_REQUESTED;
+    w->dead.pid = w->shim.pid;
+    w->dead.start_time = w->shim.start_time;
     ask_again_at(p, w, p->lease);
-    env_note(p->x.env,
-             "the shim of attempt %d of execution %lld died, but its container was found; another "
-             "shim watches it",
-             w->attempt, (long long)w->execution);
+    if (!w->unpublished++)
+        env_note(p->x.env,
+                 "the shim of attempt %d of execution %lld died, but its container was found; "
+                 "another shim watches it",
+                 w->attempt, (long long)w->execution);
+}
+
+/* Whether the container should have ended. One that has ended by itself waits for its shim, unless
+ * a cancel gives up its outcome. */
+static bool is_overdue(const struct watch *w)
+{
+    return w->cancelled || (w->timeout && !w->container_ended &&
+                            clock_boot_us() > w->begun + w->timeout + w->grace);
+}
+
+static void end_overdue(struct process *p, struct watch *w)
+{
+    w->killed = true;
+    w->kill_outcome = w->cancelled ? OUTCOME_CANCELLED : OUTCOME_TIMED_OUT;
+    give_up(p, w);
 }
 
 /* The engine does not answer. Without it the container can be ended only by killing its processes,
  * which is right only if it should have ended. */
 static void wait_for_engine(struct process *p, struct watch *w)
 {
-    bool late = w->timeout && clock_boot_us() > w->begun + w->timeout + w->grace;
-
     if (!w->lookup.noted)
         env_note(p->x.env,
                  "the shim of attempt %d of execution %lld died, and the container engine (podman "
                  "or docker) does not respond; the worker keeps asking it for the container",
                  w->attempt, (long long)w->execution);
     w->lookup.noted = true;
-    if (!w->cancelled && !late) {
+    if (is_overdue(w))
+        end_overdue(p, w);
+    else
         watch_check_later(p, w);
-        return;
+}
+
+/* The container is left alone until a shim can be started, unless it should have ended. */
+static void request_shim_if_possible(struct process *p, struct watch *w,
+                                     const struct command_words *words,
+                                     const struct container_secrets *secrets)
+{
+    bool room = process_has_room(w->at), possible = room && w->unpublished < UNPUBLISHED_MAX;
+
+    if (!possible && !w->unwatched_noted) {
+        env_note(p->x.env,
+                 "the container of attempt %d of execution %lld runs without a shim, because %s; "
+                 "the worker keeps trying",
+                 w->attempt, (long long)w->execution,
+                 room ? "each new shim ended at once" : "the disk of its state folder is full");
+        w->unwatched_noted = true;
     }
-    w->killed = true;
-    w->kill_outcome = w->cancelled ? OUTCOME_CANCELLED : OUTCOME_TIMED_OUT;
-    give_up(p, w);
+    if (!possible && is_overdue(w))
+        end_overdue(p, w);
+    else if (!room)
+        watch_check_later(p, w);
+    else
+        request_shim(p, w, words, secrets);
 }
 
 static void wipe_secrets(struct container_secrets *s)
@@ -324,16 +390,17 @@ static void act_on_answer(struct process *p, struct watch *w, const struct comma
         wait_for_engine(p, w);
     } else {
         set_what_shim_may_do(w, found);
-        request_shim(p, w, words, &secrets);
+        request_shim_if_possible(p, w, words, &secrets);
     }
 }
 
 void watch_begin_asking(struct process *p, struct watch *w)
 {
-    int64_t pause = w->resumes < 8 ? (RESUME_PAUSE << w->resumes) : RESUME_PAUSE_MAX;
+    int tries = w->resumes + w->unpublished;
+    int64_t pause = tries < 8 ? (RESUME_PAUSE << tries) : RESUME_PAUSE_MAX;
 
     w->state = WATCH_ASKING;
-    ask_again_at(p, w, !w->resumes ? 0 : pause < RESUME_PAUSE_MAX ? pause : RESUME_PAUSE_MAX);
+    ask_again_at(p, w, !tries ? 0 : pause < RESUME_PAUSE_MAX ? pause : RESUME_PAUSE_MAX);
 }
 
 void watch_ask(struct process *p, struct watch *w)

@@ -20,7 +20,8 @@ static void release_record(struct shim *s, const struct record *kind, int *room)
         return;
     close(*room);
     *room = -1;
-    record_release(s->folder, kind);
+    if (!s->resumed) /* else the next shim needs the room, on a disk that may be full */
+        record_release(s->folder, kind);
 }
 
 void release_records(struct shim *s)
