@@ -296,3 +296,29 @@ TEST(adopter_of_an_attempt_without_files_waits_until_it_can_search_for_the_shim)
         check_adopted_without_descriptors(&t, n);
     }
 }
+
+/* Another program has the same session number. */
+TEST(session_that_was_recorded_in_another_pid_namespace_or_boot_is_not_killed)
+{
+    struct attempt_shim shim = {.session_start = 1, .place = proc_place() ^ 1};
+    int at = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct worker *w = worker_new();
+    pid_t other;
+
+    CHECK_OK(setenv("HERE", test_dir(), 1));
+    CHECK_EQ(system("cd $HERE && setsid sh -c 'echo $$ >session; sleep 1000 & echo $! "
+                    ">begun'"),
+             0);
+    other = read_pid(w, path_of("begun"));
+    shim.session = read_pid(w, path_of("session"));
+    CHECK_EQ(attempt_kill_remains(at, &shim), 0);
+    shim.place = 0; /* written by an earlier version */
+    CHECK_EQ(attempt_kill_remains(at, &shim), 0);
+    CHECK(!is_gone(other));
+    shim.place = proc_place();
+    CHECK_EQ(attempt_kill_remains(at, &shim), 1);
+    while (!is_gone(other))
+        clock_sleep_us(1000);
+    close(at);
+    worker_free(w);
+}

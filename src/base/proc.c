@@ -77,6 +77,18 @@ uint64_t proc_pid_namespace(void)
     return stat("/proc/self/ns/pid", &st) ? 0 : (uint64_t)st.st_ino;
 }
 
+uint64_t proc_place(void)
+{
+    uint64_t h = proc_pid_namespace();
+    char boot[BOOT_ID_SIZE];
+
+    if (!h || !proc_boot_id(boot))
+        return 0;
+    for (const char *at = boot; *at; at++)
+        h = (h ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+    return h ? h : 1;
+}
+
 bool proc_boot_id(char out[BOOT_ID_SIZE])
 {
     AUTO_FD fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);

@@ -31,6 +31,9 @@ bool proc_is_shortage(int error);
 
 /* The pid namespace of this process; 0 if it can't be read. */
 uint64_t proc_pid_namespace(void);
+/* A number for this pid namespace of this boot of the host: a recorded pid means a process only
+ * where it is the same. 0 if it can't be read. */
+uint64_t proc_place(void);
 
 /* The id of this boot of the host; false if it can't be read. */
 #define BOOT_ID_SIZE 40

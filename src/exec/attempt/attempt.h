@@ -68,7 +68,7 @@
 #define ATTEMPT_LOCK_MAX    INT64_MAX /* of lock files at most RECORD_MAX bytes are read */
 #define ATTEMPT_UNDO_MAX    65536
 #define ATTEMPT_LOG_MAX     (INT64_C(2) << 30) /* head and tail, as large as settings allow */
-#define CGROUP_PATH_SIZE    256
+#define CGROUP_PATH_SIZE    248
 #define RECORD_MAX          512 /* the largest record, with its magic number and checksum */
 
 /* ---- the folder ---- */
@@ -144,6 +144,7 @@ struct attempt_shim {
     int64_t session_start;
     char key[ATTEMPT_KEY_SIZE];
     char cgroup[CGROUP_PATH_SIZE]; /* absolute path; "" if none */
+    uint64_t place; /* where pid and session mean processes, as proc_place; 0 if unknown */
 };
 
 struct attempt_lease {
@@ -291,9 +292,10 @@ MUST_USE int attempt_log_read(int at, const struct attempt_log *log, int64_t off
 MUST_USE int attempt_shim_pidfd(const struct attempt_shim *s);
 
 /* Kills the remaining processes of an attempt whose shim has ended: its cgroup, and every process
- * that has its key in the environment, holds `tree`, or belongs to its session. Returns how many
- * were found alive, plus 1 if not all could be inspected for want of descriptors or memory. The
- * caller holds `lock` and the current epoch. */
+ * that has its key in the environment, holds `tree`, or belongs to its session; the session only if
+ * it was recorded in this pid namespace and boot. Returns how many were found alive, plus 1 if not
+ * all could be inspected for want of descriptors or memory. The caller holds `lock` and the current
+ * epoch. */
 int attempt_kill_remains(int at, const struct attempt_shim *s);
 /* Like attempt_kill_remains, with `tree` as an open file: the name may belong to another file by
  * now. */

@@ -49,6 +49,7 @@ struct remains_search {
     struct stat tree;
     bool has_tree;
     const struct attempt_shim *shim;
+    uint64_t place; /* ours */
     char marker[ATTEMPT_KEY_SIZE + sizeof(ATTEMPT_KEY_NAME) + 1];
     int found;
 };
@@ -71,12 +72,14 @@ static bool carries_key(struct remains_search *r, int proc)
 }
 
 /* Whether the process belongs to the task's session. A session id is not reused while a member
- * lives. If the leader lives, it must be the recorded one. */
+ * lives. If the leader lives, it must be the recorded one. In another pid namespace or after a
+ * restart of the host, the number means another session. */
 static bool is_of_session(const struct remains_search *r, const struct proc_stat *line)
 {
     int64_t leader;
 
-    if (!r->shim->session || line->session != r->shim->session)
+    if (!r->shim->session || line->session != r->shim->session || !r->shim->place ||
+        r->shim->place != r->place)
         return false;
     leader = proc_start_time((pid_t)r->shim->session);
     return leader < 0 || leader == r->shim->session_start;
@@ -116,6 +119,7 @@ static int kill_found(struct remains_search *r)
 {
     const struct attempt_shim *shim = r->shim;
 
+    r->place = proc_place();
     if (*shim->cgroup)
         cgroup_kill(shim->cgroup);
     snprintf(r->marker, sizeof(r->marker), "%s=%s", ATTEMPT_KEY_NAME, shim->key);
