@@ -106,6 +106,50 @@ TEST(notification_that_a_transaction_received_makes_the_listener_readable)
     pg_done(&t);
 }
 
+/* The server sends a session's own notifications before it says that the statement is done. */
+TEST(notification_that_a_notify_received_makes_the_listener_readable_at_once)
+{
+    struct pg t = pg_ready();
+    struct listener *l = listen_on(&t, WAKE_JOBS);
+
+    CHECK(!is_readable(l));
+    CHECK_OK_ERR(t.db->driver->notify(t.db, WAKE_JOBS, &t.err), &t.err);
+    CHECK(is_readable(l));
+    CHECK_EQ(l->drain(l), WAKE_JOBS);
+    CHECK(!is_readable(l));
+    l->close(l);
+    pg_done(&t);
+}
+
+/* Statements outside transactions: the count of free connections, and LISTEN for another listener.
+ */
+TEST(notification_that_another_statement_received_makes_the_listener_readable)
+{
+    struct pg t = pg_ready(), other = pg_second(&t);
+    struct listener *l = listen_on(&t, WAKE_JOBS);
+    bool scarce;
+
+    for (int i = 0; i < 2; i++) {
+        int64_t from = clock_boot_us();
+
+        CHECK_OK_ERR(other.db->driver->notify(other.db, WAKE_JOBS, &other.err), &other.err);
+        do
+            if (i) {
+                struct listener *second = listen_on(&t, WAKE_ENDS);
+
+                second->close(second);
+            } else {
+                CHECK_OK_ERR(t.db->driver->check_scarcity(t.db, &scarce, &t.err), &t.err);
+            }
+        while (!is_readable(l) && clock_boot_us() - from < 60 * SECOND);
+        CHECK(is_readable(l));
+        CHECK_EQ(l->drain(l), WAKE_JOBS);
+    }
+    l->close(l);
+    pg_end(&other);
+    pg_done(&t);
+}
+
 TEST(listener_on_a_lost_connection_reports_all_bits_after_the_next_transaction)
 {
     struct pg t = pg_ready(), killer = pg_second(&t);

@@ -114,6 +114,7 @@ static void *heartbeat_thread_main(void *arg)
             (void)eventfd_write(b->fd, 1); /* fails only if it is readable already */
         } else if (wakes <= 0) {
             wakes_send(e);
+            wakes_receive(e, 0); /* under load, there is always something to send */
         } else {
             wakes_receive(e, wait < wakes ? wait : wakes);
         }

@@ -57,8 +57,7 @@ int pg_notify(struct db *db, unsigned what, struct err *err)
     TRY(pg_reconnect(p, err));
     rc = pq.exitPipelineMode(p->conn) ? run_notify(p->conn, p->url, what, err)
                                       : pg_set_lost_error(p->conn, err);
-    if (rc == -E_CONN_LOST || !pq.enterPipelineMode(p->conn))
-        pg_drop_connection(p);
+    pg_resume_pipeline(p, rc);
     return rc;
 }
 

@@ -104,6 +104,9 @@ void pg_trace(const struct pg_db *p, const char *what, int64_t *since, long rows
  * connection. */
 MUST_USE int pg_run_simple(struct pg_db *p, const char *what, const char *sql, int64_t limit_us,
                            struct err *err);
+/* After a statement outside pipeline mode, whose result was rc: gives the notifications that came
+ * with it to the listeners and returns to pipeline mode. E_CONN_LOST closes the connection. */
+void pg_resume_pipeline(struct pg_db *p, int rc);
 MUST_USE int pg_reconnect(struct pg_db *p, struct err *err); /* if it is not connected */
 
 /* ---- notify.c, listen.c ---- */

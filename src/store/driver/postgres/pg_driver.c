@@ -100,6 +100,15 @@ int pg_reconnect(struct pg_db *p, struct err *err)
     return p->conn ? 0 : connect_now(p, err);
 }
 
+/* Without the first call, notifications that libpq read with the result would wait for the next
+ * transaction: their bytes are gone from the socket. */
+void pg_resume_pipeline(struct pg_db *p, int rc)
+{
+    pg_hub_collect(p);
+    if (rc == -E_CONN_LOST || !pq.enterPipelineMode(p->conn))
+        pg_drop_connection(p);
+}
+
 int pg_run_simple(struct pg_db *p, const char *what, const char *sql, int64_t limit_us,
                   struct err *err)
 {
@@ -113,8 +122,7 @@ int pg_run_simple(struct pg_db *p, const char *what, const char *sql, int64_t li
     }
     rc = pg_finish_statement(p->conn, limit_us, what, p->url->safe, &last, err);
     pq.clear(last);
-    if (rc == -E_CONN_LOST || !pq.enterPipelineMode(p->conn))
-        pg_drop_connection(p);
+    pg_resume_pipeline(p, rc);
     return rc;
 }
 
@@ -153,8 +161,7 @@ static int check_scarcity(struct db *db, bool *scarce, struct err *err)
     if (!(rc = pg_finish_statement(p->conn, PATIENCE, "free connections", p->url->safe, &res, err)))
         *scarce = *pq.getvalue(res, 0, 0) == 't';
     pq.clear(res);
-    if (rc == -E_CONN_LOST || !pq.enterPipelineMode(p->conn))
-        pg_drop_connection(p);
+    pg_resume_pipeline(p, rc);
     return rc;
 }
 
