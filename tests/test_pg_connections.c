@@ -74,10 +74,10 @@ TEST(listener_on_a_connection_needs_no_other_one)
 
     CHECK_EQ(pg_number_in_tx(&t, &sessions), 2);
     CHECK_EQ(jobs->drain(jobs), 0);
-    CHECK_OK_ERR(other.db->driver->notify(other.db, WAKE_JOBS, &other.err), &other.err);
+    CHECK_OK_ERR(other.db->driver->notify(other.db, WAKE_JOBS, SECOND, &other.err), &other.err);
     CHECK_EQ(wait_for_wake(jobs), WAKE_JOBS);
     CHECK_EQ(ends->drain(ends), 0);
-    CHECK_OK_ERR(other.db->driver->notify(other.db, WAKE_ENDS, &other.err), &other.err);
+    CHECK_OK_ERR(other.db->driver->notify(other.db, WAKE_ENDS, SECOND, &other.err), &other.err);
     CHECK_EQ(wait_for_wake(ends), WAKE_ENDS);
     CHECK_EQ(pg_number_in_tx(&t, &sessions), 2);
     jobs->close(jobs);
@@ -94,7 +94,7 @@ TEST(notification_that_a_transaction_received_makes_the_listener_readable)
     struct listener *l = listen_on(&t, WAKE_JOBS);
     int64_t from = clock_boot_us();
 
-    CHECK_OK_ERR(other.db->driver->notify(other.db, WAKE_JOBS, &other.err), &other.err);
+    CHECK_OK_ERR(other.db->driver->notify(other.db, WAKE_JOBS, SECOND, &other.err), &other.err);
     do /* it may arrive later than the answer to its sender */
         (void)pg_number_in_tx(&t, &backend_pid);
     while (!is_readable(l) && clock_boot_us() - from < 60 * SECOND);
@@ -113,7 +113,7 @@ TEST(notification_that_a_notify_received_makes_the_listener_readable_at_once)
     struct listener *l = listen_on(&t, WAKE_JOBS);
 
     CHECK(!is_readable(l));
-    CHECK_OK_ERR(t.db->driver->notify(t.db, WAKE_JOBS, &t.err), &t.err);
+    CHECK_OK_ERR(t.db->driver->notify(t.db, WAKE_JOBS, SECOND, &t.err), &t.err);
     CHECK(is_readable(l));
     CHECK_EQ(l->drain(l), WAKE_JOBS);
     CHECK(!is_readable(l));
@@ -132,7 +132,7 @@ TEST(notification_that_another_statement_received_makes_the_listener_readable)
     for (int i = 0; i < 2; i++) {
         int64_t from = clock_boot_us();
 
-        CHECK_OK_ERR(other.db->driver->notify(other.db, WAKE_JOBS, &other.err), &other.err);
+        CHECK_OK_ERR(other.db->driver->notify(other.db, WAKE_JOBS, SECOND, &other.err), &other.err);
         do
             if (i) {
                 struct listener *second = listen_on(&t, WAKE_ENDS);
@@ -161,7 +161,8 @@ TEST(listener_on_a_lost_connection_reports_all_bits_after_the_next_transaction)
             (void)pg_number_in_tx(&t,
                                   &backend_pid); /* a transaction reconnects; else draining does */
         CHECK_EQ(wait_for_wake(l), WAKE_JOBS | WAKE_CANCEL);
-        CHECK_OK_ERR(killer.db->driver->notify(killer.db, WAKE_CANCEL, &killer.err), &killer.err);
+        CHECK_OK_ERR(killer.db->driver->notify(killer.db, WAKE_CANCEL, SECOND, &killer.err),
+                     &killer.err);
         CHECK_EQ(wait_for_wake(l), WAKE_CANCEL);
         CHECK_EQ(pg_number_in_tx(&t, &sessions), 2);
         CHECK_EQ(pg_number_in_tx(&t, &show_idle), 30);
@@ -169,6 +170,16 @@ TEST(listener_on_a_lost_connection_reports_all_bits_after_the_next_transaction)
     l->close(l);
     pg_end(&killer);
     pg_done(&t);
+}
+
+/* In place of PQsendQueryParams. */
+static int refuse_to_send(PGconn *conn, const char *sql, int n, const Oid *types,
+                          const char *const *values, const int *lengths, const int *formats,
+                          int format)
+{
+    (void)conn, (void)sql, (void)n, (void)types, (void)values, (void)lengths, (void)formats;
+    (void)format;
+    return 0;
 }
 
 TEST(deferred_wake_up_is_sent_on_the_same_connection_by_the_next_transaction_or_by_closing)
@@ -185,6 +196,38 @@ TEST(deferred_wake_up_is_sent_on_the_same_connection_by_the_next_transaction_or_
     pg_end(&sender);
     CHECK_EQ(wait_for_wake(l), WAKE_CANCEL);
     l->close(l);
+    pg_done(&t);
+}
+
+TEST(deferred_wake_up_that_could_not_be_sent_is_sent_later)
+{
+    struct pg t = pg_ready(), sender = pg_second(&t);
+    struct listener *l = listen_on(&t, WAKE_JOBS);
+    __typeof__(pq.sendQueryParams) send = pq.sendQueryParams;
+
+    sender.env->one_connection = true;
+    sender.db->driver->wake(sender.db, WAKE_JOBS);
+    pq.sendQueryParams = refuse_to_send;
+    CHECK_EQ(db_begin(sender.db, TX_READ, &sender.err), -E_CONN_LOST);
+    pq.sendQueryParams = send;
+    pg_end(&sender);
+    CHECK_EQ(wait_for_wake(l), WAKE_JOBS);
+    l->close(l);
+    pg_done(&t);
+}
+
+/* Heartbeats and turns reconnect; a wake-up must not delay them by that. */
+TEST(notify_on_a_lost_connection_fails_at_once_and_does_not_reconnect)
+{
+    struct pg t = pg_ready(), killer = pg_second(&t);
+
+    pg_kill(&killer, pg_number_in_tx(&t, &backend_pid));
+    CHECK_EQ(t.db->driver->notify(t.db, WAKE_JOBS, SECOND, &t.err), -E_CONN_LOST);
+    CHECK_EQ(t.db->driver->notify(t.db, WAKE_JOBS, SECOND, &t.err), -E_CONN_LOST);
+    CHECK_EQ(pg_number_in_tx(&killer, &sessions), 1);
+    (void)pg_number_in_tx(&t, &backend_pid);
+    CHECK_OK_ERR(t.db->driver->notify(t.db, WAKE_JOBS, SECOND, &t.err), &t.err);
+    pg_end(&killer);
     pg_done(&t);
 }
 

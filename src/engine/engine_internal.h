@@ -98,8 +98,8 @@ struct heartbeat_result {
  * PostgreSQL. That thread does not wait for the engine: it replaces results that the engine has not
  * read yet with those of the next heartbeat, which report lost leases and cancels again.
  *
- * Its connection also receives and sends wake-ups. Heartbeats come first; sending a wake-up is
- * limited to some seconds. */
+ * Its connection also receives and sends wake-ups. Heartbeats come first: a wake-up neither waits
+ * for its lock beyond the next heartbeat nor reconnects. */
 struct heartbeat {
     struct store *store;      /* NULL: the engine's store is used */
     struct listener *channel; /* used by the thread alone; NULL on SQLite */
@@ -117,6 +117,7 @@ struct heartbeat {
     struct heartbeat_result current, last;
     bool done;            /* `last` has results that the engine has not read */
     int64_t next;         /* when the thread sends again */
+    int failures;         /* heartbeats that failed in a row */
     int64_t last_success; /* when the last successful heartbeat was sent */
 };
 

@@ -9,6 +9,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#define MIN_RETRY      250000LL /* µs between a failed heartbeat and the next one */
+#define MAX_RETRY      1000000LL
+/* Conflicts with other transactions are normal: they are noted only after so many in a row. The
+ * store notes a lost connection at once. */
+#define QUIET_FAILURES 4
+
 static int64_t interval(const struct engine *e)
 {
     return e->o.heartbeat;
@@ -47,7 +53,7 @@ static void copy_leases(struct engine *e, struct heartbeat_result *result)
 static int open_own_store(struct engine *e, struct err *err)
 {
     struct heartbeat *b = &e->heartbeat;
-    struct store_options options = {.env = e->env, .no_migrate = true, .patience = e->o.lease};
+    struct store_options options = {.env = e->env, .no_migrate = true};
     struct store *store = NULL;
     int rc;
 
@@ -57,11 +63,8 @@ static int open_own_store(struct engine *e, struct err *err)
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &store, err)))
         return rc;
     store_set_wake(store, engine_wake, e);
-    pthread_mutex_lock(&b->lock);
+    store_set_patience(store, 0); /* between two attempts the thread sends and receives wake-ups */
     b->store = store;
-    if (b->closing)
-        store_set_patience(store, 0);
-    pthread_mutex_unlock(&b->lock);
     return 0;
 }
 
@@ -70,6 +73,20 @@ static int renew_leases(struct engine *e, struct sending *s, struct err *err)
     TRY(open_own_store(e, err));
     return store_light_turn(e->heartbeat.store ? e->heartbeat.store : e->store, heartbeat_body, s,
                             err);
+}
+
+/* The pause after a failure. On PostgreSQL a lease row that another transaction has locked, and a
+ * connection that was lost, are usual failures, which pass soon. On SQLite the store has retried
+ * already. */
+static int64_t retry_pause(const struct engine *e)
+{
+    int64_t most = interval(e) / 4;
+
+    if (!e->server)
+        return most;
+    if (most > MAX_RETRY)
+        most = MAX_RETRY;
+    return back_off(e->heartbeat.failures, most < MIN_RETRY ? most : MIN_RETRY, most);
 }
 
 /* Sends one heartbeat. Called with the lock held; releases it while sending. */
@@ -85,7 +102,7 @@ static void send_heartbeat(struct engine *e)
     b->current.sent_at = engine_now(e);
     pthread_mutex_unlock(&b->lock);
     rc = renew_leases(e, &s, &err);
-    if (rc)
+    if (rc && (!e->server || rc != -E_UNAVAILABLE || b->failures >= QUIET_FAILURES))
         engine_note(e, err.msg);
     pthread_mutex_lock(&b->lock);
     b->current.rc = rc;
@@ -94,7 +111,8 @@ static void send_heartbeat(struct engine *e)
     b->current = b->last;
     b->last = done;
     b->done = true;
-    b->next = rc ? engine_now(e) + interval(e) / 4 : done.sent_at + interval(e);
+    b->next = rc ? engine_now(e) + retry_pause(e) : done.sent_at + interval(e);
+    b->failures = rc ? b->failures + 1 : 0;
     if (!rc)
         b->last_success = done.sent_at;
 }
@@ -149,8 +167,6 @@ void heartbeat_close(struct engine *e)
     if (b->threaded) {
         pthread_mutex_lock(&b->lock);
         b->closing = true;
-        if (b->store)
-            store_set_patience(b->store, 0);
         heartbeat_call(b);
         pthread_mutex_unlock(&b->lock);
         pthread_join(b->thread, NULL);

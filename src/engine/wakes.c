@@ -11,6 +11,8 @@
 
 #define ALL_WAKES (WAKE_JOBS | WAKE_CANCEL | WAKE_TIMERS | WAKE_ORPHANS | WAKE_SUBMISSIONS)
 #define RETRY_US  1000000LL
+#define MAX_LOCK  2000000LL /* µs that a NOTIFY may wait for its lock */
+#define MIN_LOCK  50000LL
 
 /* ---- the engine's side ---- */
 
@@ -95,7 +97,7 @@ void wakes_send_last(struct engine *e)
     struct err ignored = ERR_INIT;
 
     if (b->channel && b->wakes.bits) /* a failure is no loss: listeners also poll */
-        (void)!b->channel->db->driver->notify(b->channel->db, b->wakes.bits, &ignored);
+        (void)!b->channel->db->driver->notify(b->channel->db, b->wakes.bits, MAX_LOCK, &ignored);
     b->wakes.bits = 0;
 }
 
@@ -135,20 +137,32 @@ int64_t wakes_due(const struct heartbeat *b)
     return at > now ? at - now : 0;
 }
 
+/* How long a NOTIFY may wait for its lock, so that it does not delay the next heartbeat. A server
+ * that is silent for longer would not answer the heartbeat either. */
+static int64_t lock_limit(const struct engine *e)
+{
+    int64_t us = e->heartbeat.next - engine_now(e);
+
+    if (us > e->o.lease / 6)
+        us = e->o.lease / 6;
+    return us < MIN_LOCK ? MIN_LOCK : us > MAX_LOCK ? MAX_LOCK : us;
+}
+
 void wakes_send(struct engine *e)
 {
     struct heartbeat *b = &e->heartbeat;
     struct db *db = b->channel->db;
     struct err ignored = ERR_INIT;
+    int64_t limit = lock_limit(e);
     unsigned bits;
     int rc;
 
     if (wakes_due(b) > 0 || !(bits = wake_queue_take(&b->wakes, clock_boot_us(), false)))
         return;
     pthread_mutex_unlock(&b->lock);
-    rc = db->driver->notify(db, bits, &ignored);
+    rc = db->driver->notify(db, bits, limit, &ignored);
     pthread_mutex_lock(&b->lock);
-    if (rc) { /* the next heartbeat reports why the database can't be reached */
+    if (rc) { /* draining or the next heartbeat reconnects; the latter reports errors */
         b->wakes.bits |= bits;
         b->wakes_retry_at = clock_boot_us() + RETRY_US;
     }

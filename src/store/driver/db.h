@@ -101,9 +101,10 @@ struct db_driver {
      * and never fails: a listener that misses it also polls slowly. */
     void (*wake)(struct db *db, unsigned what);
 
-    /* Sends the wake-up on this connection, outside a transaction, and waits some seconds at most.
-     * NULL if wake always does this. */
-    int (*notify)(struct db *db, unsigned what, struct err *err);
+    /* Sends the wake-up on this connection, outside a transaction. Waits at most lock_us for the
+     * lock of all notifying commits (then E_REDO), and one second more for a silent server. Does
+     * not reconnect: E_CONN_LOST. NULL if wake always does this. */
+    int (*notify)(struct db *db, unsigned what, int64_t lock_us, struct err *err);
 
     /* Opens a listener for the wake-ups that other connections send. On PostgreSQL it has a
      * connection, listener.db, which its thread may also use for transactions. Errors as of open.

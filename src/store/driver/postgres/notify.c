@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NOTIFY_LIMIT (3 * SECOND) /* for each wait; closing takes at most about this long */
+#define LOCK_LIMIT   (2 * SECOND)
+#define SILENCE      (1 * SECOND)           /* that a server may add to the wait for the lock */
+#define NOTIFY_LIMIT (LOCK_LIMIT + SILENCE) /* closing takes at most about this long */
 #define RETRY_SECS   1
 
 struct pg_waker {
@@ -30,32 +32,37 @@ struct pg_waker {
 
 /* Ends are sent on a channel of their own, so that they wake only listeners that wait for ends. The
  * lock of all notifying commits is taken at the commit: lock_timeout limits the wait for it. */
-static int run_notify(PGconn *conn, const struct db_url *url, unsigned bits, struct err *err)
+static int run_notify(PGconn *conn, const struct db_url *url, unsigned bits, int64_t lock_us,
+                      struct err *err)
 {
     static const char sql[] =
         "SELECT pg_catalog.pg_notify($1, $2) WHERE $2 <> '0' UNION ALL "
         "SELECT pg_catalog.pg_notify($1 || '" PG_ENDS_CHANNEL "', $3) WHERE $3 <> '0' UNION ALL "
-        "SELECT NULL WHERE pg_catalog.set_config('lock_timeout', '2s', true) IS NULL";
-    char payload[12], ends[12];
-    const char *const values[] = {url->schema, payload, ends};
+        "SELECT NULL WHERE pg_catalog.set_config('lock_timeout', $4, true) IS NULL";
+    char payload[12], ends[12], lock_ms[24];
+    const char *const values[] = {url->schema, payload, ends, lock_ms};
     PGresult *res = NULL;
 
     snprintf(payload, sizeof(payload), "%u", bits & ~(unsigned)WAKE_ENDS);
     snprintf(ends, sizeof(ends), "%u", bits & WAKE_ENDS);
-    if (!pq.sendQueryParams(conn, sql, 3, NULL, values, NULL, NULL, 0))
+    snprintf(lock_ms, sizeof(lock_ms), "%lldms", (long long)lock_us / 1000 + 1); /* 0: no limit */
+    if (!pq.sendQueryParams(conn, sql, 4, NULL, values, NULL, NULL, 0))
         return pg_set_lost_error(conn, err);
-    TRY(pg_finish_statement(conn, NOTIFY_LIMIT, "NOTIFY", url->safe, &res, err));
+    TRY(pg_finish_statement(conn, lock_us + SILENCE, "NOTIFY", url->safe, &res, err));
     pq.clear(res);
     return 0;
 }
 
-int pg_notify(struct db *db, unsigned what, struct err *err)
+int pg_notify(struct db *db, unsigned what, int64_t lock_us, struct err *err)
 {
     struct pg_db *p = pg_from_db(db);
     int rc;
 
-    TRY(pg_reconnect(p, err));
-    rc = pq.exitPipelineMode(p->conn) ? run_notify(p->conn, p->url, what, err)
+    if (p->conn && !pg_is_alive(p->conn))
+        pg_drop_connection(p);
+    if (!p->conn)
+        return err_set(err, E_CONN_LOST, "the connection to %s was lost", p->url->safe);
+    rc = pq.exitPipelineMode(p->conn) ? run_notify(p->conn, p->url, what, lock_us, err)
                                       : pg_set_lost_error(p->conn, err);
     pg_resume_pipeline(p, rc);
     return rc;
@@ -63,12 +70,14 @@ int pg_notify(struct db *db, unsigned what, struct err *err)
 
 void pg_send_deferred(struct pg_db *p)
 {
-    struct err ignored = ERR_INIT;
-    unsigned bits = p->deferred;
+    struct err ignored = ERR_INIT; /* listeners also poll */
 
-    p->deferred = 0;
-    if (bits)
-        (void)!pg_notify(&p->db, bits, &ignored); /* listeners also poll */
+    if (!p->deferred || clock_boot_us() < p->deferred_until)
+        return;
+    if (pg_notify(&p->db, p->deferred, LOCK_LIMIT, &ignored))
+        p->deferred_until = clock_boot_us() + RETRY_SECS * SECOND;
+    else
+        p->deferred = 0;
 }
 
 /* ---- the thread ---- */
@@ -82,7 +91,7 @@ static bool send_notify(struct pg_waker *w, unsigned bits)
         pg_close(&w->conn);
     if (!w->conn && pg_connect(w->url, NOTIFY_LIMIT, &w->conn, &session, &err))
         return false;
-    if (run_notify(w->conn, w->url, bits, &err)) {
+    if (run_notify(w->conn, w->url, bits, LOCK_LIMIT, &err)) {
         pg_close(&w->conn);
         return false;
     }

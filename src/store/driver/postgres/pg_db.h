@@ -72,6 +72,7 @@ struct pg_db {
     struct args own;        /* of the driver's own statements */
     struct pg_waker *waker; /* NULL until the first wake-up is sent */
     unsigned deferred;      /* wake-ups to send with the next transaction; see env.one_connection */
+    int64_t deferred_until; /* do not try before then, by clock_boot_us; after a failure */
     struct pg_hub *hub;     /* the listeners on this connection; NULL if none */
 };
 
@@ -112,8 +113,10 @@ MUST_USE int pg_reconnect(struct pg_db *p, struct err *err); /* if it is not con
 /* ---- notify.c, listen.c ---- */
 
 void pg_wake(struct db *db, unsigned what);
-MUST_USE int pg_notify(struct db *db, unsigned what, struct err *err);
-void pg_send_deferred(struct pg_db *p); /* deferred wake-ups; a failure loses them */
+MUST_USE int pg_notify(struct db *db, unsigned what, int64_t lock_us, struct err *err);
+/* Sends the deferred wake-ups, if it is connected. Keeps them after a failure, and tries again some
+ * time later, by another call. */
+void pg_send_deferred(struct pg_db *p);
 /* The channel on which ends of executions are announced is the schema's name with this suffix. */
 #define PG_ENDS_CHANNEL "_ends"
 void pg_waker_close(struct pg_waker **waker); /* first sends pending wake-ups, for some seconds */

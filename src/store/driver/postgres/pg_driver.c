@@ -165,11 +165,22 @@ static int check_scarcity(struct db *db, bool *scarce, struct err *err)
     return rc;
 }
 
+/* The last try: also reconnects, for some seconds at most. What can't be sent then is lost;
+ * listeners also poll. */
+static void send_last_deferred(struct pg_db *p)
+{
+    struct err ignored = ERR_INIT;
+
+    p->deferred_until = 0;
+    if (p->deferred && !pg_reconnect(p, &ignored))
+        pg_send_deferred(p);
+}
+
 static void close_db(struct db *db)
 {
     struct pg_db *p = pg_from_db(db);
 
-    pg_send_deferred(p);
+    send_last_deferred(p);
     pg_waker_close(&p->waker);
     pg_drop_connection(p);
     url_free(&p->url);
