@@ -172,6 +172,50 @@ TEST(listener_on_a_lost_connection_reports_all_bits_after_the_next_transaction)
     pg_done(&t);
 }
 
+static __typeof__(pq.sendQuery) send_query;
+
+/* In place of PQsendQuery: makes the server refuse LISTEN, as a hot standby does. */
+static int refuse_listen(PGconn *conn, const char *sql)
+{
+    return send_query(conn, strncmp(sql, "LISTEN", 6) ? sql : "SELECT 1/0");
+}
+
+TEST(listener_on_a_server_that_refuses_listen_polls_and_keeps_the_connection)
+{
+    struct pg t = pg_ready(), killer = pg_second(&t);
+    struct listener *l;
+    int64_t pid;
+
+    send_query = pq.sendQuery;
+    pq.sendQuery = refuse_listen;
+    l = listen_on(&t, WAKE_JOBS);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(l->fd, -1);
+        CHECK(l->poll_ms < 1000);
+        pid = pg_number_in_tx(&t, &backend_pid);
+        CHECK_EQ(pg_number_in_tx(&t, &backend_pid), pid);
+        (void)l->drain(l);
+        CHECK_EQ(pg_number_in_tx(&t, &backend_pid), pid);
+        pg_kill(&killer, pid);
+    }
+    pq.sendQuery = send_query;
+    (void)pg_number_in_tx(&t, &backend_pid); /* the server is a primary now */
+    CHECK(l->fd >= 0);
+    CHECK_EQ(wait_for_wake(l), WAKE_JOBS);
+    pg_kill(&killer, pg_number_in_tx(&t, &backend_pid));
+    pq.sendQuery = refuse_listen;
+    do /* draining reconnects */
+        (void)l->drain(l);
+    while (l->fd >= 0 || pg_number_in_tx(&killer, &sessions) < 2);
+    pid = pg_number_in_tx(&t, &backend_pid);
+    CHECK_EQ(pg_number_in_tx(&t, &backend_pid), pid);
+    CHECK_EQ(pg_number_in_tx(&killer, &sessions), 2);
+    pq.sendQuery = send_query;
+    l->close(l);
+    pg_end(&killer);
+    pg_done(&t);
+}
+
 /* In place of PQsendQueryParams. */
 static int refuse_to_send(PGconn *conn, const char *sql, int n, const Oid *types,
                           const char *const *values, const int *lengths, const int *formats,
@@ -231,17 +275,66 @@ TEST(notify_on_a_lost_connection_fails_at_once_and_does_not_reconnect)
     pg_done(&t);
 }
 
-/* A role's limit is the same error as the server's. */
-TEST(open_without_a_free_connection_is_busy_and_begin_reports_a_lost_connection)
+/* Creates a role that may have one connection, and returns its URL. Its limit is the same error as
+ * the server's. */
+static char *url_of_one_connection(const struct pg *t)
 {
-    struct pg t = pg_ready(), one, two;
-    char *role = mem_printf("slots_%d", (int)getpid());
-    char *sql = mem_printf("CREATE ROLE %s LOGIN CONNECTION LIMIT 1", role), *url, *at;
+    char *sql = mem_printf("CREATE ROLE slots_%d LOGIN CONNECTION LIMIT 1", (int)getpid());
 
     pg_admin(pg_server(), sql);
     free(sql);
-    at = strchr(t.url->text, '@');
-    url = mem_printf("postgres://%s%s", role, at);
+    return mem_printf("postgres://slots_%d%s", (int)getpid(), strchr(t->url->text, '@'));
+}
+
+static void drop_role(char *url)
+{
+    char *sql = mem_printf("DROP ROLE slots_%d", (int)getpid());
+
+    pg_admin(pg_server(), sql);
+    free(sql);
+    free(url);
+}
+
+static int is_always_busy(PGconn *conn)
+{
+    (void)conn;
+    return 1;
+}
+
+TEST(transaction_takes_the_connection_of_a_reconnection_that_is_not_finished)
+{
+    struct pg t = pg_ready(), one;
+    char *url = url_of_one_connection(&t);
+    __typeof__(pq.isBusy) is_busy = pq.isBusy;
+    int64_t from = clock_boot_us();
+    struct listener *l;
+    int rc;
+
+    one = pg_open(url, NULL);
+    l = listen_on(&one, WAKE_JOBS);
+    pg_kill(&t, pg_number_in_tx(&one, &backend_pid));
+    for (int i = 0; i < 20 || l->fd < 0; i++) {
+        pq.isBusy = is_always_busy; /* the answer to LISTEN does not arrive */
+        (void)l->drain(l);
+        pq.isBusy = is_busy;
+    }
+    CHECK_EQ(pg_number_in_tx(&t, &sessions), 2);
+    do /* the server may need a moment to notice that the other connection was closed */
+        rc = db_begin(one.db, TX_READ, &one.err);
+    while (rc == -E_CONN_LOST && clock_boot_us() - from < 30 * SECOND);
+    CHECK_OK_ERR(rc, &one.err);
+    db_rollback(one.db);
+    l->close(l);
+    pg_end(&one);
+    drop_role(url);
+    pg_done(&t);
+}
+
+TEST(open_without_a_free_connection_is_busy_and_begin_reports_a_lost_connection)
+{
+    struct pg t = pg_ready(), one, two;
+    char *url = url_of_one_connection(&t);
+
     one = pg_open(url, NULL);
     two = pg_at(url, NULL);
     CHECK_EQ(db_open(two.url, two.env, &two.db, &two.err), -E_BUSY);
@@ -251,10 +344,6 @@ TEST(open_without_a_free_connection_is_busy_and_begin_reports_a_lost_connection)
     CHECK_EQ(db_begin(one.db, TX_READ, &one.err), -E_CONN_LOST); /* its caller retries */
     pg_end(&two);
     pg_end(&one);
-    sql = mem_printf("DROP ROLE %s", role);
-    pg_admin(pg_server(), sql);
-    free(sql);
-    free(role);
-    free(url);
+    drop_role(url);
     pg_done(&t);
 }

@@ -111,8 +111,9 @@ struct db_driver {
      */
     int (*listen)(const struct db_url *url, struct env *env, unsigned what, struct listener **out,
                   struct err *err);
-    /* Opens a listener on this connection, which must outlive it. NULL if listeners need no
-     * connection: use listen. */
+    /* Opens a listener on this connection, which must outlive it. If the server accepts no
+     * connection now, the listener works after the next transaction or drain that connects. NULL if
+     * listeners need no connection: use listen. */
     int (*listen_on)(struct db *db, unsigned what, struct listener **out, struct err *err);
 
     /* Closes the connection; the next transaction opens it again. NULL if connections are not

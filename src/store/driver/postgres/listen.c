@@ -3,13 +3,14 @@
  * listeners may share one (the hub). Draining waits only briefly: a lost connection is reopened
  * step by step, or by the next transaction; meanwhile poll_ms asks the owner to poll more often.
  *
- *   POLLING   behind a pooler: LISTEN does not work, the owner only polls
+ *   POLLING   behind a pooler, or on a hot standby: LISTEN does not work, the owner only polls
  *
  *   DOWN --start_connecting--> CONNECTING --continue_connecting--> SUBSCRIBING
- *   SUBSCRIBING --finish_subscribing--> LISTENING
+ *   SUBSCRIBING --finish_subscribing--> LISTENING, or POLLING if the server refuses LISTEN
  *   CONNECTING, SUBSCRIBING --fail_connecting--> DOWN
  *   LISTENING --pg_hub_lost--> DOWN
- *   DOWN, CONNECTING, SUBSCRIBING --pg_hub_connected, by a transaction--> LISTENING */
+ *   CONNECTING, SUBSCRIBING --pg_hub_stop_connecting, by a transaction--> DOWN
+ *   DOWN, POLLING --pg_hub_connected, by a transaction--> LISTENING, POLLING */
 #include "base/text.h"
 #include "store/driver/postgres/pg_db.h"
 #include "store/driver/postgres/pg_errors.h"
@@ -174,7 +175,7 @@ static bool continue_connecting(struct pg_db *p)
 static bool finish_subscribing(struct pg_db *p)
 {
     struct pg_hub *h = p->hub;
-    bool alive = pg_is_alive(h->conn) && pq.flush(h->conn) >= 0, done = false;
+    bool alive = pg_is_alive(h->conn) && pq.flush(h->conn) >= 0, done = false, refused = false;
     PGresult *res;
 
     if (alive && pq.isBusy(h->conn) && clock_boot_us() <= h->give_up_at)
@@ -183,15 +184,17 @@ static bool finish_subscribing(struct pg_db *p)
         while ((res = pq.getResult(h->conn))) {
             done =
                 pq.resultStatus(res) == PGRES_COMMAND_OK || pq.resultStatus(res) == PGRES_TUPLES_OK;
+            refused |= !done;
             pq.clear(res);
         }
-    if (!done || !pq.enterPipelineMode(h->conn)) {
+    if (pq.status(h->conn) != CONNECTION_OK || !(done || refused) ||
+        !pq.enterPipelineMode(h->conn)) {
         fail_connecting(p);
         return false;
     }
     p->conn = h->conn;
     h->conn = NULL;
-    enter_state(p, LISTENING);
+    enter_state(p, refused ? POLLING : LISTENING);
     distribute(h, ~0U); /* any wake-up may have been missed while disconnected */
     return true;
 }
@@ -225,23 +228,31 @@ static bool step_state(struct pg_db *p)
 
 /* ---- called by the rest of the driver ---- */
 
+void pg_hub_stop_connecting(struct pg_db *p)
+{
+    if (p->hub && p->hub->conn)
+        fail_connecting(p);
+}
+
 int pg_hub_connected(struct pg_db *p, struct err *err)
 {
     AUTO_BUF sql = BUF_INIT;
     PGresult *res = NULL;
+    int rc;
 
     if (!p->hub || !p->hub->listeners)
         return 0;
-    pg_close(&p->hub->conn);
     if (p->session.pooled) {
         enter_state(p, POLLING);
         return 0;
     }
     if (!add_channels(p, p->conn, &sql) || !pq.sendQuery(p->conn, buf_cstr(&sql)))
         return pg_set_lost_error(p->conn, err);
-    TRY(pg_finish_statement(p->conn, RECONNECT_LIMIT, "LISTEN", p->url->safe, &res, err));
+    rc = pg_finish_statement(p->conn, RECONNECT_LIMIT, "LISTEN", p->url->safe, &res, err);
     pq.clear(res);
-    enter_state(p, LISTENING);
+    if (rc == -E_CONN_LOST)
+        return rc;
+    enter_state(p, rc ? POLLING : LISTENING);
     distribute(p->hub, ~0U);
     return 0;
 }
@@ -334,39 +345,37 @@ static struct pg_listener *add_listener(struct pg_db *p, unsigned what)
 }
 
 /* LISTEN on a connection that is already open; DOWN otherwise, until the next transaction. */
-static int subscribe(struct pg_db *p, struct err *err)
+static void subscribe(struct pg_db *p)
 {
+    struct err ignored = ERR_INIT;
     AUTO_BUF sql = BUF_INIT;
 
-    if (p->session.pooled) {
-        enter_state(p, POLLING);
-        return 0;
-    }
-    if (!p->conn || !add_channels(p, p->conn, &sql))
-        return 0;
-    TRY(pg_run_simple(p, "LISTEN", buf_cstr(&sql), RECONNECT_LIMIT, err));
-    enter_state(p, LISTENING);
-    return 0;
+    if (!p->conn)
+        enter_state(p, p->hub->state); /* for the new listener */
+    else if (p->session.pooled || !add_channels(p, p->conn, &sql) ||
+             pg_run_simple(p, "LISTEN", buf_cstr(&sql), RECONNECT_LIMIT, &ignored))
+        enter_state(p, p->conn ? POLLING : DOWN);
+    else
+        enter_state(p, LISTENING);
 }
 
 int pg_listen_on(struct db *db, unsigned what, struct listener **out, struct err *err)
 {
     struct pg_db *p = pg_from_db(db);
     struct pg_listener *l;
-    int rc = 0;
+    int rc;
 
     if (db->in_tx)
         return err_set(err, E_INVALID, "a listener can't be opened inside a transaction");
-    TRY(pg_reconnect(p, err));
+    rc = pg_reconnect(p, err);
+    if (rc && rc != -E_BUSY && rc != -E_CONN_LOST)
+        return rc;
     l = add_listener(p, what);
-    if (l->epoll < 0 || l->event < 0)
-        rc = err_set(err, E_UNAVAILABLE, "can't create descriptors for a listener");
-    if (rc || (rc = subscribe(p, err))) {
+    if (l->epoll < 0 || l->event < 0) {
         close_listener(&l->base);
-        if (rc == -E_CONN_LOST)
-            err->code = E_UNAVAILABLE;
-        return -(int)err->code;
+        return err_set(err, E_UNAVAILABLE, "can't create descriptors for a listener");
     }
+    subscribe(p);
     *out = &l->base;
     return 0;
 }

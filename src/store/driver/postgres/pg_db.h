@@ -126,6 +126,8 @@ int pg_listen_on(struct db *db, unsigned what, struct listener **out, struct err
 /* Subscribes the connection that was just opened, if it has listeners; not yet in pipeline mode. */
 MUST_USE int pg_hub_connected(struct pg_db *p, struct err *err);
 void pg_hub_lost(struct pg_db *p);
+/* Ends a reconnection by draining: the caller connects itself, or wants no connection. */
+void pg_hub_stop_connecting(struct pg_db *p);
 /* Gives notifications that arrived together with results to the listeners. */
 void pg_hub_collect(struct pg_db *p);
 

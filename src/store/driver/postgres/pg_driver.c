@@ -79,6 +79,7 @@ static int connect_now(struct pg_db *p, struct err *err)
 {
     int rc;
 
+    pg_hub_stop_connecting(p); /* not after it: that would take one connection more */
     TRY(pg_connect(p->url, 0, &p->conn, &p->session, err));
     if (p->session.pooled)
         p->unnamed = true;
@@ -128,8 +129,10 @@ int pg_run_simple(struct pg_db *p, const char *what, const char *sql, int64_t li
 
 static void disconnect(struct db *db)
 {
-    if (!db->in_tx)
-        pg_drop_connection(pg_from_db(db));
+    if (db->in_tx)
+        return;
+    pg_drop_connection(pg_from_db(db));
+    pg_hub_stop_connecting(pg_from_db(db));
 }
 
 /* Counts all sessions in databases: a few that do not count, such as autovacuum's, are
