@@ -139,7 +139,7 @@ TEST(notification_that_another_statement_received_makes_the_listener_readable)
 
                 second->close(second);
             } else {
-                CHECK_OK_ERR(t.db->driver->check_scarcity(t.db, &scarce, &t.err), &t.err);
+                CHECK_OK_ERR(t.db->driver->check_scarcity(t.db, 10, &scarce, &t.err), &t.err);
             }
         while (!is_readable(l) && clock_boot_us() - from < 60 * SECOND);
         CHECK(is_readable(l));

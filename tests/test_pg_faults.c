@@ -310,7 +310,7 @@ TEST(open_while_the_server_is_down_fails_and_asks_whether_it_runs)
     pg_server();
     fd = listen_anywhere(&port);
     close(fd);
-    check_open_fails(mem_printf("postgres://x:secret@127.0.0.1:%d/postgres", port), E_UNAVAILABLE,
+    check_open_fails(mem_printf("postgres://x:secret@127.0.0.1:%d/postgres", port), E_CONN_LOST,
                      "is it running? (");
 }
 
@@ -321,7 +321,7 @@ TEST(open_on_a_silent_server_times_out)
     pg_server();
     fd = listen_anywhere(&port); /* the kernel accepts, no process replies */
     check_open_fails(mem_printf("postgres://x@127.0.0.1:%d/postgres?connect_timeout=1", port),
-                     E_UNAVAILABLE, "did not answer for 1 s");
+                     E_CONN_LOST, "did not answer for 1 s");
     close(fd);
 }
 
@@ -390,7 +390,7 @@ static struct pg open_through_bouncer(const struct pg *t, pid_t *pid)
         via = pg_at(text, NULL);
         free(text);
         while (db_open(via.url, via.env, &via.db, &via.err)) { /* until PgBouncer has started */
-            CHECK_EQ(via.err.code, E_UNAVAILABLE);
+            CHECK_EQ(via.err.code, E_CONN_LOST);
             if (waitpid(*pid, NULL, WNOHANG))
                 break;
             clock_sleep_us(10000);

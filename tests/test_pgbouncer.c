@@ -92,7 +92,7 @@ static bool wait_for_bouncer(void)
     struct err err;
 
     while (store_open(bouncer_url, fixture_tenant(), NULL, &s, &err)) {
-        CHECK_EQ(err.code, E_UNAVAILABLE);
+        CHECK_EQ(err.code, E_CONN_LOST);
         if (waitpid(bouncer, NULL, WNOHANG))
             return false;
         clock_sleep_us(20000);

@@ -66,6 +66,10 @@ unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms)
 /* ---- yield ---- */
 
 #define CHECK_SCARCE_US (5 * 1000000LL)
+/* A reader leaves while less than a tenth of the connections is free, and returns when a fifth is:
+ * otherwise readers that return would make others leave, in turn. */
+#define LEAVE_PARTS     10
+#define RETURN_PARTS    5
 #define FIRST_PAUSE_MS  2000
 #define MAX_PAUSE_MS    30000
 
@@ -100,7 +104,8 @@ int pawl_yield(struct pawl *p)
          now - p->yielding.checked_at < CHECK_SCARCE_US))
         return 0;
     p->yielding.checked_at = now;
-    rc = db->driver->check_scarcity(db, &scarce, &err);
+    rc = db->driver->check_scarcity(db, p->yielding.pause_ms ? RETURN_PARTS : LEAVE_PARTS, &scarce,
+                                    &err);
     if (scarce || rc == -E_BUSY)
         return leave_connection(p, db);
     if (p->yielding.pause_ms && !rc) /* another error is reported by the next read */
@@ -111,6 +116,17 @@ int pawl_yield(struct pawl *p)
 }
 
 /* ---- wait ---- */
+
+/* Gives up the connection if few are free, and sleeps then, at most left_us. False if it keeps the
+ * connection. */
+static bool sleep_without_connection(struct pawl *p, int64_t left_us)
+{
+    int64_t pause = pawl_yield(p) * 1000LL;
+
+    if (pause)
+        clock_sleep_us(pause < left_us ? pause : left_us);
+    return pause != 0;
+}
 
 /* The wait is woken by the engine that writes the end. It also polls, rarely, because an engine may
  * die between its commit and the notification. */
@@ -146,18 +162,28 @@ int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status, s
     int64_t end = timeout_ms < 0 ? INT64_MAX : clock_boot_us() + timeout_ms * 1000LL, left;
     struct pawl_listener *l = NULL;
     int code = S_NONE, rc;
+    bool left_it = false; /* gave up the connection after the last read */
     API_ERR(e);
 
     TRY(pawl_listen(p, PAWL_WAKE_ENDS, &l, e));
-    while (!(rc = check_status(p, &id, &code, err)) && !status_is_terminal(code) &&
-           (left = end - clock_boot_us()) > 0) {
-        int check = pawl_listener_poll_ms(l) < CHECK_MS ? CHECK_UNNOTIFIED_MS : CHECK_MS, pause;
+    for (;;) {
+        int check = pawl_listener_poll_ms(l) < CHECK_MS ? CHECK_UNNOTIFIED_MS : CHECK_MS;
+        int now = S_NONE;
 
-        while ((pause = pawl_yield(p)) && left > 0) {
-            clock_sleep_us(pause * 1000LL < left ? pause * 1000LL : left);
-            left = end - clock_boot_us();
+        rc = check_status(p, &id, &now, err);
+        if (!rc)
+            code = now;
+        if (rc == -E_UNAVAILABLE && left_it) { /* the server still accepts no connection */
+            *err = (struct err)ERR_INIT;
+            rc = 0;
         }
-        if (left > 0)
+        left = end - clock_boot_us();
+        if (rc || status_is_terminal(code) || left <= 0)
+            break;
+        left_it = sleep_without_connection(p, left);
+        if (left_it && clock_boot_us() >= end) /* reading would need a connection */
+            break;
+        if (!left_it)
             (void)pawl_listener_wait(l, left / 1000 < check ? (int)(left / 1000) + 1 : check);
     }
     if (!rc && code == S_NONE)

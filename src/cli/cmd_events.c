@@ -151,7 +151,7 @@ static int follow_until_end(struct cli *c, struct pawl_follower *f, int64_t id,
 
     if (pawl_listen(c->p, PAWL_WAKE_EVENTS, &l, NULL))
         l = NULL; /* without a listener, polling is enough */
-    while (!rc && !(limited && !printing->room)) {
+    while ((!rc || follow_retries(c->p, rc)) && !(limited && !printing->room)) {
         if ((rc = pawl_follower_next(f, handle_event, printing, &n, &c->err)) || n)
             continue;
         fflush(stdout);

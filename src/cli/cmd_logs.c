@@ -200,7 +200,12 @@ static int print_all(struct cli *c, struct logs *g, char *bytes, struct pawl_lis
     struct pawl_log_page page;
 
     for (;;) {
-        TRY(pawl_log(c->p, &at, bytes, PAGE, &page, &c->err));
+        int rc = pawl_log(c->p, &at, bytes, PAGE, &page, &c->err);
+
+        if (g->follow && follow_retries(c->p, rc))
+            continue;
+        if (rc)
+            return rc;
         print_page(g, &page, bytes);
         at.from = page.next;
         at.attempt = page.attempt;

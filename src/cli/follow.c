@@ -5,15 +5,28 @@
 
 #include <stdio.h>
 
+/* Sleeps if the server has few connections left. */
+static bool pause_reading(struct pawl *p)
+{
+    int pause = pawl_yield(p);
+
+    if (pause)
+        clock_sleep_us(pause * 1000LL);
+    return pause != 0;
+}
+
 void follow_wait(struct pawl *p, struct pawl_listener *l, int ms)
 {
-    int pause;
-
     fflush(stdout);
-    while ((pause = pawl_yield(p)))
-        clock_sleep_us(pause * 1000LL);
+    if (pause_reading(p))
+        return;
     if (l)
         pawl_listener_wait(l, ms);
     else
         clock_sleep_us(ms * 1000LL);
+}
+
+bool follow_retries(struct pawl *p, int rc)
+{
+    return rc == -PAWL_E_UNAVAILABLE && pause_reading(p);
 }

@@ -4,8 +4,12 @@
 
 #include "pawl.h"
 
-/* Waits for a wake-up, at most ms; l may be NULL. Gives up the connection, and waits longer, while
- * the server has few left: a reader must not keep workers and submitters from connecting. */
+/* Waits for a wake-up, at most ms; l may be NULL. If the server has few connections left, gives up
+ * that of the handle and waits longer, 30 s at most: a reader must not keep workers and submitters
+ * from connecting. */
 void follow_wait(struct pawl *p, struct pawl_listener *l, int ms);
+/* After a read that returned rc: whether it failed because the server accepts no connection now.
+ * Then it has waited, and the caller reads again. */
+bool follow_retries(struct pawl *p, int rc);
 
 #endif

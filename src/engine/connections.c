@@ -14,7 +14,7 @@ static int connect_all(struct engine *e, struct err *err)
     bool scarce;
 
     if (e->server)
-        TRY(db->driver->check_scarcity(db, &scarce, err)); /* opens it, if it was given up */
+        TRY(db->driver->check_scarcity(db, 1, &scarce, err)); /* opens it, if it was given up */
     TRY(wakes_open(e, err));
     return loops_connect(e, err);
 }
@@ -35,14 +35,12 @@ int connections_open(struct engine *e, struct err *err)
     struct connect_wait wait = {0};
     int rc;
 
-    while ((rc = connect_all(e, err)) == -E_BUSY) {
+    while (connect_wait_helps(&wait, rc = connect_all(e, err))) {
         disconnect_all(e);
         if (!connect_wait_again(&wait, e->env, limit, err))
             break;
     }
     if (!rc)
         connect_wait_end(&wait, e->env);
-    if (rc == -E_BUSY)
-        rc = -(int)(err->code = E_UNAVAILABLE);
-    return rc;
+    return connect_wait_error(rc, err);
 }

@@ -2,6 +2,7 @@
 #include "store/tenant.h"
 
 #include "store/ask.h"
+#include "store/driver/connect_wait.h"
 #include "store/driver/url.h"
 
 #include <dirent.h>
@@ -11,6 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define WRITER_WAIT 30000000LL /* µs to wait for a free connection */
+#define READER_WAIT 5000000LL
 
 /* Runs q for the tenant's schema in one transaction. must_exist says whether the schema has to
  * exist or has to be new. */
@@ -22,7 +26,7 @@ static int change_schema(const char *url, const struct db_url *tenant, struct en
     int64_t n = 0;
 
     TRY(url_parse(url, NULL, &base, err));
-    TRY(db_open(base, env, &db, err));
+    TRY(db_open_waiting(base, env, WRITER_WAIT, &db, err));
     TRY(db_begin(db, TX_LONG, err));
     TRY(ask_one(db, INTO(&n), err, Q_TENANT_EXISTS, tenant->schema));
     if (must_exist && !n)
@@ -148,7 +152,7 @@ static int list_files(const char *file, void (*each)(void *, const char *), void
 
 int tenant_create(const char *url, const char *name, struct env *env, struct err *err)
 {
-    struct store_options options = {.env = env};
+    struct store_options options = {.env = env, .wait_to_connect = WRITER_WAIT};
     AUTO(url_free) struct db_url *u = NULL;
     AUTO(store_close) struct store *s = NULL;
     struct env none = {0};
@@ -180,7 +184,7 @@ int tenant_list(const char *url, struct env *env, void (*each)(void *, const cha
     TRY(url_parse(url, NULL, &u, err));
     if (u->file)
         return list_files(u->file, each, arg, err);
-    TRY(db_open(u, env ? env : &none, &db, err));
+    TRY(db_open_waiting(u, env ? env : &none, READER_WAIT, &db, err));
     TRY(db_begin(db, TX_READ, err));
     TRY(ask(db, &r, err, Q_TENANT_LIST));
     for (size_t i = 0; i < r.n; i++)

@@ -52,6 +52,18 @@ void connect_wait_end(const struct connect_wait *w, const struct env *env)
                  (long long)(clock_boot_us() - w->since) / 1000000);
 }
 
+bool connect_wait_helps(const struct connect_wait *w, int rc)
+{
+    return rc == -E_BUSY || (rc == -E_CONN_LOST && w->since);
+}
+
+int connect_wait_error(int rc, struct err *err)
+{
+    if (rc == -E_BUSY || rc == -E_CONN_LOST)
+        rc = -(int)(err->code = E_UNAVAILABLE);
+    return rc;
+}
+
 int db_open_waiting(const struct db_url *url, struct env *env, int64_t limit_us, struct db **out,
                     struct err *err)
 {
@@ -60,10 +72,8 @@ int db_open_waiting(const struct db_url *url, struct env *env, int64_t limit_us,
 
     do
         rc = db_open(url, env, out, err);
-    while (rc == -E_BUSY && connect_wait_again(&wait, env, limit_us, err));
+    while (connect_wait_helps(&wait, rc) && connect_wait_again(&wait, env, limit_us, err));
     if (!rc)
         connect_wait_end(&wait, env);
-    if (rc == -E_BUSY && limit_us)
-        rc = -(int)(err->code = E_UNAVAILABLE);
-    return rc;
+    return limit_us ? connect_wait_error(rc, err) : rc;
 }

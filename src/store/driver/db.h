@@ -57,7 +57,7 @@ struct db_driver {
 
     /* Connects. Does not check the schema. E_INVALID, E_UNAVAILABLE, E_NOT_FOUND (tenant). E_BUSY:
      * the server accepts no connection now, because all are in use or it is starting: waiting may
-     * help. */
+     * help. E_CONN_LOST: the server can't be reached. */
     int (*open)(const struct db_url *url, struct env *env, struct db **out, struct err *err);
     void (*close)(struct db *db);
     /* -E_UNAVAILABLE if the database that was opened is gone for good, so that waiting is useless.
@@ -119,9 +119,10 @@ struct db_driver {
     /* Closes the connection; the next transaction opens it again. NULL if connections are not
      * scarce, as on SQLite. */
     void (*disconnect)(struct db *db);
-    /* Sets *scarce if others could soon be refused a connection: the server has few left. Opens the
-     * connection if necessary. E_BUSY as of open. NULL if connections are not scarce. */
-    int (*check_scarcity)(struct db *db, bool *scarce, struct err *err);
+    /* Sets *scarce if others could soon be refused a connection: less than one part in `parts` of
+     * the server's connections is free. Opens the connection if necessary. E_BUSY as of open. NULL
+     * if connections are not scarce. */
+    int (*check_scarcity)(struct db *db, int parts, bool *scarce, struct err *err);
 };
 
 /* The reasons of a wake-up. */

@@ -136,12 +136,12 @@ static void disconnect(struct db *db)
 }
 
 /* Counts all sessions in databases: a few that do not count, such as autovacuum's, are
- * among them. A tenth of the server's connections, at least 3, must be free. Behind a pooler a
+ * among them. At least 3 connections of the server must be free. Behind a pooler a
  * client needs no connection of the server while it is idle. */
-static int check_scarcity(struct db *db, bool *scarce, struct err *err)
+static int check_scarcity(struct db *db, int parts, bool *scarce, struct err *err)
 {
     static const char sql[] =
-        "SELECT s.most - s.reserved - s.used < greatest(3, s.most / 10) FROM (SELECT"
+        "SELECT s.most - s.reserved - s.used < greatest(3, s.most / $1::int4) FROM (SELECT"
         " pg_catalog.current_setting('max_connections')::int4 AS most,"
         " pg_catalog.current_setting('superuser_reserved_connections')::int4"
         " + coalesce(pg_catalog.current_setting('reserved_connections', true), '0')::int4"
@@ -149,14 +149,17 @@ static int check_scarcity(struct db *db, bool *scarce, struct err *err)
         " AS used) AS s";
     struct pg_db *p = pg_from_db(db);
     PGresult *res = NULL;
+    char text[12];
+    const char *const values[] = {text};
     int rc;
 
     *scarce = false;
+    snprintf(text, sizeof(text), "%d", parts);
     TRY(pg_reconnect(p, err));
     if (p->session.pooled)
         return 0;
     if (!pq.exitPipelineMode(p->conn) ||
-        !pq.sendQueryParams(p->conn, sql, 0, NULL, NULL, NULL, NULL, 0)) {
+        !pq.sendQueryParams(p->conn, sql, 1, NULL, values, NULL, NULL, 0)) {
         pg_set_lost_error(p->conn, err);
         pg_drop_connection(p);
         return -E_CONN_LOST;
@@ -205,9 +208,7 @@ static int open_db(const struct db_url *url, struct env *env, struct db **out, s
         rc = connect_now(p, err);
     if (rc) {
         close_db(&p->db);
-        if (rc == -E_CONN_LOST) /* there was no connection to lose yet */
-            err->code = E_UNAVAILABLE;
-        return -(int)err->code;
+        return rc;
     }
     *out = &p->db;
     return 0;

@@ -121,12 +121,23 @@ static const char *find_sqlstate(const char *message, char state[6])
     return NULL;
 }
 
+/* PgBouncer's error for too many clients; its SQLSTATE is that of any protocol violation. */
+static const struct rule pooler_is_full = {"08P01", E_UNAVAILABLE,
+                                           "raise max_client_conn of PgBouncer"};
+
+static const struct rule *find_connect_rule(const char *state, const char *reason)
+{
+    if (strcmp(state, "08P01") == 0 && strstr(reason, "no more connections allowed"))
+        return &pooler_is_full;
+    return find_rule(state, true);
+}
+
 /* 53300: all connections of the server, of the database or of the role are in use, except perhaps
  * the reserved ones. 57P03: the server is starting or stopping. Both pass without a change of the
  * configuration, though 53300 may need one. */
-static bool is_refusal_for_now(const char *state)
+static bool is_refusal_for_now(const struct rule *rule, const char *state)
 {
-    return strcmp(state, "53300") == 0 || strcmp(state, "57P03") == 0;
+    return rule == &pooler_is_full || strcmp(state, "53300") == 0 || strcmp(state, "57P03") == 0;
 }
 
 int pg_set_connect_error(PGconn *conn, const char *safe, struct err *err)
@@ -144,10 +155,10 @@ int pg_set_connect_error(PGconn *conn, const char *safe, struct err *err)
     if (!reason)
         return err_set(err, E_CONN_LOST, "can't reach PostgreSQL at %s: is it running? (%.*s)",
                        safe, (int)strcspn(message, "\n"), message);
-    rule = find_rule(state, true);
-    code = is_refusal_for_now(state)     ? E_BUSY
-           : rule->code == E_UNAVAILABLE ? E_UNAVAILABLE
-                                         : E_CONN_LOST;
+    rule = find_connect_rule(state, reason);
+    code = is_refusal_for_now(rule, state) ? E_BUSY
+           : rule->code == E_UNAVAILABLE   ? E_UNAVAILABLE
+                                           : E_CONN_LOST;
     return err_set(err, code, "PostgreSQL at %s refused the connection: %.*s (SQLSTATE %s); %s",
                    safe, (int)strcspn(reason, "\n"), reason, state, rule->advice);
 }
