@@ -239,7 +239,7 @@ static void submit_and_run_jobs(int nth)
 
     for (i = 0; i < EACH; i++)
         submit_with(s, (struct submission){.name = "x", .max_attempts = 2, .priority = i % 3});
-    while (ended < EACH) { /* ends as many jobs as it submitted, whoever submitted them */
+    while (ended < EACH) { /* ends as many jobs as it submitted, its own or those of others */
         if (!claim_one(s, nth + 1, &j))
             continue;
         CHECK_EQ(start(s, j), 0);

@@ -1,6 +1,7 @@
 /* heartbeat.c - heartbeats: renews the leases in this worker's table, by id and epoch, and updates
  * the worker's row. On SQLite the engine's thread does this between turns; on PostgreSQL a thread
- * with its own connection does, so that neither a long turn nor a slow read can delay it. */
+ * does, so that neither a long turn nor a slow read can delay it. That thread's connection also
+ * sends and receives wake-ups, for a limited time between two heartbeats (docs/adr/0061). */
 #include "base/thread.h"
 #include "engine/engine_internal.h"
 
@@ -11,8 +12,8 @@
 
 #define MIN_RETRY      250000LL /* µs between a failed heartbeat and the next one */
 #define MAX_RETRY      1000000LL
-/* Conflicts with other transactions are normal: they are noted only after so many in a row. The
- * store notes a lost connection at once. */
+/* Conflicts with other transactions are normal: the first this many failures in a row are not
+ * reported to the operator. The store reports a lost connection at once. */
 #define QUIET_FAILURES 4
 
 static int64_t interval(const struct engine *e)
