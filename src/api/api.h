@@ -17,16 +17,16 @@ struct pawl {
     struct store *store;
     struct env env;
     struct config *config;
-    char *user;           /* see api_user; NULL until it is needed */
-    bool routes_followed; /* api_follow_routes is done */
+    char *user;           /* the result of api_user; NULL until it is needed */
+    bool routes_followed; /* api_follow_routes has succeeded */
     struct {
-        int64_t checked_at; /* by clock_boot_us; 0 if never */
-        int pause_ms;       /* 0 while the handle keeps its connection */
+        int64_t checked_at; /* when pawl_yield last checked, by clock_boot_us; 0 if never */
+        int pause_ms;       /* the next pause; 0 while the handle keeps its connection */
     } yielding;             /* see pawl_yield */
 };
 
 /* Reads the configuration from `path`, else from $PAWL_CONFIG, else from the default locations of
- * config_load. The error message lists the file's problems, as many as fit. */
+ * config_load. The error message lists as many of the file's problems as fit. */
 MUST_USE int api_config(const char *path, struct config **out, struct err *err);
 /* Appends the value of a secret, from the environment or from the secrets_file of `executor`
  * (a struct config_executor). */
@@ -40,7 +40,7 @@ MUST_USE int api_submission(struct pawl *p, const struct pawl_job *job, struct a
  * `applied` is its text, NULL if job->applied is NULL. */
 MUST_USE int api_submission_of(struct pawl *p, const struct pawl_job *job, const char *applied,
                                struct arena *arena, struct submission *out, struct err *err);
-/* Where a workflow comes from: the first field that is not NULL counts. */
+/* The source of a workflow. Only the first field that is not NULL is used. */
 struct api_source {
     const char *file;
     const char *yaml; /* the text of a file; can nest other files by absolute path only */
@@ -88,8 +88,9 @@ void api_err_copy(const struct err *err, struct pawl_error *to);
     {                                                           \
         return op(t, arg, err);                                 \
     }
-/* Makes a turn, and repeats it for the requests whose tree another turn had locked. `body` handles
- * all requests; then `busy(arg)` keeps those that were locked and returns how many are left. */
+/* Makes a turn, and repeats it for the requests whose tree was locked by another turn. `body`
+ * handles all requests; then `busy(arg)` keeps only the requests whose tree was locked, and returns
+ * how many they are. */
 MUST_USE int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
                        size_t (*busy)(void *), void *arg, struct err *err);
 
@@ -111,13 +112,13 @@ void execution_fields(struct json_writer *w, const struct execution *e,
  * not wait. due_at is when its delay ends, 0 if unknown. */
 const char *execution_waiting(const struct execution *e, int64_t due_at, struct buf *out);
 
-/* Parses the data of an event or another stored document; NULL if there is none. The caller
- * releases it. */
+/* Parses the data of an event or another stored document; NULL if `text` is NULL or not JSON. The
+ * caller releases it. */
 struct json_t *api_data(const char *text);
 const char *api_data_text(const struct json_t *data, const char *key); /* NULL if missing */
 const struct json_t *api_data_integer(const struct json_t *data, const char *key); /* likewise */
 
-/* The tables that more than one file uses. */
+/* The column tables that more than one file uses. */
 extern const struct noun execution_noun, workflow_task_noun, workflow_execution_noun, event_noun;
 extern const struct noun queue_noun, worker_noun, last_audit_noun;
 
@@ -199,10 +200,11 @@ MUST_USE int api_submit_one(struct pawl *p, struct submission *s, struct err *er
 
 /* settings.c: the retention that the configuration file asks for. */
 struct retention_policy api_file_retention(const struct config *c);
-/* settings.c: for an engine that is opened. Stores the settings of the configuration file that the
- * database does not have yet, and reports those that differ from the database's. */
+/* settings.c: called when an engine is opened. Stores the settings of the configuration file that
+ * the database does not have yet, and reports those that differ from the database's. */
 MUST_USE int api_follow_settings(struct pawl *p, bool foreground, struct err *err);
-/* Only the routes, for a handle that submits; once for each handle. */
+/* Like api_follow_settings, but only for the routes. Called before a submission; only the first
+ * call for a handle does anything. */
 MUST_USE int api_follow_routes(struct pawl *p, bool report, struct err *err);
 
 /* control.c: the `busy` function of api_turns for an argument whose first member is a struct

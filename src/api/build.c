@@ -28,7 +28,7 @@ static void add_line(struct buf *to, const char *indent, const struct buf *line)
     buf_add(to, line->ptr, line->len);
 }
 
-/* Adds one param, schedule or task as a line; name is NULL if it has none. */
+/* Adds one param, schedule or task as a line; name is NULL for a schedule without a name. */
 static void add_named(struct pawl_workflow *w, struct buf *to, const char *in, const char *name,
                       const struct keys *keys, const void *from)
 {

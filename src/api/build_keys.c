@@ -10,7 +10,7 @@
 
 #define WHAT_SIZE                        320
 
-/* ---- which member of a structure of pawl.h holds each key, by the key's number ---- */
+/* ---- which member of a structure of pawl.h holds each key; the index is the key's number ---- */
 
 /* A placeholder: the builder does not read keys that have no member. */
 #define NO_MEMBER                        description
@@ -35,7 +35,8 @@ static const size_t container[] = {CONTAINER_KEYS(X)};
 #define X(key, type, member, built, ...) offsetof(struct pawl_approval_keys, built),
 static const size_t approval[] = {APPROVAL_KEYS(X)};
 #undef X
-/* Offsets are relative to the first of these members, which tasks and workflows both have. */
+/* These offsets are relative to `concurrency`, the first member of the mapping. Tasks and workflows
+ * both have these members. */
 #define X(key, type, member, built, ...) \
     offsetof(struct pawl_task_keys, built) - offsetof(struct pawl_task_keys, concurrency),
 static const size_t concurrency[] = {CONCURRENCY_KEYS(X)};
@@ -207,7 +208,7 @@ static void write_number(struct build *b, const struct key *k, const void *at, c
         write_duration(&b->to, amount);
     else if (k->type == KEY_TIME)
         write_time(b, amount, what);
-    else if (k->unset && amount < 0) /* retry.max: none */
+    else if (k->unset && amount < 0) /* negative means "no retries" in retry.max */
         json_write_i64(&b->to, 0);
     else
         json_write_i64(&b->to, amount);

@@ -1,5 +1,5 @@
-/* check_executors.c - warns of tasks that would wait for an executor that nobody has, or fail
- * because their executor runs only commands. */
+/* check_executors.c - warns of tasks that would wait for an executor that no worker has, or
+ * fail because their executor runs only commands. */
 #include "api/engine_handle.h"
 #include "api/known_executors.h"
 #include "base/suggest.h"
@@ -9,24 +9,24 @@
 #include <string.h>
 
 enum finding_kind {
-    UNKNOWN,   /* nobody is known to have the executor */
-    ELSEWHERE, /* the engine that runs the job alone does not have it */
-    COMMANDS,  /* it runs commands, and the task has none */
+    UNKNOWN,   /* as far as is known, no worker has the executor */
+    ELSEWHERE, /* only this engine runs the job, and it does not have the executor */
+    COMMANDS,  /* the executor runs commands, and the task has none */
 };
 
-/* An executor, and the first task that it is wrong for. */
+/* An executor that a task can't use, and the first such task. */
 struct finding {
     enum finding_kind kind;
     const char *key;
     const struct workflow *workflow; /* NULL, like task, for a job that is not a workflow */
     const struct workflow_task *task;
-    bool routed;   /* by a route, not by the task itself */
-    size_t others; /* further tasks */
+    bool routed;   /* a route chose the executor, not the task itself */
+    size_t others; /* how many more tasks have the same problem */
 };
 
 struct check {
     struct pawl *p;
-    struct pawl_engine *e; /* that alone runs the job; NULL if any worker may */
+    struct pawl_engine *e; /* the only engine that runs the job; NULL if any worker may */
     struct known_executors known;
     struct routes routes;
     struct arena arena;
@@ -42,7 +42,7 @@ static void check_release(struct check *c)
 
 /* ---- findings ---- */
 
-/* Whether something is wrong with the executor for this task (NULL for a job). */
+/* Whether the executor is wrong for the task; *kind says why. t is NULL for a single job. */
 static bool is_wrong(const struct check *c, const char *key, const struct workflow_task *t,
                      enum finding_kind *kind)
 {
@@ -70,7 +70,7 @@ static void check_task(struct check *c, const struct workflow *w, const struct w
     struct route_query q = {.container = t && t->command.container};
 
     if (!t || t->function || t->nested || (c->e && !t->executor))
-        return; /* the routes were followed when the engine was opened */
+        return; /* no executor, or one that a route chooses: with an engine, no routes are read */
     q.executor = t->executor;
     q.name = t->executor ? NULL : arena_printf(&c->arena, "%s::%s", w->name, t->name);
     f.key = route_find(&c->routes, &q, &c->arena);
@@ -225,7 +225,7 @@ int pawl_check_executors(struct pawl *p, struct pawl_engine *e, const struct paw
         TRY(known_executors_read(p, &c.known, err));
     }
     TRY(load_workflow(&c, job, &w, err));
-    if (find_all(&c, w, job->lane)) { /* rare: the past is read only then */
+    if (find_all(&c, w, job->lane)) { /* rare, so past attempts are read only now */
         TRY(known_executors_read_past(p, &c.known, err));
         (void)find_all(&c, w, job->lane);
     }

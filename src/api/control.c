@@ -51,7 +51,7 @@ int api_request(struct pawl *p, const char **by, const char *reason,
 
 struct cancelling {
     struct request request;
-    bool is_submission; /* it is an SQL submission that no worker has taken yet */
+    bool is_submission; /* an SQL submission that no worker has taken yet */
     bool more;
     int64_t left; /* executions that have not ended */
 };
@@ -79,7 +79,7 @@ static int refuse_ended(struct pawl *p, struct cancelling *c, struct err *err)
     c->is_submission = execution_is_submission(&one.at[0]);
     if (!status_is_terminal(one.at[0].status))
         return 0;
-    /* executions that it started may still run after it has ended */
+    /* executions that it submitted may still run after it has ended */
     TRY(query_open(p->store, id, &open, err));
     return open ? 0
                 : err_set(err, E_INVALID, "execution %lld has already ended; its status is %s",

@@ -57,7 +57,7 @@ static void nodes_release(struct nodes *n)
     arena_release(&n->arena);
 }
 
-/* The index of the node with this id; 0, the top, for an execution above the top. */
+/* The index of the node with this id; 0, the index of the top, for an execution above the top. */
 static size_t node_index(const struct nodes *n, int64_t id)
 {
     const struct critical_node *node = idmap_get(&n->by_id, id);

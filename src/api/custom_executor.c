@@ -63,7 +63,7 @@ static const char *item_of(const struct job *j, struct arena *arena)
     return item ? json_arena_text(item, arena) : NULL;
 }
 
-/* The name of the workflow is the part of the full name before the task. */
+/* The workflow's name: the part of the job's full name before the task. */
 static const char *workflow_name_of(const struct job *j, struct arena *arena)
 {
     const char *end = strstr(j->name, "::");
@@ -71,7 +71,7 @@ static const char *workflow_name_of(const struct job *j, struct arena *arena)
     return j->task_name && end ? arena_printf(arena, "%.*s", (int)(end - j->name), j->name) : NULL;
 }
 
-/* The place of the job: its workflow, its queue and its tenant. */
+/* Sets the fields that say where the job belongs: its workflow, its queue and its tenant. */
 static void set_place(struct pawl_task *t, const struct job *j, const struct run *run,
                       struct arena *arena)
 {
@@ -130,7 +130,7 @@ static int hand_over_job(void **handle, const struct job *j,
         run_drop(run);
         *handle = NULL;
     } else if (run->timeout && !run->deadline) {
-        run->deadline = run->accepted + run->timeout; /* provisional, until it reports its start */
+        run->deadline = run->accepted + run->timeout; /* provisional, until the start is reported */
         wakeup_at(&r->wakeup, run->deadline);
     }
     return rc;
@@ -176,8 +176,8 @@ static int reattach(struct executor *x, const struct job *j, void **handle, stru
 
 /* ---- the other functions ---- */
 
-/* Drops an attempt that outlives its worker. Any other attempt keeps its slot until it ends; the
- * dispatcher no longer knows it and gets no report about it. */
+/* Drops an attempt if attempts of this executor outlive the worker. Otherwise the attempt keeps its
+ * slot until it ends; the dispatcher no longer knows it and gets no report about it. */
 static void forget(struct executor *x, void *handle)
 {
     struct pawl_reporter *r = reporter(x);
@@ -209,8 +209,8 @@ static void settled(struct executor *x, int64_t execution, int attempt)
         r->own.settled(r->own.data, (struct pawl_attempt){r, execution, attempt});
 }
 
-/* Stops an attempt. It is deferred: another worker runs the job again, and this attempt does not
- * count. */
+/* Stops an attempt. Its outcome will be "deferred": another worker runs the job again, and this
+ * attempt does not count. */
 static void stop_run(struct run *run, int64_t now)
 {
     (void)now;

@@ -6,8 +6,8 @@
  * reports arrive between two polls, a run therefore takes no more memory than the kept part of its
  * log.
  *
- * Marks of the fields: L is accessed only under the lock, M only by the loop's thread. Only the
- * loop's thread adds and frees runs, under the lock. */
+ * The comments mark the fields: L is accessed only under the lock, M only by the loop's thread.
+ * Only the loop's thread adds and frees runs, under the lock. */
 #ifndef API_CUSTOM_EXECUTOR_H
 #define API_CUSTOM_EXECUTOR_H
 
@@ -31,21 +31,21 @@ struct run {
 
     struct run *next_news; /* L */
     bool is_news;          /* L */
-    bool started, ended;   /* L: reported */
+    bool started, ended;   /* L: the executor has reported the start, the end */
     int64_t started_at;    /* L: when it started */
     struct outcome end;    /* L; the run owns its strings */
     struct capped_log log; /* L */
 
-    bool reported_started; /* M */
-    int64_t log_at;        /* M: when the log was passed on */
-    int64_t deadline;      /* M: 0 if none */
-    enum outcome_kind why; /* M: why it must end; 0 if it need not */
+    bool reported_started; /* M: the start was passed on to the dispatcher */
+    int64_t log_at;        /* M: when the log was last passed on */
+    int64_t deadline;      /* M: when the timeout is reached; 0 if none */
+    enum outcome_kind why; /* M: why the attempt must end; 0 if it may continue */
     bool cancel_called;    /* M: the executor's cancel function was called */
-    bool dropped;          /* M: the next poll frees it */
+    bool dropped;          /* M: the next poll frees the run */
 };
 
 struct pawl_reporter {
-    struct executor x; /* first, so that the pointers convert */
+    struct executor x; /* must be first: pointers to it are cast to pawl_reporter */
     struct executor_ops ops;
     struct pawl_executor own;
     const char *tenant;   /* NULL for the default tenant */
@@ -58,7 +58,7 @@ struct pawl_reporter {
 };
 
 struct custom_executor_options {
-    int slots;          /* attempts at once if x->slots is not set */
+    int slots;          /* how many attempts may run at once if x->slots is 0 */
     const char *tenant; /* NULL for the default tenant; must outlive the executor, like env */
     struct env *env;
 };
@@ -68,7 +68,7 @@ MUST_USE int api_executor_check(const struct pawl_executor *x, struct err *err);
 MUST_USE int api_executor_add(struct dispatch *d, const struct pawl_executor *x,
                               const struct custom_executor_options *o, struct err *err);
 
-/* Whether the job has a command. If not, its values are its input. */
+/* Whether the job has a command. A job without one passes its values as its input. */
 static inline bool spec_has_command(const struct spec *s)
 {
     return s->run || s->argc;
@@ -77,7 +77,7 @@ static inline bool spec_has_command(const struct spec *s)
 /* custom_executor_attempts.c: the attempts of an executor and their reports */
 struct run *run_new(struct pawl_reporter *r, const struct job *j);
 struct run *run_of(struct executor *x, int64_t execution, int attempt); /* NULL if none */
-/* Stops counting the run. The next poll frees it, because a caller may still use it. */
+/* Stops counting the run. The next poll frees it, not this function: a caller may still use it. */
 void run_drop(struct run *run);
 /* The attempt was adopted under a new epoch: all its reports are passed on again. */
 void run_repeat_reports(struct run *run);
@@ -88,7 +88,7 @@ void run_free_all(struct pawl_reporter *r);
 void run_each(struct pawl_reporter *r, void (*each)(struct run *run, int64_t now));
 
 /* custom_executor_poll.c: passes the reports on */
-void run_cancel(struct run *run, enum outcome_kind why); /* why: recorded with the end */
+void run_cancel(struct run *run, enum outcome_kind why); /* `why` is recorded with the end */
 void custom_executor_poll(struct executor *x);
 
 #endif

@@ -14,7 +14,7 @@ static struct run **bucket(struct pawl_reporter *r, int64_t execution)
     return &r->runs[(uint64_t)execution % RUN_BUCKETS];
 }
 
-/* For the loop's thread, or under the lock. */
+/* Call it on the loop's thread, or with the lock held. */
 static struct run *run_get(struct pawl_reporter *r, int64_t execution, int attempt)
 {
     struct run *run = *bucket(r, execution);
@@ -38,7 +38,7 @@ struct run *run_new(struct pawl_reporter *r, const struct job *j)
     run->id = (struct pawl_attempt){r, j->execution, j->attempt};
     run->timeout = j->spec ? j->spec->timeout : 0;
     run->accepted = clock_boot_us();
-    /* the executor itself decides about the outputs of a command */
+    /* a command's outputs are chosen by the executor itself */
     if (j->spec && j->spec->noutputs && !spec_has_command(j->spec))
         run->outputs = mem_copy_list(j->spec->outputs);
     pthread_mutex_lock(&r->lock);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define LOG_EVERY 1000000 /* µs */
+#define LOG_EVERY 1000000 /* µs between two reports of a growing log */
 
 static void forward_report(void *arg, struct report *report)
 {
@@ -79,8 +79,8 @@ static bool is_kept(const struct run *run, const char *key)
 }
 
 /* Returns the members of the result that the task keeps; the caller frees them. NULL if the result
- * stays as it is: all of it is kept, it is not an object, or the settlement will refuse it, which
- * reads it by the same rules. */
+ * stays as it is: all of it is kept, it is not an object, or it can't be read. In the last case the
+ * settlement, which reads it by the same rules, refuses it. */
 static char *kept_outputs(const struct run *run, const char *result)
 {
     json_auto_t *all = NULL;
@@ -155,7 +155,7 @@ static void report_news(struct pawl_reporter *r, int64_t now)
     for (; run; run = next) {
         pthread_mutex_lock(&r->lock);
         next = run->next_news;
-        run->is_news = false; /* from here on another report may add it again */
+        run->is_news = false; /* from now on, another report may add the run again */
         pthread_mutex_unlock(&r->lock);
         if (!run->dropped)
             send_report(run, now);
@@ -164,7 +164,7 @@ static void report_news(struct pawl_reporter *r, int64_t now)
 
 /* ---- poll ---- */
 
-/* A cancel or a timeout is kept as the reason; any other reason is replaced by a later one. */
+/* A cancel or a timeout stays the reason; any other reason is replaced by a later one. */
 void run_cancel(struct run *run, enum outcome_kind why)
 {
     const struct pawl_executor *own = &run->id.to->own;

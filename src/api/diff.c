@@ -31,7 +31,8 @@ static void side_release(struct side *s)
 
 /* ---- loading ---- */
 
-/* Returns a path of names such as "each[1]" or "below/one", equal for the same task in two runs. */
+/* Returns a path of names such as "each[1]" or "below/one", which is the same for the same task in
+ * both runs. */
 static const char *path_of(struct arena *arena, const char *above, const struct execution *e)
 {
     if (e->task_name && e->task_index >= 0)
@@ -88,8 +89,8 @@ static int load(struct pawl *p, int64_t id, struct side *s, struct err *err)
 
 /* ---- JSON ---- */
 
-/* Returns the changed params. Inputs that are not objects are compared as a whole, with the name
- * null. */
+/* Returns the changed params. Inputs that are not objects are compared as a whole; the name of that
+ * change is null. */
 static json_t *given_changes(const struct side *a, const struct side *b)
 {
     json_t *list = compare_members(a->given, b->given), *o;

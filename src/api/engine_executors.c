@@ -27,7 +27,7 @@ static int own_slots(const struct pawl_engine *e, const struct config_executor *
     return c && c->slots_given ? c->slots : e->slots;
 }
 
-/* Whether an executor of the program or of a plugin can be added. */
+/* Checks that an executor of the program or of a plugin can be added. */
 static int check_custom(struct pawl_engine *e, const struct dispatch *d,
                         const struct pawl_executor *x, struct err *err)
 {
@@ -75,11 +75,11 @@ static int note_executor(void *arg, const struct pawl_executor *x, struct err *e
             return err_set(err, E_CONFLICT, "it adds two executors named %s", x->key);
     noted = vec_add(&found->list);
     *noted = *x;
-    noted->key = mem_strdup(x->key); /* the plugin's string may end with its pawl_plugin_init */
+    noted->key = mem_strdup(x->key); /* the plugin's string may be freed after its init */
     return 0;
 }
 
-/* Frees the executors from this one on, which the dispatcher does not have. */
+/* Frees the executors from index `first` on, which were not added to the dispatcher. */
 static void drop_from(struct plugin_executors *found, size_t first)
 {
     for (size_t i = first; i < found->list.n; i++)
@@ -92,8 +92,8 @@ static void drop_executors(void *arg)
     drop_from(arg, 0);
 }
 
-/* The executors are added after the plugin is loaded: until then it may be unloaded with their
- * code. */
+/* The executors are added only after the plugin is loaded: a plugin that fails to load is unloaded,
+ * and their code with it. */
 static int load_plugin(struct pawl_engine *e, struct dispatch *d, const char *path, struct err *err)
 {
     struct plugin_executors found = {.engine = e, .dispatch = d};
@@ -116,7 +116,7 @@ static int add_functions(struct pawl_engine *e, const struct engine_dispatch_set
                          struct dispatch *d, struct err *err)
 {
     const struct config *c = e->p->config;
-    /* threads beyond the number of slots would never have work */
+    /* more threads than slots would never have work */
     struct function_options o = {.threads = c->functions.threads < e->slots ? c->functions.threads
                                                                             : e->slots,
                                  .queue = c->functions.queue ? c->functions.queue : -1,
@@ -202,8 +202,8 @@ static int add_containers(struct pawl_engine *e, const struct config_executor *c
     struct err away = ERR_INIT;
 
     if (docker && c->engine == CONFIG_AUTO && container_check(&o, &away))
-        o.client = NULL; /* the docker client is often installed without its engine */
-    if (!o.client && !e->here && c->engine != CONFIG_AUTO) /* the configuration names it */
+        o.client = NULL; /* the docker client is often installed without a running docker daemon */
+    if (!o.client && !e->here && c->engine != CONFIG_AUTO) /* podman or docker is configured */
         note_missing(e, config_engines[c->engine], "is not in PATH", c);
     return o.client && can_run(e, c) ? add_commands(e, c, &o, place, d, err) : 0;
 }

@@ -26,7 +26,7 @@ static int make_dispatch(void *arg, const struct engine_dispatch_setup *place,
 
     TRY(old_attempts_end(place->old_dirs, &e->env, err));
     TRY(api_executors_make(e, place, out, err));
-    if (!e->here) /* a foreground run is short: workers remove the folders */
+    if (!e->here) /* a foreground run is short, so it leaves this to workers */
         e->old_attempts = old_attempts_remove(place->old_dirs, &e->env);
     return 0;
 }
@@ -56,7 +56,8 @@ int api_state(const char *given, const struct config *c, const char **out, struc
                    "no state folder is set: set `state` in pawl.yaml, XDG_STATE_HOME or HOME");
 }
 
-/* SQLite has one connection for the handle and one for the engine: files cost nothing. */
+/* Whether the database is a server. On SQLite, where a connection costs nothing, the handle and the
+ * engine each have their own. */
 static bool is_server(const struct pawl *p)
 {
     return !store_db(p->store)->driver->one_writer;
@@ -78,7 +79,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
     char host[256] = "localhost";
     struct engine_options eo = {.url = url->text,
                                 .tenant = url->tenant,
-                                .is_checked = true, /* by the handle's store */
+                                .is_checked = true, /* the handle's store has checked the schema */
                                 .share = is_server(p) ? store_db(p->store) : NULL,
                                 .env = &e->env,
                                 .queues = o->queues ? o->queues : c->worker.queues.at,
@@ -120,7 +121,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
         free(e);
     } else {
         engine_each_store(e->engine, set_workflow_options, p->config);
-        if (is_server(p)) /* its wake-ups need no connection of their own then */
+        if (is_server(p)) /* the handle's wake-ups then need no connection of their own */
             store_set_wake(p->store, engine_wake, e->engine);
         *out = e;
     }

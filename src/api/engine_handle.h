@@ -8,13 +8,13 @@
 
 struct pawl_engine {
     struct pawl *p;
-    const struct pawl_engine_options *o; /* only while the engine is being opened, else NULL */
+    const struct pawl_engine_options *o; /* NULL except while the engine is being opened */
     struct env env;
     struct engine *engine;
     struct functions *functions;
-    struct old_attempts *old_attempts; /* NULL unless their folders are being removed */
-    const char *state; /* the state folder, only while the engine is being opened, else NULL */
-    struct retention_policy retention; /* if the database has no setting */
+    struct old_attempts *old_attempts; /* NULL unless folders of old attempts are being removed */
+    const char *state; /* the state folder; NULL except while the engine is being opened */
+    struct retention_policy retention; /* used if the database has no retention setting */
     int slots;
     bool here, has_job; /* here: a foreground engine; has_job: its one job was submitted */
     pawl_told *on_status;

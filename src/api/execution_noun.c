@@ -1,4 +1,4 @@
-/* execution_noun.c - an execution as JSON, with its part as a task or as a workflow. */
+/* execution_noun.c - an execution as JSON, with the fields of a task or of a workflow. */
 #include "api/api.h"
 #include "base/text.h"
 #include "core/graph.h"
@@ -8,7 +8,7 @@
 
 #define NAMES_MAX 1000 /* names in each list of a workflow's tasks */
 
-/* The data that is written about an execution. */
+/* The data from which the JSON of an execution is written. */
 struct answer {
     struct execution e;
     struct execution_history history;
@@ -17,7 +17,7 @@ struct answer {
     const char *waiting, *pause_reason, *requested_by;
     int64_t duration, worker, retries, max_retries;
     bool paused;
-    const struct answer *task, *workflow; /* this answer if it is a task, a workflow; else NULL */
+    const struct answer *task, *workflow; /* point to this answer if it is one, else NULL */
 };
 #define ROW struct answer
 
@@ -139,7 +139,7 @@ const json_t *api_data_integer(const json_t *data, const char *key)
     return json_is_integer(n) ? n : NULL;
 }
 
-/* Programs may rely on the first word, which never changes; the rest is for people. */
+/* The first word never changes, so that programs may rely on it; the rest is for people. */
 const char *execution_waiting(const struct execution *e, int64_t due_at, struct buf *b)
 {
     char at[TIME_TEXT_SIZE];
@@ -163,7 +163,7 @@ const char *execution_waiting(const struct execution *e, int64_t due_at, struct 
     return b->len ? b->ptr : NULL;
 }
 
-/* The requester that its first event names: a user, or a schedule that fired by itself. */
+/* The requester, from the execution's first event: a user, or the schedule that fired. */
 static const char *requester(const json_t *request, struct buf *b)
 {
     const char *by = api_data_text(request, "by"), *schedule = api_data_text(request, "schedule");

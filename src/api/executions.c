@@ -10,7 +10,7 @@
 
 /* ---- task names ---- */
 
-/* The tasks of all workflows in a list, read with one query. */
+/* The task names of all workflows in a list, read with one query. */
 struct names {
     struct task_name_list list;
     struct idmap first; /* workflow -> its first task in the list */
@@ -58,8 +58,8 @@ static void write_one(struct buf *b, const struct execution_list *l, size_t i,
 
 /* ---- one execution ---- */
 
-/* Writes the only execution of the list as JSON. If the list is empty, the error is "execution ID"
- * followed by `missing`. */
+/* Writes the execution of a list with at most one entry as JSON. If the list is empty, the error is
+ * "execution ID" followed by `missing`. */
 static int answer_one(struct pawl *p, const struct execution_list *l, int64_t id,
                       const char *missing, char **json, struct err *err)
 {

@@ -21,7 +21,7 @@ struct host_attempt {
     int attempt;
     bool old;          /* belongs to an earlier generation of the database */
     bool folder;       /* it has an attempt folder */
-    bool shim, tree;   /* its locks are held: by a running shim, by a process that it started */
+    bool shim, tree;   /* locks that are held: by a running shim; by a process of the attempt */
     int64_t ended_ago; /* µs since its exit record was written; -1 if it has none */
     pid_t process;     /* a process whose environment names the attempt; 0 if none */
 };
@@ -33,7 +33,7 @@ struct host {
 
 /* Inspects `dir`, the part of the state folder that belongs to one database (state_folder_path),
  * and the folders of its earlier generations. A folder that does not exist counts as empty. The
- * caller releases *out, also after an error. */
+ * caller releases *out, even after an error. */
 MUST_USE int host_inspect(const char *dir, struct host *out, struct err *err);
 void host_release(struct host *h);
 
@@ -41,7 +41,7 @@ void host_release(struct host *h);
 
 struct host_options {
     const char *state; /* the state folder */
-    int64_t grace;     /* µs within which a live worker must settle an ended attempt */
+    int64_t grace;     /* µs within which a live worker must settle an attempt that has ended */
     void (*report)(void *arg, const struct violation *b);
     void *arg;
 };
@@ -51,8 +51,8 @@ struct host_result {
     int64_t attempts, workers; /* found on the host */
 };
 
-/* Returns 0 even if violations were found: the result counts them. A finding is checked twice, so
- * that changes made during the check are not reported as violations. */
+/* Returns 0 even if violations were found: the result counts them. A finding counts only if it is
+ * made twice, so that changes made during the check are not reported as violations. */
 MUST_USE int host_verify(struct store *s, const struct host_options *o, struct host_result *out,
                          struct err *err);
 

@@ -1,10 +1,12 @@
 /* host_verify.c - verify --host: checks that the state folder of a host matches the database.
  *
- * The two can't be read at the same moment, so the order matters. A claim is committed before the
- * attempt exists on the host, and the attempt leaves the host before its end is committed:
- * therefore the host is read first, then the database. Leases are the other way round: a worker's
- * file exists before its first lease and is removed after its last one. A finding is checked again
- * after a moment; only findings that were made both times count. */
+ * The two can't be read at the same moment. Attempts are read from the host first and looked up in
+ * the database afterwards: a claim is committed before its attempt exists on the host, so every
+ * attempt that is found has a claim in the database. Worker files are the other way round: leases
+ * are read from the database first, and the files afterwards, because a worker's file exists before
+ * its first lease. In both cases an attempt or a worker that ends between the two reads looks like
+ * a violation. Therefore the inspection is repeated after a moment, and only findings that were
+ * made both times count. */
 #include "api/host.h"
 
 #include "api/api.h"
@@ -39,12 +41,12 @@ const size_t host_invariant_count = sizeof(host_invariants) / sizeof(*host_invar
 
 #define MAX_PER_CHECK    20
 #define LEASES_PAGE      500
-#define INSPECT_AGAIN_US 500000LL           /* µs */
-#define WORKER_ROW_TAKES 60000000LL         /* µs, at most, from a worker's file to its row */
-#define CLEANUP_TAKES    (2 * 3600000000LL) /* µs: workers clean up every hour */
+#define INSPECT_AGAIN_US 500000LL           /* µs between the two inspections */
+#define WORKER_ROW_TAKES 60000000LL         /* µs from a worker's file to its row, at most */
+#define CLEANUP_TAKES    (2 * 3600000000LL) /* µs; workers clean up every hour */
 
-/* A suspected violation. `number` is an attempt or a worker; it identifies the finding when it is
- * made again. */
+/* A suspected violation. `number` is an attempt or a worker. Two findings are the same if their
+ * code, execution and number are. */
 struct finding {
     size_t code;
     int64_t execution, number;

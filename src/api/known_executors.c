@@ -46,7 +46,8 @@ static int read_workers(struct pawl *p, struct known_executors *k, struct err *e
     return 0;
 }
 
-/* The counters of attempts name each executor that has run one, also after its workers ended. */
+/* The counters of attempts name every executor that has ever run an attempt, even if its workers
+ * are gone. */
 int known_executors_read_past(struct pawl *p, struct known_executors *k, struct err *err)
 {
     AUTO(attempt_list_release) struct attempt_list attempts = {0};

@@ -66,15 +66,16 @@ unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms)
 /* ---- yield ---- */
 
 #define CHECK_SCARCE_US (5 * 1000000LL)
-/* A reader leaves while less than a tenth of the connections is free, and returns when a fifth is:
- * otherwise readers that return would make others leave, in turn. */
+/* A reader gives up its connection while less than a tenth of the server's connections is free, and
+ * reconnects when a fifth is free. With a single threshold, readers that reconnect would make other
+ * readers give up theirs, in turn. */
 #define LEAVE_PARTS     10
 #define RETURN_PARTS    5
 #define FIRST_PAUSE_MS  2000
 #define MAX_PAUSE_MS    30000
 
 /* Closes the connection. Returns the pause, which grows each time, with a random part so that many
- * readers do not return in step. */
+ * readers do not reconnect in step. */
 static int leave_connection(struct pawl *p, struct db *db)
 {
     int ms = p->yielding.pause_ms ? p->yielding.pause_ms : FIRST_PAUSE_MS;
@@ -108,7 +109,7 @@ int pawl_yield(struct pawl *p)
                                     &err);
     if (scarce || rc == -E_BUSY)
         return leave_connection(p, db);
-    if (p->yielding.pause_ms && !rc) /* another error is reported by the next read */
+    if (p->yielding.pause_ms && !rc) /* an error other than E_BUSY is reported by the next read */
         env_note(&p->env, "connections of %s are free again: this reader continues",
                  store_url(p->store)->safe);
     p->yielding.pause_ms = 0;
@@ -117,8 +118,8 @@ int pawl_yield(struct pawl *p)
 
 /* ---- wait ---- */
 
-/* Gives up the connection if few are free, and sleeps then, at most left_us. False if it keeps the
- * connection. */
+/* If few connections are free, gives up the connection and sleeps for at most left_us. False if the
+ * connection is kept. */
 static bool sleep_without_connection(struct pawl *p, int64_t left_us)
 {
     int64_t pause = pawl_yield(p) * 1000LL;
@@ -141,7 +142,7 @@ static int check_status(struct pawl *p, int64_t *id, int *status, struct err *er
     struct err ignored = ERR_INIT;
     int attempts, rc = query_attempts(p->store, *id, &attempts, status, err);
 
-    if (rc == -E_BUSY) { /* a worker takes the submission at this moment */
+    if (rc == -E_BUSY) { /* a worker is taking the submission at this moment */
         *status = S_NONE;
         return 0;
     }
@@ -162,7 +163,7 @@ int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status, s
     int64_t end = timeout_ms < 0 ? INT64_MAX : clock_boot_us() + timeout_ms * 1000LL, left;
     struct pawl_listener *l = NULL;
     int code = S_NONE, rc;
-    bool left_it = false; /* gave up the connection after the last read */
+    bool left_it = false; /* the connection was given up after the last read */
     API_ERR(e);
 
     TRY(pawl_listen(p, PAWL_WAKE_ENDS, &l, e));
@@ -173,7 +174,7 @@ int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status, s
         rc = check_status(p, &id, &now, err);
         if (!rc)
             code = now;
-        if (rc == -E_UNAVAILABLE && left_it) { /* the server still accepts no connection */
+        if (rc == -E_UNAVAILABLE && left_it) { /* the server is still not accepting connections */
             *err = (struct err)ERR_INIT;
             rc = 0;
         }
@@ -181,7 +182,7 @@ int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status, s
         if (rc || status_is_terminal(code) || left <= 0)
             break;
         left_it = sleep_without_connection(p, left);
-        if (left_it && clock_boot_us() >= end) /* reading would need a connection */
+        if (left_it && clock_boot_us() >= end) /* another read would need a connection */
             break;
         if (!left_it)
             (void)pawl_listener_wait(l, left / 1000 < check ? (int)(left / 1000) + 1 : check);

@@ -1,4 +1,4 @@
-/* logs.c - reads the output of attempts in pages, so that never more than one page is in memory. */
+/* logs.c - reads the output of attempts in pages, so that at most one page is in memory. */
 #include "api/api.h"
 
 #include <string.h>

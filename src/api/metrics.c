@@ -150,7 +150,7 @@ static void add_count(struct buf *b, const char *name, const char *labels, int64
              (long long)n);
 }
 
-/* A series that was never counted is left out. */
+/* A series whose count is 0 is left out. */
 static void add_outcomes(struct buf *b, const char *labels, const struct attempt_counts *c)
 {
     for (int kind = OUTCOME_OK; kind <= OUTCOME_REFUSED; kind++)

@@ -1,9 +1,9 @@
-/* noun.h - the JSON objects that the library answers with. Each kind of object is a table of
- * columns: name, type, place in the row, description. The table is the only list of its fields: it
- * writes the JSON, and docs/JSON.md is generated from it (tests/test_json_doc.c).
+/* noun.h - the JSON objects that the library returns. Each kind of object is a table of columns:
+ * name, type, place in the row, description. The table is the only list of its fields: it writes
+ * the JSON, and docs/JSON.md is generated from it (tests/test_json_doc.c).
  *
- * A row is any structure: a row of a query or, where the answer has more than that, a structure
- * that is defined in the file that answers. */
+ * A row is any structure: a row of a query, or a structure of the file that returns the object, if
+ * the object has more than the row. */
 #ifndef API_NOUN_H
 #define API_NOUN_H
 
@@ -28,7 +28,7 @@ enum column_type {
     COLUMN_BOOL,
     COLUMN_LIST,   /* a struct noun_rows of `noun` */
     COLUMN_CUSTOM, /* written by write(w, row) */
-    COLUMN_LATER   /* only described here: the caller of noun_fields writes it */
+    COLUMN_LATER   /* only documented here; the caller of noun_fields writes it */
 };
 
 struct noun_rows {
@@ -41,7 +41,7 @@ struct column {
     const char *name;
     enum column_type type;
     size_t at, size;     /* offset and size of the value in the row */
-    const char *of_type; /* the type in the documentation: "text or null" */
+    const char *of_type; /* the type in the documentation, such as "text or null" */
     const char *(*word)(int code);
     const struct noun *noun;
     void (*write)(struct json_writer *w, const void *row);
@@ -55,8 +55,8 @@ struct noun {
 };
 #define NOUN_COLUMNS(list)    (list), sizeof(list) / sizeof(*(list))
 
-/* The columns of a table whose rows have the type ROW: {"id", INT(id), "increases over time"}.
- * Names with OPT are documented as "or null". */
+/* Macros for the columns of a table whose rows have the type ROW, used as {"id", INT(id),
+ * "increases over time"}. The macros with OPT in their name are documented as "or null". */
 #define ROW_PLACE(m)          offsetof(ROW, m), sizeof(((ROW *)0)->m)
 #define PLAIN(type, m, of)    type, ROW_PLACE(m), of, NULL, NULL, NULL
 #define INT(m)                PLAIN(COLUMN_INT, m, "number")
@@ -86,7 +86,7 @@ void noun_fields(struct json_writer *w, const struct noun *noun, const void *row
 void noun_write(struct json_writer *w, const struct noun *noun, const void *row);
 /* Returns the row as a document; the caller frees it. */
 char *noun_text(const struct noun *noun, const void *row);
-/* Writes one value as its column says. */
+/* Writes one value as the table says for its column. */
 void column_write(struct json_writer *w, const struct column *c, const void *row);
 
 /* Passes rows to the caller's function `each`, one JSON document per row. */
@@ -94,7 +94,7 @@ struct lines {
     pawl_line *each;
     void *arg;
     struct buf line;
-    bool closed; /* the function wants no more lines */
+    bool closed; /* the function has returned that it wants no more lines */
 };
 #define AUTO_LINES AUTO(lines_release) struct lines
 void lines_add(struct lines *l, const struct noun *noun, const void *row);

@@ -7,20 +7,20 @@
 
 #include <stdlib.h>
 
-#define END_PATIENCE 10000000LL /* µs */
-#define REPORT_EVERY 10000000LL /* µs between two notes about the progress */
-#define RETRY_EVERY  1000000LL  /* µs between two checks whether another worker removes them */
+#define END_PATIENCE 10000000LL /* µs to wait for the end of one attempt */
+#define REPORT_EVERY 10000000LL /* µs between two notes about the progress of the removal */
+#define RETRY_EVERY  1000000LL  /* µs between tries while another worker removes folders */
 
 struct old_attempts {
     struct env *env;
     VEC(char *) dirs;
-    size_t found, removed, kept; /* folders */
+    size_t found, removed, kept; /* numbers of folders */
     int64_t report_at;
 
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool stopping; /* under the lock */
+    bool stopping; /* accessed only under the lock */
 };
 
 static bool gives_up(void *arg)

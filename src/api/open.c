@@ -186,7 +186,7 @@ static int open_store(struct pawl *p, const struct pawl_options *o, struct err *
     const char *tenant = tenant_of(p->config, o);
     AUTO(url_free) struct db_url *u = NULL;
     AUTO_FREE char *url = mem_strdup(o->url);
-    bool is_default; /* neither the caller nor the environment nor the configuration names it */
+    bool is_default; /* neither the caller, the environment nor the configuration has a URL */
 
     if (!url)
         TRY(default_url(p->config, &url, err));

@@ -1,11 +1,11 @@
-/* plugin_layout.c - the structures that plugins exchange with the engine, checked when it is
- * compiled. It has no code. */
+/* plugin_layout.c - checks, at compile time, the layout of the structures that plugins exchange
+ * with the engine. It has no code. */
 #include "exec/function/function.h"
 #include "pawl.h"
 
 #include <stddef.h>
 
-/* ---- the same in both headers ---- */
+/* ---- pawl.h and function.h must agree ---- */
 
 #define SAME(outer, inner, member)                                                                 \
     _Static_assert(offsetof(struct outer, member) == offsetof(struct inner, member) &&             \
@@ -33,12 +33,13 @@ SAME(pawl_plugin_host, function_plugin_host, report);
 _Static_assert(PAWL_PLUGIN_ABI == FUNCTION_PLUGIN_ABI,
                "pawl.h and exec/function/function.h differ");
 
-/* ---- the same as in the version of the interface ---- */
+/* ---- the layout must be that of PAWL_PLUGIN_ABI ---- */
 
 /* A plugin keeps the layout that it was compiled with, and the engine copies its structures whole.
- * A change here needs a new PAWL_PLUGIN_ABI, also a member that is added at the end: the engine
- * would read it behind the structure of an older plugin, and a larger pawl_command or pawl_attempt
- * moves the members of pawl_task behind it. The numbers are those of 64-bit hosts. */
+ * Every change here needs a new PAWL_PLUGIN_ABI, even a member that is added at the end: the engine
+ * would read that member beyond the end of an older plugin's structure, and if pawl_command or
+ * pawl_attempt grows, the members of pawl_task that follow it move. The numbers are those of 64-bit
+ * hosts. */
 #define RAISE "the layout of a plugin's structure has changed: raise PAWL_PLUGIN_ABI"
 #define SIZE(type, bytes) \
     _Static_assert(sizeof(void *) != 8 || sizeof(struct type) == (bytes), RAISE)

@@ -113,7 +113,7 @@ int pawl_schedule_run(struct pawl *p, const char *name, const char *by, const ch
 
 struct due {
     char name[SCHEDULE_NAME_SIZE];
-    const char *schedule; /* its name; set when it is written */
+    const char *schedule; /* the schedule's name; set before the row is written */
     int64_t due, fires;
 };
 struct dues {
@@ -141,7 +141,7 @@ static void add_next(struct dues *out, const struct schedule_row *r, int64_t now
 
     if (r->paused_at || schedule_from_row(r, schedule_full_name(r, d.name), &s, &zone, &ignored))
         return;
-    /* start earlier: a due time in the past may still fire, because of its jitter */
+    /* start a day earlier: because of its jitter, a past due time may still fire */
     for (int64_t at = r->done > now - DAY ? r->done : now - DAY;
          n && schedule_next(&s, zone, at, &at);) {
         d.due = at;
@@ -184,7 +184,7 @@ int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *ea
 
 /* ---- the list ---- */
 
-/* The data that is written about a schedule. */
+/* The data from which the JSON of a schedule is written. */
 struct answer {
     struct schedule_listed s;
     char name[SCHEDULE_NAME_SIZE], catchup[DURATION_TEXT_SIZE], jitter[DURATION_TEXT_SIZE];

@@ -15,7 +15,7 @@ static int change_setting(struct pawl *p, void *arg, struct err *err)
     return store_turn(p->store, change_body, arg, err);
 }
 
-/* The value that applies: that of the database, else that of the file. *source names it in JSON. */
+/* The value that applies: the database's, else the file's. *source is the word for it. */
 static const char *effective(const struct setting *s, const char *file, bool given,
                              const char **source)
 {
@@ -119,7 +119,7 @@ const struct noun routes_noun = {"## Routes", NOUN_COLUMNS(routes_columns)};
 /* The executors that the routes name, but that neither the configuration file nor a worker has. */
 struct unknown_executors {
     struct known_executors known;
-    VEC(const char *) keys; /* each once */
+    VEC(const char *) keys; /* without duplicates */
 };
 
 static void unknown_executors_release(struct unknown_executors *u)
@@ -221,10 +221,10 @@ int pawl_routes_set(struct pawl *p, const struct pawl_routes *wanted, const char
 
 /* ---- the configuration file ---- */
 
-/* A setting as the configuration file has it. */
+/* A setting as the configuration file states it. */
 struct file_setting {
-    const char *name, *value; /* value is NULL if the file does not have it */
-    const char *keys;         /* for people: the keys that it consists of */
+    const char *name, *value; /* value is NULL if the file does not set it */
+    const char *keys;         /* the keys of the file that make it up, for messages */
 };
 
 static int store_initial(struct pawl *p, struct setting_change *c, struct err *err)
@@ -235,7 +235,8 @@ static int store_initial(struct pawl *p, struct setting_change *c, struct err *e
     return rc ? err_set(err, (enum error_code)e.code, "%s", e.message) : 0;
 }
 
-/* Stores the value of the file if the database has none, else reports a difference if wanted. */
+/* Stores the value of the file if the database has none, else reports a difference, if `report` is
+ * set. */
 static int follow_setting(struct pawl *p, const struct file_setting *f, bool report,
                           struct err *err)
 {

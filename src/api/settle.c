@@ -54,7 +54,7 @@ int pawl_heartbeat(struct pawl_worker *w, struct pawl_lease *leases, size_t n, s
 
 /* ---- repeated reports ---- */
 
-/* A list of entries that start with their lease. Entries whose tree was locked are reported again;
+/* A list of entries that start with their lease. Entries whose tree was locked are tried again;
  * `from[i]` is the index of entry i in the caller's list. */
 struct reporting {
     struct pawl_worker *w;

@@ -106,7 +106,7 @@ static int check_depth(const struct workflow_param *p, const char *json, struct 
     return json_check_depth(json_depth(json, strlen(json)) + 1, JSON_DEPTH_MAX, what, err);
 }
 
-/* A text that is not JSON at all is probably meant as a string. */
+/* A value that is not JSON at all is probably meant as a string. */
 static int refuse_param_value(const struct workflow_param *p, const char *text,
                               const json_error_t *at, struct err *err)
 {

@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#define SHOWN_ITEMS 10 /* running items per fan-out in an outline, and failed items */
+#define SHOWN_ITEMS 10 /* at most this many running, and this many failed, items per fan-out */
 
 /* ---- links ---- */
 

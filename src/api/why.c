@@ -103,8 +103,8 @@ void why_add_who(struct buf *b, const char *by, const char *reason)
         buf_addf(b, ": %s", reason);
 }
 
-/* Adds a reason that a user caused, such as a pause or a cancel. `sentence` ends with a verb, so
- * that "at TIME" can follow. */
+/* Adds a reason that a user caused, such as a pause or a cancel. `sentence` ends such that "at
+ * TIME" can follow. */
 static void add_requested(struct reasons *r, const char *code, const char *sentence,
                           const struct event_row *v)
 {
@@ -217,7 +217,7 @@ static void add_delay(struct reasons *r)
     }
 }
 
-/* For a claimable job that its last worker gave back: adds the reason, which may still apply. */
+/* For a claimable job that was returned to its queue: adds the reason, which may still apply. */
 static void add_last_release(struct reasons *r)
 {
     const struct event_row *v =
@@ -364,7 +364,7 @@ static void write_reasons(struct reasons *r)
     add_attempts(r);
 }
 
-/* Whether the execution is a ready job whose executor no worker serves. */
+/* Whether the execution is a ready job whose executor is offered by no worker. */
 static bool waits_for_executor(const struct execution *e, const struct worker_list *workers)
 {
     if (!execution_is_claimable(e) || !e->lane || strchr(e->lane, ':'))

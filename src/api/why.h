@@ -16,10 +16,10 @@ struct reasons {
 /* A field of a reason. */
 struct fact {
     const char *name;
-    enum column_type type; /* a number, COLUMN_TEXT, COLUMN_VALUE or COLUMN_LIST */
+    enum column_type type; /* a type of numbers, COLUMN_TEXT, COLUMN_VALUE or COLUMN_LIST */
     int64_t n;
     const void *pointer;
-    struct noun_rows rows; /* COLUMN_LIST: the rows, each a `noun` */
+    struct noun_rows rows; /* COLUMN_LIST: the rows, written as `noun` says */
     const struct noun *noun;
 };
 #define FACT_NUMBER(of, key, value) ((struct fact){.name = (key), .type = (of), .n = (value)})
@@ -42,7 +42,7 @@ struct fact {
                sizeof((const struct fact[]){__VA_ARGS__}) / sizeof(struct fact))
 void why_reason(struct reasons *r, const char *code, const struct fact *facts, size_t n);
 
-/* Adds "3 are ahead of it" after `words`; nothing if the execution is first in line. */
+/* Adds `words` and "3 are ahead of it" to the text; nothing if the execution is first in line. */
 void why_add_before(struct reasons *r, const char *words);
 
 /* Adds the related executions to the text as "5 w::a (running), …"; and as a fact. */
@@ -52,11 +52,11 @@ struct fact why_others(const struct reasons *r, const char *key);
 void why_add_who(struct buf *b, const char *by, const char *reason);
 
 void why_needs(struct reasons *r);         /* the needs that a pending task waits for */
-void why_skipped(struct reasons *r);       /* the condition or needs that kept it from running */
+void why_skipped(struct reasons *r);       /* why it was skipped: its condition or its needs */
 void why_workflow_runs(struct reasons *r); /* the open children of a workflow or fan-out */
 void why_paused(struct reasons *r);        /* who paused it or an ancestor, and why */
 void why_approval(struct reasons *r, const struct event_row *held); /* how to approve it */
-void why_submission(struct reasons *r); /* whether a worker will take it */
+void why_submission(struct reasons *r); /* whether any worker will take it */
 void why_claimable(struct reasons *r);  /* which worker is missing, or is busy */
 void why_running(struct reasons *r);    /* the worker that runs it, and whether it is alive */
 

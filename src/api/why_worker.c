@@ -50,8 +50,8 @@ static struct worker_counts count_workers(const struct reasons *r)
     return c;
 }
 
-/* Adds what the host of a container job's worker needs, or the command that starts a worker for a
- * process job. */
+/* Adds what to do: for a container job, what a worker's host needs; for a process job, the command
+ * that starts a worker. */
 static void add_remedy(struct reasons *r, const struct execution *e)
 {
     bool is_default = !strcmp(e->queue, "default");
@@ -82,8 +82,8 @@ void why_submission(struct reasons *r)
                FACT_TEXT("queue", e->queue), FACT_INT("workers", alive));
 }
 
-/* The job may wait for ever if its executor is mistyped; jobs submitted by SQL are not checked
- * before. */
+/* The job may wait forever if its executor is mistyped: jobs that are submitted by SQL are not
+ * checked for that. */
 static void add_unknown_executor(struct reasons *r)
 {
     const char *key = r->y->execution.lane, *best;

@@ -39,8 +39,8 @@ struct fact why_others(const struct reasons *r, const char *key)
                          .noun = &other_noun};
 }
 
-/* If none of the listed executions runs, names the `pawl why` command for the first that is ready,
- * else for the first. */
+/* If none of the listed executions is running, names the `pawl why` command for the first one that
+ * is ready; if none is ready, for the first one. */
 static void add_next_command(struct reasons *r)
 {
     const struct why *y = r->y;

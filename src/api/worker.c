@@ -93,7 +93,7 @@ void pawl_worker_close(struct pawl_worker *w)
     if (!w)
         return;
     if (store_turn(w->pawl->store, unregister_body, w, &err))
-        err.code = E_NONE; /* maintenance removes the row of a worker that is silent for a day */
+        err.code = E_NONE; /* if the row stays, maintenance removes it after a day of silence */
     release(w);
 }
 

@@ -223,7 +223,7 @@ static int read_state(struct pawl *p, int64_t id, const struct workflow *w, stru
     uint32_t at = 0;
 
     TRY(query_attempts(p->store, id, &attempts, &status, err));
-    TRY(query_task_names(p->store, &id, 1, &names, err)); /* without pending tasks */
+    TRY(query_task_names(p->store, &id, 1, &names, err)); /* the list leaves out pending tasks */
     for (uint32_t i = 0; i < w->ntasks; i++)
         tasks[i] = status_text(S_PENDING);
     for (size_t i = 0; i < names.n; i++) {
