@@ -15,7 +15,7 @@
 struct attempt {
     int64_t execution, root;
     int attempt, epoch;
-    bool ended; /* its outcome is known, and not committed yet */
+    bool ended; /* its outcome is known, but not committed yet */
 
     /* The dispatcher's part; zeroed by the engine. */
     struct executor_entry *executor; /* the executor that runs it; NULL if none does */

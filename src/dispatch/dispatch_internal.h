@@ -17,7 +17,7 @@ struct executor_entry {
     int fd;
     int slots, in_flight;
     int refusals;          /* refusals in a row */
-    int64_t backoff_until; /* CLOCK_BOOTTIME, µs: offered no jobs until then; 0 if none */
+    int64_t backoff_until; /* CLOCK_BOOTTIME, µs: it is offered no jobs until then; 0 if none */
     char why[256];         /* reason for its last refusal */
 };
 
@@ -32,7 +32,7 @@ struct dispatch {
     struct wakeup wakeup;
 };
 
-/* Counts an attempt as no longer in flight, unless it has ended before. */
+/* Counts an attempt as no longer in flight, unless its end was counted before. */
 void dispatch_count_ended(struct dispatch *d, struct attempt *a);
 /* The executor has refused a job: returns the time, in µs, for which it is offered none. */
 int64_t dispatch_back_off(struct executor_entry *m, const char *why);

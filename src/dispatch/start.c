@@ -62,8 +62,8 @@ void dispatch_count_ended(struct dispatch *d, struct attempt *a)
 }
 
 /* After a refusal the executor is offered no jobs for a while; each refusal in a row doubles that
- * time. Attempts that it accepted before may be refused meanwhile: together they count as one
- * refusal. */
+ * time. Attempts that it had already accepted may be refused during that time: together they count
+ * as one refusal. */
 int64_t dispatch_back_off(struct executor_entry *m, const char *why)
 {
     int64_t delay = BACKOFF_FIRST, now = clock_boot_us();
@@ -91,7 +91,7 @@ void dispatch_count_accepted(struct executor_entry *m)
     m->refusals = 0;
 }
 
-/* Reports why the lane's executor is not offered the job; returns 0 if it is. */
+/* Returns 0 if the lane's executor may be offered the job, else an error that says why not. */
 static int refuse_unoffered(const struct dispatch *d, const struct executor_entry *m,
                             const char *lane, int64_t *delay, struct err *err)
 {
@@ -99,7 +99,9 @@ static int refuse_unoffered(const struct dispatch *d, const struct executor_entr
     if (!m)
         return err_set(err, E_REFUSED, "this worker does not serve the lane %.128s", lane);
     *delay = 0;
-    if (d->closed) /* claimed by a turn under way at the stop: others may start it at once */
+    /* The turn that claimed the job was under way when the worker was stopped. There is no delay:
+     * another worker may start the job at once. */
+    if (d->closed)
         return err_set(err, E_REFUSED, "this worker is stopping and accepts no more jobs");
     if (m->backoff_until && m->backoff_until > clock_boot_us()) {
         *delay = m->backoff_until - clock_boot_us();
@@ -243,7 +245,8 @@ void dispatch_cleanup(struct dispatch *d, int64_t execution, int attempt)
     }
 }
 
-/* Attempts that outlive the worker are left to other workers; the others still report their end. */
+/* Attempts that outlive the worker are left to other workers; all other attempts still report their
+ * end. */
 void dispatch_stop(struct dispatch *d, bool now)
 {
     d->closed = true;

@@ -1,7 +1,7 @@
-/* bisect.h - finds the row that makes a turn fail. A row that can't be written must not block the
- * other rows or bring down one worker after another: the turn is repeated with half of the rows
- * until that row is alone. The fault may have been momentary, so a row that failed alone is tried
- * again in the next bisection; if it fails again, it is isolated: refused, dropped or
+/* bisect.h - finds the row that makes a turn fail. A row that can't be written must neither
+ * block other rows nor make one worker after another fail: the turn is repeated with half of its
+ * rows until that row is alone. The fault may have been momentary, so a row that failed alone is
+ * tried again in the next bisection; if it fails again, it is isolated: refused, dropped or
  * quarantined. */
 #ifndef ENGINE_BISECT_H
 #define ENGINE_BISECT_H
@@ -19,7 +19,7 @@ struct rows_seen {
 
 /* Work that is done in turns, each over many rows. */
 struct bisect_work {
-    /* Runs one turn over at most `max` rows. Sets *seen, also if it fails. */
+    /* Runs one turn over at most `max` rows. Sets *seen even if it fails. */
     int (*run_turn)(void *arg, size_t max, struct rows_seen *seen, struct err *err);
     /* Isolates the only row of the last turn, which failed with *err. Returns an error if the rows
      * are not the cause. */
@@ -31,14 +31,14 @@ struct bisect_state {
     bool more_rows; /* the turn failed and left out rows: run another turn soon */
 };
 
-/* Whether the error comes from the database rather than the data: a retry may succeed. */
+/* Whether the error comes from the database rather than the data, so that a retry may succeed. */
 bool is_transient(int rc);
 /* Whether a row may be the cause: the error is not transient, it does not concern the whole
  * database, the turn is certainly not stored, and this worker was not fenced. */
 bool is_row_fault(int rc);
 
-/* Runs one turn; if it fails because of a row, further turns with fewer rows. Returns 0 also if the
- * next turn continues the search. */
+/* Runs one turn; if that fails because of a row, runs further turns with fewer rows. Returns 0 even
+ * if the search is not finished: the next call continues it. */
 MUST_USE int bisect(const struct bisect_work *w, void *arg, size_t max, struct bisect_state *state,
                     struct err *err);
 

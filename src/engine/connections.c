@@ -1,12 +1,13 @@
-/* connections.c - opens the connections of an engine. On PostgreSQL there are one for turns and
- * reads on the engine's thread, which may be that of the handle; one for heartbeats and wake-ups;
- * and one for each further loop. A worker needs all of them, so while the server refuses one it
- * gives up the others, too: several workers that each held a part would wait for each other. */
+/* connections.c - opens the connections of an engine. On PostgreSQL there are: one for turns and
+ * reads on the engine's thread, which may be the handle's own connection; one for heartbeats and
+ * wake-ups; and one for each further loop. A worker needs all of them. While the server refuses
+ * one, the worker also closes the rest: workers that each held only a part of theirs would wait for
+ * each other forever. */
 #include "engine/engine_internal.h"
 
 #include "store/driver/connect_wait.h"
 
-#define FOREGROUND_WAIT 30000000LL /* µs; a user waits */
+#define FOREGROUND_WAIT 30000000LL /* µs; short, because a user waits */
 
 static int connect_all(struct engine *e, struct err *err)
 {
@@ -14,7 +15,7 @@ static int connect_all(struct engine *e, struct err *err)
     bool scarce;
 
     if (e->server)
-        TRY(db->driver->check_scarcity(db, 1, &scarce, err)); /* opens it, if it was given up */
+        TRY(db->driver->check_scarcity(db, 1, &scarce, err)); /* reopens a closed connection */
     TRY(wakes_open(e, err));
     return loops_connect(e, err);
 }

@@ -25,8 +25,8 @@ static void note_clock_set(const struct engine *e, const char *direction, int64_
     engine_note(e, text);
 }
 
-/* Whether leases written before the clock was set may still matter: they must run out, and then
- * wait for host_grace, both by our clock. */
+/* Whether leases written before the clock was set may still matter: they must first run out, and
+ * then host_grace must pass, both by our clock. */
 static bool was_set_recently(const struct engine *e, int64_t now)
 {
     return e->db_clock.set && now - e->db_clock.set_at < e->o.lease + e->o.host_grace;
@@ -41,7 +41,7 @@ void db_clock_observe(struct engine *e, int64_t db_now, int64_t from, int64_t to
     c->ahead_max = db_now - from;
     if (!was.ahead_min && !was.ahead_max)
         return; /* the first observation */
-    /* A slow answer looks like a clock that was set; it prevents reaping, too. */
+    /* A slow answer looks like a clock that was set, and so prevents reaping, too. */
     max_set = c->ahead_max - was.ahead_min;
     if (max_set > renewal_slack(e)) {
         c->set = (was_set_recently(e, now) ? c->set : 0) + max_set;

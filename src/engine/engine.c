@@ -88,9 +88,9 @@ int64_t engine_timeout(const struct engine *e)
     for (size_t i = 0; i < e->nloops; i++) {
         const struct loop *l = &e->loops[i];
 
-        if (l->retry_at > now) /* the loop makes no turn before then */
+        if (l->retry_at > now) /* the loop makes no turn before retry_at */
             lower_wait(&wait, l->retry_at, now);
-        else if (l->starts_due > now && !l->plan) /* the end of a turn under way wakes us anyway */
+        else if (l->starts_due > now && !l->plan) /* the end of a turn wakes us anyway */
             lower_wait(&wait, l->starts_due, now);
     }
     if (e->stopping || e->loops[0].retry_at > now)
@@ -209,7 +209,7 @@ int engine_step(struct engine *e, int64_t timeout, struct err *err)
         (rc = sleep_and_handle_events(e, timeout, err)) || (rc = heartbeat_if_due(e, err)))
         return rc;
     if (e->unresponsive &&
-        !e->stopping) /* not in maintenance_after_tick, which runs under the heartbeat's lock */
+        !e->stopping) /* not in maintenance_after_tick, which holds the heartbeat's lock */
         engine_stop(e, false);
     if (e->unresponsive &&
         dispatch_in_flight(e->dispatch) <= (size_t)dispatch_count_unresponsive(e->dispatch))
@@ -292,7 +292,7 @@ void engine_stop(struct engine *e, bool now)
     e->stopping = true;
     loops_set_patience(e, STOP_PATIENCE); /* the caller waits for the stop */
     leave_running(e);
-    forget_lost_jobs(e, NULL); /* no job is readopted any more */
+    forget_lost_jobs(e, NULL); /* from now on, no job is readopted */
 }
 
 bool engine_is_idle(const struct engine *e)

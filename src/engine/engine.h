@@ -31,7 +31,7 @@ struct engine_options {
     const char *url, *tenant;
     bool is_checked;           /* as in struct store_options */
     struct db *share;          /* as in struct store_options */
-    struct env *env;           /* NULL: the real clock, and notes are not printed */
+    struct env *env;           /* NULL for the real clock, without notes */
     const char *state;         /* the state folder */
     const char *const *queues; /* ends with NULL; NULL for "default" */
     const char *host, *version;
@@ -43,18 +43,18 @@ struct engine_options {
     int64_t lease;      /* µs; 0 for 30 s */
     int64_t heartbeat;  /* µs between renewals; 0 for a third of the lease */
     int64_t host_grace; /* µs; 0 for 5 min */
-    /* Which old executions and logs to remove if the database has no retention setting. NULL: this
-     * engine removes nothing, whatever the setting. Must outlive the engine. */
+    /* Which old executions and logs to remove if the database has no retention setting. If NULL,
+     * this engine removes nothing, even if there is a setting. Must outlive the engine. */
     const struct retention_policy *retention;
 };
 
 /* Given to the `make_dispatch` callback of engine_open. */
 struct engine_dispatch_setup {
     const char *dir;             /* the parent of the attempt folders */
-    const char *const *old_dirs; /* of earlier generations: the executors end their attempts */
+    const char *const *old_dirs; /* folders of earlier generations, whose attempts must be ended */
     int64_t lease;
-    int64_t fence; /* end a process this many µs after its lease has run out; 0: do not */
-    struct start_marks *marks;        /* for executors that mark starts */
+    int64_t fence;             /* end a process this many µs after its lease ran out; 0 if never */
+    struct start_marks *marks; /* where executors that mark starts write the marks */
     struct dispatch_options dispatch; /* the dispatcher's options, without `slots` */
 };
 /* Opens the database and the state folder and registers the worker. `make_dispatch` creates the
@@ -79,27 +79,27 @@ struct dispatch *engine_dispatch(struct engine *e);
 /* One iteration: sleeps until there is something to do, at most `timeout` µs (< 0: no limit), and
  * does it. After an error the engine can't continue and must be closed. */
 MUST_USE int engine_step(struct engine *e, int64_t timeout, struct err *err);
-int engine_fd(const struct engine *e);          /* readable: call engine_step */
-int64_t engine_timeout(const struct engine *e); /* µs until engine_step is due without an event */
+int engine_fd(const struct engine *e);          /* call engine_step when it is readable */
+int64_t engine_timeout(const struct engine *e); /* µs until it is due without an event */
 
-/* Submits in the next turn. `done` is called with the submission and the result that op_submit set
- * in it. Strings are copied. */
+/* Submits in the next turn. `done` is called with the submission, in which op_submit has set the
+ * result. Strings are copied. */
 typedef void engine_submitted(void *arg, const struct submission *s);
 void engine_submit(struct engine *e, const struct submission *s, engine_submitted *done, void *arg);
 
-/* Sets the callback for attempts that this engine has settled, called after the commit with the
- * status that the execution then has; NULL for none. */
+/* Sets the callback for attempts that this engine has settled, NULL for none. It is called after
+ * the commit, with the status that the execution then has. */
 void engine_on_end(struct engine *e,
                    void (*ended)(void *arg, int64_t execution, int status, const struct outcome *o),
                    void *arg);
 
-/* Sets the callback for output that this engine has stored, called after the commit; NULL for
- * none. */
+/* Sets the callback for output that this engine has stored, NULL for none. It is called after the
+ * commit. */
 void engine_on_log(struct engine *e, void (*logged)(void *arg, int64_t execution), void *arg);
 
-/* Stops claiming, gives back jobs that have not started, and leaves attempts that outlive the
- * worker to other workers. Functions continue; with `now` they are asked to stop. Step until
- * engine_is_idle. */
+/* Stops claiming, returns jobs that have not started to their queues, and leaves attempts that
+ * outlive the worker to other workers. Functions continue; if `now` is set, they are asked to stop.
+ * Call engine_step until engine_is_idle. */
 void engine_stop(struct engine *e, bool now);
 bool engine_is_idle(const struct engine *e); /* has no leased job and nothing to write */
 bool engine_is_drained(struct engine *e);    /* idle, and the last claim found nothing */

@@ -43,8 +43,9 @@
 
 /* A job whose lease this worker holds: an entry in the table of attempts. */
 struct leased_job {
-    struct attempt a; /* first, so that the pointers convert. An ended job is in its loop's `ended`
-                         list, unless lost */
+    /* Must be first: pointers to it are cast. An ended job is in its loop's list `ended`, unless it
+     * is lost. */
+    struct attempt a;
     int64_t parent, workflow;
     const char *lane, *queue, *concurrency;
     bool is_capped; /* it counts against queue.cap */
@@ -52,15 +53,16 @@ struct leased_job {
     struct arena own; /* holds the strings and the codes of `retry` */
     int64_t until;    /* the lease is valid until then */
     bool adopted;
-    bool cancel_sent;       /* the executor was asked to cancel it */
-    bool lost;              /* another worker may have it: the next turn readopts or forgets it */
-    bool settling;          /* a turn under way writes its outcome */
-    bool dropped;           /* removed while settling: freed when that turn has ended */
-    bool outcome_replaced;  /* its outcome could not be stored; `outcome` is a failure instead */
-    int times_locked;       /* how many turns skipped it because its tree was locked */
-    int64_t readopt_until;  /* lost, but locked by another turn: retry until then; 0 if not yet
-                               tried */
-    struct outcome outcome; /* if ended; owns its strings */
+    bool cancel_sent;      /* the executor was asked to cancel it */
+    bool lost;             /* another worker may have it: the next turn readopts or forgets it */
+    bool settling;         /* a turn under way writes its outcome */
+    bool dropped;          /* removed from the table while settling: freed after that turn */
+    bool outcome_replaced; /* its outcome could not be stored; a failure was put in its place */
+    int times_locked;      /* how many turns skipped it because its tree was locked */
+    /* Until when to try to readopt a lost job that another turn has locked; 0 before the first
+     * try. */
+    int64_t readopt_until;
+    struct outcome outcome; /* valid if the attempt has ended; owns its strings */
 };
 
 struct pending_start {
@@ -89,7 +91,7 @@ struct pending_submit {
 /* One heartbeat and its result. */
 struct heartbeat_result {
     int64_t sent_at, answered_at;
-    VEC(struct lease_ref) leases; /* as sent, with their results */
+    VEC(struct lease_ref) leases; /* the leases that were sent, with their results */
     struct tick tick;
     int rc;
 };
@@ -101,18 +103,18 @@ struct heartbeat_result {
  * Its connection also receives and sends wake-ups. Heartbeats come first: a wake-up neither waits
  * for its lock beyond the next heartbeat nor reconnects. */
 struct heartbeat {
-    struct store *store;      /* NULL: the engine's store is used */
+    struct store *store;      /* NULL to use the engine's store */
     struct listener *channel; /* used by the thread alone; NULL on SQLite */
     pthread_t thread;
     bool threaded;
     pthread_mutex_t lock;    /* protects engine.leased_jobs and the fields below */
-    int requests;            /* eventfd: there is something to do for the thread */
+    int requests;            /* eventfd: the thread has something to do */
     int fd;                  /* eventfd: results are available */
-    bool now, closing;       /* requests to the thread: send at once, end */
-    struct wake_queue wakes; /* to be sent by the thread; after its end, by engine_close */
-    int64_t wakes_retry_at;  /* by clock_boot_us; after a failure */
+    bool now, closing;       /* requests to the thread: to send at once, to end */
+    struct wake_queue wakes; /* sent by the thread; after its end, by engine_close */
+    int64_t wakes_retry_at;  /* when to send again after a failure, by clock_boot_us */
     unsigned received;       /* wake-ups that the engine has not read yet */
-    int poll_ms;             /* of the channel */
+    int poll_ms;             /* the poll_ms of the channel */
 
     struct heartbeat_result current, last;
     bool done;            /* `last` has results that the engine has not read */
@@ -128,12 +130,12 @@ enum turn_part { PART_STARTS, PART_LOGS, PART_OUTCOMES, PART_SUBMITS, PART_CLAIM
 /* The jobs that a turn adopted and claimed, in that order; used to bisect a turn that failed. */
 struct claimed_jobs {
     struct rows_seen seen;
-    bool adopted; /* whether the first was adopted */
+    bool adopted; /* whether the first of them was adopted */
 };
 
 /* The difference between the database's clock and engine_now; see db_clock.c. */
 struct db_clock {
-    int64_t ahead_min, ahead_max; /* bounds of the difference, by the last heartbeat */
+    int64_t ahead_min, ahead_max; /* bounds of the difference, as of the last heartbeat */
     int64_t set, set_at; /* by how much the database's clock was recently set forward, and when */
 };
 
@@ -159,14 +161,14 @@ struct loop {
     bool threaded;
     pthread_t thread;
     pthread_cond_t wakeup;
-    bool has_turn, done; /* under loop_threads.lock: a turn is to be executed; it was executed */
-    int rc;              /* the result of the turn that is done */
+    bool has_turn, done; /* under loop_threads.lock: the thread must execute a turn; it has */
+    int rc;              /* the result of the executed turn */
     struct err err;
 };
 
 /* State that the loops' threads share with the engine's thread. */
 struct loop_threads {
-    size_t n;             /* loops with a thread; 0: the engine's thread executes the turns */
+    size_t n;             /* number of loops with a thread; 0: the engine's thread makes turns */
     pthread_mutex_t lock; /* protects loop.has_turn, loop.done and `closing` */
     pthread_cond_t ended;
     int fd; /* eventfd: a turn has ended */
@@ -180,7 +182,7 @@ struct engine {
     struct store *store;
     struct dispatch *dispatch;
     struct state_folder *state_folder;
-    struct start_marks *start_marks; /* in our worker file */
+    struct start_marks *start_marks; /* the start marks in our worker file */
     struct listener *listener;
     struct worker row;
     int epoll;
@@ -190,8 +192,8 @@ struct engine {
     size_t lanes_announced; /* number of lanes in the worker's row */
 
     struct idmap leased_jobs; /* execution -> struct leased_job */
-    /* loops[0] uses the engine's connection. It makes all turns; if other loops have threads, it
-     * makes only those that adopt, because adopting needs the table of leased jobs. */
+    /* loops[0] uses the engine's connection. If no loop has a thread, it makes all turns. Otherwise
+     * it makes only the turns that adopt, because adopting needs the table of leased jobs. */
     struct loop *loops;
     size_t nloops;
     struct loop_threads threads;
@@ -208,12 +210,12 @@ struct engine {
     int skipped_locked;     /* how many claims in a row skipped locked jobs */
     bool slot_wanted;  /* a job waits for a slot, so the executors' own queues must not be filled */
     bool adopt;        /* there may be jobs to adopt */
-    int64_t adopt_at;  /* do not adopt before then */
+    int64_t adopt_at;  /* do not adopt before this time */
     bool reap;         /* leases have run out, and this worker may reap them */
     int64_t reaped_to; /* the lease of this execution can't be cleared: reap those after it; 0
                           if none */
     bool next_due_unknown;       /* timer_due and schedule_due must be read again */
-    bool dead_workers_unchecked; /* run finish_dead_workers */
+    bool dead_workers_unchecked; /* finish_dead_workers must run */
     bool submissions;            /* SQL submissions may wait */
     bool unresponsive;           /* a function ignores its cancel flag: this worker must end */
     bool stopping, closing;
@@ -221,13 +223,13 @@ struct engine {
     size_t own_queues;
     int64_t foreground_root;     /* root of the tree of a foreground engine; 0 if none yet */
     int64_t database_gone_since; /* 0 if the database's file exists, or is not checked */
-    int64_t heartbeat_due;       /* SQLite: when to renew */
+    int64_t heartbeat_due;       /* SQLite: when the next heartbeat is due */
     int64_t timer_due;           /* 0 if none */
     int64_t schedule_due;        /* 0 if none */
-    bool check_schedules;        /* check those whose last check lies in the future */
+    bool check_schedules;        /* check those whose last check is later than now */
     int64_t wall_ahead;          /* the wall clock of the database minus engine_now; 0 at first */
-    int64_t last_poll_at;        /* last poll for jobs and timers without a notification */
-    int64_t healthy_since;       /* no heartbeat was late or failed since then; see may_reap */
+    int64_t last_poll_at;        /* when jobs and timers were last polled without a notification */
+    int64_t healthy_since;       /* since then, no heartbeat was late or failed; see may_reap */
     int64_t last_tick;
     bool has_ticked;
     struct db_clock db_clock;
@@ -274,12 +276,12 @@ struct leased_job *leased_job_get(const struct engine *e, int64_t execution);
 /* `until`: when the lease runs out. */
 struct leased_job *leased_job_add(struct engine *e, const struct execution *x,
                                   const struct spec *spec, int64_t until);
-/* Removes the job from the table and frees it; a job that is settling is freed when that turn
- * ends. */
+/* Removes the job from the table and frees it; a job that a turn is settling is freed when that
+ * turn ends. */
 void leased_job_remove(struct engine *e, struct leased_job *h);
-/* leased_job_remove for a job that may have ended: also removes it from its loop's `ended` list. */
+/* Like leased_job_remove, but also removes an ended job from its loop's `ended` list. */
 void leased_job_drop(struct engine *e, struct leased_job *h);
-void leased_job_free(struct leased_job *h); /* outside leased_jobs.c only if `dropped` is set */
+void leased_job_free(struct leased_job *h); /* other files call this only if `dropped` is set */
 /* Queues the outcome of a job for settling; strings are copied. */
 void leased_job_set_outcome(struct engine *e, struct leased_job *h, const struct outcome *o);
 
@@ -289,7 +291,7 @@ void engine_report(void *arg, struct attempt *a, const struct report *r);
 enum handover {
     HANDOVER_CLAIMED,
     HANDOVER_ADOPTED,
-    HANDOVER_UNSTARTED, /* adopted, and its former worker never started it */
+    HANDOVER_UNSTARTED, /* adopted, but its last worker never started it */
 };
 /* Hands a claimed or adopted job to the dispatcher, after the commit. `claimed_at` is a time before
  * the lease was taken. */
@@ -297,17 +299,17 @@ void engine_hand_over_job(struct engine *e, const struct execution *x, enum hand
                           int64_t claimed_at);
 
 /* turn/threads.c */
-MUST_USE int loops_open(struct engine *e, struct err *err);    /* without connections */
-MUST_USE int loops_connect(struct engine *e, struct err *err); /* E_BUSY as of store_open */
-void loops_disconnect(struct engine *e);                       /* before loops_start */
+MUST_USE int loops_open(struct engine *e, struct err *err);    /* does not connect */
+MUST_USE int loops_connect(struct engine *e, struct err *err); /* E_BUSY as for store_open */
+void loops_disconnect(struct engine *e);                       /* call it only before loops_start */
 MUST_USE int loops_start(struct engine *e, struct err *err);
 void loops_close(struct engine *e); /* waits for the turns under way and handles their results */
 void loops_release(struct engine *e);
 void loops_set_patience(struct engine *e, int64_t us);
 /* The loop that gets the commands of this tree. */
 struct loop *loop_of(const struct engine *e, int64_t root);
-size_t loop_count_commands(const struct loop *l); /* settles and submits, waiting or under way */
-bool loop_may_claim(const struct loop *l);        /* from the outbox and by push */
+size_t loop_count_commands(const struct loop *l); /* settles and submits, waiting or in a turn */
+bool loop_may_claim(const struct loop *l);        /* may claim from the outbox and by push */
 bool loop_may_adopt(const struct loop *l);
 bool loops_are_idle(const struct engine *e); /* no command waits and no turn is under way */
 void loop_start_turn(struct loop *l);        /* hands the loop's plan to its thread */
@@ -325,15 +327,15 @@ MUST_USE int turns_finish(struct engine *e, struct err *err); /* handles the end
 void turn_finish(struct loop *l); /* waits for the turn under way and handles its result */
 
 /* turn/commit_done.c */
-/* Forgets lost jobs. p: the turn that tried to readopt them; NULL if none will try. */
+/* Forgets lost jobs. p is the turn that tried to readopt them; NULL if no turn will try. */
 void forget_lost_jobs(struct engine *e, const struct plan *p);
 
 /* turn/capacity.c */
-/* The lane groups, a bit each, in which another job can be claimed. */
+/* The lane groups, one bit each, in which another job can be claimed. */
 uint64_t groups_with_capacity(struct engine *e);
 
 /* turn/bisect_turn.c */
-void release_quarantined_jobs(struct engine *e); /* those whose quarantine is over */
+void release_quarantined_jobs(struct engine *e); /* releases those whose quarantine is over */
 
 /* db_clock.c */
 /* The database reported the time `db_now` in an answer to a query sent at `from` and answered at
@@ -349,26 +351,27 @@ bool db_clock_was_set(const struct engine *e, int64_t db_now);
 /* heartbeat.c */
 MUST_USE int heartbeat_open(struct engine *e, struct err *err);
 void heartbeat_close(struct engine *e);
-MUST_USE int heartbeat_if_due(struct engine *e, struct err *err); /* SQLite */
-void heartbeat_send_soon(struct engine *e);                       /* a cancel may be waiting */
+MUST_USE int heartbeat_if_due(struct engine *e, struct err *err); /* SQLite only */
+void heartbeat_send_soon(struct engine *e);                       /* for a cancel that may wait */
 /* Makes the thread look for requests. Called with the lock held. */
 void heartbeat_call(struct heartbeat *b);
-MUST_USE int heartbeat_take_results(struct engine *e, struct err *err); /* from the thread */
+MUST_USE int heartbeat_take_results(struct engine *e, struct err *err); /* the thread's results */
 
 /* connections.c */
-/* Opens the connections of the loops and of heartbeats and wake-ups, or none of them: waits while
- * the server accepts no connection. */
+/* Opens the connections of the loops and of heartbeats and wake-ups, or none of them. Waits while
+ * the server is not accepting connections. */
 MUST_USE int connections_open(struct engine *e, struct err *err);
 
 /* wakes.c */
-MUST_USE int wakes_open(struct engine *e, struct err *err); /* E_BUSY as of driver.listen */
+MUST_USE int wakes_open(struct engine *e, struct err *err); /* E_BUSY as for driver.listen */
 void wakes_close(struct engine *e);
-/* For the thread of heartbeats, on its channel. Called with the lock held, which is released while
- * they wait: receive until there is a request or `us` have passed; send what may be sent now. */
+/* Called by the heartbeat thread, on its channel, with the lock held; both release the lock while
+ * they wait. wakes_receive receives wake-ups until there is a request or `us` have passed;
+ * wakes_send sends those that may be sent now. */
 void wakes_receive(struct engine *e, int64_t us);
 void wakes_send(struct engine *e);
-int64_t wakes_due(const struct heartbeat *b); /* µs until wakes_send is needed; INT64_MAX if not */
-void wakes_send_last(struct engine *e);       /* by engine_close, after the last turn */
+int64_t wakes_due(const struct heartbeat *b); /* µs until wakes_send is due; INT64_MAX if never */
+void wakes_send_last(struct engine *e);       /* called by engine_close, after the last turn */
 
 /* maintenance/due.c: timers, schedules and SQL submissions */
 /* Makes this engine poll for what a turn has changed, as its WAKE_ bits say: jobs that became
@@ -383,8 +386,8 @@ MUST_USE int accept_submissions(struct engine *e, struct err *err);
 /* maintenance/maintenance.c: reaping, dead workers, retention */
 MUST_USE int run_maintenance(struct engine *e, struct err *err);
 void maintenance_after_tick(struct engine *e, const struct tick *tick);
-void stop_serving_dead_trees(struct engine *e);    /* the foreground trees of dead workers */
-bool tree_is_open(struct engine *e, int64_t root); /* also true if it can't be read */
+void stop_serving_dead_trees(struct engine *e);    /* foreground trees of dead workers */
+bool tree_is_open(struct engine *e, int64_t root); /* true also if it can't be read */
 /* Reads the status of an execution; *status is 0 if it does not exist. */
 MUST_USE int read_status(struct engine *e, int64_t execution, int *status, struct err *err);
 
@@ -395,7 +398,7 @@ MUST_USE int cleanup_if_due(struct engine *e, struct err *err);
  * they can change. */
 MUST_USE int engine_check_owners(const struct engine *e, struct err *err);
 
-/* Reports a sentence to the operator. */
+/* Reports a sentence to the operator as a note. */
 static inline void engine_note(const struct engine *e, const char *sentence)
 {
     env_note(e->env, "%s", sentence);

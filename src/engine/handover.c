@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* The longest time (µs) that the report of a start waits for a turn made for another reason. The
- * wait lets one commit write both the start and the end of a short job. */
+/* µs. The report of a start waits at most this long for a turn that is made for another reason. So
+ * one commit can write both the start and the end of a short job. */
 #define STARTS_WAIT    20000
-#define UNMARKED_DELAY 1000000 /* µs until a job whose start could not be marked is tried again */
+#define UNMARKED_DELAY 1000000 /* µs until a job without a start mark is tried again */
 
 static void queue_start(struct engine *e, const struct leased_job *h, const struct report *r)
 {
@@ -72,15 +72,16 @@ void engine_report(void *arg, struct attempt *a, const struct report *r)
 }
 
 /* Whether half of the lease passed before the job could be started, because this process was
- * stopped or waited for its COMMIT. The job is then given back: no other worker can have started it
- * before the lease has run out, but one could after that. */
+ * stopped or waited for its COMMIT. The job is then returned to its queue: until the lease runs
+ * out, no other worker can have started it, but after that one could. */
 static bool is_too_late(const struct engine *e, const struct leased_job *h)
 {
     return h->until - engine_now(e) < e->o.lease / 2;
 }
 
-/* Starts a claimed job. If its executor writes no start mark, the mark is written here: a worker's
- * file tells of every start, whatever executors the worker that reads it has for the lane. */
+/* Starts a claimed job. If its executor does not write start marks itself, the mark is written
+ * here: a worker's file records every start, because another worker that reads it may have a
+ * different executor for the lane. */
 static int start_job(struct engine *e, const char *lane, const struct job *job,
                      struct outcome *failed, struct err *err)
 {
@@ -102,12 +103,12 @@ static bool is_to_be_settled(const struct loop *l, const struct leased_job *h)
     return false;
 }
 
-/* Settles a readopted job that ended before its lease was lost, or before that was noticed. No more
- * reports will come for it, so those that wait get the new epoch. */
+/* Settles a readopted job that ended before its lease was lost, or before the loss was noticed. No
+ * more reports will come for it, so the reports that still wait for a turn get the new epoch. */
 static void settle_readopted(struct engine *e, struct leased_job *h)
 {
     struct loop *l = loop_of(e, h->a.root);
-    bool whole = false; /* the waiting log starts at 0; if not, its start is stored already */
+    bool whole = false; /* the waiting log starts at 0; if not, its start is already stored */
 
     for (size_t i = 0; i < l->starts.n; i++)
         if (l->starts.at[i].execution == h->a.execution &&
@@ -163,7 +164,7 @@ void engine_hand_over_job(struct engine *e, const struct execution *x, enum hand
         settle_readopted(e, h);
         goto done;
     }
-    if (adopted) /* it runs already, even if its spec can't be read */
+    if (adopted) /* it is already running, even if its spec can't be read */
         rc = dispatch_reattach(e->dispatch, x->lane, &job, &err);
     else if (!rc)
         rc = start_job(e, x->lane, &job, &failed, &err);

@@ -24,7 +24,7 @@ static int64_t interval(const struct engine *e)
 /* The data that one heartbeat sends; filled under the lock, used without it. */
 struct sending {
     struct engine *e;
-    struct worker row; /* a copy: the engine may announce other lanes meanwhile */
+    struct worker row; /* a copy, because the engine may announce other lanes while it is sent */
     struct heartbeat_result *result;
 };
 
@@ -49,8 +49,8 @@ static void copy_leases(struct engine *e, struct heartbeat_result *result)
             (struct lease_ref){.execution = h->a.execution, .root = h->a.root, .epoch = h->a.epoch};
 }
 
-/* Opens the thread's own store, on its channel, at the first heartbeat: a process that runs only a
- * short command never needs it, and does not wait for it. */
+/* Opens the thread's own store, on the channel's connection, at the first heartbeat: a process that
+ * runs only a short command never needs it, and does not wait for it. */
 static int open_own_store(struct engine *e, struct err *err)
 {
     struct heartbeat *b = &e->heartbeat;
@@ -64,7 +64,7 @@ static int open_own_store(struct engine *e, struct err *err)
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &store, err)))
         return rc;
     store_set_wake(store, engine_wake, e);
-    store_set_patience(store, 0); /* between two attempts the thread sends and receives wake-ups */
+    store_set_patience(store, 0); /* between two tries, the thread must send and receive wake-ups */
     b->store = store;
     return 0;
 }
@@ -77,8 +77,8 @@ static int renew_leases(struct engine *e, struct sending *s, struct err *err)
 }
 
 /* The pause after a failure. On PostgreSQL a lease row that another transaction has locked, and a
- * connection that was lost, are usual failures, which pass soon. On SQLite the store has retried
- * already. */
+ * connection that was lost, are common failures that soon pass. On SQLite the store has already
+ * retried. */
 static int64_t retry_pause(const struct engine *e)
 {
     int64_t most = interval(e) / 4;
@@ -133,7 +133,7 @@ static void *heartbeat_thread_main(void *arg)
             (void)eventfd_write(b->fd, 1); /* fails only if it is readable already */
         } else if (wakes <= 0) {
             wakes_send(e);
-            wakes_receive(e, 0); /* under load, there is always something to send */
+            wakes_receive(e, 0); /* needed under load, when there is always something to send */
         } else {
             wakes_receive(e, wait < wakes ? wait : wakes);
         }
@@ -203,8 +203,8 @@ void heartbeat_send_soon(struct engine *e)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* Applies the result of one lease. Since it was sent, the job may have been settled, or readopted
- * under a new epoch. */
+/* Applies the result of one lease. The job may have been settled, or readopted under a new epoch,
+ * since the heartbeat was sent. */
 static void apply_lease_result(struct engine *e, const struct lease_ref *l, int64_t until)
 {
     struct leased_job *h = leased_job_get(e, l->execution);
@@ -213,7 +213,7 @@ static void apply_lease_result(struct engine *e, const struct lease_ref *l, int6
         return;
     if (l->rc) {
         h->lost = true;
-        e->adopt = true; /* to readopt it, if it is still orphaned */
+        e->adopt = true; /* so that a turn readopts it if it is still an orphan */
         return;
     }
     h->until = until;
@@ -274,7 +274,7 @@ int heartbeat_take_results(struct engine *e, struct err *err)
         rc = apply_results(e, err);
     pthread_mutex_unlock(&b->lock);
     if (e->stopping)
-        forget_lost_jobs(e, NULL); /* no job is readopted any more */
+        forget_lost_jobs(e, NULL); /* from now on, no job is readopted */
     return rc;
 }
 
@@ -293,7 +293,7 @@ int heartbeat_if_due(struct engine *e, struct err *err)
         pthread_mutex_lock(&b->lock);
         over = engine_now(e) - b->last_success > e->o.host_grace / 2;
         pthread_mutex_unlock(&b->lock);
-        return over ? fail_unrenewed(err) : 0; /* also if the thread itself hangs */
+        return over ? fail_unrenewed(err) : 0; /* even if the thread itself hangs */
     }
     pthread_mutex_lock(&b->lock);
     send_heartbeat(e);

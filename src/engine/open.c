@@ -10,7 +10,7 @@
 
 #define DEFAULT_LEASE      30000000LL
 #define DEFAULT_HOST_GRACE 300000000LL
-#define PATIENCE           (86400 * 1000000LL) /* µs: the database may be unavailable for long */
+#define PATIENCE           (86400 * 1000000LL) /* µs; databases may be down for long */
 
 static void copy_options(struct engine *e, const struct engine_options *o)
 {

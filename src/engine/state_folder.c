@@ -41,7 +41,7 @@ struct state_folder {
     int64_t own_id, generation;
     int lock;        /* descriptor of our own file, which we have locked */
     int watch;       /* inotify on the worker files */
-    int watch_timer; /* fires when the watch is to be added; -1 once it was */
+    int watch_timer; /* fires when the watch must be added; -1 once it was added */
     int poll;        /* epoll: watch, timer, and the peers' pidfds */
     VEC(struct peer) peers;
     VEC(struct dead_worker) dead;
@@ -74,7 +74,7 @@ static int write_own_file(struct state_folder *f, int64_t foreground, struct err
                : 0;
 }
 
-/* The file gets its name only after its lock is taken, so no scan can find it unlocked. */
+/* The file gets its final name only after it is locked, so that no scan finds it unlocked. */
 static int create_own_file(struct state_folder *f, struct err *err)
 {
     AUTO_FREE char *path = worker_file_path(f, f->own_id);
@@ -99,8 +99,8 @@ static int add_to_poll(struct state_folder *f, int fd)
 }
 
 /* The kernel takes 15 ms or more to remove a watch, which is long for a program that runs one
- * command: so the watch is added only after WATCH_DELAY_MS. The scan that follows finds workers
- * that appeared before. */
+ * command, so the watch is added only after WATCH_DELAY_MS. The scan that follows finds the workers
+ * that appeared before that. */
 static int start_watch_timer(struct state_folder *f, struct err *err)
 {
     struct itimerspec at = {.it_value = {.tv_nsec = WATCH_DELAY_MS * 1000000L}};
@@ -286,7 +286,7 @@ static void add_peer(struct state_folder *f, int64_t worker, int pid)
         (void)add_to_poll(f, p->pidfd);
 }
 
-/* If the process has ended but the lock is still held, the pid was not that of the worker. */
+/* If the process has ended but the lock is still held, the pid was not the worker's. */
 static void drop_wrong_pid(struct state_folder *f, struct peer *p)
 {
     struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};

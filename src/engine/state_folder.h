@@ -34,7 +34,8 @@ int state_folder_error(struct err *err, const char *what, const char *path);
 /* Creates the folders that are missing, and the locked file of `worker`. */
 MUST_USE int state_folder_open(const char *state, const char *database, int64_t generation,
                                int64_t worker, struct state_folder **out, struct err *err);
-/* Releases the lock. The file is removed if the worker leaves nothing that others must find. */
+/* Releases the lock. The file is removed if the worker leaves nothing that other workers must
+ * find. */
 void state_folder_close(struct state_folder **f, bool nothing_left);
 
 const char *state_folder_id(const struct state_folder *f);

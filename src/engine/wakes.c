@@ -1,7 +1,7 @@
 /* wakes.c - wake-ups of an engine: those that its turns send, and those that it receives. On SQLite
- * the driver does both. On PostgreSQL the thread of heartbeats does, on its own connection: NOTIFY
- * must not delay turns, and a connection for LISTEN alone would be idle nearly always. The engine
- * then has a listener that only takes over what the thread has received. */
+ * the driver does both. On PostgreSQL the heartbeat thread does, on its own connection: NOTIFY must
+ * not delay turns, and a connection for LISTEN alone would be idle nearly always. The engine's own
+ * listener then only takes over the wake-ups that the thread has received. */
 #include "engine/engine_internal.h"
 
 #include <poll.h>
@@ -19,7 +19,7 @@
 struct engine_listener {
     struct listener base;
     struct engine *e;
-    int poll_ms; /* of the channel when base.poll_ms was last set */
+    int poll_ms; /* the channel's poll_ms when base.poll_ms was last set */
 };
 
 static unsigned take_received(struct listener *base)
@@ -90,13 +90,14 @@ void engine_wake(void *engine, unsigned what)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* The thread has ended. Turns that close the engine may have woken others after that. */
+/* The thread has ended, but turns that were made after that, to close the engine, may have caused
+ * wake-ups. */
 void wakes_send_last(struct engine *e)
 {
     struct heartbeat *b = &e->heartbeat;
     struct err ignored = ERR_INIT;
 
-    if (b->channel && b->wakes.bits) /* a failure is no loss: listeners also poll */
+    if (b->channel && b->wakes.bits) /* a failure does no harm: listeners also poll */
         (void)!b->channel->db->driver->notify(b->channel->db, b->wakes.bits, MAX_LOCK, &ignored);
     b->wakes.bits = 0;
 }
@@ -112,7 +113,7 @@ void wakes_receive(struct engine *e, int64_t us)
     eventfd_t count;
     unsigned bits;
 
-    if (ms > b->channel->poll_ms) /* a lost connection is reopened by draining */
+    if (ms > b->channel->poll_ms) /* draining reopens a lost connection */
         ms = b->channel->poll_ms;
     pthread_mutex_unlock(&b->lock);
     (void)poll(fds, 2, (int)ms);
@@ -162,7 +163,7 @@ void wakes_send(struct engine *e)
     pthread_mutex_unlock(&b->lock);
     rc = db->driver->notify(db, bits, limit, &ignored);
     pthread_mutex_lock(&b->lock);
-    if (rc) { /* draining or the next heartbeat reconnects; the latter reports errors */
+    if (rc) { /* draining, or the next heartbeat, reconnects; the heartbeat reports errors */
         b->wakes.bits |= bits;
         b->wakes_retry_at = clock_boot_us() + RETRY_US;
     }

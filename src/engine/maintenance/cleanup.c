@@ -1,6 +1,6 @@
 /* cleanup.c - removes the attempt folders left by a worker that was killed between a commit and its
- * cleanup: those whose execution has ended or does not exist any more. Attempts that run, or whose
- * locks are held, are never touched. */
+ * cleanup: those whose execution has ended or no longer exists. Attempts that run, or whose locks
+ * are held, are never touched. */
 #include "engine/engine_internal.h"
 
 #include <stdlib.h>

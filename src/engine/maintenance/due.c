@@ -1,6 +1,6 @@
 /* due.c - fires timers and schedules that are due, and accepts SQL submissions
  * (store/ops/sql_submissions.h). Any engine may do this; locks in the store make sure that each is
- * fired and accepted once. */
+ * fired or accepted only once. */
 #include "engine/engine_internal.h"
 
 #include "store/ops/sql_submissions.h"
@@ -13,9 +13,9 @@
 #define WALL_STEP     1000000 /* µs; a wall clock that goes back by more than this was set */
 
 /* Schedules follow the wall clock, which may be set at any time, so each heartbeat computes the
- * next check anew. After the clock was set back, stored due times may be too late: then the
- * schedules that were checked in the future are checked now. A foreground engine leaves schedules
- * to workers. */
+ * next check anew. After the clock was set back, stored due times may be too late: the schedules
+ * whose last check is later than the new time are then checked at once. A foreground engine leaves
+ * schedules to workers. */
 void set_schedule_due(struct engine *e, int64_t due, int64_t wall)
 {
     int64_t now = engine_now(e), ahead = wall - now;
@@ -131,7 +131,7 @@ int fire_timers(struct engine *e, struct err *err)
 struct schedules_due {
     struct engine *e;
     struct schedule_slice r;
-    const char *why, *name; /* why the first schedule is quarantined; its name (output) */
+    const char *why, *name; /* why the first schedule is quarantined; out: its name */
 };
 
 static int schedules_body(struct turn *t, void *arg, struct err *err)
@@ -151,7 +151,7 @@ static int schedules_turn(void *arg, size_t max, struct rows_seen *seen, struct 
     *seen = (struct rows_seen){r->found, r->first};
     if (rc)
         return rc;
-    if (r->ahead) /* there may be more, or some are locked */
+    if (r->ahead) /* keep the flag if the slice was full or some schedules were locked */
         e->check_schedules = r->found == max || r->checked < r->found;
     set_schedule_due(e, r->next, r->now);
     if (!r->checked && ((r->next && r->next <= r->now) || e->check_schedules))
@@ -197,7 +197,7 @@ int fire_schedules(struct engine *e, struct err *err)
 struct waiting {
     struct engine *e;
     struct submission_slice r;
-    const char *why; /* the reason to refuse the first one */
+    const char *why; /* why the first one is refused */
 };
 
 static int submissions_body(struct turn *t, void *arg, struct err *err)

@@ -12,7 +12,7 @@
 #define RETENTION_CHECK_EVERY  3600000000LL /* µs */
 #define DAY                    86400000000LL
 #define RETENTION_SLICE        100
-#define RETENTION_FAILURES_MAX 20         /* after this many failed removals, stop for today */
+#define RETENTION_FAILURES_MAX 20         /* then retention stops for the day */
 #define COMMIT_TIME_MAX        60000000LL /* µs that a dead worker's commit may take */
 
 /* A lease that ran out while the database was unavailable does not mean that its worker is dead.
@@ -79,7 +79,8 @@ static int reap_turn(void *arg, size_t max, struct rows_seen *seen, struct err *
     return rc;
 }
 
-/* Skips the lease until all others were processed; the next heartbeat finds it again. */
+/* Skips the lease until all other expired leases were processed; the next heartbeat finds it
+ * again. */
 static int skip_lease(void *arg, struct err *err)
 {
     const struct reap_slice *r = arg;
@@ -112,8 +113,8 @@ static int remove_worker_body(struct turn *t, void *arg, struct err *err)
     return op_worker_unregister(t, *(int64_t *)arg, err);
 }
 
-/* Whether the worker holds a lease, or was the last to hold that of an orphan: then its start marks
- * are needed. */
+/* Whether the worker holds a lease, or was the last to hold the lease of an orphan, so that its
+ * start marks are still needed. */
 static bool has_leases(struct engine *e, int64_t worker)
 {
     AUTO(execution_list_release) struct execution_list l = {0};
@@ -176,9 +177,9 @@ static int end_fenced_tree_body(struct turn *t, void *arg, struct err *err)
 }
 
 /* Serves the foreground trees that were open at a fence, until they end. No process runs them any
- * more, and there may be no file of theirs: if a run ended in the time that was lost, it has
- * removed its file, and its tree is open again. Any worker may serve them, since the database does
- * not know the host. A later fence ends this worker, so a list that is empty stays empty. */
+ * longer, and their worker files may be missing: a run that ended in the lost time has removed its
+ * file, but its tree is open again. Any worker may serve them, since the database does not know the
+ * host. A later fence ends this worker, so a list that is empty stays empty. */
 static int serve_fenced_trees(struct engine *e, struct err *err)
 {
     AUTO_ROWS roots = ROWS_INIT;
@@ -224,7 +225,7 @@ static int finish_dead_workers(struct engine *e, struct err *err)
             if (!is_row_fault(rc))
                 return rc;
             engine_note(e, err->msg);
-            continue; /* try again later; continue with the other workers */
+            continue; /* try this worker again later, and continue with the next one */
         }
         env_point(e->env, "engine:before-worker-file-removal");
         state_folder_remove_worker(e->state_folder, id);
@@ -243,7 +244,7 @@ struct old_trees {
     struct retention from, to;
 };
 
-/* Reads the setting in each slice, so that nothing is removed after an operator has decided to keep
+/* Reads the setting in each slice, so that nothing is removed after an operator has chosen to keep
  * it. */
 static int retain_body(struct turn *t, void *arg, struct err *err)
 {

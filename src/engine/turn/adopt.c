@@ -7,7 +7,7 @@
 
 #define ADOPT_MAX 100
 
-/* A foreground engine adopts only from its own tree, not the jobs of dead workers. */
+/* A foreground engine adopts only jobs of its own tree, not those of dead workers. */
 static bool is_own_tree(const struct engine *e, const struct execution *x)
 {
     for (size_t i = 0; e->o.foreground && i < e->own_queues; i++)
@@ -16,7 +16,7 @@ static bool is_own_tree(const struct engine *e, const struct execution *x)
     return !e->o.foreground;
 }
 
-/* Whether another loop's turn is settling the job, so that the result is not known yet. */
+/* Whether a turn of another loop is settling the job, so that its result is not known yet. */
 static bool is_settled_elsewhere(const struct engine *e, const struct leased_job *h)
 {
     return h->settling && !loop_may_adopt(loop_of(e, h->a.root));
@@ -43,7 +43,7 @@ static bool should_adopt(const struct engine *e, const struct execution *x, int6
         return true;
     if (x->expired_at && db_clock_latest(e) - x->expired_at > e->o.host_grace / 2)
         state_folder_kill_worker(e->state_folder,
-                                 last_worker); /* the worker should have ended by itself long ago */
+                                 last_worker); /* the worker should have ended long ago */
     return false;
 }
 
@@ -62,7 +62,7 @@ static bool adopt_orphan(void *arg, const struct execution *x, int64_t last_work
         return true;
     }
     if (start_marks_has(e->start_marks, x->id, x->attempts))
-        return true; /* of an earlier adoption: if this turn fails, the mark stays */
+        return true; /* the mark is from an earlier adoption, so it stays even if this turn fails */
     if (start_marks_add(e->start_marks, x->id, x->attempts))
         return false; /* the disk is full: adopt it later */
     *vec_add(&p->marked) = (struct attempt_ref){x->id, x->attempts};

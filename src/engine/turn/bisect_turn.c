@@ -32,8 +32,8 @@ static int64_t id_of_first(const struct loop *l, enum turn_part part)
                                    : l->claimed_jobs.seen.first;
 }
 
-/* A turn that writes starts or logs waits for locks: if it skipped a locked row, it would prove
- * nothing about that row, and other commands would be blamed. */
+/* A turn that writes starts or logs waits for locks: a turn that skips a locked row proves nothing
+ * about that row, and other commands would then be blamed. */
 static int run_part(void *arg, size_t max, struct rows_seen *seen, struct err *err)
 {
     const struct part *p = arg;
@@ -131,8 +131,8 @@ static int quarantine_job(void *arg, struct err *err)
     return 0;
 }
 
-/* Commands that can be written in a turn of their own are not the cause, and are written then. The
- * jobs that the failed turn claimed come last, even if new commands have come in meanwhile. */
+/* Commands that can be written in a turn of their own are not the cause; that turn writes them. The
+ * jobs that the failed turn claimed are tried last, even if new commands have come in since. */
 int bisect_turn(struct loop *l, int rc, struct err *err)
 {
     static const struct bisect_work parts[TURN_PARTS] = {

@@ -13,7 +13,7 @@ static void subtract_at_most(int *from, int n)
 }
 
 /* Subtracts what other turns have reserved. A job that they claim for an executor's own queue
- * starts at once if a thread has become free meanwhile, and then needs a slot: so that slot is
+ * starts at once, and needs a slot, if a thread becomes free in the meantime. So that slot is
  * reserved, too. */
 static void subtract_other_turns(struct capacity *r, const struct engine *e)
 {
@@ -64,8 +64,8 @@ uint64_t groups_with_capacity(struct engine *e)
     return some;
 }
 
-/* How many turns share what is left: this one, and one for each other loop that has commands and no
- * turn under way. */
+/* How many turns share the capacity that is left: this one, and one for each other loop that has
+ * commands but no turn under way. */
 static int count_sharing_turns(const struct plan *p)
 {
     const struct engine *e = p->l->e;
@@ -81,8 +81,8 @@ static int share(int n, int parts)
     return n / parts + (n % parts != 0);
 }
 
-/* Whether this turn has reserved the whole capacity of a group to start attempts. Only then must
- * the jobs that it claims beyond that wait in the executor's queue. */
+/* Whether this turn has reserved the whole capacity of a group to start attempts. Only if it has is
+ * it certain that further jobs that it claims must wait in the executor's queue. */
 static bool starts_all(const struct engine *e, size_t group, int own, int left)
 {
     for (size_t i = 0; i < e->nloops; i++)

@@ -21,8 +21,8 @@ static void use_capacity(struct capacity *r, const char *lane)
         r->slots--;
 }
 
-/* The plan's capacity in the groups that it claims from, less what this turn has adopted: adopted
- * jobs are handed over first, whether there is capacity or not. */
+/* The capacity that the plan has left in the groups that it claims from, after the jobs that this
+ * turn has adopted: those are handed over first, whether there is capacity or not. */
 static struct capacity capacity_now(struct plan *p)
 {
     struct capacity r = p->capacity;
@@ -63,7 +63,7 @@ static void add_claim_sources(struct plan *p, const struct capacity *r, size_t n
         for (size_t i = 0; i < g->nlanes; i++)
             *vec_add(&out->list) = (struct lane_queue){g->lanes[i], p->queues[q]};
     for (size_t q = 0; p->e->o.foreground && q < p->nsubmits;
-         q++) /* the tree that this turn creates */
+         q++) /* includes the tree that this turn creates */
         for (size_t i = 0; !p->submissions[q].rc && i < g->nlanes; i++)
             *vec_add(&out->list) = (struct lane_queue){g->lanes[i], foreground_queue(p, q)};
 }
@@ -158,8 +158,9 @@ static int is_slot_wanted(struct turn *t, struct plan *p, const struct capacity 
     return rc;
 }
 
-/* Fills the executors' own queues. A job there gets the slot of the attempt before it, so no other
- * executor can get that slot: do this only while no job elsewhere waits for a slot. */
+/* Fills the executors' own queues. A job in such a queue gets the slot of the attempt before it,
+ * and no other executor can use that slot. So this is done only while no job of another executor
+ * waits for a slot. */
 static int claim_to_queue(struct turn *t, struct plan *p, struct capacity *r, struct err *err)
 {
     bool checked = false, more;

@@ -15,7 +15,7 @@ static void mark_refused_lost(struct engine *e, struct plan *p)
     for (size_t i = 0; i < p->refused.n; i++) {
         struct leased_job *h = leased_job_get(e, p->refused.at[i].execution);
 
-        if (h && h->a.attempt == p->refused.at[i].attempt) /* else this turn claimed it again */
+        if (h && h->a.attempt == p->refused.at[i].attempt) /* else this turn reclaimed the job */
             h->lost = true;
     }
     pthread_mutex_unlock(&e->heartbeat.lock);
@@ -33,7 +33,8 @@ static void add_refused(struct plan *p, const struct leased_job *h)
         *vec_add(&p->refused) = (struct attempt_ref){h->a.execution, h->a.attempt};
 }
 
-/* `kind` may differ from the reported one: an attempt that was given back too often is lost. */
+/* `kind` may differ from the reported outcome: an attempt that stays unstarted too often is
+ * lost. */
 static void finish_settle(struct engine *e, struct leased_job *h, enum outcome_kind kind,
                           int status)
 {
@@ -112,7 +113,8 @@ static bool is_to_be_readopted(const struct engine *e, int64_t execution, int at
 }
 
 /* Whether a refused chunk is kept for the next epoch. Under a new epoch a log must start at offset
- * 0: if its start is stored already, the refused chunks are missing from its end. */
+ * 0: if the start of the log is already stored, the refused chunks can't be kept, and the log lacks
+ * its end. */
 static bool is_log_kept(const struct engine *e, const struct plan *p, size_t nth, size_t kept)
 {
     const struct pending_log *logs = p->l->logs.at, *g = &logs[nth];
@@ -158,7 +160,7 @@ static void drop_starts(struct engine *e, const struct plan *p)
     l->starts_due = l->starts.n ? engine_now(e) + (kept ? 20000 : 0) : 0;
 }
 
-/* Whether the turn saw that a lost job is no orphan of ours any more: another worker has it, or its
+/* Whether the turn saw that a lost job is no longer an orphan: another worker has it, or its
  * attempt has ended. */
 static bool is_elsewhere(const struct plan *p, const struct leased_job *h)
 {
@@ -168,8 +170,8 @@ static bool is_elsewhere(const struct plan *p, const struct leased_job *h)
     return false;
 }
 
-/* Whether to try again to readopt a lost job: if no other worker has it, but another turn (perhaps
- * a heartbeat) had it locked. Tries for at most the length of a lease. */
+/* Whether to try again to readopt a lost job: no other worker is known to have it, but another turn
+ * (perhaps a heartbeat) had it locked. Tries for at most the length of a lease. */
 static bool may_readopt(struct engine *e, const struct plan *p, struct leased_job *h)
 {
     int64_t now = engine_now(e);
@@ -181,10 +183,11 @@ static bool may_readopt(struct engine *e, const struct plan *p, struct leased_jo
     return now < h->readopt_until;
 }
 
-/* Drops the mark of a lost job that is elsewhere. The others stay: until another worker adopts the
- * job, the database names us as its last holder. A function that still runs frees its slot when it
- * ends, so the mark gets one that stays; a worker that stops uses no slot again. Returns whether
- * the job may be forgotten. */
+/* Drops the start mark of a lost job that another worker has, or that has ended. The marks of other
+ * lost jobs stay: until another worker adopts such a job, the database names us as its last holder.
+ * A function that still runs frees its mark's slot in the worker file when it ends, so the mark is
+ * written to a slot of its own; a worker that is stopping never reuses a slot. Returns whether the
+ * job may be forgotten. */
 static bool leave_mark(struct engine *e, const struct plan *p, const struct leased_job *h)
 {
     int64_t id = h->a.execution;
@@ -196,7 +199,7 @@ static bool leave_mark(struct engine *e, const struct plan *p, const struct leas
     return true;
 }
 
-/* Forgets the lost jobs that this turn did not readopt: they belong to other workers now, and their
+/* Forgets the lost jobs that this turn did not readopt: other workers may have them now, so their
  * attempts must not be touched. */
 void forget_lost_jobs(struct engine *e, const struct plan *p)
 {
@@ -251,8 +254,8 @@ static void start_claimed(struct engine *e, struct plan *p)
         engine_hand_over_job(e, p->claimed.at[i], HANDOVER_CLAIMED, p->claimed_at);
 }
 
-/* Polls again later for jobs that another turn had locked: if it leaves them as they are, or rolls
- * back, no notification follows. */
+/* Polls again later for jobs that another turn had locked: if that turn leaves them as they are, or
+ * rolls back, it sends no notification. */
 static void poll_skipped_later(struct engine *e, const struct plan *p)
 {
     if (p->skipped_locked)
@@ -275,7 +278,7 @@ void plan_commit_done(struct engine *e, struct plan *p)
     apply_wake(e, woke);
     finish_earlier_settles(e, p);
     start_claimed(e, p);
-    finish_submits(e, p); /* last: pushed jobs use the strings of the submissions */
+    finish_submits(e, p); /* must be last: pushed jobs use the strings of the submissions */
     if (p->adopt) {
         e->adopt = p->more_orphans;
         if (!p->more_orphans)

@@ -39,9 +39,10 @@ struct capacity {
 };
 
 struct turn_options {
-    size_t max[TURN_PARTS]; /* at most this many rows of each part. A turn that may claim nothing
-                               also leaves freed permits to other turns */
-    bool wait_for_locks;    /* wait for locked trees instead of skipping them */
+    /* At most this many rows of each part. A turn that may claim nothing also leaves freed permits
+     * to other turns. */
+    size_t max[TURN_PARTS];
+    bool wait_for_locks; /* wait for locked trees instead of skipping them */
 };
 
 struct attempt_ref {
@@ -56,7 +57,7 @@ struct plan {
     const struct engine *e;
     struct loop *l;
     struct turn_options turn_options;
-    struct capacity capacity;  /* reserved: other turns do not use it meanwhile */
+    struct capacity capacity;  /* reserved: other turns do not use it until this one ends */
     const char *const *queues; /* the queues that this worker serves */
     size_t nqueues;
     struct start *starts;
@@ -66,9 +67,8 @@ struct plan {
     struct submission *submissions; /* copies of the waiting submissions */
     bool adopt;
     struct adoption adoption;
-    VEC(struct attempt_ref)
-    marked;                     /* adopted attempts that may have started: this turn marked
-                                   them as such */
+    /* Adopted attempts that may have started. This turn has written their start marks. */
+    VEC(struct attempt_ref) marked;
     VEC(struct lease_ref) lost; /* our lost leases, to be readopted if still orphaned */
     struct rows generation;     /* the database's generation, as the turn sees it */
 
@@ -78,11 +78,11 @@ struct plan {
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
     VEC(int64_t) unstarted;           /* adopted attempts that their dead worker never started */
-    struct claimed_jobs claimed_jobs; /* `adopted` and `claimed`; also valid if the turn fails */
-    struct quarantine quarantined;    /* a copy, because the engine's list changes meanwhile */
+    struct claimed_jobs claimed_jobs; /* `adopted` and `claimed`; valid even if the turn fails */
+    struct quarantine quarantined;    /* a copy, because the engine's list may change */
     bool more_orphans;
     bool busy_starts;         /* some starts were skipped because their tree was locked */
-    bool slot_wanted;         /* a waiting job lacks only a slot */
+    bool slot_wanted;         /* a job waits that needs nothing but a slot */
     uint64_t groups_polled;   /* engine.groups_to_poll when the plan was made */
     uint64_t groups_to_claim; /* lane groups to claim from */
     uint64_t groups_drained;  /* lane groups that had fewer jobs than capacity */

@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define CLOSE_PATIENCE 2000000LL /* µs that a turn waits for the database while closing */
+#define CLOSE_PATIENCE 2000000LL /* µs that a turn waits for the database during a close */
 
 struct loop *loop_of(const struct engine *e, int64_t root)
 {

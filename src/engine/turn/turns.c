@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define WAIT_AFTER_TIMES_LOCKED 3  /* then a command gets its own turn, which waits for locks */
-#define COMMANDS_ENOUGH         32 /* enough for a turn while another loop has one under way */
+#define COMMANDS_ENOUGH         32 /* enough for a turn although another loop has one under way */
 
 /* ---- when ---- */
 
@@ -83,7 +83,7 @@ static int end_turn(struct loop *l, int rc, const struct err *err)
         plan_commit_done(l->e, p);
     for (size_t i = 0; rc == -E_COMMIT_UNKNOWN && i < p->nsubmits; i++)
         refuse_submission(l, err); /* they may be stored: report that the outcome is unknown */
-    l->plan = NULL; /* only now: the dispatcher counts the jobs that the plan claimed */
+    l->plan = NULL; /* not earlier: the dispatcher counts the jobs that the plan claimed */
     mark_waiting_loops(l->e);
     plan_drop_unused_marks(p, rc);
     plan_release(p);
@@ -114,7 +114,7 @@ static struct turn_options choose_turn_options(const struct loop *l)
                                  .wait_for_locks = wait};
 }
 
-/* Requeues commands whose lock could not be taken; a later turn waits for them again. */
+/* Requeues commands whose lock could not be taken; a later turn waits for the lock again. */
 static void requeue_first(struct loop *l)
 {
     if (l->ended.n) {
