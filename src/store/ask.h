@@ -32,8 +32,8 @@ struct ask_on {
 MUST_USE int ask_rows(struct ask_on on, struct rows *out, struct err *err, enum stmt_id q,
                       const struct val *vals);
 
-/* Reads the numbers of the first row; they stay unchanged if there is no row:
- * ask_one(t, INTO(&used, &max), err, Q_X, name) */
+/* Reads the first row into integer variables, which stay unchanged if there is no row: ask_one(t,
+ * INTO(&used, &max), err, Q_X, name) */
 #define ask_one(on, into, err, q, ...) ask_row(ASK_ON(on), into, err, q, VALS(__VA_ARGS__))
 MUST_USE int ask_row(struct ask_on on, const struct val_out *into, struct err *err, enum stmt_id q,
                      const struct val *vals);

@@ -9,10 +9,12 @@
 struct execution {
     EXECUTION_STATE;                              /* changed by events */
     int64_t id, parent, root, workflow, rerun_of; /* 0 if none */
-    int needs_left, needs_succeeded; /* of a task: how many needs have not ended; have succeeded */
-    int children_open; /* of a workflow or fan-out: tasks, items, spawned executions not ended */
+    /* Task: how many needs have not ended; how many have succeeded. */
+    int needs_left, needs_succeeded;
+    /* Workflow, fan-out: open tasks or items, and open executions that they submitted. */
+    int children_open;
     int children_made; /* tasks (without on_failure and on_exit) or items created so far */
-    int notify_left;   /* of an ended task: followers not notified of its end yet */
+    int notify_left;   /* ended task: followers that were not notified of its end yet */
     int task_index;    /* position of an item in its fan-out, from 0; -1 if not an item */
     int depth, kind, priority;
     const char *name, *queue, *lane, *concurrency, *task_name;
@@ -36,7 +38,7 @@ void execution_read_state(struct execution *e, const struct rows *r, size_t row,
 void execution_read_whole(struct execution *e, const struct rows *r, size_t row, size_t col,
                           struct arena *arena);
 
-/* Sets the counters to their values before a run starts. */
+/* Sets the counters to the values that they have before a run starts. */
 static inline void execution_reset_counters(struct execution *e)
 {
     e->needs_left = e->needs_succeeded = 0;
@@ -49,7 +51,7 @@ static inline bool execution_is_claimable(const struct execution *e)
     return kind_is_job(e->kind) && e->status == S_READY && e->held == HELD_NONE;
 }
 
-/* Whether it is a job with a lease row. */
+/* Whether it is a running job; it then has a lease row. */
 static inline bool execution_has_lease(const struct execution *e)
 {
     return kind_is_job(e->kind) && e->status == S_RUNNING;

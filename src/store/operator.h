@@ -10,7 +10,7 @@
 /* An action that an operator or an engine requests for one execution. */
 struct request {
     int64_t execution;
-    int64_t root;         /* looked up if 0 */
+    int64_t root;         /* the root of its tree; looked up if 0 */
     const char *by;       /* the user, for the event; NULL for the engine */
     const char *reason;   /* NULL if none */
     bool let_finish;      /* cancel: running jobs may finish, but nothing starts after them */
@@ -18,7 +18,7 @@ struct request {
 
     /* out */
     int rc;     /* 0, -E_NOT_FOUND, -E_INVALID (wrong status), -E_BUSY */
-    int status; /* its status afterwards */
+    int status; /* the execution's status afterwards */
 };
 /* Pauses an execution: it and its descendants, at any depth, no longer start; running jobs
  * continue. -E_INVALID: it has ended, is already paused, or is a running job. Works in slices:
@@ -30,8 +30,8 @@ struct request {
     op_pause_or_resume(t, list, n, slice, more, false, err)
 MUST_USE int op_pause_or_resume(struct turn *t, struct request *list, size_t n, size_t slice,
                                 bool *more, bool pause, struct err *err);
-/* Approves a task that waits for approval, or rejects it. -E_INVALID: it does not wait for
- * one. */
+/* Approves a task that waits for approval, or rejects it. -E_INVALID: the task does not wait for
+ * approval. */
 MUST_USE int op_approve(struct turn *t, struct request *list, size_t n, bool yes, struct err *err);
 /* Skips an execution that has not started: its followers treat it as done. -E_INVALID: it has
  * started. */
@@ -40,7 +40,7 @@ enum rerun_scope { RERUN_WHOLE, RERUN_ONLY_FAILED, RERUN_FROM_TASK };
 struct rerun_row {
     int64_t id;
     char *name;
-    int status; /* before the rerun */
+    int status; /* its status before the rerun */
 };
 /* A rerun of an ended execution in place, together with all its followers; ancestors that have
  * ended are reopened. */
@@ -55,12 +55,13 @@ struct rerun {
     bool planned;
 };
 void rerun_release(struct rerun *r);
-/* -E_INVALID: it can't be rerun; err has the reason. -E_REFUSED: a limit has no permit left for the
+/* -E_INVALID: it can't be rerun; err has the reason. -E_REFUSED: a limit has no free permit for the
  * workflow. */
 MUST_USE int op_rerun(struct turn *t, struct rerun *r, struct err *err);
-/* Cancels whole subtrees: pending and ready executions at once; running ones get a durable cancel
- * request. At most `max` executions of each subtree in this turn. *more is set if some are left: a
- * timer continues with them, and a caller that does not want to wait for it may call again. */
+/* Cancels whole subtrees: pending and ready executions at once; running ones get a durable
+ * cancel request. Handles at most `max` executions of each subtree in this turn. *more is set if
+ * some are left: a timer continues with them, and a caller that does not want to wait for it may
+ * call again. */
 MUST_USE int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *more,
                        struct err *err);
 
@@ -74,7 +75,7 @@ enum queue_verb { QUEUE_SET, QUEUE_PAUSE, QUEUE_RESUME };
 struct queue_action {
     enum queue_verb verb;
     const char *queue;
-    int max;                 /* of QUEUE_SET; < 0 for no limit */
+    int max;                 /* QUEUE_SET: the new limit; < 0 for no limit */
     const char *by, *reason; /* NULL if not given */
     size_t slice;
     bool is_continuation; /* a slice after the first */
@@ -103,7 +104,7 @@ struct setting_change {
 };
 MUST_USE int op_change_setting(struct turn *t, struct setting_change *c, struct err *err);
 
-/* The last operator action on a queue, a schedule or a setting; at is 0 if none is stored. */
+/* The last operator action on a queue, a schedule or a setting; `at` is 0 if none is stored. */
 struct last_audit {
     int64_t at;
     enum audit_action action;

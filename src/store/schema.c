@@ -51,8 +51,8 @@ static int set_name_taken(const struct db_url *url, const char *name, struct err
 }
 
 /* Checks, before migrating, that no name the migrations create is used by another program: a
- * migration must neither fail half-way nor take over a foreign table. A name that an earlier
- * migration created may be created again. */
+ * migration must neither fail half-way nor take over another program's table. A name that an
+ * earlier migration created may be created again. */
 static int check_names(struct db *db, const struct db_url *url, int from, struct err *err)
 {
     enum dialect d = db->driver->dialect;
@@ -78,7 +78,7 @@ static int read_version(struct db *db, const struct db_url *url, int64_t *v, str
     TRY(ask_one(db, INTO(&exists), err, Q_MIGRATIONS_EXIST));
     if (!exists)
         return 0;
-    if (exists > 1) /* a table of this name, but not Pawl's */
+    if (exists > 1) /* a table of this name exists, but Pawl did not create it */
         return set_name_taken(url, "schema_migrations", err);
     return ask_one(db, INTO(v), err, Q_SCHEMA_VERSION);
 }
@@ -103,7 +103,7 @@ int store_check_schema(const struct store *s, int64_t minimum, struct err *err)
                    s->url->safe, (long long)minimum, migration_count);
 }
 
-/* Stores a random id of the database; workers use it in the paths of their state folders. */
+/* Gives the database a random id, which workers use in the paths of their state folders. */
 static int name_database(struct db *db, struct err *err)
 {
     char id[17];

@@ -37,9 +37,9 @@ static bool migrations_create_function(const char *name)
     return found;
 }
 
-/* r has the row of Q_SCHEMA_OWNER. If the object is a function that Pawl's migrations create, a
- * role with CREATE on the schema has run them: the message then asks for one owner, not for a DROP.
- */
+/* r has the row of Q_SCHEMA_OWNER. If the object is a function that Pawl's migrations create,
+ * another role with CREATE on the schema has run these migrations: the message then asks for one
+ * owner, not for a DROP. */
 static int refuse_object(const struct db_url *url, const struct rows *r, struct err *err)
 {
     const char *owner = rows_text(r, 0, 0), *object = rows_text(r, 0, 3);
@@ -59,7 +59,8 @@ static int refuse_object(const struct db_url *url, const struct rows *r, struct 
                    url->schema, url->safe, object, other);
 }
 
-/* Called in a TX_CATALOG. Refuses a schema whose owner is not trusted with the session's rights. */
+/* Called in a TX_CATALOG transaction. Refuses a schema whose owner is not trusted with the
+ * session's rights. */
 static int find_owner(struct db *db, const struct db_url *url, bool to_change, enum owner *owner,
                       struct err *err)
 {

@@ -14,8 +14,8 @@
 
 #define DEFAULT_PATIENCE 30000000LL /* µs */
 #define MAX_BACKOFF      1000000LL
-/* µs. Conflicts with other turns are normal: they are noted only after a turn has retried this
- * long. */
+/* µs. Conflicts with other turns are normal: they are reported only after a turn has retried for
+ * this long. */
 #define QUIET_CONFLICTS  5000000LL
 
 int store_open(const char *url, const char *tenant, const struct store_options *options,
@@ -249,7 +249,7 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
         if (rc == 0 || (!unknown && !is_retryable(rc)))
             return rc;
         if (mode == TURN_WAITING && rc == -E_REDO &&
-            ++redone == 2) { /* the other transaction keeps its lock */
+            ++redone == 2) { /* another transaction still holds the lock */
             err->code = E_BUSY;
             return -E_BUSY;
         }

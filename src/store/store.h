@@ -39,12 +39,13 @@ struct turn;
     }
 
 struct store_options {
-    bool no_migrate;  /* do not create or upgrade the schema: E_SCHEMA if that is needed */
-    bool is_checked;  /* the process has opened a store of this URL before, which checked the schema
-                       */
+    bool no_migrate; /* do not create or upgrade the schema: E_SCHEMA if that is needed */
+    /* This process has already opened a store of this URL, which checked the schema. */
+    bool is_checked;
     struct env *env;  /* NULL for no trace and the database's own clock */
     int64_t patience; /* µs to retry while the database is unavailable; 0 for 30 s */
-    /* µs to wait while the server accepts no connection; then E_UNAVAILABLE. 0: E_BUSY at once. */
+    /* µs to wait while the server is not accepting connections; then E_UNAVAILABLE. If it is 0,
+     * E_BUSY is returned at once. */
     int64_t wait_to_connect;
     /* Use this connection, which belongs to the same thread and outlives the store; NULL to open
      * one. */
@@ -54,14 +55,14 @@ struct store_options {
 MUST_USE int store_open(const char *url, const char *tenant, const struct store_options *options,
                         struct store **out, struct err *err);
 void store_close(struct store **s);
-struct db *store_db(struct store *s); /* for readers: queries, verify */
+struct db *store_db(struct store *s); /* for code that only reads: queries, verify */
 const struct db_url *store_url(const struct store *s);
 /* -E_UNAVAILABLE if the database's file was removed or replaced by another one. */
 MUST_USE int store_check_present(struct store *s, struct err *err);
-/* Takes effect at once, also for a turn in progress. May be called from any thread. */
+/* Takes effect at once, even for a turn in progress. May be called from any thread. */
 void store_set_patience(struct store *s, int64_t us);
-/* After each turn, calls `wake` with its wake-ups (enum wake) instead of sending them. NULL ends
- * that. */
+/* After each turn, calls `wake` with the turn's wake-ups (enum wake) instead of sending them. With
+ * NULL, the store sends them again. */
 void store_set_wake(struct store *s, void (*wake)(void *arg, unsigned what), void *arg);
 
 enum turn_mode {
@@ -83,11 +84,11 @@ MUST_USE int store_run_turn(struct store *s, enum turn_mode mode,
 #define store_long_turn(s, ...)    store_run_turn(s, TURN_LONG, __VA_ARGS__)
 /* Settings of the engine that advances workflows. */
 struct store_workflow_options {
-    int default_attempts; /* of tasks without retry settings; 0 for 1 */
+    int default_attempts; /* attempts of a task without retry settings; 0 for 1 */
     struct spec defaults; /* timeout and retry policy of such tasks */
-    uint32_t notify_max;  /* followers that one turn notifies; 0 for 4,000 */
-    int cap;              /* jobs at once if queues are disabled (queue.cap); 0 if they are
-                             enabled */
+    uint32_t notify_max;  /* how many followers one turn notifies at most; 0 for 4,000 */
+    /* How many jobs run at once if queues are disabled (queue.cap); 0 if queues are enabled. */
+    int cap;
     uint32_t slice; /* scales the slices of large work, in thousandths; 0 for 1,000: no scaling */
 };
 void store_set_workflow_options(struct store *s, const struct store_workflow_options *o);
@@ -105,7 +106,7 @@ struct next_due {
     int64_t wall;     /* turn_wall_time now */
     bool submissions; /* there are SQL submissions to process (sql_submissions.h) */
 };
-/* Reads outside a turn. */
+/* Reads the next due times, outside a turn. */
 MUST_USE int store_next_due(struct store *s, struct next_due *out, struct err *err);
 
 /* Limits on stored values, checked on entry so that a later turn can't fail because of them. */
@@ -124,7 +125,8 @@ MUST_USE int store_next_due(struct store *s, struct next_due *out, struct err *e
 /* ---- submit ---- */
 
 struct submission {
-    int kind;                /* KIND_EXEC, KIND_TASK; KIND_WORKFLOW, KIND_FOREACH start at once */
+    /* KIND_EXEC or KIND_TASK; KIND_WORKFLOW and KIND_FOREACH start at once. */
+    int kind;
     int64_t parent;          /* 0 for the root of a new tree */
     const char *name;        /* full name */
     const char *queue;       /* NULL for "default" */
@@ -140,9 +142,10 @@ struct submission {
     /* The tasks of the earlier execution that a rerun of a workflow runs again, {"from": TASK} or
      * {"failed": true}; it reuses the others. NULL if it reuses none. */
     const char *reuse;
-    int64_t rerun_of;   /* the earlier execution; 0 if this is not a rerun */
-    const char *hash;   /* of a stored definition, instead of its text; NULL if none */
-    const char *by;     /* who requests it, for its first event; NULL if unknown */
+    int64_t rerun_of; /* the earlier execution; 0 if this is not a rerun */
+    /* The hash of a stored definition, given instead of its text; NULL if none. */
+    const char *hash;
+    const char *by;     /* who requests the execution, for its first event; NULL if unknown */
     const char *origin; /* JSON for its first event, instead of `by`; NULL if none */
     int64_t due;        /* when its schedule was due; 0 if no schedule started it */
     const char *spec;   /* how it is run (core/spec.h), JSON or NULL */
@@ -153,12 +156,12 @@ struct submission {
     int concurrency_max; /* 0 for 1; used only when the key is seen for the first time */
     int64_t delay;       /* µs until it may be claimed */
     /* For an SQL submission: the id that pawl_submit() returned, and when it was called; 0 for
-     * others. A delay counts from that call. Both are ignored when the bodies of two submissions
-     * with the same key are compared. */
+     * other submissions. A delay counts from that call. Both are ignored when the bodies of two
+     * submissions with the same key are compared. */
     int64_t promised_id, requested_at;
     bool only_create; /* the workflow does not start in this turn: the caller cancels it */
-    bool paused;      /* held from the start */
-    bool refuse;      /* -E_REFUSED, and nothing stored, if a limit would hold it */
+    bool paused;      /* held by a pause from the start */
+    bool refuse;      /* store nothing and return -E_REFUSED if a limit would hold it */
     bool shares_slot; /* the submitting job waits for it and lends it its slot: it does not count
                          against the cap */
 
@@ -169,8 +172,8 @@ struct submission {
     struct err err; /* the message, if rc is not 0 */
 };
 
-/* The concurrency key of the limit that is the cap (struct store_workflow_options). It is stored,
- * so it must never change. */
+/* The concurrency key of the limit as which the cap (struct store_workflow_options) is stored. It
+ * must never change, because databases contain it. */
 #define LIMIT_CAP             "pawl:here"
 /* An execution that its submitter runs itself (foreground) has its own queue, named after its id. A
  * submission with the queue QUEUE_FOREGROUND requests that. */
@@ -203,7 +206,7 @@ struct claim {
     int64_t worker;
     const char *folder;              /* the id of the worker's state folder */
     int64_t lease;                   /* µs */
-    const struct lane_queue *serves; /* each costs one index probe */
+    const struct lane_queue *serves; /* each entry costs one index probe */
     size_t nserves;
     size_t max;     /* at most this many jobs */
     bool push;      /* also claim jobs that this turn made ready, if no other job waits */
@@ -212,7 +215,8 @@ struct claim {
 };
 
 /* Claimed or adopted jobs: their images after the claim, with input. The list lives until the
- * store's next turn. If the operation failed, it has the jobs that were handled before. */
+ * store's next turn. If the operation failed, it has the jobs that were handled before the
+ * error. */
 struct job_list {
     struct execution **at;
     size_t n;
@@ -261,20 +265,22 @@ struct adoption {
 MUST_USE int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out,
                       struct err *err);
 
-/* Checks lost leases that op_adopt did not get back. rc is -E_BUSY if the job still has no worker:
- * another turn had it locked. It is -E_LEASE_LOST if another worker has it, or it has ended. */
+/* Checks lost leases that op_adopt did not get back. Sets rc to -E_BUSY if the job still has no
+ * worker, because another turn had it locked; to -E_LEASE_LOST if another worker has the job, or it
+ * has ended. */
 MUST_USE int op_check_lost_leases(struct turn *t, struct lease_ref *list, size_t n,
                                   struct err *err);
 
 struct reap_slice {
-    size_t max;    /* leases in this turn */
+    size_t max;    /* how many leases this turn handles at most */
     int64_t after; /* only leases of executions with a larger id */
     /* Whether leases may be reaped at this database time; NULL if always. */
     bool (*may_reap)(void *arg, int64_t now);
     void *arg;
 
     /* out */
-    size_t found;  /* expired leases, also if the turn failed; fewer than max: none are left */
+    /* Expired leases, set even if the turn failed; if fewer than max, none are left. */
+    size_t found;
     int64_t first; /* the execution of the first of them */
     size_t n;      /* leases cleared */
 };
@@ -307,9 +313,9 @@ struct settlement {
     const char *queue, *concurrency;
     bool is_capped;
 };
-/* Loads the rows that settling these will need, in one round trip to a server. This is only an
- * optimization: rows that are missing, or differ from the hints, are loaded when they are needed.
- */
+/* Loads the rows that settling these attempts will need, in one round trip to a server. This is
+ * only an optimization: rows that are missing, or differ from the hints, are loaded when they are
+ * needed. */
 MUST_USE int op_prefetch(struct turn *t, const struct settlement *list, size_t n, struct err *err);
 /* Writes the outcomes of attempts. op_record_starts of the same attempts in the same turn must come
  * before it. Frees the permits of limits and offers them to waiting jobs. */
@@ -328,14 +334,14 @@ static inline int64_t timer_id(int64_t execution, int64_t kind)
     return execution * 16 + kind;
 }
 struct timer_slice {
-    size_t max;                          /* timers in this turn */
+    size_t max;                          /* how many timers this turn fires at most */
     const struct quarantine *quarantine; /* timers to leave alone, by timer_id(); NULL if none */
 
     /* out */
-    size_t found;           /* timers that were due, also if the turn failed */
+    size_t found;           /* timers that were due; set even if the turn failed */
     struct timer_ref first; /* the first of them */
-    size_t n;               /* timers fired; the trees of the others are locked */
-    int64_t next;           /* when the earliest of the rest is due; 0 if none */
+    size_t n;               /* timers fired; those left out have a locked tree */
+    int64_t next;           /* when the next timer is due; 0 if none */
 };
 /* Fires the timers that are due. */
 MUST_USE int op_fire_timers(struct turn *t, struct timer_slice *r, struct err *err);
@@ -345,10 +351,11 @@ MUST_USE int op_fire_timers(struct turn *t, struct timer_slice *r, struct err *e
 struct worker {
     int64_t id;
     const char *host, *folder, *version;
-    const char *serves;    /* as serves_to_json writes it, for `why`; NULL if unknown */
-    const char *executors; /* how many jobs each may hold: {"process": 4}; NULL if unknown */
+    const char *serves; /* the queues by lane, as serves_to_json writes them; NULL if unknown */
+    /* How many jobs each executor may hold: {"process": 4}; NULL if unknown. */
+    const char *executors;
     int pid, capacity;
-    int claim_ahead; /* how many more jobs it may claim ahead: they wait until others end */
+    int claim_ahead; /* how many more jobs it may claim ahead, to wait until others end */
     int64_t started_at, seen_at; /* out */
 };
 /* Writes the queues by lane: {"process": ["default", "mail"]}. Equal lanes must be adjacent. */
@@ -365,7 +372,7 @@ struct tick {
     int64_t next_timer;       /* when the next timer is due; 0 if none */
     int64_t now;              /* the database's time */
     int64_t generation;
-    int64_t minimum_schema; /* see store_check_schema */
+    int64_t minimum_schema; /* the `minimum` of store_check_schema */
     int64_t
         next_schedule; /* when the next schedule must be checked, by turn_wall_time; 0 if none */
     int64_t wall;      /* turn_wall_time */
@@ -382,11 +389,12 @@ MUST_USE int op_worker_tick(struct turn *t, const struct worker *w, struct tick 
 
 struct retention {
     int64_t older_than; /* µs since the end of a tree */
-    size_t max_trees;   /* examined in this turn */
-    /* Executions deleted in this turn; a larger tree takes several turns. 0 for 5,000. */
+    size_t max_trees;   /* how many trees this turn examines at most */
+    /* How many executions this turn deletes at most; 0 for 5,000. A larger tree takes several
+     * turns. */
     size_t max_rows;
     bool dry_run;
-    bool logs_only; /* set by op_retain_logs: logs may have a shorter age */
+    bool logs_only; /* set by op_retain_logs: logs may be deleted earlier than executions */
     int64_t after;  /* the last root or execution examined; start with 0 */
 
     int64_t trees, executions, events; /* totals over the slices */
@@ -400,9 +408,9 @@ MUST_USE int op_retention_policy(struct turn *t, struct retention_policy *out, s
 /* Does one slice; *to says where the next slice continues. */
 MUST_USE int op_retain(struct turn *t, const struct retention *from, struct retention *to,
                        struct err *err);
-/* Like op_retain, but deletes only logs: those of executions that ended at least older_than ago, in
- * trees that also did. Examines max_trees executions that still have logs and counts those whose
- * logs it deleted. */
+/* Like op_retain, but deletes only logs: the logs of an execution that ended at least older_than
+ * ago, in a tree whose root did, too. Examines max_trees executions that still have logs and counts
+ * those whose logs it deleted. */
 MUST_USE int op_retain_logs(struct turn *t, const struct retention *from, struct retention *to,
                             struct err *err);
 
@@ -419,8 +427,8 @@ struct log_chunk {
     int attempt;
     const char *bytes; /* arbitrary bytes; may be empty */
     size_t len;
-    int64_t offset;  /* of the first byte */
-    int64_t dropped; /* bytes left out before it, since the start of the output */
+    int64_t offset;  /* the offset of the first byte; counts only bytes that are kept */
+    int64_t dropped; /* how many bytes of the output before it were dropped */
 };
 /* Fenced by the leases, so it must be called before op_settle of the same attempts. */
 MUST_USE int op_store_logs(struct turn *t, int64_t worker, struct log_chunk *list, size_t n,
@@ -437,11 +445,12 @@ MUST_USE int store_identity(struct store *s, char id[STORE_ID_SIZE], int64_t *ge
                             struct err *err);
 
 struct rows;
-/* The roots of the foreground runs that were open at a fence, each with its status, NULL if it was
- * removed since. No process of theirs may claim any more: it is of an old generation. */
+/* The roots of the foreground runs that were open at a fence, each with its status; the status is
+ * NULL if the tree was removed since. The process that started such a run can no longer claim,
+ * because it belongs to an earlier generation. */
 MUST_USE int store_fenced_trees(struct store *s, struct rows *roots, struct err *err);
-/* Removes the root of a tree that has ended from that list. If the tree is run again, its
- * foreground run serves it, as before the fence. */
+/* Removes the root of a tree that has ended from that list. If the tree is run again, the new
+ * foreground run serves it, like any other tree. */
 MUST_USE int op_fenced_tree_end(struct turn *t, int64_t root, struct err *err);
 /* Queues the query for the generation, so that it costs no extra round trip: turn_read_generation
  * reads the answer after the next query of the turn. */
@@ -450,20 +459,20 @@ int64_t turn_read_generation(const struct rows *answer);
 
 /* Used after a backup was restored, or a replica promoted that lacked commits: skips the ids that
  * may have been given out in the time whose commits are lost, raises the generation, accepts the
- * server's timeline, and turns all running jobs into orphans. Runs in light turns: others are
- * refused on a new timeline. */
+ * server's timeline, and turns all running jobs into orphans. Runs in light turns, because turns of
+ * other kinds are refused on a new timeline. */
 struct fence {
-    size_t slice; /* leases examined in this turn */
+    size_t slice; /* how many leases this turn examines at most */
 
     int64_t generation; /* the new generation; start with 0, like the fields below */
     int64_t after;      /* the last execution examined */
-    int64_t expired;    /* total over the slices */
+    int64_t expired;    /* how many leases were cleared, over all slices */
     bool more;
 };
 /* Does one slice; *to says where the next slice continues. */
 MUST_USE int op_fence(struct turn *t, const struct fence *from, struct fence *to, struct err *err);
 /* Accepts the server's timeline without a fence, in a light turn; *timeline is NULL if the database
- * has none, and lives as long as the turn. */
+ * has no timelines; it lives as long as the turn. */
 MUST_USE int op_accept_timeline(struct turn *t, const char **timeline, struct err *err);
 
 #endif

@@ -173,7 +173,7 @@ static int send_root_locks(struct turn *t, const struct row_ref *list, size_t n,
     return db_send(t->db, &a, out, ANY_ROWS, err);
 }
 
-/* Whether the row is loaded and no other turn can change it. */
+/* Whether the row is loaded, and locked so that no other turn can change it. */
 static bool is_loaded_and_locked(const struct turn *t, int64_t id)
 {
     const struct row *r = turn_row(t, id);

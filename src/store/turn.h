@@ -14,17 +14,18 @@
 struct row {
     struct execution stored; /* as the database has it in this transaction */
     struct execution now;    /* as this turn wants it */
-    int64_t due_at;          /* when a hold for a delay ends; only if set in this turn */
-    int64_t timeout_at;      /* when a hold for an approval times out; only if set in this turn */
+    int64_t due_at;          /* when a hold for a delay ends; valid only if set in this turn */
+    /* When a hold for an approval times out; valid only if set in this turn. */
+    int64_t timeout_at;
     int64_t outbox_ctid;     /* ctid of its outbox row, which a claim locked; 0 if unknown */
     const char *reuse;       /* parts of an earlier run that a new workflow reuses; see rerun.h */
     bool is_new;             /* not inserted yet */
-    bool outcome_changed;    /* result or error */
+    bool outcome_changed;    /* result or error has changed */
     bool has_input_and_spec; /* input and spec are loaded */
     bool has_outcome;        /* result and error are loaded */
-    bool input_changed;      /* input, spec and lane */
+    bool input_changed;      /* input, spec or lane has changed */
     bool dirty;              /* in the turn's list of rows to write */
-    bool has_permits;        /* counted against its limits */
+    bool has_permits;        /* it counts against its limits */
     bool on_agenda;          /* in the turn's agenda */
     bool unlocked;           /* an unlocked read: read again when its lock is taken */
 
@@ -35,12 +36,12 @@ struct row {
 /* A limit as this turn sees it. A queue or key without a limit has an entry too (max < 0), so that
  * it is looked up only once. */
 struct limit {
-    char kind;        /* 'q' a queue's, 'k' a concurrency key's */
-    const char *name; /* of the queue or key */
+    char kind;        /* 'q' for a queue, 'k' for a concurrency key */
+    const char *name; /* the name of the queue or the key */
     const char *key;  /* as stored: "queue:NAME", "key:NAME" */
     int max;          /* < 0 if there is no such limit */
     int used, stored_used;
-    bool max_changed;   /* changed by a cap and not written yet */
+    bool max_changed;   /* the cap has changed max, which is not written yet */
     bool known;         /* looked up and locked in this turn */
     bool freed;         /* a permit became free and must be offered */
     int offer_at_least; /* waiters to try at the next offer; grows with each offer of this turn */
@@ -61,7 +62,7 @@ struct agenda_entry {
     uint32_t rank;
 };
 
-/* Net change of a queue's jobs in this turn. */
+/* How much the numbers of a queue's jobs change in this turn. */
 struct queue_change {
     const char *queue;
     int64_t ready, held, running;
@@ -73,21 +74,22 @@ struct attempt_count {
     int64_t worker;
     int type;     /* enum event_action; 0 for a refused outcome */
     int outcome;  /* enum outcome_kind; 0 if the attempt continues */
-    int64_t upto; /* the bound of the times that are counted here; 0 if no time is known */
+    int64_t upto; /* the times counted here are at most this long; 0 if no time is known */
     int64_t n, us;
 };
 
 struct turn {
     struct store *store;
     struct db *db;
-    struct arena arena;      /* all memory of the turn */
-    int64_t now;             /* µs, with the environment's offset; 0 until the first turn_sync */
+    struct arena arena; /* all memory of the turn */
+    /* µs, including the environment's offset; 0 until the first turn_sync. */
+    int64_t now;
     int64_t db_now;          /* set by the driver at a flush */
     bool wait;               /* wait for locks instead of skipping locked rows */
     unsigned wake;           /* enum wake, sent after the commit */
     size_t offered;          /* permits that waiters accepted in this turn */
-    int64_t partition_limit; /* as in struct store, which takes it over after the commit */
-    int64_t event_base;      /* one_writer: the last event's number; -1 if not read yet */
+    int64_t partition_limit; /* as in struct store, which gets this value after the commit */
+    int64_t event_base;      /* if one_writer: the number of the last event; -1 if not read yet */
 
     struct idmap rows;  /* id -> struct row */
     struct idmap roots; /* keys are the roots that this turn has locked */
@@ -97,26 +99,30 @@ struct turn {
     VEC(struct limit *) limit_list;
     VEC(struct queue_change) queues;
     VEC(struct attempt_count) attempts;
-    struct rows settings_version; /* of the shared settings; arrives with the first flush */
-    struct args args;             /* scratch for the statement being built */
+    /* The version of the shared settings; arrives with the first flush. */
+    struct rows settings_version;
+    struct args args; /* scratch for the statement being built */
 
     VEC(struct agenda_entry) agenda; /* a heap: deepest first, then rank, then id */
-    VEC(struct row *) ended;         /* became terminal; parents and followers not updated yet */
+    /* Rows that have ended; their parents and followers are not updated yet. */
+    VEC(struct row *) ended;
     /* Rows on the agenda whose decision needs rows that are not loaded yet. */
     VEC(struct row *) to_prefetch;
     VEC(struct json_t *) json; /* values that live as long as the turn */
-    /* text -> struct definition, of the workflows that this turn starts */
+    /* Maps a text to its struct definition, for the workflows that this turn starts. */
     struct idmap submitted_definitions;
-    const char *last_prepared;                   /* text of the definition looked up last */
-    VEC(const char *) used_hashes;               /* of definitions stored or marked used */
+    const char *last_prepared; /* text of the definition looked up last */
+    /* Hashes of definitions that were stored or marked used. */
+    VEC(const char *) used_hashes;
     VEC(struct definition *) parsed_definitions; /* parsed in this turn and owned by it */
     struct idmap workflow_states;                /* id -> struct workflow_state */
     VEC(int64_t) reserved_ids;                   /* ids not used yet, the next one at the end */
-    /* Counts for the bounds of one turn, which all workflows of the turn share. */
+    /* Counts that are compared with the limits of one turn; all workflows of the turn share
+     * them. */
     uint32_t tasks_created; /* tasks of workflows */
     uint32_t items_created; /* items of fan-outs */
     uint32_t notified;      /* followers notified, plus NOTIFY_ROUND_COST for each count_ends */
-    /* Ended rows with followers that another turn must notify. */
+    /* Ended rows with followers that a later turn must notify. */
     VEC(const struct row *) to_notify;
 };
 

@@ -15,7 +15,7 @@ static struct attempt_count *count_of(struct turn *t, const struct execution *e,
 {
     bool foreground = !strncmp(e->queue, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND));
     const char *queue = foreground ? "here" : e->queue;
-    /* a report may name an execution without a lane: a workflow, or a task that is not ready */
+    /* a report may name an execution without a lane: a workflow, or a task that is not ready yet */
     const char *lane = e->lane ? e->lane : "";
     const char *executor = strncmp(lane, "function:", 9) ? lane : "function";
     struct attempt_count *c;

@@ -63,7 +63,7 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
     if (status_is_terminal((int)to))
         t->wake |= WAKE_ENDS;
     if (status_is_terminal((int)to) && (e->parent || !kind_is_job(e->kind)))
-        *vec_add(&t->ended) = r; /* its parent or its followers may have to change */
+        *vec_add(&t->ended) = r; /* its parent and followers may have to change */
     return 0;
 }
 
@@ -101,7 +101,7 @@ int door_admit(struct turn *t, struct row *r, struct err *err)
     if (!execution_is_claimable(&r->now) && !execution_may_start(&r->now))
         return 0;
     for (i = 0; i < n; i++)
-        if (limits[i]->used - r->has_permits >= limits[i]->max) { /* others use all permits */
+        if (limits[i]->used - r->has_permits >= limits[i]->max) { /* all permits are in use */
             struct move_note note = {.why = HELD_LIMIT,
                                      .held_key = limits[i]->key,
                                      .data = data_hold(t, HELD_LIMIT, limits[i]->key, 0)};

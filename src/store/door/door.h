@@ -17,22 +17,23 @@
 
 /* The worker that makes a move, and what the event records besides the move itself. */
 struct move_note {
-    int64_t worker;                /* 0 if none */
-    const char *data;              /* JSON, lives as long as the turn; NULL if none */
-    const struct outcome *outcome; /* of the attempt that this move ends; NULL if it ends none */
+    int64_t worker;   /* 0 if none */
+    const char *data; /* JSON, lives as long as the turn; NULL if none */
+    /* How the attempt that this move ends has ended; NULL if it ends none. */
+    const struct outcome *outcome;
 
-    /* claimed, resumed, adopted: the new lease */
+    /* for claimed, resumed and adopted: when the new lease runs out */
     int64_t until;
     const char *folder;
-    /* held */
+    /* for held */
     enum hold why;
     const char *held_key;
-    int64_t due_at;     /* when a delay ends, also while another hold takes precedence */
+    int64_t due_at;     /* when a delay ends, even while another hold takes precedence */
     int64_t timeout_at; /* when an approval times out; 0 if never */
-    /* cancel_requested */
+    /* for cancel_requested */
     bool let_finish; /* running jobs finish, but no follower starts */
-    /* rerun of a job */
-    int attempts; /* new attempts that it may make */
+    /* for the rerun of a job */
+    int attempts; /* how many more attempts it may make */
 };
 
 /* Makes the row of a new execution and its `created` event. The caller has set id, root, kind, name
@@ -42,9 +43,9 @@ MUST_USE int door_create(struct turn *t, const struct execution *e, const char *
 MUST_USE int door_move(struct turn *t, struct row *r, enum event_action action, enum status to,
                        const struct move_note *note, struct err *err);
 
-/* Takes the permits for a row that is ready (a workflow: about to start) and has no other hold, or
- * holds it for its first limit that has no free permit. All limits of the row must have been
- * fetched. */
+/* Takes the permits for a row that is ready (or a workflow that is about to start) and has no other
+ * hold, or holds it for its first limit that has no free permit. All limits of the row must have
+ * been fetched. */
 MUST_USE int door_admit(struct turn *t, struct row *r, struct err *err);
 
 /* Marks a row whose counters or flags changed without a move: it is written without an event. */
@@ -62,7 +63,7 @@ MUST_USE int door_write(struct turn *t, struct err *err);
 /* attempts.c: counts a move; `since` is the time of the event before it. */
 void attempts_count_move(struct turn *t, const struct execution *e, enum event_action action,
                          const struct move_note *note, int64_t since);
-/* Counts an outcome that was refused, because the worker had lost the lease. */
+/* Counts an outcome that was refused because its worker had lost the lease. */
 void attempts_count_refused(struct turn *t, const struct execution *e, int64_t worker);
 /* Writes the counts of the turn, before its commit. */
 MUST_USE int attempts_write(struct turn *t, struct err *err);
@@ -85,11 +86,11 @@ struct limit *limit_get(struct turn *t, char kind, const char *name);
 
 /* The cap: the limit of all jobs with FLAG_CAPPED. Its maximum is the queue.cap of the process that
  * used it last. A turn that submits applies its cap at once, but not below the permits in use: a
- * lower cap is reached as jobs end, and until then no permit is given. */
+ * lower cap is reached as jobs end, and until then no permit is given out. */
 bool limit_is_cap(const struct limit *l);
 struct limit *limit_get_cap(struct turn *t);
 void limit_apply_cap(struct turn *t);                     /* before jobs are admitted */
-void limit_lower_to_cap(struct turn *t, struct limit *l); /* after a permit was given back */
+void limit_lower_to_cap(struct turn *t, struct limit *l); /* after a permit was released */
 /* Offers freed permits to the executions that wait for them. The rows of those that accept become
  * dirty; the caller writes them and calls again until no row is dirty. */
 MUST_USE int limits_offer_permits(struct turn *t, struct err *err);

@@ -15,7 +15,8 @@ const char *data_build(struct turn *t, const char *types, ...);
 
 const char *data_hold(struct turn *t, enum hold why, const char *key, int64_t due_at);
 const char *data_outcome(struct turn *t, const struct outcome *o, int64_t retry_at);
-const char *data_request(struct turn *t, const struct request *r); /* NULL if r has no data */
+/* NULL if by, reason and let_finish are not set. */
+const char *data_request(struct turn *t, const struct request *r);
 #define data_reason(t, why) data_request(t, &(struct request){.reason = (why)})
 
 /* Reads from the last event of this action who requested it and why; by and reason are NULL if the

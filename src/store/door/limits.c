@@ -62,7 +62,8 @@ void limit_apply_cap(struct turn *t)
 {
     struct limit *l = limit_get_cap(t);
 
-    l->freed |= t->store->workflow_options.cap > l->max; /* waiting jobs may be admitted */
+    /* Jobs that wait for the cap may be admitted. */
+    l->freed |= t->store->workflow_options.cap > l->max;
     set_to_cap(l, t->store->workflow_options.cap);
 }
 
@@ -116,7 +117,8 @@ static int by_key(const void *a, const void *b)
     return strcmp((*x)->key, (*y)->key);
 }
 
-/* Pushes the keys of the limits that were not read yet, in list order; returns their number. */
+/* Pushes the keys of the limits that have not been read yet, in list order; returns their
+ * number. */
 static size_t push_unknown_keys(struct turn *t, struct args *a, enum stmt_id q)
 {
     args_begin(a, q);

@@ -77,7 +77,7 @@ static bool may_have_timer(const struct execution *e)
 static void add_timer(struct turn *t, int64_t due, const struct row *r, enum timer_kind kind)
 {
     args_row(&t->args, due, r->now.id, (int)kind);
-    t->wake |= WAKE_JOBS | WAKE_TIMERS; /* an engine must wake up earlier */
+    t->wake |= WAKE_JOBS | WAKE_TIMERS; /* an engine must wake up earlier than it planned */
 }
 
 /* An execution has one timer while a delay runs, and another while an approval may time out. */

@@ -9,8 +9,8 @@
 
 #define EACH_DIRTY(t, r) for (size_t i_ = 0; i_ < (t)->dirty.n && ((r) = (t)->dirty.at[i_]); i_++)
 
-/* Sends the statement in t->args unless it has no rows. It must change exactly as many rows as it
- * was given. */
+/* Sends the statement in t->args unless it has no rows. It must change exactly as many rows as
+ * t->args has. */
 static inline int send_exact(struct turn *t, struct err *err)
 {
     size_t n = args_rows(&t->args);
@@ -18,7 +18,7 @@ static inline int send_exact(struct turn *t, struct err *err)
     return n ? db_send(t->db, &t->args, NULL, (long)n, err) : 0;
 }
 
-/* As send_exact, but the statement may change any number of rows. */
+/* Like send_exact, but the statement may change any number of rows. */
 static inline int send_any(struct turn *t, struct err *err)
 {
     return args_rows(&t->args) ? db_send(t->db, &t->args, NULL, ANY_ROWS, err) : 0;

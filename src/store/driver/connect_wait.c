@@ -2,15 +2,15 @@
 #include "store/driver/connect_wait.h"
 
 #define FIRST_PAUSE 100000LL  /* µs */
-#define MAX_PAUSE   5000000LL /* a server with many waiting clients must not be kept busy by them */
-#define SLICE       100000LL  /* how often give_up is asked */
+#define MAX_PAUSE   5000000LL /* µs; many waiting clients must not keep the server busy */
+#define SLICE       100000LL  /* µs; how often give_up is called */
 
 static bool gives_up(const struct env *env)
 {
     return env->give_up && env->give_up(env->arg);
 }
 
-/* With a random part, so that many clients do not retry in step. */
+/* Returns the next pause. It has a random part, so that many clients do not retry in step. */
 static int64_t next_pause(struct connect_wait *w)
 {
     int64_t pause = w->pause;

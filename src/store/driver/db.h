@@ -55,24 +55,24 @@ struct db_driver {
     enum dialect dialect;
     bool one_writer; /* write transactions exclude each other, so a turn can number its events */
 
-    /* Connects. Does not check the schema. E_INVALID, E_UNAVAILABLE, E_NOT_FOUND (tenant). E_BUSY:
-     * the server accepts no connection now, because all are in use or it is starting: waiting may
-     * help. E_CONN_LOST: the server can't be reached. */
+    /* Connects. Does not check the schema. E_INVALID; E_UNAVAILABLE; E_NOT_FOUND: there is no such
+     * tenant. E_BUSY: the server is not accepting connections, because all of them are in use or it
+     * is starting; waiting may help. E_CONN_LOST: the server can't be reached. */
     int (*open)(const struct db_url *url, struct env *env, struct db **out, struct err *err);
     void (*close)(struct db *db);
-    /* -E_UNAVAILABLE if the database that was opened is gone for good, so that waiting is useless.
-     * NULL if the driver can't know that. */
+    /* -E_UNAVAILABLE if the database that was opened is gone for good, so that waiting does not
+     * help. NULL if the driver can't know that. */
     int (*check_present)(struct db *db, struct err *err);
 
     /* Starts a transaction. Reopens a lost connection (E_CONN_LOST if that is not possible yet: the
      * caller backs off). TX_WRITE on SQLite waits for the lock file. */
     int (*begin)(struct db *db, enum tx_kind kind, struct err *err);
 
-    /* Queues one execution of a statement. Its rows are in `out`, unless that is NULL, after the
-     * next flush. `expect` is how many rows the statement must change (or return), ANY_ROWS if any
-     * number is right; a difference is E_INTERNAL at the flush and means that a condition in the
-     * statement refused the change. A statement with row parameters but no rows is not sent, and
-     * `out` is empty. Arguments may be reused at once. */
+    /* Queues one execution of a statement. After the next flush its rows are in `out`, unless that
+     * is NULL. `expect` is how many rows the statement must change or return, ANY_ROWS if any
+     * number is right. Any other number makes the flush return E_INTERNAL and means that a
+     * condition in the statement refused the change. A statement with row parameters but no rows is
+     * not sent, and `out` is empty. The caller may reuse `a` at once. */
     int (*send)(struct db *db, const struct args *a, struct rows *out, long expect,
                 struct err *err);
 
@@ -80,17 +80,17 @@ struct db_driver {
      * failure, lock timeout. E_CONN_LOST: the connection is gone, and the transaction with it. */
     int (*flush)(struct db *db, struct err *err);
 
-    /* Flushes and commits. No transaction is open afterwards, also after an error.
+    /* Flushes and commits. No transaction is open afterwards, even after an error.
      * E_COMMIT_UNKNOWN: the connection broke after COMMIT was sent. */
     int (*commit)(struct db *db, struct err *err);
     void (*rollback)(struct db *db); /* does nothing outside a transaction */
 
     /* The database's time in µs without env->clock_offset: on PostgreSQL clock_timestamp() at this
-     * point of the queue, on SQLite the boot clock plus the stored offset. Queued like a statement:
-     * *us is set at the flush. */
+     * point of the queue, on SQLite the boot clock plus the stored offset. The request is queued
+     * like a statement: *us is set at the flush. */
     int (*send_now)(struct db *db, int64_t *us, struct err *err);
 
-    /* Runs a text of several statements inside the current transaction; for migrations. */
+    /* Runs a string of several statements inside the current transaction; for migrations. */
     int (*script)(struct db *db, const char *sql, struct err *err);
 
     /* Runs a statement of the embedder in the current transaction (embedder_stmt.h). NULL if this
@@ -101,26 +101,27 @@ struct db_driver {
      * and never fails: a listener that misses it also polls slowly. */
     void (*wake)(struct db *db, unsigned what);
 
-    /* Sends the wake-up on this connection, outside a transaction. Waits at most lock_us for the
-     * lock of all notifying commits (then E_REDO), and one second more for a silent server. Does
-     * not reconnect: E_CONN_LOST. NULL if wake always does this. */
+    /* Sends the wake-up on this connection, outside a transaction. Every commit that notifies takes
+     * one lock of the server; this waits at most lock_us for it (then E_REDO), and one second more
+     * for a silent server. Does not reconnect: E_CONN_LOST. NULL if `wake` itself sends the wake-up
+     * on this connection. */
     int (*notify)(struct db *db, unsigned what, int64_t lock_us, struct err *err);
 
     /* Opens a listener for the wake-ups that other connections send. On PostgreSQL it has a
-     * connection, listener.db, which its thread may also use for transactions. Errors as of open.
-     */
+     * connection, listener.db, which its thread may also use for transactions. Its errors are those
+     * of open. */
     int (*listen)(const struct db_url *url, struct env *env, unsigned what, struct listener **out,
                   struct err *err);
-    /* Opens a listener on this connection, which must outlive it. If the server accepts no
-     * connection now, the listener works after the next transaction or drain that connects. NULL if
-     * listeners need no connection: use listen. */
+    /* Opens a listener on this connection, which must outlive it. If the server can't be reached or
+     * is not accepting connections, the listener starts to work with the next transaction or drain
+     * that connects. NULL if listeners need no connection; then use listen. */
     int (*listen_on)(struct db *db, unsigned what, struct listener **out, struct err *err);
 
     /* Closes the connection; the next transaction opens it again. NULL if connections are not
      * scarce, as on SQLite. */
     void (*disconnect)(struct db *db);
     /* Sets *scarce if others could soon be refused a connection: less than one part in `parts` of
-     * the server's connections is free. Opens the connection if necessary. E_BUSY as of open. NULL
+     * the server's connections is free. Opens the connection if necessary. E_BUSY as for open. NULL
      * if connections are not scarce. */
     int (*check_scarcity)(struct db *db, int parts, bool *scarce, struct err *err);
 };
@@ -134,7 +135,7 @@ enum wake {
      * reason. */
     WAKE_TIMERS = 8,   /* the next timer is due earlier */
     WAKE_ORPHANS = 16, /* an orphan may be adopted */
-    /* Sent only by pawl_submit() in SQL, which does not use bits: a NOTIFY without a payload. */
+    /* Sent only by pawl_submit() in SQL, as a NOTIFY without a payload instead of bits. */
     WAKE_SUBMISSIONS = 32,
     WAKE_ENDS = 64, /* an execution has ended */
 };
@@ -142,8 +143,8 @@ enum wake {
 /* A listener: a descriptor to poll, and the wake-ups received on it. Belongs to one thread. */
 struct listener {
     struct db *db; /* the connection on which it listens; NULL if it needs none */
-    int fd;      /* poll it for POLLIN; drain may change it (a reconnect); -1 while there is none */
-    int poll_ms; /* check the database at least this often, in case a wake-up is lost */
+    int fd;        /* poll it for POLLIN; a drain that reconnects may change it; -1 if none */
+    int poll_ms;   /* check the database at least this often, in case a wake-up is lost */
     /* Returns the wake bits since the last call; waits only briefly. */
     unsigned (*drain)(struct listener *l);
     void (*close)(struct listener *l);
@@ -151,7 +152,7 @@ struct listener {
 
 extern const struct db_driver db_sqlite, db_postgres;
 
-/* Thin calls through the driver. db_send and db_commit also call env_point, for tests. */
+/* Thin wrappers of the driver's functions. db_send and db_commit also call env_point, for tests. */
 MUST_USE int db_open(const struct db_url *url, struct env *env, struct db **out, struct err *err);
 void db_close(struct db **db);
 MUST_USE static inline int db_begin(struct db *db, enum tx_kind kind, struct err *err)

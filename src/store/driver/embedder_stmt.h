@@ -13,15 +13,15 @@ struct embedder_value {
     enum embedder_type type;
     int64_t i;
     double d;
-    const char *s; /* text and blob, of len bytes */
+    const char *s; /* a text or blob of len bytes */
     size_t len;
 };
 
 struct embedder_stmt {
-    const char *sql; /* one statement */
+    const char *sql; /* exactly one statement */
     const struct embedder_value *params;
     size_t nparams;
-    /* Called for each returned row; texts live until the call returns. A result other than 0 stops
+    /* Called for each row; its texts are valid until the call returns. A result other than 0 stops
      * the statement. NULL if the rows are not needed. */
     int (*row)(void *arg, const struct embedder_value *cells, size_t n);
     void *arg;

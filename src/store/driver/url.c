@@ -114,8 +114,8 @@ static char *without_password(const char *text, const char *host, const char *at
     return b.ptr;
 }
 
-/* libpq would read part of a password that contains a bare @ or / as the name of a host or
- * database, and messages would show it: refuse such a URL before libpq splits it. */
+/* If a password contains a bare @ or /, libpq would read a part of it as the name of a host or
+ * database, and messages would show that part. Such a URL is refused before libpq splits it. */
 static int check_password(const char *host, const char *at, struct err *err)
 {
     const char *rest = at ? at + 1 : host;

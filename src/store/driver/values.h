@@ -34,11 +34,11 @@ struct stmt {
 #include "statements.h" /* enum stmt_id, generated */
 extern const struct stmt statements[Q_COUNT];
 
-/* One value of a parameter or a result. Text is borrowed; in results it is NUL-terminated. */
+/* One value of a parameter or a result. The text is borrowed; in results it is NUL-terminated. */
 struct val {
     int64_t i;     /* numbers and times */
     const char *s; /* text and bytes; NULL otherwise */
-    uint32_t len;  /* of s */
+    uint32_t len;  /* the length of s in bytes */
     bool null;
 };
 
@@ -72,8 +72,8 @@ static inline struct val val_copy(struct val v)
 {
     return v;
 }
-/* Sets *to member by member: a value that is made in a temporary and copied at once stalls the
- * processor, because the copy reads more bytes than one store has written. */
+/* Sets *to member by member: to build the value in a temporary variable and then copy it stalls the
+ * processor, because the copy loads more bytes at once than any one store has written. */
 static inline void val_put(struct val *to, struct val v)
 {
     to->i = v.i;
@@ -114,7 +114,7 @@ struct args {
     }
 #define AUTO_ARGS             AUTO(args_release) struct args
 
-/* args_begin(a, q, scalars…) drops earlier values, so that a may be reused; args_row(a, values…)
+/* args_begin(a, q, scalars…) drops earlier values, so that `a` may be reused; args_row(a, values…)
  * adds a row, or a part of one. */
 #define args_begin(a, q, ...) args_begin_vals(a, q, VALS(__VA_ARGS__))
 #define args_row(a, ...)                                         \
@@ -127,7 +127,7 @@ struct args {
 void args_begin_vals(struct args *a, enum stmt_id q, const struct val *vals);
 void args_add(struct args *a, const struct val *vals);
 void args_grow(struct args *a, size_t n);
-/* Adds n values, which the caller sets before it adds others. */
+/* Adds n values, which the caller must set before it adds more. */
 static inline struct val *args_room(struct args *a, size_t n)
 {
     if (a->vals.cap - a->vals.n < n)
@@ -140,7 +140,7 @@ static inline struct val *args_room(struct args *a, size_t n)
 #define args_text(a, s)        args_row(a, val_text(s))
 #define args_bytes(a, p, len)  args_row(a, val_bytes(p, len))
 #define args_null(a)           args_row(a, VAL_NULL)
-void args_ids(struct args *a, const int64_t *ids, size_t n); /* one row for each */
+void args_ids(struct args *a, const int64_t *ids, size_t n); /* adds one row per id */
 /* The number of rows pushed so far; asserts that the last one is complete. */
 size_t args_rows(const struct args *a);
 void args_release(struct args *a);
@@ -152,7 +152,7 @@ struct rows {
     size_t n, ncols;
     struct val *cells; /* n * ncols, row by row */
     struct arena arena;
-    void *own; /* driver memory that the texts point into, if not the arena */
+    void *own; /* memory of the driver that the texts point to, if not the arena */
     void (*free_own)(void *own);
 };
 #define ROWS_INIT \

@@ -1,5 +1,5 @@
 /* wake_queue.h - wake-ups that wait to be sent, and when they may be sent. The caller holds the
- * lock that protects it. */
+ * lock that protects the queue. */
 #ifndef STORE_DRIVER_WAKE_QUEUE_H
 #define STORE_DRIVER_WAKE_QUEUE_H
 
@@ -10,7 +10,7 @@
 #define WAKE_ENDS_PAUSE 20000
 
 struct wake_queue {
-    unsigned bits;   /* not sent yet; senders add theirs */
+    unsigned bits;   /* wake-ups that are not sent yet; callers add theirs */
     int64_t ends_at; /* when the next end may be announced, by clock_boot_us */
 };
 
@@ -27,7 +27,7 @@ static inline unsigned wake_queue_take(struct wake_queue *q, int64_t now, bool c
     return ready;
 }
 
-/* When some of the waiting bits may be sent; 0 for at once. There must be some. */
+/* When some of the waiting bits may be sent; 0 if at once. `bits` must not be 0. */
 static inline int64_t wake_queue_due(const struct wake_queue *q)
 {
     return q->bits & ~(unsigned)WAKE_ENDS ? 0 : q->ends_at;

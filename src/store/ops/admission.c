@@ -18,7 +18,7 @@ static int load_parent(struct turn *t, const struct row *row, struct row **out, 
                                     : turn_load_row(t, row->now.parent, row->now.root, out, err);
 }
 
-/* Earlier versions left the flag on executions that had ended. */
+/* Earlier versions left the flag on executions that had ended; it is ignored there. */
 static bool has_pause(const struct execution *e)
 {
     return (e->flags & FLAG_PAUSED) && !status_is_terminal(e->status);

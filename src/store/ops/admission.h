@@ -20,15 +20,15 @@ struct hold_reasons {
 
 /* Whether the row or one of its ancestors is paused. */
 MUST_USE int row_is_paused(struct turn *t, const struct row *row, bool *out, struct err *err);
-/* Whether an ancestor of the row is being cancelled. Then no new attempt is started, except in
+/* Whether an ancestor of the row is being cancelled. No new attempt is then started, except in
  * on_exit, which also runs when its workflow is cancelled, and in on_failure after a timeout. */
 MUST_USE int row_is_cancelled_above(struct turn *t, const struct row *row, bool *out,
                                     struct err *err);
 /* Holds the row for the first reason that applies; does not check limits. */
 MUST_USE int row_hold_if_needed(struct turn *t, struct row *row, const struct hold_reasons *h,
                                 bool *held, struct err *err);
-/* As row_hold_if_needed; if no reason applies, admits a job (its limits must have been fetched) or
- * starts a workflow or fan-out. */
+/* Like row_hold_if_needed; if no reason applies, admits a job (its limits must have been fetched)
+ * or starts a workflow or fan-out. */
 MUST_USE int admit_or_hold(struct turn *t, struct row *row, const struct hold_reasons *h,
                            struct err *err);
 

@@ -13,13 +13,14 @@ static bool is_next_lane(const struct claim *c, size_t nth)
     return !nth || strcmp(c->serves[nth].lane, c->serves[nth - 1].lane) != 0;
 }
 
-/* The page has space for the quarantined leases, which the query returns too. */
+/* The page has room for the quarantined leases as well, because the query returns them, too. */
 static size_t adoption_page_size(const struct adoption *a)
 {
     return a->claim.max + quarantine_count(a->claim.quarantined);
 }
 
-/* Finds orphans: those of this state folder at once, those of others after the host's grace. */
+/* Finds orphans: those of this state folder at once, those of other state folders after
+ * host_grace. */
 static int find_orphans(struct turn *t, const struct adoption *a, int64_t after, struct rows *out,
                         struct err *err)
 {

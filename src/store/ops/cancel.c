@@ -12,9 +12,9 @@
 #define CANCEL_SLICE 1000 /* executions of a tree that one turn cancels */
 #define SLICES_AHEAD 20   /* slices that one walk through the tree finds */
 
-/* Requests the end of a running execution. That ends its pause, which may hold tasks that this
- * cancel does not reach, such as on_exit of a workflow that was cancelled before: a timer releases
- * them. */
+/* Requests the end of a running execution. That also ends the pause of the execution. The pause may
+ * hold tasks that this cancel does not reach, such as on_exit of a workflow that was cancelled
+ * before: a timer releases them. */
 static int request_end(struct turn *t, struct row *r, const struct move_note *note, struct err *err)
 {
     bool pause_ends = (r->now.flags & (FLAG_PAUSED | FLAG_RELEASING)) != 0;
@@ -164,7 +164,7 @@ static int cancel_requests(struct turn *t, struct request *list, size_t n, size_
     for (size_t i = 0; i < n; i++)
         if (!list[i].rc)
             TRY(load_subtree(t, &list[i], max, &trees[i], err));
-    TRY(limits_fetch(t, err)); /* of all requests at once, to keep the lock order */
+    TRY(limits_fetch(t, err)); /* the limits of all requests at once, to keep the lock order */
     for (size_t i = 0; i < n; i++) {
         bool changed = false, left;
 
@@ -172,7 +172,7 @@ static int cancel_requests(struct turn *t, struct request *list, size_t n, size_
             continue;
         TRY(cancel_subtree(t, &trees[i], &list[i], only_descendants, &changed, err));
         left = (trees[i].n == max && changed) ||
-               trees[i].from_cache; /* only a new walk shows that nothing is left */
+               trees[i].from_cache; /* only a new walk can show that nothing is left */
         if (left || list[i].rc == -E_BUSY)
             TRY(set_cancel_timers(t, &trees[i], &list[i], err));
         *more |= left;

@@ -22,8 +22,8 @@ static void push_lanes(struct args *a, const struct lane_queue *list, size_t n)
 }
 
 /* Claims the rows by rank until c->max is reached. Skips rows that are no longer claimable: a row
- * occurs twice if the caller named a lane and queue twice, and this turn may have changed a row
- * without writing it yet. */
+ * occurs twice if the caller named a lane and queue twice, and this turn may have made changes that
+ * are not written yet. */
 static int claim_rows(struct turn *t, const struct claim *c, struct row **rows, size_t n,
                       struct job_list *out, struct err *err)
 {
@@ -66,8 +66,8 @@ static size_t count_claimed_before(const struct turn *t, const struct claim *c)
     return n;
 }
 
-/* Drops the rows of nulls, which mark queues where all jobs are locked; returns whether other turns
- * have locked any job that the query saw. */
+/* Drops the rows that contain only nulls, which mark queues where all jobs are locked; returns
+ * whether other turns have locked any job that the query saw. */
 static bool drop_locked(struct rows *r)
 {
     size_t seen_at = r->ncols - 1, i, n = 0;

@@ -44,10 +44,11 @@ int64_t turn_read_generation(const struct rows *answer)
 /* ---- the fence ---- */
 
 /* Programs outside the database may have stored ids that were given out in the lost time, so those
- * ids must not be given out again. How many they are is not known. The fence skips one id for each
- * µs since a moment at which the database was certainly in use, ten times as many as the fastest
- * servers commit; MARGIN is for clocks that differ. Numbers of events are skipped too, for programs
- * that follow them by number. Ids stay exact in JSON (below 2^53) for 285 years of lost time. */
+ * ids must not be given out again. Their number is not known. The fence skips one id for each µs
+ * since a moment at which the database was certainly in use, which is ten times as many as the
+ * fastest servers can commit; MARGIN is for clocks that differ. Numbers of events are skipped too,
+ * for programs that follow them by number. Ids stay exact in JSON (below 2^53) for 285 years of
+ * lost time. */
 #define MARGIN 1000000000LL
 
 static int skip_ids(struct turn *t, struct err *err)
@@ -76,7 +77,7 @@ static int raise_generation(struct turn *t, int64_t *generation, struct err *err
     return ask_one(t, INTO(generation), err, Q_GENERATION_RAISE, clock_wall_us() / 1000);
 }
 
-/* Reads the next leases in the order of their executions, and locks those that no other turn has
+/* Reads the next leases in the order of their executions, and locks those that other turns have not
  * locked. */
 static int find_leases(struct turn *t, const struct fence *f, struct rows *held,
                        struct rows *locked, struct err *err)

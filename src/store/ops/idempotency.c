@@ -1,5 +1,5 @@
-/* idempotency.c - idempotency keys: a repeated key gives the same execution; a different body under
- * the same key is refused. See idempotency.h. */
+/* idempotency.c - idempotency keys: a repeated key returns the same execution; a different body
+ * under the same key is refused. See idempotency.h. */
 #include "store/ops/idempotency.h"
 
 #include <sodium.h>
@@ -32,7 +32,7 @@ static void hash_body(const struct submission *s, const char *lane,
     hash_text(&h, s->concurrency);
     hash_text(&h, s->task_name);
     hash_text(&h, s->input);
-    if (s->spec) /* conditional: hashes stored before specs existed must stay valid */
+    if (s->spec) /* only if given: hashes stored before specs existed must stay valid */
         hash_text(&h, s->spec);
     if (s->definition || s->hash)
         hash_text(&h, s->definition ? s->definition : s->hash);
@@ -44,8 +44,8 @@ static void hash_body(const struct submission *s, const char *lane,
 }
 
 /* Whether the stored hash is that of the submission. A lane that the routes choose is not part of
- * the hash: such a job has no lane here. Up to version 18 of the schema the hash included the lane
- * that the routes in the submitter's pawl.yaml chose. */
+ * the hash: such a submission names no lane. Up to version 18 of the schema the hash included the
+ * lane that the routes in the submitter's pawl.yaml chose. */
 static int has_hash(struct turn *t, const struct submission *s, const struct val *hash, bool *same,
                     struct err *err)
 {

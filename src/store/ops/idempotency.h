@@ -4,8 +4,8 @@
 
 #include "store/turn.h"
 
-/* Finds the executions of repeated submissions that have a parent, even if the parent can't have
- * new children any more. */
+/* Finds the executions of repeated submissions that have a parent, even if the parent can no longer
+ * have new children. */
 MUST_USE int keys_find_repeated(struct turn *t, struct submission *list, size_t n, struct err *err);
 
 /* Stores the keys of new submissions. If a key was stored before or occurs twice, the first

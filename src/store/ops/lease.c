@@ -44,7 +44,8 @@ int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref
     rows_index(&r, &found);
     for (size_t i = 0; i < n; i++) {
         const struct val *f = idmap_get(&found, list[i].execution);
-        bool mine = f && f[1].i == list[i].epoch; /* the list may also contain an older epoch */
+        /* The list may contain the lease with an older epoch, too. */
+        bool mine = f && f[1].i == list[i].epoch;
 
         list[i].rc = mine ? 0 : -E_LEASE_LOST;
         list[i].cancel_requested = mine && f[2].i;

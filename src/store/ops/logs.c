@@ -9,7 +9,7 @@
 
 #define ZSTD_LEVEL 3
 
-/* Pushes a row with the bytes compressed, or unchanged if that is smaller. */
+/* Pushes a row with the bytes, compressed if that makes them smaller. */
 static void push_chunk(struct turn *t, ZSTD_CCtx *zstd, const struct log_chunk *c, size_t at,
                        size_t len)
 {

@@ -55,14 +55,15 @@ static int hold_rows(struct turn *t, const struct subtree_slice *b, size_t slice
         struct row *r = turn_row(t, b->at[i].execution);
 
         if (b->at[i].rc == -E_BUSY)
-            *more = true; /* perhaps being claimed right now: checked again later */
+            *more = true; /* perhaps it is being claimed: a later slice checks it again */
         else if (!b->at[i].rc && could_start(&r->now))
             TRY(door_move(t, r, EV_HELD, (enum status)r->now.status, &note, err));
     }
     return 0;
 }
 
-/* Releases a row that is held for a pause, unless a cancel that ended the pause will reach it. */
+/* Releases a row that is held for a pause, unless the pause ended because of a cancel that will
+ * reach the row. */
 static int release_row(struct turn *t, struct row *r, int64_t due_at, bool *cancelled,
                        struct err *err)
 {
@@ -91,8 +92,8 @@ static int release_rows(struct turn *t, const struct subtree_slice *b, size_t sl
     return 0;
 }
 
-/* Holds or releases one slice. If more are left, sets a timer; the first engine that sees it is due
- * continues. */
+/* Holds or releases one slice. If more are left, sets a timer; the first engine that sees that it
+ * is due continues. */
 static int apply_to_slice(struct turn *t, struct row *row, const struct subtree_slice *b,
                           size_t slice, bool *more, struct err *err)
 {

@@ -70,7 +70,7 @@ static int raise_limit(struct turn *t, struct limit *l, int max, size_t slice, b
     return write_max(t, l, err);
 }
 
-/* Removes the limit when no execution waits for it any more. */
+/* Removes the limit when no execution waits for it any longer. */
 static int remove_limit(struct turn *t, struct limit *l, size_t slice, bool *more, struct err *err)
 {
     if (l->max < 0)
@@ -97,7 +97,7 @@ static int lower_limit(struct turn *t, struct limit *l, int max, size_t slice, b
 }
 
 /* Reads and locks the limit of a queue. Waits for the end of other turns that have read limits, so
- * that none of them continues with the old maximum; see lock_limits in turn.sql. */
+ * that no turn continues with the old maximum; see lock_limits in turn.sql. */
 static int open_limit(struct turn *t, const char *queue, struct limit **out, struct err *err)
 {
     TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_LIMITS_TABLE_LOCK));
@@ -190,7 +190,7 @@ int op_change_queue(struct turn *t, struct queue_action *q, struct err *err)
         return paused ? db_queue(t->db, NULL, 1, err, Q_PAUSE_SET_MAX, l->key,
                                  q->max < 0 ? -1 : q->max)
                       : set_limit(t, l, q->max, q->slice, &q->more, err);
-    case QUEUE_PAUSE: /* a limit of INT_MAX is being removed: see remove_limit */
+    case QUEUE_PAUSE: /* a limit of INT_MAX is one that is being removed: see remove_limit */
         if (!paused)
             resume_max = l->max == INT_MAX ? -1 : l->max;
         return pause_queue(t, l, q, resume_max, err);

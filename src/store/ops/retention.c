@@ -21,7 +21,7 @@
  * large for one slice. */
 struct retention_batch {
     VEC(int64_t) candidates; /* roots that ended early enough */
-    VEC(int64_t) roots;      /* of each execution in ids */
+    VEC(int64_t) roots;      /* the root of each execution in ids */
     VEC(int64_t) ids;
     VEC(int64_t) whole; /* roots of trees that this slice deletes completely */
     int64_t part;       /* the root of a tree that is deleted in part; 0 if none */
@@ -60,7 +60,7 @@ static int find_roots(struct turn *t, struct retention *r, int64_t before,
     return 0;
 }
 
-/* Drops candidates that another turn has locked. The caller must read the others again: they may
+/* Drops candidates that another turn has locked. The caller must read the rest again: they may
  * have changed before they were locked. */
 static int lock_candidates(struct turn *t, struct retention_batch *d, struct err *err)
 {
@@ -85,8 +85,8 @@ static void leave_for_next_slice(struct retention *r, int64_t root)
 }
 
 /* Selects the trees in which everything ended early enough, children before their parents. Returns
- * false if the slice is full and some trees are left. The rows are sorted by root, the deepest
- * first. */
+ * false if the slice is full and some trees are left. The rows are sorted by root; within a tree,
+ * the deepest come first. */
 static bool select_trees(const struct rows *found, int64_t before, size_t enough,
                          struct retention *r, struct retention_batch *d)
 {
@@ -170,8 +170,8 @@ static int delete_batch(struct turn *t, const struct retention_batch *d, struct 
     return db_flush(t->db, err);
 }
 
-/* Deletes the rows of workers that are long silent, and merges the counters of all workers that are
- * gone. Their hosts stay known while events may name them. */
+/* Deletes the rows of workers that have been silent for long, and merges the counters of all
+ * workers that are gone. Their hosts stay stored as long as events may name these workers. */
 static int delete_silent_workers(struct turn *t, int64_t silent_since, bool *more, struct err *err)
 {
     AUTO_ROWS silent = ROWS_INIT, gone = ROWS_INIT;

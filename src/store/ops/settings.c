@@ -4,7 +4,7 @@
 #include "store/ops/audit.h"
 #include "store/store_internal.h"
 
-#define SETTINGS_FIRST_VERSION 1 /* of a database whose settings were never changed */
+#define SETTINGS_FIRST_VERSION 1 /* the version while no setting was ever changed */
 
 static int read_setting(struct turn *t, const char *name, const char **out, struct err *err)
 {
@@ -45,7 +45,8 @@ int op_retention_policy(struct turn *t, struct retention_policy *out, struct err
 
 /* ---- routes ---- */
 
-/* The version was read in the same round trip as the turn's number, or is read now. */
+/* Finds the version of the settings: a turn with a number has read it in the same round trip as the
+ * number; other turns read it now. */
 static int find_version(struct turn *t, int64_t *out, struct err *err)
 {
     if (!t->settings_version.n)

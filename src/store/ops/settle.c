@@ -89,7 +89,8 @@ int op_record_starts(struct turn *t, int64_t worker, struct start *list, size_t 
 
 /* ---- outcomes ---- */
 
-/* Returns the outcome's error as it is stored: valid UTF-8, cut to size, never empty. */
+/* Returns the error of the outcome in a form that can be stored: valid UTF-8, not too long, never
+ * empty. */
 static const char *storable_error(struct turn *t, const struct outcome *o)
 {
     const char *s = o->error && *o->error ? o->error : NULL;
@@ -110,8 +111,8 @@ static const char *storable_error(struct turn *t, const struct outcome *o)
     return copy;
 }
 
-/* Turns an outcome that can't be stored into a failure that says so, so that the job never stays
- * running because of it. */
+/* Turns an outcome that can't be stored into a failure that says so, so that such an outcome never
+ * leaves the job in the status running. */
 static struct outcome make_storable(struct turn *t, const struct outcome *o)
 {
     struct outcome s = *o;
@@ -136,7 +137,7 @@ static struct outcome make_storable(struct turn *t, const struct outcome *o)
 
 /* ---- attempts that never started ---- */
 
-#define UNSTARTED_MAX   3       /* in a row; a job may kill its worker while it is prepared */
+#define UNSTARTED_MAX   3       /* times in a row; some jobs kill their worker before they start */
 #define UNSTARTED_DELAY 1000000 /* µs before the next attempt; doubled each time */
 
 static void judge_unstarted(struct turn *t, struct outcome *o, int times_before)
@@ -155,7 +156,7 @@ static void judge_unstarted(struct turn *t, struct outcome *o, int times_before)
                             UNSTARTED_MAX, storable_error(t, o));
 }
 
-/* The events know that the command started, whatever its worker found. */
+/* A start event proves that the command started, whatever its worker found. */
 static void judge_started(struct outcome *o)
 {
     o->kind = OUTCOME_LOST;
@@ -170,7 +171,8 @@ static bool is_unstarted(const struct settlement *s)
     return s->outcome.unstarted && !s->lease.rc;
 }
 
-/* A task may have restored the evidence that it never started; it can't remove the event. */
+/* A task may have restored the files that prove that it never started, but it can't remove its
+ * start event. */
 static int judge_all_started(struct turn *t, struct settlement *list, size_t n, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
@@ -193,8 +195,8 @@ static int judge_all_started(struct turn *t, struct settlement *list, size_t n, 
     return 0;
 }
 
-/* An attempt that never started is given back, but not forever: after UNSTARTED_MAX times in a row
- * it is lost, and counts. */
+/* A job whose attempt never started is returned to its queue, but not forever: after UNSTARTED_MAX
+ * times in a row the attempt is lost, and counts. */
 static int judge_all_unstarted(struct turn *t, struct settlement *list, size_t n, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
@@ -282,7 +284,8 @@ static int settle_one(struct turn *t, struct row *r, int64_t worker, struct sett
     if (again || retry)
         TRY(is_cancelled(t, r, &cancelled, err));
     if (again && cancelled) {
-        o.kind = OUTCOME_CANCELLED; /* it would get another attempt, but a cancel was requested */
+        /* It would get another attempt, were it not for the cancel request. */
+        o.kind = OUTCOME_CANCELLED;
         again = false;
     }
     if (again)

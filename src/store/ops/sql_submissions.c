@@ -13,9 +13,9 @@
 #include <string.h>
 
 struct submission_batch {
-    struct rows rows; /* of submissions_waiting: the id is the first column */
+    struct rows rows; /* the result of submissions_waiting; its first column is the id */
     struct submission *list;
-    const char *hash, *text; /* of the last definition that was written as text */
+    const char *hash, *text; /* the definition that set_definition wrote as text last */
     VEC(const char *) messages;
 };
 
@@ -39,8 +39,8 @@ static const char *canonical_params(struct turn *t, const char *given)
     return kept;
 }
 
-/* Sets the definition in the form in which the library submits it. Without a key, the hash is
- * enough. */
+/* Sets the text of the definition, as the library does when it submits a workflow: an idempotency
+ * key covers it. A submission without a key needs only the hash. */
 static int set_definition(struct turn *t, struct submission_batch *k, struct submission *s,
                           struct err *err)
 {
@@ -56,7 +56,7 @@ static int set_definition(struct turn *t, struct submission_batch *k, struct sub
     }
     rc = definition_get(t, s->hash, &def, err);
     if (rc == -E_INTERNAL || rc == -E_INVALID)
-        return 0; /* not stored: op_submit refuses it */
+        return 0; /* the definition is not stored: op_submit refuses the submission */
     if (rc)
         return rc;
     workflow_write(def->workflow, &b);

@@ -17,7 +17,7 @@ struct submission_slice {
     /* out */
     size_t n;              /* how many waiting submissions were found */
     int64_t first;         /* the id of the first of them; 0 if none */
-    const char **messages; /* of refused submissions; live until the store's next turn */
+    const char **messages; /* one for each refused submission; live until the store's next turn */
     size_t nmessages;
 };
 /* Accepts or refuses waiting submissions. The reason for a refusal is stored in its row. If the
@@ -25,7 +25,7 @@ struct submission_slice {
 MUST_USE int op_accept_submissions(struct turn *t, struct submission_slice *r, struct err *err);
 
 /* Creates the execution of a waiting submission, but does not start it: the caller cancels it in
- * this turn. Does nothing if the submission does not wait any more. */
+ * this turn. Does nothing if the submission was already taken or refused. */
 MUST_USE int op_create_submission(struct turn *t, int64_t id, struct err *err);
 
 /* Refuses a waiting submission that can't be stored. */

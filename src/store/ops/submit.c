@@ -135,7 +135,7 @@ static void fill_image(struct turn *t, const struct submission *s, struct execut
 struct new_limit {
     const char *key;
     int max;
-    size_t nth; /* of the submission */
+    size_t nth; /* the index of the submission */
 };
 
 static int by_key(const void *a, const void *b)
@@ -147,7 +147,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* Creates the limits of new concurrency keys, and the cap: the first job that uses a key creates
- * its limit. In key order, to keep the lock order. */
+ * its limit. Works in key order, to keep the lock order. */
 static int create_limits(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
     struct new_limit *new = arena_alloc(&t->arena, (2 * n + 1) * sizeof(*new));

@@ -6,7 +6,7 @@
 #include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
-/* A due timer is only a hint: the row, read under the root lock, shows if it still applies. */
+/* A due timer is only a hint: the row, read under the root lock, shows whether it still applies. */
 static int fire_timer(struct turn *t, struct row *r, enum timer_kind kind, struct err *err)
 {
     if (kind == TIMER_DELAY && r->now.held == HELD_DELAY) {
@@ -24,7 +24,8 @@ static int fire_timer(struct turn *t, struct row *r, enum timer_kind kind, struc
         size_t i, n = limits_find(t, &r->now, limits);
 
         for (i = 0; i < n; i++)
-            limits[i]->freed = true; /* offered to the first waiter, not only to this row */
+            /* Offer the permit to the first waiter, not only to this row. */
+            limits[i]->freed = true;
     }
     return 0;
 }

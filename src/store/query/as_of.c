@@ -1,8 +1,7 @@
 /* as_of.c - loads a tree as it was at a moment, and builds lists, outlines and timelines from it;
  * see as_of.h. Reads the rows of the tree in one query, then the events of a thousand executions at
- * a time. Events are replayed up to the moment and then to the end: the event of a later rerun
- * holds the earlier result, and max_attempts at the moment can be computed only from its present
- * value. */
+ * a time. Events are replayed beyond the moment, to the end: the event of a later rerun holds the
+ * earlier result, and max_attempts at the moment can be computed only from its present value. */
 #include "store/query/as_of.h"
 
 #include "base/text.h"
@@ -11,16 +10,18 @@
 
 #define EVENTS_SLICE 1000 /* executions whose events are read at once */
 
-/* Columns of @event@, and the columns after @whole@ of the statement query_as_of_rows. */
+/* Indexes of columns that are read here. The SQL macro @event@ lists the columns of an event
+ * (sql/query.sql). The rows of query_as_of_rows start with the columns of the SQL macro @whole@,
+ * those of an execution (sql/00_columns.sql); these columns follow. */
 enum { NUMBER, ROOT, EXECUTION, CREATED_AT, DATA = CREATED_AT + 8, HOST };
 enum { DEFINITION = WHOLE_COLUMNS, ITEMS = DEFINITION + 2 };
 
 struct as_of_row {
     struct execution execution; /* as it was at the moment */
     struct replay at_moment, now;
-    struct timeline timeline; /* only with_timelines */
+    struct timeline timeline; /* computed only if with_timelines is set */
     const char *result;       /* set if a later rerun moved it from the row to an event */
-    const char *host;         /* of the last worker at the moment; NULL if none, or unknown */
+    const char *host;         /* host of its last worker at the moment; NULL if none, or unknown */
     const char *request;      /* JSON: who requested it; NULL if unknown */
     const char *definition, *variables;
     int64_t items; /* number of items of a fan-out; -1 if unknown, or not a fan-out */
@@ -83,7 +84,7 @@ static void apply_event(struct as_of_tree *p, const struct rows *r, size_t i)
 {
     struct as_of_row *row = idmap_get(&p->by_id, rows_int(r, i, EXECUTION));
     struct replay_event e = {0};
-    int seq, attempt, epoch; /* replay counts them itself */
+    int seq, attempt, epoch; /* not passed to replay, which counts them itself */
     bool first_rerun;
 
     rows_read(r, i, CREATED_AT, NULL, &e.at, &e.worker, &seq, &attempt, &epoch, &e.type, &e.from,
@@ -214,8 +215,8 @@ static int finish_moment(struct as_of_tree *p, struct err *err)
     return 0;
 }
 
-/* Loads in one snapshot. E_NOT_FOUND if the execution did not exist at the moment. The caller
- * releases p in any case. */
+/* Loads the tree in one snapshot. E_NOT_FOUND if the execution did not exist at the moment. The
+ * caller releases p even after an error. */
 static int as_of_load(struct as_of_tree *p, struct store *s, struct err *err)
 {
     TRY(query_read(s, read_as_of, p, err));

@@ -8,8 +8,8 @@
 #include "core/history/timeline.h"
 #include "store/query/query.h"
 
-/* The moment after all events up to a time, or up to an event number; the other field is 0. A time
- * in the future means now. */
+/* The moment after all events up to a time, or up to an event number; the field that is not used is
+ * 0. A time in the future means now. */
 struct moment {
     int64_t time, event;
 };
@@ -21,7 +21,7 @@ struct moment {
  * exist at that moment, or does not exist at all. */
 MUST_USE int query_tree_at(struct store *s, int64_t id, const struct moment *at,
                            struct execution_list *out, struct err *err);
-/* The execution, followed by its tasks if it is a workflow. */
+/* Like query_tree_at, but reads only the execution and, if it is a workflow, its tasks. */
 MUST_USE int query_execution_at(struct store *s, int64_t id, const struct moment *at,
                                 struct execution_list *out, struct err *err);
 /* Like query_outline; `now` is the time of the moment. */

@@ -1,5 +1,5 @@
-/* events.c - reads the history: of one execution, of a subtree, or all of it, newest first, in
- * windows of time. */
+/* events.c - reads the history: of one execution, of a subtree, or of the whole database (newest
+ * first, in windows of time). */
 #include "store/query/query_internal.h"
 
 #include <string.h>

@@ -9,9 +9,9 @@
 #define STEP_MAX  1000000
 #define TREE_PAGE 20000
 
-/* The last event number and the open writers at one moment. */
+/* The last event number, and the transactions that were writing, at one moment. */
 struct writers_snapshot {
-    const char *only_among; /* check only whether one of these writers is left; NULL for all */
+    const char *only_among; /* check only which of these writers are left; NULL to find all */
     int64_t horizon;
     char *writers; /* NULL if none */
 };
@@ -39,7 +39,7 @@ static int find_horizon(struct store *s, struct event_follower *f, struct err *e
     int rc;
 
     if (f->started && f->seen < f->horizon && !f->writers)
-        return 0; /* complete, but not yet all returned */
+        return 0; /* the history is complete up to it, but not all events were returned */
     if ((rc = query_read(s, read_writers, &m, err)))
         goto done;
     if (!f->started) {

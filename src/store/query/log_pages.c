@@ -9,7 +9,7 @@
 
 struct log_query {
     int64_t execution, from;
-    int attempt; /* 0 for the last */
+    int attempt; /* the number of the attempt; 0 for the last one */
     size_t max;
     struct buf *out;
     size_t length_before; /* length of `out` before the page */

@@ -47,7 +47,7 @@ int query_set_not_found(int64_t id, struct err *err)
     return err_missing(err, MISSING_EXECUTION, text);
 }
 
-/* An SQL submission has its id before the execution is created. */
+/* The id may belong to an SQL submission, which has it before the execution is created. */
 int query_explain_missing(struct store *s, int64_t id, struct err *err)
 {
     struct submission_list l = {0};

@@ -72,20 +72,20 @@ STORE_LIST(task_name_list, struct task_name)
  * listed as one task, without its items. */
 MUST_USE int query_task_names(struct store *s, const int64_t *workflows, size_t n,
                               struct task_name_list *out, struct err *err);
-/* Which executions to list. All fields 0: those without a parent. */
+/* Which executions to list. If all fields are 0: those without a parent. */
 struct list_filter {
     int64_t parent;    /* only children of this execution; 0 for no restriction */
     bool all;          /* at any depth, instead of only those without a parent */
     uint64_t statuses; /* 1 << status for each wanted status; 0 for any */
     int kind;          /* 0 for any */
-    /* NULL for any: */
+    /* Each of these is NULL for any. */
     const char *name;     /* a glob with * and ? for the full name */
     const char *queue;    /* exact name */
     const char *workflow; /* exact name: workflows of this name, and their tasks */
 };
 #define LIST_SCAN 100000 /* rows read for one page */
 
-/* Lists at most max (> 0) executions with an id below *before (0: no upper bound), newest first,
+/* Lists at most max (> 0) executions with an id below *before (any id if that is 0), newest first,
  * and sets *before to the start of the next page, or to 0 after the last page. A page reads at most
  * LIST_SCAN rows, so it may be short, even empty, before the end. */
 MUST_USE int query_list(struct store *s, const struct list_filter *f, int64_t *before, size_t max,
@@ -95,7 +95,7 @@ struct event_row {
     int64_t sequence_num, root, execution, worker, created_at;
     int seq, attempt, epoch, type, from, to;
     const char *data;
-    const char *host; /* of the worker; NULL if none, or unknown */
+    const char *host; /* the worker's host; NULL if none, or unknown */
 };
 STORE_LIST(event_list, struct event_row)
 
@@ -103,7 +103,7 @@ STORE_LIST(event_list, struct event_row)
 MUST_USE int query_execution_events(struct store *s, int64_t execution, int after_seq, size_t max,
                                     struct event_list *out, struct err *err);
 
-/* Which events to read. All fields 0: every event. */
+/* Which events to read. If all fields are 0: every event. */
 struct event_filter {
     int64_t since, until; /* µs: since <= created_at < until; 0 for no bound */
     uint64_t types;       /* EVENT_BIT of each wanted type; 0 for all */
@@ -123,7 +123,7 @@ MUST_USE int query_events_below(struct store *s, int64_t execution, const struct
 /* A position for paging backwards through the history: the next page holds events older than
  * (time, sequence_num). */
 struct event_cursor {
-    int64_t time, sequence_num; /* both 0: start at the newest event */
+    int64_t time, sequence_num; /* both 0 to start at the newest event */
     bool end;                   /* out: no older events are left */
 };
 /* Reads at most max events from *cursor on, newest first by time and number, and moves *cursor past
@@ -139,8 +139,9 @@ struct event_follower {
     struct event_filter filter;
     int64_t seen; /* every event up to this number has been returned */
     bool started;
-    int64_t horizon; /* complete once the transactions in `writers` have ended */
-    char *writers;   /* the database's names of open transactions; NULL if none are left */
+    /* The history up to it is complete once the transactions in `writers` have ended. */
+    int64_t horizon;
+    char *writers; /* the database's names of open transactions; NULL if none are left */
 };
 MUST_USE int query_follow(struct store *s, struct event_follower *f, size_t max,
                           struct event_list *out, struct err *err);
@@ -183,7 +184,7 @@ MUST_USE int query_workers(struct store *s, struct worker_list *out, struct err 
 /* Sets *open to whether a job of this queue is running or waits for a timer. */
 MUST_USE int query_queue_open(struct store *s, const char *queue, bool *open, struct err *err);
 /* Running jobs with their leases, ordered by id, with an id above `after`. Unless `worker` is 0,
- * only those that it holds, and the orphans that it held last. */
+ * only the leases that it holds, and the orphans that it held last. */
 MUST_USE int query_leases(struct store *s, int64_t worker, int64_t after, size_t max,
                           struct execution_list *out, struct err *err);
 
@@ -215,7 +216,7 @@ struct running_row {
 struct overview {
     struct queue_list queues;
     struct worker_list workers;
-    struct running_row *running; /* by id */
+    struct running_row *running; /* sorted by id */
     size_t nrunning;
     struct attempt_list attempts;
     int64_t now;
@@ -240,11 +241,11 @@ struct why {
     int64_t now;
     struct event_list events; /* newest first */
 
-    /* Jobs ahead of this one: in its lane and queue if it is claimable, among those that wait for
-     * the same limit if it is held for one. */
+    /* Jobs ahead of this one. If this job is claimable, jobs of its lane and queue count; if it is
+     * held for a limit, executions that wait for the same limit. */
     int64_t before;
 
-    /* held for a limit */
+    /* If it is held for a limit. */
     int64_t limit_max, limit_used;
     bool limit_is_cap; /* the limit is queue.cap */
     bool queue_paused;
@@ -260,14 +261,14 @@ struct why {
     } others[WHY_MAX_OTHERS];
     size_t nothers;
 
-    /* the paused execution that is nearest: this one or an ancestor; id is 0 if none is paused */
+    /* The nearest paused execution: this one or an ancestor. id is 0 if none is paused. */
     struct {
         int64_t id, at;
         const char *name, *data; /* data is JSON with by and reason; NULL if not given */
     } pause;
 
-    /* a task that waits for its needs, or was skipped because of them */
-    bool has_task; /* join, condition and needs are known */
+    /* If it is a task that waits for its needs, or was skipped because of them. */
+    bool has_task; /* whether join, condition and needs are set */
     int join;      /* number of needs that must succeed; 0 if all must end */
     const char *condition;
     struct why_need {
@@ -277,7 +278,7 @@ struct why {
     } * needs;
     size_t nneeds;
 
-    /* a running fan-out */
+    /* If it is a running fan-out. */
     int64_t items;    /* total number of items; -1 if unknown */
     int max_parallel; /* 0 if not given */
 
@@ -286,7 +287,7 @@ struct why {
 MUST_USE int query_why(struct store *s, int64_t id, struct why *out, struct err *err);
 void why_release(struct why *w);
 
-/* The number of executions that have not ended, among this one and its descendants. */
+/* How many executions have not ended, among this one and its descendants. */
 MUST_USE int query_open(struct store *s, int64_t id, int64_t *n, struct err *err);
 
 /* The number of attempts of an execution, and its status. */

@@ -1,6 +1,6 @@
 /* why.c - collects, in one snapshot, the facts that explain the state of an execution. It does not
  * put them into words; the layers above the store do. Parses the definition of a task on each call,
- * since calls are rare. Also counts the open executions of a subtree and all leases. */
+ * since calls are rare. This file also counts the open executions of a subtree, and all leases. */
 #include "core/graph.h"
 #include "core/workflow/model.h"
 #include "store/query/query_internal.h"

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The schedules that the name had; each is matched at most once. */
+/* The schedules that the workflow had before; each is matched with at most one new schedule. */
 struct old_schedules {
     struct schedule_row *at;
     size_t n;
@@ -21,8 +21,8 @@ static bool same_text(const char *a, const char *b)
     return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* Finds the old schedule that r continues: it has the same pattern and, if there are several, the
- * same name. */
+/* Finds the old schedule that r continues: one with the same pattern; among several of them, the
+ * one with the same name. */
 static struct schedule_row *match_by_pattern(struct old_schedules *b, const struct schedule_row *r)
 {
     struct schedule_row *found = NULL;
@@ -98,7 +98,7 @@ static void copy_state(struct schedule_row *r, const struct schedule_row *from)
     copy_pause(r, from);
 }
 
-/* Matches new schedules with old ones by pattern first; then those without a match, by name. */
+/* Matches new schedules with old ones by pattern first; then matches the rest by name. */
 static int match_old_schedules(struct turn *t, const struct workflow *w, struct old_schedules *b,
                                struct schedule_row *r, struct apply_request *a, struct err *err)
 {
@@ -135,7 +135,8 @@ static void push_row(struct args *a, const struct schedule_row *r)
     schedule_push_state(a, r);
 }
 
-/* Deletes and inserts all rows: schedules may have swapped their names. */
+/* Deletes the old rows and inserts all rows again, because schedules may have swapped their
+ * names. */
 static int replace_schedules(struct turn *t, const struct workflow *w, struct apply_request *a,
                              struct err *err)
 {

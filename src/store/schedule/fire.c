@@ -17,7 +17,7 @@ struct candidate {
     bool running;     /* its last run has not ended */
     const char *hash; /* the definition to run; NULL if its workflow is not applied */
     struct schedule_plan plan;
-    size_t first;        /* index in runs of its first submission; it has plan.n of them */
+    size_t first;        /* index in `runs` of its first submission; it has plan.n of them */
     const char *problem; /* why it can't be fired; NULL if it can */
 };
 
@@ -77,7 +77,7 @@ static int read_facts(struct turn *t, struct firing_batch *d, struct err *err)
 
 /* ---- plan ---- */
 
-/* Finds the candidates that were fired before: a clock that was set back reaches them again. */
+/* Finds the due times that were fired before: after the clock was set back, they come again. */
 static int find_fired(struct turn *t, int64_t schedule, const int64_t *due, size_t n,
                       struct schedule_state *state, struct err *err)
 {
@@ -158,7 +158,7 @@ static void finish_candidate(struct turn *t, struct firing_batch *d, struct cand
     for (size_t i = 0; i < p->n && !l->problem; i++)
         if (d->runs.at[l->first + i].rc)
             l->problem = arena_strdup(&t->arena, d->runs.at[l->first + i].err.msg);
-    if (l->problem) { /* warn once; a due time stays due for as long as catchup covers it */
+    if (l->problem) { /* warn only once: while catchup covers it, the due time stays due */
         if (!r->problem || strcmp(r->problem, l->problem))
             add_message(t, d, l, arena_printf(&t->arena, "can't be fired: %s", l->problem));
         r->problem = l->problem;

@@ -38,14 +38,14 @@ MUST_USE int op_apply(struct turn *t, struct apply_request *a, struct err *err);
 /* ---- fire ---- */
 
 struct schedule_slice {
-    size_t max; /* schedules to check in this turn, at most */
+    size_t max; /* how many schedules this turn checks, at most */
     bool ahead; /* after the clock was set back: check the schedules that were last checked at a
                    time later than now, instead of those that are due */
 
     /* out */
-    size_t found;            /* schedules that were due; set even if the turn failed */
+    size_t found;            /* how many schedules were due; set even if the turn failed */
     int64_t first;           /* the first of them; 0 if none */
-    size_t checked, started; /* schedules checked (the others are locked), runs started */
+    size_t checked, started; /* schedules checked (locked ones are skipped), runs started */
     bool more;               /* call again at once */
     int64_t next;            /* when to call again, by turn_wall_time; 0 if never */
     int64_t now;             /* turn_wall_time */
@@ -56,9 +56,9 @@ struct schedule_slice {
  * written in the same transaction. A schedule that can't be fired stores the reason and is checked
  * again later. */
 MUST_USE int op_fire_schedules(struct turn *t, struct schedule_slice *r, struct err *err);
-/* Stores `why` as the reason that a schedule can't be fired, and has it checked again later: for a
- * schedule whose turn failed. *name is its full name, valid until the store's next turn. -E_BUSY:
- * its row is locked. */
+/* Stores `why` as the reason that a schedule can't be fired, and sets a later time for its next
+ * check. Used for a schedule whose turn failed. *name is its full name, valid until the store's
+ * next turn. -E_BUSY: its row is locked. */
 MUST_USE int op_schedule_quarantine(struct turn *t, int64_t id, const char *why, const char **name,
                                     struct err *err);
 
@@ -73,10 +73,10 @@ struct schedule_action {
     size_t changed; /* out: how many schedules were changed */
     int64_t id;     /* out: the execution started by SCHEDULE_RUN */
 };
-/* Due times during a pause, and a due time that waits when the pause starts, are skipped for good.
- * SCHEDULE_RUN starts a run at once, which counts as the last run. E_NOT_FOUND: no schedule has
- * this name; E_INVALID: SCHEDULE_RESUME of a schedule that is not paused, or SCHEDULE_RUN with a
- * name that means several schedules. */
+/* Due times during a pause are skipped for good, and so is a due time that waits when the pause
+ * starts. SCHEDULE_RUN starts a run at once, which counts as the last run. E_NOT_FOUND: no schedule
+ * has this name; E_INVALID: SCHEDULE_RESUME of a schedule that is not paused, or SCHEDULE_RUN with
+ * a name that means several schedules. */
 MUST_USE int op_change_schedule(struct turn *t, struct schedule_action *o, struct err *err);
 
 /* ---- rows ---- */
@@ -116,14 +116,15 @@ MUST_USE int schedule_from_row(const struct schedule_row *r, const char *name, s
 
 struct schedule_listed {
     struct schedule_row row;
-    const char *hash, *applied_by; /* of its workflow */
+    const char *hash, *applied_by; /* the definition of its workflow, and who applied it */
     int64_t applied_at;
-    int64_t last_due; /* of the newest firing; 0 if none */
-    int last_status;  /* of the last run; 0 if it does not exist any more */
+    int64_t last_due; /* the due time of the newest firing; 0 if none */
+    int last_status;  /* the status of the last run; 0 if it no longer exists */
     struct last_audit last_audit;
 };
 STORE_LIST(schedule_list, struct schedule_listed, int64_t now) /* now: see turn_wall_time */
-/* Reads the schedules of this name; all if it is NULL. E_NOT_FOUND: no schedule has the name. */
+/* Reads the schedules of this name; all schedules if it is NULL. E_NOT_FOUND: no schedule has the
+ * name. */
 MUST_USE int query_schedules(struct store *s, const char *name, struct schedule_list *out,
                              struct err *err);
 

@@ -7,7 +7,7 @@
 
 void schedule_read_row(struct schedule_row *out, const struct rows *r, size_t row,
                        struct arena *arena);
-/* Locks and reads the schedule of this name; all of the workflow if n->name is NULL. */
+/* Locks and reads the schedule of this name; if n->name is NULL, all schedules of the workflow. */
 MUST_USE int schedule_load(struct turn *t, const struct schedule_name *n, struct schedule_row **out,
                            size_t *count, struct err *err);
 
@@ -18,8 +18,9 @@ void schedule_push_row(struct args *a, const struct schedule_row *r);
 /* Writes the mutable state of one schedule. */
 MUST_USE int schedule_write_row(struct turn *t, const struct schedule_row *r, struct err *err);
 
-/* Builds the submission of a run. hash: the definition that the workflow's name is bound to; due:
- * the due time, 0 for a manual run; by: the operator's action for a manual run, else NULL. */
+/* Builds the submission of a run. `hash` is the definition that the workflow's name is bound to;
+ * `due` is the due time, 0 for a manual run; `by` is the operator's action for a manual run, else
+ * NULL. */
 struct submission schedule_build_submission(struct turn *t, const struct schedule_row *r,
                                             const char *hash, int64_t due,
                                             const struct schedule_action *by);

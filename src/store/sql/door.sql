@@ -26,7 +26,7 @@ INSERT INTO executions @given@
 UPDATE executions AS e SET @changed@ @given@
  WHERE e.id = ANY (:id) AND e.seq = :old_seq
 
--- As execution_update, with result and error; for the end of an attempt and for a rerun.
+-- Like execution_update, with result and error; for the end of an attempt and for a rerun.
 --: execution_outcome(; id i64, old_seq i32, started_at time, finished_at time, updated_at time, idle i64,
 --:+ attempts i32, max_attempts i32, epoch i32, seq i32, needs_left i32, needs_succeeded i32,
 --:+ children_open i32, children_made i32, notify_left i32,
@@ -56,7 +56,7 @@ INSERT INTO task_outbox @given@
 --: outbox_delete(; lane text, queue text, rank i32, execution i64)
 DELETE FROM task_outbox AS o @given@ WHERE o.lane = ANY (:lane) AND o.queue = :queue AND o.rank = :rank AND o.execution = :execution
 
--- As outbox_delete, for rows that this turn has locked: finds them by ctid, without an index probe for each.
+-- Like outbox_delete, for rows that this turn has locked: finds them by ctid, without an index probe for each.
 --: outbox_delete_by_ctid(; outbox_ctid tid, execution i64)
 DELETE FROM task_outbox AS o                                                               --@ postgres
  USING @rows@ AS u WHERE o.ctid = u.outbox_ctid AND o.execution + 0 = u.execution          --@ postgres
@@ -64,7 +64,7 @@ DELETE FROM task_outbox AS o                                                    
 --: lease_insert(; execution i64, epoch i32, worker i64, until time, folder text)
 INSERT INTO leases @given@
 
--- An adoption (another worker, a higher epoch) or an expiry (no worker).
+-- Changes a lease: an adoption (another worker, a higher epoch) or an expiry (no worker).
 --: lease_update(; execution i64, old_epoch i32, epoch i32, worker i64, until time, expired_at time, folder text)
 UPDATE leases AS l
    SET epoch = :epoch, worker = :worker, until = :until, expired_at = :expired_at, folder = :folder @given@

@@ -7,7 +7,7 @@ SELECT (SELECT value FROM settings WHERE name = 'database_id'),
 --: generation_read()
 SELECT CAST(value AS bigint) FROM settings WHERE name = 'fence_generation'
 
--- Returns a row to the first caller after a day has passed since the last retention; this caller runs it.
+-- Returns a row to the first caller after a day has passed since the last retention; that caller runs retention.
 --: retention_mark_run(now i64, before i64)
 UPDATE settings SET value = CAST($1 AS text)
  WHERE name = 'retained_at' AND CAST(value AS bigint) < $2
@@ -38,14 +38,14 @@ UPDATE counters SET value = CASE name                                           
     ELSE max(value, (SELECT COALESCE(max(sequence_num), 0) FROM execution_events)) + 10 * $1 END   --@ sqlite
  WHERE name IN ('execution_id', 'event_floor')                                             --@ sqlite
 
--- Notes the foreground runs that are open at this fence. Reads all roots, once for each fence.
+-- Records the foreground runs that are open at this fence. Reads all roots, once for each fence.
 --: fenced_trees_note()
 INSERT INTO settings (name, value)
 SELECT 'fenced_tree:' || e.id, 'open' FROM executions e
  WHERE e.parent IS NULL AND e.id > 0 AND e.status < S_SUCCEEDED AND e.queue = 'here:' || e.id
 ON CONFLICT (name) DO NOTHING
 
--- The roots that a fence has noted, each with its status, NULL if it was removed since.
+-- The roots that a fence has recorded, each with its status; NULL if the tree was removed since.
 --: query_fenced_trees()
 SELECT f.root, (SELECT e.status FROM executions e WHERE e.id = f.root)
   FROM (SELECT CAST(substr(s.name, 13) AS bigint) AS root FROM settings s WHERE s.name LIKE 'fenced_tree:%') AS f
@@ -53,7 +53,7 @@ SELECT f.root, (SELECT e.status FROM executions e WHERE e.id = f.root)
 --: fenced_trees_end(; root i64)
 DELETE FROM settings AS s @given@ WHERE s.name = 'fenced_tree:' || :root
 
--- Accepts the timeline on which the server runs; returns no row if the database has no timelines, or does not show them.
+-- Accepts the timeline on which the server runs; returns no row if the database has no timelines, or does not report them.
 --: timeline_accept()
 INSERT INTO settings (name, value)                                                         --@ postgres
 SELECT 'server_timeline', t FROM server_timeline() AS t WHERE t IS NOT NULL                --@ postgres

@@ -28,7 +28,7 @@ SELECT u.execution, u.attempt, u.epoch, u.start, u.raw, u.dropped, u.packed, u.d
 SELECT $2, $3, $4, $5, $6, $7, $8, $9                                                      --@ sqlite
  WHERE EXISTS (SELECT 1 FROM leases l WHERE l.execution = $2 AND l.epoch = $4 AND l.worker = $1)   --@ sqlite
 
--- Runs last: an epoch is never reused, so a worker that holds its lease now has held it during the statements before.
+-- Runs last: an epoch is never reused, so a worker that holds its lease now has also held it during the earlier statements.
 --: log_leases(worker i64; execution i64, epoch i32)
 SELECT l.execution, l.epoch FROM leases l @given@
  WHERE l.execution = ANY (:execution) AND l.epoch = :epoch AND l.worker = $1

@@ -127,10 +127,10 @@ SELECT $2                                                                       
  WHERE EXISTS (SELECT 1 FROM execution_events v WHERE v.root = $1 AND v.execution = $2     --@ sqlite
                 AND v.type = EV_STARTED AND v.attempt = $3)                                --@ sqlite
 
--- ---- given back unstarted
+-- ---- unstarted
 
--- How many times in a row, so far, the job was given back because its worker died before the attempt started: the
--- number in the last such event; 0 if an attempt or a rerun has started since.
+-- How many times in a row, so far, the job was returned to its queue because its attempt was unstarted: the number in
+-- the last such event; 0 if an attempt or a rerun has started since.
 --= unstarted_pg (@data_pg@ ->> 'unstarted')
 --= unstarted_sqlite json_extract(v.data, '$.unstarted')
 --: unstarted_before(; root i64, execution i64)
@@ -286,7 +286,7 @@ VALUES ($1, $2, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, room = excluded.room, serves = excluded.serves,
                                executors = excluded.executors, claim_ahead = excluded.claim_ahead
 
--- As worker_register, for a heartbeat that found no row. It does not overwrite room and serves of an existing row:
+-- Like worker_register, for a heartbeat that found no row. It does not overwrite room and serves of an existing row:
 -- another thread of the worker may have written newer values.
 --: worker_reregister(id i64, now time, pid i32, room i32, host text, folder text, version text, serves text,
 --:+ executors text, claim_ahead i32)
@@ -408,7 +408,7 @@ ON CONFLICT (queue, writer) DO UPDATE
 --: counters_delete(; writer i64)
 DELETE FROM queue_counters AS c @given@ WHERE c.writer = :writer
 
--- The merged counters of queues that have no jobs any more.
+-- The merged counters of queues that no longer have jobs.
 --: counters_delete_zero()
 DELETE FROM queue_counters WHERE writer = 0 AND ready = 0 AND held = 0 AND running = 0
 

@@ -247,7 +247,7 @@ SELECT w.id, w.started_at, w.seen_at, w.pid, w.room, w.host, w.folder, w.version
 --: query_lease_counts()
 SELECT worker, count(*) FROM leases WHERE worker IS NOT NULL GROUP BY worker ORDER BY worker
 
--- The last holder of an orphan has it, too: its file tells whether the attempt has started.
+-- An orphan counts as a lease of its last holder, whose file shows whether the attempt was started.
 --: query_leases(worker i64, after i64, n i64)
 SELECT @whole@, @past@
   FROM leases l @execution_of_l@

@@ -1,8 +1,8 @@
 -- An overview of the whole database (query/overview.c): few rows, however much is stored.
 
 -- Running jobs, the oldest first; there are few leases. The start of the attempt and its newest log chunk are one index
--- probe each. $1 is a part of the name or queue, compared without case. (A plain join may be planned as a scan of all
--- executions in the order of their ids.)
+-- probe each. $1 is a part of the name or queue, compared regardless of case. (A plain join may be planned as a scan of
+-- all executions in the order of their ids.)
 --: query_running(part text, n i64)
 SELECT e.id, e.root, e.attempts, e.max_attempts, e.name, e.queue, e.lane, l.worker,
        (SELECT v.created_at FROM execution_events v WHERE v.root = e.root AND v.execution = e.id

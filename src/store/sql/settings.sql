@@ -1,10 +1,10 @@
 -- Settings that all processes of the database share (ops/settings.c).
 
--- The row's lock is the lock of all settings.
+-- The lock of this row protects all settings.
 --: settings_raise_version()
 UPDATE settings SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'settings_version' RETURNING CAST(value AS bigint)
 
--- For turns without a number: turn_write, which returns the version, does not run in them.
+-- Used by turns without a number. Other turns get the version from turn_write.
 --: settings_read_version()
 SELECT @settings_version@
 

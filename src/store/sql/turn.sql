@@ -42,7 +42,7 @@ SELECT e.id
   FROM executions e WHERE e.id = ANY ($1)
    FOR NO KEY UPDATE OF e SKIP LOCKED                                                      --@ postgres
 
--- As lock_roots, but waits for locks; the order prevents deadlocks.
+-- Like lock_roots, but waits for locks; the order prevents deadlocks.
 --: lock_roots_wait(; id i64)
 SELECT e.id
   FROM executions e WHERE e.id = ANY ($1)
@@ -75,7 +75,7 @@ SELECT l.key, l.max, l.used
    FOR UPDATE OF l                                                                         --@ postgres
   FROM limits l WHERE l.key = $1                                                           --@ sqlite
 
--- As lock_limits, for limits that are needed out of order: skips those that other transactions have locked.
+-- Like lock_limits, for limits that are needed out of order: skips those that other transactions have locked.
 --: try_limits(; key text)
 SELECT l.key, l.max, l.used
   FROM limits l @given@ WHERE l.key = ANY (:key)

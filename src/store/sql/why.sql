@@ -2,7 +2,7 @@
 
 -- ---- why
 
--- The events of an execution, newest first, without created and marked ready.
+-- The events of an execution, newest first, except `created` and `marked_ready`.
 --: why_events(execution i64, n i64)
 SELECT @event@
   FROM execution_events v

@@ -117,7 +117,7 @@ SELECT v.created_at FROM execution_events v
  WHERE v.root = $1 AND v.execution = $2 AND v.type = WORKFLOW_EV_STARTED
  ORDER BY v.seq DESC LIMIT 1
 
--- The existing items of a fan-out with an index from $2 to before $3.
+-- The existing items of a fan-out whose index is at least $2 and below $3.
 --: items_from(foreach i64, at i64, before i64)
 SELECT @state@
   FROM executions e

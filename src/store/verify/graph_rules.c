@@ -81,7 +81,7 @@ static int check_item(struct graph_check *j, const struct checked_child *c, stru
     unsigned char bit = (unsigned char)(1u << (c->index % 8));
 
     if (c->index >= j->f.children_made && is_rerun(j) && status_is_terminal(c->status))
-        return 0; /* of an earlier run: not reached yet, or the list was longer then */
+        return 0; /* from an earlier run: this run has not reached it, or its list is shorter */
     if (c->index < 0 || c->index >= j->f.children_made) {
         verify_violation(j->v, "I36", c->id, "it is item %d of %lld, which has created %d items",
                          c->index, (long long)j->f.id, j->f.children_made);
@@ -102,7 +102,7 @@ static int check_item(struct graph_check *j, const struct checked_child *c, stru
     return 0;
 }
 
-/* Whether the row is of an earlier run and the current run has not reached it yet. */
+/* Whether the row is from an earlier run, and the current run has not reached it yet. */
 static bool is_of_earlier_run(const struct graph_check *j, const struct workflow_task *task,
                               const struct checked_child *c)
 {
@@ -174,10 +174,10 @@ static void collect_needs(struct graph_check *j, const struct workflow_task *tas
     }
 }
 
-/* Whether the needs of a decided task, in j->needs, allow it to run. Only a
- * condition that requires success is certain to forbid it; any other condition may be true. A task
- * that failed without a start may have been decided by an older version, which also evaluated the
- * rest of such a condition and failed the task if that was not possible. */
+/* Whether the needs of a decided task, in j->needs, allow it to run. Only a condition that requires
+ * success is certain to forbid that; any other condition may have been true. A task that failed
+ * without a start may have been decided by an older version, which also evaluated the rest of such
+ * a condition and failed the task if it could not be evaluated. */
 static bool needs_allow_run(const struct graph_check *j, const struct workflow_task *task,
                             const struct checked_child *c)
 {
@@ -187,8 +187,8 @@ static bool needs_allow_run(const struct graph_check *j, const struct workflow_t
     return task->condition && c->status == S_FAILED && !c->started;
 }
 
-/* Checks that the needs of a decided task allowed a decision at all, and this decision. A task with
- * a condition may have been skipped whatever its needs did. */
+/* Checks that the needs of a decided task allowed a decision at all, and that they allowed this
+ * one. A task with a condition may have been skipped whatever its needs did. */
 static void check_decided(struct graph_check *j, const struct workflow_task *task,
                           const struct checked_child *c)
 {
@@ -219,7 +219,7 @@ static int check_pending(struct graph_check *j, const struct workflow_task *task
         return 0; /* verify_open reports it (I32) */
     if (j->f.cancel_requested)
         return check_stranded(j, c, "its workflow is being cancelled", err);
-    if (c->held) { /* already decided: it waits for its hold and does not count needs any more */
+    if (c->held) { /* already decided: it waits for its hold and no longer counts needs */
         check_decided(j, task, c);
         return 0;
     }
@@ -241,7 +241,7 @@ static int check_notifying(struct graph_check *j, const struct workflow_task *ta
     bool will_continue;
 
     if (has_ended(j) || j->f.cancel_requested)
-        return 0; /* no follower needs the notification any more */
+        return 0; /* no follower needs the notification any longer */
     if (!status_is_terminal(c->status) || (uint32_t)c->notify_left > task->nfollowers)
         verify_violation(j->v, "I35", c->id,
                          "%s is %s, but has %d of its %u followers left to notify", c->name,
@@ -266,7 +266,7 @@ static int check_task(struct graph_check *j, const struct workflow_task *task, s
                          j->f.children_made, task->name, c->id ? "exists" : "does not exist");
     if (!c->id || c->status == S_CANCELLED || reused ||
         (c->status == S_SKIPPED && (c->flags & FLAG_BY_OPERATOR)))
-        return 0; /* these may end at any time */
+        return 0; /* not created, or ended without a decision on its needs */
     if (c->status == S_PENDING)
         return check_pending(j, task, c, err);
     check_decided(j, task, c);

@@ -16,7 +16,7 @@ enum { ROOT, EXECUTION, SEQ, TYPE, DATA = 10, NOW_STATUS, NOW_MAX_ATTEMPTS = 15,
 struct vanished {
     int64_t root; /* 0 if none */
     bool tree_exists;
-    VEC(int64_t) ids; /* at most verify.max, more are not reported */
+    VEC(int64_t) ids; /* at most verify.max, because no more are reported */
 };
 
 struct history_walk {
@@ -201,7 +201,7 @@ static int end_execution(struct history_walk *w, struct err *err)
     return w->save ? checkpoint_add(w->save, &w->now, err) : 0;
 }
 
-/* An event without an execution; I41 reports it. */
+/* Whether the event has no execution; I41 reports that. */
 static bool is_stray(const struct rows *r, size_t row)
 {
     return rows_null(r, row, NOW_STATUS);

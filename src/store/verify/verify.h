@@ -22,7 +22,7 @@ struct verify_options {
 
 struct verify_result {
     size_t checks;     /* invariants checked */
-    size_t violations; /* found, at most max_per_check of each */
+    size_t violations; /* how many were found, at most max_per_check of each */
     int64_t executions, events;
 };
 
@@ -31,7 +31,7 @@ struct verify_result {
 MUST_USE int store_verify(struct store *s, const struct verify_options *o,
                           struct verify_result *out, struct err *err);
 
-/* All invariants, for docs and the self-test: the code and what must hold. */
+/* All invariants, for docs and the self-test: the code, and the condition that must hold. */
 struct invariant {
     const char *code, *text;
 };

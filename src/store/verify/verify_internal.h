@@ -19,8 +19,8 @@ struct verify {
     struct db *db;
     const struct verify_options *options;
     struct verify_result *result;
-    size_t max;                    /* violations reported per invariant, at most */
-    VEC(struct violation) * found; /* by invariant; their details are owned */
+    size_t max;                    /* how many violations are reported per invariant at most */
+    VEC(struct violation) * found; /* one list per invariant; their details are owned */
     char database[128];            /* the id of the database */
 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define PAGE             1000 /* rows; the LIMIT of verify_workflow_page and verify_child_page */
-#define DEFINITIONS_SIZE (64u << 20) /* bytes of text of the definitions in memory, at most */
+#define DEFINITIONS_SIZE (64u << 20) /* bytes of definitions kept in memory, at most */
 
 /* Columns of verify_workflow_page and verify_child_page. */
 enum { ID, C_PARENT = 0, C_ID, C_INDEX = 9 };

@@ -10,7 +10,7 @@
 struct checked_child {
     int64_t id;
     int status, held, needs_left, needs_succeeded, notify_left, flags;
-    int index; /* of an item; -1 if it is not an item */
+    int index; /* the index of an item; -1 if it is not an item */
     bool started;
     const char *name; /* borrowed */
 };
@@ -31,16 +31,16 @@ struct graph_check {
     struct verify *v;
     struct checked_parent f;
     const struct definition *def;
-    int will_continue; /* 1 or 0; -1 if not read yet */
+    int will_continue; /* whether it will continue, 1 or 0; -1 if not read yet */
 
-    VEC(struct checked_child) tasks; /* of a workflow, by index in the definition */
-    VEC(unsigned char) seen;         /* of a fan-out: one bit per item */
-    VEC(struct graph_need) needs;    /* of one task */
+    VEC(struct checked_child) tasks; /* a workflow's tasks, by index in the definition */
+    VEC(unsigned char) seen;         /* a fan-out's items, one bit each */
+    VEC(struct graph_need) needs;    /* the needs of the task that is checked */
     size_t items;                    /* distinct items seen */
     int items_flags;                 /* flags that the ended items add to their fan-out */
 };
 
-/* Whether the rules apply: it has a definition and has run. */
+/* Whether the rules apply: the execution has a definition and has run. */
 bool graph_check_applies(const struct checked_parent *f);
 void graph_check_start(struct graph_check *j);
 MUST_USE int graph_check_child(struct graph_check *j, const struct checked_child *c,

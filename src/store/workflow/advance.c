@@ -16,7 +16,7 @@ uint32_t slice_bound(const struct turn *t, uint32_t default_bound)
     return slice ? (default_bound * slice + DEFAULT_SLICE - 1) / DEFAULT_SLICE : default_bound;
 }
 
-/* Counts the end of an execution that a job submitted, in the nearest workflow above. */
+/* Counts the end of an execution that a job submitted, in the nearest workflow above that job. */
 static int count_spawned_end(struct turn *t, struct row *row, struct err *err)
 {
     struct workflow_state *f;

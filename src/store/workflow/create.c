@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define CREATE_SLICE 1000 /* tasks of one workflow created per turn */
-#define CREATE_MAX   4000 /* tasks of all workflows per turn, but at least one of each */
+#define CREATE_MAX   4000 /* tasks of all workflows per turn, but at least one of each workflow */
 #define START_SLICE  500  /* tasks of one workflow made ready per turn */
 
 static const char *task_full_name(struct turn *t, const struct workflow_state *f, const char *task)
@@ -238,7 +238,7 @@ int workflow_start(struct turn *t, struct row *row, const struct definition *def
 
     if (!rc)
         rc = resolve_variables(def->templates, params, &variables, &why);
-    if (rc) /* still stored, so that a reader sees which definition and params failed */
+    if (rc) /* the state is stored anyway, so that readers see which definition and params failed */
         variables = json_pack("{s:O, s:{}}", "params", params, "vars");
     if (in->due)
         json_object_set(variables, "due_at", in->due);

@@ -45,7 +45,7 @@ bool task_has_many_needs(const struct workflow_state *f, const struct workflow_t
     return task->nneeds >= MANY_NEEDS && task->nneeds >= f->def->workflow->ntasks / 4;
 }
 
-/* Changes that this turn made after the states were read take precedence. */
+/* A change that this turn made after the states were read takes precedence. */
 static struct graph_need find_current_need(const struct turn *t, const struct workflow_state *f,
                                            uint32_t index)
 {

@@ -9,7 +9,7 @@
 #include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
-#define MAX_BLAMED 4 /* failed children that the error of their parent counts */
+#define MAX_BLAMED 4 /* how many failed children the error of their parent counts */
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@ int execution_continue_later(struct turn *t, const struct row *row, struct err *
     return set_timer(t, row, TIMER_CONTINUE, t->now, err);
 }
 
-/* The shorter of the timeouts of its definition and of the task that nests it; 0 if neither. */
+/* Finds the shorter of two timeouts: that of the definition, and that of the task that nests the
+ * workflow. 0 if there is none. */
 static int find_timeout(struct turn *t, const struct workflow_state *f, int64_t *out,
                         struct err *err)
 {
@@ -53,9 +54,9 @@ int workflow_set_timeout(struct turn *t, const struct workflow_state *f, struct 
 
     if (rc || !timeout)
         return rc;
+    /* The approval's timer must be deleted first: both timers have the same kind. */
     if (f->row->stored.held == HELD_APPROVAL)
-        TRY(door_write(
-            t, err)); /* deletes the approval's timer first: both timers have the same kind */
+        TRY(door_write(t, err));
     return set_timer(t, f->row, TIMER_TIMEOUT, t->now + timeout, err);
 }
 
@@ -243,7 +244,7 @@ int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *e
     }
     if (w->timeout || e->task_name)
         TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_TIMER_DELETE, e->id, TIMER_TIMEOUT));
-    if (e->concurrency) { /* its permit goes to the next in line */
+    if (e->concurrency) { /* its permit goes to the next execution in line */
         limits_note(t, e);
         TRY(limits_fetch(t, err));
     }
@@ -279,7 +280,7 @@ int execution_fire_timer(struct turn *t, struct row *row, enum timer_kind kind, 
     TRY(workflow_state_get(t, row->now.id, row->now.root, &f, err));
     if (!f)
         return 0;
-    if (!row->now.children_made && /* it has just started, after waiting for a permit */
+    if (!row->now.children_made && /* it has just started, because it got a permit */
         (rc = workflow_set_timeout(t, f, err)))
         return rc;
     if (workflow_is_starting(f))

@@ -103,9 +103,9 @@ int followers_notify_all(struct turn *t, struct workflow_state *f, const struct 
     return notify_slice(t, f, task, row, left, left, err);
 }
 
-/* Whether no follower waits for the task's end any more: the followers have ended or are being
- * cancelled, or the task ended in an earlier run and its row was not reset for the current run yet.
- */
+/* Whether no follower waits for the task's end any longer: the followers have ended or are being
+ * cancelled, or the task ended in an earlier run and its row was not reset for the current run
+ * yet. */
 static bool needs_no_notification(const struct workflow_state *f, const struct workflow_task *task)
 {
     const struct execution *e = &f->row->now;

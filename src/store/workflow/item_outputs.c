@@ -9,11 +9,11 @@
 #include <jansson.h>
 #include <string.h>
 
-#define OUTPUTS_PAGE 100 /* the outputs of one item may have 1 MB */
+#define OUTPUTS_PAGE 100 /* rows; the outputs of one item may be 1 MB long */
 
 struct item_entry {
     int status;
-    const char *outputs, *error; /* JSON, and a text; NULL if none */
+    const char *outputs, *error; /* JSON and plain text; NULL if none */
     const json_t *item;
 };
 
@@ -30,8 +30,8 @@ static void add_entry(struct buf *b, const struct item_entry *e)
     buf_addch(b, '}');
 }
 
-/* Adds the items from `at` on, up to a page of those that were created in this run: an earlier run
- * may have had more. */
+/* Adds at most a page of items, from the index `at` on, but only items that were created in this
+ * run: an earlier run may have had more. */
 static int add_page(struct turn *t, const struct row *foreach, const json_t *list, int64_t at,
                     size_t most, struct buf *out, struct err *err)
 {

@@ -95,7 +95,8 @@ static const char *item_name(struct turn *t, const struct row *foreach, int inde
     return arena_printf(&t->arena, "%s[%d]", foreach->now.name, index);
 }
 
-/* Creates the next item. It has ended if `reused` is an item of an earlier execution. */
+/* Creates the next item. If `reused` names an item of an earlier execution, the new item ends at
+ * once with that item's result. */
 static int create_item(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
                        struct row *foreach, json_t *item, const struct reusable_item *reused,
                        struct err *err)

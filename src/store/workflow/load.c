@@ -20,7 +20,7 @@ struct workflow_state *workflow_state_add(struct turn *t, struct row *row,
 {
     struct workflow_state *f = idmap_get(&t->workflow_states, row->now.id);
 
-    if (f) { /* it restarts in the turn that loaded it for a rerun */
+    if (f) { /* the workflow restarts in the same turn that loaded it for a rerun */
         idmap_release(&f->tasks);
         idmap_release(&f->scope_values);
     } else {
@@ -142,7 +142,7 @@ int tasks_read(struct turn *t, const struct task_ref *list, size_t n, struct err
 
 #define STATES_PAGE 5000
 
-/* Changes that this turn made to a task take precedence. */
+/* A change that this turn made to a task takes precedence. */
 static void read_task_state(struct turn *t, const struct definition *def, const struct rows *r,
                             size_t i, struct task_state *out)
 {

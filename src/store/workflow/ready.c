@@ -134,7 +134,7 @@ static int start_nested(struct turn *t, struct workflow_state *f, const struct w
     const struct definition *def;
     int rc;
 
-    row->now.concurrency = NULL; /* evaluated at each start */
+    row->now.concurrency = NULL; /* evaluated anew at each start */
     if (task->concurrency.key && (rc = concurrency_set_key(t, row, &task->concurrency, scope, err)))
         return task_fail_if_invalid(t, row, rc, err);
     if ((rc = resolve_pairs(resolve_template(scope, TASK_WITH), scope, false, &in.params, err)))

@@ -24,9 +24,9 @@ static int refuse_final_task(const struct workflow_state *f, const struct workfl
 
 static int reopen_above(struct turn *t, struct row *row, struct rerun *r, struct err *err);
 
-/* Reruns the followers of `task` in its workflow. With `again`, reruns the task itself too;
- * without, the caller has reopened it. `row` is the execution of the task. task is NULL if `row` is
- * an execution that a job submitted. */
+/* Reruns the followers of `task` in its workflow. If `again` is set, reruns the task itself, too;
+ * otherwise the caller has reopened it. `row` is the execution of the task. task is NULL if `row`
+ * is an execution that a job submitted. */
 static int rerun_in_workflow(struct turn *t, struct workflow_state *f,
                              const struct workflow_task *task, const struct row *row, bool again,
                              struct rerun *r, struct err *err)
@@ -234,7 +234,7 @@ int op_rerun(struct turn *t, struct rerun *r, struct err *err)
 {
     struct row *row;
 
-    rerun_release(r); /* the turn may be a retry */
+    rerun_release(r); /* the body of a turn may run more than once */
     TRY(requests_load(t, &r->request, 1, err));
     if (r->request.rc)
         return 0;

@@ -14,11 +14,11 @@
 
 /* Moves an execution that has ended to `to` (S_PENDING; for a workflow or fan-out also S_RUNNING)
  * and resets it to its initial state; its history stays. A job gets `attempts` more attempts. r is
- * NULL if the execution runs again because its parent does; the turn must have loaded the parent
- * then. */
+ * NULL if the execution runs again because its parent does; in that case the turn must have loaded
+ * the parent. */
 MUST_USE int rerun_reset(struct turn *t, struct row *row, enum status to, int attempts,
                          struct rerun *r, struct err *err);
-/* Whether a workflow or fan-out started in its last run; otherwise its descendants are of an
+/* Whether a workflow or fan-out started in its last run; otherwise its descendants are from an
  * earlier run. */
 bool rerun_has_started(const struct row *row);
 /* Reruns the tasks of a nested workflow that failed, and their followers. Does nothing and
@@ -27,17 +27,17 @@ bool rerun_has_started(const struct row *row);
 MUST_USE int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole,
                           struct err *err);
 
-/* Restarts a workflow that has ended; it must get a new permit, else -E_REFUSED and nothing
- * changes. */
+/* Restarts a workflow that has ended; It must get a new permit; otherwise nothing changes and
+ * -E_REFUSED is returned. */
 MUST_USE int rerun_restart(struct turn *t, struct row *row, struct rerun *r, struct err *err);
 
 /* A rerun of some tasks of a workflow. */
 struct partial_rerun {
     struct workflow_state *f;
     enum rerun_mark *marks;
-    struct graph_need *states; /* of all its tasks */
+    struct graph_need *states; /* the states of all its tasks */
     bool *open;                /* tasks that have not ended, or still have followers to notify */
-    struct row **rows;         /* of the open and the marked tasks; NULL for the others */
+    struct row **rows;         /* the rows of the open and the marked tasks; NULL for other tasks */
     bool only_failed_below;    /* below a failed task, rerun only the descendants that failed */
 };
 /* Loads the states of its tasks; no task is marked yet. */

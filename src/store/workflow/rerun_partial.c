@@ -47,7 +47,7 @@ int partial_rerun_load(struct turn *t, struct workflow_state *f, struct partial_
     return 0;
 }
 
-/* Loads the rows of the tasks that run again, or that may have to wait for those. */
+/* Loads the rows of the tasks that run again, or that may have to wait for such tasks. */
 static int load_rows(struct turn *t, struct partial_rerun *p, struct err *err)
 {
     uint32_t all = p->f->def->workflow->ntasks, n = 0, i;

@@ -9,7 +9,7 @@
 struct referenced_tasks {
     const struct definition *def;
     VEC(uint32_t) index;
-    bool all; /* `tasks` as a whole, or by a computed name */
+    bool all; /* the expressions use `tasks` as a whole, or with a computed name */
 };
 
 static void add_reference(void *arg, const char *name)

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_PAGE 100 /* the outputs of one task may have 1 MB */
+#define VALUES_PAGE 100 /* rows; the outputs of one task may be 1 MB long */
 
 /* ---- outputs ---- */
 
-/* A task that reads unreadable outputs fails with this error. Substituting an empty object would
- * invent a value. */
+/* A task that refers to unreadable outputs fails with this error: an empty object in their place
+ * would be an invented value. */
 static int read_outputs(const char *task, int64_t id, const char *text, json_t **out,
                         struct err *err)
 {
@@ -94,7 +94,7 @@ int task_read_value(struct turn *t, struct workflow_state *f, uint32_t index, co
 /* The values of all tasks, read without loading their rows into the turn, and only up to
  * ITEMS_MAX_IN_SCOPE bytes: there may be many tasks with large outputs. */
 struct all_values {
-    json_t **at;          /* by index; NULL if the task was not created */
+    json_t **at;          /* the values by task index; NULL if the task was not created */
     VEC(uint32_t) by_row; /* fan-outs whose outputs are stored with their items */
     size_t size;          /* bytes of outputs and errors */
 };

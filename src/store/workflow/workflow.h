@@ -54,8 +54,8 @@ struct definition {
     const struct templates *templates;
     const struct workflow_task **by_name; /* sorted */
     size_t ntasks;                        /* including on_failure and on_exit */
-    size_t size;                          /* of its text, in bytes */
-    uint32_t *rank;                       /* by task index; see agenda_add */
+    size_t size;                          /* the length of its text, in bytes */
+    uint32_t *rank;                       /* the ranks of its tasks, by index; see agenda_add */
     int64_t marked_used_at;               /* when its row was last known to be marked used */
     struct arena arena;
 };
@@ -93,7 +93,7 @@ MUST_USE int definition_use(struct turn *t, const char *hash, const struct workf
 struct task_state {
     int64_t id; /* 0 if it is not stored */
     struct graph_need need;
-    bool open; /* it has not ended, or still has followers to notify */
+    bool open; /* the task has not ended, or still has followers to notify */
 };
 
 /* A workflow execution as this turn sees it. */
@@ -105,9 +105,10 @@ struct workflow_state {
     /* Once all tasks exist: how many are still to be checked for a result to reuse; after that, how
      * many are still to be checked for a start because they have no needs. */
     uint32_t reuse_left, start_left;
-    struct idmap tasks;             /* task index + 1 -> its row, for the tasks loaded so far */
-    struct idmap scope_values;      /* task index + 1 -> the value that expressions see */
-    struct task_state *task_states; /* of all tasks, by index, as first read; NULL if not read */
+    struct idmap tasks;        /* task index + 1 -> its row, for the tasks loaded so far */
+    struct idmap scope_values; /* task index + 1 -> the value that expressions see */
+    /* The states of all tasks, by index, as first read; NULL if not read. */
+    struct task_state *task_states;
 };
 /* Loads a workflow's state and row. *out is NULL if the execution has no definition, and so no
  * tasks to decide on. */
@@ -123,7 +124,8 @@ MUST_USE int workflow_states_send(struct turn *t, const int64_t *ids, size_t n, 
                                   struct err *err);
 MUST_USE int workflow_state_receive(struct turn *t, const struct rows *r, size_t nth,
                                     struct err *err);
-/* Loads the rows of tasks of any workflows into the turn; leaves out those that do not exist. */
+/* A task of some workflow. tasks_read loads the rows of such tasks into the turn, and leaves out
+ * tasks that do not exist. */
 struct task_ref {
     struct workflow_state *state;
     uint32_t index;
@@ -143,9 +145,12 @@ struct json_t *turn_keep_json(struct turn *t, struct json_t *json);
 
 struct workflow_input {
     struct json_t *params; /* an object; missing values get their defaults */
-    bool params_checked;   /* otherwise an invalid value ends the workflow as failed */
-    struct json_t *due;    /* a text: when the scheduled run was due; NULL if it has no schedule */
-    const struct hold_reasons *holds; /* if they hold it, it starts when they end; NULL if none */
+    /* Whether the params are known to be valid; if not, an invalid value fails the workflow. */
+    bool params_checked;
+    /* JSON string: when the scheduled run was due; NULL if no schedule started it. */
+    struct json_t *due;
+    /* Holds to apply: a workflow that they hold starts when they end. NULL if none. */
+    const struct hold_reasons *holds;
 };
 /* Starts a workflow whose row is pending: writes its state, creates the first slice of its tasks,
  * and makes the tasks without needs ready. Takes ownership of the params. */
@@ -237,8 +242,8 @@ uint32_t followers_slice_size(const struct turn *t, const struct workflow_state 
 /* Notifies as many followers as fit into this turn; a timer of the ended task notifies the rest. */
 MUST_USE int followers_notify(struct turn *t, struct workflow_state *f,
                               const struct workflow_task *task, struct row *row, struct err *err);
-/* followers_notify_later sets these timers; followers_notify_next notifies the next slice when one
- * fires. */
+/* followers_notify_later sets the timers of ended tasks that still have followers to notify;
+ * followers_notify_next notifies the next slice when one fires. */
 MUST_USE int followers_notify_later(struct turn *t, struct err *err);
 MUST_USE int followers_notify_next(struct turn *t, struct row *row, struct err *err);
 /* Notifies all remaining followers in this turn. */
@@ -260,8 +265,8 @@ MUST_USE int workflow_build_scope(struct turn *t, struct workflow_state *f,
  * `row` is NULL if the task was not created. E_INVALID: its outputs are too large or unreadable. */
 MUST_USE int task_read_value(struct turn *t, struct workflow_state *f, uint32_t index,
                              const struct row *row, struct json_t **out, struct err *err);
-/* Adds the values of all tasks, without on_failure and on_exit, in the order of the file. E_INVALID
- * as above. */
+/* Adds the values of all tasks, except on_failure and on_exit, in the order of the file. E_INVALID
+ * as for task_read_value. */
 MUST_USE int tasks_read_all_values(struct turn *t, struct workflow_state *f, struct json_t *tasks,
                                    struct err *err);
 
@@ -298,8 +303,8 @@ MUST_USE int items_at(const struct row *foreach, const struct json_t *list, int 
 #define ITEMS_MAX_STORED   (256 << 10) /* bytes stored with the fan-out itself */
 #define ITEMS_MAX_IN_SCOPE (16 << 20)  /* bytes that an expression may refer to */
 /* Appends [{"status", "outputs", "item", "error"}, …] in the order of the list, one entry for each
- * of its items. The fan-out has started. *fits: the text is not larger than `most`; if false, `out`
- * is incomplete and not JSON. */
+ * of its items. The fan-out must have started. *fits is set to whether the text is at most `most`
+ * bytes long; if it is false, `out` is incomplete and not valid JSON. */
 MUST_USE int items_build_outputs(struct turn *t, const struct row *foreach, size_t most,
                                  struct buf *out, bool *fits, struct err *err);
 
@@ -318,18 +323,18 @@ MUST_USE int items_rerun_old(struct turn *t, struct workflow_state *f,
                              const struct workflow_task *task, struct row *foreach,
                              const struct old_items *old, struct json_t *item, struct err *err);
 /* item_reuse.c */
-struct reusable_items { /* the items of the fan-out in the earlier execution that succeeded */
+struct reusable_items { /* the succeeded items of the fan-out in the earlier execution */
     int64_t foreach;    /* 0 if none can be reused */
-    int made;           /* items that its last run created */
+    int made;           /* how many items its last run created */
     struct json_t *list;
-    int from, n; /* the first index in `page`, and how many */
+    int from, n; /* the first index in `page`, and the number of its items */
     struct rows page;
 };
 struct reusable_item {
     int64_t id; /* 0 if none */
     const char *result;
 };
-/* The caller releases *out, also after an error. */
+/* The caller releases *out, even after an error. */
 MUST_USE int items_load_reusable(struct turn *t, struct workflow_state *f,
                                  const struct workflow_task *task, struct reusable_items *out,
                                  struct err *err);
@@ -356,8 +361,9 @@ MUST_USE int items_get_subject(struct turn *t, const struct row *foreach, struct
 MUST_USE int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *err);
 /* Whether the task is on_failure or on_exit; task may be NULL. */
 bool task_is_final(const struct workflow_state *f, const struct workflow_task *task);
-/* How a workflow whose tasks have ended will end, unless on_failure or on_exit changes it: as the
- * results of success(), failure() and cancelled(), and as texts. *error is NULL if it succeeds. */
+/* How a workflow whose tasks have ended will end, unless on_failure or on_exit changes that.
+ * workflow_end_facts returns it as the results of success(), failure() and cancelled();
+ * workflow_describe_end returns it as texts. *error is NULL if it succeeds. */
 struct graph_facts workflow_end_facts(const struct workflow_state *f);
 MUST_USE int workflow_describe_end(struct turn *t, struct workflow_state *f, const char **status,
                                    const char **error, struct err *err);

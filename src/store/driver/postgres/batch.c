@@ -31,8 +31,8 @@ static bool is_one_value(const struct val *column, size_t nrows, size_t stride)
     return true;
 }
 
-/* Finds the next place where the text unnests a parameter into a column: for "unnest($3) AS" *param
- * is 2. NULL if there is none. */
+/* Finds the next place where the statement unnests a parameter into a column. *param is the
+ * parameter's index: 2 for "unnest($3) AS". NULL if there is none. */
 static const char *next_column(const char *sql, unsigned long *param)
 {
     char *end;
@@ -46,8 +46,8 @@ static const char *next_column(const char *sql, unsigned long *param)
     return NULL;
 }
 
-/* The columns whose value is equal in all rows. If all are, one is left out: at least one array
- * must remain to give the number of rows. */
+/* The columns whose value is equal in all rows. If all columns are, one is left out: at least one
+ * array must remain to give the number of rows. */
 static uint64_t find_same_columns(const struct args *a, size_t nrows)
 {
     const struct stmt *stmt = a->stmt;

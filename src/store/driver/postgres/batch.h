@@ -1,9 +1,8 @@
 /* batch.h - variants of a statement, for many rows that have the same value in some columns. The
- * server spends time on each element of an array, when it parses the array and when it unnests it;
- * but of the 34 columns of five hundred new jobs often only two differ. So a column that is equal
- * in all rows is sent once: where the statement has unnest($3), the variant for such rows has $3
- * (docs/adr/0041).
- * */
+ * server spends time on each element of an array, both to parse the array and to unnest it; but of
+ * the 34 columns of five hundred new jobs, often only two differ. So a column that is equal in all
+ * rows is sent once: where the statement has unnest($3), the variant for such rows has $3
+ * (docs/adr/0041). */
 #ifndef STORE_DRIVER_POSTGRES_BATCH_H
 #define STORE_DRIVER_POSTGRES_BATCH_H
 

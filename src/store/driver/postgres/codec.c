@@ -17,7 +17,7 @@ static const struct {
     [T_TIME] = {1184, 1185}, [T_BYTES] = {17, 1001}, [T_TID] = {27, 1010},
 };
 
-/* Writes the low `size` bytes of n, the highest first. */
+/* Writes the low `size` bytes of n in big-endian order. */
 static inline char *put_int(char *p, size_t size, int64_t n)
 {
     uint64_t be = htobe64((uint64_t)n << (64 - 8 * size));
@@ -25,7 +25,8 @@ static inline char *put_int(char *p, size_t size, int64_t n)
     return (char *)memcpy(p, &be, size) + size;
 }
 
-/* Writes one value, not null; returns its end, or NULL if the value does not fit the type. */
+/* Writes one value that is not null. Returns the end of the written bytes, or NULL if the value
+ * does not fit the type. */
 static char *put_value(char *p, enum db_type type, const struct val *v)
 {
     bool is_text = type == T_TEXT || type == T_BYTES;
@@ -129,8 +130,8 @@ int pg_encode(const struct args *a, uint64_t same, struct buf *scratch, struct p
 
 /* ---- results ---- */
 
-/* Reads a number of 1, 2, 4 or 8 bytes, the highest first, with its sign. A memcpy of constant size
- * compiles to one load; a memcpy of variable size is a call. */
+/* Reads a signed big-endian number of 1, 2, 4 or 8 bytes. A memcpy of constant size compiles to one
+ * load; a memcpy of variable size is a call. */
 static inline int64_t get_int(const char *p, size_t size)
 {
     uint64_t be64;

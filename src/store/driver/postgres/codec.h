@@ -1,5 +1,5 @@
 /* codec.h - encodes parameters and decodes results in PostgreSQL's binary format. Row parameters
- * become arrays, so that a statement that is run once takes any number of rows. */
+ * become arrays, so that one execution of a statement takes any number of rows. */
 #ifndef STORE_DRIVER_POSTGRES_CODEC_H
 #define STORE_DRIVER_POSTGRES_CODEC_H
 

@@ -16,7 +16,7 @@
 
 /* ---- waiting ---- */
 
-/* Waits for one of `events` or the end of the connection; false after the deadline. */
+/* Waits for one of `events` or the end of the connection; false if the deadline passes first. */
 static bool wait_for(PGconn *conn, short events, int64_t deadline)
 {
     struct pollfd p = {.fd = pq.socket(conn), .events = events};
@@ -113,8 +113,8 @@ static void ignore_notice(void *arg, const PGresult *res)
 
 PGconn *pg_connect_start(const struct db_url *url)
 {
-    /* The URL (dbname) overrides the keys before it. Poolers accept all of these keys; all other
-     * settings are made per transaction. */
+    /* The URL (dbname) overrides the keys before it. Poolers accept these keys; all other settings
+     * are made in each transaction. */
     static const char *const keys[] = {
         "application_name", "connect_timeout",     "tcp_user_timeout",
         "keepalives_idle",  "keepalives_interval", "keepalives_count",
@@ -196,9 +196,8 @@ static int finish_connecting(PGconn *conn, int64_t limit_us, const char *safe, s
 /* A server notices a client that disappeared silently (a partition, a pulled cable) only by
  * keepalives, which Linux sends after two hours, or by data that is not acknowledged, after about
  * 15 minutes; until then the session keeps its connection. These values end it after a minute.
- * Lower values
- * that the server or the URL sets are kept. Over a Unix socket, where the values are 0, nothing
- * is set. */
+ * Lower values that the server or the URL sets are kept. Over a Unix socket, where the values are
+ * 0, nothing is set. */
 #define SET_KEEPALIVES                                                                        \
     "(SELECT pg_catalog.count(pg_catalog.set_config(k.name, k.most::pg_catalog.text, false))" \
     " FROM (VALUES ('tcp_keepalives_interval', 10), ('tcp_keepalives_count', 3),"             \
@@ -218,7 +217,7 @@ static int read_session(PGconn *conn, const struct db_url *url, int64_t limit_us
         "SELECT pg_catalog.pg_backend_pid(),"
         " session_user" EQUALS "$1,"
         " pg_catalog.to_regrole(pg_catalog.quote_ident($1)) IS NOT NULL,"
-        /* a pooler's sessions belong to the pooler */
+        /* behind a pooler, the session is the pooler's, not ours */
         " CASE WHEN pg_catalog.pg_backend_pid()" EQUALS "$2 THEN " SET_KEEPALIVES " END";
     static const Oid types[] = {19 /* name */, 23 /* int4 */};
     char own_pid[12];

@@ -1,5 +1,5 @@
 /* conn.h - one connection to a PostgreSQL server: connect, wait for results, detect its loss. This
- * module does not know transactions or named statements.
+ * module knows nothing of transactions and named statements.
  *
  * A connection is non-blocking, and waits have a time limit: a server that disappears silently (a
  * pulled cable, a stopped machine) must not block Pawl. */
@@ -22,8 +22,8 @@ struct pg_session {
 
 /* Connects, checks the server's version, reads the session and makes the server detect a client
  * that disappeared (keepalives). If limit_us is 0, the time limit is the URL's connect_timeout, 5 s
- * by default. E_CONN_LOST: the server can't be reached now; E_BUSY: it can be reached, but accepts
- * no connection now, because all are in use or it is starting; E_UNAVAILABLE: retrying does not
+ * by default. E_CONN_LOST: the server can't be reached; E_BUSY: it can be reached, but is not
+ * accepting connections, because all are in use or it is starting; E_UNAVAILABLE: retrying does not
  * help until someone fixes the cause; E_NOT_FOUND: there is no such tenant. */
 MUST_USE int pg_connect(const struct db_url *url, int64_t limit_us, PGconn **out,
                         struct pg_session *session, struct err *err);

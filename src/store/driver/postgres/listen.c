@@ -22,13 +22,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define SLOW_POLL_MS    30000 /* while listening, in case a NOTIFY is lost */
-#define FAST_POLL_MS    500   /* while not listening */
+#define SLOW_POLL_MS    30000 /* used while listening, in case a NOTIFY is lost */
+#define FAST_POLL_MS    500   /* used while not listening */
 #define RETRY_US        SECOND
-#define RECONNECT_LIMIT (5 * SECOND) /* of one attempt to reconnect */
-/* ms that one step waits. A step that did not wait would leave the rest to the next call, and the
- * owner may be busy for a minute until then: a server that waits so long for the start of a session
- * can neither give its slot to others nor be stopped */
+#define RECONNECT_LIMIT (5 * SECOND) /* for one attempt to reconnect */
+/* ms that one step waits. If a step did not wait, the rest would be left to the next call, and the
+ * owner may be busy for a minute until then. A server that waits that long for the start of a
+ * session can neither give its connection slot to others nor be stopped. */
 #define STEP_MS         100
 
 enum state { POLLING, DOWN, CONNECTING, SUBSCRIBING, LISTENING };
@@ -39,8 +39,9 @@ struct pg_listener {
     bool owns_db;
     unsigned what, received;
     int epoll; /* base.fd while there is a connection: its socket, and `event` */
-    int event; /* an eventfd: results of a transaction brought notifications, whose bytes are gone
-                  from the socket */
+    /* Eventfd: set when notifications came with the results of a transaction: libpq has already
+     * read them from the socket. */
+    int event;
     struct pg_listener *next;
 };
 
@@ -50,13 +51,13 @@ struct pg_hub {
     enum state state;
     PGconn *conn;       /* CONNECTING, SUBSCRIBING: becomes the connection of the pg_db */
     enum pg_step waits; /* CONNECTING: what the socket must be ready for */
-    int64_t retry_at;   /* DOWN: reconnect not before this time */
-    int64_t give_up_at; /* CONNECTING, SUBSCRIBING: the end of this attempt */
+    int64_t retry_at;   /* DOWN: do not reconnect before this time */
+    int64_t give_up_at; /* CONNECTING, SUBSCRIBING: when this attempt fails */
 };
 
 #define EACH_LISTENER(h, l) for (struct pg_listener *l = (h)->listeners; l; l = l->next)
 
-/* The only function that changes the state. A closed socket has left the epoll by itself. */
+/* Only this function changes the state. The epoll forgets a closed socket by itself. */
 static void enter_state(struct pg_db *p, enum state state)
 {
     struct pg_hub *h = p->hub;
@@ -291,7 +292,7 @@ static unsigned drain(struct listener *base)
     unsigned received;
     eventfd_t count;
 
-    if (!l->p->db.in_tx) /* else the transaction's results come first */
+    if (!l->p->db.in_tx) /* in a transaction, its results must be read first */
         while (step_state(l->p))
             ;
     (void)eventfd_read(l->event, &count);
@@ -309,7 +310,7 @@ static void close_listener(struct listener *base)
     for (at = &p->hub->listeners; *at != l; at = &(*at)->next)
         ;
     *at = l->next;
-    if (!p->hub->listeners) { /* libpq would keep notifications that nobody reads */
+    if (!p->hub->listeners) { /* otherwise libpq would collect notifications that nobody reads */
         pg_close(&p->hub->conn);
         if (p->hub->state == LISTENING && !l->owns_db)
             (void)!pg_run_simple(p, "UNLISTEN", "UNLISTEN *", RECONNECT_LIMIT, &ignored);
@@ -344,14 +345,15 @@ static struct pg_listener *add_listener(struct pg_db *p, unsigned what)
     return l;
 }
 
-/* LISTEN on a connection that is already open; DOWN otherwise, until the next transaction. */
+/* Runs LISTEN if the connection is open. Otherwise the state stays DOWN until a transaction or a
+ * drain connects. */
 static void subscribe(struct pg_db *p)
 {
     struct err ignored = ERR_INIT;
     AUTO_BUF sql = BUF_INIT;
 
     if (!p->conn)
-        enter_state(p, p->hub->state); /* for the new listener */
+        enter_state(p, p->hub->state); /* sets fd and poll_ms of the new listener */
     else if (p->session.pooled || !add_channels(p, p->conn, &sql) ||
              pg_run_simple(p, "LISTEN", buf_cstr(&sql), RECONNECT_LIMIT, &ignored))
         enter_state(p, p->conn ? POLLING : DOWN);

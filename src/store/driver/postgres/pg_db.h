@@ -57,23 +57,25 @@ struct pg_hub;
 struct pg_db {
     struct db db;
     struct db_url *url;
-    PGconn *conn; /* in pipeline mode; NULL after a loss, until begin reconnects */
+    PGconn *conn; /* is in pipeline mode; NULL after a loss, until begin reconnects */
     struct pg_session session;
-    bool unnamed; /* prepared statements don't work on this server; never reset */
+    bool unnamed; /* set if prepared statements don't work on this server; never reset */
 
-    enum tx_kind kind; /* of the current transaction */
+    enum tx_kind kind; /* the kind of the current transaction */
     enum pg_commit commit;
-    struct err failed; /* its first error; after that it can only be rolled back */
+    struct err failed; /* the transaction's first error; once set, it can only be rolled back */
 
     VEC(struct pg_entry) queue;
-    bool prepared[PG_NAMED_COUNT]; /* by name_index; set as soon as the PREPARE is sent */
+    bool prepared[PG_NAMED_COUNT]; /* the index is name_index; set as soon as the PREPARE is sent */
     struct pg_shapes shapes;
     struct buf scratch;
-    struct args own;        /* of the driver's own statements */
+    struct args own;        /* arguments of the driver's own statements */
     struct pg_waker *waker; /* NULL until the first wake-up is sent */
-    unsigned deferred;      /* wake-ups to send with the next transaction; see env.one_connection */
-    int64_t deferred_until; /* do not try before then, by clock_boot_us; after a failure */
-    struct pg_hub *hub;     /* the listeners on this connection; NULL if none */
+    /* Wake-ups to send before the next transaction; see env.one_connection. */
+    unsigned deferred;
+    /* After a failure: do not send them before this time, by clock_boot_us. */
+    int64_t deferred_until;
+    struct pg_hub *hub; /* the listeners on this connection; NULL if none */
 };
 
 static inline struct pg_db *pg_from_db(struct db *db)
@@ -101,34 +103,38 @@ int pg_lose_connection(struct pg_db *p, const char *what, struct err *err);
 int pg_keep_first_error(struct pg_db *p, struct err *err);
 void pg_trace(const struct pg_db *p, const char *what, int64_t *since, long rows);
 
-/* Runs a text in the simple query protocol, outside a transaction. E_CONN_LOST closes the
+/* Runs an SQL string in the simple query protocol, outside a transaction. E_CONN_LOST closes the
  * connection. */
 MUST_USE int pg_run_simple(struct pg_db *p, const char *what, const char *sql, int64_t limit_us,
                            struct err *err);
-/* After a statement outside pipeline mode, whose result was rc: gives the notifications that came
- * with it to the listeners and returns to pipeline mode. E_CONN_LOST closes the connection. */
+/* Called after a statement outside pipeline mode that returned rc: passes the notifications that
+ * came with its result to the listeners, and returns to pipeline mode. E_CONN_LOST closes the
+ * connection. */
 void pg_resume_pipeline(struct pg_db *p, int rc);
-MUST_USE int pg_reconnect(struct pg_db *p, struct err *err); /* if it is not connected */
+MUST_USE int pg_reconnect(struct pg_db *p, struct err *err); /* does nothing if connected */
 
 /* ---- notify.c, listen.c ---- */
 
 void pg_wake(struct db *db, unsigned what);
 MUST_USE int pg_notify(struct db *db, unsigned what, int64_t lock_us, struct err *err);
-/* Sends the deferred wake-ups, if it is connected. Keeps them after a failure, and tries again some
- * time later, by another call. */
+/* Sends the deferred wake-ups, if there are any and the connection is open. After a failure it
+ * keeps them, and does nothing for a second; a later call tries again. */
 void pg_send_deferred(struct pg_db *p);
 /* The channel on which ends of executions are announced is the schema's name with this suffix. */
 #define PG_ENDS_CHANNEL "_ends"
-void pg_waker_close(struct pg_waker **waker); /* first sends pending wake-ups, for some seconds */
+/* Takes some seconds at most to send what is pending. */
+void pg_waker_close(struct pg_waker **waker);
 int pg_listen(const struct db_url *url, struct env *env, unsigned what, struct listener **out,
               struct err *err);
 int pg_listen_on(struct db *db, unsigned what, struct listener **out, struct err *err);
-/* Subscribes the connection that was just opened, if it has listeners; not yet in pipeline mode. */
+/* Subscribes the connection if it has listeners. Called when the connection was just opened and is
+ * not in pipeline mode yet. */
 MUST_USE int pg_hub_connected(struct pg_db *p, struct err *err);
 void pg_hub_lost(struct pg_db *p);
-/* Ends a reconnection by draining: the caller connects itself, or wants no connection. */
+/* Ends a reconnection that draining has started: the caller connects itself, or wants no
+ * connection. */
 void pg_hub_stop_connecting(struct pg_db *p);
-/* Gives notifications that arrived together with results to the listeners. */
+/* Passes notifications that arrived together with results to the listeners. */
 void pg_hub_collect(struct pg_db *p);
 
 #endif

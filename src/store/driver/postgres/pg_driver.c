@@ -43,7 +43,7 @@ const struct stmt pg_driver_stmt[OWN_COUNT] = {
     [OWN_NOW] = {OWN("NOW", "SELECT pg_catalog.clock_timestamp()")},
 };
 
-#define PATIENCE (15 * SECOND) /* beyond the server's own statement_timeout */
+#define PATIENCE (15 * SECOND) /* added to the server's own statement_timeout */
 
 /* The settings of each kind of transaction. silence_us is how long the server may send nothing; 0
  * for no limit. */
@@ -79,7 +79,7 @@ static int connect_now(struct pg_db *p, struct err *err)
 {
     int rc;
 
-    pg_hub_stop_connecting(p); /* not after it: that would take one connection more */
+    pg_hub_stop_connecting(p); /* first, so that two connections are never open at once */
     TRY(pg_connect(p->url, 0, &p->conn, &p->session, err));
     if (p->session.pooled)
         p->unnamed = true;
@@ -135,9 +135,9 @@ static void disconnect(struct db *db)
     pg_hub_stop_connecting(pg_from_db(db));
 }
 
-/* Counts all sessions in databases: a few that do not count, such as autovacuum's, are
- * among them. At least 3 connections of the server must be free. Behind a pooler a
- * client needs no connection of the server while it is idle. */
+/* Counts all sessions that use a database, including a few that do not count against
+ * max_connections, such as those of autovacuum. At least 3 connections of the server must be free.
+ * Behind a pooler an idle client needs no connection of the server. */
 static int check_scarcity(struct db *db, int parts, bool *scarce, struct err *err)
 {
     static const char sql[] =
@@ -171,8 +171,8 @@ static int check_scarcity(struct db *db, int parts, bool *scarce, struct err *er
     return rc;
 }
 
-/* The last try: also reconnects, for some seconds at most. What can't be sent then is lost;
- * listeners also poll. */
+/* The last try, before the connection is closed: also reconnects, for some seconds at most.
+ * Wake-ups that still can't be sent are lost, which does no harm: listeners also poll. */
 static void send_last_deferred(struct pg_db *p)
 {
     struct err ignored = ERR_INIT;
@@ -260,8 +260,7 @@ static int begin(struct db *db, enum tx_kind kind, struct err *err)
     if (db->in_tx)
         return err_set(err, E_INTERNAL, "a transaction was started inside another one");
     if ((rc = pg_reconnect(p, err))) {
-        if (rc ==
-            -E_BUSY) /* the server restarts, or others took the connection: the caller retries */
+        if (rc == -E_BUSY) /* the server restarts, or connections are scarce: the caller retries */
             err->code = E_CONN_LOST;
         return -(int)err->code;
     }
@@ -320,7 +319,7 @@ static int commit_queued(struct pg_db *p, struct err *err)
     TRY(queue_plain(p, OWN_COMMIT, err));
     p->commit = COMMIT_SENT;
     rc = pg_run_queued(p, silence_us, err);
-    if (p->commit == COMMIT_DONE) /* even if the connection broke right after it */
+    if (p->commit == COMMIT_DONE) /* stored, even if the connection broke right after it */
         return 0;
     if (p->commit == COMMIT_SENT && !p->conn && p->kind != TX_READ && p->kind != TX_VERIFY)
         return err_set(
@@ -373,7 +372,7 @@ static int send_now(struct db *db, int64_t *us, struct err *err)
     return queue_own(p, OWN_NOW, &e, err);
 }
 
-/* Uses the simple query protocol, the only one that accepts several statements in one text. */
+/* Uses the simple query protocol, the only one that accepts several statements in one string. */
 static int run_script(struct pg_db *p, const char *sql, struct err *err)
 {
     PGresult *last = NULL;

@@ -52,7 +52,8 @@ static const struct rule *find_rule(const char *state, bool fatal)
             return &rules[i];
     if (fatal)
         return &lost;
-    /* A server that keeps running after 08P01 (protocol violation) got a wrong message from us. */
+    /* A server that reports 08P01 (protocol violation) is still there: it got an invalid message
+     * from us. */
     return strncmp(state, "08", 2) == 0 && strcmp(state, "08P01") != 0 ? &lost : &bug;
 }
 
@@ -133,8 +134,8 @@ static const struct rule *find_connect_rule(const char *state, const char *reaso
 }
 
 /* 53300: all connections of the server, of the database or of the role are in use, except perhaps
- * the reserved ones. 57P03: the server is starting or stopping. Both pass without a change of the
- * configuration, though 53300 may need one. */
+ * the reserved ones. 57P03: the server is starting or stopping. Both may pass by themselves,
+ * although 53300 may need a change of the configuration. */
 static bool is_refusal_for_now(const struct rule *rule, const char *state)
 {
     return rule == &pooler_is_full || strcmp(state, "53300") == 0 || strcmp(state, "57P03") == 0;

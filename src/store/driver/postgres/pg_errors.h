@@ -15,8 +15,8 @@ int pg_set_stmt_error(const PGresult *res, const char *what, const char *safe, s
 /* Sets E_CONN_LOST with libpq's message about a broken connection. */
 int pg_set_lost_error(PGconn *conn, struct err *err);
 
-/* Sets the error of a failed attempt to connect. E_CONN_LOST: a later attempt may succeed;
- * E_BUSY: the server accepts no connection now; E_UNAVAILABLE: retrying does not help until someone
+/* Sets the error of a failed attempt to connect. E_CONN_LOST: a later attempt may succeed; E_BUSY:
+ * the server is not accepting connections; E_UNAVAILABLE: retrying does not help until someone
  * fixes the cause. */
 int pg_set_connect_error(PGconn *conn, const char *safe, struct err *err);
 

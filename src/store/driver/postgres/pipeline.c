@@ -59,7 +59,7 @@ static int set_send_error(struct pg_db *p, const char *what, struct err *err)
         return pg_lose_connection(p, what, err);
     err_set(err, E_INTERNAL, "%s on %s: %.*s", what, p->url->safe, (int)strcspn(message, "\n"),
             message);
-    pg_drop_connection(p); /* a part of the message may already be sent */
+    pg_drop_connection(p); /* part of the message may already have been sent */
     return pg_keep_first_error(p, err);
 }
 
@@ -240,8 +240,8 @@ static bool handle_result(struct pg_db *p, const struct pg_entry *e, PGresult *r
     return alive;
 }
 
-/* Reads all results of an entry, up to a NULL or the sync itself. Returns false if the connection
- * is lost or its results don't match the queue. */
+/* Reads all results of an entry, up to the NULL that ends them, or the result of the sync. Returns
+ * false if the connection is lost or its results don't match the queue. */
 static bool read_entry(struct pg_db *p, const struct pg_entry *e, int64_t limit_us, int64_t *since)
 {
     struct err err = ERR_INIT;

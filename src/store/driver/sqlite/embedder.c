@@ -21,7 +21,7 @@ static bool is_pawl_name(const char *name)
 /* ---- authorization ---- */
 
 struct auth_check {
-    char refused[100]; /* the table or index of Pawl that the statement would change; "" if none */
+    char refused[100]; /* Pawl's table or index that the statement would change; "" if none */
     bool tables;       /* the statement creates or alters a table */
 };
 

@@ -4,8 +4,8 @@
  * other too. The kernel releases it when its holder dies, and queues its waiters, so that none of
  * 64 writers waits long (SQLite's own busy handler sleeps and retries, without any order). But
  * flock has no time limit: a holder that is stopped, or sits in a debugger, would block all others
- * without any message. Polling with LOCK_NB would lose the place in the queue, and a library must
- * not use a signal to interrupt the call. So a connection that finds the lock taken waits in a
+ * without any message. A caller that polls with LOCK_NB has no place in the queue, and a library
+ * must not use a signal to interrupt the call. So a connection that finds the lock taken waits in a
  * separate thread, which can be cancelled. A free lock, the common case, needs no thread. */
 #include "store/driver/sqlite/lock.h"
 
@@ -164,7 +164,7 @@ static int wait_for_lock(const struct sqlite_lock *k, int limit_ms, struct err *
     } else {
         pthread_cancel(thread);
         pthread_join(thread, NULL);
-        flock(k->fd, LOCK_UN); /* the thread may have got it just before */
+        flock(k->fd, LOCK_UN); /* the thread may have acquired it just before it was cancelled */
         return set_timeout_error(k, limit_ms, err);
     }
     return error ? set_lock_error(k, error, err) : 0;

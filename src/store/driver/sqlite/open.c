@@ -1,8 +1,8 @@
 /* open.c - finds, creates, opens and reopens the file of a database.
  *
- * Only SQLite opens the file: by the rules of POSIX, closing another descriptor of it would drop
- * all locks that SQLite holds on it in this process. Creating the file is the one exception, and a
- * safe one: with O_EXCL the file did not exist, so nothing could be locked. */
+ * Only SQLite opens the file: by the rules of POSIX, if this process closed another descriptor of
+ * the file, it would drop all locks that SQLite holds on it. Creating the file is the one
+ * exception, and a safe one: with O_EXCL the file did not exist, so nothing could be locked. */
 #include "store/driver/sqlite/sqlite_db.h"
 #include "store/driver/url.h"
 

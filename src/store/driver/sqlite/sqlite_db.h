@@ -7,7 +7,7 @@
  *   embedder.c       statements of the embedder
  *   lock.c           the lock file: one writer at a time among all processes
  *   wal.c            checkpoints of the write-ahead log
- *   clock.c          the database's time, which never runs backwards, also across boots
+ *   clock.c          the database's time, which never runs backwards, even across boots
  *   wake.c           wake-ups between processes
  *   sqlite_errors.c  translates SQLite's error codes */
 #ifndef STORE_DRIVER_SQLITE_SQLITE_DB_H
@@ -37,7 +37,7 @@ static inline bool reads_only(enum tx_kind kind)
 
 /* Whether this connection has the stored clock offset.
  *
- *   UNKNOWN --sqlite_clock_now--> STORED     the row exists and is of this boot
+ *   UNKNOWN --sqlite_clock_now--> STORED     the row was written during this boot
  *   UNKNOWN --sqlite_clock_now--> WRITTEN    this transaction writes the row
  *   WRITTEN --sqlite_clock_ended--> STORED   it was committed
  *   WRITTEN --sqlite_clock_ended--> UNKNOWN  rolled back: no other connection can see that offset
@@ -63,14 +63,14 @@ struct sqlite_db {
     ino_t ino;
     bool sync_normal; /* ?synchronous=normal */
 
-    enum tx_kind kind;      /* of the current transaction */
-    bool failed;            /* a statement of it failed: it must not be committed */
-    bool broken;            /* reopen before the next transaction */
-    bool needs_wal_renewal; /* renew the log before the next write: it may not be on the disk */
+    enum tx_kind kind;      /* the kind of the current transaction */
+    bool failed;            /* one of its statements failed: it must not be committed */
+    bool broken;            /* the connection must be reopened before the next transaction */
+    bool needs_wal_renewal; /* the log may not be on the disk: renew it before the next write */
 
     bool has_wal;      /* the database was in WAL mode when last checked */
     int wal_pages;     /* length of the log after this connection's last commit */
-    int wal_written;   /* pages by which the log grew while this connection is open */
+    int wal_written;   /* pages by which the log has grown since this connection was opened */
     int wal_capacity;  /* pages that the log's file holds without growing; 0 if unknown */
     int checkpoint_at; /* checkpoint when the log has this many pages */
 
@@ -128,8 +128,8 @@ int sqlite_listen(const struct db_url *url, struct env *env, unsigned what, stru
                   struct err *err);
 void sqlite_wake_release(struct sqlite_db *l);
 
-/* sqlite_errors.c. Translates SQLite's last error; marks the connection as broken if it may be.
- * `what` names the statement, or is NULL while opening. */
+/* sqlite_errors.c. Translates SQLite's last error; marks the connection as broken if the error may
+ * have broken it. `what` names the statement, or is NULL while opening. */
 int sqlite_set_error(struct sqlite_db *l, const char *what, struct err *err);
 void sqlite_note(struct sqlite_db *l, const char *fmt, ...) PRINTF_LIKE(2, 3);
 

@@ -11,7 +11,7 @@ struct rule {
     int sqlite_code; /* an extended code, or a primary one, which matches all of its extended codes
                       */
     enum error_code code;
-    bool broken;        /* the connection must not be used any more */
+    bool broken;        /* the connection must not be used again */
     const char *advice; /* for the user */
 };
 
@@ -25,7 +25,7 @@ struct rule {
 static const struct rule rules[] = {
     {SQLITE_BUSY, LOCKED},
     {SQLITE_LOCKED, LOCKED},
-    {SQLITE_PROTOCOL, LOCKED}, /* too many retries for the log's header, under contention */
+    {SQLITE_PROTOCOL, LOCKED}, /* too many retries to read the log's header, under contention */
     {SQLITE_FULL, E_NO_SPACE, false, "nothing was stored; free some disk space"},
     {SQLITE_IOERR_SHMOPEN, NO_SHARED_MEMORY},
     {SQLITE_IOERR_SHMSIZE, NO_SHARED_MEMORY},
@@ -73,7 +73,8 @@ int sqlite_set_error(struct sqlite_db *l, const char *what, struct err *err)
     if (code == SQLITE_CONSTRAINT_TRIGGER && strncmp(message, upgraded, strlen(upgraded)) == 0)
         return err_set(err, E_SCHEMA, "the database %s: %s", l->path, message);
 
-    /* A full disk may also be reported as an I/O error; reopen a log that could not grow. */
+    /* A full disk may also be reported as an I/O error; the connection is reopened, because the log
+     * could not grow. */
     if (rule->broken || (code & 0xff) == SQLITE_IOERR)
         l->broken = true;
     return err_set(err, rule->code, "the database %s%s%s: %s%s%s; %s", l->path, what ? ", " : "",

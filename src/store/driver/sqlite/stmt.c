@@ -60,9 +60,9 @@ void sqlite_finalize_all(struct sqlite_db *l)
     vec_release(&l->extra);
 }
 
-/* SQLITE_MISMATCH for a number as text or a text as number. Texts are borrowed: the arguments
- * outlive the execution. Bindings are not cleared afterwards because every execution binds all
- * parameters again. */
+/* Returns SQLITE_MISMATCH for a text where a number is declared, or the reverse. Texts are
+ * borrowed: the arguments outlive the execution. Bindings are not cleared afterwards because every
+ * execution binds all parameters again. */
 static int bind_value(sqlite3_stmt *st, int i, unsigned char type, const struct val *v)
 {
     if (v->null)
@@ -164,7 +164,8 @@ static int step_to_end(struct sqlite_db *l, const char *name, struct stmt_run *r
     if (got != SQLITE_DONE)
         rc = sqlite_set_error(l, name, err);
     else if (sqlite3_column_count(r->st) == 0 && sqlite3_total_changes(l->sq) != before)
-        r->count += sqlite3_changes(l->sq); /* else this is an earlier count */
+        /* Otherwise sqlite3_changes would return the count of an earlier statement. */
+        r->count += sqlite3_changes(l->sq);
     sqlite3_reset(r->st);
     return rc;
 }

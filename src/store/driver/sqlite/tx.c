@@ -1,7 +1,7 @@
 /* tx.c - transactions on SQLite, and the driver's table of functions.
  *
  * A writer takes the lock file, runs BEGIN IMMEDIATE, commits, checkpoints if the log is long, and
- * only then releases the lock file. A reader takes no lock: in WAL mode it has its snapshot.
+ * only then releases the lock file. A reader takes no lock: in WAL mode it has its own snapshot.
  * Statements run when they are sent, so there is nothing to flush. */
 #include "store/driver/sqlite/sqlite_db.h"
 
@@ -68,17 +68,17 @@ static void sqlite_rollback(struct db *db)
     sqlite_lock_drop(&l->lock);
 }
 
-/* Decides whether the outcome of a failed COMMIT is known. SQLite reports that it rolled back, and
- * the other connections that have the database open see it that way: the log's index was not
+/* Decides whether the outcome of a failed COMMIT is known. SQLite reports that the transaction was
+ * rolled back, and other open connections do not see its changes, because the log's index was not
  * updated. But if only the fsync failed, the log may contain all frames, and the next process that
  * recovers the log finds them committed. So the outcome is unknown until we have reopened the
  * database and checked. */
 static int judge_failed_commit(struct sqlite_db *l, int rc, struct err *err)
 {
     switch (sqlite3_extended_errcode(l->sq) & 0xff) {
-    case SQLITE_FULL: /* the last frame, which makes it a commit, was not written */
+    case SQLITE_FULL: /* the last frame, which marks the commit, was not written */
     case SQLITE_BUSY:
-    case SQLITE_CONSTRAINT: /* a deferred foreign key */
+    case SQLITE_CONSTRAINT: /* a deferred foreign key failed */
         return rc;
     }
     if (reads_only(l->kind))

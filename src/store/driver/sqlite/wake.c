@@ -21,11 +21,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Not below 10 s: an idle worker may run at most one statement in that time. */
+/* At least 10 s: an idle worker must not run more than one statement in that time. */
 #define POLL_MS           10000
 /* Used if the listener has no socket. */
 #define POLL_NO_SOCKET_MS 500
-/* With this many unread datagrams the queue (10 by default) may have been full and lost others. */
+/* With this many unread datagrams the queue (10 by default) may have been full, and others may have
+ * been lost. */
 #define QUEUE_MAYBE_FULL  8
 
 static void set_address(struct sockaddr_un *a, int dir_fd, const char *name)
@@ -50,13 +51,13 @@ static DIR *open_wake_dir(struct sqlite_db *l)
     char *path;
 
     if (l->wake_dir && (fstat(dirfd(l->wake_dir), &st) || st.st_nlink == 0))
-        sqlite_wake_release(l); /* it was deleted; there may be a new one */
+        sqlite_wake_release(l); /* the folder was deleted; there may be a new one */
     if (l->wake_dir) {
         rewinddir(l->wake_dir);
         return l->wake_dir;
     }
     path = mem_printf("%s.wake", l->path);
-    l->wake_dir = opendir(path); /* close-on-exec */
+    l->wake_dir = opendir(path); /* sets close-on-exec */
     free(path);
     return l->wake_dir;
 }
@@ -72,7 +73,7 @@ static void wake_listener(int fd, int dir_fd, const char *name, unsigned char wh
 }
 
 /* Opens a new socket each time: unread datagrams of a hanging listener count against the buffer of
- * the socket that sent them, and must not prevent wake-ups of other listeners. */
+ * the socket that sent them, and must not keep wake-ups from reaching other listeners. */
 void sqlite_wake(struct db *db, unsigned what)
 {
     struct sqlite_db *l = sqlite_from_db(db);
@@ -100,7 +101,7 @@ struct sqlite_listener {
     struct listener listener;
     unsigned what;
     int dir_fd;
-    char name[32]; /* of the socket in the folder; "" if there is no socket */
+    char name[32]; /* the name of the socket in the folder; "" if there is no socket */
 };
 
 static unsigned drain(struct listener *listener)

@@ -13,11 +13,11 @@
 
 #define CHECKPOINT_PAGES 4000  /* 16 MB: a few ms of work, every few thousand commits */
 #define LARGE_PAGES      40000 /* 160 MB: reached only if readers kept the log from restarting */
-#define CLOSE_PAGES      250   /* 1 MB: checkpoint a longer log at close; the next open reads it */
+#define CLOSE_PAGES      250   /* 1 MB: a longer log is checkpointed at close */
 #define READERS_MS       200   /* how long a checkpoint may wait for readers and block writers */
 #define AHEAD_PAGES      256   /* 1 MB: at most this many pages of zeros ahead, for a busy writer */
 #define COMMIT_PAGES     16    /* more than most commits write */
-#define ZEROS_PAGES      16    /* per write */
+#define ZEROS_PAGES      16    /* zeros are written in pieces of this size */
 
 #define WAL_HEADER       32
 #define WAL_FRAME        (24 + DB_PAGE_SIZE)
@@ -81,7 +81,8 @@ static int run_checkpoint(struct sqlite_db *l, int mode, int wait_ms)
     return rc;
 }
 
-/* A failed checkpoint is harmless because everything is in the log, so it is only noted. */
+/* A failed checkpoint is harmless because everything is in the log, so it is only reported as a
+ * note. */
 static void checkpoint_if_possible(struct sqlite_db *l, int mode, int wait_ms)
 {
     int rc = run_checkpoint(l, mode, wait_ms);
@@ -140,7 +141,7 @@ int sqlite_wal_renew(struct sqlite_db *l, struct err *err)
     case SQLITE_OK:
         l->needs_wal_renewal = false;
         return 0;
-    case SQLITE_BUSY: /* readers: try again at the next transaction */
+    case SQLITE_BUSY: /* readers still need the log: try again at the next transaction */
         return 0;
     default:
         return sqlite_set_error(l, "checkpoint", err);
