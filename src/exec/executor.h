@@ -28,7 +28,7 @@ struct job {
     int max_attempts;
     int epoch;
     int priority;
-    int index;             /* of an item of a fan-out; -1 if it is not one */
+    int index;             /* the item's index in its fan-out; -1 if the job is not an item */
     const char *task_name; /* NULL unless it is a task of a workflow */
     const char *queue;
     const char *name;     /* full name, exec::NAME or workflow::task */
@@ -37,12 +37,12 @@ struct job {
     const struct spec *spec;
     int64_t lease_until; /* CLOCK_BOOTTIME, µs; the lease is valid at least until then */
     bool cancel;         /* a cancel was requested already (adopted attempts only) */
-    bool unstarted;      /* adopted from a worker that died and never started it, as its file
+    bool unstarted;      /* adopted from a dead worker that never started it, as that worker's file
                             proves; only for executors that write start marks */
 };
 
 enum report_kind {
-    REPORT_STARTED, /* the work started `ago` µs before now; once per epoch, before the other two */
+    REPORT_STARTED, /* the work started `ago` µs before now; once per epoch, before other reports */
     REPORT_LOG,     /* more of its output */
     REPORT_ENDED,   /* the last report */
 };
@@ -129,7 +129,7 @@ struct executor_ops {
 struct executor {
     const struct executor_ops *ops;
     const char *key; /* as in routes; owned by the executor */
-    struct env *env; /* outlives it */
+    struct env *env; /* outlives the executor */
     void (*report)(void *arg, struct executor *x, const struct report *r); /* set by the engine */
     void *arg;
 };

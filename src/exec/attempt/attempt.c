@@ -15,9 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define TOMBSTONE   "tombstone"
-#define LEASE_TRIES 500  /* to lock the lease; it is rarely locked, so half a second is enough */
+#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define TOMBSTONE "tombstone"
+#define LEASE_TRIES \
+    500 /* tries to lock the lease; it is rarely locked, so half a second is enough */
 #define LEASE_PAUSE 1000 /* µs between two tries */
 
 char *attempt_name(int64_t execution, int attempt, char *out)
@@ -196,7 +197,7 @@ int attempt_lock_lease(int at)
     int fd = openat(at, ".", DIR_FLAGS), tries;
 
     for (tries = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB); tries++) {
-        if (errno != EWOULDBLOCK || tries == LEASE_TRIES) { /* the holder may be stopped */
+        if (errno != EWOULDBLOCK || tries == LEASE_TRIES) { /* its holder may be suspended */
             close(fd);
             return -1;
         }

@@ -65,7 +65,7 @@
 #define ATTEMPT_NAME_SIZE   48
 
 /* The largest valid size of each file, in bytes. */
-#define ATTEMPT_LOCK_MAX    INT64_MAX /* of lock files at most RECORD_MAX bytes are read */
+#define ATTEMPT_LOCK_MAX    INT64_MAX /* at most RECORD_MAX bytes of a lock file are read */
 #define ATTEMPT_UNDO_MAX    65536
 #define ATTEMPT_LOG_MAX     (INT64_C(2) << 30) /* head and tail, as large as settings allow */
 #define CGROUP_PATH_SIZE    248
@@ -112,15 +112,15 @@ bool attempt_has_tombstone(int at);
 /* The start token proves that the command was never started. The worker writes it into a new `lock`
  * before it requests the shim, and the shim takes it before it starts anything. The proof holds
  * only for a process that holds `lock` and has written a tombstone. Every other state of the file
- * proves nothing: a task can remove a token, but has never seen its own. A task that
- * writes such a record by itself is not stopped by this: the store gives nothing back whose start
- * was reported (store/ops/settle.c).
+ * proves nothing: a task can remove a token, but has never seen its own. Nothing here stops a task
+ * from writing such a record itself, but the store returns no job to its queue whose start was
+ * reported (store/ops/settle.c).
  *
- * 0, or -1 and errno (EEXIST: another worker has given the attempt up). */
+ * Returns 0, or -1 and errno (EEXIST: another worker has adopted the attempt). */
 MUST_USE int attempt_write_start_token(int at, int64_t execution, int attempt);
 /* `lock` is the descriptor from attempt_lock, or -1. */
 bool attempt_has_start_token(int lock, int64_t execution, int attempt);
-/* What a shim took: the content of `lock`, of which it leaves nothing. */
+/* The start token that a shim took: the content of `lock` before the shim overwrote all of it. */
 struct taken_token {
     size_t len;
     char bytes[RECORD_MAX];
@@ -144,7 +144,7 @@ struct attempt_shim {
     int64_t session_start;
     char key[ATTEMPT_KEY_SIZE];
     char cgroup[CGROUP_PATH_SIZE]; /* absolute path; "" if none */
-    uint64_t place; /* where pid and session mean processes, as proc_place; 0 if unknown */
+    uint64_t place;                /* where pid and session are valid (proc_place); 0 if unknown */
 };
 
 struct attempt_lease {
@@ -168,7 +168,7 @@ enum attempt_end {
     END_CANCELLED,
     END_FENCED,      /* killed: the lease was not renewed */
     END_NOT_STARTED, /* the command could not be executed: step and error say why */
-    END_CLIENT,      /* how the container engine's client ended, which the engine did not confirm */
+    END_CLIENT,      /* how the container engine's client ended; the engine did not confirm it */
 };
 
 /* The steps between fork and exec; the strings complete "can't …". */
@@ -201,8 +201,8 @@ struct attempt_log_pos {
     int64_t total, head, tail;
 };
 
-/* Written before the container is created. An attempt without it was started by an earlier version,
- * and its container can't be watched by another shim. */
+/* Written before the container is created. An attempt without this record was started by an earlier
+ * version, and its container can't be watched by another shim. */
 struct attempt_container {
     int64_t head, tail;      /* the caps of the log */
     uint64_t pid_namespace;  /* in which the pids of the shim's record are valid; 0 if unknown */
@@ -225,8 +225,9 @@ size_t record_encode(const struct record *kind, const void *from, void *out);
 bool record_decode(const struct record *kind, const void *bytes, size_t len, void *to);
 
 /* Reads a record. Returns 1 if it was read, 0 if the file does not exist, or -1 and errno: EBADMSG
- * if the content is not a valid record; an error of own_file_is_fault if the file was replaced; an
- * error of error_may_pass if a later try may succeed. No errno belongs to both of these classes. */
+ * if the content is not a valid record; an errno for which own_file_is_fault is true if the file
+ * was replaced; one for which error_may_pass is true if a later try may succeed. No errno belongs
+ * to both of these classes. */
 int record_read(int at, const struct record *kind, void *to);
 /* Overwrites the record in place, in one write; creates the file. 0, or -1 and errno. */
 MUST_USE int record_write(int at, const struct record *kind, const void *from);
@@ -315,8 +316,8 @@ int attempt_kill_any_shim(int at);
 struct attempt_ending {
     int64_t patience;        /* µs to wait for each attempt */
     bool (*stop)(void *arg); /* returns true if the caller wants to stop; NULL if never */
-    /* Called for each folder that was handled; `problem` is NULL if it was removed. NULL: the first
-     * problem ends the call. */
+    /* Called for each folder that was handled; `problem` is NULL if it was removed. If this is
+     * NULL, the first problem ends the call. */
     void (*removed)(void *arg, const char *problem);
     void *arg;
 };
@@ -362,16 +363,17 @@ MUST_USE bool attempt_kill_strays(const char *dir, int64_t execution, int attemp
 #define UNDO_GONE  "gone"  /* last, if nothing is left */
 #define UNDO_ENDED "over"  /* last, if the container has ended for good but still exists */
 
-/* The state of the container when the undo command first found it; later ones are not recorded, as
- * the container is being removed then. */
+/* The state of the container when the undo command first found it; its later states are not
+ * recorded, as the container is then being removed. */
 enum undo_found {
     FOUND_NOTHING, /* it does not exist, or the engine has not answered yet */
     FOUND_ENDED,   /* the command has ended by itself */
     FOUND_OTHER,   /* not started, or running */
 };
 
-/* Writes the undo command and the environment in which it finds its engine, so that any process can
- * run it; with env NULL it runs in the environment of that process. 0, or -1 and errno. */
+/* Writes the undo command and the environment in which it finds its container engine, so that any
+ * process can run it; with env NULL it runs in the environment of that process. 0, or -1 and
+ * errno. */
 MUST_USE int undo_write(int at, const char *const *argv, const char *const *env);
 
 struct undo {
@@ -380,8 +382,8 @@ struct undo {
     int times_unremovable; /* how many runs in a row reported that */
     struct buf words;      /* argv, each word with its NUL; then an empty word and the environment
                               likewise; empty if there is nothing to undo */
-    int64_t owner; /* uid + 1 of the user who started the attempt, if it is another user, whose
-                      containers our engine does not list; else 0 */
+    int64_t owner; /* uid + 1 of the user who started the attempt if that is not us: our container
+                      engine does not list that user's containers; else 0 */
     pid_t pid;     /* process of the undo command that runs now; 0 if none */
     int out;       /* read end of the command's output */
     int64_t started_at;

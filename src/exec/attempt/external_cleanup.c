@@ -23,10 +23,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RUN_TIME_MAX    20000000 /* µs; after that, the engine is assumed not to respond */
+#define RUN_TIME_MAX    20000000 /* µs; after that, the container engine counts as unresponsive */
 #define RETRY_PAUSE     100000  /* µs before the second try; each further pause is twice as long */
 #define RETRY_PAUSE_MAX 2000000 /* µs, the longest pause */
-#define REMOVE_TRIES    5 /* to remove an ended container, which is often in use only for a moment */
+#define REMOVE_TRIES \
+    5 /* tries to remove an ended container: it is often in use only for a moment */
 
 struct list {
     char **at;

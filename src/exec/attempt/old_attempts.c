@@ -1,8 +1,8 @@
 /* old_attempts.c - ends the attempts of another generation, and removes their folders, see
  * attempt.h.
  *
- * Several workers may end the same attempts at once: all of them wait until the processes are gone,
- * and only the removal of a folder, which one worker at a time does, depends on the order. */
+ * Several workers may end the same attempts at once: each waits until the processes are gone. Only
+ * one worker at a time removes folders. */
 #include "base/env.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -27,7 +27,7 @@
 struct alive {
     struct proc_search s;
     VEC(pid_t) sessions;
-    VEC(char *) keys; /* of attempts, in environments */
+    VEC(char *) keys; /* the attempts' keys that were found in environments */
 };
 
 static bool note_process(struct proc_search *s, int proc, pid_t pid)

@@ -103,7 +103,7 @@ static void note_stray(void *arg, int64_t execution, int attempt, pid_t pid)
     s->found |= execution == s->execution && attempt == s->attempt;
 }
 
-/* Reads the environment after opening the pidfd, so that both are of the same process. */
+/* Reads the environment after opening the pidfd, so that both refer to the same process. */
 bool attempt_kill_stray(const char *dir, int64_t execution, int attempt, pid_t pid)
 {
     struct stray_search again = {.execution = execution, .attempt = attempt};

@@ -124,8 +124,8 @@ static const char *temporary_name(const struct record *kind, char out[TEMPORARY_
     return out;
 }
 
-/* Opens the file that another process reserved: its blocks may be the last ones of the disk. Not if
- * it has a second name, under which it may be anything. */
+/* Opens the file that another process reserved: its blocks may be the last ones of the disk. A file
+ * with a second hard link is refused: under its other name it may be any file. */
 static int reopen_reserved(int at, const char *name)
 {
     int fd = own_file_open(at, name, O_RDWR, RECORD_MAX);

@@ -3,7 +3,7 @@
  * The token is the content of the lock file itself: the shim takes it through the descriptor whose
  * lock it holds, and an adopter reads it through the one whose lock it holds. A lock file that a
  * task removed, replaced or linked has no token of this attempt. The shim overwrites all of it, so
- * that nothing that the task can read completes to a token again. */
+ * that the task can't rebuild a token from what it can read. */
 #include "exec/attempt/attempt.h"
 
 #include "base/own_file.h"
@@ -40,7 +40,7 @@ int attempt_write_start_token(int at, int64_t execution, int attempt)
     int fd;
 
     if (!make_token(execution, attempt, &token))
-        return 0; /* without a token, nothing will be proved */
+        return 0; /* without a token, nothing can be proved later */
     len = record_encode(&RECORD_TOKEN, &token, bytes);
     fd = own_file_open(at, ATTEMPT_LOCK, O_WRONLY | O_CREAT | O_EXCL, ATTEMPT_LOCK_MAX);
     if (fd < 0)
@@ -64,7 +64,8 @@ bool attempt_has_start_token(int lock, int64_t execution, int attempt)
            memcmp(&found, &expected, sizeof(found)) == 0;
 }
 
-/* Overwrites in place, so that a disk that fills up prevents neither this nor the return. */
+/* Overwrites in place, so that a disk that fills up prevents neither taking nor returning the
+ * token. */
 static int overwrite(int lock, const void *bytes, size_t len)
 {
     ssize_t n = pwrite(lock, bytes, len, 0);

@@ -91,7 +91,7 @@ static bool runs_attempt(struct shim_search *f, int proc)
            proc_search_has_open(&f->s, proc, NULL, true);
 }
 
-/* Inspects the process after opening the pidfd, so that both are the same process. */
+/* Inspects the process after opening the pidfd, so that both refer to the same process. */
 static bool open_if_shim(struct proc_search *s, int proc, pid_t pid)
 {
     struct shim_search *f = (struct shim_search *)s;

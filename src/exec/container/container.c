@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 /* The container is created first and started afterwards, so that an error during creation (no such
- * image) can't be mistaken for the command's output and exit code. The client that stays attached
- * has none of the task's variables, nor do daemons that an engine may leave behind. A task can't
- * have variables with the names that the script uses.
+ * image) can't be mistaken for the command's output and exit code. Neither the client that stays
+ * attached nor a daemon that the container engine may leave behind has the task's variables. A task
+ * can't have variables with the names that the script uses.
  *
  *     $1 the client  $2 the container's name  $3 options to attach  $4 -u NAME of each variable
  *     $5 a client command that starts the engine; "" if none  $6 … arguments of `create` */

@@ -65,7 +65,7 @@ MUST_USE int container_command(const struct container_options *o, const struct j
 void container_undo_command(const struct container_options *o, int64_t execution, int attempt,
                             const char *folder, struct container_command *out);
 
-/* The words of an undo command. */
+/* The indexes of the words in an undo command. */
 enum { UNDO_CLIENT = 4, UNDO_OPTIONS, UNDO_NAME, UNDO_LABEL, UNDO_WORDS };
 
 /* How much of the output the engine keeps, in its own format. */
@@ -117,8 +117,8 @@ struct container_watch {
     const char *rest[6];    /* prints the same output again, up to its end */
     const char *stop[5];    /* sends TERM to the container */
 };
-/* since: an option that limits the output to that after a time; NULL for all of it. The strings are
- * those of the arguments, and constants. */
+/* since: an option that limits the output to what was printed after a time; NULL for all of it. The
+ * strings are those of the arguments, and constants. */
 void container_watch_commands(const struct container_target *t, const char *since,
                               struct container_watch *out);
 

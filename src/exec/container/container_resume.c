@@ -13,7 +13,8 @@
 
 /* Prints one line: a JSON object, LOOKUP_NONE, or the error of an engine that does not answer. A
  * container that is listed but can't be inspected counts as none: nothing proves how it ends. The
- * engine must list before and after the inspection: it may just be starting.
+ * engine must be able to list containers both before and after the inspection: it may only just be
+ * starting.
  *
  *     $1 the client  $2 the container's name  $3 its label */
 #define LOOKUP_NONE "none"
@@ -155,7 +156,7 @@ static enum container_found state_of(const json_t *found)
                                      : CONTAINER_NONE;
 }
 
-/* The key is random, so a container with it belongs to this attempt and to no other, of whatever
+/* The key is random, so a container with it belongs to this attempt and to no other, in any
  * database and generation. */
 static bool is_of_attempt(const json_t *found, const struct container_target *t,
                           const struct container_wanted *w)
@@ -180,7 +181,7 @@ enum container_found container_read_lookup(const char *answer, const struct cont
     for (char *const *name = w->secrets; name && *name; name++) {
         const char *value = variable_of(found, *name);
 
-        if (!value) /* its output could not be masked */
+        if (!value) /* without the value, the output could not be masked */
             return CONTAINER_NONE;
         *vec_add(out) = mem_strdup(value);
     }

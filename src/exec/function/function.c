@@ -179,7 +179,7 @@ static void cancel(struct executor *x, void *handle, enum outcome_kind why)
 }
 
 /* Functions run inside their worker: an attempt that does not run here is lost, unless it never
- * started. One that was forgotten may still run. */
+ * started. An attempt that was forgotten may still run here. */
 static int reattach(struct executor *x, const struct job *from, void **handle, struct err *err)
 {
     struct functions *f = functions(x);

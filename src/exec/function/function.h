@@ -6,8 +6,8 @@
  * While functions are short, a few more jobs than threads are claimed and wait in a local queue, so
  * that a thread that finishes a job has the next one at once. The queue is offered only as many
  * jobs as are likely to start within 100 ms, by the run times of the functions that have ended, and
- * none before the first function has ended. A job that still waits after some patience is given
- * back: it is not running, and another worker may have a thread for it.
+ * none before the first function has ended. A job that still waits after `patience` is returned to
+ * its queue: it is not running, and another worker may have a thread for it.
  *
  * A function can't be ended from outside. Its cancel flag asks it to stop, and it keeps its thread
  * until it returns. A function that ignores the flag for longer than its grace is unresponsive;
@@ -24,8 +24,8 @@ struct function_call;
 
 /* To be called on the function's own thread, while the function runs. */
 struct function_call_ops {
-    /* True if the function should return soon: a cancel, its deadline, a lost lease or the stop of
-     * the worker. */
+    /* True if the function should return soon, because of a cancel, its deadline, a lost lease or
+     * the stop of the worker. */
     bool (*cancelled)(const struct function_call *c);
     int64_t (*remaining)(const struct function_call *c); /* µs to the deadline; INT64_MAX if none */
     /* Sets one output, or the whole result, as JSON; the last value of a key counts. -E_INVALID if
@@ -57,11 +57,11 @@ struct functions;
 
 struct function_options {
     const char *key; /* NULL means "function" */
-    int threads;     /* at most; 0 means 4 */
+    int threads;     /* the maximum number; 0 means 4 */
     int queue;       /* the most jobs that may wait for a thread; 0 means four times the threads, at
                         most 500; < 0 means none */
-    int64_t patience; /* µs after which a job that waits for a thread is given back; 0 means 250
-                         ms */
+    int64_t patience; /* µs after which a job that waits for a thread is returned to its queue; 0
+                         means 250 ms */
     int64_t idle;     /* µs after which an idle thread ends; 0 means 10 s */
     struct start_marks *marks; /* where starts are recorded; outlives the executor; NULL if
                                   nowhere */
@@ -70,9 +70,8 @@ struct function_options {
 
 MUST_USE int function_new(const struct function_options *o, struct functions **out,
                           struct err *err);
-/* The executor interface, freed with its `free` operation. That stops the functions first. It
- * abandons those that are unresponsive; the last of them to return frees the memory and unloads the
- * plugins. */
+/* The executor interface. Its `free` operation stops the functions first and abandons those that
+ * are unresponsive; the last of them to return frees the memory and unloads the plugins. */
 struct executor *function_executor(struct functions *f);
 /* Asks all functions to stop and waits for them, at most for the longest grace. Only `free` may
  * follow. Plugins stay loaded, so that their executors can be freed in between. */
@@ -98,7 +97,7 @@ int function_count_unresponsive(struct functions *f);
 /* ---- plugins; same layout as in pawl.h ---- */
 
 #define FUNCTION_PLUGIN_ABI     2
-#define FUNCTION_PLUGIN_ABI_MIN 1 /* had neither add_executor nor report */
+#define FUNCTION_PLUGIN_ABI_MIN 1 /* version 1 had neither add_executor nor report */
 
 /* Executors are defined by pawl.h, which is above this layer. */
 struct pawl_executor;
@@ -116,7 +115,7 @@ struct function_plugin_host {
 
 /* Where the executors of a plugin go. */
 struct function_plugin_executors {
-    /* Notes an executor, unless it can't be added. */
+    /* Notes an executor; returns an error if it can't be added. */
     int (*note)(void *arg, const struct pawl_executor *x, struct err *err);
     /* The plugin can't be loaded: frees the executors that were noted, before their code is
      * unloaded. */

@@ -117,7 +117,8 @@ static void report_ended(struct function_job *j)
     send_report(j, &r);
 }
 
-/* The function has run: its mark stays until the engine has settled the attempt or lost it. */
+/* The function has run: its start mark stays until the engine has settled the attempt or lost its
+ * lease. */
 static void keep_mark(struct function_job *j)
 {
     if (j->mark < 0 || !has_run(j) || j->forgotten)
@@ -158,7 +159,7 @@ static void report_running(struct functions *f)
     }
 }
 
-/* L: gives back the jobs that wait longer than they should have, so that a worker with a free
+/* L: returns to their queues the jobs that have waited too long, so that a worker with a free
  * thread can start them. */
 static void give_back_waiting(struct functions *f, int64_t now)
 {
@@ -167,7 +168,7 @@ static void give_back_waiting(struct functions *f, int64_t now)
     while ((j = f->queue.first) && j->queued_at + f->patience <= now) {
         job_list_remove(&f->queue, j);
         pool_end_unrun(f, j, OUTCOME_REFUSED);
-        f->typical = 2 * QUEUE_TIME; /* claim none for the queue until short functions end again */
+        f->typical = 2 * QUEUE_TIME; /* claim nothing ahead until short functions end again */
     }
     if (j)
         wakeup_at(&f->wakeup, j->queued_at + f->patience);

@@ -168,7 +168,7 @@ static int init_plugin(struct functions *f, void *plugin,
 int function_load_plugin(struct functions *f, const char *path,
                          const struct function_plugin_executors *executors, struct err *err)
 {
-    /* dlopen would search a name without a slash in the system's library folders. */
+    /* dlopen would search the system's library folders for a name without a slash. */
     AUTO_FREE char *file = mem_printf("%s%s", strchr(path, '/') ? "" : "./", path);
     void *plugin = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     int rc = 0;

@@ -53,7 +53,7 @@ struct function_job {
 
     bool forgotten; /* M: the lease is lost, report nothing */
     bool started;   /* M: REPORT_STARTED was sent */
-    bool unstarted; /* M: adopted from a worker that died before it started it */
+    bool unstarted; /* M: adopted from a worker that died before it started the job */
     int mark;       /* M: slot of its start mark; -1 if none */
     int mark_error; /* F: errno if the start could not be recorded, so nothing ran */
 
@@ -126,7 +126,8 @@ extern const struct function_call_ops function_call_ops;
 bool pool_push(struct functions *f, struct function_job *j);
 /* L: ends a job that never ran, or that this executor never had. */
 void pool_end_unrun(struct functions *f, struct function_job *j, enum outcome_kind kind);
-/* L: sets the cancel flag. A cancel or timeout is kept as the reason; any other is replaced. */
+/* L: sets the cancel flag. A cancel or timeout is kept as the reason; any other reason is
+ * replaced. */
 void pool_request_stop(struct function_job *j, enum outcome_kind why);
 void pool_join_finished(struct functions *f); /* cleans up after threads that have ended */
 /* Ends all threads, except those whose functions do not return within `patience` µs. */

@@ -150,7 +150,7 @@ int process_variables(struct process *p, const struct job *j, const char *key,
         if (value)
             set_variable(&v, *name, value);
     }
-    /* Another user must not get the database of the worker, whose URL may contain a password. */
+    /* Another user must not get the URL of the worker's database, which may contain a password. */
     for (size_t i = 0; i < p->nextra && !spec->user; i++)
         set_variable(&v, p->extra[i].key, p->extra[i].value);
     for (size_t i = 0; i < spec->nenv; i++)

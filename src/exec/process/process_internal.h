@@ -30,7 +30,8 @@ enum watch_state {
     WATCH_REQUESTED, /* the helper was asked to start the shim */
     WATCH_RUNNING,   /* the shim lives; its pidfd becomes readable when it ends */
     WATCH_CHECKING,  /* the folder is to be inspected under the attempt's lock (reattach.c) */
-    WATCH_ASKING,    /* the shim died and the engine is asked for the container; `lock` is ours */
+    WATCH_ASKING,    /* the shim died and the container engine is asked for the container; `lock` is
+                        ours */
     WATCH_LOST,      /* the shim died and its remains are being ended; `lock` is ours */
     WATCH_DROPPED,   /* reported, forgotten or lost; freed by a poll once it is released */
 };
@@ -40,14 +41,14 @@ struct watch {
     int64_t execution;
     int attempt, epoch;
     enum watch_state state;
-    bool is_released;  /* the engine does not use it any more */
-    bool is_adopted;   /* reattached: this executor did not start it */
-    bool shim_ended;   /* its pidfd was readable */
-    bool unrecorded;   /* it was started, but its record was removed */
-    bool unmarked;     /* adopted: its worker never requested a shim, as its file proves */
-    bool given_up;     /* it had a tombstone when it was checked */
-    bool unstarted;    /* it was never started, as proved under its lock */
-    pid_t shim_pid;    /* pid of the shim that the helper started for us; 0 if unknown */
+    bool is_released; /* the engine does not use it any more */
+    bool is_adopted;  /* reattached: this executor did not start it */
+    bool shim_ended;  /* its pidfd was readable */
+    bool unrecorded;  /* it was started, but its record was removed */
+    bool unmarked;    /* adopted: its worker never requested a shim, as that worker's file proves */
+    bool given_up;    /* it had a tombstone when it was checked */
+    bool unstarted;   /* it was never started, as proved under its lock */
+    pid_t shim_pid;   /* pid of the shim that the helper started for us; 0 if unknown */
     int64_t no_folder; /* when its folder was found missing or replaced; 0 if it had one */
     char fault[ATTEMPT_FAULT_SIZE]; /* how its folder was tampered with; "" if it was not */
     bool started_reported;          /* REPORT_STARTED was sent */
@@ -59,27 +60,27 @@ struct watch {
     int64_t begun;          /* CLOCK_BOOTTIME, µs */
     int64_t check_at, wait; /* time of the next check (0: on an event only); last pause, µs */
     enum attempt_command command;   /* not yet sent to the shim; 0 if none */
-    enum attempt_command requested; /* the last one, for a shim that takes over; 0 if none */
+    enum attempt_command requested; /* the last command, for a shim that takes over; 0 if none */
     int64_t kill_at; /* when a shim that should have ended long before is killed; 0 if never */
-    enum outcome_kind kill_outcome; /* the outcome then */
+    enum outcome_kind kill_outcome; /* the outcome if it is killed then */
     bool killed;
     int64_t log_sent, dropped_sent;
     int64_t log_total; /* bytes that the task had printed when the newest were last reported */
     struct attempt_shim shim; /* WATCH_ASKING and WATCH_LOST only */
     struct undo undo;         /* removes its container */
     int resumes;              /* how many shims of this worker have resumed it and died */
-    int unpublished;          /* how many, requested since, have not published their record */
-    bool unwatched_noted;     /* the operator was notified that no shim can be started */
+    int unpublished;      /* how many shims requested since then have not published their record */
+    bool unwatched_noted; /* the operator was notified that no shim can be started */
     struct {
         int64_t pid, start_time;
     } dead; /* the shim that the requested one replaces; pid 0 if none was requested */
-    bool container_ended; /* the newest of them only records the end of the container */
+    bool container_ended; /* the newest shim only records the end of the container */
     struct lookup {
         pid_t pid; /* the command that asks the container engine; 0 if none runs */
         int out;   /* read end of its output */
         int64_t started_at;
         struct buf answer;
-        bool noted; /* the operator was notified that the engine does not answer */
+        bool noted; /* the operator was notified that the container engine does not answer */
     } lookup;
 
     /* From its spec, for the report of its end. */
@@ -114,7 +115,7 @@ struct strays {
 struct process {
     struct executor x;
     struct env no_env;
-    struct arena own; /* the texts of the options */
+    struct arena own; /* the strings of the options */
     char *dir_path, *shim_path;
     const char *secrets;
     int dir;
@@ -145,7 +146,7 @@ struct process {
 /* process.c */
 extern const struct executor_ops process_ops;
 struct watch *watch_new(struct process *p, const struct job *j, int at);
-/* Closes its descriptors. Without `released` the engine still has it as a handle. */
+/* Closes the descriptors of a watch. Without `released` the engine still has it as a handle. */
 void watch_drop(struct process *p, struct watch *w, bool released);
 void process_free_dropped(struct process *p); /* frees the watches that are dropped and released */
 
@@ -203,7 +204,7 @@ MUST_USE int process_reattach(struct executor *x, const struct job *j, void **ha
 void watch_helper_answered(struct process *p, struct watch *w, int pidfd);
 /* Finds out what became of an attempt in state CHECKING or LOST. Call it when check_at is due. */
 void watch_check(struct process *p, struct watch *w);
-void watch_send_command(struct process *p, struct watch *w); /* its command, if it has one */
+void watch_send_command(struct process *p, struct watch *w); /* sends its pending command, if any */
 /* Reports the start of a running attempt as soon as its shim has recorded it. */
 void watch_check_start(struct process *p, struct watch *w);
 #define DISK_FULL "the disk of its state folder is full, so nothing was started"
@@ -213,7 +214,8 @@ void watch_note(const struct process *p, struct watch *w, const char *what);
 /* Called when kill_at has passed. `away` means that this worker itself did not run for longer than
  * a lease, so the shim may have been suspended, too. */
 void watch_kill_overdue(struct process *p, struct watch *w, bool away);
-/* Reports an attempt as refused unless its shim has started it, and makes sure it never does. */
+/* Reports an attempt as refused unless its shim has started it, and makes sure that the shim never
+ * does. */
 void watch_refuse_unstarted(struct process *p, struct watch *w);
 
 void watch_check_later(struct process *p, struct watch *w);
@@ -221,8 +223,8 @@ void watch_check_later(struct process *p, struct watch *w);
 /* unrecorded.c: attempts without a shim record and an exit record */
 /* Whether the attempt could start if it had no tombstone. */
 bool watch_needs_tombstone(const struct watch *w);
-/* Makes sure that nothing starts any more: writes a tombstone unless there is one or none is
- * needed. The caller holds `lock`, or it can't be locked. False if it can't be written for now. */
+/* Makes sure that nothing starts any more: writes a tombstone unless one exists or none is needed.
+ * The caller holds `lock`, or it can't be locked. False if it can't be written for now. */
 MUST_USE bool watch_forbid_start(const struct watch *w);
 /* Whether it is proved that the command never started; a task can't fake the proof by removing
  * files. Call it only if there is neither a record nor a fault, and after watch_forbid_start. */
@@ -250,16 +252,17 @@ bool watch_note_fault(struct watch *w);
 void watch_note_file(struct watch *w, const char *name, int error);
 /* Records a fault if the lock file has a second hard link: it may be another attempt's lock. */
 bool watch_note_shared_lock(struct watch *w);
-/* For an attempt whose lock is free or can't be locked: a pidfd of its shim if that lives
+/* For an attempt whose lock is free or can't be locked: a pidfd of its shim if the shim lives
  * nevertheless, or -1 and errno as in attempt_find_shim. *begun is the start time. */
 MUST_USE int watch_shim_without_lock(struct watch *w, int64_t *begun);
 /* For an attempt without a shim, whose lock is free or can't be locked: true if its records can't
- * prove that nothing of it runs and processes of it were found. They were killed; check again. */
+ * prove that nothing of it runs and processes of it were found. They were killed; the caller must
+ * check again. */
 MUST_USE bool watch_kill_unrecorded(struct process *p, struct watch *w);
 /* Whether an attempt of our own without a record, whose lock we hold, was started nevertheless. */
 MUST_USE bool watch_was_started(struct process *p, struct watch *w);
 /* Opens the folder of an adopted attempt; creates it if it is missing and sets *no_folder to the
- * current time (0 if it existed). The descriptor, or -1 and errno. */
+ * current time (0 if it existed). Returns the descriptor, or -1 and errno. */
 MUST_USE int process_open_folder(struct process *p, const struct job *j,
                                  char fault[ATTEMPT_FAULT_SIZE], int64_t *no_folder);
 
@@ -273,8 +276,8 @@ MUST_USE bool process_report_exit(struct process *p, struct watch *w,
 /* Reports the end of an attempt without an exit record and drops the watch. */
 void process_report_end(struct process *p, struct watch *w, enum outcome_kind kind,
                         const char *error);
-/* Reports an attempt that was never started, as proved, and drops the watch. The store gives the
- * job back, but not forever. */
+/* Reports an attempt that was never started, as proved, and drops the watch. The store returns the
+ * job to its queue, but only a few times in a row. */
 void process_report_unstarted(struct process *p, struct watch *w, const char *error);
 /* Like process_report_end, for an attempt whose folder was tampered with (w->fault): failed, or
  * lost if some of its processes may still run. */

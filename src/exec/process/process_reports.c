@@ -13,11 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK      65536
-#define NEWEST_MAX 65536 /* bytes reported of a ring that has wrapped, unless more are new */
-#define LOG_REPORT_MAX \
-    (16 << 20)                /* bytes of a log to report, if it was written with smaller limits */
-#define REFUSED_DELAY 1000000 /* µs */
+#define CHUNK          65536
+#define NEWEST_MAX     65536 /* bytes reported from a ring that has wrapped, unless more are new */
+#define LOG_REPORT_MAX (16 << 20) /* bytes of a log to report, even if our own caps are smaller */
+#define REFUSED_DELAY  1000000    /* µs */
 
 static void send_report(struct process *p, const struct watch *w, struct report *r)
 {
@@ -53,7 +52,8 @@ static void rewind_to_gap(const struct process *p, struct watch *w, const struct
 }
 
 /* How much of a log is reported. The task may have made the file larger, or a worker with larger
- * caps may have started the attempt; the memory of one attempt is limited by our caps. */
+ * caps may have started the attempt; so the memory of one attempt is limited, by our caps or
+ * LOG_REPORT_MAX. */
 static int64_t log_most(const struct process *p)
 {
     int64_t own = p->log_head + p->log_tail;
@@ -251,7 +251,7 @@ static char *describe_signal(const struct attempt_exit *end)
                       name ? name : "", name ? ")" : "");
 }
 
-/* What an exit code of a shell means. */
+/* The meaning of a shell's exit code, for an error message. */
 static const char *shell_code_meaning(int code)
 {
     return code == 127   ? " (command not found)"
@@ -259,7 +259,7 @@ static const char *shell_code_meaning(int code)
                          : "";
 }
 
-/* The exit status of the engine's client is not that of the command. */
+/* The exit status of the container engine's client is not that of the command. */
 static char *describe_client_end(const struct attempt_exit *end, struct outcome *o)
 {
     if (!end->signal && end->code)
@@ -343,7 +343,8 @@ bool process_report_exit(struct process *p, struct watch *w, const struct attemp
     char *error = decide_outcome(w, end, &o);
     int rc = o.kind == OUTCOME_OK ? read_outputs(w, &result, &why) : 0;
 
-    if (rc == -E_UNAVAILABLE && !w->cancelled) { /* wait, unless a cancel gives up the success */
+    /* Wait: only a cancel gives up a success. */
+    if (rc == -E_UNAVAILABLE && !w->cancelled) {
         watch_note(p, w, why.msg);
         return false;
     }

@@ -42,8 +42,9 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-/* Reads the command that removes the container: 1, 0 if it is not known, or -1 and errno if a later
- * try may succeed: by a command that is only assumed the container could not be resumed. */
+/* Reads the command that removes the container. Returns 1; 0 if it is not known; or -1 and errno if
+ * a later try may succeed: the caller then waits and assumes no command, because a container can't
+ * be resumed with an assumed one. */
 static int load_undo(const struct process *p, int at, struct undo *out)
 {
     if (!p->in_containers || undo_load(out, at))
@@ -258,8 +259,9 @@ static bool remove_container(struct process *p, struct watch *w)
 }
 
 /* Whether the attempt must wait for a record that can't be read for now; `read` is the result of
- * record_read. The record may report a success, so only a cancel gives it up. Without descriptors
- * or memory not even the attempt's processes can be found, so then a cancel waits, too. */
+ * record_read. The record may report a success, so only a cancelled attempt is ended without it. If
+ * descriptors or memory are short, a cancelled attempt waits, too: not even its processes can be
+ * found. */
 static bool is_hidden(struct process *p, struct watch *w, int read)
 {
     char what[200];
@@ -310,7 +312,7 @@ static void end_remains(struct process *p, struct watch *w)
     } else if (ended == 1) {
         if (end.kind == END_CLIENT && w->undo.found == FOUND_ENDED && !end.signal &&
             end.code == w->undo.code)
-            end.kind = END_EXITED; /* now the engine confirms it */
+            end.kind = END_EXITED; /* now the container engine confirms the exit code */
         if (!process_report_exit(p, w, &end))
             watch_check_later(p, w);
     } else if (!w->shim.pid && p->in_containers)
@@ -359,7 +361,8 @@ static void check_unlocked(struct process *p, struct watch *w)
         unlock_and_check_later(p, w);
         return;
     }
-    /* A changed folder and a locked `tree` mean that something ran; w->begun, that we saw it. */
+    /* A changed folder and a locked `tree` mean that something ran; w->begun means that we saw it
+     * run. */
     if (!begun && (ended < 0 || w->unrecorded || w->begun || tree || watch_note_fault(w)))
         begun = -1;
     if (begun) {

@@ -15,7 +15,7 @@
     X(attempt)                                                                                  \
     X(epoch)                                                                                    \
     X(until)   /* end of the lease, CLOCK_BOOTTIME, µs */                                      \
-    X(fence)   /* µs after `until` when it is killed; -1 if never */                           \
+    X(fence)   /* µs after `until` until it is killed; -1 if never */                          \
     X(timeout) /* µs; 0 if none */                                                             \
     X(grace)   /* µs between TERM and KILL */                                                  \
     X(head)    /* bytes of output to keep from the start */                                     \
@@ -36,12 +36,12 @@
     X(input)  /* standard input; NULL if none */            \
     X(output) /* path of $PAWL_OUTPUT */
 
-#define REQUEST_LISTS(X)                                                              \
-    X(argv)                                                                           \
-    X(env)                                                                            \
-    X(secrets) /* to be masked in the output */                                       \
-    X(rest)    /* resumed: prints the output again, up to the end of the container */ \
-    X(stop)    /* resumed: sends TERM to the container */
+#define REQUEST_LISTS(X)                                                           \
+    X(argv)                                                                        \
+    X(env)                                                                         \
+    X(secrets) /* to be masked in the output */                                    \
+    X(rest)    /* resumed: the command that prints all output again, to its end */ \
+    X(stop)    /* resumed: the command that sends TERM to the container */
 
 struct request {
 #define X(name) int64_t name;

@@ -1,6 +1,6 @@
 /* resume.c - an attempt whose shim died while its container may still run: a worker that itself
  * runs in a container takes its shims with it when it is replaced, but not the containers that it
- * asked the engine for.
+ * asked the container engine for.
  *
  *     container              result
  *     runs                   another shim watches it, under the same lock and with our epoch: it
@@ -28,15 +28,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RESUMES_MAX      60    /* shims of one attempt that die; then the attempt is lost */
-#define UNPUBLISHED_MAX  10    /* shims in a row that end early; then the operator is notified */
-#define RESUME_PAUSE     10000 /* µs before the second one; each further pause is twice as long */
+#define RESUMES_MAX      60 /* shims of one attempt that may die; then it is lost */
+#define UNPUBLISHED_MAX  10 /* shims in a row that may end early; then the operator is notified */
+#define RESUME_PAUSE     10000 /* µs before the second shim; each further pause is twice as long */
 #define RESUME_PAUSE_MAX 1000000  /* µs, the longest pause */
-#define LOOKUP_MAX       20000000 /* µs; after that, the engine is assumed not to respond */
+#define LOOKUP_MAX       20000000 /* µs; after that, the container engine counts as unresponsive */
 #define LOOKUP_POLL      10000    /* µs between two reads of the answer */
 #define ANSWER_MAX       (4 << 20)
-/* The engine has all output of a container whose log is shorter: the largest overhead of its format
- * for each byte of output is below 100. */
+/* The container engine still has all output of a container whose log is shorter than this: its
+ * format takes less than 100 bytes for each byte of output. */
 #define COMPLETE_MAX     (CONTAINER_LOG_MB * (int64_t)(1 << 20) / 100)
 #define SINCE_SIZE       60
 #define SINCE_OVERLAP    1 /* s by which the output that is read again overlaps the log */
@@ -59,8 +59,8 @@ static int is_output_whole(const struct watch *w)
     return errno == ENOENT ? 1 : unknown();
 }
 
-/* No container outlives the host. An engine may report an exit code for one that was killed by a
- * power cut. */
+/* No container outlives the host. A container engine may report an exit code for a container that
+ * was killed by a power cut. */
 static int is_this_boot(const struct attempt_container *c)
 {
     char boot[BOOT_ID_SIZE];
@@ -69,8 +69,8 @@ static int is_this_boot(const struct attempt_container *c)
     return proc_boot_id(boot) ? !strcmp(boot, c->boot) : unknown();
 }
 
-/* Counts the last requested shim if it has published its record. Others did nothing, for example
- * because the disk was full. */
+/* Counts the last requested shim if it has published its record. A shim that has published none did
+ * nothing, for example because the disk was full. */
 static void count_shim(struct watch *w)
 {
     if (w->dead.pid && (w->dead.pid != w->shim.pid || w->dead.start_time != w->shim.start_time)) {
@@ -135,7 +135,7 @@ static void give_up(struct process *p, struct watch *w)
 }
 
 /* Kills the clients of the dead shim, and not the processes of the container, which have the
- * attempt's key. Recorded pids mean other processes in another pid namespace. True if any was
+ * attempt's key. In another pid namespace, recorded pids refer to other processes. True if any was
  * alive, or may be. */
 static bool kill_clients(const struct watch *w)
 {
@@ -215,7 +215,8 @@ static bool is_answered(struct watch *w)
 
 /* ---- the request for another shim ---- */
 
-/* An option of `logs`: from when on the output is read, if the engine may not have all of it. */
+/* The option of `logs` that leaves out older output, if the engine may not have all of it; else
+ * NULL. */
 static const char *since_option(const struct watch *w, const struct attempt_log *log,
                                 char out[SINCE_SIZE])
 {

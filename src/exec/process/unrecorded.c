@@ -7,7 +7,7 @@
  *     the start token in `lock`, which we hold                  no shim has started anything
  *
  * The worker writes the token first, then the mark, then the request, so a worker that dies at any
- * point leaves one of the two until a shim starts the command. */
+ * point leaves one of the two proofs until a shim starts the command. */
 #include "exec/process/process_internal.h"
 
 #include <signal.h>
@@ -59,7 +59,7 @@ void watch_report_unrecorded(struct process *p, struct watch *w)
         process_report_end(p, w, OUTCOME_LOST, why_lost(w));
     else if (w->is_adopted || w->given_up)
         process_report_unstarted(p, w, "its worker ended before the command started");
-    else if (p->closed || !process_has_room(w->at)) /* not because of the job */
+    else if (p->closed || !process_has_room(w->at)) /* the job is not the cause */
         process_report_end(p, w, OUTCOME_REFUSED, why_not_started(p, w));
     else /* counted, so that a job that prevents its own start is not started forever */
         process_report_unstarted(p, w, why_not_started(p, w));

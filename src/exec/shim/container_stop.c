@@ -1,8 +1,8 @@
-/* container_stop.c - ends the container that an engine runs for the task.
+/* container_stop.c - ends the container that a container engine runs for the task.
  *
  * The engine is asked first, so that its own records stay consistent. If it is down or hangs, the
  * container's processes, which have the attempt's key in their environment, are killed. But only
- * the engine can confirm that nothing is left, so it is asked until it does; the shim keeps its
+ * the engine can confirm that nothing is left, so it is asked until it does; the shim holds its
  * lock meanwhile, so that no worker starts the job again. */
 #include "base/env.h"
 #include "exec/shim/shim.h"
@@ -69,7 +69,7 @@ void end_container(struct shim *s)
     if (s->undo.unremovable)
         log_container_state(s, "has ended, but could not be removed");
     test_point("undone");
-    while (
-        attempt_kill_remains(s->folder, &s->self)) /* engines may confirm the removal too early */
+    /* A container engine may confirm the removal too early. */
+    while (attempt_kill_remains(s->folder, &s->self))
         clock_sleep_us(PAUSE);
 }

@@ -127,7 +127,7 @@ void write_exit(struct shim *s)
 }
 
 /* Without an exit record the attempt must not count as started, so the shim's own record is
- * removed and the start token, which proves it, returned. */
+ * removed, and the start token, which proves that nothing was started, is returned. */
 static bool publish_or_withdraw(struct shim *s)
 {
     if (publish_exit(s))

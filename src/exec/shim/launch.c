@@ -153,7 +153,8 @@ static bool enter_own_folder(const struct launch *l)
     return fd >= 0 && fchdir(fd) == 0;
 }
 
-/* No signal is ignored: the helper was started with default handlers. */
+/* Only the mask must be reset: the helper was started with default handlers, so no signal is
+ * ignored. */
 static void unblock_signals(void)
 {
     sigset_t none;
@@ -172,7 +173,7 @@ static void die_with_shim(pid_t shim)
 
 static _Noreturn void exec_task(const struct launch *l, int output, int report, pid_t shim)
 {
-    close(l->lock); /* a copy in the task would keep the lock after the shim's death */
+    close(l->lock); /* a copy in the task would still hold the lock after the shim's death */
     setsid();
     die_with_shim(shim);
     unblock_signals();
@@ -183,7 +184,7 @@ static _Noreturn void exec_task(const struct launch *l, int output, int report, 
     if (!l->r->cwd && !enter_own_folder(l))
         report_failure(report, STEP_CWD, errno);
     set_user_and_limits(l, report);
-    die_with_shim(shim); /* changing the user resets it */
+    die_with_shim(shim); /* changing the user resets the parent-death signal */
     if (l->r->cwd && chdir(l->r->cwd))
         report_failure(report, STEP_CWD, errno);
     environ = (char **)(uintptr_t)l->r->env;

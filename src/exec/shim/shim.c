@@ -76,10 +76,10 @@ static bool may_start(const struct shim *s)
            (s->until <= 0 || s->until > clock_boot_us());
 }
 
-/* From now on the attempt counts as started, unless its worker knows better. A worker that gives
- * the attempt up writes the tombstone and then reads the token, so if another program has removed
- * the lock file and both hold a lock, at least one of the two notices the other. A resumed attempt
- * has started, so its shim has no token to take or to return. */
+/* From now on nothing proves that the attempt never started, unless the token is returned. A worker
+ * that gives the attempt up writes the tombstone and then reads the token, so if another program
+ * has removed the lock file and both hold a lock, at least one of the two notices the other. A
+ * resumed attempt has started, so its shim has no token to take or to return. */
 static bool take_start_token(struct shim *s)
 {
     return (s->resumed || attempt_take_start_token(s->lock, &s->token) == 0) &&
@@ -101,7 +101,7 @@ static void make_cgroup(struct shim *s, const char *parent)
         s->self.cgroup[0] = '\0';
 }
 
-/* Another shim needs these if this one dies. */
+/* Another shim needs this record if this one dies. */
 static bool write_container_record(const struct shim *s)
 {
     struct attempt_container c = {.head = s->log.head, .tail = s->log.tail};
@@ -159,7 +159,8 @@ static bool make_files(struct shim *s)
     return mkfifoat(s->folder, ATTEMPT_CONTROL, 0600) == 0 && open_control(s);
 }
 
-/* Keeps a second descriptor to test the lock: the task can replace the file, but not this. */
+/* Keeps a second descriptor to test the lock: the task can replace the file, but not what this
+ * descriptor refers to. */
 static bool lock_tree(struct shim *s, int *tree)
 {
     *tree = attempt_lock_shared(s->folder, ATTEMPT_TREE);
@@ -187,7 +188,7 @@ static int start_task(struct shim *s, struct launch_failure *why)
     rc = launch(&l, &s->task, why);
     if (l.tree >= 0)
         close(
-            l.tree); /* only the task's processes keep it: a free lock means that all have ended */
+            l.tree); /* only the task's processes hold it: a free lock means that all have ended */
     if (rc)
         return -1;
     test_point("forked");
@@ -402,7 +403,7 @@ int shim_run(int folder, int request, const char *cgroup)
     s.has_ended = s.request.r.has_ended;
     if (s.resumed)
         test_points_are_resumed();
-    if (s.in_container) /* processes that an engine leaves running are not the task's */
+    if (s.in_container) /* processes that podman or docker leaves running are not the task's */
         prctl(PR_SET_CHILD_SUBREAPER, 0);
     s.log = (struct log){
         .folder = folder, .fd = -1, .head = s.request.r.head, .tail = s.request.r.tail};

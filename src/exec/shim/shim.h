@@ -107,8 +107,9 @@ struct shim {
     bool in_container;           /* the main process is the client of a container engine */
     bool resumed;                /* another shim started the container and died */
     bool has_ended;              /* resumed: the container has ended, so it keeps its outcome */
-    int64_t skip, first_skip; /* resumed: printed bytes that the log has already: now, at first */
-    int64_t printed;          /* resumed: bytes that the client has printed, masked */
+    int64_t skip, first_skip;    /* resumed: printed bytes that the log already has: still to be
+                                    skipped, and in total */
+    int64_t printed;             /* resumed: bytes that the client has printed, masked */
     int status;
     struct attempt_exit end;     /* the content of the exit record, for each try to write it */
     struct launch_failure why;   /* why it could not be executed; step 0 if it was */
@@ -139,7 +140,7 @@ void read_rest_of_output(struct shim *s);
 /* ---- the exit record: exit_record.c ----
  *
  * The space for the records is reserved before anything starts. Once the end of the task is known,
- * the shim tries to write it until that succeeds, and keeps its lock meanwhile: a known outcome is
+ * the shim tries to write it until that succeeds, and holds its lock meanwhile: a known outcome is
  * never given up because a disk is full or fails for a while. */
 
 /* False and errno if there is no space; then nothing may be started. */

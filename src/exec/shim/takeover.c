@@ -1,8 +1,9 @@
-/* takeover.c - continues an attempt whose shim died while its container ran: the rights to do so,
- * its log, and the output that was printed meanwhile. Nothing is started but clients of the engine.
+/* takeover.c - continues an attempt whose shim died while its container ran: checks that it may do
+ * so, continues the log, and adds the output that was printed meanwhile. It starts nothing but
+ * clients of the container engine.
  *
  * The engine prints the output from its start. Masking is a function of the text alone, so the log
- * of the dead shim is a prefix of the masked output: as many bytes are skipped. */
+ * of the dead shim is a prefix of the masked output: that many bytes are skipped. */
 #include "base/env.h"
 #include "base/fd.h"
 #include "base/own_file.h"
@@ -71,7 +72,7 @@ void append_output(struct shim *s, const char *text, size_t len)
     log_append(&s->log, text + n, len - n);
 }
 
-/* Starts one of the other commands of the request. */
+/* Starts the command `stop` or `rest` of the request. */
 static bool launch_command(const struct shim *s, const char **argv, struct launched *out)
 {
     struct request r = s->request.r;
@@ -112,7 +113,7 @@ void read_rest_of_output(struct shim *s)
     struct launched rest;
     int status;
 
-    /* A fenced attempt has no time left for it. */
+    /* A fenced attempt has no time left to read the rest of its output. */
     if (s->kind == END_FENCED || !launch_command(s, s->request.r.rest, &rest))
         return;
     fd_close(&s->task.output);
