@@ -149,7 +149,8 @@ int resolve_check_params(const struct workflow *w, json_t *given, struct err *er
     return rc;
 }
 
-/* *out is a new reference to the given values and the defaults of the others. */
+/* *out is a new reference to an object with the given values, and the defaults of all params that
+ * are not given. */
 static int add_defaults(const struct workflow *w, json_t *given, json_t **out, struct err *err)
 {
     json_t *params = *out = value_need(json_object());

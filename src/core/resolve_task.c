@@ -34,7 +34,7 @@ static int make_env(const struct resolve_scope *s, json_t **out, struct err *err
     return 0;
 }
 
-/* Converts the values to texts, without those that are null. */
+/* Converts the values to strings, leaving out those that are null. */
 static int make_pairs(json_t *values, const char *what, struct arena *arena, struct spec_pair **out,
                       size_t *n, struct err *err)
 {
@@ -192,7 +192,7 @@ static json_t *absolute_volume(const struct workflow *w, json_t *volume)
     const char *text = json_string_value(volume);
     bool path = text && (*text == '.' || memchr(text, '/', strcspn(text, ":")));
 
-    /* The container executor refuses a text with a NUL character. */
+    /* The container executor refuses a string with a NUL character. */
     if (!w->folder || !path || *text == '/' || strlen(text) < json_string_length(volume))
         return json_incref(volume);
     return value_need(json_sprintf("%s/%s", w->folder, text));
@@ -244,7 +244,7 @@ static bool is_usable(const struct key *k, const struct workflow_task *task)
     return !with || !key_is_default(with, (const char *)task + with->at);
 }
 
-/* Copies those of the workflow's defaults to the spec that were not copied to the task when the
+/* Copies to the spec those of the workflow's defaults that were not copied to the task when the
  * file was read; make_env merges env. */
 static void inherit_defaults(const struct workflow *w, const struct workflow_task *task,
                              struct spec *spec)

@@ -15,7 +15,7 @@ struct retention_policy {
 /* Checks both numbers. A log_days that equals execution_days becomes 0. */
 MUST_USE int retention_check(struct retention_policy *p, struct err *err);
 MUST_USE int retention_read(const char *json, struct retention_policy *out, struct err *err);
-/* Equal policies have equal texts. The caller frees the text. */
+/* Writes the policy as JSON; equal policies give equal strings. The caller frees the string. */
 char *retention_write(const struct retention_policy *p);
 
 #endif

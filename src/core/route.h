@@ -48,7 +48,7 @@ const char *route_find(const struct routes *r, const struct route_query *q, stru
 MUST_USE int routes_check(const struct routes *r, struct err *err);
 MUST_USE int routes_read(const char *json, struct arena *arena, struct routes *out,
                          struct err *err);
-/* Equal routes have equal texts. The caller frees the text. */
+/* Writes the routes as JSON; equal routes give equal strings. The caller frees the string. */
 char *routes_write(const struct routes *r);
 
 #endif

@@ -49,7 +49,7 @@ struct spec_limits {
 };
 
 struct spec {
-    const char *run;          /* shell text; NULL if argv is set */
+    const char *run;          /* a shell script; NULL if argv is set */
     const char *const *shell; /* the shell and its options, see spec_argv; NULL-terminated */
     size_t nshell;            /* 0 for /bin/sh -c */
     const char *const *argv;  /* ends with NULL */
@@ -81,7 +81,7 @@ bool pairs_have(const struct spec_pair *pairs, size_t n, const char *name);
 /* Whether s can name an output, which is set by a line KEY=VALUE. */
 bool spec_is_output(const char *s);
 
-/* Parses the JSON; NULL is an empty object. Unknown keys and wrong types are errors. Texts are in
+/* Parses the JSON; NULL is an empty object. Unknown keys and wrong types are errors. Strings are in
  * the arena. */
 MUST_USE int spec_parse(const char *json, struct arena *arena, struct spec *out, struct err *err);
 /* Appends the JSON of all fields that differ from the defaults. */

@@ -11,17 +11,17 @@
     X(WORKFLOW, 3, "workflow") /* a graph of tasks */          \
     X(FOREACH, 4, "foreach")   /* a fan-out; its items are its children */
 
-#define STATUSES(X)                                                                          \
-    X(PENDING, 1, "pending")     /* waits for its needs */                                   \
-    X(READY, 2, "ready")         /* may run: in the outbox, unless held */                   \
-    X(RUNNING, 3, "running")     /* a running job has a lease row */                         \
-    X(SUCCEEDED, 4, "succeeded") /* this and the next are terminal: nothing below is open */ \
-    X(FAILED, 5, "failed")                                                                   \
-    X(TIMED_OUT, 6, "timed_out")                                                             \
-    X(CANCELLED, 7, "cancelled")                                                             \
+#define STATUSES(X)                                                                 \
+    X(PENDING, 1, "pending")     /* waits for its needs */                          \
+    X(READY, 2, "ready")         /* may run: in the outbox, unless held */          \
+    X(RUNNING, 3, "running")     /* a running job has a lease row */                \
+    X(SUCCEEDED, 4, "succeeded") /* from here on terminal: no descendant is open */ \
+    X(FAILED, 5, "failed")                                                          \
+    X(TIMED_OUT, 6, "timed_out")                                                    \
+    X(CANCELLED, 7, "cancelled")                                                    \
     X(SKIPPED, 8, "skipped")
 
-/* Why a ready job may not be claimed; the first reason that applies. */
+/* The reasons why a ready job may not be claimed. If several apply, the first of them is stored. */
 #define HOLDS(X)                               \
     X(NONE, 0, "")                             \
     X(APPROVAL, 1, "approval")                 \
@@ -42,7 +42,7 @@
     X(CANCELLED, 4, "cancelled")                                              \
     X(LOST, 5, "lost")         /* how it ended is unknown; never a success */ \
     X(DEFERRED, 6, "deferred") /* to be run again at a later time */          \
-    X(REFUSED, 7, "refused")   /* given back before anything started */
+    X(REFUSED, 7, "refused")   /* returned to its queue before anything started */
 
 /* Operator actions on a whole queue or schedule. */
 #define AUDIT_ACTIONS(X)                                 \

@@ -32,7 +32,7 @@ MUST_USE int diagnostics_read(struct diagnostics *ps, const char *path,
 /* Like diagnostics_read, for pawl.yaml; see source_read_config. */
 MUST_USE int diagnostics_read_config(struct diagnostics *ps, const char *path,
                                      const struct source **out, struct err *err);
-/* Adds a text from memory as a source; name and text are copied. */
+/* Adds text from memory as a source; name and text are copied. */
 const struct source *diagnostics_take(struct diagnostics *ps, const char *name, const char *text,
                                       size_t len);
 
@@ -48,7 +48,7 @@ bool diagnostics_full(const struct diagnostics *ps);
  * source line and a caret. */
 void diagnostics_show(struct diagnostics *ps, struct buf *out);
 
-/* Returns 0 if empty, else -E_INVALID with the first diagnostic and the number of the others. */
+/* Returns 0 if empty, else -E_INVALID with the first diagnostic and the number of further ones. */
 MUST_USE int diagnostics_err(struct diagnostics *ps, struct err *err);
 
 void diagnostics_release(struct diagnostics *ps);

@@ -250,7 +250,7 @@ static const char *bad_tenant(const char *text)
                : "a lowercase letter followed by up to 40 lowercase letters, digits or _,";
 }
 
-/* Refuses ${{ }} in a text that is used as written: its author expects values to be inserted. */
+/* Refuses ${{ }} in a string that is used as written: its author expects values to be inserted. */
 static bool check_plain(struct reader *r, const struct key *k, const struct yaml *node,
                         const char *what)
 {

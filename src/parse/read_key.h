@@ -11,14 +11,14 @@
 #include "core/workflow/keys.h"
 #include "parse/yaml/yaml.h"
 
-/* A text that contains ${{ }}; it is checked when the graph is known. */
+/* A string that contains ${{ }}; it is checked when the graph is known. */
 struct text_use {
     const char *text;
     const char *what; /* its name in messages */
     uint32_t line, column;
     uint32_t task; /* the task's index, ON_FAILURE or ON_EXIT; NO_TASK for the workflow itself */
     enum scope scope;
-    bool condition; /* the whole text is one expression */
+    bool condition; /* the whole string is one expression */
 };
 #define NO_TASK    UINT32_MAX
 #define ON_FAILURE (UINT32_MAX - 1)
@@ -71,7 +71,7 @@ const char *reader_what(char *out, const char *above, const char *name);
 /* Counts bytes of text that the definition keeps. Returns false above the limit; the error is added
  * once. */
 bool reader_spend(struct reader *r, const struct yaml *node, size_t bytes);
-/* Copies a text to the arena and counts its bytes; returns "" above the limit. */
+/* Copies a string to the arena and counts its bytes; returns "" above the limit. */
 const char *reader_keep(struct reader *r, const struct yaml *node, const char *text);
 
 /* ---- by the tables ---- */
@@ -113,7 +113,7 @@ const char *reader_value(struct reader *r, const struct yaml *node, const char *
 /* Returns JSON in the canonical form that reading a stored definition yields; NULL if the text is
  * not valid JSON. */
 const char *reader_canonical(struct reader *r, const struct buf *text);
-/* Notes a text for reader_check_texts if it is a condition or contains ${{ }}. */
+/* Notes a string for reader_check_texts if it is a condition or contains ${{ }}. */
 void reader_note_text(struct reader *r, const struct yaml *node, const char *text, const char *what,
                       bool condition);
 

@@ -126,8 +126,8 @@ static bool add_word(struct reader *r, const struct key *k, const struct yaml *n
     return reader_spend(r, node, len + 1);
 }
 
-/* Reads a program and its options: a list, or a string that is split at spaces. {} stands for a
- * text that is added later, at most once. */
+/* Reads a program and its options: a list, or a string that is split at spaces. {} stands for text
+ * that is added later, and may occur at most once. */
 static bool read_words(struct reader *r, const struct key *k, const struct yaml *node,
                        const char *what, void *out)
 {

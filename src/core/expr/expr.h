@@ -169,13 +169,13 @@ struct expr_scope {
 
 /* ---- parsing and evaluating ---- */
 
-/* One expression, or a text with expressions in it. */
+/* One expression, or a string with expressions in it. */
 struct expr;
 
 /* Parses a condition: one expression, with or without ${{ }} around it. */
 MUST_USE int expr_parse_condition(const struct expr_text *text, struct arena *arena,
                                   const struct expr **out, struct expr_fault *fault);
-/* Parses a template: a text such as "a ${{ x }} b". $${{ stands for a literal ${{. */
+/* Parses a template: a string such as "a ${{ x }} b". $${{ stands for a literal ${{. */
 MUST_USE int expr_parse_template(const struct expr_text *text, struct arena *arena,
                                  const struct expr **out, struct expr_fault *fault);
 

@@ -44,7 +44,7 @@ enum { DIFFERENCES(X) DIFFERS_COUNT };
 #define X(name, text) DIFFERS_##name = 1 << DIFFERS_##name##_,
 enum differs { DIFFERENCES(X) };
 #undef X
-/* Real differences; the others (attempts, duration) may differ by chance. */
+/* Real differences. Attempts and duration may differ by chance. */
 #define DIFFERS_REALLY (DIFFERS_THERE | DIFFERS_STATUS | DIFFERS_OUTPUTS | DIFFERS_ERROR)
 
 const char *differs_text(int bit); /* DIFFERS_THERE_ … */

@@ -29,7 +29,7 @@ static int64_t time_of(const json_t *data, const char *key)
     return text && !text_parse_time(text, &us, &ignored) ? us : 0;
 }
 
-/* The hold that a text names, such as "delay", or "limit" in "limit:queue:default". */
+/* The hold that a string names, such as "delay", or "limit" in "limit:queue:default". */
 static int hold_of(const char *why, size_t len)
 {
     for (int hold = HELD_APPROVAL; hold <= HELD_LIMIT; hold++)

@@ -31,7 +31,8 @@ struct timeline {
 void timeline_event(struct timeline *t, const struct replay_event *e, int held,
                     struct arena *arena);
 
-/* Adds the time between `from` and `to` to parts[]. Time before the first span counts as wait. */
+/* Adds the time between `from` and `to` to parts[]. Time before the first span counts as
+ * waiting. */
 void timeline_sum(const struct timeline *t, int64_t from, int64_t to,
                   int64_t parts[TIMELINE_COUNT]);
 

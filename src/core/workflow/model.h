@@ -4,7 +4,7 @@
  * The store keeps its canonical text (JSON) under the hash of that text. The text includes all
  * nested definitions, so that a run depends on no file.
  *
- * A "template" is a text that may contain ${{ }}; it is evaluated when the task becomes ready. A
+ * A "template" is a string that may contain ${{ }}; it is evaluated when the task becomes ready. A
  * "value" is JSON whose strings are templates. `item` and `index` are available only in templates
  * of a fan-out's items; docs/WORKFLOWS.md lists the names that other templates may use. */
 #ifndef CORE_WORKFLOW_MODEL_H
@@ -140,8 +140,8 @@ struct workflow {
     struct texts secrets; /* already applied to the tasks */
     struct pairs outputs; /* values; their templates may refer to all tasks */
 
-    /* The values of `defaults`. Most are already applied to the tasks; keys.h marks the others. All
-     * other variables override those of its env. */
+    /* The values of `defaults`. Most are already applied to the tasks; keys.h marks those that are
+     * not. Variables from any other source override those of its env. */
     struct workflow_task defaults;
     struct workflow_task *tasks; /* in the order of the file */
     uint32_t ntasks;

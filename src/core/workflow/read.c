@@ -226,7 +226,7 @@ static int read_json(const struct key_reader *r, const struct json_node *p, cons
 
 #define MAX_KEYS 64
 
-/* Sets the error that the member is not one of the keys, nor `other` or `another`. */
+/* Reports the first member of `p` whose name is neither a key nor `other` nor `another`. */
 static int unknown_member(const struct key_reader *r, const struct keys *keys,
                           const struct json_node *p, const char *other, const char *another)
 {
@@ -241,8 +241,8 @@ static int unknown_member(const struct key_reader *r, const struct keys *keys,
     return json_read_known_keys(p, names, r->err);
 }
 
-/* Reads all members that are keys. The caller reads the two others that are allowed, `other` and
- * `another`, which may be NULL; any further member is an error. */
+/* Reads all members that are keys. Members with the names `other` and `another` (NULL if none) are
+ * allowed, too, and left to the caller; any further member is an error. */
 static int read_members(struct key_reader *r, const struct keys *keys, const struct json_node *p,
                         void *to, const char *other, const char *another)
 {

@@ -23,7 +23,7 @@ struct config_executor {
     int type; /* enum config_executor_type; determines which other members are used */
     bool enabled;
     int slots;
-    bool slots_given; /* if false, `slots` is the worker's number */
+    bool slots_given; /* if false, `slots` is the worker's number of slots */
     struct texts env;
     const char *secrets_file; /* NULL if none */
     struct {
@@ -99,8 +99,8 @@ struct config_host config_this_host(void);
  * has errors: `diagnostics` has all of them, `err` the first. */
 MUST_USE int config_load(const char *path, const struct config_host *host,
                          struct diagnostics *diagnostics, struct config **out, struct err *err);
-/* Like config_load, for a text that is already in memory; NULL for the defaults. `untrusted` says
- * why keys that decide what runs are refused, as the end of a sentence; NULL if they are not. */
+/* Like config_load, for text that is already in memory; NULL for the defaults. `untrusted` says why
+ * keys that decide what runs are refused, as the end of a sentence; NULL if they are not. */
 MUST_USE int config_parse(const struct source *source, const char *untrusted,
                           const struct config_host *host, struct diagnostics *diagnostics,
                           struct config **out, struct err *err);

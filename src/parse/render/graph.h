@@ -33,7 +33,7 @@ void graph_render(const struct workflow *w, const struct graph_state *state,
  * …", "if …", separated by `between`. Each expression is cut to `longest` characters. */
 void render_task_notes(const struct workflow_task *t, const struct graph_state *state,
                        const char *between, size_t longest, struct buf *out);
-/* Adds a text on one line, cut to `longest` characters (3 or more); "..." marks a cut. */
+/* Adds text on one line, cut to `longest` characters (3 or more); "..." marks a cut. */
 void render_cut_text(struct buf *out, const char *text, size_t longest);
 
 /* The state of a task, as a word; NULL if it is not known. */

@@ -11,7 +11,7 @@
 MUST_USE int workflow_load(const char *path, struct diagnostics *diagnostics, struct arena *arena,
                            const struct workflow **out, struct err *err);
 
-/* Like workflow_load, for a text that is not a file. Relative paths of nested workflows start at
+/* Like workflow_load, for text that is not from a file. Relative paths of nested workflows start at
  * `folder`, which is absolute; if it is NULL, only absolute paths are allowed. The source is owned
  * by the diagnostics. */
 MUST_USE int workflow_parse(const struct source *source, const char *folder,

@@ -1,4 +1,4 @@
-/* location.c - finds the column in the file for an offset in a text. */
+/* location.c - finds the column in the file for an offset in a string. */
 #include "base/text.h"
 #include "parse/workflow/reader.h"
 
@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The column of an offset, if the text appears in the file unchanged, on one line, with or without
- * quotes; else the column of its start. */
+/* The column of an offset, if the string appears in the file unchanged, on one line, with or
+ * without quotes; else the column of its start. */
 static uint32_t column_of(const struct source *s, const struct text_use *use, size_t offset)
 {
     size_t left, quote;

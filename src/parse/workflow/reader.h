@@ -8,7 +8,7 @@
  *   check_params.c   values for params
  *   check.c          cycles, and indirect needs
  *   references.c     the references in expressions
- *   location.c       the column of an offset in a text */
+ *   location.c       the column of an offset in a string */
 #ifndef PARSE_WORKFLOW_READER_H
 #define PARSE_WORKFLOW_READER_H
 
@@ -42,7 +42,7 @@ bool reader_check_type(struct reader *r, const struct yaml *node, const char *wh
 
 /* Adds an error for each cycle; returns false if there is one. */
 bool reader_check_graph(struct reader *r);
-/* Compiles each noted text and checks its references. `acyclic` is true if the graph has no
+/* Compiles each noted string and checks its references. `acyclic` is true if the graph has no
  * cycle. */
 void reader_check_texts(struct reader *r, bool acyclic);
 /* A reference from `task` to `wanted` that may be an indirect need. */
@@ -54,7 +54,7 @@ struct far_need {
 /* Adds an error for each entry whose `task` does not need `wanted`, directly or indirectly. The
  * graph must have no cycle. */
 void reader_check_far(struct reader *r, const struct far_need *list, size_t n);
-/* Adds an error at an offset in the text, or at its start if the column can't be determined. */
+/* Adds an error at an offset in the string, or at its start if the column can't be determined. */
 void reader_error(struct reader *r, const struct text_use *use, size_t offset, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 
