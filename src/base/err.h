@@ -6,11 +6,11 @@
 #define MUST_USE          __attribute__((warn_unused_result))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 
-/* name, exit code of the command line */
+/* the name of each code, and the exit code of the command line for it */
 #define ERROR_CODES(X)                                                                       \
     X(INTERNAL, 1)       /* a bug, or an invariant that does not hold */                     \
     X(INVALID, 2)        /* the caller's input is not acceptable */                          \
-    X(CONFLICT, 2)       /* an idempotency key with another body; or a fenced database */    \
+    X(CONFLICT, 2)       /* an idempotency key with another body, or a fenced database */    \
     X(NOT_FOUND, 5)      /* no such execution, tenant, queue … */                          \
     X(UNAVAILABLE, 6)    /* the database can't be used: down, or access denied */            \
     X(NO_SPACE, 6)       /* the disk is full: nothing was written */                         \

@@ -68,7 +68,7 @@ MUST_USE int json_load(const char *s, size_t len, size_t depth, const char *what
                        struct json_t **out, struct err *err);
 struct json_error_t;
 /* Why jansson refused a document, as the predicate of a sentence: "is not valid JSON". A number
- * that does not fit and a repeated key have other texts, since they are valid JSON. */
+ * that does not fit and a repeated key are described differently, since they are valid JSON. */
 const char *json_refusal(const struct json_error_t *at);
 /* Sets E_INVALID: `what`, the refusal, and its location. */
 int json_refuse(const char *what, const struct json_error_t *at, struct err *err);

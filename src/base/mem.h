@@ -10,7 +10,7 @@ void *mem_alloc(size_t size);  /* never NULL, not cleared */
 void *mem_zalloc(size_t size); /* never NULL, cleared */
 void *mem_realloc(void *p, size_t size);
 char *mem_strdup(const char *s); /* NULL stays NULL */
-/* Copies a list that ends with NULL, and its texts, into one block. NULL gives an empty list. */
+/* Copies a list that ends with NULL, and its strings, into one block. NULL gives an empty list. */
 char **mem_copy_list(const char *const *list);
 char *mem_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

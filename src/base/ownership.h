@@ -17,7 +17,7 @@ bool ownership_is_ours(const struct stat *st);
 #define OWNERSHIP_FAULT_SIZE 80
 const char *ownership_fault(const struct stat *st, char out[OWNERSHIP_FAULT_SIZE]);
 
-/* Whether a component of the path is a symbolic link of neither this user nor root. */
+/* Whether a component of the path is a symbolic link that belongs to neither this user nor root. */
 bool ownership_has_foreign_link(const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* proc.h - reads the state of a process from /proc. A pid alone does not identify a process: the
- * kernel reuses it, and it means another process in another pid namespace. */
+ * kernel reuses it, and in another pid namespace it refers to another process. */
 #ifndef BASE_PROC_H
 #define BASE_PROC_H
 
@@ -31,8 +31,8 @@ bool proc_is_shortage(int error);
 
 /* The pid namespace of this process; 0 if it can't be read. */
 uint64_t proc_pid_namespace(void);
-/* A number for this pid namespace of this boot of the host: a recorded pid means a process only
- * where it is the same. 0 if it can't be read. */
+/* A number that identifies this pid namespace in this boot of the host: a recorded pid is valid
+ * only where the number is the same. 0 if it can't be read. */
 uint64_t proc_place(void);
 
 /* The id of this boot of the host; false if it can't be read. */

@@ -4,9 +4,9 @@
  * A mark is a pair of numbers: the id of an execution and the number of its attempt. The worker
  * writes it before it calls a function or requests the shim of a command, and reuses its slot only
  * after the outcome is stored or another worker owns the attempt. So a dead worker never started an
- * attempt that is missing in its file. Marks outlive the process, but not a crash of the host, and
- * they are not valid for a database that was restored since: the table begins with the id of the
- * boot and the generation of the database for which it is valid.
+ * attempt that is missing from its file. Marks outlive the process, but not a crash of the host,
+ * and they are not valid for a database that was restored since: the table begins with the id of
+ * the boot and the generation of the database for which it is valid.
  *
  * The table has no limit: it grows by 16 bytes for each mark that is kept. A mark whose attempt
  * this worker can't follow any more is kept until the worker ends.
@@ -36,16 +36,16 @@ void start_marks_unreserve(struct start_marks *m, int slot);
 void start_marks_keep(struct start_marks *m, int slot, int64_t execution, int attempt);
 /* Whether a slot is kept for this attempt. */
 bool start_marks_has(const struct start_marks *m, int64_t execution, int attempt);
-/* Frees the slot that is kept for this attempt, if any. Only for an attempt of which the database
- * no longer names this worker as the last holder: its outcome is stored, or another worker was seen
- * to have it, or its adoption was certainly not stored. */
+/* Frees the slot that is kept for this attempt, if any. Call it only if the database no longer
+ * names this worker as the attempt's last holder: the outcome is stored, another worker was seen to
+ * own the attempt, or its adoption by this worker was certainly not stored. */
 void start_marks_drop(struct start_marks *m, int64_t execution, int attempt);
 
 /* Writes the mark of an attempt that is about to start. Returns 0, or -1 and errno; on failure the
  * attempt must not start. Any thread may call this. */
 MUST_USE int start_marks_write(const struct start_marks *m, int slot, int64_t execution,
                                int attempt);
-/* Writes and keeps a mark: of an attempt that is about to start, or that another worker may have
+/* Writes and keeps the mark of an attempt that is about to start, or that another worker may have
  * started. */
 MUST_USE int start_marks_add(struct start_marks *m, int64_t execution, int attempt);
 

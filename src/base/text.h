@@ -14,17 +14,18 @@
 size_t text_step(const char *s, size_t left);
 /* Whether s is valid UTF-8 (no overlong forms, no surrogates) without NUL. */
 bool text_is_utf8(const char *s, size_t len);
-/* Whether s can name a variable: 1 to `max` ASCII letters, digits and _, not a digit first. */
+/* Whether s can name a variable: 1 to `max` ASCII letters, digits and _, of which the first is not
+ * a digit. */
 bool text_is_variable(const char *s, size_t max);
-/* The number of characters of a valid UTF-8 text. */
+/* The number of characters of a valid UTF-8 string. */
 size_t text_characters(const char *s, size_t len);
 /* Replaces each byte that is not part of a valid character with a question mark. */
 void text_make_utf8(char *s);
 /* Whether the character of n bytes at s can change how a terminal shows the text around it: a
  * control character, or one that changes the direction of writing (U+202E and others). */
 bool text_is_hidden(const char *s, size_t n);
-/* Checks a text from a user: it must not be empty, must have at most `max` bytes and must be UTF-8.
- * NULL, for no text, is accepted. `what` names it in the error. */
+/* Checks a string from a user: it must not be empty, must have at most `max` bytes and must be
+ * UTF-8. NULL, which means none, is accepted. `what` names it in the error. */
 MUST_USE int text_check(const char *what, const char *s, size_t max, struct err *err);
 /* Like text_check, for a name: it must not contain hidden characters (text_is_hidden) either. */
 MUST_USE int text_check_name(const char *what, const char *s, size_t max, struct err *err);
@@ -32,8 +33,8 @@ MUST_USE int text_check_name(const char *what, const char *s, size_t max, struct
 /* Writes a time in µs since 1970 as 2026-01-31T23:59:59.123456Z; `out` has TIME_TEXT_SIZE bytes. */
 #define TIME_TEXT_SIZE 32
 char *text_time(int64_t us, char *out);
-/* The time of day in a text that text_time wrote; "" if the text is shorter, such as the one shown
- * for a missing time. */
+/* The time of day in a string that text_time wrote; "" if the string is shorter, such as the one
+ * shown for a missing time. */
 const char *text_time_of_day(const char *time);
 /* Parses an RFC 3339 time, a date, or "@SECONDS". */
 MUST_USE int text_parse_time(const char *s, int64_t *us, struct err *err);
