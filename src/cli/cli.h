@@ -55,8 +55,8 @@ MUST_USE int cli_id(struct cli *c, const char *text, int64_t *id);
  * lines, and returns the exit code. */
 MUST_USE int cli_load(const char *file, struct pawl_workflow **out);
 /* Prints a warning for each executor that the job needs and nobody is known to have (with `e`: that
- * this engine does not have), and adds it to the JSON list, which may be NULL. An error is left to
- * the command, which meets it, too. */
+ * this engine does not have), and adds it to the JSON list, which may be NULL. Ignores errors: the
+ * command itself will run into them and report them. */
 void cli_warn_executors(struct pawl *p, struct pawl_engine *e, const struct pawl_job *job,
                         json_t *list);
 /* Frees the workflow of a command at the end of its scope. */
@@ -79,8 +79,8 @@ void cli_note(void *arg, const char *sentence);
 /* ---- out.c ---- */
 
 int cli_fail(const struct pawl_error *err); /* prints the error; returns the exit code */
-/* Like cli_fail, for a command that takes params with this option; a missing param becomes a
- * hint. */
+/* Like cli_fail, for a command that takes params with this option: if a param is missing, adds a
+ * hint that names the option. */
 int cli_fail_param(const struct pawl_error *err, const char *option);
 int cli_wrong(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /* Prints a line without control characters. */

@@ -202,7 +202,7 @@ struct command_options {
 static int run_bench(struct cli *c, struct bench *b, const struct bench_site *at)
 {
     b->options = cli_options(c, true);
-    b->options.one_connection = false; /* it measures what a program does that submits much */
+    b->options.one_connection = false; /* it measures a program that submits many jobs */
     b->options.url = at->url;
     b->options.tenant = at->tenant;
     b->options.config = at->config;

@@ -5,11 +5,11 @@
 #include "pawl.h"
 
 /* Waits for a wake-up, at most ms; l may be NULL. If the server has few connections left, gives up
- * that of the handle and waits longer, 30 s at most: a reader must not keep workers and submitters
- * from connecting. */
+ * the handle's connection and waits longer, 30 s at most: a reader must not keep workers and
+ * submitters from connecting. */
 void follow_wait(struct pawl *p, struct pawl_listener *l, int ms);
-/* After a read that returned rc: whether it failed because the server accepts no connection now.
- * Then it has waited, and the caller reads again. */
+/* Whether a read, which returned rc, failed because the server accepts no connections at the
+ * moment. If so, this function has already waited, and the caller should read again. */
 bool follow_retries(struct pawl *p, int rc);
 
 #endif

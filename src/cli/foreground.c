@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_US        20000  /* after news, the pause between two status checks is at most this */
-#define CHECK_SHARE     10     /* and at most this many times the duration of a check */
-#define CHECK_LATEST_US 500000 /* check after this time even without news */
-#define IDLE_US         2000000 /* after this time without a running job, explain why */
-#define COPY_MS         1000    /* copy the output after this time even without news */
-#define LEAVE_US        2000000 /* time to store the output before leaving the execution */
+#define CHECK_US        20000   /* µs: the longest pause between two status checks after news, */
+#define CHECK_SHARE     10      /* or this many times the duration of a check if that is less */
+#define CHECK_LATEST_US 500000  /* µs after which to check even without news */
+#define IDLE_US         2000000 /* µs without a running job after which to explain why */
+#define COPY_MS         1000    /* ms after which to copy the output even without news */
+#define LEAVE_US        2000000 /* µs to store the output before leaving the execution */
 
 struct run {
     const struct foreground *h;

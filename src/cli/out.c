@@ -44,8 +44,8 @@ void out_word(struct buf *b, const char *word)
     buf_addch(b, '\'');
 }
 
-/* Prints an error as one line, replacing newlines. Only a text that ends with a newline keeps its
- * lines: it lists the problems of a file, each with its location. */
+/* Prints an error as one line, replacing newlines. Only a message that ends with a newline keeps
+ * its lines: it lists the problems of a file, each with its location. */
 static int print_sentence(const char *text, int exit_code)
 {
     size_t len = strlen(text);

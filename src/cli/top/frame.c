@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A table and how it fits the screen. */
+/* A table and how it is fitted to the screen. */
 struct part {
     struct table table;
     struct table_fit fit;

@@ -106,7 +106,7 @@ static void forget_tails(struct live *s, bool all)
 
 /* ---- selection ---- */
 
-/* Returns the rank of a node: if not all nodes fit the screen, those with the lowest ranks are
+/* Returns the rank of a node: if not all nodes fit on the screen, those with the lowest ranks are
  * shown. */
 static int rank_of(const struct view_node *n)
 {
