@@ -65,7 +65,7 @@ extern "C" {
 enum pawl_code {
     PAWL_E_INTERNAL = 1, /* a bug, or a broken invariant */
     PAWL_E_INVALID,      /* an argument or definition is wrong, or the state does not allow it */
-    PAWL_E_CONFLICT,     /* the idempotency key was used otherwise, or a constraint failed */
+    PAWL_E_CONFLICT,     /* the idempotency key was used for another job, or a constraint failed */
     PAWL_E_NOT_FOUND,    /* no such execution, tenant, … */
     PAWL_E_UNAVAILABLE,  /* the database can't be used: down, access denied, not a Pawl database */
     PAWL_E_NO_SPACE,     /* the disk is full; nothing was written */
@@ -110,7 +110,7 @@ struct pawl_options {
                            or the user's if one exists */
     bool must_exist;    /* for readers: do not create or upgrade the database */
     /* How long to retry while the database is unreachable, and how long pawl_open waits for a
-     * PostgreSQL server that accepts no connection now; 0: 30 s */
+     * PostgreSQL server that accepts no connections at the moment; 0: 30 s */
     int64_t patience;
 
     /* trace: each statement with its duration and row count. note: sentences for an operator,
@@ -135,19 +135,19 @@ PAWL_CHECKED int pawl_default_url(char **url, struct pawl_error *err);
  * the keys that decide what runs (the database, the state folder, plugins, programs, images) only
  * if the user trusts it: pawl_trust stores that with the path and the hash of the content, so trust
  * ends when the file changes. pawl_distrust ends it, and fails with PAWL_E_NOT_FOUND if there was
- * none. A path of NULL is ./pawl.yaml. *file is the absolute path; the caller frees it. */
+ * none. A path of NULL means ./pawl.yaml. *file is the absolute path; the caller frees it. */
 PAWL_CHECKED int pawl_trust(const char *path, char **file, struct pawl_error *err);
 PAWL_CHECKED int pawl_distrust(const char *path, char **file, struct pawl_error *err);
 
 /* Opens a database. Unless must_exist is set, creates it or upgrades its schema if needed. */
 PAWL_CHECKED int pawl_open(const struct pawl_options *options, struct pawl **out,
                            struct pawl_error *err);
-/* Everything made from the handle must be closed before. NULL is ignored. */
+/* Close everything made from the handle first. NULL is ignored. */
 PAWL_API void pawl_close(struct pawl *p);
 
 /* For a program that reads for a long time, such as a monitor, and should leave the connections of
  * a PostgreSQL server to workers and submitters: call it before each read. If few of the server's
- * connections are free, it closes that of the handle and returns for how many milliseconds the
+ * connections are free, it closes the handle's connection and returns for how many milliseconds the
  * program should not use the handle; then call it again. 0: continue. Listeners of the handle
  * receive nothing meanwhile. The server is asked at most every 5 s. Always 0 on SQLite and behind a
  * pooler. */
@@ -181,9 +181,9 @@ struct pawl_job {
     const char *lane;  /* what a worker must offer: an executor's key, or "function:NAME"; NULL: as
                           the routes of the database say for this name */
     const char *input; /* JSON of any type, at most 1 MB; NULL if none */
-    /* A workflow to run instead of a command: one of the next four; the others are NULL. Then name,
-     * lane and spec are ignored, and input is an object with the workflow's params, which is
-     * refused if they do not fit. */
+    /* To run a workflow instead of a command, set one of the next four, and leave the other three
+     * NULL. Then name, lane and spec are ignored, and input is an object with the workflow's
+     * params, which is refused if they do not fit. */
     const char *workflow; /* a file */
     const char *yaml;    /* the workflow as YAML text; paths of nested workflows must be absolute */
     const char *applied; /* the name of an applied workflow */
@@ -218,7 +218,7 @@ PAWL_CHECKED int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n,
 
 /* A command, for an executor that runs commands. */
 struct pawl_command {
-    const char *run;            /* shell text; NULL: use argv */
+    const char *run;            /* a shell script; NULL: use argv */
     const char *const *shell;   /* the program that runs it, with options: the key `shell`; NULL:
                                    /bin/sh -c */
     const char *const *argv;    /* ends with NULL */
@@ -549,7 +549,7 @@ struct pawl_plugin_host {
     int (*add)(const struct pawl_plugin_host *host, const char *name, pawl_function *fn, void *arg);
     void *data;
     /* From version 2 on. Like pawl_engine_add_executor: on error `free` is not called; after
-     * success it is called once, also if the plugin is not loaded. */
+     * success it is called once, even if the plugin is not loaded. */
     int (*add_executor)(const struct pawl_plugin_host *host, const struct pawl_executor *x);
     const struct pawl_report_ops *report; /* valid as long as the plugin is loaded */
 };
@@ -578,7 +578,7 @@ struct pawl_engine_options {
 
 /* Opens a worker on the handle's database. It works inside pawl_engine_step, on the caller's
  * thread. On PostgreSQL it uses the handle's connection, one more for heartbeats and wake-ups, and
- * one for each loop if there are several. While the server accepts no connection it waits, until
+ * one for each loop if there are several. While the server accepts no connections it waits, until
  * give_up returns true; with `here` at most 30 s. */
 PAWL_CHECKED int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
                                   struct pawl_engine **out, struct pawl_error *err);
@@ -614,12 +614,13 @@ PAWL_CHECKED int pawl_engine_submit(struct pawl_engine *e, const struct pawl_job
 typedef void pawl_told(void *arg, int64_t execution, const char *status);
 PAWL_API void pawl_engine_watch(struct pawl_engine *e, pawl_told *told, void *arg);
 
-/* Stops claiming, and gives back jobs that have not started. Commands under a shim are left to
- * the next worker; functions may finish. With `now` functions are asked to stop. */
+/* Stops claiming, and returns jobs that have not started to their queues. Commands under a shim are
+ * left to the next worker; functions may finish. With `now` functions are asked to stop. */
 PAWL_API void pawl_engine_stop(struct pawl_engine *e, bool now);
 PAWL_API bool pawl_engine_idle(const struct pawl_engine *e); /* it has no jobs left */
 /* Whether the engine is idle and its queues hold no job that it could run, that another worker
- * runs, or that becomes ready at a given time. Paused jobs do not count. */
+ * runs, or that waits for a delay to end. Paused jobs do not count. SQL submissions that no worker
+ * has taken count, except with `here`. */
 PAWL_CHECKED int pawl_engine_drained(struct pawl_engine *e, bool *drained, struct pawl_error *err);
 PAWL_API int64_t pawl_engine_drain_grace(const struct pawl_engine *e); /* as configured, µs */
 
@@ -662,10 +663,10 @@ struct pawl_task {
     int64_t root;
     int epoch; /* rises with each claim and adoption */
     int max_attempts;
-    const char *name;            /* full name: workflow::task, workflow::task[3], exec::NAME */
-    const char *input;           /* JSON; NULL if none. Of a task without a command: the object
-                                    `with`, whose values keep their types, and item and index */
-    const char *spec;            /* JSON, as submitted with the job */
+    const char *name;  /* full name: workflow::task, workflow::task[3], exec::NAME */
+    const char *input; /* JSON; NULL if none. For a task without a command: the object `with`, whose
+                          values keep their types, and item and index */
+    const char *spec;  /* JSON, as submitted with the job */
     struct pawl_command command; /* the parsed spec; may have neither run nor argv */
     int64_t lease_until;         /* CLOCK_BOOTTIME, µs */
 
@@ -705,8 +706,8 @@ struct pawl_executor {
     bool outlives_worker;
 
     /* Starts an attempt. 0: its end will be reported exactly once. -PAWL_E_REFUSED: nothing was
-     * started; the job is given back without counting an attempt, and the engine offers this
-     * executor no jobs for a while. Any other error: the attempt failed. The error's sentence
+     * started; the job is returned to its queue without counting an attempt, and the engine offers
+     * this executor no jobs for a while. Any other error: the attempt failed. The error's sentence
      * goes into the history. */
     int (*start)(void *data, const struct pawl_task *t, struct pawl_error *err);
 
@@ -833,7 +834,7 @@ enum pawl_outcome {
     PAWL_CANCELLED,
     PAWL_LOST,     /* how it ended is unknown; never a success */
     PAWL_DEFERRED, /* run it again after retry_delay; costs no attempt */
-    PAWL_REFUSED,  /* given back before anything started; costs no attempt */
+    PAWL_REFUSED,  /* returned to its queue before anything started; costs no attempt */
 };
 
 struct pawl_settlement {
