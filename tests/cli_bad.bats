@@ -232,7 +232,7 @@ unchanged() { # the database is intact, with this many executions
 	unchanged 1
 }
 
-@test "unknown or ended parent, or an idempotency key with another body, is refused" {
+@test "unknown or ended parent, or an idempotency key with different contents, is refused" {
 	id=$(submit '{"ms": 1}' --key k)
 	[ "$(submit '{"ms": 1}' --key k)" = "$id" ]
 	refused 2 "the key 'k' was used for execution $id" submit '{"ms": 2}' --key k

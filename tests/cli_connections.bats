@@ -67,7 +67,7 @@ take_all() {
 }
 release_all() { as_admin "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%$mark%' AND usename = 'app'" >/dev/null; }
 
-@test "worker has two connections, and one more for each of several loops and one" {
+@test "worker has two connections, and with several loops one more for each loop" {
 	start worker worker
 	until_true says worker 'is ready'
 	are_open 2
@@ -122,7 +122,7 @@ release_all() { as_admin "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	own verify
 }
 
-@test "worker without a connection waits, says so once, and works when there is one" {
+@test "worker without a connection waits, reports it once, and works when a connection is free" {
 	take_all
 	start worker worker
 	until_true says worker 'waiting until it accepts the connection'

@@ -236,7 +236,7 @@ begun() { [ "$(wc -l <"$dir/begun")" = "$1" ]; }
 }
 held_by_cap() { [ "$(p events --type held --json | grep -c 'key:pawl:here')" = "$1" ]; }
 
-@test "with queues disabled, run and exec inside a task share the place of that task under queue.cap" {
+@test "with queues disabled, run and exec inside a task count as one with that task under queue.cap" {
 	printf 'queue: {enabled: false, cap: 1}\nworker: {slots: 8}\n' >"$dir/pawl.yaml"
 	export PAWL_CONFIG=$dir/pawl.yaml
 	printf 'name: inner\ntasks: {t: {foreach: 3, run: "mkdir %s/alone; sleep 0.1; rmdir %s/alone"}}\n' "$dir" "$dir" >"$dir/inner.yaml"

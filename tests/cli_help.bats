@@ -28,7 +28,7 @@ commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'
 	done
 }
 
-@test "help fits a terminal of 80 columns" {
+@test "help fits on a terminal of 80 columns" {
 	for c in $(commands); do
 		pawl help "$c"
 	done >"$BATS_TEST_TMPDIR/all"

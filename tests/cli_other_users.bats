@@ -111,7 +111,7 @@ root() { [ "$(id -u)" = 0 ] || skip 'only root can give files away'; }
 	[[ $output == *'a queue name without control characters'* ]]
 }
 
-@test "texts of others are printed without control characters and bidirectional formatting characters" {
+@test "text written by other users is printed without control characters and bidirectional formatting characters" {
 	pawl exec -- true
 	sqlite3 "$dir/home/pawl.db" "UPDATE executions SET queue = 'q' || char(27) || '[31m' || char(8238)"
 	pawl exec --detach -- true

@@ -61,7 +61,7 @@ executor_of() { p show "$1" --json | jq -r .executor; }
 	p verify
 }
 
-@test "executor that nobody has is warned of by validate, apply, submit, run and exec" {
+@test "validate, apply, submit, run and exec warn about an executor that no worker has" {
 	printf 'executors: {gpu: {type: custom}}\n' >"$dir/gpu.yaml"
 	export PAWL_CONFIG=$dir/gpu.yaml
 	printf 'name: w\ntasks:\n  a: {executor: gpuu, with: {n: 1}}\n' >"$dir/w.flow.yaml"

@@ -281,7 +281,7 @@ $id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
 }
 
 # As after a restore: the run ended in the time that was lost, and a run that ends removes its file.
-@test "command of a pawl exec that ended in the time lost by a restore is retried by a worker after the fence" {
+@test "command is retried by a worker after the fence if its pawl exec ended in the time lost by a restore" {
 	kill_exec
 	rm "$dir"/state/pawl/*/workers/*
 	p admin fence --yes
@@ -297,7 +297,7 @@ $id 2 end" "$(cut -d' ' -f1-3 "$ledger")"
 	p verify --host
 }
 
-@test "worker finishes after a fence the workflow of a pawl run that had ended before the restore" {
+@test "workflow of a pawl run that had ended before the restore is finished by a worker after the fence" {
 	printf 'name: w\ntasks:\n  a: {run: "sh %s 0", retry: {max: 1}}\n  b: {needs: a, run: "echo done"}\n' "$dir/task" >"$dir/w.yaml"
 	pawl --db "$db" --tenant "$tenant" run "$dir/w.yaml" >"$dir/stdout" 2>"$dir/stderr" 3>&- &
 	started+=($!)

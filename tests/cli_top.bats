@@ -184,7 +184,7 @@ three_rows() { [ "$(screen | cut -c 1-10 | tr '\n' ' ')" = '  RUNNING  > exec::r
 	restored
 }
 
-@test "top stopped by Ctrl-Z gives the terminal back until it continues" {
+@test "top stopped by Ctrl-Z restores the terminal until it continues" {
 	start 80 24 top --interval 100ms
 	until_true shows QUEUE
 	pid=$(pawl_pid)

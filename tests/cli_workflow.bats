@@ -187,7 +187,7 @@ x() { # command...
 	[ "$(grep -c 'is not running' "$dir/stderr")" = 2 ]
 }
 
-@test "fan-out over a text is refused, and the error says how to write a list" {
+@test "fan-out over a string is refused, and the error says how to write a list" {
 	for list in tasks.a.outputs.list 'fromJSON(tasks.a.outputs.list)'; do
 		printf 'name: w\ntasks:\n  a: {run: "echo list=[1,2] >>$PAWL_OUTPUT"}\n  b: {needs: a, foreach: "${{ %s }}", run: "true"}\n' "$list" >"$dir/flow.yaml"
 		x run "$dir/flow.yaml" --progress none

@@ -53,7 +53,7 @@ play() { tests/docs/run "$@"; }
 # Raise it only for a block that needs another host, root, or a program that is in no Debian package.
 NOT_RUN=3
 
-@test "every block is tested or says why not, and the untested ones are counted" {
+@test "every code block is tested or says why not, and the untested ones are counted" {
 	all_blocks >"$BATS_TEST_TMPDIR/list"
 	not_run=0
 	while read -r page language line file; do

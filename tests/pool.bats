@@ -158,16 +158,16 @@ in_pool() { [ "$(ls "$PAWL_TEST_POOL" | wc -l)" = "$1" ]; }
 	! BATS_TEST_COMPLETED= give_tenant_back || false
 	[ -z "$(ls "$PAWL_TEST_POOL")" ]
 
-	"$PAWL_TEST_BUILD/tests/test_jobs" second_settle_of_an_attempt_is_refused
+	"$PAWL_TEST_BUILD/tests/test_jobs" attempt_cannot_be_settled_twice
 	until_true in_pool 1
 	set -- "$PAWL_TEST_POOL"/*
-	"$PAWL_TEST_BUILD/tests/test_jobs" second_settle_of_an_attempt_is_refused
+	"$PAWL_TEST_BUILD/tests/test_jobs" attempt_cannot_be_settled_twice
 	[ ! -e "$1" ]
 	until_true in_pool 1
 
 	take_tenant
 	sql 'CREATE TABLE mine (a int)'
 	BATS_TEST_COMPLETED=1 give_tenant_back
-	"$PAWL_TEST_BUILD/tests/test_jobs" second_settle_of_an_attempt_is_refused # the keeper takes one tenant after the other
+	"$PAWL_TEST_BUILD/tests/test_jobs" attempt_cannot_be_settled_twice # the keeper takes one tenant after the other
 	until_true in_pool 1
 }

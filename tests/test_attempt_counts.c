@@ -56,7 +56,7 @@ TEST(counters_of_every_outcome_equal_the_counts_of_its_events)
     store_close(&s);
 }
 
-TEST(settle_of_a_workflow_or_a_pending_task_is_refused)
+TEST(settling_a_workflow_or_a_pending_task_is_refused)
 {
     struct store *s = fixture_store();
     int64_t workflow = submit_workflow(s, "tasks: {a: {run: x}, b: {needs: a, run: x}}", NULL);
@@ -104,7 +104,7 @@ static void live_and_die(struct store *s, void *arg)
         CHECK_OK(settle_ok(s, j));
 }
 
-TEST_SLOW(attempt_counters_equal_the_counts_of_events_wherever_a_process_is_killed, 600)
+TEST_SLOW(attempt_counters_equal_the_counts_of_events_after_a_kill_at_any_point, 600)
 {
     int64_t nth = 1, stride = test_full() ? 1 : 5;
     struct store *s;

@@ -253,7 +253,7 @@ TEST(arena_is_usable_after_reset_and_release)
 }
 
 /* A worker has an arena for each job that it runs. */
-TEST(arena_with_one_short_text_is_small_and_keeps_one_block_after_a_reset)
+TEST(arena_with_one_short_string_is_small_and_keeps_one_block_after_a_reset)
 {
     struct arena a = ARENA_INIT;
     size_t before = mallinfo2().uordblks, used;

@@ -32,7 +32,7 @@ static const char *check_job(struct pawl *p, struct pawl_engine *e, struct pawl_
     "workflow:2:9: tasks.a names the executor \"" executor "\", which no worker has served " \
     "yet: the task waits until a worker has it"
 
-TEST(executor_that_no_worker_has_served_is_warned_of)
+TEST(executor_that_no_worker_has_served_gets_a_warning)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_with("one", "executors: {mailer: {type: custom}}");
@@ -160,7 +160,7 @@ TEST(unknown_executor_gets_one_warning_that_names_its_first_task_at_any_depth)
     store_close(&s);
 }
 
-TEST(task_that_is_routed_to_an_unknown_executor_is_warned_of)
+TEST(task_that_is_routed_to_an_unknown_executor_gets_a_warning)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_with("one", "");

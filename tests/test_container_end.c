@@ -107,7 +107,7 @@ static void check_outcome_if_shim_dies(const char *point, bool client_exits_earl
 }
 
 /* The outcome comes from the engine, or from what the shim had already recorded. */
-TEST(container_outcome_is_correct_wherever_its_shim_is_killed)
+TEST(container_outcome_is_correct_if_its_shim_is_killed_at_any_point)
 {
     check_outcome_if_shim_dies("before-lock", false, OUTCOME_REFUSED);
     check_outcome_if_shim_dies("forked", false, OUTCOME_LOST);

@@ -277,7 +277,7 @@ TEST(cancel_of_a_resumed_container_reaches_its_command)
 }
 
 /* The first shim gets the command, and is killed before it can act on it. */
-TEST(cancel_that_a_shim_did_not_live_to_enforce_reaches_the_next_one)
+TEST(cancel_that_a_killed_shim_had_not_enforced_reaches_the_next_shim)
 {
     struct spec spec = stubborn_command();
     struct stage g = stage_with(&spec, (struct process_options){.grace = 60 * SECOND});
@@ -465,7 +465,7 @@ TEST(late_shim_of_a_lower_epoch_leaves_the_container_alone)
 }
 
 /* The engine may not have the start of a long output any more. */
-TEST(long_log_is_continued_by_time_with_a_remark)
+TEST(long_log_of_a_resumed_container_continues_by_time_after_a_note)
 {
     static char run[2 * PATH_MAX + 200];
     struct spec spec = {.run = run};

@@ -132,7 +132,7 @@ TEST(container_that_no_shim_can_watch_is_ended_by_a_cancel)
     stage_end(&g);
 }
 
-TEST(reserved_record_of_a_dead_shim_is_used_by_the_next_one)
+TEST(reserved_record_of_a_dead_shim_is_used_by_the_next_shim)
 {
     int at = open(test_dir(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int first = record_reserve(at, &RECORD_EXIT), second;

@@ -92,7 +92,7 @@ TEST(custom_executor_gets_the_command_as_submitted)
     close_run(&w);
 }
 
-TEST(refused_start_returns_the_job_without_using_an_attempt)
+TEST(refused_start_returns_the_job_to_its_queue_without_using_an_attempt)
 {
     struct recorder recorder = {.refuse = 1};
     struct pawl_executor x = recorder_executor(&recorder);
@@ -219,7 +219,7 @@ TEST(attempt_of_an_executor_without_a_cancel_callback_runs_to_its_end)
     close_run(&w);
 }
 
-TEST(immediate_stop_returns_running_jobs_without_using_an_attempt)
+TEST(immediate_stop_returns_running_jobs_to_their_queue_without_using_an_attempt)
 {
     struct recorder recorder = {.obeys = true};
     struct pawl_executor x = recorder_executor(&recorder);

@@ -139,7 +139,7 @@ static void renew_and_settle(struct store *s, int nth)
         CHECK(g.rc[i] == 0 || (nth == 2 && g.rc[i] == -E_LEASE_LOST));
 }
 
-TEST(heartbeats_and_settles_of_the_same_jobs_do_not_deadlock)
+TEST(heartbeats_and_outcomes_of_the_same_jobs_do_not_deadlock)
 {
     struct store *s = fixture_store();
     int i;
@@ -203,7 +203,7 @@ static void submit_with_new_keys(struct store *s, int nth)
     submit_with_keys(s, nth == 2);
 }
 
-TEST(submits_with_the_same_new_concurrency_keys_do_not_deadlock)
+TEST(submissions_with_the_same_new_concurrency_keys_do_not_deadlock)
 {
     struct store *s;
 
@@ -253,7 +253,7 @@ static void submit_or_settle_three(struct store *s, int nth)
         CHECK_EQ(g.rc[i], 0);
 }
 
-TEST(submits_and_settles_with_the_same_concurrency_keys_do_not_deadlock)
+TEST(submissions_and_outcomes_with_the_same_concurrency_keys_do_not_deadlock)
 {
     struct store *s = fixture_store();
     int i;

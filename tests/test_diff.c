@@ -148,7 +148,7 @@ static unsigned compare_durations(int64_t a, int64_t b)
     return compare_nodes(&x, &y);
 }
 
-TEST(durations_count_as_different_from_100_ms_and_25_percent_on)
+TEST(durations_count_as_different_if_they_differ_by_at_least_100_ms_and_25_percent)
 {
     CHECK_EQ(compare_durations(1000, 100999), 0);
     CHECK_EQ(compare_durations(1000, 101000), DIFFERS_DURATION);

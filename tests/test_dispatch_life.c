@@ -244,7 +244,7 @@ TEST(executor_that_refuses_jobs_after_it_accepted_them_backs_off_longer_each_tim
     end(&fx);
 }
 
-TEST(job_in_a_lane_that_is_not_served_is_returned)
+TEST(job_in_a_lane_that_is_not_served_is_returned_to_its_queue)
 {
     struct fixture fx;
 
@@ -301,7 +301,7 @@ TEST(stop_releases_attempts_that_outlive_the_worker_and_waits_for_all_others)
 }
 
 /* For example by a turn of the engine that was in progress when the stop came. */
-TEST(job_claimed_after_the_stop_is_returned_immediately)
+TEST(job_claimed_after_the_stop_is_returned_to_its_queue_immediately)
 {
     struct fixture fx;
     struct manual_executor *k;

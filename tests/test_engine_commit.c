@@ -112,7 +112,7 @@ static bool is_unknown(struct worker_kit *k)
 
 /* The first worker starts a function and is killed. The second one adopts it in a commit whose
  * answer is lost, and runs another function before it ends. */
-TEST(started_function_adopted_in_a_commit_of_unknown_outcome_is_not_given_back)
+TEST(started_function_adopted_in_a_commit_of_unknown_outcome_is_not_returned_to_its_queue)
 {
     struct engine_options o = {.lease = 12 * SECOND, .host_grace = 48 * SECOND};
     struct worker_kit k = {.list = functions}, next = {.list = functions};

@@ -137,7 +137,7 @@ static int defers_when_started(struct function_call *c, void *arg)
 
 /* One attempt is settled, but the engine has not answered that turn yet, when another loop claims
  * the next attempt. */
-TEST(attempt_claimed_before_the_previous_attempts_settle_is_reported_keeps_its_lease)
+TEST(attempt_claimed_before_the_engine_learns_that_the_previous_one_is_settled_keeps_its_lease)
 {
     static const struct kit_function list[] = {{"comes_back", defers_when_started, NULL},
                                                {"ledger", ledger_function, NULL},

@@ -197,7 +197,7 @@ static bool has_claimed(struct store *s)
     return count_of_type(s, EV_CLAIMED) > claims_before;
 }
 
-TEST(job_that_kills_its_worker_before_it_starts_is_given_back_three_times_and_then_lost)
+TEST(job_that_kills_its_worker_before_it_starts_is_returned_to_its_queue_three_times_then_lost)
 {
     struct store *s;
     int64_t id;
@@ -374,7 +374,7 @@ static void remove_attempt_folders(void)
 
 /* Without its folder, only the marks tell that a command may have started: those of the adopters,
  * too. */
-TEST(started_command_without_its_folder_is_lost_although_its_adopter_is_killed_too)
+TEST(started_command_without_its_folder_is_lost_even_if_its_adopter_is_killed_too)
 {
     struct store *s;
     int64_t id;
@@ -440,7 +440,7 @@ static void kill_worker_that_cannot_reattach(void)
 }
 
 /* The adopter lets the lease run out, but it is the last holder: its mark must stay. */
-TEST(started_command_is_lost_although_its_adopter_could_not_reattach_it_and_is_killed_too)
+TEST(started_command_is_lost_even_if_its_adopter_could_not_reattach_it_and_is_killed_too)
 {
     struct store *s;
     int64_t id;
@@ -462,7 +462,7 @@ TEST(started_command_is_lost_although_its_adopter_could_not_reattach_it_and_is_k
     store_close(&s);
 }
 
-TEST(command_that_kills_its_worker_before_it_starts_is_given_back_three_times_and_then_lost)
+TEST(command_that_kills_its_worker_before_it_starts_is_returned_to_its_queue_three_times_then_lost)
 {
     struct store *s;
     int64_t id;

@@ -86,7 +86,7 @@ TEST(numbers_are_compared_and_computed_exactly)
             "-9223372036854775808 is too large to be combined exactly with a fraction"});
 }
 
-TEST(texts_are_concatenated_and_are_ordered_by_code_points)
+TEST(strings_are_concatenated_and_are_ordered_by_code_points)
 {
     VALUES({"'a' + 'b' + 'c'", "\"abc\""}, {"'' + ''", "\"\""}, {"'a' < 'b'", "true"},
            {"'a' < 'aa'", "true"}, {"'Z' < 'a'", "true"}, {"'é' > 'z'", "true"},
@@ -256,7 +256,7 @@ TEST(missing_field_error_lists_the_existing_fields)
 
 /* ---- functions ---- */
 
-TEST(text_functions_return_values_and_refuse_wrong_arguments)
+TEST(string_functions_return_values_and_refuse_wrong_arguments)
 {
     VALUES({"contains('abc', 'bc')", "true"}, {"contains('abc', '')", "true"},
            {"contains('', 'a')", "false"}, {"contains('abc', 'B')", "false"},

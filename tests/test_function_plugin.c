@@ -156,7 +156,7 @@ TEST(unusable_plugin_registers_nothing_and_the_error_says_why)
 
 /* ---- executors ---- */
 
-TEST(plugin_notes_its_executors_and_gets_the_reports)
+TEST(plugin_adds_an_executor_and_gets_the_report_functions)
 {
     struct fixture fx;
     struct err err = ERR_INIT;

@@ -81,7 +81,7 @@ TEST(local_queue_is_offered_no_jobs_while_functions_are_slow)
     end(&fx);
 }
 
-TEST(job_that_waits_too_long_for_a_thread_is_given_back)
+TEST(job_that_waits_too_long_for_a_thread_is_returned_to_its_queue)
 {
     struct fixture fx;
     struct gate g = {0};

@@ -20,7 +20,7 @@ static int failures_of(struct worker_kit *k)
     return n;
 }
 
-TEST(wake_up_arrives_while_heartbeats_meet_a_locked_row)
+TEST(wake_up_arrives_while_heartbeats_fail_because_of_a_locked_row)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};

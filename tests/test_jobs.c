@@ -114,7 +114,7 @@ TEST(settle_with_an_older_epoch_of_the_same_worker_is_refused)
     store_close(&s);
 }
 
-TEST(second_settle_of_an_attempt_is_refused)
+TEST(attempt_cannot_be_settled_twice)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "x");

@@ -9,7 +9,7 @@ static int submit_three(struct turn *t, void *arg, struct err *err)
     return op_submit(t, arg, 3, err);
 }
 
-TEST(idempotency_key_returns_the_same_execution_and_refuses_another_body)
+TEST(idempotency_key_returns_the_same_execution_and_refuses_different_contents)
 {
     struct store *s = fixture_store();
     struct submission sub = {

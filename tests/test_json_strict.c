@@ -129,7 +129,7 @@ TEST(ambiguous_or_unreadable_result_fails_its_own_job)
 }
 
 /* Each of these would be cut at the NUL character: "rm -rf /tmp/x\0y" ends as "rm -rf /tmp/x". */
-TEST(nul_character_in_a_text_of_a_command_fails_the_task)
+TEST(nul_character_in_a_string_of_a_command_fails_the_task)
 {
     static const struct {
         const char *keys, *where;

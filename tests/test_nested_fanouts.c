@@ -79,7 +79,7 @@ static int64_t run_and_cancel_some(struct store **s)
     return w;
 }
 
-TEST(nested_fan_outs_started_by_several_cancels_in_one_turn_all_run)
+TEST(nested_fan_outs_that_replace_items_cancelled_in_one_turn_all_run)
 {
     struct store *s;
     int64_t w = run_and_cancel_some(&s);

@@ -24,7 +24,7 @@ TEST(session_over_tcp_has_keepalives_on_the_server)
     pg_done(&t);
 }
 
-TEST(keepalives_that_are_lower_already_stay)
+TEST(keepalive_settings_that_are_already_lower_are_kept)
 {
     struct pg t = pg_ready(), low;
     char *url = mem_printf("%s?options=-ctcp_keepalives_idle%%3D5%%20-ctcp_user_timeout%%3D7000",
@@ -67,7 +67,7 @@ static struct listener *listen_on(struct pg *t, unsigned what)
     return l;
 }
 
-TEST(listener_on_a_connection_needs_no_other_one)
+TEST(listener_on_a_connection_opens_no_second_connection)
 {
     struct pg t = pg_ready(), other = pg_second(&t);
     struct listener *jobs = listen_on(&t, WAKE_JOBS), *ends = listen_on(&t, WAKE_ENDS);
@@ -301,7 +301,7 @@ static int is_always_busy(PGconn *conn)
     return 1;
 }
 
-TEST(transaction_takes_the_connection_of_a_reconnection_that_is_not_finished)
+TEST(transaction_uses_the_connection_of_an_unfinished_reconnect)
 {
     struct pg t = pg_ready(), one;
     char *url = url_of_one_connection(&t);
@@ -330,7 +330,7 @@ TEST(transaction_takes_the_connection_of_a_reconnection_that_is_not_finished)
     pg_done(&t);
 }
 
-TEST(open_without_a_free_connection_is_busy_and_begin_reports_a_lost_connection)
+TEST(open_without_a_free_connection_reports_busy_and_begin_reports_a_lost_connection)
 {
     struct pg t = pg_ready(), one, two;
     char *url = url_of_one_connection(&t);

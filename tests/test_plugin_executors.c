@@ -81,7 +81,7 @@ static int open_with_plugin(struct engine_run *w, const char *path)
     return pawl_engine_open(w->p, &(struct pawl_engine_options){.plugins = plugins}, &w->e, &err);
 }
 
-TEST(executor_whose_key_ends_with_the_init_of_its_plugin_runs_jobs)
+TEST(executor_whose_key_string_is_overwritten_after_it_was_added_runs_jobs)
 {
     struct engine_run w = open_database();
     char path[300];
@@ -102,7 +102,7 @@ TEST(executor_whose_key_ends_with_the_init_of_its_plugin_runs_jobs)
 
 /* A name that starts with - is that of an executor whose descriptor can't be polled, which is
  * noticed only when it is added. */
-TEST(executors_of_a_plugin_that_can_not_be_used_are_freed_once_unless_they_were_refused)
+TEST(executors_of_a_plugin_that_cannot_be_used_are_freed_once_unless_they_were_refused)
 {
     static const struct {
         const char *init;
@@ -139,7 +139,7 @@ TEST(executors_of_a_plugin_that_can_not_be_used_are_freed_once_unless_they_were_
     close_run(&w);
 }
 
-TEST(two_plugins_with_executors_of_one_key_are_refused)
+TEST(second_plugin_with_an_executor_of_the_same_key_is_refused)
 {
     struct engine_run w = open_database();
     char first[300], second[300];

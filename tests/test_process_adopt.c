@@ -320,7 +320,7 @@ static void check_returned_on_stop(struct worker *w, const struct job *t)
     CHECK_STR(s->error, "its worker was stopped before the attempt started");
 }
 
-TEST(stopping_worker_returns_a_job_that_its_shim_has_not_started)
+TEST(stopping_worker_returns_a_job_to_its_queue_if_the_shim_has_not_started_it)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
     struct job t = task_of(&spec);
@@ -334,7 +334,7 @@ TEST(stopping_worker_returns_a_job_that_its_shim_has_not_started)
     worker_free(w);
 }
 
-TEST(stopping_worker_returns_a_job_that_its_helper_has_not_started)
+TEST(stopping_worker_returns_a_job_to_its_queue_if_the_helper_has_not_started_it)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
     struct job t = task_of(&spec);
@@ -407,7 +407,7 @@ static void check_worker_death_at(const char *where, int64_t execution, enum exp
     worker_free(b);
 }
 
-TEST(attempt_can_be_settled_wherever_its_worker_was_killed)
+TEST(attempt_of_a_worker_killed_at_any_point_can_be_settled)
 {
     check_worker_death_at("process:before-folder", 100, NOT_SHOWN);
     check_worker_death_at("process:folder", 101, NOT_SHOWN);

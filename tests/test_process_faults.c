@@ -190,7 +190,7 @@ TEST(timeout_ends_a_task_whose_shim_is_frozen)
 
 /* The shim has not taken its lock yet: it receives no commands, and there is no record by which to
  * kill it. */
-TEST(cancel_returns_the_job_if_its_frozen_shim_has_not_taken_its_lock)
+TEST(cancelled_attempt_is_unstarted_if_its_frozen_shim_has_not_taken_its_lock)
 {
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
     struct job t = task_of(&spec);
@@ -301,7 +301,7 @@ TEST(tasks_keep_running_when_the_helper_dies_and_the_next_start_creates_a_new_he
     worker_free(w);
 }
 
-TEST(unresponsive_helper_is_replaced_and_its_job_is_returned)
+TEST(unresponsive_helper_is_replaced_and_its_job_is_returned_to_its_queue)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5});
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -322,7 +322,7 @@ TEST(unresponsive_helper_is_replaced_and_its_job_is_returned)
     worker_free(w);
 }
 
-TEST(job_whose_helper_died_is_returned)
+TEST(job_whose_helper_died_is_returned_to_its_queue)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};

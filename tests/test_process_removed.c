@@ -59,7 +59,7 @@ TEST(adopter_of_an_attempt_without_its_lock_and_record_waits_for_the_shim)
     check_adopted_until_end(&t);
 }
 
-TEST(stopping_worker_does_not_return_a_job_whose_shim_record_was_removed)
+TEST(stopping_worker_does_not_return_a_job_to_its_queue_if_its_shim_record_was_removed)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FILES);

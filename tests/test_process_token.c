@@ -21,7 +21,7 @@ static struct seen *adopt(struct worker *b, struct job *t)
     return worker_wait(b, t);
 }
 
-TEST(attempt_whose_shim_was_killed_before_it_took_the_token_is_given_back)
+TEST(adopted_attempt_whose_shim_was_killed_before_it_took_the_token_is_unstarted)
 {
     struct worker *a = worker_with_shim_point("=before-token"), *b;
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -81,7 +81,7 @@ TEST(shim_that_finds_a_tombstone_after_it_took_the_token_starts_nothing)
 #define THEN_KILLS_ALL \
     "echo $PPID >shim; echo $$ >>begun; (sleep 0.1; exec env -i /bin/kill -9 $PPID) & exec env -i /bin/sleep 1000"
 
-static void check_not_given_back(const char *run, bool by_adopter)
+static void check_not_unstarted(const char *run, bool by_adopter)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = {.run = run, .cwd = test_dir()};
@@ -125,35 +125,35 @@ static void make_other_attempt(void)
                 "conv=notrunc 2>/dev/null; "
 #define REMOVES_FOLDER AWAITS_SHIM "rm -rf $d; "
 
-TEST(attempt_whose_task_removed_its_records_is_not_given_back)
+TEST(attempt_whose_task_removed_its_records_is_not_treated_as_unstarted)
 {
-    check_not_given_back(REMOVES_RECORDS THEN_KILLS_ALL, true);
+    check_not_unstarted(REMOVES_RECORDS THEN_KILLS_ALL, true);
 }
 
-TEST(attempt_whose_task_removed_all_files_is_not_given_back)
+TEST(attempt_whose_task_removed_all_files_is_not_treated_as_unstarted)
 {
-    check_not_given_back(REMOVES_ALL THEN_KILLS_ALL, true);
+    check_not_unstarted(REMOVES_ALL THEN_KILLS_ALL, true);
 }
 
-TEST(attempt_whose_task_removed_all_files_is_not_given_back_by_its_own_worker)
+TEST(attempt_whose_task_removed_all_files_is_not_treated_as_unstarted_by_its_own_worker)
 {
-    check_not_given_back(REMOVES_ALL THEN_KILLS_ALL, false);
+    check_not_unstarted(REMOVES_ALL THEN_KILLS_ALL, false);
 }
 
-TEST(attempt_whose_task_copied_the_token_of_another_attempt_is_not_given_back)
+TEST(attempt_whose_task_copied_the_token_of_another_attempt_is_not_treated_as_unstarted)
 {
     make_other_attempt();
-    check_not_given_back(COPIES_A_TOKEN THEN_KILLS_ALL, true);
+    check_not_unstarted(COPIES_A_TOKEN THEN_KILLS_ALL, true);
 }
 
-TEST(attempt_whose_task_restored_the_start_of_its_token_is_not_given_back)
+TEST(attempt_whose_task_restored_the_first_bytes_of_its_token_is_not_treated_as_unstarted)
 {
-    check_not_given_back(REPAIRS_A_TOKEN THEN_KILLS_ALL, true);
+    check_not_unstarted(REPAIRS_A_TOKEN THEN_KILLS_ALL, true);
 }
 
-TEST(attempt_whose_task_removed_the_folder_is_not_given_back)
+TEST(attempt_whose_task_removed_the_folder_is_not_treated_as_unstarted)
 {
-    check_not_given_back(REMOVES_FOLDER THEN_KILLS_ALL, true);
+    check_not_unstarted(REMOVES_FOLDER THEN_KILLS_ALL, true);
 }
 
 /* The process has neither the record of its session nor the attempt's variables, only `tree`. */
@@ -190,7 +190,7 @@ static int prepared_attempt(struct job *t)
     return at;
 }
 
-TEST(token_of_another_boot_or_a_damaged_one_proves_nothing)
+TEST(damaged_token_or_token_of_another_boot_does_not_prove_an_attempt_unstarted)
 {
     struct worker *b = worker_new();
     struct spec spec = {.run = "true"};
@@ -211,7 +211,7 @@ TEST(token_of_another_boot_or_a_damaged_one_proves_nothing)
     worker_free(b);
 }
 
-TEST(token_beside_a_record_proves_nothing)
+TEST(token_next_to_a_shim_record_does_not_prove_an_attempt_unstarted)
 {
     struct worker *b = worker_new();
     struct spec spec = {.run = "true"};
@@ -225,7 +225,7 @@ TEST(token_beside_a_record_proves_nothing)
     worker_free(b);
 }
 
-TEST(second_adopter_of_an_unstarted_attempt_gives_it_back)
+TEST(second_adopter_of_an_unstarted_attempt_also_reports_it_as_unstarted)
 {
     struct worker *b = worker_new();
     struct spec spec = {.run = "true"};
@@ -243,7 +243,7 @@ TEST(second_adopter_of_an_unstarted_attempt_gives_it_back)
 
 /* ---- the file of the dead worker ---- */
 
-TEST(attempt_that_its_worker_did_not_mark_is_given_back_without_a_folder)
+TEST(attempt_without_a_start_mark_and_without_a_folder_is_unstarted)
 {
     struct worker *b = worker_new();
     struct spec spec = {.run = "true"};
@@ -257,7 +257,7 @@ TEST(attempt_that_its_worker_did_not_mark_is_given_back_without_a_folder)
     worker_free(b);
 }
 
-TEST(attempt_that_its_worker_did_not_mark_and_that_has_a_process_is_lost)
+TEST(attempt_without_a_start_mark_but_with_a_process_is_lost)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = waiting_spec();

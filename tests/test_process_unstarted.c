@@ -117,18 +117,18 @@ static void check_never_lost(struct worker *w, void (*fill)(int), int most)
     worker_free(w);
 }
 
-TEST(job_is_returned_if_the_disk_fills_before_its_command_starts)
+TEST(job_is_returned_to_its_queue_if_the_disk_fills_before_its_command_starts)
 {
     check_never_lost(worker_with_late_shims_on_small_disk("1m"), fill_blocks, 4);
 }
 
-TEST(job_is_returned_if_the_disk_has_no_inodes_before_its_command_starts)
+TEST(job_is_returned_to_its_queue_if_the_disk_runs_out_of_inodes_before_its_command_starts)
 {
     check_never_lost(worker_with_late_shims_on_small_disk("1m,nr_inodes=100"), fill_files, 12);
 }
 
 /* The shim can write its own record, and neither the files of the task nor the exit record. */
-TEST(job_is_returned_if_its_shim_withdraws_the_start)
+TEST(job_is_returned_to_its_queue_if_its_shim_cannot_write_the_files_of_the_task)
 {
     struct worker *w = worker_on_small_disk("1m,nr_inodes=100", "=before-token");
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -161,7 +161,7 @@ static struct seen *adopt_unstarted(struct worker *w, struct job *t, int step, i
     return worker_wait(w, t);
 }
 
-TEST(command_that_cannot_start_for_a_temporary_reason_is_returned)
+TEST(command_that_cannot_start_for_a_temporary_reason_is_returned_to_its_queue)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "true"}, limited = {.run = "true", .limits = {.pids = 5}};

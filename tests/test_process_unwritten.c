@@ -149,7 +149,7 @@ TEST(timeout_ends_a_shim_that_cannot_write_its_exit_record_and_whose_lock_was_re
 }
 
 /* For a while, another process holds and marks the file that has replaced the lock. */
-TEST(timeout_ends_a_frozen_shim_once_a_forged_lock_that_marks_its_end_is_released)
+TEST(timeout_ends_a_frozen_shim_after_another_process_releases_a_forged_lock)
 {
     struct worker *w = worker_with((struct process_options){.lease = SECOND / 5, .grace = -1});
     struct spec spec = waiting_spec();

@@ -172,7 +172,7 @@ static int submit_many_body(struct turn *t, void *arg, struct err *e)
     return op_submit(t, arg, 4000, e);
 }
 
-TEST(paging_returns_all_of_many_events_at_one_moment)
+TEST(paging_returns_all_of_many_events_with_the_same_time)
 {
     struct store *s = fixture_store();
     struct submission *list = calloc(4000, sizeof(*list));

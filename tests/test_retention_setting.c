@@ -184,7 +184,7 @@ TEST(config_file_that_turns_cleanup_off_makes_the_database_keep_executions_forev
     pawl_close(p);
 }
 
-TEST(change_of_the_retention_is_recorded_with_its_requester_and_reason)
+TEST(changed_retention_is_recorded_with_its_requester_and_reason)
 {
     struct pawl *p = open_pawl();
     json_auto_t *r = NULL;

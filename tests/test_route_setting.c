@@ -138,7 +138,7 @@ TEST(worker_whose_config_file_has_other_routes_follows_the_database_and_reports_
     store_close(&s);
 }
 
-TEST(change_of_the_routes_applies_to_pending_tasks_of_a_running_workflow)
+TEST(changed_routes_apply_to_pending_tasks_of_a_running_workflow)
 {
     struct store *s = fixture_store();
     struct task_claim k = {0};
@@ -172,7 +172,7 @@ TEST(change_of_the_routes_applies_to_pending_tasks_of_a_running_workflow)
     store_close(&s);
 }
 
-TEST(change_of_the_routes_applies_to_the_next_items_of_a_running_fan_out)
+TEST(changed_routes_apply_to_the_next_items_of_a_running_fan_out)
 {
     struct store *s = fixture_store();
     struct task_claim k = {0};
@@ -232,7 +232,7 @@ TEST(rerun_is_routed_again_unless_the_job_names_its_executor)
     store_close(&s);
 }
 
-TEST(idempotency_key_returns_the_same_execution_after_a_change_of_the_routes)
+TEST(idempotency_key_returns_the_same_execution_after_the_routes_changed)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

@@ -109,7 +109,7 @@ TEST(wait_without_a_connection_returns_the_last_status_at_its_deadline)
     close_scarce(p, s);
 }
 
-TEST(reader_leaves_below_a_tenth_and_returns_only_above_a_fifth)
+TEST(reader_disconnects_below_a_tenth_of_free_connections_and_returns_only_above_a_fifth)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_scarce(2);
@@ -182,7 +182,7 @@ static void refuse_clients(int fd)
     }
 }
 
-TEST(open_at_a_pooler_without_a_free_connection_is_busy)
+TEST(open_through_a_pooler_without_a_free_connection_reports_busy)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(at);

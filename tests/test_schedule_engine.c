@@ -102,7 +102,7 @@ static int gated(struct function_call *c, void *arg)
     return 0;
 }
 
-TEST(end_of_a_run_starts_the_waiting_due_time)
+TEST(end_of_a_run_starts_the_run_of_the_due_time_that_waits)
 {
     int gate = 0;
     const struct kit_function list[] = {{"f", gated, &gate}, {NULL, NULL, NULL}};

@@ -70,7 +70,7 @@ TEST(due_times_of_a_paused_schedule_are_ignored)
 
 /* Evaluations at random times, with runs that end at random: no due time is started twice or before
  * it is due, and with full catch-up and overlap none is left out. */
-TEST(due_time_starts_once_however_evaluations_and_ends_of_runs_interleave)
+TEST(due_time_fires_once_however_evaluations_and_ends_of_runs_interleave)
 {
     unsigned seed = 1, round;
 

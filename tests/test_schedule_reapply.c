@@ -135,7 +135,7 @@ TEST(schedule_with_a_missing_definition_is_reported_and_catches_up_later)
     schedule_done(s);
 }
 
-TEST(waiting_due_time_that_cannot_start_does_not_make_the_engine_spin)
+TEST(waiting_due_time_that_cannot_fire_does_not_make_the_engine_spin)
 {
     struct store *s = fired_once("{cron: '@hourly', overlap: queue}");
     struct schedule_slice r;

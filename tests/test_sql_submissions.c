@@ -112,7 +112,7 @@ static int submit_once(struct store *s, struct submission *one)
     return one->rc;
 }
 
-TEST(idempotency_key_means_the_same_execution_in_sql_and_in_the_library)
+TEST(idempotency_key_identifies_the_same_execution_in_sql_and_in_the_library)
 {
     struct store *s = fixture_store();
     const char *text = workflow_text(ONE_TASK);
@@ -196,7 +196,7 @@ TEST(invalid_submission_does_not_block_other_submissions)
     store_close(&s);
 }
 
-TEST(submissions_are_listed_by_state)
+TEST(submissions_are_filtered_by_status_and_listed_newest_first)
 {
     static const char *const words[] = {"", "waiting", "taken", "refused"};
     struct store *s = fixture_store();

@@ -102,7 +102,7 @@ static void *acquire_with_short_timeout(void *arg)
     return NULL;
 }
 
-TEST(waiter_that_gives_up_does_not_keep_the_lock)
+TEST(waiter_that_gives_up_does_not_hold_the_lock_later)
 {
     char *file = mem_printf("%s/t.db", test_dir());
     pthread_t threads[4];

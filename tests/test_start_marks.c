@@ -67,7 +67,7 @@ TEST(worker_file_of_an_older_version_or_another_boot_proves_no_attempt_unstarted
     close(fd);
 }
 
-TEST(function_whose_start_cannot_be_recorded_is_given_back_and_does_not_run)
+TEST(function_whose_start_cannot_be_recorded_is_returned_to_its_queue_and_does_not_run)
 {
     int fd = new_file(), full = open("/dev/full", O_RDWR | O_CLOEXEC);
     struct start_marks *m = start_marks_new(fd, 7);

@@ -44,7 +44,7 @@ TEST(times_are_written_in_utc_with_microseconds)
     text_time(INT64_MIN, text);
 }
 
-TEST(time_of_day_of_a_text_without_a_time_is_empty)
+TEST(time_of_day_of_a_string_without_a_time_is_empty)
 {
     static const char *const texts[] = {"", "x", "2026-01-31", "2026-01-31T"};
     size_t i;

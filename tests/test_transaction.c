@@ -323,7 +323,7 @@ static int submit_and_overwrite_texts(struct pawl_tx *tx, void *arg)
     return 0;
 }
 
-TEST(transaction_copies_the_texts_of_a_submission)
+TEST(transaction_copies_the_strings_of_a_submission)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_with_own_table();

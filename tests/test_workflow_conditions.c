@@ -33,7 +33,7 @@ WORKFLOW_CASE(condition_is_evaluated_after_an_allowed_failure_and_after_an_opera
                          "test:failed left:skipped publish:succeeded late:succeeded no:skipped"}},
               .ends = S_SUCCEEDED);
 
-WORKFLOW_CASE(condition_is_false_after_a_cancelled_need_and_after_a_need_that_its_if_skipped,
+WORKFLOW_CASE(condition_is_false_after_a_cancelled_need_and_after_a_need_skipped_by_its_if,
               .yaml = "name: w\n" PARAMS "tasks:\n  test: {run: x}\n" PUBLISH
                       "  off: {run: x, if: 1 > 2}\n"
                       "  behind: {run: x, needs: off, if: params.publish}\n",

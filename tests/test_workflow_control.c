@@ -322,7 +322,7 @@ TEST(pause_and_resume_of_a_large_workflow_are_continued_in_slices_by_a_timer)
     store_close(&s);
 }
 
-TEST(child_started_in_a_paused_workflow_is_held)
+TEST(child_submitted_in_a_paused_workflow_is_held)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n", NULL), child;

@@ -8,7 +8,7 @@
     "ERROR: \"${{ default(workflow.error, 'none') }}\", WORKFLOW: \"${{ toJSON(workflow) }}\", " \
     "FACTS: \"${{ success() }} ${{ failure() }} ${{ cancelled() }}\"}}\n"
 
-TEST(final_tasks_can_refer_to_every_task_and_to_the_end_of_the_workflow)
+TEST(final_tasks_can_refer_to_every_task_and_to_the_outcome_of_the_workflow)
 {
     static const char tasks[] =
         "{\"b\":{\"status\":\"failed\",\"outputs\":{},\"error\":\"it was made to fail\"},"
@@ -110,7 +110,7 @@ TEST(on_failure_resumed_from_a_pause_can_refer_to_its_workflow)
     store_close(&s);
 }
 
-TEST(task_never_created_because_of_a_cancel_is_cancelled_in_on_exit)
+TEST(task_never_created_because_of_a_cancel_is_shown_as_cancelled_in_on_exit)
 {
     static struct task_claim k;
     struct store *s;

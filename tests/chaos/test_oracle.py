@@ -133,12 +133,12 @@ class Oracle(unittest.TestCase):
         self.lines = '\n'.join(line for line in self.lines.split('\n') if ' 4 1 1 102' not in line)
         self.assertEqual(self.found(), {'wasted'})
 
-    def test_attempt_that_never_began_and_was_given_back_is_no_violation(self):
+    def test_attempt_that_never_began_and_was_returned_to_its_queue_is_not_a_violation(self):
         self.lines = '\n'.join(line for line in self.lines.split('\n') if ' 4 1 1 102' not in line)
         self.released.add((4, 1))
         self.assertEqual(self.found(), set())
 
-    def test_attempt_that_began_and_was_given_back_is_doubled(self):
+    def test_attempt_that_began_and_was_returned_to_its_queue_is_doubled(self):
         self.released.add((4, 1))
         self.assertEqual(self.found(), {'doubled'})
 
