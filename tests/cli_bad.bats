@@ -220,7 +220,7 @@ unchanged() { # the database is intact, with this many executions
 	head -c 1048574 /dev/zero | tr '\0' 1 | sed 's/.*/"&"/' | tr -d '\n' | submit - # the largest input that is accepted
 	head -c 104857600 /dev/zero | tr '\0' 1 >"$dir/huge"
 	took=$SECONDS
-	refused 2 'has 104857600 bytes; at most 1048576 are allowed' submit - <"$dir/huge"
+	refused 2 'is 104857600 bytes long; at most 1048576 are allowed' submit - <"$dir/huge"
 	[ $((SECONDS - took)) -lt 60 ] # takes a moment; the limit allows for a stalled machine
 	refused 2 'not valid JSON' submit '{"a": 1,}'
 	refused 2 'not valid JSON' submit '{"a": 1} 2'

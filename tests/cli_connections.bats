@@ -177,7 +177,7 @@ release_all() { as_admin "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 @test "submission and a worker connect while more followers are open than the server has connections" {
 	as_admin 'ALTER ROLE app CONNECTION LIMIT -1'
 	for i in $(seq $((LIMIT + 4))); do start "events$i" events --follow; done
-	until_true eval "grep -q 'leaves its own to workers and submitters' '$dir'/events*"
+	until_true eval "grep -q 'gives up its own, so that workers and submitters can connect' '$dir'/events*"
 	for _ in 1 2 3; do own submit "$dir/flow.yaml" >/dev/null; done
 	start worker worker
 	until_true says worker 'is ready'

@@ -220,7 +220,7 @@ default 0 5 0 paused -" "$(p queue | plain)"
 	work_on "$id"
 	end_worker
 	refused 2 'lacks commits, write `pawl admin fence --yes`' p admin fence
-	[[ $(p admin fence --yes) =~ ^'generation '[0-9]{13}'; 1 running jobs were taken from their workers'$ ]]
+	[[ $(p admin fence --yes) =~ ^'generation '[0-9]{13}'; 1 running job was taken from its worker'$ ]]
 	[[ $(p why "$id") == *'a worker of the state folder '*' may adopt it now ('* ]]
 	[[ $(p admin fence --yes --json) =~ ^'{"generation":'[0-9]{13}',"jobs":0}'$ ]]
 	[[ $(p metrics) == *$'pawl_leases 1\n'*$'pawl_orphans 1\n'* ]]

@@ -48,8 +48,8 @@ all_ready() { [ "$(cat "${logs[@]}" | grep -c 'is ready')" = ${#logs[@]} ]; }
 	until_true gone
 	p exec -- true
 	until_true all_removed
-	until_true grep -q 'removed all 80. folders of attempts of an earlier generation' "${logs[@]}"
-	[ "$(cat "${logs[@]}" | grep -c 'removed all')" = 1 ]
+	until_true grep -q 'attempt folders of an earlier generation: 80. removed' "${logs[@]}"
+	[ "$(cat "${logs[@]}" | grep -c 'finished removing')" = 1 ]
 	kill "${workers[@]}"
 	for pid in "${workers[@]}"; do
 		wait_for "$pid"
@@ -66,7 +66,7 @@ all_ready() { [ "$(cat "${logs[@]}" | grep -c 'is ready')" = ${#logs[@]} ]; }
 	shim=$(ps -o ppid= -p "$(cat "$dir/pid")")
 	kill -STOP $shim # a stopped shim does not react to the worker, which kills it after some seconds
 	start_together 1
-	until_true grep -q 'ending 1 running attempts of an earlier generation' "${logs[@]}"
+	until_true grep -q 'ending 1 running attempt of an earlier generation' "${logs[@]}"
 	kill "${workers[0]}"
 	wait_for "${workers[0]}"
 	[ "$status" = 0 ]

@@ -53,7 +53,7 @@ setup() {
 	[ "$(id -u)" = 0 ] || skip 'only root can give files away'
 	printf 'tenant: t\n' >pawl.yaml
 	chown 12345 pawl.yaml
-	refused 2 'pawl.yaml is not used, because it belongs to another user (uid 12345): a configuration file must be writable only by you and root' pawl ls
+	refused 2 'pawl.yaml is refused, because it belongs to another user (uid 12345): a configuration file must be writable only by you and root' pawl ls
 	refused 2 'because it belongs to another user' pawl trust
 	refused 2 'because it belongs to another user' env PAWL_CONFIG=pawl.yaml pawl ls
 }

@@ -21,7 +21,7 @@ id_of() { p tree "$top" --json | grep -o '"id":[0-9]*,"parent":[0-9a-z]*,"root":
 	[ "$(p show "$top" | sed -n 's/^status *//p')" = failed ] # a workflow is not claimed, so it has no attempts
 	[ "$(p show "$item" | sed -n 's/^status *//p')" = 'failed, attempt 1 of 1' ]
 	refused 5 'has no parent' p show "$top" --parent
-	refused 5 'belongs to no workflow' p show "$top" --workflow
+	refused 5 'does not belong to a workflow' p show "$top" --workflow
 	refused 2 'exclude each other' p show "$top" --workflow --parent
 }
 

@@ -115,7 +115,7 @@ flow() {
 		  b: {run: "[ -e $dir/mended ] && echo \$with \$n", needs: a, env: {n: "\${{ tasks.a.outputs.n }}"}}
 		  c: {run: "true", needs: b}
 	EOF
-	refused 2 'has not ended; its status is running' p rerun @last
+	refused 2 'because it has not ended; its status is running' p rerun @last
 	p worker --drain --state "$dir/state"
 	same failed "$(p show @last --json | jq -r .status)"
 	x=$(id_of w::b) y=$(id_of w::c) w=$(cat "$dir/id")

@@ -139,7 +139,7 @@ TEST(unknown_executor_gets_one_warning_that_names_its_first_task_at_any_depth)
         "outer.flow.yaml:2:3: tasks.a names the executor \"gpu\", which no worker has served yet: "
         "the task waits until a worker has it (2 other tasks name it, too)\n"
         "outer.flow.yaml:5:3: tasks.d has neither run nor argv, but its executor \"batch\" runs "
-        "commands: it fails\n"
+        "commands: the task will fail\n"
         "outer.flow.yaml:6:10: on_exit names the executor \"mail\", which no worker has served yet: "
         "the task waits until a worker has it\n"
         "inner.flow.yaml:2:3: tasks.deep names the executor \"tpu\", which no worker has served "
@@ -206,8 +206,7 @@ TEST(foreground_engine_is_checked_for_its_own_executors)
     CHECK_STR(
         check_job(p, e, (struct pawl_job){.yaml = EXECUTOR_TASK("gpu")}),
         "workflow:2:9: tasks.a names the executor \"gpu\", which this process does not have, and no "
-        "other process runs the task: it waits; queue it for a worker that has the executor "
-        "instead\n");
+        "other process runs the task, so it would wait: queue it for a worker that has the executor\n");
     check_job(p, e, (struct pawl_job){.yaml = EXECUTOR_TASK("lap")});
     CHECK(strstr(warnings, "; did you mean \"lab\"?"));
     pawl_engine_close(e);

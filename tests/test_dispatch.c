@@ -100,9 +100,10 @@ TEST(route_without_a_glob_or_to_an_executor_that_runs_no_commands_is_refused)
                   "route 1 (b): the executor \"function\" does not run commands");
     refuse_routes((struct routes){.at = routes + 3, .n = 1},
                   "route 1 (c): the executor \"function:f\" does not run commands");
-    refuse_routes((struct routes){.at = routes + 4, .n = 1}, "route 1 (d): the executor is empty");
+    refuse_routes((struct routes){.at = routes + 4, .n = 1},
+                  "route 1 (d): the executor's key is empty");
     refuse_routes((struct routes){.command = ""},
-                  "the default for commands: the executor is empty");
+                  "the default for commands: the executor's key is empty");
     refuse_routes((struct routes){.at = routes, .n = ROUTES_MAX + 1},
                   "there are 10001 routes; at most 10000 are allowed");
 }

@@ -21,7 +21,7 @@ static const struct {
     {"log", "truncate -s 50G", "it is too large"},
     {"exit", "mkdir -p $d/exit/x; :", "\"exit\""},
     {"output", "mkfifo", "$PAWL_OUTPUT can't be read"},
-    {"output", "truncate -s 50G", "$PAWL_OUTPUT has more than"},
+    {"output", "truncate -s 50G", "$PAWL_OUTPUT is longer than"},
 };
 #define COUNT ((int)(sizeof(replaced) / sizeof(*replaced)))
 

@@ -100,7 +100,7 @@ TEST(expression_beyond_the_size_or_work_limit_is_refused)
     CHECK_OK(expr_parse_condition(&text, &arena, &e, &fault));
     text.len++; /* includes its NUL: one byte too many */
     CHECK(expr_parse_condition(&text, &arena, &e, &fault));
-    CHECK_STR(fault.what, "this text has 65537 bytes; at most 65536 are allowed");
+    CHECK_STR(fault.what, "this text is 65537 bytes long; at most 65536 are allowed");
     text = (struct expr_text){.at = "1\0", .len = 2};
     CHECK(expr_parse_condition(&text, &arena, &e, &fault));
     CHECK_STR(fault.what, "this text is not valid UTF-8 (or holds a NUL byte)");
@@ -176,7 +176,7 @@ TEST(limits_of_a_template_apply_to_its_whole_text)
     CHECK(template(&f, work, &got, &fault));
     CHECK_STR(got.ptr, "this is too expensive to compute: do it in a task");
     CHECK(template(&f, long_one, &got, &fault));
-    CHECK_STR(got.ptr, "this expression has 65540 bytes; at most 65536 are allowed");
+    CHECK_STR(got.ptr, "this expression is 65540 bytes long; at most 65536 are allowed");
     CHECK_OK(template(&f, large, &got, &fault));
     end(&f);
     buf_release(&got);

@@ -171,7 +171,7 @@ TEST(task_that_refers_to_large_outputs_of_a_reused_fan_out_fails)
     CHECK_EQ(task_status(s, w, "each"), S_SUCCEEDED);
     CHECK_EQ(task_status(s, w, "after"), S_FAILED);
     CHECK_STR(get(s, task_of(s, w, "after")).error,
-              "the outputs of each were too large to be taken over from the earlier execution: "
+              "the outputs of each were too large to be reused from the earlier execution: "
               "rerun that task, too");
     verify_clean(s);
     free((char *)definition);

@@ -98,7 +98,8 @@ TEST(job_that_waits_too_long_for_a_thread_is_returned_to_its_queue)
         CHECK_EQ(ended(&fx, i)->outcome.kind, OUTCOME_REFUSED);
         CHECK_EQ(ended(&fx, i)->outcome.retry_delay, 0);
         CHECK_STR(ended(&fx, i)->error,
-                  "function gate waited for a thread of its worker: any worker may start it");
+                  "function gate was returned to its queue, because it waited for a thread of its "
+                  "worker");
     }
     CHECK_EQ(fx.x->ops->capacity(fx.x), 0);
     atomic_store(&g.open, 1);

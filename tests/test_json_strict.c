@@ -137,7 +137,7 @@ TEST(nul_character_in_a_string_of_a_command_fails_the_task)
         {"run: x, env: {X: '${{ tasks.a.outputs.v }}'}", "env.X: "},
         {"run: x, with: {v: '${{ tasks.a.outputs.v }}'}", "env.v: "},
         {"argv: [echo, 'is ${{ tasks.a.outputs.v }}']", "argv[1]: "},
-        {"run: x, stdin: '${{ tasks.a.outputs.v }}'", ""},
+        {"run: x, stdin: '${{ tasks.a.outputs.v }}'", "stdin: "},
         {"run: x, cwd: '${{ tasks.a.outputs.v }}'", "cwd: "},
         {"run: x, foreach: ['${{ tasks.a.outputs.v }}']", "env.ITEM: "},
     };

@@ -52,13 +52,12 @@ TEST(large_param_reaches_only_the_tasks_that_ask_for_it)
     CHECK(spec_bytes(s, "each[1]") < 1000);
     CHECK_EQ(task_status(s, w, "item[0]"), S_FAILED);
     CHECK(strstr(get(s, task_of(s, w, "item[0]")).error,
-                 "the value of ITEM is too large for an environment variable: with its name it has "
-                 "200005 bytes, at most 131071 are possible"));
+                 "the value of ITEM is too large for an environment variable: with its name it is "
+                 "200005 bytes long, and at most 131071 are possible"));
     CHECK_EQ(task_status(s, w, "argument"), S_FAILED);
-    CHECK(
-        strstr(get(s, task_of(s, w, "argument")).error,
-               "argv[1]: an argument of a program may have at most 131071 bytes, but this one has "
-               "200000"));
+    CHECK(strstr(get(s, task_of(s, w, "argument")).error,
+                 "argv[1]: an argument of a program may be at most 131071 bytes long, but this one "
+                 "is 200000"));
     for (size_t i = 0; i < k.n; i++)
         settle_task(s, k.held[i], OUTCOME_OK, NULL);
     verify_clean(s);

@@ -133,7 +133,7 @@ TEST(too_large_or_too_many_outputs_are_refused)
     CHECK(large != NULL);
     memset(large, 'a', len);
     large[1] = '=';
-    check_refused(large, len, "more than 1048576 bytes");
+    check_refused(large, len, "is longer than 1048576 bytes");
     free(large);
     for (int i = 0; i <= OUTPUTS_KEYS_MAX; i++)
         buf_addf(&many, "k%d=\n", i);

@@ -90,12 +90,12 @@ TEST(task_without_a_command_needs_a_custom_executor)
         {"defaults: {executor: gpu}\ntasks: {a: {with: {n: 1}}}",
          "2:9: tasks.a has nothing to run: exactly one of run, argv, function and workflow is required"},
         {"tasks: {a: {executor: gpu, env: {A: b}, cwd: /x, container: c, shell: sh}}",
-         "1:28: tasks.a.env can't be used without run or argv: pass values to the executor in with\n"
-         "1:41: tasks.a.cwd can't be used without run or argv: pass values to the executor in with\n"
+         "1:28: tasks.a.env can't be used without run or argv: pass values to the executor in `with`\n"
+         "1:41: tasks.a.cwd can't be used without run or argv: pass values to the executor in `with`\n"
          "1:50: tasks.a.container can't be used without run or argv: pass values to the executor in "
-         "with\n"
+         "`with`\n"
          "1:64: tasks.a.shell can't be used without run or argv: pass values to the executor in "
-         "with"},
+         "`with`"},
         {"tasks: {a: {executor: gpu, command: x}}",
          "1:28: there is no key \"command\" in tasks.a; did you mean \"run\"?"},
         {"tasks: {a: {executor: gpu, with: {n: '${{ item }}'}}}",

@@ -148,7 +148,7 @@ TEST(values_for_a_nested_workflow_are_checked_against_its_params)
         "f.yaml:4:47: tasks.b.with.n: a whole number is expected, not 'x'\n"
         "f.yaml:6:29: tasks.d.if: the task \"c\" has no output \"flie\"; did you "
         "mean \"file\"?\n"
-        "f.yaml:7:45: tasks.e.env can't be used with a nested workflow: pass values in with\n"
+        "f.yaml:7:45: tasks.e.env can't be used with a nested workflow: pass values in `with`\n"
         "f.yaml:7:58: tasks.e.retry can't be used with a nested workflow\n"
         "f.yaml:7:68: tasks.e.cwd can't be used with a nested workflow");
 }

@@ -150,7 +150,7 @@ TEST(condition_that_is_too_deep_or_long_with_its_added_success_call_is_refused)
         {"always() && ", 62, 0, ""},
         {"", 0, 65000, ""},
         {"", 0, 65531,
-         "1:26: tasks.a.if: with the added success() && (…), this text has 65551 bytes; at most 65536 "
+         "1:26: tasks.a.if: with the added success() && (…), this text is 65551 bytes long; at most 65536 "
          "are allowed"},
         {"always() && ", 0, 65519, ""}};
     size_t i;

@@ -345,11 +345,15 @@ TEST(secret_that_is_missing_or_readable_by_others_fails_the_attempt)
     CHECK_OK(mkdir(path_of("secrets"), 0700));
     w = worker_with((struct process_options){.secrets = path_of("secrets")});
     CHECK_EQ(handles_start(&w->handles, &t, &err), -E_INVALID);
-    CHECK(strstr(err.msg, "ABSENT"));
+    CHECK(strstr(err.msg, "ABSENT does not exist"));
     write_text(path_of("secrets/ABSENT"), "value");
     CHECK_OK(chmod(path_of("secrets/ABSENT"), 0644));
     CHECK_EQ(handles_start(&w->handles, &t, &err), -E_INVALID);
     CHECK(strstr(err.msg, "chmod 600"));
+    CHECK_OK(unlink(path_of("secrets/ABSENT")));
+    CHECK_OK(symlink("other", path_of("secrets/ABSENT")));
+    CHECK_EQ(handles_start(&w->handles, &t, &err), -E_INVALID);
+    CHECK(strstr(err.msg, "is a symbolic link"));
     CHECK_EQ(count_files(attempts_dir()), 0);
     worker_free(w);
 }

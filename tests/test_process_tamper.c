@@ -27,7 +27,7 @@ static const struct replaced all[] = {
     {"lock", FOLDER, "\"lock\" in its folder was replaced: it is a folder"},
     {"lock", LINK, "\"lock\" in its folder was replaced: it is a symbolic link"},
     {"lock", DANGLE, "\"lock\" in its folder was replaced: it is a symbolic link"},
-    {"lock", SHUT, "\"lock\" in its folder was replaced: its owner has no access to it"},
+    {"lock", SHUT, "\"lock\" in its folder was replaced: its owner can't read and write it"},
     {"tree", FIFO, "\"tree\" in its folder was replaced: it is a FIFO"},
     {"tree", FOLDER, "\"tree\" in its folder was replaced: it is a folder"},
     {"tree", LINK, "\"tree\" in its folder was replaced: it is a symbolic link"},
@@ -55,7 +55,7 @@ static const struct replaced all[] = {
     {"output", FIFO, "$PAWL_OUTPUT can't be read: it is a FIFO"},
     {"output", FOLDER, "$PAWL_OUTPUT can't be read: it is a folder"},
     {"output", LINK, "$PAWL_OUTPUT can't be read: it is a symbolic link"},
-    {"output", HUGE, "$PAWL_OUTPUT has more than 1048576 bytes"},
+    {"output", HUGE, "$PAWL_OUTPUT is longer than 1048576 bytes"},
     /* Only root can give files away. */
     {"lock", GIVEN, "\"lock\" in its folder was replaced: it belongs to another user"},
     {"lease", GIVEN, "\"lease\" in its folder was replaced: it belongs to another user"},

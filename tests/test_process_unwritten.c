@@ -90,7 +90,7 @@ TEST(exit_record_replaced_by_a_fifo_during_retries_fails_the_attempt)
 {
     check_replacement_fails(
         "exit.new", put_fifo,
-        "\"exit.new\" in its folder was replaced: it is a FIFO; so its exit status "
+        "\"exit.new\" in its folder was replaced: it is a FIFO, so its exit status "
         "is unknown");
 }
 
@@ -98,7 +98,7 @@ TEST(exit_record_replaced_by_a_folder_during_retries_fails_the_attempt)
 {
     check_replacement_fails(
         "exit", put_folder,
-        "\"exit\" in its folder was replaced: it is a folder; so its exit status "
+        "\"exit\" in its folder was replaced: it is a folder, so its exit status "
         "is unknown");
 }
 
@@ -106,7 +106,7 @@ TEST(exit_record_replaced_by_a_link_during_retries_is_not_written_through_the_li
 {
     check_replacement_fails(
         "exit.new", put_link,
-        "\"exit.new\" in its folder was replaced: it is a symbolic link; so its exit "
+        "\"exit.new\" in its folder was replaced: it is a symbolic link, so its exit "
         "status is unknown");
 }
 

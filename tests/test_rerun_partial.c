@@ -23,7 +23,8 @@ TEST(rerun_of_failed_tasks_includes_their_followers)
     CHECK_EQ(get(s, d).attempts, 1);
     verify_clean(s);
     CHECK_EQ(rerun(s, w, RERUN_ONLY_FAILED, NULL), NULL);
-    CHECK_STR(refusal.msg, "no task of execution 1 failed or was cancelled");
+    CHECK_STR(refusal.msg,
+              "no task of execution 1 failed or was cancelled, so there is nothing to rerun");
     store_close(&s);
 }
 

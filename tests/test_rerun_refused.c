@@ -25,7 +25,9 @@ TEST(rerun_of_a_task_is_refused_while_a_follower_runs)
     struct task_claim k = {.push = false};
 
     CHECK_EQ(rerun(s, w, RERUN_WHOLE, NULL), NULL);
-    CHECK_STR(refusal.msg, "execution 1 has not ended; its status is running");
+    CHECK_STR(refusal.msg,
+              "execution 1 can't be rerun, because it has not ended; its status is running: "
+              "wait for its end, or cancel it first");
     CHECK_EQ(claim_tasks(s, &k), 2);
     settle_task(s, k.held[0], OUTCOME_FAILED, NULL);
     CHECK_STR(tree_text(s, w), "a:failed b:skipped c:running");
@@ -180,8 +182,9 @@ TEST(on_exit_hook_cannot_be_rerun_without_its_workflow)
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_EQ(rerun(s, task_of(s, w, "on_exit"), RERUN_WHOLE, NULL), NULL);
     CHECK_EQ(rerun(s, task_of(s, w, "one"), RERUN_WHOLE, NULL), NULL);
-    CHECK_STR(refusal.msg, "w::on_exit runs at the end of its workflow: rerun the workflow, or one "
-                           "of its tasks");
+    CHECK_STR(refusal.msg,
+              "w::on_exit can't be rerun alone, because it runs at the end of its workflow: "
+              "rerun the workflow, or one of its tasks");
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_EQ(get(s, task_of(s, w, "one")).attempts, 1);
     verify_clean(s);

@@ -160,7 +160,7 @@ TEST(task_skipped_while_results_are_reused_stays_skipped)
 
     run_until_partly_reused(s, w);
     CHECK_EQ(rerun(s, w, RERUN_FROM_TASK, "b0"), NULL);
-    CHECK(strstr(refusal.msg, "is still taking over results of execution"));
+    CHECK(strstr(refusal.msg, "is still reusing results of execution"));
     id = task_of(s, w, "a3");
     CHECK_EQ(control_execution(s, CONTROL_SKIP, id), 0);
     verify_clean(s);

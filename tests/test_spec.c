@@ -279,11 +279,11 @@ TEST(spec_beyond_a_size_limit_is_refused)
 
     buf_reset(&b);
     buf_addf(&b, "{\"run\":\"%0*d\"}", 128 * 1024, 1);
-    check_refused(b.ptr, "the spec: run has 131072 bytes; at most 131071 are allowed");
+    check_refused(b.ptr, "the spec: run is 131072 bytes long; at most 131071 are allowed");
 
     buf_reset(&b);
     buf_addf(&b, "{\"env\":{\"AB\":\"%0*d\"}}", 128 * 1024 - 3, 1);
-    check_refused(b.ptr, "the spec: env.AB has 131069 bytes; at most 131068 are allowed");
+    check_refused(b.ptr, "the spec: env.AB is 131069 bytes long; at most 131068 are allowed");
 
     buf_reset(&b);
     buf_addf(&b, "{\"files\":{\"A B\":\"\"}}");
@@ -292,7 +292,7 @@ TEST(spec_beyond_a_size_limit_is_refused)
 
     buf_reset(&b);
     buf_addf(&b, "{\"stdin\":\"%0*d\"}", 1024 * 1024, 1);
-    check_refused(b.ptr, "the spec has 1048588 bytes; at most 1048576 are allowed");
+    check_refused(b.ptr, "the spec is 1048588 bytes long; at most 1048576 are allowed");
 
     buf_reset(&b);
     for (i = 0; i < 100000; i++)

@@ -281,7 +281,7 @@ TEST(upgrade_is_refused_while_the_tenants_role_is_connected)
     url = url_as(role);
     t = pg_open(url, a);
     CHECK_EQ(try_open(boss_url, a, &s, &err), -E_SCHEMA);
-    CHECK(strstr(err.msg, "1 sessions of the role"));
+    CHECK(strstr(err.msg, "1 session of the role"));
     pg_end(&t);
     await_end(role);
     check_works(boss_url, a);

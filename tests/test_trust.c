@@ -157,8 +157,8 @@ TEST(config_file_that_others_can_write_is_refused)
             CHECK_STR(load(in_dir("pawl.yaml")), "");
             continue;
         }
-        CHECK(strstr(load(NULL), "pawl.yaml is not used, because others can write to it"));
-        CHECK(strstr(load(in_dir("pawl.yaml")), "is not used, because others can write to it"));
+        CHECK(strstr(load(NULL), "pawl.yaml is refused, because others can write to it"));
+        CHECK(strstr(load(in_dir("pawl.yaml")), "is refused, because others can write to it"));
         CHECK_EQ(trust_add(in_dir("pawl.yaml"), &h, &file, &err), -E_INVALID);
     }
 }
@@ -183,8 +183,8 @@ TEST(config_file_of_another_user_is_refused)
     write_file("pawl.yaml", "tenant: t\n");
     if (chown(in_dir("pawl.yaml"), OTHER_USER, (gid_t)-1))
         SKIP("only root can give files away");
-    CHECK(strstr(load(NULL),
-                 "pawl.yaml is not used, because it belongs to another user (uid 12345)"));
+    CHECK(
+        strstr(load(NULL), "pawl.yaml is refused, because it belongs to another user (uid 12345)"));
     CHECK(strstr(load(in_dir("pawl.yaml")), "belongs to another user"));
     CHECK_EQ(trust_add(in_dir("pawl.yaml"), &h, &file, &err), -E_INVALID);
 }

@@ -122,8 +122,10 @@ static void describe_finding(struct check *c, const struct finding *f, struct bu
                *best = f->kind == COMMANDS ? NULL : known_executors_suggest(&c->known, f->key);
 
     if (f->kind == COMMANDS)
-        buf_addf(b, "%s has neither run nor argv, but its executor \"%s\" runs commands: it fails",
-                 who, f->key);
+        buf_addf(b,
+                 "%s has neither run nor argv, but its executor \"%s\" runs commands: the %s will "
+                 "fail",
+                 who, f->key, what);
     else
         buf_addf(b, "%s %s the executor \"%s\", which %s", who,
                  f->routed ? "is routed to" : "names", f->key,
@@ -132,8 +134,8 @@ static void describe_finding(struct check *c, const struct finding *f, struct bu
         buf_addf(b, ": the %s waits until a worker has it", what);
     else if (f->kind == ELSEWHERE)
         buf_addf(b,
-                 ", and no other process runs the %s: it waits; queue it for a worker that has the "
-                 "executor instead",
+                 ", and no other process runs the %s, so it would wait: queue it for a worker that "
+                 "has the executor",
                  what);
     add_others(b, f);
     buf_addf(b, "%s%s%s", DID_YOU_MEAN(best));

@@ -68,7 +68,7 @@ static int note_executor(void *arg, const struct pawl_executor *x, struct err *e
     struct pawl_executor *noted;
 
     if (!x)
-        return err_set(err, E_INVALID, "its add_executor got no executor");
+        return err_set(err, E_INVALID, "it called add_executor without an executor");
     TRY(check_custom(found->engine, found->dispatch, x, err));
     for (size_t i = 0; i < found->list.n; i++)
         if (!strcmp(found->list.at[i].key, x->key))

@@ -121,7 +121,7 @@ int pawl_parent(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 
 int pawl_workflow(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 {
-    return answer_relative(p, id, query_workflow, "belongs to no workflow", json, e);
+    return answer_relative(p, id, query_workflow, "does not belong to a workflow", json, e);
 }
 
 int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *e)
@@ -183,8 +183,7 @@ static int make_filter(const struct pawl_list_query *q, struct list_filter *f, s
                               .queue = q->queue,
                               .workflow = q->workflow};
     if (q->parent && q->all)
-        return err_set(err, E_INVALID,
-                       "list either the children of one execution or all executions, not both");
+        return err_set(err, E_INVALID, "a query can't set both `parent` and `all`");
     if (q->kind && !(f->kind = kind_from_text(q->kind)))
         return err_set(err, E_INVALID, "'%.60s' is not a kind: use workflow, task, foreach or exec",
                        q->kind);
@@ -219,8 +218,8 @@ static int list_tasks(struct pawl *p, const struct pawl_list_query *q, const str
 
     if (q->parent || q->all || q->workflow || q->before)
         return err_set(err, E_INVALID,
-                       "the tasks of a workflow can't be listed together with parent, all, "
-                       "workflow or before");
+                       "a query that sets `tasks` can't also set `parent`, `all`, `workflow` or "
+                       "`before`");
     TRY(load_tasks(p, q->tasks, &l, err));
     for (size_t i = 0; i < l.n && (q->limit <= 0 || n < (size_t)q->limit); i++)
         if (is_listed(f, &l.at[i])) {

@@ -83,8 +83,8 @@ static int leave_connection(struct pawl *p, struct db *db)
 
     if (!p->yielding.pause_ms)
         env_note(&p->env,
-                 "few connections of %s are free: this reader leaves its own to workers and "
-                 "submitters, and continues when there are more",
+                 "%s has few free connections: this reader gives up its own, so that workers and "
+                 "submitters can connect, and continues when more are free",
                  store_url(p->store)->safe);
     db->driver->disconnect(db);
     p->yielding.pause_ms = ms * 2 < MAX_PAUSE_MS ? ms * 2 : MAX_PAUSE_MS;
@@ -110,7 +110,7 @@ int pawl_yield(struct pawl *p)
     if (scarce || rc == -E_BUSY)
         return leave_connection(p, db);
     if (p->yielding.pause_ms && !rc) /* an error other than E_BUSY is reported by the next read */
-        env_note(&p->env, "connections of %s are free again: this reader continues",
+        env_note(&p->env, "%s has enough free connections again: this reader continues",
                  store_url(p->store)->safe);
     p->yielding.pause_ms = 0;
     return 0;

@@ -46,7 +46,8 @@ int old_attempts_end(const char *const *dirs, struct env *env, struct err *err)
     for (size_t i = 0; dirs[i]; i++)
         TRY(attempt_each(dirs[i], count_running, &n, err));
     if (n)
-        env_note(env, "ending %zu running attempts of an earlier generation", n);
+        env_note(env, "ending %zu running attempt%s of an earlier generation", n,
+                 n == 1 ? "" : "s");
     for (size_t i = 0; dirs[i]; i++)
         TRY(attempt_end_running(dirs[i], &o, err));
     return 0;
@@ -76,7 +77,7 @@ static void note_removed(void *arg, const char *problem)
     if (clock_boot_us() < o->report_at)
         return;
     o->report_at = clock_boot_us() + REPORT_EVERY;
-    env_note(o->env, "removed %zu of %zu folders of attempts of an earlier generation", o->removed,
+    env_note(o->env, "removed %zu of %zu attempt folders of an earlier generation", o->removed,
              o->found);
 }
 
@@ -119,8 +120,9 @@ static bool remove_folders(struct old_attempts *o)
             env_note(o->env, "%s", err.msg);
     }
     if (o->removed && !is_stopping(o))
-        env_note(o->env, "removed all %zu folders of attempts of an earlier generation%s",
-                 o->removed, o->kept ? " except those named above" : "");
+        env_note(o->env,
+                 "finished removing attempt folders of an earlier generation: %zu removed%s",
+                 o->removed, o->kept ? "; those named above remain" : "");
     return done;
 }
 
@@ -167,8 +169,8 @@ struct old_attempts *old_attempts_remove(const char *const *dirs, struct env *en
         *vec_add(&o->dirs) = mem_strdup(dirs[i]);
     n = count_folders(o->dirs.at, o->dirs.n);
     if (n && !thread_start(&o->thread, run, o)) {
-        env_note(env, "removing %zu folders of attempts of an earlier generation in the background",
-                 n);
+        env_note(env, "removing %zu attempt folder%s of an earlier generation in the background", n,
+                 n == 1 ? "" : "s");
         return o;
     }
     release(o);

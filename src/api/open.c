@@ -154,8 +154,10 @@ static int check_exists(const struct db_url *u, bool must_exist, struct err *err
     if (!u->file || !stat(u->file, &st) || errno != ENOENT)
         return 0;
     if (u->tenant)
-        return err_set(err, E_NOT_FOUND, "there is no tenant '%s': %s does not exist", u->tenant,
-                       u->file);
+        return err_set(err, E_NOT_FOUND,
+                       "there is no tenant '%s', because %s does not exist: `pawl admin tenant "
+                       "create %s` creates it",
+                       u->tenant, u->file, u->tenant);
     if (must_exist)
         return err_set(
             err, E_UNAVAILABLE,

@@ -53,7 +53,12 @@ static int read_secret(const char *path, const char *name, struct buf *out, stru
         sodium_memzero(line, size);
     free(line);
     fclose(f);
-    return found ? 0 : err_set(err, E_INVALID, "the secret %s is not in %s", name, path);
+    if (found)
+        return 0;
+    return err_set(err, E_INVALID,
+                   "the secret %s is neither in the worker's environment nor in %s: add the line "
+                   "%s=VALUE to that file",
+                   name, path, name);
 }
 
 int api_secret(void *executor, const char *name, struct buf *out, struct err *err)
@@ -68,7 +73,8 @@ int api_secret(void *executor, const char *name, struct buf *out, struct err *er
     if (!x->secrets_file)
         return err_set(err, E_INVALID,
                        "the secret %s is not in the worker's environment, and the executor has no "
-                       "secrets_file",
-                       name);
+                       "secrets_file: set the variable, or name a file with the line %s=VALUE as "
+                       "secrets_file in pawl.yaml",
+                       name, name);
     return read_secret(x->secrets_file, name, out, err);
 }

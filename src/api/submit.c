@@ -79,8 +79,8 @@ static int refuse_unknown_param(const struct workflow *w, const char *given, siz
                        name, s.best);
     if (!w->nparams)
         return err_set(err, E_INVALID,
-                       "the workflow %s has no param %s, and no other params: they are declared "
-                       "under the key params of its file",
+                       "the workflow %s has no param %s, because it declares no params: add them "
+                       "under `params` in its file",
                        w->name, name);
     for (i = 0; i < w->nparams && i < PARAMS_SHOWN; i++)
         buf_addf(&others, "%s%s", i ? ", " : "", w->params[i].name);

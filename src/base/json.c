@@ -175,10 +175,10 @@ int json_check(const char *s, size_t len, size_t max, const char *what, struct e
     json_auto_t *doc = NULL;
 
     if (len > max)
-        return err_set(
-            err, E_INVALID,
-            "%s has %zu bytes; at most %zu are allowed: store it elsewhere and pass a reference",
-            what, len, max);
+        return err_set(err, E_INVALID,
+                       "%s is %zu bytes long; at most %zu are allowed: store it elsewhere and pass "
+                       "a reference",
+                       what, len, max);
     return json_load(s, len, JSON_DEPTH_MAX, what, &doc, err);
 }
 

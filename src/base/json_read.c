@@ -23,7 +23,8 @@ int json_read_deep(const char *text, size_t len, size_t max, size_t depth, const
     int rc;
 
     if (len > max)
-        return err_set(err, E_INVALID, "%s has %zu bytes; at most %zu are allowed", what, len, max);
+        return err_set(err, E_INVALID, "%s is %zu bytes long; at most %zu are allowed", what, len,
+                       max);
     if (!(rc = json_load(text, len, depth, what, &doc, err)))
         *out = (struct json_node){.value = doc, .key = what};
     return rc;
@@ -202,7 +203,7 @@ int json_read_text(const struct json_node *p, size_t min, size_t max, struct are
     if (len < min)
         return json_read_fail(p, err, "is empty");
     if (len > max)
-        return json_read_fail(p, err, "has %zu bytes; at most %zu are allowed", len, max);
+        return json_read_fail(p, err, "is %zu bytes long; at most %zu are allowed", len, max);
     *out = arena_memdup0(arena, json_string_value(p->value), len);
     return 0;
 }

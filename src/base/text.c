@@ -107,8 +107,8 @@ int text_check(const char *what, const char *s, size_t max, struct err *err)
     if (s && !len)
         return err_set(err, E_INVALID, "the %s is empty", what);
     if (len > max)
-        return err_set(err, E_INVALID, "the %s has %zu bytes; at most %zu are allowed", what, len,
-                       max);
+        return err_set(err, E_INVALID, "the %s is %zu bytes long; at most %zu are allowed", what,
+                       len, max);
     if (s && !text_is_utf8(s, len))
         return err_set(err, E_INVALID, "the %s is not valid UTF-8", what);
     return 0;

@@ -86,7 +86,7 @@ static int read_table(const struct reader *r, const struct counts *c, struct tz 
     if (c->leaps)
         return unusable(r, "it counts leap seconds; use the zone without right/ in its name");
     if (c->times > MAX_STEPS)
-        return unusable(r, "it has too many steps");
+        return unusable(r, "it has too many transitions");
     if ((rc = read_offset(r, c, 0, &z->before)))
         return rc;
     z->steps = mem_alloc((c->times + (size_t)1) * sizeof(*z->steps));

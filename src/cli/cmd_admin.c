@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
+#define PLURAL(n) ((n) == 1 ? "" : "s")
+
 static int migrate(struct cli *c)
 {
     struct pawl_options o = cli_options(c, false);
@@ -55,9 +57,10 @@ static int cleanup(struct cli *c, int64_t older_than, bool dry_run)
         printf("{\"trees\":%lld,\"executions\":%lld,\"events\":%lld}\n", (long long)r.trees,
                (long long)r.executions, (long long)r.events);
     else
-        printf("%s %lld trees (%lld executions, %lld events) that ended more than %s ago\n",
-               dry_run ? "would remove" : "removed", (long long)r.trees, (long long)r.executions,
-               (long long)r.events, text_duration(older_than, age));
+        printf("%s %lld tree%s (%lld execution%s, %lld event%s) that ended more than %s ago\n",
+               dry_run ? "would remove" : "removed", (long long)r.trees, PLURAL(r.trees),
+               (long long)r.executions, PLURAL(r.executions), (long long)r.events, PLURAL(r.events),
+               text_duration(older_than, age));
     return 0;
 }
 
@@ -88,9 +91,12 @@ static int fence(struct cli *c, bool yes, bool nothing_lost)
         return accept_timeline(c);
     TRY(cli_open(c));
     TRY(pawl_fence(c->p, &f, &c->err));
-    printf(c->json ? "{\"generation\":%lld,\"jobs\":%lld}\n"
-                   : "generation %lld; %lld running jobs were taken from their workers\n",
-           (long long)f.generation, (long long)f.jobs);
+    if (c->json)
+        printf("{\"generation\":%lld,\"jobs\":%lld}\n", (long long)f.generation, (long long)f.jobs);
+    else
+        printf("generation %lld; %lld running job%s taken from %s\n", (long long)f.generation,
+               (long long)f.jobs, f.jobs == 1 ? " was" : "s were",
+               f.jobs == 1 ? "its worker" : "their workers");
     return 0;
 }
 

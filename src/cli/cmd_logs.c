@@ -231,7 +231,7 @@ static int logs(struct cli *c, int64_t id)
     int rc = 0;
 
     if (g->attempt > INT_MAX)
-        return cli_wrong("there is no attempt %lld", (long long)g->attempt);
+        return cli_wrong("--attempt must be at most %d, not %lld", INT_MAX, (long long)g->attempt);
     g->id = id;
     g->json = c->json;
     g->raw |= !isatty(STDOUT_FILENO);

@@ -49,7 +49,7 @@ void cli_note(void *arg, const char *sentence)
     } else {
         out_clean(&b, sentence);
         if (same && s->again)
-            buf_addf(&b, " (repeated %ld times since)", s->again);
+            buf_addf(&b, " (repeated %ld time%s since)", s->again, s->again == 1 ? "" : "s");
         fprintf(stderr, "pawl: %s\n", buf_cstr(&b));
         snprintf(s->sentence, sizeof(s->sentence), "%s", sentence);
         s->at = now;

@@ -57,9 +57,9 @@ int resolve_too_large(const char *name, size_t bytes, struct err *err)
 {
     return err_set(
         err, E_INVALID,
-        "the value of %s is too large for an environment variable: with its name it has "
-        "%zu bytes, at most %d are possible; give it to the command as a file, with the key files: "
-        "{%s: ${{ … }}}, or on its standard input, with the key stdin",
+        "the value of %s is too large for an environment variable: with its name it is "
+        "%zu bytes long, and at most %d are possible; give it to the command as a file, with the "
+        "key files: {%s: ${{ … }}}, or on its standard input, with the key stdin",
         name, bytes, KEY_ARG_BYTES, name);
 }
 

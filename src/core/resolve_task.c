@@ -152,7 +152,7 @@ static int check_argument(const char *text, struct err *err)
                ? 0
                : err_set(
                      err, E_INVALID,
-                     "an argument of a program may have at most %d bytes, but this one has %zu: "
+                     "an argument of a program may be at most %d bytes long, but this one is %zu: "
                      "pass it in a file (key `files`) or on standard input (key `stdin`)",
                      KEY_ARG_BYTES, strlen(text));
 }
@@ -281,9 +281,10 @@ static int make_spec(const struct resolve_scope *s, const struct spec *defaults,
     if (has_input(task))
         return 0;
     if ((rc = set_argv(s, spec, arena, err)) || (rc = set_cwd(s, spec, arena, err)) ||
-        (rc = set_container(s, spec, arena, err)) ||
-        (rc = eval_text(resolve_template(s, TASK_INPUT), s, arena, &spec->input, err)))
+        (rc = set_container(s, spec, arena, err)))
         return rc;
+    if (eval_text(resolve_template(s, TASK_INPUT), s, arena, &spec->input, err))
+        return err_prefix(err, "stdin");
     return (rc = set_files(s, spec, arena, err)) ? rc : set_env(s, spec, arena, err);
 }
 

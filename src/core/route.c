@@ -80,14 +80,14 @@ static int check_text(const char *what, const char *text, size_t max, struct err
     if (!len)
         return err_set(err, E_INVALID, "the %s is empty", what);
     if (len > max)
-        return err_set(err, E_INVALID, "the %s has %zu bytes; at most %zu are allowed", what, len,
-                       max);
+        return err_set(err, E_INVALID, "the %s is %zu bytes long; at most %zu are allowed", what,
+                       len, max);
     return text_is_utf8(text, len) ? 0 : err_set(err, E_INVALID, "the %s is not valid UTF-8", what);
 }
 
 static int check_executor(const char *key, struct err *err)
 {
-    TRY(check_text("executor", key, MAX_KEY, err));
+    TRY(check_text("executor's key", key, MAX_KEY, err));
     if (!strcmp(key, "function") || strchr(key, ':'))
         return err_set(err, E_INVALID, "the executor \"%.60s\" does not run commands", key);
     return 0;

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "engine/engine_internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -154,7 +155,8 @@ int heartbeat_open(struct engine *e, struct err *err)
     b->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     b->requests = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (b->fd < 0 || b->requests < 0)
-        return err_set(err, E_UNAVAILABLE, "can't create a descriptor for heartbeats");
+        return err_set(err, E_UNAVAILABLE, "can't create a descriptor for heartbeats: %s",
+                       strerror(errno));
     if (thread_start(&b->thread, heartbeat_thread_main, e))
         return err_set(err, E_UNAVAILABLE, "can't start the heartbeat thread");
     b->threaded = true;

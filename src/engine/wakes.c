@@ -4,8 +4,10 @@
  * listener then only takes over the wake-ups that the thread has received. */
 #include "engine/engine_internal.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -69,7 +71,8 @@ int wakes_open(struct engine *e, struct err *err)
                                   .poll_ms = b->poll_ms};
     e->listener = &l->base;
     if (l->base.fd < 0)
-        return err_set(err, E_UNAVAILABLE, "can't create a descriptor for wake-ups");
+        return err_set(err, E_UNAVAILABLE, "can't create a descriptor for wake-ups: %s",
+                       strerror(errno));
     return 0;
 }
 

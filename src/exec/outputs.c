@@ -181,9 +181,10 @@ int outputs_parse(const char *text, size_t len, const char *const *names, struct
     int rc = 0;
 
     if (len > OUTPUTS_MAX)
-        return err_set(err, E_INVALID,
-                       "$PAWL_OUTPUT has more than %d bytes: store it in a file and pass the path",
-                       OUTPUTS_MAX);
+        return err_set(
+            err, E_INVALID,
+            "$PAWL_OUTPUT is longer than %d bytes: store large values in files and pass their paths",
+            OUTPUTS_MAX);
     while (!rc && next_line(&p, &line, &n))
         if (!(rc = check_text(&p, line, n)))
             rc = read_line(&p, line, n);

@@ -114,10 +114,10 @@ static void misplaced_key(struct reader *r, const struct key *k, const struct ya
     else if (places & KEY_HOOKS && !(k->places & KEY_HOOKS))
         where = "in a task that runs after all others";
     else if (places & KEY_CUSTOM)
-        where = "without run or argv: pass values to the executor in with";
+        where = "without run or argv: pass values to the executor in `with`";
     else if (places & KEY_NESTED)
         where = strcmp(k->name, "env") ? "with a nested workflow"
-                                       : "with a nested workflow: pass values in with";
+                                       : "with a nested workflow: pass values in `with`";
 
     yaml_error(r->doc, key, "%s.%s can't be used %s", what, k->name, where);
 }
@@ -215,8 +215,8 @@ static bool check_length(struct reader *r, const struct key *k, const struct yam
     if (node->n < (uint64_t)k->min)
         return yaml_expected(r->doc, node, what, "a non-empty string");
     if (k->max && node->n > (uint64_t)k->max)
-        return yaml_error(r->doc, node, "%s has %u bytes; at most %lld are allowed", what, node->n,
-                          (long long)k->max);
+        return yaml_error(r->doc, node, "%s is %u bytes long; at most %lld are allowed", what,
+                          node->n, (long long)k->max);
     return true;
 }
 

@@ -115,8 +115,9 @@ static bool add_word(struct reader *r, const struct key *k, const struct yaml *n
                      const char *what, const char *word, size_t len, const char **to)
 {
     if (len > (size_t)k->max)
-        return yaml_error(r->doc, node, "%s has a word of %zu bytes; at most %lld are allowed",
-                          what, len, (long long)k->max);
+        return yaml_error(r->doc, node,
+                          "%s has a word that is %zu bytes long; at most %lld are allowed", what,
+                          len, (long long)k->max);
     if (len == 3 && !memcmp(word, "{0}", 3))
         return yaml_error(r->doc, node,
                           "%s: {0} is not supported, because the script is not in a file; write "

@@ -39,12 +39,12 @@ static int refuse_foreign(const char *path, const struct stat *st, struct err *e
 
     if (!fault && ownership_has_foreign_link(path))
         fault = "a symbolic link of another user leads to it";
-    return fault ? err_set(
-                       err, E_INVALID,
-                       "%s is not used, because %s: a configuration file must be writable only by "
-                       "you and root (chown, chmod go-w)",
-                       path, fault)
-                 : 0;
+    return fault
+               ? err_set(err, E_INVALID,
+                         "%s is refused, because %s: a configuration file must be writable only by "
+                         "you and root (chown, chmod go-w)",
+                         path, fault)
+               : 0;
 }
 
 /* O_NONBLOCK: opening a FIFO would otherwise wait for a writer. */

@@ -173,10 +173,12 @@ static int take_over(struct db *db, const struct db_url *url, struct err *err)
     buf_addf(&reference, "pawlref_%s", url->tenant);
     TRY(ask_one(db, INTO(&sessions), err, Q_TENANT_SESSIONS, url->schema));
     if (sessions)
-        return err_set(err, E_SCHEMA,
-                       "the tenant '%s' in %s can't be upgraded while %lld sessions of the role %s "
-                       "are open: close them, and migrate again",
-                       url->tenant, url->safe, (long long)sessions, url->schema);
+        return err_set(
+            err, E_SCHEMA,
+            "the tenant '%s' in %s can't be upgraded while %lld session%s of the role %s "
+            "%s open: close %s, then run `pawl admin migrate` again",
+            url->tenant, url->safe, (long long)sessions, sessions == 1 ? "" : "s", url->schema,
+            sessions == 1 ? "is" : "are", sessions == 1 ? "it" : "them");
     TRY(read_version(db, url, &version, err));
     TRY(create_reference(db, buf_cstr(&reference), version, err));
     TRY(ask(db, NULL, err, Q_SCHEMA_TAKE_OVER));

@@ -31,7 +31,7 @@ static int change_schema(const char *url, const struct db_url *tenant, struct en
     TRY(ask_one(db, INTO(&n), err, Q_TENANT_EXISTS, tenant->schema));
     if (must_exist && !n)
         return err_set(err, E_NOT_FOUND,
-                       "there is no tenant '%s' in %s: `pawl admin tenant list` lists them",
+                       "there is no tenant '%s' in %s: `pawl admin tenant list` lists the tenants",
                        tenant->tenant, base->safe);
     if (!must_exist && n)
         return err_set(err, E_INVALID, "the tenant '%s' already exists in %s", tenant->tenant,
@@ -77,8 +77,10 @@ static int remove_files(const struct db_url *u, struct err *err)
     char *path;
 
     if (stat(u->file, &st))
-        return err_set(err, E_NOT_FOUND, "there is no tenant '%s': %s does not exist", u->tenant,
-                       u->file);
+        return err_set(err, E_NOT_FOUND,
+                       "there is no tenant '%s', because %s does not exist: `pawl admin tenant "
+                       "list` lists the tenants",
+                       u->tenant, u->file);
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
         int rc;
 

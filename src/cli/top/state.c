@@ -46,8 +46,7 @@ void top_refresh(struct top *t)
     free(t->note);
     t->note = NULL;
     if (pause) {
-        t->note =
-            mem_strdup("few connections of the server are free: waiting until there are more");
+        t->note = mem_strdup("the server has few free connections: waiting until it has more");
         t->due = start + pause * 1000LL;
         return;
     }

@@ -18,7 +18,7 @@ static int check_and_copy_text(const struct expr_text *text, size_t max, struct 
 {
     *out = (struct expr_range){.text = *text};
     if (text->len > max)
-        return expr_fault_set(fault, out, 0, "this text has %zu bytes; at most %zu are allowed",
+        return expr_fault_set(fault, out, 0, "this text is %zu bytes long; at most %zu are allowed",
                               text->len, max);
     if (!text_is_utf8(text->at, text->len))
         return expr_fault_set(fault, out, 0, "this text is not valid UTF-8 (or holds a NUL byte)");

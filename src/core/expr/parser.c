@@ -407,7 +407,8 @@ const struct node *expr_parse(struct expr_range *in, bool bracketed, struct aren
         return NULL;
     in->end = bracketed ? p.now.at : in->text.len;
     if (in->end - in->begin > EXPR_TEXT_MAX)
-        return parser_fault(&p, in->begin, "this expression has %zu bytes; at most %d are allowed",
+        return parser_fault(&p, in->begin,
+                            "this expression is %zu bytes long; at most %d are allowed",
                             in->end - in->begin, EXPR_TEXT_MAX);
     return n;
 }

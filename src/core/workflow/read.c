@@ -363,7 +363,8 @@ static int read_task(struct key_reader *r, const struct json_node *p, uint32_t i
                               "must have exactly one of run, argv, function and workflow, or a "
                               "custom executor");
     if (t->join < 0 || (uint32_t)t->join > t->nneeds)
-        return json_read_fail(p, r->err, "has the join %d, but only %u needs", t->join, t->nneeds);
+        return json_read_fail(p, r->err, "has a join of %d, but only %u need%s", t->join, t->nneeds,
+                              t->nneeds == 1 ? "" : "s");
     return 0;
 }
 
@@ -384,23 +385,47 @@ static int read_tasks(struct key_reader *r, const struct json_node *p, struct wo
         for (k = 0; k < w->tasks[i].nneeds; k++)
             if (w->tasks[i].needs[k] >= n)
                 return json_read_fail(&item, r->err,
-                                      "needs the task with index %u, but there are %zu tasks",
-                                      w->tasks[i].needs[k], n);
+                                      "needs the task with index %u, but the workflow has only %zu "
+                                      "task%s",
+                                      w->tasks[i].needs[k], n, n == 1 ? "" : "s");
     }
     return 0;
 }
 
 /* ---- workflows ---- */
 
+#define SHOWN_TASKS 10
+
+struct found_cycle {
+    const struct workflow *w;
+    struct buf path; /* "a -> b -> a"; empty if none was found */
+};
+
+static void note_cycle(void *arg, const uint32_t *path, uint32_t n)
+{
+    struct found_cycle *found = arg;
+
+    if (found->path.len) /* the first one is enough */
+        return;
+    for (uint32_t i = 0; i < n && i < SHOWN_TASKS; i++)
+        buf_addf(&found->path, "%s -> ", found->w->tasks[path[i]].name);
+    buf_addf(&found->path, "%s%s", n > SHOWN_TASKS ? "… -> " : "", found->w->tasks[path[0]].name);
+}
+
 static int check_graph(struct key_reader *r, const struct json_node *p, struct workflow *w)
 {
     AUTO_FREE uint32_t *order = mem_alloc((w->ntasks + 1) * sizeof(*order));
+    struct found_cycle found = {.w = w, .path = BUF_INIT};
     uint32_t n;
 
     workflow_link(w, r->arena);
-    return workflow_order(w, order, &n)
-               ? 0
-               : json_read_fail(p, r->err, "has tasks that need each other");
+    if (workflow_order(w, order, &n))
+        return 0;
+    workflow_cycles(w, note_cycle, &found);
+    json_read_fail(p, r->err, "has tasks that need each other in a cycle: %s",
+                   buf_cstr(&found.path));
+    buf_release(&found.path);
+    return -(int)r->err->code;
 }
 
 static int read_workflow(struct key_reader *r, const struct json_node *p, struct workflow *w)
@@ -409,7 +434,7 @@ static int read_workflow(struct key_reader *r, const struct json_node *p, struct
     int rc;
 
     if (++r->of->depth > WORKFLOW_MAX_DEPTH)
-        return json_read_fail(p, r->err, "has workflows nested more than %d deep",
+        return json_read_fail(p, r->err, "has workflows nested more than %d levels deep",
                               WORKFLOW_MAX_DEPTH);
     if ((rc = read_members(r, &keys_workflow, p, w, "tasks", r->of->depth == 1 ? "nested" : NULL)))
         return rc;

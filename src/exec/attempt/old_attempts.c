@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -154,33 +155,70 @@ static bool kill_remains(const struct end_all *all, int at, int known,
     return (known != 1 && attempt_kill_strays(all->path, all->execution, all->attempt)) || alive;
 }
 
+/* Sets the error of an attempt whose shim or processes did not end. The number of the process or
+ * session is named if it was recorded in this pid namespace and boot. */
+static int set_not_ended(const struct end_all *all, const struct attempt_shim *shim, bool is_shim,
+                         struct err *why)
+{
+    int64_t number = is_shim ? shim->pid : shim->session;
+    char known[40] = "";
+
+    if (number && shim->place && shim->place == proc_place())
+        snprintf(known, sizeof(known), " (%s %lld)", is_shim ? "process" : "session",
+                 (long long)number);
+    return err_set(why, E_BUSY,
+                   is_shim ? "the shim%s of the attempt in %s/%lld.%d did not end; kill it, then "
+                             "try again"
+                           : "processes%s of the attempt in %s/%lld.%d did not end; kill them, "
+                             "then try again",
+                   known, all->path, (long long)all->execution, all->attempt);
+}
+
+/* Runs the undo command, which removes the container. */
+static int end_container(const struct end_all *all, int at, struct err *why)
+{
+    int64_t deadline = clock_boot_us() + all->o->patience;
+    AUTO(undo_release) struct undo undo = {0};
+
+    /* Most attempts have no undo command. If it exists and can't be read, a person must decide. */
+    if (!undo_load(&undo, at) && faccessat(at, ATTEMPT_UNDO, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return err_set(why, E_BUSY,
+                       "the container of the attempt in %s/%lld.%d can't be removed, because the "
+                       "file %s there can't be read; remove the container and that file, then try "
+                       "again",
+                       all->path, (long long)all->execution, all->attempt, ATTEMPT_UNDO);
+    while (!undo_poll(&undo)) {
+        if (clock_boot_us() > deadline || is_stopped(all))
+            return err_set(why, E_BUSY,
+                           "the container of the attempt in %s/%lld.%d could not be removed: %s; "
+                           "remove it with podman or docker, then try again",
+                           all->path, (long long)all->execution, all->attempt,
+                           *undo.message ? undo.message : "the container engine does not respond");
+        clock_sleep_us(POLL_PAUSE);
+    }
+    return 0;
+}
+
 /* Ends one attempt; when this returns 0, none of its processes runs any more. */
-static int end_attempt(const struct end_all *all, int at)
+static int end_attempt(const struct end_all *all, int at, struct err *why)
 {
     struct attempt_shim shim = {0};
     int64_t deadline = clock_boot_us() + all->o->patience;
     AUTO_FD lock = -1;
-    AUTO(undo_release) struct undo undo = {0};
-    int known;
+    bool stopped = stop_shim(all, at, &lock);
+    int known = record_read(at, &RECORD_SHIM, &shim);
 
-    if (!stop_shim(all, at, &lock) || attempt_write_tombstone(at))
-        return -1;
-    known = record_read(at, &RECORD_SHIM, &shim);
+    if (!stopped)
+        return set_not_ended(all, &shim, true, why);
+    if (attempt_write_tombstone(at))
+        return err_set(why, E_BUSY, "can't write to the attempt folder %s/%lld.%d: %s", all->path,
+                       (long long)all->execution, all->attempt, strerror(errno));
     while (kill_remains(all, at, known, &shim)) {
         if (clock_boot_us() > deadline || is_stopped(all))
-            return -1;
+            return set_not_ended(all, &shim, false, why);
         clock_sleep_us(POLL_PAUSE);
     }
-    deadline = clock_boot_us() + all->o->patience;
-    /* Most attempts have no undo command. If it exists and can't be read, a person must decide. */
-    if (!undo_load(&undo, at) && faccessat(at, ATTEMPT_UNDO, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        return -1;
-    while (!undo_poll(&undo)) {
-        if (clock_boot_us() > deadline || is_stopped(all))
-            return -1;
-        clock_sleep_us(POLL_PAUSE);
-    }
-    return 0;
+    return end_container(all, at, why);
 }
 
 static int set_stopped(struct end_all *all)
@@ -195,6 +233,7 @@ static int set_stopped(struct end_all *all)
 static int end_if_running(struct end_all *all, int64_t execution, int attempt)
 {
     AUTO_FD at = attempt_open_folder(all->dir, execution, attempt);
+    struct err why = ERR_INIT;
 
     if (at < 0 && errno != ENOENT)
         return err_set(all->err, E_UNAVAILABLE, "the folder %s/%lld.%d can't be opened: %s",
@@ -203,14 +242,12 @@ static int end_if_running(struct end_all *all, int64_t execution, int attempt)
         return 0;
     all->execution = execution;
     all->attempt = attempt;
-    if (!end_attempt(all, at) || attempt_is_folder_removed(at))
+    if (!end_attempt(all, at, &why) || attempt_is_folder_removed(at))
         return 0;
     if (is_stopped(all))
         return set_stopped(all);
-    return err_set(all->err, E_BUSY,
-                   "the processes of the attempt in %s/%lld.%d could not be killed; kill "
-                   "them, then try again",
-                   all->path, (long long)execution, attempt);
+    *all->err = why;
+    return -(int)why.code;
 }
 
 static int end_one(void *arg, int64_t execution, int attempt, bool locked)

@@ -52,7 +52,7 @@ static const char *fault_of(int at, size_t i)
     if (files[i].expect == EXPECT_FIFO)
         return S_ISFIFO(st.st_mode) ? NULL : "it is no longer a FIFO";
     if (files[i].expect == EXPECT_OURS && S_ISREG(st.st_mode) && (st.st_mode & 0600) != 0600)
-        return "its owner has no access to it";
+        return "its owner can't read and write it";
     if (files[i].expect == EXPECT_OURS && st.st_uid != geteuid() && fstat(at, &folder) == 0 &&
         st.st_uid != folder.st_uid)
         return "it belongs to another user";

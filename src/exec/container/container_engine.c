@@ -41,6 +41,11 @@ static int check_socket(const char *path, struct err *err)
     if (!connect(fd, (const struct sockaddr *)&to, sizeof(to)) || errno == EAGAIN ||
         errno == EINPROGRESS)
         return 0;
+    if (errno == EACCES || errno == EPERM)
+        return err_set(err, E_REFUSED,
+                       "this user may not connect to docker at %s: %s; add the user to the group "
+                       "that owns the socket (usually docker), or use podman",
+                       path, strerror(errno));
     return err_set(err, E_REFUSED, "docker does not answer at %s: %s; start its service", path,
                    strerror(errno));
 }

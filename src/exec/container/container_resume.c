@@ -31,7 +31,7 @@ static const char lookup_script[] =
     "    inspect \"$@\" && exit\n"
     "    left=$(list \"$@\") && left=" LOOKUP_NONE "\n"
     "}\n"
-    "printf '%s\\n' \"${left:-the engine does not answer}\"\n";
+    "printf '%s\\n' \"${left:-the container engine does not answer}\"\n";
 
 /* Prints the output of the container and exits with its exit code; if the container is gone, or
  * docker could not remove all of it ("dead"), kills itself, because its exit code is unknown then.

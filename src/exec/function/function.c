@@ -145,9 +145,10 @@ static int start(struct executor *x, const struct job *from, void **handle, stru
     const struct entry *entry = from->function ? function_find(f, from->function) : NULL;
     struct function_job *j;
 
+    if (!from->function)
+        return err_set(err, E_REFUSED, "the job does not name a function");
     if (!entry)
-        return err_set(err, E_REFUSED, "this worker has no function %.100s",
-                       from->function ? from->function : "without a name");
+        return err_set(err, E_REFUSED, "this worker has no function %.100s", from->function);
     if (!can_accept_job(f))
         return err_set(err, E_REFUSED, "this worker has no capacity for another function now");
     j = job_new(f, entry, from);

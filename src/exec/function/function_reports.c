@@ -79,7 +79,9 @@ static void describe_outcome(const struct function_job *j, struct buf *out)
             buf_addf(out, "the start of function %s can't be recorded in the worker's file: %s",
                      name, strerror(j->mark_error));
         else if (!j->f->closed)
-            buf_addf(out, "function %s waited for a thread of its worker: any worker may start it",
+            buf_addf(out,
+                     "function %s was returned to its queue, because it waited for a thread of its "
+                     "worker",
                      name);
         else
             buf_addf(out, "the worker was stopped before function %s started", name);

@@ -161,7 +161,7 @@ static int init_plugin(struct functions *f, void *plugin,
     host.abi = *abi;
     rc = entry.call(&host);
     if (rc && !l.rc)
-        return err_set(err, E_INVALID, "its pawl_plugin_init returned %d", rc);
+        return err_set(err, E_INVALID, "its pawl_plugin_init failed: it returned %d, not 0", rc);
     return l.rc;
 }
 

@@ -49,6 +49,25 @@ static void set_variable_i64(struct variables *v, const char *name, int64_t n)
 
 /* ---- secrets ---- */
 
+static int check_secret_file(const struct stat *st, const char *path, const char *name,
+                             struct err *err)
+{
+    if (!S_ISREG(st->st_mode))
+        return err_set(err, E_INVALID, "the file %s of the secret %s is not a regular file", path,
+                       name);
+    if (st->st_uid != geteuid())
+        return err_set(err, E_INVALID,
+                       "the file %s of the secret %s must belong to the worker's user: run chown "
+                       "on it",
+                       path, name);
+    if (st->st_mode & 077)
+        return err_set(err, E_INVALID,
+                       "the file %s of the secret %s must be accessible only to the worker's "
+                       "user: run chmod 600 on it",
+                       path, name);
+    return 0;
+}
+
 static int read_secret(const struct process *p, const char *name, struct buf *out, struct err *err)
 {
     AUTO_FREE char *path = mem_printf("%s/%s", p->secrets, name);
@@ -56,18 +75,29 @@ static int read_secret(const struct process *p, const char *name, struct buf *ou
     struct stat st;
     ssize_t n;
 
-    if (fd < 0 || fstat(fd, &st))
-        return err_set(err, E_INVALID, "the secret %s is neither in the environment nor in %s: %s",
-                       name, p->secrets, strerror(errno));
-    if (!S_ISREG(st.st_mode) || (st.st_mode & 077) || st.st_uid != geteuid())
+    if (fd < 0 && errno == ENOENT)
         return err_set(err, E_INVALID,
-                       "the file of the secret %s must be readable by the worker's user only: "
-                       "chmod 600 %s",
+                       "the secret %s is not in the worker's environment, and the file %s does "
+                       "not exist: set the variable, or write the secret to that file",
                        name, path);
+    if (fd < 0 && errno == ELOOP)
+        return err_set(err, E_INVALID,
+                       "the file %s of the secret %s is a symbolic link: replace it with a "
+                       "regular file",
+                       path, name);
+    if (fd < 0 || fstat(fd, &st))
+        return err_set(err, E_INVALID, "the file %s of the secret %s can't be read: %s", path, name,
+                       strerror(errno));
+    TRY(check_secret_file(&st, path, name, err));
     buf_reserve(out, SECRET_MAX); /* at once: growing would leave copies in memory */
     n = read(fd, out->ptr, SECRET_MAX);
-    if (n < 0 || n == SECRET_MAX)
-        return err_set(err, E_INVALID, "the secret %s can't be read, or is too large", name);
+    if (n < 0)
+        return err_set(err, E_INVALID, "the file %s of the secret %s can't be read: %s", path, name,
+                       strerror(errno));
+    if (n == SECRET_MAX)
+        return err_set(err, E_INVALID,
+                       "the file %s of the secret %s is too long: at most %d bytes are allowed",
+                       path, name, SECRET_MAX - 1);
     out->len = (size_t)n;
     if (out->len && out->ptr[out->len - 1] == '\n')
         out->len--;
@@ -80,7 +110,10 @@ static int find_secret(const struct process *p, const char *name, struct buf *ou
     const char *value;
 
     if (!text_is_variable(name, SIZE_MAX))
-        return err_set(err, E_INVALID, "\"%s\" is not a valid secret name", name);
+        return err_set(err, E_INVALID,
+                       "\"%s\" is not a valid secret name: use letters, digits and _, and do not "
+                       "start with a digit",
+                       name);
     if (p->resolve_secret)
         return p->resolve_secret(p->secret_arg, name, out, err);
     value = getenv(name);
@@ -89,7 +122,10 @@ static int find_secret(const struct process *p, const char *name, struct buf *ou
         return 0;
     }
     if (!p->secrets)
-        return err_set(err, E_INVALID, "the secret %s is not in the worker's environment", name);
+        return err_set(err, E_INVALID,
+                       "the secret %s is not in the worker's environment: set a variable of that "
+                       "name before the worker starts",
+                       name);
     return read_secret(p, name, out, err);
 }
 

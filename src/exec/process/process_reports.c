@@ -195,7 +195,7 @@ void process_report_fault(struct process *p, struct watch *w)
 {
     AUTO_FD tree = own_file_open(w->at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
     bool sure = w->shim.pid && (tree >= 0 || p->in_containers);
-    char *error = mem_printf("%s; %s", w->fault,
+    char *error = mem_printf("%s, %s", w->fault,
                              sure ? "so its exit status is unknown"
                                   : "so some of its processes may still run");
 
@@ -267,8 +267,8 @@ static char *describe_client_end(const struct attempt_exit *end, struct outcome 
                           (int)end->code);
     o->kind = OUTCOME_LOST;
     o->has_exit_code = false;
-    return mem_printf("the container engine's client %s before the command, so the exit status of "
-                      "the command is unknown",
+    return mem_printf("the container engine's client %s before the command ended, so the exit "
+                      "status of the command is unknown",
                       end->signal ? "was killed" : "ended");
 }
 

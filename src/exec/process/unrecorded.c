@@ -50,7 +50,7 @@ static const char *why_lost(const struct watch *w)
     if (w->no_folder)
         return "its worker is gone, and this host has no folder of the attempt, so its exit status "
                "is unknown";
-    return "no process of it is left, and its folder does not show whether the command started";
+    return "none of its processes is left, and its folder does not show whether the command started";
 }
 
 void watch_report_unrecorded(struct process *p, struct watch *w)

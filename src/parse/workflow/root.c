@@ -86,7 +86,7 @@ static void finish(struct reader *r, const struct yaml *root)
     workflow_write(r->w, &text);
     if (text.len > WORKFLOW_MAX_TEXT)
         yaml_error(r->doc, root,
-                   "the definition with all nested workflows has %zu MB; at most %u MB are "
+                   "the definition with all nested workflows is %zu MB long; at most %u MB are "
                    "allowed",
                    text.len >> 20, WORKFLOW_MAX_TEXT >> 20);
     workflow_hash(text.ptr, text.len, r->w->hash);

@@ -28,7 +28,7 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
         return err_set(err, E_INTERNAL,
                        "execution %lld: the event %s is not allowed from status %s to %s",
                        (long long)e->id, event_text(event_type(e->kind, action)),
-                       from ? status_text(from) : "nothing", status_text((int)to));
+                       from ? status_text(from) : "none", status_text((int)to));
     event_apply(&e->state,
                 &(struct execution_change){.action = action,
                                            .is_job = kind_is_job(e->kind),

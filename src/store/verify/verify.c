@@ -26,7 +26,7 @@
 #define INVARIANTS(X)                                                                              \
     X(I01, "the seq of an execution is the number of its events")                                  \
     X(I02, "the events of an execution are numbered from 1 without gaps")                          \
-    X(I03, "the first event of an execution is created")                                           \
+    X(I03, "the first event of an execution has the action created")                               \
     X(I04, "each event starts from the status that the previous event set")                        \
     X(I05, "every move is in the table of legal moves")                                            \
     X(I06, "the status of an execution is the one that its last event set")                        \

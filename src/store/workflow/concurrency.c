@@ -15,9 +15,10 @@ int concurrency_set_key(struct turn *t, struct row *row, const struct workflow_c
     int rc = resolve_text(scope->task ? resolve_template(scope, TASK_KEY) : scope->templates->key,
                           scope, &key, err);
 
-    if (!rc && (!key.len || key.len > STORE_MAX_KEY || !text_is_utf8(key.ptr, key.len)))
-        rc = err_set(err, E_INVALID,
-                     "the concurrency key is %s; it must have 1 to %d bytes of UTF-8",
+    if (rc)
+        err_prefix(err, "concurrency.key");
+    else if (!key.len || key.len > STORE_MAX_KEY || !text_is_utf8(key.ptr, key.len))
+        rc = err_set(err, E_INVALID, "the concurrency key is %s; it must be 1 to %d bytes of UTF-8",
                      key.len ? "too long or not valid UTF-8" : "empty", STORE_MAX_KEY);
     if (!rc)
         row->now.concurrency = arena_strdup(&t->arena, buf_cstr(&key));

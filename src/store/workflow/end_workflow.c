@@ -159,7 +159,7 @@ static int build_outputs(struct turn *t, struct workflow_state *f, const char **
     if (!(rc = resolve_pairs(f->def->templates->outputs, &scope, false, &outputs, err))) {
         text = json_arena_text(outputs, &t->arena);
         if (strlen(text) > STORE_MAX_RESULT)
-            rc = err_set(err, E_INVALID, "the outputs have %zu bytes; at most %d are allowed",
+            rc = err_set(err, E_INVALID, "the outputs are %zu bytes long; at most %d are allowed",
                          strlen(text), STORE_MAX_RESULT);
         else if (!(rc = json_check_depth(json_depth(text, strlen(text)), JSON_DEPTH_MAX,
                                          "the outputs object", err)))

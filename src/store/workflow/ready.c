@@ -29,12 +29,12 @@ int task_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
      * with the refused value, which may be large and occur in hundreds of items. */
     if (spec->len > STORE_MAX_SPEC)
         return err_set(err, E_INVALID,
-                       "the task has %zu bytes with its values filled in; at most %d are "
+                       "the task, with its values filled in, is %zu bytes long; at most %d are "
                        "allowed: pass large values in files",
                        spec->len, STORE_MAX_SPEC);
     if (input->len > STORE_MAX_INPUT)
-        return err_set(err, E_INVALID, "%s has %zu bytes; at most %d are allowed", what, input->len,
-                       STORE_MAX_INPUT);
+        return err_set(err, E_INVALID, "%s is %zu bytes long; at most %d are allowed", what,
+                       input->len, STORE_MAX_INPUT);
     if ((rc =
              json_check_depth(json_depth(spec->ptr, spec->len), JSON_DEPTH_MAX, "the spec", err)) ||
         (rc = json_check_depth(json_depth(input->ptr, input->len), JSON_DEPTH_MAX, what, err)))
@@ -64,6 +64,8 @@ static int find_approval(struct turn *t, struct workflow_state *f, const struct 
     TRY(workflow_build_scope(t, f, s, &scope, err));
     if (!(rc = resolve_text(resolve_template(&scope, TASK_MESSAGE), &scope, &text, err)))
         out->message = arena_strdup(&t->arena, buf_cstr(&text));
+    else
+        err_prefix(err, "approval.message");
     resolve_scope_release(&scope);
     return rc;
 }

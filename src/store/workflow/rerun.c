@@ -18,7 +18,8 @@ static int refuse_final_task(const struct workflow_state *f, const struct workfl
     if (task->index < f->def->workflow->ntasks)
         return 0;
     return err_set(err, E_INVALID,
-                   "%s runs at the end of its workflow: rerun the workflow, or one of its tasks",
+                   "%s can't be rerun alone, because it runs at the end of its workflow: rerun the "
+                   "workflow, or one of its tasks",
                    row->now.name);
 }
 
@@ -186,7 +187,9 @@ static int rerun_part_of_workflow(struct turn *t, struct row *row, struct rerun 
     if (task)
         rerun_from(f->def->workflow, task->index, true, p.marks);
     else if (!rerun_failed(f->def->workflow, p.states, p.marks))
-        return err_set(err, E_INVALID, "no task of execution %lld failed or was cancelled",
+        return err_set(err, E_INVALID,
+                       "no task of execution %lld failed or was cancelled, so there is nothing to "
+                       "rerun",
                        (long long)row->now.id);
     p.only_failed_below = !task;
     TRY(partial_rerun_reopen(t, &p, 0, r, err));
@@ -240,7 +243,9 @@ int op_rerun(struct turn *t, struct rerun *r, struct err *err)
         return 0;
     row = turn_row(t, r->request.execution);
     if (r->what != RERUN_FROM_TASK && !status_is_terminal(row->now.status))
-        return err_set(err, E_INVALID, "execution %lld has not ended; its status is %s",
+        return err_set(err, E_INVALID,
+                       "execution %lld can't be rerun, because it has not ended; its status is %s: "
+                       "wait for its end, or cancel it first",
                        (long long)row->now.id, status_text(row->now.status));
     TRY(r->what == RERUN_WHOLE ? rerun_whole(t, row, r, err)
                                : rerun_part_of_workflow(t, row, r, err));

@@ -9,10 +9,9 @@ static int refuse_incomplete(const struct workflow_state *f, struct err *err)
     const struct execution *e = &f->row->now;
 
     if (e->status == S_RUNNING && f->reuse_left)
-        return err_set(
-            err, E_INVALID,
-            "workflow %lld is still taking over results of execution %lld: try again later",
-            (long long)e->id, (long long)e->rerun_of);
+        return err_set(err, E_INVALID,
+                       "workflow %lld is still reusing results of execution %lld: try again later",
+                       (long long)e->id, (long long)e->rerun_of);
     if (rerun_has_started(f->row) && (uint32_t)e->children_made >= f->def->workflow->ntasks)
         return 0;
     if (status_is_terminal(e->status))

@@ -35,7 +35,9 @@ static int read_item_outputs(struct turn *t, const struct row *row, json_t **out
     TRY(items_build_outputs(t, row, ITEMS_MAX_IN_SCOPE, &all, &fits, err));
     if (fits)
         return read_outputs(row->now.task_name, row->now.id, buf_cstr(&all), out, err);
-    return err_set(err, E_INVALID, "the outputs of all items of %s together are larger than %d MB",
+    return err_set(err, E_INVALID,
+                   "the outputs of all items of %s together are larger than %d MB: store them in "
+                   "files and pass the paths",
                    row->now.task_name, ITEMS_MAX_IN_SCOPE >> 20);
 }
 
@@ -48,10 +50,11 @@ static int read_task_outputs(struct turn *t, const struct row *row, json_t **out
         if (rerun_has_started(row))
             return read_item_outputs(t, row, out, err);
         if (row->now.status == S_SUCCEEDED) /* reused from an earlier execution */
-            return err_set(err, E_INVALID,
-                           "the outputs of %s were too large to be taken over from the earlier "
-                           "execution: rerun that task, too",
-                           row->now.task_name);
+            return err_set(
+                err, E_INVALID,
+                "the outputs of %s were too large to be reused from the earlier execution: "
+                "rerun that task, too",
+                row->now.task_name);
     }
     *out = json_object();
     return 0;

@@ -234,8 +234,8 @@ static int decode_column(const PGresult *res, int col, const struct stmt *stmt, 
         if (v->null)
             continue;
         if (type->size >= 0 && len != type->size)
-            return err_set(err, E_INTERNAL, "%s: column %s has %d bytes, not %d", stmt->name,
-                           pq.fname(res, col), len, type->size);
+            return err_set(err, E_INTERNAL, "%s: column %s is %d bytes long instead of %d",
+                           stmt->name, pq.fname(res, col), len, type->size);
         read_value(v, type->form, pq.getvalue(res, (int)i, col), (size_t)len);
         v->len = v->s ? (uint32_t)len : 0;
     }

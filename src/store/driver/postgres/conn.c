@@ -237,8 +237,9 @@ static int read_session(PGconn *conn, const struct db_url *url, int64_t limit_us
     pq.clear(res);
     if (!session->is_tenant && !role_exists)
         return err_set(err, E_NOT_FOUND,
-                       "there is no tenant \"%s\" in %s: the role %s does not exist", url->tenant,
-                       url->safe, url->schema);
+                       "there is no tenant '%s' in %s, because the role %s does not exist: `pawl "
+                       "admin tenant create %s` creates it",
+                       url->tenant, url->safe, url->schema, url->tenant);
     return 0;
 }
 

@@ -25,7 +25,7 @@ static void load_libpq(void)
 
     if (!lib) {
         err_set(&load_error, E_UNAVAILABLE,
-                "PostgreSQL needs its client library: install libpq5 (%s)", dlerror());
+                "the client library of PostgreSQL can't be loaded: install libpq5 (%s)", dlerror());
         return;
     }
     for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {

@@ -56,8 +56,10 @@ static int create_file(const char *path, const char *tenant, struct err *err)
     int fd;
 
     if (tenant && access(path, F_OK) && errno == ENOENT)
-        return err_set(err, E_NOT_FOUND, "there is no tenant '%s': %s does not exist", tenant,
-                       path);
+        return err_set(err, E_NOT_FOUND,
+                       "there is no tenant '%s', because %s does not exist: `pawl admin tenant "
+                       "create %s` creates it",
+                       tenant, path, tenant);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd >= 0) {
         close(fd);
@@ -69,10 +71,11 @@ static int create_file(const char *path, const char *tenant, struct err *err)
         return err_set(err, E_NO_SPACE,
                        "the database %s can't be created: %s; free some disk space", path,
                        strerror(errno));
-    return err_set(
-        err, E_UNAVAILABLE,
-        "the database %s can't be created: %s; Pawl needs write permission on its folder", path,
-        strerror(errno));
+    return err_set(err, E_UNAVAILABLE, "the database %s can't be created: %s%s", path,
+                   strerror(errno),
+                   errno == EACCES || errno == EPERM || errno == EROFS
+                       ? "; Pawl needs write permission on its folder"
+                       : "");
 }
 
 static int set_not_found(const char *path, struct err *err)

@@ -67,8 +67,9 @@ int sqlite_set_error(struct sqlite_db *l, const char *what, struct err *err)
 
     if (code == SQLITE_ERROR && strncmp(message, no_table, strlen(no_table)) == 0)
         return err_set(err, E_SCHEMA,
-                       "the database %s has no table %s%s%s: run `pawl admin migrate`", l->path,
-                       message + strlen(no_table), what ? " for " : "", what ? what : "");
+                       "the database %s has no table %s%s%s%s: run `pawl admin migrate`", l->path,
+                       message + strlen(no_table), what ? " (needed by " : "", what ? what : "",
+                       what ? ")" : "");
 
     if (code == SQLITE_CONSTRAINT_TRIGGER && strncmp(message, upgraded, strlen(upgraded)) == 0)
         return err_set(err, E_SCHEMA, "the database %s: %s", l->path, message);
