@@ -272,15 +272,20 @@ static inline pid_t read_pid(struct worker *w, const char *path)
     return (pid_t)strtol(read_text(path), NULL, 10);
 }
 
-/* Gone, or a zombie that waits for its parent. */
+/* Gone, a zombie that waits for its parent, or being ended by the kernel: a killed process has
+ * released its locks some time before it is a zombie. None of these runs its program any more. */
 static inline bool is_gone(pid_t pid)
 {
-    char path[40];
-    const char *state;
+    const unsigned exiting = 4; /* PF_EXITING */
+    char path[40], state = 0;
+    const char *after_name;
+    unsigned flags = 0;
 
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    state = strrchr(read_text(path), ')');
-    return !state || state[2] == 'Z' || state[2] == 'X';
+    after_name = strrchr(read_text(path), ')');
+    return !after_name ||
+           sscanf(after_name + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2 ||
+           state == 'Z' || state == 'X' || (flags & exiting);
 }
 
 static inline int folder_of(const struct job *t)
