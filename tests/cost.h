@@ -199,13 +199,11 @@ static double cost_of_plans(void)
 
 static double cost_of_steps(struct store *s)
 {
-    struct sqlite_db *l = sqlite_from_db(store_db(s));
+    sqlite3 *sq = sqlite_from_db(store_db(s))->sq;
     double sum = 0;
-    int q;
 
-    for (q = 0; l->named && q < Q_COUNT; q++)
-        if (l->named[q])
-            sum += sqlite3_stmt_status(l->named[q], SQLITE_STMTSTATUS_VM_STEP, 1);
+    for (sqlite3_stmt *st = NULL; (st = sqlite3_next_stmt(sq, st));)
+        sum += sqlite3_stmt_status(st, SQLITE_STMTSTATUS_VM_STEP, 1);
     return sum;
 }
 

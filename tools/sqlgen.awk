@@ -13,7 +13,7 @@
 #   VALUES ($1, $2, $3)                          --@ sqlite
 #
 # Parameters before the ";" are passed once, those after it once per row: PostgreSQL gets an array of each,
-# SQLite runs the statement for each row. A tagged line belongs only to that dialect; a statement without a
+# SQLite runs the statement for each row, or, if it is an INSERT that ends with VALUES ($1, …), for several rows. A tagged line belongs only to that dialect; a statement without a
 # line for a dialect has no text there. $N becomes ?N for SQLite, which would read $N as a name.
 #
 # On PostgreSQL @rows@ stands for the rows passed, with a column named after each parameter after the ";":
@@ -404,6 +404,16 @@ function print_header(    i)
 	print "\tQ_COUNT\n};\n\n#endif"
 }
 
+# Whether a statement does nothing but insert its rows, so that SQLite may be given several at once.
+function inserts_rows(i,    k, values)
+{
+	for (k = 1; k <= count[i, 2]; k++)
+		values = values (k == 1 ? "VALUES (?" : ", ?") k
+	values = values ")"
+	return count[i, 1] == 0 && count[i, 2] > 0 && text[i, "sqlite"] ~ /^INSERT / &&
+		substr(text[i, "sqlite"], length(text[i, "sqlite"]) - length(values) + 1) == values
+}
+
 function print_statements(    i)
 {
 	print "#include \"store/driver/db.h\"\n\nconst struct stmt statements[Q_COUNT] = {"
@@ -413,6 +423,8 @@ function print_statements(    i)
 		print_sql(i)
 		print "\t\t.nscalars = " count[i, 1] ","
 		print "\t\t.nrows = " count[i, 2] ","
+		if (inserts_rows(i))
+			print "\t\t.is_insert = true,"
 		if (types[i] != "")
 			print "\t\t.types = { " types[i] " },"
 		print "\t},"

@@ -23,12 +23,14 @@ enum db_type { T_I64 = 1, T_I32, T_I16, T_TEXT, T_TIME, T_BYTES, T_TID };
 
 /* A named statement of the .sql files. Scalar parameters come first ($1 … $nscalars); the row
  * parameters follow and have one value per row. PostgreSQL gets them as arrays, in one execution;
- * SQLite runs the statement once per row, and the returned rows are concatenated in order. nrows is
- * 0 if the statement has no row parameters. */
+ * SQLite runs the statement once per row, and the returned rows are concatenated in order; an
+ * INSERT whose text ends with the values of its row may write several rows at a time. nrows is 0 if
+ * the statement has no row parameters. */
 struct stmt {
     const char *name;
     const char *sql[DIALECT_COUNT];
     unsigned char nscalars, nrows;
+    bool is_insert; /* on SQLite it ends with VALUES (?1, …), and has no scalar parameters */
     unsigned char types[STMT_MAX_PARAMS]; /* enum db_type of scalars, then of row parameters */
 };
 #include "statements.h" /* enum stmt_id, generated */

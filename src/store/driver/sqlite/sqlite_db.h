@@ -74,7 +74,8 @@ struct sqlite_db {
     int wal_capacity;  /* pages that the log's file holds without growing; 0 if unknown */
     int checkpoint_at; /* checkpoint when the log has this many pages */
 
-    sqlite3_stmt **named; /* by enum stmt_id; an entry is NULL until first used */
+    sqlite3_stmt **named;         /* by enum stmt_id; an entry is NULL until first used */
+    sqlite3_stmt **named_inserts; /* the same for inserts of several rows at a time */
     VEC(struct sqlite_extra_stmt) extra;
     struct sqlite_lock lock;
     struct sqlite_clock clock;

@@ -1,22 +1,30 @@
 /* stmt.c - runs statements. Each is prepared once per connection; an execution binds it, steps it
- * to the end and resets it. A statement with row parameters is run once per row. */
+ * to the end and resets it. A statement with row parameters is run once per row, except that an
+ * INSERT of many rows writes INSERT_ROWS of them at a time: opening the table and its indexes, and
+ * computing the constants of their conditions, costs as much as a row. */
 #include "store/driver/sqlite/sqlite_db.h"
+
+#include "base/buf.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static sqlite3_stmt **find_slot(struct sqlite_db *l, const struct stmt *s)
+#define INSERT_ROWS 8 /* more rows save little, and take longer to prepare */
+
+static sqlite3_stmt **find_slot(struct sqlite_db *l, const struct stmt *s, size_t rows)
 {
     uintptr_t at = (uintptr_t)s, first = (uintptr_t)statements;
+    sqlite3_stmt ***named = rows > 1 ? &l->named_inserts : &l->named;
     struct sqlite_extra_stmt *extra;
 
     if (at >= first && at < first + sizeof(statements)) {
-        if (!l->named)
-            l->named = mem_zalloc(Q_COUNT * sizeof(*l->named));
-        return &l->named[s - statements];
+        if (!*named)
+            *named = mem_zalloc(Q_COUNT * sizeof(**named));
+        return &(*named)[s - statements];
     }
+    assert(rows == 1);
     for (size_t i = 0; i < l->extra.n; i++)
         if (l->extra.at[i].stmt == s)
             return &l->extra.at[i].prepared;
@@ -25,14 +33,33 @@ static sqlite3_stmt **find_slot(struct sqlite_db *l, const struct stmt *s)
     return &extra->prepared;
 }
 
-static int prepare(struct sqlite_db *l, const struct stmt *s, sqlite3_stmt **out, struct err *err)
+/* The text of an INSERT with the values of that many rows. */
+static void repeat_values(const struct stmt *s, size_t rows, struct buf *sql)
+{
+    size_t number = s->nrows;
+
+    buf_addstr(sql, s->sql[DIALECT_SQLITE]);
+    for (size_t row = 1; row < rows; row++) {
+        for (int i = 0; i < s->nrows; i++)
+            buf_addf(sql, "%s?%zu", i ? ", " : ", (", ++number);
+        buf_addch(sql, ')');
+    }
+}
+
+static int prepare(struct sqlite_db *l, const struct stmt *s, size_t rows, sqlite3_stmt **out,
+                   struct err *err)
 {
     const char *sql = s->sql[DIALECT_SQLITE], *rest;
-    sqlite3_stmt **slot = find_slot(l, s);
+    sqlite3_stmt **slot = find_slot(l, s, rows);
+    AUTO_BUF repeated = BUF_INIT;
 
     if (!*slot) {
         if (!sql)
             return err_set(err, E_INTERNAL, "statement %s has no text for SQLite", s->name);
+        if (rows > 1) {
+            repeat_values(s, rows, &repeated);
+            sql = repeated.ptr;
+        }
         if (sqlite3_prepare_v3(l->sq, sql, -1, SQLITE_PREPARE_PERSISTENT, slot, &rest))
             return sqlite_set_error(l, s->name, err);
         if (!*slot || rest[strspn(rest, " \t\n;")]) {
@@ -53,10 +80,13 @@ void sqlite_finalize_all(struct sqlite_db *l)
 {
     for (int q = 0; l->named && q < Q_COUNT; q++)
         sqlite3_finalize(l->named[q]);
+    for (int q = 0; l->named_inserts && q < Q_COUNT; q++)
+        sqlite3_finalize(l->named_inserts[q]);
     for (size_t i = 0; i < l->extra.n; i++)
         sqlite3_finalize(l->extra.at[i].prepared);
     free(l->named);
-    l->named = NULL;
+    free(l->named_inserts);
+    l->named = l->named_inserts = NULL;
     vec_release(&l->extra);
 }
 
@@ -83,19 +113,21 @@ static bool is_same(const struct val *a, const struct val *b)
     return a->i == b->i && a->s == b->s && a->len == b->len && a->null == b->null;
 }
 
-/* Binds n values, starting with parameter `first` (counted from 0). The SQLite text of a statement
- * may leave out the last parameters of its signature. `bound` has the values of the previous
- * row, which are still bound, or is NULL: values that are equal in both rows are not bound again.
- */
+/* Binds the scalars (first = 0) or a row (first = nscalars) of n values. The SQLite text of a
+ * statement may leave out the last parameters of its signature. `before` is the number of
+ * parameters of the rows that precede this one in the statement. `bound` has the values of an
+ * earlier row, which are still bound to these parameters, or is NULL: equal values are not bound
+ * again. */
 static int bind_values(struct sqlite_db *l, const struct stmt *s, sqlite3_stmt *st, int first,
-                       int n, const struct val *v, const struct val *bound, struct err *err)
+                       int n, int before, const struct val *v, const struct val *bound,
+                       struct err *err)
 {
     int count = sqlite3_bind_parameter_count(st), last = first + n < count ? first + n : count, rc;
 
     for (int i = first; i < last; i++, v++) {
         if (bound && is_same(v, bound++))
             continue;
-        rc = bind_value(st, i + 1, s->types[i], v);
+        rc = bind_value(st, before + i + 1, s->types[i], v);
         if (rc == SQLITE_MISMATCH)
             return err_set(err, E_INTERNAL, "%s: a value does not fit the type of parameter $%d",
                            s->name, i + 1);
@@ -181,23 +213,43 @@ static int check_count(const struct sqlite_db *l, const struct stmt *s, long cou
                    l->path, s->name, count, expect);
 }
 
-/* Runs the statement once, or once per row. */
-static int run_rows(struct sqlite_db *l, const struct args *a, struct stmt_run *r, struct err *err)
+/* Runs the prepared statement, which writes `each` rows at a time, for `rows` rows from `row` on;
+ * or once, if it has no row parameters. */
+static int run_rows(struct sqlite_db *l, const struct args *a, struct stmt_run *r, size_t row,
+                    size_t rows, size_t each, struct err *err)
 {
     const struct stmt *s = a->stmt;
-    const struct val *v = a->vals.at;
-    size_t rows = s->nrows ? args_rows(a) : 1;
+    const struct val *v = a->vals.at + s->nscalars + row * s->nrows;
+    size_t step = each * s->nrows;
 
-    assert(a->vals.n == s->nscalars + (s->nrows ? rows * s->nrows : 0));
-    TRY(bind_values(l, s, r->st, 0, s->nscalars, v, NULL, err));
-    for (size_t row = 0; row < rows; row++) {
-        const struct val *values = s->nrows ? v + s->nscalars + row * s->nrows : NULL;
-        const struct val *before = row ? values - s->nrows : NULL;
-
-        TRY(bind_values(l, s, r->st, s->nscalars, s->nrows, values, before, err));
+    TRY(bind_values(l, s, r->st, 0, s->nscalars, 0, a->vals.at, NULL, err));
+    for (size_t done = 0; done < rows; done += each) {
+        for (size_t i = 0; s->nrows && i < each; i++, v += s->nrows)
+            TRY(bind_values(l, s, r->st, s->nscalars, s->nrows, (int)(i * s->nrows), v,
+                            done ? v - step : NULL, err));
         TRY(step_to_end(l, s->name, r, err));
     }
     return 0;
+}
+
+static int run_all_rows(struct sqlite_db *l, const struct args *a, struct stmt_run *r,
+                        struct err *err)
+{
+    const struct stmt *s = a->stmt;
+    size_t rows = s->nrows ? args_rows(a) : 1;
+    size_t many = s->is_insert ? rows - rows % INSERT_ROWS : 0;
+
+    assert(a->vals.n == s->nscalars + (s->nrows ? rows * s->nrows : 0));
+    if (many) {
+        TRY(prepare(l, s, INSERT_ROWS, &r->st, err));
+        TRY(run_rows(l, a, r, 0, many, INSERT_ROWS, err));
+    }
+    if (many == rows)
+        return 0;
+    TRY(prepare(l, s, 1, &r->st, err));
+    if (r->out)
+        r->out->ncols = (size_t)sqlite3_column_count(r->st);
+    return run_rows(l, a, r, many, rows - many, 1, err);
 }
 
 static int run_counted(struct sqlite_db *l, const struct args *a, struct rows *out, long expect,
@@ -210,10 +262,7 @@ static int run_counted(struct sqlite_db *l, const struct args *a, struct rows *o
         rows_release(out);
     if (a->stmt->nrows && args_rows(a) == 0)
         return check_count(l, a->stmt, 0, expect, err);
-    TRY(prepare(l, a->stmt, &r.st, err));
-    if (out)
-        out->ncols = (size_t)sqlite3_column_count(r.st);
-    rc = run_rows(l, a, &r, err);
+    rc = run_all_rows(l, a, &r, err);
     *count = r.count;
     return rc ? rc : check_count(l, a->stmt, r.count, expect, err);
 }
