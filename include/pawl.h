@@ -577,9 +577,9 @@ struct pawl_engine_options {
 };
 
 /* Opens a worker on the handle's database. It works inside pawl_engine_step, on the caller's
- * thread. On PostgreSQL it uses the handle's connection, one more for heartbeats and wake-ups, and
- * one for each loop if there are several. While the server accepts no connections it waits, until
- * give_up returns true; with `here` at most 30 s. */
+ * thread, and uses the handle's connection. It has one more for each loop if there are several, and
+ * on PostgreSQL one for heartbeats and wake-ups. While the server accepts no connections it waits,
+ * until give_up returns true; with `here` at most 30 s. */
 PAWL_CHECKED int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
                                   struct pawl_engine **out, struct pawl_error *err);
 /* Commands under a shim keep running, and the next worker adopts them; functions are asked to

@@ -56,8 +56,6 @@ int api_state(const char *given, const struct config *c, const char **out, struc
                    "no state folder is set: set `state` in pawl.yaml, XDG_STATE_HOME or HOME");
 }
 
-/* Whether the database is a server. On SQLite, where a connection costs nothing, the handle and the
- * engine each have their own. */
 static bool is_server(const struct pawl *p)
 {
     return !store_db(p->store)->driver->one_writer;
@@ -80,7 +78,7 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
     struct engine_options eo = {.url = url->text,
                                 .tenant = url->tenant,
                                 .is_checked = true, /* the handle's store has checked the schema */
-                                .share = is_server(p) ? store_db(p->store) : NULL,
+                                .share = store_db(p->store),
                                 .env = &e->env,
                                 .queues = o->queues ? o->queues : c->worker.queues.at,
                                 .host = host,
