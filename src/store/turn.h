@@ -19,6 +19,9 @@ struct row {
     int64_t timeout_at;
     int64_t outbox_ctid;     /* ctid of its outbox row, which a claim locked; 0 if unknown */
     const char *reuse;       /* parts of an earlier run that a new workflow reuses; see rerun.h */
+    /* The hash of its definition, and its variables, if the turn has started it as a workflow and
+     * not yet stored that; else NULL. */
+    const char *definition, *variables;
     bool is_new;             /* not inserted yet */
     bool outcome_changed;    /* result or error has changed */
     bool has_input_and_spec; /* input and spec are loaded */

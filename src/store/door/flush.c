@@ -59,13 +59,27 @@ static int write_resolved(struct turn *t, struct err *err)
     return send_exact(t, err);
 }
 
-/* Inserts, updates, updates with an outcome, and the resolved input and spec of tasks. */
+/* Workflows that the turn has started, all with one statement. */
+static int write_workflows(struct turn *t, struct err *err)
+{
+    struct row *r;
+
+    args_begin(&t->args, Q_WORKFLOW_INSERT);
+    EACH_DIRTY (t, r)
+        if (r->definition)
+            args_row(&t->args, r->now.id, r->definition, r->variables, r->reuse);
+    return send_exact(t, err);
+}
+
+/* Inserts, updates, updates with an outcome, the resolved input and spec of tasks, and workflows.
+ */
 static int write_executions(struct turn *t, struct err *err)
 {
     TRY(write_inserts(t, err));
     TRY(write_updates(t, false, err));
     TRY(write_updates(t, true, err));
-    return write_resolved(t, err);
+    TRY(write_resolved(t, err));
+    return write_workflows(t, err);
 }
 
 /* ---- events, counters, limits ---- */
@@ -190,6 +204,7 @@ static int write_difference(struct turn *t, struct err *err)
     TRY(write_limits(t, err));
     TRY(write_counters(t, err));
     EACH_DIRTY (t, r) {
+        r->definition = r->variables = NULL;
         r->stored = r->now;
         r->is_new = r->outcome_changed = r->input_changed = r->dirty = false;
         r->due_at = r->timeout_at = r->outbox_ctid = 0;

@@ -121,6 +121,8 @@ int workflow_set_progress(struct turn *t, struct workflow_state *f, uint32_t reu
         return 0;
     f->reuse_left = reuse_left;
     f->start_left = start_left;
+    if (f->row->definition) /* the statement expects its row */
+        TRY(door_write(t, err));
     return db_queue(t->db, NULL, 1, err, Q_WORKFLOW_PROGRESS, f->row->now.id,
                     val_or_null(reuse_left), val_or_null(start_left));
 }
@@ -193,14 +195,6 @@ int workflow_create_tasks(struct turn *t, struct workflow_state *f, struct err *
 
 /* ---- start ---- */
 
-static int insert_workflow_state(struct turn *t, const struct row *row,
-                                 const struct definition *def, const json_t *variables,
-                                 struct err *err)
-{
-    return db_queue(t->db, NULL, 1, err, Q_WORKFLOW_INSERT, row->now.id, def->hash,
-                    json_arena_text(variables, &t->arena), row->reuse);
-}
-
 /* Sets the concurrency key of the workflow's own definition. Not called if the task that nests the
  * workflow has set a key. */
 static int set_own_key(struct turn *t, struct workflow_state *f, struct err *err)
@@ -242,7 +236,9 @@ int workflow_start(struct turn *t, struct row *row, const struct definition *def
         variables = json_pack("{s:O, s:{}}", "params", params, "vars");
     if (in->due)
         json_object_set(variables, "due_at", in->due);
-    TRY(insert_workflow_state(t, row, def, variables, err));
+    row->definition = def->hash;
+    row->variables = json_arena_text(variables, &t->arena);
+    door_mark_changed(t, row);
     f = workflow_state_add(t, row, def, variables);
     f->reuse = row->reuse;
     if (why.code)
