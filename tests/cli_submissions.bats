@@ -66,9 +66,9 @@ sql_submit() { # params
 	p worker --drain 2>"$dir/worker"
 	grep "submission $id of the workflow report was refused" "$dir/worker"
 	[[ $(p submissions --status refused) == *"$id  refused  report"*gone* ]]
-	refused 5 "its submission of the workflow report was refused" p show "$id"
-	refused 5 "its submission of the workflow report was refused" p why "$id"
-	refused 5 "its submission of the workflow report was refused" p cancel "$id"
+	refused 5 "the submission that asked for it (workflow report) was refused" p show "$id"
+	refused 5 "the submission that asked for it (workflow report) was refused" p why "$id"
+	refused 5 "the submission that asked for it (workflow report) was refused" p cancel "$id"
 	[[ $(cat "$dir/stderr") != *'pawl ls'* ]] # no execution exists, so ls would not list it
 	p verify >/dev/null
 }
@@ -80,7 +80,7 @@ sql_submit() { # params
 	fine=$(sql_submit '{"p": [[1]]}')
 	p worker --drain 2>"$dir/worker"
 	grep "submission $id of the workflow report was refused: the params object nests lists and objects 2047 levels deep; at most 64 are allowed" "$dir/worker"
-	refused 5 "its submission of the workflow report was refused" p show "$id"
+	refused 5 "the submission that asked for it (workflow report) was refused" p show "$id"
 	[[ $(p show "$fine") == *succeeded* ]]
 	p verify >/dev/null
 }

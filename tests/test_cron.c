@@ -106,7 +106,7 @@ TEST(invalid_pattern_error_names_the_column_the_field_and_a_fix)
         {"0 0 1 * * 2026", "column 11: there are more than five fields"},
         {"0 0 1 * * root", "seconds and years are not supported"},
         {"@reboot", "is not supported"},
-        {"@every 5m", "is not a known nickname: write @yearly"},
+        {"@every 5m", "is not a known nickname: use @yearly"},
         {"@daily 5", "is not a known nickname"},
         {"@", "is not a known nickname"},
         {"0 0 * * m\xc3\xb6n", "column 10 of the cron pattern"},

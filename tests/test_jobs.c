@@ -167,7 +167,7 @@ TEST(job_whose_last_attempt_is_lost_is_abandoned)
     store_close(&s);
 }
 
-TEST(deferral_and_release_use_no_attempt)
+TEST(deferred_and_released_attempts_do_not_count_towards_max_attempts)
 {
     struct store *s = fixture_store();
     int64_t id = submit(s, "x");

@@ -181,7 +181,7 @@ TEST(command_that_cannot_start_for_a_temporary_reason_is_returned_to_its_queue)
 
 /* Without spare descriptors the worker could not read the exit record of an attempt, which would
  * then keep its own descriptors. */
-TEST(start_is_refused_without_the_descriptors_to_read_its_exit_record)
+TEST(start_with_too_few_descriptors_to_read_the_exit_record_is_refused)
 {
     struct worker *w = worker_new();
     struct spec spec = {.run = "echo $$ >>begun; sleep 0.1", .cwd = test_dir()};
@@ -206,7 +206,7 @@ TEST(start_is_refused_without_the_descriptors_to_read_its_exit_record)
     worker_free(w);
 }
 
-TEST(adoption_is_refused_without_the_descriptors_to_read_its_exit_record)
+TEST(adoption_with_too_few_descriptors_to_read_the_exit_record_is_refused)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = waiting_spec();

@@ -153,7 +153,7 @@ static void count_takes(void *arg, const char *where)
     *(int *)arg += !strcmp(where, "submissions_waiting");
 }
 
-TEST(submission_that_failed_its_turn_once_is_tried_again)
+TEST(submission_whose_turn_failed_once_is_tried_again)
 {
     struct worker_kit k = {.list = list};
     struct store *s = fixture_store();

@@ -14,7 +14,8 @@
 /* O_NONBLOCK: opening a FIFO would otherwise wait for a peer. */
 #define GUARDS (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
 
-/* A file of the folder's owner is accepted too: root continues the attempts of another user. */
+/* A file owned by the folder's owner is accepted, too: root may take over another user's attempts.
+ */
 static bool is_owned(int at, const struct stat *st)
 {
     struct stat folder;

@@ -76,9 +76,10 @@ int tz_load(const char *name, struct tz **out, struct err *err)
                        "'%.60s' is not the name of a time zone: write one such as Europe/Berlin",
                        name);
     if (!strcmp(name, "localtime"))
-        return err_set(err, E_INVALID,
-                       "the time zone localtime differs from machine to machine: "
-                       "write its name, such as Europe/Berlin");
+        return err_set(
+            err, E_INVALID,
+            "the time zone 'localtime' differs from machine to machine: name a time zone, such "
+            "as Europe/Berlin");
     if (!strcmp(name, "UTC")) {
         *out = mem_zalloc(sizeof(**out));
         return 0;

@@ -227,10 +227,11 @@ static int expand_nickname(const char *text, const char **out, struct err *err)
         return err_set(
             err, E_INVALID,
             "cron '@reboot' is not supported: use a cron pattern or a nickname such as @daily");
-    return err_set(err, E_INVALID,
-                   "cron '%.100s' is not a known nickname: write @yearly @annually @monthly "
-                   "@weekly @daily @midnight @hourly, or five fields",
-                   text);
+    return err_set(
+        err, E_INVALID,
+        "cron '%.100s' is not a known nickname: use @yearly, @annually, @monthly, @weekly, "
+        "@daily, @midnight or @hourly, or a pattern of five fields",
+        text);
 }
 
 /* Checks the days of a leap year. Weekdays need no check: every date, even February 29, falls on

@@ -111,7 +111,8 @@ MUST_USE enum container_found container_read_lookup(const char *answer,
                                                     const struct container_wanted *w,
                                                     struct container_secrets *out);
 
-/* The commands of a shim that watches a container for a dead one, NULL-terminated. */
+/* The commands that a shim runs to watch a container whose own shim has died. Each ends with
+ * NULL. */
 struct container_watch {
     const char *follow[10]; /* prints the output and ends with the container's exit code */
     const char *rest[6];    /* prints the same output again, up to its end */

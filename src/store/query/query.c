@@ -59,8 +59,8 @@ int query_explain_missing(struct store *s, int64_t id, struct err *err)
         rc = query_set_not_found(id, err);
     else if (l.at[0].error)
         rc = err_set(err, E_NOT_FOUND,
-                     "execution %lld was not created, because its submission of the "
-                     "workflow %s was refused: %s",
+                     "execution %lld was not created, because the submission that asked for it "
+                     "(workflow %s) was refused: %s",
                      n, l.at[0].workflow, l.at[0].error);
     else if (l.at[0].execution == id)
         rc = err_set(err, E_BUSY, "execution %lld was created just now: try again", n);
@@ -71,8 +71,8 @@ int query_explain_missing(struct store *s, int64_t id, struct err *err)
                      n, (long long)l.at[0].execution);
     else
         rc = err_set(err, E_NOT_FOUND,
-                     "there is no execution %lld yet: its submission of the workflow %s "
-                     "waits for a worker to take it",
+                     "execution %lld does not exist yet: the submission that will create it "
+                     "(workflow %s) waits for a worker to take it; `pawl worker` starts one",
                      n, l.at[0].workflow);
     submission_list_release(&l);
     return rc;
@@ -166,7 +166,9 @@ int query_workflow_start_info(struct store *s, int64_t id, struct arena *arena,
 
     TRY(ask(s, &r, err, Q_WORKFLOW_START_INFO, id));
     if (!r.n)
-        return err_set(err, E_NOT_FOUND, "execution %lld is not a workflow with a definition",
+        return err_set(err, E_NOT_FOUND,
+                       "execution %lld is not a workflow: only a workflow can be rerun with other "
+                       "params or another file",
                        (long long)id);
     rows_read(&r, 0, 0, arena, &out->definition, &out->variables, &out->queue, &out->priority,
               &out->parent);
