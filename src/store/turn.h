@@ -17,8 +17,8 @@ struct row {
     int64_t due_at;          /* when a hold for a delay ends; valid only if set in this turn */
     /* When a hold for an approval times out; valid only if set in this turn. */
     int64_t timeout_at;
-    int64_t outbox_ctid;     /* ctid of its outbox row, which a claim locked; 0 if unknown */
-    const char *reuse;       /* parts of an earlier run that a new workflow reuses; see rerun.h */
+    int64_t outbox_ctid; /* ctid of its outbox row, which a claim locked; 0 if unknown */
+    const char *reuse;   /* parts of an earlier run that a new workflow reuses; see rerun.h */
     /* The hash of its definition, and its variables, if the turn has started it as a workflow and
      * not yet stored that; else NULL. */
     const char *definition, *variables;
