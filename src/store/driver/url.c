@@ -19,10 +19,7 @@ static bool starts_with(const char *s, const char *prefix)
 
 int tenant_check_name(const char *name, struct err *err)
 {
-    size_t len = strlen(name);
-
-    if (len <= TENANT_MAX && name[0] >= 'a' && name[0] <= 'z' &&
-        strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == len)
+    if (tenant_is_name(name))
         return 0;
     return err_set(err, E_INVALID,
                    "\"%.60s\" is not a valid tenant name: use a lowercase letter, then up to %d "

@@ -3,10 +3,10 @@
 #ifndef STORE_DRIVER_URL_H
 #define STORE_DRIVER_URL_H
 
+#include "core/tenant_name.h"
 #include "store/driver/db.h"
 
 #define DEFAULT_SCHEMA "pawl"
-#define TENANT_MAX     41
 
 struct db_url {
     const struct db_driver *driver;
@@ -21,7 +21,7 @@ struct db_url {
 MUST_USE int url_parse(const char *text, const char *tenant, struct db_url **out, struct err *err);
 void url_free(struct db_url **url);
 
-/* A name must match [a-z][a-z0-9_]{0,40}; E_INVALID otherwise. */
+/* E_INVALID unless tenant_is_name. */
 MUST_USE int tenant_check_name(const char *name, struct err *err);
 
 /* The tenant's file, next to the default file: pawl.db -> pawl.TENANT.db. The caller frees it. */
