@@ -43,6 +43,7 @@
  *     operator actions                      cancel, pause, skip, approve, rerun; queues
  *     applied workflows and schedules       workflows by name; cron
  *     settings that all workers share       retention, routes
+ *     access tokens                         who may do what through a server
  *     reading                               trees, lists, logs, why, events; pawl_wait
  *     maintenance                           verify, and remove old executions */
 #ifndef PAWL_H
@@ -65,7 +66,7 @@ extern "C" {
 enum pawl_code {
     PAWL_E_INTERNAL = 1, /* a bug, or a broken invariant */
     PAWL_E_INVALID,      /* an argument or definition is wrong, or the state does not allow it */
-    PAWL_E_CONFLICT,     /* the idempotency key was used for another job, or a constraint failed */
+    PAWL_E_CONFLICT,     /* the key or name is used by another job or token; a constraint failed */
     PAWL_E_NOT_FOUND,    /* no such execution, tenant, … */
     PAWL_E_UNAVAILABLE,  /* the database can't be used: down, access denied, not a Pawl database */
     PAWL_E_NO_SPACE,     /* the disk is full; nothing was written */
@@ -1055,6 +1056,78 @@ PAWL_CHECKED int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl
 PAWL_CHECKED int pawl_accept_timeline(struct pawl *p, char timeline[PAWL_TIMELINE_SIZE],
                                       struct pawl_error *err);
 
+/* ---- access tokens ---- */
+
+/* A token lets its bearer act through a server, such as one that embeds this library. It belongs to
+ * the tenant whose handle created it. Its text is
+ *
+ *     pawl_TENANT_SECRETCHECKS
+ *
+ * with an empty TENANT for the default tenant, a secret of 43 characters, and six characters that
+ * are a checksum. The database stores only the hash of the secret. */
+
+enum pawl_scope {
+    PAWL_SCOPE_READ = 1,
+    PAWL_SCOPE_SUBMIT = 2,
+    PAWL_SCOPE_OPERATE = 4, /* operator actions on executions, queues and schedules */
+    PAWL_SCOPE_WORK = 8,    /* claim jobs, as a worker does */
+    PAWL_SCOPE_ADMIN = 16,  /* also settings and tokens; implies all other scopes */
+};
+
+/* The word of one scope, such as "read"; NULL if there is no such scope. The string is static. */
+PAWL_API const char *pawl_scope_text(unsigned scope);
+/* Reads a list of words such as "read,submit" as bits of enum pawl_scope. PAWL_E_INVALID: a word is
+ * not a scope. */
+PAWL_CHECKED int pawl_scopes_parse(const char *text, unsigned *scopes, struct pawl_error *err);
+
+struct pawl_token {
+    /* At most 100 bytes. A server passes it as `by` to what it does for the bearer, so the history
+     * names it. */
+    const char *name;
+    unsigned scopes; /* of enum pawl_scope */
+    /* With PAWL_SCOPE_WORK: a worker may claim jobs only from these queues, and only of these
+     * lanes. Each ends with NULL and has at most 100 entries; NULL: any. */
+    const char *const *queues, *const *lanes;
+    int64_t expires_in; /* 0: never; at most 100 years */
+};
+
+/* Creates a token. *text is its text, which can't be read again later; the caller frees it.
+ * PAWL_E_CONFLICT: an active token has this name. The name of a token that has expired or was
+ * revoked may be used again. `by` and `reason` are stored, here and by pawl_token_revoke. */
+PAWL_CHECKED int pawl_token_create(struct pawl *p, const struct pawl_token *t, const char *by,
+                                   const char *reason, char **text, struct pawl_error *err);
+/* When this returns, pawl_token_check refuses the token. PAWL_E_NOT_FOUND: no token has this name,
+ * or it was revoked before. */
+PAWL_CHECKED int pawl_token_revoke(struct pawl *p, const char *name, const char *by,
+                                   const char *reason, struct pawl_error *err);
+
+#define PAWL_TENANT_SIZE 42
+
+/* Finds out from its text which tenant a token belongs to, "" for the default one; asks no
+ * database, so the token may still be unknown there. PAWL_E_INVALID: the text is not a token, or
+ * was mistyped.
+ */
+PAWL_CHECKED int pawl_token_tenant(const char *text, char tenant[PAWL_TENANT_SIZE],
+                                   struct pawl_error *err);
+
+/* What the bearer of a token may do. */
+struct pawl_rights {
+    const char *name;                         /* of the token */
+    unsigned scopes;                          /* with those that PAWL_SCOPE_ADMIN implies */
+    const char *const *queues, *const *lanes; /* as in struct pawl_token */
+    int64_t expires_at;                       /* 0: never */
+};
+
+/* Checks a token of the handle's tenant, by one read. Records the time of its use, at most once a
+ * minute and only if the database accepts changes. PAWL_E_INVALID: the text is not a token, or was
+ * mistyped. PAWL_E_NOT_FOUND: it is unknown here, has expired or was revoked; the error does not
+ * tell these apart. Free *out with pawl_rights_free. */
+PAWL_CHECKED int pawl_token_check(struct pawl *p, const char *text, struct pawl_rights **out,
+                                  struct pawl_error *err);
+PAWL_API void pawl_rights_free(struct pawl_rights *r); /* NULL is ignored */
+/* Whether a worker with these rights may claim jobs of this lane from this queue. */
+PAWL_API bool pawl_rights_serve(const struct pawl_rights *r, const char *lane, const char *queue);
+
 /* ---- reading ---- */
 
 /* The fields of each object, in this order (docs/JSON.md explains them). A field that is not known
@@ -1086,6 +1159,8 @@ PAWL_CHECKED int pawl_accept_timeline(struct pawl *p, char timeline[PAWL_TIMELIN
  * a retention         execution_days (null: forever) log_days (null: as the execution)
  *                     source (database file default) last_order
  * routes              routes (task executor) default_executor unknown_executors source last_order
+ * a token             name scopes (words) queues lanes (null: any) created_at created_by expires_at
+ *                     revoked_at revoked_by last_used_at state (active expired revoked) last_order
  * a schedule          schedule (its full name) workflow cron tz catchup (a duration, or last)
  *                     overlap jitter start end with next_at (when it fires) waiting_at (a due time
  *                     that waits for the last run to end) last_due_at last_run (its id) last_status
@@ -1276,6 +1351,9 @@ PAWL_CHECKED int pawl_submissions(struct pawl *p, const char *status, size_t lim
 /* One object per queue, or per worker. */
 PAWL_CHECKED int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
 PAWL_CHECKED int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
+
+/* All access tokens, also expired and revoked ones, ordered by name and age; without secrets. */
+PAWL_CHECKED int pawl_tokens(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
 
 /* Options for an overview; 0 or NULL is the default. */
 struct pawl_overview_query {

@@ -52,6 +52,9 @@ every() {
 		verify
 		verify --host
 		admin tenant list
+		admin token create ci --scope read --expires 1d
+		admin token list
+		admin token revoke ci
 		admin cleanup-events --older-than 90d --dry-run
 		admin migrate
 		admin fence --yes

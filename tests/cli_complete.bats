@@ -47,12 +47,14 @@ offered() { # line
 	same 'failed' "$(offered 'pawl ls --status=f')"
 	same 'ready,running ready,ready' "$(offered 'pawl ls --status ready,r' | tr ' ' '\n' | sort -r | tr '\n' ' ' | sed 's/ $//')"
 	same 'ascii dot mermaid svg' "$(offered 'pawl graph x --format ')"
+	same 'read,submit' "$(offered 'pawl admin token create x --scope read,su')"
 }
 
 @test "arguments of a command are completed where they are allowed" {
 	same 'ls next pause resume run' "$(offered 'pawl schedule ')"
 	same 'create drop list' "$(offered 'pawl admin tenant ')"
-	same 'migrate tenant retention routes cleanup-events fence' "$(offered 'pawl admin ')"
+	same 'migrate tenant token retention routes cleanup-events fence' "$(offered 'pawl admin ')"
+	same 'create list revoke' "$(offered 'pawl admin token ')"
 	same '' "$(offered 'pawl workers ')"
 	same 'bash zsh fish' "$(offered 'pawl completion ')"
 }
@@ -82,6 +84,9 @@ offered() { # line
 	same 'first second' "$(offered "pawl $line rerun $id --from ")"
 	same 'second' "$(offered "pawl $line rerun @last --from s")"
 	same 'default' "$(offered "pawl $line ls --queue ")"
+	for name in old ci; do p admin token create $name --scope read >/dev/null; done
+	p admin token revoke old
+	same 'ci' "$(offered "pawl $line admin token revoke ")"
 	[[ $(pawl complete -- --db "$db" --tenant "$tenant" show "$id") == *two*pending* ]] ||
 		[[ $(pawl complete -- --db "$db" --tenant "$tenant" show "$id") == *two*running* ]]
 	p worker --drain --state "$state"

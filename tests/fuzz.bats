@@ -21,3 +21,4 @@ try() { # name
 @test "any text is a cron pattern with due times or is refused" { try cron; }
 @test "any text is read as a duration, a time or a number or is refused" { try duration; }
 @test "any bytes are read as the outputs of a task or are refused" { try outputs; }
+@test "any text is an access token that is written back unchanged or is refused" { try token; }

@@ -32,6 +32,7 @@ use() {
 	p apply "$dir/flow.yaml"
 	p run "$dir/flow.yaml" || [ $? = 1 ]
 	p queue set narrow --limit 1
+	p admin token create used --scope read >/dev/null
 	p exec --detach --key once --delay 1h -- true
 	p exec --detach --queue narrow -- true
 	p exec --detach --queue narrow -- true

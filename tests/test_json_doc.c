@@ -240,6 +240,11 @@ TEST(json_page_and_pawl_h_list_every_field_of_the_json_output)
     sql_submit(s, (struct sql_call){0});
     OK(pawl_submissions(p, "waiting", 0, keep_last, &last, &api_err));
     check_fields("## A submission", "a submission ", last);
+    OK(pawl_token_create(p, &(struct pawl_token){.name = "ci", .scopes = PAWL_SCOPE_READ}, NULL,
+                         NULL, &json, &api_err));
+    free(json);
+    OK(pawl_tokens(p, keep_last, &last, &api_err));
+    check_fields("## A token", "a token ", last);
     OK(pawl_worker_open(p, &o, &w, &api_err));
     OK(pawl_tick(w, NULL, &api_err));
     OK(pawl_workers(p, keep_last, &last, &api_err));

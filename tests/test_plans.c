@@ -46,6 +46,8 @@ static struct exception {
     {"worker_hosts_delete_old", "executions", ON_SQLITE | ON_POSTGRES, 0},
     {"sqlite_clock_newest", "execution_events", ON_SQLITE, 0},
     {"fence_known_times", "executions", ON_POSTGRES, 0},
+    /* lists everything, by design */
+    {"query_tokens", "access_tokens", ON_SQLITE | ON_POSTGRES, 0},
     /* run once by a worker that drains a queue, to learn whether delayed jobs remain */
     {"query_queue_open", "timers", ON_SQLITE | ON_POSTGRES, 0},
     /* retention: PostgreSQL plans it without the settings of engines */

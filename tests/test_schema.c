@@ -222,6 +222,7 @@ TEST(foreign_table_with_a_name_that_only_a_later_version_needs_fails_the_upgrade
                                            : "DROP TRIGGER turns_refuse_older_schema");
     sql_run(s, "DROP INDEX worker_hosts_seen");
     sql_run(s, "ALTER TABLE worker_hosts RENAME TO hosts_of_workers");
+    sql_run(s, "DROP TABLE access_tokens");
     sql_run(s, "ALTER TABLE attempt_counters RENAME TO counters_of_attempts");
     sql_run(s, "DELETE FROM schema_migrations WHERE version >= 8");
     sql_run(s, "CREATE TABLE workflow_names_hash (a INTEGER)");

@@ -23,6 +23,8 @@ struct pawl {
         int64_t checked_at; /* when pawl_yield last checked, by clock_boot_us; 0 if never */
         int pause_ms;       /* the next pause; 0 while the handle keeps its connection */
     } yielding;             /* see pawl_yield */
+    /* By clock_boot_us: after a failure, the use of access tokens is not recorded before then. */
+    int64_t record_uses_from;
 };
 
 /* Reads the configuration from `path`, else from $PAWL_CONFIG, else from the default locations of

@@ -10,7 +10,8 @@
 
 #define ROW    struct last_audit
 static const struct column audit_columns[] = {
-    {"action", WORD(action, audit_action_text), "`limited`, `paused`, `resumed` or `changed`"},
+    {"action", WORD(action, audit_action_text),
+     "`limited`, `paused`, `resumed`, `changed`, `created` or `revoked`"},
     {"at", TIME(at), NULL},
     {"by", OPT_TEXT(by), NULL},
     {"reason", OPT_TEXT(reason), NULL},

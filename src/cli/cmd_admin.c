@@ -1,5 +1,6 @@
 /* cmd_admin.c - pawl admin: operations on a whole database. */
 #include "cli/admin_settings.h"
+#include "cli/admin_token.h"
 
 #include <limits.h>
 #include <string.h>
@@ -104,6 +105,7 @@ struct command_options {
     int64_t older_than;
     bool dry_run, yes, nothing_lost;
     struct admin_settings settings;
+    struct admin_token token;
 };
 
 static const struct option options[] = {
@@ -119,8 +121,19 @@ static const struct option options[] = {
      "with routes set: take the routes from this configuration file"},
     {"default", OPTION_TEXT, offsetof(struct command_options, settings.default_executor),
      "EXECUTOR", "with routes set: the executor of commands that no route matches"},
+    {"scope", OPTION_TEXT, offsetof(struct command_options, token.scope),
+     "read|submit|operate|work|admin,",
+     "with token create: what the token allows, as a list such as `read,submit`; `admin` implies "
+     "the others"},
+    {"queue", OPTION_TEXTS, offsetof(struct command_options, token.queues), "QUEUE",
+     "with token create and the scope `work`: a queue whose jobs a worker may claim; default: any"},
+    {"lane", OPTION_TEXTS, offsetof(struct command_options, token.lanes), "LANE",
+     "with token create and the scope `work`: a lane whose jobs a worker may claim, such as "
+     "`function:mail`; default: any"},
+    {"expires", OPTION_DURATION, offsetof(struct command_options, token.expires), "DURATION",
+     "with token create: how long the token is valid; default: until it is revoked"},
     {"reason", OPTION_TEXT, offsetof(struct command_options, settings.reason), "TEXT",
-     "record why a setting is changed; stored with the user's name"},
+     "record why a setting is changed, or a token created or revoked; stored with the user's name"},
     {"yes", OPTION_FLAG, offsetof(struct command_options, yes), NULL, "with fence: confirm"},
     {"nothing-lost", OPTION_FLAG, offsetof(struct command_options, nothing_lost), NULL,
      "with fence: accept the timeline of a promoted server that has every commit; fence nothing"},
@@ -135,6 +148,8 @@ static int admin(struct cli *c)
         return migrate(c);
     if (!strcmp(c->words[0], "tenant"))
         return tenant(c);
+    if (!strcmp(c->words[0], "token"))
+        return admin_token(c, &w->token, w->settings.reason);
     if (!strcmp(c->words[0], "cleanup-events") && c->nwords == 1)
         return cleanup(c, w->older_than, w->dry_run);
     if (!strcmp(c->words[0], "fence") && c->nwords == 1)
@@ -144,11 +159,11 @@ static int admin(struct cli *c)
     if (!strcmp(c->words[0], "routes"))
         return admin_routes(c, &w->settings);
     return cli_wrong("pawl admin has no subcommand '%.60s': write migrate, tenant, "
-                     "retention, routes, cleanup-events or fence",
+                     "token, retention, routes, cleanup-events or fence",
                      c->words[c->nwords - 1]);
 }
 
-static const struct command_options defaults = {.older_than = -1};
+static const struct command_options defaults = {.older_than = -1, .token.expires = NO_EXPIRY};
 
 const struct command command_admin = {
     .name = "admin",
@@ -156,6 +171,10 @@ const struct command command_admin = {
              "tenant create TENANT\n"
              "tenant drop TENANT\n"
              "tenant list\n"
+             "token create NAME --scope SCOPES [--expires DURATION]\n"
+             "token create NAME --scope work [--queue QUEUE] [--lane LANE]\n"
+             "token list\n"
+             "token revoke TOKEN_NAME\n"
              "retention [show]\n"
              "retention set [--days N|forever] [--log-days N|forever]\n"
              "routes [show]\n"
@@ -164,13 +183,15 @@ const struct command command_admin = {
              "routes clear\n"
              "cleanup-events --older-than DURATION [--dry-run]\n"
              "fence --yes | --nothing-lost",
-    .text = "create or upgrade a database, manage its tenants and shared settings, remove old "
-            "executions, fence a restored backup or a promoted replica",
+    .text = "create or upgrade a database, manage its tenants, access tokens and shared settings, "
+            "remove old executions, fence a restored backup or a promoted replica",
     .options = options,
     .size = sizeof(defaults),
     .defaults = &defaults,
     .examples = {{"pawl admin migrate --db postgres://pawl@db.example/pawl",
                   "create or upgrade the schema"},
+                 {"pawl admin token create ci --scope read,submit --expires 90d",
+                  "print a new access token, once"},
                  {"pawl admin retention set --days 3650 --log-days 30",
                   "keep executions for ten years and their logs for a month"},
                  {"pawl admin routes set 'ml::*=gpu' '*::check=container'",

@@ -43,7 +43,7 @@ struct example {
     const char *line, *text;
 };
 
-#define EXAMPLES 5
+#define EXAMPLES 6
 
 struct command {
     const char *name;

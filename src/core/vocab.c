@@ -11,6 +11,7 @@ static const char *const holds[] = {HOLDS(X)};
 static const char *const timers[] = {TIMERS(X)};
 static const char *const outcomes[] = {OUTCOMES(X)};
 static const char *const audit_actions[] = {AUDIT_ACTIONS(X)};
+static const char *const token_scopes[] = {TOKEN_SCOPES(X)};
 static const char *const actions[] = {EVENTS(X)};
 #undef X
 #define X(name, code, text) [code] = "task." text,
@@ -46,6 +47,7 @@ TEXT_FUNCTION(hold_text, holds)
 TEXT_FUNCTION(timer_text, timers)
 TEXT_FUNCTION(outcome_text, outcomes)
 TEXT_FUNCTION(audit_action_text, audit_actions)
+TEXT_FUNCTION(token_scope_text, token_scopes)
 TEXT_FUNCTION(action_text, actions)
 
 const char *event_text(int type)
@@ -53,6 +55,11 @@ const char *event_text(int type)
     if (type > WORKFLOW_EVENT)
         return text_of(workflow_events, COUNT(workflow_events), type - WORKFLOW_EVENT);
     return text_of(job_events, COUNT(job_events), type);
+}
+
+int token_scope_from_text(const char *text)
+{
+    return code_of(token_scopes, COUNT(token_scopes), text);
 }
 
 int status_from_text(const char *text)

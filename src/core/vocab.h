@@ -44,12 +44,22 @@
     X(DEFERRED, 6, "deferred") /* to be run again at a later time */          \
     X(REFUSED, 7, "refused")   /* returned to its queue before anything started */
 
-/* Operator actions on a whole queue or schedule. */
+/* Operator actions on a whole queue or schedule, on a setting or an access token. */
 #define AUDIT_ACTIONS(X)                                 \
     X(LIMITED, 1, "limited") /* its limit was changed */ \
     X(PAUSED, 2, "paused")                               \
     X(RESUMED, 3, "resumed")                             \
-    X(CHANGED, 4, "changed") /* a setting was changed */
+    X(CHANGED, 4, "changed") /* a setting was changed */ \
+    X(CREATED, 5, "created") /* an access token */       \
+    X(REVOKED, 6, "revoked")
+
+/* What an access token allows. The codes are bits, so that a token can have several. */
+#define TOKEN_SCOPES(X)                                                      \
+    X(READ, 1, "read")                                                       \
+    X(SUBMIT, 2, "submit")                                                   \
+    X(OPERATE, 4, "operate") /* operator actions on executions and queues */ \
+    X(WORK, 8, "work")       /* claim and settle jobs */                     \
+    X(ADMIN, 16, "admin")    /* implies the others; tokens and settings */
 
 /* Events of the history. Jobs (task, exec) and workflows (workflow, foreach) share the actions; the
  * event of a workflow or fan-out has WORKFLOW_EVENT added to its code, and its text starts with
@@ -98,6 +108,9 @@ enum outcome_kind { OUTCOMES(X) };
 #define X(name, code, text) AUDIT_##name = code,
 enum audit_action { AUDIT_ACTIONS(X) };
 #undef X
+#define X(name, code, text) TOKEN_SCOPE_##name = code,
+enum token_scope { TOKEN_SCOPES(X) };
+#undef X
 #define X(name, code, text) EV_##name = code,
 enum event_action { EVENTS(X) EV_COUNT };
 #undef X
@@ -109,6 +122,7 @@ const char *hold_text(int hold);
 const char *timer_text(int kind);
 const char *outcome_text(int kind);
 const char *audit_action_text(int action);
+const char *token_scope_text(int scope); /* of one bit */
 const char *action_text(int action);
 const char *event_text(int type); /* "task.claimed", "workflow.paused" */
 
@@ -116,6 +130,7 @@ const char *event_text(int type); /* "task.claimed", "workflow.paused" */
 int status_from_text(const char *text);
 int kind_from_text(const char *text);
 int event_from_text(const char *text);
+int token_scope_from_text(const char *text);
 
 static inline bool kind_is_job(int kind)
 {

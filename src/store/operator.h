@@ -1,5 +1,5 @@
-/* operator.h - operators' actions on executions, limits and queues. They are operations of a turn,
- * like those of store.h; engines use some of them too. */
+/* operator.h - operators' actions on executions, limits, queues, settings and access tokens. They
+ * are operations of a turn, like those of store.h; engines use some of them too. */
 #ifndef STORE_OPERATOR_H
 #define STORE_OPERATOR_H
 
@@ -104,7 +104,36 @@ struct setting_change {
 };
 MUST_USE int op_change_setting(struct turn *t, struct setting_change *c, struct err *err);
 
-/* The last operator action on a queue, a schedule or a setting; `at` is 0 if none is stored. */
+/* ---- access tokens ---- */
+
+struct new_token {
+    const char *name;
+    const unsigned char *hash;  /* of its secret: TOKEN_HASH_SIZE bytes */
+    unsigned scopes;            /* of enum token_scope */
+    const char *queues, *lanes; /* JSON lists that restrict TOKEN_SCOPE_WORK; NULL for any */
+    int64_t lifetime;           /* µs; 0 if it never expires */
+    const char *by, *reason;    /* NULL if not given */
+};
+/* E_CONFLICT: a token of this name is valid. A name whose token has expired or was revoked is
+ * free. */
+MUST_USE int op_create_token(struct turn *t, const struct new_token *k, struct err *err);
+
+struct token_revocation {
+    const char *name;
+    const char *by, *reason; /* NULL if not given */
+};
+/* E_NOT_FOUND: no token has this name, or it was revoked before. */
+MUST_USE int op_revoke_token(struct turn *t, const struct token_revocation *r, struct err *err);
+
+/* The time of a token's last use is stored with this precision. */
+#define TOKEN_USE_PRECISION (60 * 1000000LL)
+/* Records that the token with this hash is used now. May be repeated, so a light turn is enough. */
+MUST_USE int op_record_token_use(struct turn *t, const unsigned char *hash, struct err *err);
+
+/* ---- audit ---- */
+
+/* The last operator action on a queue, a schedule, a setting or an access token; `at` is 0 if
+ * none is stored. */
 struct last_audit {
     int64_t at;
     enum audit_action action;

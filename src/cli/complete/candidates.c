@@ -1,5 +1,5 @@
 /* candidates.c - candidates from the database: ids that suit the command, tasks, queues,
- * schedules, workflows, tenants. */
+ * schedules, workflows, access tokens, tenants. */
 #include "cli/complete/complete.h"
 
 #include <string.h>
@@ -116,6 +116,21 @@ int offer_schedules(struct completion *l, struct pawl *p, struct pawl_error *err
 int offer_workflows(struct completion *l, struct pawl *p, struct pawl_error *err)
 {
     return pawl_schedules(p, NULL, offer_field, &(struct field_offer){l, "workflow", NULL}, err);
+}
+
+/* Offers a token that can be revoked. */
+static int offer_token(void *arg, const char *json)
+{
+    json_auto_t *o = parse_object(json);
+
+    if (!strcmp(field(o, "state"), "active"))
+        offer(arg, field(o, "name"), "token");
+    return 0;
+}
+
+int offer_tokens(struct completion *l, struct pawl *p, struct pawl_error *err)
+{
+    return pawl_tokens(p, offer_token, l, err);
 }
 
 void offer_tenants(struct completion *l)

@@ -93,6 +93,7 @@ static const struct placeholder {
     {"QUEUE", .fetch = offer_queues},
     {"SCHEDULE", .fetch = offer_schedules},
     {"WORKFLOW", .fetch = offer_workflows},
+    {"TOKEN_NAME", .fetch = offer_tokens},
 };
 
 /* Offers candidates for a placeholder. After an error it offers none: the user will see the error

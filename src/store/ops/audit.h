@@ -1,5 +1,5 @@
-/* audit.h - the record of operator actions on queues, schedules and settings. (Actions on
- * executions are recorded in their events.) For use inside the store only. */
+/* audit.h - the record of operator actions on queues, schedules, settings and access tokens.
+ * (Actions on executions are recorded in their events.) For use inside the store only. */
 #ifndef STORE_OPS_AUDIT_H
 #define STORE_OPS_AUDIT_H
 
@@ -7,12 +7,12 @@
 #include "store/turn.h"
 
 struct audit_entry {
-    const char *kind, *name; /* "queue", "schedule" or "setting", and its name */
+    const char *kind, *name; /* "queue", "schedule", "setting" or "token", and its name */
     enum audit_action action;
     const char *by, *reason, *data; /* NULL if none */
 };
-/* Writes one entry. The caller holds the lock of the queue's limit, of the schedule's row, or of
- * all settings. */
+/* Writes one entry. The caller holds the lock of the queue's limit, of the schedule's row, of all
+ * settings, or of the token's name. */
 MUST_USE static inline int audit_write(struct turn *t, const struct audit_entry *o, struct err *err)
 {
     return db_queue(t->db, NULL, 1, err, Q_AUDIT_INSERT,

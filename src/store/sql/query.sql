@@ -239,6 +239,21 @@ SELECT s.value, @last_audit@
        AND d.seq = (SELECT max(n.seq) FROM operator_orders n WHERE n.subject = s.name)
  WHERE s.name = 'setting:' || $1
 
+--= token k.name, k.scopes, k.queues, k.lanes, k.created_at, k.created_by, k.expires_at, k.revoked_at, k.revoked_by, k.last_used_at
+
+--: query_token(hash bytes)
+SELECT @token@ FROM access_tokens k WHERE k.hash = $1
+
+-- Tokens may have the same name, one after another. The entry that belongs to a token is the one of its own time.
+--: query_tokens()
+SELECT @token@, @last_audit@
+  FROM access_tokens k
+  LEFT JOIN operator_orders d ON d.subject = 'token:' || k.name
+       AND d.seq = (SELECT max(n.seq) FROM operator_orders n
+                     WHERE n.subject = 'token:' || k.name AND n.made_at = COALESCE(k.revoked_at, k.created_at)
+                       AND n.action = CASE WHEN k.revoked_at IS NULL THEN AUDIT_CREATED ELSE AUDIT_REVOKED END)
+ ORDER BY k.name, k.created_at, k.hash
+
 --: query_workers()
 SELECT w.id, w.started_at, w.seen_at, w.pid, w.room, w.host, w.folder, w.version, w.serves, w.executors, w.claim_ahead
   FROM workers w ORDER BY w.id
