@@ -1183,6 +1183,10 @@ PAWL_API bool pawl_rights_serve(const struct pawl_rights *r, const char *lane, c
  * then returns 0. */
 typedef int pawl_line(void *arg, const char *json);
 
+/* The objects above as JSON Schema: one object whose members are named after them (Execution,
+ * Event, Queue, DueTime, …). The caller frees it. */
+PAWL_API char *pawl_answer_schemas(void);
+
 /* One execution, as JSON. The caller frees *json. */
 PAWL_CHECKED int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_error *err);
 /* Only the status of an execution, which is cheaper. The string is static. */
@@ -1376,6 +1380,9 @@ struct pawl_event_query {
     const char *types; /* "task.failed"; "failed" (of tasks and workflows), "failed,timed_out" */
     int64_t since, until; /* since <= created_at < until; 0: unbounded */
     int64_t limit;        /* 0: no limit */
+    /* To continue a list. With `execution`: the sequence_num of the last event that was read.
+     * Without: its sequence_num and its created_at. 0: start at the beginning. */
+    int64_t last, last_time;
 };
 
 /* Reads the history, one event per line. */

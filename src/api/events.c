@@ -118,7 +118,7 @@ static int read_execution(struct pawl *p, const struct pawl_event_query *q,
         n = l.n;
         for (size_t i = 0; i < l.n && !s->lines->closed; i++) {
             after = l.at[i].seq;
-            if (wanted(f, &l.at[i]))
+            if (l.at[i].sequence_num > q->last && wanted(f, &l.at[i]))
                 emit(s, &l.at[i]);
         }
     }
@@ -128,7 +128,7 @@ static int read_execution(struct pawl *p, const struct pawl_event_query *q,
 static int read_tree(struct pawl *p, const struct pawl_event_query *q, const struct event_filter *f,
                      struct sink *s, struct err *err)
 {
-    struct event_range range = {0};
+    struct event_range range = {.after = q->last};
     bool more = true;
 
     while (!s->lines->closed && more) {
@@ -144,9 +144,10 @@ static int read_tree(struct pawl *p, const struct pawl_event_query *q, const str
     return 0;
 }
 
-static int read_all(struct pawl *p, const struct event_filter *f, struct sink *s, struct err *err)
+static int read_all(struct pawl *p, const struct pawl_event_query *q, const struct event_filter *f,
+                    struct sink *s, struct err *err)
 {
-    struct event_cursor cursor = {0};
+    struct event_cursor cursor = {.time = q->last_time, .sequence_num = q->last};
 
     while (!s->lines->closed && !cursor.end) {
         AUTO(event_list_release) struct event_list l = {0};
@@ -166,7 +167,7 @@ int pawl_events(struct pawl *p, const struct pawl_event_query *q, pawl_line *eac
     API_ERR(e);
 
     TRY(make_filter(p, q, &f, err));
-    return !q->execution ? read_all(p, &f, &s, err)
+    return !q->execution ? read_all(p, q, &f, &s, err)
            : q->self     ? read_execution(p, q, &f, &s, err)
                          : read_tree(p, q, &f, &s, err);
 }
