@@ -1,6 +1,6 @@
 # Pawl: build, test, install.
 #
-#   make                build/pawl, build/libpawl.a, build/libpawl.so
+#   make                build/pawl, build/pawl-server, build/libpawl.a, build/libpawl.so
 #   make demo           install missing packages, build, run the demonstration
 #   make test           all checks that a change must pass; test-all is slower and more thorough
 #   make SAN=asan       build in build/asan with a sanitizer (asan: address and undefined; tsan: threads)
@@ -45,6 +45,9 @@ PACKAGES = sqlite3 jansson libsodium libzstd yaml-0.1
 PKG_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(PACKAGES) 2>/dev/null) \
 	-I$(shell pg_config --includedir 2>/dev/null || echo /usr/include/postgresql)
 PKG_LIBS := $(shell $(PKG_CONFIG) --libs $(PACKAGES) 2>/dev/null)
+# Only pawl-server needs these.
+SERVER_PACKAGES = libmicrohttpd
+SERVER_LIBS := $(shell $(PKG_CONFIG) --libs $(SERVER_PACKAGES) 2>/dev/null)
 
 WARNINGS = -Wall -Wextra -Wconversion -Wformat=2 -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 ifeq ($(findstring clang,$(CC)),)
@@ -111,6 +114,7 @@ LIB_DIRS := $(filter-out src/exec/shim/,$(wildcard $(LAYERS:%=src/%/) $(LAYERS:%
 LIB_SRCS := $(wildcard $(addsuffix *.c,$(LIB_DIRS)))
 CLI_SRCS := $(wildcard src/cli/*.c src/cli/*/*.c)
 SHIM_SRCS := $(wildcard src/exec/shim/*.c)
+SERVER_SRCS := $(wildcard src/server/*.c)
 # Generates the man pages and docs/CLI.md from the tables; not installed.
 MANUAL_SRCS := $(wildcard tools/manual/*.c)
 TEST_SRCS := $(wildcard tests/test_*.c)
@@ -140,13 +144,14 @@ object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1:$(BUILD)/%=%))
 LIB_OBJS := $(call object,$(LIB_SRCS) $(GEN_SRCS))
 CLI_OBJS := $(call object,$(CLI_SRCS))
 SHIM_OBJS := $(call object,$(SHIM_SRCS))
+SERVER_OBJS := $(call object,$(SERVER_SRCS))
 MANUAL_OBJS := $(call object,$(MANUAL_SRCS))
 COMMON_OBJS := $(call object,$(TEST_COMMON))
 RANDOM_OBJS := $(call object,$(RANDOM_SRCS))
 RAW_OBJS := $(call object,$(RAW_SRCS))
 PROGRAM_OBJS := $(call object,$(TEST_SRCS) $(FUZZ_SRCS) $(BENCH_SRCS) $(EXAMPLE_SRCS))
 PLUGIN_OBJS := $(call object,$(PLUGIN_SRCS))
-OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(MANUAL_OBJS) $(COMMON_OBJS) $(RANDOM_OBJS) $(RAW_OBJS) $(PROGRAM_OBJS) \
+OBJS := $(LIB_OBJS) $(CLI_OBJS) $(SHIM_OBJS) $(SERVER_OBJS) $(MANUAL_OBJS) $(COMMON_OBJS) $(RANDOM_OBJS) $(RAW_OBJS) $(PROGRAM_OBJS) \
 	$(PLUGIN_OBJS)
 
 TESTS := $(TEST_SRCS:tests/%.c=$(BUILD)/tests/%)
@@ -154,7 +159,7 @@ FUZZERS := $(FUZZ_SRCS:tests/fuzz/%.c=$(BUILD)/tests/%)
 BENCHES := $(BENCH_SRCS:bench/%.c=$(BUILD)/bench/%)
 EXAMPLES := $(EXAMPLE_SRCS:examples/%.c=$(BUILD)/examples/%)
 PLUGINS := $(PLUGIN_SRCS:examples/%.c=$(BUILD)/examples/%.so)
-PROGRAMS := $(if $(CLI_SRCS),$(BUILD)/pawl) $(if $(SHIM_SRCS),$(BUILD)/pawl-shim)
+PROGRAMS := $(if $(CLI_SRCS),$(BUILD)/pawl) $(if $(SHIM_SRCS),$(BUILD)/pawl-shim) $(if $(SERVER_SRCS),$(BUILD)/pawl-server)
 
 # --- build -------------------------------------------------------------------------------------------
 
@@ -217,6 +222,13 @@ $(BUILD)/pawl: $(CLI_OBJS) $(BUILD)/libpawl.a
 $(BUILD)/pawl-shim: $(SHIM_OBJS) $(BUILD)/libpawl.a
 	$(LINK)
 
+# A client of the shared library, like any other program, so that it is small and uses nothing but pawl.h; base/ is linked in.
+# It finds the library in the build folder, and installed in libexec/pawl next to the library's folder.
+$(BUILD)/pawl-server: LIBS += $(SERVER_LIBS)
+$(BUILD)/pawl-server: LDFLAGS += -Wl,-rpath,'$$ORIGIN:$$ORIGIN/../../lib'
+$(BUILD)/pawl-server: $(SERVER_OBJS) $(filter $(BUILD)/obj/src/base/%,$(LIB_OBJS)) $(BUILD)/libpawl.so
+	$(call QUIET,LINK)$(CC) -pie $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(BUILD)/libpawl.so $(LIBS)
+
 $(BUILD)/manual: $(MANUAL_OBJS) $(filter-out %/main.o,$(CLI_OBJS)) $(BUILD)/libpawl.a
 	$(LINK)
 
@@ -263,7 +275,7 @@ $(PLUGINS): $(BUILD)/examples/%.so: $(BUILD)/obj/examples/%.o
 
 $(BUILD)/have-packages:
 	@mkdir -p $(@D)
-	@$(PKG_CONFIG) --exists --print-errors $(PACKAGES) || { echo 'Try: tools/install-deps build' >&2; exit 1; }
+	@$(PKG_CONFIG) --exists --print-errors $(PACKAGES) $(SERVER_PACKAGES) || { echo 'Try: tools/install-deps build' >&2; exit 1; }
 	@touch $@
 
 # Statements: the header is not touched while the names stay the same, so that a change of SQL recompiles only one file.
@@ -386,7 +398,8 @@ check-sql:
 VERSION = $(shell sed -n 's/^\#define PAWL_VERSION  *"\(.*\)"/\1/p' include/pawl.h)
 
 MAN_PAGES = $(notdir $(wildcard $(BUILD)/man/*))
-DOCS = README.md CHANGELOG.md LICENSE $(wildcard docs/*.md)
+DOCS = README.md CHANGELOG.md LICENSE docs/openapi.json $(wildcard docs/*.md)
+UNITS = pawl-worker.service pawl-server.service pawl-server.socket
 
 .PHONY: install uninstall deb clean
 install: all
@@ -394,7 +407,7 @@ install: all
 		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 $(DESTDIR)$(docdir) $(DESTDIR)$(unitdir) \
 		$(DESTDIR)$(sysusersdir) $(DESTDIR)$(bashdir) $(DESTDIR)$(zshdir) $(DESTDIR)$(fishdir)
 	install $(BUILD)/pawl $(DESTDIR)$(bindir)
-	install $(BUILD)/pawl-shim $(DESTDIR)$(libexecdir)
+	install $(BUILD)/pawl-shim $(BUILD)/pawl-server $(DESTDIR)$(libexecdir)
 	install -m 644 $(BUILD)/libpawl.a $(BUILD)/libpawl.so.0 $(DESTDIR)$(libdir)
 	ln -sf libpawl.so.0 $(DESTDIR)$(libdir)/libpawl.so
 	install -m 644 include/pawl.h $(DESTDIR)$(includedir)
@@ -405,14 +418,14 @@ install: all
 	$(BUILD)/pawl completion bash >$(DESTDIR)$(bashdir)/pawl
 	$(BUILD)/pawl completion zsh >$(DESTDIR)$(zshdir)/_pawl
 	$(BUILD)/pawl completion fish >$(DESTDIR)$(fishdir)/pawl.fish
-	sed -e 's|/usr/local|$(PREFIX)|' packaging/pawl-worker.service >$(DESTDIR)$(unitdir)/pawl-worker.service
+	for unit in $(UNITS); do sed -e 's|/usr/local|$(PREFIX)|' packaging/$$unit >$(DESTDIR)$(unitdir)/$$unit || exit 1; done
 	install -m 644 packaging/pawl.sysusers $(DESTDIR)$(sysusersdir)/pawl.conf
 	install -m 644 $(DOCS) $(DESTDIR)$(docdir)
 
 uninstall: $(BUILD)/man
-	rm -f $(addprefix $(DESTDIR),$(bindir)/pawl $(libexecdir)/pawl-shim $(libdir)/libpawl.a $(libdir)/libpawl.so.0 \
+	rm -f $(addprefix $(DESTDIR),$(bindir)/pawl $(libexecdir)/pawl-shim $(libexecdir)/pawl-server $(libdir)/libpawl.a $(libdir)/libpawl.so.0 \
 		$(libdir)/libpawl.so $(includedir)/pawl.h $(libdir)/pkgconfig/pawl.pc $(bashdir)/pawl $(zshdir)/_pawl \
-		$(fishdir)/pawl.fish $(unitdir)/pawl-worker.service $(sysusersdir)/pawl.conf \
+		$(fishdir)/pawl.fish $(addprefix $(unitdir)/,$(UNITS)) $(sysusersdir)/pawl.conf \
 		$(addprefix $(mandir)/man1/,$(filter %.1,$(MAN_PAGES))) $(addprefix $(mandir)/man5/,$(filter %.5,$(MAN_PAGES))) \
 		$(addprefix $(docdir)/,$(notdir $(DOCS))))
 	rmdir $(DESTDIR)$(libexecdir) $(DESTDIR)$(docdir) 2>/dev/null || true

@@ -6,7 +6,8 @@ load cli_common
 load cli_run
 load cli_all_commands
 
-commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'; }
+# `pawl serve` runs until it is stopped: tests/test_server_*.py and cli_serve.bats run it.
+commands() { pawl help | grep -v '^  serve ' | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'; }
 usage() { pawl help "$1" | sed -n '1,/^$/s/^\(usage:\|      \) pawl //p'; }
 
 @test "every command is run by this file and by another test" {

@@ -30,7 +30,7 @@ offered() { # line
 @test "commands are completed, except those meant for programs" {
 	same 'schedule schema' "$(offered 'pawl sche')"
 	same '' "$(offered 'pawl complete-')"
-	[[ " $(offered 'pawl ') " == *' worker exec run '* ]]
+	[[ " $(offered 'pawl ') " == *' worker serve exec run '* ]]
 	[[ " $(offered 'pawl ') " != *' complete '* ]]
 	same '' "$(offered 'pawl nosuch ')"
 	same 'queue' "$(offered 'pawl help qu')"

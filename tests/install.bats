@@ -27,9 +27,11 @@ works() { # pawl
 	works "$root/usr/local/bin/pawl"
 	for f in lib/libpawl.a lib/libpawl.so include/pawl.h share/man/man1/pawl-run.1 share/man/man5/pawl.yaml.5 \
 		share/bash-completion/completions/pawl share/zsh/site-functions/_pawl share/doc/pawl/LICENSE \
-		share/fish/vendor_completions.d/pawl.fish lib/systemd/system/pawl-worker.service; do
+		share/fish/vendor_completions.d/pawl.fish lib/systemd/system/pawl-worker.service \
+		lib/systemd/system/pawl-server.service lib/systemd/system/pawl-server.socket share/doc/pawl/openapi.json; do
 		[ -s "$root/usr/local/$f" ] || { echo "$f"; return 1; }
 	done
+	"$root/usr/local/libexec/pawl/pawl-server" --print-openapi | cmp - <("$PAWL_TEST_BUILD/pawl-server" --print-openapi)
 	build uninstall DESTDIR="$root"
 	[ -z "$(find "$root" ! -type d)" ]
 }
@@ -58,4 +60,8 @@ works() { # pawl
 	dpkg-deb -f "$BATS_TEST_TMPDIR"/pawl_*.deb Depends | grep tzdata
 	! command -v dpkg-shlibdeps || dpkg-deb -f "$BATS_TEST_TMPDIR"/pawl_*.deb Depends | grep libsqlite3-0
 	[ "$(dpkg-deb -c "$BATS_TEST_TMPDIR"/pawl_*.deb | awk '{ print $2 }' | sort -u)" = root/root ]
+	[ ! -e "$root/usr/libexec/pawl/pawl-server" ]
+	dpkg-deb -x "$BATS_TEST_TMPDIR"/pawl-server_*.deb "$root"
+	"$root/usr/libexec/pawl/pawl-server" --print-openapi >/dev/null
+	[ "$(stat -c %s "$root/usr/libexec/pawl/pawl-server")" -lt 800000 ]
 }

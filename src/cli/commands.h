@@ -74,6 +74,7 @@ struct command {
 /* All commands, in the order of the help. */
 #define COMMANDS(X) \
     X(worker)       \
+    X(serve)        \
     X(exec)         \
     X(run)          \
     X(submit)       \

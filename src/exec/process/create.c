@@ -1,5 +1,6 @@
 /* create.c - creates and frees a process executor, see process.h. */
 #include "base/mem.h"
+#include "base/program.h"
 #include "exec/process/process_internal.h"
 
 #include <errno.h>
@@ -14,27 +15,6 @@
 #define GRACE_DEFAULT 10000000
 #define LOG_DEFAULT   (512 << 10)
 
-/* The path of `name` relative to this program's folder; NULL if it is not executable. */
-static char *path_next_to_program(const char *name)
-{
-    char path[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    char *slash, *found;
-
-    if (n <= 0)
-        return NULL;
-    path[n] = '\0';
-    slash = strrchr(path, '/');
-    if (!slash)
-        return NULL;
-    *slash = '\0';
-    found = mem_printf("%s/%s", path, name);
-    if (access(found, X_OK) == 0)
-        return found;
-    free(found);
-    return NULL;
-}
-
 /* The path of pawl-shim; NULL if none was found. A path given by the caller or by PAWL_SHIM is not
  * checked. */
 static char *shim_path(const char *given)
@@ -44,9 +24,9 @@ static char *shim_path(const char *given)
 
     if (given)
         return mem_strdup(given);
-    if ((path = path_next_to_program("pawl-shim")))
+    if ((path = program_next_to_this("pawl-shim")))
         return path;
-    return env ? mem_strdup(env) : path_next_to_program("../libexec/pawl/pawl-shim");
+    return env ? mem_strdup(env) : program_next_to_this("../libexec/pawl/pawl-shim");
 }
 
 bool process_has_shim(const char *given)

@@ -1,0 +1,198 @@
+/* answer.c - answers: JSON documents, pages of lists, and problems (RFC 9457). */
+#include "base/json.h"
+#include "base/text.h"
+#include "server/server.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void answer_buf(struct request *r, unsigned status, const char *type, struct buf *body)
+{
+    buf_release(&r->answer);
+    r->answer = *body;
+    *body = (struct buf)BUF_INIT;
+    r->status = status;
+    r->type = type;
+    r->answered = true;
+}
+
+void answer_json(struct request *r, unsigned status, const char *json)
+{
+    struct buf b = BUF_INIT;
+
+    buf_addstr(&b, json);
+    answer_buf(r, status, "application/json", &b);
+}
+
+void answer_empty(struct request *r, unsigned status)
+{
+    struct buf b = BUF_INIT;
+
+    answer_buf(r, status, NULL, &b);
+}
+
+void answer_header(struct request *r, const char *name, const char *fmt, ...)
+{
+    struct header *h = vec_add(&r->headers);
+    AUTO_FREE char *text = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text = mem_vprintf(fmt, ap);
+    va_end(ap);
+    *h = (struct header){name, arena_strdup(&r->arena, text)};
+}
+
+/* ---- problems ---- */
+
+const struct problem_type problem_types[] = {
+    {"invalid", "the request is not acceptable", 400},
+    {"unauthorized", "a valid token is required", 401},
+    {"forbidden", "the token does not allow this", 403},
+    {"not-found", "there is no such thing", 404},
+    {"method-not-allowed", "the path has other methods", 405},
+    {"not-acceptable", "the state does not allow this", 409},
+    {"precondition-failed", "the condition of the request does not hold", 412},
+    {"too-large", "the body is too large", 413},
+    {"media-type", "the body has another media type than the endpoint accepts", 415},
+    {"misdirected", "the server does not answer for this host", 421},
+    {"conflict", "the idempotency key belongs to another request", 422},
+    {"refused", "a limit is reached", 429},
+    {"internal", "an error inside the server", 500},
+    {"unavailable", "the database can't be used now", 503},
+    {0},
+};
+
+static const struct problem_type *find_problem(const char *word)
+{
+    const struct problem_type *t = problem_types;
+
+    while (t->word && strcmp(t->word, word))
+        t++;
+    return t->word ? t : find_problem("internal");
+}
+
+static void write_problem(struct request *r, unsigned status, const char *type, const char *detail)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    json_write_begin(&w, '{');
+    json_write_key(&w, "type");
+    json_write_text(&w, arena_printf(&r->arena, "urn:pawl:problem:%s", type));
+    json_field_text(&w, "title", find_problem(type)->title);
+    json_field_i64(&w, "status", status);
+    json_field_text(&w, "detail", detail);
+    json_write_end(&w, '}');
+    answer_buf(r, status, "application/problem+json", &b);
+}
+
+void answer_problem(struct request *r, unsigned status, const char *type, const char *fmt, ...)
+{
+    AUTO_FREE char *detail = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    detail = mem_vprintf(fmt, ap);
+    va_end(ap);
+    text_make_utf8(detail);
+    if (status == 429 || status == 503)
+        answer_header(r, "Retry-After", "%d", status == 429 ? 1 : 5);
+    write_problem(r, status, type, detail);
+}
+
+void answer_error(struct request *r, const struct pawl_error *err)
+{
+    static const struct {
+        unsigned status;
+        const char *type;
+    } problems[] = {
+        [PAWL_E_INTERNAL] = {500, "internal"},          [PAWL_E_INVALID] = {400, "invalid"},
+        [PAWL_E_CONFLICT] = {422, "conflict"},          [PAWL_E_NOT_FOUND] = {404, "not-found"},
+        [PAWL_E_UNAVAILABLE] = {503, "unavailable"},    [PAWL_E_NO_SPACE] = {503, "unavailable"},
+        [PAWL_E_SCHEMA] = {503, "unavailable"},         [PAWL_E_REFUSED] = {429, "refused"},
+        [PAWL_E_LEASE_LOST] = {409, "not-acceptable"},  [PAWL_E_BUSY] = {503, "unavailable"},
+        [PAWL_E_REDO] = {503, "unavailable"},           [PAWL_E_CONN_LOST] = {503, "unavailable"},
+        [PAWL_E_COMMIT_UNKNOWN] = {503, "unavailable"}, [PAWL_E_VIOLATION] = {500, "internal"},
+    };
+    size_t code = (size_t)err->code;
+
+    if (code >= sizeof(problems) / sizeof(*problems) || !problems[code].status)
+        code = PAWL_E_INTERNAL;
+    /* A state that does not allow an action is not a mistake in the request itself. */
+    if (code == PAWL_E_INVALID && r->endpoint && r->endpoint->plane == PLANE_CONTROL)
+        answer_problem(r, 409, "not-acceptable", "%s", err->message);
+    else
+        answer_problem(r, problems[code].status, problems[code].type, "%s", err->message);
+}
+
+/* ---- pages ---- */
+
+int page_line(void *arg, const char *json)
+{
+    struct page *p = arg;
+
+    buf_addstr(&p->out, p->n++ ? ",\n" : "");
+    buf_addstr(&p->out, json);
+    return 0;
+}
+
+/* The target of this request with another cursor. */
+static void add_next_link(struct request *r, const char *next)
+{
+    AUTO_BUF link = BUF_INIT;
+    const char *query = strchr(r->target, '?'), *part = query ? query + 1 : "";
+
+    buf_add(&link, r->target, query ? (size_t)(query - r->target) : strlen(r->target));
+    buf_addf(&link, "?cursor=%s", next);
+    while (*part) {
+        size_t len = strcspn(part, "&");
+
+        if (len && strncmp(part, "cursor=", 7)) {
+            buf_addch(&link, '&');
+            buf_add(&link, part, len);
+        }
+        part += len + (part[len] == '&');
+    }
+    answer_header(r, "Link", "<%s>; rel=\"next\"", link.ptr);
+}
+
+void answer_page(struct request *r, struct page *page, const char *next)
+{
+    struct buf b = BUF_INIT;
+
+    buf_addstr(&b, "{\"items\":[");
+    buf_addstr(&b, buf_cstr(&page->out));
+    buf_addstr(&b, "],\"next\":");
+    if (next) {
+        json_quote(&b, next, strlen(next));
+        add_next_link(r, next);
+    } else {
+        buf_addstr(&b, "null");
+    }
+    buf_addch(&b, '}');
+    buf_release(&page->out);
+    answer_buf(r, 200, "application/json", &b);
+}
+
+void answer_lines(struct request *r, int rc, struct page *page, const struct pawl_error *err)
+{
+    if (!rc) {
+        answer_page(r, page, NULL);
+        return;
+    }
+    buf_release(&page->out);
+    answer_error(r, err);
+}
+
+void answer_document(struct request *r, int rc, char *json, const struct pawl_error *err)
+{
+    if (rc) {
+        answer_error(r, err);
+        return;
+    }
+    answer_json(r, 200, json);
+    free(json);
+}

@@ -1,0 +1,178 @@
+/* body.c - a JSON body, checked by the rules of the endpoint: unknown members, wrong types and
+ * missing members are refused with a sentence that names them. */
+#include "base/json_read.h"
+#include "base/suggest.h"
+#include "base/text.h"
+#include "server/server.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXTS_MAX 1000
+
+static int refuse_member(const struct json_node *object, const struct value_rule *rules,
+                         const char *key, struct err *err)
+{
+    struct suggestion s = suggest_for(key);
+
+    for (size_t i = 0; rules[i].name; i++)
+        suggest_try(&s, rules[i].name);
+    return json_read_fail(object, err, "has no member \"%.60s\"%s%s%s", key, DID_YOU_MEAN(s.best));
+}
+
+static int read_texts(const struct json_node *node, struct arena *arena, const char ***out,
+                      struct err *err)
+{
+    struct json_node item;
+    const char **list;
+    size_t n;
+
+    TRY(json_read_array(node, TEXTS_MAX, &n, err));
+    list = arena_zalloc(arena, (n + 1) * sizeof(*list));
+    for (size_t i = 0; i < n; i++) {
+        json_read_item(node, i, &item);
+        TRY(json_read_text(&item, 0, BODY_MAX, arena, &list[i], err));
+    }
+    *out = list;
+    return 0;
+}
+
+static int read_word(const struct json_node *node, const struct value_rule *rule,
+                     struct arena *arena, const char **out, struct err *err)
+{
+    TRY(json_read_text(node, 1, 200, arena, out, err));
+    if (value_is_listed(rule->words, *out, strlen(*out)))
+        return 0;
+    return json_read_fail(node, err, "must be one of %s, not \"%.60s\"", rule->words, *out);
+}
+
+/* A duration is a text such as "5m". */
+static int read_duration(const struct json_node *node, struct arena *arena, int64_t *out,
+                         struct err *err)
+{
+    struct err reason = ERR_INIT;
+    const char *text;
+
+    TRY(json_read_text(node, 1, 40, arena, &text, err));
+    if (!text_parse_duration(text, out, &reason))
+        return 0;
+    return json_read_fail(node, err, "%s", reason.msg);
+}
+
+static int read_time(const struct json_node *node, struct arena *arena, int64_t *out,
+                     struct err *err)
+{
+    struct err reason = ERR_INIT;
+    const char *text;
+
+    TRY(json_read_text(node, 1, 40, arena, &text, err));
+    if (!text_parse_time(text, out, &reason))
+        return 0;
+    return json_read_fail(node, err, "%s", reason.msg);
+}
+
+static int read_bool(const struct json_node *node, int64_t *out, struct err *err)
+{
+    if (!json_is_boolean(node->value))
+        return json_read_fail(node, err, "must be true or false");
+    *out = json_is_true(node->value);
+    return 0;
+}
+
+static int read_object(const struct json_node *node, const struct value_rule *rules,
+                       struct arena *arena, struct value **out, struct err *err);
+
+static int read_member(const struct json_node *node, const struct value_rule *rule,
+                       struct arena *arena, struct value *v, struct err *err)
+{
+    v->given = true;
+    switch (rule->type) {
+    case VALUE_TEXT:
+        return json_read_text(node, rule->min > 0 ? (size_t)rule->min : 0,
+                              rule->max ? (size_t)rule->max : BODY_MAX, arena, &v->text, err);
+    case VALUE_INT:
+        return json_read_i64(node, rule->min, rule->max ? rule->max : INT64_MAX, &v->n, err);
+    case VALUE_BOOL:
+        return read_bool(node, &v->n, err);
+    case VALUE_DURATION:
+        return read_duration(node, arena, &v->n, err);
+    case VALUE_TIME:
+        return read_time(node, arena, &v->n, err);
+    case VALUE_WORD:
+    case VALUE_WORDS:
+        return read_word(node, rule, arena, &v->text, err);
+    case VALUE_TEXTS:
+        return read_texts(node, arena, &v->list, err);
+    case VALUE_OBJECT:
+        TRY(json_read_known_keys(node, NULL, err));
+        v->text = json_read_raw(node, arena);
+        return 0;
+    case VALUE_ANY:
+        v->text = json_read_raw(node, arena);
+        return 0;
+    case VALUE_MEMBERS:
+        return read_object(node, rule->of, arena, &v->of, err);
+    }
+    return 0;
+}
+
+static int read_object(const struct json_node *node, const struct value_rule *rules,
+                       struct arena *arena, struct value **out, struct err *err)
+{
+    struct json_node member;
+    struct value *values;
+    size_t n = 0, i;
+    void *iter;
+
+    TRY(json_read_known_keys(node, NULL, err));
+    while (rules[n].name)
+        n++;
+    values = arena_zalloc(arena, (n + 1) * sizeof(*values));
+    JSON_EACH(node, iter, &member)
+    {
+        for (i = 0; i < n && strcmp(rules[i].name, member.key); i++)
+            ;
+        if (i == n)
+            return refuse_member(node, rules, member.key, err);
+        if (!json_is_null(member.value) || rules[i].type == VALUE_ANY)
+            TRY(read_member(&member, &rules[i], arena, &values[i], err));
+    }
+    for (i = 0; i < n; i++)
+        if (rules[i].required && !values[i].given)
+            return json_read_fail(node, err, "needs the member \"%s\"", rules[i].name);
+    *out = values;
+    return 0;
+}
+
+static int read_objects(struct request *r, const struct json_node *doc, struct values **out,
+                        size_t *n, struct err *err)
+{
+    bool list = r->endpoint->list_body && json_is_array(doc->value);
+    struct json_node item = *doc;
+
+    *n = 1;
+    if (list)
+        TRY(json_read_array(doc, LIST_MAX, n, err));
+    *out = arena_zalloc(&r->arena, (*n + 1) * sizeof(**out));
+    for (size_t i = 0; i < *n; i++) {
+        if (list)
+            json_read_item(doc, i, &item);
+        (*out)[i].rules = r->endpoint->body;
+        TRY(read_object(&item, r->endpoint->body, &r->arena, &(*out)[i].at, err));
+    }
+    return 0;
+}
+
+bool body_read(struct request *r, struct values **values, size_t *n)
+{
+    AUTO_JSON_NODE doc = {0};
+    struct err err = ERR_INIT;
+    const char *text = r->body.len ? r->body.ptr : "{}";
+    size_t len = r->body.len ? r->body.len : 2;
+
+    if (!json_read_open(text, len, BODY_MAX, "the body", &doc, &err) &&
+        !read_objects(r, &doc, values, n, &err))
+        return true;
+    answer_problem(r, 400, "invalid", "%s", err.msg);
+    return false;
+}

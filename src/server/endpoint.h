@@ -1,0 +1,104 @@
+/* endpoint.h - the table of endpoints. An endpoint names its method and path, who may use it, what
+ * it accepts and what it answers. Routing, the checks of arguments and bodies, the OpenAPI document
+ * and docs/API.md all read this table, so they can't disagree.
+ *
+ * To add an endpoint: write its function in the file of its resource, and add a line to the list
+ * there.
+ */
+#ifndef SERVER_ENDPOINT_H
+#define SERVER_ENDPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct request;
+
+enum value_type {
+    VALUE_TEXT,
+    VALUE_INT,
+    VALUE_BOOL,     /* true or false */
+    VALUE_TIME,     /* RFC 3339; µs */
+    VALUE_DURATION, /* 30s, 5m; µs */
+    VALUE_WORDS,    /* words from a list, separated by commas */
+    VALUE_WORD,     /* one word from a list */
+    VALUE_TEXTS,    /* as an argument: may be repeated; as a member: an array of strings */
+    VALUE_OBJECT,   /* members of a body only, like the next two */
+    VALUE_ANY,
+    VALUE_MEMBERS /* an object with the members of `of` */
+};
+
+/* An argument of the query string, or a member of a JSON body. */
+struct value_rule {
+    const char *name;
+    enum value_type type;
+    const char *text;  /* its description */
+    const char *words; /* VALUE_WORD and VALUE_WORDS: "ready|running" */
+    int64_t min, max;  /* VALUE_INT: the range; VALUE_TEXT: the length in bytes, at most `max` */
+    bool required;     /* members of a body only */
+    const struct value_rule *of; /* VALUE_MEMBERS */
+};
+
+/* RULE("limit", INT, "the size of a page", .min = 1, .max = 1000) */
+#define RULE(named, of_type, described, ...)                                       \
+    {                                                                              \
+        .name = (named), .type = VALUE_##of_type, .text = (described), __VA_ARGS__ \
+    }
+
+/* Threads that carry out requests. Planes do not share threads or database handles, so that slow
+ * readers delay neither submissions nor operators. */
+enum plane {
+    PLANE_NONE, /* needs no database: answered at once by the thread of the connection */
+    PLANE_READ,
+    PLANE_SUBMIT, /* many requests in one transaction */
+    PLANE_CONTROL,
+    PLANES
+};
+
+struct endpoint {
+    const char *method;
+    const char *path; /* "/v1/executions/{id}": a segment in braces matches any text */
+    const char *id;   /* operationId */
+    const char *text; /* a sentence for the documentation */
+    unsigned scope;   /* enum pawl_scope; 0: open to all */
+    enum plane plane;
+    const struct value_rule *args; /* ends with a NULL name; NULL if none */
+    const struct value_rule *body; /* likewise; NULL: no body is accepted */
+    bool list_body;                /* the body may also be an array of such objects */
+    const char *body_type;         /* media type of a body that is not JSON; NULL for JSON */
+    const char *answer;            /* name of the answer's schema; "" if there is no body */
+    bool page;                     /* the answer is a page: {items, next} */
+    const char *answer_type;       /* media type; NULL for JSON */
+    unsigned status;               /* of a success */
+    void (*run)(struct request *r);
+};
+
+/* The endpoints of each resource; each list ends with a NULL method. */
+#define RESOURCES(X) \
+    X(execution)     \
+    X(submit)        \
+    X(control)       \
+    X(event)         \
+    X(schedule)      \
+    X(queue)         \
+    X(service)
+#define X(name) extern const struct endpoint name##_endpoints[];
+RESOURCES(X)
+#undef X
+extern const struct endpoint *const endpoint_lists[]; /* all of them; ends with NULL */
+
+#define PATH_ARGS 2
+
+/* Finds the endpoint of a path. `args` are copies of the segments in braces, decoded, in the arena.
+ * Returns NULL if there is none; *allowed is then the methods that the path has ("GET, POST"), or
+ * empty. */
+struct arena;
+struct buf;
+const struct endpoint *endpoint_find(const char *method, const char *path, struct arena *arena,
+                                     const char *args[PATH_ARGS], struct buf *allowed);
+
+/* Decodes %XX in place (and, in a query, + to a space). False if the result is not UTF-8 without
+ * control characters. */
+bool percent_decode(char *s, bool query);
+
+#endif

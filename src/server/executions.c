@@ -1,0 +1,323 @@
+/* executions.c - reading executions: lists, one execution, its tree, history, output and
+ * explanation. */
+#include "base/env.h"
+#include "base/text.h"
+#include "server/server.h"
+#include "server/watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define PAGE_DEFAULT 100
+#define LOG_DEFAULT  (64 << 10)
+#define LOG_MAX      (1 << 20)
+#define WAIT_MAX_S   300
+#define STATUSES     "pending|ready|running|succeeded|failed|timed_out|cancelled|skipped"
+#define KINDS        "workflow|task|foreach|exec"
+
+#define ARG_CURSOR \
+    RULE("cursor", TEXT, "the cursor of the page, as `next` of the page before has it", .max = 100)
+#define ARG_LIMIT \
+    RULE("limit", INT, "the size of a page; 100 if not given", .min = 1, .max = LIST_MAX)
+#define ARG_AT RULE("at", TIME, "the state at this time instead of now")
+#define ARG_EVENT \
+    RULE("at_event", INT, "the state after the event of this number instead of now", .min = 1)
+
+static int64_t page_limit(const struct request *r)
+{
+    int64_t n = value_int(&r->args, "limit");
+
+    return n ? n : PAGE_DEFAULT;
+}
+
+/* Reads the moment that the arguments name; false if they name none. */
+static bool moment(const struct request *r, struct pawl_moment *at)
+{
+    *at = (struct pawl_moment){.time = value_int(&r->args, "at"),
+                               .event = value_int(&r->args, "at_event")};
+    return at->time || at->event;
+}
+
+/* ---- lists ---- */
+
+static bool cursor_id(struct request *r, int64_t *id)
+{
+    const char *cursor = value_text(&r->args, "cursor");
+
+    *id = 0;
+    if (!cursor || (!text_parse_i64(cursor, id) && *id > 0))
+        return true;
+    answer_problem(r, 400, "invalid", "'%.60s' is not a cursor: use `next` of the page before",
+                   cursor);
+    return false;
+}
+
+static void list(struct request *r)
+{
+    struct pawl_list_query q = {.parent = value_int(&r->args, "parent"),
+                                .all = value_bool(&r->args, "all"),
+                                .status = value_text(&r->args, "status"),
+                                .kind = value_text(&r->args, "kind"),
+                                .name = value_text(&r->args, "name"),
+                                .workflow = value_text(&r->args, "workflow"),
+                                .queue = value_text(&r->args, "queue"),
+                                .limit = page_limit(r)};
+    struct pawl_error err = {0};
+    struct page page = {0};
+    int64_t next = 0;
+    char cursor[24];
+
+    if (!cursor_id(r, &q.before))
+        return;
+    if (pawl_list(r->p, &q, page_line, &page, &next, &err)) {
+        buf_release(&page.out);
+        answer_error(r, &err);
+        return;
+    }
+    snprintf(cursor, sizeof(cursor), "%lld", (long long)next);
+    answer_page(r, &page, next ? cursor : NULL);
+}
+
+static const struct value_rule list_args[] = {
+    RULE("status", WORDS, "only with one of these statuses", .words = STATUSES),
+    RULE("kind", WORD, "only of this kind", .words = KINDS),
+    RULE("workflow", TEXT, "only of this workflow", .max = 200),
+    RULE("name", TEXT, "only with a full name that this glob matches", .max = 400),
+    RULE("queue", TEXT, "only in this queue", .max = 200),
+    RULE("parent", INT, "only children of this execution", .min = 1),
+    RULE("all", BOOL, "at any depth, not only executions without a parent"),
+    ARG_CURSOR,
+    ARG_LIMIT,
+    {0}};
+
+/* ---- one execution ---- */
+
+/* Returns N of the header "Prefer: wait=N" in seconds; 0 if there is none. */
+static int preferred_wait(struct request *r)
+{
+    const char *prefer = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Prefer");
+    const char *wait = prefer ? strcasestr(prefer, "wait=") : NULL;
+    long n = wait ? strtol(wait + 5, NULL, 10) : 0;
+
+    return n <= 0 ? 0 : n > WAIT_MAX_S ? WAIT_MAX_S : (int)n;
+}
+
+static void show(struct request *r)
+{
+    struct pawl_error err = {0};
+    struct pawl_moment at;
+    char *json = NULL;
+    int64_t id;
+    int rc, wait = preferred_wait(r);
+
+    if (!path_id(r, &id))
+        return;
+    if (moment(r, &at)) {
+        rc = pawl_show_at(r->p, id, &at, &json, &err);
+        answer_document(r, rc, json, &err);
+    } else if (wait) {
+        answer_header(r, "Preference-Applied", "wait=%d", wait);
+        r->deadline = clock_boot_us() + wait * 1000000LL;
+        r->waits_for = id;
+    } else {
+        rc = pawl_show(r->p, id, &json, &err);
+        answer_document(r, rc, json, &err);
+    }
+}
+
+static void tree(struct request *r)
+{
+    struct pawl_error err = {0};
+    struct pawl_moment at;
+    char *json = NULL;
+    int64_t id;
+    int rc;
+
+    if (!path_id(r, &id))
+        return;
+    rc = moment(r, &at) ? pawl_tree_at(r->p, id, &at, &json, &err)
+                        : pawl_tree(r->p, id, &json, &err);
+    answer_document(r, rc, json, &err);
+}
+
+static void outline(struct request *r)
+{
+    struct pawl_error err = {0};
+    struct pawl_moment at;
+    struct page page = {0};
+    int64_t id, now = 0;
+    int rc;
+
+    if (!path_id(r, &id))
+        return;
+    rc = moment(r, &at) ? pawl_outline_at(r->p, id, &at, page_line, &page, &now, &err)
+                        : pawl_outline(r->p, id, page_line, &page, &now, &err);
+    answer_lines(r, rc, &page, &err);
+}
+
+static void children(struct request *r)
+{
+    struct pawl_list_query q = {.limit = page_limit(r)};
+    struct pawl_error err = {0};
+    struct page page = {0};
+    int64_t next = 0;
+    char cursor[24], *json = NULL;
+
+    if (!path_id(r, &q.parent) || !cursor_id(r, &q.before))
+        return;
+    if (pawl_show(r->p, q.parent, &json, &err) ||
+        pawl_list(r->p, &q, page_line, &page, &next, &err)) {
+        free(json);
+        buf_release(&page.out);
+        answer_error(r, &err);
+        return;
+    }
+    free(json);
+    snprintf(cursor, sizeof(cursor), "%lld", (long long)next);
+    answer_page(r, &page, next ? cursor : NULL);
+}
+
+static void why(struct request *r)
+{
+    struct pawl_error err = {0};
+    char *json = NULL;
+    int64_t id;
+
+    if (path_id(r, &id)) {
+        int rc = pawl_why(r->p, id, &json, &err);
+
+        answer_document(r, rc, json, &err);
+    }
+}
+
+static void critical(struct request *r)
+{
+    struct pawl_error err = {0};
+    struct pawl_moment at;
+    char *json = NULL;
+    int64_t id;
+
+    if (path_id(r, &id)) {
+        int rc = pawl_critical(r->p, id, moment(r, &at) ? &at : NULL, &json, &err);
+
+        answer_document(r, rc, json, &err);
+    }
+}
+
+static void diff(struct request *r)
+{
+    struct pawl_error err = {0};
+    char *json = NULL;
+    int64_t id, with;
+
+    if (!path_id(r, &id))
+        return;
+    if (text_parse_i64(r->path_args[1], &with) || with <= 0) {
+        answer_problem(r, 404, "not-found",
+                       "there is no execution '%.60s': ids are whole numbers from 1",
+                       r->path_args[1]);
+        return;
+    }
+    {
+        int rc = pawl_diff(r->p, id, with, &json, NULL, &err);
+
+        answer_document(r, rc, json, &err);
+    }
+}
+
+static void graph(struct request *r)
+{
+    const char *format = value_text(&r->args, "format");
+    struct pawl_error err = {0};
+    struct buf b = BUF_INIT;
+    char *text = NULL;
+    int64_t id;
+
+    if (!path_id(r, &id))
+        return;
+    if (pawl_graph_of(r->p, id, format, 0, &text, &err)) {
+        answer_error(r, &err);
+        return;
+    }
+    buf_addstr(&b, text);
+    free(text);
+    answer_buf(r, 200,
+               format && !strcmp(format, "svg") ? "image/svg+xml" : "text/plain; charset=utf-8",
+               &b);
+}
+
+/* ---- output ---- */
+
+/* The output itself, with its place in headers: a client continues at Pawl-Log-Next. */
+static void logs(struct request *r)
+{
+    struct pawl_log_place place = {.attempt = (int)value_int(&r->args, "attempt"),
+                                   .from = value_int(&r->args, "from")};
+    int64_t limit = value_int(&r->args, "limit");
+    size_t size = limit ? (size_t)limit : LOG_DEFAULT;
+    struct pawl_log_page page;
+    struct pawl_error err = {0};
+    struct buf b = BUF_INIT;
+
+    if (!path_id(r, &place.execution))
+        return;
+    buf_reserve(&b, size);
+    if (pawl_log(r->p, &place, b.ptr, size, &page, &err)) {
+        buf_release(&b);
+        answer_error(r, &err);
+        return;
+    }
+    b.len = page.len;
+    b.ptr[b.len] = '\0';
+    answer_header(r, "Pawl-Log-Attempt", "%d", page.attempt);
+    answer_header(r, "Pawl-Log-From", "%lld", (long long)page.from);
+    answer_header(r, "Pawl-Log-Next", "%lld", (long long)page.next);
+    answer_header(r, "Pawl-Log-Dropped", "%lld", (long long)page.dropped);
+    answer_header(r, "Pawl-Log-More", "%s", page.more ? "true" : "false");
+    answer_header(r, "Pawl-Log-Ended", "%s", page.ended ? "true" : "false");
+    answer_buf(r, 200, "application/octet-stream", &b);
+}
+
+static const struct value_rule at_args[] = {ARG_AT, ARG_EVENT, {0}};
+static const struct value_rule page_args[] = {ARG_CURSOR, ARG_LIMIT, {0}};
+static const struct value_rule graph_args[] = {
+    RULE("format", WORD, "ascii if not given", .words = "ascii|dot|mermaid|svg"), {0}};
+static const struct value_rule log_args[] = {
+    RULE("attempt", INT, "the last attempt if not given", .min = 1, .max = INT32_MAX),
+    RULE("from", INT, "the first byte to read: its offset in the whole output", .min = 0,
+         .max = INT64_MAX),
+    RULE("limit", INT, "bytes to read; 65536 if not given", .min = 1, .max = LOG_MAX),
+    {0}};
+
+#define READ PAWL_SCOPE_READ, PLANE_READ
+const struct endpoint execution_endpoints[] = {
+    {"GET", "/v1/executions", "listExecutions", "Lists executions, newest first.", READ, list_args,
+     .answer = "Execution", .page = true, .status = 200, .run = list},
+    {"GET", "/v1/executions/{id}", "getExecution",
+     "Shows an execution. With `Prefer: wait=N` it answers when the execution has ended, after N seconds at the latest.",
+     READ, at_args, .answer = "Execution", .status = 200, .run = show},
+    {"GET", "/v1/executions/{id}/tree", "getTree",
+     "Shows an execution and its descendants, nested.", READ, at_args, .answer = "Execution",
+     .status = 200, .run = tree},
+    {"GET", "/v1/executions/{id}/outline", "getOutline",
+     "Lists an execution and its descendants as lines for display; items of fan-outs are counted.",
+     READ, at_args, .answer = "OutlineLine", .page = true, .status = 200, .run = outline},
+    {"GET", "/v1/executions/{id}/children", "listChildren",
+     "Lists the children of an execution, newest first.", READ, page_args, .answer = "Execution",
+     .page = true, .status = 200, .run = children},
+    {"GET", "/v1/executions/{id}/why", "getWhy", "Explains why an execution has its status.", READ,
+     .answer = "Why", .status = 200, .run = why},
+    {"GET", "/v1/executions/{id}/critical", "getCriticalPath",
+     "Shows the chain of executions that determined when this one ended.", READ, at_args,
+     .answer = "CriticalPath", .status = 200, .run = critical},
+    {"GET", "/v1/executions/{id}/diff/{other}", "getDiff", "Compares two executions.", READ,
+     .answer = "Difference", .status = 200, .run = diff},
+    {"GET", "/v1/executions/{id}/graph", "getGraph", "Draws the graph of a workflow execution.",
+     READ, graph_args, .answer = "", .answer_type = "text/plain", .status = 200, .run = graph},
+    {"GET", "/v1/executions/{id}/logs", "getLogs",
+     "Reads the output of an attempt, during and after its run.", READ, log_args, .answer = "",
+     .answer_type = "application/octet-stream", .status = 200, .run = logs},
+    {0},
+};

@@ -1,0 +1,268 @@
+/* http.c - connections and requests, by libmicrohttpd, which has one thread of its own for them.
+ * That thread only parses, checks and copies; a request that needs the database is suspended and
+ * given to a plane. */
+#include "base/text.h"
+#include "server/server.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define CONNECTIONS  12000
+#define HEADER_BYTES (8 << 10)  /* of a request line and its headers together */
+#define DISCARD_MAX  (32 << 20) /* bytes that are read only to be able to answer */
+#define IDLE_SECONDS 60u        /* without a byte from the client */
+
+/* ---- the life of a request ---- */
+
+/* Called with the request target as it was sent, before anything else of the request is known. */
+static void *on_target(void *server, const char *target, struct MHD_Connection *c)
+{
+    struct request *r = mem_zalloc(sizeof(*r));
+
+    r->server = server;
+    r->connection = c;
+    __atomic_add_fetch(&r->server->open_requests, 1, __ATOMIC_ACQ_REL);
+    r->target = arena_strdup(&r->arena, target);
+    return r;
+}
+
+static void on_completed(void *arg, struct MHD_Connection *c, void **state,
+                         enum MHD_RequestTerminationCode why)
+{
+    struct request *r = *state;
+
+    (void)arg, (void)c, (void)why;
+    if (!r)
+        return;
+    __atomic_sub_fetch(&r->server->open_requests, 1, __ATOMIC_ACQ_REL);
+    __atomic_sub_fetch(&r->server->in_flight, r->counted, __ATOMIC_RELAXED);
+    buf_release(&r->body);
+    buf_release(&r->answer);
+    vec_release(&r->headers);
+    arena_release(&r->arena);
+    free(r);
+    *state = NULL;
+}
+
+void request_done(struct request *r)
+{
+    MHD_resume_connection(r->connection);
+}
+
+/* ---- the answer ---- */
+
+/* Pages may load only what this server serves, and no other page may show them in a frame. */
+#define CONTENT_POLICY                                                                                   \
+    "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; " \
+    "frame-ancestors 'none'"
+
+static void add_headers(struct request *r, struct MHD_Response *m)
+{
+    static const struct header always[] = {
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Content-Security-Policy", CONTENT_POLICY},
+    };
+    bool caching = false;
+
+    for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
+        MHD_add_response_header(m, always[i].name, always[i].value);
+    if (r->type)
+        MHD_add_response_header(m, "Content-Type", r->type);
+    for (size_t i = 0; i < r->headers.n; i++) {
+        MHD_add_response_header(m, r->headers.at[i].name, r->headers.at[i].value);
+        caching |= !strcmp(r->headers.at[i].name, "Cache-Control");
+    }
+    if (!caching)
+        MHD_add_response_header(m, "Cache-Control", "no-store");
+    if (r->close)
+        MHD_add_response_header(m, "Connection", "close");
+}
+
+static enum MHD_Result send_answer(struct request *r)
+{
+    struct MHD_Response *m = r->stream;
+    enum MHD_Result sent;
+
+    if (!m) {
+        m = r->answer.len ? MHD_create_response_from_buffer(r->answer.len, r->answer.ptr,
+                                                            MHD_RESPMEM_MUST_FREE)
+                          : MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+        r->answer = (struct buf)BUF_INIT;
+    }
+    r->stream = NULL;
+    add_headers(r, m);
+    sent = MHD_queue_response(r->connection, r->status, m);
+    MHD_destroy_response(m);
+    return sent;
+}
+
+/* ---- receiving ---- */
+
+static const char *header_of(struct request *r, const char *name)
+{
+    return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
+}
+
+/* Whether the media type of the body is the one that the endpoint accepts. */
+static bool check_media_type(struct request *r)
+{
+    const char *want = r->endpoint->body_type ? r->endpoint->body_type : "application/json";
+    const char *type = header_of(r, "Content-Type");
+    size_t len = type ? strcspn(type, "; \t") : 0;
+
+    if (!type || (len == strlen(want) && !strncasecmp(type, want, len)))
+        return true;
+    answer_problem(r, 415, "media-type", "the body must be %s, not %.100s", want, type);
+    return false;
+}
+
+static bool check_length(struct request *r)
+{
+    const char *length = header_of(r, "Content-Length");
+    long long n = length ? atoll(length) : 0;
+    bool has_body = n > 0 || header_of(r, "Transfer-Encoding");
+
+    if (has_body && !r->endpoint->body && !r->endpoint->body_type) {
+        answer_problem(r, 400, "invalid", "%s %s takes no body", r->method, r->endpoint->path);
+        return false;
+    }
+    if (n > BODY_MAX) {
+        answer_problem(r, 413, "too-large", "the body has %lld bytes; at most %d are allowed", n,
+                       BODY_MAX);
+        return false;
+    }
+    return !has_body || check_media_type(r);
+}
+
+static bool find_endpoint(struct request *r)
+{
+    AUTO_BUF allowed = BUF_INIT;
+    char *path = arena_strdup(&r->arena, r->target), *query = path;
+
+    strsep(&query, "?");
+    r->path = path;
+    r->endpoint = endpoint_find(r->method, path, &r->arena, r->path_args, &allowed);
+    if (r->endpoint)
+        return args_read(r, query);
+    if (allowed.len) {
+        answer_header(r, "Allow", "%s", allowed.ptr);
+        answer_problem(r, 405, "method-not-allowed", "%.20s is not a method of this path: %s",
+                       r->method, allowed.ptr);
+    } else {
+        answer_problem(r, 404, "not-found", "there is no page or resource at this path");
+    }
+    return false;
+}
+
+/* Whether a request that was answered by its headers alone should be read to its end first. A
+ * client that sends its whole body before it reads would otherwise meet a closed connection instead
+ * of the answer. */
+static bool should_discard(struct request *r)
+{
+    const char *length = header_of(r, "Content-Length");
+
+    return !header_of(r, "Expect") && (length ? atoll(length) > 0 && atoll(length) <= DISCARD_MAX
+                                              : header_of(r, "Transfer-Encoding") != NULL);
+}
+
+/* The first call for a request: its headers are known. */
+static enum MHD_Result begin(struct request *r, const char *method, const char *version)
+{
+    const char *fault = framing_fault(r->connection, r->target, version);
+
+    r->method = arena_strdup(&r->arena, method);
+    if (fault) {
+        r->close = true;
+        answer_problem(r, 400, "invalid", "%s", fault);
+        return send_answer(r);
+    }
+    if (find_endpoint(r) && guard_admit(r) && check_length(r))
+        return MHD_YES;
+    if (should_discard(r))
+        return MHD_YES;
+    r->close = header_of(r, "Content-Length") || header_of(r, "Transfer-Encoding");
+    return send_answer(r);
+}
+
+/* Takes a part of the body. A body that is still longer than announced, or has no announced length
+ * and grows too large, ends the connection. */
+static enum MHD_Result receive(struct request *r, const char *data, size_t *size)
+{
+    size_t total;
+
+    r->received += *size;
+    if (r->answered) {
+        *size = 0;
+        return r->received <= DISCARD_MAX ? MHD_YES : MHD_NO;
+    }
+    total = __atomic_add_fetch(&r->server->in_flight, *size, __ATOMIC_RELAXED);
+    r->counted += *size;
+    if (r->received > BODY_MAX)
+        answer_problem(r, 413, "too-large", "the body has more than %d bytes", BODY_MAX);
+    else if (total > IN_FLIGHT)
+        answer_problem(r, 503, "unavailable",
+                       "the server is receiving too many large bodies: try again later");
+    else
+        buf_add(&r->body, data, *size);
+    *size = 0;
+    return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const char *url,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *size, void **state)
+{
+    struct request *r = *state;
+
+    (void)server, (void)url;
+    if (!r->method)
+        return begin(r, method, version);
+    if (*size)
+        return receive(r, data, size);
+    if (!r->answered && r->endpoint->plane == PLANE_NONE)
+        r->endpoint->run(r);
+    if (r->answered)
+        return send_answer(r);
+    MHD_suspend_connection(c);
+    planes_add(r);
+    return MHD_YES;
+}
+
+/* ---- the daemon ---- */
+
+static void on_log(void *server, const char *fmt, va_list ap)
+{
+    (void)server, (void)fmt, (void)ap; /* what clients do wrong is no concern of the operator */
+}
+
+/* Paths and queries are decoded by endpoints.c, after they were split. */
+static size_t keep_escapes(void *server, struct MHD_Connection *c, char *s)
+{
+    (void)server, (void)c;
+    return strlen(s);
+}
+
+int http_start(struct server *s, struct err *err)
+{
+    s->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        on_request, s, MHD_OPTION_LISTEN_SOCKET, s->listener, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
+        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, s, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, s,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
+    if (!s->daemon)
+        return err_set(err, E_REFUSED, "the HTTP server can't be started");
+    return 0;
+}
+
+void http_stop(struct server *s)
+{
+    MHD_stop_daemon(s->daemon);
+    s->daemon = NULL;
+}

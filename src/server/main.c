@@ -1,0 +1,253 @@
+/* main.c - pawl-server: serves Pawl over HTTP. `pawl serve` starts it with these options, which it
+ * has checked. */
+#include "base/env.h"
+#include "base/fd.h"
+#include "base/thread.h"
+#include "server/server.h"
+#include "server/watch.h"
+#include "server/worker.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define DRAIN_US \
+    (10 * 1000000LL) /* for requests that are being worked on when the server is stopped */
+
+static void note(void *arg, const char *sentence)
+{
+    (void)arg;
+    fprintf(stderr, "pawl-server: %s\n", sentence);
+}
+
+int server_open(struct server *s, const char *tenant, struct pawl **out, struct pawl_error *err)
+{
+    struct pawl_options o = {.url = s->options.db,
+                             .tenant = *tenant ? tenant : s->options.tenant,
+                             .config = s->options.config,
+                             .must_exist = true,
+                             .patience = 2000000,
+                             .one_connection = true,
+                             .note = note};
+
+    return pawl_open(&o, out, err);
+}
+
+/* Creates the database if it does not exist, and upgrades it. */
+static int prepare_database(struct server *s, struct pawl_error *err)
+{
+    struct pawl_options o = {.url = s->options.db,
+                             .tenant = s->options.tenant,
+                             .config = s->options.config,
+                             .note = note};
+    struct pawl *p;
+    int rc = pawl_open(&o, &p, err);
+
+    if (!rc) {
+        s->url = mem_strdup(pawl_url(p));
+        pawl_close(p);
+    }
+    return rc;
+}
+
+/* Tells systemd that the server is ready, or that it is stopping. */
+static void notify_supervisor(const char *state)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    const char *path = getenv("NOTIFY_SOCKET");
+    AUTO_FD fd = -1;
+
+    if (!path || strlen(path) >= sizeof(a.sun_path))
+        return;
+    strcpy(a.sun_path, path);
+    if (*path == '@')
+        a.sun_path[0] = '\0';
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    (void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&a,
+                  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path)));
+}
+
+static void print_ready(const struct server *s)
+{
+    if (s->is_unix)
+        fprintf(stderr, "pawl-server: ready on %s, %s\n",
+                s->options.listen ? s->options.listen : "a unix socket", s->url);
+    else
+        fprintf(stderr, "pawl-server: ready on port %d, %s\n", s->port, s->url);
+    if (s->console_token[0])
+        fprintf(stderr, "pawl-server: open http://127.0.0.1:%d/#token=%s\n", s->port,
+                s->console_token);
+    notify_supervisor("READY=1");
+}
+
+/* Every idle stream needs a descriptor. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit l;
+
+    if (!getrlimit(RLIMIT_NOFILE, &l)) {
+        l.rlim_cur = l.rlim_max < 65536 ? l.rlim_max : 65536;
+        (void)setrlimit(RLIMIT_NOFILE, &l);
+    }
+}
+
+static int block_signals(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+/* Accepts no more connections, lets the requests that are being worked on finish, and ends streams.
+ */
+static void drain(struct server *s)
+{
+    int64_t until = clock_boot_us() + DRAIN_US;
+
+    notify_supervisor("STOPPING=1");
+    __atomic_store_n(&s->stopping, true, __ATOMIC_RELEASE);
+    MHD_quiesce_daemon(s->daemon);
+    watches_stop(s);
+    planes_stop(s);
+    while (MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections &&
+           __atomic_load_n(&s->open_requests, __ATOMIC_ACQUIRE) && clock_boot_us() < until)
+        clock_sleep_us(1000);
+    http_stop(s);
+    watches_free(s);
+    if (s->unlink)
+        unlink(s->unlink);
+}
+
+static int serve(struct server *s, struct err *err)
+{
+    struct pawl_error e = {0};
+    struct signalfd_siginfo got;
+    int rc, signals = block_signals();
+
+    raise_descriptor_limit();
+    TRY(listen_open(s, err));
+    if ((rc = prepare_database(s, &e)))
+        return err_set(err, (enum error_code) - rc, "%s", e.message);
+    TRY(guard_open(s, err));
+    TRY(planes_start(s, err));
+    TRY(watches_start(s, err));
+    TRY(worker_start(s, err));
+    TRY(http_start(s, err));
+    print_ready(s);
+    while (read(signals, &got, sizeof(got)) < 0 && errno == EINTR)
+        ;
+    fprintf(stderr, "pawl-server: received a signal: finishing open requests, stopping\n");
+    drain(s);
+    worker_stop(s);
+    return 0;
+}
+
+/* ---- options ---- */
+
+enum {
+    OPT_DB = 256,
+    OPT_TENANT,
+    OPT_LISTEN,
+    OPT_HOST,
+    OPT_TOKEN_FILE,
+    OPT_READ_ONLY,
+    OPT_WEB,
+    OPT_CONFIG,
+    OPT_PRINT_OPENAPI,
+    OPT_WORKER
+};
+
+static const struct option long_options[] = {
+    {"db", required_argument, NULL, OPT_DB},
+    {"tenant", required_argument, NULL, OPT_TENANT},
+    {"listen", required_argument, NULL, OPT_LISTEN},
+    {"host", required_argument, NULL, OPT_HOST},
+    {"token-file", required_argument, NULL, OPT_TOKEN_FILE},
+    {"read-only", no_argument, NULL, OPT_READ_ONLY},
+    {"web", required_argument, NULL, OPT_WEB},
+    {"config", required_argument, NULL, OPT_CONFIG},
+    {"worker", required_argument, NULL, OPT_WORKER},
+    {"print-openapi", no_argument, NULL, OPT_PRINT_OPENAPI},
+    {0},
+};
+
+static void print_openapi(void)
+{
+    AUTO_FREE char *text = openapi_text();
+
+    puts(text);
+}
+
+static bool read_option(struct server_options *o, int option, const char ***hosts)
+{
+    switch (option) {
+    case OPT_DB:
+        o->db = optarg;
+        break;
+    case OPT_TENANT:
+        o->tenant = optarg;
+        break;
+    case OPT_LISTEN:
+        o->listen = optarg;
+        break;
+    case OPT_HOST:
+        *(*hosts)++ = optarg;
+        break;
+    case OPT_TOKEN_FILE:
+        o->token_file = optarg;
+        break;
+    case OPT_READ_ONLY:
+        o->read_only = true;
+        break;
+    case OPT_WEB:
+        o->web = optarg;
+        break;
+    case OPT_CONFIG:
+        o->config = optarg;
+        break;
+    case OPT_WORKER:
+        o->worker = atoi(optarg);
+        break;
+    case OPT_PRINT_OPENAPI: /* for the documentation */
+        print_openapi();
+        exit(0);
+    default:
+        return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    struct server s = {.listener = -1};
+    struct err err = ERR_INIT;
+    const char **hosts = mem_zalloc((size_t)(argc + 1) * sizeof(*hosts));
+    int option, rc = 0;
+    bool ok = true;
+
+    s.options.hosts = hosts;
+    while (ok && (option = getopt_long(argc, argv, "", long_options, NULL)) >= 0)
+        ok = read_option(&s.options, option, &hosts);
+    if (!ok || optind < argc) {
+        fprintf(stderr, "pawl-server: wrong options: start it with `pawl serve`\n");
+        return 2;
+    }
+    if ((rc = serve(&s, &err)))
+        fprintf(stderr, "pawl-server: %s\n", err.msg);
+    free((void *)s.options.hosts);
+    free(s.url);
+    return rc ? err_exit_code(err.code) : 0;
+}

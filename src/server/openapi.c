@@ -1,0 +1,346 @@
+/* openapi.c - the OpenAPI document, made from the table of endpoints and the schemas of the
+ * library's answers. */
+#include "base/json.h"
+#include "server/server.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values ---- */
+
+static void write_words(struct json_writer *w, const char *words)
+{
+    json_write_key(w, "enum");
+    json_write_begin(w, '[');
+    while (*words) {
+        size_t n = strcspn(words, "|");
+        AUTO_FREE char *word = mem_printf("%.*s", (int)n, words);
+
+        json_write_text(w, word);
+        words += n + (words[n] == '|');
+    }
+    json_write_end(w, ']');
+}
+
+/* A list of words has one text form in a query: "ready,running". */
+static void write_words_pattern(struct json_writer *w, const char *words)
+{
+    AUTO_BUF pattern = BUF_INIT;
+
+    buf_addf(&pattern, "^(%s)(,(%s))*$", words, words);
+    json_field_text(w, "pattern", pattern.ptr);
+}
+
+static void write_members(struct json_writer *w, const struct value_rule *rules);
+
+static void write_range(struct json_writer *w, const char *least, const char *most,
+                        const struct value_rule *rule)
+{
+    if (rule->min || rule->type == VALUE_INT)
+        json_field_i64(w, least, rule->min);
+    if (rule->max && rule->max != INT64_MAX)
+        json_field_i64(w, most, rule->max);
+}
+
+/* The members of the schema of a value. */
+static void write_value(struct json_writer *w, const struct value_rule *rule, bool in_query)
+{
+    switch (rule->type) {
+    case VALUE_INT:
+        json_field_text(w, "type", "integer");
+        write_range(w, "minimum", "maximum", rule);
+        break;
+    case VALUE_BOOL:
+        json_field_text(w, "type", "boolean");
+        break;
+    case VALUE_TIME:
+        json_field_text(w, "type", "string");
+        json_field_text(w, "format", "date-time");
+        break;
+    case VALUE_DURATION:
+        json_field_text(w, "type", "string");
+        json_field_text(w, "pattern", "^[0-9]{1,6}(ms|s|m|h|d)$");
+        break;
+    case VALUE_WORD:
+        json_field_text(w, "type", "string");
+        write_words(w, rule->words);
+        break;
+    case VALUE_WORDS:
+        json_field_text(w, "type", "string");
+        write_words_pattern(w, rule->words);
+        break;
+    case VALUE_TEXTS:
+        json_field_text(w, "type", "array");
+        json_write_key(w, "items");
+        json_write_raw(w, "{\"type\":\"string\"}");
+        break;
+    case VALUE_TEXT:
+        json_field_text(w, "type", "string");
+        if (in_query)
+            json_field_i64(w, "minLength", 1);
+        else
+            write_range(w, "minLength", "maxLength", rule);
+        break;
+    case VALUE_OBJECT:
+        json_field_text(w, "type", "object");
+        break;
+    case VALUE_ANY:
+        break;
+    case VALUE_MEMBERS:
+        write_members(w, rule->of);
+        break;
+    }
+}
+
+static void write_members(struct json_writer *w, const struct value_rule *rules)
+{
+    json_field_text(w, "type", "object");
+    json_write_key(w, "additionalProperties");
+    json_write_bool(w, false);
+    json_write_key(w, "properties");
+    json_write_begin(w, '{');
+    for (size_t i = 0; rules[i].name; i++) {
+        json_write_key(w, rules[i].name);
+        json_write_begin(w, '{');
+        write_value(w, &rules[i], false);
+        json_field_text(w, "description", rules[i].text);
+        json_write_end(w, '}');
+    }
+    json_write_end(w, '}');
+    json_write_key(w, "required");
+    json_write_begin(w, '[');
+    for (size_t i = 0; rules[i].name; i++)
+        if (rules[i].required)
+            json_write_text(w, rules[i].name);
+    json_write_end(w, ']');
+}
+
+/* ---- operations ---- */
+
+static void write_parameter(struct json_writer *w, const char *name, const char *in,
+                            const char *text)
+{
+    json_field_text(w, "name", name);
+    json_field_text(w, "in", in);
+    json_write_key(w, "required");
+    json_write_bool(w, !strcmp(in, "path"));
+    if (text)
+        json_field_text(w, "description", text);
+    json_write_key(w, "schema");
+}
+
+static void write_path_parameters(struct json_writer *w, const char *path)
+{
+    for (const char *at = path; (at = strchr(at, '{')); at++) {
+        AUTO_FREE char *name = mem_printf("%.*s", (int)strcspn(at + 1, "}"), at + 1);
+        bool number = !strcmp(name, "id") || !strcmp(name, "other");
+
+        json_write_begin(w, '{');
+        write_parameter(w, name, "path", NULL);
+        json_write_raw(w, number ? "{\"type\":\"integer\",\"minimum\":1}"
+                                 : "{\"type\":\"string\",\"minLength\":1}");
+        json_write_end(w, '}');
+    }
+}
+
+static void write_parameters(struct json_writer *w, const struct endpoint *e)
+{
+    json_write_key(w, "parameters");
+    json_write_begin(w, '[');
+    write_path_parameters(w, e->path);
+    for (const struct value_rule *a = e->args; a && a->name; a++) {
+        json_write_begin(w, '{');
+        write_parameter(w, a->name, "query", a->text);
+        json_write_begin(w, '{');
+        write_value(w, a, true);
+        json_write_end(w, '}');
+        json_write_end(w, '}');
+    }
+    json_write_end(w, ']');
+}
+
+static void write_body(struct json_writer *w, const struct endpoint *e)
+{
+    if (!e->body && !e->body_type)
+        return;
+    json_write_key(w, "requestBody");
+    json_write_begin(w, '{');
+    json_write_key(w, "content");
+    json_write_begin(w, '{');
+    json_write_key(w, e->body_type ? e->body_type : "application/json");
+    json_write_begin(w, '{');
+    json_write_key(w, "schema");
+    json_write_begin(w, '{');
+    if (e->body_type)
+        json_field_text(w, "type", "string");
+    else
+        write_members(w, e->body);
+    for (int i = 0; i < 4; i++)
+        json_write_end(w, '}');
+}
+
+static void write_schema_of_answer(struct json_writer *w, const struct endpoint *e)
+{
+    AUTO_FREE char *ref = mem_printf("{\"$ref\":\"#/components/schemas/%s\"}", e->answer);
+
+    if (!e->page) {
+        json_write_raw(w, ref);
+        return;
+    }
+    json_write_begin(w, '{');
+    json_field_text(w, "type", "object");
+    json_write_key(w, "properties");
+    json_write_begin(w, '{');
+    json_write_key(w, "items");
+    json_write_begin(w, '{');
+    json_field_text(w, "type", "array");
+    json_write_key(w, "items");
+    json_write_raw(w, ref);
+    json_write_end(w, '}');
+    json_write_key(w, "next");
+    json_write_raw(
+        w, "{\"type\":[\"string\",\"null\"],\"description\":\"the cursor of the next page\"}");
+    json_write_end(w, '}');
+    json_write_key(w, "required");
+    json_write_raw(w, "[\"items\",\"next\"]");
+    json_write_end(w, '}');
+}
+
+static void write_response(struct json_writer *w, const struct endpoint *e, unsigned status)
+{
+    AUTO_FREE char *code = mem_printf("%u", status);
+
+    json_write_key(w, code);
+    json_write_begin(w, '{');
+    json_field_text(w, "description", status == 204 ? "done" : "the answer");
+    if (*e->answer || e->answer_type) {
+        json_write_key(w, "content");
+        json_write_begin(w, '{');
+        json_write_key(w, e->answer_type ? e->answer_type : "application/json");
+        json_write_begin(w, '{');
+        if (*e->answer) {
+            json_write_key(w, "schema");
+            write_schema_of_answer(w, e);
+        }
+        json_write_end(w, '}');
+        json_write_end(w, '}');
+    }
+    json_write_end(w, '}');
+}
+
+static void write_operation(struct json_writer *w, const struct endpoint *e)
+{
+    AUTO_FREE char *method = mem_strdup(e->method);
+
+    for (char *c = method; *c; c++)
+        *c = (char)tolower((unsigned char)*c);
+    json_write_key(w, method);
+    json_write_begin(w, '{');
+    json_field_text(w, "operationId", e->id);
+    json_field_text(w, "summary", e->text);
+    write_parameters(w, e);
+    write_body(w, e);
+    json_write_key(w, "responses");
+    json_write_begin(w, '{');
+    write_response(w, e, e->status);
+    if (e->status == 201)
+        write_response(w, e, 200);
+    json_write_key(w, "default");
+    json_write_raw(w, "{\"$ref\":\"#/components/responses/Problem\"}");
+    json_write_end(w, '}');
+    if (e->scope)
+        json_field_text(w, "x-scope", pawl_scope_text(e->scope));
+    json_write_key(w, "security");
+    json_write_raw(w, e->scope ? "[{\"token\":[]}]" : "[]");
+    json_write_end(w, '}');
+}
+
+/* ---- the document ---- */
+
+/* Whether an earlier endpoint of the table has the same path. */
+static bool is_repeated(const struct endpoint *e)
+{
+    for (size_t i = 0; endpoint_lists[i]; i++)
+        for (const struct endpoint *o = endpoint_lists[i]; o->method; o++) {
+            if (o == e)
+                return false;
+            if (!strcmp(o->path, e->path))
+                return true;
+        }
+    return false;
+}
+
+static void write_path(struct json_writer *w, const char *path)
+{
+    json_write_key(w, path);
+    json_write_begin(w, '{');
+    for (size_t i = 0; endpoint_lists[i]; i++)
+        for (const struct endpoint *o = endpoint_lists[i]; o->method; o++)
+            if (!strcmp(o->path, path))
+                write_operation(w, o);
+    json_write_end(w, '}');
+}
+
+static const char problem_schema[] =
+    "{\"type\":\"object\",\"required\":[\"type\",\"title\",\"status\",\"detail\"],\"properties\":{"
+    "\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"status\":{\"type\":\"integer\"},"
+    "\"detail\":{\"type\":\"string\",\"description\":\"one sentence: what is wrong and what to do\"}}}";
+
+/* The schemas of answers that only the server makes. */
+static const char own_schemas[] =
+    "\"Receipt\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Submitted\"},{\"type\":\"array\",\"items\":{\"$ref\":"
+    "\"#/components/schemas/Submitted\"}}]},\"Submitted\":{\"type\":\"object\",\"required\":[\"id\",\"existed\"],"
+    "\"properties\":{\"id\":{\"type\":\"integer\"},\"existed\":{\"type\":\"boolean\",\"description\":\"an execution with "
+    "the same idempotency key existed\"}}},\"Identity\":{\"type\":\"object\",\"required\":[\"by\",\"scopes\","
+    "\"read_only\",\"version\"],\"properties\":{\"by\":{\"type\":\"string\"},\"scopes\":{\"type\":\"array\",\"items\":"
+    "{\"type\":\"string\"}},\"read_only\":{\"type\":\"boolean\"},\"version\":{\"type\":\"string\"}}},\"Health\":{\"type\":"
+    "\"object\",\"required\":[\"status\"],\"properties\":{\"status\":{\"type\":\"string\"}}},\"NewToken\":{\"type\":"
+    "\"object\",\"required\":[\"token\"],\"properties\":{\"token\":{\"type\":\"string\",\"description\":\"shown once\"}}}";
+
+static void write_components(struct json_writer *w)
+{
+    AUTO_FREE char *answers = pawl_answer_schemas();
+    AUTO_BUF schemas = BUF_INIT;
+
+    answers[strlen(answers) - 1] = '\0'; /* its closing bracket */
+    buf_addf(&schemas, "%s,%s,\"Problem\":%s}", answers, own_schemas, problem_schema);
+    json_write_key(w, "components");
+    json_write_begin(w, '{');
+    json_write_key(w, "schemas");
+    json_write_raw(w, schemas.ptr);
+    json_write_key(w, "responses");
+    json_write_raw(
+        w,
+        "{\"Problem\":{\"description\":\"a problem (RFC 9457)\",\"content\":{\"application/problem+json\":"
+        "{\"schema\":{\"$ref\":\"#/components/schemas/Problem\"}}}}}");
+    json_write_key(w, "securitySchemes");
+    json_write_raw(w, "{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");
+    json_write_end(w, '}');
+}
+
+char *openapi_text(void)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    json_write_begin(&w, '{');
+    json_field_text(&w, "openapi", "3.1.0");
+    json_write_key(&w, "info");
+    json_write_begin(&w, '{');
+    json_field_text(&w, "title", "Pawl");
+    json_field_text(&w, "version", "1");
+    json_field_text(&w, "description", "Durable workflows and jobs. docs/API.md explains it.");
+    json_write_end(&w, '}');
+    json_write_key(&w, "paths");
+    json_write_begin(&w, '{');
+    for (size_t i = 0; endpoint_lists[i]; i++)
+        for (const struct endpoint *o = endpoint_lists[i]; o->method; o++)
+            if (!is_repeated(o))
+                write_path(&w, o->path);
+    json_write_end(&w, '}');
+    write_components(&w);
+    json_write_end(&w, '}');
+    return b.ptr;
+}

@@ -1,0 +1,291 @@
+/* planes.c - the threads that carry out requests. Each plane has its own queue and threads, and
+ * each thread its own database handles, one for each tenant that it served lately.
+ *
+ * Readers run with a lower priority, and the requests of one token never use all of their threads,
+ * so that a client that asks for large pages in a loop slows itself. */
+#include "base/env.h"
+#include "base/thread.h"
+#include "server/server.h"
+#include "server/watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define QUEUE_MAX     4096 /* requests that wait in one plane */
+#define BATCH_MAX     512  /* requests of one transaction */
+#define HANDLES       8    /* tenants of one thread */
+#define IDLE_US       (60 * 1000000LL)
+#define READ_NICENESS 10
+#define THREADS_MAX   4
+#define TOKEN_SHOWN   128
+
+static const struct {
+    int threads;
+    size_t batch;
+} shape[PLANES] = {
+    [PLANE_READ] = {4, 1}, [PLANE_SUBMIT] = {1, BATCH_MAX}, [PLANE_CONTROL] = {2, 1}};
+
+struct handle {
+    struct pawl *p;
+    char tenant[TENANT_SIZE];
+    int64_t used_at;
+};
+
+struct plane_thread {
+    struct plane_state *plane;
+    pthread_t thread;
+    bool busy;               /* guarded by the plane's mutex, like `token` */
+    char token[TOKEN_SHOWN]; /* the start of the token whose request it carries out */
+    struct handle handles[HANDLES];
+};
+
+struct plane_state {
+    struct server *server;
+    enum plane which;
+    pthread_mutex_t mutex;
+    pthread_cond_t added;
+    struct request *first, **end;
+    size_t n;
+    bool stopping;
+    struct plane_thread threads[THREADS_MAX];
+};
+
+struct planes {
+    struct plane_state at[PLANES];
+};
+
+/* ---- handles ---- */
+
+static void close_handle(struct handle *h)
+{
+    pawl_close(h->p);
+    *h = (struct handle){0};
+}
+
+static void close_idle_handles(struct plane_thread *t)
+{
+    int64_t now = clock_boot_us();
+
+    for (size_t i = 0; i < HANDLES; i++)
+        if (t->handles[i].p && now - t->handles[i].used_at > IDLE_US)
+            close_handle(&t->handles[i]);
+}
+
+static struct handle *oldest_handle(struct plane_thread *t)
+{
+    struct handle *oldest = &t->handles[0];
+
+    for (size_t i = 1; i < HANDLES; i++)
+        if (t->handles[i].used_at < oldest->used_at)
+            oldest = &t->handles[i];
+    return oldest;
+}
+
+static int find_handle(struct plane_thread *t, const char *tenant, struct handle **out,
+                       struct pawl_error *err)
+{
+    struct handle *h = NULL;
+    int rc;
+
+    for (size_t i = 0; i < HANDLES && !h; i++)
+        if (t->handles[i].p && !strcmp(t->handles[i].tenant, tenant))
+            h = &t->handles[i];
+    if (!h) {
+        h = oldest_handle(t);
+        close_handle(h);
+        if ((rc = server_open(t->plane->server, tenant, &h->p, err)))
+            return rc;
+        strcpy(h->tenant, tenant);
+    }
+    h->used_at = clock_boot_us();
+    *out = h;
+    return 0;
+}
+
+/* ---- work ---- */
+
+static void run_one(struct request *r, struct pawl *p)
+{
+    r->p = p;
+    if (guard_check(r))
+        r->endpoint->run(r);
+    if (r->waits_for && !r->answered)
+        watch_execution(r);
+    else
+        request_done(r);
+}
+
+static void run_batch(struct plane_thread *t, struct request *first)
+{
+    struct request *list[BATCH_MAX], *next;
+    struct pawl_error err = {0};
+    struct handle *h = NULL;
+    size_t n = 0;
+    int rc = find_handle(t, first->tenant, &h, &err);
+
+    for (; first; first = next) {
+        next = first->next;
+        if (!rc) {
+            list[n++] = first;
+            continue;
+        }
+        /* To an outsider a tenant that does not exist looks like a token that is not valid. */
+        if (rc == -PAWL_E_NOT_FOUND && first->token)
+            answer_problem(first, 401, "unauthorized", "the token is not valid");
+        else
+            answer_error(first, &err);
+        request_done(first);
+    }
+    if (t->plane->which == PLANE_SUBMIT)
+        submit_batch(h ? h->p : NULL, list, n);
+    else if (n)
+        run_one(list[0], h->p);
+}
+
+/* Whether the token of the request already uses all threads but one. */
+static bool uses_its_share(const struct plane_state *q, const struct request *r)
+{
+    int threads = shape[q->which].threads, running = 0;
+
+    for (int i = 0; i < threads; i++)
+        running += q->threads[i].busy &&
+                   !strncmp(q->threads[i].token, r->token ? r->token : "", TOKEN_SHOWN - 1);
+    return threads > 2 && running >= threads - 1;
+}
+
+/* Takes the next request, and with it those of the same tenant, as many as the plane takes at once.
+ */
+static struct request *take(struct plane_state *q)
+{
+    struct request **at = &q->first, *taken = NULL, **end = &taken;
+    size_t n = 0;
+
+    while (*at && n < shape[q->which].batch) {
+        struct request *r = *at;
+
+        if (uses_its_share(q, r) || (taken && strcmp(taken->tenant, r->tenant))) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        r->next = NULL;
+        *end = r;
+        end = &r->next;
+        n++;
+    }
+    q->n -= n;
+    for (q->end = &q->first; *q->end;)
+        q->end = &(*q->end)->next;
+    return taken;
+}
+
+static void *work(void *arg)
+{
+    struct plane_thread *t = arg;
+    struct plane_state *q = t->plane;
+
+    if (q->which == PLANE_READ)
+        (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), READ_NICENESS);
+    pthread_mutex_lock(&q->mutex);
+    for (;;) {
+        struct request *r = take(q);
+
+        if (!r && q->stopping)
+            break;
+        if (!r) {
+            struct timespec until = thread_time_in(IDLE_US / 2);
+
+            if (pthread_cond_timedwait(&q->added, &q->mutex, &until)) {
+                pthread_mutex_unlock(&q->mutex);
+                close_idle_handles(t);
+                pthread_mutex_lock(&q->mutex);
+            }
+            continue;
+        }
+        t->busy = true;
+        snprintf(t->token, sizeof(t->token), "%s", r->token ? r->token : "");
+        pthread_mutex_unlock(&q->mutex);
+        run_batch(t, r);
+        pthread_mutex_lock(&q->mutex);
+        t->busy = false;
+    }
+    pthread_mutex_unlock(&q->mutex);
+    for (size_t i = 0; i < HANDLES; i++)
+        close_handle(&t->handles[i]);
+    return NULL;
+}
+
+void planes_add(struct request *r)
+{
+    struct plane_state *q = &r->server->planes->at[r->endpoint->plane];
+    bool full;
+
+    r->next = NULL;
+    pthread_mutex_lock(&q->mutex);
+    full = q->n >= QUEUE_MAX || q->stopping;
+    if (!full) {
+        *q->end = r;
+        q->end = &r->next;
+        q->n++;
+        pthread_cond_signal(&q->added);
+    }
+    pthread_mutex_unlock(&q->mutex);
+    if (!full)
+        return;
+    answer_problem(r, 503, "unavailable",
+                   "the server has too many requests to work on: try again later");
+    request_done(r);
+}
+
+/* ---- start and stop ---- */
+
+static int start_plane(struct server *s, enum plane which, struct err *err)
+{
+    struct plane_state *q = &s->planes->at[which];
+
+    q->server = s;
+    q->which = which;
+    q->end = &q->first;
+    pthread_mutex_init(&q->mutex, NULL);
+    thread_cond_init(&q->added);
+    for (int i = 0; i < shape[which].threads; i++) {
+        int rc;
+
+        q->threads[i].plane = q;
+        if ((rc = thread_start(&q->threads[i].thread, work, &q->threads[i])))
+            return err_set(err, E_REFUSED, "a thread can't be started: %s", strerror(rc));
+    }
+    return 0;
+}
+
+int planes_start(struct server *s, struct err *err)
+{
+    s->planes = mem_zalloc(sizeof(*s->planes));
+    for (enum plane p = PLANE_READ; p < PLANES; p++)
+        TRY(start_plane(s, p, err));
+    return 0;
+}
+
+static void stop_plane(struct plane_state *q)
+{
+    pthread_mutex_lock(&q->mutex);
+    q->stopping = true;
+    pthread_cond_broadcast(&q->added);
+    pthread_mutex_unlock(&q->mutex);
+    for (int i = 0; i < shape[q->which].threads; i++)
+        pthread_join(q->threads[i].thread, NULL);
+    pthread_cond_destroy(&q->added);
+    pthread_mutex_destroy(&q->mutex);
+}
+
+void planes_stop(struct server *s)
+{
+    for (enum plane p = PLANE_READ; p < PLANES; p++)
+        stop_plane(&s->planes->at[p]);
+    free(s->planes);
+    s->planes = NULL;
+}

@@ -1,0 +1,383 @@
+/* watch.c - the thread of a watch: reads new events as they are committed, answers the requests
+ * whose execution has ended, and wakes streams. */
+#include "base/env.h"
+#include "base/fd.h"
+#include "base/thread.h"
+#include "server/watch_internal.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define FLUSH_US 250000LL   /* a stream gets at most four messages a second for each topic */
+#define TICK_US  15000000LL /* between comment lines */
+#define RETRY_US 2000000LL  /* after the database could not be used */
+
+struct watches {
+    pthread_mutex_t mutex;
+    struct watch *first;
+    bool stopping;
+};
+
+/* What only the thread of a watch uses. */
+struct watcher {
+    struct watch *w;
+    struct pawl *p;
+    struct pawl_listener *listener;
+    struct pawl_follower *follower;
+    struct request *waiting;
+    bool fresh; /* events came since the last flush */
+    int64_t flushed_at, ticked_at, retry_at;
+};
+
+void watch_wake(struct watch *w)
+{
+    uint64_t one = 1;
+
+    (void)!write(w->wake, &one, sizeof(one));
+}
+
+/* ---- requests that wait ---- */
+
+static void finish(struct request *r)
+{
+    r->waits_for = 0;
+    request_done(r);
+}
+
+static bool is_ended(const char *status)
+{
+    static const char *const ended[] = {"succeeded", "failed",  "timed_out",
+                                        "cancelled", "skipped", NULL};
+
+    for (const char *const *e = ended; *e; e++)
+        if (!strcmp(status, *e))
+            return true;
+    return false;
+}
+
+/* Answers with the execution as it is now. */
+static void answer_execution(struct watcher *t, struct request *r)
+{
+    struct pawl_error err = {0};
+    char *json;
+
+    if (!t->p)
+        answer_problem(r, 503, "unavailable", "the database can't be used now");
+    else if (pawl_show(t->p, r->waits_for, &json, &err))
+        answer_error(r, &err);
+    else {
+        answer_json(r, 200, json);
+        free(json);
+    }
+    finish(r);
+}
+
+static bool has_ended(struct watcher *t, int64_t execution)
+{
+    const char *status;
+    int rc = t->p ? pawl_status(t->p, execution, &status, NULL) : 0;
+
+    return t->p && (rc == -PAWL_E_NOT_FOUND || (!rc && is_ended(status)));
+}
+
+static bool is_late(const struct watcher *t, const struct request *r)
+{
+    return clock_boot_us() >= r->deadline || t->w->stopping;
+}
+
+/* Answers the requests that wait for this execution (ANY: for any) if it has ended, and those whose
+ * time is over. */
+#define ANY  0
+#define NONE (-1)
+static void answer_waiting(struct watcher *t, int64_t execution)
+{
+    for (struct request **at = &t->waiting; *at;) {
+        struct request *r = *at;
+        bool asked = execution == ANY || r->waits_for == execution;
+
+        if (!is_late(t, r) && !(asked && has_ended(t, r->waits_for))) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        answer_execution(t, r);
+    }
+}
+
+/* Takes over the requests that were added. Their execution may have ended before this watch saw an
+ * event. */
+static void take_added(struct watcher *t)
+{
+    struct request *r, *next;
+
+    pthread_mutex_lock(&t->w->mutex);
+    r = t->w->added;
+    t->w->added = NULL;
+    pthread_mutex_unlock(&t->w->mutex);
+    for (; r; r = next) {
+        next = r->next;
+        if (is_late(t, r) || has_ended(t, r->waits_for)) {
+            answer_execution(t, r);
+        } else {
+            r->next = t->waiting;
+            t->waiting = r;
+        }
+    }
+}
+
+void watch_execution(struct request *r)
+{
+    struct watch *w = watch_of(r->server, r->tenant);
+
+    if (!w) {
+        answer_problem(r, 503, "unavailable", "the server is stopping");
+        finish(r);
+        return;
+    }
+    pthread_mutex_lock(&w->mutex);
+    r->next = w->added;
+    w->added = r;
+    pthread_mutex_unlock(&w->mutex);
+    watch_wake(w);
+}
+
+/* ---- events ---- */
+
+static void add_event(struct watch *w, const char *json, const json_t *o)
+{
+    struct watched_event *e;
+
+    pthread_mutex_lock(&w->mutex);
+    e = &w->ring[w->written++ % RING];
+    if (e->json)
+        w->from = e->sequence;
+    free(e->json);
+    e->json = mem_strdup(json);
+    e->sequence = json_integer_value(json_object_get(o, "sequence_num"));
+    e->execution = json_integer_value(json_object_get(o, "execution"));
+    e->root = json_integer_value(json_object_get(o, "root"));
+    pthread_mutex_unlock(&w->mutex);
+}
+
+static int on_event(void *arg, const char *json)
+{
+    struct watcher *t = arg;
+    json_auto_t *o = json_loads(json, 0, NULL);
+    const char *to = json_string_value(json_object_get(o, "to"));
+
+    add_event(t->w, json, o);
+    t->fresh = true;
+    if (to && is_ended(to))
+        answer_waiting(t, json_integer_value(json_object_get(o, "execution")));
+    return 0;
+}
+
+/* ---- the database ---- */
+
+static void close_database(struct watcher *t)
+{
+    pawl_follower_close(t->follower);
+    pawl_listener_close(t->listener);
+    pawl_close(t->p);
+    t->follower = NULL;
+    t->listener = NULL;
+    t->p = NULL;
+}
+
+/* Events may have been missed since the last connection: streams are told to load everything again.
+ */
+static void open_database(struct watcher *t)
+{
+    struct pawl_event_query all = {0};
+    struct pawl_error err = {0};
+    size_t n;
+
+    if (server_open(t->w->server, t->w->tenant, &t->p, &err) ||
+        pawl_listen(t->p, PAWL_WAKE_EVENTS, &t->listener, &err) ||
+        pawl_follow(t->p, &all, &t->follower, &err) ||
+        pawl_follower_next(t->follower, on_event, t, &n,
+                           &err)) { /* the first call sets its position */
+        close_database(t);
+        t->retry_at = clock_boot_us() + RETRY_US;
+        return;
+    }
+    pthread_mutex_lock(&t->w->mutex);
+    t->w->generation++;
+    pthread_mutex_unlock(&t->w->mutex);
+    t->fresh = true;
+    answer_waiting(t, ANY);
+}
+
+static void read_events(struct watcher *t)
+{
+    struct pawl_error err = {0};
+    size_t n = 1;
+    int rc = 0;
+
+    (void)pawl_listener_drain(t->listener);
+    while (!rc && n)
+        rc = pawl_follower_next(t->follower, on_event, t, &n, &err);
+    if (rc) {
+        close_database(t);
+        t->retry_at = clock_boot_us() + RETRY_US;
+    }
+}
+
+/* ---- the loop ---- */
+
+static int64_t earliest(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int wait_ms(struct watcher *t, int64_t now)
+{
+    int64_t until = t->ticked_at + TICK_US;
+
+    if (!t->p)
+        until = earliest(until, t->retry_at);
+    else
+        until = earliest(until, now + pawl_listener_poll_ms(t->listener) * 1000LL);
+    if (t->fresh)
+        until = earliest(until, t->flushed_at + FLUSH_US);
+    for (const struct request *r = t->waiting; r; r = r->next)
+        until = earliest(until, r->deadline);
+    return until <= now ? 0 : (int)((until - now) / 1000 + 1);
+}
+
+static void flush(struct watcher *t)
+{
+    int64_t now = clock_boot_us();
+    bool tick = now - t->ticked_at >= TICK_US;
+
+    if (!tick && (!t->fresh || now - t->flushed_at < FLUSH_US))
+        return;
+    pthread_mutex_lock(&t->w->mutex);
+    streams_wake(t->w, tick);
+    pthread_mutex_unlock(&t->w->mutex);
+    t->flushed_at = now;
+    t->fresh = false;
+    if (tick)
+        t->ticked_at = now;
+}
+
+static void drain_eventfd(int fd)
+{
+    uint64_t n;
+
+    (void)!read(fd, &n, sizeof(n));
+}
+
+static void *follow(void *arg)
+{
+    struct watcher t = {.w = arg, .ticked_at = clock_boot_us()};
+    bool stopping = false;
+
+    while (!stopping) {
+        struct pollfd fds[] = {{.fd = t.w->wake, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+
+        if (!t.p && clock_boot_us() >= t.retry_at)
+            open_database(&t);
+        take_added(&t);
+        fds[1].fd = t.listener ? pawl_listener_fd(t.listener) : -1;
+        poll(fds, 2, wait_ms(&t, clock_boot_us()));
+        if (fds[0].revents)
+            drain_eventfd(t.w->wake);
+        if (t.p)
+            read_events(&t);
+        answer_waiting(&t, NONE);
+        flush(&t);
+        pthread_mutex_lock(&t.w->mutex);
+        stopping = t.w->stopping;
+        pthread_mutex_unlock(&t.w->mutex);
+    }
+    take_added(&t);
+    answer_waiting(&t, ANY);
+    close_database(&t);
+    return NULL;
+}
+
+/* ---- all watches ---- */
+
+static struct watch *start_watch(struct server *s, const char *tenant)
+{
+    struct watch *w = mem_zalloc(sizeof(*w));
+
+    w->server = s;
+    strcpy(w->tenant, tenant);
+    w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&w->mutex, NULL);
+    if (w->wake >= 0 && !thread_start(&w->thread, follow, w))
+        return w;
+    fd_close(&w->wake);
+    pthread_mutex_destroy(&w->mutex);
+    free(w);
+    return NULL;
+}
+
+struct watch *watch_of(struct server *s, const char *tenant)
+{
+    struct watches *all = s->watches;
+    struct watch *w;
+
+    pthread_mutex_lock(&all->mutex);
+    for (w = all->first; w && strcmp(w->tenant, tenant); w = w->next)
+        ;
+    if (!w && !all->stopping && (w = start_watch(s, tenant))) {
+        w->next = all->first;
+        all->first = w;
+    }
+    if (all->stopping)
+        w = NULL;
+    pthread_mutex_unlock(&all->mutex);
+    return w;
+}
+
+int watches_start(struct server *s, struct err *err)
+{
+    (void)err;
+    s->watches = mem_zalloc(sizeof(*s->watches));
+    pthread_mutex_init(&s->watches->mutex, NULL);
+    return 0;
+}
+
+static void stop_watch(struct watch *w)
+{
+    pthread_mutex_lock(&w->mutex);
+    w->stopping = true;
+    streams_end(w);
+    pthread_mutex_unlock(&w->mutex);
+    watch_wake(w);
+    pthread_join(w->thread, NULL);
+}
+
+void watches_stop(struct server *s)
+{
+    struct watches *all = s->watches;
+
+    pthread_mutex_lock(&all->mutex);
+    all->stopping = true;
+    pthread_mutex_unlock(&all->mutex);
+    for (struct watch *w = all->first; w; w = w->next)
+        stop_watch(w);
+}
+
+void watches_free(struct server *s)
+{
+    struct watch *w, *next;
+
+    for (w = s->watches->first; w; w = next) {
+        next = w->next;
+        for (size_t i = 0; i < RING; i++)
+            free(w->ring[i].json);
+        fd_close(&w->wake);
+        pthread_mutex_destroy(&w->mutex);
+        free(w);
+    }
+    pthread_mutex_destroy(&s->watches->mutex);
+    free(s->watches);
+    s->watches = NULL;
+}

@@ -1,0 +1,110 @@
+/* worker.c - a worker inside the server: an engine on a thread of its own, with its own database
+ * handle. */
+#include "server/worker.h"
+
+#include "base/env.h"
+#include "base/fd.h"
+#include "base/thread.h"
+#include "server/server.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define STOP_US (5 * 1000000LL)
+
+struct worker {
+    struct server *server;
+    pthread_t thread;
+    int stop; /* eventfd */
+    struct pawl *p;
+    struct pawl_engine *engine;
+};
+
+static bool is_stopping(void *arg)
+{
+    const struct worker *w = arg;
+
+    return poll(&(struct pollfd){.fd = w->stop, .events = POLLIN}, 1, 0) > 0;
+}
+
+static int step(struct worker *w, struct pawl_error *err)
+{
+    struct pollfd fds[] = {{.fd = pawl_engine_fd(w->engine), .events = POLLIN},
+                           {.fd = w->stop, .events = POLLIN}};
+
+    poll(fds, 2, pawl_engine_timeout_ms(w->engine));
+    return pawl_engine_step(w->engine, 0, err);
+}
+
+static void stop_engine(struct worker *w, struct pawl_error *err)
+{
+    int64_t until = clock_boot_us() + STOP_US;
+    int rc = 0;
+
+    pawl_engine_stop(w->engine, true);
+    while (!rc && !pawl_engine_idle(w->engine) && clock_boot_us() < until)
+        rc = pawl_engine_step(w->engine, 100, err);
+}
+
+static void *work(void *arg)
+{
+    struct worker *w = arg;
+    struct pawl_error err = {0};
+    int rc = 0;
+
+    while (!rc && !is_stopping(w))
+        rc = step(w, &err);
+    if (rc)
+        fprintf(stderr, "pawl-server: the worker ended: %s\n", err.message);
+    else
+        stop_engine(w, &err);
+    return NULL;
+}
+
+static int open_engine(struct worker *w, struct pawl_error *err)
+{
+    const struct server_options *so = &w->server->options;
+    struct pawl_options o = {.url = so->db, .tenant = so->tenant, .config = so->config};
+    struct pawl_engine_options eo = {.slots = so->worker, .give_up = is_stopping, .arg = w};
+
+    TRY(pawl_open(&o, &w->p, err));
+    return pawl_engine_open(w->p, &eo, &w->engine, err);
+}
+
+int worker_start(struct server *s, struct err *err)
+{
+    struct pawl_error e = {0};
+    struct worker *w;
+    int rc;
+
+    if (!s->options.worker)
+        return 0;
+    w = s->worker = mem_zalloc(sizeof(*w));
+    w->server = s;
+    w->stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if ((rc = open_engine(w, &e)))
+        return err_set(err, (enum error_code) - rc, "%s", e.message);
+    if ((rc = thread_start(&w->thread, work, w)))
+        return err_set(err, E_REFUSED, "a thread can't be started: %s", strerror(rc));
+    return 0;
+}
+
+void worker_stop(struct server *s)
+{
+    struct worker *w = s->worker;
+    uint64_t one = 1;
+
+    if (!w)
+        return;
+    (void)!write(w->stop, &one, sizeof(one));
+    pthread_join(w->thread, NULL);
+    pawl_engine_close(w->engine);
+    pawl_close(w->p);
+    fd_close(&w->stop);
+    free(w);
+    s->worker = NULL;
+}

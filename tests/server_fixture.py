@@ -1,0 +1,156 @@
+"""server_fixture.py - a real server on a new database, for tests in Python."""
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+BUILD = os.environ.get("PAWL_TEST_BUILD", "build")
+PATIENCE = 240  # seconds until a hang counts as a failure
+
+
+class Database:
+    """A new tenant of the database under test."""
+
+    count = 0
+
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix="pawl-server.")
+        os.chmod(self.dir, 0o755)
+        if os.environ.get("PAWL_TEST_DB", "sqlite") == "sqlite":
+            self.url = f"sqlite:{self.dir}/pawl.db"
+        else:
+            self.url = os.environ["PAWL_TEST_PG_URL"] + "?connect_timeout=240"
+        Database.count += 1
+        self.tenant = f"srv_{os.getpid()}_{Database.count}"
+        self.env = {k: v for k, v in os.environ.items() if k not in ("PAWL_DB", "PAWL_TRACE", "XDG_STATE_HOME")}
+        self.env["HOME"] = self.dir
+        self.pawl("admin", "tenant", "create", self.tenant, tenant=False)
+
+    def pawl(self, *args, tenant=True, check=True, **options):
+        """Runs the command line; returns what it prints."""
+        command = [f"{BUILD}/pawl", "--db", self.url]
+        if tenant:
+            command += ["--tenant", self.tenant]
+        done = subprocess.run(command + list(args), env=self.env, text=True, capture_output=True, timeout=PATIENCE, **options)
+        if check and done.returncode:
+            raise AssertionError(f"pawl {' '.join(args)}: {done.returncode}: {done.stderr}")
+        return done.stdout if check else done
+
+    def token(self, name, scopes, *more):
+        return self.pawl("admin", "token", "create", name, "--scope", scopes, *more).strip()
+
+    def verify(self):
+        assert "invariants hold" in self.pawl("verify")
+
+    def remove(self):
+        self.pawl("admin", "tenant", "drop", self.tenant, tenant=False, check=False)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    def expect(self, status):
+        assert self.status == status, f"{self.status} instead of {status}: {self.body[:500]!r}"
+        return self
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=PATIENCE)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(PATIENCE)
+        self.sock.connect(self.path)
+
+
+class Server:
+    """A server of a database. By default it listens on a free port and has a console token with all scopes."""
+
+    def __init__(self, db, *options, listen="127.0.0.1:0"):
+        self.db, self.unix = db, listen[5:] if listen.startswith("unix:") else None
+        command = [f"{BUILD}/pawl", "serve", "--db", db.url, "--tenant", db.tenant, "--listen", listen, *options]
+        self.process = subprocess.Popen(command, env=db.env, text=True, stderr=subprocess.PIPE)
+        self.port, self.token = None, None
+        for line in self.process.stderr:
+            if found := re.search(r"ready on port (\d+)", line):
+                self.port = int(found[1])
+            if found := re.search(r"#token=(\S+)", line):
+                self.token = found[1]
+            if "#token=" in line or ("ready on" in line and (self.unix or "--token-file" in options)):
+                return
+        raise AssertionError(f"the server did not start: exit status {self.process.wait()}")
+
+    def connection(self):
+        if self.unix:
+            return UnixConnection(self.unix)
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+
+    def ask(self, method, path, body=None, token=True, headers=None):
+        """Makes one request. `body`: a value to send as JSON, or bytes. `token`: True for the console's, a text, or None."""
+        headers = dict(headers or {})
+        if token:
+            headers["Authorization"] = "Bearer " + (self.token if token is True else token)
+        if body is not None and not isinstance(body, bytes):
+            body = json.dumps(body).encode()
+            headers.setdefault("Content-Type", "application/json")
+        connection = self.connection()
+        with contextlib.closing(connection):
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+
+    def get(self, path, **options):
+        return self.ask("GET", path, **options)
+
+    def post(self, path, body=None, **options):
+        return self.ask("POST", path, {} if body is None else body, **options)
+
+    def submit(self, **job):
+        return self.post("/v1/executions", job).expect(201).json["id"]
+
+    def wait(self, execution):
+        """Waits until the execution has ended; returns it."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            shown = self.get(f"/v1/executions/{execution}", headers={"Prefer": "wait=60"}).expect(200).json
+            if shown["finished_at"]:
+                return shown
+        raise AssertionError(f"execution {execution} does not end")
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        self.process.stderr.close()
+        return self.process.wait(PATIENCE)
+
+
+@contextlib.contextmanager
+def serving(*options, **more):
+    """A new database and a server of it. Checks at the end that the server stops cleanly and all invariants hold."""
+    db = Database()
+    try:
+        server = Server(db, *options, **more)
+        try:
+            yield server
+        except BaseException:
+            server.stop(signal.SIGKILL)
+            raise
+        assert server.stop() == 0
+        db.verify()
+    finally:
+        db.remove()

@@ -1,0 +1,233 @@
+"""The HTTP interface: each resource, what it accepts and what it refuses."""
+
+import json
+
+from harness import main, test
+from server_fixture import serving
+
+TWO = "name: two\nparams: {who: {type: string, default: you}}\ntasks:\n  a: {run: 'echo hello $who'}\n  b: {needs: a, run: exit 3}\n"
+SLEEPER = "name: sleeper\ntasks: {a: {run: sleep 600}}\n"
+
+
+def problem(answer, status, word, *parts):
+    body = answer.expect(status).json
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert body["type"] == f"urn:pawl:problem:{word}" and body["status"] == status, body
+    for part in parts:
+        assert part in body["detail"], body["detail"]
+
+
+@test
+def submitted_workflow_runs_and_can_be_read():
+    with serving("--worker", "2") as s:
+        answer = s.post("/v1/executions", {"yaml": TWO, "params": {"who": "reader"}}).expect(201)
+        run = answer.json["id"]
+        assert answer.json == {"id": run, "existed": False}
+        assert answer.headers["Location"] == f"/v1/executions/{run}"
+        shown = s.wait(run)
+        assert (shown["status"], shown["requested_by"]) == ("failed", "console"), shown
+        assert shown == s.get(f"/v1/executions/{run}").json == json.loads(s.db.pawl("show", str(run), "--json"))
+        tree = s.get(f"/v1/executions/{run}/tree").expect(200).json
+        assert [c["status"] for c in tree["children"]] == ["succeeded", "failed"], tree
+        children = s.get(f"/v1/executions/{run}/children").expect(200).json["items"]
+        assert {c["name"] for c in children} == {"two::a", "two::b"}
+        assert len(s.get(f"/v1/executions/{run}/outline").expect(200).json["items"]) == 3
+        log = s.get(f"/v1/executions/{tree['children'][0]['id']}/logs").expect(200)
+        assert (log.body, log.headers["Pawl-Log-Next"], log.headers["Pawl-Log-Ended"]) == (b"hello reader\n", "13", "true")
+        why = s.get(f"/v1/executions/{run}/why").expect(200).json
+        assert why["reasons"][0]["code"] == "ended", why
+        path = s.get(f"/v1/executions/{run}/critical").expect(200).json
+        assert path["id"] == run and path["steps"], path
+        assert b"two" in s.get(f"/v1/executions/{run}/graph").expect(200).body
+
+
+@test
+def past_state_is_read_by_time_and_by_event():
+    with serving("--worker", "1") as s:
+        run = s.submit(yaml=TWO)
+        s.wait(run)
+        first = s.get(f"/v1/executions/{run}/events?self=true").expect(200).json["items"][0]
+        then = s.get(f"/v1/executions/{run}?at_event={first['sequence_num']}").expect(200).json
+        assert then["status"] == first["to"] and then["finished_at"] is None, then
+        problem(s.get(f"/v1/executions/{run}?at=2001-01-01T00:00:00Z"), 404, "not-found", "requested")
+        problem(s.get(f"/v1/executions/{run}?at=yesterday"), 400, "invalid", "at needs a time")
+
+
+@test
+def lists_are_read_page_by_page_without_gaps_or_repeats():
+    with serving() as s:
+        jobs = [{"function": "f", "input": i} for i in range(25)]
+        ids = [r["id"] for r in s.post("/v1/executions", jobs).expect(201).json]
+        seen, path = [], "/v1/executions?limit=10&status=ready"
+        while path:
+            answer = s.get(path).expect(200)
+            seen += [e["id"] for e in answer.json["items"]]
+            link = answer.headers["Link"]
+            assert bool(link) == bool(answer.json["next"])
+            path = link and link[1 : link.index(">")]
+        assert seen == sorted(ids, reverse=True)
+        for listed, oldest_first in (("/v1/events", False), (f"/v1/executions/{ids[0]}/events", True)):
+            numbers, path = [], f"{listed}?limit=1"
+            while path:
+                answer = s.get(path).expect(200)
+                numbers += [e["sequence_num"] for e in answer.json["items"]]
+                path = answer.headers["Link"] and answer.headers["Link"][1:].split(">")[0]
+            assert len(numbers) == len(set(numbers)) == (2 if oldest_first else 50), numbers
+            assert numbers == sorted(numbers, reverse=not oldest_first)
+        problem(s.get("/v1/executions?cursor=abc"), 400, "invalid", "cursor")
+        problem(s.get("/v1/events?cursor=1"), 400, "invalid", "cursor")
+
+
+@test
+def idempotency_key_used_again_returns_the_first_execution():
+    with serving() as s:
+        key = {"Idempotency-Key": "order-17"}
+        first = s.post("/v1/executions", {"function": "f", "input": 1}, headers=key).expect(201).json
+        again = s.post("/v1/executions", {"function": "f", "input": 1}, headers=key).expect(200).json
+        assert again == {"id": first["id"], "existed": True}
+        problem(s.post("/v1/executions", {"function": "f", "input": 2}, headers=key), 422, "conflict")
+        member = s.post("/v1/executions", {"function": "f", "input": 1, "key": "order-17"}).expect(200).json
+        assert member == again
+        problem(s.post("/v1/executions", [{"function": "f"}, {"function": "g"}], headers=key), 400, "invalid", "Idempotency-Key")
+
+
+@test
+def commands_and_workflow_files_need_the_scope_admin():
+    with serving() as s:
+        token = s.db.token("web", "read,submit")
+        post = lambda body: s.post("/v1/executions", body, token=token)
+        problem(post({"yaml": TWO}), 403, "forbidden", "scope admin")
+        problem(post({"command": {"run": "id"}}), 403, "forbidden", "scope admin")
+        run = post({"function": "f", "input": {"a": [1]}}).expect(201).json["id"]
+        assert s.get(f"/v1/executions/{run}").json["requested_by"] == "token web"
+        assert len(s.get("/v1/executions").json["items"]) == 1
+
+
+@test
+def list_with_one_bad_job_stores_none_of_it():
+    with serving() as s:
+        jobs = [{"function": "f"}, {"workflow": "missing"}]
+        problem(s.post("/v1/executions", jobs), 404, "not-found", "missing")
+        assert s.get("/v1/executions").json["items"] == []
+
+
+@test
+def bad_requests_are_refused_with_a_sentence_that_names_the_fault():
+    with serving() as s:
+        post = lambda body, **o: s.post("/v1/executions", body, **o)
+        problem(post(b"{", headers={"Content-Type": "application/json"}), 400, "invalid", "the body")
+        problem(post({"functoin": "f"}), 400, "invalid", 'has no member "functoin"', 'did you mean "function"')
+        problem(post({"function": 7}), 400, "invalid", "function", "string")
+        problem(post({"function": "f", "priority": "high"}), 400, "invalid", "priority")
+        problem(post({"function": "f", "delay": "soon"}), 400, "invalid", "delay")
+        problem(post({}), 400, "invalid", "exactly one of")
+        problem(post({"function": "f", "workflow": "w"}), 400, "invalid", "exactly one of")
+        problem(post({"function": "f", "params": {}}), 400, "invalid", "params belong to a workflow")
+        problem(post({"function": "f", "concurrency": {"max": 1}}), 400, "invalid", '"key"')
+        problem(post({"yaml": "name: x\ntasks: {a: {run: 1, nees: b}}"}), 400, "invalid", "nees")
+        problem(post(b"a=1", headers={"Content-Type": "application/x-www-form-urlencoded"}), 415, "media-type", "application/json")
+        problem(post(b" " * (8 << 20) + b"1", headers={"Content-Type": "application/json"}), 413, "too-large")
+        problem(post(b'{"function":' + b"[" * 100 + b"]" * 100 + b"}", headers={"Content-Type": "application/json"}), 400, "invalid")
+        problem(s.get("/v1/executions?statos=ready"), 400, "invalid", "no argument 'statos'", '"status"')
+        problem(s.get("/v1/executions?status=reddy"), 400, "invalid", "'reddy' is not one of")
+        problem(s.get("/v1/executions?limit=1&limit=2"), 400, "invalid", "limit was given twice")
+        problem(s.get("/v1/executions?limit=0"), 400, "invalid", "limit must be from 1")
+        problem(s.get("/v1/executions?name=%ff"), 400, "invalid", "UTF-8")
+        problem(s.get("/v1/executions/99"), 404, "not-found", "99")
+        problem(s.get("/v1/executions/x"), 404, "not-found")
+        problem(s.get("/nothing"), 404, "not-found")
+        answer = s.ask("PATCH", "/v1/executions")
+        problem(answer, 405, "method-not-allowed")
+        assert answer.headers["Allow"] == "GET, POST"
+        problem(s.ask("GET", "/v1/queues", b"{}"), 400, "invalid", "no body")
+        assert s.get("/v1/executions").json["items"] == []
+
+
+@test
+def operators_act_on_executions_and_the_history_names_them():
+    with serving("--worker", "2") as s:
+        operator = s.db.token("night shift", "read,operate")
+        act = lambda run, verb, body=None: s.post(f"/v1/executions/{run}/{verb}", body, token=operator)
+        run = s.submit(yaml=SLEEPER)
+        assert act(run, "pause", {"reason": "wait"}).expect(200).json["workflow_execution"]["paused"]
+        problem(act(run, "pause"), 409, "not-acceptable", "paused")
+        act(run, "resume").expect(200)
+        act(run, "cancel", {"reason": "not needed"}).expect(200)
+        assert s.wait(run)["status"] == "cancelled"
+        events = s.get(f"/v1/executions/{run}/events?self=true").json["items"]
+        asked = [e["data"] for e in events if e["data"] and e["data"].get("reason") == "not needed"]
+        assert asked and asked[0]["by"] == "token night shift", events
+        plan = act(run, "rerun", {"dry_run": True}).expect(200).json
+        assert [n["name"] for n in plan["nodes"]], plan
+        problem(act(run, "skip"), 409, "not-acceptable")
+
+
+@test
+def approval_is_given_over_http():
+    with serving("--worker", "1") as s:
+        run = s.submit(yaml="name: gate\ntasks: {a: {run: 'true', approval: {message: go?}}}\n")
+        waiting = s.get(f"/v1/executions/{run}/children").json["items"][0]
+        assert waiting["waiting"].startswith("approval"), waiting
+        s.post(f"/v1/executions/{waiting['id']}/approve", {"reason": "fine"}).expect(200)
+        assert s.wait(run)["status"] == "succeeded"
+
+
+@test
+def queues_are_limited_paused_and_resumed():
+    with serving() as s:
+        s.submit(function="f", queue="mail")
+        find = lambda answer: next(q for q in answer.expect(200).json["items"] if q["queue"] == "mail")
+        assert find(s.ask("PUT", "/v1/queues/mail/limit", {"max": 3}))["limit"]["max"] == 3
+        assert find(s.post("/v1/queues/mail/pause", {"reason": "provider down"}))["paused"]["reason"] == "provider down"
+        assert find(s.post("/v1/queues/mail/resume"))["paused"] is None
+        assert find(s.ask("PUT", "/v1/queues/mail/limit", {"max": None}))["limit"] is None
+        assert s.get("/v1/workers").expect(200).json["items"] == []
+        assert s.get("/v1/submissions?status=waiting").expect(200).json["items"] == []
+        overview = s.get("/v1/overview").expect(200).json
+        assert [q["queue"] for q in overview["queues"]] == ["mail"], overview
+
+
+@test
+def schedules_are_listed_paused_and_run():
+    with serving() as s:
+        file = f"{s.db.dir}/nightly.flow.yaml"
+        with open(file, "w") as f:
+            f.write("name: nightly\non: {schedule: {cron: '0 3 * * *'}}\ntasks: {a: {run: 'true'}}\n")
+        s.db.pawl("apply", file)
+        name = s.get("/v1/schedules").expect(200).json["items"][0]["schedule"]
+        path = "/v1/schedules/" + name.replace("/", "%2F")
+        assert len(s.get("/v1/schedules/next?limit=3").expect(200).json["items"]) == 3
+        assert s.post(path + "/pause", {"reason": "holiday"}).expect(200).json["items"][0]["paused"]["reason"] == "holiday"
+        assert s.post(path + "/resume").expect(200).json["items"][0]["paused"] is None
+        run = s.post(path + "/run").expect(201).json["id"]
+        assert s.get(f"/v1/executions/{run}").expect(200).json["name"] == "nightly"
+        problem(s.post("/v1/schedules/other/pause"), 404, "not-found")
+
+
+@test
+def wait_ends_at_its_deadline_with_the_current_state():
+    with serving() as s:
+        run = s.submit(function="f")
+        answer = s.get(f"/v1/executions/{run}", headers={"Prefer": "wait=1"}).expect(200)
+        assert (answer.json["status"], answer.headers["Preference-Applied"]) == ("ready", "wait=1")
+        problem(s.get("/v1/executions/999", headers={"Prefer": "wait=60"}), 404, "not-found")
+
+
+@test
+def openapi_document_lists_every_path_and_health_needs_no_token():
+    with serving() as s:
+        document = s.get("/openapi.json", token=None).expect(200).json
+        assert document["openapi"] == "3.1.0"
+        assert document["paths"]["/v1/executions"].keys() == {"get", "post"}
+        for path, operations in document["paths"].items():
+            for operation in operations.values():
+                for code, response in operation["responses"].items():
+                    schema = response.get("content", {}).get("application/json", {}).get("schema", {})
+                    reference = schema.get("$ref", "").rsplit("/", 1)[-1]
+                    assert not reference or reference in document["components"]["schemas"], (path, code)
+        assert s.get("/healthz", token=None).expect(200).json == {"status": "ok"}
+        assert s.get("/readyz", token=None).expect(200).json == {"status": "ready"}
+        assert b"pawl_queue_jobs" in s.get("/metrics").expect(200).body
+
+
+main()
