@@ -303,7 +303,7 @@ $(BUILD)/gen/migrations.c: tools/sqlgen.awk src/core/vocab.h src/core/graph.h $(
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
 .PHONY: demo test test-containers test-upgrade test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
-	chaos empty-machine bench
+	chaos check-api empty-machine bench
 demo:
 	tools/install-deps build
 	$(SUBMAKE) all
@@ -359,6 +359,12 @@ chaos:
 	tools/install-deps test
 	$(SUBMAKE) all
 	tests/chaos/campaign.py --build $(abspath $(BUILD)) --folder $(abspath $(BUILD))/chaos --minutes $(CHAOS_MINUTES) $(CHAOS_OPTIONS)
+
+# Tries the HTTP interface with schemathesis, which is installed from PyPI into $(BUILD).
+check-api:
+	tools/install-deps test
+	$(SUBMAKE) all
+	BUILD=$(BUILD) tests/check_api
 
 mutants:
 	tools/install-deps test

@@ -88,7 +88,7 @@ def idempotency_key_used_again_returns_the_first_execution():
         problem(s.post("/v1/executions", {"function": "f", "input": 2}, headers=key), 422, "conflict")
         member = s.post("/v1/executions", {"function": "f", "input": 1, "key": "order-17"}).expect(200).json
         assert member == again
-        problem(s.post("/v1/executions", [{"function": "f"}, {"function": "g"}], headers=key), 400, "invalid", "Idempotency-Key")
+        problem(s.post("/v1/executions", [{"function": "f"}, {"function": "g"}], headers=key), 422, "not-processable", "Idempotency-Key")
 
 
 @test
@@ -120,11 +120,11 @@ def bad_requests_are_refused_with_a_sentence_that_names_the_fault():
         problem(post({"function": 7}), 400, "invalid", "function", "string")
         problem(post({"function": "f", "priority": "high"}), 400, "invalid", "priority")
         problem(post({"function": "f", "delay": "soon"}), 400, "invalid", "delay")
-        problem(post({}), 400, "invalid", "exactly one of")
-        problem(post({"function": "f", "workflow": "w"}), 400, "invalid", "exactly one of")
-        problem(post({"function": "f", "params": {}}), 400, "invalid", "params belong to a workflow")
+        problem(post({}), 422, "not-processable", "exactly one of")
+        problem(post({"function": "f", "workflow": "w"}), 422, "not-processable", "exactly one of")
+        problem(post({"function": "f", "params": {}}), 422, "not-processable", "params belong to a workflow")
         problem(post({"function": "f", "concurrency": {"max": 1}}), 400, "invalid", '"key"')
-        problem(post({"yaml": "name: x\ntasks: {a: {run: 1, nees: b}}"}), 400, "invalid", "nees")
+        problem(post({"yaml": "name: x\ntasks: {a: {run: 1, nees: b}}"}), 422, "not-processable", "nees")
         problem(post(b"a=1", headers={"Content-Type": "application/x-www-form-urlencoded"}), 415, "media-type", "application/json")
         problem(post(b" " * (8 << 20) + b"1", headers={"Content-Type": "application/json"}), 413, "too-large")
         problem(post(b'{"function":' + b"[" * 100 + b"]" * 100 + b"}", headers={"Content-Type": "application/json"}), 400, "invalid")

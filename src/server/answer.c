@@ -58,6 +58,7 @@ const struct problem_type problem_types[] = {
     {"too-large", "the body is too large", 413},
     {"media-type", "the body has another media type than the endpoint accepts", 415},
     {"misdirected", "the server does not answer for this host", 421},
+    {"not-processable", "the request is well-formed, but can't be carried out", 422},
     {"conflict", "the idempotency key belongs to another request", 422},
     {"refused", "a limit is reached", 429},
     {"internal", "an error inside the server", 500},
@@ -109,7 +110,7 @@ void answer_error(struct request *r, const struct pawl_error *err)
         unsigned status;
         const char *type;
     } problems[] = {
-        [PAWL_E_INTERNAL] = {500, "internal"},          [PAWL_E_INVALID] = {400, "invalid"},
+        [PAWL_E_INTERNAL] = {500, "internal"},          [PAWL_E_INVALID] = {422, "not-processable"},
         [PAWL_E_CONFLICT] = {422, "conflict"},          [PAWL_E_NOT_FOUND] = {404, "not-found"},
         [PAWL_E_UNAVAILABLE] = {503, "unavailable"},    [PAWL_E_NO_SPACE] = {503, "unavailable"},
         [PAWL_E_SCHEMA] = {503, "unavailable"},         [PAWL_E_REFUSED] = {429, "refused"},

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXTS_MAX 1000
+#define TEXTS_MAX  1000
+#define EXACT_REAL 9007199254740992.0 /* 2^53: reals up to here are exact */
 
 static int refuse_member(const struct json_node *object, const struct value_rule *rules,
                          const char *key, struct err *err)
@@ -82,6 +83,20 @@ static int read_bool(const struct json_node *node, int64_t *out, struct err *err
 static int read_object(const struct json_node *node, const struct value_rule *rules,
                        struct arena *arena, struct value **out, struct err *err);
 
+/* A whole number may be written as 1e3. */
+static int read_int(const struct json_node *node, const struct value_rule *rule, int64_t *out,
+                    struct err *err)
+{
+    double real = json_real_value(node->value);
+    json_auto_t *whole = NULL;
+    struct json_node copy = *node;
+
+    if (json_is_real(node->value) && real >= -EXACT_REAL && real <= EXACT_REAL &&
+        real == (double)(int64_t)real)
+        copy.value = whole = json_integer((int64_t)real);
+    return json_read_i64(&copy, rule->min, rule->max ? rule->max : INT64_MAX, out, err);
+}
+
 static int read_member(const struct json_node *node, const struct value_rule *rule,
                        struct arena *arena, struct value *v, struct err *err)
 {
@@ -91,7 +106,7 @@ static int read_member(const struct json_node *node, const struct value_rule *ru
         return json_read_text(node, rule->min > 0 ? (size_t)rule->min : 0,
                               rule->max ? (size_t)rule->max : BODY_MAX, arena, &v->text, err);
     case VALUE_INT:
-        return json_read_i64(node, rule->min, rule->max ? rule->max : INT64_MAX, &v->n, err);
+        return read_int(node, rule, &v->n, err);
     case VALUE_BOOL:
         return read_bool(node, &v->n, err);
     case VALUE_DURATION:
@@ -134,7 +149,7 @@ static int read_object(const struct json_node *node, const struct value_rule *ru
             ;
         if (i == n)
             return refuse_member(node, rules, member.key, err);
-        if (!json_is_null(member.value) || rules[i].type == VALUE_ANY)
+        if (!json_is_null(member.value) || !rules[i].nullable)
             TRY(read_member(&member, &rules[i], arena, &values[i], err));
     }
     for (i = 0; i < n; i++)

@@ -36,6 +36,9 @@ struct value_rule {
     const char *words; /* VALUE_WORD and VALUE_WORDS: "ready|running" */
     int64_t min, max;  /* VALUE_INT: the range; VALUE_TEXT: the length in bytes, at most `max` */
     bool required;     /* members of a body only */
+    bool nullable;     /* null is the same as not given; members of a body only */
+    const char
+        *pattern; /* VALUE_TEXT: a regular expression for the documentation; the code checks it */
     const struct value_rule *of; /* VALUE_MEMBERS */
 };
 

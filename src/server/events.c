@@ -113,7 +113,7 @@ static void stream(struct request *r)
         RULE("since", TIME, "only events from this time on"),                                   \
         RULE("until", TIME, "only events before this time"),                                    \
         RULE("cursor", TEXT, "the cursor of the page, as `next` of the page before has it",     \
-             .max = 100),                                                                       \
+             .max = 100, .pattern = "^[1-9][0-9]{0,17}-[1-9][0-9]{0,17}$"),                     \
     {                                                                                           \
         "limit", VALUE_INT, "the size of a page; 100 if not given", .min = 1, .max = EVENTS_MAX \
     }

@@ -17,13 +17,16 @@
 #define STATUSES     "pending|ready|running|succeeded|failed|timed_out|cancelled|skipped"
 #define KINDS        "workflow|task|foreach|exec"
 
-#define ARG_CURSOR \
-    RULE("cursor", TEXT, "the cursor of the page, as `next` of the page before has it", .max = 100)
+#define ARG_CURSOR                                                                      \
+    RULE("cursor", TEXT, "the cursor of the page, as `next` of the page before has it", \
+         .max = 100, .pattern = "^[1-9][0-9]{0,17}$")
 #define ARG_LIMIT \
     RULE("limit", INT, "the size of a page; 100 if not given", .min = 1, .max = LIST_MAX)
 #define ARG_AT RULE("at", TIME, "the state at this time instead of now")
-#define ARG_EVENT \
-    RULE("at_event", INT, "the state after the event of this number instead of now", .min = 1)
+#define ARG_EVENT                                                                         \
+    RULE("at_event", INT,                                                                 \
+         "the state after the event of this number instead of now; `at` is ignored then", \
+         .min = 1)
 
 static int64_t page_limit(const struct request *r)
 {
@@ -37,6 +40,8 @@ static bool moment(const struct request *r, struct pawl_moment *at)
 {
     *at = (struct pawl_moment){.time = value_int(&r->args, "at"),
                                .event = value_int(&r->args, "at_event")};
+    if (at->event)
+        at->time = 0;
     return at->time || at->event;
 }
 
@@ -303,7 +308,7 @@ const struct endpoint execution_endpoints[] = {
      .status = 200, .run = tree},
     {"GET", "/v1/executions/{id}/outline", "getOutline",
      "Lists an execution and its descendants as lines for display; items of fan-outs are counted.",
-     READ, at_args, .answer = "OutlineLine", .page = true, .status = 200, .run = outline},
+     READ, at_args, .answer = "LineOfAnOutline", .page = true, .status = 200, .run = outline},
     {"GET", "/v1/executions/{id}/children", "listChildren",
      "Lists the children of an execution, newest first.", READ, page_args, .answer = "Execution",
      .page = true, .status = 200, .run = children},

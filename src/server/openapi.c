@@ -10,6 +10,8 @@
 
 /* ---- values ---- */
 
+#define NO_NUL "^[^\\\\u0000]*$" /* as JSON */
+
 static void write_words(struct json_writer *w, const char *words)
 {
     json_write_key(w, "enum");
@@ -40,8 +42,8 @@ static void write_range(struct json_writer *w, const char *least, const char *mo
 {
     if (rule->min || rule->type == VALUE_INT)
         json_field_i64(w, least, rule->min);
-    if (rule->max && rule->max != INT64_MAX)
-        json_field_i64(w, most, rule->max);
+    if (rule->max || rule->type == VALUE_INT)
+        json_field_i64(w, most, rule->max ? rule->max : INT64_MAX);
 }
 
 /* The members of the schema of a value. */
@@ -74,10 +76,11 @@ static void write_value(struct json_writer *w, const struct value_rule *rule, bo
     case VALUE_TEXTS:
         json_field_text(w, "type", "array");
         json_write_key(w, "items");
-        json_write_raw(w, "{\"type\":\"string\"}");
+        json_write_raw(w, "{\"type\":\"string\",\"pattern\":\"" NO_NUL "\"}");
         break;
     case VALUE_TEXT:
         json_field_text(w, "type", "string");
+        json_field_text(w, "pattern", rule->pattern ? rule->pattern : "^[^\\u0000]*$");
         if (in_query)
             json_field_i64(w, "minLength", 1);
         else
@@ -94,6 +97,17 @@ static void write_value(struct json_writer *w, const struct value_rule *rule, bo
     }
 }
 
+static void write_nullable(struct json_writer *w, const struct value_rule *rule)
+{
+    json_write_key(w, "oneOf");
+    json_write_begin(w, '[');
+    json_write_begin(w, '{');
+    write_value(w, rule, false);
+    json_write_end(w, '}');
+    json_write_raw(w, "{\"type\":\"null\"}");
+    json_write_end(w, ']');
+}
+
 static void write_members(struct json_writer *w, const struct value_rule *rules)
 {
     json_field_text(w, "type", "object");
@@ -104,7 +118,10 @@ static void write_members(struct json_writer *w, const struct value_rule *rules)
     for (size_t i = 0; rules[i].name; i++) {
         json_write_key(w, rules[i].name);
         json_write_begin(w, '{');
-        write_value(w, &rules[i], false);
+        if (rules[i].nullable)
+            write_nullable(w, &rules[i]);
+        else
+            write_value(w, &rules[i], false);
         json_field_text(w, "description", rules[i].text);
         json_write_end(w, '}');
     }
@@ -161,12 +178,23 @@ static void write_parameters(struct json_writer *w, const struct endpoint *e)
     json_write_end(w, ']');
 }
 
+static bool needs_body(const struct endpoint *e)
+{
+    bool needed = e->body_type != NULL;
+
+    for (const struct value_rule *m = e->body; m && m->name; m++)
+        needed |= m->required;
+    return needed;
+}
+
 static void write_body(struct json_writer *w, const struct endpoint *e)
 {
     if (!e->body && !e->body_type)
         return;
     json_write_key(w, "requestBody");
     json_write_begin(w, '{');
+    json_write_key(w, "required");
+    json_write_bool(w, needs_body(e));
     json_write_key(w, "content");
     json_write_begin(w, '{');
     json_write_key(w, e->body_type ? e->body_type : "application/json");

@@ -102,8 +102,8 @@ static void resume_queue(struct request *r)
 #define MEMBER_REASON RULE("reason", TEXT, "recorded with the action", .min = 1, .max = 1000)
 static const struct value_rule reason_only[] = {MEMBER_REASON, {0}};
 static const struct value_rule limit_members[] = {
-    RULE("max", INT, "how many jobs may run at once; null or not given: no limit", .min = 0,
-         .max = INT_MAX - 1),
+    RULE("max", INT, "how many jobs may run at once; null or not given: no limit", .nullable = true,
+         .min = 0, .max = INT_MAX - 1),
     MEMBER_REASON,
     {0}};
 static const struct value_rule submission_args[] = {

@@ -71,6 +71,11 @@ static void identity(struct request *r)
 /* The browser keeps the token in a cookie that scripts can't read. */
 static void log_in(struct request *r)
 {
+    struct values *v;
+    size_t n;
+
+    if (!body_read(r, &v, &n))
+        return;
     answer_header(r, "Set-Cookie", "pawl=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000",
                   r->token ? r->token : "");
     identity(r);

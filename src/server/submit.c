@@ -75,7 +75,7 @@ static struct values nested(const struct values *v, const char *name,
 
 static bool refuse(struct request *r, const char *sentence)
 {
-    answer_problem(r, 400, "invalid", "%s", sentence);
+    answer_problem(r, 422, "not-processable", "%s", sentence);
     return false;
 }
 
