@@ -66,7 +66,8 @@ extern "C" {
 enum pawl_code {
     PAWL_E_INTERNAL = 1, /* a bug, or a broken invariant */
     PAWL_E_INVALID,      /* an argument or definition is wrong, or the state does not allow it */
-    PAWL_E_CONFLICT,     /* the key or name is used by another job or token; a constraint failed */
+    PAWL_E_CONFLICT,     /* the key or name is used by another job or token; a constraint failed, or
+                            if_match does not hold */
     PAWL_E_NOT_FOUND,    /* no such execution, tenant, … */
     PAWL_E_UNAVAILABLE,  /* the database can't be used: down, access denied, not a Pawl database */
     PAWL_E_NO_SPACE,     /* the disk is full; nothing was written */
@@ -985,6 +986,34 @@ PAWL_CHECKED int pawl_apply_text(struct pawl *p, const char *yaml, const char *b
 PAWL_CHECKED int pawl_apply_built(struct pawl *p, struct pawl_workflow *w, const char *by,
                                   struct pawl_applied *out, struct pawl_error *err);
 
+/* All ways to apply a workflow in one call. */
+struct pawl_apply_options {
+    /* one of these: */
+    const char *file;
+    const char *yaml;
+    struct pawl_workflow *built;
+
+    const char *by;       /* as in pawl_apply */
+    const char *if_match; /* the hash of the definition that the name must have; "": the name must
+                             not be applied; NULL: no condition */
+};
+/* Applies a workflow only if if_match holds; else nothing changes, and the code is
+ * PAWL_E_CONFLICT. */
+PAWL_CHECKED int pawl_apply_with(struct pawl *p, const struct pawl_apply_options *options,
+                                 struct pawl_applied *out, struct pawl_error *err);
+
+struct pawl_applied_deleted {
+    char hash[33]; /* of the definition that the name had */
+    size_t schedules;
+    size_t waiting; /* due times that waited for a run to end: they will not be run */
+};
+/* Deletes the name of an applied workflow and its schedules. Executions continue and keep their
+ * definition, and so do SQL submissions that wait. if_match: as for pawl_apply_with, but not "".
+ * PAWL_E_NOT_FOUND: no workflow is applied under the name. out may be NULL. */
+PAWL_CHECKED int pawl_applied_delete(struct pawl *p, const char *name, const char *if_match,
+                                     const char *by, const char *reason,
+                                     struct pawl_applied_deleted *out, struct pawl_error *err);
+
 /* A schedule's full name is WORKFLOW/NAME, where NAME is its position in the list, from 1, if
  * the file does not name it. WORKFLOW alone means all of its schedules. Every engine fires
  * schedules, except those opened with `here`. */
@@ -1168,6 +1197,15 @@ PAWL_API bool pawl_rights_serve(const struct pawl_rights *r, const char *lane, c
  *                     reason) problem (why it can't be fired) definition applied_at applied_by
  *                     last_order
  * a due time          schedule due_at fires_at
+ * an applied workflow  name description definition (its hash) task_count param_count schedule_count
+ *                     applied_at applied_by last_run (its id) last_status last_started_at
+ *                     last_finished_at
+ *   in detail         the same, and current params schedules tasks document (the definition as
+ *                     stored) source (the text it was applied from)
+ *   params            name type required default description
+ *   tasks             name kind (command function workflow executor) description needs if foreach
+ *                     approval function workflow executor queue
+ * a version           version (its number) definition task_count applied_at applied_by current
  * a submission        id workflow status (waiting, taken, refused) execution (once taken)
  *                     error (why it was refused) key queue priority delay_us params definition
  *                     requested_by requested_at decided_at
@@ -1334,6 +1372,29 @@ PAWL_CHECKED int pawl_log(struct pawl *p, const struct pawl_log_place *at, char 
 /* Metrics in the Prometheus text format: gauges of queues, workers and executors, and the counters
  * of attempts, which are exact at every commit. The caller frees *text. */
 PAWL_CHECKED int pawl_metrics(struct pawl *p, char **text, struct pawl_error *err);
+
+/* Which applied workflows to list. All fields 0: the first ones. */
+struct pawl_applied_query {
+    const char *name;  /* a glob: * matches any text, ? one character; NULL: all */
+    const char *after; /* only names after this one; NULL: from the first */
+    int64_t limit;     /* 0, or more than 1,000: 1,000 */
+};
+
+/* Lists applied workflows, ordered by name, one page. query may be NULL. *more (may be NULL): there
+ * is another page, after the last name of this one. */
+PAWL_CHECKED int pawl_applied_list(struct pawl *p, const struct pawl_applied_query *query,
+                                   pawl_line *each, void *arg, bool *more, struct pawl_error *err);
+/* One applied workflow with its params, schedules, tasks, and the text that it was applied from.
+ * version: the hash of an earlier definition; NULL: the current one. A version can be read as long
+ * as its definition is kept, also after the name was deleted. The caller frees *json. */
+PAWL_CHECKED int pawl_applied_show(struct pawl *p, const char *name, const char *version,
+                                   char **json, struct pawl_error *err);
+/* The definitions that a name has had, newest first: at most `limit` (0, or more than 1,000: 1,000)
+ * with a version number below `before` (0: any). Applying the same definition again adds none.
+ * *more (may be NULL): there are others. */
+PAWL_CHECKED int pawl_applied_versions(struct pawl *p, const char *name, int64_t before,
+                                       int64_t limit, pawl_line *each, void *arg, bool *more,
+                                       struct pawl_error *err);
 
 /* Schedules, ordered by name: those of the workflow `name`, or the one schedule of that name; all
  * if name is NULL. */

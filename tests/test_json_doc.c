@@ -184,6 +184,28 @@ TEST(tables_on_the_json_page_match_the_code)
     free(page);
 }
 
+static void check_catalogue(struct store *s, struct pawl *p)
+{
+    json_t *last = NULL;
+    char *json = NULL;
+
+    apply(s, yaml);
+    OK(pawl_applied_list(p, &(struct pawl_applied_query){.name = "flow"}, keep_last, &last, NULL,
+                         &api_err));
+    check_fields("## An applied workflow", "an applied workflow ", last);
+    OK(pawl_applied_show(p, "flow", NULL, &json, &api_err));
+    keep_last(&last, json);
+    free(json);
+    check_fields("## An applied workflow in detail", NULL, last);
+    check_fields("### A param of an applied workflow", "  params ",
+                 json_array_get(json_object_get(last, "params"), 0));
+    check_fields("### A task of an applied workflow", "  tasks ",
+                 json_array_get(json_object_get(last, "tasks"), 0));
+    OK(pawl_applied_versions(p, "flow", 0, 0, keep_last, &last, NULL, &api_err));
+    check_fields("## A version of an applied workflow", "a version ", last);
+    json_decref(last);
+}
+
 TEST(json_page_and_pawl_h_list_every_field_of_the_json_output)
 {
     struct store *s = fixture_store();
@@ -237,6 +259,7 @@ TEST(json_page_and_pawl_h_list_every_field_of_the_json_output)
     OK(pawl_schedules(p, NULL, keep_last, &last, &api_err));
     check_fields("## A schedule", "a schedule ", last);
     check_fields("### The pause of a schedule", NULL, json_object_get(last, "paused"));
+    check_catalogue(s, p);
     sql_submit(s, (struct sql_call){0});
     OK(pawl_submissions(p, "waiting", 0, keep_last, &last, &api_err));
     check_fields("## A submission", "a submission ", last);

@@ -1,7 +1,8 @@
 /* test_schedule_race.c - all operations on schedules at once, from several processes: engines that
- * evaluate, an operator who applies, pauses, resumes and runs, and a worker that ends runs. No
- * process deadlocks, no due time fires twice, and nothing is stuck in the end. */
+ * evaluate, an operator who applies, deletes, pauses, resumes and runs, and a worker that ends
+ * runs. No process deadlocks, no due time fires twice, and nothing is stuck in the end. */
 #include "schedule_fixture.h"
+#include "store/schedule/catalogue.h"
 
 #include "base/env.h"
 
@@ -31,6 +32,19 @@ static const char *const lists[] = {
     "[{cron: '* * * * *', overlap: queue, catchup: last}]",
 };
 
+static int delete_body(struct turn *t, void *arg, struct err *err)
+{
+    return op_delete_applied(t, arg, err);
+}
+
+static void delete_workflow(struct store *s)
+{
+    struct applied_deletion d = {.name = "w", .by = "test"};
+    struct err err = ERR_INIT;
+
+    CHECK_OK_ERR(store_turn(s, delete_body, &d, &err), &err);
+}
+
 static void act(struct role *r, int nth)
 {
     struct schedule_slice round = {.max = 10};
@@ -44,6 +58,8 @@ static void act(struct role *r, int nth)
             shared->offset += MINUTE / 2;
     } else if (nth == APPLIER) {
         apply_schedules(r->s, lists[roll(r, 3)]);
+        if (!roll(r, 4))
+            delete_workflow(r->s);
     } else if (nth == OPERATOR) {
         (void)change_schedule(r->s, (enum schedule_verb)roll(r, 3), names[roll(r, 4)], NULL);
     } else {

@@ -218,6 +218,9 @@ TEST(foreign_table_with_a_name_that_only_a_later_version_needs_fails_the_upgrade
     sql_run(s, "DROP INDEX workflow_executions_definition");
     sql_run(s, "DROP INDEX executions_workflow");
     sql_run(s, "DROP INDEX execution_events_failed_tasks");
+    sql_run(s, "DROP INDEX executions_runs");
+    sql_run(s, "DROP INDEX workflow_applications_hash");
+    sql_run(s, "ALTER TABLE workflow_applications RENAME TO applications_of_workflows");
     sql_run(s, strcmp(test_db(), "sqlite") ? "DROP TRIGGER turns_refuse_older_schema ON turns"
                                            : "DROP TRIGGER turns_refuse_older_schema");
     sql_run(s, "DROP INDEX worker_hosts_seen");

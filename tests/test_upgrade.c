@@ -382,6 +382,33 @@ TEST(packed_counters_of_version_12_are_split_into_one_column_each)
     own_database_drop();
 }
 
+/* ---- the catalogue of applied workflows ---- */
+
+#define APPLIED_BY_20                                                                            \
+    "INSERT INTO workflow_definitions (hash, name, definition, created_at, used_at) SELECT "     \
+    "'1111', 'w', '{\"name\":\"w\",\"description\":\"it''s old\",\"params\":[{\"name\":\"a\"}]," \
+    "\"tasks\":[{\"name\":\"a\",\"run\":\"x\"},{\"name\":\"b\",\"run\":\"y\"}]}', applied_at, "  \
+    "applied_at FROM schema_migrations WHERE version = 1;"                                       \
+    "INSERT INTO workflow_names SELECT 'w', '1111', applied_at, 'ada' FROM schema_migrations "   \
+    "WHERE version = 1;"
+
+TEST(workflow_applied_by_version_20_is_the_first_version_in_the_catalogue)
+{
+    struct store *s;
+
+    create_version(20, APPLIED_BY_20);
+    s = open_upgraded();
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM workflow_applications a JOIN workflow_names n ON "
+                           "n.name = a.name AND n.hash = a.hash AND n.applied_at = a.applied_at "
+                           "WHERE a.name = 'w' AND a.seq = 1 AND a.applied_by = 'ada' AND a.tasks "
+                           "= 2 AND a.params = 1 AND a.description = 'it''s old'"),
+             1);
+    CHECK_EQ(sql_number(s, "SELECT count(*) FROM workflow_definitions WHERE source IS NULL"), 1);
+    verify_clean(s);
+    store_close(&s);
+    own_database_drop();
+}
+
 /* ---- processes of older versions ---- */
 
 static int write_as_an_older_version(struct err *err)

@@ -190,6 +190,11 @@ static const struct damage damages[] = {
     BREAK("I43", NULL, "UPDATE settings SET value = 'one' WHERE name = 'fence_generation'"),
     BREAK("I43", NULL, "DELETE FROM settings WHERE name = 'minimum_schema'"),
     BREAK("I43", NULL, "DELETE FROM settings WHERE name = 'settings_version'"),
+    BREAK("I44", NULL, "DELETE FROM workflow_applications"),
+    BREAK("I44", NULL, "UPDATE workflow_names SET hash = 'other'"),
+    BREAK("I44", NULL,
+          "INSERT INTO workflow_applications SELECT 'gone', 1, applied_at, 1, 0, 'none', NULL, "
+          "NULL FROM workflow_applications LIMIT 1"),
 };
 #define DAMAGES (sizeof(damages) / sizeof(*damages))
 

@@ -200,6 +200,9 @@ MUST_USE int api_workflow(const struct api_source *from, const char *const *para
                           struct submission *s, struct arena *arena, struct err *err);
 MUST_USE int api_submit_one(struct pawl *p, struct submission *s, struct err *err);
 
+/* apply.c: refuses a text that can't be the name of an applied workflow. */
+MUST_USE int api_check_applied_name(const char *name, struct err *err);
+
 /* settings.c: the retention that the configuration file asks for. */
 struct retention_policy api_file_retention(const struct config *c);
 /* settings.c: called when an engine is opened. Stores the settings of the configuration file that

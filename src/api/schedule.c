@@ -1,6 +1,6 @@
-/* schedule.c - applied workflows and their schedules: apply, pause, resume, run, list. */
-#include "store/schedule/schedule.h"
+/* schedule.c - the schedules of applied workflows: pause, resume, run, list. */
 #include "api/api.h"
+#include "api/schedule_answer.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -9,62 +9,6 @@
 
 #define MAX_NEXT 10000
 #define DAY      (86400LL * 1000000)
-
-/* ---- apply ---- */
-
-struct applying {
-    struct apply_request request;
-    const struct api_source *from;
-    struct pawl_applied *out;
-};
-
-TURN_BODY(apply_body, op_apply)
-
-static int apply(struct pawl *p, void *arg, struct err *err)
-{
-    struct applying *a = arg;
-    AUTO_ARENA arena = ARENA_INIT;
-    AUTO_BUF text = BUF_INIT;
-    const struct workflow *w;
-
-    TRY(api_load_workflow(a->from, &arena, &w, err));
-    workflow_write(w, &text);
-    a->request.definition = buf_cstr(&text);
-    TRY(store_turn(p->store, apply_body, &a->request, err));
-    if (a->out) {
-        *a->out = (struct pawl_applied){.unchanged = a->request.unchanged,
-                                        .kept = a->request.kept,
-                                        .removed = a->request.removed};
-        api_describe(w, &a->out->definition);
-    }
-    return 0;
-}
-
-static int request_apply(struct pawl *p, const struct api_source *from, const char *by,
-                         struct pawl_applied *out, struct pawl_error *e)
-{
-    struct applying a = {.request = {.by = by}, .from = from, .out = out};
-
-    return api_request(p, &a.request.by, NULL, apply, &a, e);
-}
-
-int pawl_apply(struct pawl *p, const char *file, const char *by, struct pawl_applied *out,
-               struct pawl_error *e)
-{
-    return request_apply(p, &(struct api_source){.file = file}, by, out, e);
-}
-
-int pawl_apply_text(struct pawl *p, const char *yaml, const char *by, struct pawl_applied *out,
-                    struct pawl_error *e)
-{
-    return request_apply(p, &(struct api_source){.yaml = yaml}, by, out, e);
-}
-
-int pawl_apply_built(struct pawl *p, struct pawl_workflow *built, const char *by,
-                     struct pawl_applied *out, struct pawl_error *e)
-{
-    return request_apply(p, &(struct api_source){.built = built}, by, out, e);
-}
 
 /* ---- pause, resume and run ---- */
 
@@ -184,16 +128,6 @@ int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *ea
 
 /* ---- the list ---- */
 
-/* The data from which the JSON of a schedule is written. */
-struct answer {
-    struct schedule_listed s;
-    char name[SCHEDULE_NAME_SIZE], catchup[DURATION_TEXT_SIZE], jitter[DURATION_TEXT_SIZE];
-    const char *schedule, *catchup_text, *jitter_text, *overlap, *tz;
-    int64_t next;
-    const struct schedule_row *paused; /* NULL if it is not paused */
-    const struct last_audit *last;
-};
-
 #define ROW struct schedule_row
 static const struct column pause_columns[] = {
     {"since", TIME(paused_at), NULL},
@@ -204,7 +138,7 @@ const struct noun schedule_pause_noun = {"### The pause of a schedule",
                                          NOUN_COLUMNS(pause_columns)};
 #undef ROW
 
-#define ROW struct answer
+#define ROW struct schedule_answer
 static const struct column columns[] = {
     {"schedule", TEXT(schedule), "WORKFLOW/NAME"},
     {"workflow", TEXT(s.row.workflow), NULL},
@@ -244,21 +178,20 @@ static const char *duration_in_file(int64_t us, char text[DURATION_TEXT_SIZE])
     return us ? text_exact_duration(us, text) : NULL;
 }
 
-static void write_schedule(struct lines *lines, const struct schedule_listed *s, int64_t now)
+void schedule_answer(struct schedule_answer *a, const struct schedule_listed *s, int64_t now)
 {
     AUTO_FREE struct dues next = {0};
-    struct answer a = {.s = *s, .tz = s->row.tz ? s->row.tz : "UTC"};
 
+    *a = (struct schedule_answer){.s = *s, .tz = s->row.tz ? s->row.tz : "UTC"};
     add_next(&next, &s->row, now, 1);
-    a.schedule = schedule_full_name(&s->row, a.name);
-    a.catchup_text =
-        s->row.catchup == CATCHUP_LAST ? "last" : duration_in_file(s->row.catchup, a.catchup);
-    a.overlap = overlaps[s->row.overlap];
-    a.jitter_text = duration_in_file(s->row.jitter, a.jitter);
-    a.next = next.n ? next.at[0].fires : 0;
-    a.paused = s->row.paused_at ? &s->row : NULL;
-    a.last = audit_or_null(&s->last_audit);
-    lines_add(lines, &schedule_noun, &a);
+    a->schedule = schedule_full_name(&s->row, a->name);
+    a->catchup_text =
+        s->row.catchup == CATCHUP_LAST ? "last" : duration_in_file(s->row.catchup, a->catchup);
+    a->overlap = overlaps[s->row.overlap];
+    a->jitter_text = duration_in_file(s->row.jitter, a->jitter);
+    a->next = next.n ? next.at[0].fires : 0;
+    a->paused = s->row.paused_at ? &s->row : NULL;
+    a->last = audit_or_null(&s->last_audit);
 }
 
 int pawl_schedules(struct pawl *p, const char *name, pawl_line *each, void *arg,
@@ -266,10 +199,13 @@ int pawl_schedules(struct pawl *p, const char *name, pawl_line *each, void *arg,
 {
     AUTO_LINES lines = {.each = each, .arg = arg};
     AUTO(schedule_list_release) struct schedule_list l = {0};
+    struct schedule_answer a;
     API_ERR(e);
 
     TRY(query_schedules(p->store, name, &l, err));
-    for (size_t i = 0; i < l.n && !lines.closed; i++)
-        write_schedule(&lines, &l.at[i], l.now);
+    for (size_t i = 0; i < l.n && !lines.closed; i++) {
+        schedule_answer(&a, &l.at[i], l.now);
+        lines_add(&lines, &schedule_noun, &a);
+    }
     return 0;
 }

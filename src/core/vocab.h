@@ -44,14 +44,16 @@
     X(DEFERRED, 6, "deferred") /* to be run again at a later time */          \
     X(REFUSED, 7, "refused")   /* returned to its queue before anything started */
 
-/* Operator actions on a whole queue or schedule, on a setting or an access token. */
+/* Operator actions on a whole queue or schedule, on a setting, an access token or an applied
+ * workflow. */
 #define AUDIT_ACTIONS(X)                                 \
     X(LIMITED, 1, "limited") /* its limit was changed */ \
     X(PAUSED, 2, "paused")                               \
     X(RESUMED, 3, "resumed")                             \
     X(CHANGED, 4, "changed") /* a setting was changed */ \
     X(CREATED, 5, "created") /* an access token */       \
-    X(REVOKED, 6, "revoked")
+    X(REVOKED, 6, "revoked")                             \
+    X(DELETED, 7, "deleted") /* the name of a workflow */
 
 /* What an access token allows. The codes are bits, so that a token can have several. */
 #define TOKEN_SCOPES(X)                                                      \

@@ -125,6 +125,8 @@ struct workflow {
     const char *name, *description;
     const char *file;   /* its name without folders, for messages; NULL if not from a file */
     const char *folder; /* absolute: relative paths start here; NULL if unknown */
+    const char *source; /* the text that it was read from, which is not part of the canonical text;
+                           NULL if unknown, if it is nested, and if the text must not be shown */
     char hash[WORKFLOW_HASH_SIZE]; /* hash of its canonical text */
 
     const struct workflow_param *params;

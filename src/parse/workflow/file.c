@@ -62,6 +62,8 @@ static const struct workflow *read_source(struct loading *l, const struct source
 
     w->file = arena_strdup(l->arena, file);
     w->folder = arena_strdup(l->arena, folder);
+    if (l->depth == 1 && !source->hidden)
+        w->source = arena_memdup0(l->arena, source->text, source->len);
     if (!yaml_read(source, l->diagnostics, &doc))
         reader_root(&r, &doc.root);
     yaml_release(&doc);

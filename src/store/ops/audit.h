@@ -1,4 +1,5 @@
-/* audit.h - the record of operator actions on queues, schedules, settings and access tokens.
+/* audit.h - the record of operator actions on queues, schedules, settings, access tokens and applied
+ * workflows.
  * (Actions on executions are recorded in their events.) For use inside the store only. */
 #ifndef STORE_OPS_AUDIT_H
 #define STORE_OPS_AUDIT_H
@@ -7,12 +8,13 @@
 #include "store/turn.h"
 
 struct audit_entry {
-    const char *kind, *name; /* "queue", "schedule", "setting" or "token", and its name */
+    /* "queue", "schedule", "setting", "token" or "workflow", and its name */
+    const char *kind, *name;
     enum audit_action action;
     const char *by, *reason, *data; /* NULL if none */
 };
 /* Writes one entry. The caller holds the lock of the queue's limit, of the schedule's row, of all
- * settings, or of the token's name. */
+ * settings, or of the name of the token or workflow. */
 MUST_USE static inline int audit_write(struct turn *t, const struct audit_entry *o, struct err *err)
 {
     return db_queue(t->db, NULL, 1, err, Q_AUDIT_INSERT,

@@ -1,6 +1,7 @@
 /* embedder_sql.c - see embedder_sql.h. The SQLite part is in driver/sqlite/embedder.c. */
 #include "store/ops/embedder_sql.h"
 
+#include "store/applied.h"
 #include "store/store_internal.h"
 
 bool store_takes_embedder_stmts(const struct store *s)
@@ -22,10 +23,10 @@ int op_read_applied(struct turn *t, const char *name, const char **definition, s
     AUTO_ROWS r = ROWS_INIT;
 
     TRY(ask(t->db, &r, err, Q_QUERY_APPLIED, name));
-    if (!r.n || rows_null(&r, 0, 1))
-        return err_set(
-            err, E_NOT_FOUND,
-            "no workflow is applied under the name %.100s: apply it with `pawl apply FILE`", name);
+    if (!r.n)
+        return applied_missing(ASK_ON(t->db), name, err);
+    if (rows_null(&r, 0, 1))
+        return applied_definition_missing(name, rows_text(&r, 0, 0), err);
     *definition = arena_strdup(&t->arena, rows_text(&r, 0, 1));
     return 0;
 }

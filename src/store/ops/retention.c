@@ -189,14 +189,21 @@ static int delete_silent_workers(struct turn *t, int64_t silent_since, bool *mor
     return 0;
 }
 
-/* Deletes unused definitions. A turn that is about to use one waits for this turn, so this turn
- * must not wait for other turns afterwards, as dropping a partition does. */
+/* Deletes unused definitions and their applications. A turn that is about to use one waits for this
+ * turn, so this turn must not wait for other turns afterwards, as dropping a partition does. */
 static int delete_unused_definitions(struct turn *t, struct retention *r, struct err *err)
 {
     int64_t age = r->older_than > 2 * DEFINITION_FRESH_US ? r->older_than : 2 * DEFINITION_FRESH_US;
+    AUTO_ROWS gone = ROWS_INIT;
 
-    return ask_any(t->db, &r->more, err, Q_DEFINITIONS_DELETE_UNUSED, t->now - age,
-                   DEFINITIONS_SLICE);
+    TRY(ask(t->db, &gone, err, Q_DEFINITIONS_DELETE_UNUSED, t->now - age, DEFINITIONS_SLICE));
+    if (!gone.n)
+        return 0;
+    r->more = true; /* there may be others */
+    args_begin(&t->args, Q_APPLICATIONS_DELETE);
+    for (size_t i = 0; i < gone.n; i++)
+        args_text(&t->args, rows_text(&gone, i, 0));
+    return db_query(t->db, &t->args, NULL, err);
 }
 
 /* Deletes old rows that belong to no tree: audit entries and refused SQL submissions. */

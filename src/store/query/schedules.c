@@ -1,4 +1,4 @@
-/* schedules.c - reads schedules and applied workflows. */
+/* schedules.c - reads schedules. */
 #include "store/query/query_internal.h"
 #include "store/schedule/schedule_rows.h"
 
@@ -11,6 +11,15 @@ static void read_listed(struct schedule_listed *out, const struct rows *r, size_
     rows_read(r, i, SCHEDULE_COLUMNS, arena, &out->hash, &out->applied_at, &out->applied_by,
               &out->last_due, &out->last_status);
     audit_read_last(&out->last_audit, r, i, SCHEDULE_COLUMNS + 5, arena);
+}
+
+void query_read_schedules(struct store *s, const struct rows *r, int64_t now,
+                          struct schedule_list *out)
+{
+    LIST_ALLOC(out, r->n);
+    out->now = wall_time(store_db(s), now);
+    for (size_t i = 0; i < out->n; i++)
+        read_listed(&out->at[i], r, i, &out->arena);
 }
 
 int query_schedules(struct store *s, const char *name, struct schedule_list *out, struct err *err)
@@ -27,27 +36,6 @@ int query_schedules(struct store *s, const char *name, struct schedule_list *out
     if (name && !r.n)
         return err_set(err, E_NOT_FOUND, "there is no schedule %.210s: `pawl schedule` lists them",
                        name);
-    LIST_ALLOC(out, r.n);
-    out->now = wall_time(store_db(s), now);
-    for (size_t i = 0; i < out->n; i++)
-        read_listed(&out->at[i], &r, i, &out->arena);
-    return 0;
-}
-
-int query_applied(struct store *s, const char *name, char **definition, struct err *err)
-{
-    AUTO_ROWS r = ROWS_INIT;
-
-    TRY(ask(s, &r, err, Q_QUERY_APPLIED, name));
-    if (!r.n)
-        return err_set(
-            err, E_NOT_FOUND,
-            "no workflow is applied under the name %.100s: apply it with `pawl apply FILE`", name);
-    if (rows_null(&r, 0, 1))
-        return err_set(err, E_NOT_FOUND,
-                       "the definition of the workflow %.100s, %s, is missing from the "
-                       "database: apply the workflow again",
-                       name, rows_text(&r, 0, 0));
-    *definition = mem_strdup(rows_text(&r, 0, 1));
+    query_read_schedules(s, &r, now, out);
     return 0;
 }

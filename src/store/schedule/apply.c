@@ -1,6 +1,7 @@
 /* apply.c - binds a name to a definition and replaces the name's schedules. New schedules are
  * matched with the old ones by pattern, so that an edit of the file neither repeats nor loses a due
  * time; see schedule.h. */
+#include "store/applied.h"
 #include "store/schedule/schedule_rows.h"
 #include "store/workflow/workflow.h"
 
@@ -156,20 +157,57 @@ static int replace_schedules(struct turn *t, const struct workflow *w, struct ap
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
-static int set_applied_hash(struct turn *t, const struct workflow *w, struct apply_request *a,
-                            struct err *err)
+/* Locks the name. *hash is the definition that it was bound to; NULL if it was not applied, and
+ * then it is bound to w now. */
+static int lock_name(struct turn *t, const struct workflow *w, const struct apply_request *a,
+                     const char **hash, struct err *err)
 {
-    AUTO_ROWS r = ROWS_INIT;
-    int rc = 0;
+    AUTO_ROWS r = ROWS_INIT, again = ROWS_INIT;
+    bool inserted = false;
 
     TRY(ask(t, &r, err, Q_APPLIED_LOCK, w->name));
-    a->unchanged = r.n && !strcmp(rows_text(&r, 0, 0), w->hash);
+    if (!r.n)
+        TRY(ask_any(t->db, &inserted, err, Q_APPLIED_INSERT, w->name, w->hash, t->now, a->by));
+    if (inserted) {
+        *hash = NULL;
+        return 0;
+    }
+    if (!r.n) /* another transaction has applied the name in the meantime */
+        TRY(ask(t->db, &again, err, Q_APPLIED_LOCK, w->name));
+    if (!r.n && !again.n)
+        return err_set(err, E_REDO, "the workflow %s was deleted by another transaction", w->name);
+    *hash = arena_strdup(&t->arena, rows_text(r.n ? &r : &again, 0, 0));
+    return 0;
+}
+
+static int bind_name(struct turn *t, const struct workflow *w, struct apply_request *a,
+                     struct err *err)
+{
+    const char *old = NULL;
+    int rc = 0;
+
+    TRY(lock_name(t, w, a, &old, err));
+    TRY(applied_check_match(w->name, a->expected, old, err));
+    a->unchanged = old && !strcmp(old, w->hash);
     /* keep the old definition: a transaction that has already read the name may be about to use it
      */
-    if (r.n && !a->unchanged && (rc = definition_use(t, rows_text(&r, 0, 0), NULL, NULL, err)) &&
+    if (old && !a->unchanged && (rc = definition_use(t, old, NULL, NULL, err)) &&
         rc != -E_NOT_FOUND)
         return rc;
-    return db_queue(t->db, NULL, 1, err, Q_APPLIED_SET, w->name, w->hash, t->now, a->by);
+    return old ? db_queue(t->db, NULL, 1, err, Q_APPLIED_SET, w->name, w->hash, t->now, a->by) : 0;
+}
+
+/* Stores the definition with the text that it was read from, and records that the name has it. */
+static int store_definition(struct turn *t, const struct workflow *w, const struct apply_request *a,
+                            struct err *err)
+{
+    TRY(definition_use(t, w->hash, w, a->definition, err));
+    if (a->source)
+        TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_DEFINITION_SET_SOURCE, w->hash, a->source));
+    if (a->unchanged)
+        return 0;
+    return db_queue(t->db, NULL, 1, err, Q_APPLICATION_INSERT, w->name, t->now, w->ntasks,
+                    w->nparams, w->hash, a->by, w->description);
 }
 
 int op_apply(struct turn *t, struct apply_request *a, struct err *err)
@@ -178,8 +216,8 @@ int op_apply(struct turn *t, struct apply_request *a, struct err *err)
 
     a->kept = a->removed = 0;
     TRY(workflow_read(a->definition, strlen(a->definition), &t->arena, &w, err));
-    TRY(set_applied_hash(t, w, a, err));
-    TRY(definition_use(t, w->hash, w, a->definition, err));
+    TRY(bind_name(t, w, a, err));
+    TRY(store_definition(t, w, a, err));
     TRY(replace_schedules(t, w, a, err));
     memcpy(a->hash, w->hash, sizeof(a->hash));
     a->schedules = w->nschedules;

@@ -1,6 +1,7 @@
 /* schedule.h - applied workflows and the schedules that fire them.
  *
- *   apply.c               binds a name to a definition, and replaces the name's schedules
+ *   apply.c               binds a name to a definition, and replaces the name's schedules;
+ *                         catalogue.h has the other operations on applied workflows
  *   fire.c                starts the runs that are due; any engine may do it
  *   schedule.c            reads and writes rows; pause, resume, manual run
  *   ../query/schedules.c  reads schedules for users
@@ -23,7 +24,10 @@
 
 struct apply_request {
     const char *definition; /* the canonical text of a workflow */
+    const char *source;     /* the text that it was read from; NULL to keep a stored one */
     const char *by;         /* who applies it; NULL if unknown */
+    const char *expected;   /* the hash that the name must be bound to, "" if it must not be
+                               applied; NULL for any */
 
     /* out */
     char hash[WORKFLOW_HASH_SIZE];
@@ -32,7 +36,8 @@ struct apply_request {
 };
 /* Stores the definition with the workflows nested in it, binds its name to it, and replaces the
  * schedules of the name. A schedule with the pattern and time zone of an earlier one continues its
- * state, including a pause; a new one starts now. E_INVALID: the definition can't be run. */
+ * state, including a pause; a new one starts now. E_INVALID: the definition can't be run;
+ * E_CONFLICT: the name is not bound as expected. */
 MUST_USE int op_apply(struct turn *t, struct apply_request *a, struct err *err);
 
 /* ---- fire ---- */
@@ -123,6 +128,9 @@ struct schedule_listed {
     struct last_audit last_audit;
 };
 STORE_LIST(schedule_list, struct schedule_listed, int64_t now) /* now: see turn_wall_time */
+/* Makes a list of the rows of the statement query_schedules, read at this time of the database. */
+void query_read_schedules(struct store *s, const struct rows *r, int64_t now,
+                          struct schedule_list *out);
 /* Reads the schedules of this name; all schedules if it is NULL. E_NOT_FOUND: no schedule has the
  * name. */
 MUST_USE int query_schedules(struct store *s, const char *name, struct schedule_list *out,

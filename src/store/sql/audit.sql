@@ -1,4 +1,4 @@
--- The record of operator actions on queues, schedules, settings and access tokens (ops/audit.h).
+-- The record of operator actions on queues, schedules, settings, access tokens and applied workflows (ops/audit.h).
 
 -- The caller holds the lock of the subject, so two transactions never compute the same seq.
 --: audit_insert(subject text, at time, action i16, by_whom text, reason text, data text)

@@ -1,16 +1,6 @@
--- Applied workflows and their schedules (schedule/*.c, query/schedules.c).
+-- The schedules of applied workflows (schedule/*.c, query/schedules.c).
 
 -- ---- apply
-
---: applied_lock(name text)
-SELECT hash FROM workflow_names WHERE name = $1
-   FOR UPDATE                                                                              --@ postgres
-
--- Another transaction that applies the same name waits here.
---: applied_set(name text, hash text, at time, by text)
-INSERT INTO workflow_names (name, hash, applied_at, applied_by) VALUES ($1, $2, $3, $4)
-ON CONFLICT (name) DO UPDATE
-   SET hash = excluded.hash, applied_at = excluded.applied_at, applied_by = excluded.applied_by
 
 --= schedule s.id, s.workflow, s.name, s.cron, s.tz, s.catchup, s.overlap, s.jitter, s.start_at, s.end_at, s.params,
 --=+         s.done_at, s.next_at, s.waiting_at, s.last_run, s.skipped, s.skipped_at, s.missed_at,
@@ -89,9 +79,6 @@ SELECT @next_schedule@
 DELETE FROM schedule_firings AS f @given@ WHERE f.execution = ANY (:execution)
 
 -- ---- read
-
---: query_applied(name text)
-SELECT n.hash, d.definition FROM workflow_names n LEFT JOIN workflow_definitions d ON d.hash = n.hash WHERE n.name = $1
 
 --: query_schedules(workflow text, name text)
 SELECT @schedule@, n.hash, n.applied_at, n.applied_by,

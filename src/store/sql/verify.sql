@@ -371,6 +371,15 @@ WITH wanted(name) AS (
 --! I38 COALESCE(s.last_run, 0), 'a due time of ' || s.workflow || '/' || s.name || ' waits, but was already fired'
       FROM schedules s JOIN schedule_firings f ON f.schedule = s.id AND f.due_at = s.waiting_at
 
+--: verify_catalogue(max i64)
+--! I44 0, 'the workflow ' || n.name || ' is applied with the definition ' || n.hash || ', but its newest application '
+           || CASE WHEN a.hash IS NULL THEN 'does not exist' ELSE 'has the definition ' || a.hash END
+      FROM workflow_names n LEFT JOIN workflow_applications a ON a.name = n.name
+       AND a.seq = (SELECT max(l.seq) FROM workflow_applications l WHERE l.name = n.name)
+     WHERE a.hash IS NULL OR a.hash <> n.hash
+--! I44 0, 'version ' || a.seq || ' of the workflow ' || a.name || ' has the definition ' || a.hash || ', which is not stored'
+      FROM workflow_applications a WHERE NOT EXISTS (SELECT 1 FROM workflow_definitions d WHERE d.hash = a.hash)
+
 -- A submission with a key may have an execution that existed before.
 --: verify_submissions(max i64)
 --! I39 s.execution, 'submission ' || s.id || ' was taken, but '

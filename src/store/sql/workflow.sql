@@ -28,6 +28,10 @@ DELETE FROM workflow_definitions
                  ORDER BY d.used_at LIMIT $2)
 RETURNING hash
 
+-- Deletes the applications of deleted definitions.
+--: applications_delete(; hash text)
+DELETE FROM workflow_applications AS a @given@ WHERE a.hash = ANY (:hash)
+
 --: definition_read(hash text)
 SELECT definition FROM workflow_definitions WHERE hash = $1
 

@@ -1,0 +1,101 @@
+/* apply.c - stores workflows under their names, and deletes these names; catalogue.c lists them. */
+#include "api/api.h"
+#include "base/text.h"
+#include "store/schedule/catalogue.h"
+
+#include <string.h>
+
+/* ---- apply ---- */
+
+struct applying {
+    struct apply_request request;
+    const struct api_source *from;
+    struct pawl_applied *out;
+};
+
+TURN_BODY(apply_body, op_apply)
+
+static int apply(struct pawl *p, void *arg, struct err *err)
+{
+    struct applying *a = arg;
+    AUTO_ARENA arena = ARENA_INIT;
+    AUTO_BUF text = BUF_INIT;
+    const struct workflow *w;
+
+    if (!a->from->file && !a->from->yaml && !a->from->built)
+        return err_set(err, E_INVALID,
+                       "the workflow to apply is missing: give a file, a text or a "
+                       "built workflow");
+    TRY(api_load_workflow(a->from, &arena, &w, err));
+    workflow_write(w, &text);
+    a->request.definition = buf_cstr(&text);
+    a->request.source = w->source;
+    TRY(store_turn(p->store, apply_body, &a->request, err));
+    if (a->out) {
+        *a->out = (struct pawl_applied){.unchanged = a->request.unchanged,
+                                        .kept = a->request.kept,
+                                        .removed = a->request.removed};
+        api_describe(w, &a->out->definition);
+    }
+    return 0;
+}
+
+int pawl_apply_with(struct pawl *p, const struct pawl_apply_options *o, struct pawl_applied *out,
+                    struct pawl_error *e)
+{
+    struct api_source from = {.file = o->file, .yaml = o->yaml, .built = o->built};
+    struct applying a = {
+        .request = {.by = o->by, .expected = o->if_match}, .from = &from, .out = out};
+
+    return api_request(p, &a.request.by, NULL, apply, &a, e);
+}
+
+int pawl_apply(struct pawl *p, const char *file, const char *by, struct pawl_applied *out,
+               struct pawl_error *e)
+{
+    return pawl_apply_with(p, &(struct pawl_apply_options){.file = file, .by = by}, out, e);
+}
+
+int pawl_apply_text(struct pawl *p, const char *yaml, const char *by, struct pawl_applied *out,
+                    struct pawl_error *e)
+{
+    return pawl_apply_with(p, &(struct pawl_apply_options){.yaml = yaml, .by = by}, out, e);
+}
+
+int pawl_apply_built(struct pawl *p, struct pawl_workflow *built, const char *by,
+                     struct pawl_applied *out, struct pawl_error *e)
+{
+    return pawl_apply_with(p, &(struct pawl_apply_options){.built = built, .by = by}, out, e);
+}
+
+/* ---- delete ---- */
+
+int api_check_applied_name(const char *name, struct err *err)
+{
+    if (!name)
+        return err_set(err, E_INVALID, "the name of the workflow is missing");
+    return text_check_name("name of the workflow", name, WORKFLOW_NAME_MAX, err);
+}
+
+TURN_BODY(delete_body, op_delete_applied)
+
+static int delete_applied(struct pawl *p, void *arg, struct err *err)
+{
+    const struct applied_deletion *d = arg;
+
+    TRY(api_check_applied_name(d->name, err));
+    return store_turn(p->store, delete_body, arg, err);
+}
+
+int pawl_applied_delete(struct pawl *p, const char *name, const char *if_match, const char *by,
+                        const char *reason, struct pawl_applied_deleted *out, struct pawl_error *e)
+{
+    struct applied_deletion d = {.name = name, .expected = if_match, .by = by, .reason = reason};
+
+    TRY(api_request(p, &d.by, reason, delete_applied, &d, e));
+    if (out) {
+        *out = (struct pawl_applied_deleted){.schedules = d.schedules, .waiting = d.waiting};
+        memcpy(out->hash, d.hash, sizeof(out->hash));
+    }
+    return 0;
+}
