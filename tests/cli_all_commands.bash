@@ -13,11 +13,15 @@ every() {
 		graph RUN --format dot #
 		schema
 		apply TIMED
+		workflow
+		workflow show timed
+		workflow versions timed
 		schedule ls
 		schedule next
 		schedule pause timed
 		schedule resume timed
 		schedule run timed/1
+		workflow rm timed --reason 'not needed'
 		submit FLOW
 		exec --detach -- true
 		approve ASKED1

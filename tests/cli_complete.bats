@@ -52,6 +52,7 @@ offered() { # line
 
 @test "arguments of a command are completed where they are allowed" {
 	same 'ls next pause resume run' "$(offered 'pawl schedule ')"
+	same 'ls show versions rm' "$(offered 'pawl workflow ')"
 	same 'create drop list' "$(offered 'pawl admin tenant ')"
 	same 'migrate tenant token retention routes cleanup-events fence' "$(offered 'pawl admin ')"
 	same 'create list revoke' "$(offered 'pawl admin token ')"
@@ -92,6 +93,17 @@ offered() { # line
 	p worker --drain --state "$state"
 	p ls --tasks "$id" --json | grep -q 'two::second.0.'
 	[ "$(pawl complete -- --db "$db" --tenant "$tenant" rerun "$id" --from s | wc -l)" = 1 ] # items are not offered
+}
+
+@test "applied workflows and their versions are completed" {
+	line="--db $db --tenant $tenant"
+	printf 'name: one\ntasks: {a: {run: x}}\n' >"$dir/one.flow.yaml"
+	p apply "$dir/one.flow.yaml"
+	hash=$(p workflow show one --json | jq -r .definition)
+	same 'one' "$(offered "pawl $line workflow show ")"
+	same 'one' "$(offered "pawl $line workflow rm o")"
+	same "$hash" "$(offered "pawl $line workflow show one --version ")"
+	[[ " $(offered "pawl $line submit ") " == *' one '* ]] # it has no schedule
 }
 
 @test "each command is offered only the ids that it can use" {

@@ -87,7 +87,7 @@ becomes() { # typed, completed
 @test "zsh completes commands, options and their values" {
 	needs zsh
 	start_zsh
-	becomes 'pawl work' 'pawl worker'
+	becomes 'pawl worke' 'pawl worker'
 	types 'pawl sche'
 	until_true shows '^schedule  -- show schedules and when'
 	shows '^schema  -- print the JSON Schema'

@@ -85,6 +85,8 @@ int cli_fail_param(const struct pawl_error *err, const char *option);
 int cli_wrong(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /* Prints a line without control characters. */
 void print_clean(FILE *to, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Prints a line with a label; nothing if the text is empty. */
+void print_field(const char *label, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int cli_done(int exit_code); /* flushes standard output; returns the exit code, or an error if the
                                 output could not be written */
 

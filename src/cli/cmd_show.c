@@ -4,22 +4,8 @@
 #include "base/env.h"
 #include "base/json.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Prints nothing if the text is empty. */
-static void PRINTF_LIKE(2, 3) print_field(const char *label, const char *fmt, ...)
-{
-    AUTO_FREE char *text = NULL;
-    va_list ap;
-
-    va_start(ap, fmt);
-    text = mem_vprintf(fmt, ap);
-    va_end(ap);
-    if (*text)
-        print_clean(stdout, "%-10s %s", label, text);
-}
 
 /* Prints a time and a duration, unless it is negative: "2026-01-31 14:00:00.123456 UTC, waited 3
  * s". */

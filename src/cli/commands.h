@@ -80,6 +80,7 @@ struct command {
     X(submit)       \
     X(submissions)  \
     X(apply)        \
+    X(workflow)     \
     X(schedule)     \
     X(validate)     \
     X(init)         \

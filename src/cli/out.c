@@ -210,6 +210,18 @@ int64_t field_duration(const json_t *o, int64_t now)
     return !since ? -1 : now > since ? now - since : 0;
 }
 
+void print_field(const char *label, const char *fmt, ...)
+{
+    AUTO_FREE char *text = NULL;
+    va_list ap;
+
+    va_start(ap, fmt);
+    text = mem_vprintf(fmt, ap);
+    va_end(ap);
+    if (*text)
+        print_clean(stdout, "%-10s %s", label, text);
+}
+
 void print_json_object(json_t *o)
 {
     char *text = json_text(o);

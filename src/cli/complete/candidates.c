@@ -1,5 +1,5 @@
 /* candidates.c - candidates from the database: ids that suit the command, tasks, queues,
- * schedules, workflows, access tokens, tenants. */
+ * schedules, applied workflows and their versions, tenants, tokens. */
 #include "cli/complete/complete.h"
 
 #include <string.h>
@@ -115,7 +115,17 @@ int offer_schedules(struct completion *l, struct pawl *p, struct pawl_error *err
 
 int offer_workflows(struct completion *l, struct pawl *p, struct pawl_error *err)
 {
-    return pawl_schedules(p, NULL, offer_field, &(struct field_offer){l, "workflow", NULL}, err);
+    return pawl_applied_list(p, NULL, offer_field, &(struct field_offer){l, "name", "description"},
+                             NULL, err);
+}
+
+/* Offers the versions of the workflow that the line names. */
+int offer_versions(struct completion *l, struct pawl *p, struct pawl_error *err)
+{
+    const char *name = l->cli.nwords > 1 ? l->cli.words[1] : NULL;
+
+    return pawl_applied_versions(p, name, 0, RECENT, offer_field,
+                                 &(struct field_offer){l, "definition", "applied_at"}, NULL, err);
 }
 
 /* Offers a token that can be revoked. */

@@ -94,6 +94,7 @@ static const struct placeholder {
     {"SCHEDULE", .fetch = offer_schedules},
     {"WORKFLOW", .fetch = offer_workflows},
     {"TOKEN_NAME", .fetch = offer_tokens},
+    {"HASH", .fetch = offer_versions},
 };
 
 /* Offers candidates for a placeholder. After an error it offers none: the user will see the error
