@@ -1305,7 +1305,7 @@ PAWL_CHECKED int pawl_diff(struct pawl *p, int64_t a, int64_t b, char **json, bo
 /* Which executions to list. All fields 0: the newest executions without a parent. Strings may be
  * NULL. */
 struct pawl_list_query {
-    int64_t parent;       /* only children of this execution (with `all`: descendants) */
+    int64_t parent;       /* only children of this execution; not with `all` */
     bool all;             /* at any depth */
     const char *status;   /* "failed", "ready,running" */
     const char *kind;     /* workflow, task, foreach, exec */
@@ -1317,11 +1317,21 @@ struct pawl_list_query {
     int64_t limit;  /* 0, or more than 1,000: 1,000 */
     int64_t tasks;  /* only what pawl_tasks lists for this workflow execution, in its order and
                        without a limit of 1,000; not with parent, all, workflow or before */
+    int64_t since, until; /* since <= requested_at < until; 0: unbounded */
+    const char *worker;   /* the last worker that ran it: 16 hexadecimal digits, as in JSON */
+    const char *host;     /* the host of that worker */
+    const char *by;       /* a glob on requested_by, as for the name; tasks have none */
+    /* NAME=VALUE, ends with NULL: only executions whose input is an object with all these members.
+     * A member matches if it is the string VALUE, or has the value that VALUE has as JSON: n=5
+     * matches 5, 5.0 and "5". NULL if none. */
+    const char *const *params;
 };
 
 /* Lists executions, newest first, one page. *next (may be NULL) is `before` for the next page; 0
- * if this is the last. Filters that have no index (status, kind, name, workflow, queue) examine
- * at most 100,000 executions per call: a page may be short, even empty, before the end. */
+ * if this is the last. since and until are found by an index: ids rise with requested_at, up to a
+ * minute of disorder. (If the server's clock was set back by more than that, executions of that
+ * time may be missing.) Other filters have no index and examine at most 100,000 executions per
+ * call: a page may be short, even empty, before the end. */
 PAWL_CHECKED int pawl_list(struct pawl *p, const struct pawl_list_query *query, pawl_line *each,
                            void *arg, int64_t *next, struct pawl_error *err);
 /* The newest execution that has no parent; PAWL_E_NOT_FOUND if there is none. */

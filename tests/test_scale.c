@@ -115,6 +115,19 @@ static void run_list_of_all(struct scale *w)
     QUERY_LIST(w->workflow + 100, {.all = true, .name = "*"});
 }
 
+/* The last three units of the filling, and the units around them. */
+static void run_list_of_period(struct scale *w)
+{
+    int64_t at = get(w->s, w->workflow).requested_at;
+
+    QUERY_LIST(0, {.since = at - 2 * MINUTE, .until = at + 1});
+}
+
+static void run_list_by_worker(struct scale *w)
+{
+    QUERY_LIST(w->workflow, {.worker = 7});
+}
+
 static void run_leases(struct scale *w)
 {
     QUERY_EXECUTIONS(query_leases(w->s, 0, 0, 20, &list, &err));
@@ -228,6 +241,8 @@ static const struct scale_case queries[] = {
     {"query_list by status", run_roots_by_status, 0},
     {"query_list below", run_list_of_children, 0},
     {"query_list of all", run_list_of_all, 0},
+    {"query_list of a period", run_list_of_period, 0},
+    {"query_list by worker", run_list_by_worker, 0},
     {"query_leases", run_leases, 0},
     {"query_events_of", run_execution_events, 0},
     {"query_events_below", run_tree_events, 0},

@@ -114,6 +114,10 @@ void execution_fields(struct json_writer *w, const struct execution *e,
  * not wait. due_at is when its delay ends, 0 if unknown. */
 const char *execution_waiting(const struct execution *e, int64_t due_at, struct buf *out);
 
+/* Writes the user who requested the execution, or the schedule that fired it, into the empty buffer
+ * and returns it; NULL if unknown, and for a task of a workflow. */
+const char *execution_requester(const struct execution_history *history, struct buf *out);
+
 /* Parses the data of an event or another stored document; NULL if `text` is NULL or not JSON. The
  * caller releases it. */
 struct json_t *api_data(const char *text);

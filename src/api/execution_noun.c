@@ -163,21 +163,21 @@ const char *execution_waiting(const struct execution *e, int64_t due_at, struct 
     return b->len ? b->ptr : NULL;
 }
 
-/* The requester, from the execution's first event: a user, or the schedule that fired. */
-static const char *requester(const json_t *request, struct buf *b)
+const char *execution_requester(const struct execution_history *history, struct buf *out)
 {
+    json_auto_t *request = api_data(history->request);
     const char *by = api_data_text(request, "by"), *schedule = api_data_text(request, "schedule");
 
-    if (!by && schedule)
-        buf_addf(b, "schedule %s", schedule);
-    return by ? by : b->ptr;
+    if (!by && !schedule)
+        return NULL;
+    buf_addf(out, "%s%s", by ? "" : "schedule ", by ? by : schedule);
+    return out->ptr;
 }
 
 void execution_fields(struct json_writer *w, const struct execution *e,
                       const struct execution_history *history, struct task_names tasks)
 {
     json_auto_t *outcome = api_data(history->outcome), *pause = api_data(history->pause);
-    json_auto_t *request = api_data(history->request);
     AUTO_BUF waiting = BUF_INIT, by = BUF_INIT;
     struct answer a = {.e = *e,
                        .history = *history,
@@ -188,7 +188,7 @@ void execution_fields(struct json_writer *w, const struct execution *e,
                        .waiting = execution_waiting(e, history->due_at, &waiting),
                        .duration = final_duration(e),
                        .pause_reason = api_data_text(pause, "reason"),
-                       .requested_by = requester(request, &by),
+                       .requested_by = execution_requester(history, &by),
                        .worker = e->worker ? e->worker : history->worker,
                        .retries = e->attempts > 1 ? e->attempts - 1 : 0,
                        .max_retries = e->max_attempts - 1,

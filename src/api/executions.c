@@ -1,10 +1,10 @@
 /* executions.c - reads one execution, its parent, workflow, children and tasks, and lists of
  * executions. */
 #include "api/api.h"
+#include "api/list_filter.h"
 #include "base/idmap.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define LIST_MAX 1000 /* executions in a page */
 
@@ -156,40 +156,6 @@ static int answer_lines(struct pawl *p, const struct execution_list *l, pawl_lin
     return 0;
 }
 
-/* Parses a list of statuses such as "ready,running". */
-static int parse_statuses(const char *text, uint64_t *bits, struct err *err)
-{
-    AUTO_FREE char *copy = mem_strdup(text);
-    char *rest = copy, *word;
-
-    while ((word = strsep(&rest, ","))) {
-        int status = status_from_text(word);
-
-        if (!status)
-            return err_set(err, E_INVALID,
-                           "'%.60s' is not a status: use pending, ready, running, succeeded, "
-                           "failed, timed_out, cancelled or skipped",
-                           word);
-        *bits |= (uint64_t)1 << status;
-    }
-    return 0;
-}
-
-static int make_filter(const struct pawl_list_query *q, struct list_filter *f, struct err *err)
-{
-    *f = (struct list_filter){.parent = q->parent,
-                              .all = q->all,
-                              .name = q->name,
-                              .queue = q->queue,
-                              .workflow = q->workflow};
-    if (q->parent && q->all)
-        return err_set(err, E_INVALID, "a query can't set both `parent` and `all`");
-    if (q->kind && !(f->kind = kind_from_text(q->kind)))
-        return err_set(err, E_INVALID, "'%.60s' is not a kind: use workflow, task, foreach or exec",
-                       q->kind);
-    return q->status ? parse_statuses(q->status, &f->statuses, err) : 0;
-}
-
 /* ---- tasks ---- */
 
 static int load_tasks(struct pawl *p, int64_t id, struct execution_list *out, struct err *err)
@@ -201,13 +167,6 @@ static int load_tasks(struct pawl *p, int64_t id, struct execution_list *out, st
         return err_set(err, E_INVALID, "execution %lld is not a workflow: its kind is %s",
                        (long long)id, kind_text(workflow.at[0].kind));
     return query_tasks(p->store, id, out, err);
-}
-
-static bool is_listed(const struct list_filter *f, const struct execution *e)
-{
-    return (!f->statuses || (f->statuses & ((uint64_t)1 << e->status))) &&
-           (!f->kind || f->kind == e->kind) && (!f->queue || !strcmp(f->queue, e->queue)) &&
-           (!f->name || glob_matches(f->name, e->name));
 }
 
 static int list_tasks(struct pawl *p, const struct pawl_list_query *q, const struct list_filter *f,
@@ -222,7 +181,7 @@ static int list_tasks(struct pawl *p, const struct pawl_list_query *q, const str
                        "`before`");
     TRY(load_tasks(p, q->tasks, &l, err));
     for (size_t i = 0; i < l.n && (q->limit <= 0 || n < (size_t)q->limit); i++)
-        if (is_listed(f, &l.at[i])) {
+        if (list_filter_matches(f, &l.at[i], &l.history[i])) {
             l.at[n] = l.at[i];
             l.history[n++] = l.history[i];
         }
@@ -234,19 +193,19 @@ int pawl_list(struct pawl *p, const struct pawl_list_query *q, pawl_line *each, 
               int64_t *next, struct pawl_error *e)
 {
     AUTO(execution_list_release) struct execution_list l = {0};
-    struct list_filter f;
+    AUTO_LIST_FILTER f = {0};
     size_t max = q->limit > 0 && q->limit < LIST_MAX ? (size_t)q->limit : LIST_MAX;
     int64_t before = q->before;
     API_ERR(e);
 
-    TRY(make_filter(q, &f, err));
+    TRY(list_filter_read(q, &f, err));
     if (next)
         *next = 0;
     if (q->tasks)
-        return list_tasks(p, q, &f, each, arg, err);
+        return list_tasks(p, q, &f.f, each, arg, err);
     if (q->parent)
         TRY(api_check_exists(p, q->parent, err));
-    TRY(query_list(p->store, &f, &before, max, &l, err));
+    TRY(query_list(p->store, &f.f, &before, max, &l, err));
     TRY(answer_lines(p, &l, each, arg, err));
     if (next)
         *next = before;

@@ -1,4 +1,5 @@
 /* cmd_ls.c - pawl ls: lists executions, newest first. */
+#include "cli/filter_options.h"
 #include "cli/list.h"
 
 #include <string.h>
@@ -7,9 +8,9 @@
 #define PAGE          1000
 
 struct ls {
-    const char *parent, *tasks;
+    struct filter_options filter;
+    const char *tasks;
     int64_t limit;
-    struct pawl_list_query q;
 };
 
 /* Adds why the execution waits or failed, shortened to fit the line. */
@@ -55,49 +56,48 @@ static const struct list_column columns[] = {
 /* Prints a hint, because an empty table may be due to the filter. */
 static void print_empty_hint(const struct ls *l)
 {
-    bool filtered = l->q.status || l->q.kind || l->q.name || l->q.workflow || l->q.queue;
+    bool roots = !l->filter.q.all && !l->filter.parent && !l->tasks;
 
     fprintf(stderr, "pawl: no executions%s\n",
-            filtered && !l->q.all && !l->parent && !l->tasks
+            roots && filter_is_given(&l->filter)
                 ? " without a parent match; --all searches at any depth"
                 : "");
 }
 
 static int print_pages(struct cli *c, struct ls *l, struct list *list)
 {
+    struct pawl_list_query *q = &l->filter.q;
     int64_t before;
 
     do {
         before = list->n;
-        l->q.limit = l->limit && (l->tasks || l->limit - list->n < PAGE) ? l->limit - list->n
-                     : l->tasks                                          ? 0
-                                                                         : PAGE;
-        TRY(list_end(list, pawl_list(c->p, &l->q, list_line, list, &l->q.before, &c->err)));
-        if (l->limit && l->q.before && list->n - before < l->q.limit) {
+        q->limit = l->limit && (l->tasks || l->limit - list->n < PAGE) ? l->limit - list->n
+                   : l->tasks                                          ? 0
+                                                                       : PAGE;
+        TRY(list_end(list, pawl_list(c->p, q, list_line, list, &q->before, &c->err)));
+        if (l->limit && q->before && list->n - before < q->limit) {
             fprintf(stderr, "pawl: examined 100,000 executions; continue with `--before %lld`\n",
-                    (long long)l->q.before);
+                    (long long)q->before);
             break;
         }
-    } while (l->q.before && list->n != l->limit);
+    } while (q->before && list->n != l->limit);
     return 0;
 }
 
 static int ls(struct cli *c)
 {
     struct ls *l = c->values;
+    struct pawl_list_query *q = &l->filter.q;
     struct list list = {.columns = LIST_COLUMNS(columns), .json = c->json};
-    const char *which = l->tasks ? l->tasks : l->parent;
-    int64_t id = 0;
 
-    if ((l->parent != NULL) + (l->tasks != NULL) + l->q.all > 1)
+    if ((l->filter.parent != NULL) + (l->tasks != NULL) + q->all > 1)
         return cli_wrong("--parent, --tasks and --all exclude each other");
-    if (l->tasks && (l->q.workflow || l->q.before))
+    if (l->tasks && (q->workflow || q->before))
         return cli_wrong("--tasks can't be combined with --workflow or --before");
     TRY(cli_open(c));
-    if (which)
-        TRY(cli_id(c, which, &id));
-    l->q.parent = l->parent ? id : 0;
-    l->q.tasks = l->tasks ? id : 0;
+    TRY(filter_resolve(c, &l->filter));
+    if (l->tasks)
+        TRY(cli_id(c, l->tasks, &q->tasks));
     if (l->limit < 0)
         l->limit = l->tasks ? 0 : DEFAULT_COUNT;
     TRY(print_pages(c, l, &list));
@@ -107,24 +107,12 @@ static int ls(struct cli *c)
 }
 
 static const struct option options[] = {
-    {"status", OPTION_TEXT, offsetof(struct ls, q.status),
-     "pending|ready|running|succeeded|failed|timed_out|cancelled|skipped,",
-     "only executions with one of these statuses"},
-    {"kind", OPTION_TEXT, offsetof(struct ls, q.kind), "workflow|task|foreach|exec",
-     "only executions of this kind"},
-    {"name", OPTION_TEXT, offsetof(struct ls, q.name), "GLOB",
-     "only executions whose full name matches: * is any text, ? is one character"},
-    {"workflow", OPTION_TEXT, offsetof(struct ls, q.workflow), "WORKFLOW",
-     "only executions of workflows with this name"},
-    {"queue", OPTION_TEXT, offsetof(struct ls, q.queue), "QUEUE", "only executions in this queue"},
-    {"parent", OPTION_TEXT, offsetof(struct ls, parent), "ID",
-     "list the children of this execution"},
-    {"all", OPTION_FLAG, offsetof(struct ls, q.all), NULL, "list executions at any depth"},
+    FILTER_OPTIONS(struct ls, filter),
     {"tasks", OPTION_TEXT, offsetof(struct ls, tasks), "ID",
      "list the tasks of this workflow execution"},
     {"limit", OPTION_NUMBER, offsetof(struct ls, limit), "N",
      "list at most N executions; default: 20, with --tasks all"},
-    {"before", OPTION_NUMBER, offsetof(struct ls, q.before), "ID",
+    {"before", OPTION_NUMBER, offsetof(struct ls, filter.q.before), "ID",
      "only executions with a smaller id, for the next page"},
     {0},
 };
@@ -140,6 +128,8 @@ const struct command command_ls = {
     .size = sizeof(defaults),
     .defaults = &defaults,
     .examples = {{"pawl ls --status failed,timed_out", "recent failures"},
+                 {"pawl ls --workflow nightly --param day=2026-01-31 --since 7d",
+                  "the runs for one day that were requested in the last week"},
                  {"pawl ls --tasks @last", "the tasks of the newest workflow"},
                  {"pawl ls --all --name 'nightly::*' --json", "for programs"}},
     .run = ls,

@@ -1,5 +1,5 @@
 /* candidates.c - candidates from the database: ids that suit the command, tasks, queues,
- * schedules, applied workflows and their versions, tenants, tokens. */
+ * schedules, applied workflows and their versions, workers, access tokens, tenants. */
 #include "cli/complete/complete.h"
 
 #include <string.h>
@@ -126,6 +126,16 @@ int offer_versions(struct completion *l, struct pawl *p, struct pawl_error *err)
 
     return pawl_applied_versions(p, name, 0, RECENT, offer_field,
                                  &(struct field_offer){l, "definition", "applied_at"}, NULL, err);
+}
+
+int offer_workers(struct completion *l, struct pawl *p, struct pawl_error *err)
+{
+    return pawl_workers(p, offer_field, &(struct field_offer){l, "id", "host"}, err);
+}
+
+int offer_hosts(struct completion *l, struct pawl *p, struct pawl_error *err)
+{
+    return pawl_workers(p, offer_field, &(struct field_offer){l, "host", NULL}, err);
 }
 
 /* Offers a token that can be revoked. */

@@ -95,6 +95,8 @@ static const struct placeholder {
     {"WORKFLOW", .fetch = offer_workflows},
     {"TOKEN_NAME", .fetch = offer_tokens},
     {"HASH", .fetch = offer_versions},
+    {"WORKER", .fetch = offer_workers},
+    {"HOST", .fetch = offer_hosts},
 };
 
 /* Offers candidates for a placeholder. After an error it offers none: the user will see the error

@@ -29,6 +29,8 @@ MUST_USE int offer_schedules(struct completion *l, struct pawl *p, struct pawl_e
 MUST_USE int offer_workflows(struct completion *l, struct pawl *p, struct pawl_error *err);
 MUST_USE int offer_tokens(struct completion *l, struct pawl *p, struct pawl_error *err);
 MUST_USE int offer_versions(struct completion *l, struct pawl *p, struct pawl_error *err);
+MUST_USE int offer_workers(struct completion *l, struct pawl *p, struct pawl_error *err);
+MUST_USE int offer_hosts(struct completion *l, struct pawl *p, struct pawl_error *err);
 void offer_tenants(struct completion *l);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "core/attempt_counts.h"
+#include "core/input_filter.h"
 #include "store/operator.h"
 #include "store/store.h"
 
@@ -74,23 +75,38 @@ MUST_USE int query_task_names(struct store *s, const int64_t *workflows, size_t 
                               struct task_name_list *out, struct err *err);
 /* Which executions to list. If all fields are 0: those without a parent. */
 struct list_filter {
-    int64_t parent;    /* only children of this execution; 0 for no restriction */
-    bool all;          /* at any depth, instead of only those without a parent */
-    uint64_t statuses; /* 1 << status for each wanted status; 0 for any */
-    int kind;          /* 0 for any */
+    int64_t parent;       /* only children of this execution; 0 for no restriction */
+    bool all;             /* at any depth, instead of only those without a parent */
+    uint64_t statuses;    /* 1 << status for each wanted status; 0 for any */
+    int kind;             /* 0 for any */
+    int64_t since, until; /* µs: since <= requested_at < until; 0 for no bound */
+    int64_t worker;       /* the last worker that ran it; 0 for any */
     /* Each of these is NULL for any. */
     const char *name;     /* a glob with * and ? for the full name */
     const char *queue;    /* exact name */
     const char *workflow; /* exact name: workflows of this name, and their tasks */
+    const char *host;     /* the host of the last worker */
+    const char *by;       /* a glob for the requester, as `requested_by` in the JSON */
+    const struct input_filter *input;
 };
 #define LIST_SCAN 100000 /* rows read for one page */
 
 /* Lists at most max (> 0) executions with an id below *before (any id if that is 0), newest first,
  * and sets *before to the start of the next page, or to 0 after the last page. A page reads at most
- * LIST_SCAN rows, so it may be short, even empty, before the end. */
+ * LIST_SCAN rows, so it may be short, even empty, before the end. since and until restrict the ids
+ * that are read. */
 MUST_USE int query_list(struct store *s, const struct list_filter *f, int64_t *before, size_t max,
                         struct execution_list *out, struct err *err);
 
+/* An execution in a list, without its texts and history. */
+struct found_execution {
+    int64_t id, root;
+    int kind, status, flags;
+    bool cancel_requested;
+    bool is_submission; /* an SQL submission that no worker has taken yet */
+    const char *name, *queue;
+};
+STORE_LIST(found_list, struct found_execution)
 struct event_row {
     int64_t sequence_num, root, execution, worker, created_at;
     int seq, attempt, epoch, type, from, to;
