@@ -44,7 +44,7 @@
  *     applied workflows and schedules       workflows by name; cron
  *     settings that all workers share       retention, routes
  *     access tokens                         who may do what through a server
- *     reading                               trees, lists, logs, why, events; pawl_wait
+ *     reading                               trees, lists, logs, why, events; pawl_wait; pawl_bulk
  *     maintenance                           verify, and remove old executions */
 #ifndef PAWL_H
 #define PAWL_H
@@ -1336,6 +1336,42 @@ PAWL_CHECKED int pawl_list(struct pawl *p, const struct pawl_list_query *query, 
                            void *arg, int64_t *next, struct pawl_error *err);
 /* The newest execution that has no parent; PAWL_E_NOT_FOUND if there is none. */
 PAWL_CHECKED int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *err);
+
+/* An action on all executions that match a filter. */
+struct pawl_bulk {
+    const char *action; /* cancel, let_finish, pause, resume, skip, rerun, rerun_failed: like the
+                           functions above; rerun_failed is pawl_rerun with `failed` */
+    /* At least one filter besides `all`, `before` and `limit` must be set; not `tasks`. limit is
+     * the maximum number of executions; 0: no limit. */
+    const struct pawl_list_query *filter;
+    bool dry_run; /* report the executions that match, but change nothing */
+    const char *by, *reason;
+};
+struct pawl_bulk_result {
+    int64_t matched; /* executions that match the filter and whose state allows the action */
+    int64_t done;    /* the action was carried out; always 0 in a dry run */
+    int64_t refused; /* it was refused; the line has the error */
+    int64_t changed; /* it no longer applied: they ended, or another user was faster */
+    int code;        /* enum pawl_code of the first refusal; 0 if none */
+    int64_t before;  /* as filter->before of another call: only executions that this call saw */
+};
+
+/* Carries out an action on many executions, newest first. Executions whose state does not allow the
+ * action do not match: those that have ended can't be cancelled, paused ones can't be paused again.
+ * So the call can be repeated after an error or an interruption: it continues with the rest. It
+ * never acts on executions that are requested while it runs. Each slice of at most 100 executions
+ * is a transaction of its own (a rerun: each execution); after an error the completed slices
+ * remain, and *result (may be NULL) counts them. A refusal of one execution does not end the call:
+ * it is counted, and the others follow.
+ *
+ * `each` (may be NULL) is called after each slice, once for each of its executions. If it returns
+ * nonzero, the call ends between two slices with 0. Memory does not grow with the number of
+ * executions.
+ *
+ * a line of a bulk action  id name status (after the action; in a dry run, now) error (null unless
+ *                     it was refused) */
+PAWL_CHECKED int pawl_bulk(struct pawl *p, const struct pawl_bulk *bulk, pawl_line *each, void *arg,
+                           struct pawl_bulk_result *result, struct pawl_error *err);
 
 /* Why an execution has its status: the exact condition that is not met, and how its attempts ended.
  * {id name status reasons: [{code text …}]}: codes are stable, text is for people, the other fields

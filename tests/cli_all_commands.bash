@@ -29,6 +29,7 @@ every() {
 		skip LATE
 		pause OPEN
 		resume OPEN
+		cancel --workflow open --dry-run
 		cancel OPEN --reason enough
 		ls
 		ls --tasks RUN

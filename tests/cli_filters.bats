@@ -42,3 +42,82 @@ ids() { jq .id | paste -sd' '; }
 	same "$(p workers --json | jq -r .id)" "$(pawl complete -- --db "$db" --tenant "$tenant" ls --worker '' | cut -f1)"
 	same "$(hostname)" "$(pawl complete -- --db "$db" --tenant "$tenant" ls --host '' | cut -f1)"
 }
+
+# ---- actions on many executions
+
+@test "dry run of a cancel prints the number and the newest ten, and changes nothing" {
+	submit 12 >/dev/null
+	p cancel --kind exec --dry-run >"$dir/out"
+	same 'would cancel 12 exec::nap (ready)' "$(head -n 1 "$dir/out")"
+	same 'would cancel 3 exec::nap (ready)' "$(sed -n 10p "$dir/out")"
+	same 'would cancel 12 executions; the newest are listed' "$(tail -n +11 "$dir/out")"
+	same '{"id":12,"name":"exec::nap","status":"ready","error":null}' "$(p cancel --kind exec --dry-run --json | head -n 1)"
+	same 12 "$(p cancel --kind exec --dry-run --json | wc -l)"
+	same 'would cancel 12 exec::nap (ready)
+would cancel 1 execution' "$(p cancel --kind exec --dry-run --limit 1)"
+	same 12 "$(p ls --status ready --json | wc -l)"
+}
+
+@test "cancel with filters cancels the executions that match, once" {
+	a=$(submit '{"day": "mon"}')
+	b=$(submit '{"day": "tue"}')
+	c=$(submit '{"day": "mon"}')
+	same "execution $c: cancelled
+execution $a: cancelled
+2 executions done" "$(p cancel --param day=mon --reason 'wrong day')"
+	[[ $(p events "$a" --type cancelled) == *'"reason":"wrong day"}' ]]
+	[[ $(p show "$b" --json) == *'"status":"ready"'* ]]
+	p cancel --param day=mon >"$dir/out" 2>"$dir/stderr"
+	same '' "$(cat "$dir/out")"
+	same 'pawl: no executions without a parent match; --all searches at any depth' "$(cat "$dir/stderr")"
+	p cancel --all --param day=mon >"$dir/out" 2>"$dir/stderr"
+	same 'pawl: no executions match' "$(cat "$dir/stderr")"
+	same "{\"id\":$b,\"name\":\"exec::nap\",\"status\":\"cancelled\",\"error\":null}" "$(p cancel --status ready --json --yes)"
+	p verify
+}
+
+@test "pause, resume, skip and rerun take filters" {
+	submit 2 >/dev/null
+	same 'execution 2: paused
+execution 1: paused
+2 executions done' "$(p pause --name 'exec::*')"
+	same 'execution 2: resumed
+1 execution done' "$(p resume --name 'exec::*' --limit 1)"
+	same 'execution 2: skipped
+execution 1: skipped
+2 executions done' "$(p skip --since 1h --reason 'done by hand')"
+	same 'would rerun 2 exec::nap (skipped)
+would rerun 1 exec::nap (skipped)
+would rerun 2 executions' "$(p rerun --status skipped --dry-run)"
+	same 'execution 2: runs again
+execution 1: runs again
+2 executions done' "$(p rerun --status skipped)"
+	p verify
+}
+
+@test "action with filters continues after a refusal and returns its exit code" {
+	submit 3 >/dev/null
+	p skip 1 2 3 >/dev/null
+	sql "UPDATE executions SET queue = 'here:2' WHERE id = 2"
+	run p rerun --status skipped
+	[ "$status" = 2 ]
+	[[ $output == *'execution 3: runs again'* ]]
+	[[ $output == *'pawl: execution 2 ran in the foreground, so no worker serves its queue: rerun it alone with `pawl rerun 2`'* ]]
+	[[ $output == *'execution 1: runs again'* ]]
+	[[ $output == *'2 of 3 executions done, 1 refused, 0 had changed'* ]]
+}
+
+@test "action needs either ids or filters" {
+	id=$(submit '{"ms": 1}')
+	for c in cancel pause resume skip rerun; do
+		refused 2 "pawl $c needs more arguments: write ids, or filters such as --workflow" p "$c"
+		refused 2 "pawl $c takes either ids or filters, not both" p "$c" "$id" --queue default
+		refused 2 "$c needs at least one filter, such as the workflow or the status" p "$c" --all --yes
+	done
+	refused 2 '--dry-run belongs to filters' p cancel "$id" --dry-run
+	refused 2 '--dry-run belongs to filters' p pause "$id" --dry-run
+	refused 2 '--from, --set, --file and --state belong to the id of one execution' p rerun --status failed --from a
+	refused 2 'no execution can be both succeeded and changed by cancel: use pending, ready, running' p cancel --status succeeded
+	refused 5 'there is no execution 777' p cancel --parent 777
+	[[ $(p show "$id" --json) == *'"status":"ready"'* ]]
+}

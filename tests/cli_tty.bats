@@ -236,3 +236,30 @@ make_flow() {
 		$tmux kill-server
 	done
 }
+
+@test "action with filters asks once on a terminal, and acts only on yes" {
+	submit 3 >/dev/null
+	start 80 20 cancel --kind exec
+	until_true shows 'cancel 3 executions? [y/N]'
+	keys Enter
+	until_true ended
+	shows 'pawl: nothing was changed'
+	[ "$(code)" = 0 ]
+	same 3 "$(p ls --status ready --json | wc -l)"
+	$tmux kill-server
+	rm "$dir/code"
+	start 80 20 cancel --kind exec --reason enough
+	until_true shows 'cancel 3 executions? [y/N]'
+	submit 1 >/dev/null # it was not counted
+	keys y Enter
+	until_true ended
+	shows '3 executions done'
+	same 1 "$(p ls --status ready --json | wc -l)"
+	$tmux kill-server
+	rm "$dir/code"
+	start 80 20 cancel --kind exec --yes
+	until_true ended
+	shows '1 execution done'
+	shows_no 'y/N'
+	p verify
+}

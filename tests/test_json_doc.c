@@ -284,6 +284,12 @@ TEST(json_page_and_pawl_h_list_every_field_of_the_json_output)
     keep_last(&last, json);
     free(json);
     check_fields("## Why", NULL, last);
+    OK(pawl_bulk(p,
+                 &(struct pawl_bulk){.action = "rerun",
+                                     .filter = &(struct pawl_list_query){.workflow = "flow"},
+                                     .dry_run = true},
+                 keep_last, &last, NULL, &api_err));
+    check_fields("## An action on many executions", "a line of a bulk action ", last);
     json_decref(last);
     pawl_worker_close(w);
     pawl_close(p);

@@ -1,16 +1,9 @@
 /* node_control.c - operator actions on one node of a tree: pause, resume, skip, approve and
  * reject. */
-#include "api/api.h"
+#include "api/verb.h"
 #include "core/graph.h"
-#include "store/operator.h"
 
 #define SLICE 1000
-
-struct node_request;
-struct verb {
-    int (*op)(struct turn *, struct node_request *, struct err *);
-    const char *(*refusal)(const struct execution *); /* why op refused it */
-};
 
 struct node_request {
     struct request request;
@@ -22,19 +15,21 @@ static int body(struct turn *t, void *arg, struct err *err)
 {
     struct node_request *a = arg;
 
-    return a->verb->op(t, a, err);
+    return a->verb->op(t, &a->request, 1, SLICE, &a->more, err);
 }
 
-static int explain_refusal(struct pawl *p, const struct node_request *a, struct err *err)
+int verb_explain(struct pawl *p, const struct verb *v, const struct request *r, struct err *err)
 {
     AUTO(execution_list_release) struct execution_list one = {0};
 
-    TRY(query_execution(p->store, a->request.execution, &one, err));
+    if (r->rc != -E_INVALID)
+        return query_explain_missing(p->store, r->execution, err);
+    TRY(query_execution(p->store, r->execution, &one, err));
     if (status_is_terminal(one.at[0].status))
         return err_set(err, E_INVALID, "execution %lld has ended; its status is %s",
-                       (long long)a->request.execution, status_text(one.at[0].status));
-    return err_set(err, E_INVALID, "execution %lld %s", (long long)a->request.execution,
-                   a->verb->refusal(&one.at[0]));
+                       (long long)r->execution, status_text(one.at[0].status));
+    return err_set(err, E_INVALID, "execution %lld %s", (long long)r->execution,
+                   v->refusal(&one.at[0]));
 }
 
 static int run_slices(struct pawl *p, void *arg, struct err *err)
@@ -43,10 +38,8 @@ static int run_slices(struct pawl *p, void *arg, struct err *err)
 
     for (;; a->request.is_continuation = true) {
         TRY(api_turns(p, body, api_request_busy, a, err));
-        if (a->request.rc == -E_INVALID)
-            return explain_refusal(p, a, err);
         if (a->request.rc)
-            return query_explain_missing(p->store, a->request.execution, err);
+            return verb_explain(p, a->verb, &a->request, err);
         if (!a->more)
             return 0;
         clock_sleep_us(1000); /* jobs that are being claimed now are left for the next slice */
@@ -55,9 +48,10 @@ static int run_slices(struct pawl *p, void *arg, struct err *err)
 
 /* ---- verbs ---- */
 
-static int do_pause(struct turn *t, struct node_request *a, struct err *err)
+static int do_pause(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+                    struct err *err)
 {
-    return op_pause(t, &a->request, 1, SLICE, &a->more, err);
+    return op_pause(t, list, n, slice, more, err);
 }
 
 static const char *not_pausable(const struct execution *e)
@@ -69,9 +63,10 @@ static const char *not_pausable(const struct execution *e)
     return "is already running, and a pause only prevents a start: pause its parent, or cancel it";
 }
 
-static int do_resume(struct turn *t, struct node_request *a, struct err *err)
+static int do_resume(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+                     struct err *err)
 {
-    return op_resume(t, &a->request, 1, SLICE, &a->more, err);
+    return op_resume(t, list, n, slice, more, err);
 }
 
 static const char *not_resumable(const struct execution *e)
@@ -80,9 +75,12 @@ static const char *not_resumable(const struct execution *e)
                                   : "is not paused";
 }
 
-static int do_skip(struct turn *t, struct node_request *a, struct err *err)
+static int do_skip(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+                   struct err *err)
 {
-    return op_skip(t, &a->request, 1, err);
+    (void)slice;
+    *more = false;
+    return op_skip(t, list, n, err);
 }
 
 static const char *not_skippable(const struct execution *e)
@@ -91,14 +89,20 @@ static const char *not_skippable(const struct execution *e)
     return "has already started: cancel it, or rerun it later";
 }
 
-static int do_approve(struct turn *t, struct node_request *a, struct err *err)
+static int do_approve(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+                      struct err *err)
 {
-    return op_approve(t, &a->request, 1, true, err);
+    (void)slice;
+    *more = false;
+    return op_approve(t, list, n, true, err);
 }
 
-static int do_reject(struct turn *t, struct node_request *a, struct err *err)
+static int do_reject(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
+                     struct err *err)
 {
-    return op_approve(t, &a->request, 1, false, err);
+    (void)slice;
+    *more = false;
+    return op_approve(t, list, n, false, err);
 }
 
 static const char *no_approval(const struct execution *e)
@@ -107,18 +111,25 @@ static const char *no_approval(const struct execution *e)
                                   : "does not wait for an approval";
 }
 
+const struct verb verb_pause = {do_pause, not_pausable, true};
+const struct verb verb_resume = {do_resume, not_resumable, true};
+const struct verb verb_skip = {do_skip, not_skippable, false};
+static const struct verb verb_approve = {do_approve, no_approval, false};
+static const struct verb verb_reject = {do_reject, no_approval, false};
+
 /* Defines the function of pawl.h for a verb. */
-#define VERB(name, op, refusal)                                                                    \
-    int name(struct pawl *p, int64_t id, const char *by, const char *reason, struct pawl_error *e) \
-    {                                                                                              \
-        static const struct verb verb = {op, refusal};                                             \
-        struct node_request a = {{.execution = id, .by = by, .reason = reason}, &verb, false};     \
-                                                                                                   \
-        return api_request(p, &a.request.by, reason, run_slices, &a, e);                           \
+#define VERB(which)                                                                  \
+    int pawl_##which(struct pawl *p, int64_t id, const char *by, const char *reason, \
+                     struct pawl_error *e)                                           \
+    {                                                                                \
+        struct node_request a = {                                                    \
+            {.execution = id, .by = by, .reason = reason}, &verb_##which, false};    \
+                                                                                     \
+        return api_request(p, &a.request.by, reason, run_slices, &a, e);             \
     }
 
-VERB(pawl_pause, do_pause, not_pausable)
-VERB(pawl_resume, do_resume, not_resumable)
-VERB(pawl_skip, do_skip, not_skippable)
-VERB(pawl_approve, do_approve, no_approval)
-VERB(pawl_reject, do_reject, no_approval)
+VERB(pause)
+VERB(resume)
+VERB(skip)
+VERB(approve)
+VERB(reject)

@@ -49,6 +49,10 @@ struct pawl_options cli_options(const struct cli *c, bool must_exist);
  * exit code of an error that was printed. */
 MUST_USE int cli_id(struct cli *c, const char *text, int64_t *id);
 
+/* Calls run_id for each word, as command.run_id; the database must be open. Returns the exit code.
+ */
+int cli_each_id(struct cli *c, int (*run_id)(struct cli *c, int64_t id));
+
 /* ---- cmd_validate.c ---- */
 
 /* Reads a workflow file, once. If it has problems, prints all of them on stderr, with the source

@@ -1,5 +1,6 @@
 /* cmd_rerun.c - pawl rerun: runs ended executions again. */
 #include "base/mem.h"
+#include "cli/bulk.h"
 #include "cli/foreground.h"
 
 #include <string.h>
@@ -41,6 +42,7 @@ static int64_t rerun_at(struct pawl *p, int64_t id)
 }
 
 struct rerun {
+    struct bulk_options bulk;
     struct pawl_rerun how;
     struct texts params;
     const char *state;
@@ -61,14 +63,12 @@ static int continue_in_foreground(struct cli *c, int64_t id)
     return foreground_run(&h, c->p);
 }
 
-static int rerun(struct cli *c, int64_t id)
+static int rerun_one(struct cli *c, int64_t id)
 {
     struct rerun *r = c->values;
     json_auto_t *report = NULL;
     char *json;
 
-    if (r->how.failed && r->how.from)
-        return cli_wrong("--failed and --from exclude each other");
     r->how.params = r->params.at;
     if (pawl_rerun(c->p, id, &r->how, &json, &c->err))
         return cli_fail_param(&c->err, "--set");
@@ -79,6 +79,23 @@ static int rerun(struct cli *c, int64_t id)
         print_rerun(report, r->how.dry_run);
     fflush(stdout);
     return r->how.dry_run ? 0 : continue_in_foreground(c, field_int(report, "id"));
+}
+
+static int rerun(struct cli *c)
+{
+    struct rerun *r = c->values;
+    struct bulk_action a = {.name = r->how.failed ? "rerun_failed" : "rerun",
+                            .done = "runs again",
+                            .reason = r->how.reason,
+                            .run_id = rerun_one};
+
+    if (r->how.failed && r->how.from)
+        return cli_wrong("--failed and --from exclude each other");
+    if (!c->nwords && (r->how.from || r->how.file || r->params.n || r->state))
+        return cli_wrong("--from, --set, --file and --state belong to the id of one execution: see "
+                         "`pawl help rerun`");
+    r->bulk.dry_run = r->how.dry_run;
+    return bulk_run(c, &r->bulk, &a);
 }
 
 static const struct option options[] = {
@@ -96,6 +113,7 @@ static const struct option options[] = {
      "record why; stored with the user's name"},
     {"state", OPTION_TEXT, offsetof(struct rerun, state), "DIR",
      "state folder, where running attempts keep their files; default: ~/.local/state/pawl"},
+    BULK_OPTIONS(struct rerun, bulk),
     {0},
 };
 
@@ -103,14 +121,16 @@ static const struct rerun defaults = {.how = {.here = true}};
 
 const struct command command_rerun = {
     .name = "rerun",
-    .forms = "ID",
-    .text = "run an ended execution again, in place; with --set or --file as a new execution",
+    .forms = BULK_FORMS("ID"),
+    .text = "run ended executions again, in place; one, with --set or --file, as a new execution",
+    .about = BULK_ABOUT,
     .options = options,
     .size = sizeof(defaults),
     .defaults = &defaults,
     .examples = {{"pawl rerun 17 --failed", "continue where it failed"},
-                 {"pawl rerun 17 --from report --dry-run", "what would run again"}},
-    .least = 1,
+                 {"pawl rerun 17 --from report --dry-run", "what would run again"},
+                 {"pawl rerun --workflow nightly --status failed --since 1d --failed",
+                  "continue all runs that failed since yesterday"}},
     .most = 1,
-    .run_id = rerun,
+    .run = rerun,
 };

@@ -204,18 +204,23 @@ static void release(struct cli *c)
     free(c->words);
 }
 
-static int run_ids(struct cli *c)
+int cli_each_id(struct cli *c, int (*run_id)(struct cli *c, int64_t id))
 {
     int64_t id;
     int one, code = 0;
 
     for (int i = 0; i < c->nwords; i++) {
         if (!(one = cli_id(c, c->words[i], &id)))
-            one = c->command->run_id(c, id);
+            one = run_id(c, id);
         one = one < 0 ? cli_fail(&c->err) : one;
         code = code ? code : one;
     }
     return code;
+}
+
+static int run_ids(struct cli *c)
+{
+    return cli_each_id(c, c->command->run_id);
 }
 
 int run_command(const struct command *command, int argc, char **argv)

@@ -1,6 +1,7 @@
 /* list.c - lists executions, newest first, in pages. The order comes from an index, and so does the
  * range of ids that were requested in a period; other filters are applied row by row, to at most
  * LIST_SCAN rows per page. A page is found first, with few columns, and then read. */
+#include "base/idmap.h"
 #include "store/query/query_internal.h"
 
 /* Ids and times come from the same turn, but a turn that took its ids earlier may be stamped later
@@ -154,6 +155,11 @@ static int find_page(struct db *db, struct list_search *g, struct err *err)
     return 0;
 }
 
+static int find_body(struct db *db, void *arg, struct err *err)
+{
+    return find_page(db, arg, err);
+}
+
 static struct list_search search_of(const struct list_filter *f, int64_t before, size_t max)
 {
     return (struct list_search){.f = f, .start = before ? before : INT64_MAX, .max = max};
@@ -165,6 +171,42 @@ static int64_t next_page(const struct list_search *g)
     if (g->out.n == g->max)
         return g->out.at[g->max - 1].id;
     return g->floor > g->lowest ? g->floor : 0;
+}
+
+int query_find(struct store *s, const struct list_filter *f, int64_t *before, size_t max,
+               struct found_list *out, struct err *err)
+{
+    struct list_search g = search_of(f, *before, max);
+    int rc = query_read(s, find_body, &g, err);
+
+    if (rc) {
+        found_list_release(&g.out);
+        return rc;
+    }
+    *before = next_page(&g);
+    *out = g.out;
+    return 0;
+}
+
+int query_found_statuses(struct store *s, struct found_execution *list, size_t n, struct err *err)
+{
+    AUTO_VEC(int64_t) ids = {0};
+    AUTO_IDMAP found = IDMAP_INIT;
+    AUTO_ROWS r = ROWS_INIT;
+
+    for (size_t i = 0; i < n; i++)
+        *vec_add(&ids) = list[i].id;
+    if (n)
+        TRY(ask_ids(s, &r, err, Q_LIST_STATUSES, ids.at, n));
+    for (size_t i = 0; i < r.n; i++)
+        idmap_put(&found, rows_int(&r, i, 0), &r.cells[i * r.ncols + 1]);
+    for (size_t i = 0; i < n; i++) {
+        const struct val *status = idmap_get(&found, list[i].id);
+
+        if (status)
+            list[i].status = (int)status->i;
+    }
+    return 0;
 }
 
 /* ---- list ---- */

@@ -107,6 +107,14 @@ struct found_execution {
     const char *name, *queue;
 };
 STORE_LIST(found_list, struct found_execution)
+/* Like query_list, but reads only a few columns. */
+MUST_USE int query_find(struct store *s, const struct list_filter *f, int64_t *before, size_t max,
+                        struct found_list *out, struct err *err);
+
+/* Reads the statuses of executions again, by now; one that no longer exists keeps its own. */
+MUST_USE int query_found_statuses(struct store *s, struct found_execution *list, size_t n,
+                                  struct err *err);
+
 struct event_row {
     int64_t sequence_num, root, execution, worker, created_at;
     int seq, attempt, epoch, type, from, to;

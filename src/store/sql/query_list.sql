@@ -98,3 +98,6 @@ SELECT @whole@, @past@
 UNION ALL
 SELECT @submitted@ FROM submissions s WHERE s.id = ANY ($1) AND @waits@
  ORDER BY 1 DESC                                                                           --@ postgres
+
+--: list_statuses(; id i64)
+SELECT e.id, e.status FROM executions e WHERE e.id = ANY ($1)
