@@ -1334,6 +1334,13 @@ struct pawl_list_query {
  * call: a page may be short, even empty, before the end. */
 PAWL_CHECKED int pawl_list(struct pawl *p, const struct pawl_list_query *query, pawl_line *each,
                            void *arg, int64_t *next, struct pawl_error *err);
+/* Counts executions that match, by status: the newest 10,000 at most, or `limit` if that is less.
+ * `more` says that older ones may match, too. Not with `tasks`. The caller frees *json.
+ *
+ * counts              total pending ready running succeeded failed timed_out cancelled skipped
+ *                     more */
+PAWL_CHECKED int pawl_counts(struct pawl *p, const struct pawl_list_query *query, char **json,
+                             struct pawl_error *err);
 /* The newest execution that has no parent; PAWL_E_NOT_FOUND if there is none. */
 PAWL_CHECKED int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *err);
 

@@ -32,6 +32,7 @@ every() {
 		cancel --workflow open --dry-run
 		cancel OPEN --reason enough
 		ls
+		ls --count
 		ls --tasks RUN
 		show RUN
 		show RUN --at=#3

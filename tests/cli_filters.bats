@@ -30,6 +30,18 @@ ids() { jq .id | paste -sd' '; }
 	same 'pawl: no executions without a parent match; --all searches at any depth' "$(cat "$dir/stderr")"
 }
 
+@test "ls --count prints how many executions have each status" {
+	same '0 executions' "$(p ls --count)"
+	submit 3 >/dev/null
+	p cancel 1 >/dev/null
+	same '3 executions: 2 ready, 1 cancelled' "$(p ls --count)"
+	same '1 execution: 1 cancelled' "$(p ls --count --status cancelled)"
+	same 'at least 2 executions: 2 ready' "$(p ls --count --limit 2)"
+	same '{"total":3,"pending":0,"ready":2,"running":0,"succeeded":0,"failed":0,"timed_out":0,"cancelled":1,"skipped":0,"more":false}' \
+		"$(p ls --count --json)"
+	refused 2 "--count can't be combined with --tasks" p ls --count --tasks 1
+}
+
 @test "ls refuses wrong filters" {
 	refused 2 "'x' is not a worker: write its 16 hexadecimal digits" p ls --worker x
 	refused 2 "'day' is not a param: write NAME=VALUE" p ls --param day

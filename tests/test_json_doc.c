@@ -290,6 +290,10 @@ TEST(json_page_and_pawl_h_list_every_field_of_the_json_output)
                                      .dry_run = true},
                  keep_last, &last, NULL, &api_err));
     check_fields("## An action on many executions", "a line of a bulk action ", last);
+    OK(pawl_counts(p, &(struct pawl_list_query){0}, &json, &api_err));
+    keep_last(&last, json);
+    free(json);
+    check_fields("## Counts", "counts ", last);
     json_decref(last);
     pawl_worker_close(w);
     pawl_close(p);

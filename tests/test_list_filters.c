@@ -271,6 +271,45 @@ TEST(list_of_an_old_period_reads_only_rows_near_it)
     arena_release(&spied);
 }
 
+/* ---- counts ---- */
+
+static json_t *counts(struct pawl_list_query q)
+{
+    char *json = NULL;
+
+    OK(pawl_counts(p, &q, &json, &api_err));
+    return json_parse_and_free(json);
+}
+
+static void check_counts(struct pawl_list_query q, int64_t total, int64_t succeeded, bool more)
+{
+    json_t *o = counts(q);
+
+    CHECK_EQ(json_integer_value(json_object_get(o, "total")), total);
+    CHECK_EQ(json_integer_value(json_object_get(o, "succeeded")), succeeded);
+    CHECK_EQ(json_integer_value(json_object_get(o, "ready")), total - succeeded);
+    CHECK_EQ(json_is_true(json_object_get(o, "more")), more);
+    json_decref(o);
+}
+
+TEST(counts_by_status_are_exact_up_to_their_bound)
+{
+    open_both();
+    check_counts((struct pawl_list_query){0}, 0, 0, false);
+    submit(s, "first");
+    insert_many(1, 21000); /* they have succeeded */
+    submit(s, "first");
+    check_counts((struct pawl_list_query){0}, 10000, 10000, true);
+    check_counts((struct pawl_list_query){.limit = 1500}, 1500, 1500, true);
+    check_counts((struct pawl_list_query){.limit = 2000, .before = 1001001}, 1002, 1000, false);
+    check_counts((struct pawl_list_query){.name = "first"}, 2, 0, false);
+    check_counts((struct pawl_list_query){.status = "succeeded", .before = 1001001}, 1000, 1000,
+                 false);
+    FAILS(pawl_counts(p, &(struct pawl_list_query){.tasks = 1}, NULL, &api_err), PAWL_E_INVALID);
+    sql_run(s, "DELETE FROM executions WHERE name = 'other'");
+    close_both(p, s);
+}
+
 /* ---- tasks ---- */
 
 TEST(tasks_of_a_workflow_are_filtered_in_the_same_way)

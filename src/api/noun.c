@@ -176,7 +176,8 @@ extern const struct noun execution_noun, workflow_task_noun, workflow_execution_
     queue_pause_noun, queue_limit_noun, last_audit_noun, schedule_noun, schedule_pause_noun,
     due_noun, submission_noun, worker_noun, overview_noun, running_noun, ended_noun, why_noun,
     retention_noun, routes_noun, route_noun, token_noun, rerun_noun, rerun_node_noun, applied_noun,
-    applied_detail_noun, applied_param_noun, applied_task_noun, applied_version_noun, bulk_noun;
+    applied_detail_noun, applied_param_noun, applied_task_noun, applied_version_noun, bulk_noun,
+    counts_noun;
 
 const struct noun *const nouns[] = {&execution_noun,
                                     &workflow_task_noun,
@@ -213,4 +214,5 @@ const struct noun *const nouns[] = {&execution_noun,
                                     &rerun_noun,
                                     &rerun_node_noun,
                                     &bulk_noun,
+                                    &counts_noun,
                                     NULL};

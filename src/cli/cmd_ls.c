@@ -11,6 +11,7 @@ struct ls {
     struct filter_options filter;
     const char *tasks;
     int64_t limit;
+    bool count;
 };
 
 /* Adds why the execution waits or failed, shortened to fit the line. */
@@ -84,6 +85,41 @@ static int print_pages(struct cli *c, struct ls *l, struct list *list)
     return 0;
 }
 
+/* ---- counts ---- */
+
+static void print_counts(const json_t *o)
+{
+    static const char *const statuses[] = {"pending", "ready",     "running",   "succeeded",
+                                           "failed",  "timed_out", "cancelled", "skipped"};
+    long long total = (long long)field_int(o, "total");
+    const char *separator = ": ";
+
+    printf("%s%lld execution%s", json_is_true(json_object_get(o, "more")) ? "at least " : "", total,
+           total == 1 ? "" : "s");
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(*statuses); i++)
+        if (field_int(o, statuses[i])) {
+            printf("%s%lld %s", separator, (long long)field_int(o, statuses[i]), statuses[i]);
+            separator = ", ";
+        }
+    putchar('\n');
+}
+
+static int count(struct cli *c, struct ls *l)
+{
+    json_auto_t *o = NULL;
+    char *json;
+
+    if (l->tasks)
+        return cli_wrong("--count can't be combined with --tasks; use --parent");
+    l->filter.q.limit = l->limit > 0 ? l->limit : 0;
+    TRY(pawl_counts(c->p, &l->filter.q, &json, &c->err));
+    if (c->json)
+        return print_answer(json);
+    o = take_object(json);
+    print_counts(o);
+    return 0;
+}
+
 static int ls(struct cli *c)
 {
     struct ls *l = c->values;
@@ -96,6 +132,8 @@ static int ls(struct cli *c)
         return cli_wrong("--tasks can't be combined with --workflow or --before");
     TRY(cli_open(c));
     TRY(filter_resolve(c, &l->filter));
+    if (l->count)
+        return count(c, l);
     if (l->tasks)
         TRY(cli_id(c, l->tasks, &q->tasks));
     if (l->limit < 0)
@@ -114,6 +152,8 @@ static const struct option options[] = {
      "list at most N executions; default: 20, with --tasks all"},
     {"before", OPTION_NUMBER, offsetof(struct ls, filter.q.before), "ID",
      "only executions with a smaller id, for the next page"},
+    {"count", OPTION_FLAG, offsetof(struct ls, count), NULL,
+     "print how many executions have each status instead; counts the newest 10,000"},
     {0},
 };
 
@@ -130,6 +170,7 @@ const struct command command_ls = {
     .examples = {{"pawl ls --status failed,timed_out", "recent failures"},
                  {"pawl ls --workflow nightly --param day=2026-01-31 --since 7d",
                   "the runs for one day that were requested in the last week"},
+                 {"pawl ls --since 1d --count", "how many of the last day succeeded, failed, …"},
                  {"pawl ls --tasks @last", "the tasks of the newest workflow"},
                  {"pawl ls --all --name 'nightly::*' --json", "for programs"}},
     .run = ls,
