@@ -1,6 +1,6 @@
-/* audit.h - the record of operator actions on queues, schedules, settings, access tokens and applied
- * workflows.
- * (Actions on executions are recorded in their events.) For use inside the store only. */
+/* audit.h - the record of operator actions on queues, schedules, settings, access tokens and
+ * applied workflows. (Actions on executions are recorded in their events.) For use inside the store
+ * only. */
 #ifndef STORE_OPS_AUDIT_H
 #define STORE_OPS_AUDIT_H
 
