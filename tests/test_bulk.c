@@ -347,8 +347,9 @@ TEST(bulk_cancel_takes_waiting_sql_submissions_and_other_actions_refuse_them)
     open_both();
     OK(pawl_apply_text(p, "name: w\ntasks:\n  a: {run: x}\n", NULL, &applied, &api_err));
     sql_submit(s, (struct sql_call){.workflow = "w"});
-    CHECK(strstr(ACT("pause", .workflow = "w"), "its submission of the workflow w waits for a "
-                                                "worker to take it"));
+    CHECK(strstr(ACT("pause", .workflow = "w"),
+                 "the submission that will create it (workflow w) waits for a "
+                 "worker to take it"));
     check_result(1, 0, 1, 0);
     CHECK_EQ(r.code, PAWL_E_NOT_FOUND);
     CHECK_STR(ACT("cancel", .workflow = "w"), "w:cancelled");

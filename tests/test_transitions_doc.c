@@ -99,7 +99,7 @@ static const struct {
     {"outcome",
      "the fields `outcome` (its kind, below), and, if known: `exit_code`, `signal`, "
      "`duration_us`, `usage` (`cpu_us`, `peak_memory` in bytes), `error` (never empty unless it "
-     "succeeded), `next_at` (when it may run again), `unstarted` (given back because its worker "
+     "succeeded), `next_at` (when it may run again), `unstarted` (returned to its queue because its worker "
      "or its shim ended before it started: how often in a row)"},
 };
 

@@ -268,7 +268,7 @@ TEST(item_whose_input_is_too_large_fails_without_storing_its_input)
     CHECK_EQ(claim_tasks(s, &k), 1);
     settle_task(s, k.held[0], OUTCOME_OK, result);
     CHECK_EQ(task_status(s, w, "each"), S_FAILED);
-    CHECK_EQ(count(s, "error LIKE 'the input has 14000%'"), 3);
+    CHECK_EQ(count(s, "error LIKE 'the input is 14000%'"), 3);
     CHECK_EQ(count(s, "task_index IS NOT NULL AND input IS NOT NULL"), 0);
     free(result);
     verify_clean(s);
