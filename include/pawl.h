@@ -994,6 +994,7 @@ struct pawl_apply_options {
     struct pawl_workflow *built;
 
     const char *by;       /* as in pawl_apply */
+    const char *name;     /* the name that the workflow must have; NULL: any */
     const char *if_match; /* the hash of the definition that the name must have; "": the name must
                              not be applied; NULL: no condition */
 };

@@ -202,7 +202,7 @@ static void check_catalogue(struct store *s, struct pawl *p)
     check_fields("### A task of an applied workflow", "  tasks ",
                  json_array_get(json_object_get(last, "tasks"), 0));
     OK(pawl_applied_versions(p, "flow", 0, 0, keep_last, &last, NULL, &api_err));
-    check_fields("## A version of an applied workflow", "a version ", last);
+    check_fields("## A workflow version", "a version ", last);
     json_decref(last);
 }
 
@@ -289,7 +289,7 @@ TEST(json_page_and_pawl_h_list_every_field_of_the_json_output)
                                      .filter = &(struct pawl_list_query){.workflow = "flow"},
                                      .dry_run = true},
                  keep_last, &last, NULL, &api_err));
-    check_fields("## An action on many executions", "a line of a bulk action ", last);
+    check_fields("## A bulk action", "a line of a bulk action ", last);
     OK(pawl_counts(p, &(struct pawl_list_query){0}, &json, &api_err));
     keep_last(&last, json);
     free(json);

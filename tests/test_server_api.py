@@ -1,4 +1,5 @@
 """The HTTP interface: each resource, what it accepts and what it refuses."""
+# TEST_LONG
 
 import json
 
@@ -202,6 +203,61 @@ def schedules_are_listed_paused_and_run():
         run = s.post(path + "/run").expect(201).json["id"]
         assert s.get(f"/v1/executions/{run}").expect(200).json["name"] == "nightly"
         problem(s.post("/v1/schedules/other/pause"), 404, "not-found")
+
+
+NIGHTLY = "# of the night shift\nname: nightly\nparams: {day: {type: string, required: true}}\ntasks: {a: {run: 'true'}}\n"
+
+
+@test
+def workflows_are_applied_read_submitted_and_deleted():
+    with serving("--worker", "1") as s:
+        put = lambda text, **headers: s.ask("PUT", "/v1/workflows/nightly", text.encode(), headers={"Content-Type": "application/yaml", **headers})
+        first = put(NIGHTLY, **{"If-None-Match": "*"}).expect(200)
+        assert (first.json["name"], first.json["unchanged"]) == ("nightly", False), first.json
+        problem(put(NIGHTLY, **{"If-None-Match": "*"}), 412, "precondition-failed")
+        assert put(NIGHTLY).expect(200).json["unchanged"]
+        second = put(NIGHTLY.replace("'true'", "exit 0"), **{"If-Match": first.headers["ETag"]}).expect(200)
+        problem(put(NIGHTLY, **{"If-Match": first.headers["ETag"]}), 412, "precondition-failed")
+        problem(put("name: other\ntasks: {a: {run: 'true'}}\n"), 422, "not-processable", "defines the workflow other")
+        problem(put("name: nightly\ntasks: {a: {rum: x}}\n"), 422, "not-processable", "rum")
+        assert [w["name"] for w in s.get("/v1/workflows").expect(200).json["items"]] == ["nightly"]
+        shown = s.get("/v1/workflows/nightly").expect(200)
+        assert shown.headers["ETag"] == second.headers["ETag"] and shown.json["params"][0]["name"] == "day", shown.json
+        assert shown.json["source"].startswith("# of the night shift"), shown.json
+        versions = s.get("/v1/workflows/nightly/versions?limit=1").expect(200)
+        assert len(versions.json["items"]) == 1 and versions.json["next"], versions.json
+        older = s.get(f"/v1/workflows/nightly/versions?cursor={versions.json['next']}").expect(200).json
+        assert len(older["items"]) == 1 and older["next"] is None, older
+        problem(s.post("/v1/executions", {"workflow": "nightly"}), 422, "not-processable", "day")
+        run = s.submit(workflow="nightly", params={"day": "2026-01-31"})
+        assert s.wait(run)["status"] == "succeeded"
+        s.ask("DELETE", "/v1/workflows/nightly?reason=unused").expect(204)
+        problem(s.get("/v1/workflows/nightly"), 404, "not-found")
+        problem(s.post("/v1/executions", {"workflow": "nightly", "params": {"day": "x"}}), 404, "not-found")
+
+
+@test
+def lists_counts_and_bulk_actions_use_the_same_filters():
+    with serving() as s:
+        s.post("/v1/executions", [{"function": "f", "queue": "mail", "input": {"user": i % 2}} for i in range(6)]).expect(201)
+        s.submit(function="g")
+        assert len(s.get("/v1/executions?queue=mail&param=user%3D1").expect(200).json["items"]) == 3
+        assert s.get("/v1/executions?by=console&since=2001-01-01T00:00:00Z").expect(200).json["items"]
+        assert s.get("/v1/executions?until=2001-01-01T00:00:00Z").expect(200).json["items"] == []
+        counts = s.get("/v1/executions/counts?queue=mail").expect(200).json
+        assert (counts["total"], counts["ready"], counts["more"]) == (6, 6, False), counts
+        act = lambda **body: s.post("/v1/executions/actions", body)
+        wanted = {"queue": "mail", "param": ["user=1"], "status": "ready,running"}
+        plan = act(action="cancel", filter=wanted, dry_run=True).expect(200).json
+        assert (plan["matched"], plan["done"], len(plan["items"])) == (3, 0, 3), plan
+        done = act(action="cancel", filter=wanted, reason="wrong users").expect(200).json
+        assert (done["matched"], done["done"], done["refused"]) == (3, 3, 0), done
+        assert act(action="cancel", filter=wanted).expect(200).json["matched"] == 0
+        assert s.get("/v1/executions/counts").json["cancelled"] == 3
+        problem(act(action="cancel", filter={}), 409, "not-acceptable", "filter")
+        problem(act(action="cancel"), 400, "invalid", '"filter"')
+        problem(act(action="explode", filter=wanted), 400, "invalid", "must be one of")
+        problem(act(action="cancel", filter={"quee": "x"}), 400, "invalid", "queue")
 
 
 @test

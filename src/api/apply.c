@@ -10,6 +10,7 @@
 struct applying {
     struct apply_request request;
     const struct api_source *from;
+    const char *name; /* the name that the workflow must have; NULL: any */
     struct pawl_applied *out;
 };
 
@@ -27,6 +28,9 @@ static int apply(struct pawl *p, void *arg, struct err *err)
                        "the workflow to apply is missing: give a file, a text or a "
                        "built workflow");
     TRY(api_load_workflow(a->from, &arena, &w, err));
+    if (a->name && strcmp(a->name, w->name))
+        return err_set(err, E_INVALID, "the file defines the workflow %s, not %.100s: use its name",
+                       w->name, a->name);
     workflow_write(w, &text);
     a->request.definition = buf_cstr(&text);
     a->request.source = w->source;
@@ -44,8 +48,10 @@ int pawl_apply_with(struct pawl *p, const struct pawl_apply_options *o, struct p
                     struct pawl_error *e)
 {
     struct api_source from = {.file = o->file, .yaml = o->yaml, .built = o->built};
-    struct applying a = {
-        .request = {.by = o->by, .expected = o->if_match}, .from = &from, .out = out};
+    struct applying a = {.request = {.by = o->by, .expected = o->if_match},
+                         .from = &from,
+                         .name = o->name,
+                         .out = out};
 
     return api_request(p, &a.request.by, NULL, apply, &a, e);
 }

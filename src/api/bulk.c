@@ -101,7 +101,7 @@ static const struct column columns[] = {
     {"status", WORD(e.status, status_text), "its status after the action; in a dry run, now"},
     {"error", OPT_TEXT(error), "why the action was not carried out; null if it was"},
 };
-const struct noun bulk_noun = {"## An action on many executions", NOUN_COLUMNS(columns)};
+const struct noun bulk_noun = {"## A bulk action", NOUN_COLUMNS(columns)};
 #undef ROW
 
 static void add_line(struct bulk *b, const struct found_execution *e, const char *error)

@@ -66,8 +66,7 @@ static const struct column version_columns[] = {
     {"applied_by", OPT_TEXT(applied_by), NULL},
     {"current", BOOL(current), "whether the name has it now"},
 };
-const struct noun applied_version_noun = {"## A version of an applied workflow",
-                                          NOUN_COLUMNS(version_columns)};
+const struct noun applied_version_noun = {"## A workflow version", NOUN_COLUMNS(version_columns)};
 #undef ROW
 
 int pawl_applied_versions(struct pawl *p, const char *name, int64_t before, int64_t limit,
@@ -129,7 +128,7 @@ static const struct column task_columns[] = {
     {"kind", TEXT(kind),
      "`command`, `function`, `workflow`, or `executor`: one that a custom executor runs"},
     {"description", OPT_TEXT(t.description), NULL},
-    {"needs", CUSTOM(write_needs, "array"), "names of tasks"},
+    {"needs", CUSTOM(write_needs, "array of texts"), "names of tasks"},
     {"if", OPT_TEXT(t.condition), "null for `success()`"},
     {"foreach", BOOL(is_fan_out), "whether it is a fan-out"},
     {"approval", BOOL(t.approval.wanted), "whether it waits for an approval"},

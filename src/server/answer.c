@@ -123,7 +123,7 @@ void answer_error(struct request *r, const struct pawl_error *err)
     if (code >= sizeof(problems) / sizeof(*problems) || !problems[code].status)
         code = PAWL_E_INTERNAL;
     /* A state that does not allow an action is not a mistake in the request itself. */
-    if (code == PAWL_E_INVALID && r->endpoint && r->endpoint->plane == PLANE_CONTROL)
+    if (code == PAWL_E_INVALID && r->endpoint && r->endpoint->scope == PAWL_SCOPE_OPERATE)
         answer_problem(r, 409, "not-acceptable", "%s", err->message);
     else
         answer_problem(r, problems[code].status, problems[code].type, "%s", err->message);

@@ -38,13 +38,21 @@ static int read_texts(const struct json_node *node, struct arena *arena, const c
     return 0;
 }
 
+/* One word of the rule or, with VALUE_WORDS, several with commas between them. */
 static int read_word(const struct json_node *node, const struct value_rule *rule,
                      struct arena *arena, const char **out, struct err *err)
 {
+    const char *word;
+    size_t len;
+
     TRY(json_read_text(node, 1, 200, arena, out, err));
-    if (value_is_listed(rule->words, *out, strlen(*out)))
-        return 0;
-    return json_read_fail(node, err, "must be one of %s, not \"%.60s\"", rule->words, *out);
+    for (word = *out;; word += len + 1) {
+        len = rule->type == VALUE_WORDS ? strcspn(word, ",") : strlen(word);
+        if (!value_is_listed(rule->words, word, len))
+            return json_read_fail(node, err, "must be one of %s, not \"%.60s\"", rule->words, word);
+        if (!word[len])
+            return 0;
+    }
 }
 
 /* A duration is a text such as "5m". */

@@ -83,6 +83,8 @@ struct endpoint {
     X(control)       \
     X(event)         \
     X(schedule)      \
+    X(workflow)      \
+    X(bulk)          \
     X(queue)         \
     X(service)
 #define X(name) extern const struct endpoint name##_endpoints[];

@@ -59,21 +59,42 @@ static bool cursor_id(struct request *r, int64_t *id)
     return false;
 }
 
+struct pawl_list_query filter_query(const struct values *v)
+{
+    return (struct pawl_list_query){.parent = value_int(v, "parent"),
+                                    .all = value_bool(v, "all"),
+                                    .status = value_text(v, "status"),
+                                    .kind = value_text(v, "kind"),
+                                    .name = value_text(v, "name"),
+                                    .workflow = value_text(v, "workflow"),
+                                    .queue = value_text(v, "queue"),
+                                    .since = value_int(v, "since"),
+                                    .until = value_int(v, "until"),
+                                    .worker = value_text(v, "worker"),
+                                    .host = value_text(v, "host"),
+                                    .by = value_text(v, "by"),
+                                    .params = value_of(v, "param")->list};
+}
+
+static void counts(struct request *r)
+{
+    struct pawl_list_query q = filter_query(&r->args);
+    struct pawl_error err = {0};
+    char *json = NULL;
+    int rc = pawl_counts(r->p, &q, &json, &err);
+
+    answer_document(r, rc, json, &err);
+}
+
 static void list(struct request *r)
 {
-    struct pawl_list_query q = {.parent = value_int(&r->args, "parent"),
-                                .all = value_bool(&r->args, "all"),
-                                .status = value_text(&r->args, "status"),
-                                .kind = value_text(&r->args, "kind"),
-                                .name = value_text(&r->args, "name"),
-                                .workflow = value_text(&r->args, "workflow"),
-                                .queue = value_text(&r->args, "queue"),
-                                .limit = page_limit(r)};
+    struct pawl_list_query q = filter_query(&r->args);
     struct pawl_error err = {0};
     struct page page = {0};
     int64_t next = 0;
     char cursor[24];
 
+    q.limit = page_limit(r);
     if (!cursor_id(r, &q.before))
         return;
     if (pawl_list(r->p, &q, page_line, &page, &next, &err)) {
@@ -85,17 +106,22 @@ static void list(struct request *r)
     answer_page(r, &page, next ? cursor : NULL);
 }
 
-static const struct value_rule list_args[] = {
-    RULE("status", WORDS, "only with one of these statuses", .words = STATUSES),
-    RULE("kind", WORD, "only of this kind", .words = KINDS),
-    RULE("workflow", TEXT, "only of this workflow", .max = 200),
-    RULE("name", TEXT, "only with a full name that this glob matches", .max = 400),
-    RULE("queue", TEXT, "only in this queue", .max = 200),
-    RULE("parent", INT, "only children of this execution", .min = 1),
-    RULE("all", BOOL, "at any depth, not only executions without a parent"),
-    ARG_CURSOR,
-    ARG_LIMIT,
-    {0}};
+#define FILTERS                                                                                  \
+    RULE("status", WORDS, "only with one of these statuses", .words = STATUSES),                 \
+        RULE("kind", WORD, "only of this kind", .words = KINDS),                                 \
+        RULE("workflow", TEXT, "only of this workflow", .max = 200),                             \
+        RULE("name", TEXT, "only with a full name that this glob matches", .max = 400),          \
+        RULE("queue", TEXT, "only in this queue", .max = 200),                                   \
+        RULE("since", TIME, "only requested at this time or later"),                             \
+        RULE("until", TIME, "only requested before this time"),                                  \
+        RULE("worker", TEXT, "only run last by this worker: 16 hexadecimal digits", .max = 16),  \
+        RULE("host", TEXT, "only run last on this host", .max = 255),                            \
+        RULE("by", TEXT, "only requested by somebody whose name this glob matches", .max = 200), \
+        RULE("param", TEXTS, "only with this value in its input: NAME=VALUE"),                   \
+        RULE("parent", INT, "only children of this execution", .min = 1),                        \
+        RULE("all", BOOL, "at any depth, not only executions without a parent")
+const struct value_rule filter_rules[] = {FILTERS, {0}};
+static const struct value_rule list_args[] = {FILTERS, ARG_CURSOR, ARG_LIMIT, {0}};
 
 /* ---- one execution ---- */
 
@@ -300,6 +326,9 @@ static const struct value_rule log_args[] = {
 const struct endpoint execution_endpoints[] = {
     {"GET", "/v1/executions", "listExecutions", "Lists executions, newest first.", READ, list_args,
      .answer = "Execution", .page = true, .status = 200, .run = list},
+    {"GET", "/v1/executions/counts", "countExecutions",
+     "Counts executions by status: the newest 10,000 that match; `more` says that older ones may match, too.",
+     READ, filter_rules, .answer = "Counts", .status = 200, .run = counts},
     {"GET", "/v1/executions/{id}", "getExecution",
      "Shows an execution. With `Prefer: wait=N` it answers when the execution has ended, after N seconds at the latest.",
      READ, at_args, .answer = "Execution", .status = 200, .run = show},

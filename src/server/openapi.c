@@ -324,7 +324,13 @@ static const char own_schemas[] =
     "the same idempotency key existed\"}}},\"Identity\":{\"type\":\"object\",\"required\":[\"by\",\"scopes\","
     "\"read_only\",\"version\"],\"properties\":{\"by\":{\"type\":\"string\"},\"scopes\":{\"type\":\"array\",\"items\":"
     "{\"type\":\"string\"}},\"read_only\":{\"type\":\"boolean\"},\"version\":{\"type\":\"string\"}}},\"Health\":{\"type\":"
-    "\"object\",\"required\":[\"status\"],\"properties\":{\"status\":{\"type\":\"string\"}}},\"NewToken\":{\"type\":"
+    "\"object\",\"required\":[\"status\"],\"properties\":{\"status\":{\"type\":\"string\"}}},\"Applied\":{\"type\":\"object\",\"required\":[\"name\",\"definition\",\"unchanged\",\"tasks\",\"schedules\"],"
+    "\"properties\":{\"name\":{\"type\":\"string\"},\"definition\":{\"type\":\"string\",\"description\":\"its hash\"},"
+    "\"unchanged\":{\"type\":\"boolean\"},\"tasks\":{\"type\":\"integer\"},\"schedules\":{\"type\":\"integer\"}}},"
+    "\"BulkResult\":{\"type\":\"object\",\"required\":[\"matched\",\"done\",\"refused\",\"changed\",\"items\"],\"properties\":{"
+    "\"matched\":{\"type\":\"integer\"},\"done\":{\"type\":\"integer\"},\"refused\":{\"type\":\"integer\"},\"changed\":{\"type\":"
+    "\"integer\",\"description\":\"it no longer applied\"},\"items\":{\"type\":\"array\",\"description\":\"the first 1,000\",\"items\":"
+    "{\"$ref\":\"#/components/schemas/ActionOnManyExecutions\"}}}},\"NewToken\":{\"type\":"
     "\"object\",\"required\":[\"token\"],\"properties\":{\"token\":{\"type\":\"string\",\"description\":\"shown once\"}}}";
 
 static void write_components(struct json_writer *w)

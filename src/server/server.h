@@ -202,6 +202,12 @@ void request_done(struct request *r);
 MUST_USE int server_open(struct server *s, const char *tenant, struct pawl **out,
                          struct pawl_error *err);
 
+/* ---- executions.c ---- */
+
+/* The filters of lists, counts and bulk actions, and the query that their values make. */
+extern const struct value_rule filter_rules[];
+struct pawl_list_query filter_query(const struct values *v);
+
 /* ---- submit.c ---- */
 
 /* Carries out requests of PLANE_SUBMIT, all of one tenant, in one transaction. */
