@@ -354,12 +354,15 @@ struct pawl_definition {
  * most 50 times. out may be NULL. */
 PAWL_CHECKED int pawl_validate(const char *file, pawl_problem_fn *each, void *arg,
                                struct pawl_definition *out, struct pawl_error *err);
-/* Draws the graph of a workflow file. Formats: ascii (NULL), dot, mermaid, or svg (which needs the
- * program dot). In ascii, lines have at most `width` columns (0: 80). The caller frees *text. */
+/* Draws the graph of a workflow file. Formats: ascii (NULL), dot, mermaid, svg (a picture that
+ * needs nothing outside of it), or json (the same picture as coordinates: "a graph" under
+ * "reading"). In ascii, lines have at most `width` columns (0: 80). In svg and json a fan-out is
+ * one box; beyond 300 tasks those with the same needs and followers share a box. The caller frees
+ * *text. */
 PAWL_CHECKED int pawl_graph(const char *file, const char *format, int width, char **text,
                             struct pawl_error *err);
 /* Draws the graph of a workflow execution, from the definition stored with it, with the status of
- * the execution and of each of its tasks. */
+ * the execution and of each of its tasks; in svg and json also with durations and counted items. */
 PAWL_CHECKED int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width,
                                char **text, struct pawl_error *err);
 /* The JSON Schema (draft-07) of workflow files. The caller frees it. */
@@ -1179,6 +1182,10 @@ PAWL_API bool pawl_rights_serve(const struct pawl_rights *r, const char *lane, c
  *                     worker requested_at ready_at started_at finished_at duration_us idle_us error
  *                     reason (of a skip or cancel) waiting paused items
  *   items             total pending ready running succeeded failed timed_out cancelled skipped
+ * a graph             name status width height nodes edges after_all (x y w h) folded
+ *   a node            id name label kind x y w h status execution items description duration_us
+ *                     held tasks foreach workflow condition allow_failure approval after_all notes
+ *   an edge           from to points
  * an event            sequence_num execution root seq type from to attempt epoch worker host data
  *                     created_at
  * a queue             queue ready held running oldest_ready_at oldest_wait_us paused limit

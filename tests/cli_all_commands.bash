@@ -11,6 +11,7 @@ every() {
 		validate FLOW
 		graph FLOW #
 		graph RUN --format dot #
+		graph RUN --format json #
 		schema
 		apply TIMED
 		workflow

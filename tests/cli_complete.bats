@@ -46,7 +46,7 @@ offered() { # line
 	same 'succeeded skipped' "$(offered 'pawl ls --status s')"
 	same 'failed' "$(offered 'pawl ls --status=f')"
 	same 'ready,running ready,ready' "$(offered 'pawl ls --status ready,r' | tr ' ' '\n' | sort -r | tr '\n' ' ' | sed 's/ $//')"
-	same 'ascii dot mermaid svg' "$(offered 'pawl graph x --format ')"
+	same 'ascii dot mermaid svg json' "$(offered 'pawl graph x --format ')"
 	same 'read,submit' "$(offered 'pawl admin token create x --scope read,su')"
 }
 

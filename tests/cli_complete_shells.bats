@@ -37,7 +37,7 @@ offered() { described "$1" | cut -f 1 | tr '\n' ' ' | sed 's/ $//'; }
 	same '--dry-run --db' "$(offered 'pawl rerun 1 --d')"
 	same 'succeeded skipped' "$(offered 'pawl ls --status s')"
 	same '--status=failed' "$(offered 'pawl ls --status=f')"
-	same 'ascii dot mermaid svg' "$(offered 'pawl graph x --format ')"
+	same 'ascii dot mermaid svg json' "$(offered 'pawl graph x --format ')"
 	same '' "$(offered 'pawl nosuch ')"
 }
 

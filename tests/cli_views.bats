@@ -119,6 +119,16 @@ inner: 2 tasks
   *  two" "$(p graph "$top")"
 	[[ $(p graph "$top" --format dot) == *'[label="each\nfailed\nfor each'*'color=red]'* ]]
 	[[ $(p graph "$top" --format mermaid) == *'"first<br/>succeeded"'* ]]
+	p graph "$top" --format svg >"$dir/run.svg"
+	python3 -c 'import sys, xml.etree.ElementTree; xml.etree.ElementTree.parse(sys.argv[1])' "$dir/run.svg"
+	[[ $(cat "$dir/run.svg") == *'<title id="pawl-title">outer: 4 tasks, failed</title>'*'>3/3 done, 1 failed</text>'*'>workflow inner</text>'* ]]
+	p graph "$top" --format json >"$dir/run.json"
+	same 'failed first succeeded null,each failed 3,below succeeded null,after skipped null' \
+		"$(jq -r '.status + " " + (.nodes | map("\(.name) \(.status) \(.items.total)") | join(","))' "$dir/run.json")"
+	same '{"total":3,"pending":0,"ready":0,"running":0,"succeeded":2,"failed":1,"timed_out":0,"cancelled":0,"skipped":0}' \
+		"$(jq -c '.nodes[] | select(.name == "each") | .items' "$dir/run.json")"
+	same "$(id_of outer::below) workflow inner" "$(jq -r '.nodes[] | select(.name == "below") | "\(.execution) \(.kind) \(.workflow)"' "$dir/run.json")"
+	same 'number null' "$(jq -r '[.nodes[] | select(.name == "first" or .name == "after") | .duration_us | type] | join(" ")' "$dir/run.json")"
 }
 
 @test "run that succeeded with an allowed failure offers no rerun of failed tasks" {

@@ -1,4 +1,4 @@
-/* test_graph_render.c - rendering the graph of a workflow as text. */
+/* test_graph_render.c - rendering the graph of a workflow as text and as a picture. */
 #include "harness.h"
 
 #include "parse/render/graph.h"
@@ -11,8 +11,9 @@
 
 TEST_NO_DB;
 
-/* Renders the workflow in `text`; the caller frees the result. */
-static char *draw(const char *text, enum graph_format format, size_t width)
+/* Renders the workflow in `text`, or a run of it; the caller frees the result. */
+static char *draw_run(const char *text, const struct graph_state *state, enum graph_format format,
+                      size_t width)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct arena arena = ARENA_INIT;
@@ -23,10 +24,15 @@ static char *draw(const char *text, enum graph_format format, size_t width)
     CHECK_OK_ERR(workflow_parse(diagnostics_take(&diagnostics, "f.flow.yaml", text, strlen(text)),
                                 "/", &diagnostics, &arena, &w, &err),
                  &err);
-    graph_render(w, NULL, format, width, &out);
+    graph_render(w, state, format, width, &out);
     arena_release(&arena);
     diagnostics_release(&diagnostics);
     return out.ptr;
+}
+
+static char *draw(const char *text, enum graph_format format, size_t width)
+{
+    return draw_run(text, NULL, format, width);
 }
 
 static void check(const char *text, enum graph_format format, const char *expected)
@@ -209,4 +215,151 @@ TEST(ascii_graphs_of_the_examples_fit_in_80_columns)
     globfree(&found);
     arena_release(&arena);
     diagnostics_release(&diagnostics);
+}
+
+/* ---- svg ---- */
+
+static void has(const char *picture, const char *text)
+{
+    if (!strstr(picture, text))
+        test_fail(__FILE__, __LINE__, "%s is missing in %s", text, picture);
+}
+
+TEST(svg_has_boxes_edges_and_a_description)
+{
+    char *picture = draw(DIAMOND, GRAPH_FORMAT_SVG, 80);
+
+    has(picture, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"pawl\" width=\"320\" "
+                 "height=\"268\" viewBox=\"0 0 320 268\" role=\"img\" "
+                 "aria-labelledby=\"pawl-title pawl-desc\">\n"
+                 "<title id=\"pawl-title\">f: 4 tasks</title>\n"
+                 "<desc id=\"pawl-desc\">a; b, needs a; c, needs a; d, needs b, c.</desc>\n"
+                 "<style>\n");
+    has(picture, "@media (prefers-color-scheme:dark){\n");
+    has(picture, "<path class=\"edge\" d=\"M144 58C144 74 75 74 75 90\"/>"
+                 "<path class=\"arrow\" d=\"M75 98l-4 -9h8z\"/>\n");
+    has(picture, "<g class=\"box plain\"><title>a</title>\n"
+                 "<rect x=\"89\" y=\"20\" width=\"110\" height=\"38\" rx=\"6\"/>\n");
+    has(picture, "<text class=\"name\" x=\"123\" y=\"45\">a</text>\n");
+    CHECK(!strstr(picture, "href") && !strstr(picture, "url(") && !strstr(picture, "<script"));
+    free(picture);
+}
+
+TEST(svg_marks_what_a_task_is)
+{
+    char *picture = draw("tasks:\n"
+                         "  fetch: {function: get, allow_failure: true}\n"
+                         "  each: {run: x, needs: fetch, foreach: [1, 2], if: always()}\n"
+                         "  ask: {run: x, needs: each, approval: true}\n"
+                         "on_failure: x\n",
+                         GRAPH_FORMAT_SVG, 80);
+
+    has(picture, ">function get</text>");
+    has(picture, ">may fail</text>");
+    has(picture, "<path class=\"edge maybe\"");
+    has(picture, "<g class=\"box plain condition\"><title>each</title>");
+    has(picture, ">if always()</text>");
+    has(picture, ">for each [1,2]</text>");
+    has(picture, ">approval</text>");
+    has(picture, ">after all others</text>");
+    has(picture, "; on_failure, after all others.</desc>");
+    free(picture);
+}
+
+TEST(svg_escapes_every_text_of_the_workflow)
+{
+    char *picture = draw("tasks:\n"
+                         "  a: {run: x, description: \"</title><script>alert(1)</script>\\n]]>"
+                         "\\u202e\\uffff\"}\n"
+                         "  b: {run: x, needs: a, foreach: ['</text><script>', '\"&''']}\n",
+                         GRAPH_FORMAT_SVG, 80);
+
+    CHECK(!strstr(picture, "<script") && !strstr(picture, "]]>"));
+    has(picture, "<title>a. &lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt; "
+                 "]]&gt;\xEF\xBF\xBD\xEF\xBF\xBD</title>");
+    has(picture, "&lt;/text&gt;&lt;script&gt;");
+    free(picture);
+}
+
+TEST(svg_shows_status_duration_and_items_of_a_run)
+{
+    struct graph_counts items = {.total = 100};
+    struct graph_task_state tasks[] = {
+        {.status = S_SUCCEEDED, .duration = 1500000},
+        {.status = S_RUNNING, .duration = 60000000, .items = &items},
+        {.status = S_FAILED, .duration = 1000},
+        {.status = S_READY, .held = HELD_APPROVAL, .duration = -1},
+        {.duration = -1},
+        {.duration = -1},
+    };
+    struct graph_state state = {S_RUNNING, tasks};
+    char *picture;
+
+    items.by_status[S_SUCCEEDED] = 11;
+    items.by_status[S_FAILED] = 1;
+    items.by_status[S_PENDING] = 88;
+    picture = draw_run("tasks: {a: x, b: {run: x, needs: a, foreach: 100},"
+                       " c: {run: x, needs: a, allow_failure: true}, d: {run: x, needs: c}}",
+                       &state, GRAPH_FORMAT_SVG, 80);
+    has(picture, "<title id=\"pawl-title\">f: 4 tasks, running</title>");
+    has(picture, "<g class=\"box succeeded\"><title>a: succeeded, 1.5 s</title>");
+    has(picture, ">12/100 done, 1 failed</text>");
+    has(picture, "<g class=\"box allowed\"><title>c: failed (allowed), 1.0 ms</title>");
+    has(picture, "<g class=\"box ready\"><title>d: ready: approval</title>");
+    free(picture);
+}
+
+/* ---- folding ---- */
+
+/* Adds tasks NAME0 to NAMEn-1 with these needs. */
+static void add_tasks(struct buf *b, const char *name, int n, const char *needs)
+{
+    for (int i = 0; i < n; i++)
+        buf_addf(b, "  %s%d: {run: x, needs: [%s]}\n", name, i, needs);
+}
+
+TEST(beyond_300_tasks_those_with_equal_needs_and_followers_share_a_box)
+{
+    struct buf b = BUF_INIT;
+    char *picture;
+
+    buf_addstr(&b, "tasks:\n  first: x\n");
+    add_tasks(&b, "load", 200, "first");
+    add_tasks(&b, "check", 98, "first");
+    buf_addstr(&b, "  last: {run: x, needs: [first");
+    for (int i = 0; i < 200; i++)
+        buf_addf(&b, ", load%d", i);
+    buf_addstr(&b, "]}\n");
+    picture = draw(b.ptr, GRAPH_FORMAT_SVG, 80); /* 300 tasks */
+    has(picture, "<title>load199</title>");
+    CHECK(!strstr(picture, "more tasks"));
+    free(picture);
+    buf_addstr(&b, "  alone: x\n");
+    picture = draw(b.ptr, GRAPH_FORMAT_SVG, 80);
+    has(picture, ">301 tasks are drawn as 5 boxes: tasks with the same needs and followers share "
+                 "one</text>");
+    has(picture, "<desc id=\"pawl-desc\">first; load0 +199 more, needs first; check0 +97 more, "
+                 "needs first; last, needs first, load0 +199 more; alone.</desc>");
+    free(picture);
+    buf_release(&b);
+}
+
+TEST(group_counts_its_tasks_and_has_the_status_that_matters_most)
+{
+    struct graph_task_state *tasks = mem_zalloc(310 * sizeof(*tasks));
+    struct graph_state state = {S_RUNNING, tasks};
+    struct buf b = BUF_INIT;
+    char *picture;
+
+    buf_addstr(&b, "tasks:\n");
+    add_tasks(&b, "t", 305, "");
+    for (int i = 0; i < 305; i++)
+        tasks[i] = (struct graph_task_state){.status = S_SUCCEEDED, .duration = 5};
+    tasks[7].status = S_FAILED;
+    tasks[9].status = S_RUNNING;
+    picture = draw_run(b.ptr, &state, GRAPH_FORMAT_SVG, 80);
+    has(picture, "t0 +304 more: failed, 304/305 done, 1 running, 1 failed.</desc>");
+    free(picture);
+    free(tasks);
+    buf_release(&b);
 }

@@ -231,6 +231,12 @@ TEST(json_page_and_pawl_h_list_every_field_of_the_json_output)
     OK(pawl_outline(p, task_of(s, workflow, "each"), keep_last, &last, NULL, &api_err));
     check_fields("## A line of an outline", "a line of an outline ", last);
     check_fields("### items", "  items ", json_object_get(last, "items"));
+    OK(pawl_graph_of(p, workflow, "json", 0, &json, &api_err));
+    keep_last(&last, json);
+    free(json);
+    check_fields("## A graph", "a graph ", last);
+    check_fields("### A node", "  a node ", json_array_get(json_object_get(last, "nodes"), 0));
+    check_fields("### An edge", "  an edge ", json_array_get(json_object_get(last, "edges"), 0));
     OK(pawl_critical(p, workflow, NULL, &json, &api_err));
     keep_last(&last, json);
     free(json);

@@ -198,6 +198,13 @@ TEST(outline_counts_all_items_and_lists_only_some_running_and_failed_ones)
     CHECK_EQ(o.at[0].nitems, -1);
     CHECK(o.now >= o.at[0].execution.requested_at);
     outline_release(&o);
+    CHECK_OK_ERR(query_graph(s, workflow, &o, &err), &err);
+    CHECK_EQ(o.n, 1); /* the fan-out, without its items */
+    CHECK_EQ(o.at[0].execution.id, fan);
+    CHECK_EQ(o.at[0].nitems, 9);
+    CHECK_EQ(o.at[0].items[S_FAILED], 3);
+    CHECK_EQ(o.at[0].items[S_RUNNING], 4);
+    outline_release(&o);
     CHECK_EQ(query_outline(s, 12345, 2, &o, &err), -E_NOT_FOUND);
     drain(s);
     verify_clean(s);

@@ -78,6 +78,16 @@ static void run_task_names(struct scale *w)
     task_name_list_release(&l);
 }
 
+static void run_graph(struct scale *w)
+{
+    struct outline o = {0};
+    struct err err = ERR_INIT;
+
+    MEASURE(w->s, CHECK_OK_ERR(query_graph(w->s, w->workflow, &o, &err), &err));
+    CHECK(o.n > 0);
+    outline_release(&o);
+}
+
 static void run_tasks(struct scale *w)
 {
     QUERY_EXECUTIONS(query_tasks(w->s, w->workflow, &list, &err));
@@ -233,6 +243,7 @@ static const struct scale_case queries[] = {
     {"query_tasks", run_tasks, 0},
     {"query_task_names", run_task_names, 0},
     {"query_outline", run_outline, 0},
+    {"query_graph", run_graph, 0},
     {"query_execution_at", run_execution_at, 0},
     {"query_tree_at", run_tree_at, 0},
     {"query_outline_at", run_outline_at, 0},

@@ -46,8 +46,8 @@ struct graph {
 };
 
 static const struct option options[] = {
-    {"format", OPTION_TEXT, offsetof(struct graph, format), "ascii|dot|mermaid|svg",
-     "output format; default: ascii, for a terminal"},
+    {"format", OPTION_TEXT, offsetof(struct graph, format), "ascii|dot|mermaid|svg|json",
+     "output format; default: ascii, for a terminal; svg is a picture, json its coordinates"},
     {0},
 };
 
@@ -58,6 +58,8 @@ static int draw(struct cli *c)
 
     TRY((is_id(c->words[0]) ? draw_run : draw_file)(c, g->format, &text));
     fputs(text, stdout);
+    if (g->format && !strcmp(g->format, "json"))
+        putchar('\n');
     return 0;
 }
 
@@ -69,7 +71,8 @@ const struct command command_graph = {
     .size = sizeof(struct graph),
     .examples = {{"pawl graph nightly.flow.yaml", "for the terminal"},
                  {"pawl graph @last", "the graph of a run"},
-                 {"pawl graph nightly.flow.yaml --format svg >nightly.svg", "as a picture"}},
+                 {"pawl graph nightly.flow.yaml --format svg >nightly.svg", "as a picture"},
+                 {"pawl graph @last --format json", "the same with coordinates, for programs"}},
     .least = 1,
     .most = 1,
     .run = draw,

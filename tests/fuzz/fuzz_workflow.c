@@ -15,6 +15,7 @@ static void draw(const struct workflow *w)
     graph_render(w, NULL, GRAPH_FORMAT_ASCII, 80, &b);
     graph_render(w, NULL, GRAPH_FORMAT_DOT, 80, &b);
     graph_render(w, NULL, GRAPH_FORMAT_MERMAID, 80, &b);
+    graph_render(w, NULL, GRAPH_FORMAT_SVG, 80, &b);
     if (!text_is_utf8(b.ptr, b.len))
         abort();
     buf_release(&b);

@@ -216,7 +216,7 @@ static void draw_workflow(const struct workflow *w, const struct graph_state *st
         d.names = len > d.names ? len : d.names;
     }
     buf_addf(out, "%s: %u task%s%s%s\n", w->name, w->ntasks, w->ntasks == 1 ? "" : "s",
-             state ? ", " : "", state ? state->run : "");
+             state ? ", " : "", state ? status_text(state->status) : "");
     (void)workflow_order(w, order, &n);
     if (walk(w, order, measure, &d))
         (void)walk(w, order, draw_line, &d);

@@ -207,5 +207,8 @@ void graph_render(const struct workflow *w, const struct graph_state *state,
     case GRAPH_FORMAT_MERMAID:
         write_mermaid(w, state, out);
         break;
+    case GRAPH_FORMAT_SVG:
+        graph_render_svg(w, state, out);
+        break;
     }
 }

@@ -1,5 +1,6 @@
 /* outline.c - reads a tree as views show it: the items of fan-outs are counted, and only some
- * running and failed items are listed. One query at any depth. */
+ * running and failed items are listed. One query at any depth. Reads the tasks of one workflow for
+ * its graph, likewise. */
 #include "store/query/query_internal.h"
 
 #include <stdio.h>
@@ -16,16 +17,24 @@ static void read_counts(const char *text, int64_t counts[S_COUNT])
             counts[status] = n;
 }
 
-static void read_row(const struct rows *r, size_t i, struct arena *arena, struct outline_row *out)
+/* Reads the columns of @counted_items@. */
+static void read_items(const struct rows *r, size_t i, size_t col, struct arena *arena,
+                       struct outline_row *out)
 {
     const char *counts;
 
+    rows_read(r, i, col, arena, &counts, &out->nitems);
+    read_counts(counts, out->items);
+    if (rows_null(r, i, col + 1))
+        out->nitems = -1;
+}
+
+static void read_row(const struct rows *r, size_t i, struct arena *arena, struct outline_row *out)
+{
     execution_read_state(&out->execution, r, i, 0, arena);
     rows_read(r, i, STATE_COLUMNS, arena, &out->execution.error, &out->ready_at, &out->worker,
-              &out->due_at, &out->reason, &counts, &out->nitems);
-    read_counts(counts, out->items);
-    if (rows_null(r, i, STATE_COLUMNS + 6))
-        out->nitems = -1;
+              &out->due_at, &out->reason);
+    read_items(r, i, STATE_COLUMNS + 5, arena, out);
 }
 
 int query_outline(struct store *s, int64_t id, size_t max_items, struct outline *out,
@@ -41,5 +50,20 @@ int query_outline(struct store *s, int64_t id, size_t max_items, struct outline 
     out->now = now;
     for (size_t i = 0; i < r.n; i++)
         read_row(&r, i, &out->arena, &out->at[i]);
+    return 0;
+}
+
+int query_graph(struct store *s, int64_t workflow, struct outline *out, struct err *err)
+{
+    AUTO_ROWS r = ROWS_INIT;
+    int64_t now;
+
+    TRY(ask_all(s, &now, err, ASKED(&r, Q_QUERY_GRAPH, workflow)));
+    LIST_ALLOC(out, r.n);
+    out->now = now;
+    for (size_t i = 0; i < r.n; i++) {
+        execution_read_state(&out->at[i].execution, &r, i, 0, &out->arena);
+        read_items(&r, i, STATE_COLUMNS, &out->arena, &out->at[i]);
+    }
     return 0;
 }

@@ -50,6 +50,9 @@ STORE_LIST(outline, struct outline_row, int64_t now)
 /* Like query_tree, but lists at most max_items running and max_items failed items per fan-out. */
 MUST_USE int query_outline(struct store *s, int64_t id, size_t max_items, struct outline *out,
                            struct err *err);
+/* The tasks of a workflow, by id, as its graph shows them: only the execution's state and the items
+ * are set. An empty list if there is no such execution. */
+MUST_USE int query_graph(struct store *s, int64_t workflow, struct outline *out, struct err *err);
 /* The tasks of a workflow execution and the items of its fan-outs, without the tasks of nested
  * workflows. */
 MUST_USE int query_tasks(struct store *s, int64_t workflow, struct execution_list *out,

@@ -17,6 +17,14 @@
 --=+         AND v.type IN (EV_CANCEL_REQUESTED, EV_CANCELLED, EV_SKIPPED,
 --=+                        WORKFLOW_EV_CANCEL_REQUESTED, WORKFLOW_EV_CANCELLED, WORKFLOW_EV_SKIPPED)
 
+-- The items of a fan-out by status, as text, and their final number.
+--= counted_items CASE WHEN e.kind = KIND_FOREACH THEN (
+--=+           SELECT group_concat(i.status || ':' || i.n, ' ')                                --@ sqlite
+--=+           SELECT string_agg(i.status || ':' || i.n, ' ')                                  --@ postgres
+--=+             FROM (SELECT x.status, count(*) AS n FROM executions x WHERE x.parent = e.id GROUP BY x.status) i) END,
+--=+         CASE WHEN e.kind = KIND_FOREACH AND e.input IS NOT NULL THEN json_array_length(e.input) END --@ sqlite
+--=+         CASE WHEN e.kind = KIND_FOREACH AND e.input IS NOT NULL THEN json_array_length(e.input::json) END --@ postgres
+
 --: query_outline(top i64, n i64)
 WITH RECURSIVE tree(id, kind) AS (
     SELECT id, kind FROM executions WHERE id = $1
@@ -36,15 +44,17 @@ SELECT @state@, e.error, @outlined@,
            AND json_extract(v.data, '$.reason') IS NOT NULL                                --@ sqlite
            AND @data_pg@ ->> 'reason' IS NOT NULL                                          --@ postgres
          ORDER BY v.seq DESC LIMIT 1),
-       CASE WHEN e.kind = KIND_FOREACH THEN (
-           SELECT group_concat(i.status || ':' || i.n, ' ')                                --@ sqlite
-           SELECT string_agg(i.status || ':' || i.n, ' ')                                  --@ postgres
-             FROM (SELECT x.status, count(*) AS n FROM executions x WHERE x.parent = e.id GROUP BY x.status) i) END,
-       CASE WHEN e.kind = KIND_FOREACH AND e.input IS NOT NULL THEN json_array_length(e.input) END --@ sqlite
-       CASE WHEN e.kind = KIND_FOREACH AND e.input IS NOT NULL THEN json_array_length(e.input::json) END --@ postgres
+       @counted_items@
   FROM tree t JOIN executions e ON e.id = t.id LEFT JOIN leases l ON l.execution = e.id
 UNION ALL
 SELECT @submitted_state@, CAST(NULL AS text), CAST(NULL AS timestamptz), CAST(NULL AS bigint), CAST(NULL AS timestamptz),
        CAST(NULL AS text), CAST(NULL AS text), CAST(NULL AS integer)
   FROM submissions s WHERE s.id = $1 AND @waits@
  ORDER BY depth, requested_at, id
+
+-- The children of an execution, without their own children: the tasks of a workflow for its graph.
+--: query_graph(parent i64)
+SELECT @state@, @counted_items@
+  FROM executions e LEFT JOIN leases l ON l.execution = e.id
+ WHERE e.parent = $1
+ ORDER BY e.id
