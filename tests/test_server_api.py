@@ -40,6 +40,10 @@ def submitted_workflow_runs_and_can_be_read():
         path = s.get(f"/v1/executions/{run}/critical").expect(200).json
         assert path["id"] == run and path["steps"], path
         assert b"two" in s.get(f"/v1/executions/{run}/graph").expect(200).body
+        picture = s.get(f"/v1/executions/{run}/graph?format=svg").expect(200)
+        assert picture.headers["Content-Type"] == "image/svg+xml" and picture.body.startswith(b"<svg "), picture
+        graph = s.get(f"/v1/executions/{run}/graph?format=json").expect(200).json
+        assert [(n["name"], n["status"]) for n in graph["nodes"]] == [("a", "succeeded"), ("b", "failed")], graph
 
 
 @test

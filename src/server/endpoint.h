@@ -72,6 +72,7 @@ struct endpoint {
     const char *answer;            /* name of the answer's schema; "" if there is no body */
     bool page;                     /* the answer is a page: {items, next} */
     const char *answer_type;       /* media type; NULL for JSON */
+    const char *const *texts;      /* further media types, which arguments select; ends with NULL */
     unsigned status;               /* of a success */
     void (*run)(struct request *r);
 };

@@ -258,6 +258,14 @@ static void diff(struct request *r)
     }
 }
 
+/* The media type of a format; text for all that are not listed. */
+static const char *graph_type(const char *format)
+{
+    if (!strcmp(format, "json"))
+        return "application/json";
+    return strcmp(format, "svg") ? "text/plain; charset=utf-8" : "image/svg+xml";
+}
+
 static void graph(struct request *r)
 {
     const char *format = value_text(&r->args, "format");
@@ -274,9 +282,7 @@ static void graph(struct request *r)
     }
     buf_addstr(&b, text);
     free(text);
-    answer_buf(r, 200,
-               format && !strcmp(format, "svg") ? "image/svg+xml" : "text/plain; charset=utf-8",
-               &b);
+    answer_buf(r, 200, graph_type(format ? format : ""), &b);
 }
 
 /* ---- output ---- */
@@ -314,7 +320,8 @@ static void logs(struct request *r)
 static const struct value_rule at_args[] = {ARG_AT, ARG_EVENT, {0}};
 static const struct value_rule page_args[] = {ARG_CURSOR, ARG_LIMIT, {0}};
 static const struct value_rule graph_args[] = {
-    RULE("format", WORD, "ascii if not given", .words = "ascii|dot|mermaid|svg"), {0}};
+    RULE("format", WORD, "ascii if not given", .words = "ascii|dot|mermaid|svg|json"), {0}};
+static const char *const graph_texts[] = {"text/plain", "image/svg+xml", NULL};
 static const struct value_rule log_args[] = {
     RULE("attempt", INT, "the last attempt if not given", .min = 1, .max = INT32_MAX),
     RULE("from", INT, "the first byte to read: its offset in the whole output", .min = 0,
@@ -348,8 +355,9 @@ const struct endpoint execution_endpoints[] = {
      .answer = "CriticalPath", .status = 200, .run = critical},
     {"GET", "/v1/executions/{id}/diff/{other}", "getDiff", "Compares two executions.", READ,
      .answer = "Difference", .status = 200, .run = diff},
-    {"GET", "/v1/executions/{id}/graph", "getGraph", "Draws the graph of a workflow execution.",
-     READ, graph_args, .answer = "", .answer_type = "text/plain", .status = 200, .run = graph},
+    {"GET", "/v1/executions/{id}/graph", "getGraph",
+     "Draws the graph of a workflow execution: as text, as a picture (svg), or as its coordinates (json).",
+     READ, graph_args, .answer = "Graph", .texts = graph_texts, .status = 200, .run = graph},
     {"GET", "/v1/executions/{id}/logs", "getLogs",
      "Reads the output of an attempt, during and after its run.", READ, log_args, .answer = "",
      .answer_type = "application/octet-stream", .status = 200, .run = logs},

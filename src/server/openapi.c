@@ -253,6 +253,10 @@ static void write_response(struct json_writer *w, const struct endpoint *e, unsi
             write_schema_of_answer(w, e);
         }
         json_write_end(w, '}');
+        for (size_t i = 0; e->texts && e->texts[i]; i++) {
+            json_write_key(w, e->texts[i]);
+            json_write_raw(w, "{}");
+        }
         json_write_end(w, '}');
     }
     json_write_end(w, '}');
