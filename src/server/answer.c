@@ -61,6 +61,7 @@ const struct problem_type problem_types[] = {
     {"not-processable", "the request is well-formed, but can't be carried out", 422},
     {"conflict", "the idempotency key belongs to another request", 422},
     {"refused", "a limit is reached", 429},
+    {"head-too-large", "the request line and the headers are too large", 431},
     {"internal", "an error inside the server", 500},
     {"unavailable", "the database can't be used now", 503},
     {0},

@@ -11,7 +11,8 @@
 #include <strings.h>
 
 #define CONNECTIONS  12000
-#define HEADER_BYTES (8 << 10)  /* of a request line and its headers together */
+#define HEAD_BYTES   (8 << 10)  /* of a request line and its headers together */
+#define POOL_BYTES   (12 << 10) /* of a connection: a head, and that of its answer */
 #define DISCARD_MAX  (32 << 20) /* bytes that are read only to be able to answer */
 #define IDLE_SECONDS 60u        /* without a byte from the client */
 
@@ -159,33 +160,51 @@ static bool find_endpoint(struct request *r)
     return false;
 }
 
-/* Whether a request that was answered by its headers alone should be read to its end first. A
- * client that sends its whole body before it reads would otherwise meet a closed connection instead
- * of the answer. */
+/* Whether a request that was answered by its headers alone is read to its end first. A client that
+ * sends its whole body before it reads would otherwise meet a closed connection instead of the
+ * answer, and libmicrohttpd closes a connection that is answered before the end of its request. */
 static bool should_discard(struct request *r)
 {
     const char *length = header_of(r, "Content-Length");
+    long long n = length ? atoll(length) : 0;
+    bool has_body = n > 0 || header_of(r, "Transfer-Encoding");
 
-    return !header_of(r, "Expect") && (length ? atoll(length) > 0 && atoll(length) <= DISCARD_MAX
-                                              : header_of(r, "Transfer-Encoding") != NULL);
+    return !has_body || (n <= DISCARD_MAX && !header_of(r, "Expect"));
+}
+
+/* libmicrohttpd refuses only what its pool can't hold. */
+static bool check_head(struct request *r)
+{
+    const union MHD_ConnectionInfo *head =
+        MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+    if (!head || head->header_size <= HEAD_BYTES)
+        return true;
+    r->close = true;
+    answer_problem(r, 431, "head-too-large",
+                   "the request line and the headers have more than %d bytes", HEAD_BYTES);
+    return false;
 }
 
 /* The first call for a request: its headers are known. */
-static enum MHD_Result begin(struct request *r, const char *method, const char *version)
+static enum MHD_Result begin(struct request *r, struct request_line *line)
 {
-    const char *fault = framing_fault(r->connection, r->target, version);
+    const char *fault;
 
-    r->method = arena_strdup(&r->arena, method);
+    line->target = r->target;
+    fault = framing_fault(r->connection, line);
+    r->method = arena_strdup(&r->arena, line->method);
     if (fault) {
         r->close = true;
         answer_problem(r, 400, "invalid", "%s", fault);
-        return send_answer(r);
     }
+    if (fault || !check_head(r))
+        return send_answer(r);
     if (find_endpoint(r) && guard_admit(r) && check_length(r))
         return MHD_YES;
     if (should_discard(r))
         return MHD_YES;
-    r->close = header_of(r, "Content-Length") || header_of(r, "Transfer-Encoding");
+    r->close = true;
     return send_answer(r);
 }
 
@@ -219,9 +238,9 @@ static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const 
 {
     struct request *r = *state;
 
-    (void)server, (void)url;
+    (void)server;
     if (!r->method)
-        return begin(r, method, version);
+        return begin(r, &(struct request_line){method, url, version, NULL});
     if (*size)
         return receive(r, data, size);
     if (!r->answered && r->endpoint->plane == PLANE_NONE)
@@ -253,7 +272,7 @@ int http_start(struct server *s, struct err *err)
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         on_request, s, MHD_OPTION_LISTEN_SOCKET, s->listener, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
         MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_URI_LOG_CALLBACK, on_target, s, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, s,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
     if (!s->daemon)

@@ -163,8 +163,15 @@ void answer_document(struct request *r, int rc, char *json, const struct pawl_er
 
 /* ---- framing.c ---- */
 
+/* The first line of a request. Method, path and version are where libmicrohttpd has them; the path
+ * begins the target. */
+struct request_line {
+    const char *method, *path, *version;
+    const char *target;
+};
+
 /* Why the request can't be framed reliably, as a sentence; NULL if it can. */
-const char *framing_fault(struct MHD_Connection *c, const char *target, const char *version);
+const char *framing_fault(struct MHD_Connection *c, const struct request_line *l);
 
 /* ---- guard.c ---- */
 
