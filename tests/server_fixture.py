@@ -80,11 +80,15 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Server:
-    """A server of a database. By default it listens on a free port and has a console token with all scopes."""
+    """A server of a database. By default it listens on a free port, serves the tenant of the database, and has a console
+    token with all scopes. `tenant=False`: it serves all tenants."""
 
-    def __init__(self, db, *options, listen="127.0.0.1:0"):
+    def __init__(self, db, *options, listen="127.0.0.1:0", tenant=True):
         self.db, self.unix = db, listen[5:] if listen.startswith("unix:") else None
-        command = [f"{BUILD}/pawl", "serve", "--db", db.url, "--tenant", db.tenant, "--listen", listen, *options]
+        command = [f"{BUILD}/pawl", "serve", "--db", db.url, "--listen", listen, *options]
+        if tenant:
+            command += ["--tenant", db.tenant]
+        has_console = listen.startswith("127.") and "--token-file" not in options
         self.process = subprocess.Popen(command, env=db.env, text=True, stderr=subprocess.PIPE)
         self.port, self.token = None, None
         for line in self.process.stderr:
@@ -92,7 +96,7 @@ class Server:
                 self.port = int(found[1])
             if found := re.search(r"#token=(\S+)", line):
                 self.token = found[1]
-            if "#token=" in line or ("ready on" in line and (self.unix or "--token-file" in options)):
+            if ("#token=" if has_console else "ready on") in line:
                 return
         raise AssertionError(f"the server did not start: exit status {self.process.wait()}")
 

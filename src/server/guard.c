@@ -31,16 +31,18 @@ static const char *header_of(const struct request *r, const char *name)
 
 /* ---- Host and origin ---- */
 
-/* Copies a host without its port: "[::1]:80" becomes "::1". False if it is too long. */
+/* Copies a host without its port: "[::1]:80" becomes "::1". False if it is malformed or too long.
+ */
 static bool host_name(const char *host, char out[256])
 {
-    size_t len;
+    const char *port;
+    bool brackets = *host == '[';
+    size_t len = strcspn(host += brackets, brackets ? "]" : ":");
 
-    if (*host == '[')
-        len = strcspn(++host, "]");
-    else
-        len = strcspn(host, ":");
-    if (!len || len >= 256)
+    if (!len || len >= 256 || (brackets && !host[len]))
+        return false;
+    port = host + len + brackets;
+    if (*port && (*port != ':' || port[1 + strspn(port + 1, "0123456789")]))
         return false;
     memcpy(out, host, len);
     out[len] = '\0';

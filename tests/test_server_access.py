@@ -1,0 +1,367 @@
+"""Who may do what. Every operation of the OpenAPI document is asked for in every way that must be refused, and then nothing
+may have been read or changed. The tests iterate over the document, so new operations are covered without a change here."""
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import time
+
+from harness import Skip, main, test
+from server_fixture import BUILD, PATIENCE, Database, Server, serving
+
+SCOPES = ("read", "submit", "operate", "work", "admin")
+NIGHTLY = "name: nightly\non: {schedule: {cron: '0 3 * * *'}}\ntasks: {a: {run: 'true'}}\n"
+
+# A body with which the operation changes something; {} for the others.
+BODIES = {
+    "submit": {"function": "intruder"},
+    "limitQueue": {"max": 7},
+    "createToken": {"name": "intruder", "scopes": "read"},
+}
+
+
+class Operation:
+    def __init__(self, method, path, described, names):
+        self.method, self.id, self.scope = method.upper(), described["operationId"], described.get("x-scope")
+        self.path = re.sub(r"\{(\w+)\}", lambda m: names(path, m[1]), path)
+        self.body = BODIES.get(self.id, {}) if "requestBody" in described else None
+
+    def ask(self, server, **options):
+        """Returns the status and the media type of the answer, and the start of its body; a stream has no end."""
+        headers = dict(options.get("headers") or {})
+        if options.get("token"):
+            headers["Authorization"] = "Bearer " + options["token"]
+        body = None if self.body is None else json.dumps(self.body)
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        connection = server.connection()
+        with contextlib.closing(connection):
+            connection.request(self.method, self.path, body, headers)
+            answer = connection.getresponse()
+            kind = answer.headers["Content-Type"] or ""
+            return answer.status, kind, b"" if "event-stream" in kind else answer.read()
+
+
+class House:
+    """A database with something of everything in it."""
+
+    def __init__(self, server):
+        self.server, self.writable = server, True
+        file = f"{server.db.dir}/nightly.flow.yaml"
+        with open(file, "w") as f:
+            f.write(NIGHTLY)
+        server.db.pawl("apply", file)
+        self.run = server.submit(function="secret", queue="mail")
+        self.other = server.submit(workflow="nightly")
+        self.schedule = server.get("/v1/schedules").json["items"][0]["schedule"].replace("/", "%2F")
+        server.db.token("kept", "read")
+        document = server.get("/openapi.json", token=None).expect(200).json
+        self.operations = [
+            Operation(method, path, described, self.name)
+            for path, methods in document["paths"].items()
+            for method, described in methods.items()
+        ]
+        assert len(self.operations) > 30
+
+    def name(self, path, segment):
+        if path.startswith("/v1/executions/"):
+            return str(self.run if segment == "id" else self.other)
+        kind = path.split("/")[2]
+        return {"queues": "mail", "schedules": self.schedule, "tokens": "kept"}.get(kind, "1")
+
+    def guarded(self):
+        return [o for o in self.operations if o.scope]
+
+    def state(self):
+        db = self.server.db
+        queues = [(q["queue"], q["limit"], q["paused"]) for q in self.server.get("/v1/queues").expect(200).json["items"]]
+        tokens = [(t["name"], t["state"]) for t in self.server.get("/v1/tokens").expect(200).json["items"]] if self.writable else None
+        return db.pawl("events", "--limit", "0", "--json"), tokens, queues
+
+    @contextlib.contextmanager
+    def unchanged(self):
+        before = self.state()
+        yield
+        assert self.state() == before
+
+    def check_refused(self, status, operations=None, **options):
+        """Every operation is refused with the status, in a problem that shows nothing."""
+        for o in self.guarded() if operations is None else operations:
+            got, kind, body = o.ask(self.server, **options)
+            assert got == status, (o.id, got, status, body[:300], options)
+            assert kind == "application/problem+json" and b"secret" not in body, (o.id, kind, body)
+
+
+@test
+def operation_without_a_valid_token_is_refused():
+    with serving() as s:
+        h = House(s)
+        revoked = s.db.token("leaver", "admin")
+        s.db.pawl("admin", "token", "revoke", "leaver")
+        halves = s.db.token("whole", "admin")
+        with h.unchanged():
+            h.check_refused(401)
+            for token in ("garbage", "x" * 4000, s.token[:-1], s.token + "x", s.token.swapcase(), revoked, halves[:-1], halves + "x", "pawl_", "ä"):
+                h.check_refused(401, token=token)
+            for given in ("Bearer", "Bearer ", f"Basic {s.token}", s.token, f"Bearer {s.token} x", f"Bearer,{s.token}"):
+                h.check_refused(401, headers={"Authorization": given})
+            for path in ("?token=", "?access_token="):
+                assert s.get(f"/v1/identity{path}{s.token}", token=None).status in (400, 401)
+
+
+@test
+def expired_token_is_refused_by_the_clock_of_the_database():
+    with serving() as s:
+        h = House(s)
+        token = s.db.token("guest", "admin", "--expires", "1s")
+        end = time.monotonic() + PATIENCE
+        while s.get("/v1/identity", token=token).status == 200:
+            assert time.monotonic() < end, "the token does not expire"
+            time.sleep(0.1)
+        with h.unchanged():
+            h.check_refused(401, token=token)
+
+
+@test
+def token_of_another_tenant_reaches_nothing():
+    with serving() as s:
+        h = House(s)
+        other = Database()
+        try:
+            if s.db.url.startswith("sqlite:"):  # another tenant of the same database
+                shutil.rmtree(other.dir)
+                other.dir, other.url = s.db.dir, s.db.url
+                other.pawl("admin", "tenant", "create", other.tenant, tenant=False)
+            stranger = other.token("stranger", "admin")
+            with h.unchanged():
+                h.check_refused(401, token=stranger)
+            everyone = Server(s.db, tenant=False)
+            home, h.server = h.server, everyone
+            for o in h.guarded():
+                if "/executions/" in o.path:
+                    status, kind, body = o.ask(everyone, token=stranger)
+                    assert status == 404 and b"secret" not in body, (o.id, status, body)
+            assert everyone.get("/v1/executions?all=true", token=stranger).expect(200).json["items"] == []
+            assert everyone.get("/v1/events", token=stranger).expect(200).json["items"] == []
+            own = home.db.token("own", "read")
+            assert everyone.get(f"/v1/executions/{h.run}", token=own).expect(200).json["id"] == h.run
+            swapped = re.sub(re.escape(other.tenant), home.db.tenant, stranger)
+            assert swapped == stranger or everyone.get("/v1/queues", token=swapped).status == 401
+            assert everyone.get("/v1/queues", token=stranger.replace(other.tenant, "no_such_tenant")).status == 401
+            h.server = home
+            assert everyone.stop() == 0
+            other.verify()
+        finally:
+            other.pawl("admin", "tenant", "drop", other.tenant, tenant=False, check=False)
+            if other.dir != s.db.dir:
+                shutil.rmtree(other.dir, ignore_errors=True)
+
+
+@test
+def token_without_the_scope_of_an_operation_is_refused_and_with_it_admitted():
+    with serving() as s:
+        h = House(s)
+        lacking = {scope: s.db.token(f"all but {scope}", ",".join(x for x in SCOPES if x not in (scope, "admin"))) for scope in SCOPES}
+        having = {scope: s.db.token(f"only {scope}", scope) for scope in SCOPES}
+        with h.unchanged():
+            for o in h.guarded():
+                h.check_refused(403, [o], token=lacking[o.scope])
+                for scope in SCOPES:
+                    if scope not in (o.scope, "admin"):
+                        h.check_refused(403, [o], token=having[scope])
+            command = {"command": {"run": "true"}}
+            assert s.post("/v1/executions", command, token=having["submit"]).status == 403
+        for o in h.guarded():
+            status, _, body = o.ask(s, token=having[o.scope])
+            assert status not in (401, 403) and status < 500, (o.id, status, body)
+
+
+@test
+def request_for_another_host_is_refused():
+    with serving("--host", "pawl.example") as s:
+        h = House(s)
+        with h.unchanged():
+            for host in ("evil.example", "pawl.example.evil.example", "localhost.evil.example", f"evil.example:{s.port}", "127.0.0.1.evil.example", "", "[::1", "[::1]x", "localhost:x", "127.0.0.1@evil.example"):
+                h.check_refused(421, token=s.token, headers={"Host": host})
+        for host in ("pawl.example", "PAWL.example:443", "localhost", f"127.0.0.1:{s.port}", "[::1]:80"):
+            s.get("/v1/identity", headers={"Host": host}).expect(200)
+
+
+@test
+def request_that_another_site_caused_is_refused():
+    with serving() as s:
+        h = House(s)
+        own = f"http://127.0.0.1:{s.port}"
+        with h.unchanged():
+            for headers in (
+                {"Sec-Fetch-Site": "cross-site"},
+                {"Sec-Fetch-Site": "same-site"},
+                {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"},
+                {"Sec-Fetch-Site": "cross-site", "Origin": own},
+                {"Origin": "http://evil.example"},
+                {"Origin": "null"},
+                {"Origin": ""},
+                {"Origin": f"http://127.0.0.1:{s.port + 1}"},
+                {"Origin": f"{own}.evil.example"},
+            ):
+                h.check_refused(403, token=s.token, headers=headers)
+                cookie = {"Cookie": f"pawl={s.token}", "X-Pawl-Request": "1", **headers}
+                h.check_refused(403, headers=cookie)
+        s.get("/v1/identity", headers={"Origin": own, "Sec-Fetch-Site": "same-origin"}).expect(200)
+
+
+@test
+def cookie_counts_only_with_the_header_that_other_sites_cannot_send():
+    with serving() as s:
+        h = House(s)
+        answer = s.post("/v1/session").expect(200)
+        cookie = answer.headers["Set-Cookie"]
+        assert "HttpOnly" in cookie and "SameSite=Strict" in cookie, cookie
+        cookie = cookie.split(";")[0]
+        with h.unchanged():
+            h.check_refused(401, headers={"Cookie": cookie})
+            h.check_refused(401, headers={"Cookie": "a=b; pawl=; c=d", "X-Pawl-Request": "1"})
+            h.check_refused(401, headers={"Cookie": "xpawl=" + s.token, "X-Pawl-Request": "1"})
+        shown = s.get("/v1/identity", token=None, headers={"Cookie": f"a=b; {cookie}; c=d", "X-Pawl-Request": "1"})
+        assert shown.expect(200).json["by"] == "console"
+
+
+@test
+def read_only_server_changes_nothing():
+    with serving("--read-only") as reader:
+        writer = Server(reader.db)
+        h = House(writer)
+        assert writer.stop() == 0
+        h.server, h.writable = reader, False
+        token = reader.db.token("boss", ",".join(SCOPES))
+        with h.unchanged():
+            for t in (reader.token, token):
+                h.check_refused(403, [o for o in h.guarded() if o.scope != "read"], token=t)
+                for o in h.guarded():
+                    if o.scope == "read":
+                        status, _, body = o.ask(reader, token=t)
+                        assert status not in (401, 403) and status < 500, (o.id, status, body)
+
+
+@test
+def operations_open_to_all_show_no_data():
+    with serving() as s:
+        h = House(s)
+        for o in h.operations:
+            if not o.scope:
+                status, _, body = o.ask(s)
+                assert status < 300 and b"nightly" not in body, (o.id, status, body)
+
+
+# --- unix sockets and addresses ----------------------------------------------------------------------
+
+
+def as_nobody(program, *args):
+    if os.geteuid() != 0:
+        raise Skip("needs root, to be another user")
+    command = ["setpriv", "--reuid", "nobody", "--clear-groups", sys.executable, "-c", program, *args]
+    return subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE)
+
+
+ASK = """
+import http.client, socket, sys
+c = http.client.HTTPConnection("localhost")
+c.sock = socket.socket(socket.AF_UNIX)
+try:
+    c.sock.connect(sys.argv[1])
+except PermissionError:
+    sys.exit("may not connect")
+c.request("GET", "/v1/identity")
+print(c.getresponse().status)
+"""
+
+
+@test
+def unix_socket_admits_its_own_user_without_a_token():
+    db = Database()
+    try:
+        path = f"{db.dir}/s.sock"
+        s = Server(db, listen=f"unix:{path}")
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+        assert "(unix socket)" in s.get("/v1/identity", token=None).expect(200).json["by"]
+        s.ask("POST", "/v1/executions", {"function": "f"}, token=None).expect(201)
+        assert s.get("/v1/identity", token="garbage").status == 401  # a token that is sent must be valid
+        assert s.get("/v1/identity", token=db.token("t", "read")).expect(200).json["by"] == "token t"
+        assert s.stop() == 0
+        assert not os.path.exists(path)
+        db.verify()
+    finally:
+        db.remove()
+
+
+@test
+def unix_socket_admits_no_other_user():
+    db = Database()
+    try:
+        path = f"{db.dir}/s.sock"
+        s = Server(db, listen=f"unix:{path}")
+        done = as_nobody(ASK, path)
+        assert done.returncode and "may not connect" in done.stderr, done
+        os.chmod(path, 0o666)  # even if somebody opens it to all
+        done = as_nobody(ASK, path)
+        assert done.stdout.strip() == "401", done
+        assert s.stop() == 0
+    finally:
+        db.remove()
+
+
+@test
+def stale_unix_socket_is_replaced_and_a_served_one_is_not():
+    db = Database()
+    try:
+        path = f"{db.dir}/s.sock"
+        first = Server(db, listen=f"unix:{path}")
+        command = [f"{BUILD}/pawl", "serve", "--db", db.url, "--tenant", db.tenant, "--listen", f"unix:{path}"]
+        done = subprocess.run(command, env=db.env, text=True, capture_output=True, timeout=PATIENCE)
+        assert done.returncode and "in use" in done.stderr, done
+        first.get("/v1/identity", token=None).expect(200)
+        first.stop(9)
+        second = Server(db, listen=f"unix:{path}")
+        second.get("/v1/identity", token=None).expect(200)
+        assert second.stop() == 0
+    finally:
+        db.remove()
+
+
+@test
+def address_that_other_hosts_reach_needs_a_token():
+    db = Database()
+    try:
+        command = [f"{BUILD}/pawl", "serve", "--db", db.url, "--tenant", db.tenant, "--listen", "0.0.0.0:0"]
+        refuse = lambda: subprocess.run(command, env=db.env, text=True, capture_output=True, timeout=PATIENCE)
+        done = refuse()
+        assert done.returncode == 2 and "there is no token" in done.stderr, done
+        token = db.token("gone", "read")
+        db.pawl("admin", "token", "revoke", "gone")
+        assert refuse().returncode == 2
+        token = db.token("remote", "read")
+        s = Server(db, listen="0.0.0.0:0")
+        assert s.token is None  # no console token, which would be shown in a log
+        s.get("/v1/identity", token=token).expect(200)
+        assert s.get("/v1/identity", token=None).status == 401
+        assert s.stop() == 0
+        file = f"{db.dir}/token"
+        with open(file, "w") as f:
+            f.write("k" * 40 + "\n")
+        s = Server(db, "--token-file", file, listen="127.0.0.2:0")
+        connection = http.client.HTTPConnection("127.0.0.2", s.port, timeout=PATIENCE)
+        connection.request("GET", "/v1/identity", headers={"Authorization": "Bearer " + "k" * 40})
+        assert json.loads(connection.getresponse().read())["by"] == "token file"
+        connection.close()
+        assert s.stop() == 0
+    finally:
+        db.remove()
+
+
+main()
