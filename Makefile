@@ -115,6 +115,7 @@ LIB_SRCS := $(wildcard $(addsuffix *.c,$(LIB_DIRS)))
 CLI_SRCS := $(wildcard src/cli/*.c src/cli/*/*.c)
 SHIM_SRCS := $(wildcard src/exec/shim/*.c)
 SERVER_SRCS := $(wildcard src/server/*.c)
+WEB := $(sort $(wildcard web/*.html web/*.css web/*.js web/*.svg))
 # Generates the man pages and docs/CLI.md from the tables; not installed.
 MANUAL_SRCS := $(wildcard tools/manual/*.c)
 TEST_SRCS := $(wildcard tests/test_*.c)
@@ -144,7 +145,7 @@ object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1:$(BUILD)/%=%))
 LIB_OBJS := $(call object,$(LIB_SRCS) $(GEN_SRCS))
 CLI_OBJS := $(call object,$(CLI_SRCS))
 SHIM_OBJS := $(call object,$(SHIM_SRCS))
-SERVER_OBJS := $(call object,$(SERVER_SRCS))
+SERVER_OBJS := $(call object,$(SERVER_SRCS) $(BUILD)/gen/web.c)
 MANUAL_OBJS := $(call object,$(MANUAL_SRCS))
 COMMON_OBJS := $(call object,$(TEST_COMMON))
 RANDOM_OBJS := $(call object,$(RANDOM_SRCS))
@@ -293,6 +294,12 @@ $(BUILD)/gen/statements.c: tools/sqlgen.awk src/core/vocab.h src/core/graph.h $(
 $(BUILD)/gen/migrations.c: tools/sqlgen.awk src/core/vocab.h src/core/graph.h $(wildcard src/store/migrations) $(MIGRATIONS)
 	@mkdir -p $(@D)
 	@$(sqlgen) $(MIGRATIONS) </dev/null >$@.new
+	@mv $@.new $@
+
+# The pages of pawl-server. The folder changes when a file is added or removed.
+$(BUILD)/gen/web.c: tools/webgen $(wildcard web) $(WEB)
+	@mkdir -p $(@D)
+	@tools/webgen $(WEB) >$@.new
 	@mv $@.new $@
 
 -include $(OBJS:.o=.d)

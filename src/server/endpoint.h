@@ -61,7 +61,8 @@ enum plane {
 struct endpoint {
     const char *method;
     const char *path; /* "/v1/executions/{id}": a segment in braces matches any text */
-    const char *id;   /* operationId */
+    const char *id;   /* operationId; NULL: a page, which is not part of the API and whose scripts
+                         read the query string */
     const char *text; /* a sentence for the documentation */
     unsigned scope;   /* enum pawl_scope; 0: open to all */
     enum plane plane;
@@ -87,7 +88,8 @@ struct endpoint {
     X(workflow)      \
     X(bulk)          \
     X(queue)         \
-    X(service)
+    X(service)       \
+    X(page)
 #define X(name) extern const struct endpoint name##_endpoints[];
 RESOURCES(X)
 #undef X

@@ -149,7 +149,7 @@ static bool find_endpoint(struct request *r)
     r->path = path;
     r->endpoint = endpoint_find(r->method, path, &r->arena, r->path_args, &allowed);
     if (r->endpoint)
-        return args_read(r, query);
+        return !r->endpoint->id || args_read(r, query);
     if (allowed.len) {
         answer_header(r, "Allow", "%s", allowed.ptr);
         answer_problem(r, 405, "method-not-allowed", "%.20s is not a method of this path: %s",

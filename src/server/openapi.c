@@ -375,7 +375,7 @@ char *openapi_text(void)
     json_write_begin(&w, '{');
     for (size_t i = 0; endpoint_lists[i]; i++)
         for (const struct endpoint *o = endpoint_lists[i]; o->method; o++)
-            if (!is_repeated(o))
+            if (o->id && !is_repeated(o))
                 write_path(&w, o->path);
     json_write_end(&w, '}');
     write_components(&w);

@@ -10,6 +10,7 @@
  *     planes.c      threads that carry out requests, with their database handles
  *     watch.c       follows the history for streams and for requests that wait
  *     answer.c      answers and problems
+ *     pages.c       the web pages
  *
  * All state is in the database. A server that is killed loses only its open connections. */
 #ifndef SERVER_SERVER_H

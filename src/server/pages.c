@@ -1,0 +1,121 @@
+/* pages.c - the web pages. Every address that a person may open (/runs/17) gets the one document,
+ * whose scripts then ask the API. Scripts and styles lie under /assets/VERSION/: the version
+ * changes with their content, so a browser asks for each of them once.
+ *
+ * Only names in the table of built-in files are served, also from the folder of --web. */
+#include "server/pages.h"
+#include "base/fd.h"
+#include "server/server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DOCUMENT      "index.html"
+#define FILE_MAX      (1 << 20)
+
+/* The pages never turn text into HTML or code: a browser that knows this policy refuses any
+ * attempt. It is added to the policy that every answer has. */
+#define SCRIPT_POLICY "require-trusted-types-for 'script'; trusted-types 'none'"
+
+static const struct page_file *find_file(const char *name)
+{
+    const struct page_file *f = page_files;
+
+    while (f->name && strcmp(f->name, name))
+        f++;
+    return f->name ? f : NULL;
+}
+
+static const char *media_type(const char *name)
+{
+    static const struct {
+        const char *ending, *type;
+    } types[] = {{".html", "text/html; charset=utf-8"},
+                 {".js", "text/javascript; charset=utf-8"},
+                 {".css", "text/css; charset=utf-8"},
+                 {".svg", "image/svg+xml"}};
+    const char *ending = strrchr(name, '.');
+
+    for (size_t i = 0; ending && i < sizeof(types) / sizeof(*types); i++)
+        if (!strcmp(types[i].ending, ending))
+            return types[i].type;
+    return "application/octet-stream";
+}
+
+/* While developing: the file as it is now, never cached. */
+static void answer_from_disk(struct request *r, const struct page_file *f)
+{
+    const char *path = arena_printf(&r->arena, "%s/%s", r->server->options.web, f->name);
+    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct buf b = BUF_INIT;
+
+    if (fd < 0 || !buf_read(&b, fd, FILE_MAX)) {
+        answer_problem(r, 404, "not-found", "%s can't be read: %s", path, strerror(errno));
+        buf_release(&b);
+        return;
+    }
+    answer_buf(r, 200, media_type(f->name), &b);
+}
+
+static void answer_file(struct request *r, const struct page_file *f, const char *caching)
+{
+    const char *etag = arena_printf(&r->arena, "\"%s\"", page_version);
+    const char *known =
+        MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "If-None-Match");
+    struct buf b = BUF_INIT;
+
+    if (r->server->options.web) {
+        answer_from_disk(r, f);
+        return;
+    }
+    answer_header(r, "Cache-Control", "%s", caching);
+    answer_header(r, "ETag", "%s", etag);
+    if (known && strstr(known, etag)) {
+        answer_empty(r, 304);
+        return;
+    }
+    answer_header(r, "Content-Encoding", "gzip");
+    buf_add(&b, f->zip, f->len);
+    answer_buf(r, 200, media_type(f->name), &b);
+}
+
+static void document(struct request *r)
+{
+    answer_header(r, "Content-Security-Policy", SCRIPT_POLICY);
+    answer_file(r, find_file(DOCUMENT), "no-cache");
+}
+
+/* A document of another version must not get scripts of this one: it notices the 404 and loads
+ * itself again. */
+static void asset(struct request *r)
+{
+    const struct page_file *f = find_file(r->path_args[1]);
+    bool is_current = r->server->options.web || !strcmp(r->path_args[0], page_version);
+
+    if (f && is_current && strcmp(f->name, DOCUMENT))
+        answer_file(r, f, "public, max-age=31536000, immutable");
+    else
+        answer_problem(r, 404, "not-found", "there is no page or resource at this path");
+}
+
+#define PAGE(path)                                                                        \
+    {                                                                                     \
+        "GET", path, NULL, NULL, 0, PLANE_NONE, .answer = "", .answer_type = "text/html", \
+                                                .status = 200, .run = document            \
+    }
+const struct endpoint page_endpoints[] = {
+    PAGE("/"),
+    PAGE("/runs/{id}"),
+    PAGE("/workflows"),
+    PAGE("/workflows/{name}"),
+    PAGE("/queues"),
+    PAGE("/workers"),
+    PAGE("/schedules"),
+    PAGE("/events"),
+    PAGE("/system"),
+    {"GET", "/assets/{version}/{name}", NULL, NULL, 0, PLANE_NONE, .answer = "",
+     .answer_type = "text/javascript", .status = 200, .run = asset},
+    {0},
+};

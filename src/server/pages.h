@@ -1,0 +1,17 @@
+/* pages.h - the files of web/, built in by tools/webgen. */
+#ifndef SERVER_PAGES_H
+#define SERVER_PAGES_H
+
+#include <stddef.h>
+
+struct page_file {
+    const char *name;         /* "app.js" */
+    const unsigned char *zip; /* gzip */
+    size_t len;
+};
+
+extern const struct page_file page_files[]; /* ends with a NULL name */
+/* A hash of all files: part of their paths, so that a browser may keep them forever. */
+extern const char page_version[];
+
+#endif
