@@ -38,6 +38,7 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
     (void)arg, (void)c, (void)why;
     if (!r)
         return;
+    client_limit(r, 0); /* for the head of the next one */
     __atomic_sub_fetch(&r->server->open_requests, 1, __ATOMIC_ACQ_REL);
     __atomic_sub_fetch(&r->server->in_flight, r->counted, __ATOMIC_RELAXED);
     buf_release(&r->body);
@@ -80,7 +81,7 @@ static void add_headers(struct request *r, struct MHD_Response *m)
     }
     if (!caching)
         MHD_add_response_header(m, "Cache-Control", "no-store");
-    if (r->close)
+    if (r->close || __atomic_load_n(&r->server->stopping, __ATOMIC_ACQUIRE))
         MHD_add_response_header(m, "Connection", "close");
 }
 
@@ -89,7 +90,10 @@ static enum MHD_Result send_answer(struct request *r)
     struct MHD_Response *m = r->stream;
     enum MHD_Result sent;
 
-    if (!m) {
+    if (m) {
+        client_wait(r);
+    } else {
+        client_limit(r, (int64_t)r->answer.len);
         m = r->answer.len ? MHD_create_response_from_buffer(r->answer.len, r->answer.ptr,
                                                             MHD_RESPMEM_MUST_FREE)
                           : MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
@@ -200,6 +204,7 @@ static enum MHD_Result begin(struct request *r, struct request_line *line)
     }
     if (fault || !check_head(r))
         return send_answer(r);
+    client_limit(r, BODY_MAX);
     if (find_endpoint(r) && guard_admit(r) && check_length(r))
         return MHD_YES;
     if (should_discard(r))
@@ -247,6 +252,7 @@ static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const 
         r->endpoint->run(r);
     if (r->answered)
         return send_answer(r);
+    client_wait(r);
     MHD_suspend_connection(c);
     planes_add(r);
     return MHD_YES;
@@ -268,13 +274,15 @@ static size_t keep_escapes(void *server, struct MHD_Connection *c, char *s)
 
 int http_start(struct server *s, struct err *err)
 {
+    clients_open(s);
     s->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         on_request, s, MHD_OPTION_LISTEN_SOCKET, s->listener, MHD_OPTION_EXTERNAL_LOGGER, on_log, s,
         MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_URI_LOG_CALLBACK, on_target, s, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, s,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+        client_notice, s, MHD_OPTION_END);
     if (!s->daemon)
         return err_set(err, E_REFUSED, "the HTTP server can't be started");
     return 0;
@@ -283,5 +291,6 @@ int http_start(struct server *s, struct err *err)
 void http_stop(struct server *s)
 {
     MHD_stop_daemon(s->daemon);
+    clients_free(s);
     s->daemon = NULL;
 }

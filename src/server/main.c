@@ -7,8 +7,8 @@
 #include "server/watch.h"
 #include "server/worker.h"
 
-#include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +21,8 @@
 
 #define DRAIN_US \
     (10 * 1000000LL) /* for requests that are being worked on when the server is stopped */
+
+#define LOOK_MS 5000 /* between looks for clients that are too slow */
 
 static void note(void *arg, const char *sentence)
 {
@@ -122,19 +124,26 @@ static void drain(struct server *s)
     MHD_quiesce_daemon(s->daemon);
     watches_stop(s);
     planes_stop(s);
-    while (MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections &&
-           __atomic_load_n(&s->open_requests, __ATOMIC_ACQUIRE) && clock_boot_us() < until)
+    while (__atomic_load_n(&s->open_requests, __ATOMIC_ACQUIRE) && clock_boot_us() < until)
         clock_sleep_us(1000);
     http_stop(s);
+    planes_free(s);
     watches_free(s);
     if (s->unlink)
         unlink(s->unlink);
 }
 
+static void wait_for_signal(struct server *s, int signals)
+{
+    struct pollfd fd = {.fd = signals, .events = POLLIN};
+
+    while (poll(&fd, 1, LOOK_MS) <= 0)
+        clients_close_slow(s);
+}
+
 static int serve(struct server *s, struct err *err)
 {
     struct pawl_error e = {0};
-    struct signalfd_siginfo got;
     int rc, signals = block_signals();
 
     raise_descriptor_limit();
@@ -147,8 +156,7 @@ static int serve(struct server *s, struct err *err)
     TRY(worker_start(s, err));
     TRY(http_start(s, err));
     print_ready(s);
-    while (read(signals, &got, sizeof(got)) < 0 && errno == EINTR)
-        ;
+    wait_for_signal(s, signals);
     fprintf(stderr, "pawl-server: received a signal: finishing open requests, stopping\n");
     drain(s);
     worker_stop(s);

@@ -15,9 +15,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define QUEUE_MAX     4096 /* requests that wait in one plane */
-#define BATCH_MAX     512  /* requests of one transaction */
-#define HANDLES       8    /* tenants of one thread */
+#define QUEUE_MAX     4096             /* requests that wait in one plane */
+#define QUEUE_US      (10 * 1000000LL) /* a request that waited longer is refused */
+#define BATCH_MAX     512              /* requests of one transaction */
+#define HANDLES       8                /* tenants of one thread */
 #define IDLE_US       (60 * 1000000LL)
 #define READ_NICENESS 10
 #define THREADS_MAX   4
@@ -119,6 +120,36 @@ static void run_one(struct request *r, struct pawl *p)
         request_done(r);
 }
 
+static void refuse(struct request *r)
+{
+    bool stopping = __atomic_load_n(&r->server->stopping, __ATOMIC_ACQUIRE);
+
+    answer_problem(r, 503, "unavailable", "%s",
+                   stopping ? "the server is stopping"
+                            : "the server has too many requests to work on: try again later");
+    request_done(r);
+}
+
+/* Refuses the requests that waited too long, so that a client is answered in time also while each
+ * request takes long because the database can't be reached. Returns the others. */
+static struct request *refuse_late(struct request *first)
+{
+    struct request *r, *next, *rest = NULL, **end = &rest;
+    int64_t now = clock_boot_us();
+
+    for (r = first; r; r = next) {
+        next = r->next;
+        if (now - r->queued_at > QUEUE_US) {
+            refuse(r);
+            continue;
+        }
+        r->next = NULL;
+        *end = r;
+        end = &r->next;
+    }
+    return rest;
+}
+
 static void run_batch(struct plane_thread *t, struct request *first)
 {
     struct request *list[BATCH_MAX], *next;
@@ -209,7 +240,8 @@ static void *work(void *arg)
         t->busy = true;
         snprintf(t->token, sizeof(t->token), "%s", r->token ? r->token : "");
         pthread_mutex_unlock(&q->mutex);
-        run_batch(t, r);
+        if ((r = refuse_late(r)))
+            run_batch(t, r);
         pthread_mutex_lock(&q->mutex);
         t->busy = false;
     }
@@ -225,6 +257,7 @@ void planes_add(struct request *r)
     bool full;
 
     r->next = NULL;
+    r->queued_at = clock_boot_us();
     pthread_mutex_lock(&q->mutex);
     full = q->n >= QUEUE_MAX || q->stopping;
     if (!full) {
@@ -234,11 +267,8 @@ void planes_add(struct request *r)
         pthread_cond_signal(&q->added);
     }
     pthread_mutex_unlock(&q->mutex);
-    if (!full)
-        return;
-    answer_problem(r, 503, "unavailable",
-                   "the server has too many requests to work on: try again later");
-    request_done(r);
+    if (full)
+        refuse(r);
 }
 
 /* ---- start and stop ---- */
@@ -278,14 +308,20 @@ static void stop_plane(struct plane_state *q)
     pthread_mutex_unlock(&q->mutex);
     for (int i = 0; i < shape[q->which].threads; i++)
         pthread_join(q->threads[i].thread, NULL);
-    pthread_cond_destroy(&q->added);
-    pthread_mutex_destroy(&q->mutex);
 }
 
 void planes_stop(struct server *s)
 {
     for (enum plane p = PLANE_READ; p < PLANES; p++)
         stop_plane(&s->planes->at[p]);
+}
+
+void planes_free(struct server *s)
+{
+    for (enum plane p = PLANE_READ; p < PLANES; p++) {
+        pthread_cond_destroy(&s->planes->at[p].added);
+        pthread_mutex_destroy(&s->planes->at[p].mutex);
+    }
     free(s->planes);
     s->planes = NULL;
 }

@@ -4,6 +4,7 @@
  *     main.c        options, start, drain, stop
  *     listen.c      sockets: TCP, unix, or inherited from systemd
  *     http.c        connections and requests, by libmicrohttpd
+ *     slow.c        closes connections whose client is too slow
  *     framing.c     refuses requests whose framing is ambiguous
  *     guard.c       who asks: Host, origin, token, cookie, peer of a unix socket
  *     endpoints.c      finds the endpoint; args.c and body.c check what it is given
@@ -33,6 +34,7 @@
 #define LIST_MAX    1000       /* executions of a page, and jobs of one request */
 #define TENANT_SIZE PAWL_TENANT_SIZE
 
+struct clients;
 struct planes;
 struct watches;
 struct worker;
@@ -58,6 +60,7 @@ struct server {
     const char *unlink;     /* the path of the unix socket that this process made; NULL if none */
     char console_token[64]; /* made at the start, for the person who starts it; "" if none */
     char file_token[256];   /* from options.token_file; "" if none */
+    struct clients *clients;
     struct planes *planes;
     struct watches *watches;
     struct worker *worker; /* NULL if none */
@@ -113,6 +116,7 @@ struct request {
     /* While a plane carries it out. */
     struct pawl *p;
     struct request *next;
+    int64_t queued_at; /* when it was given to its plane; CLOCK_BOOTTIME, µs */
     int64_t deadline;  /* of a request that waits; CLOCK_BOOTTIME, µs */
     int64_t waits_for; /* the execution */
 
@@ -200,7 +204,9 @@ bool path_id(struct request *r, int64_t *id); /* the first segment in braces as 
 /* ---- planes.c ---- */
 
 MUST_USE int planes_start(struct server *s, struct err *err);
+/* Answers all requests that were added, and ends the threads. Later requests are refused. */
 void planes_stop(struct server *s);
+void planes_free(struct server *s); /* after the last connection was closed */
 /* Gives a request, whose connection is suspended, to its plane. */
 void planes_add(struct request *r);
 /* Ends the work on a request: its connection continues. Any thread. */
@@ -225,6 +231,21 @@ void submit_batch(struct pawl *p, struct request **list, size_t n);
 
 MUST_USE int http_start(struct server *s, struct err *err);
 void http_stop(struct server *s);
+
+/* ---- slow.c ---- */
+
+void clients_open(struct server *s);
+void clients_free(struct server *s);
+/* libmicrohttpd calls it when a connection begins and ends. A connection begins with the time that
+ * the head of a request may take. */
+void client_notice(void *server, struct MHD_Connection *connection, void **client,
+                   enum MHD_ConnectionNotificationCode code);
+/* From now on the client has a time for what it does next, which is longer for more bytes. */
+void client_limit(struct request *r, int64_t bytes);
+/* From now on the client waits for the server. */
+void client_wait(struct request *r);
+/* Closes the connections whose time is over. */
+void clients_close_slow(struct server *s);
 
 /* ---- listen.c ---- */
 

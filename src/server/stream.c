@@ -42,7 +42,8 @@ struct stream {
     uint64_t sent;       /* events of the ring that were sent, or do not concern it */
     int64_t last;        /* number of the last event covered */
     unsigned generation; /* see struct watch */
-    bool suspended, tick, ended;
+    bool suspended, ended;
+    bool news, tick; /* it may send events; it must send something */
     int64_t until;
     struct buf out;
     size_t out_at;
@@ -94,7 +95,8 @@ static void resynchronize(struct stream *s)
     buf_addstr(&s->out, "{}\n\n");
 }
 
-/* Writes what there is to send. */
+/* Writes what there is to send. Events wait for the next call of streams_wake, which limits how
+ * often they are sent, even if libmicrohttpd asks earlier. */
 static void compose(struct stream *s)
 {
     const struct watch *w = s->w;
@@ -102,9 +104,9 @@ static void compose(struct stream *s)
 
     buf_reset(&s->out);
     s->out_at = 0;
-    if (s->generation != w->generation || w->written - s->sent > RING) {
+    if (s->news && (s->generation != w->generation || w->written - s->sent > RING)) {
         resynchronize(s);
-    } else if (w->written > s->sent) {
+    } else if (s->news && w->written > s->sent) {
         s->sent = w->written;
         s->last = w->ring[(w->written - 1) % RING].sequence;
         for (size_t i = 0; i < s->ntopics; i++)
@@ -112,7 +114,7 @@ static void compose(struct stream *s)
     }
     if (!s->out.len && s->tick)
         buf_addstr(&s->out, ": alive\n\n");
-    s->tick = false;
+    s->news = s->tick = false;
 }
 
 /* ---- bytes ---- */
@@ -162,11 +164,12 @@ static void resume(struct stream *s)
     MHD_resume_connection(s->connection);
 }
 
-void streams_wake(struct watch *w, bool tick)
+void streams_wake(struct watch *w, bool news, bool tick)
 {
     for (struct stream *s = w->streams; s; s = s->next) {
         s->tick |= tick;
-        if (tick || s->generation != w->generation || s->sent != w->written)
+        s->news |= news && (s->generation != w->generation || s->sent != w->written);
+        if (s->tick || s->news)
             resume(s);
     }
 }
@@ -209,8 +212,9 @@ static bool subscribe(struct request *r, struct stream *s, const char *topics)
     return true;
 }
 
-/* Continues after an event that the client has, if the ring still has all later ones. Starts with a
- * resync if not, so that the client knows that it may have missed some. */
+/* Continues after an event that the client has, if the ring has all later ones. Starts with a
+ * resync if not, so that the client knows that it may have missed some. While the database can't be
+ * used, the resync comes when it can. */
 static void position(struct stream *s, int64_t after)
 {
     struct watch *w = s->w;
@@ -219,10 +223,12 @@ static void position(struct stream *s, int64_t after)
     s->generation = w->generation;
     s->sent = w->written;
     s->last = after > 0 ? after : 0;
-    if (after < 0)
+    s->news = true;
+    if (after < 0 || !w->generation)
         return;
-    if (!w->generation || after < w->from || !w->written ||
-        after < w->ring[oldest % RING].sequence) {
+    if (oldest < w->start)
+        oldest = w->start;
+    if (oldest == w->written || after < w->ring[oldest % RING].sequence) {
         s->generation = w->generation - 1;
         return;
     }

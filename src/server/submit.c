@@ -231,6 +231,24 @@ static void answer_order(const struct order *o)
 
 /* ---- one transaction for many requests ---- */
 
+/* Whether the error concerns no single job, so that each half of the jobs would meet it, too. If
+ * the commit is unknown, jobs without a key could be stored twice. */
+static bool is_of_all(int code)
+{
+    switch (code) {
+    case PAWL_E_UNAVAILABLE:
+    case PAWL_E_NO_SPACE:
+    case PAWL_E_SCHEMA:
+    case PAWL_E_BUSY:
+    case PAWL_E_REDO:
+    case PAWL_E_CONN_LOST:
+    case PAWL_E_COMMIT_UNKNOWN:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void submit_orders(struct pawl *p, struct order *orders, size_t n)
 {
     AUTO_VEC(struct pawl_job) all = {0};
@@ -241,8 +259,9 @@ static void submit_orders(struct pawl *p, struct order *orders, size_t n)
         for (size_t k = 0; k < orders[i].n; k++)
             *vec_add(&all) = orders[i].jobs[k];
     if (pawl_submit(p, all.at, all.n, &err)) {
-        if (n == 1) {
-            answer_error(orders[0].r, &err);
+        if (n == 1 || is_of_all(err.code)) {
+            for (size_t i = 0; i < n; i++)
+                answer_error(orders[i].r, &err);
             return;
         }
         submit_orders(p, orders, n / 2);
@@ -299,10 +318,27 @@ static void share_check(struct request *const *list, size_t i)
         }
 }
 
+/* Reads a request of the batch; false if it was answered. *gone is set when the database can't be
+ * used: the others of the batch then do not wait for it one after the other. */
+static bool admit(struct order *o, bool *gone)
+{
+    struct request *r = o->r;
+
+    if (*gone) {
+        answer_problem(r, 503, "unavailable", "the database can't be used now");
+        return false;
+    }
+    if (guard_check(r))
+        return read_order(o);
+    *gone = r->status == 503;
+    return false;
+}
+
 void submit_batch(struct pawl *p, struct request **list, size_t n)
 {
     struct order *orders = mem_zalloc((n + 1) * sizeof(*orders));
     size_t ready = 0, apart;
+    bool gone = false;
 
     for (size_t i = 0; i < n; i++) {
         struct order *o = &orders[ready];
@@ -310,7 +346,7 @@ void submit_batch(struct pawl *p, struct request **list, size_t n)
         *o = (struct order){.r = list[i]};
         list[i]->p = p;
         share_check(list, i);
-        if (guard_check(list[i]) && read_order(o))
+        if (admit(o, &gone))
             ready++;
     }
     for (size_t at = 0; at < ready; at += apart) {

@@ -28,6 +28,7 @@ struct watcher {
     struct pawl_listener *listener;
     struct pawl_follower *follower;
     struct request *waiting;
+    bool stopping;
     bool fresh; /* events came since the last flush */
     int64_t flushed_at, ticked_at, retry_at;
 };
@@ -85,7 +86,7 @@ static bool has_ended(struct watcher *t, int64_t execution)
 
 static bool is_late(const struct watcher *t, const struct request *r)
 {
-    return clock_boot_us() >= r->deadline || t->w->stopping;
+    return clock_boot_us() >= r->deadline || t->stopping;
 }
 
 /* Answers the requests that wait for this execution (ANY: for any) if it has ended, and those whose
@@ -131,17 +132,45 @@ static void take_added(struct watcher *t)
 void watch_execution(struct request *r)
 {
     struct watch *w = watch_of(r->server, r->tenant);
+    bool added = false;
 
-    if (!w) {
+    if (w) {
+        pthread_mutex_lock(&w->mutex);
+        if ((added = !w->stopping)) {
+            r->next = w->added;
+            w->added = r;
+        }
+        pthread_mutex_unlock(&w->mutex);
+        watch_wake(w);
+    }
+    if (!added) {
         answer_problem(r, 503, "unavailable", "the server is stopping");
         finish(r);
-        return;
     }
-    pthread_mutex_lock(&w->mutex);
-    r->next = w->added;
-    w->added = r;
-    pthread_mutex_unlock(&w->mutex);
-    watch_wake(w);
+}
+
+/* A connection that is suspended is not watched: nobody else notices that its client is gone. */
+static bool is_gone(const struct request *r)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(r->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct pollfd fd = {.fd = info ? info->connect_fd : -1, .events = POLLRDHUP};
+
+    return poll(&fd, 1, 0) > 0;
+}
+
+static void answer_gone(struct watcher *t)
+{
+    for (struct request **at = &t->waiting; *at;) {
+        struct request *r = *at;
+
+        if (!is_gone(r)) {
+            at = &r->next;
+            continue;
+        }
+        *at = r->next;
+        answer_execution(t, r);
+    }
 }
 
 /* ---- events ---- */
@@ -152,8 +181,6 @@ static void add_event(struct watch *w, const char *json, const json_t *o)
 
     pthread_mutex_lock(&w->mutex);
     e = &w->ring[w->written++ % RING];
-    if (e->json)
-        w->from = e->sequence;
     free(e->json);
     e->json = mem_strdup(json);
     e->sequence = json_integer_value(json_object_get(o, "sequence_num"));
@@ -193,8 +220,12 @@ static void open_database(struct watcher *t)
 {
     struct pawl_event_query all = {0};
     struct pawl_error err = {0};
+    uint64_t start;
     size_t n;
 
+    pthread_mutex_lock(&t->w->mutex);
+    start = t->w->written;
+    pthread_mutex_unlock(&t->w->mutex);
     if (server_open(t->w->server, t->w->tenant, &t->p, &err) ||
         pawl_listen(t->p, PAWL_WAKE_EVENTS, &t->listener, &err) ||
         pawl_follow(t->p, &all, &t->follower, &err) ||
@@ -206,6 +237,7 @@ static void open_database(struct watcher *t)
     }
     pthread_mutex_lock(&t->w->mutex);
     t->w->generation++;
+    t->w->start = start;
     pthread_mutex_unlock(&t->w->mutex);
     t->fresh = true;
     answer_waiting(t, ANY);
@@ -252,16 +284,21 @@ static void flush(struct watcher *t)
 {
     int64_t now = clock_boot_us();
     bool tick = now - t->ticked_at >= TICK_US;
+    bool news = t->fresh && now - t->flushed_at >= FLUSH_US;
 
-    if (!tick && (!t->fresh || now - t->flushed_at < FLUSH_US))
+    if (!tick && !news)
         return;
     pthread_mutex_lock(&t->w->mutex);
-    streams_wake(t->w, tick);
+    streams_wake(t->w, news, tick);
     pthread_mutex_unlock(&t->w->mutex);
-    t->flushed_at = now;
-    t->fresh = false;
-    if (tick)
+    if (news) {
+        t->flushed_at = now;
+        t->fresh = false;
+    }
+    if (tick) {
         t->ticked_at = now;
+        answer_gone(t);
+    }
 }
 
 static void drain_eventfd(int fd)
@@ -274,9 +311,8 @@ static void drain_eventfd(int fd)
 static void *follow(void *arg)
 {
     struct watcher t = {.w = arg, .ticked_at = clock_boot_us()};
-    bool stopping = false;
 
-    while (!stopping) {
+    while (!t.stopping) {
         struct pollfd fds[] = {{.fd = t.w->wake, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
 
         if (!t.p && clock_boot_us() >= t.retry_at)
@@ -291,7 +327,7 @@ static void *follow(void *arg)
         answer_waiting(&t, NONE);
         flush(&t);
         pthread_mutex_lock(&t.w->mutex);
-        stopping = t.w->stopping;
+        t.stopping = t.w->stopping;
         pthread_mutex_unlock(&t.w->mutex);
     }
     take_added(&t);

@@ -28,16 +28,16 @@ struct watch {
     struct stream *streams;
     struct watched_event ring[RING];
     uint64_t written;    /* number of events ever put into the ring */
-    int64_t from;        /* events after this number are in the ring, unless it has overflowed */
+    uint64_t start;      /* the first of them after which none is missing */
     unsigned generation; /* raised when events may have been missed: every stream resynchronizes */
     bool stopping;
 };
 
 /* stream.c. Both are called with the mutex locked. */
 
-/* Lets streams that have something to send continue. `tick`: send a comment line to the others, so
- * that a connection whose client is gone is noticed. */
-void streams_wake(struct watch *w, bool tick);
+/* Lets streams continue. `news`: they send the events that came since the last time. `tick`: they
+ * send at least a comment line, so that a connection whose client is gone is noticed. */
+void streams_wake(struct watch *w, bool news, bool tick);
 /* Ends all streams, after they have sent what they have. */
 void streams_end(struct watch *w);
 
