@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define HOLDS(cond)                                                                   \
+#define MUST_HOLD(cond)                                                               \
     do {                                                                              \
         if (!(cond)) {                                                                \
             fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #cond); \
@@ -39,18 +39,18 @@ static inline void fuzz_diagnostics(struct diagnostics *ps, int rc, const struct
     char place[100];
     size_t i;
 
-    HOLDS(rc == 0 || rc == -E_INVALID);
-    HOLDS((rc == 0) == (ps->count == 0));
+    MUST_HOLD(rc == 0 || rc == -E_INVALID);
+    MUST_HOLD((rc == 0) == (ps->count == 0));
     if (rc) {
-        HOLDS(ps->list.n > 0);
+        MUST_HOLD(ps->list.n > 0);
         diagnostics_show(ps, &shown); /* also sorts them */
-        HOLDS(shown.len > 0);
+        MUST_HOLD(shown.len > 0);
         snprintf(place, sizeof(place), "f.yaml:%u:%u: ", ps->list.at[0].line,
                  ps->list.at[0].column);
-        HOLDS(!strncmp(err->msg, place, strlen(place)));
+        MUST_HOLD(!strncmp(err->msg, place, strlen(place)));
     }
     for (i = 0; i < ps->list.n; i++)
-        HOLDS(ps->list.at[i].line > 0 && ps->list.at[i].column > 0 && *ps->list.at[i].sentence);
+        MUST_HOLD(ps->list.at[i].line > 0 && ps->list.at[i].column > 0 && *ps->list.at[i].sentence);
     buf_release(&shown);
 }
 

@@ -15,8 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     fuzz_diagnostics(&diagnostics, rc, &err);
     if (!rc) {
-        HOLDS(config->worker.slots > 0 && config->worker.heartbeat < config->worker.lease);
-        HOLDS(config_executor(config, "process"));
+        MUST_HOLD(config->worker.slots > 0 && config->worker.heartbeat < config->worker.lease);
+        MUST_HOLD(config_executor(config, "process"));
     }
     config_free(&config);
     diagnostics_release(&diagnostics);

@@ -14,11 +14,11 @@ static void round_trip(const struct workflow *w)
     char hash[WORKFLOW_HASH_SIZE];
 
     workflow_write(w, &text);
-    HOLDS(!workflow_read(text.ptr, text.len, &arena, &copy, &err));
+    MUST_HOLD(!workflow_read(text.ptr, text.len, &arena, &copy, &err));
     workflow_write(copy, &again);
-    HOLDS(text.len == again.len && !memcmp(text.ptr, again.ptr, text.len));
+    MUST_HOLD(text.len == again.len && !memcmp(text.ptr, again.ptr, text.len));
     workflow_hash(text.ptr, text.len, hash);
-    HOLDS(!strcmp(hash, copy->hash));
+    MUST_HOLD(!strcmp(hash, copy->hash));
     arena_release(&arena);
     buf_release(&text);
     buf_release(&again);
@@ -31,9 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err err = ERR_INIT;
     int rc = workflow_read((const char *)data, size, &arena, &w, &err);
 
-    HOLDS(rc == 0 || rc == -E_INVALID);
+    MUST_HOLD(rc == 0 || rc == -E_INVALID);
     if (rc)
-        HOLDS(*err.msg);
+        MUST_HOLD(*err.msg);
     else
         round_trip(w);
     arena_release(&arena);

@@ -10,21 +10,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t us, again;
 
     if (text_parse_duration(text, &us, &err)) {
-        HOLDS(*err.msg);
+        MUST_HOLD(*err.msg);
     } else {
-        HOLDS(us >= 0);
-        HOLDS(*text_duration(us, shown));
+        MUST_HOLD(us >= 0);
+        MUST_HOLD(*text_duration(us, shown));
     }
     err = (struct err)ERR_INIT;
     if (text_parse_time(text, &us, &err)) {
-        HOLDS(*err.msg);
+        MUST_HOLD(*err.msg);
     } else {
         text_time(us, time);
-        HOLDS(!text_parse_time(time, &again, &err) && again == us);
+        MUST_HOLD(!text_parse_time(time, &again, &err) && again == us);
     }
     if (!text_parse_i64(text, &us)) {
         snprintf(shown, sizeof(shown), "%lld", (long long)us);
-        HOLDS(!text_parse_i64(shown, &again) && again == us);
+        MUST_HOLD(!text_parse_i64(shown, &again) && again == us);
     }
     free(text);
     return 0;

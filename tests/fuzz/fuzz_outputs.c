@@ -15,23 +15,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     json_t *all, *few, *same;
 
     if (outputs_parse((const char *)data, size, NULL, &out, &err)) {
-        HOLDS(*err.msg && !out.len);
+        MUST_HOLD(*err.msg && !out.len);
     } else if (out.len) {
         all = json_loadb(out.ptr, out.len, JSON_ALLOW_NUL, NULL);
-        HOLDS(json_is_object(all));
-        HOLDS(json_value_depth(all) <= JSON_DEPTH_MAX);
-        HOLDS(json_value_depth(all) == json_depth(out.ptr, out.len));
+        MUST_HOLD(json_is_object(all));
+        MUST_HOLD(json_value_depth(all) <= JSON_DEPTH_MAX);
+        MUST_HOLD(json_value_depth(all) == json_depth(out.ptr, out.len));
         if (out.len <= OUTPUTS_MAX) {
-            HOLDS(!outputs_parse(out.ptr, out.len, NULL, &again, &err));
+            MUST_HOLD(!outputs_parse(out.ptr, out.len, NULL, &again, &err));
             same = json_loadb(again.ptr, again.len, JSON_ALLOW_NUL, NULL);
-            HOLDS(json_equal(same, all));
+            MUST_HOLD(json_equal(same, all));
             json_decref(same);
         }
-        HOLDS(!outputs_parse((const char *)data, size, names, &some, &err));
+        MUST_HOLD(!outputs_parse((const char *)data, size, names, &some, &err));
         few = some.len ? json_loadb(some.ptr, some.len, JSON_ALLOW_NUL, NULL) : json_object();
-        HOLDS(json_object_size(few) <= 2);
-        HOLDS(json_equal(json_object_get(few, "key"), json_object_get(all, "key")) ||
-              !json_object_get(all, "key"));
+        MUST_HOLD(json_object_size(few) <= 2);
+        MUST_HOLD(json_equal(json_object_get(few, "key"), json_object_get(all, "key")) ||
+                  !json_object_get(all, "key"));
         json_decref(few);
         json_decref(all);
     }

@@ -28,12 +28,12 @@ static void check_text(const char *text)
     char *again;
 
     if (access_token_read(text, &t, &err)) {
-        HOLDS(err.code == E_INVALID && *err.msg);
+        MUST_HOLD(err.code == E_INVALID && *err.msg);
         return;
     }
-    HOLDS(!*t.tenant || tenant_is_name(t.tenant));
+    MUST_HOLD(!*t.tenant || tenant_is_name(t.tenant));
     again = access_token_write(&t);
-    HOLDS(!strcmp(again, text));
+    MUST_HOLD(!strcmp(again, text));
     free(again);
 }
 
@@ -47,9 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     correct_checksum(text, strlen(text));
     check_text(text);
     if (token_scopes_parse(text, &scopes, &err))
-        HOLDS(err.code == E_INVALID && !scopes);
+        MUST_HOLD(err.code == E_INVALID && !scopes);
     else
-        HOLDS(scopes && scopes < 32);
+        MUST_HOLD(scopes && scopes < 32);
     free(text);
     return 0;
 }

@@ -36,9 +36,9 @@ static void check(const struct workflow *w)
         workflow_read(text.ptr, text.len, &arena, &back, &err))
         abort();
     workflow_write(back, &again);
-    HOLDS(!strcmp(text.ptr, again.ptr));
+    MUST_HOLD(!strcmp(text.ptr, again.ptr));
     workflow_hash(text.ptr, text.len, hash);
-    HOLDS(!strcmp(w->hash, hash) && !strcmp(back->hash, hash));
+    MUST_HOLD(!strcmp(w->hash, hash) && !strcmp(back->hash, hash));
     draw(w);
     arena_release(&arena);
     buf_release(&again);
@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int rc = workflow_parse(diagnostics_take(&diagnostics, "f.yaml", (const char *)data, size),
                             NULL, &diagnostics, &arena, &w, &err);
 
-    HOLDS(!rc == !!w);
+    MUST_HOLD(!rc == !!w);
     fuzz_diagnostics(&diagnostics, rc, &err);
     diagnostics_show(&diagnostics, &shown);
     if (shown.len && !text_is_utf8(shown.ptr, shown.len))
