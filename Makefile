@@ -393,10 +393,10 @@ C_FILES := $(wildcard $(foreach d,include src src/* src/*/* src/*/*/* tools/manu
 
 .PHONY: format check-format check-layers check-sql
 format:
-	@$(CLANG_FORMAT) -i $(C_FILES)
+	@$(CLANG_FORMAT) -i $(C_FILES) $(filter %.js,$(WEB))
 
 check-format:
-	@$(CLANG_FORMAT) --dry-run -Werror $(C_FILES)
+	@$(CLANG_FORMAT) --dry-run -Werror $(C_FILES) $(filter %.js,$(WEB))
 
 check-layers:
 	tools/check-layers --self-test

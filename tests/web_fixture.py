@@ -89,6 +89,10 @@ class Page:
     def lacks(self, text, selector="main"):
         return self.until(lambda: text not in self.text(selector), f"no '{text}' in {selector}")
 
+    def statuses(self):
+        """The statuses of the rows of the tree."""
+        return self.js("return [...document.querySelectorAll('.trow .mark')].map((m) => m.getAttribute('aria-label'))")
+
     def js(self, script, *args):
         return self.driver.execute_script(script, *args)
 
@@ -101,7 +105,10 @@ class Page:
     def click(self, selector, text=""):
         def attempt():
             try:
-                self.one(selector, text).click()
+                element = self.one(selector, text)
+                # The driver does not know that the header covers what is scrolled below it.
+                self.js("if (!arguments[0].closest('.outline, dialog')) arguments[0].scrollIntoView({block: 'center'})", element)
+                element.click()
                 return True
             except (StaleElementReferenceException, WebDriverException) as error:
                 if "intercept" in str(error) or isinstance(error, StaleElementReferenceException):

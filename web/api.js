@@ -1,68 +1,90 @@
 // api.js - requests to the server. The session is a cookie that scripts can't read; it counts only with the header X-Pawl-Request,
 // which no other site can send.
-import { noteServerTime } from "./format.js";
+import {noteServerTime} from "./format.js";
 
 /** A refusal of the server (RFC 9457), or a failure to reach it (status 0). */
 export class Problem extends Error {
-	/** @param {number} status @param {string} type @param {string} detail */
-	constructor(status, type, detail) {
-		super(detail);
-		this.status = status;
-		this.type = type;
-	}
+    /**
+	 * @param {number} status
+	 * @param {string} type
+	 * @param {string} detail
+	 */
+    constructor(status, type, detail) {
+        super(detail);
+        this.status = status;
+        this.type = type;
+    }
 }
 
 /** @param {Record<string, any>} [query] */
 export function queryText(query) {
-	const q = new URLSearchParams();
-	for (const [name, value] of Object.entries(query ?? {}))
-		if (value !== null && value !== undefined && value !== "" && value !== false) q.set(name, String(value));
-	const text = q.toString();
-	return text ? `?${text}` : "";
+    const q = new URLSearchParams();
+    for (const [name, value] of Object.entries(query ?? {}))
+        if (value !== null && value !== undefined && value !== "" && value !== false) q.set(name, String(value));
+    const text = q.toString();
+    return text ? `?${text}` : "";
 }
 
 /** @param {Response} answer */
 async function problemOf(answer) {
-	let detail = `the server answered with status ${answer.status}`, type = "";
-	try {
-		const body = await answer.json();
-		detail = body.detail ?? detail;
-		type = String(body.type ?? "").replace("urn:pawl:problem:", "");
-	} catch { /* not from Pawl: a proxy, perhaps */ }
-	return new Problem(answer.status, type, detail);
+    let detail = `the server answered with status ${answer.status}`, type = "";
+    try {
+        const body = await answer.json();
+        detail = body.detail ?? detail;
+        type = String(body.type ?? "").replace("urn:pawl:problem:", "");
+    } catch { /* not from Pawl: a proxy, perhaps */
+    }
+    return new Problem(answer.status, type, detail);
 }
 
 /**
- * @param {string} method @param {string} path
+ * @param {string} method
+ * @param {string} path
  * @param {{body?: any, headers?: Record<string, string>, signal?: AbortSignal}} [options]
  * @returns {Promise<Response>}
  */
 export async function request(method, path, options = {}) {
-	/** @type {Record<string, string>} */
-	const headers = { "X-Pawl-Request": "1", ...options.headers };
-	let answer;
-	if (options.body !== undefined) headers["Content-Type"] = "application/json";
-	try {
-		answer = await fetch(path, {
-			method, headers, signal: options.signal, cache: "no-store", redirect: "error",
-			body: options.body === undefined ? undefined : JSON.stringify(options.body),
-		});
-	} catch (error) {
-		if (options.signal?.aborted) throw error;
-		throw new Problem(0, "unreachable", "the server can't be reached: is `pawl serve` still running?");
-	}
-	noteServerTime(answer.headers.get("Date"));
-	if (answer.ok) return answer;
-	const problem = await problemOf(answer);
-	if (answer.status === 401) window.dispatchEvent(new CustomEvent("pawl-unauthorized", { detail: problem.message }));
-	throw problem;
+    /** @type {Record<string, string>} */
+    const headers = {"X-Pawl-Request": "1", ...options.headers};
+    let answer;
+    if (options.body !== undefined) headers["Content-Type"] = "application/json";
+    try {
+        answer = await fetch(path, {
+            method,
+            headers,
+            signal: options.signal,
+            cache: "no-store",
+            redirect: "error",
+            body: options.body === undefined ? undefined : JSON.stringify(options.body),
+        });
+    } catch (error) {
+        if (options.signal?.aborted) throw error;
+        throw new Problem(0, "unreachable", "the server can't be reached: is `pawl serve` still running?");
+    }
+    noteServerTime(answer.headers.get("Date"));
+    if (answer.ok) return answer;
+    const problem = await problemOf(answer);
+    if (answer.status === 401) window.dispatchEvent(new CustomEvent("pawl-unauthorized", {detail: problem.message}));
+    throw problem;
 }
 
-/** @param {string} path @param {Record<string, any>} [query] @param {AbortSignal} [signal] @returns {Promise<any>} */
-export const get = async (path, query, signal) => (await request("GET", path + queryText(query), { signal })).json();
+/**
+ * @param {string} path
+ * @param {Record<string, any>} [query]
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<any>}
+ */
+export const get = async (path, query, signal) => (await request("GET", path + queryText(query), {signal})).json();
 
-/** @param {string} path @param {any} [body] @returns {Promise<any>} */
-export const post = async (path, body = {}) => (await request("POST", path, { body })).json();
+/**
+ * @param {string} path
+ * @param {any} [body]
+ * @returns {Promise<any>}
+ */
+export const post = async (path, body = {}) => (await request("POST", path, {body})).json();
 
-/** Whether an error only says that the page was left. @param {any} error */
+/**
+ * Whether an error only says that the page was left.
+ * @param {any} error
+ */
 export const isAborted = (error) => error?.name === "AbortError";

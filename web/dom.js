@@ -1,111 +1,156 @@
 // dom.js - builds and updates elements. Text always becomes a text node: nothing in these pages parses HTML, so a name or an
 // output can't become markup.
 
-/** @typedef {Node | string | number | null | undefined | false | Child[]} Child */
+/** @typedef {any} Child a node, a text or number, nothing (null, undefined, false), or a list of them */
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** @param {Element} element @param {Record<string, any>} props */
+/**
+ * @param {Element} element
+ * @param {Record<string, any>} props
+ */
 function setProps(element, props) {
-	for (const [name, value] of Object.entries(props)) {
-		if (value === null || value === undefined || value === false) continue;
-		if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-		else if (name === "class") element.classList.add(...String(value).split(" ").filter(Boolean));
-		else if (name === "value" || name === "checked") /** @type {any} */ (element)[name] = value;
-		else element.setAttribute(name, value === true ? "" : String(value));
-	}
+    for (const [name, value] of Object.entries(props)) {
+        if (value === null || value === undefined || value === false) continue;
+        if (name.startsWith("on"))
+            element.addEventListener(name.slice(2), value);
+        else if (name === "class")
+            element.classList.add(...String(value).split(" ").filter(Boolean));
+        else if (name === "value" || name === "checked") /** @type {any} */
+            (element)[name] = value;
+        else
+            element.setAttribute(name, value === true ? "" : String(value));
+    }
 }
 
-/** @param {Node} parent @param {Child[]} children */
+/**
+ * @param {Node} parent
+ * @param {Child[]} children
+ */
 function append(parent, children) {
-	for (const child of children) {
-		if (child === null || child === undefined || child === false) continue;
-		if (Array.isArray(child)) append(parent, child);
-		else parent.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
-	}
+    for (const child of children) {
+        if (child === null || child === undefined || child === false) continue;
+        if (Array.isArray(child))
+            append(parent, child);
+        else
+            parent.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+    }
 }
 
 /**
  * Builds an element: h("p.note", {title: "…"}, "text", h("b", "bold")). The properties may be left out.
- * @param {string} tag @param {...any} rest
+ * @param {string} tag
+ * @param {...any} rest
  * @returns {any}
  */
 export function h(tag, ...rest) {
-	const [name, ...classes] = tag.split(".");
-	const element = document.createElement(name || "div");
-	if (classes.length) element.classList.add(...classes);
-	const first = rest[0];
-	if (first && typeof first === "object" && !(first instanceof Node) && !Array.isArray(first)) setProps(element, rest.shift());
-	append(element, rest);
-	return element;
+    const [name, ...classes] = tag.split(".");
+    const element = document.createElement(name || "div");
+    if (classes.length) element.classList.add(...classes);
+    const first = rest[0];
+    if (first && typeof first === "object" && !(first instanceof Node) && !Array.isArray(first))
+        setProps(element, rest.shift());
+    append(element, rest);
+    return element;
 }
 
-/** @param {string} tag @param {Record<string, any>} props @param {...Child} children @returns {SVGElement} */
+/**
+ * @param {string} tag
+ * @param {Record<string, any>} props
+ * @param {...Child} children
+ * @returns {SVGElement}
+ */
 export function svg(tag, props, ...children) {
-	const element = document.createElementNS(SVG, tag);
-	setProps(element, props);
-	append(element, children);
-	return element;
+    const element = document.createElementNS(SVG, tag);
+    setProps(element, props);
+    append(element, children);
+    return element;
 }
 
-/** Replaces all children. @param {Element} parent @param {...Child} children */
+/**
+ * Replaces all children.
+ * @param {Element} parent
+ * @param {...Child} children
+ */
 export function fill(parent, ...children) {
-	parent.replaceChildren();
-	append(parent, children);
-	return parent;
+    parent.replaceChildren();
+    append(parent, children);
+    return parent;
 }
 
 /**
  * Makes the children of `parent` those of `items`, in their order, and keeps the elements whose text of `print` is the same:
  * focus, selection and hover survive an update.
  * @template T
- * @param {Element} parent @param {T[]} items @param {(item: T) => string} key @param {(item: T) => string} print
+ * @param {Element} parent
+ * @param {T[]} items
+ * @param {(item: T) => string} key
+ * @param {(item: T) => string} print
  * @param {(item: T) => Element} build
  */
 export function sync(parent, items, key, print, build) {
-	const old = new Map([...parent.children].map((e) => [/** @type {any} */ (e).pawlKey, e]));
-	let at = parent.firstElementChild;
-	for (const item of items) {
-		const k = key(item), p = print(item);
-		let element = /** @type {any} */ (old.get(k));
-		old.delete(k);
-		if (!element || element.pawlPrint !== p) {
-			const made = /** @type {any} */ (build(item));
-			made.pawlKey = k;
-			made.pawlPrint = p;
-			if (element) replaceKeepingFocus(element, made);
-			if (element && at === element) at = made;
-			element = made;
-		}
-		if (at === element) at = at.nextElementSibling;
-		else parent.insertBefore(element, at);
-	}
-	for (const element of old.values()) element.remove();
+    const old = new Map([...parent.children].map((e) => [/** @type {any} */ (e).pawlKey, e]));
+    let at = parent.firstElementChild;
+    for (const item of items) {
+        const k = key(item), p = print(item);
+        let element = /** @type {any} */ (old.get(k));
+        old.delete(k);
+        if (!element || element.pawlPrint !== p) {
+            const made = /** @type {any} */ (build(item));
+            made.pawlKey = k;
+            made.pawlPrint = p;
+            if (element) replaceKeepingFocus(element, made);
+            if (element && at === element) at = made;
+            element = made;
+        }
+        if (at === element)
+            at = element.nextElementSibling;
+        else
+            parent.insertBefore(element, at);
+    }
+    for (const element of old.values()) element.remove();
 }
 
-/** An updated row keeps the focus on the same control. @param {Element} old @param {Element} made */
+/**
+ * An updated row keeps the focus on the same control.
+ * @param {Element} old
+ * @param {Element} made
+ */
 function replaceKeepingFocus(old, made) {
-	const active = document.activeElement;
-	const controls = (/** @type {Element} */ e) => [...e.querySelectorAll("a, button, input")];
-	const index = active && old.contains(active) ? controls(old).indexOf(active) : -1;
-	old.replaceWith(made);
-	if (index >= 0) /** @type {any} */ (controls(made)[index] ?? controls(made)[0])?.focus({ preventScroll: true });
+    const active = document.activeElement;
+    const controls = (/** @type {Element} */ e) => [...e.querySelectorAll("a, button, input")];
+    const index = active && old.contains(active) ? controls(old).indexOf(active) : -1;
+    old.replaceWith(made);
+    if (index >= 0) /** @type {any} */
+        (controls(made)[index] ?? controls(made)[0])?.focus({preventScroll: true});
 }
 
-/** Runs a function at most once per `ms`, and once more if it was asked meanwhile. @param {() => any} run @param {number} ms */
+/**
+ * Runs a function at most once per `ms`, and once more if it was asked meanwhile. A function that takes long, because the server is
+ * busy, runs less often.
+ * @param {() => any} run
+ * @param {number} ms
+ */
 export function throttle(run, ms) {
-	let timer = 0, again = false;
-	const fire = async () => {
-		again = false;
-		timer = -1;
-		const start = performance.now();
-		try { await run(); } catch { /* the function reports its own errors */ }
-		// A slow answer means a busy server: wait longer before the next one.
-		timer = 0;
-		if (again) timer = window.setTimeout(fire, Math.max(ms, 2 * (performance.now() - start)));
-	};
-	return () => {
-		again = true;
-		if (!timer) timer = window.setTimeout(fire, Math.min(ms, 60));
-	};
+    let isPlanned = false, isRunning = false, isWanted = false, notBefore = 0;
+    const plan = () => {
+        isPlanned = true;
+        setTimeout(fire, Math.max(30, notBefore - performance.now()));
+    };
+    const fire = async () => {
+        const start = performance.now();
+        isPlanned = isWanted = false;
+        isRunning = true;
+        try {
+            await run();
+        } catch { /* the function reports its own errors */
+        }
+        isRunning = false;
+        notBefore = start + Math.max(ms, 3 * (performance.now() - start));
+        if (isWanted) plan();
+    };
+    return () => {
+        isWanted = true;
+        if (!isPlanned && !isRunning) plan();
+    };
 }

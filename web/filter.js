@@ -4,31 +4,38 @@
 /** The filters besides the name; the server refuses others. */
 export const FILTERS = ["workflow", "queue", "kind", "all"];
 
-/** @param {URLSearchParams} query @returns {string} the text of the box */
+/**
+ * @param {URLSearchParams} query
+ * @returns {string} the text of the box
+ */
 export function filterText(query) {
-	const words = FILTERS.filter((f) => query.get(f)).map((f) => `${f}:${quote(query.get(f) ?? "")}`);
-	const name = query.get("name");
-	if (name) words.push(/^\*[^*?]+\*$/.test(name) ? quote(name.slice(1, -1)) : quote(name));
-	return words.join(" ");
+    const words = FILTERS.filter((f) => query.get(f)).map((f) => `${f}:${quote(query.get(f) ?? "")}`);
+    const name = query.get("name");
+    if (name) words.push(/^\*[^*?]+\*$/.test(name) ? quote(name.slice(1, -1)) : quote(name));
+    return words.join(" ");
 }
 
 const quote = (/** @type {string} */ text) => (/\s/.test(text) ? `"${text}"` : text);
 
 /**
  * Reads the box. A word without a colon is searched for in the name; with * or ? it must match the whole name.
- * @param {string} text @returns {{query: Record<string, string | null>, problem: string}}
+ * @param {string} text
+ * @returns {{query: Record<string, string | null>, problem: string}}
  */
 export function readFilter(text) {
-	/** @type {Record<string, string | null>} */
-	const query = { name: null };
-	let problem = "";
-	for (const f of FILTERS) query[f] = null;
-	for (const word of text.match(/(?:[^\s"]+|"[^"]*")+/g) ?? []) {
-		const [, filter, value] = /^([a-z_]+):(?!:)(.*)$/.exec(word) ?? [];
-		const plain = (filter ? value : word).replaceAll('"', "");
-		if (!filter) query.name = /[*?]/.test(plain) ? plain : `*${plain}*`;
-		else if (!FILTERS.includes(filter)) problem = `There is no filter "${filter}": use ${FILTERS.join(", ")}, or a part of the name.`;
-		else query[filter] = plain || null;
-	}
-	return { query, problem };
+    /** @type {Record<string, string | null>} */
+    const query = {name: null};
+    let problem = "";
+    for (const f of FILTERS) query[f] = null;
+    for (const word of text.match(/(?:[^\s"]+|"[^"]*")+/g) ?? []) {
+        const [, filter, value] = /^([a-z_]+):(?!:)(.*)$/.exec(word) ?? [];
+        const plain = (filter ? value : word).replaceAll("\"", "");
+        if (!filter)
+            query.name = /[*?]/.test(plain) ? plain : `*${plain}*`;
+        else if (!FILTERS.includes(filter))
+            problem = `There is no filter "${filter}": use ${FILTERS.join(", ")}, or a part of the name.`;
+        else
+            query[filter] = plain || null;
+    }
+    return {query, problem};
 }

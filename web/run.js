@@ -1,216 +1,314 @@
 // run.js - one run: why it has its status, its tree on a time axis, and the selected execution at the side. All of it can also be
 // shown as it was at an earlier moment.
-import { actionButtons, approve, reject } from "./actions.js";
-import { get, isAborted } from "./api.js";
-import { Detail } from "./detail.js";
-import { fill, h, throttle } from "./dom.js";
-import { chip, hasEnded, millis, prose, ran, shortName, time } from "./format.js";
-import { offers } from "./features.js";
-import { History } from "./history.js";
-import { icon } from "./icons.js";
-import { addKeys } from "./keys.js";
-import { Outline } from "./outline.js";
-import { setQuery, showError } from "./router.js";
-import { may } from "./session.js";
-import { subscribe } from "./stream.js";
+import {actionButtons, approve, reject} from "./actions.js";
+import {get, isAborted} from "./api.js";
+import {Detail} from "./detail.js";
+import {fill, h, throttle} from "./dom.js";
+import {offers} from "./features.js";
+import {chip, hasEnded, millis, prose, ran, shortName, time} from "./format.js";
+import {History} from "./history.js";
+import {icon} from "./icons.js";
+import {addKeys} from "./keys.js";
+import {lineOf, Outline} from "./outline.js";
+import {setQuery, showError} from "./router.js";
+import {may} from "./session.js";
+import {subscribe} from "./stream.js";
 
 const VIEWS = [["tree", "Tree"], ["graph", "Graph"], ["diff", "Compare"]];
 
-/** The execution that a reader most likely looks for: what failed, what runs now, else the last task. @param {any[]} lines @param {number} current */
-function mostInteresting(lines, current) {
-	const jobs = lines.filter((l) => l.kind === "task" || l.kind === "exec");
-	const now = jobs.find((l) => l.id === current);
-	if (now?.status === "running") return now.id;
-	const running = jobs.find((l) => l.status === "running");
-	if (running && !hasEnded(lines[0].status)) return running.id;
-	const failed = jobs.find((l) => l.status === "failed" || l.status === "timed_out");
-	if (failed) return failed.id;
-	return (running ?? now ?? jobs.filter((l) => l.started_at).at(-1) ?? jobs[0] ?? lines[0]).id;
+/**
+ * The execution that a reader most likely looks for: what failed, what runs now, else the last task.
+ * @param {any[]} lines
+ * @param {any} now the one that is shown
+ */
+function mostInteresting(lines, now) {
+    const jobs = lines.filter((l) => l.kind === "task" || l.kind === "exec");
+    if (now?.status === "running" && jobs.includes(now)) return now.id;
+    // The items of a fan-out come and go too fast to follow each of them.
+    if (now && now.task_index !== null && !hasEnded(lines[0].status)) return now.id;
+    const running = jobs.find((l) => l.status === "running");
+    if (running && !hasEnded(lines[0].status)) return running.id;
+    const failed = jobs.find((l) => l.status === "failed" || l.status === "timed_out");
+    if (failed) return failed.id;
+    return (running ?? now ?? jobs.filter((l) => l.started_at).at(-1) ?? jobs[0] ?? lines[0]).id;
 }
 
 /** @param {import("./router.js").Context} context */
-export function open({ main, args, query, signal }) {
-	const id = Number(args[0]);
-	/** @type {any} */
-	let run = null;
-	/** @type {any[]} */
-	let lines = [];
-	let chosen = Number(query.get("task")) || 0, auto = !chosen, view = query.get("diff") ? "diff" : (query.get("view") ?? "tree");
-	/** @type {any} */
-	let extra = null;
-	let hasGraph = false;
-	document.title = `#${id} · Pawl`;
+export function open({main, args, query, signal}) {
+    const id = Number(args[0]);
+    /** @type {any} */
+    let run = null;
+    /** @type {any[]} */
+    let lines = [];
+    let chosen = Number(query.get("task")) || 0, auto = !chosen,
+        view = query.get("diff") ? "diff" : (query.get("view") ?? "tree");
+    /** @type {any} */
+    let extra = null;
+    let hasGraph = false;
+    /** @type {any} */
+    let aside = null;
+    document.title = `#${id} · Pawl`;
 
-	const title = h("div.run-title"), meta = h("p.meta"), acts = h("div.acts"), why = h("div.why", { role: "status" }), tabs = h("div.views", { role: "group", "aria-label": "View" });
-	const side = h("div.side"), place = h("div.view");
-	const outline = new Outline((task) => select(task), signal);
-	const detail = new Detail({ onAttempt: (n) => { setQuery({ attempt: n, byte: null, tab: "log" }); reopenDetail(); }, onTab: (tab) => setQuery({ tab }), parentOf }, signal);
-	const history = new History(id, (moment) => { setQuery({ at: moment.at, at_event: moment.at_event }); load(); }, signal);
-	fill(main, h("nav.crumbs", { "aria-label": "Path" }, h("a", { href: "/" }, "Runs")), h("div.head", title, acts), meta, why, tabs, history.element, h("div.run", place, side));
-	fill(side, detail.element);
-	fill(place, outline.element);
+    const title = h("div.run-title"), meta = h("p.meta"), acts = h("div.acts"), why = h("div.why", {role: "status"}),
+          tabs = h("div.views", {role: "group", "aria-label": "View"});
+    const side = h("div.side"), place = h("div.view");
+    const outline = new Outline((task) => select(task), signal);
+    const detail = new Detail(
+        {
+            onAttempt: (n) => {
+                auto = false;
+                setQuery({task: chosen, attempt: n, byte: null, tab: "log"});
+                showSelected(chosen, true);
+            },
+            onTab: (tab) => setQuery({tab}),
+            parentOf
+        },
+        signal);
+    const history = new History(id, (moment) => {
+        setQuery({at: moment.at, at_event: moment.at_event});
+        load();
+    }, signal);
+    fill(
+        main, h("nav.crumbs", {"aria-label": "Path"}, h("a", {href: "/"}, "Runs")), h("div.head", title, acts), meta,
+        why, tabs, history.element, h("div.run", place, side));
+    fill(side, detail.element);
+    fill(place, outline.element);
 
-	const moment = () => {
-		const q = new URLSearchParams(location.search);
-		return q.get("at_event") ? { at_event: Number(q.get("at_event")) } : q.get("at") ? { at: /** @type {string} */ (q.get("at")) } : {};
-	};
-	const isPast = () => Object.keys(moment()).length > 0;
+    const moment = () => {
+        const q = new URLSearchParams(location.search);
+        return q.get("at_event") ? {at_event: Number(q.get("at_event"))} :
+            q.get("at")          ? {at: /** @type {string} */ (q.get("at"))} :
+                                   {};
+    };
+    const isPast = () => Object.keys(moment()).length > 0;
 
-	/** The workflow that a task belongs to, from which it can be rerun; null if there is none. @param {any} line */
-	function parentOf(line) {
-		if (line.id === id) return undefined; // the actions of the run itself are at the top
-		const parent = lines.find((l) => l.id === line.parent);
-		return parent?.id === run?.id ? run : parent?.kind === "workflow" ? parent : null;
-	}
+    /**
+	 * The workflow that a task belongs to, from which it can be rerun; null if there is none.
+	 * @param {any} line
+	 */
+    function parentOf(line) {
+        if (line.id === id) return undefined; // the actions of the run itself are at the top
+        const parent = lines.find((l) => l.id === line.parent);
+        return parent?.id === run?.id ? run : parent?.kind === "workflow" ? parent : null;
+    }
 
-	/** @param {number} task */
-	function select(task) {
-		auto = false;
-		setQuery({ task, attempt: null, byte: null });
-		showSelected(task);
-	}
+    /** @param {number} task */
+    function select(task) {
+        auto = false;
+        setQuery({task, attempt: null, byte: null});
+        showSelected(task);
+    }
 
-	/** @param {number} task */
-	function showSelected(task) {
-		const line = outline.find(task);
-		if (!line) return;
-		chosen = task;
-		outline.select(task);
-		const q = new URLSearchParams(location.search), own = Number(q.get("task")) === task;
-		detail.show(line, { tab: q.get("tab"), attempt: own && q.get("attempt") ? Number(q.get("attempt")) : null, byte: own && q.get("byte") ? Number(q.get("byte")) : null, moment: moment() });
-	}
+    /**
+	 * The outline has only some items of a fan-out: the one that is shown is kept aside.
+	 * @param {number} task
+	 */
+    const known = (task) => outline.find(task) ?? (aside?.id === task && !isPast() ? aside : null);
 
-	function reopenDetail() {
-		detail.line = null;
-		showSelected(chosen);
-	}
+    /**
+	 * @param {number} task
+	 * @param {boolean} [anew] load its details again
+	 */
+    function showSelected(task, anew = false) {
+        const line = known(task);
+        if (!line) return;
+        chosen = task;
+        aside = line;
+        outline.select(task);
+        const q = new URLSearchParams(location.search), own = Number(q.get("task")) === task;
+        const number = (/** @type {string} */ name) => (own && q.get(name) ? Number(q.get(name)) : null);
+        detail.show(
+            line, {tab: q.get("tab"), attempt: number("attempt"), byte: number("byte"), moment: moment(), anew});
+    }
 
-	function renderHead() {
-		const w = run.workflow_execution, paused = w?.paused && !hasEnded(run.status);
-		document.title = `${run.name} #${id} · Pawl`;
-		fill(title, h("h1", h("bdi", run.name), h("span.id", ` #${id}`)), chip(paused ? "paused" : run.status));
-		const parts = [["requested ", time(run.requested_at)], run.requested_by && ["by ", h("bdi", run.requested_by)], run.started_at && ["ran ", ran(run)], ["queue ", h("bdi", run.queue)],
-			w?.variables?.due_at && ["due ", time(w.variables.due_at)], run.rerun_of && ["rerun of ", h("a", { href: `/runs/${run.rerun_of}` }, `#${run.rerun_of}`)],
-			run.parent && ["part of ", h("a", { href: `/runs/${run.root}?task=${id}` }, `#${run.root}`)],
-			run.kind === "workflow" && h("a", { href: `/workflows/${encodeURIComponent(run.name)}` }, "all runs of this workflow")];
-		fill(meta, parts.filter(Boolean).map((part, i) => [i ? " · " : "", part]));
-		fill(acts, !isPast() && actionButtons({ ...run, paused }), h("button", { type: "button", "aria-pressed": String(history.isOpen), onclick: () => history.toggle() }, icon("clock"), "History"));
-	}
+    function renderHead() {
+        const w = run.workflow_execution, paused = w?.paused && !hasEnded(run.status);
+        document.title = `${run.name} #${id} · Pawl`;
+        fill(title, h("h1", h("bdi", run.name), h("span.id", ` #${id}`)), chip(paused ? "paused" : run.status));
+        const parts = [
+            ["requested ", time(run.requested_at)], run.requested_by && ["by ", h("bdi", run.requested_by)],
+            run.started_at && ["ran ", ran(run)], ["queue ", h("bdi", run.queue)],
+            w?.variables?.due_at && ["due ", time(w.variables.due_at)],
+            run.rerun_of && ["rerun of ", h("a", {href: `/runs/${run.rerun_of}`}, `#${run.rerun_of}`)],
+            run.parent && ["part of ", h("a", {href: `/runs/${run.root}?task=${id}`}, `#${run.root}`)],
+            run.kind === "workflow" &&
+                h("a", {href: `/workflows/${encodeURIComponent(run.name)}`}, "all runs of this workflow")
+        ];
+        fill(meta, parts.filter(Boolean).map((part, i) => [i ? " · " : "", part]));
+        fill(
+            acts, !isPast() && actionButtons({...run, paused}),
+            h("button", {type: "button", "aria-pressed": String(history.isOpen), onclick: () => history.toggle()},
+              icon("clock"), "History"));
+    }
 
-	/** @param {any} reasons */
-	function renderWhy(reasons) {
-		if (isPast()) return fill(why);
-		const waiting = lines.filter((l) => String(l.waiting ?? "").startsWith("approval"));
-		const [first, ...others] = reasons?.reasons ?? [];
-		const open = (first?.open ?? []).map((/** @type {any} */ o) => h("button.link", { type: "button", onclick: () => select(o.id) }, `#${o.id} ${shortName(o)}`));
-		fill(why,
-			first && h("p.why-line", { class: `s-${run.status}` }, icon(run.status === "succeeded" ? "check" : hasEnded(run.status) ? "warn" : "info"), h("span", prose(first.text), open.length > 0 && [" ", open.slice(0, 5).map((b, i) => [i ? ", " : "", b])])),
-			others.length > 0 && h("details", h("summary", others.length === 1 ? "one more reason" : `${others.length} more reasons`), h("ul.reasons", others.map((/** @type {any} */ r) => h("li", prose(r.text))))),
-			may("operate") && waiting.slice(0, 5).map((l) => h("div.approval", icon("ready"), h("span", h("bdi", shortName(l)), " waits for an approval"),
-				h("button.primary", { type: "button", onclick: () => approve(l) }, "Approve"), h("button", { type: "button", onclick: () => reject(l) }, "Reject"))));
-	}
+    /** @param {any} reasons */
+    function renderWhy(reasons) {
+        if (isPast()) return fill(why);
+        const waiting = lines.filter((l) => String(l.waiting ?? "").startsWith("approval"));
+        const [first, ...others] = reasons?.reasons ?? [];
+        const open =
+            (first?.open ?? [])
+                .map(
+                    (/** @type {any} */ o) =>
+                        h("button.link", {type: "button", onclick: () => select(o.id)}, `#${o.id} ${shortName(o)}`));
+        fill(
+            why,
+            first &&
+                h("p.why-line", {class: `s-${run.status}`},
+                  icon(
+                      run.status === "succeeded" ? "check" :
+                          hasEnded(run.status)   ? "warn" :
+                                                   "info"),
+                  h("span", prose(first.text),
+                    open.length > 0 &&
+                        [
+                            " ",
+                            open.slice(0, 5).map(
+                                (/** @type {Element} */ b, /** @type {number} */ i) => [i ? ", " : "", b])
+                        ])),
+            others.length > 0 &&
+                h("details", h("summary", others.length === 1 ? "one more reason" : `${others.length} more reasons`),
+                  h("ul.reasons", others.map((/** @type {any} */ r) => h("li", prose(r.text))))),
+            may("operate") &&
+                waiting.slice(0, 5).map(
+                    (l) =>
+                        h("div.approval", icon("ready"), h("span", h("bdi", shortName(l)), " waits for an approval"),
+                          h("button.primary", {type: "button", onclick: () => approve(l)}, "Approve"),
+                          h("button", {type: "button", onclick: () => reject(l)}, "Reject"))));
+    }
 
-	function renderViews() {
-		const known = VIEWS.filter(([v]) => v !== "graph" || hasGraph);
-		fill(tabs, known.map(([v, text]) => h("button", { type: "button", "aria-pressed": String(v === view), onclick: () => setView(v) }, text)));
-	}
+    function renderViews() {
+        const known = VIEWS.filter(([v]) => v !== "graph" || hasGraph);
+        fill(
+            tabs,
+            known.map(
+                ([v, text]) => h(
+                    "button", {type: "button", "aria-pressed": String(v === view), onclick: () => setView(v)}, text)));
+    }
 
-	/** @param {string} v */
-	async function setView(v) {
-		view = v;
-		setQuery({ view: v === "tree" || v === "diff" ? null : v, ...(v !== "diff" && { diff: null }) });
-		renderViews();
-		extra?.close?.();
-		extra = null;
-		if (v === "graph") {
-			const { Graph } = await import("./graph.js");
-			extra = new Graph(id, (task) => select(task), signal);
-		} else if (v === "diff") {
-			const { Diff } = await import("./diff.js");
-			extra = new Diff(run, Number(new URLSearchParams(location.search).get("diff")) || 0, (other) => setQuery({ diff: other }), signal);
-		}
-		fill(place, extra ? extra.element : outline.element);
-		main.classList.toggle("full", v === "diff");
-		if (extra) extra.update?.(moment());
-		else outline.render();
-	}
+    /** @param {string} v */
+    async function setView(v) {
+        view = v;
+        setQuery({view: v === "tree" || v === "diff" ? null : v, ...(v !== "diff" && {diff: null})});
+        renderViews();
+        extra?.close?.();
+        extra = null;
+        if (v === "graph") {
+            const {Graph} = await import("./graph.js");
+            extra = new Graph(id, (task) => select(task), signal);
+        } else if (v === "diff") {
+            const {Diff} = await import("./diff.js");
+            extra = new Diff(
+                run, Number(new URLSearchParams(location.search).get("diff")) || 0, (other) => setQuery({diff: other}),
+                signal);
+        }
+        fill(place, extra ? extra.element : outline.element);
+        main.classList.toggle("full", v === "diff");
+        if (extra)
+            extra.update?.(moment());
+        else
+            outline.render();
+    }
 
-	async function load() {
-		try {
-			const at = moment(), past = isPast();
-			const [shown, tree, reasons] = await Promise.all([get(`/v1/executions/${id}`, at, signal), get(`/v1/executions/${id}/outline`, at, signal), past ? null : get(`/v1/executions/${id}/why`, {}, signal)]);
-			const isFirst = !run, had = outline.find(chosen);
-			run = shown;
-			lines = tree.items;
-			outline.set(lines, past ? history.time() ?? (at.at ? millis(at.at) : null) : null);
-			renderHead();
-			renderWhy(reasons);
-			if (isFirst) await firstTime();
-			if (auto || !outline.find(chosen)) chosen = mostInteresting(lines, chosen);
-			showSelected(chosen);
-			if (had && !had.started_at && outline.find(chosen)?.started_at) detail.started();
-			loadCritical();
-			extra?.update?.(at);
-		} catch (error) {
-			if (!isAborted(error) && !run) showError(error);
-		}
-	}
+    async function load() {
+        try {
+            const at = moment(), past = isPast();
+            const [shown, tree, reasons] = await Promise.all([
+                get(`/v1/executions/${id}`, at, signal), get(`/v1/executions/${id}/outline`, at, signal),
+                past ? null : get(`/v1/executions/${id}/why`, {}, signal)
+            ]);
+            if (JSON.stringify(moment()) !== JSON.stringify(at)) return; // the slider has moved on
+            const isFirst = !run, had = known(chosen);
+            run = shown;
+            lines = tree.items;
+            outline.set(lines, past ? history.time() ?? (at.at ? millis(at.at) : null) : null);
+            renderHead();
+            renderWhy(reasons);
+            if (isFirst) await firstTime();
+            if (!auto && !past && !known(chosen))
+                aside = await get(`/v1/executions/${chosen}`, at, signal).then(lineOf, () => null);
+            if (auto || !known(chosen)) chosen = mostInteresting(lines, known(chosen));
+            showSelected(chosen);
+            if (had && !had.started_at && known(chosen)?.started_at) detail.started();
+            loadCritical();
+            extra?.update?.(at);
+        } catch (error) {
+            if (!isAborted(error) && !run) showError(error);
+        }
+    }
 
-	/** What is done once the run is known. */
-	async function firstTime() {
-		renderViews();
-		if (run.kind === "workflow") offers("/v1/executions/{id}/graph", "format", "json").then((yes) => { hasGraph = yes; renderViews(); if (view === "graph") setView(yes ? "graph" : "tree"); });
-		if (view === "diff") await setView(view);
-		if (isPast()) history.show(moment());
-		// A task deep in a fan-out is not a line of the outline: its fan-out is unfolded as far as needed.
-		if (chosen && !outline.find(chosen)) await findDeep(chosen).catch(() => {});
-		subscribe([`run:${run.root}`], receive, signal);
-	}
+    /** What is done once the run is known. */
+    async function firstTime() {
+        renderViews();
+        if (run.kind === "workflow")
+            offers("/v1/executions/{id}/graph", "format", "json").then((yes) => {
+                hasGraph = yes;
+                renderViews();
+                if (view === "graph") setView(yes ? "graph" : "tree");
+            });
+        if (view === "diff") await setView(view);
+        if (isPast()) history.show(moment());
+        subscribe([`run:${run.root}`], receive, signal);
+    }
 
-	/** @param {number} task */
-	async function findDeep(task) {
-		const e = await get(`/v1/executions/${task}`, {}, signal);
-		for (let i = 0; i < 50 && e.parent && outline.find(e.parent) && !outline.find(task); i++) {
-			const parent = outline.find(e.parent), loaded = outline.items.get(e.parent);
-			if (loaded && !loaded.next) break;
-			await outline.loadItems(parent);
-		}
-	}
+    const loadCritical = throttle(async () => {
+        const path = await get(`/v1/executions/${id}/critical`, moment(), signal);
+        outline.setCritical(
+            path.steps.filter((/** @type {any} */ s) => s.id !== id).map((/** @type {any} */ s) => s.id));
+    }, 3000);
+    const reload = throttle(load, 500);
 
-	const loadCritical = throttle(async () => {
-		const path = await get(`/v1/executions/${id}/critical`, moment(), signal);
-		outline.setCritical(path.steps.filter((/** @type {any} */ s) => s.id !== id).map((/** @type {any} */ s) => s.id));
-	}, 2000);
-	const reload = throttle(load, 400);
+    /** @param {import("./stream.js").Message} m */
+    function receive(m) {
+        if (isPast()) return;
+        if ("resync" in m || m.more) {
+            outline.reloadItems().catch(() => {});
+            if (run) detail.poke();
+        } else {
+            outline.patch(m.events);
+            if (m.events.some((e) => e.execution === chosen)) detail.poke();
+        }
+        history.changed();
+        reload();
+    }
 
-	/** @param {import("./stream.js").Message} m */
-	function receive(m) {
-		if (isPast()) return;
-		if ("resync" in m || m.more) outline.reloadItems().catch(() => {});
-		else {
-			outline.patch(m.events);
-			if (m.events.some((e) => e.execution === chosen)) detail.poke();
-		}
-		history.changed();
-		reload();
-	}
-
-	addKeys([
-		{ keys: "j", text: "next execution", run: () => outline.move(1) },
-		{ keys: "k", text: "previous execution", run: () => outline.move(-1) },
-		{ keys: "o", text: "fold or unfold", run: () => { const row = outline.rows.find((r) => r.id === String(chosen)); if (row && row.isOpen !== null) outline.toggle(row); } },
-		{ keys: "l", text: "log of the selected execution", run: () => { setQuery({ tab: "log" }); detail.tab = "log"; detail.openTab("log", true); } },
-		{ keys: "h", text: "history: the state at an earlier moment", run: () => history.toggle() },
-		{ keys: "u", text: "back to all runs", run: () => main.querySelector(".crumbs a")?.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true })) },
-	], signal);
-	load();
-	return {
-		requery: (q) => {
-			const task = Number(q.get("task"));
-			auto = !task;
-			chosen = task || chosen;
-			reopenDetail();
-			load();
-		},
-	};
+    addKeys(
+        [
+            {keys: "j", text: "next execution", run: () => outline.move(1)},
+            {keys: "k", text: "previous execution", run: () => outline.move(-1)},
+            {
+                keys: "o",
+                text: "fold or unfold",
+                run: () => {
+                    const row = outline.rows.find((r) => r.id === String(chosen));
+                    if (row && row.isOpen !== null) outline.toggle(row);
+                }
+            },
+            {
+                keys: "l",
+                text: "log of the selected execution",
+                run: () => {
+                    setQuery({tab: "log"});
+                    detail.tab = "log";
+                    detail.openTab("log", true);
+                }
+            },
+            {keys: "h", text: "history: the state at an earlier moment", run: () => history.toggle()},
+            {
+                keys: "u",
+                text: "back to all runs",
+                run: () => main.querySelector(".crumbs a")
+                               ?.dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true}))
+            },
+        ],
+        signal);
+    load();
+    return {
+        requery: (/** @type {URLSearchParams} */ q) => {
+            auto = !q.get("task");
+            chosen = Number(q.get("task")) || chosen;
+            showSelected(chosen, true);
+            load();
+        },
+    };
 }

@@ -1,6 +1,6 @@
 // stream.js - the one stream of a tab. Pages subscribe to topics; a message carries new events of a topic, or asks to load the data
 // again. EventSource can't send the header that a session needs, so the stream is read with fetch.
-import { request } from "./api.js";
+import {request} from "./api.js";
 
 /** @typedef {{topic: string, more: boolean, events: any[]} | {resync: true}} Message */
 /** @typedef {{topics: string[], receive: (message: Message) => void}} Subscription */
@@ -15,102 +15,132 @@ let report = () => {};
 let connection = new AbortController(), connected = "", lastId = "", failures = 0, timer = 0, sleeping = false;
 
 /** @param {(state: "live" | "connecting" | "lost") => void} callback */
-export function onStreamState(callback) {
-	report = callback;
-}
+export function onStreamState(callback) { report = callback; }
 
-/** @param {string[]} topics @param {(message: Message) => void} receive @param {AbortSignal} signal ends the subscription */
+/**
+ * @param {string[]} topics
+ * @param {(message: Message) => void} receive
+ * @param {AbortSignal} signal ends the subscription
+ */
 export function subscribe(topics, receive, signal) {
-	const s = { topics, receive };
-	subscriptions.add(s);
-	signal.addEventListener("abort", () => { subscriptions.delete(s); plan(0); });
-	plan(0);
+    const s = {topics, receive};
+    subscriptions.add(s);
+    signal.addEventListener("abort", () => {
+        subscriptions.delete(s);
+        plan(0);
+    });
+    plan(0);
 }
 
 const wanted = () => [...new Set([...subscriptions].flatMap((s) => s.topics))].sort().join(",");
 
-/** Connects after a while, unless the connection is as it should be. @param {number} ms */
+/**
+ * Connects after a while, unless the connection is as it should be.
+ * @param {number} ms
+ */
 function plan(ms) {
-	clearTimeout(timer);
-	timer = window.setTimeout(() => {
-		if (wanted() !== connected || connection.signal.aborted) connect();
-	}, ms);
+    clearTimeout(timer);
+    timer = window.setTimeout(() => {
+        if (wanted() !== connected || connection.signal.aborted) connect();
+    }, ms);
 }
 
 /** @param {Message} message */
 function deliver(message) {
-	for (const s of [...subscriptions])
-		if ("resync" in message || s.topics.includes(message.topic)) s.receive(message);
+    for (const s of [...subscriptions])
+        if ("resync" in message || s.topics.includes(message.topic)) s.receive(message);
 }
 
 /** @param {string} block the lines of one message */
 function take(block) {
-	let id = "", event = "message", data = "";
-	for (const line of block.split("\n")) {
-		const [, name, value] = /^(\w+): ?(.*)$/.exec(line) ?? [];
-		if (name === "id") id = value;
-		else if (name === "event") event = value;
-		else if (name === "data") data += value;
-	}
-	if (id) lastId = id;
-	if (event === "events") deliver(JSON.parse(data));
-	else if (event === "resync") deliver({ resync: true });
+    let id = "", event = "message", data = "";
+    for (const line of block.split("\n")) {
+        const [, name, value] = /^(\w+): ?(.*)$/.exec(line) ?? [];
+        if (name === "id")
+            id = value;
+        else if (name === "event")
+            event = value;
+        else if (name === "data")
+            data += value;
+    }
+    if (id) lastId = id;
+    if (event === "events")
+        deliver(JSON.parse(data));
+    else if (event === "resync")
+        deliver({resync: true});
 }
 
 async function connect() {
-	connection.abort();
-	connected = wanted();
-	if (!connected || sleeping) return;
-	const mine = (connection = new AbortController());
-	const continues = lastId !== "";
-	report("connecting");
-	try {
-		const answer = await request("GET", `/v1/stream?topics=${encodeURIComponent(connected)}`,
-			{ signal: mine.signal, headers: continues ? { "Last-Event-ID": lastId } : {} });
-		report("live");
-		failures = 0;
-		// Without an id the stream starts now: changes between the first load and now are not in it.
-		if (!continues) deliver({ resync: true });
-		await readAll(/** @type {ReadableStream<Uint8Array>} */ (answer.body), mine);
-	} catch (error) {
-		if (mine !== connection || sleeping) return;
-		failures++;
-		if (/** @type {any} */ (error).status === 401) lastId = "";
-	}
-	if (mine !== connection || sleeping) return;
-	mine.abort();
-	if (failures > 1) report("lost");
-	plan(failures ? Math.min(15000, 500 * 2 ** failures) * (0.5 + Math.random() / 2) : 200 * Math.random());
+    connection.abort();
+    connected = wanted();
+    if (!connected || sleeping) return;
+    const mine = (connection = new AbortController());
+    const continues = lastId !== "";
+    report("connecting");
+    try {
+        const answer = await request(
+            "GET", `/v1/stream?topics=${encodeURIComponent(connected)}`,
+            {signal: mine.signal, headers: continues ? {"Last-Event-ID": lastId} : {}});
+        report("live");
+        failures = 0;
+        // Without an id the stream starts now: changes between the first load and now are not in it.
+        if (!continues) deliver({resync: true});
+        await readAll(/** @type {ReadableStream<Uint8Array>} */ (answer.body), mine);
+    } catch (error) {
+        if (mine !== connection || sleeping) return;
+        failures++;
+        if (/** @type {any} */ (error).status === 401) lastId = "";
+    }
+    if (mine !== connection || sleeping) return;
+    mine.abort();
+    if (failures > 1) report("lost");
+    plan(failures ? Math.min(10000, 500 * 2 ** failures) * (0.5 + Math.random() / 2) : 200 * Math.random());
 }
 
-/** @param {ReadableStream<Uint8Array>} body @param {AbortController} mine */
+/**
+ * @param {ReadableStream<Uint8Array>} body
+ * @param {AbortController} mine
+ */
 async function readAll(body, mine) {
-	const reader = body.getReader(), decoder = new TextDecoder();
-	let text = "", silence = 0;
-	try {
-		for (;;) {
-			clearTimeout(silence);
-			silence = window.setTimeout(() => reader.cancel(), SILENCE_MS);
-			const { done, value } = await reader.read();
-			if (done || mine.signal.aborted) return;
-			const parts = (text + decoder.decode(value, { stream: true })).split("\n\n");
-			text = parts.pop() ?? "";
-			parts.forEach(take);
-		}
-	} finally {
-		clearTimeout(silence);
-	}
+    const reader = body.getReader(), decoder = new TextDecoder();
+    let text = "", silence = 0;
+    try {
+        for (;;) {
+            clearTimeout(silence);
+            silence = window.setTimeout(() => reader.cancel(), SILENCE_MS);
+            const {done, value} = await reader.read();
+            if (done || mine.signal.aborted) return;
+            const parts = (text + decoder.decode(value, {stream: true})).split("\n\n");
+            text = parts.pop() ?? "";
+            parts.forEach(take);
+        }
+    } finally { clearTimeout(silence); }
+}
+
+function sleep() {
+    sleeping = true;
+    connection.abort();
+}
+
+function wake() {
+    if (!sleeping) return;
+    sleeping = false;
+    connect();
 }
 
 let hiddenTimer = 0;
 document.addEventListener("visibilitychange", () => {
-	clearTimeout(hiddenTimer);
-	if (document.hidden) {
-		hiddenTimer = window.setTimeout(() => { sleeping = true; connection.abort(); }, HIDDEN_MS);
-	} else if (sleeping) {
-		sleeping = false;
-		connect();
-	}
+    clearTimeout(hiddenTimer);
+    if (document.hidden)
+        hiddenTimer = window.setTimeout(sleep, HIDDEN_MS);
+    else
+        wake();
 });
+// A browser keeps pages that were left, with their connections, in case the reader goes back.
+window.addEventListener("pagehide", sleep);
+window.addEventListener("pageshow", wake);
 window.addEventListener("online", () => plan(0));
-window.addEventListener("pawl-session", () => { connection.abort(); plan(0); });
+window.addEventListener("pawl-session", () => {
+    connection.abort();
+    plan(0);
+});
