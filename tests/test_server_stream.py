@@ -5,11 +5,12 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import threading
 import time
 
 from harness import main, test
-from server_fixture import PATIENCE, Database, Server, serving
+from server_fixture import BUILD, PATIENCE, Database, Server, serving
 
 TWO = "name: two\ntasks:\n  a: {run: 'true'}\n  b: {needs: a, run: 'true'}\n"
 
@@ -288,10 +289,70 @@ def wait_ends_when_another_process_ends_the_execution():
         time.sleep(0.2)
         assert not got
         s.db.pawl("cancel", str(run))
-        start = time.monotonic()
         thread.join(PATIENCE)
         assert got and got[0].expect(200).json["status"] == "cancelled"
-        assert time.monotonic() - start < 60  # long before its own end
+
+
+# Only the fastest of some rounds counts, because the machine may be busy. A wake-up that is lost costs at least 10 s.
+PROMPT = 6
+
+
+def fastest(rounds, one):
+    times = []
+    for i in range(rounds):
+        start = time.monotonic()
+        one(i)
+        times.append(time.monotonic() - start)
+        if times[-1] < PROMPT:
+            return
+    raise AssertionError(f"too slow: {times}")
+
+
+@test
+def wait_is_woken_by_a_commit_of_another_process():
+    with serving() as s:
+
+        def one(i):
+            run = s.submit(function="f")
+            thread, got = wait_in_background(s, run)
+            time.sleep(0.3)
+            s.db.pawl("cancel", str(run))
+            thread.join(PATIENCE)
+            assert got[0].expect(200).json["status"] == "cancelled"
+
+        fastest(5, one)
+
+
+@test
+def stream_is_woken_by_a_commit_of_another_process():
+    with serving() as s, contextlib.closing(live(s)) as stream:
+
+        def one(i):
+            run = s.submit(function="f")
+            stream.numbers(2)
+            s.db.pawl("cancel", str(run))
+            stream.numbers(1)
+
+        fastest(5, one)
+
+
+@test
+def submission_wakes_a_worker_of_another_process():
+    with serving() as s:
+        command = [f"{BUILD}/pawl", "worker", "--db", s.db.url, "--tenant", s.db.tenant]
+        worker = subprocess.Popen(command, env=s.db.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            until(lambda: s.get("/v1/workers").json["items"])
+
+            def one(i):
+                time.sleep(0.5)  # it has nothing to do, and sleeps
+                assert s.wait(s.submit(command={"run": "true"}))["status"] == "succeeded"
+
+            one(0)
+            fastest(5, one)
+        finally:
+            worker.terminate()
+            worker.wait(PATIENCE)
 
 
 @test

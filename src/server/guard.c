@@ -271,7 +271,7 @@ static int check_exposed(struct server *s, struct err *err)
     size_t n = 0;
     int rc;
 
-    if ((rc = server_open(s, "", &p, &e)))
+    if ((rc = server_open(s, "", false, &p, &e)))
         return err_set(err, (enum error_code) - rc, "%s", e.message);
     rc = pawl_tokens(p, count_active, &n, &e);
     pawl_close(p);

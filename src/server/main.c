@@ -30,14 +30,15 @@ static void note(void *arg, const char *sentence)
     fprintf(stderr, "pawl-server: %s\n", sentence);
 }
 
-int server_open(struct server *s, const char *tenant, struct pawl **out, struct pawl_error *err)
+int server_open(struct server *s, const char *tenant, bool writes, struct pawl **out,
+                struct pawl_error *err)
 {
     struct pawl_options o = {.url = s->options.db,
                              .tenant = *tenant ? tenant : s->options.tenant,
                              .config = s->options.config,
                              .must_exist = true,
                              .patience = 2000000,
-                             .one_connection = true,
+                             .one_connection = !writes,
                              .note = note};
 
     return pawl_open(&o, out, err);

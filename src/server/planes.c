@@ -98,7 +98,7 @@ static int find_handle(struct plane_thread *t, const char *tenant, struct handle
     if (!h) {
         h = oldest_handle(t);
         close_handle(h);
-        if ((rc = server_open(t->plane->server, tenant, &h->p, err)))
+        if ((rc = server_open(t->plane->server, tenant, t->plane->which != PLANE_READ, &h->p, err)))
             return rc;
         strcpy(h->tenant, tenant);
     }

@@ -212,8 +212,9 @@ void planes_add(struct request *r);
 /* Ends the work on a request: its connection continues. Any thread. */
 void request_done(struct request *r);
 
-/* Opens a handle of a tenant. */
-MUST_USE int server_open(struct server *s, const char *tenant, struct pawl **out,
+/* Opens a handle of a tenant. One that writes wakes others up as soon as it has committed, which on
+ * PostgreSQL needs a second connection. */
+MUST_USE int server_open(struct server *s, const char *tenant, bool writes, struct pawl **out,
                          struct pawl_error *err);
 
 /* ---- executions.c ---- */

@@ -11,9 +11,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define FLUSH_US 250000LL   /* a stream gets at most four messages a second for each topic */
-#define TICK_US  15000000LL /* between comment lines */
-#define RETRY_US 2000000LL  /* after the database could not be used */
+#define FLUSH_US  250000LL   /* a stream gets at most four messages a second for each topic */
+#define TICK_US   15000000LL /* between comment lines */
+#define RETRY_US  2000000LL  /* after the database could not be used */
+
+/* PostgreSQL announces submissions and ends, but not each event, because that would cost a NOTIFY
+ * for each transaction. What follows an announcement is found by looking again for a while. */
+#define ACTIVE_US 10000000LL
+#define LOOK_US   300000LL   /* between looks in that time */
+#define IDLE_US   10000000LL /* and later */
 
 struct watches {
     pthread_mutex_t mutex;
@@ -29,7 +35,9 @@ struct watcher {
     struct pawl_follower *follower;
     struct request *waiting;
     bool stopping;
-    bool fresh; /* events came since the last flush */
+    bool fresh;           /* events came since the last flush */
+    bool looks;           /* the database does not announce each event */
+    int64_t active_until; /* then it is looked for events less often */
     int64_t flushed_at, ticked_at, retry_at;
 };
 
@@ -226,8 +234,8 @@ static void open_database(struct watcher *t)
     pthread_mutex_lock(&t->w->mutex);
     start = t->w->written;
     pthread_mutex_unlock(&t->w->mutex);
-    if (server_open(t->w->server, t->w->tenant, &t->p, &err) ||
-        pawl_listen(t->p, PAWL_WAKE_EVENTS, &t->listener, &err) ||
+    if (server_open(t->w->server, t->w->tenant, false, &t->p, &err) ||
+        pawl_listen(t->p, PAWL_WAKE_EVENTS | PAWL_WAKE_ENDS, &t->listener, &err) ||
         pawl_follow(t->p, &all, &t->follower, &err) ||
         pawl_follower_next(t->follower, on_event, t, &n,
                            &err)) { /* the first call sets its position */
@@ -240,18 +248,23 @@ static void open_database(struct watcher *t)
     t->w->start = start;
     pthread_mutex_unlock(&t->w->mutex);
     t->fresh = true;
+    t->looks = strncmp(pawl_url(t->p), "sqlite:", 7) != 0;
     answer_waiting(t, ANY);
 }
 
 static void read_events(struct watcher *t)
 {
+    bool active = pawl_listener_drain(t->listener) != 0;
     struct pawl_error err = {0};
     size_t n = 1;
     int rc = 0;
 
-    (void)pawl_listener_drain(t->listener);
-    while (!rc && n)
+    while (!rc && n) {
         rc = pawl_follower_next(t->follower, on_event, t, &n, &err);
+        active |= !rc && n;
+    }
+    if (active)
+        t->active_until = clock_boot_us() + ACTIVE_US;
     if (rc) {
         close_database(t);
         t->retry_at = clock_boot_us() + RETRY_US;
@@ -265,14 +278,32 @@ static int64_t earliest(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Whether somebody waits for events. */
+static bool has_clients(struct watcher *t)
+{
+    bool streams;
+
+    pthread_mutex_lock(&t->w->mutex);
+    streams = t->w->streams != NULL;
+    pthread_mutex_unlock(&t->w->mutex);
+    return streams || t->waiting;
+}
+
+/* When to look for events, though none was announced. */
+static int64_t next_look(struct watcher *t, int64_t now)
+{
+    int64_t poll = now + pawl_listener_poll_ms(t->listener) * 1000LL;
+
+    if (!t->looks || !has_clients(t))
+        return poll;
+    return earliest(poll, now + (now < t->active_until ? LOOK_US : IDLE_US));
+}
+
 static int wait_ms(struct watcher *t, int64_t now)
 {
     int64_t until = t->ticked_at + TICK_US;
 
-    if (!t->p)
-        until = earliest(until, t->retry_at);
-    else
-        until = earliest(until, now + pawl_listener_poll_ms(t->listener) * 1000LL);
+    until = earliest(until, t->p ? next_look(t, now) : t->retry_at);
     if (t->fresh)
         until = earliest(until, t->flushed_at + FLUSH_US);
     for (const struct request *r = t->waiting; r; r = r->next)
