@@ -310,7 +310,7 @@ $(BUILD)/gen/web.c: tools/webgen $(wildcard web) $(WEB)
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
 .PHONY: demo test test-containers test-upgrade test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
-	chaos check-api empty-machine bench
+	chaos test-web check-api empty-machine bench
 demo:
 	tools/install-deps build
 	$(SUBMAKE) all
@@ -366,6 +366,13 @@ chaos:
 	tools/install-deps test
 	$(SUBMAKE) all
 	tests/chaos/campaign.py --build $(abspath $(BUILD)) --folder $(abspath $(BUILD))/chaos --minutes $(CHAOS_MINUTES) $(CHAOS_OPTIONS)
+
+# The pages in Chromium, on SQLite or the database of PAWL_TEST_DB. Not part of `make test` yet: on a slow machine a page may
+# miss a change that is committed while it loads.
+test-web:
+	tools/install-deps test
+	$(SUBMAKE) all
+	PAWL_TEST_BUILD=$(abspath $(BUILD)) PATH="$(abspath $(BUILD)):$$PATH" python3 tests/browser.py
 
 # Tries the HTTP interface with schemathesis, which is installed from PyPI into $(BUILD).
 check-api:
