@@ -26,7 +26,7 @@ unchanged() { # the database is intact, with this many executions
 	refused 2 'needs more arguments: write `pawl show ID`' p show
 	refused 2 'needs more arguments: see `pawl help admin`' p admin
 	refused 2 "does not take '2'" p show 1 2
-	refused 2 "pawl admin has no subcommand 'explode': write migrate, tenant, retention, routes, cleanup-events or fence" p admin explode
+	refused 2 "pawl admin has no subcommand 'explode': write migrate, tenant, token, retention, routes, cleanup-events or fence" p admin explode
 	refused 2 "--limit needs a whole number of at least 0, but got 'many'" p events --limit many
 }
 
@@ -49,7 +49,7 @@ unchanged() { # the database is intact, with this many executions
 	refused 5 "did you mean $dir/shop.flow.yaml?" p apply "$dir/shop"
 	refused 2 "has no option '-l': to pass it to the command, write \`pawl exec -- CMD -l\`" p exec ls -l
 	refused 5 'there is no schedule shop: `pawl schedule` lists them' p schedule run shop
-	refused 5 'no workflow is applied under the name shop: apply it with `pawl apply FILE`' p submit shop
+	refused 5 'no workflow is applied under the name shop: `pawl workflow` lists those that are, `pawl apply FILE` adds one' p submit shop
 	unchanged 0
 	[ "$PAWL_TEST_DB" = postgres ] || refused 6 '`pawl admin migrate` creates it, and so does the first run or submission' pawl ls --db "sqlite:$dir/none.db"
 }
