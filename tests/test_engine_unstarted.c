@@ -107,6 +107,17 @@ static int count_of_type(struct store *s, enum event_action type)
     return (int)sql_number(s, sql);
 }
 
+/* Counts jobs, not events: on a busy machine the next worker, too, returns a function that waited
+ * too long for a thread. */
+static int count_released_jobs(struct store *s)
+{
+    char sql[120];
+
+    snprintf(sql, sizeof(sql),
+             "SELECT count(DISTINCT execution) FROM execution_events WHERE type = %d", EV_RELEASED);
+    return (int)sql_number(s, sql);
+}
+
 /* ---- tests ---- */
 
 static bool three_have_started(struct store *s)
@@ -159,7 +170,7 @@ TEST(functions_that_a_killed_worker_had_not_started_keep_their_attempt)
     claimed = (int)sql_number(s, "SELECT count(*) FROM leases");
     CHECK(claimed > STARTED);
     finish_with_next_worker(s);
-    CHECK_EQ(count_of_type(s, EV_RELEASED), claimed - STARTED);
+    CHECK_EQ(count_released_jobs(s), claimed - STARTED);
     check_ends(s, ids);
     store_close(&s);
 }
@@ -241,7 +252,7 @@ TEST(function_of_a_killed_worker_keeps_its_attempt_although_its_lease_was_cleare
     engine_close(&other.engine);
     finish_with_next_worker(s);
     CHECK_EQ(status_of(s, id), S_SUCCEEDED);
-    CHECK_EQ(count_of_type(s, EV_RELEASED), 1);
+    CHECK_EQ(count_released_jobs(s), 1);
     CHECK_EQ(count_of_type(s, EV_ABANDONED), 0);
     CHECK_EQ(get(s, id).attempts, get(s, id).max_attempts);
     verify_clean(s);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -121,8 +122,17 @@ enum proxy_mode {
 struct proxy {
     int port;
     pid_t pid;
-    volatile enum proxy_mode *mode; /* shared with the proxy */
+    volatile enum proxy_mode *mode; /* shared with the proxy, like the next */
+    _Atomic int *open;              /* connections that are forwarded */
 };
+
+static void *share(size_t size)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    CHECK(p != MAP_FAILED);
+    return p;
+}
 
 static int connect_to(int port)
 {
@@ -184,17 +194,22 @@ static struct proxy proxy_start(void)
     struct proxy p;
     int listener = listen_anywhere(&p.port), server_port = pg_port();
 
-    p.mode = mmap(NULL, sizeof(*p.mode), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    CHECK(p.mode != MAP_FAILED);
+    p.mode = share(sizeof(*p.mode));
+    p.open = share(sizeof(*p.open));
     p.pid = fork();
     CHECK(p.pid >= 0);
     if (p.pid == 0)
         for (;;) {
             int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 
-            if (*p.mode != PROXY_SHUT && fork() == 0) {
-                forward(client, connect_to(server_port), p.mode);
-                _exit(0);
+            if (*p.mode != PROXY_SHUT) {
+                ++*p.open;
+                if (fork() == 0) {
+                    forward(client, connect_to(server_port), p.mode);
+                    shutdown(client, SHUT_RDWR);
+                    --*p.open;
+                    _exit(0);
+                }
             }
             close(client);
         }
@@ -207,6 +222,7 @@ static void proxy_stop(struct proxy *p)
     kill(p->pid, SIGKILL);
     waitpid(p->pid, NULL, 0);
     munmap((void *)p->mode, sizeof(*p->mode));
+    munmap((void *)p->open, sizeof(*p->open));
 }
 
 /* Connects to t's database through the proxy, without TLS: the proxy reads what it forwards. */
@@ -281,6 +297,8 @@ TEST(driver_reconnects_when_the_server_is_back)
 
     *p.mode = PROXY_SHUT;
     pg_kill(&t, pid);
+    while (*p.open)
+        usleep(1000);
     CHECK_EQ(db_begin(via.db, TX_WRITE, &via.err), -E_CONN_LOST);
     CHECK(strstr(via.err.msg, "can't reach PostgreSQL at postgres://"));
     CHECK_EQ(db_begin(via.db, TX_WRITE, &via.err), -E_CONN_LOST);
