@@ -50,7 +50,7 @@ teardown() { remove_database; }
 	refused 2 "'90' is not a duration" p admin cleanup-events --older-than 90
 }
 
-@test "retention is shown, changed in part, and recorded" {
+@test "admin retention shows both periods, changes only the given ones, and records the user" {
 	same $'executions  90 days\nlogs        as long as their executions\n(default; not set in the database)' \
 		"$(p admin retention)"
 	p admin retention set --days 3650 --log-days 30 --reason 'the auditors ask' | grep -q '^executions  3650 days$'

@@ -25,7 +25,7 @@ teardown() {
 	remove_database
 }
 
-@test "list of a database without applied workflows says how to add one" {
+@test "pawl workflow in a database without applied workflows says how to add one" {
 	run p workflow
 	[ "$status" = 0 ]
 	[[ $output == *'no workflow is applied: `pawl apply FILE` adds one'* ]]
@@ -102,7 +102,7 @@ teardown() {
 	[ "$status" = 0 ]
 }
 
-@test "wrong arguments are refused before the database is opened" {
+@test "wrong arguments of pawl workflow are refused before the database is opened" {
 	refused 2 "no subcommand 'list'" pawl workflow list --db sqlite:/nowhere/x.db
 	refused 2 'missing workflow' pawl workflow show --db sqlite:/nowhere/x.db
 	refused 2 'write `pawl workflow show report`' pawl workflow ls report --db sqlite:/nowhere/x.db

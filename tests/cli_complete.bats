@@ -27,7 +27,7 @@ offered() { # line
 	[[ $(bash --norc -c 'source <(pawl completion bash); complete -p pawl') == *'-F _pawl pawl' ]]
 }
 
-@test "commands are completed, except those meant for programs" {
+@test "commands are completed, except those that only programs call" {
 	same 'schedule schema' "$(offered 'pawl sche')"
 	same '' "$(offered 'pawl complete-')"
 	[[ " $(offered 'pawl ') " == *' worker serve exec run '* ]]
@@ -106,7 +106,7 @@ offered() { # line
 	[[ " $(offered "pawl $line submit ") " == *' one '* ]] # it has no schedule
 }
 
-@test "each command is offered only the ids that it can use" {
+@test "completion offers each command only the ids that the command accepts" {
 	line="--db $db --tenant $tenant"
 	cat >"$dir/ask.flow.yaml" <<-'END'
 		name: ask

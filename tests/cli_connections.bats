@@ -90,7 +90,7 @@ release_all() { as_admin "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	own verify
 }
 
-@test "submission, followers, top and a foreground run have one, one, one and two connections" {
+@test "submit, events --follow, top and exec open one, one, one and two connections" {
 	before=$(opened)
 	id=$(own submit "$dir/flow.yaml" --json | jq -r .id)
 	[ $(($(opened) - before)) = 1 ]
@@ -150,7 +150,7 @@ release_all() { as_admin "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	are_open $ROLE
 }
 
-@test "waiting worker ends on SIGTERM" {
+@test "worker that waits for a connection ends on SIGTERM" {
 	take_all
 	start worker worker
 	until_true says worker 'waiting until it accepts the connection'
@@ -158,7 +158,7 @@ release_all() { as_admin "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	wait "${started[-1]}"
 }
 
-@test "submission without a connection waits, and a reader gives up sooner with exit code 6" {
+@test "submit without a connection waits, and ls gives up earlier with exit code 6" {
 	take_all
 	start submit submit "$dir/flow.yaml"
 	until_true says submit 'waiting until it accepts the connection'
@@ -174,7 +174,7 @@ release_all() { as_admin "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	own verify
 }
 
-@test "submission and a worker connect while more followers are open than the server has connections" {
+@test "submit and a worker connect although more events --follow commands run than the server has connections" {
 	as_admin 'ALTER ROLE app CONNECTION LIMIT -1'
 	for i in $(seq $((LIMIT + 4))); do start "events$i" events --follow; done
 	until_true eval "grep -q 'gives up its own, so that workers and submitters can connect' '$dir'/events*"

@@ -69,7 +69,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	p verify
 }
 
-@test "why names the missing worker, the jobs ahead, and the outcome" {
+@test "why names the missing worker and the jobs ahead of a waiting job, and the outcome of an ended job" {
 	id=$(submit '{"fail": "x"}')
 	later=$(submit '{"ms": 1}')
 	same "execution $later, exec::nap: ready

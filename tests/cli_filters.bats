@@ -49,7 +49,7 @@ ids() { jq .id | paste -sd' '; }
 	refused 2 "pawl ls does not take 'day=mon'; did you mean --param day=mon?" p ls day=mon
 }
 
-@test "workers and hosts are completed" {
+@test "values of the options --worker and --host are completed" {
 	work_on "$(submit '{"ms": 30000}')"
 	same "$(p workers --json | jq -r .id)" "$(pawl complete -- --db "$db" --tenant "$tenant" ls --worker '' | cut -f1)"
 	same "$(hostname)" "$(pawl complete -- --db "$db" --tenant "$tenant" ls --host '' | cut -f1)"
@@ -70,7 +70,7 @@ would cancel 1 execution' "$(p cancel --kind exec --dry-run --limit 1)"
 	same 12 "$(p ls --status ready --json | wc -l)"
 }
 
-@test "cancel with filters cancels the executions that match, once" {
+@test "cancel with filters cancels the matching executions, and nothing when it is repeated" {
 	a=$(submit '{"day": "mon"}')
 	b=$(submit '{"day": "tue"}')
 	c=$(submit '{"day": "mon"}')
@@ -107,7 +107,7 @@ execution 1: runs again
 	p verify
 }
 
-@test "action with filters continues after a refusal and returns its exit code" {
+@test "action with filters continues after a refused execution and returns the exit code of the refusal" {
 	submit 3 >/dev/null
 	p skip 1 2 3 >/dev/null
 	sql "UPDATE executions SET queue = 'here:2' WHERE id = 2"

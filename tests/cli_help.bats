@@ -4,7 +4,7 @@
 
 commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'; }
 
-@test "help lists the commands, and both ways to ask for a command's help print the same text" {
+@test "help lists the commands, and help COMMAND, COMMAND --help and COMMAND -h print the same text" {
 	[ "$(commands | wc -l)" -ge 28 ]
 	for c in $(commands); do
 		pawl help "$c" >"$BATS_TEST_TMPDIR/help"
@@ -36,7 +36,7 @@ commands() { pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'
 	[ "$(LC_ALL=C.UTF-8 wc -L <"$BATS_TEST_TMPDIR/all")" -le 80 ]
 }
 
-@test "options used in an example exist" {
+@test "options used in the examples of the help exist" {
 	for c in $(commands); do
 		pawl help "$c" >"$BATS_TEST_TMPDIR/help"
 		sed -n '/^examples:/,/^exit codes:/s/^  pawl //p' "$BATS_TEST_TMPDIR/help" | sed 's/ -- .*//' |

@@ -206,7 +206,7 @@ W $(hostname) $worker 1 4 T D alive" "$(p workers | plain)"
 	[[ $output == *'{"invariant":"I06","execution":'"$id"',"detail":'* ]]
 }
 
-@test "control characters do not reach the terminal" {
+@test "control characters in the name of a job do not reach the terminal" {
 	id=$(submit '"a\u001b[31mred\u0007"')
 	sql "UPDATE executions SET name = 'a' || chr(27) || 'b' WHERE id = $id" 2>/dev/null ||
 		sql "UPDATE executions SET name = 'a' || char(27) || 'b' WHERE id = $id"

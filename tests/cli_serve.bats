@@ -7,7 +7,7 @@ load cli_common
 setup() { make_database; }
 teardown() { remove_database; }
 
-@test "serve refuses options that are not possible, with a sentence" {
+@test "serve refuses invalid options with an error that says what is wrong" {
 	refused 2 '--worker must be a number from 1 to 10000' p serve --worker 0
 	refused 2 'is not an address to listen on' p serve --listen nowhere
 	refused 2 "can't listen on unix:$dir/no/socket" p serve --listen "unix:$dir/no/socket"
@@ -18,7 +18,7 @@ teardown() { remove_database; }
 	refused 2 "has no option '--json'" p serve --json
 }
 
-@test "serve without the program pawl-server says what to install" {
+@test "serve without the program pawl-server names the package to install" {
 	cp "$PAWL_TEST_BUILD/pawl" "$dir/pawl"
 	refused 2 'install the package pawl-server' "$dir/pawl" serve --db "$db"
 }

@@ -202,7 +202,7 @@ $id 3" "$(cut -d' ' -f1-2 "$ledger")"
 	p verify --host
 }
 
-@test "misbehaving task ends without leftovers" {
+@test "task that ignores signals, starts a daemon and floods its output ends without leftovers" {
 	flood=$([ -n "${PAWL_TEST_FULL:-}" ] && echo 1000000000 || echo 200000000) # bytes
 	cat >"$dir/poison" <<-END
 		trap '' TERM INT HUP

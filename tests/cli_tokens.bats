@@ -48,7 +48,7 @@ teardown() { remove_database; }
 	same '{"name":"ci","state":"revoked"}' "$(p admin token revoke ci --json)"
 }
 
-@test "wrong arguments are refused, and create no token" {
+@test "wrong arguments of admin token are refused, and create no token" {
 	refused 2 'missing scope: write `pawl admin token create NAME --scope read,submit`' p admin token create ci
 	refused 2 '"raed" is not a scope: use read, submit, operate, work and admin, separated by commas; did you mean "read"?' \
 		p admin token create ci --scope raed

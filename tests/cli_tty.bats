@@ -237,7 +237,7 @@ make_flow() {
 	done
 }
 
-@test "action with filters asks once on a terminal, and acts only on yes" {
+@test "cancel with filters asks for confirmation on a terminal, and cancels only after yes or with --yes" {
 	submit 3 >/dev/null
 	start 80 20 cancel --kind exec
 	until_true shows 'cancel 3 executions? [y/N]'

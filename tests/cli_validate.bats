@@ -101,7 +101,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa"; did you mean "a"?
 	refused 2 "'png' is not a graph format" pawl graph --format png "$examples/diamond.flow.yaml"
 }
 
-@test "graph --format svg is well-formed, needs no other program, and refers to nothing outside" {
+@test "graph --format svg needs no other program and prints well-formed SVG that refers to no other file" {
 	mkdir bin
 	pawl=$(command -v pawl)
 	for file in "$examples"/*.flow.yaml; do
@@ -120,7 +120,7 @@ wrong.flow.yaml:3:22: tasks.b.needs: there is no task "aa"; did you mean "a"?
 	same "$(pawl graph --format svg "$examples/nested.flow.yaml")" "$(pawl graph --format svg "$examples/nested.flow.yaml")"
 }
 
-@test "graph --format json has the places of tasks and the points of edges" {
+@test "graph --format json has the positions of tasks and the points of edges" {
 	pawl graph --format json "$examples/diamond.flow.yaml" >graph.json
 	[ "$(wc -l <graph.json)" = 1 ]
 	same '"diamond" null null' "$(jq -c '.name, .status, .folded' graph.json | paste -sd' ')"

@@ -7,7 +7,7 @@ load cli_run
 
 later() { p exec --detach "$@"; } # option... -- command...
 
-@test "worker reports once that it is ready, without a password" {
+@test "worker prints one line when it is ready, with its queues and slots but without a password" {
 	start_worker --queue mail --queue reports --slots 3
 	[[ $(cat "$worker_log") =~ ^pawl:\ worker\ [0-9a-f]{16}\ is\ ready:\ [^\ ]+,\ queues\ mail,\ reports,\ 3\ slots$ ]]
 	[[ $(p workers --json) == *"\"id\":\"$worker_id\""*"\"pid\":$worker,"* ]]

@@ -94,7 +94,7 @@ flow() {
 	p verify
 }
 
-@test "example with an approval releases the approved task" {
+@test "approval example runs its release task after the approval" {
 	p submit "$BATS_TEST_DIRNAME/../examples/approval.flow.yaml" --param version=1.2 >"$dir/id"
 	p worker --drain --state "$dir/state"
 	same running "$(p show @last --json | jq -r .status)"
@@ -187,7 +187,7 @@ runs again: $y w::c (was skipped)" "$(p rerun @last --failed --reason mended)"
 	same succeeded "$(p show @last --json | jq -r .status)"
 }
 
-@test "why of a waiting workflow names the child to ask next, and cancel prints the status" {
+@test "why of a waiting workflow names the child to ask about next, and cancel prints the status" {
 	printf 'name: w\ntasks: {a: {foreach: 2, run: "true"}, b: {needs: a, run: "true"}}\n' >"$dir/flow.yaml"
 	id=$(p submit "$dir/flow.yaml")
 	p why "$id" | grep -F "it runs until its children have ended: "

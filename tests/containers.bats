@@ -201,7 +201,7 @@ client_of() {
 	p verify
 }
 
-@test "container example runs" {
+@test "container example succeeds" {
 	run p run "$BATS_TEST_DIRNAME/../examples/container.flow.yaml" --param image="$image" --progress plain
 	echo "$output"
 	[ "$status" = 0 ]

@@ -51,7 +51,7 @@ works() { # pawl
 	grep -q "ExecStart=/opt/pawl/bin/pawl worker" "$lib/systemd/system/pawl-worker.service"
 }
 
-@test "Debian package works where it is unpacked, and is small" {
+@test "Debian packages work where they are unpacked, and their programs stay below a size limit" {
 	command -v dpkg-deb || skip 'no dpkg-deb'
 	BUILD=$PAWL_TEST_BUILD packaging/deb "$BATS_TEST_TMPDIR"
 	dpkg-deb -x "$BATS_TEST_TMPDIR"/pawl_*.deb "$root"

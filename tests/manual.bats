@@ -21,7 +21,7 @@ page() { groff -man -P-c -Tutf8 "$man/$1" 2>/dev/null | col -bx; }
 	[ "$(ls "$man" | wc -l)" -gt 30 ]
 }
 
-@test "every command has a man page with everything that its help has" {
+@test "every command has a man page with the options of its help, examples and exit codes" {
 	for c in $(pawl help | sed -n '/^usage/,/^`pawl help/s/^  \([a-z]\+\) .*/\1/p'); do
 		page "pawl-$c.1" >"$BATS_TEST_TMPDIR/page"
 		grep -q "^ *$c\b" <<<"$(page pawl.1)"

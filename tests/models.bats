@@ -53,7 +53,7 @@ copy_models() {
 	[[ ${lines[0]} == lease*'WRONG: must be ok, is violated: '* ]]
 }
 
-@test "models/run reports a rule that is not needed or whose loss breaks another property" {
+@test "models/run fails if a rule is not needed or if its loss violates a property other than the stated one" {
 	copy_models
 	sed -i 's/CHECK -DSHIM_TAKES_ANY_EPOCH : no_stale_signal/CHECK -DNO_SUCH_RULE -DCRASHES=0 -DKILLS=0 -DPAUSES=1 : no_stale_signal/
 		s/CHECK -DLOST_IS_A_SUCCESS : clean_success/CHECK -DLOST_IS_A_SUCCESS -DCRASHES=0 -DPAUSES=0 : one_child/' \
