@@ -25,7 +25,7 @@ def events_of(page, run, kind):
 
 
 @test
-def pages_are_served_compressed_and_cached_by_their_content():
+def pages_are_sent_compressed_and_cached_by_the_hash_of_their_content():
     with serving() as s:
         document = s.get("/", token=None).expect(200)
         assert document.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -48,7 +48,7 @@ def pages_are_served_compressed_and_cached_by_their_content():
 
 
 @test
-def pages_from_a_folder_are_read_at_each_request_and_nothing_else_of_it():
+def pages_from_a_folder_are_not_cached_and_files_outside_the_folder_are_not_served():
     with serving("--web", "web") as s:
         document = s.get("/").expect(200)
         assert b"/assets/dev/app.js" in document.body and document.headers["Cache-Control"] == "no-store"
@@ -58,7 +58,7 @@ def pages_from_a_folder_are_read_at_each_request_and_nothing_else_of_it():
 
 
 @test
-def pages_are_small():
+def first_page_load_takes_less_than_60_kb_and_all_pages_less_than_150_kb():
     with browsing() as page:
         page.open("/").sees("Nothing has run yet")
         loaded = page.js("return performance.getEntriesByType('resource').filter((r) => r.name.includes('/assets/')).map((r) => r.encodedBodySize)")
@@ -68,7 +68,7 @@ def pages_are_small():
 
 
 @test
-def scripts_have_consistent_types():
+def scripts_of_the_pages_pass_a_strict_type_check():
     scripts = [f"web/{name}" for name in sorted(os.listdir("web")) if name.endswith(".js")]
     done = subprocess.run(["tsc", "--noEmit", "--allowJs", "--checkJs", "--strict", "--target", "es2022", "--module", "es2022", "--lib", "esnext,dom,dom.iterable", *scripts], text=True, capture_output=True)
     assert done.returncode == 0, done.stdout
@@ -78,7 +78,7 @@ def scripts_have_consistent_types():
 
 
 @test
-def token_of_the_address_becomes_a_cookie_that_scripts_can_not_read():
+def token_in_the_address_becomes_a_cookie_that_scripts_cannot_read():
     with browsing() as page:
         page.open("/queues").sees("No job has been queued yet")
         assert page.driver.current_url == page.origin + "/queues"
@@ -89,7 +89,7 @@ def token_of_the_address_becomes_a_cookie_that_scripts_can_not_read():
 
 
 @test
-def pasted_token_is_accepted_after_a_wrong_one():
+def valid_token_is_accepted_by_the_login_dialog_after_an_invalid_one():
     with browsing(allowed=(REFUSED,)) as page:
         page.open("/system", token=None)
         page.fill("#token", "not a token")
@@ -104,7 +104,7 @@ def pasted_token_is_accepted_after_a_wrong_one():
 
 
 @test
-def token_that_may_only_read_sees_no_actions():
+def pages_show_no_actions_to_a_token_with_only_the_scope_read():
     with browsing("--worker", "1") as page:
         run = page.server.submit(yaml=SLEEPER)
         token = page.server.db.token("reader", "read")
@@ -123,7 +123,7 @@ def token_that_may_only_read_sees_no_actions():
 
 
 @test
-def newcomer_runs_a_pasted_workflow_and_watches_it_to_its_end():
+def run_of_a_pasted_workflow_is_shown_live_until_it_ends():
     with browsing("--worker", "2") as page:
         gate = f"{page.server.db.dir}/gate"
         page.open("/").sees("Nothing has run yet")
@@ -146,7 +146,7 @@ def newcomer_runs_a_pasted_workflow_and_watches_it_to_its_end():
 
 
 @test
-def runs_are_filtered_by_the_address_and_shown_page_by_page():
+def list_of_runs_is_paged_and_follows_the_filter_in_the_address():
     with browsing() as page:
         s = page.server
         s.post("/v1/executions", [{"function": "f", "name": f"exec::job{i}", "queue": "mail" if i % 2 else "default"} for i in range(60)]).expect(201)
@@ -176,7 +176,7 @@ def runs_are_filtered_by_the_address_and_shown_page_by_page():
 
 
 @test
-def run_is_cancelled_and_rerun_from_the_list():
+def run_can_be_cancelled_and_rerun_from_the_list_of_runs():
     with browsing("--worker", "2") as page:
         run = page.server.submit(yaml=SLEEPER)
         page.open("/").one(".runs tr", "running")
@@ -193,7 +193,7 @@ def run_is_cancelled_and_rerun_from_the_list():
 
 
 @test
-def applied_workflow_runs_with_params_of_the_form():
+def applied_workflow_started_from_the_form_gets_the_params_of_the_form():
     with browsing("--worker", "1") as page:
         file = f"{page.server.db.dir}/two.flow.yaml"
         open(file, "w").write(TWO)
@@ -217,7 +217,7 @@ def applied_workflow_runs_with_params_of_the_form():
 
 
 @test
-def operator_pauses_resumes_skips_and_cancels_a_run():
+def run_page_can_pause_resume_and_cancel_the_run_and_skip_a_task():
     with browsing("--worker", "1") as page:
         run = page.server.submit(yaml=SLEEPER)
         page.open(f"/runs/{run}").one(".run-title .chip", "running")
@@ -240,7 +240,7 @@ def operator_pauses_resumes_skips_and_cancels_a_run():
 
 
 @test
-def approvals_are_given_and_refused():
+def run_page_can_approve_and_reject_a_waiting_task():
     with browsing("--worker", "1") as page:
         run, other = page.server.submit(yaml=GATE), page.server.submit(yaml=GATE)
         page.open(f"/runs/{run}").click(".approval button", "Approve")
@@ -253,7 +253,7 @@ def approvals_are_given_and_refused():
 
 
 @test
-def failed_run_is_rerun_in_part_and_with_other_params():
+def failed_run_can_be_rerun_in_part_or_with_other_params():
     with browsing("--worker", "2") as page:
         run = page.server.submit(yaml=TWO)
         page.server.wait(run)
@@ -282,7 +282,7 @@ def failed_run_is_rerun_in_part_and_with_other_params():
 
 
 @test
-def log_keeps_its_last_part_and_loads_earlier_parts():
+def log_view_shows_the_end_of_a_long_log_and_loads_earlier_lines_on_request():
     with browsing("--worker", "1") as page:
         gate = f"{page.server.db.dir}/gate"
         command = f"i=0; while [ $i -lt 6000 ]; do i=$((i+1)); echo line $i of a rather long output; done; until [ -e {gate} ]; do sleep 0.1; done; printf '\\033[31mred\\033[0m end\\n'"
@@ -309,7 +309,7 @@ def log_keeps_its_last_part_and_loads_earlier_parts():
 
 
 @test
-def outputs_events_and_attempts_of_a_task_are_shown():
+def tabs_of_a_task_show_its_outputs_events_and_attempts():
     with browsing("--worker", "1") as page:
         run = page.server.submit(yaml="name: retried\ntasks: {a: {retry: {max: 1, delay: 10ms}, run: 'echo try $PAWL_ATTEMPT; echo n=$PAWL_ATTEMPT >> $PAWL_OUTPUT; test $PAWL_ATTEMPT = 2'}}\n")
         page.server.wait(run)
@@ -329,7 +329,7 @@ def outputs_events_and_attempts_of_a_task_are_shown():
 
 
 @test
-def fan_out_of_thousands_is_folded_counted_and_loaded_in_pages():
+def fan_out_of_thousands_of_items_shows_counts_and_loads_items_in_pages():
     with browsing("--worker", "4") as page:
         run = page.server.submit(yaml="name: fan\ntasks: {each: {foreach: 2500, run: 'exit $((ITEM % 1000 == 7))'}}\n")
         page.open(f"/runs/{run}").one(".trow", "each")
@@ -350,7 +350,7 @@ def fan_out_of_thousands_is_folded_counted_and_loaded_in_pages():
 
 
 @test
-def critical_path_is_marked_in_the_tree():
+def tasks_on_the_critical_path_are_marked_in_the_tree():
     with browsing("--worker", "2") as page:
         run = page.server.submit(yaml="name: paths\ntasks: {long: {run: sleep 1}, short: {run: 'true'}, last: {needs: [long, short], run: 'true'}}\n")
         page.server.wait(run)
@@ -360,7 +360,7 @@ def critical_path_is_marked_in_the_tree():
 
 
 @test
-def slider_shows_the_state_at_an_earlier_event():
+def history_slider_shows_the_run_as_of_an_earlier_event():
     with browsing("--worker", "1") as page:
         run = page.server.submit(yaml=TWO)
         page.server.wait(run)
@@ -379,7 +379,7 @@ def slider_shows_the_state_at_an_earlier_event():
 
 
 @test
-def two_runs_are_compared():
+def comparison_of_two_runs_shows_the_params_and_tasks_that_differ():
     with browsing("--worker", "2") as page:
         one, two = page.server.submit(yaml=TWO), page.server.submit(yaml=TWO.replace("exit 3", "exit 0"), params={"who": "me"})
         page.server.wait(one), page.server.wait(two)
@@ -396,7 +396,7 @@ def two_runs_are_compared():
 
 
 @test
-def queues_are_paused_limited_and_marked_if_nobody_serves_them():
+def queues_page_can_pause_and_limit_a_queue_and_marks_queues_without_a_worker():
     with browsing("--worker", "1") as page:
         page.server.submit(function="send", queue="mail")
         page.open("/queues").sees("1 queue with waiting jobs and no worker")
@@ -417,7 +417,7 @@ def queues_are_paused_limited_and_marked_if_nobody_serves_them():
 
 
 @test
-def workers_show_what_runs_and_its_last_line():
+def workers_page_lists_running_jobs_and_links_to_their_logs():
     with browsing("--worker", "1") as page:
         page.open("/workers").sees("No job is running")
         run = page.server.submit(yaml="name: talker\ntasks: {a: {run: \"printf '\\\\033[31mtalking\\\\033[0m\\\\n'; sleep 600\"}}\n")
@@ -429,7 +429,7 @@ def workers_show_what_runs_and_its_last_line():
 
 
 @test
-def schedules_are_paused_resumed_and_run():
+def schedules_page_can_pause_resume_and_run_a_schedule():
     with browsing("--worker", "1") as page:
         page.open("/schedules").sees("No schedule is stored")
         file = f"{page.server.db.dir}/nightly.flow.yaml"
@@ -449,7 +449,7 @@ def schedules_are_paused_resumed_and_run():
 
 
 @test
-def events_are_followed_and_filtered_by_type():
+def events_page_adds_new_events_unless_it_is_paused_and_filters_by_type():
     with browsing("--worker", "1") as page:
         page.open("/events").sees("No event of this kind")
         page.server.wait(page.server.submit(yaml=TWO))
@@ -465,7 +465,7 @@ def events_are_followed_and_filtered_by_type():
 
 
 @test
-def tokens_are_created_and_revoked():
+def system_page_can_create_and_revoke_access_tokens():
     with browsing() as page:
         page.open("/system").click("button", "New token")
         page.fill("dialog [name=name]", "ci")
@@ -488,7 +488,7 @@ def tokens_are_created_and_revoked():
 
 
 @test
-def hostile_text_stays_text():
+def markup_and_escape_sequences_from_jobs_are_shown_as_text():
     with browsing("--worker", "2") as page:
         html = "<img src=x onerror=alert(1)><script>alert(2)</script>\"'><style>*{display:none}</style>"
         shell = html.replace("'", "'\\''")
@@ -521,7 +521,7 @@ def hostile_text_stays_text():
 
 
 @test
-def pages_are_used_with_the_keyboard_only():
+def pages_can_be_used_with_the_keyboard_alone():
     with browsing("--worker", "1") as page:
         page.server.wait(page.server.submit(yaml=OK))
         run = page.server.submit(yaml=TWO)
@@ -554,7 +554,7 @@ def pages_are_used_with_the_keyboard_only():
 
 
 @test
-def pages_fit_a_narrow_screen_in_dark_and_light():
+def pages_fit_a_screen_of_390_pixels_in_light_and_dark_mode():
     with browsing("--worker", "1") as page:
         s = page.server
         long = "a_very_long_name_without_any_space_" + "x" * 60
@@ -577,7 +577,7 @@ def pages_fit_a_narrow_screen_in_dark_and_light():
 
 
 @test
-def page_that_lost_its_server_continues_when_it_is_back():
+def page_that_lost_its_server_reconnects_when_the_server_is_back():
     allowed = ("ERR_", REFUSED, "status of 50")
     with browsing("--worker", "1", allowed=allowed) as page:
         from server_fixture import Server

@@ -102,7 +102,7 @@ class House:
 
 
 @test
-def operation_without_a_valid_token_is_refused():
+def request_without_a_valid_token_is_refused_by_every_operation():
     with serving() as s:
         h = House(s)
         revoked = s.db.token("leaver", "admin")
@@ -132,7 +132,7 @@ def expired_token_is_refused_by_the_clock_of_the_database():
 
 
 @test
-def token_of_another_tenant_reaches_nothing():
+def token_of_another_tenant_reads_and_changes_nothing():
     with serving() as s:
         h = House(s)
         other = Database()
@@ -167,7 +167,7 @@ def token_of_another_tenant_reaches_nothing():
 
 
 @test
-def token_without_the_scope_of_an_operation_is_refused_and_with_it_admitted():
+def operation_refuses_a_token_without_its_scope_and_admits_a_token_with_it():
     with serving() as s:
         h = House(s)
         lacking = {scope: s.db.token(f"all but {scope}", ",".join(x for x in SCOPES if x not in (scope, "admin"))) for scope in SCOPES}
@@ -186,7 +186,7 @@ def token_without_the_scope_of_an_operation_is_refused_and_with_it_admitted():
 
 
 @test
-def request_for_another_host_is_refused():
+def request_whose_host_header_names_an_unknown_host_is_refused():
     with serving("--host", "pawl.example") as s:
         h = House(s)
         with h.unchanged():
@@ -197,7 +197,7 @@ def request_for_another_host_is_refused():
 
 
 @test
-def request_that_another_site_caused_is_refused():
+def request_that_a_page_of_another_site_caused_is_refused():
     with serving() as s:
         h = House(s)
         own = f"http://127.0.0.1:{s.port}"
@@ -220,7 +220,7 @@ def request_that_another_site_caused_is_refused():
 
 
 @test
-def cookie_counts_only_with_the_header_that_other_sites_cannot_send():
+def session_cookie_is_accepted_only_with_the_header_that_other_sites_cannot_send():
     with serving() as s:
         h = House(s)
         answer = s.post("/v1/session").expect(200)
@@ -236,7 +236,7 @@ def cookie_counts_only_with_the_header_that_other_sites_cannot_send():
 
 
 @test
-def read_only_server_changes_nothing():
+def read_only_server_admits_reading_and_refuses_every_change():
     with serving("--read-only") as reader:
         writer = Server(reader.db)
         h = House(writer)
@@ -253,7 +253,7 @@ def read_only_server_changes_nothing():
 
 
 @test
-def operations_open_to_all_show_no_data():
+def operations_that_need_no_token_show_no_data():
     with serving() as s:
         h = House(s)
         for o in h.operations:
@@ -320,7 +320,7 @@ def unix_socket_admits_no_other_user():
 
 
 @test
-def stale_unix_socket_is_replaced_and_a_served_one_is_not():
+def unix_socket_of_a_killed_server_is_replaced_and_that_of_a_running_server_is_not():
     db = Database()
     try:
         path = f"{db.dir}/s.sock"
@@ -338,7 +338,7 @@ def stale_unix_socket_is_replaced_and_a_served_one_is_not():
 
 
 @test
-def address_that_other_hosts_reach_needs_a_token():
+def server_on_an_address_that_other_hosts_reach_starts_only_with_a_token():
     db = Database()
     try:
         command = [f"{BUILD}/pawl", "serve", "--db", db.url, "--tenant", db.tenant, "--listen", "0.0.0.0:0"]

@@ -19,7 +19,7 @@ def problem(answer, status, word, *parts):
 
 
 @test
-def submitted_workflow_runs_and_can_be_read():
+def workflow_submitted_over_http_runs_and_its_tree_logs_and_graph_can_be_read():
     with serving("--worker", "2") as s:
         answer = s.post("/v1/executions", {"yaml": TWO, "params": {"who": "reader"}}).expect(201)
         run = answer.json["id"]
@@ -47,7 +47,7 @@ def submitted_workflow_runs_and_can_be_read():
 
 
 @test
-def past_state_is_read_by_time_and_by_event():
+def run_as_of_an_event_has_its_earlier_status_and_before_its_request_is_not_found():
     with serving("--worker", "1") as s:
         run = s.submit(yaml=TWO)
         s.wait(run)
@@ -84,7 +84,7 @@ def lists_are_read_page_by_page_without_gaps_or_repeats():
 
 
 @test
-def idempotency_key_used_again_returns_the_first_execution():
+def idempotency_key_used_again_over_http_returns_the_first_execution():
     with serving() as s:
         key = {"Idempotency-Key": "order-17"}
         first = s.post("/v1/executions", {"function": "f", "input": 1}, headers=key).expect(201).json
@@ -97,7 +97,7 @@ def idempotency_key_used_again_returns_the_first_execution():
 
 
 @test
-def commands_and_workflow_files_need_the_scope_admin():
+def submission_of_a_command_or_a_workflow_file_needs_the_scope_admin():
     with serving() as s:
         token = s.db.token("web", "read,submit")
         post = lambda body: s.post("/v1/executions", body, token=token)
@@ -109,7 +109,7 @@ def commands_and_workflow_files_need_the_scope_admin():
 
 
 @test
-def list_with_one_bad_job_stores_none_of_it():
+def submission_of_a_list_with_one_invalid_job_stores_no_job():
     with serving() as s:
         jobs = [{"function": "f"}, {"workflow": "missing"}]
         problem(s.post("/v1/executions", jobs), 404, "not-found", "missing")
@@ -117,7 +117,7 @@ def list_with_one_bad_job_stores_none_of_it():
 
 
 @test
-def bad_requests_are_refused_with_a_sentence_that_names_the_fault():
+def invalid_request_is_refused_with_an_error_that_names_the_mistake():
     with serving() as s:
         post = lambda body, **o: s.post("/v1/executions", body, **o)
         problem(post(b"{", headers={"Content-Type": "application/json"}), 400, "invalid", "the body")
@@ -149,7 +149,7 @@ def bad_requests_are_refused_with_a_sentence_that_names_the_fault():
 
 
 @test
-def operators_act_on_executions_and_the_history_names_them():
+def actions_on_an_execution_over_http_take_effect_and_its_events_name_the_token():
     with serving("--worker", "2") as s:
         operator = s.db.token("night shift", "read,operate")
         act = lambda run, verb, body=None: s.post(f"/v1/executions/{run}/{verb}", body, token=operator)
@@ -168,7 +168,7 @@ def operators_act_on_executions_and_the_history_names_them():
 
 
 @test
-def approval_is_given_over_http():
+def task_approved_over_http_runs():
     with serving("--worker", "1") as s:
         run = s.submit(yaml="name: gate\ntasks: {a: {run: 'true', approval: {message: go?}}}\n")
         waiting = s.get(f"/v1/executions/{run}/children").json["items"][0]
@@ -178,7 +178,7 @@ def approval_is_given_over_http():
 
 
 @test
-def queues_are_limited_paused_and_resumed():
+def queue_can_be_limited_paused_and_resumed_over_http():
     with serving() as s:
         s.submit(function="f", queue="mail")
         find = lambda answer: next(q for q in answer.expect(200).json["items"] if q["queue"] == "mail")
@@ -193,7 +193,7 @@ def queues_are_limited_paused_and_resumed():
 
 
 @test
-def schedules_are_listed_paused_and_run():
+def schedule_can_be_listed_paused_resumed_and_run_over_http():
     with serving() as s:
         file = f"{s.db.dir}/nightly.flow.yaml"
         with open(file, "w") as f:
@@ -213,7 +213,7 @@ NIGHTLY = "# of the night shift\nname: nightly\nparams: {day: {type: string, req
 
 
 @test
-def workflows_are_applied_read_submitted_and_deleted():
+def workflow_can_be_applied_read_submitted_and_deleted_over_http():
     with serving("--worker", "1") as s:
         put = lambda text, **headers: s.ask("PUT", "/v1/workflows/nightly", text.encode(), headers={"Content-Type": "application/yaml", **headers})
         first = put(NIGHTLY, **{"If-None-Match": "*"}).expect(200)
@@ -265,7 +265,7 @@ def lists_counts_and_bulk_actions_use_the_same_filters():
 
 
 @test
-def wait_ends_at_its_deadline_with_the_current_state():
+def request_that_waits_for_an_execution_returns_its_present_status_at_the_deadline():
     with serving() as s:
         run = s.submit(function="f")
         answer = s.get(f"/v1/executions/{run}", headers={"Prefer": "wait=1"}).expect(200)
@@ -274,7 +274,7 @@ def wait_ends_at_its_deadline_with_the_current_state():
 
 
 @test
-def openapi_document_lists_every_path_and_health_needs_no_token():
+def openapi_document_refers_only_to_existing_schemas_and_health_checks_need_no_token():
     with serving() as s:
         document = s.get("/openapi.json", token=None).expect(200).json
         assert document["openapi"] == "3.1.0"

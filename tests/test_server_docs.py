@@ -27,7 +27,7 @@ def openapi():
 
 
 @test
-def committed_openapi_document_is_the_one_of_the_server():
+def committed_openapi_document_equals_that_of_the_server():
     check_page("openapi.json", openapi())
 
 

@@ -193,7 +193,7 @@ def check_nothing_submitted(server, name):
 
 
 @test
-def request_with_ambiguous_framing_is_refused_and_its_connection_closed():
+def request_with_ambiguous_framing_is_refused_and_its_connection_is_closed():
     with serving() as s:
         n = 0
         for name, data in Attacks(s.token).refused():
@@ -209,7 +209,7 @@ def request_with_ambiguous_framing_is_refused_and_its_connection_closed():
 
 
 @test
-def unusual_but_clear_request_is_answered_once():
+def request_with_unusual_but_unambiguous_framing_is_answered_once():
     with serving() as s:
         for name, data, wanted in Attacks(s.token).served():
             talk = Talk(s.port)
@@ -220,7 +220,7 @@ def unusual_but_clear_request_is_answered_once():
 
 
 @test
-def request_sent_byte_by_byte_is_framed_like_one_sent_at_once():
+def request_with_ambiguous_framing_is_also_refused_if_it_is_sent_byte_by_byte():
     with serving() as s:
         attacks = dict(Attacks(s.token).refused())
         for name in ("content_length_and_chunked", "folded_part_of_a_name", "nul_in_a_value", "lines_that_end_with_lf", "chunk_size_huge"):
@@ -234,7 +234,7 @@ def request_sent_byte_by_byte_is_framed_like_one_sent_at_once():
 
 
 @test
-def pipelined_requests_are_answered_in_order_until_a_bad_one():
+def pipelined_requests_are_answered_in_order_up_to_the_first_ambiguous_one():
     with serving() as s:
         a = Attacks(s.token)
         good = a.head("GET /healthz HTTP/1.1")
@@ -246,7 +246,7 @@ def pipelined_requests_are_answered_in_order_until_a_bad_one():
 
 
 @test
-def long_head_is_served_or_refused_but_not_dropped():
+def request_with_a_long_head_is_answered_or_refused_but_never_dropped():
     with serving() as s:
         a, seen = Attacks(s.token), set()
         # One that fills libmicrohttpd's memory for a connection, 12 kB, leaves no room for an answer.
@@ -358,25 +358,25 @@ def attack_through(s, port):
 
 
 @test
-def nothing_is_smuggled_past_nginx():
+def no_request_is_smuggled_past_nginx():
     with serving() as s, proxy(s, "nginx", NGINX, buffering="on") as port:
         attack_through(s, port)
 
 
 @test
-def nothing_is_smuggled_past_nginx_that_does_not_buffer():
+def no_request_is_smuggled_past_nginx_without_request_buffering():
     with serving() as s, proxy(s, "nginx", NGINX, buffering="off") as port:
         attack_through(s, port)
 
 
 @test
-def nothing_is_smuggled_past_haproxy():
+def no_request_is_smuggled_past_haproxy():
     with serving() as s, proxy(s, "haproxy", HAPROXY, relaxed="", relaxed_server="") as port:
         attack_through(s, port)
 
 
 @test
-def nothing_is_smuggled_past_haproxy_that_accepts_invalid_requests():
+def no_request_is_smuggled_past_haproxy_that_accepts_invalid_requests():
     values = {"relaxed": "option accept-invalid-http-request", "relaxed_server": "option accept-invalid-http-response"}
     with serving() as s, proxy(s, "haproxy", HAPROXY, **values) as port:
         attack_through(s, port)

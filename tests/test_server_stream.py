@@ -106,7 +106,7 @@ def stream_shows_every_event_once_in_order():
 
 
 @test
-def stream_that_continues_has_no_gap_and_no_repeat():
+def stream_that_continues_after_a_disconnect_has_no_gap_and_no_repeat():
     with serving() as s:
         keeper, stream, seen, ids = live(s), Stream(s), [], []
         for round in range(6):
@@ -154,7 +154,7 @@ def stream_that_may_have_missed_events_starts_with_resync():
 
 
 @test
-def too_many_events_for_a_message_are_announced_instead():
+def message_about_too_many_events_announces_them_without_listing_them():
     with serving() as s:
         stream = live(s)
         s.post("/v1/executions", [{"function": "f"}] * 1000).expect(201)
@@ -164,7 +164,7 @@ def too_many_events_for_a_message_are_announced_instead():
 
 
 @test
-def topics_select_what_a_stream_shows():
+def stream_shows_only_the_events_of_its_topics():
     with serving() as s:
         first = s.submit(yaml=TWO)
         keeper = live(s)
@@ -223,7 +223,7 @@ def stream_gets_at_most_four_messages_a_second():
 
 
 @test
-def reader_that_stops_reading_delays_nobody():
+def client_that_stops_reading_its_stream_delays_no_other_stream():
     with serving() as s:
         stuck = []
         for _ in range(20):
@@ -258,7 +258,7 @@ def descriptors(server):
 
 
 @test
-def idle_streams_cost_no_cpu_and_no_threads():
+def idle_streams_use_hardly_any_processor_time_and_no_threads():
     with serving() as s:
         streams = [live(s)]
         before = threads(s)
@@ -281,7 +281,7 @@ def wait_in_background(s, run, seconds=300):
 
 
 @test
-def wait_ends_when_another_process_ends_the_execution():
+def request_that_waits_for_an_execution_returns_when_another_process_ends_the_execution():
     with serving() as s:
         run, other = s.submit(function="f"), s.submit(function="f")
         thread, got = wait_in_background(s, run)
@@ -309,7 +309,7 @@ def fastest(rounds, one):
 
 
 @test
-def wait_is_woken_by_a_commit_of_another_process():
+def request_that_waits_for_an_execution_is_woken_by_a_commit_of_another_process():
     with serving() as s:
 
         def one(i):
@@ -337,7 +337,7 @@ def stream_is_woken_by_a_commit_of_another_process():
 
 
 @test
-def submission_wakes_a_worker_of_another_process():
+def submission_over_http_wakes_a_worker_of_another_process():
     with serving() as s:
         command = [f"{BUILD}/pawl", "worker", "--db", s.db.url, "--tenant", s.db.tenant]
         worker = subprocess.Popen(command, env=s.db.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -356,7 +356,7 @@ def submission_wakes_a_worker_of_another_process():
 
 
 @test
-def many_waits_end_together():
+def two_hundred_waiting_requests_need_at_most_one_more_thread_and_all_return():
     with serving() as s:
         runs = [r["id"] for r in s.post("/v1/executions", [{"function": "f"}] * 50).expect(201).json]
         waits = [wait_in_background(s, run) for run in runs for _ in range(4)]
@@ -371,7 +371,7 @@ def many_waits_end_together():
 
 
 @test
-def wait_for_an_execution_that_has_ended_is_answered_at_once():
+def request_that_waits_for_an_ended_execution_returns_at_once():
     with serving() as s:
         run = s.submit(function="f")
         s.post(f"/v1/executions/{run}/cancel").expect(200)
@@ -381,7 +381,7 @@ def wait_for_an_execution_that_has_ended_is_answered_at_once():
 
 
 @test
-def clients_that_go_away_leave_nothing_behind():
+def clients_that_disconnect_leave_no_open_descriptors_in_the_server():
     with serving() as s:
         run = s.submit(function="f")
         keeper = live(s)
@@ -403,7 +403,7 @@ def clients_that_go_away_leave_nothing_behind():
 
 
 @test
-def stopping_server_ends_streams_and_answers_waits():
+def stopping_server_ends_streams_and_answers_waiting_requests():
     db = Database()
     try:
         s = Server(db)
@@ -429,7 +429,7 @@ def stopping_server_ends_streams_and_answers_waits():
 
 
 @test
-def servers_of_one_database_see_what_the_other_does():
+def streams_and_waiting_requests_of_one_server_notice_changes_made_through_another_server():
     with serving() as one:
         two = Server(one.db)
         stream = live(two)

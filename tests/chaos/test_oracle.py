@@ -53,83 +53,83 @@ class Oracle(unittest.TestCase):
     def test_correct_history_has_no_violation(self):
         self.assertEqual(self.judge(), [])
 
-    def test_command_that_found_its_lock_taken_is_doubled(self):
+    def test_command_that_found_its_lock_taken_is_reported_as_doubled(self):
         self.lines = self.lines.replace('b 4 2', 'o 4 2')
         self.assertEqual(self.found(), {'doubled'})
 
-    def test_attempt_that_began_twice_is_doubled(self):
+    def test_attempt_that_began_twice_is_reported_as_doubled(self):
         self.lines += '\nb 6 1 2 110 1020 k61 ok 0\ne 6 1 2 110 1021 k61 ok 0'
         self.assertEqual(self.found(), {'doubled'})
 
-    def test_older_attempt_that_writes_after_a_newer_began_is_doubled(self):
+    def test_older_attempt_that_writes_after_a_newer_began_is_reported_as_doubled(self):
         self.lines = self.lines.replace('e 4 1 1 102 1004 k41 flaky 3\n', '') + '\ne 4 1 1 102 1020 k41 flaky 3'
         self.assertEqual(self.found(), {'doubled'})
 
-    def test_attempt_that_the_database_does_not_know_is_doubled(self):
+    def test_attempt_that_the_database_does_not_know_is_reported_as_doubled(self):
         self.of(4)['attempt'] = 1
         self.assertIn('doubled', self.found())
 
-    def test_two_executions_of_one_submission_are_doubled(self):
+    def test_two_executions_of_one_submission_are_reported_as_doubled(self):
         self.rows.append(row(10, 'exec::t1', 'exec', status='cancelled', attempt=0))
         self.assertEqual(self.found(), {'doubled'})
 
-    def test_accepted_submission_without_execution_is_lost(self):
+    def test_accepted_submission_without_execution_is_reported_as_lost(self):
         self.submissions.append(oracle.Submission('t3', acked=True))
         self.assertEqual(self.found(), {'lost'})
 
-    def test_refused_submission_without_execution_is_no_violation(self):
+    def test_refused_submission_without_execution_is_not_a_violation(self):
         self.submissions.append(oracle.Submission('t3'))
         self.assertEqual(self.found(), set())
 
-    def test_success_without_a_begin_is_lost(self):
+    def test_success_without_a_begin_is_reported_as_lost(self):
         self.lines = '\n'.join(line for line in self.lines.split('\n') if ' 6 1 ' not in line)
         self.assertEqual(self.found(), {'lost'})
 
-    def test_success_without_an_end_is_lost(self):
+    def test_success_without_an_end_is_reported_as_lost(self):
         self.lines = self.lines.replace('e 6 1 1 105 1011 k61 ok 0\n', '')
         self.assertEqual(self.found(), {'lost'})
 
-    def test_success_of_an_attempt_that_exited_with_an_error_is_untrue(self):
+    def test_success_of_an_attempt_that_exited_with_an_error_is_reported_as_untrue(self):
         self.lines = self.lines.replace('e 6 1 1 105 1011 k61 ok 0', 'e 6 1 1 105 1011 k61 ok 3')
         self.assertEqual(self.found(), {'untrue'})
 
-    def test_missing_item_of_a_fan_out_is_lost(self):
+    def test_missing_item_of_a_fan_out_is_reported_as_lost(self):
         self.of(8)['input'] = [0, 1]
         self.assertEqual(self.found(), {'lost'})
 
-    def test_missing_task_of_a_workflow_is_lost(self):
+    def test_missing_task_of_a_workflow_is_reported_as_lost(self):
         self.rows.remove(self.of(6))
         self.lines = '\n'.join(line for line in self.lines.split('\n') if ' 6 1 ' not in line)
         self.assertEqual(self.found(), {'lost'})
 
-    def test_execution_that_ran_and_is_not_stored_is_lost(self):
+    def test_execution_that_ran_and_is_not_stored_is_reported_as_lost(self):
         self.lines += '\nb 99 1 1 110 1020 k99 ok 0'
         self.assertEqual(self.found(), {'lost'})
 
-    def test_open_execution_is_hung(self):
+    def test_open_execution_is_reported_as_hung(self):
         self.of(9)['status'] = 'running'
         self.assertEqual(self.found(), {'hung'})
 
-    def test_follower_that_began_before_its_need_is_untrue(self):
+    def test_follower_that_began_before_its_need_is_reported_as_untrue(self):
         lines = self.lines.split('\n')
         self.lines = '\n'.join([line for line in lines if ' 5 1 ' in line] + [line for line in lines if ' 5 1 ' not in line])
         self.assertEqual(self.found(), {'untrue'})
 
-    def test_success_that_is_recorded_as_failed_is_untrue(self):
+    def test_success_that_is_recorded_as_failed_is_reported_as_untrue(self):
         self.of(1)['status'] = 'failed'
         self.assertEqual(self.found(), {'untrue'})
 
-    def test_failure_of_a_killed_attempt_is_no_violation(self):
+    def test_failure_of_a_killed_attempt_is_not_a_violation(self):
         self.of(1)['status'] = 'failed'
         self.facts.killed.add((1, 1))
         self.assertEqual(self.found(), set())
 
-    def test_attempt_that_never_began_and_failed_is_wasted(self):
+    def test_attempt_that_never_began_and_failed_is_reported_as_wasted(self):
         self.of(1)['status'] = 'failed'
         self.lines = '\n'.join(line for line in self.lines.split('\n') if ' 1 1 1 100' not in line)
         self.assertEqual(self.found(), {'wasted'})
 
-    def test_attempt_that_never_began_and_was_retried_is_wasted(self):
+    def test_attempt_that_never_began_and_was_retried_is_reported_as_wasted(self):
         self.lines = '\n'.join(line for line in self.lines.split('\n') if ' 4 1 1 102' not in line)
         self.assertEqual(self.found(), {'wasted'})
 
@@ -138,27 +138,27 @@ class Oracle(unittest.TestCase):
         self.released.add((4, 1))
         self.assertEqual(self.found(), set())
 
-    def test_attempt_that_began_and_was_returned_to_its_queue_is_doubled(self):
+    def test_attempt_that_began_and_was_returned_to_its_queue_is_reported_as_doubled(self):
         self.released.add((4, 1))
         self.assertEqual(self.found(), {'doubled'})
 
-    def test_function_that_ended_with_its_killed_worker_is_no_violation(self):
+    def test_function_that_ended_with_its_killed_worker_is_not_a_violation(self):
         self.lines = self.lines.replace('b 4 1 1 102 1003 k41 flaky 0\ne 4 1 1 102 1004 k41 flaky 3', 'b 4 1 0 102 1003 - function 0')
         self.assertEqual(self.found(), {'wasted'})
         self.facts.dead_workers.add(102)
         self.assertEqual(self.found(), set())
 
-    def test_function_that_never_began_in_a_killed_worker_is_wasted(self):
+    def test_function_that_never_began_in_a_killed_worker_is_reported_as_wasted(self):
         self.lines = '\n'.join(line for line in self.lines.split('\n') if ' 4 1 1 102' not in line)
         self.facts.dead_workers.add(102)
         self.assertEqual(self.found(), {'wasted'})
 
-    def test_foreground_success_of_a_failed_execution_is_untrue(self):
+    def test_foreground_success_of_a_failed_execution_is_reported_as_untrue(self):
         self.submissions[0].exit_code = 0
         self.of(1)['status'] = 'cancelled'
         self.assertEqual(self.found(), {'untrue'})
 
-    def test_attempt_that_runs_again_after_a_fence_is_no_violation(self):
+    def test_attempt_that_runs_again_after_a_fence_is_not_a_violation(self):
         self.lines += '\nb 6 1 1 110 1020 k62 ok 0\ne 6 1 1 110 1021 k62 ok 0'
         self.facts.fence = 14
         self.assertEqual(self.found(), set())
