@@ -197,7 +197,7 @@ TEST(settle_after_a_lost_lease_changes_nothing_and_the_job_is_adopted)
     verify_and_close(p);
 }
 
-TEST(delayed_job_becomes_claimable_after_a_tick)
+TEST(delayed_job_becomes_claimable_by_a_pawl_tick_after_its_delay)
 {
     struct pawl *p = open_pawl();
     struct pawl_worker *w = open_worker(p, 0);

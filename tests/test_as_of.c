@@ -242,7 +242,7 @@ static int count_lines(void *arg, const char *json)
     return 0;
 }
 
-TEST(outline_as_of_a_moment_counts_items_by_their_status_at_that_moment)
+TEST(outline_of_a_workflow_as_of_a_moment_counts_items_by_their_status_at_that_moment)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

@@ -73,7 +73,7 @@ TEST(settling_a_workflow_or_a_pending_task_is_refused)
 
 /* ---- wait ---- */
 
-TEST(wait_is_counted_from_the_moment_at_which_the_job_may_be_claimed)
+TEST(wait_of_a_delayed_job_is_counted_from_the_end_of_its_delay)
 {
     struct store *s = fixture_store();
 
@@ -123,7 +123,7 @@ TEST_SLOW(attempt_counters_equal_the_counts_of_events_after_a_kill_at_any_point,
 
 /* ---- retention ---- */
 
-TEST(counters_of_writers_and_workers_that_are_gone_stay_in_the_sums)
+TEST(attempt_counters_of_silent_stores_and_removed_workers_stay_in_the_sums)
 {
     struct store *s = fixture_store(), *other;
 

@@ -101,7 +101,7 @@ TEST(bulk_action_without_a_filter_is_refused)
     close_both(p, s);
 }
 
-TEST(dry_run_reports_the_matches_and_changes_nothing)
+TEST(dry_run_of_a_bulk_action_reports_the_matches_and_changes_nothing)
 {
     struct pawl_list_query q = {.name = "a*"};
     struct pawl_bulk b = {.action = "cancel", .filter = &q, .dry_run = true};
@@ -130,7 +130,7 @@ TEST(dry_run_reports_the_matches_and_changes_nothing)
 
 /* ---- cancel ---- */
 
-TEST(bulk_cancel_ends_waiting_jobs_and_asks_running_ones_once)
+TEST(bulk_cancel_ends_waiting_jobs_and_requests_the_cancel_of_running_jobs_once)
 {
     int64_t runs;
 
@@ -149,7 +149,7 @@ TEST(bulk_cancel_ends_waiting_jobs_and_asks_running_ones_once)
     close_both(p, s);
 }
 
-TEST(bulk_let_finish_can_be_followed_by_a_cancel)
+TEST(bulk_cancel_after_a_bulk_let_finish_reaches_the_running_tasks)
 {
     int64_t w;
 
@@ -201,7 +201,7 @@ static int submit_another(void *arg, const char *json)
     return 0;
 }
 
-TEST(bulk_action_does_not_reach_executions_requested_meanwhile)
+TEST(bulk_action_does_not_reach_executions_requested_after_its_start)
 {
     enum { MANY = 130 };
     struct pawl_list_query q = {.name = "many"};
@@ -304,7 +304,7 @@ TEST(bulk_rerun_runs_ended_executions_again)
     close_both(p, s);
 }
 
-TEST(bulk_rerun_of_failed_tasks_keeps_the_others)
+TEST(bulk_rerun_of_failed_tasks_does_not_repeat_succeeded_tasks)
 {
     int64_t w;
 
@@ -340,7 +340,7 @@ TEST(bulk_rerun_continues_after_executions_that_are_refused)
 
 /* ---- SQL submissions ---- */
 
-TEST(bulk_cancel_takes_waiting_sql_submissions_and_other_actions_refuse_them)
+TEST(bulk_cancel_cancels_waiting_sql_submissions_and_bulk_pause_refuses_them)
 {
     struct pawl_applied applied;
 

@@ -122,7 +122,7 @@ TEST(definition_hash_depends_only_on_content_and_line_numbers)
     done(&d);
 }
 
-TEST(definition_hash_is_the_same_in_every_version)
+TEST(definition_hash_of_an_empty_text_is_the_same_in_every_version)
 {
     char hash[WORKFLOW_HASH_SIZE];
 

@@ -3,7 +3,7 @@
 
 /* ---- list ---- */
 
-TEST(list_shows_each_applied_workflow_with_its_counts_and_its_newest_run)
+TEST(catalogue_lists_each_applied_workflow_with_its_counts_and_its_newest_run)
 {
     struct catalogue c = open_catalogue();
     struct pawl_job job = {.applied = "nightly", .params = PAWL_LIST("day=1")};
@@ -34,7 +34,7 @@ TEST(list_shows_each_applied_workflow_with_its_counts_and_its_newest_run)
     close_catalogue(&c);
 }
 
-TEST(newest_run_is_found_under_the_name_whatever_its_definition_and_parent)
+TEST(newest_run_of_an_applied_workflow_is_the_newest_root_execution_with_its_name)
 {
     struct catalogue c = open_catalogue();
     struct pawl_job job = {.applied = "w"};
@@ -52,7 +52,7 @@ TEST(newest_run_is_found_under_the_name_whatever_its_definition_and_parent)
     close_catalogue(&c);
 }
 
-TEST(list_is_paged_by_name_and_filtered_by_a_glob)
+TEST(catalogue_is_listed_in_pages_by_name_and_filtered_by_a_glob)
 {
     struct catalogue c = open_catalogue();
     struct pawl_applied_query q = {.limit = 2};
@@ -85,7 +85,7 @@ TEST(list_is_paged_by_name_and_filtered_by_a_glob)
 
 /* ---- show ---- */
 
-TEST(show_has_params_tasks_schedules_document_and_source)
+TEST(applied_workflow_is_shown_with_params_tasks_schedules_document_and_source)
 {
     struct catalogue c = open_catalogue();
     json_t *o, *one;
@@ -132,7 +132,7 @@ static const char *write_text(const char *name, const char *text)
     return out;
 }
 
-TEST(source_of_a_file_is_the_text_of_the_outer_file)
+TEST(source_of_a_workflow_with_a_nested_file_is_the_text_of_the_outer_file)
 {
     static const char outer[] =
         "name: outer # with a comment\ntasks: {a: {workflow: inner.yaml}}\n";

@@ -118,7 +118,7 @@ TEST(cancelled_attempt_is_not_reported_while_the_container_engine_is_unreachable
     stage_end(&g);
 }
 
-TEST(container_whose_undo_record_was_truncated_is_removed)
+TEST(container_is_removed_although_the_record_of_how_to_remove_it_was_truncated)
 {
     struct spec spec = sleeping_command();
     struct stage g = stage_of(&spec);
@@ -289,7 +289,7 @@ static bool run_undo(struct undo *u, int64_t patience)
     return u->done;
 }
 
-TEST(undo_command_succeeds_only_if_its_last_output_line_is_the_word_gone)
+TEST(removal_of_a_container_succeeds_only_if_the_last_output_line_is_the_word_gone)
 {
     static const char *const scripts[] = {"echo the engine is gone", "echo gone; echo not so",
                                           "echo warning; echo gone", "echo gone"};

@@ -64,7 +64,7 @@ TEST(attempt_whose_client_was_killed_is_lost)
 }
 
 /* The command has no variable of the attempt, so that only the engine finds it. */
-TEST(own_attempt_without_its_record_is_lost_only_when_its_container_is_removed)
+TEST(attempt_without_its_shim_and_shim_record_is_lost_only_after_its_container_was_removed)
 {
     static char run[PATH_MAX + 60];
     struct spec spec = {.run = run};

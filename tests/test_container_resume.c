@@ -465,7 +465,7 @@ TEST(late_shim_of_a_lower_epoch_leaves_the_container_alone)
 }
 
 /* The engine may not have the start of a long output any more. */
-TEST(long_log_of_a_resumed_container_continues_by_time_after_a_note)
+TEST(long_log_of_a_resumed_container_is_read_from_a_time_on_and_marked_with_a_note)
 {
     static char run[2 * PATH_MAX + 200];
     struct spec spec = {.run = run};

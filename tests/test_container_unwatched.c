@@ -68,7 +68,7 @@ TEST(container_is_left_alone_while_its_record_cannot_be_read)
     stage_end(&g);
 }
 
-TEST(adoption_is_refused_while_the_undo_command_cannot_be_read)
+TEST(adoption_is_refused_while_the_command_that_removes_the_container_cannot_be_read)
 {
     struct spec spec = waiting_command();
     struct stage g = stage_of(&spec);

@@ -53,7 +53,7 @@ static void check_words(const char *(*text)(int), const struct word *list, size_
     }
 }
 
-TEST(codes_and_texts_of_the_vocabulary_equal_the_stored_ones)
+TEST(codes_and_words_of_statuses_and_events_equal_those_that_databases_store)
 {
     check_words(kind_text, kinds, COUNT(kinds));
     check_words(status_text, statuses, COUNT(statuses));
@@ -65,7 +65,7 @@ TEST(codes_and_texts_of_the_vocabulary_equal_the_stored_ones)
     CHECK_EQ(S_COUNT - 1, COUNT(statuses));
 }
 
-TEST(texts_of_the_vocabulary_are_parsed_to_their_codes)
+TEST(words_of_kinds_and_statuses_are_parsed_to_their_codes)
 {
     size_t i;
 

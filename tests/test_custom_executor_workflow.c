@@ -181,7 +181,7 @@ TEST(item_of_a_fan_out_reaches_the_executor_with_its_index)
     close_run(&w);
 }
 
-TEST(item_or_index_in_with_replaces_only_the_default_of_that_name)
+TEST(item_or_index_given_by_the_key_with_replaces_only_the_value_of_that_name)
 {
     struct recorder recorder = {.on_start = note_task};
     struct pawl_executor x = recorder_executor(&recorder);
@@ -243,7 +243,7 @@ TEST(task_without_a_command_is_retried_timed_out_and_cancelled)
     close_run(&w);
 }
 
-TEST(adopted_task_without_a_command_keeps_its_input_and_its_place_in_the_workflow)
+TEST(adopted_task_without_a_command_keeps_its_input_its_workflow_and_its_name)
 {
     struct recorder recorder = {.on_start = note_task};
     struct pawl_executor x = recorder_executor(&recorder);

@@ -60,7 +60,7 @@ TEST(task_is_routed_by_its_executor_key_else_first_matching_route_else_kind)
     arena_release(&arena);
 }
 
-TEST(routes_are_read_as_they_were_written)
+TEST(written_routes_read_back_unchanged_and_an_incomplete_route_is_refused)
 {
     static const struct route list[] = {{"a::\"*\"", "gpu"}, {"*::été", "container"}};
     struct routes routes = {.at = list, .n = 2, .command = "cluster"}, read;

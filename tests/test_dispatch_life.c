@@ -136,7 +136,7 @@ TEST(reattach_fails_if_no_executor_accepts_the_attempt)
 
 /* ---- failed and refused starts ---- */
 
-TEST(failed_start_is_a_failed_attempt)
+TEST(attempt_whose_start_fails_is_reported_as_failed)
 {
     struct fixture fx;
     struct manual_executor *k;

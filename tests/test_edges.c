@@ -139,7 +139,7 @@ static int tick_body(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-TEST(tick_of_a_worker_without_a_row_registers_it_again_and_returns_the_next_timer)
+TEST(heartbeat_of_a_worker_without_a_row_registers_it_again_and_returns_the_next_timer)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;

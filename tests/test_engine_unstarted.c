@@ -157,7 +157,7 @@ static void check_ends(struct store *s, const int64_t *ids)
     verify_clean(s);
 }
 
-TEST(functions_that_a_killed_worker_had_not_started_keep_their_attempt)
+TEST(functions_that_a_killed_worker_had_not_started_use_no_attempt)
 {
     int64_t ids[JOBS];
     struct store *s;
@@ -182,7 +182,7 @@ static bool has_adopted(struct store *s)
 
 /* The adopter learns from the dead worker's file which functions had started. It must write this
  * into its own file before it can be killed: the next adopter reads only that one. */
-TEST(only_started_functions_lose_an_attempt_when_their_worker_and_its_adopter_are_killed)
+TEST(only_started_functions_use_an_attempt_when_their_worker_and_its_adopter_are_killed)
 {
     int64_t ids[JOBS];
     struct store *s;
@@ -233,7 +233,7 @@ TEST(job_that_kills_its_worker_before_it_starts_is_returned_to_its_queue_three_t
 
 /* The lease of the dead worker is cleared before a worker that has the function looks: the file
  * with the marks must still be there. */
-TEST(function_of_a_killed_worker_keeps_its_attempt_although_its_lease_was_cleared_long_ago)
+TEST(unstarted_function_of_a_killed_worker_uses_no_attempt_although_its_lease_was_cleared_long_ago)
 {
     struct worker_kit other = {.list = NULL};
     struct store *s;
@@ -333,32 +333,32 @@ static void check_death_at(const char *where)
     store_close(&s);
 }
 
-TEST(commands_that_a_killed_worker_had_not_handed_over_keep_their_attempt)
+TEST(commands_that_a_killed_worker_had_not_handed_over_use_no_attempt)
 {
     check_death_at("engine:job-started");
 }
 
-TEST(command_whose_worker_was_killed_before_it_created_the_folder_keeps_its_attempt)
+TEST(command_whose_worker_was_killed_before_it_created_the_attempt_folder_uses_no_attempt)
 {
     check_death_at("process:before-folder");
 }
 
-TEST(command_whose_worker_was_killed_before_it_wrote_the_token_keeps_its_attempt)
+TEST(command_whose_worker_was_killed_before_it_wrote_the_start_token_uses_no_attempt)
 {
     check_death_at("process:folder");
 }
 
-TEST(command_whose_worker_was_killed_before_it_wrote_the_mark_keeps_its_attempt)
+TEST(command_whose_worker_was_killed_before_it_wrote_the_start_mark_uses_no_attempt)
 {
     check_death_at("process:before-mark");
 }
 
-TEST(command_whose_worker_was_killed_before_it_requested_the_start_keeps_its_attempt)
+TEST(command_whose_worker_was_killed_before_it_requested_the_start_uses_no_attempt)
 {
     check_death_at("process:before-request");
 }
 
-TEST(commands_keep_their_attempt_although_their_adopter_is_killed_too)
+TEST(unstarted_commands_use_no_attempt_although_their_worker_and_its_adopter_are_killed)
 {
     int64_t ids[JOBS];
     struct store *s;

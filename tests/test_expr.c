@@ -347,7 +347,7 @@ TEST(list_and_object_functions_return_values_and_refuse_wrong_arguments)
            {"fromJSON('[1] 2')", "this string is not valid JSON: error at its line 1, column 5"});
 }
 
-TEST(default_replaces_only_null_or_missing_values)
+TEST(function_default_replaces_only_null_or_missing_values)
 {
     VALUES(
         {"default(params.day, 1)", "\"2026-01-01\""}, {"default(params.none, 1)", "1"},

@@ -365,7 +365,7 @@ static void count_turn(void *arg, const char *where)
 }
 
 /* Notifies 20,000 followers of one task, and 20,000 followers of these. */
-TEST_SLOW(turn_stays_short_however_many_followers_a_task_has, 600)
+TEST_SLOW(turn_writes_a_bounded_number_of_rows_however_many_followers_a_task_has, 600)
 {
     int n = LARGE(test_full() ? 20000 : 5000), i;
     struct buf yaml = BUF_INIT;

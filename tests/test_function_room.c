@@ -23,7 +23,7 @@ static int run_until_queue_holds(struct fixture *fx, int n)
     return runs;
 }
 
-TEST(capacity_is_the_number_of_threads_plus_a_local_queue_once_functions_are_short)
+TEST(capacity_for_functions_is_the_number_of_threads_plus_a_local_queue_while_functions_are_short)
 {
     struct fixture fx;
     struct gate g = {0};

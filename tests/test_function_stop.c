@@ -342,7 +342,7 @@ static void count_note(void *arg, const char *sentence)
     ++*(int *)arg;
 }
 
-TEST(executor_free_waits_for_its_functions_except_unresponsive_ones)
+TEST(freeing_the_function_executor_waits_for_all_functions_except_unresponsive_ones)
 {
     struct fixture fx;
     static struct gate g, responsive; /* static: the thread outlives this test's frame */

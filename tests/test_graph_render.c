@@ -245,7 +245,7 @@ TEST(svg_has_boxes_edges_and_a_description)
     free(picture);
 }
 
-TEST(svg_marks_what_a_task_is)
+TEST(svg_box_shows_the_function_condition_list_and_approval_of_its_task)
 {
     char *picture = draw("tasks:\n"
                          "  fetch: {function: get, allow_failure: true}\n"
@@ -318,7 +318,7 @@ static void add_tasks(struct buf *b, const char *name, int n, const char *needs)
         buf_addf(b, "  %s%d: {run: x, needs: [%s]}\n", name, i, needs);
 }
 
-TEST(beyond_300_tasks_those_with_equal_needs_and_followers_share_a_box)
+TEST(tasks_with_equal_needs_and_followers_share_a_box_in_a_graph_of_more_than_300_tasks)
 {
     struct buf b = BUF_INIT;
     char *picture;
@@ -344,7 +344,7 @@ TEST(beyond_300_tasks_those_with_equal_needs_and_followers_share_a_box)
     buf_release(&b);
 }
 
-TEST(group_counts_its_tasks_and_has_the_status_that_matters_most)
+TEST(svg_group_box_counts_its_tasks_and_is_failed_if_one_of_them_failed)
 {
     struct graph_task_state *tasks = mem_zalloc(310 * sizeof(*tasks));
     struct graph_state state = {S_RUNNING, tasks};

@@ -125,7 +125,7 @@ TEST(host_is_deleted_with_the_last_execution_whose_events_may_name_it)
     close_both(p, s);
 }
 
-TEST(first_event_names_the_requester)
+TEST(first_event_of_an_execution_names_its_requester)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_pawl();

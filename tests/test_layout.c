@@ -252,7 +252,7 @@ TEST(equal_graphs_get_equal_layouts)
     }
 }
 
-TEST(layout_has_fewer_crossings_than_the_order_of_the_input)
+TEST(layout_has_fewer_crossings_than_boxes_in_the_order_of_the_input)
 {
     uint64_t ours = 0, naive = 0;
 
@@ -289,7 +289,7 @@ TEST(small_graphs_of_two_layers_get_the_fewest_crossings_possible)
     }
 }
 
-TEST(graphs_that_can_be_drawn_without_crossings_are)
+TEST(graph_that_can_be_drawn_without_crossings_gets_no_crossing)
 {
     static const char *const graphs[] = {
         "0>1 0>2 1>3 2>3",                         /* a diamond */
@@ -393,7 +393,7 @@ TEST(boxes_without_edges_fill_rows)
     release(&g);
 }
 
-TEST(wide_and_dense_graphs_are_laid_out)
+TEST(wide_and_dense_graphs_are_laid_out_without_overlaps)
 {
     struct graph g = make_graph(502, 1000, 1);
 
@@ -414,7 +414,7 @@ TEST(wide_and_dense_graphs_are_laid_out)
 
 /* 1,500 edges along a chain of 1,500 boxes would need a million dummies: the longest edges are
  * drawn directly. */
-TEST(edges_beyond_the_limit_of_dummies_are_drawn_directly)
+TEST(longest_edges_are_drawn_directly_if_they_need_too_many_dummy_nodes)
 {
     struct graph g = make_graph(1500, 3000, 1);
     size_t points = 0, direct = 0;
@@ -435,7 +435,7 @@ TEST(edges_beyond_the_limit_of_dummies_are_drawn_directly)
 }
 
 /* Takes 0.3 to 0.8 s of processor time. The clock only ends a hang: see docs/adr for figures. */
-TEST(ten_thousand_boxes_with_thirty_thousand_edges_are_laid_out)
+TEST(layout_of_ten_thousand_boxes_with_thirty_thousand_edges_has_every_edge_point_down)
 {
     static const uint32_t windows[] = {10000, 100};
 

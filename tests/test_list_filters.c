@@ -46,7 +46,7 @@ static void refuses(struct pawl_list_query q, const char *sentence)
 
 /* ---- worker and host ---- */
 
-TEST(list_by_worker_and_host_has_the_executions_that_they_ran_last)
+TEST(list_by_worker_or_host_has_the_executions_whose_last_attempt_ran_there)
 {
     struct held_job j;
 
@@ -312,7 +312,7 @@ TEST(counts_by_status_are_exact_up_to_their_bound)
 
 /* ---- tasks ---- */
 
-TEST(tasks_of_a_workflow_are_filtered_in_the_same_way)
+TEST(task_list_of_a_workflow_accepts_the_filters_of_the_list_of_executions)
 {
     struct pawl_job job = {.yaml = "name: w\ntasks:\n  a: {run: x}\n  b: {run: y}\n"};
     int64_t at;

@@ -41,7 +41,7 @@ WORKFLOW_CASE(on_exit_of_a_paused_and_cancelled_workflow_runs, .yaml = TWO "on_e
                         {"play", "a:cancelled b:cancelled on_exit:succeeded"}},
               .ends = S_CANCELLED);
 
-WORKFLOW_CASE(timeout_of_a_paused_workflow_runs_on_failure,
+WORKFLOW_CASE(timeout_of_a_paused_workflow_starts_on_failure,
               .yaml = "name: w\ntimeout: 1m\ntasks:\n  a: {run: x}\non_failure: {run: x}\n",
               .steps = {{"pause w, after 61s", "a:cancelled on_failure:ready"},
                         {"play", "a:cancelled on_failure:succeeded"}},

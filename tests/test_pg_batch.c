@@ -45,7 +45,7 @@ static void check_as_sent(const struct args *a, const struct rows *r)
 
 /* Includes rows that are all equal, so that no column gives their number, and more combinations of
  * common columns than the driver keeps texts for. */
-TEST(batched_rows_with_any_set_of_common_columns_come_back_as_sent)
+TEST(batched_rows_come_back_as_sent_whichever_columns_are_equal_in_all_rows)
 {
     struct pg t = pg_ready();
     struct args a = {.stmt = &echo_rows};
@@ -127,7 +127,7 @@ static struct pg open_with_key_table(void)
     return t;
 }
 
-TEST(statement_text_is_prepared_once_for_each_set_of_common_columns)
+TEST(statement_text_is_prepared_once_for_each_set_of_columns_that_are_equal_in_all_rows)
 {
     struct pg t = open_with_key_table();
 

@@ -88,7 +88,7 @@ TEST(listener_on_a_connection_opens_no_second_connection)
 }
 
 /* The transaction's results bring the notification: its bytes are gone from the socket. */
-TEST(notification_that_a_transaction_received_makes_the_listener_readable)
+TEST(notification_that_arrives_during_a_transaction_makes_the_listener_readable)
 {
     struct pg t = pg_ready(), other = pg_second(&t);
     struct listener *l = listen_on(&t, WAKE_JOBS);
@@ -107,7 +107,7 @@ TEST(notification_that_a_transaction_received_makes_the_listener_readable)
 }
 
 /* The server sends a session's own notifications before it says that the statement is done. */
-TEST(notification_that_a_notify_received_makes_the_listener_readable_at_once)
+TEST(notification_that_arrives_during_a_notify_makes_the_listener_readable_at_once)
 {
     struct pg t = pg_ready();
     struct listener *l = listen_on(&t, WAKE_JOBS);
@@ -123,7 +123,7 @@ TEST(notification_that_a_notify_received_makes_the_listener_readable_at_once)
 
 /* Statements outside transactions: the count of free connections, and LISTEN for another listener.
  */
-TEST(notification_that_another_statement_received_makes_the_listener_readable)
+TEST(notification_that_arrives_during_another_statement_makes_the_listener_readable)
 {
     struct pg t = pg_ready(), other = pg_second(&t);
     struct listener *l = listen_on(&t, WAKE_JOBS);
@@ -150,7 +150,7 @@ TEST(notification_that_another_statement_received_makes_the_listener_readable)
     pg_done(&t);
 }
 
-TEST(listener_on_a_lost_connection_reports_all_bits_after_the_next_transaction)
+TEST(listener_on_a_lost_connection_reports_every_wake_up_bit_after_the_next_transaction)
 {
     struct pg t = pg_ready(), killer = pg_second(&t);
     struct listener *l = listen_on(&t, WAKE_JOBS | WAKE_CANCEL);

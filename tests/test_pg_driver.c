@@ -30,7 +30,7 @@ static void check_settings(struct pg *t, enum tx_kind kind, const char *const *e
     rows_release(&r);
 }
 
-TEST(transaction_has_the_settings_for_its_kind_and_leaves_none_behind)
+TEST(transaction_has_the_settings_for_its_kind_and_leaves_no_setting_behind)
 {
     static const char *const engine[] = {
         "\"pawl\", pg_temp", "1s", "10s", "5s", "offoffoff", "force_generic_plan", "off",
@@ -49,7 +49,7 @@ TEST(transaction_has_the_settings_for_its_kind_and_leaves_none_behind)
     pg_done(&t);
 }
 
-TEST(script_runs_inside_the_transaction)
+TEST(sql_script_runs_inside_the_current_transaction)
 {
     struct pg t = pg_ready();
 

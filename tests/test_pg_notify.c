@@ -29,7 +29,7 @@ static unsigned wait_for_wake(struct listener *l)
     return bits;
 }
 
-TEST(wake_up_reaches_the_listeners_for_its_bits)
+TEST(wake_up_reaches_only_the_listeners_that_asked_for_its_bits)
 {
     struct pg t = pg_ready();
     struct listener *jobs = listen_to(&t, WAKE_JOBS), *all = listen_to(&t, 7);
@@ -115,7 +115,7 @@ static void kill_session_found_by(struct pg *t, const struct stmt *which)
     pg_kill(t, pg_number_in_tx(t, which));
 }
 
-TEST(listener_that_reconnects_reports_all_its_bits)
+TEST(listener_that_reconnects_reports_every_wake_up_bit_that_it_asked_for)
 {
     struct pg t = pg_ready();
     struct listener *l = listen_to(&t, WAKE_JOBS | WAKE_CANCEL);

@@ -359,7 +359,7 @@ TEST(session_that_lost_its_prepared_statements_uses_unnamed_statements)
     pg_done(&t);
 }
 
-TEST(migration_that_invalidates_a_prepared_statement_makes_its_turn_run_again_once)
+TEST(turn_whose_prepared_statement_a_migration_invalidated_runs_again_once)
 {
     struct pg t = pg_ready(), other = pg_second(&t);
     int64_t version = 0;

@@ -21,7 +21,7 @@ static struct seen *adopt(struct worker *b, struct job *t)
     return worker_wait(b, t);
 }
 
-TEST(adopted_attempt_whose_shim_was_killed_before_it_took_the_token_is_unstarted)
+TEST(adopted_attempt_whose_shim_was_killed_before_it_took_the_start_token_is_unstarted)
 {
     struct worker *a = worker_with_shim_point("=before-token"), *b;
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -42,7 +42,7 @@ TEST(adopted_attempt_whose_shim_was_killed_before_it_took_the_token_is_unstarted
 }
 
 /* The store counts such attempts: a command may be the reason why it does not start. */
-TEST(own_attempt_whose_shim_was_killed_before_it_took_the_token_is_unstarted)
+TEST(attempt_whose_shim_was_killed_before_it_took_the_start_token_is_unstarted_under_its_own_worker)
 {
     struct worker *w = worker_with_shim_point("=before-token");
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -59,7 +59,7 @@ TEST(own_attempt_whose_shim_was_killed_before_it_took_the_token_is_unstarted)
 }
 
 /* As if another program had removed the lock file, so that worker and shim both hold a lock. */
-TEST(shim_that_finds_a_tombstone_after_it_took_the_token_starts_nothing)
+TEST(shim_that_finds_a_tombstone_after_it_took_the_start_token_starts_nothing)
 {
     struct worker *w = worker_with_shim_point("=before-token");
     struct spec spec = {.run = "echo $$ >>begun", .cwd = test_dir()};
@@ -140,13 +140,13 @@ TEST(attempt_whose_task_removed_all_files_is_not_treated_as_unstarted_by_its_own
     check_not_unstarted(REMOVES_ALL THEN_KILLS_ALL, false);
 }
 
-TEST(attempt_whose_task_copied_the_token_of_another_attempt_is_not_treated_as_unstarted)
+TEST(attempt_whose_task_copied_the_start_token_of_another_attempt_is_not_treated_as_unstarted)
 {
     make_other_attempt();
     check_not_unstarted(COPIES_A_TOKEN THEN_KILLS_ALL, true);
 }
 
-TEST(attempt_whose_task_restored_the_first_bytes_of_its_token_is_not_treated_as_unstarted)
+TEST(attempt_whose_task_restored_the_first_bytes_of_its_start_token_is_not_treated_as_unstarted)
 {
     check_not_unstarted(REPAIRS_A_TOKEN THEN_KILLS_ALL, true);
 }
@@ -157,7 +157,7 @@ TEST(attempt_whose_task_removed_the_folder_is_not_treated_as_unstarted)
 }
 
 /* The process has neither the record of its session nor the attempt's variables, only `tree`. */
-TEST(attempt_whose_record_was_removed_is_lost_only_when_no_process_holds_its_tree)
+TEST(attempt_whose_shim_record_was_removed_is_lost_only_after_processes_with_its_tree_lock_ended)
 {
     struct worker *a = worker_new(), *b = worker_new();
     struct spec spec = {.cwd = test_dir()};
@@ -190,7 +190,7 @@ static int prepared_attempt(struct job *t)
     return at;
 }
 
-TEST(damaged_token_or_token_of_another_boot_does_not_prove_an_attempt_unstarted)
+TEST(damaged_start_token_or_start_token_of_another_boot_does_not_prove_an_attempt_unstarted)
 {
     struct worker *b = worker_new();
     struct spec spec = {.run = "true"};
@@ -211,7 +211,7 @@ TEST(damaged_token_or_token_of_another_boot_does_not_prove_an_attempt_unstarted)
     worker_free(b);
 }
 
-TEST(token_next_to_a_shim_record_does_not_prove_an_attempt_unstarted)
+TEST(start_token_next_to_a_shim_record_does_not_prove_an_attempt_unstarted)
 {
     struct worker *b = worker_new();
     struct spec spec = {.run = "true"};

@@ -82,7 +82,7 @@ TEST(job_submitted_in_a_turn_is_claimed_in_the_same_turn_without_an_outbox_row)
     store_close(&s);
 }
 
-TEST(push_does_not_overtake_waiting_jobs)
+TEST(job_submitted_in_a_turn_does_not_overtake_waiting_jobs)
 {
     struct store *s = fixture_store();
     struct submission sub = job("new");
@@ -99,7 +99,7 @@ TEST(push_does_not_overtake_waiting_jobs)
     store_close(&s);
 }
 
-TEST(push_fills_the_remaining_capacity_by_priority_then_age)
+TEST(jobs_submitted_in_a_turn_fill_the_remaining_capacity_by_priority_then_age)
 {
     struct store *s = fixture_store();
     struct submission subs[] = {job("low"), job("first"), job("urgent"), job("second")};
@@ -116,7 +116,7 @@ TEST(push_fills_the_remaining_capacity_by_priority_then_age)
     store_close(&s);
 }
 
-TEST(push_skips_jobs_that_are_held_or_not_served_by_the_worker)
+TEST(job_submitted_in_a_turn_is_not_claimed_if_it_is_held_or_not_served_by_the_worker)
 {
     struct store *s = fixture_store();
     struct submission subs[] = {job("lane"), job("queue"), job("delay"), job("limit"), job("ok")};

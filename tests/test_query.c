@@ -157,7 +157,7 @@ TEST(tasks_of_a_workflow_include_items_but_not_tasks_of_nested_workflows)
 }
 
 /* All items of a fan-out are counted, and only a few are listed. */
-TEST(outline_counts_all_items_and_lists_only_some_running_and_failed_ones)
+TEST(outline_of_a_workflow_counts_all_items_and_lists_only_some_running_and_failed_items)
 {
     struct store *s = fixture_store();
     int64_t workflow = submit_with(s, (struct submission){.kind = KIND_WORKFLOW, .name = "flow"});

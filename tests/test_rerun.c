@@ -5,7 +5,7 @@
 
 TEST_LONG;
 
-TEST(rerun_of_a_whole_workflow_reuses_its_executions)
+TEST(rerun_of_a_whole_workflow_runs_its_existing_executions_again)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s,

@@ -163,7 +163,7 @@ static void approve_or_reject(struct store *s, int64_t id, bool yes)
     CHECK_EQ(a.q.rc, 0);
 }
 
-TEST(items_that_a_rerun_did_not_reach_do_not_count_as_done)
+TEST(items_that_a_failed_rerun_did_not_reach_run_in_the_next_rerun)
 {
     struct store *s = fixture_store();
     int64_t w =

@@ -2,7 +2,7 @@
  * workers that are gone. */
 #include "retention_fixture.h"
 
-TEST(counters_of_inactive_stores_are_merged_and_sums_are_kept)
+TEST(queue_counters_of_inactive_stores_are_merged_and_their_sums_do_not_change)
 {
     struct store *s = fixture_store(), *gone;
     struct held_job j[2];

@@ -69,7 +69,7 @@ static void close_all(struct worker_kit *k, struct store **s)
     store_close(s);
 }
 
-TEST(worker_whose_file_has_a_shorter_retention_follows_that_of_the_database)
+TEST(worker_whose_config_file_has_a_shorter_retention_follows_that_of_the_database)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {0};
@@ -88,7 +88,7 @@ TEST(worker_whose_file_has_a_shorter_retention_follows_that_of_the_database)
     close_all(&k, &s);
 }
 
-TEST(worker_whose_file_keeps_everything_follows_the_retention_of_the_database)
+TEST(worker_whose_config_file_keeps_everything_follows_the_retention_of_the_database)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {0};

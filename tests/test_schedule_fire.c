@@ -6,7 +6,7 @@
 
 /* ---- once ---- */
 
-TEST(due_time_fires_once_and_not_early)
+TEST(run_of_a_due_time_is_created_once_and_not_early)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "'@hourly'");
     struct schedule_slice r;

@@ -137,7 +137,7 @@ TEST(schedule_checked_while_the_clock_was_ahead_continues_after_the_clock_is_set
     schedule_done(s);
 }
 
-TEST(schedule_with_a_problem_is_checked_soon_after_the_clock_is_set_back)
+TEST(schedule_that_could_not_fire_is_checked_again_soon_after_the_clock_is_set_back)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "{cron: '@hourly', overlap: allow}");
     struct schedule_slice ahead = {.max = 10, .ahead = true};
@@ -188,7 +188,7 @@ TEST(clock_set_back_fires_no_due_time_twice_and_later_ones_still_fire)
 }
 
 /* Engines whose clocks differ a little meet this often, not only after a large change. */
-TEST(fired_due_time_reached_again_does_not_wait_for_its_own_run_or_displace_the_next)
+TEST(fired_due_time_that_the_clock_reaches_again_neither_waits_nor_displaces_the_next_due_time)
 {
     struct store *s =
         applied_at("2030-06-01T12:30:00Z", "{cron: '* * * * *', overlap: queue, catchup: 1h}");

@@ -6,7 +6,7 @@ TEST_NO_DB;
 
 /* ---- overlap ---- */
 
-TEST(due_time_during_a_run_is_skipped_or_waits_or_runs_as_overlap_says)
+TEST(due_time_during_a_run_is_skipped_or_waits_or_fires_as_the_key_overlap_says)
 {
     CHECK_EQ(schedule_firing(OVERLAP_SKIP, false, false), FIRING_RUN);
     CHECK_EQ(schedule_firing(OVERLAP_SKIP, true, false), FIRING_SKIP);

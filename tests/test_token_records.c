@@ -4,7 +4,7 @@
 
 /* ---- use ---- */
 
-TEST(use_is_recorded_at_most_once_a_minute)
+TEST(use_of_a_token_is_recorded_at_most_once_a_minute)
 {
     struct pawl *p = open_counting();
     char *text = create_reader(p, "ci", 0), first[40];
@@ -39,7 +39,7 @@ TEST(use_of_a_token_that_is_not_valid_is_not_recorded)
     close_clean(p);
 }
 
-TEST(token_is_valid_while_the_database_accepts_no_change_of_it)
+TEST(token_is_accepted_while_its_use_cannot_be_recorded)
 {
     struct pawl *p = open_counting();
     char *text = create_reader(p, "ci", 0);
@@ -73,7 +73,7 @@ static const char *last_order(struct pawl *p, size_t nth)
     return text;
 }
 
-TEST(creation_and_revocation_are_recorded_for_each_token_of_a_name)
+TEST(creation_and_revocation_of_tokens_with_the_same_name_are_recorded_for_each_token)
 {
     struct pawl *p = open_counting();
     struct pawl_token t = {.name = "ci", .scopes = PAWL_SCOPE_READ};
@@ -95,7 +95,7 @@ TEST(creation_and_revocation_are_recorded_for_each_token_of_a_name)
     close_clean(p);
 }
 
-TEST(retention_keeps_tokens)
+TEST(retention_removes_the_audit_records_of_a_token_but_not_the_token)
 {
     struct pawl *p = open_counting();
     char *text = create_reader(p, "ci", DAY);

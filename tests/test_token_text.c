@@ -34,7 +34,7 @@ static bool is_token(const char *text)
     return false;
 }
 
-TEST(token_text_is_read_back_exactly)
+TEST(written_token_text_reads_back_to_its_tenant_and_secret)
 {
     static const char *const tenants[] = {"", "a", "acme", "a_", "a__b_9", LONGEST_TENANT};
 
@@ -53,7 +53,7 @@ TEST(token_text_is_read_back_exactly)
 }
 
 /* Tokens that are in use must stay valid with every later version. */
-TEST(token_text_keeps_its_form)
+TEST(token_text_and_hash_of_a_known_secret_never_change)
 {
     struct access_token t = {.tenant = "acme"};
     unsigned char hash[TOKEN_HASH_SIZE];
@@ -123,7 +123,7 @@ static char *forged(const char *head)
     return mem_printf("%s%.6s", head, checks);
 }
 
-TEST(forged_token_with_a_right_checksum_must_have_a_valid_tenant_and_secret)
+TEST(token_text_with_a_valid_checksum_but_an_invalid_tenant_or_secret_is_refused)
 {
 #define SECRET "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
     static const char *const bad[] = {
@@ -156,7 +156,7 @@ TEST(forged_token_with_a_right_checksum_must_have_a_valid_tenant_and_secret)
     }
 }
 
-TEST(hostile_text_is_refused)
+TEST(empty_incomplete_or_huge_token_text_is_refused)
 {
     struct buf large = BUF_INIT;
 
@@ -172,7 +172,7 @@ TEST(hostile_text_is_refused)
     buf_release(&large);
 }
 
-TEST(tenant_of_a_token_is_found_without_a_database)
+TEST(tenant_of_a_token_is_read_from_its_text_without_a_database)
 {
     struct access_token t = random_token("acme"), by_default = random_token("");
     char *text = access_token_write(&t), tenant[PAWL_TENANT_SIZE] = "unchanged";
@@ -188,7 +188,7 @@ TEST(tenant_of_a_token_is_found_without_a_database)
     free(text);
 }
 
-TEST(scopes_are_read_from_words_and_misspelled_ones_suggested)
+TEST(list_of_scopes_is_parsed_and_a_misspelled_scope_gets_a_suggestion)
 {
     static const struct {
         const char *text, *message;

@@ -33,7 +33,7 @@ TEST(token_has_the_rights_that_it_was_created_with)
     close_clean(p);
 }
 
-TEST(token_without_lists_serves_every_queue_and_only_with_the_scope_work)
+TEST(token_without_queues_and_lanes_may_serve_every_queue_if_it_has_the_scope_work)
 {
     struct pawl *p = open_counting();
     char *worker = create(p, (struct pawl_token){.name = "w", .scopes = PAWL_SCOPE_WORK});
@@ -53,7 +53,7 @@ TEST(token_without_lists_serves_every_queue_and_only_with_the_scope_work)
     close_clean(p);
 }
 
-TEST(admin_implies_all_other_scopes_but_is_listed_alone)
+TEST(scope_admin_implies_all_other_scopes_but_is_listed_alone)
 {
     struct pawl *p = open_counting();
     char *text = create(p, (struct pawl_token){.name = "root", .scopes = PAWL_SCOPE_ADMIN});
@@ -72,7 +72,7 @@ TEST(admin_implies_all_other_scopes_but_is_listed_alone)
     close_clean(p);
 }
 
-TEST(secret_is_stored_only_as_a_hash)
+TEST(secret_of_a_token_is_stored_only_as_a_hash)
 {
     struct pawl *p = open_counting();
     char *text = create_reader(p, "ci", 0), *listing;
@@ -87,7 +87,7 @@ TEST(secret_is_stored_only_as_a_hash)
     close_clean(p);
 }
 
-TEST(wrong_descriptions_of_tokens_are_refused)
+TEST(token_with_an_invalid_name_scope_restriction_or_expiry_is_refused)
 {
     static const char *const none[] = {NULL}, *const queues[] = {"mail", NULL};
     static const char *const empty[] = {"", NULL}, *const hidden[] = {"a\nb", NULL};
@@ -180,7 +180,7 @@ TEST(token_whose_stored_restriction_cannot_be_read_is_refused)
 
 /* ---- names ---- */
 
-TEST(name_of_an_active_token_is_refused_to_another)
+TEST(second_token_with_the_name_of_an_active_token_is_refused)
 {
     struct pawl *p = open_counting();
     char *first = create_reader(p, "ci", DAY), *second = NULL;
@@ -249,7 +249,7 @@ static void create_same_name(int nth)
     pawl_close(p);
 }
 
-TEST(one_of_many_simultaneous_creations_of_a_name_succeeds)
+TEST(one_of_many_simultaneous_creations_of_a_token_with_one_name_succeeds)
 {
     struct store *s = fixture_store();
     int n = 0;

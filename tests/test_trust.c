@@ -58,7 +58,7 @@ static int distrust(void)
 #define UNTRUSTED "you have not said that you trust this file: read it, then run `pawl trust`"
 #define CHANGED   "this file has changed since you trusted it"
 
-TEST(key_that_decides_what_runs_needs_trust_in_the_current_folder)
+TEST(config_key_that_decides_what_runs_needs_trust_in_the_current_folder)
 {
     static const char *const keys[][2] = {
         {"db", "db: sqlite:jobs.db\n"},
@@ -85,14 +85,14 @@ TEST(key_that_decides_what_runs_needs_trust_in_the_current_folder)
     }
 }
 
-TEST(key_that_runs_nothing_needs_no_trust)
+TEST(config_key_that_runs_nothing_needs_no_trust)
 {
     write_file("pawl.yaml", "tenant: t\nworker: {slots: 2}\nexecutors: {container: {pull: never}}\n"
                             "dispatch: {default_executor: container}\nretry: 2\n");
     CHECK_STR(load(NULL), "");
 }
 
-TEST(trust_ends_when_the_file_changes_or_moves)
+TEST(trust_ends_when_the_config_file_changes_or_moves)
 {
     char *other = mem_strdup(in_dir("other"));
 

@@ -55,7 +55,7 @@ static void check_plan(struct store *s, const char *query, const char *on_sqlite
         test_fail(__FILE__, __LINE__, "%s should have '%s' in its plan:\n%s", query, wanted, plan);
 }
 
-TEST(events_of_an_execution_failures_by_time_and_tasks_of_a_workflow_are_found_by_an_index)
+TEST(view_query_by_execution_failure_time_or_workflow_uses_an_index)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(

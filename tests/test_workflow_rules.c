@@ -4,7 +4,7 @@
 
 TEST_LONG;
 
-TEST(tasks_in_sequence_run_one_after_another)
+TEST(task_becomes_ready_when_its_need_has_succeeded)
 {
     struct store *s = fixture_store();
     struct task_claim k = {.push = false};

@@ -37,7 +37,7 @@ WORKFLOW_CASE(on_failure_after_a_timeout_is_not_reached_by_a_cancel_of_the_workf
                         {"play", "a:cancelled on_failure:cancelled on_exit:succeeded"}},
               .ends = S_TIMED_OUT);
 
-WORKFLOW_CASE(timeout_during_on_failure_ends_it_and_does_not_start_it_again,
+WORKFLOW_CASE(timeout_during_on_failure_ends_on_failure_and_does_not_start_it_again,
               .yaml = HEAD "tasks:\n  a: {run: x}\non_failure: {run: x}\non_exit: {run: x}\n",
               .steps = {{"take, fail a, take", "a:failed on_failure:running"},
                         {"after 61s, end on_failure",
