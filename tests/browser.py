@@ -110,7 +110,7 @@ def pages_show_no_actions_to_a_token_with_only_the_scope_read():
         token = page.server.db.token("reader", "read")
         page.open(f"/runs/{run}", token=token).sees("sleeper")
         page.one(".trow", "a")
-        # In one script: the page may draw its buttons again at any time.
+        # One script reads all buttons, because the page may draw them again at any time.
         shown = page.driver.execute_script("return [...document.querySelectorAll('button')].map((b) => b.innerText)")
         assert not set(shown) & {"Cancel", "Pause", "Rerun", "Skip"}, shown
         page.open("/", token=None).sees("sleeper")

@@ -1,4 +1,5 @@
-/* catalogue_fixture.h - applied workflows in a test, and what the library tells about them. */
+/* catalogue_fixture.h - applied workflows in a test, and the JSON that the library returns about
+ * them. */
 #ifndef TESTS_CATALOGUE_FIXTURE_H
 #define TESTS_CATALOGUE_FIXTURE_H
 
@@ -46,7 +47,7 @@ static inline struct pawl_applied apply_yaml(struct catalogue *c, const char *ya
     return a;
 }
 
-/* A workflow of one task whose command tells its definitions apart. */
+/* A workflow of one task, whose command distinguishes its definitions. */
 static inline struct pawl_applied apply_named(struct catalogue *c, const char *name,
                                               const char *command)
 {

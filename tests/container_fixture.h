@@ -1,4 +1,5 @@
-/* container_fixture.h - a container executor that uses tests/engine_double. */
+/* container_fixture.h - a container executor that uses tests/engine_double in place of podman or
+ * docker. */
 #ifndef TESTS_CONTAINER_FIXTURE_H
 #define TESTS_CONTAINER_FIXTURE_H
 
@@ -15,7 +16,7 @@ static inline const char *double_path(void)
     return path;
 }
 
-/* Starts the engine itself, which is not a child of any shim. The caller must stop it. */
+/* Starts the container engine, which is not a child of any shim. The caller must stop it. */
 static inline pid_t double_start(void)
 {
     char *argv[] = {(char *)(uintptr_t)double_path(), (char[]){"serve"}, NULL};
@@ -112,7 +113,7 @@ static inline void stage_end(struct stage *g)
     double_stop(g->engine);
 }
 
-/* The number of containers that the engine has. */
+/* The number of containers that the container engine has. */
 static inline int containers(void)
 {
     DIR *d = opendir(path_of("engine"));

@@ -173,8 +173,8 @@ static int wait_for(pid_t child, double deadline, const sigset_t *signals)
     }
 }
 
-/* Kills all children; their children become ours. False if there are none or they can't be listed.
- */
+/* Kills all children; their children become children of this process. False if there are none or
+ * they can't be listed. */
 static bool kill_children(void)
 {
     char path[64];
@@ -281,7 +281,7 @@ static enum outcome run_test(const struct test *test, const sigset_t *signals)
     while (kill_children())
         waitpid(-1, NULL, 0);
     nftw(dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
-    if (sig && sig != SIGALRM) { /* we were asked to end, and everything is cleaned up */
+    if (sig && sig != SIGALRM) { /* this process was asked to end, and everything is cleaned up */
         signal(sig, SIG_DFL);
         raise(sig);
         sigprocmask(SIG_UNBLOCK, signals, NULL);

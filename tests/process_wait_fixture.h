@@ -93,7 +93,7 @@ static inline void poll_for(struct worker *w, int64_t us)
         worker_poll(w, 10000);
 }
 
-/* The helper is our only child that runs pawl-shim. */
+/* The helper is the only child of this process that runs pawl-shim. */
 static inline pid_t helper_pid(void)
 {
     char path[64];

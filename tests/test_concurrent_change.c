@@ -127,7 +127,7 @@ static int read_and_check_lock(struct turn *t, void *arg, struct err *err)
     return rc;
 }
 
-/* Other programs do not use our lock file. They must be locked out before the first read of the
+/* Other programs do not use Pawl's lock file. They must be locked out before the first read of the
  * turn, not by its first write: otherwise the rows that the turn has read would be out of date. */
 TEST(sqlite_turn_excludes_other_writers_from_its_first_read_on)
 {

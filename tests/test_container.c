@@ -1,5 +1,5 @@
-/* test_container.c - commands in containers whose engine or shim fails. No attempt counts as ended
- * while its container may be alive. */
+/* test_container.c - commands in containers whose container engine or shim fails. No attempt counts
+ * as ended while its container may be alive. */
 #include "container_fixture.h"
 
 TEST_NO_DB;
@@ -96,8 +96,8 @@ TEST(container_outlives_its_worker_and_is_reattached)
     stage_end(&g);
 }
 
-/* The engine does not answer. After a cancel the processes are killed, but only the engine can
- * confirm that none is left. */
+/* The container engine does not answer. After a cancel the processes are killed, but only the
+ * container engine can confirm that no process is left. */
 TEST(cancelled_attempt_is_not_reported_while_the_container_engine_is_unreachable)
 {
     struct spec spec = sleeping_command();
@@ -175,8 +175,8 @@ TEST(outcome_is_not_reported_until_an_unreachable_container_engine_returns)
     stage_end(&g);
 }
 
-/* The engine answers again between the call that asks for the state and the call that lists the
- * containers. */
+/* The container engine answers again between the call that asks for the state and the call that
+ * lists the containers. */
 TEST(outcome_is_kept_if_the_container_engine_returns_between_two_calls)
 {
     struct spec spec = gated_command(0);
@@ -191,8 +191,8 @@ TEST(outcome_is_kept_if_the_container_engine_returns_between_two_calls)
     stage_end(&g);
 }
 
-/* Starts the command and lets it end while the engine is unreachable. Returns false if that took
- * longer than `most`, as on a stalled machine; such a run proves nothing. */
+/* Starts the command and lets it end while the container engine is unreachable. Returns false if
+ * that took longer than `most`, as on a stalled machine; such a run proves nothing. */
 static bool end_while_the_engine_is_unreachable(struct stage *g, int64_t most, pid_t *shim)
 {
     int64_t since = clock_boot_us();
@@ -234,7 +234,7 @@ TEST(outcome_before_the_timeout_is_kept_however_long_the_container_engine_is_unr
     stage_end(&g);
 }
 
-/* The engine must not start the container after the attempt was undone. */
+/* The container engine must not start the container after it was told to remove it. */
 TEST(lease_that_ends_while_a_container_is_created_leaves_no_container)
 {
     struct spec spec = sleeping_command();
@@ -246,7 +246,7 @@ TEST(lease_that_ends_while_a_container_is_created_leaves_no_container)
     CHECK_EQ(stage_wait(&g)->o.kind, OUTCOME_LOST);
     CHECK_EQ(containers(), 0);
     CHECK_OK(unlink(path_of("engine/slow")));
-    clock_sleep_us(SECOND); /* longer than the engine needs now */
+    clock_sleep_us(SECOND); /* longer than the container engine needs now */
     CHECK_EQ(containers(), 0);
     CHECK_STR(read_text(path_of("main")), "");
     stage_end(&g);

@@ -158,7 +158,7 @@ TEST(container_is_removed_by_the_name_it_was_created_with)
     CHECK_STR(p.undo.at[7], "pawl.folder=/state/db/42.3");
     CHECK_STR(d.undo.at[4], "/usr/bin/docker");
     CHECK_STR(d.undo.at[5], "--force --volumes");
-    CHECK_STR(d.undo.at[6], p.undo.at[6]); /* the name does not depend on the engine */
+    CHECK_STR(d.undo.at[6], p.undo.at[6]); /* the name does not depend on the container engine */
     container_command_release(&p);
     container_command_release(&d);
 }
@@ -198,7 +198,8 @@ TEST(command_that_no_container_engine_can_run_is_refused)
     CHECK(strstr(refusal_of(&podman, &none, "/x,y", NULL), "/x,y can't be mounted in a container"));
 }
 
-/* The container could not be found again, or its engine would restart it. */
+/* With these options the container could not be found again, or its container engine would restart
+ * it. */
 TEST(container_options_name_and_restart_are_refused)
 {
     static const char *const options[] = {"--name=mine", "--name\",\"mine", "--restart=always",

@@ -1,5 +1,5 @@
-/* test_container_end.c - the outcome of a command in a container is the one that its engine
- * reports, whatever happened to the client and the shim. */
+/* test_container_end.c - the outcome of a command in a container is the one that the container
+ * engine reports, whatever happened to the client and the shim. */
 #include "container_fixture.h"
 
 #include <inttypes.h>
@@ -63,7 +63,7 @@ TEST(attempt_whose_client_was_killed_is_lost)
     stage_end(&g);
 }
 
-/* The command has no variable of the attempt, so that only the engine finds it. */
+/* The command has no variable of the attempt, so only the container engine can find its process. */
 TEST(attempt_without_its_shim_and_shim_record_is_lost_only_after_its_container_was_removed)
 {
     static char run[PATH_MAX + 60];
@@ -106,7 +106,8 @@ static void check_outcome_if_shim_dies(const char *point, bool client_exits_earl
     CHECK_OK(rename(path_of("engine"), old_engine));
 }
 
-/* The outcome comes from the engine, or from what the shim had already recorded. */
+/* The outcome comes from the container engine, or from the record that the shim had already
+ * written. */
 TEST(container_outcome_is_correct_if_its_shim_is_killed_at_any_point)
 {
     check_outcome_if_shim_dies("before-lock", false, OUTCOME_REFUSED);

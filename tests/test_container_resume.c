@@ -1,6 +1,7 @@
 /* test_container_resume.c - containers whose shim is killed, as all shims are when a worker that
  * runs in a container is replaced: a container that runs is watched by another shim, one that has
- * ended is reported with the engine's exit code, and nothing is started twice. */
+ * ended is reported with the exit code that the container engine has recorded, and nothing is
+ * started twice. */
 #include "container_fixture.h"
 
 TEST_NO_DB;
@@ -127,7 +128,7 @@ TEST(container_whose_shim_was_killed_is_watched_by_another_shim_of_the_same_work
     stage_end(&g);
 }
 
-/* Waits until the engine has recorded the end of the command. */
+/* Waits until the container engine has recorded the end of the command. */
 static void await_end(const struct stage *g)
 {
     write_text(path_of("go1"), "");
@@ -214,7 +215,7 @@ TEST(container_that_was_removed_while_nobody_watched_is_lost)
     stage_end(&g);
 }
 
-/* An engine may report an exit code for a container that ended with the host. */
+/* A container engine may report an exit code for a container that ended when its host went down. */
 TEST(container_of_another_boot_is_removed_and_its_attempt_is_lost)
 {
     struct spec spec = stepping_command(0);
@@ -363,7 +364,7 @@ TEST(container_is_left_alone_while_the_container_engine_is_unreachable)
     stage_end(&g);
 }
 
-/* The worker's own engine does not know the container. */
+/* The container engine that the worker is configured for does not know the container. */
 TEST(orphaned_container_is_found_at_the_container_engine_that_created_it)
 {
     struct spec spec = stepping_command(4);
@@ -464,7 +465,7 @@ TEST(late_shim_of_a_lower_epoch_leaves_the_container_alone)
     stage_end(&g);
 }
 
-/* The engine may not have the start of a long output any more. */
+/* The container engine may have discarded the start of a long output. */
 TEST(long_log_of_a_resumed_container_is_read_from_a_time_on_and_marked_with_a_note)
 {
     static char run[2 * PATH_MAX + 200];

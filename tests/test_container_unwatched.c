@@ -109,7 +109,7 @@ TEST(container_is_left_alone_while_the_disk_is_full)
     stage_end(&g);
 }
 
-/* Nothing else ends it. */
+/* Without the cancel, the container would run on. */
 TEST(container_that_no_shim_can_watch_is_ended_by_a_cancel)
 {
     struct spec spec = waiting_command();

@@ -1,5 +1,5 @@
-/* test_custom_executor.c - custom executors of an embedder: what they are given, what they report,
- * and what the engine does with their reports. */
+/* test_custom_executor.c - custom executors of an embedder: the tasks that they get, and the
+ * outcomes that the engine stores from their reports. */
 #include "custom_executor_fixture.h"
 
 TEST_THREADED;

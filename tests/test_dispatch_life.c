@@ -300,7 +300,7 @@ TEST(stop_releases_attempts_that_outlive_the_worker_and_waits_for_all_others)
     end(&fx);
 }
 
-/* For example by a turn of the engine that was in progress when the stop came. */
+/* A turn of the engine that is in progress when the stop comes can claim such a job. */
 TEST(job_claimed_after_the_stop_is_returned_to_its_queue_immediately)
 {
     struct fixture fx;

@@ -1,4 +1,4 @@
-/* test_embedding.c - what an embedder needs: workflows without files, waiting for the end of an
+/* test_embedding.c - features for embedders: workflows without files, waiting for the end of an
  * execution, and several engines in one process. */
 #include "api_fixture.h"
 #include "base/text.h"

@@ -105,8 +105,8 @@ static struct {
     _Atomic pthread_t thread;
 } stop;
 
-/* A loop's thread that has just committed waits until another loop has committed, and then a while
- * longer. */
+/* Makes the thread of a loop that has just committed wait until another loop has committed, and
+ * then a while longer. */
 static void stop_after_commit(void *arg, const char *where)
 {
     (void)arg;

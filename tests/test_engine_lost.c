@@ -154,8 +154,8 @@ TEST(stopping_worker_cancels_functions_whose_lease_was_lost)
     store_close(&s);
 }
 
-/* Another worker adopted the job meanwhile, and it failed there: the outcome of our attempt is
- * refused in the same turn that claims the next one. */
+/* Another worker adopted the job meanwhile, and it failed there: the outcome of this worker's
+ * attempt is refused in the same turn that claims the next one. */
 TEST(stale_outcome_is_refused_in_the_turn_that_claims_the_next_attempt)
 {
     struct store *s = fixture_store();

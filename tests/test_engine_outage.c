@@ -209,8 +209,8 @@ static void check_ended(struct store *s, const int64_t *ids, int n)
     }
 }
 
-/* One worker has all the jobs and is the slower to come back. The other one is back first, sees
- * leases that expired long ago, and must wait before it reaps them. */
+/* One worker has all jobs and reconnects last. The worker that reconnects first sees leases that
+ * expired long ago, and must wait before it reaps them. */
 TEST_SLOW(workers_keep_their_leases_through_a_database_outage_of_three_lease_times, 600)
 {
     struct engine_options o = {.lease = AWAY_LEASE};

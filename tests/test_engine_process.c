@@ -113,7 +113,7 @@ TEST(command_with_an_unreadable_spec_is_reattached)
     check_reattached("UPDATE executions SET spec = '{\"of\":\"tomorrow\"}'");
 }
 
-/* Its shim runs, but has not started it. */
+/* The shim of the command runs, but has not started the command. */
 TEST(command_that_has_not_started_is_released_by_a_stopping_worker)
 {
     struct store *s = fixture_store();
@@ -210,7 +210,7 @@ TEST(command_that_cannot_start_on_a_full_disk_uses_no_attempt)
     CHECK_EQ(get(s, id).max_attempts, get(s, id).attempts + 1);
     CHECK_OK(unlink(filler));
     free(filler);
-    KIT_UNTIL(&k, status_of(s, id) == S_SUCCEEDED); /* and has no other outcome before */
+    KIT_UNTIL(&k, status_of(s, id) == S_SUCCEEDED); /* the command has no other outcome before */
     CHECK(!strstr(history(s, id), "lost") && !strstr(history(s, id), "failed"));
     CHECK_STR(noted, "the executor process has recovered and accepts jobs");
     engine_close(&k.engine);

@@ -32,7 +32,7 @@ static void orphan_all(int n)
     CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
-/* A way in which a worker gets jobs, and its report about a job that it can't get. */
+/* A way in which a worker gets jobs, and the message about a job that it can't get. */
 struct way {
     bool orphans, reaped; /* reaped: their leases expired before their worker was found dead */
     const char *when, *words;

@@ -31,7 +31,7 @@ TEST(running_function_is_notified_of_a_cancel_and_ends_as_cancelled)
     add(&fx, "gate", until_open, &g);
     start(&fx, 1, "gate");
     WAIT_FOR(&fx, atomic_load(&g.inside) == 1);
-    handles_cancel(&fx.handles, 1, 7, OUTCOME_CANCELLED); /* neither is for this attempt */
+    handles_cancel(&fx.handles, 1, 7, OUTCOME_CANCELLED); /* neither call names this attempt */
     handles_cancel(&fx.handles, 9, 1, OUTCOME_CANCELLED);
     CHECK_EQ(atomic_load(&g.notified), 0);
     handles_cancel(&fx.handles, 1, 1, OUTCOME_CANCELLED);

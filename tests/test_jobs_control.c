@@ -1,5 +1,5 @@
-/* test_jobs_control.c - what keeps a job from starting and what ends it: delays, pauses, cancels,
- * and combinations of them. Each test ends with verify. */
+/* test_jobs_control.c - delays, pauses and cancels of a job, and combinations of them. Each test
+ * ends with verify. */
 #include "fixture.h"
 
 TEST(delayed_job_is_not_claimed_before_its_delay_has_passed)

@@ -1,6 +1,6 @@
 /* test_json_depth.c - how deep JSON may be nested: deeper input is refused with an error that names
- * the limit, deeper outputs fail their task, and no workflow is left that can't be read again. Each
- * test ends with verify. */
+ * the limit, deeper outputs fail their task, and every stored workflow can be read again. Each test
+ * ends with verify. */
 #include "api_fixture.h"
 #include "base/json.h"
 #include "sql_submission_fixture.h"

@@ -230,7 +230,7 @@ static void insert_many(int from, int to)
     sql_analyze(s);
 }
 
-/* What it costs to list one minute, ten minutes after the first execution of many. */
+/* The cost of a list of one minute that begins ten minutes after the first of many executions. */
 static double cost_of_minute(int64_t first)
 {
     struct list_filter f = {.since = first + 600 * SECOND, .until = first + 660 * SECOND};

@@ -43,7 +43,7 @@ TEST(metrics_show_gauges_of_queues_workers_and_leases)
     close_both(p, s);
 }
 
-/* A worker with room for 4 commands and 2 containers. */
+/* A worker with slots for 4 commands and 2 containers. */
 static void announce(struct store *s, int64_t id, const char *host)
 {
     struct worker w = {.id = id,

@@ -26,7 +26,7 @@ static void put_file(int at, const char *name, const char *text)
     close(fd);
 }
 
-/* Each kind of object that may have replaced a file of ours. No open blocks on it. */
+/* Each kind of object that may have replaced one of Pawl's files. Opening it must not block. */
 TEST(open_of_anything_but_a_regular_file_of_allowed_size_is_refused_immediately)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* test_process.c - the process executor without faults: what a task gets, and what is reported
- * about it. */
+/* test_process.c - the process executor without faults: the environment, files and limits of a
+ * task, and the reports about it. */
 #include "process_fixture.h"
 
 #include <pwd.h>

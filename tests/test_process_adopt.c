@@ -265,7 +265,7 @@ TEST(worker_with_an_old_epoch_cannot_change_the_attempt)
     worker_reattach(b, &adopted);
     s = seen_of(b, t.execution, t.attempt);
     UNTIL(b, s->started);
-    /* Through the worker, and bypassing the worker's own check. */
+    /* The cancel goes through the worker, and then past the worker's own check. */
     handles_cancel(&a->handles, t.execution, t.attempt, OUTCOME_CANCELLED);
     handles_renewed(&a->handles, t.execution, t.attempt, 1);
     at = folder_of(&t);

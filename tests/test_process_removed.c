@@ -297,7 +297,7 @@ TEST(adopter_of_an_attempt_without_files_waits_until_it_can_search_for_the_shim)
     }
 }
 
-/* Another program has the same session number. */
+/* A session of an unrelated program has the recorded number. */
 TEST(session_that_was_recorded_in_another_pid_namespace_or_boot_is_not_killed)
 {
     struct attempt_shim shim = {.session_start = 1, .place = proc_place() ^ 1};

@@ -185,7 +185,7 @@ TEST(items_that_a_failed_rerun_did_not_reach_run_in_the_next_rerun)
     run_workflows(s, "");
     CHECK_EQ(status_of(s, w), S_SUCCEEDED);
     CHECK_EQ(get(s, task_of(s, w, "many[0]")).attempts, 3);
-    CHECK_EQ(get(s, task_of(s, w, "many[1]")).attempts, 2); /* once with the item 2, once with 8 */
+    CHECK_EQ(get(s, task_of(s, w, "many[1]")).attempts, 2); /* with the item 2, then with 8 */
     CHECK_EQ(get(s, task_of(s, w, "many[2]")).attempts, 2);
     verify_clean(s);
     store_close(&s);

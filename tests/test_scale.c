@@ -125,7 +125,7 @@ static void run_list_of_all(struct scale *w)
     QUERY_LIST(w->workflow + 100, {.all = true, .name = "*"});
 }
 
-/* The last three units of the filling, and the units around them. */
+/* A period with about the last three of the units that fill() has created. */
 static void run_list_of_period(struct scale *w)
 {
     int64_t at = get(w->s, w->workflow).requested_at;

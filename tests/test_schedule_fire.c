@@ -101,7 +101,8 @@ TEST_SLOW(due_times_evaluated_by_many_processes_fire_once_each, 600)
     schedule_done(s);
 }
 
-/* On PostgreSQL another process evaluates in the middle of our turn; SQLite excludes it. */
+/* On PostgreSQL another process evaluates the schedule in the middle of the turn under test; SQLite
+ * excludes that. */
 struct other {
     struct store *s;
     size_t started;

@@ -1,5 +1,5 @@
-"""Who may do what. Every operation of the OpenAPI document is asked for in every way that must be refused, and then nothing
-may have been read or changed. The tests iterate over the document, so new operations are covered without a change here."""
+"""Access rights. Every operation of the OpenAPI document is requested in every way that must be refused, and then nothing may
+have been read or changed. The tests iterate over the document, so new operations are covered without a change here."""
 
 import contextlib
 import http.client
@@ -52,7 +52,7 @@ class Operation:
 
 
 class House:
-    """A database with something of everything in it."""
+    """A database with at least one object of each kind."""
 
     def __init__(self, server):
         self.server, self.writable = server, True

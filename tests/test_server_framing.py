@@ -145,7 +145,7 @@ class Attacks:
 
 
 def statuses(answer):
-    """The statuses of all answers that the bytes have; their bodies never look like one."""
+    """The statuses of all answers in the bytes; no body of an answer looks like the head of an answer."""
     return [int(status) for status in re.findall(rb"HTTP/1\.[01] (\d{3}) ", answer)]
 
 
@@ -249,7 +249,7 @@ def pipelined_requests_are_answered_in_order_up_to_the_first_ambiguous_one():
 def request_with_a_long_head_is_answered_or_refused_but_never_dropped():
     with serving() as s:
         a, seen = Attacks(s.token), set()
-        # One that fills libmicrohttpd's memory for a connection, 12 kB, leaves no room for an answer.
+        # A head that fills libmicrohttpd's memory for a connection, 12 kB, leaves no memory for an answer.
         for n in (*range(1000, 11000, 250), 13000, 20000, 100000):
             talk = Talk(s.port)
             talk.send(a.head("GET /v1/queues HTTP/1.1", "Connection: close", "X-Note: " + "a" * n))
@@ -354,7 +354,7 @@ def attack_through(s, port):
         check_nothing_submitted(s, name)
     control = Talk(port)
     control.send(attacks.second)
-    assert control.read_answers_until_quiet() == [403]  # the proxy refuses it when it sees it
+    assert control.read_answers_until_quiet() == [403]  # the proxy refuses the second request if it recognizes it
 
 
 @test

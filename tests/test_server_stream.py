@@ -62,7 +62,7 @@ class Stream:
 
 
 def live(server, topics="events"):
-    """A stream that shows all events from now on: the server has begun to follow the history."""
+    """Returns a stream that shows all events from now on; the server has begun to follow the history."""
     return Stream(server, topics, last=0).skip_resync()
 
 
@@ -73,7 +73,7 @@ def history(server, n=None):
 
 
 def read_in_background(function):
-    """Runs it on a thread; returns the thread and the list that gets its result."""
+    """Runs the function on a thread; returns the thread and the list that gets the result."""
     got = []
     thread = threading.Thread(target=lambda: got.append(function()))
     thread.start()
@@ -285,7 +285,7 @@ def request_that_waits_for_an_execution_returns_when_another_process_ends_the_ex
     with serving() as s:
         run, other = s.submit(function="f"), s.submit(function="f")
         thread, got = wait_in_background(s, run)
-        s.db.pawl("cancel", str(other))  # is not what it waits for
+        s.db.pawl("cancel", str(other))  # the request does not wait for this execution
         time.sleep(0.2)
         assert not got
         s.db.pawl("cancel", str(run))
@@ -345,7 +345,7 @@ def submission_over_http_wakes_a_worker_of_another_process():
             until(lambda: s.get("/v1/workers").json["items"])
 
             def one(i):
-                time.sleep(0.5)  # it has nothing to do, and sleeps
+                time.sleep(0.5)  # the worker has nothing to do, and sleeps
                 assert s.wait(s.submit(command={"run": "true"}))["status"] == "succeeded"
 
             one(0)

@@ -116,7 +116,8 @@ static void keep_note(void *arg, const char *sentence)
     buf_addf(notes, "%s\n", sentence);
 }
 
-/* An id that exists already: its row can't be inserted, which fails the whole turn. */
+/* The id of the submission exists already: its row can't be inserted, which fails the whole
+ * turn. */
 TEST(submission_that_fails_the_turn_is_refused_and_the_other_submissions_are_taken)
 {
     struct worker_kit k = {.list = list};

@@ -1,4 +1,5 @@
-/* test_start_marks.c - start marks in a worker's file: what they prove, and what they do not. */
+/* test_start_marks.c - start marks in a worker's file: which attempts they prove to have never
+ * started. */
 #include "function_fixture.h"
 
 #include <fcntl.h>

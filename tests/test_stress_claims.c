@@ -152,13 +152,13 @@ static int compare_begin(const void *a, const void *b)
     return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* The invariant: if a claim ended before another began, it took no job that comes after the jobs
- * that the other took. All jobs exist from the start, none is returned (no turn is repeated,
- * nothing fails), and only claims lock waiting jobs; so a job that an earlier claim skipped was
- * locked by a claim that later took it, and that claim began before the earlier one ended. Hence no
- * job is ever taken while an older job of its lane, queue and priority, or a more urgent one, is
- * free; only claims that overlap in time may be in either order, and each of them takes at most its
- * batch. */
+/* The invariant: if one claim ended before another claim began, the earlier claim took no job that
+ * comes after a job of the later one. All jobs exist from the start, none is returned (no turn is
+ * repeated, nothing fails), and only claims lock waiting jobs; so a job that an earlier claim
+ * skipped was locked by a claim that later took it, and that claim began before the earlier one
+ * ended. Hence no job is ever taken while an older job of its lane, queue and priority, or a more
+ * urgent one, is free; only claims that overlap in time may be in either order, and each of them
+ * takes at most its batch. */
 static bool is_in_order(struct claim_record *list, size_t n, int64_t *older, int64_t *newer)
 {
     struct claim_record *ends = mem_alloc(n * sizeof(*ends));

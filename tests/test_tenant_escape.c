@@ -43,7 +43,7 @@ static const char *const attacks[] = {
     "SET ROLE postgres",
 };
 
-/* As every role may by default before PostgreSQL 15. */
+/* Grants the right that every role has by default before PostgreSQL 15. */
 static void allow_create_in_public(void)
 {
     run_sql_with_name(server_url, "GRANT CREATE ON SCHEMA public TO @", "PUBLIC");
@@ -207,7 +207,7 @@ TEST(schema_with_a_type_of_another_role_is_refused)
     finish();
 }
 
-/* As with logins of persons or programs that share a group role without a login. */
+/* Persons or programs with logins of their own may share a group role without a login. */
 TEST(login_that_acts_as_the_owner_role_can_create_and_use_the_schema_and_tenants)
 {
     const char *a = name_of_process("alpha"), *b = name_of_process("beta"),

@@ -111,7 +111,7 @@ TEST(token_with_a_missing_or_additional_part_is_refused)
     free(twice);
 }
 
-/* The checksum of a forged token is right: it is no secret how to compute it. */
+/* The text with its valid checksum, which anyone can compute. */
 static char *forged(const char *head)
 {
     unsigned char digest[16];

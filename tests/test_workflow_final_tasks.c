@@ -1,5 +1,5 @@
-/* test_workflow_final_tasks.c - what on_failure, on_exit and the outputs of a workflow can refer
- * to: all tasks with status, outputs and error, and how the workflow ended. */
+/* test_workflow_final_tasks.c - the values that on_failure, on_exit and the outputs of a workflow
+ * can refer to: all tasks with status, outputs and error, and how the workflow ended. */
 #include "claimed_values_fixture.h"
 
 /* Every value that a final task can refer to. */

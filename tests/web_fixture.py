@@ -77,7 +77,7 @@ class Page:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def one(self, selector, text=""):
-        """The first visible element with this text, as soon as there is one."""
+        """Waits for a visible element with this text; returns the first one."""
         return self.until(lambda: next((e for e in self.all(selector) if text in e.text and e.is_displayed()), None), f"{selector} with '{text}'")
 
     def text(self, selector="main"):
@@ -106,13 +106,13 @@ class Page:
         def attempt():
             try:
                 element = self.one(selector, text)
-                # The driver does not know that the header covers what is scrolled below it.
+                # The browser's driver does not know that the header of the page covers elements that are scrolled below it.
                 self.js("if (!arguments[0].closest('.outline, dialog')) arguments[0].scrollIntoView({block: 'center'})", element)
                 element.click()
                 return True
             except (StaleElementReferenceException, WebDriverException) as error:
                 if "intercept" in str(error) or isinstance(error, StaleElementReferenceException):
-                    return False  # it was replaced, or a note covers it for some seconds
+                    return False  # the page replaced the element, or a message covers it for some seconds
                 raise
 
         self.until(attempt, f"{selector} with '{text}' to click")

@@ -12,7 +12,7 @@ OPEN = "status NOT IN ('succeeded', 'failed', 'timed_out', 'cancelled', 'skipped
 
 
 class Unavailable(Exception):
-    """The database cannot be read at the moment."""
+    """Raised if the database cannot be read at the moment."""
 
 
 class SQLite:

@@ -60,7 +60,7 @@ class Faults:
             self.kill_shim_of(victim)
 
     def kill_everything(self):
-        """As the kernel does when memory is short: workers, shims, commands, helpers and clients of all hosts."""
+        """Kills workers, shims, commands, helpers and a client on all hosts, as the kernel may when memory is short."""
         for worker in self.workers.all():
             if worker.send(signal.SIGKILL):
                 self.count('kill worker', worker.pid)
@@ -106,7 +106,7 @@ class Faults:
     # ---- SIGSTOP ----
 
     def stop_worker(self):
-        """Longer than its lease: others take over its jobs."""
+        """Stops a worker, often for longer than its lease, so that other workers adopt its jobs."""
         worker = self.workers.pick(self.rng)
         if worker and worker.send(signal.SIGSTOP):
             self.count('stop worker', worker.pid)
@@ -123,7 +123,7 @@ class Faults:
     # ---- upgrade ----
 
     def upgrade(self):
-        """Workers that start from now on use the other copy of the programs; one that runs is asked to end."""
+        """Makes workers that start from now on use the other copy of the programs, and asks a running worker to end."""
         self.workers.upgrade_copy = 'b' if self.workers.upgrade_copy == 'a' else 'a'
         worker = self.workers.pick(self.rng)
         if worker and worker.send(signal.SIGTERM):

@@ -1,5 +1,6 @@
-"""oracle.py - judges a round from the outside: from what submitters were told, what the commands wrote into the ledger, what the
-harness killed, and what Pawl's documented views show at the end. It uses no code of Pawl; test_oracle.py plants faults in it.
+"""oracle.py - judges a round from the outside: by the results that submitters received, the lines that commands wrote into
+the ledger, the processes that the harness killed, and the rows of Pawl's documented views at the end. It uses no code of
+Pawl; test_oracle.py plants faults in it.
 
 Each violation has a kind:
 
@@ -30,7 +31,7 @@ SHAPES = {
 
 @dataclass
 class Submission:
-    """What a submitter knows. The tag is part of the execution: its name, or a param of the workflow."""
+    """A submission as its submitter knows it. The tag is part of the execution: its name, or a param of the workflow."""
     tag: str
     acked: bool = False        # the program reported success, or the transaction was committed
     exit_code: int = None      # of a foreground run that waited for its end
@@ -40,7 +41,7 @@ class Submission:
 
 @dataclass
 class Facts:
-    """What the harness did."""
+    """The faults that the harness caused, as far as the judgement depends on them."""
     killed: set = field(default_factory=set)  # attempts whose shim or command was killed
     dead_workers: set = field(default_factory=set)  # pids of workers that were killed; functions die with their worker
     unattributed: int = 0                     # shims that were killed before their attempt could be seen
@@ -136,7 +137,7 @@ class Judge:
                 if not self.ledger.ends(name, attempt) and (name, attempt) not in self.released and not self.was_killed(name, attempt)]
 
     def was_killed(self, name, attempt):
-        """By the harness: its command, its shim, or the worker that ran it as a function."""
+        """Whether the harness killed the command of the attempt, its shim, or the worker that ran it as a function."""
         return (name, attempt) in self.facts.killed or any(
             b.mode == 'function' and b.pid in self.facts.dead_workers for b in self.ledger.begins(name, attempt))
 

@@ -23,7 +23,7 @@ PATIENCE = 90      # a round without any progress for this number of seconds cou
 
 
 class Setup:
-    """What scenarios, faults and submitters of one round share."""
+    """The objects and paths that scenarios, faults and submitters of one round share."""
 
     def __init__(self, build, database, work):
         self.folder = tempfile.mkdtemp(prefix='chaos.', dir=work)
@@ -40,7 +40,7 @@ class Setup:
         self.hosts, self.database = [], None
 
     def write_config(self, worker):
-        """A configuration for each copy of the programs; clients use the first."""
+        """Writes a configuration for each copy of the programs; clients use the first."""
         self.config = {}
         keys = ', '.join(f'{k}: {v}' for k, v in {'lease': f'{self.lease}s', 'drain_grace': '2s', **worker}.items())
         for copy in 'ab':
@@ -129,7 +129,7 @@ class Round:
         self.setup.database.ensure_running()
 
     def settle(self):
-        """Without faults everything must end: submitters, executions, workers, processes."""
+        """Waits until submitters, executions, workers and processes have ended, and records those that do not end."""
         for name in self.workload.stop():
             self.add('hung', f'{name} does not end')
         self.wait_for_end()
@@ -187,7 +187,7 @@ class Round:
         self.violations.append(Violation(kind, text))
 
     def save_evidence(self):
-        """The history of the database, which ends with the round."""
+        """Writes the executions and events into files, because the database is removed after the round."""
         schema = self.setup.database.schema
         for view, order in (('pawl_executions', 'id'), ('pawl_events', 'sequence_num')):
             with open(os.path.join(self.setup.folder, f'{view}.json'), 'w') as f:
@@ -195,7 +195,7 @@ class Round:
                     print(json.dumps(row), file=f)
 
     def end_leftovers(self):
-        """Only the processes of this round: their programs lie in its folder."""
+        """Ends only processes of this round: their programs lie in its folder."""
         for _ in range(50):
             left = programs.processes(self.setup.folder)
             for process in left:

@@ -1,9 +1,10 @@
-"""scenarios.py - what a round adds to the faults on processes. A scenario prepares its part of the set-up before anything runs,
-adds its faults, and heals everything when the faults stop. Scenarios that need a server or privileges are in files of their own."""
+"""scenarios.py - scenarios: the faults of a round besides those on processes. A scenario prepares its part of the set-up
+before anything runs, adds its faults, and heals everything when the faults stop. Scenarios that need a server or privileges
+are in files of their own."""
 
 
 class Skip(Exception):
-    """This machine does not allow the scenario; the reason is counted and printed."""
+    """Raised if this machine does not allow the scenario; the reason is counted and printed."""
 
 
 class Scenario:

@@ -39,7 +39,7 @@ class Server(Scenario):
             self.faults.count('terminate backend')
 
     def crash_backend(self):
-        """The server ends all other backends then, and recovers."""
+        """Kills a backend, after which the server ends all other backends and recovers."""
         try:
             pid = self.setup.database.psql('SELECT pid FROM pg_stat_activity'
                                            " WHERE backend_type = 'client backend' ORDER BY random() LIMIT 1").strip()

@@ -1,8 +1,9 @@
-"""workload.py - submitters: threads that use Pawl as its users do, by its programs and by SQL, and remember what they were told.
+"""workload.py - submitters: threads that use Pawl as its users do, by its programs and by SQL, and record the results that
+they received.
 
-Single commands, workflows of commands and functions (chains, joins, fan-outs, nested ones), foreground runs, SQL submissions and cancels, with and without
-idempotency keys. A submission without a key whose outcome is unknown is not repeated; one with a key is repeated until it is
-accepted, and must become one execution."""
+Single commands, workflows of commands and functions (chains, joins, fan-outs, nested ones), foreground runs, SQL submissions
+and cancels, with and without idempotency keys. A submission without a key whose outcome is unknown is not repeated; one with
+a key is repeated until it is accepted, and must become one execution."""
 import json
 import os
 import random

@@ -34,7 +34,7 @@ void interpreter_release(struct interpreter *in);
 
 struct node *interpreter_find(struct interpreter *in, const char *path);
 
-/* Events; call interpreter_advance after those of one turn. */
+/* Events of jobs; call interpreter_advance after the events of one turn. */
 void interpreter_start(struct interpreter *in, struct node *job);
 void interpreter_settle(struct interpreter *in, struct node *job, enum plan_end end, int list);
 void interpreter_cancel(struct interpreter *in, struct node *n);

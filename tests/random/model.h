@@ -34,7 +34,7 @@ struct model_node {
     enum model_status status;
     int item; /* -1 if it is not an item */
 
-    bool paused;      /* the node itself: neither it nor its descendants start */
+    bool paused;      /* an operator paused this node: neither it nor its descendants start */
     bool waits;       /* M_WORKFLOW, M_FAN_OUT: it may start, but something holds it */
     bool approved;    /* if it requires an approval */
     bool has_permits; /* M_WORKFLOW with a key */
@@ -90,8 +90,8 @@ bool model_permit(const struct model *m, struct model_node *n);
 bool model_some_crowded(const struct model *m);
 bool model_some_exceeded(const struct model *m);
 
-/* Events; call model_work_out after those of one turn. The caller makes sure that the job's status
- * allows the event. */
+/* Events of jobs; call model_work_out after the events of one turn. The caller makes sure that the
+ * job's status allows the event. */
 void model_start(struct model_node *job);
 void model_end(struct model_node *job, enum plan_end end, int list);
 void model_cancel(struct model_node *n, bool let_finish);

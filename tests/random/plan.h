@@ -82,7 +82,7 @@ struct plan_task {
 
 struct plan_workflow {
     struct plan_task *tasks; /* each after its needs; on_failure and on_exit last */
-    int ntasks;              /* without those two */
+    int ntasks;              /* without on_failure and on_exit */
     bool on_failure, on_exit;
     int timeout; /* in hours; 0 if none */
     int max;     /* how many of its executions may run at a time, by a key; 0 for no limit */
@@ -93,7 +93,7 @@ struct plan {
     struct plan_workflow workflows[PLAN_WORKFLOWS]; /* a workflow nests only later ones */
     int nworkflows;
     unsigned failing;                    /* percent of attempts that do not succeed */
-    unsigned operates, crashes, batches; /* percent of a driver's steps */
+    unsigned operates, crashes, batches; /* percent of the steps of a play */
     bool cancels;                        /* operators also cancel */
     unsigned reruns;                     /* percent: reruns after the end, up to three times */
     unsigned passes;                     /* percent of steps in which time passes */

@@ -1,4 +1,4 @@
-/* play_work.c - workers: they claim, settle, are lost and come back; see play_inner.h. */
+/* play_work.c - workers: they claim, settle, are lost and are replaced; see play_inner.h. */
 #include "play_inner.h"
 
 size_t claim(struct player *p)
