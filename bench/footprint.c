@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REST_SECONDS 12 /* past the first heartbeat and the daily work done with it */
+#define REST_SECONDS 12 /* includes the first heartbeat and the daily maintenance after it */
 
 struct usage {
     double cpu; /* in seconds */

@@ -63,12 +63,12 @@ END {
 		printf "\nDagu takes %s times as long for the chain as Pawl on SQLite, %s times 10 at a time;\n", fine("sqlite dagu flow 1"), fine("sqlite dagu flow 10")
 		printf "as Pawl on PostgreSQL %s and %s times.\n", fine("postgres dagu flow 1"), fine("postgres dagu flow 10")
 	}
-	else if (whole != "yes") # otherwise it is printed above
+	else if (whole != "yes") # otherwise the sentence is printed above
 		print "\nDagu could not be installed here: no comparison."
 	peers()
 }
 
-# Measured on the same server, right after Pawl.
+# Prints DBOS and OpenWorkflow, measured on the same server right after Pawl.
 function peers(    names, called, p, k)
 {
 	if (list["dbos tuned"] == "") {

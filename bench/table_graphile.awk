@@ -1,6 +1,6 @@
 # table_graphile.awk - whole lives compared with Graphile Worker; loaded after figures.awk.
 
-# Pawl's figures from right before; they are used only for the ratios.
+# The figures of Pawl that were measured right before; only the ratios use them.
 field("beside") == "graphile" {
 	near[field("what")] = field("lives_per_s")
 	add("near " field("what"), field("lives_per_s"))

@@ -124,7 +124,7 @@ static void cancel(void *data, struct pawl_attempt a)
     struct waiting *w = find(a.execution, a.attempt);
 
     (void)data;
-    if (w) /* else it has ended by itself */
+    if (w) /* otherwise the task has ended by itself */
         end(w, PAWL_CANCELLED);
     set_timer();
 }
@@ -143,7 +143,7 @@ static void poll_timer(void *data)
 
     (void)data;
     if (read(all.timer, &expired, sizeof(expired)) < 0)
-        return; /* it was set again meanwhile */
+        return; /* the timer was set again meanwhile */
     for (i = 0; i < SLOTS; i++)
         if (all.list[i].id.execution && all.list[i].ends_at <= now)
             end(&all.list[i], PAWL_OK);

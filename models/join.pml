@@ -35,7 +35,7 @@ mtype = {
 };
 
 /* Rows, in the order in which they are locked: roots, executions, outbox. */
-#define W 0 /* the workflow: the root of our tree */
+#define W 0 /* the workflow: the root of its tree */
 #define V 1 /* another root */
 #define X 2
 #define Y 3

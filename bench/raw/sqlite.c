@@ -65,7 +65,7 @@ static void sqlite_begin(void)
     sqlite_exec("BEGIN IMMEDIATE");
 }
 
-static void sqlite_sync(int64_t *first_column) /* nothing is ever in flight */
+static void sqlite_sync(int64_t *first_column) /* no result is ever outstanding */
 {
     (void)first_column;
 }
