@@ -57,7 +57,7 @@ ids() { jq .id | paste -sd' '; }
 
 # ---- actions on many executions
 
-@test "dry run of a cancel prints the number and the newest ten, and changes nothing" {
+@test "dry run of a cancel prints the number of matching executions and the newest ten, and changes nothing" {
 	submit 12 >/dev/null
 	p cancel --kind exec --dry-run >"$dir/out"
 	same 'would cancel 12 exec::nap (ready)' "$(head -n 1 "$dir/out")"
@@ -88,7 +88,7 @@ execution $a: cancelled
 	p verify
 }
 
-@test "pause, resume, skip and rerun take filters" {
+@test "pause, resume, skip and rerun with filters act on all matching executions" {
 	submit 2 >/dev/null
 	same 'execution 2: paused
 execution 1: paused
@@ -107,7 +107,7 @@ execution 1: runs again
 	p verify
 }
 
-@test "action with filters continues after a refused execution and returns the exit code of the refusal" {
+@test "rerun with filters continues after a refused execution and returns the exit code of the refusal" {
 	submit 3 >/dev/null
 	p skip 1 2 3 >/dev/null
 	sql "UPDATE executions SET queue = 'here:2' WHERE id = 2"
@@ -119,7 +119,7 @@ execution 1: runs again
 	[[ $output == *'2 of 3 executions done, 1 refused, 0 had changed'* ]]
 }
 
-@test "action needs either ids or filters" {
+@test "cancel, pause, resume, skip and rerun are refused without ids or filters and with both" {
 	id=$(submit '{"ms": 1}')
 	for c in cancel pause resume skip rerun; do
 		refused 2 "pawl $c needs more arguments: write ids, or filters such as --workflow" p "$c"

@@ -6,7 +6,7 @@ load cli_run
 
 executor_of() { p show "$1" --json | jq -r .executor; }
 
-@test "routes are shown, set from arguments and from a file, cleared, and recorded" {
+@test "admin routes shows the routes, sets them from arguments or a file, clears them, and records the user" {
 	same $'other commands -> process\n(default; not set in the database)' "$(p admin routes)"
 	p admin routes set 'ml::*=gpu' 'a=b::?=container' --default gpu --reason 'new hosts' >"$dir/out" 2>"$dir/err"
 	same $'ml::* -> gpu\na=b::? -> container\nother commands -> gpu' "$(head -n 3 "$dir/out")"

@@ -25,7 +25,7 @@ id_of() { p tree "$top" --json | grep -o '"id":[0-9]*,"parent":[0-9a-z]*,"root":
 	refused 2 'exclude each other' p show "$top" --workflow --parent
 }
 
-@test "workflow and task are shown as text" {
+@test "show prints a workflow and its task as text" {
 	make_flow
 	run_nested
 	same "execution $top, workflow

@@ -134,7 +134,7 @@ client_of() {
 }
 
 # A client that gets TERM before it has started anything exits with 0.
-@test "TERM sent to the client never turns an unfinished command into a success" {
+@test "TERM sent to the container engine's client never turns an unfinished command into a success" {
 	start_worker
 	for pause in 0.02 0.05 0.08 0.12 0.2 0.4; do
 		id=$(p exec --detach --executor container -- /bin/sh -c 'sleep 0.3; echo done=yes >>$PAWL_OUTPUT')

@@ -55,7 +55,7 @@ picture() { # tenant
 		-e 's/^([0-9]+\t[a-z_]+\t)[0-9]{4}-[0-9: .+-]+$/\1TIME/' "$dir/dump"
 }
 
-@test "reused tenant equals a new tenant" {
+@test "tenant that one test used and another reuses equals a new tenant" {
 	first=$tenant
 	use
 	end_all
@@ -90,7 +90,7 @@ spoiled() { # change
 	[ $status = 3 ] && grep -q "the tenant $tenant is not what it was" "$dir/out" || { echo "$1"; cat "$dir/out"; return 1; }
 }
 
-@test "changed tenant is not reused" {
+@test "tenant whose structure, rights or statistics a test has changed is not reused" {
 	while read -r change; do
 		spoiled "$change"
 	done <<-EOF
@@ -126,7 +126,7 @@ spoiled() { # change
 	spoiled ''
 }
 
-@test "connection left open to a reused tenant cannot access anything" {
+@test "connection that a test leaves open cannot reach its tenant after the tenant is reset for reuse" {
 	coproc psql -qAtX "$db" 2>&1
 	cat >&"${COPROC[1]}" <<-EOF
 		SET search_path = pawl_$tenant;
@@ -149,7 +149,7 @@ spoiled() { # change
 
 in_pool() { [ "$(ls "$PAWL_TEST_POOL" | wc -l)" = "$1" ]; }
 
-@test "passed test returns its tenant for reuse, and a failed test does not" {
+@test "test that passes returns its tenant for reuse, and a test that fails does not" {
 	BATS_TEST_COMPLETED=1 give_tenant_back
 	until_true in_pool 1
 	set -- "$PAWL_TEST_POOL"/*

@@ -1,4 +1,4 @@
-/* test_function_room.c - how many functions run at once and on which threads; each attempt ends
+/* test_function_capacity.c - how many functions run at once and on which threads; each attempt ends
  * exactly once, whatever is done to it. */
 #include "function_fixture.h"
 
