@@ -312,7 +312,7 @@ static void expect_json_masked(const char *secret, const char *text, const char 
     buf_release(&out);
 }
 
-TEST(secret_that_json_escapes_is_masked)
+TEST(secret_with_characters_escaped_by_json_is_masked)
 {
     expect_json_masked("a\"b\\c", "{\"k\":\"x a\\\"b\\\\c y\"}", "{\"k\":\"x *** y\"}");
     expect_json_masked("secret", "{\"k\":\"s\\u0065c\\u0072et\"}", "{\"k\":\"***\"}");

@@ -79,7 +79,7 @@ static void register_lane(struct store *s, int64_t id, const char *serves)
     CHECK_OK_ERR(store_turn(s, register_body, &w, &err), &err);
 }
 
-TEST(executor_of_a_worker_or_of_an_earlier_attempt_is_known)
+TEST(executor_of_a_worker_or_of_an_earlier_attempt_gets_no_warning)
 {
     struct store *s = fixture_store();
     struct pawl *p = open_with("one", "");

@@ -112,7 +112,7 @@ TEST(built_in_executors_need_no_configuration)
     config_free(&c);
 }
 
-TEST(config_file_in_the_current_folder_takes_precedence_over_the_users)
+TEST(config_file_in_the_current_folder_takes_precedence_over_that_of_the_user)
 {
     struct diagnostics diagnostics = DIAGNOSTICS_INIT;
     struct config_host h = host();

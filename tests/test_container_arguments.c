@@ -163,7 +163,7 @@ TEST(container_is_removed_by_the_name_it_was_created_with)
     container_command_release(&d);
 }
 
-TEST(container_name_depends_on_the_attempt_folder)
+TEST(attempts_in_different_folders_get_different_container_names)
 {
     struct spec spec = {.run = "x"};
     struct container_command a = command_of(&podman, &spec, NULL), b;

@@ -27,7 +27,7 @@ TEST(cron_nicknames_equal_their_patterns)
     check_same(" @Daily\t", "0 0 * * *");
 }
 
-TEST(names_ranges_lists_and_steps_equal_plain_numbers)
+TEST(names_ranges_lists_and_steps_in_cron_patterns_equal_lists_of_numbers)
 {
     check_same("0 0 * jan,FEB,Dec *", "0 0 * 1,2,12 *");
     check_same("0 0 * * mon-fri", "0 0 * * 1-5");

@@ -105,7 +105,7 @@ TEST(retry_runs_after_its_delay)
     store_close(&s);
 }
 
-TEST(deferral_uses_no_attempt)
+TEST(deferred_function_runs_again_after_its_delay)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};

@@ -277,7 +277,7 @@ TEST(jobs_of_all_executors_together_stay_within_the_worker_slots)
     store_close(&s);
 }
 
-TEST(priority_and_age_order_jobs_across_executors)
+TEST(jobs_of_all_executors_start_in_order_of_priority_then_age)
 {
     struct worker_kit k = {
         .list = a_while, .commands = true, .threads = 1, .slots = 1, .in_all = 1};

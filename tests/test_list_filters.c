@@ -251,7 +251,7 @@ static double cost_of_minute(int64_t first)
     }
 }
 
-TEST(list_of_an_old_period_reads_only_rows_near_it)
+TEST(list_of_an_old_period_reads_only_rows_near_the_period)
 {
     double few, many;
     int64_t first;

@@ -40,7 +40,7 @@ TEST(empty_output_file_gives_no_outputs)
     check_parsed("\n\r\n\n", "");
 }
 
-TEST(output_line_gives_a_key_and_its_text)
+TEST(output_line_sets_a_key_to_its_text)
 {
     check_parsed("a=1\n", "{\"a\":\"1\"}");
     check_parsed("a=1", "{\"a\":\"1\"}");

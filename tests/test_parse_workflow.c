@@ -19,7 +19,7 @@ TEST(task_given_as_text_is_a_shell_command)
                     "{\"name\":\"c\",\"at\":[1,30],\"run\":\"5\"}]}");
 }
 
-TEST(tasks_in_a_list_run_one_after_the_other)
+TEST(task_in_a_list_is_named_by_its_position_and_needs_the_task_before_it)
 {
     check_text("tasks: [./a.sh, ./b.sh, {argv: c}]",
                HEAD "\"tasks\":[{\"name\":\"step1\",\"at\":[1,9],\"run\":\"./a.sh\"},"

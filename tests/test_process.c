@@ -294,7 +294,7 @@ TEST(secrets_reach_the_task_and_are_masked_in_log_and_outputs)
     worker_free(w);
 }
 
-TEST(secret_that_json_escapes_is_masked_in_outputs)
+TEST(secret_with_characters_escaped_by_json_is_masked_in_outputs)
 {
     const char *const names[] = {"TOKEN", NULL};
     struct spec spec = {.run = "printf '%s\\n' '{\"v\":\"is hunter\\\"2\\\\!\",\"n\":1}' "

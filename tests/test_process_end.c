@@ -383,7 +383,7 @@ TEST(exit_record_is_not_written_while_a_process_of_the_task_may_be_alive)
     worker_free(w);
 }
 
-TEST(many_short_commands_run_quickly)
+TEST(short_command_takes_less_than_a_tenth_of_a_second_on_average)
 {
     struct worker *w = worker_new();
     const char *argv[] = {"true", NULL};

@@ -56,7 +56,7 @@ TEST(rerun_from_a_task_includes_its_followers_and_renews_its_attempts)
     store_close(&s);
 }
 
-TEST(rerun_of_failed_items_respects_max_parallel)
+TEST(rerun_of_failed_items_runs_at_most_max_parallel_of_them_at_a_time)
 {
     struct store *s = fixture_store();
     int64_t w = submit_workflow(s,

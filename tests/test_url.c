@@ -78,7 +78,7 @@ TEST(postgres_url_is_shown_without_its_password)
     }
 }
 
-TEST(url_of_a_tenant_names_its_own_schema)
+TEST(url_with_a_tenant_selects_the_schema_of_the_tenant)
 {
     struct db_url *u = parse("postgres://host/db", "t1");
 
