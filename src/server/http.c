@@ -99,10 +99,12 @@ static enum MHD_Result send_answer(struct request *r)
                           : MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
         r->answer = (struct buf)BUF_INIT;
     }
-    r->stream = NULL;
     add_headers(r, m);
     sent = MHD_queue_response(r->connection, r->status, m);
     MHD_destroy_response(m);
+    if (r->stream) /* nothing below reads the request, and it may stay for long */
+        arena_release(&r->arena);
+    r->stream = NULL;
     return sent;
 }
 

@@ -1,10 +1,12 @@
 /* planes.c - the threads that carry out requests. Each plane has its own queue and threads, and
  * each thread its own database handles, one for each tenant that it served lately.
  *
- * Readers run with a lower priority, and the requests of one token never use all of their threads,
- * so that a client that asks for large pages in a loop slows itself. */
+ * Readers run with a lower priority, the requests of one token never use all of their threads, and
+ * each token has a budget of reading time (read_budget.c), so that a client that asks for large
+ * pages in a loop slows itself. */
 #include "base/env.h"
 #include "base/thread.h"
+#include "server/read_budget.h"
 #include "server/server.h"
 #include "server/watch.h"
 
@@ -52,6 +54,7 @@ struct plane_state {
     struct request *first, **end;
     size_t n;
     bool stopping;
+    struct read_budgets budgets; /* of PLANE_READ */
     struct plane_thread threads[THREADS_MAX];
 };
 
@@ -188,17 +191,32 @@ static bool uses_its_share(const struct plane_state *q, const struct request *r)
     return threads > 2 && running >= threads - 1;
 }
 
+/* How long the request has to wait for its token's budget, in µs. While the server stops, nothing
+ * waits. */
+static int64_t budget_wait(struct plane_state *q, const struct request *r, int64_t now)
+{
+    if (q->which != PLANE_READ || q->stopping)
+        return 0;
+    return read_budget_wait(&q->budgets, r->token, now);
+}
+
 /* Takes the next request, and with it those of the same tenant, as many as the plane takes at once.
- */
-static struct request *take(struct plane_state *q)
+ * If it returns NULL, a request may be taken after *wait µs, or as soon as one is added or done. */
+static struct request *take(struct plane_state *q, int64_t *wait)
 {
     struct request **at = &q->first, *taken = NULL, **end = &taken;
+    int64_t now = clock_boot_us();
     size_t n = 0;
+
+    *wait = IDLE_US / 2;
 
     while (*at && n < shape[q->which].batch) {
         struct request *r = *at;
+        int64_t until_budget = budget_wait(q, r, now);
 
-        if (uses_its_share(q, r) || (taken && strcmp(taken->tenant, r->tenant))) {
+        if (until_budget && until_budget < *wait)
+            *wait = until_budget;
+        if (until_budget || uses_its_share(q, r) || (taken && strcmp(taken->tenant, r->tenant))) {
             at = &r->next;
             continue;
         }
@@ -223,14 +241,15 @@ static void *work(void *arg)
         (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), READ_NICENESS);
     pthread_mutex_lock(&q->mutex);
     for (;;) {
-        struct request *r = take(q);
+        int64_t wait, start;
+        struct request *r = take(q, &wait);
 
         if (!r && q->stopping)
             break;
         if (!r) {
-            struct timespec until = thread_time_in(IDLE_US / 2);
+            struct timespec until = thread_time_in(wait);
 
-            if (pthread_cond_timedwait(&q->added, &q->mutex, &until)) {
+            if (pthread_cond_timedwait(&q->added, &q->mutex, &until) && wait == IDLE_US / 2) {
                 pthread_mutex_unlock(&q->mutex);
                 close_idle_handles(t);
                 pthread_mutex_lock(&q->mutex);
@@ -240,10 +259,13 @@ static void *work(void *arg)
         t->busy = true;
         snprintf(t->token, sizeof(t->token), "%s", r->token ? r->token : "");
         pthread_mutex_unlock(&q->mutex);
+        start = clock_boot_us();
         if ((r = refuse_late(r)))
             run_batch(t, r);
         pthread_mutex_lock(&q->mutex);
         t->busy = false;
+        if (q->which == PLANE_READ)
+            read_budget_charge(&q->budgets, t->token, start, clock_boot_us());
     }
     pthread_mutex_unlock(&q->mutex);
     for (size_t i = 0; i < HANDLES; i++)

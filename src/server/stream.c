@@ -24,7 +24,7 @@
 #define EVENTS_MAX 200 /* of one message */
 #define LIFE_US \
     (15 * 60 * 1000000LL) /* then the client connects again, and its token is checked again */
-#define BLOCK 4096
+#define BLOCK 512         /* bytes that each stream keeps for what it sends */
 
 struct topic {
     const char *name;
