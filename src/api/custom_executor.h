@@ -6,8 +6,8 @@
  * reports arrive between two polls, a run therefore takes no more memory than the kept part of its
  * log.
  *
- * The comments mark the fields: L is accessed only under the lock, M only by the loop's thread.
- * Only the loop's thread adds and frees runs, under the lock. */
+ * The mark of a field says who may access it: [lock] any thread that holds the lock; [loop] the
+ * loop's thread only. Runs are added and freed by the loop's thread, under the lock. */
 #ifndef API_CUSTOM_EXECUTOR_H
 #define API_CUSTOM_EXECUTOR_H
 
@@ -29,19 +29,19 @@ struct run {
     int64_t accepted; /* CLOCK_BOOTTIME in µs, like all times here */
     char **outputs;   /* the members of the result that are kept; ends with NULL; NULL for all */
 
-    struct run *next_news; /* L */
-    bool is_news;          /* L */
-    bool started, ended;   /* L: the executor has reported the start, the end */
-    int64_t started_at;    /* L: when it started */
-    struct outcome end;    /* L; the run owns its strings */
-    struct capped_log log; /* L */
+    struct run *next_news; /* [lock] */
+    bool is_news;          /* [lock] */
+    bool started, ended;   /* [lock] the executor has reported the start, the end */
+    int64_t started_at;    /* [lock] when it started */
+    struct outcome end;    /* [lock]; the run owns its strings */
+    struct capped_log log; /* [lock] */
 
-    bool reported_started; /* M: the start was passed on to the dispatcher */
-    int64_t log_at;        /* M: when the log was last passed on */
-    int64_t deadline;      /* M: when the timeout is reached; 0 if none */
-    enum outcome_kind why; /* M: why the attempt must end; 0 if it may continue */
-    bool cancel_called;    /* M: the executor's cancel function was called */
-    bool dropped;          /* M: the next poll frees the run */
+    bool reported_started; /* [loop] the start was passed on to the dispatcher */
+    int64_t log_at;        /* [loop] when the log was last passed on */
+    int64_t deadline;      /* [loop] when the timeout is reached; 0 if none */
+    enum outcome_kind why; /* [loop] why the attempt must end; 0 if it may continue */
+    bool cancel_called;    /* [loop] the executor's cancel function was called */
+    bool dropped;          /* [loop] the next poll frees the run */
 };
 
 struct pawl_reporter {
@@ -49,12 +49,12 @@ struct pawl_reporter {
     struct executor_ops ops;
     struct pawl_executor own;
     const char *tenant;   /* NULL for the default tenant */
-    int slots, n;         /* M */
-    bool closed;          /* M */
-    bool any_dropped;     /* M */
+    int slots, n;         /* [loop] */
+    bool closed;          /* [loop] */
+    bool any_dropped;     /* [loop] */
     struct wakeup wakeup; /* M, except wakeup_signal */
     pthread_mutex_t lock;
-    struct run *runs[RUN_BUCKETS], *news, **news_end; /* L */
+    struct run *runs[RUN_BUCKETS], *news, **news_end; /* [lock] */
 };
 
 struct custom_executor_options {
@@ -84,7 +84,8 @@ void run_repeat_reports(struct run *run);
 /* Frees the dropped runs. */
 void run_free_dropped(struct pawl_reporter *r);
 void run_free_all(struct pawl_reporter *r);
-/* M: calls `each` for every run, with the current time; `each` may drop it. */
+/* Called on the loop's thread. Calls `each` for every run, with the current time; `each` may drop
+ * the run. */
 void run_each(struct pawl_reporter *r, void (*each)(struct run *run, int64_t now));
 
 /* custom_executor_poll.c: passes the reports on */

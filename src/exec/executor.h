@@ -10,8 +10,9 @@
  * only the holder of the current epoch may signal it.
  *
  * The engine keeps the table of attempts (dispatch/attempts.h). `start` and `reattach` return the
- * executor's handle of an attempt, which the operations about that attempt get back. A handle is
- * valid until the executor has reported the end of the attempt, or until `forget` returns. */
+ * executor's handle of an attempt, which the engine passes to all operations on that attempt. A
+ * handle is valid until the executor has reported the end of the attempt, or until `forget`
+ * returns. */
 #ifndef EXEC_EXECUTOR_H
 #define EXEC_EXECUTOR_H
 
@@ -42,8 +43,9 @@ struct job {
 };
 
 enum report_kind {
-    REPORT_STARTED, /* the work started `ago` µs before now; once per epoch, before other reports */
-    REPORT_LOG,     /* more of its output */
+    REPORT_STARTED, /* the command or function started `ago` µs before now; once per epoch, before
+                       other reports */
+    REPORT_LOG,     /* more output of the attempt */
     REPORT_ENDED,   /* the last report */
 };
 
@@ -62,7 +64,7 @@ struct report {
     int64_t offset, dropped;
 
     struct outcome outcome; /* REPORT_ENDED; strings are valid until `report` returns. retry_delay
-                               only for deferred and refused */
+                               is used only if deferred or refused */
 };
 
 struct executor;
@@ -83,10 +85,10 @@ struct executor_ops {
     /* Reattaches to an adopted attempt, which another worker may have started: reports follow as
      * after `start`. An attempt that does not exist, or that ended without an exit record, is
      * reported as lost once its remains are gone, or as refused and unstarted if that is proved; it
-     * is never started again. *handle is that of an
-     * attempt that runs here under an older epoch, else NULL. -E_REFUSED: the attempt can't be
-     * searched for now, and *handle stays as it was. -E_LEASE_LOST: a higher epoch is recorded.
-     * Any other error: the attempt has failed, and the executor has dropped it. */
+     * is never started again. *handle comes in as the handle that this executor already has for the
+     * attempt, under an older epoch; NULL if none. -E_REFUSED: the attempt can't be searched for
+     * now, and *handle stays as it was. -E_LEASE_LOST: a higher epoch is recorded. Any other error:
+     * the attempt has failed, and the executor has dropped it. */
     int (*reattach)(struct executor *x, const struct job *j, void **handle, struct err *err);
 
     /* Ends an attempt: TERM, grace, KILL. `why` is OUTCOME_CANCELLED or OUTCOME_TIMED_OUT; an
@@ -128,7 +130,7 @@ struct executor_ops {
 /* The first member of every executor's own structure. */
 struct executor {
     const struct executor_ops *ops;
-    const char *key; /* as in routes; owned by the executor */
+    const char *key; /* the executor's name in routes; owned by the executor */
     struct env *env; /* outlives the executor */
     void (*report)(void *arg, struct executor *x, const struct report *r); /* set by the engine */
     void *arg;

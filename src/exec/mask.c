@@ -34,7 +34,7 @@ void mask_add(struct mask *m, const char *secret)
     }
 }
 
-/* Length of the longest word at the start of the text; 0 if none. */
+/* Length of the longest secret that the text starts with; 0 if none. */
 static size_t word_at(const struct mask *m, const char *text, size_t len)
 {
     if (m->first_bytes[(unsigned char)*text])
@@ -44,8 +44,8 @@ static size_t word_at(const struct mask *m, const char *text, size_t len)
     return 0;
 }
 
-/* Whether the whole text may be the start of a word: that word would be longer than any word that
- * the text starts with. */
+/* Whether the whole text may be the start of a secret that continues in the next piece, and so is
+ * longer than any secret that the text starts with. */
 static bool is_cut(const struct mask *m, const char *text, size_t len)
 {
     if (m->first_bytes[(unsigned char)*text])
@@ -55,7 +55,7 @@ static bool is_cut(const struct mask *m, const char *text, size_t len)
     return false;
 }
 
-/* Returns how many bytes of the text were used: all of them with `last`. */
+/* Returns how many bytes of the text were used: all of them if `last`. */
 static size_t mask_text(const struct mask *m, const char *text, size_t len, bool last,
                         struct buf *out)
 {
@@ -107,7 +107,9 @@ void mask_end(struct mask *m, struct buf *out)
 /* A JSON string without its escape sequences. */
 struct decoded {
     struct buf text;
-    VEC(const char *) sources; /* where each byte comes from, and the end of the string */
+    VEC(const char *)
+    sources; /* the position of each decoded byte in the source, then the end of
+                the string */
 };
 
 /* The value of the four hexadecimal digits at p; -1 if there are no such four digits. */
@@ -198,8 +200,7 @@ static const char *decode_string(struct decoded *d, const char *p, const char *e
     return p;
 }
 
-/* Masks the words of a decoded string in its source; returns the part of the source that is done.
- */
+/* Masks the words of a decoded string in its source; returns how far the source is done. */
 static const char *mask_string(const struct mask *m, const struct decoded *d, const char *from,
                                struct buf *out)
 {
@@ -223,7 +224,7 @@ void mask_json_strings(const struct mask *m, const char *text, size_t len, struc
     struct decoded d = {.text = BUF_INIT};
 
     while (text < end && (quote = memchr(text, '"', (size_t)(end - text)))) {
-        /* A closing quote may open the next string, in a text that is not JSON. */
+        /* In a text that is not JSON, the closing quote may as well open the next string. */
         text = decode_string(&d, quote, end);
         if (text < end && *text == '"')
             from = mask_string(m, &d, from, out);

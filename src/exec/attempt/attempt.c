@@ -42,7 +42,7 @@ bool attempt_parse_name(const char *name, int64_t *execution, int *attempt)
     n = strtol(dot + 1, NULL, 10);
     if (n < 1 || n > INT32_MAX)
         return false;
-    /* Accept the canonical spelling only: any other name is not ours. */
+    /* Accept the canonical spelling only: Pawl gives an attempt folder no other name. */
     if (strcmp(attempt_name(e, (int)n, canonical), name) != 0)
         return false;
     *execution = e;
@@ -59,7 +59,7 @@ int attempt_make_folder(int dir, int64_t execution, int attempt)
     return openat(dir, name, DIR_FLAGS);
 }
 
-/* A task may have removed the permissions of its own folder. */
+/* Opens a folder; restores its permissions first if a task has removed them. */
 static int open_folder(int dir, const char *name)
 {
     int fd = openat(dir, name, DIR_FLAGS);
@@ -78,9 +78,9 @@ int attempt_open_folder(int dir, int64_t execution, int attempt)
 
 /* ---- locks ----
  *
- * OFD locks belong to the open file description, like those of flock(2). Unlike those, they can be
- * tested without being taken; a lock taken for a moment would look like a shim to a third process.
- */
+ * OFD locks belong to the open file description, as flock(2) locks do. Unlike flock(2) locks, they
+ * can be tested without being taken: if a process took a lock only to test it, a third process
+ * would believe that a shim holds it. */
 
 static int lock_file(int at, const char *name, int flags, short type, bool wait)
 {
@@ -124,8 +124,9 @@ bool attempt_file_is_locked(int fd)
     return fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
 }
 
-/* One byte of the exclusive lock is changed to a shared lock. It still excludes every process that
- * wants the whole lock; a process that tests this byte alone sees the difference. */
+/* The mark "end known": one byte of the exclusive lock is changed to a shared lock. It still
+ * excludes every process that wants the whole lock; a process that tests this byte alone sees the
+ * difference. */
 #define END_KNOWN_BYTE 1
 
 void attempt_mark_end_known(int lock)
@@ -133,12 +134,12 @@ void attempt_mark_end_known(int lock)
     struct flock mark = {
         .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = END_KNOWN_BYTE, .l_len = 1};
 
-    (void)fcntl(lock, F_OFD_SETLK, &mark); /* may fail: then the shim may be killed as
+    (void)fcntl(lock, F_OFD_SETLK, &mark); /* if this fails, the worker may kill the shim as
                                               unresponsive */
 }
 
-/* An attempt in a container has no `tree` file. A file that can't be opened does not count as
- * free. */
+/* Whether no process of the task holds `tree`. True if the file does not exist, as for an attempt
+ * in a container; false if it can't be opened. */
 static bool is_tree_free(int at)
 {
     AUTO_FD fd = own_file_open(at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
@@ -197,7 +198,8 @@ int attempt_lock_lease(int at)
     int fd = openat(at, ".", DIR_FLAGS), tries;
 
     for (tries = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB); tries++) {
-        if (errno != EWOULDBLOCK || tries == LEASE_TRIES) { /* its holder may be suspended */
+        if (errno != EWOULDBLOCK || tries == LEASE_TRIES) { /* the process that holds the lock may
+                                                               be suspended */
             close(fd);
             return -1;
         }

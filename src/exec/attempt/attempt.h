@@ -58,8 +58,8 @@
 #define ATTEMPT_KEY_NAME    "PAWL_ATTEMPT_KEY"
 #define ATTEMPT_KEY_SIZE    64
 
-/* The mode bit of `output` while its secrets are being masked in place: a shim that is killed
- * meanwhile leaves neither the old nor the new text. A mode needs no disk space. */
+/* The mode bit that `output` has while the shim masks secrets in it in place: if the shim is killed
+ * then, the file holds neither the old nor the new text. Setting a mode needs no disk space. */
 #define ATTEMPT_OUTPUT_MARK S_ISVTX
 
 #define ATTEMPT_NAME_SIZE   48
@@ -75,13 +75,14 @@
 
 /* Writes "<execution>.<attempt>" to `out` (ATTEMPT_NAME_SIZE bytes) and returns it. */
 char *attempt_name(int64_t execution, int attempt, char *out);
-/* Parses such a name; false if it is not the name of an attempt folder. */
+/* Parses the name of an attempt folder; false if `name` is not one. */
 bool attempt_parse_name(const char *name, int64_t *execution, int *attempt);
 
 /* Creates and opens the folder. Returns its descriptor, or -1 and errno (EEXIST: it exists
  * already). */
 MUST_USE int attempt_make_folder(int dir, int64_t execution, int attempt);
-MUST_USE int attempt_open_folder(int dir, int64_t execution, int attempt); /* or -1 and errno */
+MUST_USE int attempt_open_folder(int dir, int64_t execution, int attempt); /* the descriptor, or -1
+                                                                              and errno */
 
 /* Locks a file in the folder. Returns its descriptor, or -1 and errno: without `wait`, EAGAIN if
  * another process holds the lock. The lock is released when the last copy of the descriptor is
@@ -90,12 +91,13 @@ MUST_USE int attempt_lock(int at, const char *name, bool wait);
 /* Takes a shared lock, which attempt_is_locked reports too, through a descriptor that can't write
  * to the file: a task that runs as another user inherits it. */
 MUST_USE int attempt_lock_shared(int at, const char *name);
-/* Tests the lock without taking it, so that no other process finds it held because of this test. */
+/* Tests the lock without taking it: a third process can't mistake the test for a lock. */
 bool attempt_is_locked(int at, const char *name);
-/* Like attempt_is_locked, for an open file: the name may belong to another file by now. */
+/* Like attempt_is_locked, for an open file, whose name may belong to another file by now. */
 bool attempt_file_is_locked(int fd);
-/* Marks a held `lock`: the task has ended and its shim knows how, but can't write the exit record
- * yet. The mark is part of the lock: it needs no disk space and disappears with the shim. */
+/* Marks `lock`, which the caller holds: the task has ended and its shim knows how, but can't write
+ * the exit record yet. The mark is part of the lock: it needs no disk space and disappears with the
+ * shim. */
 void attempt_mark_end_known(int lock);
 /* Whether attempt_mark_end_known was called and no process of the task is left. */
 bool attempt_is_end_known(int at);
@@ -118,16 +120,17 @@ bool attempt_has_tombstone(int at);
  *
  * Returns 0, or -1 and errno (EEXIST: another worker has adopted the attempt). */
 MUST_USE int attempt_write_start_token(int at, int64_t execution, int attempt);
-/* `lock` is the descriptor from attempt_lock, or -1. */
+/* Whether `lock`, the descriptor from attempt_lock, contains the start token of this attempt. False
+ * if it is -1. */
 bool attempt_has_start_token(int lock, int64_t execution, int attempt);
 /* The start token that a shim took: the content of `lock` before the shim overwrote all of it. */
 struct taken_token {
     size_t len;
     char bytes[RECORD_MAX];
 };
-/* 0, or -1 and errno; then nothing may be started. */
+/* 0, or -1 and errno; after an error nothing may be started. */
 MUST_USE int attempt_take_start_token(int lock, struct taken_token *out);
-/* For a shim that took the token and could not start anything after all. */
+/* Puts the token back, for a shim that took it and could not start anything after all. */
 void attempt_return_start_token(int lock, const struct taken_token *t);
 
 /* Removes the folder with its contents, at any depth. Returns 0, or -1 and errno. Never follows a
@@ -137,14 +140,15 @@ int attempt_remove_folder(int dir, const char *name);
 /* ---- records ---- */
 
 struct attempt_shim {
-    int64_t pid, start_time; /* the shim's, as in /proc/PID/stat */
+    int64_t pid, start_time; /* of the shim; start_time as in /proc/PID/stat */
     int64_t epoch;           /* the epoch that started the attempt */
     int64_t begun;           /* time of the start, CLOCK_BOOTTIME, µs */
     int64_t session;         /* the task's session; 0 if not started yet */
     int64_t session_start;
     char key[ATTEMPT_KEY_SIZE];
     char cgroup[CGROUP_PATH_SIZE]; /* absolute path; "" if none */
-    uint64_t place;                /* where pid and session are valid (proc_place); 0 if unknown */
+    uint64_t place;                /* identifies the pid namespace and boot where the pids are valid
+                                      (proc_place); 0 if unknown */
 };
 
 struct attempt_lease {
@@ -168,7 +172,8 @@ enum attempt_end {
     END_CANCELLED,
     END_FENCED,      /* killed: the lease was not renewed */
     END_NOT_STARTED, /* the command could not be executed: step and error say why */
-    END_CLIENT,      /* how the container engine's client ended; the engine did not confirm it */
+    END_CLIENT,      /* only the client's end is known; the container engine confirmed nothing about
+                        the command */
 };
 
 /* The steps between fork and exec; the strings complete "can't …". */
@@ -202,7 +207,7 @@ struct attempt_log_pos {
 };
 
 /* Written before the container is created. An attempt without this record was started by an earlier
- * version, and its container can't be watched by another shim. */
+ * version of Pawl, and its container can't be watched by another shim. */
 struct attempt_container {
     int64_t head, tail;      /* the caps of the log */
     uint64_t pid_namespace;  /* in which the pids of the shim's record are valid; 0 if unknown */
@@ -268,8 +273,9 @@ MUST_USE int attempt_send_command(int at, const struct attempt_control *c);
 MUST_USE bool attempt_fault(int at, char out[ATTEMPT_FAULT_SIZE]);
 
 /* A pidfd of the shim that has this folder open and has taken its lock, or -1: for folders whose
- * lock was removed or replaced and therefore proves nothing. Checks the recorded process only, or
- * all processes if NULL. errno is ESRCH if there is none; with any other errno a shim may live. */
+ * lock was removed or replaced and therefore proves nothing. Checks only the process in `recorded`,
+ * or all processes if that is NULL. errno is ESRCH if there is no such shim; with any other errno a
+ * shim may live. */
 MUST_USE int attempt_find_shim(int at, const struct attempt_shim *recorded);
 
 /* ---- log and output ---- */
@@ -288,8 +294,8 @@ MUST_USE int attempt_log_read(int at, const struct attempt_log *log, int64_t off
 /* ---- ending what is left of an attempt ---- */
 
 /* A pidfd of the recorded shim, or -1 and errno: ESRCH if it has ended; with any other errno it may
- * still live. Only if the caller finds `lock` held afterwards is it certain to be the shim, and not
- * another process with a reused pid. */
+ * still live. Only if the caller finds `lock` held afterwards is the process certain to be the
+ * shim, and not another one with a reused pid. */
 MUST_USE int attempt_shim_pidfd(const struct attempt_shim *s);
 
 /* Kills the remaining processes of an attempt whose shim has ended: its cgroup, and every process
@@ -302,22 +308,22 @@ int attempt_kill_remains(int at, const struct attempt_shim *s);
  * now. */
 int attempt_kill_remains_of(int tree, const struct attempt_shim *s);
 
-/* Kills a shim that does not respond; the caller ends its remains afterwards. 0 if the signal was
- * sent. -1 if not: the folder has a higher epoch (another worker adopted the attempt), the shim has
- * ended, or its records can't be read. */
+/* Kills a shim that does not respond. 0 if the signal was sent: the caller then ends the remaining
+ * processes of the attempt. -1 if not: the folder has a higher epoch (another worker adopted the
+ * attempt), the shim has ended, or its records can't be read. */
 MUST_USE int attempt_kill_shim(int at, int64_t epoch);
 
-/* Kills the shim whatever its epoch: a stopped one does not respond, and could be continued later.
- * The caller ends its remains. 0 if the signal was sent; -1 if the shim has ended or can't be
- * identified. */
+/* Kills the shim whatever its epoch, because a stopped shim does not respond and could be continued
+ * later. 0 if the signal was sent: the caller then ends the remaining processes of the attempt. -1
+ * if the shim has ended or can't be identified. */
 int attempt_kill_any_shim(int at);
 
-/* How the attempts of another generation are ended. */
+/* How to end the attempts of another generation of the database. */
 struct attempt_ending {
     int64_t patience;        /* µs to wait for each attempt */
     bool (*stop)(void *arg); /* returns true if the caller wants to stop; NULL if never */
-    /* Called for each folder that was handled; `problem` is NULL if it was removed. If this is
-     * NULL, the first problem ends the call. */
+    /* Called for each folder that was handled; `problem` says why it could not be removed, NULL if
+     * it was. If the member `removed` is NULL, the first problem ends the call. */
     void (*removed)(void *arg, const char *problem);
     void *arg;
 };
@@ -344,8 +350,9 @@ MUST_USE int attempt_each(const char *dir,
 bool attempt_each_process(const char *dir,
                           void (*each)(void *arg, int64_t execution, int attempt, pid_t pid),
                           void *arg);
-/* Kills a process that attempt_each_process found, unless no descriptor is left. False if its
- * environment does not name the attempt any more, so a reused pid is never killed. */
+/* Kills a process that attempt_each_process found. False if its environment does not name the
+ * attempt any more, so that a process with a reused pid is never killed. True without a kill if
+ * descriptors or memory are short. */
 MUST_USE bool attempt_kill_stray(const char *dir, int64_t execution, int attempt, pid_t pid);
 /* Kills all processes whose environment names this attempt. True if any was found, or not all could
  * be inspected; then call it again. */
@@ -359,14 +366,14 @@ MUST_USE bool attempt_kill_strays(const char *dir, int64_t execution, int attemp
  * that the container is gone, the attempt counts as possibly running. */
 
 /* The lines that the undo command prints: */
-#define UNDO_FOUND "found" /* first, if it finds a container: with its state and exit code */
-#define UNDO_GONE  "gone"  /* last, if nothing is left */
-#define UNDO_ENDED "over"  /* last, if the container has ended for good but still exists */
+#define UNDO_FOUND "found" /* first line, with the state and exit code of the container found */
+#define UNDO_GONE  "gone"  /* last line, if nothing is left */
+#define UNDO_ENDED "over"  /* last line, if the container has ended for good but still exists */
 
 /* The state of the container when the undo command first found it; its later states are not
  * recorded, as the container is then being removed. */
 enum undo_found {
-    FOUND_NOTHING, /* it does not exist, or the engine has not answered yet */
+    FOUND_NOTHING, /* the container does not exist, or the engine has not answered yet */
     FOUND_ENDED,   /* the command has ended by itself */
     FOUND_OTHER,   /* not started, or running */
 };
@@ -379,11 +386,11 @@ MUST_USE int undo_write(int at, const char *const *argv, const char *const *env)
 struct undo {
     bool done;             /* nothing is left that runs or will run */
     bool unremovable;      /* done, but the container can't be removed; `message` says why */
-    int times_unremovable; /* how many runs in a row reported that */
+    int times_unremovable; /* how many runs in a row found it unremovable */
     struct buf words;      /* argv, each word with its NUL; then an empty word and the environment
                               likewise; empty if there is nothing to undo */
-    int64_t owner; /* uid + 1 of the user who started the attempt if that is not us: our container
-                      engine does not list that user's containers; else 0 */
+    int64_t owner; /* uid + 1 of the user who started the attempt, if that is not this process's
+                      user: our container engine does not list that user's containers; else 0 */
     pid_t pid;     /* process of the undo command that runs now; 0 if none */
     int out;       /* read end of the command's output */
     int64_t started_at;
@@ -393,8 +400,9 @@ struct undo {
     size_t len;
     char message[400]; /* printed by the last run that failed; "" if none did */
 };
-/* Both set the undo command of `u`, which starts zeroed. undo_load reads it from the folder and
- * returns false and errno if the file is missing, damaged (EBADMSG) or can't be read. */
+/* undo_set_command and undo_load set the undo command of `u`, which starts zeroed. undo_load reads
+ * it from the folder and returns false and errno if the file is missing, damaged (EBADMSG) or can't
+ * be read. */
 void undo_set_command(struct undo *u, const char *const *argv, const char *const *env);
 MUST_USE bool undo_load(struct undo *u, int at);
 /* Makes progress without waiting: runs the command, reads its output, runs it again if it failed,
@@ -408,10 +416,11 @@ void undo_release(struct undo *u);
 
 /* ---- cgroups (version 2) ---- */
 
-/* The path of our own cgroup if we may create cgroups in it, else "". */
+/* The path of this process's own cgroup if it may create cgroups in it, else "". */
 void cgroup_find(char out[CGROUP_PATH_SIZE]);
-/* Removes the empty cgroups of attempts whose shims were killed before they could: those below
- * `parent` that are older than a minute. A cgroup with a process in it can't be removed. */
+/* Removes the empty cgroups of attempts whose shims were killed before they could remove them:
+ * those below `parent` that are older than a minute. A cgroup with a process in it can't be
+ * removed. */
 void cgroup_remove_old(const char *parent);
 /* Creates a cgroup; returns its descriptor, or -1. */
 MUST_USE int cgroup_make(const char *path);

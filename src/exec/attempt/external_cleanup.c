@@ -113,7 +113,7 @@ void undo_split(const struct undo *u, char ***argv, char ***env)
     *env = variables.at;
 }
 
-/* Starts the command without our descriptors, in a folder that is never removed. */
+/* Starts the command without the descriptors of this process, in a folder that is never removed. */
 static int spawn_command(struct undo *u, char **argv, char **env, int out)
 {
     posix_spawn_file_actions_t files;
@@ -193,8 +193,8 @@ static void finish_command(struct undo *u)
     retry_later(u);
 }
 
-/* Parses an UNDO_FOUND line at the start of the output, which is not part of the message. Returns
- * its length, or 0 if there is no such line. */
+/* Parses an UNDO_FOUND line at the start of the output; the line is not part of the message.
+ * Returns its length, or 0 if there is no such line. */
 static size_t parse_found_line(struct undo *u, const char *piece, size_t n)
 {
     static const char word[] = UNDO_FOUND " ";

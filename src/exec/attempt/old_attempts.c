@@ -69,7 +69,7 @@ static bool has_process(const struct alive *a, const struct attempt_shim *shim)
     return a->s.error != 0;
 }
 
-/* Whether it is certain that nothing of the attempt can run any more. */
+/* Whether the attempt has certainly ended: nothing of it can run any more. */
 static bool has_ended(const struct alive *a, int at)
 {
     struct attempt_shim shim;
@@ -113,7 +113,8 @@ static bool is_stopped(const struct end_all *all)
     return all->o->stop && all->o->stop(all->o->arg);
 }
 
-/* Sends the kill command to the shim; if `late`, kills the shim itself. The caller tries again. */
+/* Sends the kill command to the shim; if `late`, kills the shim itself. The caller repeats it until
+ * the shim has ended. */
 static bool ask_to_end(int at, bool late)
 {
     const struct attempt_control stop = {.epoch = INT64_MAX, .command = COMMAND_KILL};
@@ -145,8 +146,8 @@ static bool stop_shim(const struct end_all *all, int at, int *lock)
     }
 }
 
-/* Kills what is left of an attempt without a shim. `known` is the result of reading its record:
- * without the record, processes are found by `tree` and by their environment. */
+/* Kills what is left of an attempt without a shim. `known` is the result of reading the shim's
+ * record: without that record, processes are found by `tree` and by their environment. */
 static bool kill_remains(const struct end_all *all, int at, int known,
                          const struct attempt_shim *shim)
 {
@@ -180,7 +181,8 @@ static int end_container(const struct end_all *all, int at, struct err *why)
     int64_t deadline = clock_boot_us() + all->o->patience;
     AUTO(undo_release) struct undo undo = {0};
 
-    /* Most attempts have no undo command. If it exists and can't be read, a person must decide. */
+    /* Most attempts have no undo command. If the file exists and can't be read, an operator must
+     * remove the container. */
     if (!undo_load(&undo, at) && faccessat(at, ATTEMPT_UNDO, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
         return err_set(why, E_BUSY,
                        "the container of the attempt in %s/%lld.%d can't be removed, because the "
@@ -229,7 +231,7 @@ static int set_stopped(struct end_all *all)
                    all->path);
 }
 
-/* Ends one attempt unless it has ended. The folder may be removed by another worker meanwhile. */
+/* Ends one attempt unless it has ended. Another worker may remove the folder meanwhile. */
 static int end_if_running(struct end_all *all, int64_t execution, int attempt)
 {
     AUTO_FD at = attempt_open_folder(all->dir, execution, attempt);
@@ -258,7 +260,8 @@ static int end_one(void *arg, int64_t execution, int attempt, bool locked)
     return is_stopped(all) ? set_stopped(all) : end_if_running(all, execution, attempt);
 }
 
-/* Asks the shims of all attempts first, so that they end at the same time. */
+/* Asks one shim to end. All shims are asked before any is awaited, so that they end at the same
+ * time. */
 static int ask_one(void *arg, int64_t execution, int attempt, bool locked)
 {
     const struct end_all *all = arg;
@@ -288,7 +291,8 @@ static int remove_one(void *arg, int64_t execution, int attempt, bool locked)
     return all->o->removed ? 0 : rc;
 }
 
-/* Opens the folder and looks for processes. 0 with all->dir < 0 if it does not exist. */
+/* Opens the folder and looks for processes. If the folder does not exist, returns 0 and sets
+ * all->dir to -1. */
 static int open_all(struct end_all *all)
 {
     all->dir = open(all->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -33,7 +33,7 @@ bool proc_search(struct proc_search *s, bool (*each)(struct proc_search *s, int 
     struct dirent *e;
     bool found = false;
 
-    if (!d && errno != ENOENT) /* a host may have no /proc */
+    if (!d && errno != ENOENT) /* a host without /proc has no processes to search */
         s->error = errno;
     while (d && !found && (e = readdir(d)) != NULL)
         if (e->d_name[0] >= '1' && e->d_name[0] <= '9')

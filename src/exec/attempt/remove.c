@@ -1,8 +1,8 @@
 /* remove.c - removes the folder of an attempt, see attempt.h.
  *
- * A task may have nested folders to any depth. Therefore nothing recurses: the subfolders of a
- * folder that is removed are moved up to the top folder, which needs two descriptors for any depth.
- */
+ * A task may leave folders nested to any depth. Therefore no function here recurses: the subfolders
+ * of a folder that is removed are moved up to the top folder, which needs two descriptors for any
+ * depth. */
 #include "exec/attempt/attempt.h"
 
 #include <dirent.h>
@@ -58,8 +58,8 @@ static enum removed remove_entry(int at, const struct dirent *e)
     return STAYS;
 }
 
-/* A process that keeps adding files must not hold up its worker. Each pass removes one level of
- * folders, so this is also the greatest depth. */
+/* A process that keeps adding files must not occupy its worker forever. Each pass removes one level
+ * of folders, so this is also the greatest depth. */
 #define MAX_PASSES 10000
 
 struct removal_state {

@@ -40,7 +40,7 @@ int attempt_write_start_token(int at, int64_t execution, int attempt)
     int fd;
 
     if (!make_token(execution, attempt, &token))
-        return 0; /* without a token, nothing can be proved later */
+        return 0; /* the attempt runs without a token; it can't be proved unstarted later */
     len = record_encode(&RECORD_TOKEN, &token, bytes);
     fd = own_file_open(at, ATTEMPT_LOCK, O_WRONLY | O_CREAT | O_EXCL, ATTEMPT_LOCK_MAX);
     if (fd < 0)
@@ -81,11 +81,11 @@ int attempt_take_start_token(int lock, struct taken_token *out)
     ssize_t n = pread(lock, out->bytes, sizeof(out->bytes), 0);
 
     out->len = n > 0 ? (size_t)n : 0;
-    memset(blank, 0xff, out->len); /* a compressing file system would free blocks of zeroes */
+    memset(blank, 0xff, out->len); /* a compressing file system would free the blocks of zeroes */
     return n < 0 ? -1 : overwrite(lock, blank, out->len);
 }
 
-/* If this fails, nothing proves that the command did not start. */
+/* Puts the token back. If this fails, nothing proves that the command did not start. */
 void attempt_return_start_token(int lock, const struct taken_token *t)
 {
     (void)overwrite(lock, t->bytes, t->len);

@@ -105,7 +105,7 @@ static bool open_if_shim(struct proc_search *s, int proc, pid_t pid)
         return false;
     }
     fcntl(f->pidfd, F_SETFD, FD_CLOEXEC);
-    if (poll(&p, 1, 0) > 0) /* it has ended */
+    if (poll(&p, 1, 0) > 0) /* the process has ended */
         fd_close(&f->pidfd);
     return f->pidfd >= 0;
 }

@@ -66,8 +66,9 @@ static const char undo[] =
 
 /* ---- the environment ---- */
 
-/* Variables by which the client finds its engine, its images and its proxy: it gets the worker's
- * values. A variable of the task with such a name is passed to the container by value (add_env). */
+/* Variables by which the client finds its engine, its images and its proxy: the client gets the
+ * worker's values of them. A variable of the task with such a name is passed to the container by
+ * value (add_env). */
 static bool is_client_variable(const char *name, size_t len)
 {
     static const char *const names[] = {
@@ -117,7 +118,8 @@ static bool is_client_variable(const char *name, size_t len)
         "LD_LIBRARY_PATH",
         "LD_PRELOAD",
     };
-    static const char theirs[] = "_CONTAINERS_"; /* podman passes these to itself */
+    static const char theirs[] = "_CONTAINERS_"; /* podman passes variables with this prefix to
+                                                    itself */
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (strlen(names[i]) == len && !strncmp(names[i], name, len))
@@ -183,8 +185,8 @@ static uint64_t hash(const char *text)
     return h;
 }
 
-/* Every worker computes the same name. It includes the folder, because each database numbers its
- * executions from 1. */
+/* Every worker computes the same name for an attempt. The name includes the folder, because each
+ * database numbers its executions from 1. */
 static char *container_name(int64_t execution, int attempt, const char *folder)
 {
     return mem_printf("pawl-%" PRId64 "-%d-%08" PRIx32, execution, attempt, (uint32_t)hash(folder));
@@ -226,8 +228,8 @@ static void add_limits(const struct spec *s, struct container_command *out)
         ADD_ARG("--ulimit=cpu=%" PRId64 ":%" PRId64, seconds, seconds + 1);
 }
 
-/* The working directory has the same path inside, so that a command finds the same files with and
- * without a container. */
+/* The working directory has the same path inside the container as outside, so that a command finds
+ * the same files with and without a container. */
 static void add_files(const struct job *t, const struct container_spec *c, const char *folder,
                       struct container_command *out)
 {
@@ -261,7 +263,8 @@ static void add_labels(const struct job *t, const char *folder, struct container
     ADD_ARG("--label=pawl.task=%s", t->name ? t->name : "");
     ADD_ARG("--label=pawl.execution=%" PRId64, t->execution);
     ADD_ARG("--label=pawl.attempt=%d", t->attempt);
-    /* Last: an option of the task that lacks its value would swallow the first label. */
+    /* This label comes last: an option of the task that lacks its value would swallow the first
+     * label. */
     ADD_ARG("--label=pawl.folder=%s", folder);
 }
 
@@ -312,9 +315,9 @@ void container_undo_command(const struct container_options *o, int64_t execution
     *vec_add(&out->undo) = NULL;
 }
 
-/* A client command that runs before the task's. Rootless podman keeps its namespaces alive with a
- * process that its first command starts; that process must neither have the task's secrets nor be
- * killed with the task. */
+/* The client command that starts the engine before the task's command runs; "" if none is needed.
+ * Rootless podman keeps its namespaces alive with a process that its first command starts; that
+ * process must neither have the task's secrets nor be killed with the task. */
 static const char *engine_start_command(const struct container_options *o)
 {
     return !o->docker && geteuid() ? "ps --quiet" : "";
@@ -347,7 +350,7 @@ int container_command(const struct container_options *o, const struct job *t, co
     container_undo_command(o, t->execution, t->attempt, folder, out);
     add_start_command(o, t, folder, out);
     at = out->argv.n;
-    *vec_add(&out->argv) = NULL; /* replaced by the names below */
+    *vec_add(&out->argv) = NULL; /* a placeholder for `names`, which add_create determines */
     ADD_ARG("%s", engine_start_command(o));
     if (!(rc = container_spec_read(o, t->spec->container, &texts, &c, err)) &&
         !(rc = check_task(&c, t, folder, err)))

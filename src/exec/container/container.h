@@ -35,7 +35,7 @@ MUST_USE char *container_find_client(const char *name);
 MUST_USE int container_check(const struct container_options *o, struct err *err);
 
 /* Whether the engine has a small init. Without it, the first process of a container ignores TERM
- * unless it has a handler; an init passes the signal on. */
+ * unless it has a handler; an init passes TERM on. */
 bool container_has_init(const struct container_options *o);
 
 /* The container settings of a task, with defaults filled in. */
@@ -80,8 +80,8 @@ struct container_target {
     const char *client, *name, *label; /* label: NAME=VALUE */
     bool docker;
 };
-/* Which container an undo command removes; the strings belong to the command. False if it is not
- * one of container_undo_command. */
+/* Which container an undo command removes; the strings belong to the command. False if
+ * container_undo_command did not build it. */
 MUST_USE bool container_target_of(char *const *undo, struct container_target *out);
 
 /* The command whose output container_read_lookup reads. */
@@ -98,14 +98,15 @@ struct container_secrets {
     size_t n, cap;
 };
 enum container_found {
-    CONTAINER_NO_ANSWER, /* the engine does not answer: ask again */
-    CONTAINER_NONE,      /* it does not exist, never started, or is not the attempt's */
+    CONTAINER_NO_ANSWER, /* the engine does not answer: the caller asks again */
+    CONTAINER_NONE,      /* the container does not exist, never started, or belongs to another
+                            attempt */
     CONTAINER_RUNS,
     CONTAINER_ENDED, /* the engine knows its exit code */
 };
-/* CONTAINER_RUNS and CONTAINER_ENDED: `out`, which starts zeroed, receives the values of the
- * secrets as the container has them, NULL-terminated. The caller wipes and frees them in any case.
- */
+/* For CONTAINER_RUNS and CONTAINER_ENDED, `out`, which starts zeroed, receives the values of the
+ * secrets as the container has them, NULL-terminated. The caller wipes and frees them in any
+ * case. */
 MUST_USE enum container_found container_read_lookup(const char *answer,
                                                     const struct container_target *t,
                                                     const struct container_wanted *w,

@@ -37,7 +37,7 @@ static int check_socket(const char *path, struct err *err)
     if (fd < 0 || strlen(path) >= sizeof(to.sun_path))
         return 0; /* docker reports the error itself */
     memcpy(to.sun_path, path, strlen(path) + 1);
-    /* EAGAIN: it is running, but busy. */
+    /* EAGAIN: the engine is running, but busy. */
     if (!connect(fd, (const struct sockaddr *)&to, sizeof(to)) || errno == EAGAIN ||
         errno == EINPROGRESS)
         return 0;
@@ -50,7 +50,8 @@ static int check_socket(const char *path, struct err *err)
                    strerror(errno));
 }
 
-/* A docker context may name another address, which we do not check. */
+/* Whether a docker context is selected. It may name another address of the engine, which
+ * container_check can't know. */
 static bool has_context(void)
 {
     const char *dir = getenv("DOCKER_CONFIG"), *home = getenv("HOME");

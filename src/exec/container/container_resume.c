@@ -156,7 +156,7 @@ static enum container_found state_of(const json_t *found)
                                      : CONTAINER_NONE;
 }
 
-/* The key is random, so a container with it belongs to this attempt and to no other, in any
+/* The key is random, so a container with this key belongs to this attempt and to no other of any
  * database and generation. */
 static bool is_of_attempt(const json_t *found, const struct container_target *t,
                           const struct container_wanted *w)

@@ -50,8 +50,8 @@ static bool is_option(const char *word, const char *name)
     return !strncmp(word, name, len) && (!word[len] || word[len] == '=');
 }
 
-/* Refuses options that would hide the container from us: with another name it would not be found,
- * and if its engine restarts it, it runs outside of our control. */
+/* Refuses options that would hide the container from Pawl: Pawl finds a container by its name only,
+ * and does not control one that its engine restarts. */
 static int check_options(const struct container_spec *c, struct err *err)
 {
     const char *const *option;

@@ -38,7 +38,8 @@ static void fail(struct function_call *c, const char *message)
         j->failure = mem_printf("function %s failed", j->entry->name);
 }
 
-/* A function may ignore the return value, so the attempt is failed here. */
+/* Fails the attempt of a function that misused its call, because a function may ignore the return
+ * value. */
 static int misused(struct function_call *c, const char *sentence)
 {
     fail(c, sentence);

@@ -96,7 +96,7 @@ int function_max_queue(const struct functions *f)
     return f->max_queue;
 }
 
-/* L: how many jobs may wait for a thread now. */
+/* Called under the lock. How many jobs may wait for a thread now. */
 static int queue_limit(const struct functions *f)
 {
     int64_t n;
@@ -120,7 +120,7 @@ static int capacity(struct executor *x)
     return n > 0 ? n : 0;
 }
 
-/* Whether a job can be accepted. Accepts more jobs than `capacity` offers, because functions may
+/* Whether a job can be accepted. It accepts more jobs than `capacity` offers, because functions may
  * have become slower since the job was claimed. */
 static bool can_accept_job(struct functions *f)
 {
@@ -179,8 +179,8 @@ static void cancel(struct executor *x, void *handle, enum outcome_kind why)
     pthread_mutex_unlock(&f->lock);
 }
 
-/* Functions run inside their worker: an attempt that does not run here is lost, unless it never
- * started. An attempt that was forgotten may still run here. */
+/* Functions run inside their worker: an attempt that this worker does not run is lost, unless it
+ * never started. This worker may still run an attempt that it has forgotten. */
 static int reattach(struct executor *x, const struct job *from, void **handle, struct err *err)
 {
     struct functions *f = functions(x);
@@ -223,8 +223,9 @@ static void forget(struct executor *x, void *handle)
         function_job_free(j);
 }
 
-/* Queued jobs are refused. Running functions may finish, or are asked to stop if `now`; one that
- * then does not finish is deferred: it runs again elsewhere, and that costs no attempt. */
+/* Refuses the queued jobs. Running functions may finish, or are asked to stop if `now`; one that
+ * then returns without having finished is deferred: it runs again on another worker, which does not
+ * count as an attempt. */
 static void stop(struct executor *x, bool now)
 {
     struct functions *f = functions(x);
@@ -283,7 +284,8 @@ static int64_t request_stop_all(struct functions *f)
 
 void function_release(struct functions *f)
 {
-    f->marks = NULL; /* the last thread of an abandoned pool may call this much later */
+    f->marks = NULL; /* the worker may have freed them: the last thread of an abandoned pool calls
+                        this function late */
     while (f->all)
         function_job_free(f->all);
     function_registry_release(f);

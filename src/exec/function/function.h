@@ -24,12 +24,13 @@ struct function_call;
 
 /* To be called on the function's own thread, while the function runs. */
 struct function_call_ops {
-    /* True if the function should return soon, because of a cancel, its deadline, a lost lease or
+    /* True if the function should return soon: because of a cancel, its deadline, a lost lease or
      * the stop of the worker. */
     bool (*cancelled)(const struct function_call *c);
     int64_t (*remaining)(const struct function_call *c); /* µs to the deadline; INT64_MAX if none */
     /* Sets one output, or the whole result, as JSON; the last value of a key counts. -E_INVALID if
-     * the value is not JSON or too large, or if both are used; the attempt fails then. */
+     * the value is not JSON or is too large, or if a function sets both single outputs and the
+     * whole result; the attempt fails then. */
     int (*set_output)(struct function_call *c, const char *key, const char *json);
     int (*set_result)(struct function_call *c, const char *json);
     void (*log)(struct function_call *c, const char *text); /* a line end is added if missing */
@@ -73,8 +74,9 @@ MUST_USE int function_new(const struct function_options *o, struct functions **o
 /* The executor interface. Its `free` operation stops the functions first and abandons those that
  * are unresponsive; the last of them to return frees the memory and unloads the plugins. */
 struct executor *function_executor(struct functions *f);
-/* Asks all functions to stop and waits for them, at most for the longest grace. Only `free` may
- * follow. Plugins stay loaded, so that their executors can be freed in between. */
+/* Asks all functions to stop and waits for them, at most for the longest grace. Afterwards only
+ * `free` may be called. Plugins stay loaded until then, so that the executors that they added can
+ * be freed first. */
 void function_stop(struct functions *f);
 struct functions *function_from_executor(struct executor *x); /* NULL if x is of another kind */
 
@@ -86,7 +88,7 @@ MUST_USE int function_add(struct functions *f, const char *name, function_fn *fn
 const char *const *function_lanes(const struct functions *f, size_t *n);
 bool function_has(const struct functions *f, const char *name);
 
-/* How many functions can run at a time, and how many more could start now without waiting. */
+/* How many functions can run at a time. */
 int function_max_threads(const struct functions *f);
 int function_max_queue(const struct functions *f); /* the most that may wait for a thread */
 int function_free_threads(struct functions *f);
@@ -105,7 +107,8 @@ struct pawl_report_ops;
 
 struct function_plugin_host {
     int abi; /* the version of this interface that the plugin was built for */
-    /* 0, or an error that pawl_plugin_init should return; then the plugin is not loaded. */
+    /* Adds a function. An error is for pawl_plugin_init to return; then the plugin is not
+     * loaded. */
     int (*add)(const struct function_plugin_host *host, const char *name, function_fn *fn,
                void *arg);
     void *data; /* for the host's own use */
@@ -113,7 +116,7 @@ struct function_plugin_host {
     const struct pawl_report_ops *report;
 };
 
-/* Where the executors of a plugin go. */
+/* Receives the executors that a plugin adds. */
 struct function_plugin_executors {
     /* Notes an executor; returns an error if it can't be added. */
     int (*note)(void *arg, const struct pawl_executor *x, struct err *err);
@@ -121,7 +124,7 @@ struct function_plugin_executors {
      * unloaded. */
     void (*drop)(void *arg);
     void *arg;
-    const struct pawl_report_ops *report; /* for the plugins */
+    const struct pawl_report_ops *report; /* the functions by which a plugin's executor reports */
 };
 
 /* Loads a shared object that has

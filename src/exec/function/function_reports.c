@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define REFUSED_DELAY 1000000 /* µs; the dispatcher makes it longer each time */
+#define REFUSED_DELAY 1000000 /* µs; the dispatcher lengthens it after each further refusal */
 
 static void send_report(void *job, struct report *r)
 {
@@ -131,7 +131,8 @@ static void keep_mark(struct function_job *j)
 
 /* ---- the poll ---- */
 
-/* L: asks functions whose deadline has passed to stop, and sets the timer to the next deadline. */
+/* Called under the lock. Asks functions whose deadline has passed to stop, and sets the timer to
+ * the next deadline. */
 static void check_deadlines(struct functions *f, int64_t now)
 {
     for (struct function_job *j = f->running.first; j; j = j->next) {
@@ -144,7 +145,8 @@ static void check_deadlines(struct functions *f, int64_t now)
     }
 }
 
-/* Only the poll frees jobs that ran, so the jobs collected under the lock stay valid after it. */
+/* Collects the jobs under the lock and reports them without it: only the poll, on this same thread,
+ * frees jobs that ran. */
 static void report_running(struct functions *f)
 {
     AUTO_VEC(struct function_job *) news = {0};
@@ -161,8 +163,8 @@ static void report_running(struct functions *f)
     }
 }
 
-/* L: returns to their queues the jobs that have waited too long, so that a worker with a free
- * thread can start them. */
+/* Called under the lock. Returns to their queues the jobs that have waited too long, so that a
+ * worker with a free thread can start them. */
 static void give_back_waiting(struct functions *f, int64_t now)
 {
     struct function_job *j;
@@ -170,7 +172,8 @@ static void give_back_waiting(struct functions *f, int64_t now)
     while ((j = f->queue.first) && j->queued_at + f->patience <= now) {
         job_list_remove(&f->queue, j);
         pool_end_unrun(f, j, OUTCOME_REFUSED);
-        f->typical = 2 * QUEUE_TIME; /* claim nothing ahead until short functions end again */
+        f->typical = 2 * QUEUE_TIME; /* large enough that no job is claimed ahead until short
+                                        functions end again */
     }
     if (j)
         wakeup_at(&f->wakeup, j->queued_at + f->patience);

@@ -151,17 +151,18 @@ static int init_plugin(struct functions *f, void *plugin,
     int rc;
 
     if (!abi || !entry.address)
-        return err_set(err, E_INVALID, "it is not a Pawl plugin, because it has no symbol %s",
+        return err_set(err, E_INVALID, "the file is not a Pawl plugin, because it has no symbol %s",
                        abi ? "pawl_plugin_init" : "pawl_plugin_abi");
     if (*abi < FUNCTION_PLUGIN_ABI_MIN || *abi > FUNCTION_PLUGIN_ABI)
         return err_set(err, E_INVALID,
-                       "it was built for version %d of the plugin interface, but this Pawl "
+                       "the plugin was built for version %d of the plugin interface, but this Pawl "
                        "has version %d; rebuild it",
                        *abi, FUNCTION_PLUGIN_ABI);
     host.abi = *abi;
     rc = entry.call(&host);
     if (rc && !l.rc)
-        return err_set(err, E_INVALID, "its pawl_plugin_init failed: it returned %d, not 0", rc);
+        return err_set(err, E_INVALID,
+                       "the plugin's pawl_plugin_init failed: it returned %d, not 0", rc);
     return l.rc;
 }
 
@@ -178,7 +179,7 @@ int function_load_plugin(struct functions *f, const char *path,
                        dlerror());
     for (size_t i = 0; i < f->plugins.n; i++)
         if (f->plugins.at[i] == plugin)
-            rc = err_set(err, E_CONFLICT, "it is already loaded");
+            rc = err_set(err, E_CONFLICT, "the plugin is already loaded");
     if (!rc && (rc = init_plugin(f, plugin, executors, err))) {
         remove_plugin_functions(f, plugin);
         executors->drop(executors->arg);

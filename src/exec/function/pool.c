@@ -75,7 +75,8 @@ static enum outcome_kind decide_outcome(const struct function_job *j)
     return j->defer >= 0 ? OUTCOME_DEFERRED : OUTCOME_OK;
 }
 
-/* L: a moving average; one very long function must not outweigh many short ones. */
+/* Called under the lock. A moving average, so that one very long function does not outweigh many
+ * short ones. */
 static void learn_typical(struct functions *f, const struct function_job *j)
 {
     int64_t span = j->ended - j->begun;
@@ -128,8 +129,8 @@ static bool wait_for_work(struct functions *f)
     return f->queue.first != NULL;
 }
 
-/* L: registers an ending thread to be joined. In an abandoned pool it is detached instead; true if
- * it is the last thread there, which must free the pool. */
+/* Called under the lock. Registers an ending thread to be joined. In an abandoned pool the thread
+ * is detached instead; true if it is the last one of that pool and must free the pool. */
 static bool register_thread_end(struct functions *f, struct pool_thread *t)
 {
     f->threads--;
@@ -193,7 +194,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* L: starts a thread; false if that fails. */
+/* Called under the lock. Starts a thread; false if that fails. */
 static bool add_thread(struct functions *f)
 {
     struct pool_thread *t = mem_zalloc(sizeof(*t));
@@ -273,7 +274,7 @@ void pool_stop(struct functions *f, int64_t patience)
         if (f->running.n)
             rc = pthread_cond_timedwait(&f->gone, &f->lock, &until);
         else
-            pthread_cond_wait(&f->gone, &f->lock); /* idle threads end soon */
+            pthread_cond_wait(&f->gone, &f->lock); /* idle threads end soon and signal it */
     pthread_mutex_unlock(&f->lock);
     pool_join_finished(f);
 }
@@ -287,7 +288,7 @@ bool pool_abandon(struct functions *f)
     any = f->threads > 0;
     f->abandoned = any;
     finished = take_finished(f);
-    pthread_mutex_unlock(&f->lock); /* from here on `f` may be gone */
+    pthread_mutex_unlock(&f->lock); /* from here on, the last thread may have freed `f` */
     join_threads(finished);
     return any;
 }

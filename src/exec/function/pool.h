@@ -6,8 +6,9 @@
  *     QUEUED ──a thread takes it──> RUNNING ──it returns──> ENDED ──poll reports it──> freed
  *        └──cancel, stop, waits too long─────────────────────^
  *
- * Letters say which thread may access a field: L any thread under the lock; M the loop's thread
- * only; F the thread that runs the function until it has ended, then the loop's thread. */
+ * The mark of a field says which thread may access it: [lock] any thread that holds the lock;
+ * [loop] the loop's thread only; [runner] the thread that runs the function until it has ended,
+ * then the loop's thread. */
 #ifndef EXEC_FUNCTION_POOL_H
 #define EXEC_FUNCTION_POOL_H
 
@@ -20,7 +21,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* A named function. Its address is stable, because jobs point to it. */
+/* A named function. Its address never changes, because jobs point to it. */
 struct entry {
     char *lane; /* "function:NAME" */
     const char *name;
@@ -36,35 +37,35 @@ struct job_output {
 };
 
 struct function_job {
-    struct function_call call; /* first member, so that the pointers convert */
+    struct function_call call; /* must be first: pointers to it are cast to function_job */
     struct functions *f;
     const struct entry *entry;
     int64_t timeout, grace;                   /* µs; timeout 0 if none */
     char **wanted;                            /* the outputs to keep; NULL means all */
-    struct function_job *all_prev, *all_next; /* M: list of all jobs */
-    struct function_job *prev, *next;         /* L: list of the queued, running or ended jobs */
+    struct function_job *all_prev, *all_next; /* [loop] list of all jobs */
+    struct function_job *prev, *next;         /* [lock] list of the queued, running or ended jobs */
 
-    enum job_state state;      /* L */
-    enum outcome_kind why;     /* L: why it was asked to stop; 0 if it was not */
-    enum outcome_kind kind;    /* L: how it ended */
-    int64_t stop_requested_at; /* L */
+    enum job_state state;      /* [lock] */
+    enum outcome_kind why;     /* [lock] why it was asked to stop; 0 if it was not */
+    enum outcome_kind kind;    /* [lock] how it ended */
+    int64_t stop_requested_at; /* [lock] */
     atomic_bool stop_flag;     /* the cancel flag, also read by the function */
-    struct capped_log log;     /* L */
+    struct capped_log log;     /* [lock] */
 
-    bool forgotten; /* M: the lease is lost, report nothing */
-    bool started;   /* M: REPORT_STARTED was sent */
-    bool unstarted; /* M: adopted from a worker that died before it started the job */
-    int mark;       /* M: slot of its start mark; -1 if none */
-    int mark_error; /* F: errno if the start could not be recorded, so nothing ran */
+    bool forgotten; /* [loop] the lease is lost, report nothing */
+    bool started;   /* [loop] REPORT_STARTED was sent */
+    bool unstarted; /* [loop] adopted from a worker that died before it started the job */
+    int mark;       /* [loop] slot of its start mark; -1 if none */
+    int mark_error; /* [runner] errno if the start could not be recorded, so nothing ran */
 
-    int64_t queued_at;       /* L; CLOCK_BOOTTIME */
-    int64_t begun, deadline; /* L until it runs, then constant; µs of CLOCK_BOOTTIME */
-    int64_t ended, cpu;      /* F */
-    int rc;                  /* F: return value of the function */
-    char *failure;           /* F: message passed to `fail`, or how the function misused its call */
-    int64_t defer;           /* F: µs; -1 if not deferred */
-    char *result;            /* F */
-    VEC(struct job_output) outputs; /* F */
+    int64_t queued_at;       /* [lock]; CLOCK_BOOTTIME */
+    int64_t begun, deadline; /* [lock] until it runs, then constant; µs of CLOCK_BOOTTIME */
+    int64_t ended, cpu;      /* [runner] */
+    int rc;                  /* [runner] return value of the function */
+    char *failure; /* [runner] message passed to `fail`, or how the function misused its call */
+    int64_t defer; /* [runner] µs; -1 if not deferred */
+    char *result;  /* [runner] */
+    VEC(struct job_output) outputs; /* [runner] */
 };
 
 struct function_job_list {
@@ -79,11 +80,11 @@ struct pool_thread {
 };
 
 struct functions {
-    struct executor x;           /* first member, so that the pointers convert */
-    VEC(struct entry *) entries; /* M: sorted by name */
-    VEC(const char *) lanes;     /* M: lanes of the entries */
-    VEC(void *) plugins;         /* M */
-    struct function_job *all;    /* M */
+    struct executor x;           /* must be first: pointers to it are cast to functions */
+    VEC(struct entry *) entries; /* [loop] sorted by name */
+    VEC(const char *) lanes;     /* [loop] lanes of the entries */
+    VEC(void *) plugins;         /* [loop] */
+    struct function_job *all;    /* [loop] */
     struct start_marks *marks;   /* NULL if starts are not recorded */
     int max_threads, max_queue;
     int64_t idle_time, patience;
@@ -91,16 +92,16 @@ struct functions {
     pthread_mutex_t lock;
     pthread_cond_t work;                            /* a job was queued, or `stopping` was set */
     pthread_cond_t gone;                            /* a thread has ended */
-    struct function_job_list queue, running, ended; /* L */
-    int64_t typical;              /* L: typical run time of recent functions, µs; -1 if none has
-                                     ended */
-    int threads, idle, waking;    /* L: waking: idle threads that were signalled */
-    struct pool_thread *finished; /* L: threads to be joined */
-    struct wakeup wakeup;         /* L */
-    bool stopping;                /* L: threads end when the queue is empty */
-    bool abandoned;               /* L: the last thread frees everything */
-    bool closed;                  /* M: nothing is started any more */
-    bool stopped;                 /* M: function_stop was called */
+    struct function_job_list queue, running, ended; /* [lock] */
+    int64_t typical;           /* [lock] typical run time of recent functions, µs; -1 if none has
+                                  ended */
+    int threads, idle, waking; /* [lock] waking: idle threads that were signalled */
+    struct pool_thread *finished; /* [lock] threads to be joined */
+    struct wakeup wakeup;         /* [lock] */
+    bool stopping;                /* [lock] threads end when the queue is empty */
+    bool abandoned;               /* [lock] the last thread frees everything */
+    bool closed;                  /* [loop] nothing is started any more */
+    bool stopped;                 /* [loop] function_stop was called */
 };
 
 /* µs after which a running function is reported as started, unless it ends before. */
@@ -114,7 +115,7 @@ void function_job_free(struct function_job *j);
 void function_release(struct functions *f);
 void function_poll(struct executor *x);
 
-/* plugin.c: the registry of functions */
+/* plugin.c: the registry of functions by name */
 const struct entry *function_find(const struct functions *f, const char *name); /* or NULL */
 void function_registry_release(struct functions *f);
 
@@ -124,10 +125,10 @@ extern const struct function_call_ops function_call_ops;
 /* Queues a job and wakes or creates a thread for it. False if there is no thread and none can be
  * created; the job is not queued then. */
 bool pool_push(struct functions *f, struct function_job *j);
-/* L: ends a job that never ran, or that this executor never had. */
+/* Called under the lock. Ends a job that never ran, or that this executor never had. */
 void pool_end_unrun(struct functions *f, struct function_job *j, enum outcome_kind kind);
-/* L: sets the cancel flag. A cancel or timeout is kept as the reason; any other reason is
- * replaced. */
+/* Called under the lock. Sets the cancel flag. A cancel or timeout is kept as the reason; any other
+ * reason is replaced. */
 void pool_request_stop(struct function_job *j, enum outcome_kind why);
 void pool_join_finished(struct functions *f); /* cleans up after threads that have ended */
 /* Ends all threads, except those whose functions do not return within `patience` µs. */

@@ -24,9 +24,9 @@ void removals_release(struct removals *l)
         free(pop_removal(l));
 }
 
-/* Whether the folder can't be removed yet. A late shim must find the tombstone, and could arrive
- * when the tombstone is removed but the folder is not. After the length of a lease, a shim starts
- * nothing in any case. */
+/* Whether the folder can't be removed yet. A late shim must find the tombstone, but could arrive
+ * after the tombstone is removed and before the folder is. After the length of a lease, a shim
+ * starts nothing in any case. */
 static bool must_delay(const struct process *p, struct removal *r, int at)
 {
     if (r->due || !attempt_has_tombstone(at))
@@ -71,7 +71,8 @@ void process_cleanup(struct process *p, int most)
             attempt_remove_folder(p->dir, attempt_name(r->execution, r->attempt, name)) &&
             errno != ENOENT)
             env_note(p->x.env, "the folder %s/%s of an attempt that has ended can't be removed: %s",
-                     p->dir_path, name, strerror(errno)); /* tried again with the leftovers */
+                     p->dir_path, name, strerror(errno)); /* a later cleanup of leftovers tries
+                                                             again */
         free(r);
     }
     if (!STAILQ_EMPTY(&p->removals))

@@ -129,7 +129,8 @@ void process_free(struct executor *x)
     process_cleanup(p, p->dir < 0 ? 0 : INT_MAX);
     vec_release(&p->strays.all);
     removals_release(&p->removals);
-    removals_release(&p->delayed_removals); /* the cleanup of leftovers finds their folders */
+    removals_release(&p->delayed_removals); /* their folders stay; the cleanup of leftovers finds
+                                               them */
     wakeup_close(&p->wakeup);
     fd_close(&p->dir);
     free(p->allow);

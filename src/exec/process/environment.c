@@ -89,7 +89,8 @@ static int read_secret(const struct process *p, const char *name, struct buf *ou
         return err_set(err, E_INVALID, "the file %s of the secret %s can't be read: %s", path, name,
                        strerror(errno));
     TRY(check_secret_file(&st, path, name, err));
-    buf_reserve(out, SECRET_MAX); /* at once: growing would leave copies in memory */
+    buf_reserve(out, SECRET_MAX); /* reserve all at once: a growing buffer would leave copies of the
+                                     secret in memory */
     n = read(fd, out->ptr, SECRET_MAX);
     if (n < 0)
         return err_set(err, E_INVALID, "the file %s of the secret %s can't be read: %s", path, name,

@@ -74,7 +74,7 @@ static bool ends_within(pid_t helper, int64_t us)
 }
 
 /* A helper that is blocked in the kernel, e.g. by a disk that does not respond, does not even die
- * of SIGKILL. We do not wait for it; it can't start anything any more. */
+ * of SIGKILL. The worker does not wait for the helper, which can't start anything any more. */
 static void end_helper(struct process *p)
 {
     if (ends_within(p->helper, STOP_TIME))
@@ -91,7 +91,8 @@ static void end_helper(struct process *p)
 /* The helper finishes the requests that it has received and ends when its socket is closed. */
 void process_helper_stop(struct process *p)
 {
-    if (p->socket >= 0) /* explicitly: a child of the embedder may have inherited the socket */
+    if (p->socket >= 0) /* closing is not enough: a child of the embedder may have inherited the
+                           socket */
         wakeup_remove(&p->wakeup, p->socket);
     fd_close(&p->socket);
     if (p->helper)
@@ -146,7 +147,7 @@ void process_helper_receive(struct process *p)
         if (!w) {
             if (pidfd >= 0)
                 close(pidfd);
-        } else if (a.error && w->resumes) { /* its container may still run: check again */
+        } else if (a.error && w->resumes) { /* the attempt's container may still run: check again */
             watch_helper_answered(p, w, -1);
         } else if (a.error) {
             snprintf(why, sizeof(why), "no process could be started: %s", strerror((int)a.error));

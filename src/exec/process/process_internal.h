@@ -30,9 +30,9 @@ enum watch_state {
     WATCH_REQUESTED, /* the helper was asked to start the shim */
     WATCH_RUNNING,   /* the shim lives; its pidfd becomes readable when it ends */
     WATCH_CHECKING,  /* the folder is to be inspected under the attempt's lock (reattach.c) */
-    WATCH_ASKING,    /* the shim died and the container engine is asked for the container; `lock` is
-                        ours */
-    WATCH_LOST,      /* the shim died and its remains are being ended; `lock` is ours */
+    WATCH_ASKING,    /* the shim died and the container engine is asked for the container; this
+                        worker holds `lock` */
+    WATCH_LOST,      /* the shim died and its remains are being ended; this worker holds `lock` */
     WATCH_DROPPED,   /* reported, forgotten or lost; freed by a poll once it is released */
 };
 
@@ -65,12 +65,14 @@ struct watch {
     enum outcome_kind kill_outcome; /* the outcome if it is killed then */
     bool killed;
     int64_t log_sent, dropped_sent;
-    int64_t log_total; /* bytes that the task had printed when the newest were last reported */
+    int64_t log_total;        /* bytes that the task had printed when the newest bytes were last
+                                 reported */
     struct attempt_shim shim; /* WATCH_ASKING and WATCH_LOST only */
     struct undo undo;         /* removes its container */
     int resumes;              /* how many shims of this worker have resumed it and died */
-    int unpublished;      /* how many shims requested since then have not published their record */
-    bool unwatched_noted; /* the operator was notified that no shim can be started */
+    int unpublished;          /* how many shims in a row were requested and have not published their
+                                 record */
+    bool unwatched_noted;     /* the operator was notified that no shim can be started */
     struct {
         int64_t pid, start_time;
     } dead; /* the shim that the requested one replaces; pid 0 if none was requested */
@@ -83,11 +85,11 @@ struct watch {
         bool noted; /* the operator was notified that the container engine does not answer */
     } lookup;
 
-    /* From its spec, for the report of its end. */
+    /* From the job's spec; the report of the attempt's end names them. */
     int64_t timeout, grace;
     char *program, *cwd, *user;
-    char **outputs; /* NULL means all */
-    char **secrets; /* names; NULL if none */
+    char **outputs; /* names of the outputs to keep; NULL means all */
+    char **secrets; /* names of the secrets; NULL if none */
 };
 
 /* The folder of a settled attempt, to be removed. */
@@ -146,7 +148,8 @@ struct process {
 /* process.c */
 extern const struct executor_ops process_ops;
 struct watch *watch_new(struct process *p, const struct job *j, int at);
-/* Closes the descriptors of a watch. Without `released` the engine still has it as a handle. */
+/* Closes the descriptors of a watch. Without `released` the engine still uses the watch as its
+ * handle. */
 void watch_drop(struct process *p, struct watch *w, bool released);
 void process_free_dropped(struct process *p); /* frees the watches that are dropped and released */
 
@@ -195,14 +198,15 @@ MUST_USE int process_variables(struct process *p, const struct job *j, const cha
 void process_variables_release(struct variables *v); /* wipes them */
 
 /* reattach.c */
-/* Records our epoch in the folder of an adopted attempt; the next poll finds out what became of it
- * (watch_check). */
+/* Records our epoch in the folder of an adopted attempt; the next poll finds out whether it runs or
+ * how it ended (watch_check). */
 MUST_USE int process_reattach(struct executor *x, const struct job *j, void **handle,
                               struct err *err);
 /* Called when the helper has started the shim; pidfd is -1 if it failed or its answer is
  * unknown. */
 void watch_helper_answered(struct process *p, struct watch *w, int pidfd);
-/* Finds out what became of an attempt in state CHECKING or LOST. Call it when check_at is due. */
+/* Finds out whether an attempt in state CHECKING or LOST still runs, or how it ended. Call it when
+ * check_at is due. */
 void watch_check(struct process *p, struct watch *w);
 void watch_send_command(struct process *p, struct watch *w); /* sends its pending command, if any */
 /* Reports the start of a running attempt as soon as its shim has recorded it. */
@@ -224,10 +228,12 @@ void watch_check_later(struct process *p, struct watch *w);
 /* Whether the attempt could start if it had no tombstone. */
 bool watch_needs_tombstone(const struct watch *w);
 /* Makes sure that nothing starts any more: writes a tombstone unless one exists or none is needed.
- * The caller holds `lock`, or it can't be locked. False if it can't be written for now. */
+ * The caller holds `lock`, unless nobody can lock it. False if no tombstone can be written for
+ * now. */
 MUST_USE bool watch_forbid_start(const struct watch *w);
 /* Whether it is proved that the command never started; a task can't fake the proof by removing
- * files. Call it only if there is neither a record nor a fault, and after watch_forbid_start. */
+ * files. Call it after watch_forbid_start, and only for an attempt with neither a shim record nor a
+ * fault. */
 bool watch_is_proved_unstarted(const struct watch *w);
 /* Reports the attempt as refused if it is proved unstarted (w->unstarted), else as lost, and drops
  * the watch. */
@@ -255,11 +261,12 @@ bool watch_note_shared_lock(struct watch *w);
 /* For an attempt whose lock is free or can't be locked: a pidfd of its shim if the shim lives
  * nevertheless, or -1 and errno as in attempt_find_shim. *begun is the start time. */
 MUST_USE int watch_shim_without_lock(struct watch *w, int64_t *begun);
-/* For an attempt without a shim, whose lock is free or can't be locked: true if its records can't
- * prove that nothing of it runs and processes of it were found. They were killed; the caller must
- * check again. */
+/* For an attempt without a shim, whose lock is free or can't be locked. True if its records can't
+ * prove that nothing of it runs, and processes of it were found and killed; the caller must check
+ * again. */
 MUST_USE bool watch_kill_unrecorded(struct process *p, struct watch *w);
-/* Whether an attempt of our own without a record, whose lock we hold, was started nevertheless. */
+/* Whether an attempt that this worker requested was started although it has no record. The worker
+ * holds its lock. */
 MUST_USE bool watch_was_started(struct process *p, struct watch *w);
 /* Opens the folder of an adopted attempt; creates it if it is missing and sets *no_folder to the
  * current time (0 if it existed). Returns the descriptor, or -1 and errno. */

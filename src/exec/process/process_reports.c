@@ -46,14 +46,14 @@ static void rewind_to_gap(const struct process *p, struct watch *w, const struct
 {
     w->dropped_sent = log->dropped;
     if (log->head != p->log_head)
-        w->log_sent = 0; /* started by a worker with other caps: chunks may span the gap */
+        w->log_sent = 0; /* a worker with other caps started the attempt: chunks may span the gap */
     else if (w->log_sent > log->head)
         w->log_sent = log->head;
 }
 
 /* How much of a log is reported. The task may have made the file larger, or a worker with larger
- * caps may have started the attempt; so the memory of one attempt is limited, by our caps or
- * LOG_REPORT_MAX. */
+ * caps may have started the attempt; so this worker's caps, or LOG_REPORT_MAX, limit the memory
+ * that an attempt needs. */
 static int64_t log_most(const struct process *p)
 {
     int64_t own = p->log_head + p->log_tail;
@@ -118,7 +118,7 @@ void process_report_log(struct process *p, struct watch *w)
 
     if (attempt_log_size(w->at, &log))
         return;
-    if (!w->begun) /* it has started, even if its record was removed */
+    if (!w->begun) /* the attempt has started, even if its record was removed */
         w->begun = clock_boot_us();
     process_report_started(p, w);
     most = log_most(p);
@@ -172,7 +172,8 @@ void process_report_end(struct process *p, struct watch *w, enum outcome_kind ki
 {
     struct outcome o = {.kind = kind, .error = error, .duration = -1};
 
-    if (kind == OUTCOME_REFUSED && !p->closed) /* when closed, other workers may start it at once */
+    if (kind == OUTCOME_REFUSED && !p->closed) /* if the executor is closed, without a delay: other
+                                                  workers may start the job at once */
         o.retry_delay = REFUSED_DELAY;
     process_report_started(p, w);
     process_report_log(p, w);
@@ -259,7 +260,8 @@ static const char *shell_code_meaning(int code)
                          : "";
 }
 
-/* The exit status of the container engine's client is not that of the command. */
+/* Describes an end of which only the exit status of the container engine's client is known, which
+ * is not that of the command. */
 static char *describe_client_end(const struct attempt_exit *end, struct outcome *o)
 {
     if (!end->signal && end->code)
@@ -305,7 +307,7 @@ static char *decide_outcome(const struct watch *w, const struct attempt_exit *en
         return describe_client_end(end, o);
     default:
         o->kind = OUTCOME_LOST;
-        return mem_strdup("its exit record has a format that this version of Pawl does not know");
+        return mem_strdup("the exit record has a format that this version of Pawl does not know");
     }
 }
 
@@ -343,7 +345,7 @@ bool process_report_exit(struct process *p, struct watch *w, const struct attemp
     char *error = decide_outcome(w, end, &o);
     int rc = o.kind == OUTCOME_OK ? read_outputs(w, &result, &why) : 0;
 
-    /* Wait: only a cancel gives up a success. */
+    /* Try again later: a success is given up only after a cancel. */
     if (rc == -E_UNAVAILABLE && !w->cancelled) {
         watch_note(p, w, why.msg);
         return false;

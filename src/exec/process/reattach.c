@@ -1,5 +1,5 @@
-/* reattach.c - finds out what became of an attempt: one that this worker adopted from another, or
- * one of its own whose shim ended or never answered. attempt.h describes the files.
+/* reattach.c - finds out whether an attempt runs or how it ended: one that this worker adopted from
+ * another, or one of its own whose shim ended or never answered. attempt.h describes the files.
  *
  * Adoption, step by step: the store raises the epoch (store/ops/adopt.c); the dispatcher calls the
  * executor's `reattach`, process_reattach() below, which writes the new epoch to the attempt
@@ -103,9 +103,11 @@ int process_reattach(struct executor *x, const struct job *j, void **handle, str
     return 0;
 }
 
-#define WAIT_MIN   1000    /* µs before the second check; each further pause is twice as long */
-#define WAIT_MAX   1000000 /* µs, the longest pause */
-#define START_WAIT 8000    /* µs; the record of the start is read after twice this time */
+#define WAIT_MIN 1000    /* µs before the second check; each further pause is twice as long */
+#define WAIT_MAX 1000000 /* µs, the longest pause */
+#define START_WAIT                                                                \
+    8000 /* µs; watch_check_start reads the record of the start after twice this \
+            time */
 
 void watch_check_later(struct process *p, struct watch *w)
 {
@@ -162,7 +164,7 @@ void watch_kill_overdue(struct process *p, struct watch *w, bool away)
         w->killed = true;
         w->unrecorded |= unrecorded;
     } else {
-        watch_refuse_unstarted(p, w); /* it may not even have started */
+        watch_refuse_unstarted(p, w); /* the attempt may not have started yet */
     }
 }
 
@@ -191,7 +193,7 @@ static void follow_shim(struct process *p, struct watch *w, int pidfd, int64_t b
         w->wait = START_WAIT;
         watch_check_later(p, w);
     }
-    if (wakeup_add(&p->wakeup, pidfd, w)) { /* without events: check periodically */
+    if (wakeup_add(&p->wakeup, pidfd, w)) { /* no events for this pidfd: check periodically */
         w->state = WATCH_CHECKING;
         fd_close(&w->pidfd);
         watch_check_later(p, w);
@@ -335,7 +337,7 @@ static void unlock_and_check_later(struct process *p, struct watch *w)
     watch_check_later(p, w);
 }
 
-/* No shim runs, and none can start: the rows of the table with a free lock. */
+/* No shim runs, and none can start: handles the rows with a free lock of the table at the top. */
 static void check_unlocked(struct process *p, struct watch *w)
 {
     struct attempt_exit end;
@@ -474,7 +476,7 @@ void watch_check(struct process *p, struct watch *w)
     if (!error || own_file_is_fault(error) ||
         (error == ENOENT && attempt_is_folder_removed(w->at)) ||
         (process_is_disk_full(error) &&
-         !watch_needs_tombstone(w))) /* no lock file can be created */
+         !watch_needs_tombstone(w))) /* no lock file can be created on a full disk */
         check_for_shim_without_lock(p, w);
     else if (error == EAGAIN)
         check_locked(p, w);
@@ -482,8 +484,8 @@ void watch_check(struct process *p, struct watch *w)
         watch_check_later(p, w);
 }
 
-/* If this worker left an attempt whose shim has not started the command yet, the worker that adopts
- * it might report it as lost, which uses up one of the job's attempts. */
+/* If this worker simply forgot an attempt whose shim has not started the command yet, the worker
+ * that adopts it might report it as lost, which uses up one of the job's attempts. */
 void watch_refuse_unstarted(struct process *p, struct watch *w)
 {
     struct attempt_shim s;
@@ -492,7 +494,7 @@ void watch_refuse_unstarted(struct process *p, struct watch *w)
         record_read(w->at, &RECORD_SHIM, &s) || attempt_epoch(w->at) > w->epoch)
         return;
     w->lock = attempt_lock(w->at, ATTEMPT_LOCK, false);
-    if (w->lock < 0) /* the shim is about to start it */
+    if (w->lock < 0) /* the shim holds it: it is about to start the command */
         return;
     if (watch_was_started(p, w)) /* the task removed the record and the lock */
         unlock_and_check_later(p, w);

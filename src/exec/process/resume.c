@@ -28,8 +28,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RESUMES_MAX      60 /* shims of one attempt that may die; then it is lost */
-#define UNPUBLISHED_MAX  10 /* shims in a row that may end early; then the operator is notified */
+#define RESUMES_MAX                                                          \
+    60 /* at most this many shims of an attempt may die; the attempt is lost \
+          after that */
+#define UNPUBLISHED_MAX                                                                            \
+    10                         /* after this many shims in a row that ended early, the operator is \
+                                  notified */
 #define RESUME_PAUSE     10000 /* µs before the second shim; each further pause is twice as long */
 #define RESUME_PAUSE_MAX 1000000  /* µs, the longest pause */
 #define LOOKUP_MAX       20000000 /* µs; after that, the container engine counts as unresponsive */
@@ -112,7 +116,7 @@ static void command_words_release(struct command_words *c)
     free(c->env);
 }
 
-/* The client and its environment are those that created the container; false if they are not
+/* Reads the client and the environment with which the container was created; false if they are not
  * known. */
 static bool read_command_words(const struct watch *w, struct command_words *out)
 {
@@ -134,9 +138,9 @@ static void give_up(struct process *p, struct watch *w)
     ask_again_at(p, w, 0);
 }
 
-/* Kills the clients of the dead shim, and not the processes of the container, which have the
- * attempt's key. In another pid namespace, recorded pids refer to other processes. True if any was
- * alive, or may be. */
+/* Kills the clients of the dead shim, but not the processes of the container, which have the
+ * attempt's key too. In another pid namespace, recorded pids refer to other processes. True if any
+ * was alive, or may be. */
 static bool kill_clients(const struct watch *w)
 {
     struct attempt_shim clients = w->shim;
@@ -188,7 +192,7 @@ void watch_stop_asking(struct watch *w)
         waitpid(w->lookup.pid, NULL, 0);
         w->lookup.pid = 0;
     }
-    if (w->lookup.answer.ptr) /* it contains the container's variables */
+    if (w->lookup.answer.ptr) /* wiped: it contains the container's variables */
         explicit_bzero(w->lookup.answer.ptr, w->lookup.answer.cap);
     buf_release(&w->lookup.answer);
 }
@@ -200,7 +204,8 @@ static bool is_answered(struct watch *w)
     ssize_t n = -1;
 
     do {
-        if (!answer->cap) /* at once: growing would leave copies of secrets in memory */
+        if (!answer->cap) /* reserve all at once: a growing buffer would leave copies of secrets in
+                             memory */
             buf_reserve(answer, ANSWER_MAX);
         if (answer->len >= ANSWER_MAX)
             break;

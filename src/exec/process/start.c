@@ -121,7 +121,8 @@ bool process_is_disk_full(int error)
     return error == ENOSPC || error == EDQUOT;
 }
 
-/* Some blocks are reserved for root. Some file systems have no fixed number of files. */
+/* Whether the disk has enough free blocks and inodes. Only root may use all free blocks; some file
+ * systems have no fixed number of inodes, and then report 0. */
 bool process_has_room(int folder)
 {
     struct statvfs disk;
@@ -226,8 +227,8 @@ static bool write_value(int folder, const struct spec_pair *value)
     return fd >= 0 && !fchmod(fd, 0644) && write(fd, value->value, len) == (ssize_t)len;
 }
 
-/* Writes the values of the key `files`. Their folder protects them: the shim gives it to the user
- * of the task, and a container may run as any user. */
+/* Writes the values of the key `files`. Access to the values is restricted by their folder only:
+ * the shim gives it to the user of the task, and a container may run as any user. */
 static bool write_values(const struct process *p, int at, const struct spec *s)
 {
     AUTO_FD folder = -1;

@@ -141,7 +141,8 @@ bool watch_kill_unrecorded(struct process *p, struct watch *w)
     struct attempt_exit end;
     int begun, ended;
 
-    /* The shim writes the exit record when all processes of the task have ended. */
+    /* An attempt with an exit record needs no search: the shim writes it when all processes of the
+     * task have ended. */
     begun = record_read(w->at, &RECORD_SHIM, &s);
     if (!w->no_folder && (begun == 1 || (begun < 0 && error_may_pass(errno))))
         return false; /* check_unlocked waits for a record that can't be read for now */

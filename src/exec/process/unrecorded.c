@@ -61,6 +61,6 @@ void watch_report_unrecorded(struct process *p, struct watch *w)
         process_report_unstarted(p, w, "its worker ended before the command started");
     else if (p->closed || !process_has_room(w->at)) /* the job is not the cause */
         process_report_end(p, w, OUTCOME_REFUSED, why_not_started(p, w));
-    else /* counted, so that a job that prevents its own start is not started forever */
+    else /* counts as an attempt: a job that prevents its own start must not be started forever */
         process_report_unstarted(p, w, why_not_started(p, w));
 }

@@ -16,7 +16,7 @@
 
 #define CLIENT_FAILED 125 /* exit code of a client that could not start the container */
 
-/* Written to the attempt's log, which users read first. */
+/* Writes to the attempt's log, which users read first. */
 static void log_container_state(struct shim *s, const char *what)
 {
     char text[sizeof(s->undo.message) + 80];

@@ -20,7 +20,8 @@ static void release_record(struct shim *s, const struct record *kind, int *room)
         return;
     close(*room);
     *room = -1;
-    if (!s->resumed) /* else the next shim needs the room, on a disk that may be full */
+    if (!s->resumed) /* the shim of a resumed attempt leaves the reserved files to the next shim, as
+                        the disk may be full */
         record_release(s->folder, kind);
 }
 
@@ -112,8 +113,8 @@ void keep_trying(struct shim *s, bool (*step)(struct shim *s))
     }
 }
 
-/* Also true if the task replaced the record by something other than a plain file: it is left there,
- * and the worker reports it. */
+/* Also true if the task replaced the record by something other than a plain file: the replacement
+ * is left there, and the worker reports it. */
 static bool publish_exit(struct shim *s)
 {
     return record_publish(s->folder, &RECORD_EXIT, &s->end, &s->exit_room, test_point) == 0 ||

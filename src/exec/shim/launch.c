@@ -19,7 +19,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* High, because scripts use low descriptors for themselves. */
+/* The descriptor of the lock on `tree` in the task; high, because scripts use low descriptors for
+ * themselves. */
 #define TREE_FD   200
 #define PIPE_SIZE (256 << 10)
 
@@ -217,7 +218,8 @@ int launch(struct launch *l, struct launched *out, struct launch_failure *why)
     if (pipe2(output, O_CLOEXEC) == 0 && pipe2(report, O_CLOEXEC) == 0) {
         fcntl(output[0], F_SETPIPE_SZ, PIPE_SIZE);
         pid = in_cgroup ? fork_into_cgroup(l->cgroup) : fork();
-        if (pid < 0 && in_cgroup && errno == ENOSYS) { /* rely on session and subreaper */
+        if (pid < 0 && in_cgroup && errno == ENOSYS) { /* without a cgroup, rely on the session and
+                                                          the subreaper */
             in_cgroup = l->limits_memory = l->limits_pids = false;
             pid = fork();
         }

@@ -122,8 +122,10 @@ static bool write_shim_record(struct shim *s)
     s->self.start_time = proc_start_time(getpid());
     s->self.epoch = r->epoch;
     s->self.place = proc_place();
-    s->self.session = s->self.session_start = 0; /* the clients of a dead shim were killed */
-    if (!s->resumed)                             /* adoption gives no fresh timeout */
+    s->self.session = s->self.session_start = 0; /* resumed: the session's processes, clients of a
+                                                    dead shim, were killed */
+    if (!s->resumed)                             /* a resumed attempt keeps its time of start, and
+                                                    so its timeout */
         s->self.begun = clock_boot_us();
     snprintf(s->self.key, sizeof(s->self.key), "%s", r->key);
     if (room >= 0 && record_publish(s->folder, &RECORD_SHIM, &s->self, &room, NULL) == 0)
@@ -147,7 +149,8 @@ static bool make_files(struct shim *s)
     int fd = own_file_open(s->folder, ATTEMPT_OUTPUT, O_WRONLY | O_CREAT | O_EXCL, 0);
     int rc = fd < 0 ? -1 : 0;
 
-    /* The container may run as any user. Other users of the host can't enter the folder. */
+    /* The container may run as any user, so anybody may write the file. Other users of the host
+     * can't enter the folder. */
     if (fd >= 0 && s->in_container)
         rc = fchmod(fd, 0666);
     if (fd >= 0)
@@ -276,7 +279,7 @@ static bool load_masked_output(struct shim *s, int fd)
     }
     if (text.ptr)
         explicit_bzero(text.ptr, text.cap);
-    if (masked.ptr) /* it may hold secrets with JSON escapes */
+    if (masked.ptr) /* wiped: it may hold secrets with JSON escapes */
         explicit_bzero(masked.ptr, masked.cap);
     return s->has_output;
 }

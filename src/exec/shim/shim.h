@@ -16,7 +16,7 @@
 
 /* Kills or stops this process if PAWL_SHIM_POINT names this point; for tests. */
 void test_point(const char *where);
-/* From now on this process is meant by points with the prefix "resumed:", and by no others. */
+/* From now on only points with the prefix "resumed:" apply to this process. */
 void test_points_are_resumed(void);
 
 int helper_run(int sock);
@@ -133,8 +133,8 @@ MUST_USE bool may_resume(struct shim *s);
 void append_output(struct shim *s, const char *text, size_t len);
 /* Asks the engine to send TERM to the container, and does not wait for it. */
 void terminate_container(const struct shim *s);
-/* Logs the output that the client has not printed, although the container has. Call it when no
- * client runs. */
+/* Logs the output that the container has printed and its client has not. Call it when no client
+ * runs. */
 void read_rest_of_output(struct shim *s);
 
 /* ---- the exit record: exit_record.c ----

@@ -90,7 +90,8 @@ void terminate_container(const struct shim *s)
 {
     struct launched stop;
 
-    if (launch_command(s, s->request.r.stop, &stop)) /* it is reaped with the client */
+    if (launch_command(s, s->request.r.stop, &stop)) /* the process is reaped together with the
+                                                        client */
         fd_close(&stop.output);
 }
 
@@ -118,7 +119,7 @@ void read_rest_of_output(struct shim *s)
         return;
     fd_close(&s->task.output);
     s->task.output = rest.output;
-    if (s->mask.pending.ptr) /* it is printed again */
+    if (s->mask.pending.ptr) /* the new client prints it again */
         explicit_bzero(s->mask.pending.ptr, s->mask.pending.cap);
     buf_reset(&s->mask.pending);
     s->skip = s->printed > s->first_skip ? s->printed : s->first_skip;

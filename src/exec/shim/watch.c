@@ -76,8 +76,8 @@ static void terminate_task(const struct shim *s)
         signal_tree(s->task.pid, SIGTERM);
 }
 
-/* Ends the task. If it has already ended by itself, its outcome is kept. The first reason is
- * kept. */
+/* Ends the task. If the task has already ended by itself, its outcome is kept. Of several reasons,
+ * the first counts. */
 static void end_task(struct shim *s, int64_t kind, bool at_once)
 {
     int64_t kill_at = clock_boot_us() + (at_once ? 0 : s->grace);
