@@ -81,7 +81,7 @@ int attempt_take_start_token(int lock, struct taken_token *out)
     ssize_t n = pread(lock, out->bytes, sizeof(out->bytes), 0);
 
     out->len = n > 0 ? (size_t)n : 0;
-    memset(blank, 0xff, out->len); /* a compressing file system would free the blocks of zeroes */
+    memset(blank, 0xff, out->len); /* a compressing file system would free blocks of zeroes */
     return n < 0 ? -1 : overwrite(lock, blank, out->len);
 }
 

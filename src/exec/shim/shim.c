@@ -122,10 +122,8 @@ static bool write_shim_record(struct shim *s)
     s->self.start_time = proc_start_time(getpid());
     s->self.epoch = r->epoch;
     s->self.place = proc_place();
-    s->self.session = s->self.session_start = 0; /* resumed: the session's processes, clients of a
-                                                    dead shim, were killed */
-    if (!s->resumed)                             /* a resumed attempt keeps its time of start, and
-                                                    so its timeout */
+    s->self.session = s->self.session_start = 0; /* the clients of a dead shim were killed */
+    if (!s->resumed)                             /* the timeout counts from the first start */
         s->self.begun = clock_boot_us();
     snprintf(s->self.key, sizeof(s->self.key), "%s", r->key);
     if (room >= 0 && record_publish(s->folder, &RECORD_SHIM, &s->self, &room, NULL) == 0)
