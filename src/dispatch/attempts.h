@@ -3,8 +3,8 @@
  * The engine owns the table. It adds an attempt before dispatch_start or dispatch_reattach and
  * removes it after dispatch_settled or dispatch_forget; its own part of an entry follows struct
  * attempt (struct leased_job in engine_internal.h). The dispatcher finds an attempt here, and keeps
- * in the entry which executor runs it and that executor's handle. An executor gets its handle with
- * each operation, so it needs no table to find its attempts. */
+ * in the entry which executor runs the attempt and that executor's handle. An executor gets its
+ * handle with each operation, so it needs no table to find its attempts. */
 #ifndef DISPATCH_ATTEMPTS_H
 #define DISPATCH_ATTEMPTS_H
 
@@ -17,7 +17,7 @@ struct attempt {
     int attempt, epoch;
     bool ended; /* its outcome is known, but not committed yet */
 
-    /* The dispatcher's part; zeroed by the engine. */
+    /* The dispatcher's part of the entry; zeroed by the engine. */
     struct executor_entry *executor; /* the executor that runs it; NULL if none does */
     void *handle;                    /* that executor's handle; NULL once the attempt has ended */
     bool reattached;                 /* adopted: this worker did not start it */

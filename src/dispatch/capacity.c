@@ -1,6 +1,6 @@
 /* capacity.c - how many more jobs may be claimed. Two limits apply: what each executor can take,
  * and how many attempts the worker runs at once over all executors. An attempt that waits in its
- * executor's own queue needs no slot: it gets the slot of the attempt before it. */
+ * executor's own queue needs no slot of its own: it gets the slot of an attempt that ends. */
 #include "dispatch/dispatch_internal.h"
 
 #include <limits.h>
@@ -79,7 +79,7 @@ static int executor_limits(const struct executor_entry *m, int *queued)
         return m->in_flight + executor_capacity(m);
     (void)function_lanes(m->functions, &lanes);
     if (!lanes)
-        return 0; /* without a function it never gets a job */
+        return 0; /* an executor of functions without a function never gets a job */
     *queued = function_max_queue(m->functions);
     return min_int(m->slots, function_max_threads(m->functions));
 }

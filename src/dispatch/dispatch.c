@@ -28,12 +28,13 @@ void dispatch_free(struct dispatch *d)
 {
     if (!d)
         return;
-    /* A function and an executor of one plugin may share data. */
+    /* Functions stop first, because a function and an executor of the same plugin may share
+     * data. */
     for (size_t i = 0; i < d->executors.n; i++)
         if (d->executors.at[i]->functions)
             function_stop(d->executors.at[i]->functions);
-    /* In reverse: the executors of a plugin need its code, which is unloaded with the executor of
-     * functions, added before them. */
+    /* In reverse: an executor of a plugin needs the plugin's code, which is unloaded with the
+     * executor of functions, and that was added before. */
     for (size_t i = d->executors.n; i-- > 0;) {
         d->executors.at[i]->x->ops->free(d->executors.at[i]->x);
         free(d->executors.at[i]);

@@ -31,8 +31,8 @@ struct dispatch_options {
     /* How many attempts may run at once, over all executors; 0 if only the executors limit it. */
     int slots;
     const struct idmap *attempts; /* the engine's table; outlives the dispatcher */
-    /* Called from dispatch_poll and dispatch_stop, for attempts that have not ended. REPORT_ENDED
-     * sets a->ended. */
+    /* Called from dispatch_poll and dispatch_stop, for attempts that have not ended. Before a call
+     * with REPORT_ENDED, a->ended is set. */
     void (*report)(void *arg, struct attempt *a, const struct report *r);
     void *arg;
 };
@@ -44,7 +44,7 @@ void dispatch_free(struct dispatch *d); /* also frees its executors; d may be NU
  * `slots` attempts at once; 0 if only the executor itself limits this. */
 MUST_USE int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots,
                                    struct err *err);
-/* E_CONFLICT if an executor with this key was added before. */
+/* E_CONFLICT if an executor with this key exists already. */
 MUST_USE int dispatch_check_key(const struct dispatch *d, const char *key, struct err *err);
 
 /* ---- what to claim ---- */
@@ -88,13 +88,14 @@ bool dispatch_marks_starts(const struct dispatch *d, const char *lane);
  * job.function is taken from the lane. */
 MUST_USE int dispatch_start(struct dispatch *d, const char *lane, const struct job *j,
                             struct outcome *failed, struct err *err);
-/* Hands over an adopted job, or one that this worker already runs under an older epoch. Returns
- * 0 if its end was or will be reported. -E_REFUSED: its executor can't search for it now; settle
- * nothing, forget the attempt and let the lease run out. Any other error: the attempt has
+/* Hands over an adopted job, or one that this worker already runs under an older epoch. Returns 0
+ * if its end was or will be reported. -E_REFUSED: its executor can't search for the attempt now;
+ * settle nothing, forget the attempt and let the lease run out. Any other error: the attempt has
  * failed. */
 MUST_USE int dispatch_reattach(struct dispatch *d, const char *lane, const struct job *j,
                                struct err *err);
-/* See executor.h. These calls do nothing for an attempt that no executor runs. */
+/* They do what executor.h says of the operation with the same name, and nothing for an attempt that
+ * no executor runs. */
 void dispatch_cancel(struct dispatch *d, int64_t execution, int attempt, enum outcome_kind why);
 void dispatch_renewed(struct dispatch *d, int64_t execution, int attempt, int64_t until);
 void dispatch_forget(struct dispatch *d, int64_t execution, int attempt);

@@ -9,7 +9,7 @@
 #include "dispatch/dispatch.h"
 #include "exec/function/function.h"
 
-/* An executor, and what the dispatcher knows about it. */
+/* An executor, and what the dispatcher knows about it: limits, attempts and refusals. */
 struct executor_entry {
     struct dispatch *d;
     struct executor *x;
@@ -17,7 +17,8 @@ struct executor_entry {
     int fd;
     int slots, in_flight;
     int refusals;          /* refusals in a row */
-    int64_t backoff_until; /* CLOCK_BOOTTIME, µs: it is offered no jobs until then; 0 if none */
+    int64_t backoff_until; /* CLOCK_BOOTTIME, µs: the executor is offered no jobs until then; 0 if
+                              none */
     char why[256];         /* reason for its last refusal */
 };
 
@@ -32,11 +33,12 @@ struct dispatch {
     struct wakeup wakeup;
 };
 
-/* Counts an attempt as no longer in flight, unless its end was counted before. */
+/* Counts the attempt as no longer in flight, unless that was done before. */
 void dispatch_count_ended(struct dispatch *d, struct attempt *a);
-/* The executor has refused a job: returns the time, in µs, for which it is offered none. */
+/* Called when the executor has refused a job. Returns the time, in µs, for which the executor is
+ * offered no jobs. */
 int64_t dispatch_back_off(struct executor_entry *m, const char *why);
-/* The executor has started an attempt: it no longer refuses jobs. */
+/* Called when the executor has started an attempt: it no longer refuses jobs. */
 void dispatch_count_accepted(struct executor_entry *m);
 /* The report callback of all executors. */
 void dispatch_on_report(void *executor_entry, struct executor *x, const struct report *r);

@@ -99,8 +99,8 @@ static int refuse_unoffered(const struct dispatch *d, const struct executor_entr
     if (!m)
         return err_set(err, E_REFUSED, "this worker does not serve the lane %.128s", lane);
     *delay = 0;
-    /* The turn that claimed the job was under way when the worker was stopped. There is no delay:
-     * another worker may start the job at once. */
+    /* The turn that claimed the job was under way when the worker was stopped. The job is refused
+     * without a delay: another worker may start it at once. */
     if (d->closed)
         return err_set(err, E_REFUSED, "this worker is stopping and accepts no more jobs");
     if (m->backoff_until && m->backoff_until > clock_boot_us()) {
@@ -120,7 +120,7 @@ int dispatch_start(struct dispatch *d, const char *lane, const struct job *j,
     int rc;
 
     if (a->executor || a->ended)
-        return 0; /* it was started before: its end was or will be reported */
+        return 0; /* the job was handed over before: its end was or will be reported */
     if (!(rc = refuse_unoffered(d, m, lane, &delay, err))) {
         if (!(rc = m->x->ops->start(m->x, &own, &a->handle, err))) {
             count_started(d, a, m);
@@ -146,16 +146,16 @@ int dispatch_reattach(struct dispatch *d, const char *lane, const struct job *j,
     if (!m)
         return err_set(err, E_REFUSED, "this worker does not serve the lane %.128s", lane);
     if (a->ended)
-        return 0; /* its end was reported */
+        return 0; /* the end of the attempt was reported before */
     rc = m->x->ops->reattach(m->x, &own, &a->handle, err);
-    if (rc == -E_LEASE_LOST) { /* its attempt folder has a higher epoch: touch nothing */
+    if (rc == -E_LEASE_LOST) { /* the attempt folder has a higher epoch: touch nothing */
         err->code = E_REFUSED;
         rc = -E_REFUSED;
     }
     if (!rc) {
         a->reattached = true;
         count_started(d, a, m);
-    } else if (rc != -E_REFUSED) { /* it has ended: the executor has dropped it */
+    } else if (rc != -E_REFUSED) { /* the attempt has ended, and its executor has dropped it */
         dispatch_count_ended(d, a);
         a->executor = NULL;
     }

@@ -1,7 +1,7 @@
-/* bisect.h - finds the row that makes a turn fail. A row that can't be written must neither
- * block other rows nor make one worker after another fail: the turn is repeated with half of its
- * rows until that row is alone. The fault may have been momentary, so a row that failed alone is
- * tried again in the next bisection; if it fails again, it is isolated: refused, dropped or
+/* bisect.h - finds the row that makes a turn fail. A row that can't be written must neither block
+ * other rows nor make one worker after another fail: the turn is repeated with half of its rows
+ * until the faulty row is alone. The fault may have been momentary, so a row that failed alone is
+ * tried again in the next bisection; a row that fails alone again is isolated: refused, dropped or
  * quarantined. */
 #ifndef ENGINE_BISECT_H
 #define ENGINE_BISECT_H
@@ -28,13 +28,13 @@ struct bisect_work {
 
 struct bisect_state {
     int64_t failed; /* the row that failed alone in the last bisection; 0 if none */
-    bool more_rows; /* the turn failed and left out rows: run another turn soon */
+    bool more_rows; /* the turn failed without trying all rows: run another turn soon */
 };
 
 /* Whether the error comes from the database rather than the data, so that a retry may succeed. */
 bool is_transient(int rc);
 /* Whether a row may be the cause: the error is not transient, it does not concern the whole
- * database, the turn is certainly not stored, and this worker was not fenced. */
+ * database, the turn was certainly not committed, and this worker was not fenced. */
 bool is_row_fault(int rc);
 
 /* Runs one turn; if that fails because of a row, runs further turns with fewer rows. Returns 0 even

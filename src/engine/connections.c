@@ -1,8 +1,8 @@
 /* connections.c - opens the connections of an engine. On PostgreSQL there are: one for turns and
  * reads on the engine's thread, which may be the handle's own connection; one for heartbeats and
  * wake-ups; and one for each further loop. A worker needs all of them. While the server refuses
- * one, the worker also closes the rest: workers that each held only a part of theirs would wait for
- * each other forever. */
+ * one, the worker also closes the rest: workers that each held only some of their connections would
+ * wait for each other forever. */
 #include "engine/engine_internal.h"
 
 #include "store/driver/connect_wait.h"
@@ -15,7 +15,8 @@ static int connect_all(struct engine *e, struct err *err)
     bool scarce;
 
     if (e->server)
-        TRY(db->driver->check_scarcity(db, 1, &scarce, err)); /* reopens a closed connection */
+        TRY(db->driver->check_scarcity(db, 1, &scarce, err)); /* called for its side effect: it
+                                                                 reopens a closed connection */
     TRY(wakes_open(e, err));
     return loops_connect(e, err);
 }

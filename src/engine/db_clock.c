@@ -1,10 +1,10 @@
 /* db_clock.c - detects that the database's clock was set.
  *
  * Leases are stored in the database's time, which is the same for all workers. But a server's clock
- * can be set forward, and then every lease seems to have run out long ago. Our clock
- * (CLOCK_BOOTTIME) can't be set. So each heartbeat compares the two. A worker that finds that the
- * server's clock was set reaps nothing until all living workers have renewed their leases under the
- * new time, and does not count the skipped time towards host_grace. */
+ * can be set forward, and then every lease seems to have run out long ago. The clock of the
+ * worker's host, CLOCK_BOOTTIME, can't be set. So each heartbeat compares the two clocks. A worker
+ * that finds that the server's clock was set reaps nothing until all living workers have renewed
+ * their leases under the new time, and does not count the skipped time towards host_grace. */
 #include "base/text.h"
 #include "engine/engine_internal.h"
 
@@ -26,7 +26,7 @@ static void note_clock_set(const struct engine *e, const char *direction, int64_
 }
 
 /* Whether leases written before the clock was set may still matter: they must first run out, and
- * then host_grace must pass, both by our clock. */
+ * then host_grace must pass, both by this host's clock. */
 static bool was_set_recently(const struct engine *e, int64_t now)
 {
     return e->db_clock.set && now - e->db_clock.set_at < e->o.lease + e->o.host_grace;
@@ -40,8 +40,9 @@ void db_clock_observe(struct engine *e, int64_t db_now, int64_t from, int64_t to
     c->ahead_min = db_now - to;
     c->ahead_max = db_now - from;
     if (!was.ahead_min && !was.ahead_max)
-        return; /* the first observation */
-    /* A slow answer looks like a clock that was set, and so prevents reaping, too. */
+        return; /* the first heartbeat: there is no earlier difference to compare with */
+    /* A slow answer can't be distinguished from a clock that was set, and so prevents reaping,
+     * too. */
     max_set = c->ahead_max - was.ahead_min;
     if (max_set > renewal_slack(e)) {
         c->set = (was_set_recently(e, now) ? c->set : 0) + max_set;

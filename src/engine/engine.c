@@ -67,7 +67,8 @@ static void lower_wait(int64_t *wait, int64_t due, int64_t now)
 
 /* Returns when the next poll without a notification is due. The interval is shorter while the
  * listener can't receive notifications. Heartbeats also poll, so an interval of one to two
- * heartbeats is raised to two: an extra poll then happens only after a missed heartbeat. */
+ * heartbeats is raised to two: polls between heartbeats then happen only after a missed
+ * heartbeat. */
 static int64_t next_poll_due(const struct engine *e)
 {
     int64_t pause = (int64_t)e->listener->poll_ms * 1000;
@@ -90,7 +91,8 @@ int64_t engine_timeout(const struct engine *e)
 
         if (l->retry_at > now) /* the loop makes no turn before retry_at */
             lower_wait(&wait, l->retry_at, now);
-        else if (l->starts_due > now && !l->plan) /* the end of a turn wakes us anyway */
+        else if (l->starts_due > now && !l->plan) /* if a turn is under way, its end wakes the
+                                                     engine anyway */
             lower_wait(&wait, l->starts_due, now);
     }
     if (e->stopping || e->loops[0].retry_at > now)
@@ -111,8 +113,8 @@ int64_t engine_timeout(const struct engine *e)
     return wait;
 }
 
-/* Reads the notifications from other processes. A poll (notified is false) assumes that
- * notifications were lost. */
+/* Reads the notifications from other processes. If `notified` is false, this is a poll, which
+ * assumes that notifications were lost. */
 static int handle_notifications(struct engine *e, bool notified, struct err *err)
 {
     unsigned wakes = e->listener->drain(e->listener);
@@ -146,7 +148,7 @@ static int sleep_and_handle_events(struct engine *e, int64_t timeout, struct err
     int64_t wait = timeout < 0 || own < timeout ? own : timeout;
     int n = epoll_wait(e->epoll, events, 8, (int)((wait + 999) / 1000)), i, rc;
 
-    if (next_poll_due(e) <= engine_now(e)) { /* even if other events keep us busy */
+    if (next_poll_due(e) <= engine_now(e)) { /* even if other events keep the engine busy */
         e->last_poll_at = engine_now(e);
         if ((rc = handle_notifications(e, false, err)))
             return rc;
@@ -178,8 +180,8 @@ static int sleep_and_handle_events(struct engine *e, int64_t timeout, struct err
 }
 
 /* A foreground engine gives up if the database's file was removed, because a user is waiting; the
- * file may reappear within GONE_PATIENCE. Workers keep waiting: a restarted one would create a new
- * file. */
+ * file may reappear within GONE_PATIENCE. Workers keep waiting, because a worker that is restarted
+ * would create a new file. */
 static int check_database_file(struct engine *e, struct err *err)
 {
     struct err why = ERR_INIT;
@@ -193,7 +195,7 @@ static int check_database_file(struct engine *e, struct err *err)
         e->database_gone_since = now;
     if (now - e->database_gone_since < GONE_PATIENCE)
         return 0;
-    /* If the database reappears, other workers find our tree through our worker file. */
+    /* If the database reappears, other workers find this engine's tree through its worker file. */
     e->left_work = true;
     return err_set(err, E_UNAVAILABLE,
                    "%s (running commands continue; workers of this state folder adopt "
@@ -209,7 +211,7 @@ int engine_step(struct engine *e, int64_t timeout, struct err *err)
         (rc = sleep_and_handle_events(e, timeout, err)) || (rc = heartbeat_if_due(e, err)))
         return rc;
     if (e->unresponsive &&
-        !e->stopping) /* not in maintenance_after_tick, which holds the heartbeat's lock */
+        !e->stopping) /* not done in maintenance_after_tick, which holds the heartbeat's lock */
         engine_stop(e, false);
     if (e->unresponsive &&
         dispatch_in_flight(e->dispatch) <= (size_t)dispatch_count_unresponsive(e->dispatch))
@@ -235,7 +237,8 @@ void engine_on_log(struct engine *e, void (*logged)(void *arg, int64_t execution
     e->on_log_arg = arg;
 }
 
-/* Chooses the loop for a submission: a child of one of our leased jobs goes to its tree's loop. */
+/* Chooses the loop for a submission: a child of a job that this worker has leased goes to the loop
+ * of its tree. */
 static struct loop *loop_for_submission(struct engine *e, const struct submission *s)
 {
     const struct leased_job *parent = s->parent ? leased_job_get(e, s->parent) : NULL;
@@ -243,7 +246,8 @@ static struct loop *loop_for_submission(struct engine *e, const struct submissio
     return parent ? loop_of(e, parent->a.root) : &e->loops[e->submit_to];
 }
 
-/* The struct and its strings are one allocation, because many submissions may wait. */
+/* Copies the submission: the struct and its strings are one allocation, because many submissions
+ * may wait. */
 void engine_submit(struct engine *e, const struct submission *s, engine_submitted *done, void *arg)
 {
     struct submission c = *s;
@@ -268,8 +272,8 @@ void engine_submit(struct engine *e, const struct submission *s, engine_submitte
     *vec_add(&loop_for_submission(e, s)->submits) = p;
 }
 
-/* Stops watching attempts that outlive us. Their leases stay: the worker that finds our lock free
- * adopts them. */
+/* Stops watching attempts that outlive this worker. Their leases stay: the worker that finds this
+ * worker's file unlocked adopts them. */
 static void leave_running(struct engine *e)
 {
     struct leased_job *h;

@@ -4,7 +4,7 @@
  * engine_step runs one iteration, in this order:
  *
  *   1. sleep until an event or a deadline, then handle it (engine.c): executors report what their
- *      attempts did, heartbeats return, other processes notify, a worker of this folder dies;
+ *      attempts did, heartbeats return, other processes notify, a worker of this state folder dies;
  *   2. send a heartbeat if one is due (heartbeat.c; on PostgreSQL a thread does this);
  *   3. make a turn if there is something to write, adopt or claim (turn/, see turn/plan.h);
  *   4. do the maintenance that is due: timers, schedules, reaping, retention (maintenance/).
@@ -37,7 +37,8 @@ struct engine_options {
     const char *host, *version;
     bool foreground; /* work only on the tree that this process submits, in its private queue */
     int64_t tree;    /* with foreground: continue this existing foreground tree; 0 if none */
-    bool no_push;    /* jobs that become ready always go through the outbox */
+    bool no_push;    /* hand no job over by push: jobs that become ready always go through the
+                        outbox */
     int loops; /* number of turns at once, each on its own connection; more than 1 needs PostgreSQL;
                   0 means 1 */
     int64_t lease;      /* µs; 0 for 30 s */
@@ -48,13 +49,13 @@ struct engine_options {
     const struct retention_policy *retention;
 };
 
-/* Given to the `make_dispatch` callback of engine_open. */
+/* Passed by engine_open to its callback `make_dispatch`. */
 struct engine_dispatch_setup {
     const char *dir;             /* the parent of the attempt folders */
     const char *const *old_dirs; /* folders of earlier generations, whose attempts must be ended */
     int64_t lease;
     int64_t fence;             /* end a process this many µs after its lease ran out; 0 if never */
-    struct start_marks *marks; /* where executors that mark starts write the marks */
+    struct start_marks *marks; /* where executors that write start marks write them */
     struct dispatch_options dispatch; /* the dispatcher's options, without `slots` */
 };
 /* Opens the database and the state folder and registers the worker. `make_dispatch` creates the
@@ -64,8 +65,8 @@ MUST_USE int engine_open(const struct engine_options *options,
                          int (*make_dispatch)(void *arg, const struct engine_dispatch_setup *setup,
                                               struct dispatch **out, struct err *err),
                          void *arg, struct engine **out, struct err *err);
-/* Attempts that outlive the worker keep running. Removes the worker's row if the database can be
- * reached. */
+/* Closes the engine. Attempts that outlive the worker keep running. Removes the worker's row if the
+ * database can be reached. */
 void engine_close(struct engine **e);
 
 /* Sends wake-ups (enum wake) to other processes; for store_set_wake. PostgreSQL only. May be called
@@ -80,10 +81,11 @@ struct dispatch *engine_dispatch(struct engine *e);
  * does it. After an error the engine can't continue and must be closed. */
 MUST_USE int engine_step(struct engine *e, int64_t timeout, struct err *err);
 int engine_fd(const struct engine *e);          /* call engine_step when it is readable */
-int64_t engine_timeout(const struct engine *e); /* µs until it is due without an event */
+int64_t engine_timeout(const struct engine *e); /* µs until engine_step is due even without an
+                                                   event */
 
-/* Submits in the next turn. `done` is called with the submission, in which op_submit has set the
- * result. Strings are copied. */
+/* For engine_submit, which submits in the next turn. `done` is called with the submission, in which
+ * op_submit has set the result. Strings are copied. */
 typedef void engine_submitted(void *arg, const struct submission *s);
 void engine_submit(struct engine *e, const struct submission *s, engine_submitted *done, void *arg);
 

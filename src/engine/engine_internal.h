@@ -7,7 +7,7 @@
  *   open.c              open and close
  *   turn/               one turn, from plan to commit; turn/plan.h shows the order of the calls
  *   handover.c          both directions between the engine and the dispatcher (see below)
- *   leased_jobs.c       the table of attempts (dispatch/attempts.h): jobs whose lease we hold
+ *   leased_jobs.c       the table of attempts (dispatch/attempts.h): the jobs that this worker has leased
  *   heartbeat.c         renews leases and the worker's row
  *   connections.c       opens the connections of an engine
  *   wakes.c             wake-ups to and from other processes, through the heartbeats' connection
@@ -54,12 +54,13 @@ struct leased_job {
     int64_t until;    /* the lease is valid until then */
     bool adopted;
     bool cancel_sent;      /* the executor was asked to cancel it */
-    bool lost;             /* another worker may have it: the next turn readopts or forgets it */
+    bool lost;             /* another worker may have the job: the next turn readopts or forgets
+                              it */
     bool settling;         /* a turn under way writes its outcome */
     bool dropped;          /* removed from the table while settling: freed after that turn */
     bool outcome_replaced; /* its outcome could not be stored; a failure was put in its place */
     int times_locked;      /* how many turns skipped it because its tree was locked */
-    /* Until when to try to readopt a lost job that another turn has locked; 0 before the first
+    /* A lost job that another turn has locked is readopted only until this time; 0 before the first
      * try. */
     int64_t readopt_until;
     struct outcome outcome; /* valid if the attempt has ended; owns its strings */
@@ -108,9 +109,9 @@ struct heartbeat {
     pthread_t thread;
     bool threaded;
     pthread_mutex_t lock;    /* protects engine.leased_jobs and the fields below */
-    int requests;            /* eventfd: the thread has something to do */
-    int fd;                  /* eventfd: results are available */
-    bool now, closing;       /* requests to the thread: to send at once, to end */
+    int requests;            /* eventfd: readable when the thread has something to do */
+    int fd;                  /* eventfd: readable when results are available */
+    bool now, closing;       /* set to ask the thread to send at once, to end */
     struct wake_queue wakes; /* sent by the thread; after its end, by engine_close */
     int64_t wakes_retry_at;  /* when to send again after a failure, by clock_boot_us */
     unsigned received;       /* wake-ups that the engine has not read yet */
@@ -156,13 +157,14 @@ struct loop {
     struct claimed_jobs claimed_jobs; /* the jobs of the last turn that failed */
     struct bisect_state bisect[TURN_PARTS];
     struct plan *plan; /* the turn under way; NULL if none */
-    bool has_waited;   /* had work when the turn of another loop ended */
+    bool has_waited;   /* it had work when the turn of another loop ended */
 
     bool threaded;
     pthread_t thread;
     pthread_cond_t wakeup;
-    bool has_turn, done; /* under loop_threads.lock: the thread must execute a turn; it has */
-    int rc;              /* the result of the executed turn */
+    bool has_turn, done; /* [loop_threads.lock] has_turn: the thread must execute a turn; done: it
+                            has executed the turn */
+    int rc;              /* the result of the turn */
     struct err err;
 };
 
@@ -171,7 +173,7 @@ struct loop_threads {
     size_t n;             /* number of loops with a thread; 0: the engine's thread makes turns */
     pthread_mutex_t lock; /* protects loop.has_turn, loop.done and `closing` */
     pthread_cond_t ended;
-    int fd; /* eventfd: a turn has ended */
+    int fd; /* eventfd: readable when a turn has ended */
     bool closing;
 };
 
@@ -182,7 +184,7 @@ struct engine {
     struct store *store;
     struct dispatch *dispatch;
     struct state_folder *state_folder;
-    struct start_marks *start_marks; /* the start marks in our worker file */
+    struct start_marks *start_marks; /* the start marks in this worker's file */
     struct listener *listener;
     struct worker row;
     int epoll;
@@ -201,8 +203,8 @@ struct engine {
     int64_t submits;    /* number of submissions so far */
     struct err failure; /* fatal error of a turn that turn_finish waited for */
     VEC(struct lane_group) capacity;
-    /* The queues that we serve. The first `own_queues` are permanent; the rest belong to dead
-     * workers' trees. */
+    /* The queues that this worker serves. The first `own_queues` are permanent; the rest belong to
+     * dead workers' trees. */
     VEC(const char *) queues;
 
     uint64_t groups_to_poll; /* a bit for each lane group that may have jobs in the outbox */
@@ -212,24 +214,25 @@ struct engine {
     bool adopt;        /* there may be jobs to adopt */
     int64_t adopt_at;  /* do not adopt before this time */
     bool reap;         /* leases have run out, and this worker may reap them */
-    int64_t reaped_to; /* the lease of this execution can't be cleared: reap those after it; 0
-                          if none */
+    int64_t reaped_to; /* the lease of this execution can't be cleared: reap only leases that follow
+                          it; 0 if none */
     bool next_due_unknown;       /* timer_due and schedule_due must be read again */
     bool dead_workers_unchecked; /* finish_dead_workers must run */
     bool submissions;            /* SQL submissions may wait */
     bool unresponsive;           /* a function ignores its cancel flag: this worker must end */
     bool stopping, closing;
-    bool left_work; /* other workers must find what we leave: keep our worker file */
+    bool left_work; /* this worker leaves a tree that other workers must find: keep its file */
     size_t own_queues;
     int64_t foreground_root;     /* root of the tree of a foreground engine; 0 if none yet */
     int64_t database_gone_since; /* 0 if the database's file exists, or is not checked */
     int64_t heartbeat_due;       /* SQLite: when the next heartbeat is due */
     int64_t timer_due;           /* 0 if none */
     int64_t schedule_due;        /* 0 if none */
-    bool check_schedules;        /* check those whose last check is later than now */
+    bool check_schedules;        /* check the schedules whose last check is later than now */
     int64_t wall_ahead;          /* the wall clock of the database minus engine_now; 0 at first */
     int64_t last_poll_at;        /* when jobs and timers were last polled without a notification */
-    int64_t healthy_since;       /* since then, no heartbeat was late or failed; see may_reap */
+    int64_t healthy_since;       /* the time since which no heartbeat was late or failed; see
+                                    may_reap */
     int64_t last_tick;
     bool has_ticked;
     struct db_clock db_clock;
@@ -239,8 +242,8 @@ struct engine {
     struct bisect_state bisect_submissions; /* for SQL submissions */
     int64_t retention_check_at; /* when to ask again whether this engine should run retention */
     int64_t cleanup_at;         /* when to check again for leftovers of attempts on the disk */
-    struct retention retention; /* under way if retention.max_trees is set */
-    int retention_failures;     /* trees that this run of retention could not remove */
+    struct retention retention; /* the retention run under way, if retention.max_trees is set */
+    int retention_failures;     /* trees that the retention run under way could not remove */
 
     struct heartbeat heartbeat;
     void (*on_end)(void *arg, int64_t execution, int status, const struct outcome *o);
@@ -266,14 +269,14 @@ int64_t back_off(int failures, int64_t first, int64_t most);
 
 /* worker_row.c */
 MUST_USE int worker_row_register(struct engine *e, struct err *err);
-/* Writes the lanes that we serve: at the first step, when all functions are known, and when they
- * change. */
+/* Writes the lanes that this worker serves: at the first step, when all functions are known, and
+ * when they change. */
 MUST_USE int worker_row_announce_lanes(struct engine *e, struct err *err);
 void worker_row_remove(struct engine *e);
 
 /* leased_jobs.c */
 struct leased_job *leased_job_get(const struct engine *e, int64_t execution);
-/* `until`: when the lease runs out. */
+/* Adds a job to the table; its lease runs out at `until`. */
 struct leased_job *leased_job_add(struct engine *e, const struct execution *x,
                                   const struct spec *spec, int64_t until);
 /* Removes the job from the table and frees it; a job that a turn is settling is freed when that
@@ -291,16 +294,17 @@ void engine_report(void *arg, struct attempt *a, const struct report *r);
 enum handover {
     HANDOVER_CLAIMED,
     HANDOVER_ADOPTED,
-    HANDOVER_UNSTARTED, /* adopted, but its last worker never started it */
+    HANDOVER_UNSTARTED, /* adopted, and proved that its last worker never started it */
 };
-/* Hands a claimed or adopted job to the dispatcher, after the commit. `claimed_at` is a time before
- * the lease was taken. */
+/* Hands a claimed or adopted job to the dispatcher, after the commit. `claimed_at` is a time
+ * shortly before the lease was taken. */
 void engine_hand_over_job(struct engine *e, const struct execution *x, enum handover how,
                           int64_t claimed_at);
 
 /* turn/threads.c */
 MUST_USE int loops_open(struct engine *e, struct err *err);    /* does not connect */
-MUST_USE int loops_connect(struct engine *e, struct err *err); /* E_BUSY as for store_open */
+MUST_USE int loops_connect(struct engine *e, struct err *err); /* connects all loops, or none;
+                                                                  E_BUSY as for store_open */
 void loops_disconnect(struct engine *e);                       /* call it only before loops_start */
 MUST_USE int loops_start(struct engine *e, struct err *err);
 void loops_close(struct engine *e); /* waits for the turns under way and handles their results */
@@ -308,20 +312,24 @@ void loops_release(struct engine *e);
 void loops_set_patience(struct engine *e, int64_t us);
 /* The loop that gets the commands of this tree. */
 struct loop *loop_of(const struct engine *e, int64_t root);
-size_t loop_count_commands(const struct loop *l); /* settles and submits, waiting or in a turn */
-bool loop_may_claim(const struct loop *l);        /* may claim from the outbox and by push */
+size_t loop_count_commands(const struct loop *l); /* number of settles and submits of the loop,
+                                                     waiting or in a turn */
+bool loop_may_claim(const struct loop *l);        /* whether the loop's turns may claim, from the
+                                                     outbox and by push */
 bool loop_may_adopt(const struct loop *l);
 bool loops_are_idle(const struct engine *e); /* no command waits and no turn is under way */
 void loop_start_turn(struct loop *l);        /* hands the loop's plan to its thread */
 void loop_wait_turn(struct loop *l);         /* waits until the thread has executed the plan */
-bool loop_poll_turn(struct loop *l);         /* whether the thread has executed it; does not wait */
+bool loop_poll_turn(struct loop *l);         /* whether the thread has executed the plan; does not
+                                                wait */
 
 /* turn/run.c */
-/* -E_CONFLICT if `now`, the database's generation, is not this worker's. */
+/* -E_CONFLICT if the database's generation `now` is not the generation of this worker. */
 MUST_USE int check_generation(const struct engine *e, int64_t now, struct err *err);
 
 /* turn/turns.c */
-bool turn_is_needed(struct engine *e); /* a loop without a turn under way should start one */
+bool turn_is_needed(struct engine *e); /* whether a loop without a turn under way should start
+                                          one */
 MUST_USE int turns_start(struct engine *e, struct err *err);
 MUST_USE int turns_finish(struct engine *e, struct err *err); /* handles the ended turns */
 void turn_finish(struct loop *l); /* waits for the turn under way and handles its result */
@@ -335,14 +343,14 @@ void forget_lost_jobs(struct engine *e, const struct plan *p);
 uint64_t groups_with_capacity(struct engine *e);
 
 /* turn/bisect_turn.c */
-void release_quarantined_jobs(struct engine *e); /* releases those whose quarantine is over */
+void release_quarantined_jobs(struct engine *e); /* releases the jobs whose quarantine is over */
 
 /* db_clock.c */
-/* The database reported the time `db_now` in an answer to a query sent at `from` and answered at
- * `to`. */
+/* Notes the time `db_now` that the database answered to a query which was sent at `from` and
+ * answered at `to`. */
 void db_clock_observe(struct engine *e, int64_t db_now, int64_t from, int64_t to);
-/* The database's time for deciding about leases of other hosts: never later than it would be if its
- * clock had not been set. */
+/* The database's time for deciding about leases of other hosts: never later than it would be if
+ * nobody had set the database's clock. */
 int64_t db_clock_latest(const struct engine *e);
 /* Whether `db_now`, the database's time now, shows that its clock was set forward since the last
  * heartbeat. */
@@ -352,10 +360,13 @@ bool db_clock_was_set(const struct engine *e, int64_t db_now);
 MUST_USE int heartbeat_open(struct engine *e, struct err *err);
 void heartbeat_close(struct engine *e);
 MUST_USE int heartbeat_if_due(struct engine *e, struct err *err); /* SQLite only */
-void heartbeat_send_soon(struct engine *e);                       /* for a cancel that may wait */
-/* Makes the thread look for requests. Called with the lock held. */
+void heartbeat_send_soon(struct engine *e);                       /* because a cancel may wait for
+                                                                     the next heartbeat */
+/* Wakes the heartbeat thread, which then handles the requests to it. Called with the lock held. */
 void heartbeat_call(struct heartbeat *b);
-MUST_USE int heartbeat_take_results(struct engine *e, struct err *err); /* the thread's results */
+MUST_USE int heartbeat_take_results(struct engine *e, struct err *err); /* applies the results that
+                                                                           the heartbeat thread has
+                                                                           left */
 
 /* connections.c */
 /* Opens the connections of the loops and of heartbeats and wake-ups, or none of them. Waits while
@@ -365,17 +376,17 @@ MUST_USE int connections_open(struct engine *e, struct err *err);
 /* wakes.c */
 MUST_USE int wakes_open(struct engine *e, struct err *err); /* E_BUSY as for driver.listen */
 void wakes_close(struct engine *e);
-/* Called by the heartbeat thread, on its channel, with the lock held; both release the lock while
- * they wait. wakes_receive receives wake-ups until there is a request or `us` have passed;
- * wakes_send sends those that may be sent now. */
+/* Both are called by the heartbeat thread, on its channel, with the lock held, and release the lock
+ * while they wait. wakes_receive receives wake-ups until there is a request to the thread or `us`
+ * have passed; wakes_send sends those that may be sent now. */
 void wakes_receive(struct engine *e, int64_t us);
 void wakes_send(struct engine *e);
 int64_t wakes_due(const struct heartbeat *b); /* µs until wakes_send is due; INT64_MAX if never */
 void wakes_send_last(struct engine *e);       /* called by engine_close, after the last turn */
 
 /* maintenance/due.c: timers, schedules and SQL submissions */
-/* Makes this engine poll for what a turn has changed, as its WAKE_ bits say: jobs that became
- * ready, timers that are due earlier. */
+/* Makes this engine poll for what a turn has changed. `woke` has the turn's WAKE_ bits: jobs became
+ * ready, a timer is due earlier, … */
 void apply_wake(struct engine *e, unsigned woke);
 void set_schedule_due(struct engine *e, int64_t due, int64_t wall);
 MUST_USE int refresh_next_due(struct engine *e, struct err *err);
@@ -387,7 +398,7 @@ MUST_USE int accept_submissions(struct engine *e, struct err *err);
 MUST_USE int run_maintenance(struct engine *e, struct err *err);
 void maintenance_after_tick(struct engine *e, const struct tick *tick);
 void stop_serving_dead_trees(struct engine *e);    /* foreground trees of dead workers */
-bool tree_is_open(struct engine *e, int64_t root); /* true also if it can't be read */
+bool tree_is_open(struct engine *e, int64_t root); /* also true if the tree can't be read */
 /* Reads the status of an execution; *status is 0 if it does not exist. */
 MUST_USE int read_status(struct engine *e, int64_t execution, int *status, struct err *err);
 

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* µs. The report of a start waits at most this long for a turn that is made for another reason. So
- * one commit can write both the start and the end of a short job. */
+/* µs. The report of a start waits at most this long for a turn that has other work too, so that one
+ * commit can write both the start and the end of a short job. */
 #define STARTS_WAIT    20000
-#define UNMARKED_DELAY 1000000 /* µs until a job without a start mark is tried again */
+#define UNMARKED_DELAY 1000000 /* µs until a job whose start mark failed is tried again */
 
 static void queue_start(struct engine *e, const struct leased_job *h, const struct report *r)
 {
@@ -72,15 +72,15 @@ void engine_report(void *arg, struct attempt *a, const struct report *r)
 }
 
 /* Whether half of the lease passed before the job could be started, because this process was
- * stopped or waited for its COMMIT. The job is then returned to its queue: until the lease runs
- * out, no other worker can have started it, but after that one could. */
+ * stopped or waited for its COMMIT. The job is then returned to its queue: before the lease has run
+ * out, no other worker can have started the job; afterwards one could. */
 static bool is_too_late(const struct engine *e, const struct leased_job *h)
 {
     return h->until - engine_now(e) < e->o.lease / 2;
 }
 
-/* Starts a claimed job. If its executor does not write start marks itself, the mark is written
- * here: a worker's file records every start, because another worker that reads it may have a
+/* Starts a claimed job. If its executor does not write start marks itself, this function writes the
+ * mark: a worker's file records every start, because another worker that reads it may have a
  * different executor for the lane. */
 static int start_job(struct engine *e, const char *lane, const struct job *job,
                      struct outcome *failed, struct err *err)
@@ -108,7 +108,8 @@ static bool is_to_be_settled(const struct loop *l, const struct leased_job *h)
 static void settle_readopted(struct engine *e, struct leased_job *h)
 {
     struct loop *l = loop_of(e, h->a.root);
-    bool whole = false; /* the waiting log starts at 0; if not, its start is already stored */
+    bool whole = false; /* set when the waiting chunk at offset 0 was found; without it, the start
+                           of the log is already stored */
 
     for (size_t i = 0; i < l->starts.n; i++)
         if (l->starts.at[i].execution == h->a.execution &&
@@ -164,13 +165,13 @@ void engine_hand_over_job(struct engine *e, const struct execution *x, enum hand
         settle_readopted(e, h);
         goto done;
     }
-    if (adopted) /* it is already running, even if its spec can't be read */
+    if (adopted) /* the attempt is already running, even if its spec can't be read */
         rc = dispatch_reattach(e->dispatch, x->lane, &job, &err);
     else if (!rc)
         rc = start_job(e, x->lane, &job, &failed, &err);
     failed.error = err.msg;
-    if (adopted &&
-        rc == -E_REFUSED) { /* can't be searched for: let the lease run out, and keep the mark */
+    if (adopted && rc == -E_REFUSED) { /* the attempt can't be searched for now: let the lease run
+                                          out, and keep the mark */
         dispatch_forget(e->dispatch, h->a.execution, h->a.attempt);
         leased_job_remove(e, h);
     } else if (rc) {

@@ -1,7 +1,8 @@
 /* heartbeat.c - heartbeats: renews the leases in this worker's table, by id and epoch, and updates
  * the worker's row. On SQLite the engine's thread does this between turns; on PostgreSQL a thread
- * does, so that neither a long turn nor a slow read can delay it. That thread's connection also
- * sends and receives wake-ups, for a limited time between two heartbeats (docs/adr/0061). */
+ * does, so that neither a long turn nor a slow read can delay the renewals. That thread's
+ * connection also sends and receives wake-ups, for a limited time between two heartbeats
+ * (docs/adr/0061). */
 #include "base/thread.h"
 #include "engine/engine_internal.h"
 
@@ -13,8 +14,8 @@
 
 #define MIN_RETRY      250000LL /* µs between a failed heartbeat and the next one */
 #define MAX_RETRY      1000000LL
-/* Conflicts with other transactions are normal: the first this many failures in a row are not
- * reported to the operator. The store reports a lost connection at once. */
+/* Conflicts with other transactions are normal: up to this many failures in a row are not reported
+ * to the operator. The store reports a lost connection at once. */
 #define QUIET_FAILURES 4
 
 static int64_t interval(const struct engine *e)
@@ -25,7 +26,8 @@ static int64_t interval(const struct engine *e)
 /* The data that one heartbeat sends; filled under the lock, used without it. */
 struct sending {
     struct engine *e;
-    struct worker row; /* a copy, because the engine may announce other lanes while it is sent */
+    struct worker row; /* a copy, because the engine may announce other lanes while the heartbeat is
+                          sent */
     struct heartbeat_result *result;
 };
 
@@ -38,7 +40,7 @@ static int heartbeat_body(struct turn *t, void *arg, struct err *err)
     return op_worker_tick(t, w, &s->result->tick, err);
 }
 
-/* Called with the lock held. */
+/* Copies the ids and epochs of the leases. Called with the lock held. */
 static void copy_leases(struct engine *e, struct heartbeat_result *result)
 {
     const struct leased_job *h;
@@ -65,7 +67,8 @@ static int open_own_store(struct engine *e, struct err *err)
     if ((rc = store_open(e->o.url, e->o.tenant, &options, &store, err)))
         return rc;
     store_set_wake(store, engine_wake, e);
-    store_set_patience(store, 0); /* between two tries, the thread must send and receive wake-ups */
+    store_set_patience(store, 0); /* don't retry inside the store: between two tries, the thread
+                                     must send and receive wake-ups */
     b->store = store;
     return 0;
 }
@@ -131,10 +134,11 @@ static void *heartbeat_thread_main(void *arg)
         if (b->now || wait <= 0) {
             b->now = false;
             send_heartbeat(e);
-            (void)eventfd_write(b->fd, 1); /* fails only if it is readable already */
+            (void)eventfd_write(b->fd, 1); /* fails only if the eventfd is readable already */
         } else if (wakes <= 0) {
             wakes_send(e);
-            wakes_receive(e, 0); /* needed under load, when there is always something to send */
+            wakes_receive(e, 0); /* under load, when there is always something to send, wake-ups
+                                    must be received too */
         } else {
             wakes_receive(e, wait < wakes ? wait : wakes);
         }
@@ -188,7 +192,7 @@ void heartbeat_close(struct engine *e)
 void heartbeat_call(struct heartbeat *b)
 {
     if (b->requests >= 0)
-        (void)eventfd_write(b->requests, 1); /* fails only if it is readable already */
+        (void)eventfd_write(b->requests, 1); /* fails only if the eventfd is readable already */
 }
 
 void heartbeat_send_soon(struct engine *e)
@@ -215,7 +219,7 @@ static void apply_lease_result(struct engine *e, const struct lease_ref *l, int6
         return;
     if (l->rc) {
         h->lost = true;
-        e->adopt = true; /* so that a turn readopts it if it is still an orphan */
+        e->adopt = true; /* a turn readopts the job if it is still an orphan */
         return;
     }
     h->until = until;
@@ -226,8 +230,8 @@ static void apply_lease_result(struct engine *e, const struct lease_ref *l, int6
     }
 }
 
-/* A worker that could not renew its leases for half of host_grace must end before workers on other
- * hosts may adopt its jobs. */
+/* Sets the error with which the worker ends: a worker that could not renew its leases for half of
+ * host_grace must end before workers on other hosts may adopt its jobs. */
 static int fail_unrenewed(struct err *err)
 {
     return err_set(err, E_UNAVAILABLE,
@@ -236,7 +240,7 @@ static int fail_unrenewed(struct err *err)
                    "its connection to the database");
 }
 
-/* Called with the lock held. */
+/* Applies the results that the heartbeats have left. Called with the lock held. */
 static int apply_results(struct engine *e, struct err *err)
 {
     struct heartbeat *b = &e->heartbeat;

@@ -31,7 +31,8 @@ struct leased_job *leased_job_add(struct engine *e, const struct execution *x,
     size_t codes = spec->retry.ncodes * sizeof(*spec->retry.codes);
     bool is_new;
 
-    if (h && h->a.attempt != x->attempts) { /* another worker has settled our attempt */
+    if (h && h->a.attempt != x->attempts) { /* another worker has settled the attempt in the
+                                               table */
         dispatch_forget(e->dispatch, h->a.execution, h->a.attempt);
         start_marks_drop(e->start_marks, h->a.execution, h->a.attempt);
         leased_job_drop(e, h);

@@ -10,7 +10,7 @@
 
 #define DEFAULT_LEASE      30000000LL
 #define DEFAULT_HOST_GRACE 300000000LL
-#define PATIENCE           (86400 * 1000000LL) /* µs; databases may be down for long */
+#define PATIENCE           (86400 * 1000000LL) /* µs; databases may be down for hours */
 
 static void copy_options(struct engine *e, const struct engine_options *o)
 {
@@ -61,8 +61,8 @@ static int open_store(struct engine *e, struct err *err)
         return state_folder_error(err, "write this worker's file in",
                                   state_folder_dir(e->state_folder));
     e->server = !store_db(e->store)->driver->one_writer;
-    /* While we can't reach the database, other hosts may adopt our jobs: a turn must not wait so
-     * long that this worker fails to notice that it has to end. */
+    /* While this worker can't reach the database, other hosts may adopt its jobs: a turn must not
+     * wait so long that this worker fails to notice that it has to end. */
     if (e->server)
         store_set_patience(e->store, e->o.host_grace / 4);
     e->row.folder = state_folder_id(e->state_folder);

@@ -1,5 +1,5 @@
-/* owner_check.c - whether other users can change the state folder or the SQLite database of this
- * worker: both decide which commands it runs. */
+/* owner_check.c - checks whether other users can change the state folder or the SQLite database of
+ * this worker: both decide which commands it runs. */
 #include "engine/engine_internal.h"
 
 #include "base/ownership.h"
@@ -35,7 +35,8 @@ static int check_folder(const struct engine *e, const char *path, struct err *er
                    path, fault);
 }
 
-/* Users may share a database on purpose, through a group. */
+/* Warns about a database that others can change, and does not refuse it: users may share a database
+ * on purpose, through a group. */
 static void check_database(const struct engine *e)
 {
     const char *file = store_url(e->store)->file;

@@ -31,25 +31,25 @@
 /* A living worker of the same folder; its end makes pidfd readable. */
 struct peer {
     int64_t id;
-    int pidfd; /* -1 if its pid is not valid here (another pid namespace) */
-    bool seen; /* found by the current scan */
+    int pidfd; /* -1 if its pid is of another pid namespace and can't be watched */
+    bool seen; /* the current scan has found its file */
 };
 
 struct state_folder {
     char id[STATE_FOLDER_ID_SIZE];
     char *dir, *workers;
     int64_t own_id, generation;
-    int lock;        /* descriptor of our own file, which we have locked */
+    int lock;        /* descriptor of this worker's own file, which is locked */
     int watch;       /* inotify on the worker files */
-    int watch_timer; /* fires when the watch must be added; -1 once it was added */
-    int poll;        /* epoll: watch, timer, and the peers' pidfds */
+    int watch_timer; /* fires when the watch must be added; -1 once the watch was added */
+    int poll;        /* epoll descriptor: for the watch, its timer, and the peers' pidfds */
     VEC(struct peer) peers;
     VEC(struct dead_worker) dead;
     VEC(const char *) old_dirs;
 };
 
-/* Other users may traverse the folders, for attempts that run as another user, but not list
- * them. */
+/* Creates folders that other users may traverse, for attempts that run as another user, but not
+ * list. */
 static int make_dirs(const char *path, struct err *err)
 {
     size_t failed;
@@ -115,7 +115,8 @@ static int start_watch_timer(struct state_folder *f, struct err *err)
     return 0;
 }
 
-/* A watch that can't be added is tried again later; until then scans find new workers. */
+/* Adds the watch when its timer has fired. If that fails, it is tried again later; until then scans
+ * find new workers. */
 static void start_watch(struct state_folder *f)
 {
     uint64_t times;
@@ -152,7 +153,8 @@ done:
     return rc;
 }
 
-/* Removes the pidfd explicitly: closing it is not enough if a child of the embedder has a copy. */
+/* Removes the pidfd from epoll explicitly: closing it is not enough if a child of the embedder has
+ * a copy. */
 static void drop_peer(struct state_folder *f, struct peer *p)
 {
     if (p->pidfd < 0)
@@ -207,10 +209,10 @@ static bool parse_worker_name(const char *name, int64_t *id)
     return !*end && strlen(name) == 16;
 }
 
-/* Links the worker files of an earlier generation that name a foreground tree, so that workers of
- * this generation finish the tree. The files also stay in the old folder: the database may be a
- * copy that is used at the same time as its original. A file that can't be linked is linked when
- * the next worker starts. */
+/* Links the worker files of an earlier generation that name a foreground tree into the present
+ * folder, so that workers of this generation finish the tree. The files also stay in the old
+ * folder: the database may be a copy that is used at the same time as its original. A file that
+ * can't be linked is linked when the next worker starts. */
 static void link_foreground_files(struct state_folder *f, const char *old_dir)
 {
     AUTO_FREE char *workers = mem_printf("%s/workers", old_dir);
@@ -243,7 +245,8 @@ static void add_old_dir(void *arg, const char *dir)
 
 const char *const *state_folder_old_dirs(struct state_folder *f)
 {
-    f->old_dirs.n = 0; /* called once, while the engine is opened */
+    f->old_dirs.n = 0; /* the list is built by the first call; there is only one, while the engine
+                          is opened */
     state_folder_each_old(f->dir, add_old_dir, f);
     *vec_add(&f->old_dirs) = NULL;
     return f->old_dirs.at;
@@ -274,8 +277,8 @@ static struct peer *find_peer(struct state_folder *f, int64_t worker)
     return NULL;
 }
 
-/* Watches for the peer's end. If its file is still locked after the pidfd was opened, the pidfd
- * refers to the lock's holder. */
+/* Watches for the peer's end. If the peer's file is still locked after its pidfd was opened, the
+ * pidfd refers to the process that holds the lock. */
 static void add_peer(struct state_folder *f, int64_t worker, int pid)
 {
     struct peer *p = vec_add(&f->peers);
@@ -286,7 +289,8 @@ static void add_peer(struct state_folder *f, int64_t worker, int pid)
         (void)add_to_poll(f, p->pidfd);
 }
 
-/* If the process has ended but the lock is still held, the pid was not the worker's. */
+/* Drops the pidfd of a process that has ended while the peer's lock is still held: the pid was not
+ * the worker's. */
 static void drop_wrong_pid(struct state_folder *f, struct peer *p)
 {
     struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};

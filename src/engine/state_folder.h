@@ -25,7 +25,7 @@ MUST_USE int state_folder_name(const char *state, bool make, char out[STATE_FOLD
 /* The path <state>/<database>.<generation>. The caller frees it. */
 char *state_folder_path(const char *state, const char *database, int64_t generation);
 /* Calls `each` for the folders of earlier generations of the same database. `dir` is the path of
- * the current one. */
+ * the current generation's folder. */
 void state_folder_each_old(const char *dir, void (*each)(void *arg, const char *dir), void *arg);
 
 /* Sets an error for errno, such as "can't create PATH: …". */
@@ -69,7 +69,8 @@ bool state_folder_is_unstarted(const struct state_folder *f, int64_t worker, int
                                int attempt);
 /* Whether a living worker of this folder runs this foreground tree. */
 bool state_folder_runs_tree(const struct state_folder *f, int64_t root);
-bool state_folder_is_alive(const struct state_folder *f, int64_t worker); /* its lock is held */
+bool state_folder_is_alive(const struct state_folder *f,
+                           int64_t worker); /* it holds its file's lock */
 /* Kills a worker that hangs, that is, one that holds its lock but no longer renews its leases. */
 void state_folder_kill_worker(const struct state_folder *f, int64_t worker);
 

@@ -38,7 +38,8 @@ static int read_name(const char *path, char out[STATE_FOLDER_ID_SIZE], struct er
     return rc;
 }
 
-/* Gives the folder a name. If several processes do this at once, the first link wins. */
+/* Gives the folder a name. If several processes do so at once, the first one to link its file
+ * decides the name. */
 static int create_name(const char *state, const char *path, struct err *err)
 {
     AUTO_FREE char *temp = mem_printf("%s/.id-%016llx", state, (unsigned long long)env_random_id());

@@ -93,14 +93,14 @@ void engine_wake(void *engine, unsigned what)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* The thread has ended, but turns that were made after that, to close the engine, may have caused
- * wake-ups. */
+/* Sends the wake-ups of the turns that were made to close the engine, after the heartbeat thread
+ * had ended. */
 void wakes_send_last(struct engine *e)
 {
     struct heartbeat *b = &e->heartbeat;
     struct err ignored = ERR_INIT;
 
-    if (b->channel && b->wakes.bits) /* a failure does no harm: listeners also poll */
+    if (b->channel && b->wakes.bits) /* if sending fails, no harm is done: listeners also poll */
         (void)!b->channel->db->driver->notify(b->channel->db, b->wakes.bits, MAX_LOCK, &ignored);
     b->wakes.bits = 0;
 }
@@ -116,7 +116,8 @@ void wakes_receive(struct engine *e, int64_t us)
     eventfd_t count;
     unsigned bits;
 
-    if (ms > b->channel->poll_ms) /* draining reopens a lost connection */
+    if (ms > b->channel->poll_ms) /* don't sleep longer than the channel allows: `drain` reopens a
+                                     lost connection */
         ms = b->channel->poll_ms;
     pthread_mutex_unlock(&b->lock);
     (void)poll(fds, 2, (int)ms);
@@ -125,7 +126,7 @@ void wakes_receive(struct engine *e, int64_t us)
     pthread_mutex_lock(&b->lock);
     b->received |= bits;
     if (bits || b->poll_ms != b->channel->poll_ms)
-        (void)eventfd_write(e->listener->fd, 1); /* fails only if it is readable already */
+        (void)eventfd_write(e->listener->fd, 1); /* fails only if the eventfd is readable already */
     b->poll_ms = b->channel->poll_ms;
 }
 
@@ -166,7 +167,7 @@ void wakes_send(struct engine *e)
     pthread_mutex_unlock(&b->lock);
     rc = db->driver->notify(db, bits, limit, &ignored);
     pthread_mutex_lock(&b->lock);
-    if (rc) { /* draining, or the next heartbeat, reconnects; the heartbeat reports errors */
+    if (rc) { /* `drain` or the next heartbeat reconnects; the heartbeat reports errors */
         b->wakes.bits |= bits;
         b->wakes_retry_at = clock_boot_us() + RETRY_US;
     }

@@ -33,7 +33,7 @@ int worker_file_read(const char *path, struct worker_file *out)
     ssize_t n;
 
     *out = (struct worker_file){.is_locked = true};
-    if (fd < 0) /* if it can't be opened, the worker may be alive */
+    if (fd < 0) /* the worker may be alive if its file can't be opened */
         return errno == ENOENT || own_file_fault(AT_FDCWD, path, OWN_FILE_ANY_SIZE) ? -1 : 0;
     out->is_locked = flock(fd, LOCK_SH | LOCK_NB) != 0;
     n = pread(fd, text, sizeof(text) - 1, 0);

@@ -1,5 +1,5 @@
-/* worker_file.h - a worker's file in the state folder: locked while the worker lives. It also
- * identifies the worker's process, so that one that hangs can be killed. */
+/* worker_file.h - a worker's file in the state folder: locked while the worker lives. The file also
+ * identifies the worker's process, so that other workers can kill a worker that hangs. */
 #ifndef ENGINE_WORKER_FILE_H
 #define ENGINE_WORKER_FILE_H
 

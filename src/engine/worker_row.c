@@ -19,9 +19,9 @@ int worker_row_register(struct engine *e, struct err *err)
     return store_turn(e->store, register_body, e, err);
 }
 
-/* Sets the lanes that we serve, with our capacity; NULL for none, while we are stopping. The
- * heartbeat thread may use a copy of the row that points to the old strings, so they are freed only
- * with the engine. */
+/* Sets the lanes that this worker serves, and its capacity; NULL for none, while the worker is
+ * stopping. The heartbeat thread may use a copy of the row that points to the old strings, so they
+ * are freed only with the engine. */
 static void set_served_lanes(struct engine *e, const char *serves, const char *executors)
 {
     pthread_mutex_lock(&e->heartbeat.lock);
@@ -32,14 +32,14 @@ static void set_served_lanes(struct engine *e, const char *serves, const char *e
     pthread_mutex_unlock(&e->heartbeat.lock);
 }
 
-/* Announces that we no longer serve any lane, so that readers know which workers could run a
- * waiting job. A failure must not delay the stop. */
+/* Announces that this worker no longer serves any lane, so that readers know which workers could
+ * run a waiting job. A failure must not delay the stop. */
 static void announce_draining(struct engine *e)
 {
     struct err ignored = ERR_INIT;
 
     if (!e->leased_jobs.n || !e->lanes_announced)
-        return; /* the row is removed soon */
+        return; /* without jobs, the stop removes the row soon */
     e->lanes_announced = 0;
     set_served_lanes(e, NULL, NULL);
     if (worker_row_register(e, &ignored))
@@ -101,6 +101,7 @@ void worker_row_remove(struct engine *e)
     struct err ignored = ERR_INIT;
 
     if (e->store && e->row.folder && e->last_tick &&
-        store_turn(e->store, remove_body, e, &ignored)) /* if not, it is removed after a day */
+        store_turn(e->store, remove_body, e, &ignored)) /* if this fails, another worker removes the
+                                                           row after a day */
         ignored.code = E_NONE;
 }

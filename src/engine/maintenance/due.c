@@ -1,6 +1,6 @@
 /* due.c - fires timers and schedules that are due, and accepts SQL submissions
- * (store/ops/sql_submissions.h). Any engine may do this; locks in the store make sure that each is
- * fired or accepted only once. */
+ * (store/ops/sql_submissions.h). Any engine may do this; locks in the store make sure that each
+ * timer, schedule or submission is fired or accepted only once. */
 #include "engine/engine_internal.h"
 
 #include "store/ops/sql_submissions.h"
@@ -13,7 +13,7 @@
 #define WALL_STEP     1000000 /* µs; a wall clock that goes back by more than this was set */
 
 /* Schedules follow the wall clock, which may be set at any time, so each heartbeat computes the
- * next check anew. After the clock was set back, stored due times may be too late: the schedules
+ * next check anew. After the clock was set back, stored due times may be too late: so the schedules
  * whose last check is later than the new time are then checked at once. A foreground engine leaves
  * schedules to workers. */
 void set_schedule_due(struct engine *e, int64_t due, int64_t wall)
@@ -89,7 +89,7 @@ static int timers_turn(void *arg, size_t max, struct rows_seen *seen, struct err
     return rc;
 }
 
-/* Writes nothing to the database, because the write may be what fails. */
+/* Quarantines the timer in memory only: a write to the database may be what fails. */
 static int quarantine_timer(void *arg, struct err *err)
 {
     const struct timers_due *d = arg;
@@ -131,7 +131,7 @@ int fire_timers(struct engine *e, struct err *err)
 struct schedules_due {
     struct engine *e;
     struct schedule_slice r;
-    const char *why, *name; /* why the first schedule is quarantined; out: its name */
+    const char *why, *name; /* why the first schedule is quarantined; its name is set by the turn */
 };
 
 static int schedules_body(struct turn *t, void *arg, struct err *err)
@@ -197,7 +197,7 @@ int fire_schedules(struct engine *e, struct err *err)
 struct waiting {
     struct engine *e;
     struct submission_slice r;
-    const char *why; /* why the first one is refused */
+    const char *why; /* why the first submission is refused */
 };
 
 static int submissions_body(struct turn *t, void *arg, struct err *err)

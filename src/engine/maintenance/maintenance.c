@@ -12,11 +12,12 @@
 #define RETENTION_CHECK_EVERY  3600000000LL /* µs */
 #define DAY                    86400000000LL
 #define RETENTION_SLICE        100
-#define RETENTION_FAILURES_MAX 20         /* then retention stops for the day */
+#define RETENTION_FAILURES_MAX 20 /* failed trees, after which retention stops for the day */
 #define COMMIT_TIME_MAX        60000000LL /* µs that a dead worker's commit may take */
 
-/* A lease that ran out while the database was unavailable does not mean that its worker is dead.
- * Only a worker that has seen a healthy database for a whole lease may reap. */
+/* Whether this worker may reap leases. A lease that ran out while the database was unavailable does
+ * not mean that its worker is dead. Only a worker that has seen a healthy database for a whole
+ * lease may reap. */
 static bool may_reap(const struct engine *e)
 {
     return engine_now(e) - e->healthy_since >= e->o.lease;
@@ -32,8 +33,8 @@ void maintenance_after_tick(struct engine *e, const struct tick *tick)
 {
     int64_t now = engine_now(e);
 
-    /* If more than two heartbeat intervals have passed, this process was suspended. In a shorter
-     * time, no lease that its holder kept renewing can have run out. */
+    /* If more than two heartbeat intervals have passed since the last heartbeat, this process was
+     * suspended. In a shorter time, no lease that its holder kept renewing can have run out. */
     if (now - e->last_tick > e->o.lease / 3 * 2)
         e->healthy_since = now;
     e->last_tick = e->last_poll_at = now;
@@ -42,7 +43,7 @@ void maintenance_after_tick(struct engine *e, const struct tick *tick)
     e->reap = tick->expired > 0 && may_reap(e);
     e->adopt |= tick->orphans > 0;
     e->timer_due = tick->next_timer ? tick->next_timer - e->db_clock.ahead_min : 0;
-    if (!e->has_ticked) /* the clock may have been set back before this engine started */
+    if (!e->has_ticked) /* the database's clock may have been set back before this engine started */
         e->check_schedules = true;
     e->has_ticked = true;
     set_schedule_due(e, tick->next_schedule, tick->wall);
@@ -79,7 +80,7 @@ static int reap_turn(void *arg, size_t max, struct rows_seen *seen, struct err *
     return rc;
 }
 
-/* Skips the lease until all other expired leases were processed; the next heartbeat finds it
+/* Skips the lease until all other expired leases are processed; the next heartbeat finds the lease
  * again. */
 static int skip_lease(void *arg, struct err *err)
 {
@@ -179,7 +180,7 @@ static int end_fenced_tree_body(struct turn *t, void *arg, struct err *err)
 /* Serves the foreground trees that were open at a fence, until they end. No process runs them any
  * longer, and their worker files may be missing: a run that ended in the lost time has removed its
  * file, but its tree is open again. Any worker may serve them, since the database does not know the
- * host. A later fence ends this worker, so a list that is empty stays empty. */
+ * host. A later fence ends this worker, so once the list of such trees is empty, it stays empty. */
 static int serve_fenced_trees(struct engine *e, struct err *err)
 {
     AUTO_ROWS roots = ROWS_INIT;
@@ -208,7 +209,7 @@ static int finish_dead_workers(struct engine *e, struct err *err)
     int rc;
 
     if (e->o.foreground)
-        return 0; /* a foreground engine leaves this to workers */
+        return 0; /* a foreground engine finishes no dead workers */
     stop_serving_dead_trees(e);
     for (i = 0; dead = state_folder_dead_workers(e->state_folder, &n), i < n; i++) {
         int64_t id = dead[i].id, foreground = dead[i].foreground;
@@ -244,8 +245,8 @@ struct old_trees {
     struct retention from, to;
 };
 
-/* Reads the setting in each slice, so that nothing is removed after an operator has chosen to keep
- * it. */
+/* Reads the retention setting again in each slice, so that nothing is removed after an operator has
+ * chosen to keep it. */
 static int retain_body(struct turn *t, void *arg, struct err *err)
 {
     struct old_trees *o = arg;
@@ -263,8 +264,8 @@ static int retain_body(struct turn *t, void *arg, struct err *err)
                              : op_retain(t, &o->from, &o->to, err);
 }
 
-/* Returns what to remove next: the old trees, then the logs of trees that are kept longer than
- * their logs. */
+/* Returns what to remove next: first the old trees, then the logs of trees that are kept longer
+ * than their logs. */
 static struct retention next_retention(const struct engine *e)
 {
     if (e->retention.logs_only)
@@ -290,8 +291,9 @@ static int retain_turn(void *arg, size_t max, struct rows_seen *seen, struct err
     return rc;
 }
 
-/* A tree that can't be removed is skipped until tomorrow. If many fail, or the turn failed without
- * a tree, the trees are not the cause and retention stops; other maintenance must continue. */
+/* A tree that can't be removed is skipped until tomorrow. If many trees fail, or a turn failed
+ * before it reached a tree, the trees are not the cause and retention stops; other maintenance must
+ * continue. */
 static int skip_old_tree(void *arg, struct err *err)
 {
     struct old_trees *o = arg;

@@ -16,7 +16,7 @@ static bool is_own_tree(const struct engine *e, const struct execution *x)
     return !e->o.foreground;
 }
 
-/* Whether a turn of another loop is settling the job, so that its result is not known yet. */
+/* Whether a turn of another loop is settling the job, so that the new status is not known yet. */
 static bool is_settled_elsewhere(const struct engine *e, const struct leased_job *h)
 {
     return h->settling && !loop_may_adopt(loop_of(e, h->a.root));
@@ -35,7 +35,7 @@ static bool should_adopt(const struct engine *e, const struct execution *x, int6
 
     if (h &&
         (is_settled_elsewhere(e, h) || (!h->lost && (h->a.ended || h->a.attempt == x->attempts))))
-        return false; /* ours, and being settled or run */
+        return false; /* this worker holds the job, and settles or runs it */
     if (!is_own_tree(e, x))
         return false;
     if (dispatch_outlives(e->dispatch, x->lane) || last_worker == e->row.id || !last_worker ||
@@ -43,12 +43,14 @@ static bool should_adopt(const struct engine *e, const struct execution *x, int6
         return true;
     if (x->expired_at && db_clock_latest(e) - x->expired_at > e->o.host_grace / 2)
         state_folder_kill_worker(e->state_folder,
-                                 last_worker); /* the worker should have ended long ago */
+                                 last_worker); /* no lease for half of host_grace: the worker should
+                                                  have ended by itself */
     return false;
 }
 
-/* Adopts the orphan if it should be. An adopted attempt gets a start mark unless it is proved that
- * it never started: if we die too, the next worker knows only our file. */
+/* Adopts the orphan if should_adopt says so. An adopted attempt gets a start mark unless it is
+ * proved that it never started: if this worker dies too, the next worker knows only this worker's
+ * file. */
 static bool adopt_orphan(void *arg, const struct execution *x, int64_t last_worker)
 {
     struct plan *p = arg;
@@ -64,7 +66,7 @@ static bool adopt_orphan(void *arg, const struct execution *x, int64_t last_work
     if (start_marks_has(e->start_marks, x->id, x->attempts))
         return true; /* the mark is from an earlier adoption, so it stays even if this turn fails */
     if (start_marks_add(e->start_marks, x->id, x->attempts))
-        return false; /* the disk is full: adopt it later */
+        return false; /* the disk is full: a later turn adopts it */
     *vec_add(&p->marked) = (struct attempt_ref){x->id, x->attempts};
     return true;
 }

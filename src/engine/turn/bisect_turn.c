@@ -32,8 +32,9 @@ static int64_t id_of_first(const struct loop *l, enum turn_part part)
                                    : l->claimed_jobs.seen.first;
 }
 
-/* A turn that writes starts or logs waits for locks: a turn that skips a locked row proves nothing
- * about that row, and other commands would then be blamed. */
+/* Runs one turn with rows of one part. A turn that writes starts or logs waits for locks: a turn
+ * that skips a locked row proves nothing about that row, and bisect would then isolate other
+ * commands. */
 static int run_part(void *arg, size_t max, struct rows_seen *seen, struct err *err)
 {
     const struct part *p = arg;
@@ -77,8 +78,8 @@ static int drop_log(void *arg, struct err *err)
     return 0;
 }
 
-/* Replaces an outcome that can't be written even alone with a failure that gives the reason. If
- * that can't be written either, the job is dropped and its lease runs out: a job must not stay
+/* Replaces an outcome that can't be written even alone by a failure that gives the reason. If the
+ * failure can't be written either, the job is dropped and its lease runs out: a job must not stay
  * running because of its outcome. */
 static int replace_outcome(void *arg, struct err *err)
 {
@@ -131,8 +132,9 @@ static int quarantine_job(void *arg, struct err *err)
     return 0;
 }
 
-/* Commands that can be written in a turn of their own are not the cause; that turn writes them. The
- * jobs that the failed turn claimed are tried last, even if new commands have come in since. */
+/* Tries the parts one after the other. Commands that can be written in a turn of their own are not
+ * the cause, and that turn writes them. The jobs that the failed turn claimed are tried last, even
+ * if new commands have come in since. */
 int bisect_turn(struct loop *l, int rc, struct err *err)
 {
     static const struct bisect_work parts[TURN_PARTS] = {

@@ -13,8 +13,8 @@ static void subtract_at_most(int *from, int n)
 }
 
 /* Subtracts what other turns have reserved. A job that they claim for an executor's own queue
- * starts at once, and needs a slot, if a thread becomes free in the meantime. So that slot is
- * reserved, too. */
+ * starts at once, and needs a slot, if a thread becomes free in the meantime: the slot is reserved,
+ * too. */
 static void subtract_other_turns(struct capacity *r, const struct engine *e)
 {
     for (size_t k = 0; k < e->nloops; k++) {
@@ -81,8 +81,8 @@ static int share(int n, int parts)
     return n / parts + (n % parts != 0);
 }
 
-/* Whether this turn has reserved the whole capacity of a group to start attempts. Only if it has is
- * it certain that further jobs that it claims must wait in the executor's queue. */
+/* Whether this turn has reserved the whole capacity of a group to start attempts. Only then is it
+ * certain that further jobs that it claims must wait in the executor's queue. */
 static bool starts_all(const struct engine *e, size_t group, int own, int left)
 {
     for (size_t i = 0; i < e->nloops; i++)
@@ -92,7 +92,7 @@ static bool starts_all(const struct engine *e, size_t group, int own, int left)
     return own == left;
 }
 
-/* Copies the list, because a function may be added while the turn is under way. */
+/* Copies the list of lanes, because a function may be added while the turn is under way. */
 static const char *const *copy_lanes(struct plan *p, const struct lane_group *g)
 {
     const char **lanes = arena_alloc(&p->texts, (g->nlanes + 1) * sizeof(*lanes));

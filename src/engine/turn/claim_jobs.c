@@ -1,7 +1,7 @@
 /* claim_jobs.c - decides how many jobs a turn claims, and from which lanes and queues; op_claim
- * (store/ops/claim.c) claims them. Claims as many as the capacity allows, by priority and age
- * across all executors, although each executor has a limit of its own in addition to the worker's
- * slots. */
+ * (store/ops/claim.c) claims them. A turn claims as many as the capacity allows, by priority and
+ * age across all executors, although each executor has a limit of its own in addition to the
+ * worker's slots. */
 #include "engine/turn/plan.h"
 
 #include <stdlib.h>
@@ -21,8 +21,8 @@ static void use_capacity(struct capacity *r, const char *lane)
         r->slots--;
 }
 
-/* The capacity that the plan has left in the groups that it claims from, after the jobs that this
- * turn has adopted: those are handed over first, whether there is capacity or not. */
+/* The capacity that the plan has left in the groups that it claims from, less the jobs that this
+ * turn has adopted: adopted jobs are handed over first, whether there is capacity or not. */
 static struct capacity capacity_now(struct plan *p)
 {
     struct capacity r = p->capacity;
@@ -63,7 +63,7 @@ static void add_claim_sources(struct plan *p, const struct capacity *r, size_t n
         for (size_t i = 0; i < g->nlanes; i++)
             *vec_add(&out->list) = (struct lane_queue){g->lanes[i], p->queues[q]};
     for (size_t q = 0; p->e->o.foreground && q < p->nsubmits;
-         q++) /* includes the tree that this turn creates */
+         q++) /* includes the queues of the trees that this turn creates */
         for (size_t i = 0; !p->submissions[q].rc && i < g->nlanes; i++)
             *vec_add(&out->list) = (struct lane_queue){g->lanes[i], foreground_queue(p, q)};
 }
@@ -107,16 +107,16 @@ static int claim_from_sources(struct turn *t, struct plan *p, struct capacity *r
     p->skipped_locked |= !rc && jobs.skipped_locked;
     if (!rc && jobs.exhausted)
         p->exhausted |=
-            claim_sources->groups & ~group_bit(63); /* several groups may share bit 63 */
+            claim_sources->groups & ~group_bit(63); /* bit 63 may stand for several groups */
     *more = !rc && jobs.n == max;
     if (rc || jobs.n < c.max)
         p->groups_drained |= claim_sources->groups;
     return rc;
 }
 
-/* Fills the slots. Each claim takes from all groups that can start an attempt, at most as many jobs
- * as the smallest of them can start: so the jobs fit, whichever lanes they belong to. Repeats with
- * the groups that have capacity left. */
+/* Claims jobs until the slots are full. Each claim takes from all groups that can start an attempt,
+ * at most as many jobs as the smallest of them can start: so the jobs fit, whichever lanes they
+ * belong to. Repeats with the groups that have capacity left. */
 static int claim_to_start(struct turn *t, struct plan *p, struct capacity *r, struct err *err)
 {
     bool more = true;
@@ -158,9 +158,9 @@ static int is_slot_wanted(struct turn *t, struct plan *p, const struct capacity 
     return rc;
 }
 
-/* Fills the executors' own queues. A job in such a queue gets the slot of the attempt before it,
- * and no other executor can use that slot. So this is done only while no job of another executor
- * waits for a slot. */
+/* Claims jobs until the executors' own queues are full. A job in such a queue gets the slot of the
+ * attempt before it, and no other executor can use that slot. So this is done only while no job of
+ * another executor waits for a slot. */
 static int claim_to_queue(struct turn *t, struct plan *p, struct capacity *r, struct err *err)
 {
     bool checked = false, more;

@@ -15,7 +15,7 @@ static void mark_refused_lost(struct engine *e, struct plan *p)
     for (size_t i = 0; i < p->refused.n; i++) {
         struct leased_job *h = leased_job_get(e, p->refused.at[i].execution);
 
-        if (h && h->a.attempt == p->refused.at[i].attempt) /* else this turn reclaimed the job */
+        if (h && h->a.attempt == p->refused.at[i].attempt) /* if not, it was claimed again */
             h->lost = true;
     }
     pthread_mutex_unlock(&e->heartbeat.lock);
@@ -33,8 +33,8 @@ static void add_refused(struct plan *p, const struct leased_job *h)
         *vec_add(&p->refused) = (struct attempt_ref){h->a.execution, h->a.attempt};
 }
 
-/* `kind` may differ from the reported outcome: an attempt that stays unstarted too often is
- * lost. */
+/* Finishes a settle after its commit. `kind` may differ from the reported outcome: an attempt that
+ * stays unstarted too often is lost. */
 static void finish_settle(struct engine *e, struct leased_job *h, enum outcome_kind kind,
                           int status)
 {
@@ -71,7 +71,8 @@ static void finish_settles(struct engine *e, struct plan *p)
     drop_between(&l->ended, kept, p->nsettles);
 }
 
-/* Serves the private queue of our foreground tree from now on, for retries and for descendants. */
+/* Serves the private queue of this engine's foreground tree from now on, for retries and for
+ * descendants. */
 static void serve_foreground_tree(struct engine *e, const struct submission *s)
 {
     char name[QUEUE_FOREGROUND_SIZE];
@@ -90,7 +91,7 @@ static void finish_submits(struct engine *e, struct plan *p)
     for (i = 0; i < p->nsubmits; i++) {
         struct pending_submit *s = l->submits.at[i];
 
-        if (p->submissions[i].rc == -E_BUSY) { /* its parent's tree was locked */
+        if (p->submissions[i].rc == -E_BUSY) { /* the tree of the submission's parent was locked */
             s->times_locked++;
             l->submits.at[kept++] = s;
             continue;
@@ -160,7 +161,7 @@ static void drop_starts(struct engine *e, const struct plan *p)
     l->starts_due = l->starts.n ? engine_now(e) + (kept ? 20000 : 0) : 0;
 }
 
-/* Whether the turn saw that a lost job is no longer an orphan: another worker has it, or its
+/* Whether the turn saw that a lost job is no longer an orphan: another worker has the job, or its
  * attempt has ended. */
 static bool is_elsewhere(const struct plan *p, const struct leased_job *h)
 {
@@ -170,8 +171,8 @@ static bool is_elsewhere(const struct plan *p, const struct leased_job *h)
     return false;
 }
 
-/* Whether to try again to readopt a lost job: no other worker is known to have it, but another turn
- * (perhaps a heartbeat) had it locked. Tries for at most the length of a lease. */
+/* Whether to try again to readopt a lost job: no other worker is known to have the job, but another
+ * turn (perhaps a heartbeat) had its row locked. Tries for at most the length of a lease. */
 static bool may_readopt(struct engine *e, const struct plan *p, struct leased_job *h)
 {
     int64_t now = engine_now(e);
@@ -184,10 +185,10 @@ static bool may_readopt(struct engine *e, const struct plan *p, struct leased_jo
 }
 
 /* Drops the start mark of a lost job that another worker has, or that has ended. The marks of other
- * lost jobs stay: until another worker adopts such a job, the database names us as its last holder.
- * A function that still runs frees its mark's slot in the worker file when it ends, so the mark is
- * written to a slot of its own; a worker that is stopping never reuses a slot. Returns whether the
- * job may be forgotten. */
+ * lost jobs stay: until another worker adopts such a job, the database names this worker as its
+ * last holder. A function that still runs frees its mark's slot in the worker file when it ends, so
+ * the mark is written to a slot of its own; a worker that is stopping never reuses a slot. Returns
+ * whether the job may be forgotten. */
 static bool leave_mark(struct engine *e, const struct plan *p, const struct leased_job *h)
 {
     int64_t id = h->a.execution;
@@ -199,7 +200,7 @@ static bool leave_mark(struct engine *e, const struct plan *p, const struct leas
     return true;
 }
 
-/* Forgets the lost jobs that this turn did not readopt: other workers may have them now, so their
+/* Forgets the lost jobs that turn `p` did not readopt: other workers may have them now, so their
  * attempts must not be touched. */
 void forget_lost_jobs(struct engine *e, const struct plan *p)
 {
@@ -214,15 +215,16 @@ void forget_lost_jobs(struct engine *e, const struct plan *p)
             continue;
         }
         if (!leave_mark(e, p, h))
-            continue; /* the disk is full: forget it later */
+            continue; /* the disk is full: a later call forgets the job */
         dispatch_forget(e->dispatch, h->a.execution, h->a.attempt);
         leased_job_drop(e, h);
         at = 0; /* removing moves other entries: start over */
     }
 }
 
-/* A claimed job may be one of ours whose previous attempt was settled by a turn that is not yet
- * finished: finish that turn first. This can't deadlock: the settles of this turn are finished. */
+/* A claimed job may be one that this worker had before and whose previous attempt was settled by a
+ * turn that is not yet finished: finish that turn first. This can't deadlock: the settles of this
+ * turn are finished. */
 static void finish_earlier_settles(struct engine *e, const struct plan *p)
 {
     for (size_t i = 0; i < p->claimed.n; i++) {
@@ -243,7 +245,7 @@ static enum handover how_adopted(const struct plan *p, int64_t execution)
 
 static void start_claimed(struct engine *e, struct plan *p)
 {
-    if (e->closing) { /* start nothing: other workers adopt it */
+    if (e->closing) { /* start nothing: other workers adopt the job */
         e->left_work |= p->adopted.n || p->claimed.n;
         return;
     }

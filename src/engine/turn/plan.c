@@ -17,7 +17,7 @@ static size_t count_planned(const struct plan *p, enum turn_part part)
     return n < max ? n : max;
 }
 
-/* Whether this turn writes all starts and logs of the job: its outcome must be written last. */
+/* Whether this turn writes all starts and logs of the job: if not, its outcome must wait. */
 static bool writes_all_reports(const struct loop *l, size_t nlogs, size_t nstarts,
                                const struct leased_job *h)
 {
@@ -81,8 +81,8 @@ static void plan_settles_and_submits(struct loop *l, struct plan *p)
     }
     for (size_t i = 0; i < p->nsubmits; i++)
         p->submissions[i] = l->submits.at[i]->s;
-    if (p->nsubmits && l->e->threads.n) /* the next submissions go to another loop and need not
-                                           wait */
+    if (p->nsubmits && l->e->threads.n) /* further submissions go to another loop and need not wait
+                                           for this turn */
         l->e->submit_to = 1 + l->e->submit_to % l->e->threads.n;
 }
 
@@ -114,7 +114,7 @@ void plan_make(struct loop *l, struct plan *p, struct turn_options m)
         plan_capacity(p);
         p->groups_polled = e->groups_to_poll;
         p->groups_to_claim = p->nsubmits && !e->o.no_push ? UINT64_MAX : e->groups_to_poll;
-        e->groups_to_poll = 0; /* notifications during the turn set it again */
+        e->groups_to_poll = 0; /* notifications that arrive during the turn set bits again */
     }
 }
 

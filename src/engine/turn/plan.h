@@ -39,8 +39,8 @@ struct capacity {
 };
 
 struct turn_options {
-    /* At most this many rows of each part. A turn that may claim nothing also leaves freed permits
-     * to other turns. */
+    /* At most this many rows of each part. If it is 0 for PART_CLAIMS, the turn also leaves the
+     * permits that it frees to other turns. */
     size_t max[TURN_PARTS];
     bool wait_for_locks; /* wait for locked trees instead of skipping them */
 };
@@ -64,12 +64,12 @@ struct plan {
     struct settlement *settles;
     struct log_chunk *logs;
     size_t nstarts, nsettles, nlogs, nsubmits;
-    struct submission *submissions; /* copies of the waiting submissions */
+    struct submission *submissions; /* copies of the submissions that this turn creates */
     bool adopt;
     struct adoption adoption;
     /* Adopted attempts that may have started. This turn has written their start marks. */
     VEC(struct attempt_ref) marked;
-    VEC(struct lease_ref) lost; /* our lost leases, to be readopted if still orphaned */
+    VEC(struct lease_ref) lost; /* lost leases of this worker, to be readopted if still orphaned */
     struct rows generation;     /* the database's generation, as the turn sees it */
 
     int64_t claimed_at; /* engine_now before the leases were taken */
@@ -78,23 +78,24 @@ struct plan {
     VEC(struct execution *) adopted;
     VEC(struct execution *) claimed;
     VEC(int64_t) unstarted;           /* adopted attempts that their dead worker never started */
-    struct claimed_jobs claimed_jobs; /* `adopted` and `claimed`; valid even if the turn fails */
-    struct quarantine quarantined;    /* a copy, because the engine's list may change */
+    struct claimed_jobs claimed_jobs; /* first `adopted`, then `claimed`; valid even if the turn
+                                         fails */
+    struct quarantine quarantined;    /* a copy of engine.quarantined, which may change during the
+                                         turn */
     bool more_orphans;
     bool busy_starts;         /* some starts were skipped because their tree was locked */
-    bool slot_wanted;         /* a job waits that needs nothing but a slot */
+    bool slot_wanted;         /* a job waits that needs only a slot */
     uint64_t groups_polled;   /* engine.groups_to_poll when the plan was made */
     uint64_t groups_to_claim; /* lane groups to claim from */
-    uint64_t groups_drained;  /* lane groups that had fewer jobs than capacity */
+    uint64_t groups_drained;  /* lane groups that had fewer jobs than the turn asked for */
     uint64_t exhausted;       /* lane groups with nothing left in the outbox */
     bool skipped_locked;      /* jobs were skipped because other turns had locked them */
 };
 
 void plan_make(struct loop *l, struct plan *p, struct turn_options m);
-void plan_capacity(struct plan *p); /* capacity.c: reserves the plan's share of the capacity that is
-                                       left */
+void plan_capacity(struct plan *p); /* reserves the plan's share of the capacity that is left */
 /* Drops the marks of attempts that the turn did not adopt after all. If it is unknown whether the
- * turn was stored, the marks stay: the database may name this worker as the holder. */
+ * turn was committed, the marks stay: the database may name this worker as the holder. */
 void plan_drop_unused_marks(struct plan *p, int rc);
 void plan_release(struct plan *p);
 MUST_USE int plan_execute(struct plan *p, struct err *err);
@@ -112,8 +113,8 @@ void plan_commit_failed(struct engine *e, struct plan *p);
 MUST_USE int turn_run(struct loop *l, struct turn_options m, struct err *err);
 
 /* bisect_turn.c */
-/* Finds the command or job that makes the loop's turns fail with `rc`. Returns 0 if it was found or
- * the next turn continues the search; otherwise no row is the cause. */
+/* Finds the command or job that makes the loop's turns fail with `rc`. Returns 0 if the cause was
+ * found or the next turn continues the search; otherwise no row is the cause. */
 MUST_USE int bisect_turn(struct loop *l, int rc, struct err *err);
 /* Counts the waiting commands of this part; for PART_CLAIMS, the jobs that the last failed turn
  * claimed. */

@@ -33,8 +33,8 @@ static int adopt_and_claim(struct turn *t, struct plan *p, struct err *err)
                : 0;
 }
 
-/* If we die, other workers find our tree through our worker file, so its root is written there
- * before the tree can exist. A root that does not exist does no harm. */
+/* If this worker dies, other workers find its foreground tree through its worker file, so the root
+ * is written there before the tree can exist. A root that does not exist does no harm. */
 static int write_foreground_root(struct plan *p, struct err *err)
 {
     int rc = 0;
@@ -99,8 +99,8 @@ static int turn_body(struct turn *t, void *arg, struct err *err)
         (rc = write_foreground_root(p, err)) || (rc = op_advance(t, err)))
         return rc;
     if (p->capacity.n && !p->e->o.no_push && op_has_made_ready(t))
-        p->groups_to_claim =
-            UINT64_MAX; /* claim what this turn made ready, also in lanes where nothing waited */
+        p->groups_to_claim = UINT64_MAX; /* claim the jobs that this turn made ready, also in lanes
+                                            where no job had waited */
     return adopt_and_claim(t, p, err);
 }
 

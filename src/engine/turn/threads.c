@@ -72,7 +72,7 @@ static void *loop_thread_main(void *arg)
         l->has_turn = false;
         l->done = true;
         pthread_cond_signal(&t->ended);
-        (void)eventfd_write(t->fd, 1); /* fails only if it is readable already */
+        (void)eventfd_write(t->fd, 1); /* fails only if the eventfd is readable already */
     }
     pthread_mutex_unlock(&t->lock);
     return NULL;

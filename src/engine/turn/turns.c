@@ -38,7 +38,8 @@ static bool is_any_under_way(const struct engine *e)
 }
 
 /* While another turn is under way, a further turn is worth its commit only for many commands. A few
- * commands wait until that turn has ended, as they would with one loop, and so are batched. */
+ * commands wait until that turn has ended, as they would with one loop, and are then written
+ * together. */
 static bool is_needed(const struct loop *l)
 {
     return has_work(l) && (l->has_waited || !l->threaded ||
@@ -82,8 +83,9 @@ static int end_turn(struct loop *l, int rc, const struct err *err)
     else
         plan_commit_done(l->e, p);
     for (size_t i = 0; rc == -E_COMMIT_UNKNOWN && i < p->nsubmits; i++)
-        refuse_submission(l, err); /* they may be stored: report that the outcome is unknown */
-    l->plan = NULL; /* not earlier: the dispatcher counts the jobs that the plan claimed */
+        refuse_submission(l, err); /* the submissions may be stored: report that the outcome is
+                                      unknown */
+    l->plan = NULL; /* cleared only now: the dispatcher counts the jobs that the plan claimed */
     mark_waiting_loops(l->e);
     plan_drop_unused_marks(p, rc);
     plan_release(p);
@@ -135,14 +137,15 @@ static int handle_turn_result(struct loop *l, struct turn_options m, int rc, str
 
     if (is_row_fault(rc) && !m.wait_for_locks)
         rc = bisect_turn(l, rc, err);
-    /* If the turn was stored, other workers find its tree through our worker file. */
+    /* If the turn was committed, other workers find its tree through this worker's file. */
     e->left_work |= rc == -E_COMMIT_UNKNOWN;
     if (!rc) {
         l->failures = 0;
         l->retry_at = 0;
         return 0;
     }
-    if (m.wait_for_locks && (rc == -E_BUSY || is_row_fault(rc))) { /* a later turn bisects it */
+    if (m.wait_for_locks && (rc == -E_BUSY || is_row_fault(rc))) { /* a later turn bisects the
+                                                                      commands */
         requeue_first(l);
         return 0;
     }
