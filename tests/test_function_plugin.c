@@ -122,7 +122,7 @@ TEST(unusable_plugin_registers_nothing_and_the_error_says_why)
     static const struct {
         const char *body, *words;
     } bad[] = {
-        {"", "it is not a Pawl plugin, because it has no symbol pawl_plugin_abi"},
+        {"", "the file is not a Pawl plugin, because it has no symbol pawl_plugin_abi"},
         {"const int pawl_plugin_abi = 1;", "it has no symbol pawl_plugin_init"},
         {"const int pawl_plugin_abi = 99; int pawl_plugin_init(const struct host *h) { *(int *)0 = "
          "1; return 0; }",
@@ -132,7 +132,7 @@ TEST(unusable_plugin_registers_nothing_and_the_error_says_why)
          "a function there already exists"},
         {"const int pawl_plugin_abi = 1; int pawl_plugin_init(const struct host *h) { "
          "h->add(h, \"new\", hello, 0); return 5; }",
-         "its pawl_plugin_init failed: it returned 5, not 0"},
+         "pawl_plugin_init failed: it returned 5, not 0"},
         {"const int pawl_plugin_abi = 1; int pawl_plugin_init(const struct host *h) { "
          "return h->add(h, \"bad name\", hello, 0); }",
          "is not a valid function name"},

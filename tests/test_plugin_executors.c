@@ -115,11 +115,11 @@ TEST(executors_of_a_plugin_that_cannot_be_used_are_freed_once_unless_they_were_r
          "'' can't be the key of an executor", "a "},
         {"add(h, \"lab\", \"a\"); if (add(h, \"lab\", \"b\") == -PAWL_E_CONFLICT) "
          "trace(\"refused\"); return 0;",
-         PAWL_E_CONFLICT, "it adds two executors named lab", "refused a "},
+         PAWL_E_CONFLICT, "the plugin adds two executors named lab", "refused a "},
         {"add(h, \"lab\", \"a\"); return add(h, \"process\", \"b\");", PAWL_E_CONFLICT,
          "an executor process of the type process already exists", "a "},
         {"add(h, \"lab\", \"a\"); add(h, \"two\", \"b\"); return 5;", PAWL_E_INVALID,
-         "its pawl_plugin_init failed: it returned 5, not 0", "a b "},
+         "pawl_plugin_init failed: it returned 5, not 0", "a b "},
         {"return add(h, \"one\", \"a\") || add(h, \"two\", \"-b\") || add(h, \"three\", \"c\");",
          PAWL_E_UNAVAILABLE, "the file descriptors of the executor two can't be polled", "-b c a "},
     };

@@ -1,13 +1,13 @@
-/* answer_schema.c - the JSON objects that the library answers with, as JSON Schema, generated from
- * their column tables. */
+/* answer_schema.c - writes the JSON Schema of the JSON objects that the library returns, from their
+ * column tables. */
 #include "api/noun.h"
 #include "base/buf.h"
 
 #include <ctype.h>
 #include <string.h>
 
-/* The heading of a noun of its own, "## A due time", becomes the name DueTime. NULL if the noun is
- * only a part of others. */
+/* Derives the schema's name from the heading of the noun: "## A due time" becomes DueTime. NULL if
+ * the noun has no heading, because it is only a part of others. */
 static const char *schema_name(const struct noun *noun, struct buf *out)
 {
     const char *word = noun->heading;
@@ -30,7 +30,7 @@ static bool starts(const char *s, const char *with)
     return !strncmp(s, with, strlen(with));
 }
 
-/* The JSON type of a documented type such as "text or null"; NULL for any. */
+/* The JSON type of a type in the documentation, such as "text or null"; NULL if it is any type. */
 static const char *json_type(const char *of)
 {
     return starts(of, "number")          ? "integer"
@@ -44,7 +44,7 @@ static const char *json_type(const char *of)
 
 static void write_noun(struct json_writer *w, const struct noun *noun);
 
-/* Writes the type without its null: members of an object, items of an array. */
+/* Writes what the values of a column contain: the members of an object, the items of an array. */
 static void write_contents(struct json_writer *w, const struct column *c)
 {
     if (c->noun && c->type == COLUMN_OBJECT) {
@@ -86,7 +86,7 @@ static void write_column(struct json_writer *w, const struct column *c)
     json_write_end(w, '}');
 }
 
-/* Writes the members of an object's schema, after its type. */
+/* Writes the members of an object's schema that follow its type. */
 static void write_noun(struct json_writer *w, const struct noun *noun)
 {
     json_write_key(w, "properties");

@@ -18,12 +18,13 @@ struct pawl {
     struct env env;
     struct config *config;
     char *user;           /* the result of api_user; NULL until it is needed */
-    bool routes_followed; /* api_follow_routes has succeeded */
+    bool routes_followed; /* true once api_follow_routes has succeeded */
     struct {
         int64_t checked_at; /* when pawl_yield last checked, by clock_boot_us; 0 if never */
         int pause_ms;       /* the next pause; 0 while the handle keeps its connection */
     } yielding;             /* see pawl_yield */
-    /* By clock_boot_us: after a failure, the use of access tokens is not recorded before then. */
+    /* After a failure to record the use of an access token, no use is recorded before this time
+     * (clock_boot_us). */
     int64_t record_uses_from;
 };
 
@@ -49,9 +50,10 @@ struct api_source {
     struct pawl_workflow *built; /* a builder (build.c), or a file that was read before */
     const char *text;            /* canonical JSON (core/workflow/model.h) */
 };
-/* Both functions read a workflow from a file, a YAML string or a builder, with all workflows that
- * it nests. *out lives in the arena, or in the builder until it is changed. api_parse_workflow adds
- * its errors to `diagnostics`; api_load_workflow puts as many as fit into the error message. */
+/* api_parse_workflow and api_load_workflow read a workflow from a file, a YAML string or a builder,
+ * with all workflows that it nests. *out lives in the arena, or in the builder until it is changed.
+ * api_parse_workflow adds its errors to `diagnostics`; api_load_workflow puts as many as fit into
+ * the error message. */
 MUST_USE int api_parse_workflow(const struct api_source *from, struct diagnostics *diagnostics,
                                 struct arena *arena, const struct workflow **out, struct err *err);
 MUST_USE int api_load_workflow(const struct api_source *from, struct arena *arena,
@@ -107,7 +109,8 @@ struct task_names {
     size_t n;
 };
 
-/* Writes the fields of an execution without the brackets, so that a tree can add its children. */
+/* Writes the fields of an execution without the braces around them, so that a tree can add its
+ * children. */
 void execution_fields(struct json_writer *w, const struct execution *e,
                       const struct execution_history *history, struct task_names tasks);
 /* Writes the reason why the execution waits into the empty buffer and returns it; NULL if it does
@@ -121,7 +124,8 @@ const char *execution_requester(const struct execution_history *history, struct 
 /* Parses the data of an event or another stored document; NULL if `text` is NULL or not JSON. The
  * caller releases it. */
 struct json_t *api_data(const char *text);
-const char *api_data_text(const struct json_t *data, const char *key); /* NULL if missing */
+const char *api_data_text(const struct json_t *data, const char *key); /* NULL if the key is
+                                                                          missing */
 const struct json_t *api_data_integer(const struct json_t *data, const char *key); /* likewise */
 
 /* The column tables that more than one file uses. */
@@ -151,7 +155,7 @@ extern const struct noun queue_noun, worker_noun, last_audit_noun;
 #define E_STARTED \
     "started_at", OPT_TIME(e.started_at), "its first claim; for a workflow or fan-out its start"
 #define E_FINISHED "finished_at", OPT_TIME(e.finished_at), "null until it has ended"
-/* For a row that also has a field `duration`. */
+/* The column `duration` of a row that has an execution `e` and a field `duration`. */
 #define E_DURATION                                                                            \
     "duration_us", OPT_INT(duration),                                                         \
         "how long it ran: its attempts and the waits between them, without the time between " \
@@ -175,7 +179,7 @@ MUST_USE int api_check_exists(struct pawl *p, int64_t id, struct err *err);
 /* command_spec.c: the length of a list that ends with NULL; 0 if the list is NULL. */
 size_t api_count(const char *const *list);
 
-/* queues_workers.c: rows of queue_noun and worker_noun. */
+/* queues_workers.c: the rows from which queue_noun and worker_noun are written. */
 struct queue_answer {
     struct queue_row q;
     int64_t oldest_wait;

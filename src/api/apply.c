@@ -1,4 +1,4 @@
-/* apply.c - stores workflows under their names, and deletes these names; catalogue.c lists them. */
+/* apply.c - stores workflows under their names, and deletes such names; catalogue.c lists them. */
 #include "api/api.h"
 #include "base/text.h"
 #include "store/schedule/catalogue.h"
@@ -10,7 +10,7 @@
 struct applying {
     struct apply_request request;
     const struct api_source *from;
-    const char *name; /* the name that the workflow must have; NULL: any */
+    const char *name; /* the name that the workflow must have; NULL if any */
     struct pawl_applied *out;
 };
 

@@ -12,10 +12,12 @@
 
 #define NAME_SHOWN 120
 
-/* The sections are lists of lines, separated by commas. */
+/* The sections of the file, such as its tasks, are collected as lists of lines, separated by
+ * commas. */
 struct pawl_workflow {
     struct buf keys, params, schedules, tasks;
-    struct buf wrong; /* see struct build in build_keys.h */
+    struct buf wrong; /* sentences about values that can't be written; see struct build in
+                         build_keys.h */
     struct buf text;  /* the whole text, as last returned by pawl_workflow_text */
     char *file;       /* read instead of the sections; NULL if built by calls */
     struct arena arena;

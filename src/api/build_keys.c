@@ -35,7 +35,7 @@ static const size_t container[] = {CONTAINER_KEYS(X)};
 #define X(key, type, member, built, ...) offsetof(struct pawl_approval_keys, built),
 static const size_t approval[] = {APPROVAL_KEYS(X)};
 #undef X
-/* These offsets are relative to `concurrency`, the first member of the mapping. Tasks and workflows
+/* The offsets of the keys of `concurrency` are relative to its first member. Tasks and workflows
  * both have these members. */
 #define X(key, type, member, built, ...) \
     offsetof(struct pawl_task_keys, built) - offsetof(struct pawl_task_keys, concurrency),
@@ -171,7 +171,7 @@ static void write_time(struct build *b, int64_t us, const char *what)
 
 /* ---- keys, by the key table ---- */
 
-/* A value is given if it is not 0. */
+/* A key counts as given if its value is not 0. */
 static bool is_given(const struct keys *keys, const struct key *k, const void *from)
 {
     const void *at = member_of(keys, k, from), *mapping;
@@ -208,7 +208,7 @@ static void write_number(struct build *b, const struct key *k, const void *at, c
         write_duration(&b->to, amount);
     else if (k->type == KEY_TIME)
         write_time(b, amount, what);
-    else if (k->unset && amount < 0) /* negative means "no retries" in retry.max */
+    else if (k->unset && amount < 0) /* a negative retry.max means "no retries" */
         json_write_i64(&b->to, 0);
     else
         json_write_i64(&b->to, amount);
@@ -271,7 +271,7 @@ void build_key(struct build *b, const struct keys *keys, const struct key *k, co
     json_write_key(&b->to, k->name);
     write_key(b, keys, k, from, name);
     if (b->wrong->len > wrong && !k->group) {
-        b->to = before; /* leave the key out */
+        b->to = before; /* leave this key out */
         b->to.out->len = len;
     }
 }

@@ -85,7 +85,7 @@ static int find_action(const char *name, const struct bulk_action **out, struct 
 struct bulk {
     const struct pawl_bulk *given;
     const struct bulk_action *action;
-    const char *by; /* as the history shows it */
+    const char *by; /* the requester, as the history shows it */
     struct pawl_bulk_result result;
     struct lines lines;
 };
@@ -110,8 +110,8 @@ static void add_line(struct bulk *b, const struct found_execution *e, const char
         lines_add(&b->lines, &bulk_noun, &(struct line){*e, error});
 }
 
-/* Whether the action does not apply any more to an execution that was refused: another user was
- * faster, or the action on an earlier execution changed it, too. */
+/* Whether the action no longer applies to an execution that was refused, because another user or
+ * the action on an earlier execution has changed it meanwhile. */
 static bool has_changed(struct pawl *p, const struct bulk_action *a, int64_t id)
 {
     AUTO(execution_list_release) struct execution_list now = {0};
@@ -210,7 +210,8 @@ static int refuse_no_filter(const struct list_filter *f, const struct bulk_actio
                    a->name);
 }
 
-/* Leaves the statuses in which the action is allowed. */
+/* Leaves only the statuses in which the action is allowed. Refuses a filter without such a
+ * status. */
 static int restrict_statuses(struct list_filter *f, const struct bulk *b, struct err *err)
 {
     uint64_t allowed = b->action->statuses;
@@ -254,7 +255,7 @@ int pawl_bulk(struct pawl *p, const struct pawl_bulk *bulk, pawl_line *each, voi
     int rc;
 
     if (!given.filter)
-        given.filter = &none; /* which is refused */
+        given.filter = &none; /* an empty filter, which is refused */
     rc = api_request(p, &b.by, bulk->reason, run_bulk, &b, e);
 
     if (result)

@@ -8,8 +8,9 @@
 
 struct bulk_action {
     const char *name;
-    uint64_t statuses;                            /* in which it is allowed */
-    bool (*may)(const struct found_execution *e); /* NULL if the status suffices */
+    uint64_t statuses;                            /* the statuses in which the action is allowed */
+    bool (*may)(const struct found_execution *e); /* a further condition; NULL if the status
+                                                     suffices */
     const struct verb *verb;                      /* NULL for a rerun, which is not done in sets */
     bool cancels, let_finish, failed;
 };

@@ -39,10 +39,11 @@ static bool is_done_alone(const struct bulk_slice *s, size_t i)
 struct bulk_turn {
     struct bulk_slice *s;
     struct request requests[BULK_SLICE];
-    size_t index[BULK_SLICE]; /* of each request, in the slice */
+    size_t index[BULK_SLICE]; /* index[i]: the index of request i's execution in the slice */
     size_t n, below;
     bool more;              /* descendants are left */
-    bool added[BULK_SLICE]; /* of the slice, in this turn or an earlier one */
+    bool added[BULK_SLICE]; /* whether an execution of the slice was added to this turn or an
+                               earlier one */
 };
 
 static void add_request(struct bulk_turn *k, size_t i, bool is_continuation)
@@ -99,7 +100,7 @@ static int make_turns(struct pawl *p, struct bulk_turn *k, struct err *err)
     return 0;
 }
 
-/* Continues with the descendants of one execution. If this process dies, a timer does it. */
+/* Continues with the descendants of one execution. If this process dies, a timer continues. */
 static int continue_below(struct pawl *p, struct bulk_turn *k, size_t i, struct err *err)
 {
     k->below = BELOW_ALONE;

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define MOST        1000 /* lines of one call */
+#define MOST        1000 /* at most this many lines in the answer of one call */
 #define MAX_PATTERN 1000 /* bytes */
 
 /* ---- list ---- */

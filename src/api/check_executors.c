@@ -26,7 +26,7 @@ struct finding {
 
 struct check {
     struct pawl *p;
-    struct pawl_engine *e; /* the only engine that runs the job; NULL if any worker may */
+    struct pawl_engine *e; /* the only engine that may run the job; NULL if any worker may */
     struct known_executors known;
     struct routes routes;
     struct arena arena;
@@ -70,7 +70,8 @@ static void check_task(struct check *c, const struct workflow *w, const struct w
     struct route_query q = {.container = t && t->command.container};
 
     if (!t || t->function || t->nested || (c->e && !t->executor))
-        return; /* no executor, or one that a route chooses: with an engine, no routes are read */
+        return; /* the task names no executor, or a route chooses it: with an engine, routes are not
+                   read */
     q.executor = t->executor;
     q.name = t->executor ? NULL : arena_printf(&c->arena, "%s::%s", w->name, t->name);
     f.key = route_find(&c->routes, &q, &c->arena);
@@ -188,7 +189,7 @@ static int load_workflow(struct check *c, const struct pawl_job *job, const stru
     return workflow_read(applied, strlen(applied), &c->arena, out, err);
 }
 
-/* Returns whether an executor is unknown. */
+/* Finds all executors that the tasks of `w` can't use. Returns whether one of them is unknown. */
 static bool find_all(struct check *c, const struct workflow *w, const char *lane)
 {
     struct finding f = {.key = lane};
@@ -227,7 +228,8 @@ int pawl_check_executors(struct pawl *p, struct pawl_engine *e, const struct paw
         TRY(known_executors_read(p, &c.known, err));
     }
     TRY(load_workflow(&c, job, &w, err));
-    if (find_all(&c, w, job->lane)) { /* rare, so past attempts are read only now */
+    if (find_all(&c, w, job->lane)) { /* an executor is rarely unknown, so past attempts are read
+                                         only now */
         TRY(known_executors_read_past(p, &c.known, err));
         (void)find_all(&c, w, job->lane);
     }

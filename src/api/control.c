@@ -79,7 +79,7 @@ static int refuse_ended(struct pawl *p, struct cancelling *c, struct err *err)
     c->is_submission = execution_is_submission(&one.at[0]);
     if (!status_is_terminal(one.at[0].status))
         return 0;
-    /* executions that it submitted may still run after it has ended */
+    /* executions that the cancelled one has submitted may still run after it has ended */
     TRY(query_open(p->store, id, &open, err));
     return open ? 0
                 : err_set(err, E_INVALID, "execution %lld has already ended; its status is %s",
@@ -98,7 +98,7 @@ static int cancel(struct pawl *p, void *arg, struct err *err)
     while (c->more);
     if (c->request.rc)
         TRY(query_explain_missing(p->store, id, err));
-    /* cancelling its last open task may have ended it, too */
+    /* cancelling the last open task of a workflow may have ended the workflow, too */
     TRY(query_attempts(p->store, id, &attempts, &c->request.status, err));
     return query_open(p->store, id, &c->left, err);
 }

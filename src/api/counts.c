@@ -1,6 +1,6 @@
-/* counts.c - pawl_counts: how many executions have each status. No counter of the database is kept
- * by status, and counting a table takes as long as the table is large: the newest executions are
- * counted, up to a bound. */
+/* counts.c - pawl_counts: how many executions have each status. The database keeps no counter per
+ * status, and counting all rows of a large table takes long: the newest executions are counted, up
+ * to a bound. */
 #include "api/api.h"
 #include "api/list_filter.h"
 
@@ -58,7 +58,8 @@ int pawl_counts(struct pawl *p, const struct pawl_list_query *q, char **json, st
         TRY(api_check_exists(p, q->parent, err));
     if (q->limit > 0 && q->limit < max)
         max = q->limit;
-    /* a short page has read as many rows as one call may read */
+    /* ends at a page with fewer rows than PAGE: such a page has read as many rows as one call may
+     * read */
     for (left = max; left > 0 && a.total == max - left; left -= PAGE) {
         TRY(count_page(p, &filter.f, &before, left < PAGE ? (size_t)left : PAGE, &a, err));
         if (!before)

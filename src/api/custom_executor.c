@@ -177,7 +177,7 @@ static int reattach(struct executor *x, const struct job *j, void **handle, stru
 /* ---- the other functions ---- */
 
 /* Drops an attempt if attempts of this executor outlive the worker. Otherwise the attempt keeps its
- * slot until it ends; the dispatcher no longer knows it and gets no report about it. */
+ * slot until it ends; the dispatcher no longer knows the attempt and gets no report about it. */
 static void forget(struct executor *x, void *handle)
 {
     struct pawl_reporter *r = reporter(x);

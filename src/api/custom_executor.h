@@ -52,7 +52,7 @@ struct pawl_reporter {
     int slots, n;         /* [loop] */
     bool closed;          /* [loop] */
     bool any_dropped;     /* [loop] */
-    struct wakeup wakeup; /* M, except wakeup_signal */
+    struct wakeup wakeup; /* [loop], but any thread may call wakeup_signal */
     pthread_mutex_t lock;
     struct run *runs[RUN_BUCKETS], *news, **news_end; /* [lock] */
 };

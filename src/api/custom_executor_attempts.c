@@ -136,7 +136,7 @@ void run_free_dropped(struct pawl_reporter *r)
 
 /* ---- reports, on any thread ---- */
 
-/* L: any report of an attempt implies that it has started. */
+/* Called with the lock held. Marks the run as started: any report of an attempt implies that. */
 static void mark_started(struct run *run, int64_t at)
 {
     if (run->started)
@@ -145,8 +145,8 @@ static void mark_started(struct run *run, int64_t at)
     run->started_at = at;
 }
 
-/* Returns the run with the lock held; NULL, without the lock, if the run is unknown or has ended:
- * the report is ignored. */
+/* Returns the run with the lock held; if the run is unknown or has ended, returns NULL without the
+ * lock, and the report is ignored. */
 static struct run *lock_run(struct pawl_attempt a)
 {
     struct run *run;
@@ -191,8 +191,8 @@ void pawl_report_log(struct pawl_attempt a, const char *bytes, size_t len)
         unlock_with_news(run);
 }
 
-/* L: stores the end as an outcome of core/vocab.h. An unknown outcome counts as a failure, never as
- * a success. */
+/* Called with the lock held. Stores the end as an outcome of core/vocab.h. An unknown outcome
+ * counts as a failure, never as a success. */
 static void end_run(struct run *run, const struct pawl_end *e)
 {
     struct outcome *o = &run->end;

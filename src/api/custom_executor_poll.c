@@ -103,7 +103,8 @@ static char *kept_outputs(const struct run *run, const char *result)
     return mem_strdup(buf_cstr(&out));
 }
 
-/* The executor reports only that the attempt was cancelled; run->why holds the reason. */
+/* Passes on the end of a run. For a cancelled run, the executor reports only that it was cancelled;
+ * run->why holds the reason. */
 static void report_end(struct run *run)
 {
     struct report report = {.kind = REPORT_ENDED, .outcome = run->end};
@@ -164,7 +165,8 @@ static void report_news(struct pawl_reporter *r, int64_t now)
 
 /* ---- poll ---- */
 
-/* A cancel or a timeout stays the reason; any other reason is replaced by a later one. */
+/* Asks the executor to cancel the run. If `why` was a cancel or a timeout, it stays the reason; any
+ * other reason is replaced. */
 void run_cancel(struct run *run, enum outcome_kind why)
 {
     const struct pawl_executor *own = &run->id.to->own;

@@ -68,11 +68,11 @@ static int note_executor(void *arg, const struct pawl_executor *x, struct err *e
     struct pawl_executor *noted;
 
     if (!x)
-        return err_set(err, E_INVALID, "it called add_executor without an executor");
+        return err_set(err, E_INVALID, "the plugin called add_executor without an executor");
     TRY(check_custom(found->engine, found->dispatch, x, err));
     for (size_t i = 0; i < found->list.n; i++)
         if (!strcmp(found->list.at[i].key, x->key))
-            return err_set(err, E_CONFLICT, "it adds two executors named %s", x->key);
+            return err_set(err, E_CONFLICT, "the plugin adds two executors named %s", x->key);
     noted = vec_add(&found->list);
     *noted = *x;
     noted->key = mem_strdup(x->key); /* the plugin's string may be freed after its init */

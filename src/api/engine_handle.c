@@ -119,7 +119,8 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
         free(e);
     } else {
         engine_each_store(e->engine, set_workflow_options, p->config);
-        if (is_server(p)) /* the handle's wake-ups then need no connection of their own */
+        if (is_server(p)) /* the engine sends the handle's wake-ups, which then need no connection
+                             of their own */
             store_set_wake(p->store, engine_wake, e->engine);
         *out = e;
     }

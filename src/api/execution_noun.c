@@ -17,7 +17,8 @@ struct answer {
     const char *waiting, *pause_reason, *requested_by;
     int64_t duration, worker, retries, max_retries;
     bool paused;
-    const struct answer *task, *workflow; /* point to this answer if it is one, else NULL */
+    const struct answer *task, *workflow; /* this answer if the execution is a task, a workflow;
+                                             else NULL */
 };
 #define ROW struct answer
 
@@ -139,7 +140,8 @@ const json_t *api_data_integer(const json_t *data, const char *key)
     return json_is_integer(n) ? n : NULL;
 }
 
-/* The first word never changes, so that programs may rely on it; the rest is for people. */
+/* The first word of a reason never changes, so that programs may rely on it; the rest is for
+ * people. */
 const char *execution_waiting(const struct execution *e, int64_t due_at, struct buf *b)
 {
     char at[TIME_TEXT_SIZE];

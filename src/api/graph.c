@@ -160,7 +160,7 @@ static char *graph_json(const struct workflow *w, const struct graph_state *stat
                                        .name = t->name,
                                        .tasks = b->ntasks,
                                        .items = items_of(b->state.items, &arena)};
-        if (b->ntasks > 1) /* these may differ between the tasks of a group */
+        if (b->ntasks > 1) /* the tasks of a group may differ in the fields that follow */
             continue;
         nodes[i].condition = t->condition;
         nodes[i].workflow = t->nested ? t->nested->name : NULL;
@@ -259,7 +259,7 @@ static struct graph_task_state state_of_row(const struct outline_row *r, int64_t
     return s;
 }
 
-/* Reads the state of each task. One that is not created yet will be, so it counts as pending. */
+/* Reads the state of each task. A task whose execution is not created yet counts as pending. */
 static int read_state(struct pawl *p, int64_t id, const struct workflow *w, struct arena *arena,
                       struct graph_state *out, struct err *err)
 {

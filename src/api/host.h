@@ -11,7 +11,7 @@
 
 struct host_worker {
     int64_t id;
-    bool alive;         /* its lock is held */
+    bool alive;         /* its worker holds the lock of the file */
     int64_t foreground; /* the root of its foreground run; 0 if none */
     int64_t age;        /* µs since its file was written */
 };
@@ -20,9 +20,10 @@ struct host_attempt {
     int64_t execution;
     int attempt;
     bool old;          /* belongs to an earlier generation of the database */
-    bool folder;       /* it has an attempt folder */
-    bool shim, tree;   /* locks that are held: by a running shim; by a process of the attempt */
-    int64_t ended_ago; /* µs since its exit record was written; -1 if it has none */
+    bool folder;       /* the attempt has a folder */
+    bool shim, tree;   /* locks of the attempt that are held: by its shim; by a process of its
+                          task */
+    int64_t ended_ago; /* µs since the exit record was written; -1 if there is none */
     pid_t process;     /* a process whose environment names the attempt; 0 if none */
 };
 
@@ -41,14 +42,15 @@ void host_release(struct host *h);
 
 struct host_options {
     const char *state; /* the state folder */
-    int64_t grace;     /* µs within which a live worker must settle an attempt that has ended */
+    int64_t grace; /* µs within which a live worker must settle an attempt that has ended on the
+                      host */
     void (*report)(void *arg, const struct violation *b);
     void *arg;
 };
 
 struct host_result {
     size_t checks, violations;
-    int64_t attempts, workers; /* found on the host */
+    int64_t attempts, workers; /* numbers of attempts and workers found on the host */
 };
 
 /* Returns 0 even if violations were found: the result counts them. A finding counts only if it is

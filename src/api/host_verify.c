@@ -2,7 +2,7 @@
  *
  * The two can't be read at the same moment. Attempts are read from the host first and looked up in
  * the database afterwards: a claim is committed before its attempt exists on the host, so every
- * attempt that is found has a claim in the database. Worker files are the other way round: leases
+ * attempt that is found has a claim in the database. Workers are read in the reverse order: leases
  * are read from the database first, and the files afterwards, because a worker's file exists before
  * its first lease. In both cases an attempt or a worker that ends between the two reads looks like
  * a violation. Therefore the inspection is repeated after a moment, and only findings that were
@@ -45,8 +45,8 @@ const size_t host_invariant_count = sizeof(host_invariants) / sizeof(*host_invar
 #define WORKER_ROW_TAKES 60000000LL         /* µs from a worker's file to its row, at most */
 #define CLEANUP_TAKES    (2 * 3600000000LL) /* µs; workers clean up every hour */
 
-/* A suspected violation. `number` is an attempt or a worker. Two findings are the same if their
- * code, execution and number are. */
+/* A suspected violation. `number` is an attempt or a worker. Two findings are equal if their code,
+ * execution and number are. */
 struct finding {
     size_t code;
     int64_t execution, number;

@@ -118,8 +118,8 @@ static void add_gauge(struct buf *b, const char *name, const char *help, json_t 
     }
 }
 
-/* Claims and outcomes are counted with the moves to and from running, so their difference is the
- * number of running jobs. */
+/* Claims and outcomes are counted with the moves to and from running, so claims minus outcomes is
+ * the number of running jobs. */
 static void add_executors(struct buf *b, const struct attempt_list *l,
                           const struct worker_list *workers)
 {

@@ -81,7 +81,7 @@ struct noun {
 #define CUSTOM(fn, of)        COLUMN_CUSTOM, 0, 0, of, NULL, NULL, fn
 #define LATER(of)             COLUMN_LATER, 0, 0, of, NULL, NULL, NULL
 
-/* Writes the fields of a row, without the brackets. */
+/* Writes the fields of a row, without the braces around them. */
 void noun_fields(struct json_writer *w, const struct noun *noun, const void *row);
 void noun_write(struct json_writer *w, const struct noun *noun, const void *row);
 /* Returns the row as a document; the caller frees it. */
@@ -94,7 +94,7 @@ struct lines {
     pawl_line *each;
     void *arg;
     struct buf line;
-    bool closed; /* the function has returned that it wants no more lines */
+    bool closed; /* the caller's function wants no more lines */
 };
 #define AUTO_LINES AUTO(lines_release) struct lines
 void lines_add(struct lines *l, const struct noun *noun, const void *row);

@@ -15,7 +15,8 @@ static int change_setting(struct pawl *p, void *arg, struct err *err)
     return store_turn(p->store, change_body, arg, err);
 }
 
-/* The value that applies: the database's, else the file's. *source is the word for it. */
+/* The value that applies: the database's, else the file's. *source is set to a word that says which
+ * of them it is. */
 static const char *effective(const struct setting *s, const char *file, bool given,
                              const char **source)
 {
@@ -224,7 +225,7 @@ int pawl_routes_set(struct pawl *p, const struct pawl_routes *wanted, const char
 /* A setting as the configuration file states it. */
 struct file_setting {
     const char *name, *value; /* value is NULL if the file does not set it */
-    const char *keys;         /* the keys of the file that make it up, for messages */
+    const char *keys;         /* the keys of the file that the setting consists of, for messages */
 };
 
 static int store_initial(struct pawl *p, struct setting_change *c, struct err *err)

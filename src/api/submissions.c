@@ -1,4 +1,4 @@
-/* submissions.c - lists SQL submissions and what became of them. */
+/* submissions.c - lists SQL submissions with their outcomes: waiting, taken or refused. */
 #include "store/query/submissions.h"
 #include "api/api.h"
 

@@ -97,7 +97,7 @@ static const struct workflow_param *find_param(const struct workflow *w, const c
     return NULL;
 }
 
-/* The stored params object is one level deeper than the value. */
+/* Checks the depth of a value, which is one level deeper in the stored object of all params. */
 static int check_depth(const struct workflow_param *p, const char *json, struct err *err)
 {
     char what[WORKFLOW_NAME_MAX + 40];
@@ -106,7 +106,7 @@ static int check_depth(const struct workflow_param *p, const char *json, struct 
     return json_check_depth(json_depth(json, strlen(json)) + 1, JSON_DEPTH_MAX, what, err);
 }
 
-/* A value that is not JSON at all is probably meant as a string. */
+/* Refuses the value of a param. If it is not JSON at all, it was probably meant as a string. */
 static int refuse_param_value(const struct workflow_param *p, const char *text,
                               const json_error_t *at, struct err *err)
 {

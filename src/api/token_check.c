@@ -1,6 +1,6 @@
-/* token_check.c - access tokens as a server gets them: whose they are, and what they allow. No
- * error tells an unknown token, an expired one and a revoked one apart: its sender must not learn
- * which tokens exist. */
+/* token_check.c - checks the access tokens that a server receives: their tenant, and what they
+ * allow. The errors for an unknown, an expired and a revoked token are equal, so that the sender
+ * does not learn which tokens exist. */
 #include "api/api.h"
 #include "base/json_read.h"
 #include "core/access_token.h"
@@ -131,7 +131,7 @@ static bool belongs_to(const struct access_token *token, const struct pawl *p)
 TURN_BODY(use_body, op_record_token_use)
 
 /* Records the use, at most once a minute. The token is valid even if the database accepts no change
- * now: this is tried again a minute later, so that checks stay cheap meanwhile. */
+ * now: recording is tried again a minute later, so that checks stay cheap meanwhile. */
 static void record_use(struct pawl *p, const struct token_row *k, int64_t now,
                        unsigned char hash[TOKEN_HASH_SIZE])
 {

@@ -13,7 +13,7 @@
 #define MAX_LIST   100 /* queues or lanes of one token */
 #define ALL_SCOPES (PAWL_SCOPE_ADMIN * 2 - 1)
 
-/* pawl.h repeats the vocabulary. */
+/* The scopes in pawl.h must have the codes of the vocabulary. */
 #define X(name, code, text) \
     static_assert((int)PAWL_SCOPE_##name == (int)TOKEN_SCOPE_##name, "scopes as in pawl.h");
 TOKEN_SCOPES(X)

@@ -1,4 +1,4 @@
-/* verb.h - operator actions on nodes of trees, as operations on sets of executions. */
+/* verb.h - operator actions on nodes of trees; each acts on a set of executions. */
 #ifndef API_VERB_H
 #define API_VERB_H
 
@@ -9,7 +9,8 @@ struct verb {
      * another turn, with is_continuation set. */
     int (*op)(struct turn *t, struct request *list, size_t n, size_t slice, bool *more,
               struct err *err);
-    const char *(*refusal)(const struct execution *e); /* why op refused it with -E_INVALID */
+    const char *(*refusal)(const struct execution *e); /* says why op refused the execution with
+                                                          -E_INVALID */
     /* The turn must not have requests for two executions of one tree: op acts on an execution as
      * its ancestors were at the start of the turn. */
     bool one_per_tree;

@@ -270,7 +270,7 @@ static void add_hold(struct reasons *r)
         why_approval(r, newest_hold(r->y, HELD_APPROVAL));
         break;
     case HELD_PAUSED:
-        if (!r->y->pause.id) /* it was resumed, and its hold is about to be lifted */
+        if (!r->y->pause.id) /* the execution was resumed, and its hold is about to be lifted */
             add_requested(r, "paused", "it was paused", newest_hold(r->y, HELD_PAUSED));
         break;
     case HELD_DELAY:
@@ -321,7 +321,7 @@ static void add_end(struct reasons *r)
         buf_addf(r->text, " in attempt %d of %d", e->attempts, e->max_attempts);
     why_add_who(r->text, by, reason);
     if (e->error &&
-        strcmp(e->error, status_text(e->status))) /* unless it only repeats the status */
+        strcmp(e->error, status_text(e->status))) /* unless the error only repeats the status */
         buf_addf(r->text, ": %s", e->error);
     if (e->status == S_FAILED || e->status == S_TIMED_OUT)
         add_next_command(r);

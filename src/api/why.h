@@ -42,10 +42,11 @@ struct fact {
                sizeof((const struct fact[]){__VA_ARGS__}) / sizeof(struct fact))
 void why_reason(struct reasons *r, const char *code, const struct fact *facts, size_t n);
 
-/* Adds `words` and "3 are ahead of it" to the text; nothing if the execution is first in line. */
+/* Adds `words` and "3 are ahead of it" to the text, with the number of jobs ahead; nothing if the
+ * execution is first in line. */
 void why_add_before(struct reasons *r, const char *words);
 
-/* Adds the related executions to the text as "5 w::a (running), …"; and as a fact. */
+/* Adds the related executions to the text as "5 w::a (running), …"; and as a fact of the reason. */
 void why_add_others(struct reasons *r);
 struct fact why_others(const struct reasons *r, const char *key);
 /* Adds who requested something, and why: ", by ada@host: maintenance". */

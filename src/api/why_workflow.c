@@ -99,7 +99,8 @@ static bool is_open(const struct why_need *n)
     return !n->id || !status_is_terminal(n->status);
 }
 
-/* Whether to list a need: the open ones, or those that did not succeed. */
+/* Whether a list of needs includes `n`: a list of the open ones, or of those that did not
+ * succeed. */
 static bool is_listed(const struct why_need *n, bool open)
 {
     return open ? is_open(n) : n->status != S_SUCCEEDED;

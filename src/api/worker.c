@@ -93,7 +93,8 @@ void pawl_worker_close(struct pawl_worker *w)
     if (!w)
         return;
     if (store_turn(w->pawl->store, unregister_body, w, &err))
-        err.code = E_NONE; /* if the row stays, maintenance removes it after a day of silence */
+        err.code = E_NONE; /* if removing the row failed, maintenance removes it after a day of
+                              silence */
     release(w);
 }
 
@@ -198,8 +199,8 @@ static int maintenance_body(struct turn *t, void *arg, struct err *err)
     return 0;
 }
 
-/* A worker that could not reach the database itself must not reap: leases may have expired because
- * no worker could write. */
+/* Whether this worker may reap leases. A worker that could not reach the database itself must not:
+ * other leases may have expired because no worker could write. */
 static bool may_reap(struct pawl_worker *w)
 {
     int64_t now = clock_boot_us();

@@ -9,7 +9,8 @@ struct pawl_worker {
     struct pawl *pawl;
     int64_t id;
     const char *folder;
-    struct worker row; /* its row, written at registration and by each tick */
+    struct worker row; /* the worker's row in the database, written at registration and by each
+                          tick */
     int64_t lease, host_grace;
     struct lane_queue *serves;
     size_t nserves;
