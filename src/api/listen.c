@@ -131,10 +131,8 @@ static bool sleep_without_connection(struct pawl *p, int64_t left_us)
 
 /* ms between two polls while waiting for an end. The engine that writes the end notifies this
  * process; polls are needed because an engine may die between its commit and the notification. */
-#define CHECK_MS 5000
-#define CHECK_UNNOTIFIED_MS                                               \
-    250 /* ms between two polls while notifications can't be received, as \
-           behind a pooler */
+#define CHECK_MS            5000
+#define CHECK_UNNOTIFIED_MS 250 /* if notifications can't be received, as behind a pooler */
 
 /* Reads the status; S_NONE if the SQL submission *id has not been taken yet. If its idempotency key
  * belongs to an existing execution, *id becomes that execution's id. */

@@ -53,7 +53,7 @@ static int print_retention(struct cli *c)
     return 0;
 }
 
-/* Reads N or `forever`, which is 0. */
+/* Parses a number of days, or `forever`, for which *out is 0. */
 static int parse_days(const char *option, const char *text, int *out)
 {
     int64_t n = 0;

@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 
-/* The values of their options; NULL if not given. */
+/* The values of the options of these subcommands; NULL if not given. */
 struct admin_settings {
     const char *days, *log_days, *file, *default_executor, *reason;
 };

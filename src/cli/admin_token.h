@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 
-/* The values of its options. */
+/* The values of the options of `pawl admin token`. */
 struct admin_token {
     const char *scope;          /* NULL if not given */
     struct texts queues, lanes; /* empty: any */

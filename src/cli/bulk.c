@@ -65,7 +65,8 @@ static void print_result(const struct bulk_printing *p, const struct pawl_bulk_r
 
 /* ---- the question ---- */
 
-/* Asks once, with the number of executions. Restricts the action to those that were counted. */
+/* Asks the user once, naming the number of executions. Restricts the action to the executions that
+ * were counted. */
 static int confirm(struct bulk_printing *p, struct bulk_options *o, struct pawl_bulk b,
                    bool *confirmed)
 {
@@ -75,7 +76,7 @@ static int confirm(struct bulk_printing *p, struct bulk_options *o, struct pawl_
     b.dry_run = true;
     TRY(pawl_bulk(p->c->p, &b, NULL, NULL, &r, &p->c->err));
     o->filter.q.before = r.before;
-    *confirmed = !r.matched; /* there is nothing to ask */
+    *confirmed = !r.matched; /* without executions there is nothing to ask */
     if (*confirmed)
         return 0;
     fprintf(stderr, "%s %lld execution%s? [y/N] ", p->c->command->name, (long long)r.matched,

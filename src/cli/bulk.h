@@ -21,7 +21,8 @@ struct bulk_options {
             "with filters: print what would be changed, change nothing" \
     }
 
-/* The forms of these commands, and the paragraph that explains the second one. */
+/* The forms of a command that acts on ids or on filters, and the help text that explains the second
+ * form. */
 #define BULK_FORMS(ids) ids " [OPTION]…\nFILTER… [OPTION]…"
 #define BULK_ABOUT                                                                                \
     "Instead of ids, filters such as --workflow and --status select the executions, as in `pawl " \
@@ -31,9 +32,10 @@ struct bulk_options {
     "again to continue."
 
 struct bulk_action {
-    const char *name;  /* of struct pawl_bulk */
+    const char *name;  /* the action, as in struct pawl_bulk */
     const char *done;  /* what has happened to an execution: "cancelled" */
-    const char *asked; /* the same if it still runs; NULL for `done` */
+    const char *asked; /* the word for an execution that still runs: "asked to end"; NULL to use
+                          `done` */
     const char *reason;
     int (*run_id)(struct cli *c, int64_t id);
 };

@@ -58,9 +58,9 @@ int cli_each_id(struct cli *c, int (*run_id)(struct cli *c, int64_t id));
 /* Reads a workflow file, once. If it has problems, prints all of them on stderr, with the source
  * lines, and returns the exit code. */
 MUST_USE int cli_load(const char *file, struct pawl_workflow **out);
-/* Prints a warning for each executor that the job needs and nobody is known to have (with `e`: that
- * this engine does not have), and adds it to the JSON list, which may be NULL. Ignores errors: the
- * command itself will run into them and report them. */
+/* Prints a warning for each executor that the job needs and no worker is known to have (with `e`:
+ * that this engine does not have), and adds it to the JSON list, which may be NULL. Ignores errors:
+ * the command itself will run into them and report them. */
 void cli_warn_executors(struct pawl *p, struct pawl_engine *e, const struct pawl_job *job,
                         json_t *list);
 /* Frees the workflow of a command at the end of its scope. */
@@ -119,7 +119,7 @@ int64_t field_int(const json_t *o, const char *key);
 int64_t field_time(const json_t *o, const char *key);
 /* How long an execution has run, up to `now` while it runs; -1 if it never did. */
 int64_t field_duration(const json_t *o, int64_t now);
-json_t *parse_object(const char *json); /* the text comes from the library and is valid */
+json_t *parse_object(const char *json); /* for a text from the library, which is valid */
 /* Like parse_object, and frees the text. */
 json_t *take_object(char *json);
 /* Reads an execution; the caller releases it. */

@@ -22,7 +22,7 @@ struct bench_site {
     char *url;
     char tenant[48], state[64], config[80];
     char *disk;
-    bool made; /* the tenant exists */
+    bool made; /* the tenant was created */
 };
 
 static int remove_one(const char *path, const struct stat *st, int what, struct FTW *where)
@@ -202,7 +202,7 @@ struct command_options {
 static int run_bench(struct cli *c, struct bench *b, const struct bench_site *at)
 {
     b->options = cli_options(c, true);
-    b->options.one_connection = false; /* it measures a program that submits many jobs */
+    b->options.one_connection = false; /* the benchmark measures a program that submits many jobs */
     b->options.url = at->url;
     b->options.tenant = at->tenant;
     b->options.config = at->config;

@@ -18,8 +18,8 @@ struct printing {
     bool json;
     struct style style; /* the terminal's style; width 0 if the output is not a terminal */
     int64_t room;       /* lines that may still be printed; 0 for no limit */
-    bool is_default;    /* the limit is NEWEST: one more event was requested, and is not printed */
-    bool cut;           /* that event exists */
+    bool is_default;    /* the limit is NEWEST: one more event is read, but not printed */
+    bool cut;           /* there are more events than NEWEST */
 };
 
 /* Adds the change of status, "ready -> running", or only the status if it does not change. */

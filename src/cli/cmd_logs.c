@@ -154,8 +154,8 @@ static void print_page(struct logs *g, const struct pawl_log_page *page, const c
 
 /* ---- all pages ---- */
 
-/* Counts the lines to skip so that the last `tail` remain. Also fixes the attempt's number if
- * none was given, so that the next read does not find a newer attempt. */
+/* Counts the lines to skip so that the last `tail` remain. Also sets the attempt's number if none
+ * was given, so that the next read does not find a newer attempt. */
 static int count_lines(struct cli *c, struct logs *g, char *bytes)
 {
     struct pawl_log_place at = {.execution = g->id, .attempt = (int)g->attempt};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Prints a time and a duration, unless it is negative: "2026-01-31 14:00:00.123456 UTC, waited 3
+/* Prints a time and, unless it is negative, a duration: "2026-01-31 14:00:00.123456 UTC, waited 3
  * s". */
 static void print_time(const char *label, const json_t *o, const char *key, const char *verb,
                        int64_t us)

@@ -48,7 +48,8 @@ static bool draw(struct top *t)
                                   .where = pawl_url(t->p)};
     AUTO_BUF frame = BUF_INIT, words = BUF_INIT;
 
-    view.style.width = screen_columns() - 1; /* the last column wraps */
+    view.style.width = screen_columns() - 1; /* a character in the last column would start a new
+                                                line */
     view.foot = footer(t, view.style.utf8, &words);
     if (t->page == PAGE_HELP)
         help_frame(&view, &frame);
@@ -62,7 +63,7 @@ static bool draw(struct top *t)
 
 /* ---- live ---- */
 
-/* Restores the terminal while the process is stopped. */
+/* Stops this process, with the terminal restored until it continues. */
 static bool suspend(void)
 {
     screen_close();
@@ -135,7 +136,8 @@ static int print_object(struct cli *c, const char *part)
     return print_answer(json);
 }
 
-/* In live mode errors are shown in the last line of the screen instead of printed over it. */
+/* Drops a note: live mode shows errors in the last line of the screen, and must not print over
+ * it. */
 static void drop_note(void *arg, const char *sentence)
 {
     (void)arg;

@@ -153,7 +153,7 @@ void cli_warn_executors(struct pawl *p, struct pawl_engine *e, const struct pawl
         return;
 }
 
-/* Warns of executors that nobody has, if the database exists and can be used at once. */
+/* Warns of executors that no worker has, if the database exists and can be used at once. */
 static void check_executors(struct cli *c, const char *file, json_t *warnings)
 {
     struct pawl_options options = cli_options(c, true);
@@ -186,7 +186,8 @@ static int validate(struct cli *c)
 
     for (int i = 0; i < c->nwords; i++) {
         one = validate_file(c, c->words[i]);
-        if (!code || one == pawl_exit_code(PAWL_E_INVALID)) /* outweighs a missing file */
+        if (!code || one == pawl_exit_code(PAWL_E_INVALID)) /* an invalid file outweighs a missing
+                                                               one */
             code = one;
     }
     return code;

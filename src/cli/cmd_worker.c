@@ -12,9 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_MS  1000    /* how often --drain checks whether other workers' jobs have ended */
+#define CHECK_MS  1000    /* ms between two checks of --drain whether other workers are done */
 #define STOP_US   5000000 /* µs that functions get to return after the first signal */
-#define HURRY_US  500000  /* µs that they get after the second */
+#define HURRY_US  500000  /* µs that functions get to return after the second signal */
 #define WAIT_US   (INT64_MAX / 4)
 #define NEVER     INT64_MAX
 #define NOT_GIVEN -1 /* the value of an option that was not given */
@@ -107,7 +107,7 @@ static int stop(struct worker *w, struct pawl_error *err)
     return rc;
 }
 
-/* For give_up: a signal ends the wait for an unreachable database. */
+/* A give_up function: a signal ends the wait for an unreachable database. */
 static bool is_signalled(void *arg)
 {
     struct pollfd fd = {.fd = ((struct worker *)arg)->signals, .events = POLLIN};
@@ -166,7 +166,7 @@ static int run(struct cli *c)
         !(rc = pawl_engine_step(w->e, 0, &c->err))) {
         print_ready(c->p, w->e);
         rc = work(w, &c->err);
-    } else if (is_signalled(w)) { /* before it was ready */
+    } else if (is_signalled(w)) { /* the signal came before the worker was ready */
         rc = 0;
     }
     pawl_engine_close(w->e);

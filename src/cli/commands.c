@@ -25,7 +25,7 @@ const struct option common_options[] = {
     {0},
 };
 
-/* Skips --json for commands that print no data: it comes first in the array. */
+/* The option --json comes first in the array, and is skipped for commands that print no data. */
 const struct option *command_common(const struct command *c)
 {
     return c && c->no_json ? common_options + 1 : common_options;
@@ -110,7 +110,7 @@ bool command_form(const struct command *c, size_t i, struct buf *b)
     return true;
 }
 
-/* A value name that ends with a comma stands for a list of values. */
+/* A value name that ends with a comma stands for a comma-separated list of values. */
 void option_heading(struct buf *b, const struct option *o)
 {
     size_t len = o->value ? strlen(o->value) : 0;

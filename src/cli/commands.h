@@ -54,7 +54,7 @@ struct command {
     const char *text;  /* what the command does, for one line of a list */
     const char *about; /* further explanation, with empty lines between paragraphs; or NULL */
     const struct option *options; /* NULL if only the common ones (command_common) */
-    size_t size;                  /* size of the structure of their values */
+    size_t size;                  /* size of the structure of the options' values */
     const void *defaults;         /* initial contents of that structure; NULL for zeros */
     struct example examples[EXAMPLES];
     int least, most; /* minimum and maximum number of arguments that are not options */
@@ -126,7 +126,7 @@ bool command_form(const struct command *c, size_t i, struct buf *b);
 
 /* The options of every command (--json only if it prints data); their values go into struct cli. */
 extern const struct option common_options[];
-const struct option *command_common(const struct command *c); /* if c is NULL, all */
+const struct option *command_common(const struct command *c); /* all common options if c is NULL */
 const struct option *option_find(const struct option *list, const char *name, size_t len);
 const char *option_dashes(const struct option *o);
 void option_heading(struct buf *b, const struct option *o); /* "--name VALUE…" */

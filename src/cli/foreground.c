@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_US        20000   /* µs: the longest pause between two status checks after news, */
-#define CHECK_SHARE     10      /* or this many times the duration of a check if that is less */
-#define CHECK_LATEST_US 500000  /* µs after which to check even without news */
+#define CHECK_US        20000   /* µs, the longest pause from news to the next status check */
+#define CHECK_SHARE     10      /* that pause is at most this many times the duration of a check */
+#define CHECK_LATEST_US 500000  /* µs after which to check the status even without news */
 #define IDLE_US         2000000 /* µs without a running job after which to explain why */
 #define COPY_MS         1000    /* ms after which to copy the output even without news */
 #define LEAVE_US        2000000 /* µs to store the output before leaving the execution */
@@ -172,7 +172,7 @@ static void print_reason(struct run *r, const json_t *node, int64_t id)
     char *json;
 
     if (pawl_why(r->p, id, &json, NULL))
-        return; /* the next check meets the same error */
+        return; /* the next status check meets the same error */
     why = take_object(json);
     buf_addf(&text, "%s (%lld) is not running: ", field(node, "name"), (long long)id);
     out_clean(&text, field(json_array_get(json_object_get(why, "reasons"), 0), "text"));

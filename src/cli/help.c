@@ -10,7 +10,8 @@ static void print_wrapped(FILE *to, const char *text, int at, int indent)
 {
     while (*text) {
         size_t len = strcspn(text, " \n");
-        int width = (int)text_characters(text, len); /* each is one column wide here */
+        int width = (int)text_characters(text, len); /* in help texts, each character is one column
+                                                        wide */
 
         if (at > indent && at + 1 + width > WIDTH) {
             fprintf(to, "\n%*s", indent, "");

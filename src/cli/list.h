@@ -5,8 +5,8 @@
 
 #include "cli/table.h"
 
-/* Without `add` a cell shows the field: a name that ends in _us as a duration, one that ends in _at
- * as a time, null as "-". */
+/* A column. Without `add`, a cell shows the field, formatted by its name: as a duration if it ends
+ * in _us, as a time if it ends in _at; null as "-". */
 struct list_column {
     const char *head; /* as in table.h */
     const char *field;

@@ -12,8 +12,8 @@
 
 #define LINES_US 20000  /* µs, minimum between two reads of the history */
 #define FRAME_US 100000 /* µs, minimum between two frames */
-#define QUIET_US 500000 /* µs after which to read even without news */
-#define SHARE    10     /* reading takes at most 1/SHARE of the time */
+#define QUIET_US 500000 /* µs after which to read the history even without news */
+#define SHARE    10     /* reading the history takes at most 1/SHARE of the time */
 
 struct progress {
     struct pawl *p;

@@ -86,8 +86,8 @@ static int copy_attempt(struct pawl *p, struct output *o, bool *ended, struct pa
     do {
         at.from = o->at;
         TRY(pawl_log(p, &at, o->page, PAGE, &page, err));
-        if (!o->attempt &&
-            page.attempt) { /* start with the first attempt, even if it has ended by now */
+        if (!o->attempt && page.attempt) { /* the first copy starts with the first attempt, even if
+                                              that has ended by now */
             o->attempt = at.attempt = 1;
             page.more = true;
             continue;
@@ -121,7 +121,7 @@ int output_copy(struct pawl *p, struct output *o, struct pawl_error *err)
         } else if (*field(now, "finished_at")) {
             o->ended = json_incref(now);
         } else {
-            break; /* it will be retried */
+            break; /* the attempt will be retried */
         }
     }
     if (o->to)

@@ -12,7 +12,7 @@ bool screen_is_supported(void);
 
 /* Switches to the full screen; false if that is not possible. A process has only one screen. */
 bool screen_open(void);
-void screen_close(void); /* does nothing if it is not open */
+void screen_close(void); /* does nothing if the screen is not open */
 
 int screen_columns(void);
 int screen_rows(void);

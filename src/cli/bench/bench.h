@@ -22,10 +22,11 @@ struct bench {
 
     struct bench_times times[BENCH_TIMES];
     double submits, runs, lives; /* per second */
-    double busy;                 /* share of a processor used while running */
-    int signal;                  /* the signal that ended it; 0 if none */
+    double busy;                 /* share of a processor that was in use while jobs ran */
+    int signal;                  /* the signal that interrupted the benchmark; 0 if none */
 };
-/* Runs all parts, one after another. If b->signal is set, it was interrupted. */
+/* Runs all parts, one after another. If b->signal is set afterwards, a signal interrupted the
+ * benchmark. */
 MUST_USE int bench_run(struct bench *b, struct pawl_error *err);
 void bench_release(struct bench *b);
 

@@ -131,7 +131,7 @@ static int submit_many(struct bench *b, struct pawl *p, size_t *n, struct pawl_e
 struct shared {
     struct bench *b;
     pthread_mutex_t lock;
-    atomic_bool over; /* no more jobs are submitted */
+    atomic_bool over; /* the measurement is over: submit no more jobs */
     size_t ended;     /* used only by the engine's thread */
     size_t sent;      /* written by the submitter; read after it has ended */
     int rc;
@@ -183,8 +183,8 @@ static int run_all(struct bench *b, struct pawl_engine *e, struct shared *w, siz
     return rc;
 }
 
-/* Submits one job at a time, with pauses, from its own thread and handle, so that the worker is
- * asleep when each job arrives. */
+/* Submits one job at a time, with pauses, from a thread and handle of its own, so that the worker
+ * is asleep when each job arrives. */
 static void *submit_periodically(void *arg)
 {
     struct shared *w = arg;
@@ -216,7 +216,7 @@ static int measure_start(struct bench *b, struct pawl_engine *e, struct shared *
     int rc = 0;
 
     if (pthread_create(&thread, NULL, submit_periodically, w))
-        return 0; /* left out of the results */
+        return 0; /* this measurement is left out of the results */
     while (!rc && !is_interrupted(b) && !atomic_load(&w->over))
         rc = pawl_engine_step(e, 100, err);
     atomic_store(&w->over, true);

@@ -12,7 +12,7 @@ static const struct wanted {
     bool all;            /* executions at any depth */
     const char *status;  /* NULL: any */
     const char *field;   /* a field that must not be null; NULL if none */
-    const char *waiting; /* what it waits for; NULL for anything */
+    const char *waiting; /* what the execution waits for; NULL for any */
 } wanted[] = {
     {"logs", .all = true, .field = "executor"},
     {"approve", .all = true, .status = "pending,ready", .waiting = "approval"},

@@ -15,7 +15,7 @@
 
 #define PATIENCE_S 1
 
-/* Finds an option that is valid here by its name; NULL if none. */
+/* Finds, by its name, an option that may be used at this point of the line; NULL if none. */
 static const struct option *option_of(const struct completion *l, const char *name, size_t len)
 {
     const struct option *o = option_find(command_common(l->command), name, len);

@@ -7,7 +7,7 @@
 
 #define WINDOW   60000000LL
 #define EVERY    1000000LL  /* µs, minimum between two samples */
-#define MIN_SPAN 10000000LL /* µs of a rate: workers report about this often */
+#define MIN_SPAN 10000000LL /* µs, the shortest span of a rate: workers report about this often */
 
 static void forget_sample(struct top_model *m)
 {

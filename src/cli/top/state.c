@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#define SHARE 10 /* reading takes at most 1/SHARE of the time */
+#define SHARE 10 /* reading the page takes at most 1/SHARE of the time */
 
 /* ---- reading ---- */
 
@@ -87,7 +87,7 @@ static void open_detail(struct top *t)
     t->page = PAGE_DETAIL;
     t->scroll = 0;
     top_refresh(t);
-    if (!t->detail.why) /* it could not be read: the note shows why */
+    if (!t->detail.why) /* the page could not be read: the note shows why */
         t->page = PAGE_LIST;
 }
 

@@ -15,7 +15,7 @@
 struct live_tail {
     struct tail tail;
     int64_t read_at;
-    bool seen; /* used in this frame */
+    bool seen; /* used in the frame that is being drawn */
 };
 
 struct live {
@@ -39,7 +39,8 @@ static void update_size(struct live *s)
 
     s->style = style_of(s->to);
     s->style.bars = true;
-    s->style.width = (known ? size.ws_col : 80) - 1; /* the last column wraps */
+    s->style.width = (known ? size.ws_col : 80) - 1; /* a character in the last column would start a
+                                                        new line */
     s->rows = known ? size.ws_row : 24;
 }
 

@@ -66,6 +66,6 @@ int view_print_failed(struct pawl *p, const struct view *v, const char *file, FI
     if (failed > MAX_SHOWN)
         fprintf(to, "--- more tasks failed: pawl tree %lld\n", (long long)id);
     if (failed && strcmp(field(v->nodes.at[0].o, "status"), "succeeded") != 0)
-        print_rerun_hint(id, file, to); /* if it succeeded, its failures were allowed */
+        print_rerun_hint(id, file, to); /* if the run succeeded, its failures were allowed */
     return rc;
 }
