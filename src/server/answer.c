@@ -1,4 +1,5 @@
-/* answer.c - answers: JSON documents, pages of lists, and problems (RFC 9457). */
+/* answer.c - writes answers to requests: JSON documents, pages of lists, and problems (RFC
+ * 9457). */
 #include "base/json.h"
 #include "base/text.h"
 #include "server/server.h"
@@ -123,7 +124,8 @@ void answer_error(struct request *r, const struct pawl_error *err)
 
     if (code >= sizeof(problems) / sizeof(*problems) || !problems[code].status)
         code = PAWL_E_INTERNAL;
-    /* A state that does not allow an action is not a mistake in the request itself. */
+    /* An action that the state of an execution does not allow is not a mistake in the request
+     * itself. */
     if (code == PAWL_E_INVALID && r->endpoint && r->endpoint->scope == PAWL_SCOPE_OPERATE)
         answer_problem(r, 409, "not-acceptable", "%s", err->message);
     else
@@ -141,7 +143,7 @@ int page_line(void *arg, const char *json)
     return 0;
 }
 
-/* The target of this request with another cursor. */
+/* Adds a header Link with the target of this request and another cursor. */
 static void add_next_link(struct request *r, const char *next)
 {
     AUTO_BUF link = BUF_INIT;

@@ -1,5 +1,5 @@
-/* args.c - the query string, checked by the rules of the endpoint. An unknown name and a wrong
- * value are refused with a sentence that names them. */
+/* args.c - reads the query string and checks it by the rules of the endpoint. An unknown name and a
+ * wrong value are refused with a sentence that names them. */
 #include "base/suggest.h"
 #include "base/text.h"
 #include "server/server.h"
@@ -32,7 +32,7 @@ bool value_bool(const struct values *v, const char *name)
     return value_of(v, name)->n != 0;
 }
 
-/* Whether `words` ("a|b|c") has this word. */
+/* Whether `word` is one of `words` ("a|b|c"). */
 bool value_is_listed(const char *words, const char *word, size_t len)
 {
     while (*words) {

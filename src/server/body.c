@@ -1,5 +1,5 @@
-/* body.c - a JSON body, checked by the rules of the endpoint: unknown members, wrong types and
- * missing members are refused with a sentence that names them. */
+/* body.c - reads a JSON body and checks it by the rules of the endpoint. Unknown members, wrong
+ * types and missing members are refused with a sentence that names them. */
 #include "base/json_read.h"
 #include "base/suggest.h"
 #include "base/text.h"
@@ -38,7 +38,7 @@ static int read_texts(const struct json_node *node, struct arena *arena, const c
     return 0;
 }
 
-/* One word of the rule or, with VALUE_WORDS, several with commas between them. */
+/* Reads one word that the rule lists or, for VALUE_WORDS, several with commas between them. */
 static int read_word(const struct json_node *node, const struct value_rule *rule,
                      struct arena *arena, const char **out, struct err *err)
 {
@@ -55,7 +55,7 @@ static int read_word(const struct json_node *node, const struct value_rule *rule
     }
 }
 
-/* A duration is a text such as "5m". */
+/* Reads a duration, which is a text such as "5m". */
 static int read_duration(const struct json_node *node, struct arena *arena, int64_t *out,
                          struct err *err)
 {
@@ -91,7 +91,7 @@ static int read_bool(const struct json_node *node, int64_t *out, struct err *err
 static int read_object(const struct json_node *node, const struct value_rule *rules,
                        struct arena *arena, struct value **out, struct err *err);
 
-/* A whole number may be written as 1e3. */
+/* Reads a whole number, which may be written as 1e3. */
 static int read_int(const struct json_node *node, const struct value_rule *rule, int64_t *out,
                     struct err *err)
 {

@@ -1,10 +1,10 @@
-/* bulk.c - one action on all executions that match a filter, in slices. */
+/* bulk.c - the endpoint for one action on all executions that match a filter, in slices. */
 #include "base/json.h"
 #include "server/server.h"
 
 #include <stdlib.h>
 
-/* Keeps the lines of the first executions; the others are only counted. */
+/* Keeps the lines of the first executions; further lines are only counted. */
 static int add_line(void *arg, const char *json)
 {
     struct page *page = arg;

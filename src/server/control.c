@@ -1,5 +1,5 @@
 /* control.c - actions on executions: cancel, pause, resume, skip, approve, reject, rerun. Each
- * answers with the execution as it is afterwards. */
+ * action answers with the execution as it is afterwards. */
 #include "server/server.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static bool begin(struct request *r, int64_t *id, struct values **v)
     return path_id(r, id) && body_read(r, v, &n);
 }
 
-/* An action that needs only an id, who asks and why. */
+/* An action that needs only an id, the user who requests it, and a reason. */
 typedef int action(struct pawl *p, int64_t id, const char *by, const char *reason,
                    struct pawl_error *err);
 

@@ -18,12 +18,12 @@ enum value_type {
     VALUE_TEXT,
     VALUE_INT,
     VALUE_BOOL,     /* true or false */
-    VALUE_TIME,     /* RFC 3339; µs */
-    VALUE_DURATION, /* 30s, 5m; µs */
+    VALUE_TIME,     /* RFC 3339 text; the value is in µs */
+    VALUE_DURATION, /* text such as 30s or 5m; the value is in µs */
     VALUE_WORDS,    /* words from a list, separated by commas */
     VALUE_WORD,     /* one word from a list */
     VALUE_TEXTS,    /* as an argument: may be repeated; as a member: an array of strings */
-    VALUE_OBJECT,   /* members of a body only, like the next two */
+    VALUE_OBJECT,   /* VALUE_OBJECT, VALUE_ANY and VALUE_MEMBERS are for members of a body only */
     VALUE_ANY,
     VALUE_MEMBERS /* an object with the members of `of` */
 };
@@ -32,28 +32,28 @@ enum value_type {
 struct value_rule {
     const char *name;
     enum value_type type;
-    const char *text;  /* its description */
-    const char *words; /* VALUE_WORD and VALUE_WORDS: "ready|running" */
-    int64_t min, max;  /* VALUE_INT: the range; VALUE_TEXT: the length in bytes, at most `max` */
-    bool required;     /* members of a body only */
-    bool nullable;     /* null is the same as not given; members of a body only */
-    const char
-        *pattern; /* VALUE_TEXT: a regular expression for the documentation; the code checks it */
-    const struct value_rule *of; /* VALUE_MEMBERS */
+    const char *text;    /* its description */
+    const char *words;   /* VALUE_WORD and VALUE_WORDS: "ready|running" */
+    int64_t min, max;    /* VALUE_INT: its range; VALUE_TEXT: at most `max` bytes */
+    bool required;       /* the value must be given; for members of a body only */
+    bool nullable;       /* null is the same as not given; for members of a body only */
+    const char *pattern; /* VALUE_TEXT: a regular expression for the documentation; the endpoint's
+                            code checks it */
+    const struct value_rule *of; /* the members of VALUE_MEMBERS */
 };
 
-/* RULE("limit", INT, "the size of a page", .min = 1, .max = 1000) */
+/* For example RULE("limit", INT, "the size of a page", .min = 1, .max = 1000). */
 #define RULE(named, of_type, described, ...)                                       \
     {                                                                              \
         .name = (named), .type = VALUE_##of_type, .text = (described), __VA_ARGS__ \
     }
 
-/* Threads that carry out requests. Planes do not share threads or database handles, so that slow
- * readers delay neither submissions nor operators. */
+/* A kind of threads that carry out requests. Planes do not share threads or database handles, so
+ * that slow readers delay neither submissions nor operators. */
 enum plane {
-    PLANE_NONE, /* needs no database: answered at once by the thread of the connection */
+    PLANE_NONE, /* the request needs no database: the thread of the connection answers it at once */
     PLANE_READ,
-    PLANE_SUBMIT, /* many requests in one transaction */
+    PLANE_SUBMIT, /* its threads carry out many requests in one transaction */
     PLANE_CONTROL,
     PLANES
 };
@@ -61,24 +61,25 @@ enum plane {
 struct endpoint {
     const char *method;
     const char *path; /* "/v1/executions/{id}": a segment in braces matches any text */
-    const char *id;   /* operationId; NULL: a page, which is not part of the API and whose scripts
-                         read the query string */
+    const char *id;   /* operationId; NULL for a page, which is not part of the API and whose
+                         scripts read the query string */
     const char *text; /* a sentence for the documentation */
-    unsigned scope;   /* enum pawl_scope; 0: open to all */
+    unsigned scope;   /* the scope that a token needs (enum pawl_scope); 0 if open to all */
     enum plane plane;
     const struct value_rule *args; /* ends with a NULL name; NULL if none */
-    const struct value_rule *body; /* likewise; NULL: no body is accepted */
-    bool list_body;                /* the body may also be an array of such objects */
+    const struct value_rule *body; /* ends with a NULL name; NULL if no body is accepted */
+    bool list_body;                /* the body may also be an array of objects that follow these
+                                      rules */
     const char *body_type;         /* media type of a body that is not JSON; NULL for JSON */
     const char *answer;            /* name of the answer's schema; "" if there is no body */
     bool page;                     /* the answer is a page: {items, next} */
-    const char *answer_type;       /* media type; NULL for JSON */
+    const char *answer_type;       /* media type of the answer; NULL for JSON */
     const char *const *texts;      /* further media types, which arguments select; ends with NULL */
-    unsigned status;               /* of a success */
+    unsigned status;               /* status of an answer that reports success */
     void (*run)(struct request *r);
 };
 
-/* The endpoints of each resource; each list ends with a NULL method. */
+/* The resources. The endpoints of each one are a list that ends with a NULL method. */
 #define RESOURCES(X) \
     X(execution)     \
     X(submit)        \
@@ -93,20 +94,21 @@ struct endpoint {
 #define X(name) extern const struct endpoint name##_endpoints[];
 RESOURCES(X)
 #undef X
-extern const struct endpoint *const endpoint_lists[]; /* all of them; ends with NULL */
+extern const struct endpoint *const endpoint_lists[]; /* the lists of all resources; ends with
+                                                         NULL */
 
 #define PATH_ARGS 2
 
-/* Finds the endpoint of a path. `args` are copies of the segments in braces, decoded, in the arena.
- * Returns NULL if there is none; *allowed is then the methods that the path has ("GET, POST"), or
- * empty. */
+/* Finds the endpoint of a path. `args` receives copies of the segments in braces, decoded, in the
+ * arena. If no endpoint has this method and path, returns NULL and sets *allowed to the methods
+ * that the path has ("GET, POST"), "" if none. */
 struct arena;
 struct buf;
 const struct endpoint *endpoint_find(const char *method, const char *path, struct arena *arena,
                                      const char *args[PATH_ARGS], struct buf *allowed);
 
-/* Decodes %XX in place (and, in a query, + to a space). False if the result is not UTF-8 without
- * control characters. */
+/* Decodes %XX in place (and, in a query, + to a space). False if the result is not valid UTF-8 or
+ * has control characters. */
 bool percent_decode(char *s, bool query);
 
 #endif

@@ -1,4 +1,4 @@
-/* endpoints.c - finds the endpoint of a path. */
+/* endpoints.c - finds the endpoint of a request by its method and path. */
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -38,7 +38,7 @@ bool percent_decode(char *s, bool query)
     return text_is_utf8(start, (size_t)(out - start));
 }
 
-/* Compares a path with that of an endpoint. Copies the segments in braces. */
+/* Compares a path with that of an endpoint. Copies the segments that match segments in braces. */
 static bool match(const char *pattern, const char *path, struct arena *arena,
                   const char *args[PATH_ARGS])
 {

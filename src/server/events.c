@@ -1,4 +1,5 @@
-/* events.c - the history: events of all executions or of one tree, and the stream of new ones. */
+/* events.c - the endpoints of the history: events of all executions or of one tree, and the stream
+ * of new ones. */
 #include "base/text.h"
 #include "server/server.h"
 #include "server/watch.h"
@@ -10,7 +11,7 @@
 #define EVENTS_DEFAULT 100
 #define EVENTS_MAX     1000
 
-/* One more event than asked for is read, to know whether another page follows. */
+/* A page of events. One more event than requested is read, to know whether another page follows. */
 struct event_page {
     struct page page;
     size_t limit;
@@ -35,7 +36,8 @@ static int add_event(void *arg, const char *json)
     return page_line(&p->page, json);
 }
 
-/* A cursor is the number of the last event and its time in µs: "17-1767225600000000". */
+/* Reads a cursor: the number of an event and its time in µs, such as "17-1767225600000000". The
+ * page starts after that event. */
 static bool read_cursor(struct request *r, struct pawl_event_query *q)
 {
     const char *cursor = value_text(&r->args, "cursor");

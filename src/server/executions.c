@@ -1,5 +1,5 @@
-/* executions.c - reading executions: lists, one execution, its tree, history, output and
- * explanation. */
+/* executions.c - endpoints that read executions: lists, one execution, its tree, history, output
+ * and explanation. */
 #include "base/env.h"
 #include "base/text.h"
 #include "server/server.h"
@@ -35,7 +35,7 @@ static int64_t page_limit(const struct request *r)
     return n ? n : PAGE_DEFAULT;
 }
 
-/* Reads the moment that the arguments name; false if they name none. */
+/* Reads the moment that the arguments `at` or `at_event` name; false if neither is given. */
 static bool moment(const struct request *r, struct pawl_moment *at)
 {
     *at = (struct pawl_moment){.time = value_int(&r->args, "at"),
@@ -125,7 +125,7 @@ static const struct value_rule list_args[] = {FILTERS, ARG_CURSOR, ARG_LIMIT, {0
 
 /* ---- one execution ---- */
 
-/* Returns N of the header "Prefer: wait=N" in seconds; 0 if there is none. */
+/* Returns N of the header "Prefer: wait=N", in seconds; 0 if the request has no such header. */
 static int preferred_wait(struct request *r)
 {
     const char *prefer = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Prefer");
@@ -258,7 +258,7 @@ static void diff(struct request *r)
     }
 }
 
-/* The media type of a format; text for all that are not listed. */
+/* The media type of a graph format; that of plain text for a format that is not listed. */
 static const char *graph_type(const char *format)
 {
     if (!strcmp(format, "json"))
@@ -287,7 +287,8 @@ static void graph(struct request *r)
 
 /* ---- output ---- */
 
-/* The output itself, with its place in headers: a client continues at Pawl-Log-Next. */
+/* Answers with the output itself. Headers describe its place in the whole output: a client
+ * continues at Pawl-Log-Next. */
 static void logs(struct request *r)
 {
     struct pawl_log_place place = {.attempt = (int)value_int(&r->args, "attempt"),

@@ -1,7 +1,7 @@
-/* framing.c - refuses requests whose framing another program may read in a different way. A proxy
- * and this server that disagree about where a request ends can be made to disagree about whose
- * request it is (request smuggling). libmicrohttpd 0.9.75 accepts several such requests even in its
- * strictest mode. */
+/* framing.c - refuses requests of which another program may find the end at a different place. If a
+ * proxy and this server disagree about where a request ends, an attacker can make one client's
+ * request part of another's (request smuggling). libmicrohttpd 0.9.75 accepts several such requests
+ * even in its strictest mode. */
 #include "server/server.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 struct framing {
     unsigned hosts, lengths, encodings;
-    const char *next; /* where the next header must begin; NULL: is not checked */
+    const char *next; /* where the next header must begin; NULL if that can't be checked */
     const char *fault;
 };
 
@@ -29,7 +29,7 @@ static bool is_token(const char *s, size_t len)
     return len > 0;
 }
 
-/* Whether a value has a control character other than a tab. */
+/* Whether a header's value has a control character other than a tab. */
 static bool has_control(const char *s, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -46,19 +46,20 @@ static bool is_length(const char *s, size_t len)
     return len > 0 && len <= 18 && strspn(s, "0123456789") == len;
 }
 
-/* Version 0 parses the head of a request in place: it ends each part with a NUL instead of the
- * space, colon or line break that was there. So the parts of a well-formed head follow each other,
- * and where they do not, something was skipped that another program may read in a different way: a
- * NUL, which hides the rest of its line; the second line of a folded header, which becomes a part
- * of the *name*
- * ("Transfer-Encodin: chunked" folded with "g"); a line that ends with LF only; a line that begins
- * with NUL, which ends the head. Version 1 refuses all of them by itself. */
+/* Whether libmicrohttpd parses the head of a request in place, as its version 0 does: it ends each
+ * part with a NUL instead of the space, colon or line break that was there. So the parts of a
+ * well-formed head follow each other, and where they do not, something was skipped that another
+ * program may read in a different way: a NUL, which hides the rest of its line; the second line of
+ * a folded header, which becomes a part of the *name* ("Transfer-Encodin: chunked" folded with
+ * "g"); a line that ends with LF only; a line that begins with NUL, which ends the head. Version 1
+ * refuses all of them by itself. */
 static bool parses_in_place(void)
 {
     return !strncmp(MHD_get_version(), "0.", 2);
 }
 
-/* Whether the header begins where it should, with nothing but blanks between its name and value. */
+/* Whether the header begins where the part before it ended, with nothing but blanks between its
+ * name and value. */
 static bool is_in_place(struct framing *f, const char *name, size_t name_len, const char *value,
                         size_t value_len)
 {

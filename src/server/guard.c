@@ -1,10 +1,11 @@
-/* guard.c - who asks, and may they? A request is identified by a token (in Authorization, or in the
- * cookie of a browser session), or by the peer of a unix socket. Nothing is open to others.
+/* guard.c - finds out which user sends a request, and checks whether that user may do so. A user is
+ * identified by a token (in Authorization, or in the cookie of a browser session), or as the peer
+ * of a unix socket. All other requests can use only the endpoints that need no scope.
  *
- * A browser sends cookies with requests that other sites cause. Three checks refuse those: the Host
- * header must be a name of this server (DNS rebinding), Sec-Fetch-Site and Origin must be its own,
- * and a cookie counts only together with the header X-Pawl-Request, which other sites can't send
- * without asking first. */
+ * A browser sends cookies with requests that other sites cause. Three checks refuse such requests:
+ * the Host header must be a name of this server (DNS rebinding), Sec-Fetch-Site and Origin must be
+ * its own, and a cookie counts only together with the header X-Pawl-Request, which other sites
+ * can't send without asking first. */
 #include "base/text.h"
 #include "server/server.h"
 
@@ -49,7 +50,8 @@ static bool host_name(const char *host, char out[256])
     return true;
 }
 
-/* An attacker can make a name of their own lead here, but not an address. */
+/* Whether a host is written as an address. Attackers can make a name of their own point to this
+ * server, but not an address. */
 static bool is_address(const char *host)
 {
     unsigned char out[16];
@@ -85,7 +87,8 @@ static bool refuse_origin(struct request *r)
     return false;
 }
 
-/* Links on other sites may lead to a page, which then asks for its data itself. */
+/* Checks which site made the request. A link on another site may open a page of this server,
+ * because the page then requests its data itself. */
 static bool check_origin(struct request *r)
 {
     const char *site = header_of(r, "Sec-Fetch-Site"), *mode = header_of(r, "Sec-Fetch-Mode");
@@ -109,7 +112,7 @@ static void identify(struct request *r, const char *by)
     r->known = true;
 }
 
-/* The user of the server itself, and root, need no token on a unix socket. */
+/* Identifies the peer of a unix socket: root, and the user who runs the server, need no token. */
 static void identify_peer(struct request *r)
 {
     const union MHD_ConnectionInfo *info =
@@ -128,7 +131,7 @@ static void identify_peer(struct request *r)
         identify(r, arena_printf(&r->arena, "uid %u (unix socket)", (unsigned)peer.uid));
 }
 
-/* The token in the cookie of a session; NULL if there is none. */
+/* The token in the cookie of a session; NULL if the request has none. */
 static const char *cookie_token(const struct request *r)
 {
     const char *cookie = header_of(r, "Cookie");
@@ -161,7 +164,7 @@ static void identify_token(struct request *r)
     else if (is_equal(r->server->file_token, r->token))
         identify(r, "token file");
     else if (pawl_token_tenant(r->token, r->tenant, NULL) || (own && strcmp(own, r->tenant)))
-        r->token = "", r->tenant[0] = '\0'; /* guard_check refuses it */
+        r->token = "", r->tenant[0] = '\0'; /* an empty token, which guard_check refuses */
 }
 
 bool guard_admit(struct request *r)

@@ -1,6 +1,6 @@
 /* http.c - connections and requests, by libmicrohttpd, which has one thread of its own for them.
- * That thread only parses, checks and copies; a request that needs the database is suspended and
- * given to a plane. */
+ * That thread only parses, checks and copies; it suspends a request that needs the database and
+ * gives it to a plane. */
 #include "base/text.h"
 #include "server/server.h"
 
@@ -10,11 +10,12 @@
 #include <string.h>
 #include <strings.h>
 
-#define CONNECTIONS  12000
-#define HEAD_BYTES   (8 << 10)  /* of a request line and its headers together */
-#define POOL_BYTES   (12 << 10) /* of a connection: a head, and that of its answer */
-#define DISCARD_MAX  (32 << 20) /* bytes that are read only to be able to answer */
-#define IDLE_SECONDS 60u        /* without a byte from the client */
+#define CONNECTIONS 12000
+#define HEAD_BYTES  (8 << 10)  /* bytes of a request line and its headers together */
+#define POOL_BYTES  (12 << 10) /* bytes for a connection: the heads of a request and its answer */
+#define DISCARD_MAX \
+    (32 << 20)           /* bytes read of an unused body, so that the client gets its answer */
+#define IDLE_SECONDS 60u /* without a byte from the client: then the connection is closed */
 
 /* ---- the life of a request ---- */
 
@@ -38,7 +39,7 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
     (void)arg, (void)c, (void)why;
     if (!r)
         return;
-    client_limit(r, 0); /* for the head of the next one */
+    client_limit(r, 0); /* the time that the head of the connection's next request may take */
     __atomic_sub_fetch(&r->server->open_requests, 1, __ATOMIC_ACQ_REL);
     __atomic_sub_fetch(&r->server->in_flight, r->counted, __ATOMIC_RELAXED);
     buf_release(&r->body);
@@ -166,9 +167,10 @@ static bool find_endpoint(struct request *r)
     return false;
 }
 
-/* Whether a request that was answered by its headers alone is read to its end first. A client that
- * sends its whole body before it reads would otherwise meet a closed connection instead of the
- * answer, and libmicrohttpd closes a connection that is answered before the end of its request. */
+/* Whether the body of a request that is already refused for its headers is read to its end before
+ * the answer is sent. A client that sends its whole body before it reads would otherwise meet a
+ * closed connection instead of the answer, and libmicrohttpd closes a connection that is answered
+ * before the end of its request. */
 static bool should_discard(struct request *r)
 {
     const char *length = header_of(r, "Content-Length");
@@ -178,7 +180,8 @@ static bool should_discard(struct request *r)
     return !has_body || (n <= DISCARD_MAX && !header_of(r, "Expect"));
 }
 
-/* libmicrohttpd refuses only what its pool can't hold. */
+/* Refuses a head that is too large: libmicrohttpd itself refuses only a head that its pool can't
+ * hold. */
 static bool check_head(struct request *r)
 {
     const union MHD_ConnectionInfo *head =
@@ -192,7 +195,7 @@ static bool check_head(struct request *r)
     return false;
 }
 
-/* The first call for a request: its headers are known. */
+/* Called first for a request, when its headers are known. */
 static enum MHD_Result begin(struct request *r, struct request_line *line)
 {
     const char *fault;
@@ -215,8 +218,8 @@ static enum MHD_Result begin(struct request *r, struct request_line *line)
     return send_answer(r);
 }
 
-/* Takes a part of the body. A body that is still longer than announced, or has no announced length
- * and grows too large, ends the connection. */
+/* Takes a part of the body. A body that is too large is answered with a problem; the rest of it is
+ * dropped, up to DISCARD_MAX, then the connection ends. */
 static enum MHD_Result receive(struct request *r, const char *data, size_t *size)
 {
     size_t total;
@@ -264,10 +267,10 @@ static enum MHD_Result on_request(void *server, struct MHD_Connection *c, const 
 
 static void on_log(void *server, const char *fmt, va_list ap)
 {
-    (void)server, (void)fmt, (void)ap; /* what clients do wrong is no concern of the operator */
+    (void)server, (void)fmt, (void)ap; /* a client's mistake is not reported to the operator */
 }
 
-/* Paths and queries are decoded by endpoints.c, after they were split. */
+/* Leaves paths and queries encoded: endpoints.c decodes them after it has split them. */
 static size_t keep_escapes(void *server, struct MHD_Connection *c, char *s)
 {
     (void)server, (void)c;

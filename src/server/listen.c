@@ -28,7 +28,8 @@ static bool is_inherited(void)
     return pid && n && atol(pid) == (long)getpid() && !strcmp(n, "1");
 }
 
-/* Notes what kind of socket it is, and whether only this host can reach it. */
+/* Finds out what kind of socket was inherited or opened, and whether only this host can reach
+ * it. */
 static int inspect(struct server *s, struct err *err)
 {
     struct sockaddr_storage a;
@@ -63,7 +64,8 @@ static void remove_stale(const struct sockaddr_un *a)
         unlink(a->sun_path);
 }
 
-/* Only the user of the server may connect: a unix socket needs no token for that user. */
+/* Opens a unix socket to which only the user of the server can connect: that user needs no token
+ * there. */
 static int open_unix(struct server *s, const char *path, struct err *err)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};

@@ -1,5 +1,5 @@
-/* main.c - pawl-server: serves Pawl over HTTP. `pawl serve` starts it with these options, which it
- * has checked. */
+/* main.c - pawl-server: serves Pawl over HTTP. `pawl serve` starts it with the options that it has
+ * checked. */
 #include "base/env.h"
 #include "base/fd.h"
 #include "base/thread.h"
@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 #define DRAIN_US \
-    (10 * 1000000LL) /* for requests that are being worked on when the server is stopped */
+    (10 * 1000000LL) /* µs that requests under way get to finish when the server is stopped */
 
-#define LOOK_MS 5000 /* between looks for clients that are too slow */
+#define LOOK_MS 5000 /* ms between two searches for clients that are too slow */
 
 static void note(void *arg, const char *sentence)
 {
@@ -61,7 +61,7 @@ static int prepare_database(struct server *s, struct pawl_error *err)
     return rc;
 }
 
-/* Tells systemd that the server is ready, or that it is stopping. */
+/* Notifies systemd that the server is ready, or that it is stopping. */
 static void notify_supervisor(const char *state)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -91,7 +91,7 @@ static void print_ready(const struct server *s)
     notify_supervisor("READY=1");
 }
 
-/* Every idle stream needs a descriptor. */
+/* Raises the limit of descriptors, because every idle stream needs one. */
 static void raise_descriptor_limit(void)
 {
     struct rlimit l;
@@ -114,8 +114,7 @@ static int block_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-/* Accepts no more connections, lets the requests that are being worked on finish, and ends streams.
- */
+/* Accepts no more connections, lets the requests under way finish, and ends streams. */
 static void drain(struct server *s)
 {
     int64_t until = clock_boot_us() + DRAIN_US;
@@ -230,7 +229,7 @@ static bool read_option(struct server_options *o, int option, const char ***host
     case OPT_WORKER:
         o->worker = atoi(optarg);
         break;
-    case OPT_PRINT_OPENAPI: /* for the documentation */
+    case OPT_PRINT_OPENAPI: /* used to generate the documentation */
         print_openapi();
         exit(0);
     default:

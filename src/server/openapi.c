@@ -26,7 +26,7 @@ static void write_words(struct json_writer *w, const char *words)
     json_write_end(w, ']');
 }
 
-/* A list of words has one text form in a query: "ready,running". */
+/* Writes a pattern for a list of words, which has the form "ready,running" in a query. */
 static void write_words_pattern(struct json_writer *w, const char *words)
 {
     AUTO_BUF pattern = BUF_INIT;
@@ -46,7 +46,7 @@ static void write_range(struct json_writer *w, const char *least, const char *mo
         json_field_i64(w, most, rule->max ? rule->max : INT64_MAX);
 }
 
-/* The members of the schema of a value. */
+/* Writes the members of the schema of a value. */
 static void write_value(struct json_writer *w, const struct value_rule *rule, bool in_query)
 {
     switch (rule->type) {
@@ -320,7 +320,7 @@ static const char problem_schema[] =
     "\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"status\":{\"type\":\"integer\"},"
     "\"detail\":{\"type\":\"string\",\"description\":\"one sentence: what is wrong and what to do\"}}}";
 
-/* The schemas of answers that only the server makes. */
+/* The schemas of answers that come from the server and not from the library. */
 static const char own_schemas[] =
     "\"Receipt\":{\"oneOf\":[{\"$ref\":\"#/components/schemas/Submitted\"},{\"type\":\"array\",\"items\":{\"$ref\":"
     "\"#/components/schemas/Submitted\"}}]},\"Submitted\":{\"type\":\"object\",\"required\":[\"id\",\"existed\"],"
@@ -342,7 +342,7 @@ static void write_components(struct json_writer *w)
     AUTO_FREE char *answers = pawl_answer_schemas();
     AUTO_BUF schemas = BUF_INIT;
 
-    answers[strlen(answers) - 1] = '\0'; /* its closing bracket */
+    answers[strlen(answers) - 1] = '\0'; /* removes the closing brace, to append further schemas */
     buf_addf(&schemas, "%s,%s,\"Problem\":%s}", answers, own_schemas, problem_schema);
     json_write_key(w, "components");
     json_write_begin(w, '{');

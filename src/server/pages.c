@@ -1,6 +1,6 @@
-/* pages.c - the web pages. Every address that a person may open (/runs/17) gets the one document,
- * whose scripts then ask the API. Scripts and styles lie under /assets/VERSION/: the version
- * changes with their content, so a browser asks for each of them once.
+/* pages.c - the web pages. Every address that a person may open, such as /runs/17, gets the same
+ * HTML document, whose scripts then call the API. Scripts and styles lie under /assets/VERSION/:
+ * the version changes with their content, so a browser loads each of them once.
  *
  * Only names in the table of built-in files are served, also from the folder of --web. */
 #include "server/pages.h"
@@ -16,7 +16,7 @@
 #define FILE_MAX      (1 << 20)
 
 /* The pages never turn text into HTML or code: a browser that knows this policy refuses any
- * attempt. It is added to the policy that every answer has. */
+ * attempt. This policy is added to the CONTENT_POLICY of every answer. */
 #define SCRIPT_POLICY "require-trusted-types-for 'script'; trusted-types 'none'"
 
 static const struct page_file *find_file(const char *name)
@@ -44,7 +44,7 @@ static const char *media_type(const char *name)
     return "application/octet-stream";
 }
 
-/* While developing: the file as it is now, never cached. */
+/* Answers with the file in the folder of --web as it is now, for development; never cached. */
 static void answer_from_disk(struct request *r, const struct page_file *f)
 {
     const char *path = arena_printf(&r->arena, "%s/%s", r->server->options.web, f->name);
@@ -87,8 +87,8 @@ static void document(struct request *r)
     answer_file(r, find_file(DOCUMENT), "no-cache");
 }
 
-/* A document of another version must not get scripts of this one: it notices the 404 and loads
- * itself again. */
+/* A document of another version must not get scripts of this version: it notices the answer 404 and
+ * loads itself again. */
 static void asset(struct request *r)
 {
     const struct page_file *f = find_file(r->path_args[1]);

@@ -1,9 +1,9 @@
 /* planes.c - the threads that carry out requests. Each plane has its own queue and threads, and
- * each thread its own database handles, one for each tenant that it served lately.
+ * each thread its own database handles, one for each tenant that it served recently.
  *
- * Readers run with a lower priority, the requests of one token never use all of their threads, and
- * each token has a budget of reading time (read_budget.c), so that a client that asks for large
- * pages in a loop slows itself. */
+ * Threads for reading run with a lower priority, the requests of one token never use all of these
+ * threads, and each token has a budget of reading time (read_budget.c), so that a client that
+ * requests large pages in a loop slows only itself. */
 #include "base/env.h"
 #include "base/thread.h"
 #include "server/read_budget.h"
@@ -17,10 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define QUEUE_MAX     4096             /* requests that wait in one plane */
-#define QUEUE_US      (10 * 1000000LL) /* a request that waited longer is refused */
-#define BATCH_MAX     512              /* requests of one transaction */
-#define HANDLES       8                /* tenants of one thread */
+#define QUEUE_MAX     4096             /* at most this many requests wait in one plane */
+#define QUEUE_US      (10 * 1000000LL) /* µs; a request that has waited longer is refused */
+#define BATCH_MAX     512              /* requests in one transaction, at most */
+#define HANDLES       8 /* open database handles of a thread, one per tenant, at most */
 #define IDLE_US       (60 * 1000000LL)
 #define READ_NICENESS 10
 #define THREADS_MAX   4
@@ -41,8 +41,8 @@ struct handle {
 struct plane_thread {
     struct plane_state *plane;
     pthread_t thread;
-    bool busy;               /* guarded by the plane's mutex, like `token` */
-    char token[TOKEN_SHOWN]; /* the start of the token whose request it carries out */
+    bool busy;               /* protected by the plane's mutex, as `token` is */
+    char token[TOKEN_SHOWN]; /* the start of the token whose request this thread carries out */
     struct handle handles[HANDLES];
 };
 
@@ -133,8 +133,8 @@ static void refuse(struct request *r)
     request_done(r);
 }
 
-/* Refuses the requests that waited too long, so that a client is answered in time also while each
- * request takes long because the database can't be reached. Returns the others. */
+/* Refuses the requests that waited too long, so that clients get an answer in time even while each
+ * request takes long because the database can't be reached. Returns the remaining requests. */
 static struct request *refuse_late(struct request *first)
 {
     struct request *r, *next, *rest = NULL, **end = &rest;
@@ -167,7 +167,7 @@ static void run_batch(struct plane_thread *t, struct request *first)
             list[n++] = first;
             continue;
         }
-        /* To an outsider a tenant that does not exist looks like a token that is not valid. */
+        /* Without a valid token, a client can't find out which tenants exist. */
         if (rc == -PAWL_E_NOT_FOUND && first->token)
             answer_problem(first, 401, "unauthorized", "the token is not valid");
         else
@@ -180,7 +180,7 @@ static void run_batch(struct plane_thread *t, struct request *first)
         run_one(list[0], h->p);
 }
 
-/* Whether the token of the request already uses all threads but one. */
+/* Whether requests of the same token already use all threads of the plane but one. */
 static bool uses_its_share(const struct plane_state *q, const struct request *r)
 {
     int threads = shape[q->which].threads, running = 0;
@@ -191,8 +191,8 @@ static bool uses_its_share(const struct plane_state *q, const struct request *r)
     return threads > 2 && running >= threads - 1;
 }
 
-/* How long the request has to wait for its token's budget, in µs. While the server stops, nothing
- * waits. */
+/* How long the request has to wait for its token's budget, in µs. While the server stops, no
+ * request waits. */
 static int64_t budget_wait(struct plane_state *q, const struct request *r, int64_t now)
 {
     if (q->which != PLANE_READ || q->stopping)
@@ -200,8 +200,8 @@ static int64_t budget_wait(struct plane_state *q, const struct request *r, int64
     return read_budget_wait(&q->budgets, r->token, now);
 }
 
-/* Takes the next request, and with it those of the same tenant, as many as the plane takes at once.
- * If it returns NULL, a request may be taken after *wait µs, or as soon as one is added or done. */
+/* Takes the next request and, up to the plane's batch size, further ones of the same tenant. If it
+ * returns NULL, a request may be taken after *wait µs, or as soon as one is added or done. */
 static struct request *take(struct plane_state *q, int64_t *wait)
 {
     struct request **at = &q->first, *taken = NULL, **end = &taken;

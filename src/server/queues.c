@@ -1,4 +1,4 @@
-/* queues.c - queues, workers, SQL submissions, and the overview of all. */
+/* queues.c - endpoints of queues, workers and SQL submissions, and the overview. */
 #include "server/server.h"
 
 #include <limits.h>
@@ -49,7 +49,7 @@ static void overview(struct request *r)
     free(json);
 }
 
-/* Answers with the queues after a change. */
+/* After a change, answers with the queues. */
 static void answer_changed(struct request *r, int rc, const struct pawl_error *err)
 {
     if (rc)

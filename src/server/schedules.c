@@ -1,4 +1,4 @@
-/* schedules.c - schedules: lists, due times, pause, resume, run now. */
+/* schedules.c - endpoints of schedules: lists, due times, pause, resume, run now. */
 #include "server/server.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void next(struct request *r)
 typedef int action(struct pawl *p, const char *name, const char *by, const char *reason,
                    struct pawl_error *err);
 
-/* Answers with the schedules that the action changed. */
+/* Carries out the action, and answers with the schedules that it changed. */
 static void carry_out(struct request *r, action *act)
 {
     struct pawl_error err = {0};

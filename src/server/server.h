@@ -30,9 +30,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BODY_MAX    (8 << 20)  /* bytes of a request's body */
+#define BODY_MAX    (8 << 20)  /* bytes of the body of a request */
 #define IN_FLIGHT   (64 << 20) /* bytes of all bodies that are being received or worked on */
-#define LIST_MAX    1000       /* executions of a page, and jobs of one request */
+#define LIST_MAX    1000       /* at most this many lines in a page, and jobs in one request */
 #define TENANT_SIZE PAWL_TENANT_SIZE
 
 struct clients;
@@ -42,14 +42,14 @@ struct worker;
 
 struct server_options {
     const char *db, *tenant;
-    const char *listen; /* ADDRESS:PORT or unix:PATH; NULL: 127.0.0.1:7295 */
+    const char *listen; /* ADDRESS:PORT or unix:PATH; NULL means 127.0.0.1:7295 */
     const char *const
         *hosts; /* names that a Host header may have, besides the address; ends with NULL */
     const char *token_file; /* a file with one token that has all scopes; NULL if none */
-    const char *web;        /* serve the pages from this folder; NULL: those built in */
+    const char *web;        /* serve the pages from this folder; NULL means the pages built in */
     const char *config;
     bool read_only; /* refuse every endpoint that needs more than PAWL_SCOPE_READ */
-    int worker;     /* slots of a worker inside the server; 0: none */
+    int worker;     /* slots of a worker inside the server; 0 if it has no worker */
 };
 
 struct server {
@@ -57,16 +57,17 @@ struct server {
     struct MHD_Daemon *daemon;
     int listener; /* descriptor */
     bool is_unix, is_loopback;
-    int port;               /* 0 for a unix socket */
+    int port;               /* the port that the server listens on; 0 for a unix socket */
     const char *unlink;     /* the path of the unix socket that this process made; NULL if none */
-    char console_token[64]; /* made at the start, for the person who starts it; "" if none */
-    char file_token[256];   /* from options.token_file; "" if none */
+    char console_token[64]; /* a token made at the start for the person who starts the server; "" if
+                               none */
+    char file_token[256];   /* the token in options.token_file; "" if none */
     struct clients *clients;
     struct planes *planes;
     struct watches *watches;
     struct worker *worker; /* NULL if none */
-    char *url;             /* of the database, for messages */
-    bool stopping;         /* atomic, like the next two */
+    char *url;             /* location of the database, for messages */
+    bool stopping;         /* accessed atomically, like open_requests and in_flight */
     long open_requests;    /* requests that have not been answered */
     size_t in_flight;      /* bytes; atomic */
 };
@@ -74,20 +75,21 @@ struct server {
 /* The value of an argument or member, as its rule says. */
 struct value {
     bool given;
-    const char *text;  /* VALUE_TEXT, VALUE_WORD, VALUE_WORDS; VALUE_OBJECT and VALUE_ANY: JSON */
-    int64_t n;         /* VALUE_INT, VALUE_TIME, VALUE_DURATION, VALUE_BOOL */
-    const char **list; /* VALUE_TEXTS; ends with NULL */
-    struct value *of;  /* VALUE_MEMBERS: parallel to the rules */
+    const char *text;  /* of VALUE_TEXT, VALUE_WORD, VALUE_WORDS; JSON of VALUE_OBJECT, VALUE_ANY */
+    int64_t n;         /* of VALUE_INT, VALUE_TIME, VALUE_DURATION, VALUE_BOOL */
+    const char **list; /* of VALUE_TEXTS; ends with NULL */
+    struct value *of;  /* of VALUE_MEMBERS: one value for each rule, in the same order */
 };
 
-/* The values of a list of rules. */
+/* The values that were given for a list of rules. */
 struct values {
     const struct value_rule *rules; /* may be NULL */
     struct value *at;
 };
 const struct value *value_of(const struct values *v, const char *name); /* never NULL */
-const char *value_text(const struct values *v, const char *name);       /* NULL if not given */
-int64_t value_int(const struct values *v, const char *name);            /* 0 if not given */
+const char *value_text(const struct values *v, const char *name);       /* NULL if no value was
+                                                                           given */
+int64_t value_int(const struct values *v, const char *name); /* 0 if no value was given */
 bool value_bool(const struct values *v, const char *name);
 
 struct header {
@@ -98,54 +100,57 @@ struct request {
     struct server *server;
     struct MHD_Connection *connection;
     struct arena arena;
-    const char *target; /* as sent: path and query */
+    const char *target; /* path and query as the client sent them */
     const char *method, *path;
     const struct endpoint *endpoint;
     const char *path_args[PATH_ARGS];
     struct values args;
     struct buf body;
-    size_t received; /* bytes of the body */
-    size_t counted;  /* those that count in server.in_flight */
+    size_t received; /* bytes received of the body */
+    size_t counted;  /* bytes of the body that are counted in server.in_flight */
 
-    /* Who asks. */
-    char tenant[TENANT_SIZE]; /* "" for the server's own */
+    /* The user who sent the request. */
+    char tenant[TENANT_SIZE]; /* "" for the server's own tenant */
     const char *token;        /* NULL if none was sent */
-    const char *by;           /* for the history */
-    unsigned scopes;          /* set at once if no database is needed for it, else by guard_check */
-    bool known;               /* by and scopes are set */
+    const char *by;           /* the user's name for the history */
+    unsigned scopes;          /* set by guard_admit if that needs no database, else by
+                                 guard_check */
+    bool known;               /* `by` and `scopes` are set */
 
-    /* While a plane carries it out. */
+    /* Used while a plane carries the request out: */
     struct pawl *p;
     struct request *next;
-    int64_t queued_at; /* when it was given to its plane; CLOCK_BOOTTIME, µs */
-    int64_t deadline;  /* of a request that waits; CLOCK_BOOTTIME, µs */
-    int64_t waits_for; /* the execution */
+    int64_t queued_at; /* when the request was given to its plane; CLOCK_BOOTTIME, µs */
+    int64_t deadline;  /* until when the request waits for the end of an execution; CLOCK_BOOTTIME,
+                          µs */
+    int64_t waits_for; /* the execution whose end it waits for */
 
     /* The answer. */
     bool answered;
-    bool close; /* close the connection after it */
+    bool close; /* close the connection after the answer */
     unsigned status;
     struct buf answer;
     const char *type;
     VEC(struct header) headers;
-    struct MHD_Response *stream; /* instead of `answer` */
+    struct MHD_Response *stream; /* the answer is this stream, and `answer` is not used */
 };
 
 /* ---- answer.c ---- */
 
-/* Sets the answer: a JSON document, which is copied. */
+/* Sets a JSON document as the answer; the document is copied. */
 void answer_json(struct request *r, unsigned status, const char *json);
-/* Likewise; takes over the buffer and leaves it empty. */
+/* Sets the answer; takes over the buffer and leaves it empty. */
 void answer_buf(struct request *r, unsigned status, const char *type, struct buf *body);
 void answer_empty(struct request *r, unsigned status);
-/* name is static; the value is copied. */
+/* Adds a header to the answer. The name must be static; the value is copied. */
 void answer_header(struct request *r, const char *name, const char *fmt, ...) PRINTF_LIKE(3, 4);
-/* application/problem+json (RFC 9457). `type` is one of the words of docs/API.md. */
+/* Sets a problem (application/problem+json, RFC 9457) as the answer. `type` is one of the words of
+ * docs/API.md. */
 void answer_problem(struct request *r, unsigned status, const char *type, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
-/* The problem for an error of the library. */
+/* Sets the problem for an error of the library as the answer. */
 void answer_error(struct request *r, const struct pawl_error *err);
-/* A problem for each word, for the documentation. */
+/* The word for a kind of problems, and its description in the documentation. */
 struct problem_type {
     const char *word, *title;
     unsigned status;
@@ -169,58 +174,61 @@ void answer_document(struct request *r, int rc, char *json, const struct pawl_er
 
 /* ---- framing.c ---- */
 
-/* The first line of a request. Method, path and version are where libmicrohttpd has them; the path
- * begins the target. */
+/* The first line of a request. Method, path and version point into the memory of libmicrohttpd; the
+ * target starts with the path. */
 struct request_line {
     const char *method, *path, *version;
     const char *target;
 };
 
-/* Why the request can't be framed reliably, as a sentence; NULL if it can. */
+/* Returns a sentence that says why the end of the request can't be found reliably; NULL if it
+ * can. */
 const char *framing_fault(struct MHD_Connection *c, const struct request_line *l);
 
 /* ---- guard.c ---- */
 
-/* Checks what needs no database: Host, the origin of a browser's request, and finds the token.
- * False if the request was answered. */
+/* Checks what needs no database: the Host header and the origin of a browser's request. Finds the
+ * token. False if the request was refused. */
 bool guard_admit(struct request *r);
-/* Checks the token and its scopes; r->p is a handle of its tenant. False if the request was
- * answered. */
+/* Checks the token and its scopes; r->p is a handle of the token's tenant. False if the request was
+ * refused. */
 bool guard_check(struct request *r);
-/* Reads the token file and makes the console token. */
+/* Reads the token file if one is given. Else makes the console token if only this host can reach
+ * the server over TCP, and refuses a server that other hosts can reach while no token exists. */
 MUST_USE int guard_open(struct server *s, struct err *err);
 
 /* ---- args.c, body.c ---- */
 
-/* Parse the query string and the body as the endpoint's rules say. False if the request was
- * answered.
- */
+/* args_read parses the query string and body_read the body as the endpoint's rules say. False if
+ * the request was refused. */
 bool args_read(struct request *r, char *query);
-/* `values` are those of one object. *n is 1, or the number of objects of an array. */
+/* `values` receives the values of one object, or of each object if the body is an array; *n is
+ * their number. */
 bool body_read(struct request *r, struct values **values, size_t *n);
 /* Whether `words`, such as "ready|running", has this word. */
 bool value_is_listed(const char *words, const char *word, size_t len);
-bool path_id(struct request *r, int64_t *id); /* the first segment in braces as an id */
+bool path_id(struct request *r, int64_t *id); /* reads the first segment in braces as an id */
 
 /* ---- planes.c ---- */
 
 MUST_USE int planes_start(struct server *s, struct err *err);
 /* Answers all requests that were added, and ends the threads. Later requests are refused. */
 void planes_stop(struct server *s);
-void planes_free(struct server *s); /* after the last connection was closed */
+void planes_free(struct server *s); /* call it after the last connection was closed */
 /* Gives a request, whose connection is suspended, to its plane. */
 void planes_add(struct request *r);
-/* Ends the work on a request: its connection continues. Any thread. */
+/* Ends the work on a request: its connection continues with the answer. Called on any thread. */
 void request_done(struct request *r);
 
-/* Opens a handle of a tenant. One that writes wakes others up as soon as it has committed, which on
- * PostgreSQL needs a second connection. */
+/* Opens a handle of a tenant. A handle with `writes` wakes up other processes as soon as it has
+ * committed, which on PostgreSQL needs a second connection. */
 MUST_USE int server_open(struct server *s, const char *tenant, bool writes, struct pawl **out,
                          struct pawl_error *err);
 
 /* ---- executions.c ---- */
 
-/* The filters of lists, counts and bulk actions, and the query that their values make. */
+/* The filters of lists, counts and bulk actions, and the function that makes a query of their
+ * values. */
 extern const struct value_rule filter_rules[];
 struct pawl_list_query filter_query(const struct values *v);
 
@@ -238,15 +246,16 @@ void http_stop(struct server *s);
 
 void clients_open(struct server *s);
 void clients_free(struct server *s);
-/* libmicrohttpd calls it when a connection begins and ends. A connection begins with the time that
- * the head of a request may take. */
+/* A callback of libmicrohttpd for the begin and the end of a connection. The time that the head of
+ * the first request may take starts with the connection. */
 void client_notice(void *server, struct MHD_Connection *connection, void **client,
                    enum MHD_ConnectionNotificationCode code);
-/* From now on the client has a time for what it does next, which is longer for more bytes. */
+/* Starts the time that the client has for its next part, the body or taking the answer; it is
+ * longer for more bytes. */
 void client_limit(struct request *r, int64_t bytes);
-/* From now on the client waits for the server. */
+/* Stops the client's time, because the client now waits for the server. */
 void client_wait(struct request *r);
-/* Closes the connections whose time is over. */
+/* Closes the connections of clients whose time is over. */
 void clients_close_slow(struct server *s);
 
 /* ---- listen.c ---- */

@@ -1,5 +1,5 @@
-/* service.c - the server itself: health, metrics, the OpenAPI document, browser sessions, and who
- * asks. */
+/* service.c - endpoints of the server itself: health, metrics, the OpenAPI document, browser
+ * sessions, the identity of the client, access tokens. */
 #include "base/json.h"
 #include "server/server.h"
 
@@ -11,7 +11,7 @@ static void healthz(struct request *r)
     answer_json(r, 200, "{\"status\":\"ok\"}");
 }
 
-/* Ready means: a request that needs the database would be carried out. */
+/* Answers whether a request that needs the database would be carried out now. */
 static void readyz(struct request *r)
 {
     struct pawl_error err = {0};
@@ -68,7 +68,7 @@ static void identity(struct request *r)
     answer_buf(r, 200, "application/json", &b);
 }
 
-/* The browser keeps the token in a cookie that scripts can't read. */
+/* Stores the token in a cookie that scripts of the browser can't read. */
 static void log_in(struct request *r)
 {
     struct values *v;

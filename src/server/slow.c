@@ -1,27 +1,27 @@
 /* slow.c - closes connections whose client is too slow. libmicrohttpd only limits the time without
- * any byte, so that a client which sends one byte a second could keep a connection for days, and a
- * few thousand such connections would keep all others out.
+ * any byte, so a client that sends one byte a second could keep a connection for days, and a few
+ * thousand such connections would keep all other clients out.
  *
  * Each connection has a time by which its client must have sent the head of a request, then the
- * body, and then received the answer. The main thread looks at them now and then. Streams, and
- * requests that are being worked on, have no such time. */
+ * body, and then received the answer. The main thread checks the connections periodically. Streams,
+ * and requests that are being carried out, have no such time. */
 #include "base/env.h"
 #include "server/server.h"
 
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#define PATIENCE_US (60 * 1000000LL) /* for anything, however short */
-#define RATE        (32 << 10) /* bytes a second that a client must send or receive beyond that */
+#define PATIENCE_US (60 * 1000000LL) /* µs for each part of a request or answer, however short */
+#define RATE        (32 << 10) /* bytes per second; longer parts get more time, at this rate */
 
 struct client {
     struct client *next, **at; /* in server.clients */
     int fd;
-    int64_t until; /* CLOCK_BOOTTIME, µs; 0: no limit; atomic */
+    int64_t until; /* CLOCK_BOOTTIME, µs; 0 if there is no limit; accessed atomically */
 };
 
 struct clients {
-    pthread_mutex_t mutex; /* guards the list, and keeps its descriptors from being closed */
+    pthread_mutex_t mutex; /* protects the list, and keeps the descriptors in it open */
     struct client *first;
 };
 
@@ -108,7 +108,7 @@ void clients_close_slow(struct server *s)
         int64_t until = __atomic_load_n(&c->until, __ATOMIC_RELAXED);
 
         if (until && now > until)
-            (void)shutdown(c->fd, SHUT_RDWR); /* libmicrohttpd then closes it */
+            (void)shutdown(c->fd, SHUT_RDWR); /* libmicrohttpd then closes the connection */
     }
     pthread_mutex_unlock(&s->clients->mutex);
 }

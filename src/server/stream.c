@@ -21,15 +21,16 @@
 #include <string.h>
 
 #define TOPICS_MAX 8
-#define EVENTS_MAX 200 /* of one message */
-#define LIFE_US \
-    (15 * 60 * 1000000LL) /* then the client connects again, and its token is checked again */
+#define EVENTS_MAX 200 /* at most this many events in one message */
+#define LIFE_US                                                                                \
+    (15 * 60 * 1000000LL) /* µs; a stream ends after that: the client connects again, and its \
+                             token is checked again */
 #define BLOCK 512         /* bytes that each stream keeps for what it sends */
 
 struct topic {
     const char *name;
-    int64_t root; /* of run:ID */
-    bool roots;   /* only executions without a parent */
+    int64_t root; /* ID of the topic run:ID */
+    bool roots;   /* only events of executions without a parent */
 };
 
 struct stream {
@@ -39,11 +40,12 @@ struct stream {
     struct topic topics[TOPICS_MAX];
     size_t ntopics;
     char *names;
-    uint64_t sent;       /* events of the ring that were sent, or do not concern it */
-    int64_t last;        /* number of the last event covered */
-    unsigned generation; /* see struct watch */
+    uint64_t sent;       /* index in the ring, as watch.written: all events before it were sent or
+                            do not concern this stream */
+    int64_t last;        /* number of the last event that the sent messages cover */
+    unsigned generation; /* value of watch.generation at the last resync */
     bool suspended, ended;
-    bool news, tick; /* it may send events; it must send something */
+    bool news, tick; /* news: the stream may send events; tick: it must send something */
     int64_t until;
     struct buf out;
     size_t out_at;
@@ -95,8 +97,8 @@ static void resynchronize(struct stream *s)
     buf_addstr(&s->out, "{}\n\n");
 }
 
-/* Writes what there is to send. Events wait for the next call of streams_wake, which limits how
- * often they are sent, even if libmicrohttpd asks earlier. */
+/* Writes the messages that are to be sent. Events wait for the next call of streams_wake, which
+ * limits how often they are sent, even if libmicrohttpd asks for data earlier. */
 static void compose(struct stream *s)
 {
     const struct watch *w = s->w;
@@ -212,9 +214,9 @@ static bool subscribe(struct request *r, struct stream *s, const char *topics)
     return true;
 }
 
-/* Continues after an event that the client has, if the ring has all later ones. Starts with a
- * resync if not, so that the client knows that it may have missed some. While the database can't be
- * used, the resync comes when it can. */
+/* Continues after an event that the client has, if the ring has all later ones. If not, starts with
+ * a resync, so that the client knows that it may have missed events. If the database can't be used
+ * now, the resync is sent when it can. */
 static void position(struct stream *s, int64_t after)
 {
     struct watch *w = s->w;

@@ -1,6 +1,6 @@
 /* submit.c - submitting executions. Requests of many clients become one transaction: the plane
- * hands over all that wait, and each is answered when its jobs are durable. A request whose jobs
- * are refused is found by halving the set, so that it costs the others little. */
+ * passes all that wait, and each is answered when its jobs are stored durably. A request whose jobs
+ * the database refuses is found by halving the set, so that it delays the other requests little. */
 #include "base/text.h"
 #include "server/server.h"
 
@@ -79,7 +79,7 @@ static bool refuse(struct request *r, const char *sentence)
     return false;
 }
 
-/* Exactly one kind of work must be given. */
+/* Checks that the request has exactly one of workflow, function, command and yaml. */
 static bool check_kind(struct request *r, const struct values *v)
 {
     static const char *const kinds[] = {"workflow", "yaml", "function", "command"};
@@ -94,7 +94,7 @@ static bool check_kind(struct request *r, const struct values *v)
         return refuse(r, "params belong to a workflow; a function has an input");
     if (value_of(v, "input")->given && !value_of(v, "function")->given)
         return refuse(r, "input belongs to a function; a workflow has params");
-    /* Both let their author run any program on the workers. */
+    /* A command or a workflow file lets its author run any program on the workers. */
     if ((value_of(v, "command")->given || value_of(v, "yaml")->given) &&
         !(r->scopes & PAWL_SCOPE_ADMIN)) {
         answer_problem(
@@ -169,7 +169,8 @@ static bool make_job(struct request *r, const struct values *v, struct pawl_job 
     return make_spec(r, v, job);
 }
 
-/* The header gives the key of a single job; of several, each has its own. */
+/* Applies the header Idempotency-Key, which gives the key of a single job; in a list, each job has
+ * a key of its own. */
 static bool apply_key_header(struct order *o)
 {
     const char *key =
@@ -231,8 +232,9 @@ static void answer_order(const struct order *o)
 
 /* ---- one transaction for many requests ---- */
 
-/* Whether the error concerns no single job, so that each half of the jobs would meet it, too. If
- * the commit is unknown, jobs without a key could be stored twice. */
+/* Whether the error concerns all jobs, so that each half of them would meet it, too. This includes
+ * an unknown outcome of the commit: if the jobs were submitted again, those without a key could be
+ * stored twice. */
 static bool is_of_all(int code)
 {
     switch (code) {
@@ -274,8 +276,9 @@ static void submit_orders(struct pawl *p, struct order *orders, size_t n)
     }
 }
 
-/* Two requests of one transaction must not use the same key: which of them is the first would
- * depend on chance, but the second would not be told apart from it. */
+/* Whether two requests use the same idempotency key. They must not be in one transaction: which of
+ * them comes first would depend on chance, and the second could not be distinguished from the
+ * first. */
 static bool shares_key(const struct order *a, const struct order *b)
 {
     for (size_t i = 0; i < a->n; i++)
@@ -285,8 +288,8 @@ static bool shares_key(const struct order *a, const struct order *b)
     return false;
 }
 
-/* Moves the orders that share a key with an earlier one to the end, and returns how many come
- * before them. */
+/* Moves the orders that share a key with an earlier one to the end, and returns the number of the
+ * remaining ones. */
 static size_t separate_keys(struct order *orders, size_t n)
 {
     size_t apart = 0;
@@ -306,8 +309,8 @@ static size_t separate_keys(struct order *orders, size_t n)
     return apart;
 }
 
-/* Takes over the result of the check of an earlier request with the same token, so that a batch
- * checks each token once. */
+/* Copies the result of the token's check from an earlier request of the batch with the same token,
+ * so that each token is checked once. */
 static void share_check(struct request *const *list, size_t i)
 {
     for (size_t k = 0; k < i && list[i]->token && !list[i]->known; k++)
@@ -318,8 +321,9 @@ static void share_check(struct request *const *list, size_t i)
         }
 }
 
-/* Reads a request of the batch; false if it was answered. *gone is set when the database can't be
- * used: the others of the batch then do not wait for it one after the other. */
+/* Reads a request of the batch; false if it was refused. *gone is set if the database can't be
+ * used: then the remaining requests are refused at once, and do not wait for it one after the
+ * other. */
 static bool admit(struct order *o, bool *gone)
 {
     struct request *r = o->r;
@@ -358,7 +362,7 @@ void submit_batch(struct pawl *p, struct request **list, size_t n)
         request_done(list[i]);
 }
 
-/* Only for the table: the plane calls submit_batch. */
+/* Fills the table of endpoints: planes call submit_batch instead. */
 static void submit(struct request *r)
 {
     submit_batch(r->p, &r, 1);

@@ -1,4 +1,4 @@
-/* watch.c - the thread of a watch: reads new events as they are committed, answers the requests
+/* watch.c - the thread of a watch: reads new events when they are committed, answers the requests
  * whose execution has ended, and wakes streams. */
 #include "base/env.h"
 #include "base/fd.h"
@@ -11,15 +11,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define FLUSH_US  250000LL   /* a stream gets at most four messages a second for each topic */
-#define TICK_US   15000000LL /* between comment lines */
-#define RETRY_US  2000000LL  /* after the database could not be used */
+#define FLUSH_US  250000LL   /* µs; a stream gets at most four messages a second for each topic */
+#define TICK_US   15000000LL /* µs between two comment lines of a stream */
+#define RETRY_US  2000000LL  /* µs until the next try after the database could not be used */
 
 /* PostgreSQL announces submissions and ends, but not each event, because that would cost a NOTIFY
- * for each transaction. What follows an announcement is found by looking again for a while. */
+ * for each transaction. So for this many µs after an announcement, the watch reads events
+ * periodically. */
 #define ACTIVE_US 10000000LL
-#define LOOK_US   300000LL   /* between looks in that time */
-#define IDLE_US   10000000LL /* and later */
+#define LOOK_US   300000LL   /* µs between two reads during that time */
+#define IDLE_US   10000000LL /* µs between two reads later */
 
 struct watches {
     pthread_mutex_t mutex;
@@ -27,7 +28,7 @@ struct watches {
     bool stopping;
 };
 
-/* What only the thread of a watch uses. */
+/* The state that only the thread of a watch accesses. */
 struct watcher {
     struct watch *w;
     struct pawl *p;
@@ -35,9 +36,10 @@ struct watcher {
     struct pawl_follower *follower;
     struct request *waiting;
     bool stopping;
-    bool fresh;           /* events came since the last flush */
-    bool looks;           /* the database does not announce each event */
-    int64_t active_until; /* then it is looked for events less often */
+    bool fresh;           /* events have come since the last flush */
+    bool looks;           /* the database does not announce each event, so the watch must read
+                             periodically */
+    int64_t active_until; /* until then, events are read more often */
     int64_t flushed_at, ticked_at, retry_at;
 };
 
@@ -97,8 +99,8 @@ static bool is_late(const struct watcher *t, const struct request *r)
     return clock_boot_us() >= r->deadline || t->stopping;
 }
 
-/* Answers the requests that wait for this execution (ANY: for any) if it has ended, and those whose
- * time is over. */
+/* Answers the requests that wait for this execution (ANY: for any execution) if it has ended, and
+ * the requests whose deadline has passed. */
 #define ANY  0
 #define NONE (-1)
 static void answer_waiting(struct watcher *t, int64_t execution)
@@ -116,8 +118,8 @@ static void answer_waiting(struct watcher *t, int64_t execution)
     }
 }
 
-/* Takes over the requests that were added. Their execution may have ended before this watch saw an
- * event. */
+/* Takes over the requests that other threads have added. Their execution may have ended before this
+ * watch saw an event. */
 static void take_added(struct watcher *t)
 {
     struct request *r, *next;
@@ -157,7 +159,8 @@ void watch_execution(struct request *r)
     }
 }
 
-/* A connection that is suspended is not watched: nobody else notices that its client is gone. */
+/* Whether the client has closed its connection. Nothing else notices that: libmicrohttpd does not
+ * watch a connection that is suspended. */
 static bool is_gone(const struct request *r)
 {
     const union MHD_ConnectionInfo *info =
@@ -222,8 +225,8 @@ static void close_database(struct watcher *t)
     t->p = NULL;
 }
 
-/* Events may have been missed since the last connection: streams are told to load everything again.
- */
+/* Opens the database. Events may have been missed since it was last open, so all streams ask their
+ * clients to load everything again. */
 static void open_database(struct watcher *t)
 {
     struct pawl_event_query all = {0};
@@ -238,7 +241,7 @@ static void open_database(struct watcher *t)
         pawl_listen(t->p, PAWL_WAKE_EVENTS | PAWL_WAKE_ENDS, &t->listener, &err) ||
         pawl_follow(t->p, &all, &t->follower, &err) ||
         pawl_follower_next(t->follower, on_event, t, &n,
-                           &err)) { /* the first call sets its position */
+                           &err)) { /* the first call sets the follower's position */
         close_database(t);
         t->retry_at = clock_boot_us() + RETRY_US;
         return;
@@ -278,7 +281,7 @@ static int64_t earliest(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Whether somebody waits for events. */
+/* Whether a request or a stream waits for events. */
 static bool has_clients(struct watcher *t)
 {
     bool streams;
@@ -289,7 +292,7 @@ static bool has_clients(struct watcher *t)
     return streams || t->waiting;
 }
 
-/* When to look for events, though none was announced. */
+/* When to read events although none was announced. */
 static int64_t next_look(struct watcher *t, int64_t now)
 {
     int64_t poll = now + pawl_listener_poll_ms(t->listener) * 1000LL;

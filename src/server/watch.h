@@ -14,15 +14,15 @@ struct server;
 MUST_USE int watches_start(struct server *s, struct err *err);
 /* Answers all requests that wait, ends all streams, and ends the threads. */
 void watches_stop(struct server *s);
-/* After the last connection was closed. */
+/* Call it after the last connection was closed. */
 void watches_free(struct server *s);
 
-/* Answers the request with its execution when that has ended, or when r->deadline passes.
- * r->waits_for is set. */
+/* Answers the request with its execution r->waits_for when that has ended, or when r->deadline
+ * passes. */
 void watch_execution(struct request *r);
 
 /* Makes the answer of the request a stream of server-sent events about `topics`. `after` is the
- * number of the last event that the client has received; -1: only new ones. */
+ * number of the last event that the client has received; -1 to send only new events. */
 void watch_stream(struct request *r, const char *topics, int64_t after);
 
 #endif

@@ -1,4 +1,4 @@
-/* worker.h - a worker inside the server, so that one command is a whole system. */
+/* worker.h - a worker inside the server, so that a single command starts a whole system. */
 #ifndef SERVER_WORKER_H
 #define SERVER_WORKER_H
 
@@ -6,9 +6,10 @@
 
 struct server;
 
-/* Does nothing unless the server's options ask for a worker. */
+/* Starts the worker if the server's options ask for one. */
 MUST_USE int worker_start(struct server *s, struct err *err);
-/* Stops claiming and waits until its functions have ended; commands go on under their shims. */
+/* Stops claiming and waits until the functions of the worker have ended; commands continue under
+ * their shims. */
 void worker_stop(struct server *s);
 
 #endif

@@ -1,6 +1,6 @@
-/* workflows.c - the catalogue of applied workflows: list, show, versions, apply, delete. The ETag
- * of a workflow is the hash of its definition; If-Match and If-None-Match make a change depend on
- * it. */
+/* workflows.c - endpoints of the catalogue of applied workflows: list, show, versions, apply,
+ * delete. The ETag of a workflow is the hash of its definition; If-Match and If-None-Match make a
+ * change depend on it. */
 #include "base/json.h"
 #include "base/text.h"
 #include "server/server.h"
@@ -13,7 +13,7 @@
 
 /* ---- reading ---- */
 
-/* Collects lines, and the name or version of the last one as the cursor of the next page. */
+/* A page of lines; the name or version of the last line is the cursor of the next page. */
 struct catalogue_page {
     struct page page;
     const char *cursor_field;
@@ -32,7 +32,7 @@ static int add_line(void *arg, const char *json)
     return page_line(&p->page, json);
 }
 
-/* A cursor in a URL: every byte that is not a letter or digit is escaped. */
+/* Escapes a cursor for a URL: every byte that is not a letter or digit. */
 static char *escape_cursor(const char *text)
 {
     struct buf b = BUF_INIT;
@@ -119,8 +119,8 @@ static void show(struct request *r)
 
 /* ---- changing ---- */
 
-/* Reads the condition of a change: NULL if there is none, "" if the name must be new. A quoted hash
- * is copied without its quotes. */
+/* Reads the condition of a change from If-Match or If-None-Match: NULL if there is none, "" if the
+ * name must be new. A quoted hash is copied without its quotes. */
 static const char *condition(struct request *r)
 {
     const char *match = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "If-Match");
@@ -134,7 +134,7 @@ static const char *condition(struct request *r)
     return match;
 }
 
-/* A condition that does not hold has a status of its own. */
+/* Answers a refused change: a condition that does not hold has a status of its own. */
 static void answer_refused(struct request *r, const char *if_match, const struct pawl_error *err)
 {
     if (if_match && err->code == PAWL_E_CONFLICT)
@@ -160,8 +160,8 @@ static void answer_applied(struct request *r, const struct pawl_applied *applied
     answer_buf(r, 200, "application/json", &b);
 }
 
-/* The name in the path must be that of the file, so that a client can't replace another workflow by
- * mistake. */
+/* Applies a workflow. The name in the path must be that of the file, so that a client can't replace
+ * another workflow by mistake. */
 static void apply(struct request *r)
 {
     struct pawl_apply_options o = {
