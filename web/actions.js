@@ -92,7 +92,7 @@ function paramsOf(run) {
 }
 
 /**
- * Only params that were changed make a new run.
+ * The params that the form changes; a rerun with changed params is a new run.
  * @param {FormData} form
  * @param {[string, string][]} params
  */
@@ -114,14 +114,14 @@ function describePlan(plan, isNew) {
 }
 
 /**
- * Asks how, shows what would run, and reruns.
+ * Asks the user how to rerun, shows what would run, and reruns.
  * @param {any} run
  * @param {{from?: string}} [preset] the name of a task
  */
 export async function rerun(run, preset = {}) {
     const params = paramsOf(run), isWorkflow = run.kind === "workflow";
     const what = h("output.plan-box", {"aria-live": "polite"});
-    let previews = 0; // an answer that comes late must not replace a later one
+    let previews = 0; // number of the last preview: the answer to an earlier one is dropped
     const body = (/** @type {FormData} */ form) => {
         const how = form.get("how"), changed = how === "params" ? changedParams(form, params) : [];
         if (how === "params" && !changed.length) throw new Error("Change at least one param.");
@@ -183,7 +183,7 @@ const button = (name, text, run, kind) =>
 /**
  * The buttons of the actions that are possible now.
  * @param {any} e
- * @param {any} [parentRun] its workflow, to rerun from here
+ * @param {any} [parentRun] the workflow of the task, to rerun from this task
  */
 export function actionButtons(e, parentRun) {
     if (!may("operate")) return [];

@@ -7,10 +7,10 @@
 export const plain = () =>
     ({bold: false, dim: false, italic: false, under: false, strike: false, swap: false, fg: "", bg: ""});
 
-// CSI; OSC; DCS, SOS, PM and APC; any other escape; C1 controls.
+// Escape sequences: CSI; OSC; DCS, SOS, PM and APC; any other; and the C1 controls.
 const SEQUENCES =
     /\x1b\[[0-?]*[ -/]*[@-~]?|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[PX^_][^\x1b]*(?:\x1b\\)?|\x1b[ -/]*[0-~]?|[\x80-\x9f]/g;
-// Controls that reorder text would let a line read differently from what was written.
+// Controls that reorder text: they would let a line read differently from what was written.
 const REORDER = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /** @param {string} text */
@@ -32,7 +32,7 @@ function colour256(n) {
 }
 
 /**
- * Reads 5;N or 2;R;G;B after 38 or 48.
+ * Reads the colour 5;N or 2;R;G;B that follows the code 38 or 48.
  * @param {number[]} codes
  * @param {number} at
  * @returns {[string, number]} the colour, and how many codes it took
@@ -97,13 +97,14 @@ function apply(s, codes) {
 }
 
 /**
- * Splits a line into parts of one style each. `style` is that at its start, and is changed to that at its end.
+ * Splits a line into parts of one style each. `style` comes in as the style at the start of the line, and is changed to
+ * the style at its end.
  * @param {string} line
  * @param {Style} style
  * @returns {{text: string, style: Style}[]}
  */
 export function parseLine(line, style) {
-    // A carriage return starts the line again: progress bars. Only the last version is shown.
+    // A progress bar starts its line again by a carriage return. Only the last version of a line is shown.
     const versions = line.replace(/\r+$/, "").split("\r");
     /** @type {{text: string, style: Style}[]} */
     let parts = [];
@@ -125,7 +126,7 @@ export function parseLine(line, style) {
 }
 
 /**
- * The classes of a style; colours outside of the theme are returned too, to be set as properties.
+ * The CSS classes of a style, and its colours outside of the theme, which must be set as properties.
  * @param {Style} s
  */
 export function look(s) {

@@ -32,7 +32,7 @@ async function problemOf(answer) {
         const body = await answer.json();
         detail = body.detail ?? detail;
         type = String(body.type ?? "").replace("urn:pawl:problem:", "");
-    } catch { /* not from Pawl: a proxy, perhaps */
+    } catch { /* the answer is not from Pawl, but perhaps from a proxy */
     }
     return new Problem(answer.status, type, detail);
 }

@@ -1,4 +1,4 @@
-// detail.js - the selected execution: its log, attempts, events and data.
+// detail.js - the part of a run's page about the selected execution: its log, attempts, events and data.
 import {actionButtons} from "./actions.js";
 import {get, isAborted} from "./api.js";
 import {fill, h, throttle} from "./dom.js";
@@ -103,10 +103,10 @@ export class Detail {
         this.load();
     }
 
-    /** The log exists only for what a worker runs. */
+    /** Whether the execution has a log: only jobs have one. */
     hasLog() { return this.line.kind !== "workflow" && this.line.kind !== "foreach"; }
 
-    /** Something happened to it. */
+    /** Called when an event of the shown execution has arrived. */
     poke() {
         this.log?.poke();
         this.reload();
@@ -224,7 +224,7 @@ export class Detail {
             this.log.element);
     }
 
-    /** Called when a job that had not started runs now. */
+    /** Called when the job that is shown has started. */
     started() {
         if (this.shownTab === "log" && !this.log) this.openTab("log");
     }

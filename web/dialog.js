@@ -16,8 +16,8 @@ export function note(text, kind = "ok", link) {
 }
 
 /**
- * Asks, and carries out the action while the dialog is open: a refusal is shown in it. Resolves to the result, or undefined if the
- * reader changed their mind.
+ * Asks a question, and carries out the action while the dialog is open: the dialog shows a refusal. Resolves to the result of the
+ * action, or undefined if the user cancelled the dialog.
  * @template T
  * @param {{title: string, text?: any, fields?: any, confirm: string, danger?: boolean, wide?: boolean,
  *          act: (form: FormData) => Promise<T>}} options

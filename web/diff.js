@@ -80,7 +80,7 @@ export class Diff {
         this.suggest().catch(() => {});
     }
 
-    /** Earlier runs of the same name, of which the last successful one is most useful. */
+    /** Suggests earlier runs of the same name; the last successful one is most useful. */
     async suggest() {
         const page = await get("/v1/executions", {name: this.run.name, limit: SUGGESTIONS}, this.signal);
         const runs = page.items.filter((/** @type {any} */ r) => r.id !== this.run.id).slice(0, 8);

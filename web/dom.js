@@ -79,7 +79,7 @@ export function fill(parent, ...children) {
 }
 
 /**
- * Makes the children of `parent` those of `items`, in their order, and keeps the elements whose text of `print` is the same:
+ * Gives `parent` one child for each item, in their order, and keeps the elements whose text of `print` has not changed:
  * focus, selection and hover survive an update.
  * @template T
  * @param {Element} parent
@@ -112,7 +112,7 @@ export function sync(parent, items, key, print, build) {
 }
 
 /**
- * An updated row keeps the focus on the same control.
+ * Replaces a row, and keeps the focus on the same control of it.
  * @param {Element} old
  * @param {Element} made
  */
@@ -126,8 +126,8 @@ function replaceKeepingFocus(old, made) {
 }
 
 /**
- * Runs a function at most once per `ms`, and once more if it was asked meanwhile. A function that takes long, because the server is
- * busy, runs less often.
+ * Runs a function at most once per `ms`, and once more if it was called meanwhile. A function that takes long, because
+ * the server is busy, runs less often.
  * @param {() => any} run
  * @param {number} ms
  */

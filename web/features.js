@@ -5,7 +5,7 @@ import {get} from "./api.js";
 let document = null;
 
 /**
- * Whether an operation exists, and its argument accepts this word.
+ * Whether the server has an operation and, if given, its argument accepts the word.
  * @param {string} path
  * @param {string} [argument]
  * @param {string} [word]

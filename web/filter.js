@@ -1,5 +1,5 @@
-// filter.js - the filter box: words of the form name:value, and a glob for the name. The same filters are in the address, under the
-// names that the API and `pawl ls` have.
+// filter.js - the filter box: words of the form name:value, and a glob for the name. The same filters are in the
+// address, under the names that the API and `pawl ls` use.
 
 /** The filters besides the name; the server refuses others. */
 export const FILTERS = ["workflow", "queue", "kind", "all"];

@@ -34,7 +34,8 @@ export function mark(status) {
         icon(status));
 }
 
-// The clocks of server and browser may differ: durations of what runs now are measured by the server's.
+// How many ms the server's clock is ahead of the browser's; 0 for a small difference. The server's clock measures what
+// runs now.
 let skew = 0;
 /** @param {string | null} date the header Date of an answer, which has whole seconds */
 export function noteServerTime(date) {
@@ -95,7 +96,7 @@ function agoText(ms) {
 }
 
 /**
- * A time as an age, which stays current.
+ * Shows a time as an age, which startClock keeps current.
  * @param {string | null | undefined} iso
  */
 export function ago(iso) {
@@ -132,7 +133,7 @@ export function ran(e) {
     return h("span.num", {"data-live": "since", "data-at": e.started_at}, counter(now() - millis(e.started_at)));
 }
 
-/** Keeps ages and counters current. */
+/** Updates the ages and counters of the page periodically. */
 export function startClock() {
     setInterval(() => {
         if (document.hidden) return;
@@ -166,13 +167,13 @@ export function bytes(n) {
 }
 
 /**
- * The part of a full name that tells it apart: "workflow::task[3]" is "task[3]".
+ * The last part of a full name: "workflow::task[3]" is "task[3]".
  * @param {{name: string, task_name?: string | null, task_index?: number | null}} e
  */
 export const shortName = (e) => e.name.slice(e.name.indexOf("::") < 0 ? 0 : e.name.indexOf("::") + 2);
 
 /**
- * A sentence of the server: it starts with a capital letter here, `code` is marked, and times are those of the reader.
+ * Formats a sentence from the server: it gets a capital letter, `code` is marked, and times are in the reader's zone.
  * @param {string} text
  * @returns {import("./dom.js").Child[]}
  */

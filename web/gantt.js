@@ -4,7 +4,7 @@ import {duration, millis, now} from "./format.js";
 const AXIS = 26;
 
 /**
- * The colours of the theme: a canvas does not know custom properties.
+ * Reads the colours of the theme, because a canvas does not know CSS custom properties.
  * @param {Element} element
  */
 function palette(element) {
@@ -34,7 +34,7 @@ function palette(element) {
 
 /**
  * A step of the axis: 1, 2 or 5 times a power of ten, or a round number of minutes and hours.
- * @param {number} ms the least
+ * @param {number} ms the smallest step that has room
  */
 function niceStep(ms) {
     const steps = [60e3, 120e3, 300e3, 600e3, 1800e3, 3600e3, 7200e3, 21600e3, 43200e3, 86400e3, 172800e3, 604800e3];
@@ -51,7 +51,7 @@ export class Gantt {
         this.scheme = "";
     }
 
-    /** Takes the colours again if the theme has changed. */
+    /** Reads the colours again if the theme has changed. */
     refreshColours() {
         const scheme = getComputedStyle(document.documentElement).getPropertyValue("color-scheme") +
             matchMedia("(prefers-color-scheme: dark)").matches;

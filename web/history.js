@@ -48,7 +48,7 @@ export class History {
               h("button", {type: "button", onclick: () => this.close()}, "Back to now"));
     }
 
-    /** The run has new events. */
+    /** Called when the run has new events. */
     changed() { this.isStale = true; }
 
     async load() {
@@ -139,7 +139,7 @@ export class History {
         return {at: new Date(from + 1 + ((to - from) * n) / STEPS).toISOString(), at_event: null};
     }
 
-    /** That moment in milliseconds; null if it is not known yet. */
+    /** The moment that the slider shows, in milliseconds; null if it is not known yet. */
     time() {
         if (!this.isOpen || !this.events.length) return null;
         const {at} = this.moment();

@@ -8,7 +8,7 @@ import {icon} from "./icons.js";
 
 const RANGE = 64 << 10;
 const LINES_MAX = 5000;
-const POLL_MS = 1000; // output is not an event: it is asked for while it is being watched
+const POLL_MS = 1000; // ms; new output causes no event, so it is requested periodically while the log is shown
 
 /** @typedef {{data: Uint8Array, attempt: number, from: number, next: number, dropped: number, more: boolean, ended: boolean}} Range */
 
@@ -67,7 +67,7 @@ export class LogView {
         this.rest = new Uint8Array(0); // an unfinished line at the end
         this.restAt = 0;
         this.style = plain();
-        this.number = 1; // of the next line; 0: unknown, since the start was not read
+        this.number = 1; // number of the next line; 0 if unknown, because the start of the output was not read
         this.ended = false;
         /** @type {any} */
         this.tail = null;
@@ -79,7 +79,7 @@ export class LogView {
         this.leave.abort();
     }
 
-    /** Asks at once: something happened to the execution. */
+    /** Called when an event of the execution has arrived: requests new output at once. */
     poke() {
         if (this.timer) {
             clearTimeout(this.timer);
@@ -88,7 +88,7 @@ export class LogView {
         }
     }
 
-    /** Forgets what is shown, for another attempt. */
+    /** Clears the log, to show another attempt. */
     reset() {
         this.attempt = this.first = this.next = this.restAt = 0;
         this.rest = new Uint8Array(0);
@@ -115,9 +115,9 @@ export class LogView {
     }
 
     /**
-	 * Finds where the last part starts: doubles the offset until nothing is there, then halves the distance.
-	 * @param {Range} range
-	 */
+     * Returns an offset near the end of the output: doubles the offset until no output is there, then bisects.
+     * @param {Range} range
+     */
     async findEnd(range) {
         let low = range.next, high = low * 2;
         const has = async (/** @type {number} */ at) => {
@@ -146,7 +146,7 @@ export class LogView {
         this.attempt = range.attempt;
         let data = range.data, from = range.from;
         if (from > 0 && asked > 0) {
-            // It starts in the middle of a line, whose number is unknown.
+            // The range starts in the middle of a line, which is cut off. The number of the line after it is unknown.
             const cut = data.indexOf(10) + 1;
             data = data.subarray(cut);
             from += cut;
@@ -201,9 +201,9 @@ export class LogView {
     }
 
     /**
-	 * Adds a range that follows what is shown.
-	 * @param {Range} range
-	 */
+     * Adds a range of output that follows the shown one.
+     * @param {Range} range
+     */
     add(range) {
         if (range.dropped && range.data.length) {
             this.flush();
@@ -235,7 +235,7 @@ export class LogView {
         this.showEarlier();
     }
 
-    /** Ends an unfinished line. */
+    /** Leaves the unfinished line as it is: what comes next is not part of it. */
     flush() {
         this.rest = new Uint8Array(0);
         this.tail = null;

@@ -97,9 +97,9 @@ export class Outline {
     }
 
     /**
-	 * Items that were loaded follow the events.
-	 * @param {any[]} events
-	 */
+     * Applies events to the items that were loaded.
+     * @param {any[]} events
+     */
     patch(events) {
         if (!this.items.size) return;
         const known = new Map([...this.items.values()].flatMap((i) => i.list).map((l) => [l.id, l]));
@@ -181,7 +181,7 @@ export class Outline {
         this.arrange();
     }
 
-    /** Loads again what was loaded, after events were missed. */
+    /** Loads the items again that were loaded before, because events were missed. */
     async reloadItems() {
         for (const [id, {list}] of [...this.items]) {
             let fresh = /** @type {any[]} */ ([]), next = /** @type {string | null} */ (null);
@@ -296,10 +296,10 @@ export class Outline {
     }
 
     /**
-	 * A text that changes whenever the row must.
-	 * @param {Row} row
-	 * @param {number} at
-	 */
+     * A text that changes whenever the row must be drawn again.
+     * @param {Row} row
+     * @param {number} at
+     */
     print(row, at) {
         const l = row.line;
         return [

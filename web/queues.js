@@ -9,10 +9,10 @@ import {showError} from "./router.js";
 import {may} from "./session.js";
 import {subscribe} from "./stream.js";
 
-const REFRESH_MS = 10000; // workers come and go without an event
+const REFRESH_MS = 10000; // ms; workers come and go without an event
 
 /**
- * The workers that claim jobs of a queue. A worker that names no queue of a lane serves all.
+ * The workers that claim jobs of a queue. A worker that names no queue for a lane serves all queues.
  * @param {string} queue
  * @param {any[]} workers
  */
@@ -164,7 +164,7 @@ export function open({main, signal}) {
 }
 
 /**
- * j and k move between the rows of a list.
+ * Makes the keys j and k move between the rows of a list.
  * @param {Element} body
  * @param {AbortSignal} signal
  */

@@ -4,9 +4,10 @@ import {fill, h} from "./dom.js";
 import {prose} from "./format.js";
 
 /**
- * What a page gets: its place in the document, the parts of its address, and a signal that ends all it has started.
+ * What a page gets: its place in the document, the parts of its address, and a signal that ends all requests and
+ * subscriptions of the page.
  * @typedef {{main: HTMLElement, args: string[], query: URLSearchParams, signal: AbortSignal}} Context
- * A page may take a new query string itself instead of being built again.
+ * With `requery`, a page takes a new query string itself instead of being built again.
  * @typedef {{requery?: (query: URLSearchParams) => void}} Page
  */
 
@@ -28,7 +29,7 @@ let leave = new AbortController();
 let page;
 let shown = "", failed = false;
 
-/** Whether the page could not be shown because of the server, which may be back by now. */
+/** Whether the page could not be shown because the server failed; it may work again by now. */
 export const hasFailed = () => failed;
 
 /** @param {any} error */

@@ -87,7 +87,7 @@ export function open({main, args, query, signal}) {
 	 * @param {any} line
 	 */
     function parentOf(line) {
-        if (line.id === id) return undefined; // the actions of the run itself are at the top
+        if (line.id === id) return undefined; // the page shows the actions of the run itself at its top
         const parent = lines.find((l) => l.id === line.parent);
         return parent?.id === run?.id ? run : parent?.kind === "workflow" ? parent : null;
     }
@@ -100,9 +100,9 @@ export function open({main, args, query, signal}) {
     }
 
     /**
-	 * The outline has only some items of a fan-out: the one that is shown is kept aside.
-	 * @param {number} task
-	 */
+     * Finds an execution of the run. The outline has only some items of a fan-out, so the shown one is kept in `aside`.
+     * @param {number} task
+     */
     const known = (task) => outline.find(task) ?? (aside?.id === task && !isPast() ? aside : null);
 
     /**
@@ -217,7 +217,7 @@ export function open({main, args, query, signal}) {
                 get(`/v1/executions/${id}`, at, signal), get(`/v1/executions/${id}/outline`, at, signal),
                 past ? null : get(`/v1/executions/${id}/why`, {}, signal)
             ]);
-            if (JSON.stringify(moment()) !== JSON.stringify(at)) return; // the slider has moved on
+            if (JSON.stringify(moment()) !== JSON.stringify(at)) return; // the slider was moved meanwhile
             const isFirst = !run, had = known(chosen);
             run = shown;
             lines = tree.items;
@@ -237,7 +237,7 @@ export function open({main, args, query, signal}) {
         }
     }
 
-    /** What is done once the run is known. */
+    /** Called once, after the run was loaded for the first time. */
     async function firstTime() {
         renderViews();
         if (run.kind === "workflow")

@@ -18,7 +18,7 @@ const CHIPS = [
 ];
 
 /**
- * The longest duration of each name: a bar compares a run with its like, not a nightly job with a ping.
+ * The longest duration of each name: the bar of a run compares it only with runs of the same name.
  * @param {any[]} runs
  */
 function longest(runs) {
@@ -70,7 +70,7 @@ function row(run, max) {
 }
 
 /**
- * A text that changes whenever the row must.
+ * A text that changes whenever the row must be drawn again.
  * @param {any} r
  * @param {Map<string, number>} max
  */
@@ -79,7 +79,7 @@ const print = (r, max) => [r.status, r.started_at, r.finished_at, r.error, r.wai
                               .join("|");
 
 /**
- * What the system does at the moment.
+ * Summarizes what the system does at the moment.
  * @param {any} o the overview
  */
 function summary(o) {
@@ -220,9 +220,9 @@ export function open({main, query, signal}) {
     });
 
     /**
-	 * Later pages are not loaded again: their rows follow the events.
-	 * @param {any[]} events
-	 */
+     * Applies events to the rows of later pages, which are not loaded again.
+     * @param {any[]} events
+     */
     function patch(events) {
         for (const e of events) {
             const run = runs.find((r) => r.id === e.execution);

@@ -41,7 +41,7 @@ async function act(s, verb) {
 }
 
 /**
- * What a reader should know: a problem, a pause, what was dropped.
+ * The remarks on a schedule: a problem, a pause, due times that were dropped.
  * @param {any} s
  */
 function remarks(s) {

@@ -1,5 +1,5 @@
-// session.js - who uses the pages. `pawl serve` prints an address that ends with #token=…; the token is exchanged once for a cookie
-// and disappears from the address bar. Without one, a form asks for it.
+// session.js - the session of the user of the pages. `pawl serve` prints an address that ends with #token=…; the token
+// is exchanged once for a cookie and disappears from the address bar. Without one, a form asks for it.
 import {get, request} from "./api.js";
 import {h} from "./dom.js";
 
@@ -16,7 +16,7 @@ async function logIn(token) {
     identity = await (await request("POST", "/v1/session", {headers: {Authorization: `Bearer ${token}`}})).json();
 }
 
-/** Takes the token out of the address, so that it gets neither into the history nor into a copied link. */
+/** Takes the token out of the address, so that it gets neither into the browser's history nor into a copied link. */
 function takeToken() {
     const found = /^#token=([\w.~+/=-]+)$/.exec(location.hash);
     if (found) history.replaceState(null, "", location.pathname + location.search);
@@ -77,10 +77,11 @@ export function renewSession(why) {
     return asking;
 }
 
-/** Resolves when the server knows who asks. */
+/** Logs in if necessary. Resolves when the server has identified the user. */
 export async function startSession() {
     const token = takeToken();
-    if (token) await logIn(token).catch(() => {/* the cookie of an earlier session may still be valid */});
+    // If the token is refused, the cookie of an earlier session may still be valid.
+    if (token) await logIn(token).catch(() => {});
     while (!identity) {
         try {
             identity = await get("/v1/identity");

@@ -35,7 +35,7 @@ export function subscribe(topics, receive, signal) {
 const wanted = () => [...new Set([...subscriptions].flatMap((s) => s.topics))].sort().join(",");
 
 /**
- * Connects after a while, unless the connection is as it should be.
+ * Connects after `ms`, unless a connection with the wanted topics exists then.
  * @param {number} ms
  */
 function plan(ms) {
@@ -83,7 +83,8 @@ async function connect() {
             {signal: mine.signal, headers: continues ? {"Last-Event-ID": lastId} : {}});
         report("live");
         failures = 0;
-        // Without an id the stream starts now: changes between the first load and now are not in it.
+        // Without Last-Event-ID the stream starts now: it lacks the changes since the pages were loaded, so they load
+        // again.
         if (!continues) deliver({resync: true});
         await readAll(/** @type {ReadableStream<Uint8Array>} */ (answer.body), mine);
     } catch (error) {
@@ -136,7 +137,7 @@ document.addEventListener("visibilitychange", () => {
     else
         wake();
 });
-// A browser keeps pages that were left, with their connections, in case the reader goes back.
+// A browser keeps pages that were left, with their connections, in case the reader goes back. So close the stream.
 window.addEventListener("pagehide", sleep);
 window.addEventListener("pageshow", wake);
 window.addEventListener("online", () => plan(0));

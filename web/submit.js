@@ -74,8 +74,8 @@ function opened(receipt) {
 }
 
 /**
- * Asks what to run.
- * @param {string} [workflow] the name of an applied one
+ * Asks the user what to run.
+ * @param {string} [workflow] the name of an applied workflow
  */
 export async function newRun(workflow) {
     const source = h("div");
@@ -115,7 +115,7 @@ export async function newRun(workflow) {
 }
 
 /**
- * What a newcomer sees: nothing has run yet, and two ways to change that.
+ * The page for a database in which nothing has run yet: it offers two ways to start a first run.
  * @param {boolean} allowed
  */
 export function firstSteps(allowed) {

@@ -1,4 +1,4 @@
-// system.js - the server and who uses it: identity, access tokens, appearance, links for programs.
+// system.js - the page about the server and its user: identity, access tokens, appearance, links for programs.
 import {get, isAborted, post, request} from "./api.js";
 import {ask, copyable, field, note, reasonField} from "./dialog.js";
 import {fill, h} from "./dom.js";
@@ -176,6 +176,6 @@ export function open({main, signal}) {
           h("p", "The HTTP interface is described by ", h("a", {href: "/openapi.json"}, "/openapi.json"),
             " (OpenAPI 3.1). Metrics for Prometheus:"),
           rawView("/metrics", signal)));
-    // Nothing here changes by events, but the frame shows whether the server can be reached.
+    // This page shows no events, but the subscription lets the frame show whether the server can be reached.
     subscribe(["runs"], () => {}, signal);
 }
