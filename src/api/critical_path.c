@@ -163,7 +163,7 @@ const struct noun step_noun = {"### A step", NOUN_COLUMNS(step_columns)};
 #undef ROW
 
 struct path {
-    struct execution e;      /* the top */
+    struct execution e;      /* the run itself */
     struct critical_step at; /* the sums over all steps */
     int64_t total;
     struct noun_rows steps;

@@ -68,7 +68,7 @@ void run_drop(struct run *run)
     r->n--;
 }
 
-/* L */
+/* Called with the lock held. */
 static void add_news(struct pawl_reporter *r, struct run *run)
 {
     if (run->is_news)

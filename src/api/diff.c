@@ -12,7 +12,7 @@
 /* One of the two executions, with its descendants. */
 struct side {
     struct execution_list list;
-    struct execution e;      /* the top */
+    struct execution e;      /* the execution itself */
     const char *hash;        /* hash of a workflow's definition; NULL for other kinds */
     struct diff_node *nodes; /* one for each execution in the list; the first is the top */
     json_t *given;           /* the params of a workflow, the input of a job */

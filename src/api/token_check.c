@@ -41,7 +41,7 @@ int pawl_token_tenant(const char *text, char tenant[PAWL_TENANT_SIZE], struct pa
 /* ---- rights ---- */
 
 struct rights {
-    struct pawl_rights rights; /* first */
+    struct pawl_rights rights; /* must be first: pointers to it are cast */
     struct arena arena;
 };
 

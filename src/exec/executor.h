@@ -25,7 +25,7 @@
 struct job {
     int64_t execution, root;
     int64_t parent, workflow; /* the execution above it and the nearest workflow; 0 if none */
-    int attempt;              /* from 1 */
+    int attempt;              /* counts from 1 */
     int max_attempts;
     int epoch;
     int priority;

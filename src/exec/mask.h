@@ -12,7 +12,7 @@ struct mask {
     struct mask_word {
         char *text;
         size_t len;
-    } * words; /* longest first */
+    } * words; /* sorted, the longest first */
     size_t n;
     bool first_bytes[256]; /* the first bytes of all words */
     struct buf pending;    /* input that may be the start of a word */

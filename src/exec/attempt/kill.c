@@ -49,7 +49,7 @@ struct remains_search {
     struct stat tree;
     bool has_tree;
     const struct attempt_shim *shim;
-    uint64_t place; /* ours */
+    uint64_t place; /* proc_place() of this process */
     char marker[ATTEMPT_KEY_SIZE + sizeof(ATTEMPT_KEY_NAME) + 1];
     int found;
 };

@@ -19,7 +19,7 @@
 
 struct container_options {
     const char *client; /* path of the engine's client */
-    bool docker;        /* else podman */
+    bool docker;        /* false: podman */
     const char *image;  /* for tasks without an image; NULL if every task must name one */
     const char *pull;   /* missing, always, never; NULL means missing */
 };

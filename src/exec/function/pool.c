@@ -243,7 +243,7 @@ static void join_threads(struct pool_thread *t)
     }
 }
 
-/* L */
+/* Called under the lock. */
 static struct pool_thread *take_finished(struct functions *f)
 {
     struct pool_thread *t = f->finished;

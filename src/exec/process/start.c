@@ -58,7 +58,7 @@ struct start_request {
     char *folder, *output, *values;
     struct variables v;
     struct container_command words; /* only for a container */
-    struct arena arena;             /* holds argv */
+    struct arena arena;             /* owns the strings of argv */
     struct buf request;
 };
 
