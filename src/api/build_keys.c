@@ -105,7 +105,8 @@ static void write_texts(struct json_writer *to, const char *const *texts)
     json_write_end(to, ']');
 }
 
-/* A pair without `=` gets the value null, which the parser refuses. */
+/* Writes NAME=VALUE pairs as a mapping. A pair without `=` gets the value null, which the parser
+ * refuses. */
 static void write_pairs(struct json_writer *to, const char *const *pairs)
 {
     AUTO_BUF name = BUF_INIT;
@@ -152,8 +153,8 @@ static void write_duration(struct json_writer *to, int64_t us)
     json_write_text(to, text_exact_duration(us, text));
 }
 
-/* A year in a file has four digits. A time outside that range is most likely not in
- * microseconds. */
+/* Writes a time. A year in a file has four digits: a time outside of that range was most likely not
+ * given in microseconds. */
 static void write_time(struct build *b, int64_t us, const char *what)
 {
     struct err err = ERR_INIT;

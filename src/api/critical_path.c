@@ -106,8 +106,8 @@ static void link_tasks(struct nodes *n, const struct workflow *w, json_t *number
     }
 }
 
-/* The list is ordered by depth, so the tasks of one workflow need not be adjacent. Their names are
- * therefore collected first: workflow -> (task name -> index). */
+/* Links the tasks of all workflows. The list is ordered by depth, so the tasks of one workflow need
+ * not be adjacent. Their names are therefore collected first: workflow -> (task name -> index). */
 static int link_all(struct nodes *n, struct graphs *g, struct err *err)
 {
     json_t **names = mem_zalloc(n->list->n * sizeof(*names));

@@ -79,7 +79,7 @@ struct run *run_new(struct pawl_reporter *r, const struct job *j);
 struct run *run_of(struct executor *x, int64_t execution, int attempt); /* NULL if none */
 /* Stops counting the run. The next poll frees it, not this function: a caller may still use it. */
 void run_drop(struct run *run);
-/* The attempt was adopted under a new epoch: all its reports are passed on again. */
+/* Passes on all reports of the run again, because its attempt was adopted under a new epoch. */
 void run_repeat_reports(struct run *run);
 /* Frees the dropped runs. */
 void run_free_dropped(struct pawl_reporter *r);

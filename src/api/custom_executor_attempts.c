@@ -14,7 +14,7 @@ static struct run **bucket(struct pawl_reporter *r, int64_t execution)
     return &r->runs[(uint64_t)execution % RUN_BUCKETS];
 }
 
-/* Call it on the loop's thread, or with the lock held. */
+/* Finds a run. Call it on the loop's thread, or with the lock held. */
 static struct run *run_get(struct pawl_reporter *r, int64_t execution, int attempt)
 {
     struct run *run = *bucket(r, execution);

@@ -92,7 +92,7 @@ static void drop_executors(void *arg)
     drop_from(arg, 0);
 }
 
-/* The executors are added only after the plugin is loaded: a plugin that fails to load is unloaded,
+/* Loads a plugin. Its executors are added only after that: a plugin that fails to load is unloaded,
  * and their code with it. */
 static int load_plugin(struct pawl_engine *e, struct dispatch *d, const char *path, struct err *err)
 {
@@ -132,7 +132,7 @@ static int add_functions(struct pawl_engine *e, const struct engine_dispatch_set
     return 0;
 }
 
-/* `container` is NULL for commands that run as plain processes. */
+/* Adds an executor of commands; `container` is NULL for commands that run as plain processes. */
 static int add_commands(struct pawl_engine *e, const struct config_executor *c,
                         const struct container_options *container,
                         const struct engine_dispatch_setup *place, struct dispatch *d,
@@ -187,7 +187,8 @@ static bool can_run(struct pawl_engine *e, const struct config_executor *c)
     return false;
 }
 
-/* Without a container engine the executor's jobs are left to workers that have one. */
+/* Adds an executor of containers. Without a container engine its jobs are left to workers that have
+ * one. */
 static int add_containers(struct pawl_engine *e, const struct config_executor *c,
                           const struct engine_dispatch_setup *place, struct dispatch *d,
                           struct err *err)

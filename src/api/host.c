@@ -92,7 +92,8 @@ static int inspect_attempts(struct host *h, const char *dir, bool old, struct er
     return attempt_each(dir, inspect_attempt, &l, err);
 }
 
-/* The process's attempt folder may be gone; the attempt is then added without a folder. */
+/* Adds a process to its attempt. If the attempt folder is gone, the attempt is added without a
+ * folder. */
 static void inspect_process(void *arg, int64_t execution, int attempt, pid_t pid)
 {
     struct host *h = arg;

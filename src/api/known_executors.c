@@ -46,8 +46,8 @@ static int read_workers(struct pawl *p, struct known_executors *k, struct err *e
     return 0;
 }
 
-/* The counters of attempts name every executor that has ever run an attempt, even if its workers
- * are gone. */
+/* Adds executors from the counters of attempts: they name every executor that has ever run an
+ * attempt, even if its workers are gone. */
 int known_executors_read_past(struct pawl *p, struct known_executors *k, struct err *err)
 {
     AUTO(attempt_list_release) struct attempt_list attempts = {0};

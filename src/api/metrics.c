@@ -118,8 +118,8 @@ static void add_gauge(struct buf *b, const char *name, const char *help, json_t 
     }
 }
 
-/* Claims and outcomes are counted with the moves to and from running, so claims minus outcomes is
- * the number of running jobs. */
+/* Adds the metrics of executors. The counters count claims and outcomes together with the moves to
+ * and from running, so claims minus outcomes is the number of running jobs. */
 static void add_executors(struct buf *b, const struct attempt_list *l,
                           const struct worker_list *workers)
 {
@@ -150,7 +150,7 @@ static void add_count(struct buf *b, const char *name, const char *labels, int64
              (long long)n);
 }
 
-/* A series whose count is 0 is left out. */
+/* Adds the counts of each outcome. A series whose count is 0 is left out. */
 static void add_outcomes(struct buf *b, const char *labels, const struct attempt_counts *c)
 {
     for (int kind = OUTCOME_OK; kind <= OUTCOME_REFUSED; kind++)
@@ -231,8 +231,8 @@ static void add_attempts(struct buf *b, const struct attempt_list *l)
                       l->at[i].counts.run_us);
 }
 
-/* All workers of a host that are gone share one series, without a worker id, so that the sum over a
- * host never decreases. */
+/* Adds the outcomes per worker. All workers of a host that are gone share one series, without a
+ * worker id, so that the sum over a host never decreases. */
 static void add_worker_outcomes(struct buf *b, const struct worker_outcome_list *l)
 {
     family(b, "pawl_worker_outcomes_total", "counter",

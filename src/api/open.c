@@ -145,8 +145,8 @@ static int make_folders(const char *file, struct err *err)
                    (int)failed, folder, strerror(errno));
 }
 
-/* SQLite creates a missing file. A reader must not do that, and a tenant is created only by
- * pawl_tenant_create. */
+/* Refuses a database file that does not exist, unless it may be created. SQLite creates a missing
+ * file: a reader must not do that, and a tenant is created only by pawl_tenant_create. */
 static int check_exists(const struct db_url *u, bool must_exist, struct err *err)
 {
     struct stat st;
@@ -167,8 +167,8 @@ static int check_exists(const struct db_url *u, bool must_exist, struct err *err
     return 0;
 }
 
-/* PAWL_TENANT belongs to the database that PAWL_DB names (a task gets both), so it counts only
- * together with PAWL_DB. */
+/* The tenant of a handle. PAWL_TENANT belongs to the database that PAWL_DB names (a task gets
+ * both), so it counts only together with PAWL_DB. */
 static const char *tenant_of(const struct config *c, const struct pawl_options *o)
 {
     const char *db = getenv("PAWL_DB"), *named = getenv("PAWL_TENANT");

@@ -39,7 +39,8 @@ static struct ended *ended_of(struct ended_list *l, const char *queue)
     return &l->rows.at[l->rows.n - 1];
 }
 
-/* Cancelled, deferred and refused attempts count as neither done nor failed. */
+/* Adds the counts of ended attempts. Cancelled, deferred and refused attempts count as neither done
+ * nor failed. */
 static void add_attempts(struct ended_list *l, const struct queue_attempts *q)
 {
     struct ended *e = ended_of(l, q->queue);

@@ -148,7 +148,8 @@ bool worker_is_silent(const struct worker_row *r, int64_t now)
     return now - r->worker.seen_at > SILENT;
 }
 
-/* A draining worker claims no more jobs, so it serves no lane. */
+/* Fills in the row of a worker. A draining worker claims no more jobs, so it is shown to serve no
+ * lane. */
 void worker_answer(struct worker_answer *out, const struct worker_row *r, int64_t now)
 {
     bool draining = r->worker.serves && !strcmp(r->worker.serves, "{}");

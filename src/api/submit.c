@@ -20,7 +20,7 @@ struct submitting {
     bool busy;
 };
 
-/* A refused job ends the turn, so that none of the other jobs is stored. */
+/* Submits all jobs. A refused job ends the turn, so that none of the other jobs is stored. */
 static int submit_body(struct turn *t, void *arg, struct err *err)
 {
     struct submitting *s = arg;

@@ -120,7 +120,8 @@ static int make_rights(const struct token_row *k, struct pawl_rights **out, stru
 
 /* ---- check ---- */
 
-/* A copy of a tenant's database has the hashes of its tokens, but is another tenant's. */
+/* Whether the token was made for this tenant. A copy of a tenant's database has the hashes of its
+ * tokens, but belongs to another tenant. */
 static bool belongs_to(const struct access_token *token, const struct pawl *p)
 {
     const char *tenant = store_url(p->store)->tenant;

@@ -82,8 +82,8 @@ void why_submission(struct reasons *r)
                FACT_TEXT("queue", e->queue), FACT_INT("workers", alive));
 }
 
-/* The job may wait forever if its executor is mistyped: jobs that are submitted by SQL are not
- * checked for that. */
+/* Adds a hint if the job's executor is unknown. The job may wait forever if its executor is
+ * mistyped: jobs that are submitted by SQL are not checked for that. */
 static void add_unknown_executor(struct reasons *r)
 {
     const char *key = r->y->execution.lane, *best;

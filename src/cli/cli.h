@@ -112,7 +112,7 @@ static inline bool is_moment(const struct pawl_moment *at)
     find_named((table), sizeof(table) / sizeof(*(table)), sizeof(*(table)), (name))
 const void *find_named(const void *rows, size_t n, size_t size, const char *name);
 
-/* Return a field of a JSON object; "" or 0 if missing. */
+/* field and field_int return a field of a JSON object: "" or 0 if it is missing. */
 const char *field(const json_t *o, const char *key);
 int64_t field_int(const json_t *o, const char *key);
 /* Returns a time in µs; 0 if missing. */

@@ -19,7 +19,7 @@ static int migrate(struct cli *c)
 
 /* ---- tenants ---- */
 
-/* A tenant's name needs no quoting: see tenants in pawl.h. */
+/* Prints the name of a tenant, which needs no quoting: see tenants in pawl.h. */
 static void print_tenant(void *arg, const char *name)
 {
     printf(*(const bool *)arg ? "{\"tenant\":\"%s\"}\n" : "%s\n", name);

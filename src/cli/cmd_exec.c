@@ -155,7 +155,8 @@ static int run_in_foreground(struct exec *x)
 
 /* ---- detached ---- */
 
-/* If queues are disabled, no worker would claim the job: a separate process runs it. */
+/* Submits the job for a worker. If queues are disabled, no worker would claim it: a separate
+ * process runs it. */
 static int run_detached(struct exec *x)
 {
     struct cli *c = x->cli;

@@ -22,7 +22,7 @@ static void cell_note(struct table *t, const json_t *o)
     table_addf(t, "%.100s", *error ? error : waiting);
 }
 
-/* Only jobs have attempts; workflows and fan-outs have none. */
+/* Adds the attempt of a job. Workflows and fan-outs have no attempts. */
 static void cell_attempt_of_job(struct table *t, const json_t *o)
 {
     const char *kind = field(o, "kind");

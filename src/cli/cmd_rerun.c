@@ -48,7 +48,7 @@ struct rerun {
     const char *state;
 };
 
-/* A foreground run has a queue that no worker serves: run it in the foreground again. */
+/* Continues a foreground run in the foreground, because no worker serves its queue. */
 static int continue_in_foreground(struct cli *c, int64_t id)
 {
     const struct rerun *r = c->values;

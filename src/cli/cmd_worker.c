@@ -107,7 +107,8 @@ static int stop(struct worker *w, struct pawl_error *err)
     return rc;
 }
 
-/* A give_up function: a signal ends the wait for an unreachable database. */
+/* Whether a signal has arrived; as a give_up function, it ends the wait for an unreachable
+ * database. */
 static bool is_signalled(void *arg)
 {
     struct pollfd fd = {.fd = ((struct worker *)arg)->signals, .events = POLLIN};
@@ -115,7 +116,8 @@ static bool is_signalled(void *arg)
     return poll(&fd, 1, 0) > 0;
 }
 
-/* A worker waits for a connection as long as it takes: a supervisor would only restart it. */
+/* Opens the database. A worker waits for a connection as long as it takes: a supervisor would only
+ * restart it. */
 static int open_database(struct cli *c, struct worker *w)
 {
     struct pawl_options o = cli_options(c, false);

@@ -92,8 +92,8 @@ const char *option_dashes(const struct option *o)
     return o->name[1] ? "--" : "-";
 }
 
-/* A command with one form takes its options anywhere; if there are several forms, each lists its
- * own options. */
+/* Writes a form of the command. A command with one form takes its options anywhere; if there are
+ * several forms, each lists its own options. */
 bool command_form(const struct command *c, size_t i, struct buf *b)
 {
     const char *form = c->forms;
@@ -110,7 +110,8 @@ bool command_form(const struct command *c, size_t i, struct buf *b)
     return true;
 }
 
-/* A value name that ends with a comma stands for a comma-separated list of values. */
+/* Writes an option as help shows it. A value name that ends with a comma stands for a
+ * comma-separated list of values. */
 void option_heading(struct buf *b, const struct option *o)
 {
     size_t len = o->value ? strlen(o->value) : 0;

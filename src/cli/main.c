@@ -18,9 +18,9 @@ static int find_command(int argc, char **argv)
     return i;
 }
 
-/* If one of the standard descriptors is closed, the next file opened would get its number, and
- * messages would be written into that file. Fill the gap with /dev/null, opened in the wrong
- * direction, so that using it is still an error. */
+/* Opens /dev/null for standard descriptors that are closed: the next file opened would get such a
+ * number, and messages would be written into that file. /dev/null is opened in the wrong direction,
+ * so that using it is still an error. */
 static void fill_standard_descriptors(void)
 {
     for (int fd = 0; fd < 3; fd++)

@@ -66,8 +66,8 @@ static int print_sentence(const char *text, int exit_code)
     return exit_code;
 }
 
-/* The library does not know the command line, so hints that name commands and options are added
- * here. */
+/* Prints an error with a hint about params. The library does not know the command line, so hints
+ * that name commands and options are added here. */
 int cli_fail_param(const struct pawl_error *err, const char *option)
 {
     char text[sizeof(err->message) + sizeof(err->name) + 40], *end = stpcpy(text, err->message);

@@ -14,7 +14,7 @@ bool progress_kind_of(const char *word, enum progress_kind *out);
 enum progress_kind progress_auto(void);
 
 struct progress;
-/* Events before `since` are not shown; 0 to show all. */
+/* Starts to show progress. Events before `since` are not shown; 0 to show all. */
 MUST_USE int progress_open(struct pawl *p, int64_t id, enum progress_kind kind, int64_t since,
                            struct progress **out, struct pawl_error *err);
 /* Shows new events or the new state. `news` means that the caller knows of a change. Reads no more

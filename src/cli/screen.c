@@ -124,8 +124,9 @@ int screen_rows(void)
     return window_size(&size) ? size.ws_row : 24;
 }
 
-/* To avoid flicker, each line clears the rest of the line that it overwrites, and everything is
- * written at once. Lines below the last row are dropped, because they would scroll the screen. */
+/* Shows a frame. To avoid flicker, each line clears the rest of the line that it overwrites, and
+ * everything is written at once. Lines below the last row are dropped, because they would scroll
+ * the screen. */
 bool screen_show(const struct buf *frame)
 {
     const char *at = buf_cstr(frame);

@@ -44,7 +44,7 @@ void dispatch_free(struct dispatch *d); /* also frees its executors; d may be NU
  * `slots` attempts at once; 0 if only the executor itself limits this. */
 MUST_USE int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots,
                                    struct err *err);
-/* E_CONFLICT if an executor with this key exists already. */
+/* Returns E_CONFLICT if an executor with this key exists already. */
 MUST_USE int dispatch_check_key(const struct dispatch *d, const char *key, struct err *err);
 
 /* ---- what to claim ---- */
@@ -59,7 +59,7 @@ struct lane_group {
     int can_start; /* how many more attempts can start */
     int can_queue; /* how many more can wait in the executor's own queue when can_start is 0 */
 };
-/* One group per executor; valid until an executor or a function is added. */
+/* Returns one group per executor; valid until an executor or a function is added. */
 const struct lane_group *dispatch_lane_groups(struct dispatch *d, size_t *n);
 /* How many of the worker's slots are free. */
 int dispatch_free_slots(const struct dispatch *d);
@@ -94,8 +94,8 @@ MUST_USE int dispatch_start(struct dispatch *d, const char *lane, const struct j
  * failed. */
 MUST_USE int dispatch_reattach(struct dispatch *d, const char *lane, const struct job *j,
                                struct err *err);
-/* They do what executor.h says of the operation with the same name, and nothing for an attempt that
- * no executor runs. */
+/* dispatch_cancel, _renewed, _forget and _settled do what executor.h says of the operation with
+ * that name, and nothing for an attempt that no executor runs. */
 void dispatch_cancel(struct dispatch *d, int64_t execution, int attempt, enum outcome_kind why);
 void dispatch_renewed(struct dispatch *d, int64_t execution, int attempt, int64_t until);
 void dispatch_forget(struct dispatch *d, int64_t execution, int attempt);
@@ -119,8 +119,8 @@ void dispatch_poll(struct dispatch *d);
 
 size_t dispatch_in_flight(const struct dispatch *d); /* accepted attempts that have not ended */
 
-/* Functions that have ignored their cancel flag for longer than their grace. If there are any, the
- * worker should stop claiming, drain, and exit. */
+/* Counts the functions that have ignored their cancel flag for longer than their grace. If there
+ * are any, the worker should stop claiming, drain, and exit. */
 int dispatch_count_unresponsive(const struct dispatch *d);
 
 #endif

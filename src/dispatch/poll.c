@@ -8,8 +8,9 @@
 
 /* ---- reports ---- */
 
-/* An executor that accepted a job and then refused it lacks something for every job, so it backs
- * off as if it had refused at once. A refusal without a delay concerns that attempt alone. */
+/* Counts a refusal. An executor that accepted a job and then refused it lacks something for every
+ * job, so it backs off as if it had refused at once. A refusal without a delay concerns that
+ * attempt alone. */
 static void count_outcome(struct executor_entry *m, const struct attempt *a, struct outcome *o)
 {
     if (o->kind != OUTCOME_REFUSED)

@@ -61,7 +61,7 @@ void dispatch_count_ended(struct dispatch *d, struct attempt *a)
     d->in_flight--;
 }
 
-/* After a refusal the executor is offered no jobs for a while; each refusal in a row doubles that
+/* Counts a refusal: the executor is offered no jobs for a while; each refusal in a row doubles that
  * time. Attempts that it had already accepted may be refused during that time: together they count
  * as one refusal. */
 int64_t dispatch_back_off(struct executor_entry *m, const char *why)
@@ -245,8 +245,8 @@ void dispatch_cleanup(struct dispatch *d, int64_t execution, int attempt)
     }
 }
 
-/* Attempts that outlive the worker are left to other workers; all other attempts still report their
- * end. */
+/* Stops all executors. Attempts that outlive the worker are left to other workers; all other
+ * attempts still report their end. */
 void dispatch_stop(struct dispatch *d, bool now)
 {
     d->closed = true;

@@ -84,8 +84,8 @@ int engine_fd(const struct engine *e);          /* call engine_step when it is r
 int64_t engine_timeout(const struct engine *e); /* µs until engine_step is due even without an
                                                    event */
 
-/* For engine_submit, which submits in the next turn. `done` is called with the submission, in which
- * op_submit has set the result. Strings are copied. */
+/* engine_submit submits in the next turn. `done` is called with the submission, in which op_submit
+ * has set the result. Strings are copied. */
 typedef void engine_submitted(void *arg, const struct submission *s);
 void engine_submit(struct engine *e, const struct submission *s, engine_submitted *done, void *arg);
 

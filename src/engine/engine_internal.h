@@ -48,17 +48,17 @@ struct leased_job {
     struct attempt a;
     int64_t parent, workflow;
     const char *lane, *queue, *concurrency;
-    bool is_capped; /* it counts against queue.cap */
+    bool is_capped; /* the job counts against queue.cap */
     struct retry_policy retry;
     struct arena own; /* holds the strings and the codes of `retry` */
-    int64_t until;    /* the lease is valid until then */
+    int64_t until;    /* the end of the lease, by engine_now */
     bool adopted;
     bool cancel_sent;      /* the executor was asked to cancel it */
     bool lost;             /* another worker may have the job: the next turn readopts or forgets
                               it */
     bool settling;         /* a turn under way writes its outcome */
     bool dropped;          /* removed from the table while settling: freed after that turn */
-    bool outcome_replaced; /* its outcome could not be stored; a failure was put in its place */
+    bool outcome_replaced; /* the outcome could not be stored; a failure was put in its place */
     int times_locked;      /* how many turns skipped it because its tree was locked */
     /* A lost job that another turn has locked is readopted only until this time; 0 before the first
      * try. */
@@ -376,9 +376,9 @@ MUST_USE int connections_open(struct engine *e, struct err *err);
 /* wakes.c */
 MUST_USE int wakes_open(struct engine *e, struct err *err); /* E_BUSY as for driver.listen */
 void wakes_close(struct engine *e);
-/* Both are called by the heartbeat thread, on its channel, with the lock held, and release the lock
- * while they wait. wakes_receive receives wake-ups until there is a request to the thread or `us`
- * have passed; wakes_send sends those that may be sent now. */
+/* wakes_receive and wakes_send are called by the heartbeat thread, on its channel, with the lock
+ * held, and release the lock while they wait. The first receives wake-ups until there is a request
+ * to the thread or `us` have passed; the second sends those that may be sent now. */
 void wakes_receive(struct engine *e, int64_t us);
 void wakes_send(struct engine *e);
 int64_t wakes_due(const struct heartbeat *b); /* µs until wakes_send is due; INT64_MAX if never */

@@ -39,7 +39,8 @@ static void queue_log(struct engine *e, const struct leased_job *h, const struct
     memcpy(l->bytes, r->log, r->log_len);
 }
 
-/* The delay before the next attempt. Executors set it for deferred and refused attempts only. */
+/* The delay before the next attempt, after this outcome. Executors set it for deferred and refused
+ * attempts only. */
 static int64_t next_retry_delay(const struct leased_job *h, const struct outcome *o)
 {
     uint32_t r;

@@ -8,8 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A folder like /tmp is accepted: its sticky bit keeps others from replacing the folders in it.
- * Root may continue the attempts of another user in that user's folder. */
+/* Checks that other users can't replace a folder above the state folder. One like /tmp is accepted:
+ * its sticky bit keeps others from replacing the folders in it. Root may continue the attempts of
+ * another user in that user's folder. */
 static int check_folder(const struct engine *e, const char *path, struct err *err)
 {
     char text[OWNERSHIP_FAULT_SIZE];

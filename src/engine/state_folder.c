@@ -74,7 +74,8 @@ static int write_own_file(struct state_folder *f, int64_t foreground, struct err
                : 0;
 }
 
-/* The file gets its final name only after it is locked, so that no scan finds it unlocked. */
+/* Creates this worker's file. It gets its final name only after it is locked, so that no scan finds
+ * it unlocked. */
 static int create_own_file(struct state_folder *f, struct err *err)
 {
     AUTO_FREE char *path = worker_file_path(f, f->own_id);
@@ -98,9 +99,9 @@ static int add_to_poll(struct state_folder *f, int fd)
     return epoll_ctl(f->poll, EPOLL_CTL_ADD, fd, &ev);
 }
 
-/* The kernel takes 15 ms or more to remove a watch, which is long for a program that runs one
- * command, so the watch is added only after WATCH_DELAY_MS. The scan that follows finds the workers
- * that appeared before that. */
+/* Starts the timer after which the watch is added. The kernel takes 15 ms or more to remove a
+ * watch, which is long for a program that runs one command, so a watch is added only after
+ * WATCH_DELAY_MS. The scan that follows finds the workers that appeared before that. */
 static int start_watch_timer(struct state_folder *f, struct err *err)
 {
     struct itimerspec at = {.it_value = {.tv_nsec = WATCH_DELAY_MS * 1000000L}};

@@ -87,8 +87,8 @@ static void document(struct request *r)
     answer_file(r, find_file(DOCUMENT), "no-cache");
 }
 
-/* A document of another version must not get scripts of this version: it notices the answer 404 and
- * loads itself again. */
+/* Answers with a script or style. A document of another version must not get those of this version:
+ * it notices the answer 404 and loads itself again. */
 static void asset(struct request *r)
 {
     const struct page_file *f = find_file(r->path_args[1]);

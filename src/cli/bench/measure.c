@@ -77,7 +77,7 @@ static int sync_once(void *arg, struct pawl_error *err)
     return pwrite(*(int *)arg, page, sizeof(page), 0) < 0 || fdatasync(*(int *)arg) ? -1 : 0;
 }
 
-/* A disk that can't be measured is left out of the results. */
+/* Measures the disk. A disk that can't be measured is left out of the results. */
 static void measure_disk(struct bench *b)
 {
     int fd = b->disk ? open(b->disk, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;

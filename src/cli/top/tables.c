@@ -45,7 +45,7 @@ static const struct list_column queue_columns[] = {
     {"~~DONE/M", NULL, cell_done},  {"~~FAILED/M", NULL, cell_failed},
 };
 
-/* Idle queues come last, so that they are the first to be left out. */
+/* Makes the table of queues. Idle queues come last, so that they are the first to be left out. */
 void top_queues(const struct top_model *m, struct table *t)
 {
     struct list_columns columns = LIST_COLUMNS(queue_columns);

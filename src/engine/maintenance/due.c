@@ -12,10 +12,10 @@
 #define BISECT_PAUSE  10000   /* µs until the next turn while bisecting */
 #define WALL_STEP     1000000 /* µs; a wall clock that goes back by more than this was set */
 
-/* Schedules follow the wall clock, which may be set at any time, so each heartbeat computes the
- * next check anew. After the clock was set back, stored due times may be too late: so the schedules
- * whose last check is later than the new time are then checked at once. A foreground engine leaves
- * schedules to workers. */
+/* Sets when schedules are checked next. They follow the wall clock, which may be set at any time,
+ * so each heartbeat computes the next check anew. After the clock was set back, stored due times
+ * may be too late: so the schedules whose last check is later than the new time are then checked at
+ * once. A foreground engine leaves schedules to workers. */
 void set_schedule_due(struct engine *e, int64_t due, int64_t wall)
 {
     int64_t now = engine_now(e), ahead = wall - now;
@@ -225,7 +225,7 @@ static int refuse_body(struct turn *t, void *arg, struct err *err)
     return op_refuse_submission(t, w->r.first, w->why, err);
 }
 
-/* A submission that can't be stored is refused, so that it does not stop the engine. */
+/* Refuses a submission that can't be stored, so that it does not stop the engine. */
 static int refuse_first(void *arg, struct err *err)
 {
     struct waiting *w = arg;

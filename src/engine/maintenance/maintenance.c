@@ -291,8 +291,8 @@ static int retain_turn(void *arg, size_t max, struct rows_seen *seen, struct err
     return rc;
 }
 
-/* A tree that can't be removed is skipped until tomorrow. If many trees fail, or a turn failed
- * before it reached a tree, the trees are not the cause and retention stops; other maintenance must
+/* Skips a tree that can't be removed until tomorrow. If many trees fail, or a turn failed before it
+ * reached a tree, the trees are not the cause and retention stops; other maintenance must
  * continue. */
 static int skip_old_tree(void *arg, struct err *err)
 {

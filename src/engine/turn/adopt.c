@@ -7,7 +7,8 @@
 
 #define ADOPT_MAX 100
 
-/* A foreground engine adopts only jobs of its own tree, not those of dead workers. */
+/* Whether this engine may adopt jobs of the execution's tree: a foreground engine adopts only jobs
+ * of its own tree, not those of dead workers. */
 static bool is_own_tree(const struct engine *e, const struct execution *x)
 {
     for (size_t i = 0; e->o.foreground && i < e->own_queues; i++)

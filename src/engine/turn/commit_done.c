@@ -222,9 +222,9 @@ void forget_lost_jobs(struct engine *e, const struct plan *p)
     }
 }
 
-/* A claimed job may be one that this worker had before and whose previous attempt was settled by a
- * turn that is not yet finished: finish that turn first. This can't deadlock: the settles of this
- * turn are finished. */
+/* Finishes earlier turns that settle a claimed job: it may be one that this worker had before and
+ * whose previous attempt was settled by a turn that is not yet finished. This can't deadlock: the
+ * settles of this turn are finished. */
 static void finish_earlier_settles(struct engine *e, const struct plan *p)
 {
     for (size_t i = 0; i < p->claimed.n; i++) {

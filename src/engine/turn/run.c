@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* Attempts belong to the generation in which they were started. When the generation changes, this
- * worker must end; the next worker ends the attempts that are left, and then adopts. */
+/* Whether the database still has this worker's generation. Attempts belong to the generation in
+ * which they were started. When the generation changes, this worker must end; the next worker ends
+ * the attempts that are left, and then adopts. */
 int check_generation(const struct engine *e, int64_t now, struct err *err)
 {
     if (now == e->generation)
@@ -33,8 +34,9 @@ static int adopt_and_claim(struct turn *t, struct plan *p, struct err *err)
                : 0;
 }
 
-/* If this worker dies, other workers find its foreground tree through its worker file, so the root
- * is written there before the tree can exist. A root that does not exist does no harm. */
+/* Writes the root of the foreground tree to the worker's file. If this worker dies, other workers
+ * find its foreground tree through its worker file, so the root is written before the tree can
+ * exist. A root that does not exist does no harm. */
 static int write_foreground_root(struct plan *p, struct err *err)
 {
     int rc = 0;

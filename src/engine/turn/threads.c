@@ -177,8 +177,8 @@ int loops_start(struct engine *e, struct err *err)
     return 0;
 }
 
-/* engine.closing is set: jobs that the turns under way claim are not started, but left to other
- * workers. */
+/* Finishes the turns under way and ends the threads. engine.closing is set: jobs that these turns
+ * claim are not started, but left to other workers. */
 void loops_close(struct engine *e)
 {
     if (!e->loops)

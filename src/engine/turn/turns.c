@@ -37,9 +37,9 @@ static bool is_any_under_way(const struct engine *e)
     return false;
 }
 
-/* While another turn is under way, a further turn is worth its commit only for many commands. A few
- * commands wait until that turn has ended, as they would with one loop, and are then written
- * together. */
+/* Whether the loop should make a turn now. While another turn is under way, a further turn is worth
+ * its commit only for many commands. A few commands wait until that turn has ended, as they would
+ * with one loop, and are then written together. */
 static bool is_needed(const struct loop *l)
 {
     return has_work(l) && (l->has_waited || !l->threaded ||
@@ -66,7 +66,8 @@ static struct plan *start_turn(struct loop *l, struct turn_options m)
     return l->plan = p;
 }
 
-/* A loop that has waited for one turn of another loop need not wait for a second. */
+/* Marks the loops that have waited for one turn of another loop: they need not wait for a
+ * second. */
 static void mark_waiting_loops(struct engine *e)
 {
     for (size_t i = 0; i < e->nloops; i++)

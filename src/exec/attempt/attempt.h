@@ -390,7 +390,8 @@ struct undo {
     struct buf words;      /* argv, each word with its NUL; then an empty word and the environment
                               likewise; empty if there is nothing to undo */
     int64_t owner; /* uid + 1 of the user who started the attempt, if that is not this process's
-                      user: our container engine does not list that user's containers; else 0 */
+                      user: the container engine of this user does not list that user's containers;
+                      else 0 */
     pid_t pid;     /* process of the undo command that runs now; 0 if none */
     int out;       /* read end of the command's output */
     int64_t started_at;

@@ -1,7 +1,7 @@
-/* cgroup.c - a cgroup (version 2) for each attempt, where we may create one: a single write kills
- * every process in it, and no process can leave it. Controllers are used if the administrator
- * delegated them to us; none are enabled here. Without cgroups everything still works, but a task
- * can hide processes more easily. */
+/* cgroup.c - a cgroup (version 2) for each attempt, where this process may create one: a single
+ * write kills every process in it, and no process can leave it. Controllers are used if the
+ * administrator delegated them; Pawl enables none. Without cgroups everything still works, but a
+ * task can hide processes more easily. */
 #include "exec/attempt/attempt.h"
 
 #include "base/env.h"
@@ -57,7 +57,8 @@ void cgroup_find(char out[CGROUP_PATH_SIZE])
                      strcmp(line, "0::/") == 0 ? "" : line + 3);
     }
     fclose(f);
-    /* The name of a child cgroup must fit, and we must be allowed to create and enter one. */
+    /* The name of a child cgroup must fit, and this process must be allowed to create and enter
+     * one. */
     if (n < 0 || n > CGROUP_PATH_SIZE - 80 || access(out, W_OK | X_OK))
         out[0] = '\0';
 }
@@ -69,7 +70,7 @@ int cgroup_make(const char *path)
     if (mkdir(path, 0755))
         return -1;
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    /* Without cgroup.kill (before Linux 5.14) a cgroup is of no use to us. */
+    /* A cgroup without cgroup.kill (before Linux 5.14) is of no use. */
     if (fd >= 0 && faccessat(fd, "cgroup.kill", W_OK, 0) == 0)
         return fd;
     fd_close(&fd);
@@ -92,7 +93,8 @@ bool cgroup_limit(int cgroup, const char *file, int64_t value)
     return write_cgroup_file(cgroup, file, text);
 }
 
-/* The path comes from a file that the task can change: accept only our own cgroups. */
+/* Whether the path is that of a cgroup which Pawl made. The path comes from a file that the task
+ * can change. */
 static bool is_own_cgroup(const char *path)
 {
     return strncmp(path, CGROUP_ROOT "/", sizeof(CGROUP_ROOT)) == 0 && !strstr(path, "/../") &&

@@ -86,9 +86,9 @@ static bool has_ended(const struct alive *a, int at)
 
 /* ---- ending ---- */
 
-/* Whether a shim runs even though we hold the lock file, or the file was replaced: the shim may
- * have locked another file under that name. If no shim runs, none can start: it could not take the
- * lock. */
+/* Whether a shim runs even though the caller holds the lock file, or the file was replaced: the
+ * shim may have locked another file under that name. If no shim runs, none can start: it could not
+ * take the lock. */
 static bool has_shim_without_lock(int at)
 {
     struct attempt_shim s;

@@ -64,7 +64,8 @@ bool proc_search_read(struct proc_search *s, int proc, const char *name, size_t 
     return good && s->text.len;
 }
 
-/* Other processes may have a file open to test its lock; only those that share the lock count. */
+/* Whether the process holds a lock on the file through this descriptor. Another process may have
+ * the file open only to test its lock. */
 static bool holds_lock(struct proc_search *s, int proc, const char *fd)
 {
     char name[40];

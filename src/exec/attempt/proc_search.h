@@ -15,9 +15,9 @@ struct proc_search {
     int error;       /* errno if a process could not be inspected for now; else 0 */
 };
 
-/* Calls `each` with a descriptor of /proc/PID for every process except ours, until it returns true.
- * The descriptor keeps referring to the process that it was opened for. Returns whether `each`
- * returned true. */
+/* Calls `each` with a descriptor of /proc/PID for every process except the calling one, until it
+ * returns true. The descriptor keeps referring to the process that it was opened for. Returns
+ * whether `each` returned true. */
 bool proc_search(struct proc_search *s, bool (*each)(struct proc_search *s, int proc, pid_t pid));
 /* Calls `each` for one process. */
 bool proc_search_one(struct proc_search *s, pid_t pid,

@@ -15,7 +15,7 @@
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 
-/* A task may have removed the permissions of its own folder. */
+/* Opens a folder to remove its contents; restores its permissions if a task has removed them. */
 static int open_folder(int at, const char *name)
 {
     int fd = openat(at, name, DIR_FLAGS), saved;
@@ -41,7 +41,8 @@ static DIR *open_stream(int fd)
 
 enum removed { REMOVED, IS_FULL_FOLDER, STAYS };
 
-/* STAYS: errno says why the entry can't be removed, e.g. an immutable file or a mount point. */
+/* STAYS means that the entry can't be removed: errno says why, e.g. it is immutable or a mount
+ * point. */
 static enum removed remove_entry(int at, const struct dirent *e)
 {
     int error;

@@ -142,7 +142,8 @@ static bool is_one_of(const char *text, const char *const *list)
     return *list != NULL;
 }
 
-/* CONTAINER_NONE if it was never started, or if its exit code is not the command's. */
+/* The state of the container. CONTAINER_NONE if it was never started, or if its exit code is not
+ * that of the command. */
 static enum container_found state_of(const json_t *found)
 {
     static const char *const running[] = {"running", "paused", "pausing", "stopping", NULL};

@@ -7,13 +7,14 @@
 #include <jansson.h>
 #include <string.h>
 
-/* An expression that evaluates to null counts as absent. */
+/* Finds a field of the container settings. An expression that evaluates to null counts as
+ * absent. */
 static bool get_field(const struct json_node *c, const char *key, struct json_node *at)
 {
     return json_read_member(c, key, at) && !json_is_null(at->value);
 }
 
-/* An empty string counts as absent, too. */
+/* Reads a field that is a text. An empty text counts as absent, as null does. */
 static int read_text(const struct json_node *c, const char *key, struct arena *arena,
                      const char **out, struct err *err)
 {

@@ -119,8 +119,8 @@ static void report_ended(struct function_job *j)
     send_report(j, &r);
 }
 
-/* The function has run: its start mark stays until the engine has settled the attempt or lost its
- * lease. */
+/* Keeps the start mark of a function that has run until the engine has settled the attempt or lost
+ * its lease. */
 static void keep_mark(struct function_job *j)
 {
     if (j->mark < 0 || !has_run(j) || j->forgotten)

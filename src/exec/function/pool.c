@@ -62,8 +62,9 @@ static struct function_job *take_job(struct functions *f)
     return j;
 }
 
-/* A cancel or timeout decides the outcome. A function that was asked to stop for another reason
- * (the worker stops, the lease is lost) may still have succeeded. */
+/* The outcome of a call that has returned. A cancel or timeout decides it. A function that was
+ * asked to stop for another reason (the worker stops, the lease is lost) may still have
+ * succeeded. */
 static enum outcome_kind decide_outcome(const struct function_job *j)
 {
     if (j->mark_error)

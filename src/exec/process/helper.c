@@ -73,8 +73,9 @@ static bool ends_within(pid_t helper, int64_t us)
     return true;
 }
 
-/* A helper that is blocked in the kernel, e.g. by a disk that does not respond, does not even die
- * of SIGKILL. The worker does not wait for the helper, which can't start anything any more. */
+/* Ends the helper. A helper that is blocked in the kernel, e.g. by a disk that does not respond,
+ * does not even die of SIGKILL: the worker does not wait for it, because it can't start anything
+ * any more. */
 static void end_helper(struct process *p)
 {
     if (ends_within(p->helper, STOP_TIME))
@@ -88,7 +89,8 @@ static void end_helper(struct process *p)
                  (int)p->helper);
 }
 
-/* The helper finishes the requests that it has received and ends when its socket is closed. */
+/* Stops the helper: it finishes the requests that it has received and ends when its socket is
+ * closed. */
 void process_helper_stop(struct process *p)
 {
     if (p->socket >= 0) /* closing is not enough: a child of the embedder may have inherited the
@@ -122,8 +124,8 @@ static void helper_died(struct process *p)
         }
 }
 
-/* The helper is stopped or stuck: it has not answered for the length of a lease. The attempts that
- * it was asked to start are checked. */
+/* Ends a helper that is stopped or stuck, because it has not answered for the length of a lease.
+ * The attempts that it was asked to start are checked. */
 void process_helper_replace(struct process *p)
 {
     env_note(p->x.env, "pawl-shim, which starts commands, did not answer and will be replaced");
@@ -160,7 +162,8 @@ void process_helper_receive(struct process *p)
         helper_died(p);
 }
 
-/* The request, which contains secrets, is passed in memory that only we and the shim can access. */
+/* The request, which contains secrets, is passed in memory that only this worker and the shim can
+ * access. */
 int process_helper_send(struct process *p, const struct watch *w, const struct buf *request,
                         struct err *err)
 {

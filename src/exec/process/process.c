@@ -46,8 +46,8 @@ struct watch *watch_new(struct process *p, const struct job *j, int at)
     return w;
 }
 
-/* The helper may still have a copy of the pidfd open. Then closing ours would not remove it from
- * the epoll set, which would keep returning a freed watch. */
+/* Closes a pidfd and removes it from the epoll set: if the helper still has a copy of it, closing
+ * alone would leave it in the set, which would keep returning a freed watch. */
 static void close_pidfd(struct process *p, struct watch *w)
 {
     if (w->pidfd >= 0)

@@ -41,14 +41,15 @@ struct watch {
     int64_t execution;
     int attempt, epoch;
     enum watch_state state;
-    bool is_released; /* the engine does not use it any more */
-    bool is_adopted;  /* reattached: this executor did not start it */
-    bool shim_ended;  /* its pidfd was readable */
-    bool unrecorded;  /* it was started, but its record was removed */
-    bool unmarked;    /* adopted: its worker never requested a shim, as that worker's file proves */
-    bool given_up;    /* it had a tombstone when it was checked */
-    bool unstarted;   /* it was never started, as proved under its lock */
-    pid_t shim_pid;   /* pid of the shim that the helper started for us; 0 if unknown */
+    bool is_released;  /* the engine does not use it any more */
+    bool is_adopted;   /* reattached: this executor did not start it */
+    bool shim_ended;   /* the pidfd of its shim was readable */
+    bool unrecorded;   /* it was started, but its record was removed */
+    bool unmarked;     /* adopted: the file of the worker that claimed it proves that it never
+                          requested a shim */
+    bool given_up;     /* it had a tombstone when it was checked */
+    bool unstarted;    /* it was never started, as proved under its lock */
+    pid_t shim_pid;    /* pid of the shim that this worker's helper started; 0 if unknown */
     int64_t no_folder; /* when its folder was found missing or replaced; 0 if it had one */
     char fault[ATTEMPT_FAULT_SIZE]; /* how its folder was tampered with; "" if it was not */
     bool started_reported;          /* REPORT_STARTED was sent */
@@ -102,8 +103,8 @@ struct removal {
 
 STAILQ_HEAD(removals, removal);
 
-/* The processes of attempts below our folder at one moment: one scan of /proc serves all attempts
- * that have no folder. */
+/* The processes of attempts below the folder of this executor at one moment: one scan of /proc
+ * serves all attempts that have no folder. */
 struct strays {
     int64_t scanned_at; /* time of the scan, CLOCK_BOOTTIME, µs; 0 if never */
     VEC(struct stray {
@@ -177,7 +178,7 @@ MUST_USE int process_helper_send(struct process *p, const struct watch *w,
 /* Whether the disk of this folder has room for the files of an attempt. */
 bool process_has_room(int folder);
 bool process_is_disk_full(int error);
-/* -E_REFUSED if too few descriptors are left to watch another attempt. */
+/* Returns -E_REFUSED if too few descriptors are left to watch another attempt. */
 MUST_USE int process_check_descriptors(const struct process *p, struct err *err);
 int process_start(struct executor *x, const struct job *j, void **handle, struct err *err);
 /* Sets the undo command of an attempt whose `undo` file is missing or damaged, by the name that its
@@ -198,8 +199,8 @@ MUST_USE int process_variables(struct process *p, const struct job *j, const cha
 void process_variables_release(struct variables *v); /* wipes them */
 
 /* reattach.c */
-/* Records our epoch in the folder of an adopted attempt; the next poll finds out whether it runs or
- * how it ended (watch_check). */
+/* Records this worker's epoch in the folder of an adopted attempt; the next poll finds out whether
+ * it runs or how it ended (watch_check). */
 MUST_USE int process_reattach(struct executor *x, const struct job *j, void **handle,
                               struct err *err);
 /* Called when the helper has started the shim; pidfd is -1 if it failed or its answer is
@@ -286,8 +287,8 @@ void process_report_end(struct process *p, struct watch *w, enum outcome_kind ki
 /* Reports an attempt that was never started, as proved, and drops the watch. The store returns the
  * job to its queue, but only a few times in a row. */
 void process_report_unstarted(struct process *p, struct watch *w, const char *error);
-/* Like process_report_end, for an attempt whose folder was tampered with (w->fault): failed, or
- * lost if some of its processes may still run. */
+/* Like process_report_end, for an attempt whose folder was tampered with (w->fault): the attempt
+ * failed, or lost if some of its processes may still run. */
 void process_report_fault(struct process *p, struct watch *w);
 
 #endif

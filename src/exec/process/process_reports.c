@@ -13,10 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK          65536
-#define NEWEST_MAX     65536 /* bytes reported from a ring that has wrapped, unless more are new */
-#define LOG_REPORT_MAX (16 << 20) /* bytes of a log to report, even if our own caps are smaller */
-#define REFUSED_DELAY  1000000    /* µs */
+#define CHUNK      65536
+#define NEWEST_MAX 65536 /* bytes reported from a ring that has wrapped, unless more are new */
+#define LOG_REPORT_MAX                                                                           \
+    (16 << 20)                /* bytes of a log to report, even if the caps of this executor are \
+                                 smaller */
+#define REFUSED_DELAY 1000000 /* µs */
 
 static void send_report(struct process *p, const struct watch *w, struct report *r)
 {
@@ -191,7 +193,8 @@ void process_report_unstarted(struct process *p, struct watch *w, const char *er
     report_outcome(p, w, &o);
 }
 
-/* Without the lock on `tree` or the record of the session, some processes may run undetected. */
+/* Reports a tampered attempt as lost if the lock on `tree` or the record of the session is missing:
+ * some processes may then run undetected. */
 void process_report_fault(struct process *p, struct watch *w)
 {
     AUTO_FD tree = own_file_open(w->at, ATTEMPT_TREE, O_RDONLY, ATTEMPT_LOCK_MAX);
@@ -260,8 +263,8 @@ static const char *shell_code_meaning(int code)
                          : "";
 }
 
-/* Describes an end of which only the exit status of the container engine's client is known, which
- * is not that of the command. */
+/* Describes the end of an attempt of which only the exit status of the container engine's client is
+ * known, not that of the command. */
 static char *describe_client_end(const struct attempt_exit *end, struct outcome *o)
 {
     if (!end->signal && end->code)
@@ -319,7 +322,8 @@ static int unreadable(const struct watch *w, struct err *err)
                    own_file_why(w->at, ATTEMPT_OUTPUT, OWN_FILE_ANY_SIZE));
 }
 
-/* -E_UNAVAILABLE if the outputs may be readable later; any other error is the task's fault. */
+/* Reads $PAWL_OUTPUT. -E_UNAVAILABLE if it may be readable later; any other error is the task's
+ * fault. */
 static int read_outputs(const struct watch *w, struct buf *result, struct err *err)
 {
     AUTO_FD fd = own_file_open_given(w->at, ATTEMPT_OUTPUT, O_RDONLY, OWN_FILE_ANY_SIZE);

@@ -181,8 +181,8 @@ void watch_check_start(struct process *p, struct watch *w)
     process_report_started(p, w);
 }
 
-/* The shim lives: from now on its pidfd signals its end. `begun` is 0 if the shim may not have
- * started anything yet. */
+/* Watches a shim that lives: from now on its pidfd signals its end. `begun` is 0 if the shim may
+ * not have started anything yet. */
 static void follow_shim(struct process *p, struct watch *w, int pidfd, int64_t begun)
 {
     w->state = WATCH_RUNNING;
@@ -285,8 +285,8 @@ static int has_tree(const struct watch *w)
     return attempt_file_is_locked(tree);
 }
 
-/* Like has_tree; also true if that can't be determined for now, unless the attempt was cancelled
- * and the disk fails. */
+/* Like has_tree, but without errors: if the result can't be determined for now, true, unless the
+ * attempt was cancelled and the disk fails. */
 static bool may_have_tree(const struct watch *w)
 {
     int held = has_tree(w);
@@ -294,7 +294,7 @@ static bool may_have_tree(const struct watch *w)
     return held < 0 ? error_may_pass(errno) && (!w->cancelled || proc_is_shortage(errno)) : held;
 }
 
-/* The shim died without an exit record: end what it left behind. The attempt is reported only when
+/* Ends what a shim left behind that died without an exit record. The attempt is reported only when
  * nothing of it runs, so that it never runs at the same time as a retry. */
 static void end_remains(struct process *p, struct watch *w)
 {
@@ -337,7 +337,8 @@ static void unlock_and_check_later(struct process *p, struct watch *w)
     watch_check_later(p, w);
 }
 
-/* No shim runs, and none can start: handles the rows with a free lock of the table at the top. */
+/* Checks an attempt whose lock is free: no shim runs, and none can start. See the rows with a free
+ * lock of the table at the top of this file. */
 static void check_unlocked(struct process *p, struct watch *w)
 {
     struct attempt_exit end;
@@ -363,8 +364,8 @@ static void check_unlocked(struct process *p, struct watch *w)
         unlock_and_check_later(p, w);
         return;
     }
-    /* A changed folder and a locked `tree` mean that something ran; w->begun means that we saw it
-     * run. */
+    /* A changed folder and a locked `tree` mean that something ran; w->begun means that this worker
+     * saw it run. */
     if (!begun && (ended < 0 || w->unrecorded || w->begun || tree || watch_note_fault(w)))
         begun = -1;
     if (begun) {
@@ -400,7 +401,8 @@ static void check_unlocked(struct process *p, struct watch *w)
     }
 }
 
-/* The lock is held: by the shim, or briefly by another worker that checks the attempt. */
+/* Checks an attempt whose lock is held by its shim or, briefly, by another worker that checks
+ * it. */
 static void check_locked(struct process *p, struct watch *w)
 {
     struct attempt_shim s = {0};
@@ -421,7 +423,8 @@ static void check_locked(struct process *p, struct watch *w)
     }
 }
 
-/* Nothing of the attempt runs on this host, and a removed folder can't hold a tombstone. */
+/* Reports an attempt whose folder was removed and of which nothing runs on this host. A removed
+ * folder can't hold a tombstone. */
 static void report_removed(struct process *p, struct watch *w)
 {
     if (!remove_container(p, w))
@@ -431,8 +434,9 @@ static void report_removed(struct process *p, struct watch *w)
                            "its folder was removed, so its exit status is unknown");
 }
 
-/* We hold the lock, or it can't be locked (w->lock is -1): it was replaced, or the folder was
- * removed. A shim may still live: a replaced lock file is not the one that the shim holds. */
+/* Checks an attempt whose lock this worker holds, or which can't be locked (w->lock is -1) because
+ * the lock file was replaced or the folder removed. A shim may still live: a replaced lock file is
+ * not the one that the shim holds. */
 static void check_for_shim_without_lock(struct process *p, struct watch *w)
 {
     int64_t begun;
@@ -484,8 +488,9 @@ void watch_check(struct process *p, struct watch *w)
         watch_check_later(p, w);
 }
 
-/* If this worker simply forgot an attempt whose shim has not started the command yet, the worker
- * that adopts it might report it as lost, which uses up one of the job's attempts. */
+/* Refuses an attempt whose shim has not started the command yet. If this worker only forgot the
+ * attempt, the worker that adopts it might report it as lost, which uses up one of the job's
+ * attempts. */
 void watch_refuse_unstarted(struct process *p, struct watch *w)
 {
     struct attempt_shim s;

@@ -28,12 +28,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RESUMES_MAX                                                          \
-    60 /* at most this many shims of an attempt may die; the attempt is lost \
-          after that */
-#define UNPUBLISHED_MAX                                                                            \
-    10                         /* after this many shims in a row that ended early, the operator is \
-                                  notified */
+#define RESUMES_MAX      60    /* shims of one attempt that may die before the attempt is lost */
+#define UNPUBLISHED_MAX  10    /* shims in a row that may end early before a note says so */
 #define RESUME_PAUSE     10000 /* µs before the second shim; each further pause is twice as long */
 #define RESUME_PAUSE_MAX 1000000  /* µs, the longest pause */
 #define LOOKUP_MAX       20000000 /* µs; after that, the container engine counts as unresponsive */
@@ -47,7 +43,7 @@
 
 /* ---- may it be resumed? ---- */
 
-/* The result of a question that could not be answered: 0, or -1 if a later try may succeed. */
+/* The answer of watch_may_resume if a file can't be read: 0, or -1 if a later try may succeed. */
 static int unknown(void)
 {
     return error_may_pass(errno) ? -1 : 0;
@@ -63,8 +59,8 @@ static int is_output_whole(const struct watch *w)
     return errno == ENOENT ? 1 : unknown();
 }
 
-/* No container outlives the host. A container engine may report an exit code for a container that
- * was killed by a power cut. */
+/* Whether the container was created since the host was booted. No container outlives its host, but
+ * a container engine may report an exit code for one that was killed by a power cut. */
 static int is_this_boot(const struct attempt_container *c)
 {
     char boot[BOOT_ID_SIZE];
@@ -271,8 +267,9 @@ static void write_resume_request(const struct process *p, const struct watch *w,
     request_write(&r, out);
 }
 
-/* A command that has ended keeps its outcome, however late its shim records it. The dead shim may
- * not have carried out the last command that it got. */
+/* Sets which commands the new shim gets. A container that has ended keeps its outcome, however late
+ * its shim records it. The dead shim may not have carried out the last command that it got, so that
+ * is sent again. */
 static void set_what_shim_may_do(struct watch *w, enum container_found found)
 {
     w->container_ended = found == CONTAINER_ENDED;
@@ -282,8 +279,8 @@ static void set_what_shim_may_do(struct watch *w, enum container_found found)
         w->command = w->requested;
 }
 
-/* The lock is released for the new shim. A worker that adopts the attempt before that shim has the
- * lock raises the epoch, and the shim gives up. */
+/* Requests a shim for the container. The lock is released for this shim. A worker that adopts the
+ * attempt before the shim has the lock raises the epoch, and then the shim gives up. */
 static void request_shim(struct process *p, struct watch *w, const struct command_words *words,
                          const struct container_secrets *secrets)
 {
@@ -330,8 +327,8 @@ static void end_overdue(struct process *p, struct watch *w)
     give_up(p, w);
 }
 
-/* The engine does not answer. Without it the container can be ended only by killing its processes,
- * which is right only if it should have ended. */
+/* Asks again later, because the container engine does not answer. Without the engine, the container
+ * can be ended only by killing its processes, which is right only if it should have ended. */
 static void wait_for_engine(struct process *p, struct watch *w)
 {
     if (!w->lookup.noted)
@@ -346,7 +343,8 @@ static void wait_for_engine(struct process *p, struct watch *w)
         watch_check_later(p, w);
 }
 
-/* The container is left alone until a shim can be started, unless it should have ended. */
+/* Requests a shim for the container if one can be started. If not, the container is left alone,
+ * unless it should have ended. */
 static void request_shim_if_possible(struct process *p, struct watch *w,
                                      const struct command_words *words,
                                      const struct container_secrets *secrets)

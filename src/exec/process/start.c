@@ -75,8 +75,8 @@ static void start_request_release(struct start_request *o)
     free(o->values);
 }
 
-/* The engine's client runs with the worker's user and limits; those of the task apply to the
- * container. */
+/* Fills in the request for a container. The engine's client runs with the worker's user and limits;
+ * those of the task apply to the container. */
 static void request_container(const struct start_request *o, struct request *r)
 {
     r->memory = r->cpu = r->files = r->pids = 0;
@@ -258,7 +258,8 @@ static int mark_start(struct process *p, const struct watch *w, struct err *err)
                    strerror(errno));
 }
 
-/* On failure the watch is dropped and the folder removed: nothing has started in it. */
+/* Sends the request to the helper. On failure the watch is dropped and the folder removed, because
+ * nothing has started in it. */
 static int send_start_request(struct process *p, struct watch *w, const struct spec *s,
                               const struct start_request *o, struct err *err)
 {

@@ -107,10 +107,10 @@ static void add_stray(void *arg, int64_t execution, int attempt, pid_t pid)
         (struct stray){.execution = execution, .attempt = attempt, .pid = pid};
 }
 
-/* Kills the processes of an attempt, found by their environment. True if any was alive, or not
- * all processes could be inspected; then call it again. Nothing new is started for an attempt whose
- * lease we hold and that has no shim, so a scan made after that was known is recent enough; it is
- * repeated until it finds no process of the attempt. */
+/* Kills the processes of an attempt, found by their environment. True if any was alive, or not all
+ * processes could be inspected; then call it again. Nothing new is started for an attempt that has
+ * no shim and whose lease this worker holds, so a scan made after that was known is recent enough;
+ * it is repeated until it finds no process of the attempt. */
 static bool kill_strays(struct process *p, struct watch *w, int64_t known_at)
 {
     bool found = false;

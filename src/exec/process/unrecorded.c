@@ -13,8 +13,9 @@
 #include <signal.h>
 #include <sys/pidfd.h>
 
-/* Our own shim has ended and no other was requested, so nothing can start any more, whether a
- * tombstone says so or not: on a full disk none can be written. */
+/* Whether a tombstone is needed to prevent a start. It is not if this worker's own shim has ended
+ * and no other was requested: then nothing can start any more, and a full disk that can't hold a
+ * tombstone does no harm. */
 bool watch_needs_tombstone(const struct watch *w)
 {
     return w->is_adopted || !w->shim_ended;
@@ -31,8 +32,8 @@ bool watch_is_proved_unstarted(const struct watch *w)
     return w->unmarked || attempt_has_start_token(w->lock, w->execution, w->attempt);
 }
 
-/* Why an attempt of our own has not started. The start is forbidden, so a shim that lives has
- * nothing left to do. */
+/* Says why an attempt of this worker has not started. The start is forbidden, so a shim that lives
+ * has nothing left to do. */
 static const char *why_not_started(const struct process *p, const struct watch *w)
 {
     if (p->closed)

@@ -28,7 +28,8 @@ static void log_container_state(struct shim *s, const char *what)
         log_append(&s->log, text, strlen(text));
 }
 
-/* A fenced attempt must end before another host may start the job, so there is less time. */
+/* How long to wait for the engine: less for a fenced attempt, which must end before another host
+ * may start the job. */
 static int64_t patience(const struct shim *s)
 {
     return s->kind == END_FENCED && s->fence / 4 < PATIENCE ? s->fence / 4 : PATIENCE;

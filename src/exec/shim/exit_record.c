@@ -93,7 +93,7 @@ bool write_ending(struct shim *s)
     return record_publish(s->folder, &RECORD_ENDING, &end, &s->ending_room, test_point) == 0;
 }
 
-/* A task may have removed the permissions of its own folder. */
+/* Restores the permissions of the folder, which a task may have removed. */
 static bool regain_folder(struct shim *s)
 {
     if (faccessat(s->folder, ".", R_OK | W_OK | X_OK, AT_EACCESS) && errno == EACCES)
@@ -113,8 +113,8 @@ void keep_trying(struct shim *s, bool (*step)(struct shim *s))
     }
 }
 
-/* Also true if the task replaced the record by something other than a plain file: the replacement
- * is left there, and the worker reports it. */
+/* Publishes the exit record. Also true if the task replaced the record by something other than a
+ * plain file: the replacement is left there, and the worker reports it. */
 static bool publish_exit(struct shim *s)
 {
     return record_publish(s->folder, &RECORD_EXIT, &s->end, &s->exit_room, test_point) == 0 ||
@@ -127,8 +127,9 @@ void write_exit(struct shim *s)
     keep_trying(s, publish_exit);
 }
 
-/* Without an exit record the attempt must not count as started, so the shim's own record is
- * removed, and the start token, which proves that nothing was started, is returned. */
+/* Publishes the exit record or, if that is not possible, makes the attempt count as not started:
+ * removes the shim's own record, and returns the start token, which proves that nothing was
+ * started. */
 static bool publish_or_withdraw(struct shim *s)
 {
     if (publish_exit(s))

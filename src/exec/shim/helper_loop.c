@@ -15,7 +15,8 @@ static void wake_up(int sig)
     (void)sig;
 }
 
-/* SIGCHLD is unblocked only during ppoll, so a child is not reaped before its pidfd is open. */
+/* Reaps children. SIGCHLD is unblocked only during ppoll, so a child is not reaped before its pidfd
+ * is open. */
 static void reap(void)
 {
     while (waitpid(-1, NULL, WNOHANG) > 0)

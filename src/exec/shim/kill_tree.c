@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Signals all our children and returns their number. Only we can reap them, so their pids can't be
- * reused. Those in `except_group` have received the signal already. */
+/* Signals all children of this process and returns their number. Only this process can reap them,
+ * so their pids can't be reused. Those in `except_group` have received the signal already. */
 static int signal_children(int sig, pid_t except_group)
 {
     char path[64];
@@ -52,8 +52,8 @@ void kill_tree(pid_t *main_pid, int *status, const char *cgroup)
                 cgroup_kill(cgroup);
             if (*main_pid)
                 kill(-*main_pid, SIGKILL);
-            /* Don't wait for processes that we may not signal (setuid programs), unless a cgroup
-             * kills them. */
+            /* Don't wait for processes that this process may not signal (setuid programs), unless a
+             * cgroup kills them. */
             if (signal_children(SIGKILL, 0) == 0 && !*cgroup)
                 flags = WNOHANG;
             pid = waitpid(-1, &st, flags);

@@ -41,7 +41,8 @@ static int input_file(const char *text)
     return text ? memfd_make("input", text, strlen(text)) : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-/* Only the three standard descriptors and the lock on `tree` survive the exec. */
+/* Sets the three standard descriptors and the lock on `tree`, the only ones that survive the
+ * exec. */
 static bool set_files(const struct launch *l, int output)
 {
     int in = input_file(l->r->input), tree;
@@ -57,7 +58,7 @@ static bool set_files(const struct launch *l, int output)
     return tree >= 0;
 }
 
-/* Never raises a limit above our own hard limit. */
+/* Sets a limit, but never above the own hard limit of this process. */
 static bool set_rlimit(int what, int64_t value, int64_t spare)
 {
     struct rlimit old, new;
@@ -92,7 +93,8 @@ struct identity {
     gid_t gid;
 };
 
-/* A number that is not a user id must not be cut to one: 2^32 would be root. */
+/* Finds a user by name or number. A number that is too large for a user id is not cut to one: 2^32
+ * would be root. */
 static int find_user(const char *user, struct identity *out)
 {
     bool is_number = user[strspn(user, "+-0123456789")] == '\0';
@@ -109,7 +111,8 @@ static int find_user(const char *user, struct identity *out)
     return 0;
 }
 
-/* Other users may only traverse the folder; the task's user owns the files meant for the task. */
+/* Gives the files that are meant for the task to the task's user. Other users may only traverse the
+ * folder. */
 static bool chown_files(const struct launch *l, const struct identity *id)
 {
     if (fchmod(l->folder, 0711) ||
@@ -154,8 +157,8 @@ static bool enter_own_folder(const struct launch *l)
     return fd >= 0 && fchdir(fd) == 0;
 }
 
-/* Only the mask must be reset: the helper was started with default handlers, so no signal is
- * ignored. */
+/* Resets the signal mask. No handlers must be reset: the helper was started with default handlers,
+ * so no signal is ignored. */
 static void unblock_signals(void)
 {
     sigset_t none;
@@ -164,7 +167,8 @@ static void unblock_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Without its shim the attempt is lost, so the main process is killed when the shim dies. */
+/* Makes the kernel kill the main process when its shim dies, because the attempt is lost without a
+ * shim. */
 static void die_with_shim(pid_t shim)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -29,7 +29,8 @@ void test_points_are_resumed(void)
         wanted_point = NULL;
 }
 
-/* Shims outlive the worker and must not keep its terminal and pipes open. */
+/* Redirects the standard descriptors to /dev/null: shims outlive the worker and must not keep its
+ * terminal and pipes open. */
 static int redirect_to_null(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);

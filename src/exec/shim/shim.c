@@ -64,7 +64,8 @@ void wipe_request(struct loaded_request *l)
 }
 
 /* Only the first shim may start the task, and only if no worker has given the attempt up. After the
- * end of the lease a worker may have done so and removed the tombstone with the folder. */
+ * end of the lease nothing is started either: a worker may have given the attempt up and removed
+ * the tombstone with the folder. */
 static bool may_start(const struct shim *s)
 {
     struct attempt_shim other;
@@ -76,10 +77,11 @@ static bool may_start(const struct shim *s)
            (s->until <= 0 || s->until > clock_boot_us());
 }
 
-/* From now on nothing proves that the attempt never started, unless the token is returned. A worker
- * that gives the attempt up writes the tombstone and then reads the token, so if another program
- * has removed the lock file and both hold a lock, at least one of the two notices the other. A
- * resumed attempt has started, so its shim has no token to take or to return. */
+/* Takes the start token: from now on nothing proves that the attempt never started, unless the
+ * token is returned. A worker that gives the attempt up writes the tombstone and then reads the
+ * token, so if another program has removed the lock file and both hold a lock, at least one of the
+ * two notices the other. A resumed attempt has started, so its shim has no token to take or to
+ * return. */
 static bool take_start_token(struct shim *s)
 {
     return (s->resumed || attempt_take_start_token(s->lock, &s->token) == 0) &&
@@ -101,7 +103,7 @@ static void make_cgroup(struct shim *s, const char *parent)
         s->self.cgroup[0] = '\0';
 }
 
-/* Another shim needs this record if this one dies. */
+/* Writes the record that another shim needs if this one dies. */
 static bool write_container_record(const struct shim *s)
 {
     struct attempt_container c = {.head = s->log.head, .tail = s->log.tail};
@@ -209,9 +211,9 @@ static int start_task(struct shim *s, struct launch_failure *why)
 
 /* ---- the end ---- */
 
-/* No process may be alive when the exit record is written, as the job may be started again from
- * then on. So processes that can't be ended now (blocked in the kernel, or another user's) are
- * waited for. */
+/* Ends all processes of the task. None may be alive when the exit record is written, as the job may
+ * be started again from then on. So processes that can't be ended now (blocked in the kernel, or
+ * another user's) are waited for. */
 static void end_tree(struct shim *s)
 {
     int64_t pause = STRAY_PAUSE;
@@ -282,8 +284,8 @@ static bool load_masked_output(struct shim *s, int fd)
     return s->has_output;
 }
 
-/* From here on no other shim can read the outputs: it would find them partly masked. Root in the
- * container may have given the file to a user whose files we can't mark. */
+/* Marks the outputs: from now on no other shim can read them, which would find them partly masked.
+ * Root in the container may have given the file to a user whose files this process can't mark. */
 static bool mark_output(int fd)
 {
     struct stat st;
@@ -292,7 +294,8 @@ static bool mark_output(int fd)
            (fchmod(fd, (st.st_mode & 07777) | ATTEMPT_OUTPUT_MARK) == 0 || errno == EPERM);
 }
 
-/* A task may have made its file read-only: it would then be stored unmasked. */
+/* Opens $PAWL_OUTPUT to mask it. The file is made writable if the task has made it read-only: it
+ * would otherwise be stored unmasked. */
 static int open_output(const struct shim *s)
 {
     int fd = own_file_open_given(s->folder, ATTEMPT_OUTPUT, O_RDWR, OWN_FILE_ANY_SIZE);
@@ -329,8 +332,8 @@ static bool mask_output(struct shim *s)
     return done;
 }
 
-/* The start failed. The container that a dead shim left is not affected: the worker finds it again.
- */
+/* Ends an attempt whose start failed. If a dead shim left a container, the container is not
+ * affected: the worker finds it again. */
 static void give_up_start(struct shim *s)
 {
     if (s->resumed)
