@@ -129,7 +129,7 @@ execution 1: runs again
 	refused 2 '--dry-run belongs to filters' p cancel "$id" --dry-run
 	refused 2 '--dry-run belongs to filters' p pause "$id" --dry-run
 	refused 2 '--from, --set, --file and --state belong to the id of one execution' p rerun --status failed --from a
-	refused 2 'no execution can be both succeeded and changed by cancel: use pending, ready, running' p cancel --status succeeded
+	refused 2 "cancel can't change executions with the status succeeded: use the status pending, ready, running" p cancel --status succeeded
 	refused 5 'there is no execution 777' p cancel --parent 777
 	[[ $(p show "$id" --json) == *'"status":"ready"'* ]]
 }

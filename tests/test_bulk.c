@@ -93,10 +93,11 @@ TEST(bulk_action_without_a_filter_is_refused)
     refuses("stop", (struct pawl_list_query){.name = "a"},
             "'stop' is not an action on many executions: use cancel, let_finish, pause, resume, "
             "skip, rerun or rerun_failed");
-    refuses("skip", (struct pawl_list_query){.status = "running,failed"},
-            "no execution can be both running,failed and changed by skip: use pending, ready");
+    refuses(
+        "skip", (struct pawl_list_query){.status = "running,failed"},
+        "skip can't change executions with the status running,failed: use the status pending, ready");
     refuses("cancel", (struct pawl_list_query){.tasks = id},
-            "cancel does not take the filter tasks: give the workflow as parent");
+            "cancel does not take the filter `tasks`: give the workflow as `parent`");
     CHECK_EQ(status_of(s, id), S_READY);
     close_both(p, s);
 }

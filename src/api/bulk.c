@@ -223,8 +223,9 @@ static int restrict_statuses(struct list_filter *f, const struct bulk *b, struct
     for (int status = S_PENDING; status < S_COUNT; status++)
         if (allowed & BIT(status))
             buf_addf(&words, "%s%s", words.len ? ", " : "", status_text(status));
-    return err_set(err, E_INVALID, "no execution can be both %.100s and changed by %s: use %s",
-                   b->given->filter->status, b->action->name, buf_cstr(&words));
+    return err_set(err, E_INVALID,
+                   "%s can't change executions with the status %.100s: use the status %s",
+                   b->action->name, b->given->filter->status, buf_cstr(&words));
 }
 
 static int run_bulk(struct pawl *p, void *arg, struct err *err)
@@ -236,7 +237,7 @@ static int run_bulk(struct pawl *p, void *arg, struct err *err)
     TRY(find_action(b->given->action, &b->action, err));
     if (q->tasks)
         return err_set(err, E_INVALID,
-                       "%s does not take the filter tasks: give the workflow as parent",
+                       "%s does not take the filter `tasks`: give the workflow as `parent`",
                        b->action->name);
     TRY(list_filter_read(q, &filter, err));
     TRY(refuse_no_filter(&filter.f, b->action, err));

@@ -51,8 +51,8 @@ int pawl_counts(struct pawl *p, const struct pawl_list_query *q, char **json, st
 
     if (q->tasks)
         return err_set(err, E_INVALID,
-                       "the filter tasks can't be counted: give the workflow as "
-                       "parent");
+                       "counts do not take the filter `tasks`: give the workflow as "
+                       "`parent`");
     TRY(list_filter_read(q, &filter, err));
     if (q->parent)
         TRY(api_check_exists(p, q->parent, err));
