@@ -183,7 +183,7 @@ size_t api_count(const char *const *list);
 struct queue_answer {
     struct queue_row q;
     int64_t oldest_wait;
-    const struct queue_row *paused, *limit; /* NULL if it is not paused, or not limited */
+    const struct queue_row *paused, *limit; /* NULL if the queue is not paused, or not limited */
     const struct last_audit *last;
 };
 struct worker_answer {

@@ -32,7 +32,7 @@ struct run {
     struct run *next_news; /* [lock] */
     bool is_news;          /* [lock] */
     bool started, ended;   /* [lock] the executor has reported the start, the end */
-    int64_t started_at;    /* [lock] when it started */
+    int64_t started_at;    /* [lock] when the attempt started */
     struct outcome end;    /* [lock]; the run owns its strings */
     struct capped_log log; /* [lock] */
 

@@ -75,7 +75,7 @@ static int note_executor(void *arg, const struct pawl_executor *x, struct err *e
             return err_set(err, E_CONFLICT, "the plugin adds two executors named %s", x->key);
     noted = vec_add(&found->list);
     *noted = *x;
-    noted->key = mem_strdup(x->key); /* the plugin's string may be freed after its init */
+    noted->key = mem_strdup(x->key); /* the plugin may free its string when its init has returned */
     return 0;
 }
 

@@ -26,7 +26,7 @@ static int make_dispatch(void *arg, const struct engine_dispatch_setup *place,
 
     TRY(old_attempts_end(place->old_dirs, &e->env, err));
     TRY(api_executors_make(e, place, out, err));
-    if (!e->here) /* a foreground run is short, so it leaves this to workers */
+    if (!e->here) /* a foreground run is short, so it leaves the removal to workers */
         e->old_attempts = old_attempts_remove(place->old_dirs, &e->env);
     return 0;
 }

@@ -18,7 +18,7 @@ struct graph_node {
     const char *name, *condition, *workflow, *description;
     bool foreach, allow_failure, approval;
     int64_t tasks;
-    const struct outline_row *items; /* only its counts are set */
+    const struct outline_row *items; /* only the counts of the row are set */
 };
 
 static void write_notes(struct json_writer *w, const void *row)

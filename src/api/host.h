@@ -12,8 +12,8 @@
 struct host_worker {
     int64_t id;
     bool alive;         /* its worker holds the lock of the file */
-    int64_t foreground; /* the root of its foreground run; 0 if none */
-    int64_t age;        /* µs since its file was written */
+    int64_t foreground; /* the root of the worker's foreground run; 0 if none */
+    int64_t age;        /* µs since the worker's file was written */
 };
 
 struct host_attempt {

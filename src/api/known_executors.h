@@ -9,7 +9,7 @@
 struct known_executors {
     struct arena arena;
     VEC(const char *) keys;
-    bool any; /* a worker does not say what it serves, so any executor may exist */
+    bool any; /* set if a worker does not say what it serves: then any executor may exist */
 };
 
 /* Adds the executors of the configuration and of the workers. */

@@ -11,7 +11,7 @@ struct schedule_answer {
     char name[SCHEDULE_NAME_SIZE], catchup[DURATION_TEXT_SIZE], jitter[DURATION_TEXT_SIZE];
     const char *schedule, *catchup_text, *jitter_text, *overlap, *tz;
     int64_t next;
-    const struct schedule_row *paused; /* NULL if it is not paused */
+    const struct schedule_row *paused; /* NULL if the schedule is not paused */
     const struct last_audit *last;
 };
 /* Fills in the row; `now` is by turn_wall_time. It borrows from the listed schedule, and points

@@ -194,7 +194,7 @@ struct outlined {
     int64_t duration, worker;
     const char *reason, *waiting;
     bool paused;
-    const struct outline_row *items; /* NULL if it is not a fan-out */
+    const struct outline_row *items; /* NULL if the execution is not a fan-out */
 };
 
 #define ROW struct outline_row

@@ -53,12 +53,13 @@ struct fact why_others(const struct reasons *r, const char *key);
 void why_add_who(struct buf *b, const char *by, const char *reason);
 
 void why_needs(struct reasons *r);         /* the needs that a pending task waits for */
-void why_skipped(struct reasons *r);       /* why it was skipped: its condition or its needs */
+void why_skipped(struct reasons *r);       /* why the task was skipped: its condition or its
+                                              needs */
 void why_workflow_runs(struct reasons *r); /* the open children of a workflow or fan-out */
-void why_paused(struct reasons *r);        /* who paused it or an ancestor, and why */
-void why_approval(struct reasons *r, const struct event_row *held); /* how to approve it */
-void why_submission(struct reasons *r); /* whether any worker will take it */
+void why_paused(struct reasons *r);        /* who paused the execution or an ancestor, and why */
+void why_approval(struct reasons *r, const struct event_row *held); /* how to approve the task */
+void why_submission(struct reasons *r); /* whether any worker will take the submission */
 void why_claimable(struct reasons *r);  /* which worker is missing, or is busy */
-void why_running(struct reasons *r);    /* the worker that runs it, and whether it is alive */
+void why_running(struct reasons *r);    /* the worker that runs the job, and whether it is alive */
 
 #endif

@@ -83,7 +83,7 @@ static int pause_or_resume(struct cli *c, const struct command_options *w)
 static const struct verb {
     const char *name;
     int (*run)(struct cli *c, const struct command_options *w);
-    bool named, reason, number; /* whether it needs a name, takes --reason, takes -n */
+    bool named, reason, number; /* whether the subcommand needs a name, takes --reason, takes -n */
 } verbs[] = {{"ls", print_schedules, false, false, false},
              {"next", print_next, false, false, true},
              {"pause", pause_or_resume, true, true, false},

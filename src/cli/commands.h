@@ -67,7 +67,7 @@ struct command {
     int (*run_id)(struct cli *c, int64_t id);
     bool opens;   /* the database must exist and is opened first, as c->p */
     bool reads;   /* changes nothing, so it waits less long for a connection */
-    bool no_json; /* prints no data, so it has no --json */
+    bool no_json; /* the command prints no data, so it has no --json */
     bool hidden;  /* called by programs, not by people */
 };
 

@@ -91,7 +91,8 @@ static int cancel(struct run *r, const char *reason)
         return -1;
     r->cancelled = true;
     if (pawl_cancel(r->p, r->id, NULL, reason, NULL, &err) &&
-        err.code != PAWL_E_INVALID) /* else the execution has already ended */
+        err.code != PAWL_E_INVALID) /* the code INVALID means that the execution has already
+                                       ended */
         return leave(r, cli_fail(&err));
     return -1;
 }

@@ -14,7 +14,7 @@
 struct printed_note {
     char sentence[1024];
     int64_t at;
-    long again; /* number of repetitions since it was printed */
+    long again; /* number of repetitions since the note was printed */
 };
 
 /* Returns the entry for this sentence, else the oldest entry. */

@@ -64,7 +64,8 @@ int run_step(struct pawl_engine *e, int signals, int most_ms, int *signal, struc
     if (poll(fds, 2, wait) > 0 && fds[0].revents &&
         read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
         *signal = (int)info.ssi_signo;
-    return *signal ? 0 : pawl_engine_step(e, 0, err); /* this may wait for the database */
+    return *signal ? 0 : pawl_engine_step(e, 0, err); /* pawl_engine_step may wait for the
+                                                         database */
 }
 
 int handle_read_error(const struct pawl_error *err)

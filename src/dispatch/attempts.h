@@ -15,12 +15,12 @@
 struct attempt {
     int64_t execution, root;
     int attempt, epoch;
-    bool ended; /* its outcome is known, but not committed yet */
+    bool ended; /* the outcome of the attempt is known, but not committed yet */
 
     /* The dispatcher's part of the entry; zeroed by the engine. */
-    struct executor_entry *executor; /* the executor that runs it; NULL if none does */
+    struct executor_entry *executor; /* the executor that runs the attempt; NULL if none does */
     void *handle;                    /* that executor's handle; NULL once the attempt has ended */
-    bool reattached;                 /* adopted: this worker did not start it */
+    bool reattached;                 /* adopted: this worker did not start the attempt */
 };
 
 /* NULL if the table has no such attempt. */

@@ -19,7 +19,7 @@ struct executor_entry {
     int refusals;          /* refusals in a row */
     int64_t backoff_until; /* CLOCK_BOOTTIME, µs: the executor is offered no jobs until then; 0 if
                               none */
-    char why[256];         /* reason for its last refusal */
+    char why[256];         /* reason for the executor's last refusal */
 };
 
 struct dispatch {

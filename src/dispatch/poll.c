@@ -35,7 +35,7 @@ void dispatch_on_report(void *executor_entry, struct executor *x, const struct r
         dispatch_count_ended(m->d, a);
         a->ended = true;
     }
-    m->d->report(m->d->arg, a, r); /* this may free the attempt */
+    m->d->report(m->d->arg, a, r); /* the callback may free the attempt */
 }
 
 /* ---- the timer ---- */

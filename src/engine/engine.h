@@ -80,7 +80,8 @@ struct dispatch *engine_dispatch(struct engine *e);
 /* One iteration: sleeps until there is something to do, at most `timeout` µs (< 0: no limit), and
  * does it. After an error the engine can't continue and must be closed. */
 MUST_USE int engine_step(struct engine *e, int64_t timeout, struct err *err);
-int engine_fd(const struct engine *e);          /* call engine_step when it is readable */
+int engine_fd(const struct engine *e);          /* call engine_step when this descriptor is
+                                                   readable */
 int64_t engine_timeout(const struct engine *e); /* µs until engine_step is due even without an
                                                    event */
 

@@ -53,13 +53,13 @@ struct leased_job {
     struct arena own; /* holds the strings and the codes of `retry` */
     int64_t until;    /* the end of the lease, by engine_now */
     bool adopted;
-    bool cancel_sent;      /* the executor was asked to cancel it */
+    bool cancel_sent;      /* the executor was asked to cancel the job */
     bool lost;             /* another worker may have the job: the next turn readopts or forgets
                               it */
-    bool settling;         /* a turn under way writes its outcome */
+    bool settling;         /* a turn under way writes the job's outcome */
     bool dropped;          /* removed from the table while settling: freed after that turn */
     bool outcome_replaced; /* the outcome could not be stored; a failure was put in its place */
-    int times_locked;      /* how many turns skipped it because its tree was locked */
+    int times_locked;      /* how many turns skipped the job because its tree was locked */
     /* A lost job that another turn has locked is readopted only until this time; 0 before the first
      * try. */
     int64_t readopt_until;
@@ -82,9 +82,10 @@ struct pending_log {
 };
 
 struct pending_submit {
-    struct submission s; /* its strings are in the same allocation, after this struct */
+    struct submission s; /* the strings are in the same allocation, after this struct */
     int64_t number;      /* 1 for this engine's first submission, and so on */
-    int times_locked;    /* how many turns skipped it because its parent's tree was locked */
+    int times_locked;    /* how many turns skipped the submission because its parent's tree was
+                            locked */
     engine_submitted *done;
     void *arg;
 };
@@ -112,7 +113,8 @@ struct heartbeat {
     int requests;            /* eventfd: readable when the thread has something to do */
     int fd;                  /* eventfd: readable when results are available */
     bool now, closing;       /* set to ask the thread to send at once, to end */
-    struct wake_queue wakes; /* sent by the thread; after its end, by engine_close */
+    struct wake_queue wakes; /* wake-ups that the thread sends; after the thread's end, engine_close
+                                does */
     int64_t wakes_retry_at;  /* when to send again after a failure, by clock_boot_us */
     unsigned received;       /* wake-ups that the engine has not read yet */
     int poll_ms;             /* the poll_ms of the channel */
@@ -131,7 +133,7 @@ enum turn_part { PART_STARTS, PART_LOGS, PART_OUTCOMES, PART_SUBMITS, PART_CLAIM
 /* The jobs that a turn adopted and claimed, in that order; used to bisect a turn that failed. */
 struct claimed_jobs {
     struct rows_seen seen;
-    bool adopted; /* whether the first of them was adopted */
+    bool adopted; /* whether the first of these jobs was adopted */
 };
 
 /* The difference between the database's clock and engine_now; see db_clock.c. */
@@ -157,7 +159,7 @@ struct loop {
     struct claimed_jobs claimed_jobs; /* the jobs of the last turn that failed */
     struct bisect_state bisect[TURN_PARTS];
     struct plan *plan; /* the turn under way; NULL if none */
-    bool has_waited;   /* it had work when the turn of another loop ended */
+    bool has_waited;   /* the loop had work when the turn of another loop ended */
 
     bool threaded;
     pthread_t thread;

@@ -31,8 +31,8 @@
 /* A living worker of the same folder; its end makes pidfd readable. */
 struct peer {
     int64_t id;
-    int pidfd; /* -1 if its pid is of another pid namespace and can't be watched */
-    bool seen; /* the current scan has found its file */
+    int pidfd; /* -1 if the worker's pid is of another pid namespace and can't be watched */
+    bool seen; /* the current scan has found the worker's file */
 };
 
 struct state_folder {

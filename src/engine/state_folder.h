@@ -54,7 +54,7 @@ bool state_folder_scan(struct state_folder *f);
 
 struct dead_worker {
     int64_t id;
-    int64_t foreground; /* root of its foreground tree; 0 if none */
+    int64_t foreground; /* root of the worker's foreground tree; 0 if none */
 };
 const struct dead_worker *state_folder_dead_workers(const struct state_folder *f, size_t *n);
 /* Removes the file of a dead worker that has nothing left. */

@@ -8,8 +8,8 @@
 
 struct worker_file {
     bool is_locked;         /* the worker is alive */
-    int pid;                /* 0 if unknown; valid only in its pid namespace */
-    int64_t foreground;     /* root of its foreground tree; 0 if none */
+    int pid;                /* 0 if unknown; valid only in the worker's pid namespace */
+    int64_t foreground;     /* root of the worker's foreground tree; 0 if none */
     int64_t start_time;     /* when the process started */
     uint64_t pid_namespace; /* 0 if unknown */
 };

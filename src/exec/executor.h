@@ -24,13 +24,13 @@
 /* A leased job, ready to run. Strings and the spec are valid until the operation returns. */
 struct job {
     int64_t execution, root;
-    int64_t parent, workflow; /* the execution above it and the nearest workflow; 0 if none */
+    int64_t parent, workflow; /* the execution above the job, and the nearest workflow; 0 if none */
     int attempt;              /* counts from 1 */
     int max_attempts;
     int epoch;
     int priority;
     int index;             /* the item's index in its fan-out; -1 if the job is not an item */
-    const char *task_name; /* NULL unless it is a task of a workflow */
+    const char *task_name; /* NULL unless the job is a task of a workflow */
     const char *queue;
     const char *name;     /* full name, exec::NAME or workflow::task */
     const char *function; /* NAME of the lane function:NAME; NULL for other lanes */
@@ -38,8 +38,8 @@ struct job {
     const struct spec *spec;
     int64_t lease_until; /* CLOCK_BOOTTIME, µs; the lease is valid at least until then */
     bool cancel;         /* a cancel was requested already (adopted attempts only) */
-    bool unstarted;      /* adopted from a dead worker that never started it, as that worker's file
-                            proves; only for executors that write start marks */
+    bool unstarted;      /* adopted, and the file of the dead worker proves that it never started
+                            the job; only for executors that write start marks */
 };
 
 enum report_kind {

@@ -123,7 +123,7 @@ struct request {
     int64_t queued_at; /* when the request was given to its plane; CLOCK_BOOTTIME, µs */
     int64_t deadline;  /* until when the request waits for the end of an execution; CLOCK_BOOTTIME,
                           µs */
-    int64_t waits_for; /* the execution whose end it waits for */
+    int64_t waits_for; /* the execution whose end the request waits for */
 
     /* The answer. */
     bool answered;

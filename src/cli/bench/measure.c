@@ -133,7 +133,7 @@ struct shared {
     pthread_mutex_t lock;
     atomic_bool over; /* the measurement is over: submit no more jobs */
     size_t ended;     /* used only by the engine's thread */
-    size_t sent;      /* written by the submitter; read after it has ended */
+    size_t sent;      /* written by the submitter; read after the submitter has ended */
     int rc;
     struct pawl_error err;
 };

@@ -130,7 +130,7 @@ static void add_running(const struct top_model *m, struct top_view_state *k, con
 
 struct rooms {
     size_t queues, workers, running;
-    bool only_running; /* no room for the other tables */
+    bool only_running; /* the screen has no room for the other tables */
 };
 
 static size_t at_most(size_t n, size_t most)

@@ -53,7 +53,7 @@ struct view_node {
     char *note;
     int depth;   /* relative to the root of the view */
     bool last;   /* the last of its siblings */
-    bool blames; /* it failed because of a descendant that is shown */
+    bool blames; /* the node failed because of a descendant that is shown */
 };
 
 struct view {
@@ -91,7 +91,7 @@ void view_live_line(const struct view *v, const struct view_node *n, const struc
 struct tail {
     int64_t execution;
     int attempt; /* 0 for the last one */
-    int64_t at;  /* offset up to which it was read */
+    int64_t at;  /* offset up to which the output was read */
     char *lines[TAIL_LINES];
     size_t n;        /* number of complete lines so far */
     struct buf line; /* the incomplete line */
@@ -100,7 +100,7 @@ struct tail {
 };
 MUST_USE int tail_refresh(struct pawl *p, struct tail *t,
                           struct pawl_error *err);            /* reads new output of the attempt */
-void tail_add(struct tail *t, const char *bytes, size_t len); /* adds these bytes */
+void tail_add(struct tail *t, const char *bytes, size_t len); /* adds these bytes to the tail */
 size_t tail_count(const struct tail *t);
 const char *tail_line(const struct tail *t, size_t i); /* 0 is the oldest */
 const char *tail_last(const struct tail *t); /* the last line that is not empty; "" if none */

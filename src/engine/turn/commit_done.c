@@ -15,7 +15,8 @@ static void mark_refused_lost(struct engine *e, struct plan *p)
     for (size_t i = 0; i < p->refused.n; i++) {
         struct leased_job *h = leased_job_get(e, p->refused.at[i].execution);
 
-        if (h && h->a.attempt == p->refused.at[i].attempt) /* if not, it was claimed again */
+        if (h && h->a.attempt == p->refused.at[i].attempt) /* if not, this turn has claimed the job
+                                                              again */
             h->lost = true;
     }
     pthread_mutex_unlock(&e->heartbeat.lock);

@@ -57,7 +57,8 @@ struct plan {
     const struct engine *e;
     struct loop *l;
     struct turn_options turn_options;
-    struct capacity capacity;  /* reserved: other turns do not use it until this one ends */
+    struct capacity capacity;  /* reserved for this turn: other turns do not use it until this one
+                                  ends */
     const char *const *queues; /* the queues that this worker serves */
     size_t nqueues;
     struct start *starts;

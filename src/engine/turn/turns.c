@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WAIT_AFTER_TIMES_LOCKED 3  /* then a command gets its own turn, which waits for locks */
+#define WAIT_AFTER_TIMES_LOCKED 3  /* after that, a command gets a turn that waits for locks */
 #define COMMANDS_ENOUGH         32 /* enough for a turn although another loop has one under way */
 
 /* ---- when ---- */

@@ -15,10 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DIR_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-#define TOMBSTONE "tombstone"
-#define LEASE_TRIES \
-    500 /* tries to lock the lease; it is rarely locked, so half a second is enough */
+#define DIR_FLAGS   (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define TOMBSTONE   "tombstone"
+#define LEASE_TRIES 500  /* other processes lock the lease only briefly: half a second is enough */
 #define LEASE_PAUSE 1000 /* µs between two tries */
 
 char *attempt_name(int64_t execution, int attempt, char *out)

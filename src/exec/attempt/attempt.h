@@ -386,7 +386,8 @@ MUST_USE int undo_write(int at, const char *const *argv, const char *const *env)
 struct undo {
     bool done;             /* nothing is left that runs or will run */
     bool unremovable;      /* done, but the container can't be removed; `message` says why */
-    int times_unremovable; /* how many runs in a row found it unremovable */
+    int times_unremovable; /* how many runs of the command in a row found the container
+                              unremovable */
     struct buf words;      /* argv, each word with its NUL; then an empty word and the environment
                               likewise; empty if there is nothing to undo */
     int64_t owner; /* uid + 1 of the user who started the attempt, if that is not this process's

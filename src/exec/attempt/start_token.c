@@ -40,7 +40,8 @@ int attempt_write_start_token(int at, int64_t execution, int attempt)
     int fd;
 
     if (!make_token(execution, attempt, &token))
-        return 0; /* the attempt runs without a token; it can't be proved unstarted later */
+        return 0; /* the attempt runs without a token; later nothing can prove that it did not
+                     start */
     len = record_encode(&RECORD_TOKEN, &token, bytes);
     fd = own_file_open(at, ATTEMPT_LOCK, O_WRONLY | O_CREAT | O_EXCL, ATTEMPT_LOCK_MAX);
     if (fd < 0)

@@ -40,7 +40,7 @@ static const struct {
     {ATTEMPT_LOG, EXPECT_OURS, ATTEMPT_LOG_MAX},
     {"log.pos", EXPECT_OURS, RECORD_MAX},
     {ATTEMPT_CONTROL, EXPECT_FIFO, 0},
-    {ATTEMPT_OUTPUT, EXPECT_GIVEN, OWN_FILE_ANY_SIZE}, /* outputs.h limits its size */
+    {ATTEMPT_OUTPUT, EXPECT_GIVEN, OWN_FILE_ANY_SIZE}, /* outputs.h limits the size of this file */
 };
 
 static const char *fault_of(int at, size_t i)

@@ -46,8 +46,8 @@ struct function_job {
     struct function_job *prev, *next;         /* [lock] list of the queued, running or ended jobs */
 
     enum job_state state;      /* [lock] */
-    enum outcome_kind why;     /* [lock] why it was asked to stop; 0 if it was not */
-    enum outcome_kind kind;    /* [lock] how it ended */
+    enum outcome_kind why;     /* [lock] why the job was asked to stop; 0 if it was not */
+    enum outcome_kind kind;    /* [lock] how the job ended */
     int64_t stop_requested_at; /* [lock] */
     atomic_bool stop_flag;     /* the cancel flag, also read by the function */
     struct capped_log log;     /* [lock] */
@@ -55,11 +55,11 @@ struct function_job {
     bool forgotten; /* [loop] the lease is lost, report nothing */
     bool started;   /* [loop] REPORT_STARTED was sent */
     bool unstarted; /* [loop] adopted from a worker that died before it started the job */
-    int mark;       /* [loop] slot of its start mark; -1 if none */
+    int mark;       /* [loop] slot of the job's start mark; -1 if none */
     int mark_error; /* [runner] errno if the start could not be recorded, so nothing ran */
 
     int64_t queued_at;       /* [lock]; CLOCK_BOOTTIME */
-    int64_t begun, deadline; /* [lock] until it runs, then constant; µs of CLOCK_BOOTTIME */
+    int64_t begun, deadline; /* [lock] until the job runs, then constant; µs of CLOCK_BOOTTIME */
     int64_t ended, cpu;      /* [runner] */
     int rc;                  /* [runner] return value of the function */
     char *failure; /* [runner] message passed to `fail`, or how the function misused its call */

@@ -41,36 +41,40 @@ struct watch {
     int64_t execution;
     int attempt, epoch;
     enum watch_state state;
-    bool is_released;  /* the engine does not use it any more */
+    bool is_released;  /* the engine does not use the watch any more */
     bool is_adopted;   /* reattached: this executor did not start it */
     bool shim_ended;   /* the pidfd of its shim was readable */
-    bool unrecorded;   /* it was started, but its record was removed */
+    bool unrecorded;   /* the attempt was started, but its record was removed */
     bool unmarked;     /* adopted: the file of the worker that claimed it proves that it never
                           requested a shim */
-    bool given_up;     /* it had a tombstone when it was checked */
-    bool unstarted;    /* it was never started, as proved under its lock */
+    bool given_up;     /* the attempt had a tombstone when it was checked */
+    bool unstarted;    /* proved under the attempt's lock: it was never started */
     pid_t shim_pid;    /* pid of the shim that this worker's helper started; 0 if unknown */
-    int64_t no_folder; /* when its folder was found missing or replaced; 0 if it had one */
-    char fault[ATTEMPT_FAULT_SIZE]; /* how its folder was tampered with; "" if it was not */
+    int64_t no_folder; /* when the attempt's folder was found missing or replaced; 0 if it had
+                          one */
+    char fault[ATTEMPT_FAULT_SIZE]; /* how the attempt's folder was tampered with; "" if it was
+                                       not */
     bool started_reported;          /* REPORT_STARTED was sent */
     bool cancelled;
     bool has_limits; /* the task limits its own memory, files or processes */
-    bool noted;      /* the operator was notified that its end can't be written or read yet */
-    int at;          /* descriptor of its folder */
+    bool noted;      /* the operator was notified that the end of the attempt can't be written or
+                        read yet */
+    int at;          /* descriptor of the attempt folder */
     int pidfd, lock;
     int64_t begun;          /* CLOCK_BOOTTIME, µs */
     int64_t check_at, wait; /* time of the next check (0: on an event only); last pause, µs */
     enum attempt_command command;   /* not yet sent to the shim; 0 if none */
     enum attempt_command requested; /* the last command, for a shim that takes over; 0 if none */
     int64_t kill_at; /* when a shim that should have ended long before is killed; 0 if never */
-    enum outcome_kind kill_outcome; /* the outcome if it is killed then */
+    enum outcome_kind kill_outcome; /* the outcome if the shim is killed at kill_at */
     bool killed;
     int64_t log_sent, dropped_sent;
     int64_t log_total;        /* bytes that the task had printed when the newest bytes were last
                                  reported */
     struct attempt_shim shim; /* WATCH_ASKING and WATCH_LOST only */
-    struct undo undo;         /* removes its container */
-    int resumes;              /* how many shims of this worker have resumed it and died */
+    struct undo undo;         /* removes the attempt's container */
+    int resumes;              /* how many shims of this worker have resumed the container and
+                                 died */
     int unpublished;          /* how many shims in a row were requested and have not published their
                                  record */
     bool unwatched_noted;     /* the operator was notified that no shim can be started */
@@ -80,7 +84,7 @@ struct watch {
     bool container_ended; /* the newest shim only records the end of the container */
     struct lookup {
         pid_t pid; /* the command that asks the container engine; 0 if none runs */
-        int out;   /* read end of its output */
+        int out;   /* read end of the command's output */
         int64_t started_at;
         struct buf answer;
         bool noted; /* the operator was notified that the container engine does not answer */
@@ -98,7 +102,8 @@ struct removal {
     STAILQ_ENTRY(removal) next;
     int64_t execution;
     int attempt;
-    int64_t due; /* CLOCK_BOOTTIME, µs: its tombstone is kept until then; 0 if it has none */
+    int64_t due; /* CLOCK_BOOTTIME, µs: the tombstone is kept until then; 0 if the folder has
+                    none */
 };
 
 STAILQ_HEAD(removals, removal);
@@ -209,7 +214,8 @@ void watch_helper_answered(struct process *p, struct watch *w, int pidfd);
 /* Finds out whether an attempt in state CHECKING or LOST still runs, or how it ended. Call it when
  * check_at is due. */
 void watch_check(struct process *p, struct watch *w);
-void watch_send_command(struct process *p, struct watch *w); /* sends its pending command, if any */
+void watch_send_command(struct process *p, struct watch *w); /* sends the watch's pending command,
+                                                                if any */
 /* Reports the start of a running attempt as soon as its shim has recorded it. */
 void watch_check_start(struct process *p, struct watch *w);
 #define DISK_FULL "the disk of its state folder is full, so nothing was started"

@@ -13,12 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK      65536
-#define NEWEST_MAX 65536 /* bytes reported from a ring that has wrapped, unless more are new */
-#define LOG_REPORT_MAX                                                                           \
-    (16 << 20)                /* bytes of a log to report, even if the caps of this executor are \
-                                 smaller */
-#define REFUSED_DELAY 1000000 /* µs */
+#define CHUNK          65536
+#define NEWEST_MAX     65536 /* bytes reported from a ring that has wrapped, unless more are new */
+#define LOG_REPORT_MAX (16 << 20) /* bytes of a log to report, even if own caps are smaller */
+#define REFUSED_DELAY  1000000    /* µs */
 
 static void send_report(struct process *p, const struct watch *w, struct report *r)
 {

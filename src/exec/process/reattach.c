@@ -103,11 +103,9 @@ int process_reattach(struct executor *x, const struct job *j, void **handle, str
     return 0;
 }
 
-#define WAIT_MIN 1000    /* µs before the second check; each further pause is twice as long */
-#define WAIT_MAX 1000000 /* µs, the longest pause */
-#define START_WAIT                                                                \
-    8000 /* µs; watch_check_start reads the record of the start after twice this \
-            time */
+#define WAIT_MIN   1000    /* µs before the second check; each further pause is twice as long */
+#define WAIT_MAX   1000000 /* µs, the longest pause */
+#define START_WAIT 8000    /* µs; the record of the start is read after twice this time */
 
 void watch_check_later(struct process *p, struct watch *w)
 {
@@ -150,7 +148,7 @@ void watch_kill_overdue(struct process *p, struct watch *w, bool away)
 
     /* A task that ended in time keeps its outcome, however late it is recorded. Such a shim is
      * killed only after a cancel, by which the user gives up the outcome. */
-    w->kill_at = clock_boot_us() + p->lease; /* the next try, if it is not killed now */
+    w->kill_at = clock_boot_us() + p->lease; /* when to try next, if the shim is not killed now */
     if (!w->cancelled && attempt_is_end_known(w->at)) {
         watch_note(p, w, UNWRITTEN);
         return;
@@ -222,13 +220,13 @@ void watch_send_command(struct process *p, struct watch *w)
     if (!w->command || w->state != WATCH_RUNNING ||
         (w->container_ended && w->command == COMMAND_TIME_OUT))
         return;
-    if (attempt_epoch(w->at) > w->epoch) { /* another worker adopted it: send nothing */
+    if (attempt_epoch(w->at) > w->epoch) { /* another worker adopted the attempt: send nothing */
         w->command = 0;
         return;
     }
     set_kill_time(p, w, clock_boot_us(),
                   w->command == COMMAND_TIME_OUT ? OUTCOME_TIMED_OUT : OUTCOME_CANCELLED);
-    if (w->container_ended) /* nothing runs, and its outcome is about to be recorded */
+    if (w->container_ended) /* nothing runs, and the outcome is about to be recorded */
         return;
     if (attempt_send_command(w->at, &c) == 0) {
         w->command = 0;
@@ -393,7 +391,8 @@ static void check_unlocked(struct process *p, struct watch *w)
         return;
     }
     w->unstarted = watch_is_proved_unstarted(w);
-    if (p->in_containers && (w->is_adopted || !w->unstarted)) { /* its container may exist */
+    if (p->in_containers && (w->is_adopted || !w->unstarted)) { /* the attempt's container may
+                                                                   exist */
         w->state = WATCH_LOST;
         end_remains(p, w);
     } else {
@@ -499,7 +498,7 @@ void watch_refuse_unstarted(struct process *p, struct watch *w)
         record_read(w->at, &RECORD_SHIM, &s) || attempt_epoch(w->at) > w->epoch)
         return;
     w->lock = attempt_lock(w->at, ATTEMPT_LOCK, false);
-    if (w->lock < 0) /* the shim holds it: it is about to start the command */
+    if (w->lock < 0) /* the shim holds the lock: it is about to start the command */
         return;
     if (watch_was_started(p, w)) /* the task removed the record and the lock */
         unlock_and_check_later(p, w);

@@ -15,7 +15,7 @@
     X(attempt)                                                                                  \
     X(epoch)                                                                                    \
     X(until)   /* end of the lease, CLOCK_BOOTTIME, µs */                                      \
-    X(fence)   /* µs after `until` until it is killed; -1 if never */                          \
+    X(fence)   /* µs after `until` until the attempt is killed; -1 if never */                 \
     X(timeout) /* µs; 0 if none */                                                             \
     X(grace)   /* µs between TERM and KILL */                                                  \
     X(head)    /* bytes of output to keep from the start */                                     \

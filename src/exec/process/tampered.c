@@ -92,7 +92,7 @@ int process_open_folder(struct process *p, const struct job *j, char fault[ATTEM
     *no_folder = at < 0 ? clock_boot_us() : 0;
     if (at < 0 && errno == ENOENT)
         at = attempt_make_folder(p->dir, j->execution, j->attempt);
-    if (at < 0 && errno == EEXIST) /* another worker created it in the meantime */
+    if (at < 0 && errno == EEXIST) /* another worker created the folder in the meantime */
         at = attempt_open_folder(p->dir, j->execution, j->attempt);
     return at;
 }

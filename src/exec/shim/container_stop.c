@@ -56,7 +56,8 @@ void end_container(struct shim *s)
 
     test_point("before-undo");
     while (!undo_poll(&s->undo)) {
-        if (s->undo.found && !noted) /* once the container is removed, its state is lost */
+        if (s->undo.found && !noted) /* record the state now: once the container is removed, its
+                                        state is lost */
             noted = write_ending(s);
         if (clock_boot_us() > deadline) {
             attempt_kill_remains(s->folder, &s->self);

@@ -190,8 +190,8 @@ static int start_task(struct shim *s, struct launch_failure *why)
     }
     rc = launch(&l, &s->task, why);
     if (l.tree >= 0)
-        close(
-            l.tree); /* only the task's processes hold it: a free lock means that all have ended */
+        close(l.tree); /* only the task's processes hold the lock: a free lock means that all have
+                          ended */
     if (rc)
         return -1;
     test_point("forked");
@@ -279,7 +279,7 @@ static bool load_masked_output(struct shim *s, int fd)
     }
     if (text.ptr)
         explicit_bzero(text.ptr, text.cap);
-    if (masked.ptr) /* wiped: it may hold secrets with JSON escapes */
+    if (masked.ptr) /* wiped: the text may hold secrets with JSON escapes */
         explicit_bzero(masked.ptr, masked.cap);
     return s->has_output;
 }
@@ -318,9 +318,9 @@ static bool mask_output(struct shim *s)
     int fd = open_output(s);
     bool done;
 
-    if (fd < 0 && errno == EACCES) /* the worker must not read it either */
+    if (fd < 0 && errno == EACCES) /* can't be masked: the worker must not read it */
         unlinkat(s->folder, ATTEMPT_OUTPUT, 0);
-    if (fd < 0) /* if it is not a plain file, the worker reports it */
+    if (fd < 0) /* if the file is not a plain file, the worker reports it */
         return !error_may_pass(errno);
     done = load_masked_output(s, fd) && (!s->in_container || mark_output(fd)) &&
            replace_output(fd, &s->output);

@@ -46,8 +46,8 @@ struct launch {
 struct launched {
     pid_t pid;
     bool in_cgroup;
-    int output; /* read end of its output, non-blocking */
-    int report; /* read end; gives a struct launch_failure if it could not be executed */
+    int output; /* read end of the task's output, non-blocking */
+    int report; /* read end; gives a struct launch_failure if the task could not be executed */
 };
 
 struct launch_failure {
@@ -102,19 +102,20 @@ struct shim {
     int64_t until, fence; /* end of the lease; µs after it until the task is killed, < 0 if never */
     int64_t grace;
     int64_t timeout_at, kill_at; /* CLOCK_BOOTTIME, µs; 0 if never */
-    int64_t kind;                /* enum attempt_end: why it is being ended; 0 if it is not */
+    int64_t kind;                /* enum attempt_end: why the attempt is being ended; 0 if it is
+                                    not */
     bool ended;                  /* the main process has ended */
     bool in_container;           /* the main process is the client of a container engine */
     bool resumed;                /* another shim started the container and died */
-    bool has_ended;              /* resumed: the container has ended, so it keeps its outcome */
+    bool has_ended;              /* resumed: the container has ended and keeps its outcome */
     int64_t skip, first_skip;    /* resumed: printed bytes that the log already has: still to be
                                     skipped, and in total */
     int64_t printed;             /* resumed: bytes that the client has printed, masked */
     int status;
     struct attempt_exit end;     /* the content of the exit record, for each try to write it */
-    struct launch_failure why;   /* why it could not be executed; step 0 if it was */
+    struct launch_failure why;   /* why the task could not be executed; step 0 if it was */
     int signals, timer, control; /* descriptors */
-    int tree;                    /* to test its lock; -1 if there is no `tree` */
+    int tree;                    /* to test the lock on `tree`; -1 if there is no such file */
     int64_t timer_set;
 };
 

@@ -119,7 +119,7 @@ void read_rest_of_output(struct shim *s)
         return;
     fd_close(&s->task.output);
     s->task.output = rest.output;
-    if (s->mask.pending.ptr) /* the new client prints it again */
+    if (s->mask.pending.ptr) /* dropped: the new client prints the text again */
         explicit_bzero(s->mask.pending.ptr, s->mask.pending.cap);
     buf_reset(&s->mask.pending);
     s->skip = s->printed > s->first_skip ? s->printed : s->first_skip;

@@ -149,7 +149,7 @@ static bool is_time_up(struct shim *s)
     int64_t now = clock_boot_us();
 
     if (s->fence >= 0 && now >= s->until + s->fence) {
-        read_lease(s); /* usually it was renewed long ago */
+        read_lease(s); /* usually the lease was renewed long ago */
         if (now >= s->until + s->fence)
             end_task(s, END_FENCED, true);
     }
