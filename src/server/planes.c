@@ -54,7 +54,7 @@ struct plane_state {
     struct request *first, **end;
     size_t n;
     bool stopping;
-    struct read_budgets budgets; /* of PLANE_READ */
+    struct read_budgets budgets; /* used by PLANE_READ only */
     struct plane_thread threads[THREADS_MAX];
 };
 

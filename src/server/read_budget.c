@@ -32,7 +32,7 @@ static void refill(struct read_budgets *b, struct read_budget *t, int64_t now)
     t->at = now;
 }
 
-/* The token's budget; NULL if it is not remembered. */
+/* Finds the stored budget of the token; NULL if none is stored. */
 static struct read_budget *find(struct read_budgets *b, uint64_t token)
 {
     for (int i = 0; i < READ_BUDGET_TOKENS; i++)
@@ -41,7 +41,7 @@ static struct read_budget *find(struct read_budgets *b, uint64_t token)
     return NULL;
 }
 
-/* Forgets the token that has most left, and remembers this one instead. */
+/* Replaces the stored budget that has most time left by a full budget of this token. */
 static struct read_budget *add(struct read_budgets *b, uint64_t token, int64_t now)
 {
     struct read_budget *most = &b->at[0];

@@ -1,34 +1,34 @@
-/* read_budget.h - how much reading one token may cause. Each token has a budget of time in which
- * readers work for it: it grows by a share of the processors' time up to a maximum, which serves
- * somebody who opens one page after another, and each request is charged for the time that it took.
- * While a budget is exhausted, the token's requests wait. So a client that reads in a loop leaves
- * nearly all of the machine, and of a database on it, to those who submit and work.
+/* read_budget.h - how much reading one token may cause. Each token has a budget of time that
+ * threads for reading may spend on its requests. The budget grows by a share of the processors'
+ * time up to a maximum, which suffices for a person who opens one page after another, and each
+ * request is charged for the time that it took. While the budget is exhausted, requests of the
+ * token wait. So a client that reads in a loop leaves nearly all of the machine, and of a database
+ * on it, to submitters and workers.
  *
- * It does no locking. */
+ * These functions take no lock: the caller must. */
 #ifndef SERVER_READ_BUDGET_H
 #define SERVER_READ_BUDGET_H
 
 #include <stdint.h>
 
-#define READ_BUDGET_MAX    (5 * 1000000LL) /* µs */
-#define READ_BUDGET_SHARE  20              /* one part in this many of each processor's time */
-#define READ_BUDGET_TOKENS 64              /* that are remembered; others have a full budget */
+#define READ_BUDGET_MAX    (5 * 1000000LL) /* µs, the largest budget */
+#define READ_BUDGET_SHARE  20              /* budgets grow by 1/20 of each processor's time */
+#define READ_BUDGET_TOKENS 64 /* budgets that are stored; other tokens have a full one */
 
 struct read_budget {
-    uint64_t token; /* a hash; 0: unused */
+    uint64_t token; /* hash of the token; 0 if the entry is unused */
     int64_t left;   /* µs at `at`; negative after a request that took longer */
     int64_t at;     /* CLOCK_BOOTTIME, µs */
 };
 
 struct read_budgets {
-    int processors; /* 0: not known yet */
+    int processors; /* 0 if not known yet */
     struct read_budget at[READ_BUDGET_TOKENS];
 };
 
-/* How long requests of the token have to wait, in µs; 0 if they may start. The token may be NULL.
- */
+/* How long requests of the token must wait, in µs; 0 if they may start. The token may be NULL. */
 int64_t read_budget_wait(struct read_budgets *b, const char *token, int64_t now);
-/* A request of the token was carried out from `start` to `end`. */
+/* Charges the token for a request that was carried out from `start` to `end`. */
 void read_budget_charge(struct read_budgets *b, const char *token, int64_t start, int64_t end);
 
 #endif
