@@ -63,7 +63,8 @@ enum execution_flag {
     FLAG_APPROVED = 512,     /* its approval was given */
     FLAG_LET_FINISH = 1024,  /* it was cancelled, but its running descendants may finish */
     FLAG_RERUN = 2048,       /* it has run before: its children already have rows */
-    FLAG_ONLY_FAILED = 4096, /* a fan-out in a rerun: items that succeeded do not run again */
+    FLAG_ONLY_FAILED = 4096, /* a fan-out, or a workflow that waits for its permit, in a rerun:
+                              * children that succeeded do not run again */
     FLAG_NOT_STARTED = 8192, /* its rerun has not started: its children belong to an earlier run */
     /* It was submitted by a process without queues (queue.enabled: false), so its jobs count
      * against queue.cap. (Up to version 12 of the schema this bit was FLAG_NOTIFYING = 16384; a

@@ -118,6 +118,7 @@ static void have_children(struct model_node *n, int all)
 void model_go(struct model *m, struct model_node *n)
 {
     const struct plan_task *t = n->task;
+    char path[120];
     int i;
 
     switch (n->kind) {
@@ -126,9 +127,17 @@ void model_go(struct model *m, struct model_node *n)
             n->item >= 0 && t->each == PLAN_LIST && t->bad >> n->item & 1 ? M_FAILED : M_READY;
         break;
     case M_WORKFLOW:
+        have_children(n, n->workflow->ntasks + 2);
+        for (i = 0; n->only_failed && i < n->workflow->ntasks; i++) {
+            name_node(n, i, path);
+            n->children[i] = model_find(m, path);
+        }
+        if (n->only_failed) {
+            model_go_failed(m, n);
+            break;
+        }
         n->status = M_RUNNING;
         model_set_timeout(m, n);
-        have_children(n, n->workflow->ntasks + 2);
         for (i = 0; i < n->workflow->ntasks; i++)
             make_task(m, n, i);
         break;
@@ -237,7 +246,7 @@ static bool next_item(struct model *m, struct model_node *n)
         n->children[n->made] = old;
         return false;
     }
-    if (old && model_reopen_failed(m, old))
+    if (old && model_reopen_failed(m, old, true))
         n->children[n->made] = old;
     else
         model_begin(m, make(m, n, n->made, n->task->nested ? M_WORKFLOW : M_JOB));

@@ -49,13 +49,16 @@ struct model_node {
     int64_t timeout_due;     /* M_WORKFLOW: when it times out */
     int tries;               /* attempts that count against the maximum */
     int starts;              /* attempts over all runs */
+    bool runs;               /* it has started in this run and not ended, as of model_note_times */
+    int64_t since;           /* if it runs: when it started */
+    int64_t ran;             /* how long its ended runs took, from their starts to their ends */
     int list;                /* length of the list among its outputs, if it succeeded */
 
     const struct plan_workflow *workflow; /* M_WORKFLOW */
     int made;                             /* M_FAN_OUT: items created */
     bool stopped;                         /* M_FAN_OUT: by fail_fast */
-    bool only_failed;                     /* M_FAN_OUT: finished items are not run again */
-    int had;                              /* M_FAN_OUT: how many items the previous run created */
+    bool only_failed; /* M_FAN_OUT, or M_WORKFLOW that waits: finished children do not run again */
+    int had;          /* M_FAN_OUT: how many items the previous run created */
     struct model_node **children; /* tasks by index, or items; NULL if not created in this run */
     int nchildren;
 };
@@ -102,6 +105,10 @@ void model_work_out(struct model *m);
 enum model_timer { M_DELAY, M_TIMEOUT };
 bool model_fire(struct model *m, struct model_node *n, enum model_timer kind, int64_t ahead);
 int64_t model_next_due(const struct model *m); /* 0 if no timer is set */
+
+/* Records which nodes have started and ended since the last call. Call it after jobs were started
+ * and before `now` changes. */
+void model_note_times(struct model *m);
 
 /* Operator requests; false if refused. */
 bool model_pause(struct model_node *n);

@@ -27,7 +27,10 @@ void model_set_timeout(const struct model *m, struct model_node *n);
 /* Resets it as if it had never run; its descendants are not part of it until they are created
  * again. The number of attempts is kept. */
 void model_renew(struct model_node *n);
-/* Runs the failed tasks of a workflow again. False if none failed or it never started. */
-bool model_reopen_failed(struct model *m, struct model_node *n);
+/* Runs the failed tasks of a workflow again, or lets it wait for its permit first. False if none
+ * failed or it never started. */
+bool model_reopen_failed(struct model *m, struct model_node *n, bool wait);
+/* Starts a workflow that waited; it has the tasks of its earlier run. */
+void model_go_failed(struct model *m, struct model_node *n);
 
 #endif

@@ -79,7 +79,7 @@ static void reopen_items(struct model_node *n)
  * again. */
 static void open_workflow(const struct model *m, struct model_node *n)
 {
-    if (model_ended(n->status)) {
+    if (n->status != M_RUNNING) {
         model_set_timeout(m, n);
         n->paused = false;
     }
@@ -88,8 +88,10 @@ static void open_workflow(const struct model *m, struct model_node *n)
     n->children[n->workflow->ntasks] = n->children[n->workflow->ntasks + 1] = NULL;
 }
 
-/* `deeper`: of a failed node, only its failed descendants run again. */
-static void reopen(struct model *m, struct model_node *workflow, const struct marks *k, bool deeper)
+/* `deeper`: of a failed node, only its failed descendants run again. `wait`: nested workflows wait
+ * for their permits. */
+static void reopen(struct model *m, struct model_node *workflow, const struct marks *k, bool deeper,
+                   bool wait)
 {
     int i;
 
@@ -102,19 +104,38 @@ static void reopen(struct model *m, struct model_node *workflow, const struct ma
             continue;
         if (below && c->kind == M_FAN_OUT)
             reopen_items(c);
-        else if (!below || !model_reopen_failed(m, c))
+        else if (!below || !model_reopen_failed(m, c, wait))
             model_renew(c);
     }
 }
 
-bool model_reopen_failed(struct model *m, struct model_node *n)
+bool model_reopen_failed(struct model *m, struct model_node *n, bool wait)
 {
     struct marks k;
 
     if (n->kind != M_WORKFLOW || !mark_failed(n, &k))
         return false;
-    reopen(m, n, &k, true);
+    if (wait && n->workflow->max) { /* its tasks are part of it again when it starts */
+        free(n->children);
+        n->children = NULL;
+        n->nchildren = 0;
+        n->status = M_PENDING;
+        n->only_failed = true;
+        n->paused = n->cancel_asked = n->timed_out = n->has_permits = false;
+        model_begin(m, n);
+    } else {
+        reopen(m, n, &k, true, wait);
+    }
     return true;
+}
+
+void model_go_failed(struct model *m, struct model_node *n)
+{
+    struct marks k;
+
+    n->only_failed = false;
+    mark_failed(n, &k);
+    reopen(m, n, &k, true, true);
 }
 
 /* ---- ancestors ---- */
@@ -190,7 +211,7 @@ static void open_above(struct model *m, struct model_node *n)
     if (up->kind == M_WORKFLOW) {
         mark_from(up->workflow, index_of(n), &k);
         k.first[index_of(n)] = false;
-        reopen(m, up, &k, false);
+        reopen(m, up, &k, false, false);
     } else if (ended) {
         up->status = M_RUNNING;
         up->paused = up->cancel_asked = up->only_failed = up->stopped = false;
@@ -210,7 +231,7 @@ static bool rerun_part(struct model *m, struct model_node *workflow, const struc
 
     if (!may_reopen(workflow, k))
         return false;
-    reopen(m, workflow, k, deeper);
+    reopen(m, workflow, k, deeper, false);
     if (ended)
         open_above(m, workflow);
     return true;

@@ -137,18 +137,21 @@ void do_turn(struct player *p, struct act *a)
 }
 
 /* Grants permits in the model to workflows that have started in the store and only wait for a
- * permit in the model. The next one may get it when another has ended. */
-static bool give_permits(struct player *p, const struct model_node **without)
+ * permit in the model. The next one may get it when another has ended. Those that have ended in the
+ * store come first: the others still have their permits. */
+static bool give_permits(struct player *p, bool ended, const struct model_node **without)
 {
     struct tree t = tree_of(p);
     struct model_node *n;
     bool any = false;
 
-    *without = NULL;
+    if (ended)
+        *without = NULL;
     for (n = p->model->all; n; n = n->next) {
         const struct tree_row *at = model_waits_for_permit(n) ? find_path(&t, n->path) : NULL;
 
-        if (!at || at->status < M_RUNNING || at->status > M_TIMED_OUT)
+        if (!at || at->status < M_RUNNING || at->status > M_TIMED_OUT ||
+            (at->status > M_RUNNING) != ended)
             continue;
         if (model_permit(p->model, n)) {
             buf_addf(&p->out->trace, "%s gets its permit\n", n->path);
@@ -167,7 +170,7 @@ void work_out(struct player *p)
     const struct model_node *without = NULL;
 
     model_work_out(p->model);
-    while (p->plan->keyed && give_permits(p, &without))
+    while (p->plan->keyed && (give_permits(p, true, &without) || give_permits(p, false, &without)))
         ;
     if (without)
         buf_addf(&p->out->wrong, "%s has begun without a permit\n", without->path);
@@ -194,10 +197,11 @@ void note_claims(struct player *p, struct act *a)
                                             : model_words[n->status]);
         else if (!a->adopt)
             model_start(n);
-        if (n && !is_wrong(p))
+        if (n && !a->adopt && !is_wrong(p))
             compare_final_task(p, a->got[i].id, n);
         p->held[p->nheld++] = (struct running){a->got[i], n};
     }
+    model_note_times(p->model);
     free(t.at);
 }
 

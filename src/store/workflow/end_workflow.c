@@ -7,6 +7,7 @@
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 #include "store/store_internal.h"
+#include "store/workflow/rerun.h"
 #include "store/workflow/workflow.h"
 
 #define MAX_BLAMED 4 /* how many failed children the error of their parent counts */
@@ -280,6 +281,8 @@ int execution_fire_timer(struct turn *t, struct row *row, enum timer_kind kind, 
     TRY(workflow_state_get(t, row->now.id, row->now.root, &f, err));
     if (!f)
         return 0;
+    if (row->now.flags & FLAG_ONLY_FAILED) /* it has just got its permit */
+        return rerun_nested_started(t, f, err);
     if (!row->now.children_made && /* it has just started, because it got a permit */
         (rc = workflow_set_timeout(t, f, err)))
         return rc;

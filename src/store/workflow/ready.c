@@ -1,10 +1,12 @@
 /* ready.c - makes a task ready: evaluates its templates, stores the resulting spec and input with
  * its row, and puts it into the outbox, holds it, or starts its items or its nested workflow. */
 #include "base/json.h"
+#include "core/graph.h"
 #include "core/resolve.h"
 #include "store/door/door.h"
 #include "store/ops/admission.h"
 #include "store/store_internal.h"
+#include "store/workflow/rerun.h"
 #include "store/workflow/workflow.h"
 
 #include <jansson.h>
@@ -206,6 +208,8 @@ int execution_start_unheld(struct turn *t, struct row *row, struct err *err)
     struct workflow_state *f;
     int rc = 0;
 
+    if (row->now.kind == KIND_WORKFLOW && (row->now.flags & FLAG_ONLY_FAILED))
+        return rerun_nested_unheld(t, row, err);
     if (!parent || kind_is_job(parent->now.kind) || !row->now.task_name) { /* it was submitted */
         rc = workflow_state_get(t, row->now.id, row->now.root, &f, err);
         return rc || !f ? rc : workflow_start_unheld(t, f, err);

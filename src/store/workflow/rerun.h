@@ -23,11 +23,17 @@ MUST_USE int rerun_reset(struct turn *t, struct row *row, enum status to, int at
 bool rerun_has_started(const struct row *row);
 /* Reruns the tasks of a nested workflow that failed, and their followers. Does nothing and
  * sets *whole if it has no such task or not all of its tasks exist: the caller must rerun it as a
- * whole. */
+ * whole. If r is NULL, the workflow waits for its permit; otherwise it needs one at once. */
 MUST_USE int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole,
                           struct err *err);
 
-/* Restarts a workflow that has ended; It must get a new permit; otherwise nothing changes and
+/* For a nested workflow that had to wait for its permit or for the end of a pause
+ * (FLAG_ONLY_FAILED): starts it, or lets it wait again. */
+MUST_USE int rerun_nested_unheld(struct turn *t, struct row *row, struct err *err);
+/* Reruns its failed tasks once it has started. */
+MUST_USE int rerun_nested_started(struct turn *t, struct workflow_state *f, struct err *err);
+
+/* Restarts a workflow that has ended. It must get a new permit; otherwise nothing changes and
  * -E_REFUSED is returned. */
 MUST_USE int rerun_restart(struct turn *t, struct row *row, struct rerun *r, struct err *err);
 
@@ -39,6 +45,7 @@ struct partial_rerun {
     bool *open;                /* tasks that have not ended, or still have followers to notify */
     struct row **rows;         /* the rows of the open and the marked tasks; NULL for other tasks */
     bool only_failed_below;    /* below a failed task, rerun only the descendants that failed */
+    bool starts;               /* the workflow has just started again, and no task of it yet */
 };
 /* Loads the states of its tasks; no task is marked yet. */
 MUST_USE int partial_rerun_load(struct turn *t, struct workflow_state *f, struct partial_rerun *p,

@@ -1,7 +1,9 @@
 /* rerun_partial.c - rerun in place of some tasks of a workflow. */
 #include "store/workflow/rerun.h"
 
+#include "core/graph.h"
 #include "store/door/door.h"
+#include "store/ops/admission.h"
 
 /* Refuses a partial rerun of a workflow whose last run has not created all of its tasks. */
 static int refuse_incomplete(const struct workflow_state *f, struct err *err)
@@ -176,14 +178,14 @@ int partial_rerun_reopen(struct turn *t, struct partial_rerun *p, int opened, st
 {
     const struct workflow *w = p->f->def->workflow;
     struct row *row = p->f->row;
-    bool ended = status_is_terminal(row->now.status);
+    bool closed = status_is_terminal(row->now.status), ended = closed || p->starts;
     int left = ended ? 0 : row->now.children_open;
     int bits = row->now.flags & (FLAG_CAPPED | (ended ? 0 : FLAG_PAUSED));
 
     TRY(load_rows(t, p, err));
     TRY(refuse_running(p, err));
     TRY(notify_all_left(t, p, err));
-    if (ended)
+    if (closed)
         TRY(rerun_restart(t, row, r, err));
     TRY(reset_marked(t, p, r, &opened, err));
     for (uint32_t i = 0; i < w->ntasks; i++) {
@@ -200,6 +202,15 @@ int partial_rerun_reopen(struct turn *t, struct partial_rerun *p, int opened, st
         TRY(workflow_set_timeout(t, p->f, err));
     recount_pending(t, p);
     return 0;
+}
+
+/* A nested workflow that runs again because its parent does must not be refused: the outcome of
+ * another execution may be stored in the same turn. So it waits for its permit. */
+static int wait_for_permit(struct turn *t, struct row *row, struct err *err)
+{
+    TRY(rerun_reset(t, row, S_PENDING, 0, NULL, err));
+    row->now.flags |= FLAG_ONLY_FAILED;
+    return admit_or_hold(t, row, &(struct hold_reasons){0}, err);
 }
 
 int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole, struct err *err)
@@ -220,5 +231,43 @@ int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole, 
         return 0;
     *whole = false;
     p.only_failed_below = true;
+    if (!r && row->now.concurrency && status_is_terminal(row->now.status))
+        return wait_for_permit(t, row, err);
     return partial_rerun_reopen(t, &p, 0, r, err);
+}
+
+int rerun_nested_unheld(struct turn *t, struct row *row, struct err *err)
+{
+    struct workflow_state *f;
+
+    limits_note(t, &row->now);
+    TRY(limits_fetch(t, err));
+    TRY(door_admit(t, row, err));
+    if (row->now.held)
+        return 0; /* it starts when it gets its permit */
+    TRY(door_move(t, row, EV_STARTED, S_RUNNING, NULL, err));
+    TRY(workflow_state_get(t, row->now.id, row->now.root, &f, err));
+    return f ? rerun_nested_started(t, f, err) : 0;
+}
+
+int rerun_nested_started(struct turn *t, struct workflow_state *f, struct err *err)
+{
+    struct execution *e = &f->row->now;
+    struct partial_rerun p;
+    int rc;
+
+    e->flags &= ~FLAG_ONLY_FAILED;
+    e->children_made = (int)f->def->workflow->ntasks; /* those of its last run */
+    door_mark_changed(t, f->row);
+    rc = partial_rerun_load(t, f, &p, err);
+    if (rc && rc != -E_INVALID)
+        return rc;
+    if (!rc && rerun_failed(f->def->workflow, p.states, p.marks)) {
+        p.only_failed_below = p.starts = true;
+        return partial_rerun_reopen(t, &p, 0, NULL, err);
+    }
+    *err = (struct err)ERR_INIT; /* tasks of it are gone: it runs again as a whole */
+    e->children_made = 0;
+    TRY(workflow_set_timeout(t, f, err));
+    return workflow_create_tasks(t, f, err);
 }
