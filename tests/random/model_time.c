@@ -1,4 +1,6 @@
-/* model_time.c - timers: delays, timeouts of approvals and timeouts of workflows. */
+/* model_time.c - timers: delays, timeouts of approvals and timeouts of workflows; and how long
+ * nodes run: attempts and the waits between them count, the time between an end and the next start
+ * does not. */
 #include "model_inner.h"
 
 #define HOUR (3600 * 1000000LL)
@@ -63,4 +65,21 @@ bool model_fire(struct model *m, struct model_node *n, enum model_timer kind, in
         model_cancel(n, false);
     }
     return true;
+}
+
+/* ---- durations ---- */
+
+void model_note_times(struct model *m)
+{
+    struct model_node *n;
+
+    for (n = m->all; n; n = n->next) {
+        if (!n->runs && n->status == M_RUNNING) {
+            n->runs = true;
+            n->since = m->now;
+        } else if (n->runs && model_ended(n->status)) {
+            n->runs = false;
+            n->ran += m->now - n->since;
+        }
+    }
 }

@@ -129,6 +129,8 @@ static void play_to_the_end(struct player *p)
     if (!is_wrong(p) && claim(p))
         buf_addstr(&p->out->wrong, "there are jobs after the end\n");
     compare(p);
+    if (!is_wrong(p))
+        compare_durations(p);
 }
 
 void play(struct playground *g, const struct plan *plan, struct played *out)
@@ -149,6 +151,7 @@ void play(struct playground *g, const struct plan *plan, struct played *out)
     work_out(&p);
     play_to_the_end(&p);
     for (i = 0; i < RERUNS && !is_wrong(&p) && plan_chance(&p.rng, plan->reruns); i++) {
+        pass(&p, (int64_t)plan_below(&p.rng, 7200) * SECOND); /* not part of any duration */
         rerun_somehow(&p);
         if (plan_chance(&p.rng, 10) && verify_count(play_store(&p), codes, sizeof(codes)))
             buf_addf(&out->wrong, "verify finds %s\n", codes);

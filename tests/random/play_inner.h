@@ -64,6 +64,8 @@ const struct tree_row *find_id(const struct tree *t, int64_t id); /* NULL if not
 const struct tree_row *find_path(const struct tree *t, const char *path);
 /* Compares the store with the model. */
 void compare(struct player *p);
+/* Compares how long each execution ran; call it when all have ended. */
+void compare_durations(struct player *p);
 
 /* ---- play_turn.c ---- */
 

@@ -97,6 +97,7 @@ static void rerun(struct player *p, struct model_node *n, enum model_again what,
     a.rerun = (struct rerun){.request = {.execution = at ? at->id : 0, .by = "a test"},
                              .what = verbs[what],
                              .from = what == M_FROM ? plan_name(n->workflow, task, from) : NULL};
+    model_note_times(p->model);
     clock_advance(1); /* no two turns have the same time, except when the clock stands still */
     p->model->now++;
     rc = try_turn(p, &a, &err);

@@ -45,6 +45,7 @@ size_t pass(struct player *p, int64_t us)
     int64_t due;
     size_t n = 0;
 
+    model_note_times(p->model);
     while ((due = model_next_due(p->model)) && due > p->model->now + us &&
            due <= p->model->now + us + A_LITTLE)
         us = due - p->model->now;

@@ -1,6 +1,9 @@
 /* play_tree.c - the rows of the store, by the paths of the model; see play_inner.h. */
 #include "play_inner.h"
 
+#include "base/env.h"
+#include "core/event_effect.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,5 +110,30 @@ void compare(struct player *p)
         if (!model_find(p->model, t.at[i].path))
             buf_addf(&p->out->wrong, "%s is %s, and not there in the model\n", t.at[i].path,
                      model_words[t.at[i].status]);
+    free(t.at);
+}
+
+void compare_durations(struct player *p)
+{
+    /* the store's clock also advances by itself */
+    int64_t real = clock_boot_us() - p->begun + SECOND, off;
+    struct execution_list l = {0};
+    struct tree t = tree_of(p);
+    struct err err = ERR_INIT;
+    size_t i;
+
+    model_note_times(p->model);
+    CHECK_OK_ERR(query_tree(play_store(p), p->out->root, &l, &err), &err);
+    for (i = 0; i < l.n; i++) {
+        const struct tree_row *at = find_id(&t, l.at[i].id);
+        const struct model_node *n = at ? model_find(p->model, at->path) : NULL;
+        int64_t ran = execution_duration(&l.at[i].state, 0); /* -1 if it never started */
+
+        off = n ? (ran > 0 ? ran : 0) - n->ran : 0;
+        if (off < 0 || off > real)
+            buf_addf(&p->out->wrong, "%s ran for %lld s, and for %lld s in the model\n", at->path,
+                     (long long)(ran / SECOND), (long long)(n->ran / SECOND));
+    }
+    execution_list_release(&l);
     free(t.at);
 }
