@@ -1,6 +1,8 @@
 /* test_embedding.c - features for embedders: workflows without files, waiting for the end of an
  * execution, and several engines in one process. */
+#include "api/api.h"
 #include "api_fixture.h"
+#include "base/env.h"
 #include "base/text.h"
 #include "engine_fixture.h"
 #include "sql_submission_fixture.h"
@@ -107,6 +109,57 @@ TEST(wait_without_a_timeout_returns_when_the_job_ends)
     OK(pawl_wait(p, id, -1, &status, &api_err));
     CHECK_STR(status, "succeeded");
     pthread_join(thread, NULL);
+    close_all(p, s);
+}
+
+/* A driver in front of the real one, which counts the transactions of a handle. */
+static struct db_driver spy;
+static const struct db_driver *real_driver;
+static int begun;
+
+static int count_begin(struct db *db, enum tx_kind kind, struct err *err)
+{
+    begun++;
+    return real_driver->begin(db, kind, err);
+}
+
+static void count_transactions(struct pawl *p)
+{
+    struct db *db = store_db(p->store);
+
+    real_driver = db->driver;
+    spy = *real_driver;
+    spy.begin = count_begin;
+    db->driver = &spy;
+}
+
+TEST(wait_reads_the_status_only_at_its_start_and_when_it_is_woken)
+{
+    enum { WAITS = 6 };
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t id = submit(s, "exec::x"), start = clock_boot_us();
+    const char *status = NULL;
+    pthread_t thread;
+    int i;
+
+    OK(pawl_wait(p, id, 0, &status, &api_err)); /* connects */
+    count_transactions(p);
+    OK(pawl_wait(p, id, 1200, &status, &api_err));
+    CHECK(begun <= 3); /* the first read, the last, and one for a notification from before */
+    CHECK_EQ(cancel(s, id), 0);
+    for (i = 0; i < WAITS; i++) {
+        struct held_job j;
+
+        id = submit(s, "exec::x");
+        j = claim_job(s, 7);
+        CHECK_OK(pthread_create(&thread, NULL, settle_later, &j));
+        OK(pawl_wait(p, id, -1, &status, &api_err));
+        CHECK_STR(status, "succeeded");
+        pthread_join(thread, NULL);
+    }
+    CHECK(clock_boot_us() - start < WAITS * 4 * SECOND); /* without a wake-up, five seconds each */
+    store_db(p->store)->driver = real_driver;
     close_all(p, s);
 }
 
