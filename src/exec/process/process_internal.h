@@ -208,12 +208,20 @@ void process_variables_release(struct variables *v); /* wipes them */
  * it runs or how it ended (watch_check). */
 MUST_USE int process_reattach(struct executor *x, const struct job *j, void **handle,
                               struct err *err);
-/* Called when the helper has started the shim; pidfd is -1 if it failed or its answer is
- * unknown. */
-void watch_helper_answered(struct process *p, struct watch *w, int pidfd);
 /* Finds out whether an attempt in state CHECKING or LOST still runs, or how it ended. Call it when
  * check_at is due. */
 void watch_check(struct process *p, struct watch *w);
+/* Reports an attempt as refused unless its shim has started it, and makes sure that the shim never
+ * does. */
+void watch_refuse_unstarted(struct process *p, struct watch *w);
+
+/* follow.c */
+/* Watches a shim that lives: from now on its pidfd signals its end. `begun` is 0 if the shim may
+ * not have started anything yet. */
+void watch_follow_shim(struct process *p, struct watch *w, int pidfd, int64_t begun);
+/* Called when the helper has started the shim; pidfd is -1 if it failed or its answer is
+ * unknown. */
+void watch_helper_answered(struct process *p, struct watch *w, int pidfd);
 void watch_send_command(struct process *p, struct watch *w); /* sends the watch's pending command,
                                                                 if any */
 /* Reports the start of a running attempt as soon as its shim has recorded it. */
@@ -225,10 +233,7 @@ void watch_note(const struct process *p, struct watch *w, const char *what);
 /* Called when kill_at has passed. `away` means that this worker itself did not run for longer than
  * a lease, so the shim may have been suspended, too. */
 void watch_kill_overdue(struct process *p, struct watch *w, bool away);
-/* Reports an attempt as refused unless its shim has started it, and makes sure that the shim never
- * does. */
-void watch_refuse_unstarted(struct process *p, struct watch *w);
-
+/* Schedules the next watch_check, each time after a longer pause. */
 void watch_check_later(struct process *p, struct watch *w);
 
 /* unrecorded.c: attempts without a shim record and an exit record */
