@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -126,14 +125,6 @@ struct proxy {
     _Atomic int *open;              /* connections that are forwarded */
 };
 
-static void *share(size_t size)
-{
-    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-    CHECK(p != MAP_FAILED);
-    return p;
-}
-
 static int connect_to(int port)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
@@ -194,8 +185,8 @@ static struct proxy proxy_start(void)
     struct proxy p;
     int listener = listen_anywhere(&p.port), server_port = pg_port();
 
-    p.mode = share(sizeof(*p.mode));
-    p.open = share(sizeof(*p.open));
+    p.mode = shared_memory(sizeof(*p.mode));
+    p.open = shared_memory(sizeof(*p.open));
     p.pid = fork();
     CHECK(p.pid >= 0);
     if (p.pid == 0)
@@ -221,8 +212,6 @@ static void proxy_stop(struct proxy *p)
 {
     kill(p->pid, SIGKILL);
     waitpid(p->pid, NULL, 0);
-    munmap((void *)p->mode, sizeof(*p->mode));
-    munmap((void *)p->open, sizeof(*p->open));
 }
 
 /* Connects to t's database through the proxy, without TLS: the proxy reads what it forwards. */
