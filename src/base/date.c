@@ -6,10 +6,10 @@
 
 #define CYCLE_YEARS 400
 #define CYCLE_DAYS  146097
-#define EPOCH_DAYS  719468 /* from 0000-03-01 to 1970-01-01 */
+#define EPOCH_DAYS  719468 /* days from 0000-03-01 to 1970-01-01 */
 
-/* Days before the month, counted from March = 0. From March on the lengths are 31 30 31 30 31,
- * twice, then January and February. */
+/* Days between March 1 and the first day of the month; month 0 is March. From March on, the lengths
+ * of the months are 31 30 31 30 31, twice, then January and February. */
 static int days_before_month(int month)
 {
     return (153 * month + 2) / 5;
@@ -33,7 +33,7 @@ struct date date_from_days(int64_t days)
 {
     int64_t cycle = floor_div(days + EPOCH_DAYS, CYCLE_DAYS);
     int left = (int)(days + EPOCH_DAYS - cycle * CYCLE_DAYS);
-    /* Remove the leap days before the division by 365. */
+    /* Subtract the leap days, so that every year left has 365 days. */
     int year = (left - left / 1460 + left / 36524 - left / 146096) / 365;
     int month;
 

@@ -9,8 +9,8 @@
 
 struct date {
     int64_t year;
-    int month; /* 1 to 12 */
-    int day;   /* 1 to 31 */
+    int month; /* January is 1 */
+    int day;   /* the first is 1 */
 };
 
 int64_t date_to_days(int64_t year, int month, int day);

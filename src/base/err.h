@@ -6,22 +6,22 @@
 #define MUST_USE          __attribute__((warn_unused_result))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 
-/* the name of each code, and the exit code of the command line for it */
-#define ERROR_CODES(X)                                                                       \
-    X(INTERNAL, 1)       /* a bug, or an invariant that does not hold */                     \
-    X(INVALID, 2)        /* the caller's input is not acceptable */                          \
-    X(CONFLICT, 2)       /* an idempotency key with another body, or a fenced database */    \
-    X(NOT_FOUND, 5)      /* no such execution, tenant, queue … */                          \
-    X(UNAVAILABLE, 6)    /* the database can't be used: down, or access denied */            \
-    X(NO_SPACE, 6)       /* the disk is full: nothing was written */                         \
-    X(SCHEMA, 6)         /* the schema is missing, or newer than this program */             \
-    X(REFUSED, 7)        /* nothing was started: a limit is reached, for example */          \
-    X(LEASE_LOST, 1)     /* another worker may own this attempt: leave it alone */           \
-    X(BUSY, 6)           /* locked by another turn: retry in the next turn */                \
-    X(REDO, 6)           /* the transaction was rolled back for a reason outside of it, such \
-                            as a deadlock: repeat the turn */                                \
-    X(CONN_LOST, 6)      /* reconnect, then repeat the turn */                               \
-    X(COMMIT_UNKNOWN, 6) /* no reply to COMMIT: find out whether the turn is stored */       \
+/* each error code and the exit code of the command line for it */
+#define ERROR_CODES(X)                                                                             \
+    X(INTERNAL, 1)  /* a bug, or an invariant that does not hold */                                \
+    X(INVALID, 2)   /* the caller's input is not valid */                                          \
+    X(CONFLICT, 2)  /* an idempotency key was used with another body, or the database is fenced */ \
+    X(NOT_FOUND, 5) /* no such execution, tenant, queue … */                                     \
+    X(UNAVAILABLE, 6) /* the database can't be reached or denies access */                         \
+    X(NO_SPACE, 6)    /* the disk is full; nothing was written */                                  \
+    X(SCHEMA, 6)      /* the schema is missing, or newer than this program */                      \
+    X(REFUSED, 7)     /* the request was refused, by a limit for example; nothing was started */   \
+    X(LEASE_LOST, 1)  /* the worker may no longer own this attempt: leave it alone */              \
+    X(BUSY, 6)        /* locked by another turn: retry in the next turn */                         \
+    X(REDO, 6)        /* the database rolled the transaction back for an outside reason, such      \
+                         as a deadlock: repeat the turn */                                         \
+    X(CONN_LOST, 6)   /* the connection to the database was lost: reconnect and repeat the turn */ \
+    X(COMMIT_UNKNOWN, 6) /* no reply to COMMIT arrived: find out whether the turn is stored */     \
     X(VIOLATION, 1)      /* verify found an invariant that does not hold */
 
 enum error_code {
@@ -31,7 +31,8 @@ enum error_code {
 #undef X
 };
 
-/* The kind of the missing object: front ends use it to add a hint on how to find or supply it. */
+/* The kind of object that an error reports as missing. Front ends use it to add a hint on how to
+ * find or supply the object. */
 enum err_missing { MISSING_NOTHING, MISSING_EXECUTION, MISSING_PARAM };
 
 struct err {
@@ -46,16 +47,16 @@ struct err {
         0        \
     }
 
-/* Sets code and sentence. Returns -code, so that callers can write `return err_set(…)`. */
+/* Sets the code and the sentence. Returns -code, so that callers can write `return err_set(…)`. */
 int err_set(struct err *err, enum error_code code, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
 /* Adds the kind and name of the missing object to an error that was just set; returns -code. */
 int err_missing(struct err *err, enum err_missing missing, const char *name);
 
-/* Puts "text: " in front of the current sentence; returns -code. */
+/* Puts "text: " in front of the error's sentence; returns -code. */
 int err_prefix(struct err *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* Returns from the calling function if the call returns an error. */
+/* Returns the call's error code from the enclosing function if the call fails. */
 #define TRY(call)                 \
     do {                          \
         int error_code_ = (call); \

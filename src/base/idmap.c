@@ -59,8 +59,7 @@ void idmap_remove(struct idmap *m, int64_t id)
         return;
     m->keys[at] = 0;
     m->n--;
-    /* Reinsert the rest of the probe sequence: an entry may have been displaced by the removed one.
-     */
+    /* Reinsert the entries that follow without a gap: the removed entry may have displaced them. */
     for (at = (at + 1) & (m->cap - 1); m->keys[at]; at = (at + 1) & (m->cap - 1)) {
         int64_t key = m->keys[at];
 

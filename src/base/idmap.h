@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct idmap {
-    int64_t *keys; /* 0 if free: ids start at 1 */
+    int64_t *keys; /* an id, or 0 for a free slot: ids start at 1 */
     void **values;
     size_t n, cap;
 };
@@ -19,9 +19,10 @@ struct idmap {
 
 void *idmap_get(const struct idmap *m, int64_t id); /* NULL if not found */
 void idmap_put(struct idmap *m, int64_t id, void *value);
-void idmap_remove(struct idmap *m, int64_t id); /* does nothing if not found */
+void idmap_remove(struct idmap *m, int64_t id); /* does nothing if the id is not found */
 void idmap_reset(struct idmap *m);
-/* The first value at or after position *at; moves *at past it. NULL if there is none. */
+/* Returns the first value at position *at or later and sets *at to the position after it. NULL if
+ * no value is left. */
 void *idmap_next(const struct idmap *m, size_t *at);
 /* Loops over the values. The loop body must not change the map. */
 #define IDMAP_EACH(m, value) for (size_t at_ = 0; ((value) = idmap_next((m), &at_));)

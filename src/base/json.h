@@ -50,8 +50,8 @@ char *json_arena_text(const struct json_t *v, struct arena *arena);
 
 /* The maximum nesting of lists and objects in a document that a user supplies, and in a value that
  * is stored for a workflow: params, vars, inputs, outputs. jansson reads up to 2048 levels; the
- * margin is for documents that contain such values: the outputs of all items of a fan-out, the
- * event that keeps an earlier result, the object that a query prints. */
+ * lower limit leaves room for documents that contain such values: the outputs of all items of a
+ * fan-out, the event that keeps an earlier result, the object that a query prints. */
 #define JSON_DEPTH_MAX 64
 
 /* The nesting depth of a document's text: 0 for a number, 1 for [], 2 for [{}]. The text may be
@@ -59,18 +59,20 @@ char *json_arena_text(const struct json_t *v, struct arena *arena);
 size_t json_depth(const char *s, size_t len);
 /* The nesting depth of a value. */
 size_t json_value_depth(const struct json_t *v);
-/* E_INVALID if `depth` is more than `max`; the sentence starts with `what`. */
+/* Returns E_INVALID if `depth` is more than `max`. `what` names the document and starts the error
+ * sentence. */
 MUST_USE int json_check_depth(size_t depth, size_t max, const char *what, struct err *err);
 
-/* Reads a document of at most `depth` levels. Duplicate keys and integers beyond 64 bits are
- * errors. *out is a new reference. */
+/* Reads a document with at most `depth` levels of nesting. Duplicate keys and integers beyond 64
+ * bits are errors. *out is a new reference. */
 MUST_USE int json_load(const char *s, size_t len, size_t depth, const char *what,
                        struct json_t **out, struct err *err);
 struct json_error_t;
-/* Why jansson refused a document, as the predicate of a sentence: "is not valid JSON". A number
- * that does not fit and a repeated key are described differently, since they are valid JSON. */
+/* Why jansson refused a document, as the predicate of a sentence, such as "is not valid JSON".
+ * Numbers that do not fit and repeated keys have their own texts, because such documents are valid
+ * JSON. */
 const char *json_refusal(const struct json_error_t *at);
-/* Sets E_INVALID: `what`, the refusal, and its location. */
+/* Sets an E_INVALID error: `what` (the name of the document), why jansson refused it, and where. */
 int json_refuse(const char *what, const struct json_error_t *at, struct err *err);
 
 /* Checks that s is valid JSON of any type, of at most `max` bytes and JSON_DEPTH_MAX levels. `what`

@@ -23,12 +23,12 @@
 
 struct json_t; /* jansson's */
 
-/* A value and its path. The parent node must outlive it. */
+/* A JSON value and its path in the document. The parent node must live longer than this node. */
 struct json_node {
     struct json_t *value;
     const struct json_node *up; /* the parent; NULL for the document */
-    const char *key;            /* its key in an object; for the document, its name in errors */
-    size_t index;               /* its index in an array, if key is NULL */
+    const char *key; /* the key of this node in its parent; for the document, its name in errors */
+    size_t index;    /* the index of this node in an array, if key is NULL */
 };
 
 /* Reads one document. Duplicate keys, invalid UTF-8, more than `max` bytes and more than
@@ -41,10 +41,10 @@ MUST_USE int json_read_open(const char *text, size_t len, size_t max, const char
 MUST_USE int json_read_deep(const char *text, size_t len, size_t max, size_t depth,
                             const char *what, struct json_node *out, struct err *err);
 void json_read_close(struct json_node *doc);
-/* A document that starts as {0} and is closed at the end of its scope. */
+/* Declares a document that starts as {0} and is closed at the end of its scope. */
 #define AUTO_JSON_NODE AUTO(json_read_close) struct json_node
 
-/* Sets an E_INVALID sentence that starts with the path: "the spec: env.9A …". */
+/* Sets an E_INVALID error whose sentence starts with the path: "the spec: env.9A …". */
 int json_read_fail(const struct json_node *p, struct err *err, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 
@@ -52,7 +52,7 @@ int json_read_fail(const struct json_node *p, struct err *err, const char *fmt, 
  * to allow any key. */
 MUST_USE int json_read_known_keys(const struct json_node *p, const char *const *keys,
                                   struct err *err);
-/* Finds a member of an object; false if it does not exist or `object` is not an object. */
+/* Finds a member of an object; false if the member does not exist or `object` is not an object. */
 bool json_read_member(const struct json_node *object, const char *key, struct json_node *out);
 
 /* The number of an object's members. JSON_EACH loops over them in the order of the document. */
@@ -72,7 +72,7 @@ MUST_USE int json_read_text(const struct json_node *p, size_t min, size_t max, s
                             const char **out, struct err *err);
 MUST_USE int json_read_i64(const struct json_node *p, int64_t min, int64_t max, int64_t *out,
                            struct err *err);
-/* Reads a whole or a real number from min to max. */
+/* Reads a number, whole or not, from min to max. */
 MUST_USE int json_read_double(const struct json_node *p, double min, double max, double *out,
                               struct err *err);
 /* The value as JSON on one line, with the keys in the order of the document. */

@@ -150,7 +150,7 @@ char *arena_strdup(struct arena *a, const char *s)
     return s ? arena_memdup0(a, s, strlen(s)) : NULL;
 }
 
-/* Keeps the newest block, unless it was made for one large allocation. */
+/* Keeps the newest block for reuse, unless it was made for one large allocation. */
 void arena_reset(struct arena *a)
 {
     struct arena_block *b = a->head, *next, *kept = NULL;

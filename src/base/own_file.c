@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* O_NONBLOCK: opening a FIFO would otherwise wait for a peer. */
+/* O_NONBLOCK is needed because opening a FIFO would otherwise wait for a peer. */
 #define GUARDS (O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
 
-/* A file owned by the folder's owner is accepted, too: root may take over another user's attempts.
- */
+/* A file of the folder's owner is accepted, too, because root may take over another user's
+ * attempts. */
 static bool is_owned(int at, const struct stat *st)
 {
     struct stat folder;
@@ -50,7 +50,7 @@ static int open_checked(int at, const char *name, int flags, int64_t max, bool g
         error = errno;
     else if (!(error = error_of(&st, max)) && !given && !is_owned(at, &st))
         error = EPERM;
-    else if (!error && (flags & O_TRUNC) && ftruncate(fd, 0)) /* only after the checks above */
+    else if (!error && (flags & O_TRUNC) && ftruncate(fd, 0)) /* only after the checks */
         error = errno;
     if (!error)
         return fd;

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ENTRY_MAX 16384 /* bytes of an entry in /etc/passwd or /etc/group */
+#define ENTRY_MAX 16384 /* the longest entry of /etc/passwd or /etc/group, in bytes */
 
 bool ownership_is_ours(const struct stat *st)
 {

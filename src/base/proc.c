@@ -23,7 +23,8 @@ bool proc_read(int at, const char *name, size_t max, struct buf *out)
     return done;
 }
 
-/* The name is in parentheses and may contain any character, so search from the end. */
+/* In /proc/PID/stat, the program's name is in parentheses and may itself contain parentheses, so
+ * search for the last one. */
 bool proc_parse_stat(const char *text, struct proc_stat *out)
 {
     const char *p = strrchr(text, ')');

@@ -16,23 +16,23 @@ struct proc_stat {
     pid_t session;
 };
 
-/* Reads a file of /proc/PID; `at` is a descriptor of that folder. Stops once `max` bytes were read,
- * so `out` may be up to 64 kB longer. False if the file can't be read. */
+/* Reads a file of /proc/PID; `at` is a descriptor of that folder. Reading stops once there are
+ * `max` bytes, so `out` may be up to 64 kB longer. False if the file can't be read. */
 bool proc_read(int at, const char *name, size_t max, struct buf *out);
 
 /* Parses the text of /proc/PID/stat; false if it is malformed. */
 bool proc_parse_stat(const char *text, struct proc_stat *out);
-bool proc_stat(pid_t pid, struct proc_stat *out); /* false if no such process */
-int64_t proc_start_time(pid_t pid);               /* -1 if no such process */
+bool proc_stat(pid_t pid, struct proc_stat *out); /* false if the process does not exist */
+int64_t proc_start_time(pid_t pid);               /* -1 if the process does not exist */
 
-/* Whether the error of a failed open means that this process or the host has no descriptor or no
- * memory left: then nothing is known about the process that was to be inspected. */
+/* Whether the errno of a failed open means that this process or the host has run out of descriptors
+ * or memory. The failure then says nothing about the inspected process. */
 bool proc_is_shortage(int error);
 
 /* The pid namespace of this process; 0 if it can't be read. */
 uint64_t proc_pid_namespace(void);
-/* A number that identifies this pid namespace in this boot of the host: a recorded pid is valid
- * only where the number is the same. 0 if it can't be read. */
+/* A number that identifies this pid namespace and this boot of the host. A recorded pid is valid
+ * only where the number is the same. 0 if the number can't be read. */
 uint64_t proc_place(void);
 
 /* The id of this boot of the host; false if it can't be read. */

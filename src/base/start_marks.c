@@ -20,9 +20,9 @@ struct start_marks {
     int fd;
     int64_t generation;
     int nslots;
-    VEC(int) unused;   /* free slots below nslots */
-    struct idmap kept; /* execution -> slot + 1 */
-    VEC(int) attempts; /* the attempt in each kept slot */
+    VEC(int) unused;   /* slots below nslots that are free */
+    struct idmap kept; /* maps the id of an execution to its slot + 1 */
+    VEC(int) attempts; /* the number of the attempt in each kept slot */
 };
 
 struct start_marks *start_marks_new(int fd, int64_t generation)
@@ -116,7 +116,7 @@ int start_marks_write(const struct start_marks *m, int slot, int64_t execution, 
 
     if (n == (ssize_t)sizeof(mark))
         return 0;
-    if (n >= 0) /* a short write: the disk is full */
+    if (n >= 0) /* a short write means that the disk is full */
         errno = ENOSPC;
     return -1;
 }
@@ -144,7 +144,7 @@ bool start_marks_prove_unstarted(int fd, int64_t generation, int64_t execution, 
         memcmp(head, expected, HEAD_SIZE) != 0)
         return false;
     for (at += HEAD_SIZE; (n = pread(fd, marks, sizeof(marks), at)) > 0; at += n) {
-        if (n % (ssize_t)sizeof(*marks)) /* damaged: it proves nothing */
+        if (n % (ssize_t)sizeof(*marks)) /* a damaged table proves nothing */
             return false;
         for (size_t i = 0; i < (size_t)n / sizeof(*marks); i++)
             if (marks[i].execution == execution && marks[i].attempt == attempt)

@@ -2,11 +2,11 @@
  * has started. Other workers read it after the worker's death.
  *
  * A mark is a pair of numbers: the id of an execution and the number of its attempt. The worker
- * writes it before it calls a function or requests the shim of a command, and reuses its slot only
- * after the outcome is stored or another worker owns the attempt. So a dead worker never started an
- * attempt that is missing from its file. Marks outlive the process, but not a crash of the host,
- * and they are not valid for a database that was restored since: the table begins with the id of
- * the boot and the generation of the database for which it is valid.
+ * writes the mark before it calls a function or requests the shim of a command, and reuses the
+ * mark's slot only after the outcome is stored or another worker owns the attempt. So a dead worker
+ * never started an attempt that is missing from its file. Marks outlive the process, but not a
+ * crash of the host, and they are not valid for a database that was restored since: the table
+ * begins with the id of the boot and the generation of the database for which it is valid.
  *
  * The table has no limit: it grows by 16 bytes for each mark that is kept. A mark whose attempt
  * this worker can't follow any more is kept until the worker ends.
@@ -24,13 +24,14 @@
 
 struct start_marks;
 
-/* fd is the worker file; it stays open until the marks are freed. */
+/* `fd` is the worker file. It must stay open until the marks are freed. */
 struct start_marks *start_marks_new(int fd, int64_t generation);
 void start_marks_free(struct start_marks *m); /* m may be NULL */
 /* Writes the head of the table: from now on every start is marked. Returns 0, or -1 and errno. */
 MUST_USE int start_marks_begin(struct start_marks *m);
 
-/* A slot is reserved for an attempt that may start, and kept while its outcome is not committed. */
+/* A worker reserves a slot for an attempt that may start, and keeps the slot until the attempt's
+ * outcome is committed. */
 int start_marks_reserve(struct start_marks *m);
 void start_marks_unreserve(struct start_marks *m, int slot);
 void start_marks_keep(struct start_marks *m, int slot, int64_t execution, int attempt);
@@ -41,16 +42,16 @@ bool start_marks_has(const struct start_marks *m, int64_t execution, int attempt
  * own the attempt, or its adoption by this worker was certainly not stored. */
 void start_marks_drop(struct start_marks *m, int64_t execution, int attempt);
 
-/* Writes the mark of an attempt that is about to start. Returns 0, or -1 and errno; on failure the
- * attempt must not start. Any thread may call this. */
+/* Writes the mark of an attempt that is about to start. Returns 0, or -1 and errno; if it fails,
+ * the attempt must not start. Any thread may call this function. */
 MUST_USE int start_marks_write(const struct start_marks *m, int slot, int64_t execution,
                                int attempt);
-/* Writes and keeps the mark of an attempt that is about to start, or that another worker may have
- * started. */
+/* Writes the mark of an attempt that is about to start, or that another worker may have started,
+ * and keeps its slot. */
 MUST_USE int start_marks_add(struct start_marks *m, int64_t execution, int attempt);
 
-/* Whether the file of a dead worker proves that it never started this attempt of an execution in
- * this generation of the database. */
+/* Whether the file of a dead worker proves that this worker never started the attempt. The proof is
+ * valid only in one generation of the database. */
 bool start_marks_prove_unstarted(int fd, int64_t generation, int64_t execution, int attempt);
 
 #endif

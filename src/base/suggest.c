@@ -1,14 +1,15 @@
-/* suggest.c - see suggest.h. The distance counts letters that are missing, added, wrong, or
- * swapped with their neighbour; case is ignored. */
+/* suggest.c - see suggest.h. The distance of two words is the number of letters that are missing,
+ * added, wrong, or swapped with their neighbour; case is ignored. */
 #include "base/suggest.h"
 
 #include <ctype.h>
 #include <string.h>
 
-#define LONGEST 64 /* longer words are not compared */
+#define LONGEST 64 /* words with more bytes are not compared */
 
-/* The distance at which a candidate is too far: one more than a third of the word's length, and at
- * least 2, so that one letter may always be wrong. A little more if the first letter is right. */
+/* The distance from which on a candidate is too far from the word: one more than a third of the
+ * word's length, and at least 2, so that one letter may always be wrong. It is higher if the first
+ * letter is right. */
 static unsigned limit_of(size_t len, int first_is_right)
 {
     return len < 3 ? 2 : (unsigned)(len + (first_is_right ? 2 : 0)) / 3 + 1;
@@ -32,9 +33,9 @@ static int same_letter(char a, char b)
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* The distance between a and b, or any number of at least `limit` once the distance is known to
- * reach it. Three rows of the dynamic programming table are enough: a swap refers to the row before
- * the previous one. */
+/* Returns the distance between a and b. Once the distance is known to be at least `limit`, returns
+ * any number of at least `limit`. Three rows of the dynamic programming table are enough: a swap
+ * refers to the row before the previous one. */
 static unsigned distance(const char *a, size_t n, const char *b, size_t m, unsigned limit)
 {
     unsigned rows[3][LONGEST + 2], *two = rows[0], *one = rows[1], *now = rows[2], *spare;

@@ -25,7 +25,8 @@ size_t text_step(const char *text, size_t left)
         return 0;
     if (left < n)
         return 0;
-    if (c == 0xE0) /* these ranges exclude overlong forms, surrogates and > U+10FFFF */
+    /* These ranges exclude overlong forms, surrogates and code points above U+10FFFF. */
+    if (c == 0xE0)
         lo = 0xA0;
     else if (c == 0xED)
         hi = 0x9F;
@@ -66,7 +67,7 @@ size_t text_characters(const char *s, size_t len)
     size_t n = 0, i;
 
     for (i = 0; i < len; i++)
-        n += ((unsigned char)s[i] & 0xC0) != 0x80; /* not a continuation */
+        n += ((unsigned char)s[i] & 0xC0) != 0x80; /* counts all bytes but continuation bytes */
     return n;
 }
 
@@ -79,7 +80,8 @@ void text_make_utf8(char *s)
             s[at] = '?';
 }
 
-/* U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069. */
+/* Whether the character is one of U+061C, U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069,
+ * which change the direction of writing. */
 static bool is_bidi(const unsigned char *c, size_t n)
 {
     if (n == 2)
@@ -95,7 +97,9 @@ bool text_is_hidden(const char *s, size_t n)
 {
     const unsigned char *c = (const unsigned char *)s;
 
-    if (n == 1) /* a single byte of 0x80 or more is not UTF-8, and may control an 8-bit terminal */
+    /* A single byte of 0x80 or more is not UTF-8, and an 8-bit terminal may take it for a
+     * control character. */
+    if (n == 1)
         return c[0] < 0x20 || c[0] >= 0x7F;
     return (n == 2 && c[0] == 0xC2 && c[1] < 0xA0) || is_bidi(c, n);
 }
@@ -171,7 +175,7 @@ static bool parse_char(const char **s, char c)
     return true;
 }
 
-/* Parses an optional point and the digits after it, as µs. */
+/* Parses a fraction of a second, a point and digits, as µs. The fraction may be missing. */
 static bool parse_fraction(const char **s, int64_t *us)
 {
     int64_t unit = 100000;
@@ -186,7 +190,7 @@ static bool parse_fraction(const char **s, int64_t *us)
     return true;
 }
 
-/* Parses Z, +hh:mm, -hh:mm or nothing, as seconds. */
+/* Parses a time zone, which is Z, +hh:mm, -hh:mm or missing, as seconds east of UTC. */
 static bool parse_zone(const char **s, int64_t *zone)
 {
     int sign = **s == '-' ? -1 : 1, h, m;
@@ -215,7 +219,7 @@ static bool parse_clock(const char **s, struct tm *tm, int64_t *frac, int64_t *z
            parse_digits(s, 2, 59, &tm->tm_sec) && parse_fraction(s, frac) && parse_zone(s, zone);
 }
 
-/* The times from 0000-01-01 to 9999-12-31, which text_time can write: its years have four
+/* The range of times that text_time can write, 0000-01-01 to 9999-12-31: it writes years with four
  * digits. */
 #define FIRST_SECOND (-62167219200LL)
 #define LAST_SECOND  253402300799LL
@@ -239,7 +243,7 @@ int text_parse_time(const char *s, int64_t *us, struct err *err)
     tm.tm_year -= 1900;
     tm.tm_mon -= 1;
     normalized = tm;
-    secs = (int64_t)timegm(&normalized); /* turns February 30 into March 2 */
+    secs = (int64_t)timegm(&normalized); /* timegm turns February 30 into March 2 */
     if (*p || normalized.tm_mday != tm.tm_mday || normalized.tm_mon != tm.tm_mon)
         goto bad;
     secs -= zone;

@@ -9,8 +9,8 @@
  * errno. */
 int thread_start(pthread_t *out, void *(*run)(void *arg), void *arg);
 
-/* thread_cond_init makes a condition variable whose waits are timed by CLOCK_MONOTONIC.
- * thread_time_in returns the argument for pthread_cond_timedwait that is `us` µs from now. */
+/* thread_cond_init makes a condition variable whose timed waits use CLOCK_MONOTONIC. thread_time_in
+ * returns the time `us` µs from now, as pthread_cond_timedwait expects it. */
 void thread_cond_init(pthread_cond_t *c);
 struct timespec thread_time_in(int64_t us);
 

@@ -1,5 +1,5 @@
-/* tz.c - see tz.h. A zone is a table of offset changes (steps) and a rule for the time after the
- * last one. */
+/* tz.c - see tz.h. A zone is a table of offset changes (steps), and a rule for the time after the
+ * last step. */
 #include "base/tz.h"
 
 #include "base/buf.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_FILE (256 * 1024) /* the largest file in tzdata has 4 kB */
+#define MAX_FILE (256 * 1024) /* bytes; the largest file in tzdata has 4 kB */
 
 /* ---- loading ---- */
 
@@ -24,8 +24,8 @@ static bool is_name_char(char c)
            c == '+' || c == '-';
 }
 
-/* A name without dots can't be ".." or a file that is not a zone; without empty parts it can't be
- * "/etc" or "a//b". */
+/* Names can't contain dots, so ".." and names of other files with a suffix are refused; empty
+ * parts, as in "/etc" or "a//b", are refused, too. */
 static bool is_name(const char *name)
 {
     size_t i;
@@ -97,7 +97,8 @@ void tz_free(struct tz **z)
 
 /* ---- lookup ---- */
 
-/* The period of a time after the last step of the table: the rule decides, if there is one. */
+/* The period of a time after the last step of the table. It follows from the zone's rule, if the
+ * zone has one. */
 static struct tz_period period_by_rule(const struct tz *z, int64_t t)
 {
     int64_t last = z->n ? z->steps[z->n - 1].at : -TZ_FOREVER;
@@ -116,7 +117,7 @@ static struct tz_period period_by_rule(const struct tz *z, int64_t t)
 
 struct tz_period tz_period(const struct tz *z, int64_t t)
 {
-    size_t low = 0, high = z->n; /* the number of steps up to t lies between them */
+    size_t low = 0, high = z->n; /* the number of steps up to time t is between low and high */
 
     while (low < high) {
         size_t mid = (low + high) / 2;
@@ -142,10 +143,11 @@ int64_t tz_to_local(const struct tz *z, int64_t t)
 
 int64_t tz_from_local(const struct tz *z, int64_t local)
 {
-    /* No offset is larger than TZ_MAX_OFFSET, so clocks can't show `local` before this time. */
+    /* No offset is larger than TZ_MAX_OFFSET, so the zone's clocks can't show `local` before this
+     * time. */
     struct tz_period p = tz_period(z, local - TZ_MAX_OFFSET);
 
-    while (p.until + p.offset <= local) /* clocks reach `local` only after this period */
+    while (p.until + p.offset <= local) /* while the clocks reach `local` only after this period */
         p = tz_period(z, p.until);
     return local - p.offset < p.from ? p.from : local - p.offset;
 }

@@ -16,15 +16,17 @@
 
 #define TZ_DIR        "/usr/share/zoneinfo"
 #define TZ_NAME_SIZE  64
-#define TZ_MAX_OFFSET (26 * 3600) /* no zone is further from UTC in either direction */
+#define TZ_MAX_OFFSET (26 * 3600) /* the most seconds that any zone is ahead of UTC or behind it \
+                                   */
 
-/* All times of this module lie within ±TZ_FOREVER. */
+/* All times that the functions of tz.h accept or return lie within ±TZ_FOREVER. */
 #define TZ_FOREVER    (INT64_C(1) << 59)
 
 struct tz;
 
-/* Reads a zone by its name, such as Europe/Berlin. A name consists of letters, digits, '_', '+',
- * '-' and single '/' between them, so that its file is below TZ_DIR. "UTC" needs no file. */
+/* Reads a zone by its name, such as Europe/Berlin. A name consists of letters, digits, '_', '+' and
+ * '-', with single '/' between its parts, so its file is always below TZ_DIR. "UTC" needs no
+ * file. */
 MUST_USE int tz_load(const char *name, struct tz **out, struct err *err);
 
 /* Makes a zone from the bytes of a TZif file (RFC 8536, version 2 or later). */
@@ -32,7 +34,8 @@ MUST_USE int tz_parse(const char *name, const void *data, size_t len, struct tz 
                       struct err *err);
 void tz_free(struct tz **z);
 
-/* A period, from <= t < until, with one offset. Adjacent periods may have the same offset. */
+/* A period (from <= t < until) in which the zone has one offset. Adjacent periods may have the same
+ * offset. */
 struct tz_period {
     int64_t from, until;
     int32_t offset; /* seconds to add to UTC: east is positive */
@@ -43,8 +46,8 @@ struct tz_period tz_period(const struct tz *z, int64_t t);
 
 int64_t tz_to_local(const struct tz *z, int64_t t);
 
-/* When the clocks first show this local time, or jump over it. The result never decreases from one
- * local time to a later one. */
+/* The time at which the zone's clocks first show this local time, or jump over it. A later local
+ * time never gives an earlier result. */
 int64_t tz_from_local(const struct tz *z, int64_t local);
 
 #endif

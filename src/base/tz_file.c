@@ -1,16 +1,16 @@
-/* tz_file.c - reads a zone from a TZif file (RFC 8536). The bytes are not trusted: any zone that
- * is returned has ascending times and offsets within TZ_MAX_OFFSET. */
+/* tz_file.c - reads a zone from a TZif file (RFC 8536). The file is not trusted: any zone that is
+ * returned has ascending times and offsets within TZ_MAX_OFFSET. */
 #include "base/mem.h"
 #include "base/tz_internal.h"
 
 #include <string.h>
 
-#define MAX_STEPS   4096 /* the longest table in tzdata has 240 */
+#define MAX_STEPS   4096 /* the longest table in tzdata has 240 steps */
 #define HEADER_SIZE 44
 
-/* The counts in the header's order. The block after the header holds the times, the type index of
- * each time, types, chars, leap seconds, and the flags, which matter only for a TZ without a rule.
- */
+/* The counts in a TZif header, in their order there. The block after the header holds the times,
+ * the type index of each time, the types, the abbreviations, the leap seconds, and flags that
+ * matter only where TZ has no rule for summer time. */
 struct counts {
     uint32_t utc_flags, std_flags, leaps, times, types, chars;
 };
@@ -42,8 +42,8 @@ static void skip(struct reader *r, size_t bytes)
     r->left -= bytes;
 }
 
-/* Reads a header and checks that the block after it is complete. `time_size` is the size of a time
- * in it; *block becomes the size of the block. */
+/* Reads a header and checks that the block after it is complete. A time in the block has
+ * `time_size` bytes. *block is set to the size of the block. */
 static int read_header(struct reader *r, size_t time_size, struct counts *c, size_t *block)
 {
     uint32_t *const counts[] = {&c->utc_flags, &c->std_flags, &c->leaps,
@@ -103,7 +103,7 @@ static int read_table(const struct reader *r, const struct counts *c, struct tz 
     return 0;
 }
 
-/* The footer is a line feed, the rule or nothing, and a line feed. */
+/* Reads the footer: a line feed, the rule (which may be empty), and a line feed. */
 static int read_footer(const struct reader *r, struct tz *z)
 {
     const char *text = (const char *)r->at;
@@ -136,7 +136,7 @@ int tz_parse(const char *name, const void *data, size_t len, struct tz **out, st
 
     if ((rc = read_header(&r, 4, &c, &block)))
         return rc;
-    skip(&r, block); /* the 32-bit block, for old readers */
+    skip(&r, block); /* the 32-bit block, which only old readers need */
     if ((rc = read_header(&r, 8, &c, &block)) || (rc = read_table(&r, &c, z)))
         return rc;
     skip(&r, block);

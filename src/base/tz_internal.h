@@ -11,26 +11,27 @@
 
 #include "base/tz.h"
 
-/* A change of the offset. */
+/* A time at which the zone's offset changes. */
 struct tz_step {
     int64_t at;
     int32_t offset; /* the offset from then on */
 };
 
-/* A day of each year, and seconds from its midnight (may be negative or more than a day). */
+/* When a rule changes the clocks: a day of each year, and seconds from its midnight (may be
+ * negative or more than a day). */
 struct tz_change {
     enum { BY_WEEKDAY, BY_DAY, BY_DAY_WITHOUT_LEAP } kind;
-    int month, week, day; /* BY_WEEKDAY: week 5 = the last, day 0 = Sunday; else only day */
+    int month, week, day; /* for BY_WEEKDAY: week 5 is the last, day 0 is Sunday; else only day */
     int32_t time;
 };
 
 struct tz_rule {
     int32_t standard, summer; /* offsets */
-    bool has_summer;          /* false: standard time all year */
+    bool has_summer;          /* false if there is standard time all year */
     struct tz_change to_summer, to_standard;
 };
 
-/* False if `text` is not a valid rule. */
+/* Returns false if `text` is not a valid rule. */
 MUST_USE bool tz_rule_parse(const char *text, struct tz_rule *out);
 
 /* Like tz_period, for a rule with summer time. */
@@ -40,7 +41,7 @@ struct tz {
     int32_t before;        /* the offset before the first step */
     struct tz_step *steps; /* ascending */
     size_t n;
-    bool has_rule; /* false: the last offset applies forever */
+    bool has_rule; /* if false, the last offset applies forever */
     struct tz_rule rule;
 };
 

@@ -1,4 +1,5 @@
-/* tz_rule.c - see tz_internal.h. */
+/* tz_rule.c - parses the rule of a time zone and computes when it changes the clocks; see
+ * tz_internal.h. */
 #include "base/tz_internal.h"
 
 #include "base/date.h"
@@ -7,7 +8,7 @@
 
 #define HOUR             3600
 #define MAX_OFFSET_HOURS 24
-#define MAX_CHANGE_HOURS 167 /* RFC 8536 allows a week either way */
+#define MAX_CHANGE_HOURS 167 /* RFC 8536 allows times up to a week before or after the day */
 
 /* ---- parsing: each function moves *s past its input; false if the input is not valid ---- */
 
@@ -31,7 +32,7 @@ static bool parse_number(const char **s, int min, int max, int *out)
     return true;
 }
 
-/* Three or more letters, or a quoted name such as <+0330>. */
+/* Parses the abbreviation of a zone: three or more letters, or a quoted name such as <+0330>. */
 static bool parse_name(const char **s)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -58,7 +59,7 @@ static bool parse_time(const char **s, int max_hours, int32_t *out)
     return true;
 }
 
-/* Mmonth.week.day, Jday or day, each with an optional /time */
+/* Parses the day of a change, Mmonth.week.day, Jday or day, and an optional /time. */
 static bool parse_change(const char **s, struct tz_change *out)
 {
     struct tz_change c = {.time = 2 * HOUR};
@@ -112,7 +113,7 @@ bool tz_rule_parse(const char *text, struct tz_rule *out)
 
 /* ---- applying ---- */
 
-/* The day of the change, in days since 1970. */
+/* The day on which the clocks change in a year, in days since 1970. */
 static int64_t change_day(const struct tz_change *c, int64_t year)
 {
     int64_t first;
@@ -121,7 +122,7 @@ static int64_t change_day(const struct tz_change *c, int64_t year)
     switch (c->kind) {
     case BY_DAY:
         return date_to_days(year, 1, 1) + c->day;
-    case BY_DAY_WITHOUT_LEAP: /* day 60 is always March 1 */
+    case BY_DAY_WITHOUT_LEAP: /* February 29 has no number, so day 60 is March 1 */
         return date_to_days(year, 1, 1) + c->day - 1 +
                (c->day >= 60 && date_month_days(year, 2) == 29);
     case BY_WEEKDAY:
@@ -134,14 +135,14 @@ static int64_t change_day(const struct tz_change *c, int64_t year)
     return first + day;
 }
 
-/* A rule gives the time of a change in the local time before it. */
+/* When the clocks change in a year. A rule gives the time in the local time before the change. */
 static int64_t change_time(const struct tz_change *c, int64_t year, int32_t offset_before)
 {
     return change_day(c, year) * DAY_SECONDS + c->time - offset_before;
 }
 
-/* Inserts a step in order of time. Of two steps at the same time the one added later comes last:
- * where summer time lasts all year, it ends and starts again at the same time, and the start must
+/* Inserts a step in order of time. If two steps have the same time, the one added later comes last.
+ * Where summer time lasts all year, it ends and starts again at the same time, and the start must
  * win. */
 static void add_step(struct tz_step *steps, size_t n, int64_t at, int32_t offset)
 {
@@ -152,7 +153,7 @@ static void add_step(struct tz_step *steps, size_t n, int64_t at, int32_t offset
     steps[n] = (struct tz_step){at, offset};
 }
 
-#define YEARS_AROUND 2 /* a change's time may reach a week into an adjacent year */
+#define YEARS_AROUND 2 /* a change may be up to a week from its day, and so in an adjacent year */
 
 struct tz_period tz_rule_period(const struct tz_rule *r, int64_t t)
 {

@@ -36,10 +36,10 @@ void wakeup_remove(struct wakeup *w, int fd)
 
 void wakeup_signal(struct wakeup *w)
 {
-    (void)eventfd_write(w->event, 1); /* fails only if it is readable already */
+    (void)eventfd_write(w->event, 1); /* fails only if the descriptor is readable already */
 }
 
-/* A time of 0 would disarm the timer, hence the nanosecond. */
+/* A time of 0 would disarm the timer, so at least one nanosecond is set. */
 void wakeup_at(struct wakeup *w, int64_t when)
 {
     struct itimerspec t = {.it_value = {when / 1000000, when % 1000000 * 1000 + 1}};
@@ -58,7 +58,8 @@ bool wakeup_clear(struct wakeup *w, int64_t now)
 
     (void)eventfd_read(w->event, &n);
     if (due) {
-        timerfd_settime(w->timer, 0, &never, NULL); /* also clears an expiration */
+        /* Disarming also clears an expiration that was not read. */
+        timerfd_settime(w->timer, 0, &never, NULL);
         w->armed = 0;
     }
     return due;

@@ -10,25 +10,26 @@
 #include <stdint.h>
 
 struct wakeup {
-    int epoll; /* to poll for reading; its events carry the pointer given to wakeup_add */
+    int epoll; /* poll this descriptor for reading; its events carry the pointers given to
+                  wakeup_add */
     int event, timer;
-    int64_t armed; /* when the timer fires, CLOCK_BOOTTIME, µs; 0 if it is not set */
+    int64_t armed; /* when the timer fires (CLOCK_BOOTTIME, µs); 0 if the timer is not set */
 };
 #define WAKEUP_INIT                           \
     {                                         \
         .epoll = -1, .event = -1, .timer = -1 \
     }
 
-/* Returns 0, or -1 and errno; close it in either case. The events of its signal and its timer carry
- * NULL. */
+/* Returns 0, or -1 and errno; call wakeup_close in either case. Events of the signal and of the
+ * timer carry NULL instead of a pointer given to wakeup_add. */
 MUST_USE int wakeup_open(struct wakeup *w);
 void wakeup_close(struct wakeup *w);
-MUST_USE int wakeup_add(struct wakeup *w, int fd, void *what); /* 0, or -1 and errno */
-/* Call it before you close fd, if another process may have a copy of it. */
+MUST_USE int wakeup_add(struct wakeup *w, int fd, void *what); /* returns 0, or -1 and errno */
+/* Stops watching fd. Call this before you close fd if another process may have a copy of fd. */
 void wakeup_remove(struct wakeup *w, int fd);
 
 void wakeup_signal(struct wakeup *w);
-void wakeup_at(struct wakeup *w, int64_t when); /* wakes up at that time at the latest */
+void wakeup_at(struct wakeup *w, int64_t when); /* wakes up at the time `when`, or earlier */
 /* Clears the signal, and the timer if it is due; returns whether the timer was due. */
 bool wakeup_clear(struct wakeup *w, int64_t now);
 
