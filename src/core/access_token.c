@@ -12,13 +12,14 @@
 #define PREFIX_LENGTH (sizeof(PREFIX) - 1)
 #define SECRET_LENGTH 43
 #define CHECKS_LENGTH 6
-#define TAIL_LENGTH   (1 + SECRET_LENGTH + CHECKS_LENGTH) /* from the "_" after the tenant on */
+/* The text after the tenant: "_", the secret and the checksum. */
+#define TAIL_LENGTH   (1 + SECRET_LENGTH + CHECKS_LENGTH)
 
 #define BASE64        sodium_base64_VARIANT_URLSAFE_NO_PADDING
 #define DIGEST_SIZE   16
 #define DIGEST_TEXT   sodium_base64_ENCODED_LEN(DIGEST_SIZE, BASE64)
 
-/* The first characters of the BLAKE2b-128 of the text, in base64url. */
+/* The checksum: the first characters of the BLAKE2b-128 of the text, in base64url. */
 static void compute_checks(const char *text, size_t len, char out[CHECKS_LENGTH])
 {
     unsigned char digest[DIGEST_SIZE];
@@ -46,7 +47,8 @@ char *access_token_write(const struct access_token *t)
     return text;
 }
 
-/* Whether the text has the form of a token; sets *tenant to the length of the tenant's name. */
+/* Whether the text has the form of a token; sets *tenant to the length of the tenant's name in
+ * it. */
 static bool has_form(const char *text, size_t *tenant)
 {
     size_t len = strnlen(text, PREFIX_LENGTH + TENANT_MAX + TAIL_LENGTH + 1);
@@ -58,8 +60,8 @@ static bool has_form(const char *text, size_t *tenant)
     return true;
 }
 
-/* libsodium 1.0.18 decodes some characters that are not base64url, too: one secret must have one
- * text. */
+/* libsodium 1.0.18 also decodes some texts with characters outside of base64url. They are refused,
+ * because a secret must have only one text. */
 static bool decode_secret(const char *text, unsigned char out[TOKEN_SECRET_SIZE])
 {
     char again[SECRET_LENGTH + 1];

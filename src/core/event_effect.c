@@ -32,21 +32,22 @@ static void start_run(struct execution_state *s)
         s->idle += s->updated_at;
 }
 
-/* A cancel, or any other end, ends the pause of the execution. Otherwise a later rerun would start
+/* The pause of an execution ends when it is cancelled or ends. Otherwise a later rerun would start
  * nothing, and nobody could resume it: an ended execution can't be resumed. */
 static void end_pause(struct execution_state *s)
 {
     s->flags &= ~(FLAG_PAUSED | FLAG_RELEASING);
 }
 
-/* A rerun clears the cancel request, the deferral and most flags of the earlier run. */
+/* A rerun clears the execution's cancel request, deferral and most flags, which belong to the
+ * earlier run. */
 static void apply_rerun(struct execution_state *s, const struct execution_change *c)
 {
     s->cancel_requested = s->deferred = false;
     s->flags = (s->flags & FLAG_CAPPED) | FLAG_RERUN | (c->is_job ? s->flags & FLAG_ROUTED : 0);
     if (s->started_at && s->idle >= 0)
         s->idle -= s->finished_at;
-    if (c->to == S_RUNNING) /* a workflow or fan-out that runs again without another start */
+    if (c->to == S_RUNNING) /* a workflow or fan-out continues to run without a started event */
         start_run(s);
     if (c->is_job)
         s->max_attempts = s->attempts + c->attempts;
@@ -99,7 +100,7 @@ static void apply_action(struct execution_state *s, const struct execution_chang
     case EV_CANCEL_REQUESTED:
         if (c->let_finish)
             s->flags |= FLAG_LET_FINISH;
-        if (!c->let_finish || !c->is_job) /* otherwise the job runs to its end */
+        if (!c->let_finish || !c->is_job) /* a job that may finish is not asked to stop */
             s->cancel_requested = true;
         end_pause(s);
         break;
@@ -122,7 +123,8 @@ void event_apply(struct execution_state *s, const struct execution_change *c)
         end_pause(s);
     if (c->to != S_RUNNING)
         end_lease(s);
-    if (c->to != (c->is_job ? S_READY : S_PENDING)) /* only these can be held */
+    /* Only ready jobs and pending workflows can be held. */
+    if (c->to != (c->is_job ? S_READY : S_PENDING))
         end_hold(s);
 }
 

@@ -2,8 +2,9 @@
  * each event: the door applies an event to the row before it stores the row and the event; replay
  * (history/replay.h) applies the stored events to an empty state. Pure.
  *
- * Three things are set elsewhere: result and error (door_set_outcome), the due times of timers
- * (door_move), and the flag of a task that was skipped because of a failure (task_skip). */
+ * Three things are not set by event_apply() but by the function in parentheses: result and error
+ * (door_set_outcome), the due times of timers (door_move), and the flag of a task that was skipped
+ * because of a failure (task_skip). */
 #ifndef CORE_EVENT_EFFECT_H
 #define CORE_EVENT_EFFECT_H
 
@@ -11,8 +12,8 @@
 
 #include <stdint.h>
 
-/* A macro, so that a structure that contains a state can also have the fields as its own
- * members. */
+/* The fields of an execution's state. A macro, so that a structure that contains a state can also
+ * have each field as a member of its own. */
 #define EXECUTION_STATE_FIELDS                                                                \
     int64_t requested_at, started_at, finished_at, updated_at; /* µs; 0 if not yet */        \
     int64_t idle; /* µs between the ends of earlier runs and the starts of their reruns; */  \
@@ -29,7 +30,7 @@ struct execution_state {
     EXECUTION_STATE_FIELDS
 };
 
-/* Defines the member `state`, and each of its fields as a member, too. */
+/* Defines the member `state`, and each field of the state as a member of the same structure. */
 #define EXECUTION_STATE               \
     union {                           \
         struct execution_state state; \
@@ -38,10 +39,11 @@ struct execution_state {
         };                            \
     }
 
-/* An event, with all values that it may set. */
+/* An event, with all values that it may set. A comment above a member names the events that set
+ * it. */
 struct execution_change {
     enum event_action action;
-    bool is_job; /* a task or exec; otherwise a workflow or fan-out */
+    bool is_job; /* true for a task or exec, false for a workflow or fan-out */
     int to;      /* enum status */
     int64_t at;
     /* claimed, resumed, adopted: the new lease */
@@ -51,16 +53,16 @@ struct execution_change {
     int hold; /* enum hold */
     const char *held_key;
     /* cancel_requested */
-    bool let_finish; /* running jobs finish, but no follower starts */
+    bool let_finish; /* if true, running jobs finish, but no follower starts */
     /* rerun of a job */
     int attempts; /* how many attempts the rerun allows */
 };
 
 void event_apply(struct execution_state *s, const struct execution_change *c);
 
-/* How long an execution has run, µs: its attempts and the waits between them, from its first claim
- * (a workflow or fan-out: from its start) to its end, or to `now`. The time between an end and the
- * start of the rerun that followed is not included. -1 if it has never started. */
+/* How long an execution has run, in µs: its attempts and the waits between them, from its first
+ * claim (a workflow or fan-out: from its start) to its end, or to `now`. The time between an end
+ * and the start of the rerun that followed is not included. -1 if it has never started. */
 int64_t execution_duration(const struct execution_state *s, int64_t now);
 
 #endif

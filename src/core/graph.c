@@ -51,6 +51,6 @@ int graph_flags_of(const struct graph_need *n)
 int graph_end(int bits, bool cancel_requested)
 {
     if (bits & FLAG_FAILED)
-        return S_FAILED; /* also if it was cancelled later: a failure is never hidden */
+        return S_FAILED; /* also if the workflow was cancelled later: a failure is never hidden */
     return cancel_requested || (bits & FLAG_CANCELLED) ? S_CANCELLED : S_SUCCEEDED;
 }

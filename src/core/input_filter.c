@@ -20,7 +20,7 @@ int input_filter_read(struct input_filter *f, const char *const *given, struct e
     return 0;
 }
 
-/* json_equal distinguishes 1 and 1.0. */
+/* Equality of JSON values that also holds for 1 and 1.0, which json_equal distinguishes. */
 static bool is_equal(const json_t *a, const json_t *b)
 {
     if (json_is_number(a) && json_is_number(b) && json_typeof(a) != json_typeof(b))

@@ -10,16 +10,18 @@ struct outcome {
     enum outcome_kind kind;
     bool has_exit_code;
     int exit_code;
-    int signal;          /* 0 if none */
-    const char *result;  /* if ok: JSON of the outputs; NULL if none */
-    const char *error;   /* if not ok: never empty */
+    int signal;          /* signal that ended the attempt; 0 if none */
+    const char *result;  /* outputs as JSON, if the outcome is ok; NULL if none */
+    const char *error;   /* never empty, unless the outcome is ok */
     int64_t duration;    /* µs that the attempt ran; -1 if unknown */
     int64_t cpu;         /* µs of processor time used; 0 if unknown */
     int64_t peak_memory; /* bytes; 0 if unknown */
-    int unstarted; /* if refused: not 0 if it is proved that the attempt never started; settling the
-                      attempt sets it to the number of such attempts in a row */
-    int64_t retry_delay; /* µs until the next attempt, -1 for no retry; if deferred: µs until the
-                            requested time; if refused: back-off */
+    /* For a refused attempt: not 0 if it is proved that the attempt never started; settling sets
+     * it to the number of such attempts in a row. */
+    int unstarted;
+    /* Μs until the next attempt, -1 for no retry; for a deferred attempt, µs until the requested
+     * time; for a refused one, the back-off. */
+    int64_t retry_delay;
 };
 
 #endif

@@ -10,7 +10,7 @@ struct front {
     size_t n, cap;
 };
 
-/* Marks every task that needs a task in the front, directly or indirectly. Releases the front. */
+/* Marks every task that needs a task of `front`, directly or indirectly. Releases `front`. */
 static void mark_followers(const struct workflow *w, struct front *front, enum rerun_mark *marks)
 {
     while (front->n) {
@@ -22,7 +22,7 @@ static void mark_followers(const struct workflow *w, struct front *front, enum r
 
             if (marks[next] == RERUN_FOLLOWER)
                 continue;
-            /* even if the task itself failed: its needs run first */
+            /* a follower even if it failed itself, because its needs run first */
             marks[next] = RERUN_FOLLOWER;
             *vec_add(front) = next;
         }

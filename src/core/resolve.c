@@ -9,8 +9,8 @@
 
 /* ---- values ---- */
 
-/* Reports the location of the task, since a definition keeps no other locations. A location within
- * the expression would be mistaken for one in the file. */
+/* Sets an error from a fault. It shows the location of the task, since a definition keeps no other
+ * locations. A location within the expression would be mistaken for one in the file. */
 static int fault_err(struct expr_fault *fault, const struct resolve_scope *s, struct err *err)
 {
     const struct workflow_task *at = s->task && s->task->line ? s->task : NULL;
@@ -108,7 +108,9 @@ int resolve_condition(const struct resolve_scope *s, bool *out, struct err *err)
     struct expr_scope scope = s->expr;
     struct expr_fault fault;
 
-    scope.arg = (void *)&s->facts; /* the scope may have been copied since resolve_scope */
+    /* The scope may have been copied since resolve_scope made it, so its pointer to facts is set
+     * again. */
+    scope.arg = (void *)&s->facts;
     if (t->kind == TEMPLATE_FAULT)
         fault = *t->fault;
     else if (!expr_eval_bool(t->expr, &scope, out, &fault))

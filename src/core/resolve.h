@@ -9,13 +9,13 @@
 
 /* ---- params and vars of a workflow ---- */
 
-/* Parses the params that a program gives: a JSON object of at most JSON_DEPTH_MAX levels; NULL is
- * an empty object. *out is a new reference. */
+/* Parses the params that a program gives: a JSON object of at most JSON_DEPTH_MAX levels. NULL
+ * stands for an empty object. *out is a new reference. */
 MUST_USE int resolve_read_params(const char *json, struct json_t **out, struct err *err);
 /* Checks the given values against the workflow's params. Fails with E_INVALID and a message that
  * names the param. */
 MUST_USE int resolve_check_params(const struct workflow *w, struct json_t *given, struct err *err);
-/* Sets the error that an environment variable is too large; `bytes` includes its name. */
+/* Sets the error that an environment variable is too large; `bytes` is the length of NAME=VALUE. */
 int resolve_too_large(const char *name, size_t bytes, struct err *err);
 /* Adds the defaults of the params to values that resolve_check_params accepted, and evaluates the
  * vars. *out is a new reference to {"params": …, "vars": …}, each of at most JSON_DEPTH_MAX
@@ -25,8 +25,8 @@ MUST_USE int resolve_variables(const struct templates *t, struct json_t *given, 
 
 /* ---- the scope of a task ---- */
 
-/* Values are borrowed from struct resolve_given, except those that resolve_scope creates:
- * resolve_scope_release releases these. */
+/* The values that the templates of a task may refer to. Values are borrowed from struct
+ * resolve_given, except those that resolve_scope creates and resolve_scope_release releases. */
 struct resolve_scope {
     const struct templates *templates;
     const struct workflow_task *task; /* NULL for the scope of the whole workflow */
@@ -39,13 +39,15 @@ struct resolve_given {
     const struct templates *templates;
     const struct workflow_task *task; /* NULL for the scope of the whole workflow */
     struct json_t *variables;
-    struct json_t *tasks; /* {NAME: {"status", "outputs", "error"}} */
-    struct json_t *item;  /* NULL unless the task is an item of a fan-out */
+    /* The tasks that templates refer to: {NAME: {"status", "outputs", "error"}}. */
+    struct json_t *tasks;
+    struct json_t *item; /* the item; NULL unless the task is an item of a fan-out */
     struct json_t *index;
-    struct json_t *execution; /* {"id", "name", "root", "due_at"} */
+    struct json_t *execution; /* the execution: {"id", "name", "root", "due_at"} */
     struct graph_facts facts;
-    const char *status, *error; /* of the workflow; NULL except in on_failure and on_exit; error is
-                                   NULL if it has none */
+    /* How the workflow ended; NULL except in on_failure and on_exit; error is NULL if there is
+     * none. */
+    const char *status, *error;
 };
 MUST_USE int resolve_scope(const struct resolve_given *g, struct resolve_scope *out,
                            struct err *err);
@@ -53,7 +55,7 @@ void resolve_scope_release(struct resolve_scope *s);
 
 /* ---- values ---- */
 
-/* A template of the scope's task; NULL if the task has none. */
+/* The template of the scope's task for one of its keys; NULL if the task does not have the key. */
 const struct template *resolve_template(const struct resolve_scope *s, enum task_template which);
 /* Evaluates a template; *out is a new reference. */
 MUST_USE int resolve_value(const struct template *t, const struct resolve_scope *s,
@@ -61,10 +63,11 @@ MUST_USE int resolve_value(const struct template *t, const struct resolve_scope 
 /* E_INVALID if the value is a string with a NUL character: a command would get only the text before
  * it. */
 MUST_USE int resolve_check_nul(const struct json_t *v, struct err *err);
-/* Evaluates a template and appends its value as text, which has no NUL character. */
+/* Evaluates a template and appends its value as text. A value that contains a NUL character is an
+ * error. */
 MUST_USE int resolve_text(const struct template *t, const struct resolve_scope *s, struct buf *out,
                           struct err *err);
-/* Evaluates the members of an object; an error names the key. *out is a new reference. If `as_text`
+/* Evaluates the values of an object; an error names the key. *out is a new reference. If `as_text`
  * is set, each value is converted to a string, as for environment variables. */
 MUST_USE int resolve_pairs(const struct template *t, const struct resolve_scope *s, bool as_text,
                            struct json_t **out, struct err *err);
@@ -75,8 +78,7 @@ MUST_USE int resolve_condition(const struct resolve_scope *s, bool *out, struct 
  * reference. */
 MUST_USE int resolve_items(const struct resolve_scope *s, struct json_t **out, struct err *err);
 
-/* Appends the JSON of the spec of a command or function and, for a function, the JSON of its
- * input. */
+/* Appends the JSON of the spec of a task and, for a function, the JSON of its input. */
 MUST_USE int resolve_task(const struct resolve_scope *s, const struct spec *defaults,
                           struct buf *spec, struct buf *input, struct err *err);
 

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#define PARAMS "the params object" /* its name in error messages */
+#define PARAMS "the params object" /* name of the document in error messages */
 
 int resolve_read_params(const char *json, json_t **out, struct err *err)
 {
@@ -46,8 +46,8 @@ static bool has_type(const json_t *v, enum param_type type)
     return false;
 }
 
-/* Whether the param is null if no value is given. Such a param accepts an explicit null, too: a
- * workflow may pass on a param of its own that is null. */
+/* Whether the param is null when no value is given. Such a param also accepts a null that is given:
+ * a workflow may pass on a param of its own that is null. */
 static bool may_be_null(const struct workflow_param *p)
 {
     return !p->required && (!p->default_value || !strcmp(p->default_value, "null"));
@@ -70,8 +70,8 @@ static bool sets_variable(const struct workflow_task *t, const char *name)
            pairs_have(t->with.at, t->with.n, name);
 }
 
-/* The bytes of NAME=VALUE for the given value or, without one, the default. 0 if only a small
- * default or nothing is given. */
+/* The length of NAME=VALUE for the given value or, without one, for the default. 0 if neither can
+ * be too long. */
 static size_t param_size(const struct workflow_param *p, json_t *v)
 {
     bool is_large = !v && p->default_value && strlen(p->default_value) > KEY_ARG_BYTES / 2;
@@ -82,7 +82,8 @@ static size_t param_size(const struct workflow_param *p, json_t *v)
     return value ? strlen(p->name) + 1 + strlen(text ? text : json_string_value(value)) : 0;
 }
 
-/* Refuses a param that a task reads from an environment variable that can't hold it. */
+/* Refuses a value of a param if a task reads the param from an environment variable and the value
+ * is too large for one. */
 static int check_size(const struct workflow *w, const struct workflow_param *p, json_t *v,
                       struct err *err)
 {
@@ -118,8 +119,8 @@ static int check_param(const struct workflow *w, const struct workflow_param *p,
     if (v && !has_type(v, p->type) && !(json_is_null(v) && may_be_null(p)))
         return err_set(err, E_INVALID, "the param %s must be %s %s, not %s", p->name,
                        param_article(p->type), param_types[p->type], value_type_text(v));
-    /* The params of a nested workflow come from expressions, so their depth was not checked
-     * before. */
+    /* The params of a nested workflow come from expressions, so their depth has not been checked
+     * yet. */
     TRY(json_check_depth(depth + 1, JSON_DEPTH_MAX, PARAMS, err));
     return check_size(w, p, v, err);
 }
@@ -149,8 +150,8 @@ int resolve_check_params(const struct workflow *w, json_t *given, struct err *er
     return rc;
 }
 
-/* *out is a new reference to an object with the given values, and the defaults of all params that
- * are not given. */
+/* Copies the given values and adds the defaults of all other params. *out is a new reference to the
+ * object. */
 static int add_defaults(const struct workflow *w, json_t *given, json_t **out, struct err *err)
 {
     json_t *params = *out = value_need(json_object());

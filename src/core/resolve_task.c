@@ -9,10 +9,11 @@
 #include <jansson.h>
 #include <string.h>
 
-#define ENV_BYTES (256 * 1024) /* params and items are left out of a larger environment */
+/* Bytes of an environment beyond which unused params and items are left out. */
+#define ENV_BYTES (256 * 1024)
 
-/* Builds the environment. Later sources override earlier ones: defaults, the workflow's env,
- * params, with, ITEM and INDEX, the task's env. */
+/* Builds the environment of a command. Later sources override earlier ones: defaults, the
+ * workflow's env, params, with, ITEM and INDEX, the task's env. */
 static int make_env(const struct resolve_scope *s, json_t **out, struct err *err)
 {
     json_auto_t *env = NULL, *with = NULL, *own = NULL;
@@ -34,7 +35,7 @@ static int make_env(const struct resolve_scope *s, json_t **out, struct err *err
     return 0;
 }
 
-/* Converts the values to strings, leaving out those that are null. */
+/* Makes pairs of names and strings from an object, leaving out members that are null. */
 static int make_pairs(json_t *values, const char *what, struct arena *arena, struct spec_pair **out,
                       size_t *n, struct err *err)
 {
@@ -62,15 +63,15 @@ static size_t variable_size(const struct spec_pair *p)
     return strlen(p->key) + 1 + strlen(p->value);
 }
 
-/* Whether the task sets the variable itself, or its command mentions it: then it can't be left
- * out. */
+/* Whether the variable can't be left out of the environment, because the task sets it itself or its
+ * command mentions it. */
 static bool is_used(const struct workflow_task *t, const char *name)
 {
     return pairs_have(t->command.env, t->command.nenv, name) ||
            pairs_have(t->with.at, t->with.n, name) || spec_mentions(&t->command, name);
 }
 
-/* The largest of the variables that the task does not use (is_used); n if none. */
+/* The index of the largest variable that the task does not use (is_used); n if it uses all. */
 static size_t find_unused(const struct workflow_task *t, const struct spec_pair *env, size_t n)
 {
     size_t largest = n;
@@ -82,8 +83,8 @@ static size_t find_unused(const struct workflow_task *t, const struct spec_pair 
     return largest;
 }
 
-/* Params and items may be larger than the system allows for one variable, or for all. Leaves out
- * variables that the task does not use, the largest first. */
+/* Makes the environment small enough. Params and items may be larger than the system allows for one
+ * variable, or for all. Leaves out variables that the task does not use, the largest first. */
 static int fit_env(const struct workflow_task *t, struct spec_pair *env, size_t *n, struct err *err)
 {
     size_t all = 0, at, bytes;
@@ -104,7 +105,7 @@ static int fit_env(const struct workflow_task *t, struct spec_pair *env, size_t 
     return 0;
 }
 
-/* Sets the spec's environment. A file replaces the variable of the same name. */
+/* Sets the environment in the spec. A file with the name of a variable replaces the variable. */
 static int set_env(const struct resolve_scope *s, struct spec *spec, struct arena *arena,
                    struct err *err)
 {
@@ -134,7 +135,7 @@ static int set_files(const struct resolve_scope *s, struct spec *spec, struct ar
     return 0;
 }
 
-/* *out stays unchanged if t is NULL. */
+/* Evaluates a template to a string. *out stays unchanged if t is NULL. */
 static int eval_text(const struct template *t, const struct resolve_scope *s, struct arena *arena,
                      const char **out, struct err *err)
 {
@@ -185,22 +186,22 @@ static int set_cwd(const struct resolve_scope *s, struct spec *spec, struct aren
     return 0;
 }
 
-/* Makes the source of a volume absolute, starting at the workflow's folder, if it is a relative
- * path and not a volume's name. */
+/* Makes the source of a volume absolute, relative to the workflow's folder, unless it is absolute
+ * already or the name of a volume. */
 static json_t *absolute_volume(const struct workflow *w, json_t *volume)
 {
     const char *text = json_string_value(volume);
     bool path = text && (*text == '.' || memchr(text, '/', strcspn(text, ":")));
 
-    /* The container executor refuses a string with a NUL character. */
+    /* A source that contains a NUL character stays unchanged: the container executor refuses it. */
     if (!w->folder || !path || *text == '/' || strlen(text) < json_string_length(volume))
         return json_incref(volume);
     return value_need(json_sprintf("%s/%s", w->folder, text));
 }
 
-/* Converts numbers and booleans to strings, as in argv. Other values are kept; the container
- * executor refuses them where it needs a string. A list is copied, since the original may belong to
- * the scope. */
+/* Converts numbers and booleans to strings, as in argv. Other values are kept, and the container
+ * executor refuses them where it needs a string. A list is copied before its items are converted,
+ * because it may belong to the scope. */
 static json_t *as_texts(json_t *v)
 {
     json_t *made;
@@ -236,7 +237,7 @@ static int set_container(const struct resolve_scope *s, struct spec *spec, struc
     return 0;
 }
 
-/* Whether the task has the key without which this key has no effect, such as `run` for `shell`. */
+/* Whether the task has the key that `k` needs to have an effect, as `shell` needs `run`. */
 static bool is_usable(const struct key *k, const struct workflow_task *task)
 {
     const struct key *with = k->only_with ? key_find(&keys_task, k->only_with) : NULL;
@@ -244,8 +245,8 @@ static bool is_usable(const struct key *k, const struct workflow_task *task)
     return !with || !key_is_default(with, (const char *)task + with->at);
 }
 
-/* Copies to the spec those of the workflow's defaults that were not copied to the task when the
- * file was read; make_env merges env. */
+/* Copies values of the workflow's `defaults` to the spec, if reading the file did not copy them to
+ * the task. make_env does this for env. */
 static void inherit_defaults(const struct workflow *w, const struct workflow_task *task,
                              struct spec *spec)
 {
@@ -260,7 +261,7 @@ static void inherit_defaults(const struct workflow *w, const struct workflow_tas
     }
 }
 
-/* Whether the values of the task are its input, not environment variables. */
+/* Whether the task gets the values of `with` as its input, not as environment variables. */
 static bool has_input(const struct workflow_task *task)
 {
     return task->function || task_is_custom(task);
@@ -288,15 +289,15 @@ static int make_spec(const struct resolve_scope *s, const struct spec *defaults,
     return (rc = set_files(s, spec, arena, err)) ? rc : set_env(s, spec, arena, err);
 }
 
-/* Adds the name with its value in the scope, unless `with` has a value for it. */
+/* Adds the value of `name` in the scope to `with`, unless `with` has a member of that name. */
 static void add_missing(json_t *with, const char *name, json_t *v)
 {
     if (v && !json_object_get(with, name))
         json_object_set(with, name, v);
 }
 
-/* The input of a function or of a custom executor: the values of `with`, the item and its index, or
- * the params if all of them are missing. */
+/* Appends the input of a function or of a custom executor: the values of `with`, the item and its
+ * index, or the params if there are no such values. */
 static int make_input(const struct resolve_scope *s, struct buf *input, struct err *err)
 {
     json_auto_t *with = NULL;

@@ -8,8 +8,9 @@
 #define RETENTION_DAYS_MAX 36500
 
 struct retention_policy {
-    int execution_days; /* after the end of a tree; 0 if executions are kept forever */
-    int log_days;       /* less than execution_days; 0 if logs are kept as long as executions */
+    int execution_days; /* days after the end of a tree; 0 if executions are kept forever */
+    /* Days, less than execution_days; 0 if logs are kept as long as executions. */
+    int log_days;
 };
 
 /* Checks both numbers. A log_days that equals execution_days becomes 0. */

@@ -17,7 +17,8 @@ static bool is_retried_code(const struct retry_policy *p, int code)
     return !p->ncodes;
 }
 
-/* Computes in floating point: a delay that overflows becomes infinite and is capped. */
+/* The delay before the next attempt. It is computed in floating point, so that a delay that
+ * overflows becomes infinite and is limited like any other. */
 static int64_t backoff(const struct retry_policy *p, int attempt, double random)
 {
     double delay = (double)(p->delay > 0 ? p->delay : DEFAULT_DELAY);
@@ -25,7 +26,7 @@ static int64_t backoff(const struct retry_policy *p, int attempt, double random)
     double jitter = p->jitter < 0 ? DEFAULT_JITTER : p->jitter > 1 ? 1 : p->jitter;
     double max = (double)p->max_delay;
 
-    /* A first delay above the default cap is intended and raises the cap. */
+    /* A first delay above the default maximum is intended, so it raises the maximum. */
     if (p->max_delay <= 0)
         max = delay > DEFAULT_MAX_DELAY ? delay : DEFAULT_MAX_DELAY;
     delay *= pow(factor, attempt > 1 ? attempt - 1 : 0);
@@ -46,7 +47,7 @@ int64_t retry_delay(const struct retry_policy *p, const struct outcome *o, int a
     case OUTCOME_TIMED_OUT:
     case OUTCOME_LOST:
         return backoff(p, attempt, random);
-    case OUTCOME_DEFERRED: /* deferred and refused are not failures and set their own delay */
+    case OUTCOME_DEFERRED: /* not failures: the outcome contains the delay */
     case OUTCOME_REFUSED:
         return o->retry_delay > 0 ? o->retry_delay : 0;
     case OUTCOME_OK:

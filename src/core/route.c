@@ -1,4 +1,4 @@
-/* route.c - chooses the lane of a task; see route.h. */
+/* route.c - chooses the lane of a job by the routes; see route.h. */
 #include "core/route.h"
 
 #include "base/json.h"
@@ -9,9 +9,9 @@
 
 #define MAX_GLOB  1000 /* bytes */
 #define MAX_KEY   100
-#define MAX_BYTES (16 * 1024 * 1024) /* of the JSON text */
+#define MAX_BYTES (16 * 1024 * 1024) /* of the routes as JSON */
 
-/* The character after the one at p, in UTF-8. */
+/* Returns the position of the character after the UTF-8 character at p. */
 static const char *next_character(const char *p)
 {
     for (p++; ((unsigned char)*p & 0xC0) == 0x80;)
@@ -19,10 +19,11 @@ static const char *next_character(const char *p)
     return p;
 }
 
-/* Does not use fnmatch, because names such as load[3] contain characters that are special to it. */
+/* Does not use fnmatch, because names of jobs such as load[3] contain characters that are special
+ * to it. */
 bool glob_matches(const char *glob, const char *name)
 {
-    const char *star = NULL, *retry = NULL; /* where to continue if the text after a * differs */
+    const char *star = NULL, *retry = NULL; /* after the last * in glob; where to retry in name */
 
     while (*name) {
         if (*glob == '*') {

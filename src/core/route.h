@@ -1,4 +1,4 @@
-/* route.h - chooses the executor of a task by rules on its full name. The rules are a setting that
+/* route.h - chooses the executor of a job by rules on its full name. The rules are a setting that
  * all processes of a database share, stored as JSON. */
 #ifndef CORE_ROUTE_H
 #define CORE_ROUTE_H
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In a glob, * matches any text and ? one character; everything else is literal, including
- * brackets. */
+/* A rule: the jobs whose full name matches the glob use the executor. In a glob, * matches any text
+ * and ? one character; everything else is literal, including brackets. */
 struct route {
     const char *glob, *executor;
 };
@@ -21,30 +21,30 @@ bool glob_matches(const char *glob, const char *name);
 struct routes {
     const struct route *at;
     size_t n;
-    const char *command; /* NULL for "process" */
+    const char *command; /* key of the default executor; NULL for "process" */
 };
 #define ROUTES_MAX 10000
 
-/* Whether Pawl itself has the executor of this key, or the key is a lane that no executor can
+/* Whether the key belongs to an executor that is part of Pawl, or to a lane that no executor can
  * have. */
 bool executor_is_built_in(const char *key);
 
-/* The properties of a task that decide its lane. */
+/* The properties of a job that decide its lane. */
 struct route_query {
-    const char *name;     /* full name: workflow::task, workflow::task[3], exec::NAME */
-    const char *executor; /* the executor that the task names; NULL if none */
-    const char *function; /* NULL for a command */
+    const char *name;     /* full name, such as workflow::task, workflow::task[3] or exec::NAME */
+    const char *executor; /* the executor that the job itself names; NULL if none */
+    const char *function; /* the function's name; NULL for a command */
     bool container;
 };
 
-/* The lane of a task: for a function, function:NAME, allocated in the arena; otherwise the executor
- * that the task names, else that of the first matching rule, else the default. The lane is valid as
+/* The lane of a job: for a function, function:NAME, allocated in the arena; otherwise the executor
+ * that the job names, else that of the first matching rule, else the default. The lane is valid as
  * long as the query's strings, the routes and the arena. Never fails: a lane that this worker does
  * not serve may be served by another. */
 const char *route_find(const struct routes *r, const struct route_query *q, struct arena *arena);
 
-/* Checks the number of rules, their globs and the keys of their executors. Any key is accepted: a
- * worker that has the executor may start later. */
+/* Checks the number of rules, their globs and the keys of their executors. Keys of unknown
+ * executors are accepted, because a worker that has the executor may start later. */
 MUST_USE int routes_check(const struct routes *r, struct err *err);
 MUST_USE int routes_read(const char *json, struct arena *arena, struct routes *out,
                          struct err *err);

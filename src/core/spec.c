@@ -14,7 +14,7 @@
 
 #define MAX_KEYS 32
 
-/* Lists the keys of a spec in the order of their positions; the list ends with NULL. */
+/* Lists the keys of a spec, ordered by their positions in it; the list ends with NULL. */
 static void list_keys(const struct key *list[MAX_KEYS])
 {
     memset(list, 0, MAX_KEYS * sizeof(*list));
@@ -170,8 +170,8 @@ int spec_parse(const char *json, struct arena *arena, struct spec *out, struct e
 
 /* ---- the command ---- */
 
-/* For a script: the words of the shell, with the script in place of the word {}. Without {}, the
- * script follows -c, which is added unless it is the last word. */
+/* The command for a script: the words of the shell, with the script in place of the word {}.
+ * Without {}, the script follows the option -c, which is added unless it is the last word. */
 const char *const *spec_argv(const struct spec *s, struct arena *arena)
 {
     static const char *const plain[] = {"/bin/sh", NULL};

@@ -16,13 +16,14 @@
 
 /* Decides which attempts are retried, and when. */
 struct retry_policy {
-    int max;           /* attempts after the first; -1 for the configured default. Stored as
-                          executions.max_attempts, not in the spec */
+    /* Retries after the first attempt; -1 for the configured default. Stored as
+     * executions.max_attempts, not in the spec. */
+    int max;
     int64_t delay;     /* µs before the second attempt; 0 for 1 s */
-    double backoff;    /* the delay grows by this factor with each attempt; 0 for 2 */
-    int64_t max_delay; /* µs; 0 for 5 min */
-    double jitter;     /* 0..1: the fraction of the delay that is random; < 0 for 0.1 */
-    const int *codes;  /* only these exit codes are retried; all if the list is empty */
+    double backoff;    /* factor by which the delay grows with each attempt; 0 for 2 */
+    int64_t max_delay; /* µs: no delay is longer; 0 for 5 min */
+    double jitter;     /* the fraction of the delay that is random, from 0 to 1; negative for 0.1 */
+    const int *codes;  /* only these exit codes are retried; all codes if the list is empty */
     size_t ncodes;
 };
 
@@ -31,7 +32,7 @@ struct spec_pair {
 };
 
 struct texts {
-    const char *const *at; /* ends with NULL unless n is 0 */
+    const char *const *at; /* a list of n values that ends with NULL, unless n is 0 */
     size_t n;
 };
 
@@ -40,7 +41,7 @@ struct pairs {
     size_t n;
 };
 
-/* Each limit is 0 if there is none. */
+/* Limits of a command. Each is 0 if there is no limit. */
 struct spec_limits {
     int64_t memory; /* bytes */
     int64_t cpu;    /* µs of processor time */
@@ -50,24 +51,26 @@ struct spec_limits {
 
 struct spec {
     const char *run;          /* a shell script; NULL if argv is set */
-    const char *const *shell; /* the shell and its options, see spec_argv; NULL-terminated */
-    size_t nshell;            /* 0 for /bin/sh -c */
-    const char *const *argv;  /* ends with NULL */
+    const char *const *shell; /* the shell and its options, see spec_argv; ends with NULL */
+    size_t nshell;            /* number of words in `shell`; 0 for /bin/sh -c */
+    /* The program and its arguments; ends with NULL; NULL if `run` is set. */
+    const char *const *argv;
     size_t argc;
-    const char *cwd;   /* absolute; NULL for the attempt folder */
+    const char *cwd;   /* working folder, absolute; NULL for the attempt folder */
     const char *input; /* standard input; NULL for /dev/null */
-    const char *user;  /* name or number; NULL for the worker's user */
+    const char *user;  /* name or number of the user to run as; NULL for the worker's user */
     const struct spec_pair *env;
     size_t nenv;
-    const struct spec_pair *files; /* values that the command gets as files; the variable of that */
-    size_t nfiles;                 /* name is the path of a file with the value */
-    const char *const *secrets;    /* names, ends with NULL */
+    const struct spec_pair *files; /* values that the command gets as files; the variable with */
+    size_t nfiles;                 /* this name contains the path of the file */
+    const char *const *secrets;    /* names of secrets; ends with NULL */
     size_t nsecrets;
-    const char *const *outputs; /* names to keep, ends with NULL; all if the list is empty */
+    /* Names of the outputs to keep, ends with NULL; all outputs if the list is empty. */
+    const char *const *outputs;
     size_t noutputs;
 
-    int64_t timeout; /* µs per attempt; 0 if none */
-    int64_t grace;   /* µs between TERM and KILL; 0 for 10 s */
+    int64_t timeout; /* µs that an attempt may take; 0 if not limited */
+    int64_t grace;   /* µs between SIGTERM and SIGKILL; 0 for 10 s */
     struct spec_limits limits;
     const char *container; /* the JSON object of the container, unchanged; NULL if none */
     struct retry_policy retry;
@@ -78,16 +81,16 @@ bool spec_mentions(const struct spec *s, const char *name);
 /* Whether one of the pairs has this key. */
 bool pairs_have(const struct spec_pair *pairs, size_t n, const char *name);
 
-/* Whether s can name an output, which is set by a line KEY=VALUE. */
+/* Whether s is a valid name of an output. A command sets outputs by lines KEY=VALUE. */
 bool spec_is_output(const char *s);
 
-/* Parses the JSON; NULL is an empty object. Unknown keys and wrong types are errors. Strings are in
- * the arena. */
+/* Parses the JSON of a spec. NULL stands for an empty object. Unknown keys and wrong types are
+ * errors. Strings are in the arena. */
 MUST_USE int spec_parse(const char *json, struct arena *arena, struct spec *out, struct err *err);
 /* Appends the JSON of all fields that differ from the defaults. */
 void spec_write(const struct spec *s, struct buf *out);
-/* The program to run and its arguments, as a list that ends with NULL and lives as long as the spec
- * and the arena. NULL if the spec has no command. */
+/* The program of a command and its arguments, as a list that ends with NULL and lives as long as
+ * the spec and the arena. NULL if the spec has no command. */
 const char *const *spec_argv(const struct spec *s, struct arena *arena);
 
 struct outcome;

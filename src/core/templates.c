@@ -21,7 +21,7 @@ static void parse_expr(const char *text, bool condition, struct arena *arena, st
     }
 }
 
-/* The text must live as long as the template. */
+/* Parses a string that may contain expressions. The string must live as long as the template. */
 static void parse_text(const char *text, struct arena *arena, struct template *out)
 {
     out->text = text;
@@ -29,7 +29,8 @@ static void parse_text(const char *text, struct arena *arena, struct template *o
         parse_expr(text, false, arena, out);
 }
 
-/* Makes a list or, if `keys` is not NULL, an object with room for its keys. */
+/* Makes a list template with n items or, if `keys` is not NULL, an object template with room for n
+ * keys. */
 static struct template *make_items(struct template *out, size_t n, const char ***keys,
                                    struct arena *arena)
 {
@@ -62,7 +63,7 @@ static void parse_json(json_t *v, struct arena *arena, struct template *out)
         }
     } else if (json_is_string(v)) {
         parse_text(arena_strdup(arena, json_string_value(v)), arena, out);
-    } else { /* a number, a boolean or null: its JSON is a valid expression */
+    } else { /* a number, a boolean or null, whose JSON is a valid expression */
         parse_expr(json_arena_text(v, arena), true, arena, out);
     }
 }
@@ -81,7 +82,7 @@ static void parse_value(const char *json, struct arena *arena, struct template *
 
 typedef void parse_one(const char *text, struct arena *arena, struct template *out);
 
-/* NULL if the text is NULL. */
+/* Parses a text that may be missing; returns NULL if it is. */
 static const struct template *parse_optional(parse_one *one, const char *text, struct arena *arena)
 {
     struct template *t = text ? arena_zalloc(arena, sizeof(*t)) : NULL;

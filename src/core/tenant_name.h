@@ -1,5 +1,5 @@
-/* tenant_name.h - the rule for names of tenants. A name is part of the name of a schema, a role or
- * a file, so it needs no quoting anywhere. */
+/* tenant_name.h - the rule for names of tenants. A name becomes part of the name of a schema, a
+ * role or a file, so the rule allows only characters that need no quoting. */
 #ifndef CORE_TENANT_NAME_H
 #define CORE_TENANT_NAME_H
 

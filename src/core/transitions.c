@@ -25,7 +25,7 @@ const struct move legal_moves[] = {
     MOVE(MARKED_READY, PENDING, READY, JOBS),
     MOVE(HELD, READY, READY, JOBS),
     MOVE(UNHELD, READY, READY, JOBS),
-    MOVE(HELD, PENDING, PENDING, ALL), /* a job: paused before its needs are met */
+    MOVE(HELD, PENDING, PENDING, ALL), /* a job that is paused before its needs are met */
     MOVE(UNHELD, PENDING, PENDING, ALL),
     MOVE(CLAIMED, READY, RUNNING, JOBS),
     MOVE(RESUMED, READY, RUNNING, JOBS),
@@ -44,14 +44,14 @@ const struct move legal_moves[] = {
     MOVE(RESUMED, PENDING, PENDING, WORKFLOWS),
     MOVE(RESUMED, RUNNING, RUNNING, WORKFLOWS),
 
-    /* the end of an attempt */
+    /* how an attempt ends */
     MOVE(CANCEL_REQUESTED, RUNNING, RUNNING, ALL),
     MOVE(COMPLETED, RUNNING, SUCCEEDED, ALL),
     MOVE(FAILED, RUNNING, FAILED, ALL),
     MOVE(TIMED_OUT, RUNNING, TIMED_OUT, ALL),
     MOVE(CANCELLED, RUNNING, CANCELLED, ALL),
 
-    /* an end without an attempt */
+    /* how an execution ends without an attempt */
     MOVE(FAILED, PENDING, FAILED, ALL),
     MOVE(FAILED, READY, FAILED, JOBS),
     MOVE(TIMED_OUT, PENDING, TIMED_OUT, ALL),
@@ -62,7 +62,7 @@ const struct move legal_moves[] = {
     MOVE(SKIPPED, READY, SKIPPED, JOBS),
     MOVE(REUSED, PENDING, SUCCEEDED, ALL),
 
-    /* a rerun: the task, its followers and its ancestors */
+    /* reruns, of the task, its followers and its ancestors */
     FROM_TERMINAL(RERUN, PENDING, ALL),
     FROM_TERMINAL(RERUN, RUNNING, WORKFLOWS),
 };

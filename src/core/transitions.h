@@ -1,5 +1,5 @@
-/* transitions.h - the one table of legal moves. The door refuses a move that is not in it, verify
- * reports events that are not in it, and docs/STATES.md is printed from it. */
+/* transitions.h - the one table of legal moves. The door refuses a move that is not in the table,
+ * verify reports events that are not in it, and docs/STATES.md is generated from it. */
 #ifndef CORE_TRANSITIONS_H
 #define CORE_TRANSITIONS_H
 

@@ -1,4 +1,5 @@
-/* access.c - finds the field or item that `.name` or `[…]` selects, and reports a missing one. */
+/* access.c - finds the field or item that `.name` or `[…]` selects in a value, and reports a
+ * missing one. */
 #include "core/expr/expr_internal.h"
 
 #include <jansson.h>
@@ -63,7 +64,7 @@ static int no_item(struct eval *x, json_t *list, json_int_t index)
                       OPERAND(x), (long long)index, json_array_size(list));
 }
 
-/* Reports that `from` can't be accessed by a key of this type. */
+/* Reports that `from` has no fields or items, or none that a key of this type can select. */
 static int wrong_type(struct eval *x, json_t *from, const char *key)
 {
     if (json_is_object(from))
@@ -94,6 +95,7 @@ int eval_index(struct eval *x, json_t *from, json_t *key, json_t **out)
     if (!json_is_array(from) || !json_is_integer(key))
         return wrong_type(
             x, from, json_is_array(from) && json_is_real(key) ? "fractions" : value_type_text(key));
-    *out = json_array_get(from, (size_t)json_integer_value(key)); /* NULL also if negative */
+    /* json_array_get returns NULL for a negative index, too. */
+    *out = json_array_get(from, (size_t)json_integer_value(key));
     return *out ? 0 : no_item(x, from, json_integer_value(key));
 }

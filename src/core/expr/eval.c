@@ -1,5 +1,5 @@
-/* eval.c - walks the tree of an expression. Values are borrowed from the scope or from the values
- * created during the evaluation, which live until it ends, so they need no reference counting. */
+/* eval.c - walks the tree of an expression. Values belong to the scope, or were created during the
+ * evaluation and live until it ends, so they need no reference counting. */
 #include "core/expr/expr_internal.h"
 
 #include <jansson.h>

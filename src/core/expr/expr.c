@@ -1,5 +1,5 @@
-/* expr.c - the public functions in expr.h. Parsing splits a template into literal text and
- * expressions; evaluation copies the text and evaluates the expressions. */
+/* expr.c - the public functions of the expression language (expr.h). Parsing splits a template into
+ * literal text and expressions; evaluation copies the text and evaluates the expressions. */
 #include "core/expr/expr_internal.h"
 
 #include "base/text.h"
@@ -12,7 +12,7 @@
 
 /* ---- parsing ---- */
 
-/* Checks a source text and copies it. */
+/* Checks the source text of an expression or template and copies it. */
 static int check_and_copy_text(const struct expr_text *text, size_t max, struct arena *arena,
                                struct expr_range *out, struct expr_fault *fault)
 {
@@ -77,7 +77,8 @@ static void add_piece(struct pieces *to, size_t begin, size_t end, const struct 
         *vec_add(to) = (struct piece){begin, end, node};
 }
 
-/* Splits the text at each ${{ … }}, and at each $${{, whose first $ is dropped. */
+/* Splits a template at each ${{ … }}. A $${{ stands for a literal ${{, so its first $ is
+ * dropped. */
 static int split_text(struct expr_range *in, struct arena *arena, struct pieces *out,
                       struct expr_fault *fault)
 {
@@ -231,7 +232,7 @@ struct walk {
     unsigned statuses;
 };
 
-/* The key of a field or index if it is a constant string, otherwise NULL. */
+/* The key that selects a field or item, if the key is a constant string; otherwise NULL. */
 static const char *constant_key(const struct node *step)
 {
     const struct node *key = step->kind == NODE_INDEX ? step->child : step;
@@ -242,8 +243,8 @@ static const char *constant_key(const struct node *step)
     return key->literal.text;
 }
 
-/* Reports a name with its path. The path stops at a closing parenthesis, after which the steps
- * start at another offset: (tasks.a).b is reported as tasks.a. */
+/* Reports a name with its path. The path stops at a closing parenthesis, because offsets of the
+ * steps after it do not start at the name: (tasks.a).b is reported as tasks.a. */
 static void report_name(const struct walk *w, const struct node *n, bool optional)
 {
     struct expr_ref ref = {.name = n->which, .optional = optional, .offset = n->at};

@@ -1,10 +1,10 @@
-/* expr.h - the expressions in workflows, ${{ … }}: parsed once into a tree, evaluated many times.
- * docs/EXPRESSIONS.md describes the language for users.
+/* expr.h - the expressions in workflows, ${{ … }}. An expression is parsed once into a tree and
+ * evaluated many times. docs/EXPRESSIONS.md describes the language for users.
  *
  * Evaluation always ends and has no side effects: the language has no loops and no external calls,
- * and source, depth, work and result are limited. Every input yields a value or a fault that says
- * where and why. No type is converted implicitly: a value of the wrong type is a fault that names
- * both types.
+ * and the size of the source, the depth, the work and the size of the result are limited. Every
+ * input yields a value or a fault that says where and why. No type is converted implicitly: a value
+ * of the wrong type is a fault that names both types.
  *
  *     struct expr_text text = {.at = "tasks.a.status == 'failed'", .len = 26, .file = "x.yaml",
  *                              .line = 7, .column = 9};
@@ -30,17 +30,17 @@
 
 struct json_t; /* jansson's */
 
-#define EXPR_TEXT_MAX     65536 /* bytes in an expression */
+#define EXPR_TEXT_MAX     65536 /* bytes in the source text of an expression */
 #define EXPR_TEMPLATE_MAX (1u << 20)
 #define EXPR_DEPTH_MAX    64
 #define EXPR_ARGS_MAX     100
 #define EXPR_RANGE_MAX    100000     /* items in a list that range() returns */
 #define EXPR_RESULT_MAX   (1u << 20) /* bytes in the result, and in any intermediate string */
-/* Work units per evaluation: an operation costs one, a new list item or a written byte a few. The
- * limit stops an evaluation after roughly 100 ms. */
+/* Work units per evaluation: an operation and a written byte cost one, a new list item costs a few.
+ * The limit stops an evaluation after roughly 100 ms. */
 #define EXPR_WORK_MAX     4000000
 
-/* The names that an expression may use: id, name, meaning. */
+/* The names that an expression may use. Columns: id, name, meaning. */
 #define EXPR_NAMES(X)                                                                                            \
     X(PARAMS, params, "the parameters that the workflow was started with")                                       \
     X(ENV, env, "the environment that the workflow and the task define")                                         \
@@ -60,8 +60,8 @@ enum expr_name {
         EXPR_NAME_COUNT
 };
 
-/* Status functions, which the caller evaluates from the needs of the task: id, name, meaning,
- * example, result of the example. */
+/* Status functions, which the caller evaluates from the needs of the task. Columns: id, name,
+ * meaning, example, result of the example. */
 #define EXPR_STATUSES(X)                                                                          \
     X(SUCCESS, success,                                                                           \
       "every need succeeded, failed with `allow_failure`, or was skipped by an "                  \
@@ -79,8 +79,9 @@ enum expr_status {
         EXPR_STATUS_COUNT
 };
 
-/* Pure functions: name, types of the first arguments (s: string, n: whole number, l: list, o:
- * object), minimum and maximum number of arguments, usage, meaning, example, its result. */
+/* Pure functions. Columns: name, types of the first arguments (s: string, n: whole number, l: list,
+ * o: object), minimum and maximum number of arguments, usage, meaning, example, result of the
+ * example. */
 #define EXPR_FUNCTIONS(X)                                                                         \
     X(contains, "", 2, 2, "contains(value, part)",                                                \
       "whether a string contains another, a list has an equal item, or an object has that key",   \
@@ -114,13 +115,14 @@ enum expr_status {
     X(fromJSON, "s", 1, 1, "fromJSON(string)", "the value of a JSON document",                    \
       "fromJSON('[1, 2.5]')[1]", "2.5")
 
-/* default() has its own list because it evaluates its second argument only if it needs it. */
+/* default() is not in EXPR_FUNCTIONS because it evaluates its second argument only if it needs
+ * it. */
 #define EXPR_DEFAULT(X)                                                                      \
     X(default, "", 2, 2, "default(value, fallback)",                                         \
       "the value, or the fallback if the value is null or a field or item in it is missing", \
       "default(params.region, 'eu')", "\"eu\"")
 
-/* Binary operators: id, text, precedence, meaning. */
+/* Binary operators. Columns: id, text, precedence, meaning. */
 #define EXPR_OPERATORS(X)                                                                        \
     X(OR, "||", 1,                                                                               \
       "at least one boolean is true; the second is evaluated only if the first is false")        \
@@ -139,7 +141,7 @@ enum expr_status {
     X(DIV, "/", 6, "the quotient; for two whole numbers, truncated towards 0")                   \
     X(MOD, "%", 6, "the remainder of that division, with the sign of the first number")
 
-/* A source text and its location. */
+/* A source text and its location in a file. */
 struct expr_text {
     const char *at;
     size_t len;
@@ -147,13 +149,14 @@ struct expr_text {
     uint32_t line, column; /* location of the first character, from 1; 0 if not in a file */
 };
 
-/* A fault in parts, so that a caller can show the line with a caret. */
+/* A fault of an expression in parts, so that a caller can show the line with a caret. */
 struct expr_fault {
-    size_t offset; /* in bytes, from the start of the source text */
+    size_t offset; /* offset of the fault in the source text, in bytes */
     const char *file;
-    uint32_t line, column; /* columns count characters; 0 if unknown */
-    char what[480];        /* a sentence without the location */
-    char excerpt[160];     /* part of the expression, on one line */
+    /* Location of the fault in the file; columns count characters; 0 if unknown. */
+    uint32_t line, column;
+    char what[480];    /* what is wrong: a sentence without the location */
+    char excerpt[160]; /* the part of the expression around the fault, on one line */
 };
 /* Sets "x.yaml:7:9: tasks has no field 'b'; its fields are: a (in: tasks.b.status)"; returns
  * -E_INVALID. */
@@ -162,14 +165,16 @@ int expr_fault_err(const struct expr_fault *fault, struct err *err);
 /* The data that an evaluation reads. The caller owns it and must not change it during the
  * evaluation. */
 struct expr_scope {
-    struct json_t *names[EXPR_NAME_COUNT]; /* NULL if not available; using it is a fault */
-    bool (*status)(void *arg, enum expr_status which); /* NULL if not available */
+    /* Values by name; NULL if not available, then using the name is a fault. */
+    struct json_t *names[EXPR_NAME_COUNT];
+    /* Returns the result of a status function; NULL if not available. */
+    bool (*status)(void *arg, enum expr_status which);
     void *arg;
 };
 
 /* ---- parsing and evaluating ---- */
 
-/* One expression, or a string with expressions in it. */
+/* A parsed expression, or a parsed string with expressions in it. */
 struct expr;
 
 /* Parses a condition: one expression, with or without ${{ }} around it. */
@@ -179,10 +184,10 @@ MUST_USE int expr_parse_condition(const struct expr_text *text, struct arena *ar
 MUST_USE int expr_parse_template(const struct expr_text *text, struct arena *arena,
                                  const struct expr **out, struct expr_fault *fault);
 
-/* A condition, and a template that is one expression and nothing else, yield the value with its
- * type. Any other template yields a string: strings are inserted unchanged, numbers, booleans,
- * lists and objects as JSON, and null is a fault. *out is a new reference. It may share parts with
- * the scope and other results, so callers must not change it. */
+/* Evaluates an expression. A condition, or a template that consists of one expression, yields the
+ * expression's value with its type. Any other template yields a string: strings are inserted
+ * unchanged, numbers, booleans, lists and objects as JSON, and null is a fault. *out is a new
+ * reference. It may share parts with the scope and other results, so callers must not change it. */
 MUST_USE int expr_eval(const struct expr *e, const struct expr_scope *scope, struct json_t **out,
                        struct expr_fault *fault);
 /* Evaluates a condition; a result other than true or false is a fault. */
@@ -200,21 +205,21 @@ struct expr_ref {
     enum expr_name name;
     const char *path[EXPR_PATH_MAX];
     size_t n;
-    bool optional; /* inside default(): it may be missing */
+    bool optional; /* whether the name is inside default(), where a missing value is not a fault */
     size_t offset; /* where the name starts in the source text */
 };
 typedef void expr_each_ref(void *arg, const struct expr_ref *ref);
 
 void expr_references(const struct expr *e, expr_each_ref *each, void *arg);
-/* The status functions that an expression calls, as a set of bits 1u << EXPR_SUCCESS …. */
+/* The status functions that an expression calls, as a set of bits: 1u << EXPR_SUCCESS and so on. */
 unsigned expr_statuses(const struct expr *e);
 
-/* The text of a condition with success() && (…) added around it: a condition that calls no status
- * function also requires success. NULL if the condition calls a status function, so that nothing is
- * added. */
+/* A condition that calls no status function also requires success: returns its text with success()
+ * && (…) added around it. Returns NULL if the condition calls a status function, so that nothing
+ * must be added. */
 const char *expr_complete_condition(const struct expr *e, struct arena *arena);
-/* Whether a condition has the form success() && …: it is false, whatever follows, if the needs did
- * not succeed. */
+/* Whether a condition has the form success() && …, so that it is false if the needs did not
+ * succeed. */
 bool expr_requires_success(const struct expr *e);
 
 #endif

@@ -12,7 +12,7 @@
 
 /* ---- faults ---- */
 
-/* An expression within its source text: all of it, or the part between ${{ and }}. */
+/* A source text that is an expression, or the part of it between ${{ and }}. */
 struct expr_range {
     struct expr_text text;
     size_t begin, end;
@@ -21,11 +21,11 @@ struct expr_range {
 /* Returns -E_INVALID. */
 int expr_fault_set(struct expr_fault *fault, const struct expr_range *in, size_t offset,
                    const char *fmt, ...) PRINTF_LIKE(4, 5);
-/* Returns the length of the text after cutting it to at most max bytes, without splitting a
- * character. */
+/* Returns `len`, or a smaller length of at most `max` bytes at which `text` can be cut without
+ * splitting a character. */
 int expr_cut(const char *text, size_t len, size_t max);
-/* Appends "; did you mean 'x'?" with the nearest word in the list (which ends with NULL), or
- * nothing. Returns out's text. */
+/* Appends "; did you mean 'x'?", where x is the nearest word in the list (which ends with NULL).
+ * Appends nothing if no word is near. Returns the text of `out`. */
 const char *expr_did_you_mean(const char *word, const char *const *list, struct buf *out);
 
 /* ---- the tree ---- */
@@ -40,7 +40,7 @@ enum expr_operator {
 };
 extern const struct expr_operator_info {
     const char *text;
-    int precedence; /* 0 if not binary */
+    int precedence; /* 0 if the operator is not binary */
 } expr_operators[];
 
 enum expr_function {
@@ -50,23 +50,24 @@ enum expr_function {
 };
 const char *expr_function_name(enum expr_function which);
 
-/* An operand is followed by steps, each of which replaces the value so far: a.b + c is the operand
- * a with the steps .b and + c. So the depth of the tree is the nesting depth of the text, which is
- * limited, not the length of a chain such as 1 + 1 + 1 …. */
+/* The kinds of nodes of the tree. An operand is followed by steps; each step computes a new value
+ * from the value before it: a.b + c is the operand a with the steps .b and + c. So the depth of the
+ * tree is the nesting depth of the text, which is limited, not the length of a chain such as 1 + 1
+ * + 1 …. */
 enum node_kind {
     /* operands */
     NODE_CONST,  /* the literal */
     NODE_NAME,   /* the value of the name `which` */
     NODE_STATUS, /* the result of the status function `which` */
     NODE_CALL,   /* the function `which`; the children are its arguments */
-    NODE_LIST,   /* the children are its items */
-    NODE_OBJECT, /* the children are members */
-    NODE_MEMBER, /* the literal is the key, the child is the value */
-    NODE_UNARY,  /* the operator `which` with the child */
+    NODE_LIST,   /* the list whose items are the children */
+    NODE_OBJECT, /* the object whose members are the children */
+    NODE_MEMBER, /* a member of an object: the literal is the key, the child the value */
+    NODE_UNARY,  /* the operator `which`, applied to the child */
     /* steps */
-    NODE_FIELD, /* the field that the literal names */
-    NODE_INDEX, /* the field or item that the child names */
-    NODE_BINARY /* the operator `which` with the child as second operand */
+    NODE_FIELD, /* step: selects the field that the literal names */
+    NODE_INDEX, /* step: selects the field or item that the child names */
+    NODE_BINARY /* step: applies the operator `which`, with the child as second operand */
 };
 
 /* A constant in the source text. */
@@ -85,15 +86,16 @@ struct literal {
 struct node {
     enum node_kind kind;
     unsigned which;
-    unsigned n;    /* number of children */
-    uint32_t from; /* for a field or an index: the offset where its operand starts */
-    uint32_t at;   /* the offset that a fault shows */
+    unsigned n; /* number of children */
+    /* For a field or an index: the offset where the operand that it selects from starts. */
+    uint32_t from;
+    uint32_t at; /* the offset to show in a fault of this node */
     struct literal literal;
     struct node *child, *steps;
     struct node *next; /* the next child or step */
 };
 
-/* A literal part of a template if node is NULL, otherwise an expression. */
+/* A part of a template: literal text if node is NULL, otherwise an expression. */
 struct piece {
     size_t begin, end; /* offsets in the text */
     const struct node *node;
@@ -125,28 +127,29 @@ struct token {
 
 struct parser {
     struct expr_range in;
-    bool bracketed; /* the expression ends at }}, otherwise at the end of the text */
+    bool bracketed; /* true if the expression ends at }}, false if it ends at the end of the text */
     struct arena *arena;
     struct expr_fault *fault;
     struct token now; /* the current token */
     int depth;
 };
 
-/* The range that a fault shows. */
+/* The part of the text to show in a fault at `at`. */
 const struct expr_range *parser_range(struct parser *p, size_t at);
 #define parser_fault(p, at, ...) \
     ((void *)(expr_fault_set((p)->fault, parser_range((p), (at)), (at), __VA_ARGS__), NULL))
-/* The fault "<expected> found <token><hint>" at the current token. */
+/* Sets the fault "<expected> found <token><hint>" at the current token; returns NULL. */
 void *parser_unexpected(struct parser *p, const char *expected, const char *hint);
 
 /* Reads the next token into p->now. */
 bool lex_next(struct parser *p);
-/* Reads the name directly after a dot, which may contain dashes. */
+/* Reads the field name directly after a dot. It may contain dashes. */
 bool lex_field(struct parser *p);
-/* Skips the mark. If the current token is not that mark, sets the fault that it is missing
- * `where`. */
+/* Skips the mark. If the current token is another one, sets the fault that the mark is missing;
+ * `where` ends its sentence. */
 bool lex_expect_mark(struct parser *p, char mark, const char *where);
-/* Convert the current token; a `negative` number starts one byte before its token. */
+/* lex_number and the functions below convert the current token to a literal. If `negative`, the
+ * number starts with a minus sign one byte before its token. */
 bool lex_number(struct parser *p, bool negative, struct literal *out);
 bool lex_text(struct parser *p, struct literal *out);
 bool lex_name(struct parser *p, struct literal *out);
@@ -165,24 +168,25 @@ struct eval {
     const struct node *node; /* the current node, for faults */
     struct work work;
     VEC(json_t *) made; /* values created during the evaluation, freed at its end */
-    int trying;         /* how many first arguments of default() are being evaluated */
+    int trying;         /* the nesting of default() calls whose first argument is being evaluated */
 };
 
-/* Returned without a fault if a field or item does not exist inside default(), which then evaluates
- * its second argument. */
+/* Returned without a fault if a field or item in the first argument of default() does not exist;
+ * default() then evaluates its second argument. */
 #define EXPR_MISSING 1
 
-/* *out borrows from the scope or x->made. */
+/* Evaluates a node. *out is borrowed from the scope or x->made. */
 MUST_USE int eval_node(struct eval *x, const struct node *n, json_t **out);
 
 /* Sets a fault at the current node. */
 #define eval_fault(x, ...) expr_fault_set((x)->fault, &(x)->in, (x)->node->at, __VA_ARGS__)
-/* Counts work; fails if the limit is exceeded. */
+/* Counts work; sets a fault if the evaluation exceeds its limit. */
 MUST_USE int eval_charge(struct eval *x, size_t work);
-/* Keeps `made` until the evaluation ends; takes over the reference and returns its argument. */
+/* Takes over the reference to a value created during the evaluation, and releases it when the
+ * evaluation ends. Returns its argument. */
 json_t *eval_keep(struct eval *x, json_t *made);
-/* Makes a string from the buffer and releases the buffer. If `rc` is not 0, only releases it and
- * returns rc. */
+/* Makes a string from the buffer, or only returns `rc` if it is not 0. Releases the buffer in both
+ * cases. */
 MUST_USE int eval_finish_text(struct eval *x, int rc, struct buf *text, json_t **out);
 int eval_too_long(struct eval *x);
 
@@ -196,11 +200,12 @@ MUST_USE int eval_negate(struct eval *x, json_t *a, json_t **out);
 /* Calls the current node's function. The parser has checked the number of arguments in `a`. */
 typedef int function_body(struct eval *x, json_t *const *a, json_t **out);
 function_body eval_function;
-/* The functions, called with arguments of the types in EXPR_FUNCTIONS. */
+/* Declares the C functions for EXPR_FUNCTIONS. They are called only with arguments of the types
+ * listed there. */
 #define X(name, ...) function_body fn_##name;
 EXPR_FUNCTIONS(X)
 #undef X
-/* The work that a new list item costs. A byte in a string costs one. */
+/* The work units for a new list item. A byte of a string costs one. */
 #define ITEM_WORK 8
 
 #endif

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define EXCERPT_MAX    100 /* bytes */
-#define EXCERPT_BEFORE 60  /* at most this many of the bytes are before the location */
+/* At most this many bytes of the excerpt are before the location of the fault. */
+#define EXCERPT_BEFORE 60
 
 static bool is_continuation(char c)
 {
@@ -27,7 +28,7 @@ int expr_cut(const char *text, size_t len, size_t max)
 
 const char *expr_did_you_mean(const char *word, const char *const *list, struct buf *out)
 {
-    /* Any single letter is close to every other one, so do not guess. */
+    /* Any two single letters are close to each other, so suggest nothing for one letter. */
     const char *meant = word[0] && word[1] ? suggest_from(word, list) : NULL;
 
     if (meant)
@@ -58,7 +59,8 @@ static void one_line(char *s)
             *s = ' ';
 }
 
-/* Sets the excerpt to the expression, or to the part around the offset if it is long. */
+/* Sets the fault's excerpt: the whole expression, or the part around the offset if the expression
+ * is long. */
 static void set_excerpt(struct expr_fault *fault, const struct expr_range *in, size_t offset)
 {
     const char *text = in->text.at;
@@ -91,7 +93,7 @@ int expr_fault_set(struct expr_fault *fault, const struct expr_range *in, size_t
     va_start(ap, fmt);
     len = vsnprintf(fault->what, room, fmt, ap);
     va_end(ap);
-    if (len >= (int)room) { /* the last bytes may be an incomplete character */
+    if (len >= (int)room) { /* the end of the cut text may be an incomplete character */
         for (last = room - 1; last > 0 && is_continuation(fault->what[last - 1]); last--)
             ;
         if (last > 0 && (unsigned char)fault->what[last - 1] >= 0xC0)

@@ -7,7 +7,8 @@
 #include <jansson.h>
 #include <string.h>
 
-/* Fails unless argument k (from 0) has the type that the letter stands for. */
+/* Fails unless argument k (from 0) has the type of the letter: s, n, l or o as in
+ * EXPR_FUNCTIONS. */
 static int check_type(struct eval *x, json_t *v, unsigned k, char letter)
 {
     static const struct {
@@ -59,7 +60,7 @@ static int list_contains(struct eval *x, json_t *const *a, json_t **out)
     for (k = 0; k < n && !found; k++)
         found = value_equal(json_array_get(a[0], k), a[1], &x->work);
     *out = json_boolean(found);
-    return eval_charge(x, 1); /* fails if the comparisons used up the work */
+    return eval_charge(x, 1); /* fails if the comparisons used up the work that is left */
 }
 
 int fn_contains(struct eval *x, json_t *const *a, json_t **out)
@@ -106,7 +107,7 @@ int fn_endsWith(struct eval *x, json_t *const *a, json_t **out)
 
 /* ---- building strings ---- */
 
-/* Appends a value as text; null is a fault, in which `what` and `n` name the value. */
+/* Appends a value as text. null is a fault, whose sentence names the value by `what` and `n`. */
 static int add_plain(struct eval *x, json_t *v, const char *what, size_t n, struct buf *out)
 {
     if (json_is_null(v))
@@ -115,7 +116,8 @@ static int add_plain(struct eval *x, json_t *v, const char *what, size_t n, stru
     return value_write_plain(v, EXPR_RESULT_MAX, out) ? 0 : eval_too_long(x);
 }
 
-/* Appends the value that the {7} at `at` stands for; sets *end to the position after the brace. */
+/* Appends the argument for a placeholder such as {7}, which starts at `at`; sets *end to the
+ * position after its closing brace. */
 static int add_numbered(struct eval *x, json_t *const *a, size_t at, size_t *end, struct buf *out)
 {
     const char *text = json_string_value(a[0]);

@@ -24,7 +24,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* The end of the name at `at`. The text ends with NUL, so reading one byte ahead is safe. */
+/* The end of the name that starts at `at`. The text ends with NUL, so reading one byte ahead is
+ * safe. */
 static size_t name_end(const char *text, size_t at, bool dashes)
 {
     while (is_letter(text[at]) || is_digit(text[at]) ||
@@ -33,8 +34,8 @@ static size_t name_end(const char *text, size_t at, bool dashes)
     return at;
 }
 
-/* The end of the number at `at`. Accepts more than valid numbers, so that an error shows the whole
- * malformed number. */
+/* The end of the number that starts at `at`. Malformed numbers are accepted, so that the error
+ * shows all of them. */
 static size_t number_end(const char *text, size_t at)
 {
     while (is_letter(text[at]) || is_digit(text[at]) || text[at] == '.' ||
@@ -43,7 +44,8 @@ static size_t number_end(const char *text, size_t at)
     return at;
 }
 
-/* The offset after the closing quote; 0 if there is none. */
+/* The offset after the closing quote of the string that starts at `at`; 0 if there is no closing
+ * quote. */
 static size_t text_end(const struct parser *p, size_t at)
 {
     const char *text = p->in.text.at;

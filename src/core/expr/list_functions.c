@@ -139,11 +139,11 @@ int fn_fromJSON(struct eval *x, json_t *const *a, json_t **out)
         return eval_fault(
             x, "this string nests lists and objects %zu levels deep; at most %d are allowed", depth,
             JSON_DEPTH_MAX);
-    /* At worst, every second byte becomes a value. */
+    /* At worst, every second byte of the text becomes a value. */
     if ((rc = eval_charge(x, len * 2 + ITEM_WORK)))
         return rc;
     json = json_loadb(text, len, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
-    if (!json) /* does not quote the string, which may be a secret */
+    if (!json) /* the message does not quote the string, which may be a secret */
         return eval_fault(x, "this string %s: error at its line %d, column %d", json_refusal(&at),
                           at.line, at.column);
     *out = eval_keep(x, json);

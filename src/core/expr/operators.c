@@ -1,12 +1,12 @@
-/* operators.c - the operators. Overflow of whole numbers is a fault. A whole number is combined
- * with a real number only if a double represents it exactly. An infinite result or NaN is a fault.
- */
+/* operators.c - the operators of expressions. Overflow of whole numbers is a fault. A whole number
+ * can be combined with a real number only if a double represents it exactly. An infinite result or
+ * NaN is a fault. */
 #include "core/expr/expr_internal.h"
 
 #include <jansson.h>
 #include <math.h>
 
-#define EXACT_MAX (1LL << 53) /* every whole number up to this is exact as a double */
+#define EXACT_MAX (1LL << 53) /* every whole number up to this one is exact as a double */
 
 static const char *operator_text(const struct eval *x)
 {
@@ -162,7 +162,7 @@ int eval_binary(struct eval *x, json_t *a, json_t *b, json_t **out)
 int eval_negate(struct eval *x, json_t *a, json_t **out)
 {
     if (json_is_integer(a))
-        return whole_arithmetic(x, 0, json_integer_value(a), out); /* 0 - a */
+        return whole_arithmetic(x, 0, json_integer_value(a), out); /* computes 0 - a */
     if (!json_is_real(a))
         return eval_fault(x, "- takes a number, not %s", value_type_text(a));
     *out = eval_keep(x, json_real(-json_real_value(a)));

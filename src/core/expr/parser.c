@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
-/* All words that are allowed where no ( follows; the names come first. */
+/* All words that an expression may contain where no ( follows; the names come first. */
 static const char *const words[] = {
 #define X(id, name, meaning) #name,
     EXPR_NAMES(X)
@@ -12,7 +12,7 @@ static const char *const words[] = {
         "true",
     "false", "null", NULL};
 
-/* All words that are allowed before a ( ; the status functions come first. */
+/* All words that an expression may contain before a ( ; the status functions come first. */
 static const char *const callable[] = {
 #define X(id, name, meaning, example, result) #name,
     EXPR_STATUSES(X)
@@ -36,7 +36,7 @@ const char *expr_function_name(enum expr_function which)
     return callable[EXPR_STATUS_COUNT + which];
 }
 
-/* The index of the word in the list; -1 if not found. */
+/* The index of the word in the list; -1 if it is not in the list. */
 static int find_word(const char *const *list, const char *word)
 {
     for (int i = 0; list[i]; i++)
@@ -47,7 +47,8 @@ static int find_word(const char *const *list, const char *word)
 
 /* ---- faults and nodes ---- */
 
-/* The end of the expression is not known yet: use the next }}, or the end of the text. */
+/* The part of the text to show in a fault. The end of the expression is not known yet, so the part
+ * ends at the next }} or at the end of the text. */
 const struct expr_range *parser_range(struct parser *p, size_t at)
 {
     const struct expr_text *text = &p->in.text;
@@ -95,7 +96,7 @@ static struct node *parse_expression(struct parser *p);
 
 /* ---- calls ---- */
 
-/* Parses the arguments and the closing parenthesis. */
+/* Parses the arguments of a call and the closing parenthesis. */
 static bool parse_arguments(struct parser *p, struct node *call)
 {
     bool is_default = call->kind == NODE_CALL && call->which == FUNCTION_default;
@@ -122,7 +123,7 @@ static bool parse_arguments(struct parser *p, struct node *call)
     }
 }
 
-/* Parses a call; the current token is its ( . */
+/* Parses a call; the current token is its opening parenthesis. */
 static struct node *parse_call(struct parser *p, size_t at, const char *word)
 {
     AUTO_BUF meant = BUF_INIT;
@@ -220,7 +221,8 @@ static struct node *parse_member(struct parser *p, json_t *seen)
     return (n->child = parse_expression(p)) ? n : NULL;
 }
 
-/* Parses a list, or an object if `seen` is not NULL; the keys are added to it. */
+/* Parses a list, or an object if `seen` is not NULL. `seen` collects the object's keys, to find
+ * duplicates. */
 static struct node *parse_collection(struct parser *p, json_t *seen)
 {
     struct node *n = new_node(p, seen ? NODE_OBJECT : NODE_LIST, 0, p->now.at), **end = &n->child;
@@ -291,7 +293,8 @@ static struct node *parse_access(struct parser *p, size_t from)
                : NULL;
 }
 
-/* A parenthesized operand may have steps already; its fields are further steps. */
+/* An operand in parentheses may have steps already; fields after the parenthesis are added to these
+ * steps. */
 static struct node *parse_accesses(struct parser *p)
 {
     size_t from = p->now.at;
@@ -335,7 +338,7 @@ static int precedence(const struct parser *p)
 
 static struct node *parse_binary(struct parser *p, int lowest);
 
-/* Parses a binary operator and its second operand. */
+/* Parses a binary operator and its second operand, as a step. */
 static struct node *parse_operator(struct parser *p)
 {
     struct node *n = new_node(p, NODE_BINARY, p->now.op, p->now.at);
@@ -375,7 +378,7 @@ static struct node *parse_expression(struct parser *p)
 
 /* ---- complete expressions ---- */
 
-/* Checks that nothing follows the expression. */
+/* Checks that nothing follows the end of the expression. */
 static bool parse_end(struct parser *p)
 {
     static const char *const hints[][2] = {

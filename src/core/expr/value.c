@@ -52,7 +52,8 @@ const char *value_type_text(const json_t *v)
 
 /* ---- comparison ---- */
 
-/* A whole number may have more digits than a double can hold, so it is not converted to one. */
+/* Compares a whole number with a real number. The whole number may have more digits than a double
+ * can hold, so it is not converted to a double. */
 static int compare_mixed(json_int_t whole, double real)
 {
     json_int_t truncated;

@@ -1,5 +1,5 @@
-/* value.h - JSON values as expressions use them: compares them, writes them as text, and names
- * their types. It knows nothing about expressions. */
+/* value.h - JSON values as expressions use them: comparison, conversion to text, and names of their
+ * types. It must not know about expressions. */
 #ifndef CORE_EXPR_VALUE_H
 #define CORE_EXPR_VALUE_H
 
@@ -15,25 +15,27 @@ struct json_t; /* jansson's */
 struct work {
     size_t left;
 };
-/* Subtracts n. Returns false if less than n was left; then nothing is left. */
+/* Subtracts n from the work that is left. If less than n is left, nothing is left afterwards, and
+ * false is returned. */
 bool work_charge(struct work *work, size_t n);
 
-/* Returns its argument; aborts the process if it is NULL, which means out of memory (see
- * base/mem.h). */
+/* Returns its argument. Aborts the process if the argument is NULL, because then jansson is out of
+ * memory (see base/mem.h). */
 struct json_t *value_need(struct json_t *json);
-/* value_append and value_put take over the reference to the item. */
+/* value_append and value_put take over the reference to the added value. */
 void value_append(struct json_t *list, struct json_t *item);
 void value_put(struct json_t *object, const char *key, struct json_t *item);
 
-/* The value's type for messages, such as "a number". */
+/* The value's type as a text for messages, such as "a number". */
 const char *value_type_text(const struct json_t *v);
 
 /* Each returns -1, 0 or 1. The comparison of numbers is exact, also between whole and real numbers.
  * Strings are compared byte by byte, which for UTF-8 is the order of code points. */
 int value_compare_numbers(const struct json_t *a, const struct json_t *b);
 int value_compare_texts(const struct json_t *a, const struct json_t *b);
-/* Compares deeply. Values of different types are not equal; a whole and a real number are equal if
- * their values are. The result is meaningless if no work is left. */
+/* Whether two values are equal, including all members and items. Values of different types are not
+ * equal; a whole and a real number are equal if their values are. The result is meaningless if no
+ * work is left afterwards. */
 bool value_equal(const struct json_t *a, const struct json_t *b, struct work *work);
 
 /* Appends a string unchanged, without quotes, and any other value as JSON on one line. False if

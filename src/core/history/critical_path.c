@@ -1,6 +1,7 @@
 /* critical_path.c - see critical_path.h. In a workflow or fan-out (the parent of other nodes) the
- * path is found backwards: the child that ended last, then the one that it waited for, and so on.
- * Each link starts where the one before it ends, so no time is counted twice or left out. */
+ * path is found backwards: the child that ended last, then the child that it waited for, and so on.
+ * Each link of this chain starts where the link before it ends, so no time is counted twice or left
+ * out. */
 #include "core/history/critical_path.h"
 
 #include "base/mem.h"
@@ -11,13 +12,14 @@ struct search {
     const struct critical_node *nodes;
     size_t n;
     size_t *inside; /* all nodes except the root, sorted by parent, then by end */
-    size_t *first;  /* index in `inside` of each parent's first child; n + 1 entries */
-    bool *on_path;  /* already on the path: prevents cycles among nodes with equal times */
+    size_t *first;  /* index in `inside` of the first child of each node; n + 1 entries */
+    /* Whether a node is already on the path, to prevent cycles among nodes with equal times. */
+    bool *on_path;
     struct critical_step *steps;
     size_t nsteps;
 };
 
-/* When the node stopped waiting for others. */
+/* The time at which the node stopped waiting for others. */
 static int64_t gate_of(const struct critical_node *n)
 {
     return n->timeline->gate ? n->timeline->gate : n->end;
@@ -34,7 +36,8 @@ static int by_end(const void *a, const void *b, void *arg)
         return x->parent < y->parent ? -1 : 1;
     if (x->end != y->end)
         return x->end < y->end ? -1 : 1;
-    return (gate_of(x) < gate_of(y)) - (gate_of(x) > gate_of(y)); /* the longest one last */
+    /* If two end at the same time, the one that ran longest comes last. */
+    return (gate_of(x) < gate_of(y)) - (gate_of(x) > gate_of(y));
 }
 
 static void sort_children(struct search *s)
@@ -51,7 +54,7 @@ static void sort_children(struct search *s)
         s->first[parent++] = s->n - 1;
 }
 
-/* The child of `parent` that ended last, at `at` or before; 0, the root, if none. */
+/* The child of `parent` that ended last, not after `at`; 0, which is the root, if none. */
 static size_t last_before(const struct search *s, size_t parent, int64_t at)
 {
     size_t lo = s->first[parent], hi = s->first[parent + 1], begin = lo;
@@ -73,7 +76,8 @@ static size_t last_before(const struct search *s, size_t parent, int64_t at)
     return 0;
 }
 
-/* The open child of a running `parent` that has been open longest; 0 if none. */
+/* The child of a running `parent` that has been open longest; 0, which is the root, if none is
+ * open. */
 static size_t longest_open(const struct search *s, size_t parent)
 {
     size_t i, best = 0;
@@ -88,7 +92,7 @@ static size_t longest_open(const struct search *s, size_t parent)
     return best;
 }
 
-/* The node that node i waited for; 0 if none among its siblings. */
+/* The node that node i waited for; 0, which is the root, if it waited for no sibling. */
 static size_t predecessor(const struct search *s, size_t i)
 {
     const struct critical_node *n = &s->nodes[i];
@@ -125,8 +129,8 @@ struct link {
     int64_t from, to;
 };
 
-/* Finds the chain in `parent` between its start and `to`, last link first. Returns the time that no
- * link covers: it belongs to `parent` itself. */
+/* Finds the chain of children of `parent` that ends at `to`, last link first. Returns the time that
+ * no link covers, which belongs to `parent` itself. */
 static int64_t find_chain(struct search *s, size_t parent, int64_t started, int64_t to,
                           struct link **chain, size_t *nchain)
 {
@@ -149,8 +153,8 @@ static int64_t find_chain(struct search *s, size_t parent, int64_t started, int6
                 over = n->timeline->begin;
             link.from = over < started ? started : over < link.to ? over : link.to;
         }
-        /* While its parent kept running between the end and the rerun of this node, no other node
-         * waited for this one. */
+        /* If this node was rerun while its parent kept running, no other node waited for it in the
+         * time between its end and its rerun. */
         if (n->timeline->rerun && link.from < n->timeline->begin)
             link.from = n->timeline->begin < link.to ? n->timeline->begin : link.to;
         own += to - link.to;

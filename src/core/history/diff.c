@@ -48,7 +48,8 @@ static const char *const hooks[] = {"on_failure", "on_exit"}; /* members that ar
 
 struct definitions {
     const json_t *a, *b; /* the root definitions, which hold all nested ones */
-    json_t *seen;        /* pairs of hashes already compared: each is reported once */
+    /* Pairs of hashes that were already compared, so that each is reported once. */
+    json_t *seen;
     json_t *list;
 };
 
@@ -73,7 +74,8 @@ static void add_change(struct definitions *d, const char *path, const char *chan
                                     keys ? keys : value_need(json_array())));
 }
 
-/* The needs by name: their indexes change whenever a task is added before them. */
+/* The needs of a task by name, because their indexes change whenever a task is added before
+ * them. */
 static json_t *named_needs(const json_t *task, const json_t *tasks)
 {
     json_t *names = value_need(json_array()), *need;
@@ -103,8 +105,8 @@ static bool same_value(const char *key, const json_t *a, const json_t *a_tasks, 
     return json_equal(x, y);
 }
 
-/* Keys that are not compared: the location in the file is not a difference; tasks and nested
- * workflows are compared one by one. */
+/* Whether the key is left out of the comparison: a different location in the file is not a
+ * difference, and tasks and nested workflows are compared one by one. */
 static bool is_reported_elsewhere(const char *key, const json_t *a, const json_t *b)
 {
     if (!strcmp(key, "workflow"))
@@ -148,7 +150,7 @@ static char *path_to(const char *above, const char *name)
 static void compare_workflows(struct definitions *d, const char *path, const json_t *a,
                               const json_t *b);
 
-/* Compares the nested workflows of a task that nests one in both definitions. */
+/* Compares two nested workflows, if the task nests one in both definitions. */
 static void compare_nested(struct definitions *d, const char *path, const json_t *a,
                            const json_t *b)
 {
@@ -298,7 +300,8 @@ static const struct diff_node **sorted(const struct diff_node *nodes, size_t n)
     return list;
 }
 
-/* When the first of the two ended; INT64_MAX, which sorts last, if neither has ended. */
+/* The time at which the first of the two executions ended; INT64_MAX, which sorts last, if neither
+ * has ended. */
 static int64_t end_of(const struct diff_pair *p)
 {
     int64_t a = p->a && p->a->ended >= 0 ? p->a->ended : INT64_MAX;

@@ -10,33 +10,32 @@ struct json_t; /* jansson's */
 
 /* ---- values ---- */
 
-/* The members that differ between two objects, as a list of {"name", "a", "b"}; "a" or "b" is left
- * out if that object has no such member. NULL and values that are not objects have no members. A
- * new reference. */
+/* Returns the members that differ between two objects, as a list of {"name", "a", "b"}; "a" or "b"
+ * is left out if that object has no such member. NULL and values that are not objects count as
+ * empty objects. The list is a new reference. */
 struct json_t *compare_members(const struct json_t *a, const struct json_t *b);
 
 /* ---- definitions ---- */
 
-/* Compares two parsed canonical texts (core/workflow/model.h). Returns a list of {"task", "change",
- * "keys"}: the workflow itself (task null) and its tasks, or those of nested workflows
- * ("outer/inner"), that were added, removed or changed, with the changed keys; in the order of the
- * files. A new reference. */
+/* Compares two parsed canonical texts (core/workflow/model.h). Returns what was added, removed or
+ * changed, in the order of the files, as a list of {"task", "change", "keys"}. "task" is null for
+ * the workflow itself, or names a task, also in nested workflows ("outer/inner"); "keys" are the
+ * changed keys. The list is a new reference. */
 struct json_t *compare_definitions(const struct json_t *a, const struct json_t *b);
 
 /* Like compare_definitions, for two jobs that are not workflows: compares their parsed specs
- * (core/spec.h), which may be NULL; the task is null. */
+ * (core/spec.h), which may be NULL. "task" is null. */
 struct json_t *compare_specs(const struct json_t *a, const struct json_t *b);
 
 /* ---- executions ---- */
 
-#define DIFFERENCES(X)                               \
-    X(THERE, "there") /* one run has no such task */ \
-    X(STATUS, "status")                              \
-    X(OUTPUTS, "outputs")                            \
-    X(ERROR, "error")                                \
-    X(ATTEMPTS, "attempts")                          \
-    X(DURATION,                                      \
-      "duration") /* they differ by 0.1 s or more, and by a quarter of the longer one or more */
+#define DIFFERENCES(X)                                     \
+    X(THERE, "there") /* one run does not have the task */ \
+    X(STATUS, "status")                                    \
+    X(OUTPUTS, "outputs")                                  \
+    X(ERROR, "error")                                      \
+    X(ATTEMPTS, "attempts")                                \
+    X(DURATION, "duration") /* by at least 0.1 s and a quarter of the longer */
 
 #define X(name, text) DIFFERS_##name##_,
 enum { DIFFERENCES(X) DIFFERS_COUNT };
@@ -44,29 +43,30 @@ enum { DIFFERENCES(X) DIFFERS_COUNT };
 #define X(name, text) DIFFERS_##name = 1 << DIFFERS_##name##_,
 enum differs { DIFFERENCES(X) };
 #undef X
-/* Real differences. Attempts and duration may differ by chance. */
+/* Differences that are never due to chance. Attempts and duration may differ by chance. */
 #define DIFFERS_REALLY (DIFFERS_THERE | DIFFERS_STATUS | DIFFERS_OUTPUTS | DIFFERS_ERROR)
 
 const char *differs_text(int bit); /* DIFFERS_THERE_ … */
 
 struct diff_node {
-    const char *path; /* from the root of the run: "each[1]", "below/one" */
+    const char *path; /* the path from the root of the run: "each[1]", "below/one" */
     int64_t id;
     int kind, status, attempts, depth;
-    int64_t ended;    /* µs after the start of the run; < 0 if it has not ended */
-    int64_t duration; /* µs; < 0 if unknown */
+    /* End of the task, in µs after the start of the run; negative if it has not ended. */
+    int64_t ended;
+    int64_t duration; /* µs; negative if unknown */
     const char *outputs, *error;
 };
 
 struct diff_pair {
-    const struct diff_node *a, *b; /* one may be NULL */
+    const struct diff_node *a, *b; /* NULL in the run that does not have the task */
     unsigned differs;              /* enum differs */
 };
 
 unsigned compare_nodes(const struct diff_node *a, const struct diff_node *b);
 /* Pairs the nodes of both runs by path; nodes with equal paths are paired in the order of their
- * ids. `out` has room for na + nb pairs; they are sorted by time, descendants before their
- * ancestors. Returns the number of pairs. */
+ * ids. `out` has room for na + nb pairs; the pairs are sorted by time, with descendants before
+ * their ancestors. Returns the number of pairs. */
 size_t diff_runs(const struct diff_node *a, size_t na, const struct diff_node *b, size_t nb,
                  struct diff_pair *out);
 

@@ -1,4 +1,4 @@
-/* replay.c - determines from an event's data what it changes, and applies that; see replay.h.
+/* replay.c - reads from an event's data what the event changes, and applies it; see replay.h.
  * test_random compares replayed states with stored ones. */
 #include "core/history/replay.h"
 
@@ -29,7 +29,8 @@ static int64_t time_of(const json_t *data, const char *key)
     return text && !text_parse_time(text, &us, &ignored) ? us : 0;
 }
 
-/* The hold that a string names, such as "delay", or "limit" in "limit:queue:default". */
+/* The hold that the first `len` bytes of a string name: "delay", or "limit" in
+ * "limit:queue:default". */
 static int hold_of(const char *why, size_t len)
 {
     for (int hold = HELD_APPROVAL; hold <= HELD_LIMIT; hold++)
@@ -38,8 +39,8 @@ static int hold_of(const char *why, size_t len)
     return HELD_PAUSED;
 }
 
-/* Reads why the execution is held. If an operator paused the job itself, its event has "by" or
- * "reason". */
+/* Reads the reason of a held event. The event has "by" or "reason" only if an operator paused the
+ * job itself. */
 static void read_hold(struct replay *f, const struct replay_event *e, struct execution_change *c,
                       struct arena *arena)
 {
@@ -95,7 +96,7 @@ static void set_pause(struct replay *f, const struct replay_event *e)
     f->pause = f->paused ? e->data : NULL;
 }
 
-/* Whether the event ends a pause without a resume, as event_apply does. */
+/* Whether the event ends a pause although it is not a resume, as in event_apply. */
 static bool ends_pause(const struct replay_event *e)
 {
     enum event_action action = (enum event_action)(e->type % WORKFLOW_EVENT);
@@ -103,8 +104,8 @@ static bool ends_pause(const struct replay_event *e)
     return action == EV_CANCEL_REQUESTED || action == EV_RERUN || status_is_terminal(e->to);
 }
 
-/* Applies what an event changes in the execution's history, as opposed to its state, and completes
- * the change of state `c`. */
+/* Applies what an event changes in the history of the execution (struct replay), and reads into `c`
+ * what it changes in the state. */
 static void read_event(struct replay *f, const struct replay_event *e, struct execution_change *c,
                        struct arena *arena)
 {

@@ -37,7 +37,7 @@ static void add_hold(struct timeline *t, const struct replay_event *e, int held,
     bool backoff = t->failed && held == HELD_DELAY;
 
     if (!held)
-        return; /* paused by an operator while it still waits for its needs */
+        return; /* the task is paused by an operator while it still waits for its needs */
     open_gate(t, e->at);
     add_span(t, e->at, backoff ? TIMELINE_RETRY : TIMELINE_HELD, arena);
 }

@@ -8,11 +8,12 @@
 #define DAY_MINUTES (24 * 60)
 #define ALL_HOURS   ((UINT64_C(1) << 24) - 1)
 
-#define FIRST_TIME  INT64_C(-62135596800)        /* 0001-01-01 */
-#define END_TIME    INT64_C(253402300800)        /* 10000-01-01 */
-#define END_DAY     (END_TIME / DAY_SECONDS + 2) /* two days more, for clocks that are ahead of UTC */
+#define FIRST_TIME  INT64_C(-62135596800) /* 0001-01-01 */
+#define END_TIME    INT64_C(253402300800) /* 10000-01-01 */
+/* The day on which searches end: two days after END_TIME, for clocks that are ahead of UTC. */
+#define END_DAY     (END_TIME / DAY_SECONDS + 2)
 
-/* The lowest number in the set that is at least `from`; -1 if there is none. */
+/* The lowest number in the set that is not below `from`; -1 if there is none. */
 static int next_in(uint64_t set, int from)
 {
     set &= from < 64 ? ~UINT64_C(0) << from : 0;
@@ -31,7 +32,8 @@ static bool day_matches(const struct cron *c, const struct date *d, int64_t days
     return c->either_day ? in_month || in_week : in_month && in_week;
 }
 
-/* The first matching day from `days` on, before END_DAY. */
+/* Moves *days to the first matching day that is not before it. Returns false if that is END_DAY or
+ * later. */
 static bool next_day(const struct cron *c, int64_t *days)
 {
     struct date d = date_from_days(*days);
@@ -54,7 +56,8 @@ static bool next_day(const struct cron *c, int64_t *days)
     return false;
 }
 
-/* The first matching minute of a day that is at least `from`; -1 if there is none. */
+/* The first matching minute of a day, counted from midnight, that is not before `from`; -1 if there
+ * is none. */
 static int next_minute(const struct cron *c, int from)
 {
     int hour = next_in(c->hours, from / 60), minute;
@@ -68,7 +71,7 @@ static int next_minute(const struct cron *c, int from)
     return hour < 0 ? -1 : hour * 60 + next_in(c->minutes, 0);
 }
 
-/* The first matching local time that is at least `local`. */
+/* The first matching local time that is not before `local`. */
 static bool next_local(const struct cron *c, int64_t local, int64_t *out)
 {
     int64_t minutes = floor_div(local + 59, 60), today = floor_div(minutes, DAY_MINUTES);
@@ -78,7 +81,7 @@ static bool next_local(const struct cron *c, int64_t local, int64_t *out)
     if (!next_day(c, &day))
         return false;
     minute = next_minute(c, day == today ? (int)(minutes - today * DAY_MINUTES) : 0);
-    if (minute < 0) { /* no later match on that day */
+    if (minute < 0) { /* no match is left on that day */
         day++;
         if (!next_day(c, &day))
             return false;
@@ -88,8 +91,9 @@ static bool next_local(const struct cron *c, int64_t local, int64_t *out)
     return true;
 }
 
-/* Follows the wall clock: a local time is due when clocks first show it or jump over it. The loop
- * skips a local time that clocks show a second time after `after`: it was due the first time. */
+/* The next due time of a pattern that follows the wall clock: a local time is due when clocks first
+ * show it or jump over it. If clocks show a local time a second time after `after`, the loop skips
+ * it, because it was due the first time. */
 static bool next_by_clock(const struct cron *c, const struct tz *z, int64_t after, int64_t *out)
 {
     int64_t local = tz_to_local(z, after);
@@ -102,7 +106,8 @@ static bool next_by_clock(const struct cron *c, const struct tz *z, int64_t afte
     return true;
 }
 
-/* Follows elapsed time: searches one period of constant offset after another. */
+/* The next due time of a pattern that follows elapsed time. Searches one period of constant offset
+ * after another. */
 static bool next_by_time(const struct cron *c, const struct tz *z, int64_t after, int64_t *out)
 {
     struct tz_period p = tz_period(z, after + 1);
@@ -114,7 +119,8 @@ static bool next_by_time(const struct cron *c, const struct tz *z, int64_t after
         p = tz_period(z, p.until);
         start = p.from + p.offset;
         if (start >= from && start <= local)
-            continue; /* nothing matches before `local`: avoids repeating a long search */
+            /* Nothing matches between `from` and `local`, so searching again would find `local`. */
+            continue;
         from = start;
         if (!next_local(c, from, &local))
             return false;
@@ -145,8 +151,8 @@ bool cron_last(const struct cron *c, const struct tz *z, int64_t after, int64_t 
 
     if (!cron_next(c, z, after, &low) || low > high)
         return false;
-    /* Bisect: low is a due time, and no due time lies between high (exclusive) and until
-     * (inclusive). */
+    /* Bisect between a due time, low, and `high`: no due time is after `high` and at most
+     * `until`. */
     while (low < high) {
         mid = low + (high - low) / 2;
         if (cron_next(c, z, mid, &due) && due <= until)

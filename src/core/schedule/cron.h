@@ -31,7 +31,7 @@
 /* In each set, bit n is set if n matches. */
 struct cron {
     uint64_t minutes, hours, days, months, weekdays;
-    bool either_day; /* a match of the day of the month or of the week is enough */
+    bool either_day; /* a day matches if its day of the month or its day of the week matches */
 };
 
 /* Parses a pattern. The error names the field and the column. A pattern that can never be due is an

@@ -46,7 +46,7 @@ struct parser {
     struct err *err;
 };
 
-/* An error with column and field: cron '0 24 * * *', column 3, hour: … */
+/* Sets an error with column and field: cron '0 24 * * *', column 3, hour: … */
 #define WRONG(p, where, fmt, ...)                                                 \
     err_set((p)->err, E_INVALID, "cron '%.100s', column %d, %s: " fmt, (p)->text, \
             (int)((where) - (p)->text) + 1, (p)->field->name, __VA_ARGS__)
@@ -75,8 +75,8 @@ static size_t word_length(const char *s)
     return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
 }
 
-/* Reports what was found at p->at instead of what was expected: a word, a character, or the end of
- * the field. */
+/* Reports that `what` was expected and what was found at p->at instead: a word, a character, or the
+ * end of the field. */
 static int expected(const struct parser *p, const char *what)
 {
     size_t len = word_length(p->at);
@@ -92,7 +92,8 @@ static bool accept_number(struct parser *p, int *out)
     int n = 0;
 
     for (; *p->at >= '0' && *p->at <= '9'; p->at++)
-        n = n < 1000 ? n * 10 + (*p->at - '0') : n; /* no overflow: 1000 is out of range anyway */
+        /* Stops growing at 1000, which is out of range anyway, to prevent an overflow. */
+        n = n < 1000 ? n * 10 + (*p->at - '0') : n;
     if (p->at > start && !word_length(p->at)) {
         *out = n;
         return true;
@@ -133,7 +134,7 @@ static int parse_value(struct parser *p, int *out)
     return 0;
 }
 
-/* Parses the second value of a range; p->at is after the '-'. */
+/* Parses the end of a range; p->at is after the '-'. */
 static int parse_range_end(struct parser *p, const char *start, int low, int *high)
 {
     const struct field *f = p->field;
@@ -142,7 +143,7 @@ static int parse_range_end(struct parser *p, const char *start, int low, int *hi
     if (rc)
         return rc;
     if (f == &fields[WEEKDAY] && *high == 0 && low > 0)
-        *high = 7; /* as in fri-sun */
+        *high = 7; /* Sunday ends a range as 7, as in fri-sun */
     if (*high < low)
         return WRONG(p, start, "the range %.*s goes backwards: write %d-%d,%d-%d",
                      (int)(p->at - start), start, low, f->high, f->low, *high);
@@ -163,7 +164,7 @@ static int parse_step(struct parser *p, int *step)
     return 0;
 }
 
-/* Parses '*', a value or a range; '*' and a range may have a step. */
+/* Parses an item of a list in a field: '*', a value or a range. '*' and a range may have a step. */
 static int parse_item(struct parser *p, uint64_t *bits)
 {
     const char *start = p->at;
@@ -234,8 +235,8 @@ static int expand_nickname(const char *text, const char **out, struct err *err)
         text);
 }
 
-/* Checks the days of a leap year. Weekdays need no check: every date, even February 29, falls on
- * every weekday in some year. */
+/* Whether the pattern matches any day. Checks the days of a leap year. Weekdays need no check:
+ * every date, even February 29, falls on every weekday in some year. */
 static bool is_ever_due(const struct cron *c)
 {
     for (int month = 1; month <= 12; month++)

@@ -3,8 +3,8 @@
 
 #define NEVER INT64_MAX
 
-/* FNV-1a, then the final mix of MurmurHash3, since due times differ in few bits. Never change it:
- * engines of all versions must compute the same hash. */
+/* FNV-1a, followed by the final mix of MurmurHash3 because due times differ in few bits. Never
+ * change this hash: engines of all versions must compute the same hash. */
 static uint64_t hash(const char *name, int64_t due)
 {
     uint64_t h = UINT64_C(0xcbf29ce484222325), bits = (uint64_t)due;
@@ -24,8 +24,8 @@ int64_t schedule_fires_at(const struct schedule *s, const struct tz *z, int64_t 
 
     if (span <= 0)
         return due;
-    /* A firing never comes after the next due time, so firings stay in order, and `done` can be a
-     * single time. */
+    /* A firing never comes after the next due time, so that firings stay in order and `done` can be
+     * a single time. */
     if (cron_next(&s->cron, z, due, &next) && next - due < span)
         span = next - due;
     return due + (int64_t)(hash(s->name, due) % (uint64_t)span);
@@ -48,8 +48,8 @@ static bool last_due(const struct schedule *s, const struct tz *z, int64_t after
     return cron_last(&s->cron, z, after, until, due);
 }
 
-/* The newest due time that has fired by `now`. If jitter still delays the newest due time, the one
- * before it has fired: a firing always comes before the next due time. */
+/* The newest due time whose firing is not later than `now`. If jitter still delays the newest due
+ * time, the one before it has fired, because a firing always comes before the next due time. */
 static bool last_fired_by(const struct schedule *s, const struct tz *z, int64_t after, int64_t now,
                           int64_t *due)
 {
@@ -58,7 +58,7 @@ static bool last_fired_by(const struct schedule *s, const struct tz *z, int64_t 
     return schedule_fires_at(s, z, *due) <= now || last_due(s, z, after, *due - 1, due);
 }
 
-/* The oldest due time after `last` that is not missed; it may be in the future. */
+/* The oldest due time after `last` that is not missed. It may be in the future. */
 static bool first_kept(const struct schedule *s, const struct tz *z, int64_t last, int64_t now,
                        int64_t *due)
 {
@@ -69,7 +69,7 @@ static bool first_kept(const struct schedule *s, const struct tz *z, int64_t las
         return last_fired_by(s, z, last, now, due) || schedule_next(s, z, last, due);
     if (since <= last)
         return schedule_next(s, z, last, due);
-    /* Because of jitter, a due time before the window may fire within it. */
+    /* Because of jitter, a due time before the catch-up window may fire within it. */
     if (last_due(s, z, last, since - 1, due) && schedule_fires_at(s, z, *due) >= since)
         return true;
     return schedule_next(s, z, since - 1, due);
@@ -113,8 +113,8 @@ static bool is_late(const struct schedule *s, const struct tz *z, int64_t due, i
     return schedule_fires_at(s, z, due) + SCHEDULE_TOLERANCE < now;
 }
 
-/* Plans one due time. Returns false if it must wait until the due time that already waits has
- * started. */
+/* Plans the firing of one due time. Returns false if it must wait, because an earlier due time
+ * still waits to start. */
 static bool plan_one(const struct schedule *s, int64_t due, bool late, bool *running,
                      struct schedule_plan *p)
 {
@@ -139,7 +139,7 @@ static bool plan_one(const struct schedule *s, int64_t due, bool late, bool *run
 }
 
 /* Finds the due times after the last check and returns the time of that check, or `now` if the
- * clock was set back since. */
+ * clock has been set back since then. */
 static int64_t due_since_check(const struct schedule *s, const struct tz *z,
                                const struct schedule_state *state, int64_t now,
                                int64_t out[SCHEDULE_PLAN_MAX], struct schedule_due_times *result)
@@ -188,10 +188,10 @@ void schedule_plan(const struct schedule *s, const struct tz *z, const struct sc
     p->done = !result.n ? result.done : result.missed ? due[0] - 1 : last;
     for (size_t i = 0; i < result.n; i++) {
         if (due[i] == started || due[i] == p->waiting || was_fired(state, due[i])) {
-            p->done = due[i]; /* the clock was set back: already planned earlier */
+            p->done = due[i]; /* the clock was set back, and this due time was planned earlier */
             continue;
         }
-        late |= is_late(s, z, due[i], now); /* a due time after a late one counts as late, too */
+        late |= is_late(s, z, due[i], now); /* every due time after a late one counts as late */
         if (!plan_one(s, due[i], late, &running, p))
             return;
     }

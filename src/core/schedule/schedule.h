@@ -12,36 +12,35 @@
 
 #include <stddef.h>
 
-/* How late a firing may be and still count as on time: an engine may be restarting, or a turn may
- * take long. */
+/* How late a firing may be and still count as on time. An engine that restarts, or a long turn,
+ * delays firings. */
 #define SCHEDULE_TOLERANCE (60 * INT64_C(1000000))
 
 struct schedule {
-    const char *name; /* unique, so that jitter spreads schedules with the same due time */
+    const char *name; /* a unique name, so that jitter spreads schedules with the same due time */
     struct cron cron;
-    const char *tz;  /* NULL for UTC; the caller loads and keeps the zone */
-    int64_t catchup; /* µs: firings missed at most this long ago are caught up; 0 for none; or
-                        CATCHUP_LAST */
+    const char *tz; /* the time zone; NULL for UTC; the caller loads and keeps the zone */
+    /* Μs: firings missed by at most this much are caught up; 0 for none; or CATCHUP_LAST. */
+    int64_t catchup;
     enum overlap overlap;
     int64_t jitter;     /* µs: the longest delay of a firing after its due time */
-    int64_t start, end; /* only due times with start <= due < end; 0 for no bound */
+    int64_t start, end; /* a due time counts only if start <= due < end; 0 for no bound */
     bool paused;
 };
 
-/* The result of a check. */
+/* The result of schedule_due(), besides the due times themselves. */
 struct schedule_due_times {
     size_t n;      /* number of due times written to `out`, oldest first */
-    bool more;     /* `out` is full: fire these, then check again */
+    bool more;     /* `out` is full: fire these due times, then check again */
     bool missed;   /* older due times were missed and will not be caught up */
     int64_t done;  /* every due time up to here is fired or missed; pass it as `last` to the next
                       check */
-    int64_t again; /* when to check again; INT64_MAX: only after the schedule was changed */
+    int64_t again; /* when to check again; INT64_MAX for only after a change of the schedule */
 };
 
 /* Writes the due times after `last` that must fire at `now` to `out`, at most `max` (>= 1). `last`
- * is `done` of the previous check. For a new schedule it is the time of its creation, after a pause
- * the end of the pause: no earlier time is due, and firings missed during a pause are not caught
- * up. */
+ * is `done` of the previous check. For a new schedule, `last` is the time of its creation; after a
+ * pause, it is the end of the pause, so firings missed during the pause are not caught up. */
 void schedule_due(const struct schedule *s, const struct tz *z, int64_t last, int64_t now,
                   size_t max, int64_t *out, struct schedule_due_times *result);
 
@@ -49,49 +48,51 @@ void schedule_due(const struct schedule *s, const struct tz *z, int64_t last, in
 MUST_USE bool schedule_next(const struct schedule *s, const struct tz *z, int64_t after,
                             int64_t *due);
 
-/* When a due time fires: the due time plus its share of the jitter. */
+/* When a due time fires: the due time plus its own part of the jitter. */
 int64_t schedule_fires_at(const struct schedule *s, const struct tz *z, int64_t due);
 
-/* How a firing is handled while the run of an earlier one is still running, or another one waits
- * for that run to end. */
+/* The treatment of a firing while the run of an earlier firing is still running, or another firing
+ * waits for that run to end. */
 enum firing {
     FIRING_RUN,
-    FIRING_WAIT, /* wait until the running ones have ended; at most one waits */
+    FIRING_WAIT, /* wait until the earlier runs have ended; at most one firing waits */
     FIRING_SKIP,
 };
 enum firing schedule_firing(enum overlap overlap, bool running, bool waiting);
 
 /* The state of a schedule. */
 struct schedule_state {
-    int64_t done;         /* every due time up to here is fired, skipped or missed */
-    int64_t waiting;      /* a due time whose run starts when the last one has ended; 0 if none */
-    bool running;         /* the last run is still running */
-    const int64_t *fired; /* the due times of schedule_candidates() that have fired */
+    int64_t done;    /* every due time up to here is fired, skipped or missed */
+    int64_t waiting; /* a due time whose run starts when the last run has ended; 0 if none */
+    bool running;    /* the last run is still running */
+    /* Those of the due times of schedule_candidates() that have already fired. */
+    const int64_t *fired;
     size_t nfired;
 };
 
-/* The due times to start now, and the state of the schedule after that. */
+/* The decisions of schedule_plan(): the due times to start now, and the state of the schedule
+ * afterwards. */
 #define SCHEDULE_PLAN_MAX 5
 struct schedule_plan {
-    int64_t due[SCHEDULE_PLAN_MAX + 1]; /* the oldest first */
+    int64_t due[SCHEDULE_PLAN_MAX + 1]; /* due times to start now, oldest first */
     size_t n;
     int64_t done, waiting;
-    int64_t next;   /* when to check again; 0: after a change of the schedule or the end of its last
-                       run */
+    /* When to check again; 0 for only after a change of the schedule or the end of its last run. */
+    int64_t next;
     size_t skipped; /* due times skipped because the last run was still running */
     bool missed;    /* older due times were missed and will not be caught up */
 };
 
-/* Writes the due times that schedule_plan() decides about to `out` and returns their number. After
- * the clock was set back, some of them may have been fired before: the caller looks that up and
- * passes it to schedule_plan() as `fired`. */
+/* Writes the due times that schedule_plan() decides about to `out` and returns their number. If the
+ * clock was set back, some of them may have fired before: the caller looks these up and passes them
+ * to schedule_plan() as `fired`. */
 size_t schedule_candidates(const struct schedule *s, const struct tz *z,
                            const struct schedule_state *state, int64_t now,
                            int64_t out[SCHEDULE_PLAN_MAX + 1]);
 
 /* Plans the next firings. If runs may not overlap, due times that are caught up start one after
- * another: no engine was checking when they were due, so none of them is skipped because of
- * another. */
+ * another: no engine was checking when they were due, so none of them is skipped because of the run
+ * of another. */
 void schedule_plan(const struct schedule *s, const struct tz *z, const struct schedule_state *state,
                    int64_t now, struct schedule_plan *out);
 

@@ -22,31 +22,32 @@
 
 /* ---- types ---- */
 
-/* How a value is stored: its C type, and its form in JSON. "and size_t" means that the next member
- * is the count of the list. */
-#define STORED_AS(X)                                                                     \
-    X(TEXT, const char *)   /* NULL if none */                                           \
-    X(JSON, const char *)   /* any value; NULL if none */                                \
-    X(TEXTS, struct texts)  /* or const char *const *, and size_t */                     \
-    X(PAIRS, struct pairs)  /* values are strings */                                     \
-    X(VALUES, struct pairs) /* values are JSON */                                        \
-    X(BOOL, bool)                                                                        \
-    X(INT, int)                                                                          \
-    X(I64, int64_t)                                                                      \
-    X(DOUBLE, double)                  /* the default is below the lowest value */       \
-    X(WORD, int)                       /* an index in `words`; any enum */               \
-    X(CODES, const int *)              /* and size_t */                                  \
-    X(INDEXES, const uint32_t *)       /* and uint32_t */                                \
-    X(LOCATION, uint32_t)              /* the line, and uint32_t for the column */       \
-    X(NESTED, const struct workflow *) /* its hash */                                    \
-    X(TASK, struct workflow_task *)                                                      \
-    X(GROUP, struct key_any)   /* the structure of `group` */                            \
-    X(OPTION, struct key_any)  /* as GROUP; its first member says whether it is given */ \
-    X(LIST, struct key_any)    /* pointer to structures, and size_t */                   \
+/* How the value of a key is stored: its C type, and its form in JSON. "and size_t" means that the
+ * next member of the structure is the length of the list. */
+#define STORED_AS(X)                                                                         \
+    X(TEXT, const char *)   /* NULL if none */                                               \
+    X(JSON, const char *)   /* any value; NULL if none */                                    \
+    X(TEXTS, struct texts)  /* or const char *const * followed by a size_t */                \
+    X(PAIRS, struct pairs)  /* values are strings */                                         \
+    X(VALUES, struct pairs) /* values are JSON */                                            \
+    X(BOOL, bool)                                                                            \
+    X(INT, int)                                                                              \
+    X(I64, int64_t)                                                                          \
+    X(DOUBLE, double)                  /* the default is below the lowest value */           \
+    X(WORD, int)                       /* an index in the key's `words`; any enum */         \
+    X(CODES, const int *)              /* a list followed by a size_t */                     \
+    X(INDEXES, const uint32_t *)       /* a list followed by a uint32_t */                   \
+    X(LOCATION, uint32_t)              /* the line, followed by a uint32_t for the column */ \
+    X(NESTED, const struct workflow *) /* stored in JSON as the hash of the definition */    \
+    X(TASK, struct workflow_task *)                                                          \
+    X(GROUP, struct key_any)   /* a structure with the keys of `group` */                    \
+    X(OPTION, struct key_any)  /* like GROUP; its first member says if it is given */        \
+    X(LIST, struct key_any)    /* pointer to an array of structures, followed by a size_t */ \
     X(NOTHING, struct key_any) /* not stored */
 
-/* name, how it is stored, text in the documentation, JSON Schema, written with the macros of
- * schema_json.c ("" for any value, and for the types of pawl.yaml, which has no schema) */
+/* The types of keys. Columns: name, how it is stored, text in the documentation, JSON Schema,
+ * written with the macros of schema_json.c ("" for any value, and for the types of pawl.yaml, which
+ * has no schema). */
 #define KEY_TYPES(X)                                                                             \
     X(NAME, TEXT, "name", STRING ",\"pattern\":\"" NAME_PATTERN "\"")                            \
     X(TEXT, TEXT, "string", SCALAR)                                                              \
@@ -211,7 +212,7 @@
 
 #define KEY_HOOKED     (KEY_ALL | KEY_HOOKS)
 #define KEY_OF_COMMAND (KEY_COMMANDS | KEY_HOOKS)
-/* Also for tasks of a custom executor, which interprets the value itself. */
+/* The places of keys that custom executors also get, and interpret themselves. */
 #define KEY_PASSED_ON  (KEY_OF_COMMAND | KEY_CUSTOM)
 
 #define TASK_KEYS(X)                                                                               \

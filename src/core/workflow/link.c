@@ -16,7 +16,8 @@ static void link_followers(struct workflow *w, struct arena *arena)
         for (k = 0; k < w->tasks[i].nneeds; k++)
             w->tasks[w->tasks[i].needs[k]].nfollowers++;
     list = arena_alloc(arena, (edges + 1) * sizeof(*list));
-    at = mem_alloc((w->ntasks + 1) * sizeof(*at)); /* position of each task's next follower */
+    /* Where to write the next follower of each task. */
+    at = mem_alloc((w->ntasks + 1) * sizeof(*at));
     for (i = 0, edges = 0; i < w->ntasks; i++) {
         at[i] = (uint32_t)edges;
         w->tasks[i].followers = list + edges;
@@ -39,7 +40,8 @@ static void add_nested(struct nested_list *list, const struct workflow_task *t)
 
     if (!t || !t->nested)
         return;
-    for (i = list->n; i && list->at[i - 1] != t->nested; i--) /* usually it is the last one added */
+    /* The definition is usually the last one added. */
+    for (i = list->n; i && list->at[i - 1] != t->nested; i--)
         ;
     if (!i)
         *vec_add(list) = t->nested;
@@ -87,17 +89,17 @@ bool workflow_order(const struct workflow *w, uint32_t *order, uint32_t *n)
 
 #define MAX_CYCLES 100
 
-/* A depth-first walk from task to need. Tasks on the path are OPEN; reaching one of them again
- * closes a cycle. */
+/* A depth-first walk from each task to its needs. The tasks on the current path are OPEN; reaching
+ * an OPEN task closes a cycle. */
 enum { UNSEEN, OPEN, DONE };
 
 struct walk {
     const struct workflow *w;
     uint8_t *state;
-    bool *reported;     /* by task: it is part of a reported cycle */
-    uint32_t *next;     /* index of the next need to visit, by task */
-    uint32_t *path;     /* the open tasks */
-    uint32_t *position; /* position in the path, by task */
+    bool *reported;     /* whether the task, given by its index, is part of a reported cycle */
+    uint32_t *next;     /* by task: index of the next need to visit */
+    uint32_t *path;     /* the open tasks, from the first on */
+    uint32_t *position; /* by task: its position in the path */
     uint32_t depth;
     size_t found;
 };
@@ -109,8 +111,8 @@ static void open_task(struct walk *k, uint32_t task)
     k->path[k->depth++] = task;
 }
 
-/* Reports the cycle that is the path from `task` on, unless its first or last task was already part
- * of a reported cycle. */
+/* Reports a cycle: the tasks of the path from `task` on, unless its first or last task was already
+ * part of a reported cycle. */
 static void close_cycle(struct walk *k, uint32_t task,
                         void (*each)(void *arg, const uint32_t *path, uint32_t n), void *arg)
 {
@@ -165,7 +167,7 @@ const struct workflow **workflow_below(const struct workflow *w, size_t *n)
     VEC(const struct workflow *) all = {0};
     size_t i, k, next = 0;
 
-    /* A linear search is enough: there are few definitions. */
+    /* A linear search is enough, since there are few definitions. */
     for (;;) {
         for (i = 0; i < w->nnested; i++) {
             for (k = 0; k < all.n && all.at[k] != w->nested[i]; k++)

@@ -1,5 +1,5 @@
-/* read.c - reads values by the table of keys, and a workflow from its canonical text. The text was
- * written by write.c, so only the first error is reported. But a damaged text is never trusted:
+/* read.c - reads values by the table of keys, and a workflow from its canonical text. Only the
+ * first error is reported, since the text was written by write.c. A damaged text is not trusted:
  * every workflow that is returned is a valid graph. */
 #include "core/route.h"
 #include "core/workflow/keys.h"
@@ -9,16 +9,20 @@
 #include <string.h>
 
 #define SPAN_MAX (100LL * 365 * 86400 * 1000000) /* µs: the longest duration in a spec */
-#define ARG_MAX  (128 * 1024 - 1)                /* bytes in an argument or variable */
+/* Bytes in an argument or an environment variable. */
+#define ARG_MAX  (128 * 1024 - 1)
 
-/* A nested definition; `done` once it has been read completely. */
+/* A nested definition that is known by its hash; `done` is true once it has been read
+ * completely. */
 struct known {
     struct workflow *w;
     bool done;
 };
 
 struct nested_reader {
-    struct json_node nested; /* the definitions by hash; its value is NULL if there are none */
+    /* The member of the text that holds the definitions by hash; its value is NULL if there are
+     * none. */
+    struct json_node nested;
     VEC(struct known) known; /* definitions that have been read or are being read */
     int depth;
 };
@@ -88,7 +92,7 @@ static int read_pairs(const struct key_reader *r, const struct key *k, const str
     JSON_EACH(p, iter, &at)
     {
         pairs[n].key = arena_strdup(r->arena, at.key);
-        if (r->bounded && k->max) /* the limit is for KEY=VALUE as a whole */
+        if (r->bounded && k->max) /* the limit applies to KEY=VALUE as a whole */
             max = (size_t)k->max - strlen(at.key) - 1;
         if (key_stored_as(k) == STORED_VALUES)
             pairs[n].value = json_read_raw(&at, r->arena);
@@ -100,7 +104,7 @@ static int read_pairs(const struct key_reader *r, const struct key *k, const str
     return 0;
 }
 
-/* Reads a list of integers from 0 to `max`, which fits in 32 bits. */
+/* Reads a list of integers from 0 to `max`, which must fit in 32 bits. */
 static int read_numbers(const struct key_reader *r, const struct key *k, const struct json_node *p,
                         int64_t max, uint32_t **out, size_t *n)
 {
@@ -122,7 +126,7 @@ static int read_numbers(const struct key_reader *r, const struct key *k, const s
     return 0;
 }
 
-/* Reads one of the three types that are lists of integers. */
+/* Reads a value of one of the three types that are lists of integers. */
 static int read_number_list(const struct key_reader *r, const struct key *k,
                             const struct json_node *p, void *member)
 {
@@ -215,7 +219,7 @@ static int read_bool(const struct key_reader *r, const struct json_node *p, bool
 
 static int read_json(const struct key_reader *r, const struct json_node *p, const char **out)
 {
-    int rc = r->bounded ? json_read_known_keys(p, NULL, r->err) : 0; /* the value of `container` */
+    int rc = r->bounded ? json_read_known_keys(p, NULL, r->err) : 0; /* the JSON of `container` */
 
     if (!rc)
         *out = json_read_raw(p, r->arena);
@@ -226,7 +230,7 @@ static int read_json(const struct key_reader *r, const struct json_node *p, cons
 
 #define MAX_KEYS 64
 
-/* Reports the first member of `p` whose name is neither a key nor `other` nor `another`. */
+/* Reports the first member of `p` whose name is not a key, `other` or `another`. */
 static int unknown_member(const struct key_reader *r, const struct keys *keys,
                           const struct json_node *p, const char *other, const char *another)
 {
@@ -241,8 +245,8 @@ static int unknown_member(const struct key_reader *r, const struct keys *keys,
     return json_read_known_keys(p, names, r->err);
 }
 
-/* Reads all members that are keys. Members with the names `other` and `another` (NULL if none) are
- * allowed, too, and left to the caller; any further member is an error. */
+/* Reads all members of `p` whose names are keys. Members named `other` or `another` (NULL if none)
+ * are left to the caller; any further member is an error. */
 static int read_members(struct key_reader *r, const struct keys *keys, const struct json_node *p,
                         void *to, const char *other, const char *another)
 {
@@ -398,14 +402,14 @@ static int read_tasks(struct key_reader *r, const struct json_node *p, struct wo
 
 struct found_cycle {
     const struct workflow *w;
-    struct buf path; /* "a -> b -> a"; empty if none was found */
+    struct buf path; /* the cycle as text, "a -> b -> a"; empty if none was found */
 };
 
 static void note_cycle(void *arg, const uint32_t *path, uint32_t n)
 {
     struct found_cycle *found = arg;
 
-    if (found->path.len) /* the first one is enough */
+    if (found->path.len) /* reporting the first cycle is enough */
         return;
     for (uint32_t i = 0; i < n && i < SHOWN_TASKS; i++)
         buf_addf(&found->path, "%s -> ", found->w->tasks[path[i]].name);
@@ -450,7 +454,7 @@ static int read_workflow(struct key_reader *r, const struct json_node *p, struct
     return check_graph(r, p, w);
 }
 
-/* Reads a nested definition when a task first refers to it. */
+/* Reads a nested definition. Called when a task first refers to it. */
 static int read_nested(struct key_reader *r, const struct json_node *p, const char *hash,
                        const struct workflow **out)
 {

@@ -1,5 +1,5 @@
-/* write.c - writes values by the table of keys, and the canonical text of a workflow, and computes
- * its hash. */
+/* write.c - writes values as JSON by the table of keys, writes the canonical text of a workflow,
+ * and computes its hash. */
 #include "core/workflow/keys.h"
 
 #include "base/json.h"
@@ -8,7 +8,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/* A pointer, or a pointer and a count, whatever it points to. */
+/* A list member of any type: a pointer, followed by a count. */
 struct list {
     const void *at;
     size_t n;
@@ -197,7 +197,7 @@ void keys_write(struct json_writer *w, const struct keys *keys, const void *from
 
 /* ---- a definition ---- */
 
-/* Writes a definition without the closing brace. */
+/* Writes a definition, but not its closing brace. */
 static void write_one(struct json_writer *json, const struct workflow *w)
 {
     json_write_begin(json, '{');
