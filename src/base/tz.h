@@ -16,8 +16,8 @@
 
 #define TZ_DIR        "/usr/share/zoneinfo"
 #define TZ_NAME_SIZE  64
-#define TZ_MAX_OFFSET (26 * 3600) /* the most seconds that any zone is ahead of UTC or behind it \
-                                   */
+/* The most seconds that any zone is ahead of UTC or behind it. */
+#define TZ_MAX_OFFSET (26 * 3600)
 
 /* All times that the functions of tz.h accept or return lie within ±TZ_FOREVER. */
 #define TZ_FOREVER    (INT64_C(1) << 59)

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds a source to the arena, without its byte order mark: columns are counted after it. */
+/* Adds a source to the arena. A byte order mark is left out, because columns are counted after
+ * it. */
 static const struct source *add_source(struct diagnostics *ps, struct source s)
 {
     size_t mark = s.len >= 3 && !memcmp(s.text, "\xEF\xBB\xBF", 3) ? 3 : 0;
@@ -85,8 +86,9 @@ void diagnostics_add(struct diagnostics *ps, const struct source *s, uint32_t li
                             .sentence = arena_memdup0(&ps->arena, visible.ptr, visible.len)};
 }
 
-/* Orders by file, line and column. Diagnostics at one location must stay in the order in which they
- * were found, so the sort must be stable; the list is short enough for an insertion sort. */
+/* Whether a diagnostic comes before another one by file, line and column. Diagnostics at one
+ * location must stay in the order in which they were found, so the sort must be stable; the list is
+ * short enough for an insertion sort. */
 static bool is_before(const struct diagnostic *a, const struct diagnostic *b)
 {
     int file = a->source == b->source ? 0 : strcmp(a->source->name, b->source->name);

@@ -1,5 +1,5 @@
-/* diagnostics.h - collects the errors in a user's files, each with its location, so that all can be
- * shown at once. It owns the text of these files. */
+/* diagnostics.h - collects the errors in a user's files, each with its location, so that all errors
+ * can be shown at once. struct diagnostics owns the text of these files. */
 #ifndef PARSE_DIAGNOSTICS_H
 #define PARSE_DIAGNOSTICS_H
 
@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#define DIAGNOSTICS_KEPT 50 /* further ones are only counted */
+#define DIAGNOSTICS_KEPT 50 /* further diagnostics are counted, but not stored */
 
 struct diagnostic {
     const struct source *source;
@@ -18,18 +18,18 @@ struct diagnostic {
 struct diagnostics {
     struct arena arena;
     VEC(struct diagnostic) list;
-    size_t count; /* number of all diagnostics, including those not in the list */
+    size_t count; /* number of all diagnostics, including those that are not stored */
 };
 #define DIAGNOSTICS_INIT \
     {                    \
         .count = 0       \
     }
 
-/* Reads a file; see source_read. The source lives as long as the diagnostics. */
+/* Reads a file (see source_read). The source lives as long as the diagnostics. */
 MUST_USE int diagnostics_read(struct diagnostics *ps, const char *path,
                               const struct source *named_by, const struct source **out,
                               struct err *err);
-/* Like diagnostics_read, for pawl.yaml; see source_read_config. */
+/* Reads a pawl.yaml (see source_read_config). The source lives as long as the diagnostics. */
 MUST_USE int diagnostics_read_config(struct diagnostics *ps, const char *path,
                                      const struct source **out, struct err *err);
 /* Adds text from memory as a source; name and text are copied. */
@@ -41,14 +41,15 @@ const struct source *diagnostics_take(struct diagnostics *ps, const char *name, 
 void diagnostics_add(struct diagnostics *ps, const struct source *s, uint32_t line, uint32_t column,
                      const char *fmt, ...) PRINTF_LIKE(5, 6);
 
-/* Whether a further diagnostic would only be counted. Callers then skip expensive suggestions. */
+/* Whether further diagnostics are only counted, so that callers can skip expensive suggestions. */
 bool diagnostics_full(const struct diagnostics *ps);
 
 /* Appends all diagnostics, ordered by file and location, each as "file:line:column: sentence", the
  * source line and a caret. */
 void diagnostics_show(struct diagnostics *ps, struct buf *out);
 
-/* Returns 0 if empty, else -E_INVALID with the first diagnostic and the number of further ones. */
+/* Returns 0 if there are no diagnostics; otherwise -E_INVALID, with an error that contains the
+ * first one and the number of further ones. */
 MUST_USE int diagnostics_err(struct diagnostics *ps, struct err *err);
 
 void diagnostics_release(struct diagnostics *ps);

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Reads a mapping, or the value of its first key. */
+/* Reads a mapping, or its short form: the value of its first key alone. */
 static bool read_short(struct reader *r, const struct key *k, const struct yaml *node,
                        const char *what, void *to)
 {
@@ -85,7 +85,7 @@ static bool read_foreach(struct reader *r, const struct key *k, const struct yam
          strcmp(node->text + node->n - 2, "}}") != 0))
         return yaml_expected(r->doc, node, what, "a list, a number or a single ${{ expression }}");
     *to = reader_value(r, node, what, false);
-    if (node->kind == YAML_TEXT && *to) /* the text is one expression */
+    if (node->kind == YAML_TEXT && *to) /* if the text is a single expression */
         r->texts.at[r->texts.n - 1].condition = true;
     return *to;
 }
@@ -111,10 +111,10 @@ bool reader_group(struct reader *r, const struct key *k, const struct yaml *node
             *(const char **)to = value;
         return value;
     case KEY_SECTION:
-        if (node->kind == YAML_NULL) /* all lines of the section are commented out */
+        if (node->kind == YAML_NULL) /* the section is empty: all its lines are commented out */
             return true;
     /* fall through */
-    default: /* a mapping without a short form */
+    default: /* values for which the mapping has no short form */
         reader_keys(r, k->group, node, what, 0, to);
         return node->kind == YAML_MAP;
     }

@@ -16,7 +16,8 @@ static bool write_number(struct reader *r, const struct yaml *node, const char *
 
     if (!isfinite(n))
         return yaml_expected(r->doc, node, what, "a number that JSON can represent");
-    snprintf(text, sizeof(text), "%.17e", n); /* the exponent marks it as not an integer */
+    /* The exponent shows that the number is not an integer. */
+    snprintf(text, sizeof(text), "%.17e", n);
     point = strstr(text, localeconv()->decimal_point);
     if (point)
         *point = '.';
@@ -94,7 +95,7 @@ const char *reader_value(struct reader *r, const struct yaml *node, const char *
 
     if (write_value(r, node, what, literal, &json)) {
         out = reader_canonical(r, &b);
-        /* Duplicate and empty keys, which JSON refuses too, were reported before. */
+        /* JSON also refuses duplicate and empty keys; the YAML reader has reported these. */
         if (!out && !r->doc->diagnostics->count)
             yaml_error(r->doc, node, "%s can't be written as JSON", what);
     }

@@ -1,5 +1,6 @@
-/* read_key.c - see read_key.h. A reader checks only the value itself; checks that involve other
- * values follow once the whole file is read. */
+/* read_key.c - reads a mapping, and values that are numbers or strings; see read_key.h. A reader
+ * checks only the value itself; checks that involve other values follow once the whole file is
+ * read. */
 #include "parse/read_key.h"
 
 #include "base/suggest.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limits the bytes of all strings together: a few aliases can expand to a very large text. */
+/* The limit on the bytes of all strings together: a few aliases can expand to a very large text. */
 #define TEXTS_MAX (32u << 20)
 
 /* ---- functions shared by the readers ---- */
@@ -77,7 +78,7 @@ static void report_unknown_key(struct reader *r, const struct keys *keys, const 
     const char *in = *what ? " in " : "", *meant = NULL;
     const struct key *k;
 
-    if (places & KEY_CUSTOM) /* perhaps its command is mistyped */
+    if (places & KEY_CUSTOM) /* the task names an executor: its command key may be mistyped */
         places = (places & ~(unsigned)KEY_CUSTOM) | KEY_COMMANDS;
     if (!diagnostics_full(r->doc->diagnostics))
         KEYS_EACH(keys, k)
@@ -98,7 +99,7 @@ bool reader_known_keys(struct reader *r, const struct keys *keys, const struct y
     for (size_t i = 0; i < map->n; i++) {
         const struct yaml *key = &yaml_pair(map, i)->key;
 
-        if (key->n && !key_find(keys, key->text)) /* the YAML reader reports empty keys */
+        if (key->n && !key_find(keys, key->text)) /* the YAML reader has reported empty keys */
             report_unknown_key(r, keys, key, what, 0);
     }
     return r->doc->diagnostics->count == before;
@@ -134,7 +135,7 @@ void reader_keys(struct reader *r, const struct keys *keys, const struct yaml *m
         const struct yaml_pair *p = yaml_pair(map, i);
         const struct key *k = key_find(keys, p->key.text);
 
-        if (!k && p->key.n) /* the YAML reader reports empty keys */
+        if (!k && p->key.n) /* the YAML reader has reported empty keys */
             report_unknown_key(r, keys, &p->key, what, places);
         else if (k && !is_allowed(k, places))
             misplaced_key(r, k, &p->key, what, places);
@@ -165,7 +166,8 @@ const struct yaml *reader_given(const struct reader *r, const struct yaml *map, 
     return path ? reader_given(r, map, path + 1) : map;
 }
 
-/* Reads a default as YAML. Almost all defaults are plain scalars, which need no parser. */
+/* Parses the documented default of a key as YAML. Almost all defaults are plain scalars, which need
+ * no parser. */
 static int read_default(const struct source *source, struct diagnostics *none, struct yaml_doc *doc)
 {
     if (strchr("[{\"'", *source->text))
@@ -200,7 +202,7 @@ void reader_defaults_of(struct reader *r, const struct keys *keys, void *to, boo
         r->doc = &doc;
         if ((read_default(&source, &none, &doc) || !reader_key(r, k, &doc.root, k->name, to)) &&
             !(reading && reading->diagnostics->list.n)) /* the file may exceed TEXTS_MAX */
-            abort(); /* a programming error: the key's reader refuses its own default */
+            abort(); /* a programming error: the reader of the key refuses the default of the key */
         yaml_release(&doc);
         diagnostics_release(&none);
     }
@@ -250,7 +252,8 @@ static const char *bad_tenant(const char *text)
                : "a lowercase letter followed by up to 40 lowercase letters, digits or _,";
 }
 
-/* Refuses ${{ }} in a string that is used as written: its author expects values to be inserted. */
+/* Refuses ${{ }} in a string that is used as written: the author of the file expects that values
+ * are inserted. */
 static bool check_plain(struct reader *r, const struct key *k, const struct yaml *node,
                         const char *what)
 {
@@ -289,7 +292,7 @@ const char *reader_path(struct reader *r, const char *text)
                         text[0] == '.' && text[1] == '/' ? text + 2 : text);
 }
 
-/* The URL may contain a password, so messages do not repeat it. */
+/* Reads the URL of a database. It may contain a password, so messages do not repeat it. */
 static bool read_url(struct reader *r, const struct yaml *node, const char *what, const char **to)
 {
     const char *text = node->kind == YAML_TEXT ? node->text : "", *file;

@@ -36,8 +36,8 @@ static const char *bad_output(const char *text)
     return spec_is_output(text) ? NULL : "an output name (without = or control characters)";
 }
 
-/* The types that are lists of distinct strings. The lists are short enough for a linear search for
- * duplicates. */
+/* The types whose values are lists of distinct strings. The lists are short enough for a linear
+ * search for duplicates. */
 static const struct names {
     enum key_type type;
     const char *(*bad)(const char *text);
@@ -84,8 +84,8 @@ static bool read_names(struct reader *r, const struct names *kind, const struct 
     return ok;
 }
 
-/* Reads a list of strings that may contain ${{ }}. The first one in argv names the program and must
- * not be empty. */
+/* Reads a list of strings that may contain ${{ }}. The first string in argv names the program and
+ * must not be empty. */
 static bool read_templates(struct reader *r, const struct key *k, const struct yaml *node,
                            const char *what, void *out)
 {
@@ -110,7 +110,7 @@ static bool read_templates(struct reader *r, const struct key *k, const struct y
     return ok;
 }
 
-/* Adds one word of a command line. */
+/* Adds one word of a command line to a list. */
 static bool add_word(struct reader *r, const struct key *k, const struct yaml *node,
                      const char *what, const char *word, size_t len, const char **to)
 {
@@ -127,8 +127,8 @@ static bool add_word(struct reader *r, const struct key *k, const struct yaml *n
     return reader_spend(r, node, len + 1);
 }
 
-/* Reads a program and its options: a list, or a string that is split at spaces. {} stands for text
- * that is added later, and may occur at most once. */
+/* Reads a program and its options: a list, or a string that is split at spaces. The word {} stands
+ * for text that is added later, and may occur at most once. */
 static bool read_words(struct reader *r, const struct key *k, const struct yaml *node,
                        const char *what, void *out)
 {

@@ -1,6 +1,6 @@
 /* schema_json.c - writes the JSON Schema (draft-07) of a workflow file from the key table, for
- * completion and checks in editors. The schema describes the form of a file; `pawl validate` checks
- * whether it can run. */
+ * completion and checks in editors. The schema describes only the form of a file; `pawl validate`
+ * also checks whether the workflow can run. */
 #include "base/json.h"
 #include "core/workflow/keys.h"
 
@@ -10,27 +10,28 @@
 #define VARIABLE_PATTERN "^[A-Za-z_][A-Za-z0-9_]{0,99}$"
 #define DURATION_PATTERN "^[0-9]+(ms|s|m|h|d)$"
 #define SIZE_PATTERN     "^[0-9]+([kKMG]i?)?B?$"
-/* Any scalar is accepted where a string is expected, as it is written. */
+/* The type of a string. Any scalar is accepted, because the reader takes it as it is written. */
 #define SCALAR           "\"type\":[\"string\",\"number\",\"boolean\"]"
 #define TEXT_SCHEMA      "{" SCALAR "}"
 #define STRING           "\"type\":\"string\""
 #define DURATION         STRING ",\"pattern\":\"" DURATION_PATTERN "\""
 #define REF(name)        "{\"$ref\":\"#/definitions/" name "\"}"
 #define ANY_OF(a, b)     "\"anyOf\":[" a "," b "]"
-/* An item, or a list of items. */
+/* The type of a list. A single item may stand for a list of one item. */
 #define LIST(item)       ANY_OF(item, "{\"type\":\"array\",\"items\":" item "}")
 #define MAPPING(pattern, value)                                     \
     "\"type\":\"object\",\"propertyNames\":{\"pattern\":\"" pattern \
     "\"},\"additionalProperties\":" value
-/* A validator ignores a description next to a bare $ref. */
+/* Refers to a definition. The allOf is needed because a validator ignores a description next to a
+ * bare $ref. */
 #define ONLY(name) "\"allOf\":[" REF(name) "]"
 
-/* A task has one of these keys, or only a custom executor. */
+/* The keys of which a task must have exactly one, or only a custom executor. */
 #define KINDS                                             \
     "{\"required\":[\"run\"]},{\"required\":[\"argv\"]}," \
     "{\"required\":[\"function\"]},{\"required\":[\"workflow\"]}"
 
-/* <min>, <max> and <words> are replaced with those of the key. */
+/* The schema of each type. <min>, <max> and <words> are replaced with those of the key. */
 static const char *const schemas[] = {
 #define X(name, stored, text, schema) [KEY_##name] = schema,
     KEY_TYPES(X)
@@ -43,7 +44,7 @@ static void add_words(struct buf *out, const char *const *words)
         buf_addf(out, "%s\"%s\"", i ? "," : "", words[i]);
 }
 
-/* Adds the members that describe the value of the key. */
+/* Adds the members that describe the type of a key's value. */
 static void add_type(struct json_writer *w, const struct key *k)
 {
     const char *p = schemas[k->type];
@@ -95,7 +96,7 @@ static void add_more(struct json_writer *w, const char *members)
     w->comma = true;
 }
 
-/* A task as a mapping, or only its shell command. */
+/* Adds the definition of a task: a mapping, or only the task's shell command. */
 static void add_task_definition(struct json_writer *w, const char *name, unsigned places)
 {
     json_write_key(w, name);

@@ -17,10 +17,10 @@
 
 #define HIDDEN      "***"
 #define SHOWN_WIDTH 100  /* characters of a line that are shown */
-#define CONTEXT     1024 /* bytes of a line before and after the location that are examined */
+#define CONTEXT     1024 /* bytes of the line before and after the location that are examined */
 
-/* Why a file is not read: reading a FIFO or a device could block, or never end. NULL for a plain
- * file, for /dev/null, which is an empty file, and for a folder, which read(2) refuses. */
+/* The reason why a file is not read: reading a FIFO or a device could block, or never end. NULL for
+ * a plain file, for /dev/null, which is an empty file, and for a folder, which read(2) refuses. */
 static const char *why_unreadable(const struct stat *st)
 {
     if (S_ISREG(st->st_mode) || S_ISDIR(st->st_mode))
@@ -30,7 +30,7 @@ static const char *why_unreadable(const struct stat *st)
     return S_ISFIFO(st->st_mode) ? "it is a FIFO" : "it is a device";
 }
 
-/* Refuses a file that other users can change: the file itself, or a symbolic link that leads to
+/* Refuses a file that other users can change, directly or through a symbolic link that leads to
  * it. */
 static int refuse_foreign(const char *path, const struct stat *st, struct err *err)
 {
@@ -47,7 +47,7 @@ static int refuse_foreign(const char *path, const struct stat *st, struct err *e
                : 0;
 }
 
-/* O_NONBLOCK: opening a FIFO would otherwise wait for a writer. */
+/* Opens a file. O_NONBLOCK is needed because opening a FIFO would otherwise wait for a writer. */
 static int open_source(const char *path, bool is_config, int *out, struct stat *st, struct err *err)
 {
     AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -114,8 +114,8 @@ int source_read_config(const char *path, struct arena *arena, struct source *out
 
 /* ---- locations ---- */
 
-/* The length of the line break at p; 0 if none. NEL, LS and PS end a line too, as in libyaml, so
- * that its line numbers are valid here. */
+/* The length of the line break at p; 0 if there is none. NEL, LS and PS end a line, too, as in
+ * libyaml, whose line numbers are used here. */
 static size_t break_at(const char *p, size_t left)
 {
     if (*p == '\n')
@@ -132,7 +132,7 @@ static size_t line_length(const char *p, size_t left)
 {
     size_t n = 0;
 
-    /* Fast path: only four bytes can start a line break. */
+    /* Fast path: no line break can start at bytes other than these four. */
     while (n < left && ((p[n] != '\n' && p[n] != '\r' && p[n] != '\xC2' && p[n] != '\xE2') ||
                         !break_at(p + n, left - n)))
         n++;
@@ -167,8 +167,8 @@ static void add_char(struct buf *out, const char *p, size_t n)
         buf_add(out, p, n);
 }
 
-/* The length of the password that starts at line[at]: it follows "://USER:" and ends before the
- * last @ of the word. 0 if none. */
+/* The length of the password that starts at line[at], which follows "://USER:" and ends before the
+ * last @ of the word. 0 if no password starts there. */
 static size_t password_at(const char *line, size_t len, size_t at)
 {
     size_t begin, end, n = 0;
@@ -200,8 +200,8 @@ void source_add_visible(struct buf *out, const char *s, size_t len)
     }
 }
 
-/* A line as displayed: the offset of each character in `text`, and the index of the character that
- * the caret points at. */
+/* A line as it is displayed: its text, the offset of each character in `text`, and the index of the
+ * character that the caret points at. */
 struct visible_line {
     struct buf text;
     VEC(size_t) starts;
@@ -247,7 +247,8 @@ static const char *find_line(const struct source *s, uint32_t line, size_t *len)
     return s->text + at;
 }
 
-/* The number of bytes before a column of the line; the line's length if it is shorter. */
+/* The number of bytes before a column of the line; the length of the line if it has fewer
+ * columns. */
 static size_t column_offset(const char *line, size_t len, uint32_t column)
 {
     size_t at = 0, n;
@@ -268,8 +269,8 @@ const char *source_at(const struct source *s, uint32_t line, uint32_t column, si
     return p ? p + at : "";
 }
 
-/* The display width of the characters from `a` to `b`. A hidden password counts as one character,
- * but HIDDEN is wider. */
+/* The display width of the characters from `a` to `b`. A hidden password is one character, but is
+ * displayed as HIDDEN, which is wider. */
 static size_t width(const struct visible_line *w, size_t a, size_t b)
 {
     return text_characters(buf_cstr(&w->text) + w->starts.at[a], w->starts.at[b] - w->starts.at[a]);

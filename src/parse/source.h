@@ -13,11 +13,12 @@
 #define SOURCE_MAX_MB 8
 
 struct source {
-    const char *name; /* for messages, such as pawl.yaml */
+    const char *name; /* name of the file in messages, such as pawl.yaml */
     const char *text;
     size_t len;
-    bool is_foreign;    /* the file belongs to neither this user nor root */
-    const char *hidden; /* why no part of the text may be shown; NULL if it may */
+    bool is_foreign; /* whether the file belongs to neither this user nor root */
+    /* The reason why no part of the text may be shown; NULL if it may be shown. */
+    const char *hidden;
 };
 
 /* Reads a whole file into the arena. `named_by` is the file that contains the path; NULL if the
@@ -28,7 +29,7 @@ struct source {
  * blocks. */
 MUST_USE int source_read(const char *path, const struct source *named_by, struct arena *arena,
                          struct source *out, struct err *err);
-/* Like source_read. E_INVALID also if somebody other than the user and root can change the file. */
+/* Like source_read, but returns E_INVALID also if other users (except root) can change the file. */
 MUST_USE int source_read_config(const char *path, struct arena *arena, struct source *out,
                                 struct err *err);
 
@@ -36,7 +37,7 @@ MUST_USE int source_read_config(const char *path, struct arena *arena, struct so
  * columns count characters. */
 void source_location(const struct source *s, size_t offset, uint32_t *line, uint32_t *column);
 
-/* The text from the location to the end of its line; *len is 0 if the line does not exist. */
+/* The text from a location to the end of its line. *len is 0 if the line does not exist. */
 const char *source_at(const struct source *s, uint32_t line, uint32_t column, size_t *len);
 
 /* Appends the source line, and a second line with a caret below the column. Passwords in URLs are

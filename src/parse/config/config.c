@@ -21,7 +21,8 @@ struct config_host config_this_host(void)
 
 /* ---- finding the file ---- */
 
-/* $XDG_…/pawl, else ~/`fallback`/pawl; NULL if neither variable is set. The caller frees it. */
+/* The folder pawl in the folder that the variable $XDG_… names or, if it is not set, in the folder
+ * `fallback` of $HOME. NULL if neither variable is set. The caller frees it. */
 static char *user_folder(const char *xdg, const char *home, const char *fallback)
 {
     if (xdg && *xdg == '/')
@@ -34,8 +35,9 @@ char *config_state_folder(const struct config_host *host)
     return user_folder(host->xdg_state_home, host->home, ".local/state");
 }
 
-/* Reads the file at `path`; *out stays NULL if it does not exist and `must_exist` is false. A file
- * in a folder that this process may not search belongs to another user, and counts as missing. */
+/* Reads the file at `path`. If the file does not exist, and `must_exist` is false, *out stays NULL.
+ * A file in a folder that this process may not search belongs to another user, and counts as
+ * missing. */
 static int read_file(struct diagnostics *diagnostics, const char *path, bool must_exist,
                      const struct source **out, struct err *err)
 {
@@ -48,7 +50,8 @@ static int read_file(struct diagnostics *diagnostics, const char *path, bool mus
     return rc == -E_NOT_FOUND && !must_exist ? 0 : rc;
 }
 
-/* *untrusted is set if the file was found in the current folder and the user does not trust it. */
+/* Finds and reads the configuration file. *untrusted is set if the file was found in the current
+ * folder and the user does not trust it. */
 static int find_source(const char *path, const struct config_host *host,
                        struct diagnostics *diagnostics, const struct source **out,
                        const char **untrusted, struct err *err)
@@ -86,7 +89,7 @@ char *config_folder_of(const char *file)
 
 /* ---- values that depend on each other ---- */
 
-/* Sets the defaults that follow from other values. */
+/* Sets the defaults that are derived from other values. */
 static void derive_defaults(const struct config_host *host, struct config *c)
 {
     AUTO_FREE char *folder = config_state_folder(host);
@@ -101,7 +104,8 @@ static void derive_defaults(const struct config_host *host, struct config *c)
         c->logs.retention_days = c->execution_events.retention_days;
 }
 
-/* The location for an error about two values: one that the file sets; NULL if it sets neither. */
+/* The location for an error about two values: one of them that the file sets; NULL if it sets
+ * neither. */
 static const struct yaml *given_either(const struct reader *r, const char *a, const char *b)
 {
     const struct yaml *node = reader_given(r, &r->doc->root, a);
@@ -109,7 +113,8 @@ static const struct yaml *given_either(const struct reader *r, const char *a, co
     return node ? node : reader_given(r, &r->doc->root, b);
 }
 
-/* The defaults are consistent, so an error always has a value in the file as its location. */
+/* Checks values against each other. The defaults are consistent, so an error always has the
+ * location of a value in the file. */
 static void check_consistency(const struct reader *r)
 {
     const struct config *c = r->config;
@@ -133,7 +138,7 @@ static void check_consistency(const struct reader *r)
 
 /* ---- reading ---- */
 
-/* Skips executors and routes: they are read after all other values. */
+/* Makes the reader skip executors and routes, which are read after all other values. */
 static bool skip_for_now(struct reader *r, const struct key *k, const struct yaml *node,
                          const char *what, void *to)
 {

@@ -20,19 +20,19 @@ enum config_pull { CONFIG_MISSING, CONFIG_ALWAYS, CONFIG_NEVER };
 
 struct config_executor {
     const char *key;
-    int type; /* enum config_executor_type; determines which other members are used */
+    int type; /* enum config_executor_type; the type determines which other members are used */
     bool enabled;
     int slots;
-    bool slots_given; /* if false, `slots` is the worker's number of slots */
+    bool slots_given; /* if false, `slots` is set to the worker's number of slots */
     struct texts env;
-    const char *secrets_file; /* NULL if none */
+    const char *secrets_file; /* absolute path; NULL if none */
     struct {
         int64_t head, tail; /* bytes */
     } log;
     int64_t grace;
-    const char *shim;  /* NULL for the installed one */
+    const char *shim;  /* program that runs attempts; NULL for the installed one */
     int engine;        /* enum config_engine */
-    const char *image; /* NULL if none */
+    const char *image; /* default image; NULL if none */
     int pull;          /* enum config_pull */
 };
 
@@ -41,17 +41,19 @@ struct config_executors {
     size_t n;
 };
 
-/* Durations are µs, sizes bytes, paths absolute. */
+/* The values of pawl.yaml. Durations are in µs, sizes in bytes, paths absolute. */
 struct config {
     struct arena arena;
-    const char *file;     /* the file that was read; NULL if none, then all values are defaults */
-    bool db_given;        /* the file has the key db */
-    bool routes_given;    /* it has dispatch.routes or dispatch.default_executor */
-    bool retention_given; /* it has a key that says how long executions or logs are kept */
+    /* The file that was read; NULL if no file was found, so that all values are defaults. */
+    const char *file;
+    bool db_given;     /* the file contains the key db */
+    bool routes_given; /* the file contains dispatch.routes or dispatch.default_executor */
+    /* The file contains a key that says how long executions or logs are kept. */
+    bool retention_given;
 
-    const char *db;     /* NULL if neither the file nor $HOME determines it */
-    const char *tenant; /* NULL for the default tenant */
-    const char *state;  /* NULL like db */
+    const char *db;     /* database; NULL if neither the file nor $HOME determines it */
+    const char *tenant; /* tenant; NULL for the default tenant */
+    const char *state;  /* state folder; NULL if neither the file nor $HOME determines it */
     struct {
         bool enabled;
         int cap;
@@ -79,13 +81,13 @@ struct config {
         int64_t keep;
     } logs;
     struct retry_policy retry;
-    int64_t timeout; /* 0 if none */
+    int64_t timeout; /* µs; 0 for no timeout */
 };
 
 /* The properties of the machine that a configuration depends on. */
 struct config_host {
-    const char *folder;          /* the current folder, for ./pawl.yaml */
-    const char *home;            /* this and the next two may be NULL */
+    const char *folder;          /* the current folder, where ./pawl.yaml is searched */
+    const char *home;            /* may be NULL, like the two members below */
     const char *xdg_config_home; /* ignored if not absolute, as the XDG specification requires */
     const char *xdg_state_home;
     int processors;
@@ -99,20 +101,21 @@ struct config_host config_this_host(void);
  * has errors: `diagnostics` has all of them, `err` the first. */
 MUST_USE int config_load(const char *path, const struct config_host *host,
                          struct diagnostics *diagnostics, struct config **out, struct err *err);
-/* Like config_load, for text that is already in memory; NULL for the defaults. `untrusted` says why
- * keys that decide what runs are refused, as the end of a sentence; NULL if they are not. */
+/* Like config_load, for text that is already in memory; NULL for the defaults. `untrusted` is the
+ * reason why keys that decide what runs are refused, as the end of a sentence; NULL if they are
+ * accepted. */
 MUST_USE int config_parse(const struct source *source, const char *untrusted,
                           const struct config_host *host, struct diagnostics *diagnostics,
                           struct config **out, struct err *err);
 void config_free(struct config **config);
 
-const struct config_executor *config_executor(const struct config *c,
-                                              const char *key); /* NULL if none */
+/* The executor with this key; NULL if there is none. */
+const struct config_executor *config_executor(const struct config *c, const char *key);
 
 /* ---- the tables, for the documentation and the tests ---- */
 
 extern const struct keys config_keys, config_executor_keys;
-extern const char *const config_executor_types[]; /* these lists end with NULL */
+extern const char *const config_executor_types[]; /* each of these lists ends with NULL */
 extern const char *const config_engines[], *const config_pulls[];
 
 #endif

@@ -27,7 +27,7 @@ static bool is_valid_key(const char *key)
     return len && len <= MAX_KEY_LENGTH && strspn(key, letters) == len && !strchr("_.-", *key);
 }
 
-/* The type that an executor is named after; -1 if none. */
+/* The executor type whose name is the executor's key; -1 if there is none. */
 static int type_by_key(const char *key)
 {
     for (int i = 0; CONFIG_OURS >> i; i++)
@@ -36,7 +36,8 @@ static int type_by_key(const char *key)
     return -1;
 }
 
-/* Most variables of the host's environment are meaningless in a container. */
+/* Sets the environment of a container to be nearly empty by default: most variables of the host's
+ * environment are meaningless in a container. */
 static void use_container_env(struct config_executor *x)
 {
     static const char *const names[] = {"LANG", "LC_ALL", "TZ", NULL};
@@ -44,7 +45,7 @@ static void use_container_env(struct config_executor *x)
     x->env = (struct texts){names, sizeof(names) / sizeof(*names) - 1};
 }
 
-/* Sets the values that follow from others. */
+/* Sets values of an executor that are derived from other values. */
 static void derive_values(const struct reader *r, struct config_executor *x,
                           const struct yaml *value)
 {
@@ -78,8 +79,8 @@ static void check_type(void *arg, const char *path, const struct key *k)
                    !strcmp(path, "slots") ? ": set functions.threads instead" : "");
 }
 
-/* The three default executors have the type that they are named after. Functions are registered in
- * the worker and not routed, so there is only one executor for them. */
+/* An executor named like a type must have this type. Functions are registered in the worker and not
+ * routed, so there is only one executor for them. */
 static void check_name(const struct reader *r, const struct config_executor *x,
                        const struct yaml *at)
 {
@@ -95,7 +96,7 @@ static void check_name(const struct reader *r, const struct config_executor *x,
                    x->key);
 }
 
-/* `at` and `value` are NULL for an executor that is not in the file. */
+/* Reads one executor. `at` and `value` are NULL for an executor that is not in the file. */
 static void read_executor(struct reader *r, const char *key, const struct yaml *at,
                           const struct yaml *value, struct config_executor *x)
 {

@@ -17,7 +17,7 @@ const char *const config_pulls[] = {
     [CONFIG_MISSING] = "missing", [CONFIG_ALWAYS] = "always", [CONFIG_NEVER] = "never", NULL};
 
 #define CONFIG(of, member, type) KEY_##type, KEY_AT(of, member, type)
-/* A mapping of other keys; the documentation lists those instead. */
+/* A key whose value is a mapping; the documentation lists the keys of the mapping instead. */
 #define SECTION(name)                                                                  \
     {                                                                                  \
 #name, KEY_SECTION, .group = &(const struct keys){.at = name }, .sentence = "" \
@@ -119,7 +119,8 @@ static const struct key retry[] = {
     KEYS_END,
 };
 
-/* A default in ( ) is derived from other values, see derive_defaults() in config.c. */
+/* The keys of pawl.yaml. A default in ( ) is derived from other values; derive_defaults() in
+ * config.c sets it. */
 static const struct key config[] = {
     {"db", CONFIG(config, db, URL), .needs_trust = true,
      .default_value = "(an SQLite file in `state`)",

@@ -15,7 +15,7 @@
 
 #define HASH_BYTES  32
 #define HASH_TEXT   (2 * HASH_BYTES + 1)
-#define RECORD_SIZE 65536 /* the hash, a path, and line ends */
+#define RECORD_SIZE 65536 /* bytes; room for the hash, a path, and line ends */
 
 static void hash_text(const char *text, size_t len, char out[HASH_TEXT])
 {
@@ -26,7 +26,7 @@ static void hash_text(const char *text, size_t len, char out[HASH_TEXT])
 }
 
 /* The absolute path of a file. Only its folder is resolved: if the file is a symbolic link,
- * relative paths in it start at the folder of the link. The caller frees it. */
+ * relative paths in the file start at the folder of the link. The caller frees the path. */
 static char *absolute(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -35,7 +35,8 @@ static char *absolute(const char *path)
     return mem_printf("%s/%s", strcmp(folder, "/") ? folder : "", slash ? slash + 1 : path);
 }
 
-/* The folder of the records; NULL if the user has no state folder. The caller frees it. */
+/* The folder that holds the records of trusted files; NULL if the user has no state folder. The
+ * caller frees it. */
 static char *records_folder(const struct config_host *host)
 {
     AUTO_FREE char *state = config_state_folder(host);
@@ -43,7 +44,8 @@ static char *records_folder(const struct config_host *host)
     return state ? mem_printf("%s/trusted", state) : NULL;
 }
 
-/* The record of a file; NULL if the user has no state folder. The caller frees it. */
+/* The path of the record that says that a file is trusted; NULL if the user has no state folder.
+ * The caller frees it. */
 static char *record_path(const char *file, const struct config_host *host)
 {
     AUTO_FREE char *folder = records_folder(host);
@@ -85,7 +87,7 @@ static int replace_record(const char *record, const struct buf *text, struct err
     AUTO_FD fd = -1;
     int rc = 0;
 
-    unlink(temp); /* left by a killed process that had the same id */
+    unlink(temp); /* left by a killed process that had the same pid */
     fd = own_file_open(AT_FDCWD, temp, O_WRONLY | O_CREAT | O_EXCL, 0);
     if (fd < 0 || write(fd, text->ptr, text->len) != (ssize_t)text->len || fsync(fd) ||
         rename(temp, record)) {
@@ -111,7 +113,7 @@ static int add_record(const struct source *source, const char *file, const struc
 
     if (!folder)
         return no_state_folder(err);
-    if (!folders_make(folder, 0711, &failed)) /* as engine/state_folder.c creates them */
+    if (!folders_make(folder, 0711, &failed)) /* the same mode as in engine/state_folder.c */
         return err_set(err, E_UNAVAILABLE, "the folder %.*s can't be created: %s", (int)failed,
                        folder, strerror(errno));
     write_record(&text, source, file);

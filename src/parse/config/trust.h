@@ -1,6 +1,6 @@
 /* trust.h - which pawl.yaml files in current folders the user trusts (`pawl trust`).
  *
- * A pawl.yaml that is found because a command was called in its folder may come with an archive or
+ * If a command finds a pawl.yaml in the current folder, this file may have come with an archive or
  * a repository that the user has not read. Until it is trusted, it may not set the keys that decide
  * what runs (needs_trust in config_keys.c). Trust ends when the file changes.
  *
@@ -11,16 +11,17 @@
 
 #include "parse/config/config.h"
 
-/* NULL if the user trusts this file with this content, else why it is not trusted, as the end of a
- * sentence. */
+/* Returns NULL if the user trusts this file with this content. Otherwise returns the reason why it
+ * is not trusted, as the end of a sentence. */
 const char *trust_refusal(const struct source *source, const struct config_host *host);
 
-/* Trusts the file at `path` with its present content; NULL means ./pawl.yaml. E_NOT_FOUND if it
- * does not exist, E_INVALID if it may not be used (source_read_config). *file is its absolute path,
- * which the caller frees. */
+/* Trusts the file at `path` with its present content; NULL means ./pawl.yaml. E_NOT_FOUND if the
+ * file does not exist, E_INVALID if it must not be used (see source_read_config). *file is the
+ * absolute path of the file; the caller frees it. */
 MUST_USE int trust_add(const char *path, const struct config_host *host, char **file,
                        struct err *err);
-/* Ends the trust in the file, which need not exist any more. E_NOT_FOUND if it was not trusted. */
+/* Ends the trust in a file, which may have been deleted. E_NOT_FOUND if the file was not
+ * trusted. */
 MUST_USE int trust_remove(const char *path, const struct config_host *host, char **file,
                           struct err *err);
 

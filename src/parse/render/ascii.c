@@ -15,7 +15,8 @@
 
 #define MAX_RAILS   20
 #define FREE        UINT32_MAX
-/* A rail that ended in the line above: if it were reused now, it would look connected. */
+/* A rail that ended in the line above. It is not reused in this line, because it would look
+ * connected. */
 #define RESTING     (UINT32_MAX - 1)
 #define SHOWN_NEEDS 5
 #define LONGEST     33 /* characters shown of an expression */
@@ -23,9 +24,9 @@
 
 struct rails {
     const struct workflow *w;
-    uint32_t at[MAX_RAILS]; /* the task that the rail starts from; FREE or RESTING if none */
-    uint32_t n;             /* rails in use, including free ones between them */
-    uint32_t *left;         /* by task: number of followers that are not drawn yet */
+    uint32_t at[MAX_RAILS]; /* the task from which the rail leads down; FREE or RESTING if none */
+    uint32_t n;             /* number of rails, including free ones between used ones */
+    uint32_t *left;         /* by task: number of its followers that are not drawn yet */
 };
 
 static uint32_t rail_of(const struct rails *r, uint32_t task)
@@ -50,7 +51,8 @@ static bool is_need(const struct workflow_task *t, uint32_t task)
     return false;
 }
 
-/* The rail for the task: one that ends in it, else a free one; MAX_RAILS if there is none. */
+/* The rail in whose column to draw the task: one that ends at the task, or else a free one;
+ * MAX_RAILS if there is none. */
 static uint32_t find_column(struct rails *r, const struct workflow_task *t)
 {
     uint32_t i;
@@ -64,7 +66,7 @@ static uint32_t find_column(struct rails *r, const struct workflow_task *t)
     return i;
 }
 
-/* Draws the rails of this line. The rails from `lo` to `hi` are connected with the task. */
+/* Draws the rails of one line. The rails from `lo` to `hi` are connected with the line's task. */
 static void draw_rails(const struct rails *r, const struct workflow_task *t, uint32_t column,
                        struct buf *out)
 {
@@ -90,7 +92,7 @@ static void draw_rails(const struct rails *r, const struct workflow_task *t, uin
     }
 }
 
-/* Updates the rails for the next line. */
+/* Updates the rails after the line of a task, for the next line. */
 static void advance_rails(struct rails *r, const struct workflow_task *t, uint32_t column)
 {
     for (uint32_t i = 0; i < r->n; i++)
@@ -104,7 +106,7 @@ static void advance_rails(struct rails *r, const struct workflow_task *t, uint32
         r->n--;
 }
 
-/* Calls `line` for each task in order; returns false if there are not enough rails. */
+/* Calls `line` for each task in order. Returns false if there are not enough rails. */
 static bool walk(const struct workflow *w, const uint32_t *order,
                  void (*line)(const struct rails *, const struct workflow_task *, uint32_t column,
                               void *),
@@ -136,8 +138,8 @@ struct drawing {
     struct buf *out;
     const struct graph_state *state;
     size_t width;
-    uint32_t rails; /* the largest number of rails in a line */
-    size_t names;   /* length of the longest name */
+    uint32_t rails; /* the largest number of rails in any line */
+    size_t names;   /* width of the column of names */
 };
 
 static void measure(const struct rails *r, const struct workflow_task *t, uint32_t column,
@@ -150,7 +152,7 @@ static void measure(const struct rails *r, const struct workflow_task *t, uint32
     d->rails = r->n > d->rails ? r->n : d->rails;
 }
 
-/* Adds the name and the notes from `column` on, cut at the width. */
+/* Adds a task's name and notes, starting at `column`, cut at the width of the drawing. */
 static void add_task(struct drawing *d, const struct workflow_task *t, size_t column,
                      const char *more)
 {
@@ -159,7 +161,7 @@ static void add_task(struct drawing *d, const struct workflow_task *t, size_t co
 
     render_task_notes(t, d->state, ", ", LONGEST, &own);
     buf_addf(&notes, "%s%s%s", more, *more && own.len ? "; " : "", buf_cstr(&own));
-    if (names + 2 + FEWEST > left) /* too narrow for columns */
+    if (names + 2 + FEWEST > left) /* too narrow for a column of names */
         names = strlen(t->name);
     if (!notes.len || names + 2 + FEWEST > left) {
         render_cut_text(d->out, t->name, left);
@@ -183,7 +185,7 @@ static void draw_line(const struct rails *r, const struct workflow_task *t, uint
     add_task(d, t, wide, "");
 }
 
-/* Adds a line of the list that replaces a graph with too many rails. */
+/* Adds a line to the list of tasks that is printed for a graph with too many rails. */
 static void list_line(struct drawing *d, const struct workflow *w, const struct workflow_task *t)
 {
     AUTO_BUF needs = BUF_INIT;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Most keys are allowed in all tasks, so only exceptions are mentioned. */
+/* Mentions only exceptions, because most keys are allowed in all tasks. */
 void describe_key_places(struct buf *b, const struct key *k)
 {
     unsigned kinds = k->places & KEY_ALL;
@@ -22,7 +22,7 @@ void describe_key_places(struct buf *b, const struct key *k)
         buf_addstr(b, " Also in `defaults`.");
 }
 
-/* Adds an amount as a user would write it: 30s, 2h, 1MB. */
+/* Adds an amount in the form that a user would write, such as 30s, 2h or 1MB. */
 static void add_amount(struct buf *b, enum key_type type, int64_t n)
 {
     static const struct {
@@ -59,7 +59,7 @@ void describe_key_value(struct buf *b, const struct key *k)
     buf_addstr(b, k->type == KEY_COUNT ? ", or `auto`" : "");
 }
 
-/* A derived default loses its parentheses; any other gets backquotes. */
+/* Removes the parentheses of a derived default; puts any other default in backquotes. */
 void describe_config_default(struct buf *b, const struct key *k)
 {
     size_t len = strlen(k->default_value);

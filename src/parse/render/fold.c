@@ -1,12 +1,12 @@
-/* fold.c - see fold.h. */
+/* fold.c - groups the tasks that have the same needs and followers; see fold.h. */
 #include "parse/render/fold.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The place of a task in the graph. */
+/* The place of a task in the graph: its needs and followers. */
 struct place {
-    uint64_t hash; /* of its needs and followers */
+    uint64_t hash; /* hash of the needs and followers */
     uint32_t task, nneeds;
     const uint32_t *needs; /* ascending */
 };
@@ -29,7 +29,8 @@ static int compare_places(const void *a, const void *b)
 
 static uint64_t hash_list(uint64_t hash, const uint32_t *list, uint32_t n)
 {
-    for (uint32_t i = 0; i <= n; i++) /* FNV-1a; the length ends the list */
+    /* FNV-1a; the last round adds the length, so that lists can't run into each other. */
+    for (uint32_t i = 0; i <= n; i++)
         hash = (hash ^ (i < n ? list[i] : UINT32_MAX)) * 1099511628211u;
     return hash;
 }
@@ -56,8 +57,8 @@ static bool is_same_place(const struct workflow *w, const struct place *a, const
             !memcmp(s->followers, t->followers, s->nfollowers * sizeof(*s->followers)));
 }
 
-/* Sets leader[task] to the first task of its group. If two places have the same hash by chance,
- * the tasks of one of them are not folded. */
+/* Sets leader[task] to the first task of its group. If different places have the same hash by
+ * chance, the tasks of one of these places are not grouped. */
 static void find_groups(const struct workflow *w, uint32_t *leader)
 {
     AUTO_ARENA arena = ARENA_INIT;

@@ -1,4 +1,4 @@
-/* graph.c - writes the graph for programs that draw it: Graphviz and Mermaid. */
+/* graph.c - writes the graph of a workflow for programs that draw it: Graphviz and Mermaid. */
 #include "parse/render/graph.h"
 
 #include "base/text.h"
@@ -16,13 +16,13 @@ void render_cut_text(struct buf *out, const char *text, size_t longest)
     source_add_visible(&seen, text, strlen(text));
     for (; at < seen.len; at += text_step(seen.ptr + at, seen.len - at))
         if (n++ + 3 == longest)
-            cut = at; /* cut here if the text is too long */
+            cut = at; /* the text is cut here if it is too long */
     buf_add(out, buf_cstr(&seen), n > longest ? cut : seen.len);
     if (n > longest)
         buf_addstr(out, "...");
 }
 
-/* Adds JSON; a string without its quotes. */
+/* Adds the list of a fan-out, which is JSON; if it is a string, without the quotes. */
 static void add_foreach(struct buf *out, const char *json, size_t longest)
 {
     size_t quotes = *json == '"';
@@ -64,7 +64,7 @@ void render_task_notes(const struct workflow_task *t, const struct graph_state *
 #undef NEXT
 }
 
-/* Sets *out to the name and the notes, one per line. */
+/* Sets *out to the label of a task: its name and its notes, one per line. */
 static void make_label(const struct workflow_task *t, const struct graph_state *state,
                        struct buf *out)
 {
@@ -105,7 +105,7 @@ static const char *dot_color(const char *status)
     return status ? ", color=gray" : "";
 }
 
-/* Whether the task is a call with values, not a command. */
+/* Whether the task calls something with values, as opposed to running a command. */
 static bool is_called(const struct workflow_task *t)
 {
     return t->function || task_is_custom(t);
@@ -148,7 +148,7 @@ static void write_dot(const struct workflow *w, const struct graph_state *state,
 
 /* ---- Mermaid ---- */
 
-/* Mermaid's labels are HTML, with entities of the form #NUMBER; */
+/* Adds text to a label. Mermaid's labels are HTML, with entities of the form #NUMBER; instead. */
 static void mermaid_text(struct buf *out, const char *text)
 {
     for (; *text; text++)

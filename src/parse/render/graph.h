@@ -19,41 +19,46 @@ enum graph_format {
 #undef X
 };
 
-/* The items of a fan-out, or the tasks of a group (fold.h), by status. */
+/* How many items of a fan-out, or tasks of a group (fold.h), have each status. */
 struct graph_counts {
-    int64_t total; /* -1 while it is not known */
+    int64_t total; /* number of items or tasks; -1 if it is not known yet */
     int64_t by_status[S_COUNT];
 };
 
 struct graph_task_state {
-    int status;                       /* enum status; 0 if the task does not exist yet */
-    int held;                         /* enum hold */
-    int64_t execution;                /* its id; 0 if it does not exist yet */
-    int64_t duration;                 /* how long it has run, µs; -1 if it has not started */
-    const struct graph_counts *items; /* of a fan-out; NULL if it is not one */
+    int status; /* enum status; 0 if the task does not exist yet */
+    int held;   /* enum hold */
+    /* Id of the task's execution; 0 if the task does not exist yet. */
+    int64_t execution;
+    /* How long the task has run, in µs; -1 if it has not started. */
+    int64_t duration;
+    /* Counts of a fan-out's items; NULL if the task is not a fan-out. */
+    const struct graph_counts *items;
 };
 
-/* The state of a run of the workflow; that of nested workflows is not drawn. */
+/* The state of one run of the workflow. The states of nested workflows are not drawn. */
 struct graph_state {
-    int status;                           /* of the run; enum status */
-    const struct graph_task_state *tasks; /* by index of the task, and for both hooks */
+    int status; /* enum status of the run */
+    /* By index of the task; on_failure and on_exit follow the tasks. */
+    const struct graph_task_state *tasks;
 };
 
-/* Appends the graph. Lines of the ASCII format have at most `width` columns. `state` is NULL for a
- * definition. */
+/* Appends the graph of a workflow. Lines of the ASCII format have at most `width` columns. `state`
+ * is NULL to draw a definition without a run. */
 void graph_render(const struct workflow *w, const struct graph_state *state,
                   enum graph_format format, size_t width, struct buf *out);
 
 /* ---- shared by the formats ---- */
 
-/* Adds the state of a task and its properties other than its name, "workflow publish", "for each
- * …", "if …", separated by `between`. Each expression is cut to `longest` characters. */
+/* Adds the notes of a task: its state and its properties other than the name, such as "workflow
+ * publish", "for each …" or "if …", separated by `between`. Each expression is cut to `longest`
+ * characters. */
 void render_task_notes(const struct workflow_task *t, const struct graph_state *state,
                        const char *between, size_t longest, struct buf *out);
-/* Adds text on one line, cut to `longest` characters (3 or more); "..." marks a cut. */
+/* Adds text in one line, cut to `longest` characters (3 or more). A cut text ends with "...". */
 void render_cut_text(struct buf *out, const char *text, size_t longest);
 
-/* The state of a task, as a word; NULL if it is not known. */
+/* The name of the status of a task; NULL if the status is not known. */
 static inline const char *state_of(const struct graph_state *state, const struct workflow_task *t)
 {
     return state && state->tasks[t->index].status ? status_text(state->tasks[t->index].status)

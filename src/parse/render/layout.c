@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Distances in px. The gap between two layers grows with the way that lines have to go sideways, so
- * that they do not become flat. */
+/* Distances in px. The gap between two layers is larger where lines lead far sideways, so that the
+ * lines do not become flat. */
 #define LEAST_GAP     36
 #define MOST_GAP      120
 #define SIDE_PER_GAP  16
@@ -17,18 +17,20 @@ struct extent {
     int width, height;
 };
 
-/* The boxes and edges of the whole graph by part, as indexes. */
+/* The connected parts of the graph, with the indexes of their boxes and edges. */
 struct parts {
     uint32_t n;
-    uint32_t *boxes, *first_box;  /* part i has the boxes from first_box[i] to first_box[i + 1] */
+    /* The boxes of part i are from boxes[first_box[i]] to before boxes[first_box[i + 1]]. */
+    uint32_t *boxes, *first_box;
     uint32_t *edges, *first_edge; /* likewise */
-    uint32_t *part_of, *local;    /* by box: its part, and its index in the part */
-    struct extent *extents;       /* by part */
+    /* By box: the part that contains it, and the index of the box in that part. */
+    uint32_t *part_of, *local;
+    struct extent *extents; /* by part */
 };
 
 /* ---- parts ---- */
 
-/* Numbers the parts in the order of their first box. */
+/* Finds the connected parts, numbered in the order of their first box. */
 static void find_parts(const struct layout *l, struct parts *out, struct arena *arena)
 {
     uint32_t *above = arena_alloc(arena, (l->nboxes + 1) * sizeof(*above)), i;
@@ -45,7 +47,8 @@ static void find_parts(const struct layout *l, struct parts *out, struct arena *
     }
 }
 
-/* Sorts indexes by part, in their order: *sorted, and where each part begins. */
+/* Sorts indexes by part, keeping their order within a part. Sets *sorted, and *first to where each
+ * part begins in it. */
 static void sort_by_part(uint32_t nparts, uint32_t n, const uint32_t *part, uint32_t **sorted,
                          uint32_t **first, struct arena *arena)
 {
@@ -53,7 +56,7 @@ static void sort_by_part(uint32_t nparts, uint32_t n, const uint32_t *part, uint
 
     *sorted = arena_alloc(arena, (n + 1) * sizeof(**sorted));
     *first = at;
-    at++; /* shifted by one until it is filled */
+    at++; /* shifted by one while the list is filled; filling shifts it back */
     for (i = 0; i < n; i++)
         at[part[i] + 1]++;
     for (i = 0; i < nparts; i++)
@@ -100,7 +103,7 @@ struct stripes {
     int *top, *bottom; /* by layer */
 };
 
-/* The gap below a layer. */
+/* The height of the gap below a layer. */
 static int find_gap(const struct part *p, uint32_t layer)
 {
     int widest = 0;
@@ -141,7 +144,8 @@ static struct stripes stack_layers(const struct part *p, const struct layout_box
     return s;
 }
 
-/* Every point pair is a straight way down through one layer: out of the box, past a dummy, into the
+/* Sets the points of an edge, in pairs. The line between the points of a pair leads straight down
+ * through one layer: from the bottom of the first box, past a dummy, or to the top of the last
  * box. */
 static void route(const struct part *p, const struct stripes *s, const struct link *k,
                   const struct layout_box *from, const struct layout_box *to,
@@ -163,7 +167,7 @@ static void route(const struct part *p, const struct stripes *s, const struct li
     out->npoints = (uint32_t)(at - out->points);
 }
 
-/* Stores the results of a part, with its top left corner at 0, 0. */
+/* Stores the places of a part's boxes and edges, with the part's top left corner at 0, 0. */
 static void store_part(struct layout *l, const struct parts *parts, uint32_t at,
                        const struct part *p, struct arena *arena)
 {
@@ -209,7 +213,8 @@ static void move_part(struct layout *l, const struct parts *parts, uint32_t at, 
     }
 }
 
-/* The width of the rows: the widest part fits, and the whole is about twice as wide as high. */
+/* The width of the rows of parts, chosen so that the widest part fits, and the drawing is about
+ * twice as wide as high. */
 static int find_row_width(const struct parts *parts)
 {
     int64_t area = 0, low = 0, high = INT_MAX;
@@ -220,7 +225,8 @@ static int find_row_width(const struct parts *parts)
         area += (int64_t)(e->width + BETWEEN_PARTS) * (e->height + BETWEEN_PARTS);
         low = e->width > low ? e->width : low;
     }
-    while (low < high) { /* the least width from low on whose square is twice the area */
+    /* Finds the least width, starting at low, whose square is twice the area. */
+    while (low < high) {
         int64_t middle = (low + high) / 2;
 
         if (middle * middle < 2 * area)
@@ -231,8 +237,8 @@ static int find_row_width(const struct parts *parts)
     return (int)low;
 }
 
-/* Fills rows from left to right, larger parts before boxes without edges, both in the order of
- * their first box. */
+/* Places the parts in rows from left to right: first the larger parts, then boxes without edges,
+ * both in the order of their first box. */
 static void pack(struct layout *l, const struct parts *parts)
 {
     int row_width = find_row_width(parts), x = 0, y = 0, row_height = 0;

@@ -23,16 +23,16 @@ struct layout_point {
 };
 
 struct layout_box {
-    int width, height; /* given; the width must be even, so that the centre is a whole number */
-    int x, y;          /* the result: its top left corner */
+    int width, height; /* input; the width must be even, so that the centre is a whole number */
+    int x, y;          /* output: the top left corner of the box */
 };
 
-/* The points of an edge are its result. It starts at the bottom centre of `from` and ends at the
- * top centre of `to`. From an even to an odd point the line runs straight down. From an odd point
- * to the next even one it crosses the gap between two layers, where no box is: there it may be a
- * straight line or a curve with vertical tangents, which both stay clear of all boxes. */
+/* The output for an edge is its points. The edge starts at the bottom centre of `from` and ends at
+ * the top centre of `to`. From an even to an odd point the line runs straight down. From an odd
+ * point to the next even one, the line crosses the gap between two layers, which contains no box:
+ * it may be drawn straight or as a curve with vertical tangents, because neither touches a box. */
 struct layout_edge {
-    uint32_t from, to; /* given: indexes of boxes; the edges have no cycle */
+    uint32_t from, to; /* input: indexes of boxes; the edges must not contain a cycle */
     struct layout_point *points;
     uint32_t npoints;
 };
@@ -41,15 +41,16 @@ struct layout {
     struct layout_box *boxes;
     struct layout_edge *edges;
     uint32_t nboxes, nedges;
-    int width, height; /* the result: the size of all of it, without a margin */
+    int width, height; /* output: the size of the whole drawing, without a margin */
 };
 
-/* The dummies of one part of a graph. If all edges of a part need more than this, its longest
- * edges get none: these cross the layers between on a direct way, where they may touch boxes. */
+/* The maximum number of dummies in one part of a graph. If the edges of a part need more, its
+ * longest edges get no dummies: these edges lead directly through the layers between, where they
+ * may touch boxes. */
 #define LAYOUT_MAX_DUMMIES 200000
 
-/* Sets all results. The points live in the arena. Time and memory grow linearly with the number of
- * boxes, edges and dummies, apart from the logarithm of sorting. */
+/* Computes all output members. The points live in the arena. Time and memory are linear in the
+ * number of boxes, edges and dummies, apart from the logarithm of sorting. */
 void layout_run(struct layout *l, struct arena *arena);
 
 #endif

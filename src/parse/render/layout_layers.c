@@ -1,16 +1,16 @@
-/* layout_layers.c - gives each box a layer below all boxes that lead to it, and divides edges that
- * are longer than one layer by dummies into segments from layer to layer. */
+/* layout_layers.c - gives each box a layer below all boxes that lead to it. Edges longer than one
+ * layer are divided by dummies into segments from layer to layer. */
 #include "parse/render/layout_internal.h"
 
 #include <string.h>
 
-/* Lists the lower neighbours of each vertex, or the upper ones, in the order of the segments. */
+/* Lists the lower or upper neighbours of each vertex, in the order of the segments. */
 static struct neighbours list_neighbours(struct arena *arena, uint32_t nvertices,
                                          const struct segment *segments, uint32_t n, bool lower)
 {
     struct neighbours out = {arena_zalloc(arena, (nvertices + 2) * sizeof(*out.at)),
                              arena_alloc(arena, (n + 1) * sizeof(*out.list))};
-    uint32_t *at = out.at + 1; /* while counting, shifted by one; filling shifts it back */
+    uint32_t *at = out.at + 1; /* shifted by one while counting; filling shifts it back */
     uint32_t i;
 
     for (i = 0; i < n; i++)
@@ -25,7 +25,7 @@ static struct neighbours list_neighbours(struct arena *arena, uint32_t nvertices
 
 /* ---- layers ---- */
 
-/* The boxes so that each comes after its upper neighbours. */
+/* Returns the boxes in an order in which each comes after its upper neighbours. */
 static uint32_t *sort_boxes(const struct part *p)
 {
     uint32_t *order = arena_alloc(p->arena, (p->nboxes + 1) * sizeof(*order)), n = 0, v, i;
@@ -41,7 +41,7 @@ static uint32_t *sort_boxes(const struct part *p)
     return order;
 }
 
-/* The first layer below all upper neighbours of v. */
+/* The highest layer that is below all upper neighbours of v. */
 static uint32_t layer_below(const struct part *p, uint32_t v)
 {
     uint32_t layer = 0;
@@ -52,8 +52,8 @@ static uint32_t layer_below(const struct part *p, uint32_t v)
     return layer;
 }
 
-/* Gives each box the highest layer that its upper neighbours allow; then moves boxes without upper
- * neighbours down to their followers. */
+/* Gives each box the highest layer that its upper neighbours allow. Then moves boxes without upper
+ * neighbours down, close to their lower neighbours. */
 static void assign_layers(struct part *p, const uint32_t *order)
 {
     for (uint32_t i = 0; i < p->nboxes; i++)
@@ -69,7 +69,8 @@ static void assign_layers(struct part *p, const uint32_t *order)
     }
 }
 
-/* Moves boxes that may be in several layers for the same sum of lengths up to their needs. */
+/* Moves boxes up towards their upper neighbours where this leaves the sum of edge lengths the
+ * same. */
 static void raise_boxes(struct part *p, const uint32_t *order)
 {
     for (uint32_t i = 0; i < p->nboxes; i++) {
@@ -80,7 +81,7 @@ static void raise_boxes(struct part *p, const uint32_t *order)
     }
 }
 
-/* Counts the layers, and removes empty ones. */
+/* Counts the layers and removes empty ones. */
 static void count_layers(struct part *p)
 {
     uint32_t most = 0, v, *number;
@@ -103,7 +104,8 @@ static uint32_t span(const struct part *p, const struct link *l)
     return p->layer[l->to] - p->layer[l->from];
 }
 
-/* The longest span of edges that get dummies, such that the limit is kept. */
+/* The longest span of edges that get dummies, chosen so that the part has at most
+ * LAYOUT_MAX_DUMMIES. */
 static uint32_t find_longest_span(const struct part *p)
 {
     uint32_t *count = arena_zalloc(p->arena, (p->nlayers + 1) * sizeof(*count));
@@ -120,7 +122,7 @@ static uint32_t find_longest_span(const struct part *p)
     return i - 1;
 }
 
-/* Numbers the dummies, and grows the arrays that have an entry for each vertex. */
+/* Numbers the dummies, and enlarges the arrays that have an entry for each vertex. */
 static void add_dummies(struct part *p)
 {
     uint32_t longest = find_longest_span(p), i, k, *layer;
@@ -157,7 +159,7 @@ static void link_vertices(struct part *p)
         uint32_t above = l->from;
 
         if (span(p, l) != l->ndummies + 1)
-            continue; /* too long: it is not part of the drawing until it is routed */
+            continue; /* too long: the edge is ignored until the edges are routed */
         for (k = 0; k < l->ndummies; k++) {
             segments[n++] = (struct segment){above, l->dummy + k};
             above = l->dummy + k;

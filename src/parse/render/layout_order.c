@@ -1,40 +1,42 @@
 /* layout_order.c - orders the vertices of each layer so that few segments cross. Each round sweeps
- * over the layers, sorts each by the places of its neighbours in the layer before it, and then
- * moves single vertices inside their layers while that removes crossings (sifting). The best order
- * of all rounds wins.
+ * over the layers, sorts the vertices of each layer by the positions of their neighbours in the
+ * layer before it, and then moves single vertices inside their layers as long as that removes
+ * crossings (sifting). The result is the best order of all rounds.
  *
- * The number of rounds is fixed for a size, and nothing is random. */
+ * The number of rounds depends only on the size of the part, and nothing is random. */
 #include "parse/render/layout_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define STARTS        8  /* orders to begin with */
-#define MOST_ROUNDS   24 /* for each of them */
-#define FEWEST_ROUNDS 4  /* for all of them */
-/* Vertices and segments that all rounds together may look at: some tenths of a second. */
+#define STARTS        8  /* number of initial orders */
+#define MOST_ROUNDS   24 /* rounds for each initial order */
+#define FEWEST_ROUNDS 4  /* rounds for all initial orders together */
+/* Vertices and segments that all rounds together may look at, which takes some tenths of a
+ * second. */
 #define WORK          1500000
-#define PASSES        4   /* over one layer in a round, while each finds something */
-#define REACH         100 /* places that a vertex may move at once */
+#define PASSES        4   /* passes over one layer in a round, as long as each removes crossings */
+#define REACH         100 /* positions that a vertex may move at once */
 
 struct slot {
-    uint64_t key; /* where its neighbours are */
+    uint64_t key; /* the position of the vertex's neighbours, by which the layer is sorted */
     uint32_t vertex, tie;
 };
 
 struct search {
     struct part *p;
-    uint32_t *fill; /* by vertex; for sort_neighbours */
-    uint32_t *tree; /* for count_layer */
+    uint32_t *fill; /* by vertex; used by sort_neighbours */
+    uint32_t *tree; /* used by count_layer */
     uint32_t *best; /* the order with the fewest crossings so far */
     uint64_t fewest;
-    struct slot *slots; /* for one layer */
+    struct slot *slots; /* room for the vertices of one layer */
 };
 
 /* ---- neighbours ---- */
 
-/* Sorts the lists of the upper (or lower) neighbours of a layer by position: goes through the
- * layer above (below) from left to right and adds each vertex to the lists that it belongs to. */
+/* For each vertex of a layer, sorts the list of its upper (or lower) neighbours by position: goes
+ * through the layer above (or below) from left to right and adds each vertex to the lists that
+ * contain it. */
 static void sort_neighbours(struct search *s, uint32_t layer, bool up)
 {
     struct part *p = s->p;
@@ -64,9 +66,10 @@ static void number_layer(struct part *p, uint32_t layer)
 
 /* ---- crossings ---- */
 
-/* Counts the crossings above a layer whose upper neighbours are sorted (Barth, Jünger and Mutzel):
- * takes the segments by their lower end and adds, for each, the earlier ones whose upper end is
- * farther right. The tree has these numbers for halves, quarters and so on of the upper layer. */
+/* Counts the crossings between a layer and the layer above it, by the method of Barth, Jünger and
+ * Mutzel. The lists of upper neighbours must be sorted. Takes the segments by their lower end and
+ * counts, for each, the earlier segments whose upper end is farther right. The tree holds the
+ * number of upper ends in each half, quarter and so on of the upper layer. */
 static uint64_t count_layer(struct search *s, uint32_t layer)
 {
     const struct part *p = s->p;
@@ -90,7 +93,7 @@ static uint64_t count_layer(struct search *s, uint32_t layer)
     return crossings;
 }
 
-/* Counts all crossings, and keeps the order if it has fewer than any before. */
+/* Counts all crossings, and keeps the order if it has fewer than any earlier order. */
 static void judge_order(struct search *s)
 {
     uint64_t crossings = 0;
@@ -105,8 +108,9 @@ static void judge_order(struct search *s)
     }
 }
 
-/* The crossings between the segments of u and those of v to one side if u is left of v, minus the
- * crossings if v is left of u. The lists of neighbours are sorted. */
+/* Returns the number of crossings between the segments of u and the segments of v on one side (up
+ * or down) if u is left of v, minus that number if v is left of u. The lists of neighbours are
+ * sorted. */
 static int64_t compare_sides(const struct part *p, const struct neighbours *n, uint32_t u,
                              uint32_t v)
 {
@@ -126,15 +130,16 @@ static int64_t compare_sides(const struct part *p, const struct neighbours *n, u
     return difference;
 }
 
-/* The crossings that are removed if u, now left of v, goes to its right; negative if some are
- * added. */
+/* The number of crossings that are removed if u, now left of v, moves to the right of v; negative
+ * if crossings are added. */
 static int64_t gain_of(const struct part *p, uint32_t u, uint32_t v)
 {
     return compare_sides(p, &p->up, u, v) + compare_sides(p, &p->down, u, v);
 }
 
-/* Exchanges adjacent vertices while that removes crossings; if `even`, in the first pass also where
- * it changes nothing, which leads out of some dead ends. */
+/* Exchanges adjacent vertices as long as that removes crossings. If `even`, the first pass also
+ * exchanges vertices where the number of crossings stays the same, to escape from some local
+ * optima. */
 static void exchange_in_layer(struct search *s, uint32_t layer, bool even)
 {
     struct part *p = s->p;
@@ -160,7 +165,7 @@ static void exchange_in_layer(struct search *s, uint32_t layer, bool even)
     number_layer(p, layer);
 }
 
-/* Moves a vertex to the best place in its layer, at most REACH places away. */
+/* Moves a vertex to its best position in the layer, at most REACH positions away. */
 static bool sift(const struct part *p, uint32_t *at, uint32_t n, uint32_t i)
 {
     uint32_t v = at[i], to = i, k;
@@ -203,7 +208,8 @@ static void sift_layer(struct search *s, uint32_t layer)
 
 /* ---- sweeps ---- */
 
-/* The middle of the neighbours' positions, or their mean, in fractions of 1/65536. */
+/* The sort key of a vertex: the median of its neighbours' positions or, if `mean`, their mean, in
+ * fractions of 1/65536. */
 static uint64_t key_of(const struct part *p, const struct neighbours *n, uint32_t v, bool mean)
 {
     const uint32_t *list = n->list + n->at[v];
@@ -226,7 +232,8 @@ static int compare_slots(const void *a, const void *b)
     return x->tie < y->tie ? -1 : 1;
 }
 
-/* Sorts a layer by its upper (or lower) neighbours. A vertex without any keeps its place. */
+/* Sorts a layer by the positions of its upper (or lower) neighbours. A vertex without such
+ * neighbours keeps its position. */
 static void sort_layer(struct search *s, uint32_t layer, bool up, bool mean, bool reverse)
 {
     struct part *p = s->p;
@@ -267,7 +274,7 @@ static void improve_order(struct search *s, uint32_t round)
     judge_order(s);
 }
 
-/* Continues with the best order so far. */
+/* Makes the best order so far the current order. */
 static void restore_best(struct search *s)
 {
     memcpy(s->p->order, s->best, s->p->nvertices * sizeof(*s->best));
@@ -275,7 +282,7 @@ static void restore_best(struct search *s)
         number_layer(s->p, i);
 }
 
-/* Moves single vertices farther than before, while that helps. */
+/* Moves single vertices farther than the rounds before, as long as that removes crossings. */
 static void polish_order(struct search *s, uint32_t rounds)
 {
     uint64_t before = UINT64_MAX;
@@ -295,7 +302,7 @@ static void polish_order(struct search *s, uint32_t rounds)
 /* ---- the first order ---- */
 
 /* Fills the layers in the order in which a depth-first search from the top (or bottom) finds the
- * vertices: branches stand beside each other, and boxes in the order of the input. */
+ * vertices, so that branches are side by side, and boxes are in the order of the input. */
 static void find_first_order(struct search *s, bool down, bool reverse)
 {
     struct part *p = s->p;
@@ -341,7 +348,7 @@ void layout_order(struct part *p)
                        .best = arena_alloc(p->arena, n * sizeof(*s.best)),
                        .slots = arena_alloc(p->arena, n * sizeof(*s.slots)),
                        .fewest = UINT64_MAX};
-    bool enough; /* for the slower steps */
+    bool enough; /* whether the part is small enough for the slower steps */
 
     measure_layers(p);
     p->order = arena_alloc(p->arena, n * sizeof(*p->order));

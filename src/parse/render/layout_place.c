@@ -1,9 +1,9 @@
-/* layout_place.c - gives each vertex its x, by the method of Brandes and Köpf: vertices are
- * chained to blocks that stand exactly below each other, and the blocks are pushed together. This
- * is done four times, from above or below and from the left or right; the result is the mean of the
- * two middle ones, which keeps every distance.
+/* layout_place.c - gives each vertex its x, by the method of Brandes and Köpf: vertices of
+ * neighbouring layers are chained to blocks, the vertices of a block get the same x, and the blocks
+ * are pushed together. This is done in four ways, from above or below and from the left or right.
+ * The x of a vertex is the mean of the two middle results, which keeps all distances.
  *
- * The segments of long edges (between two dummies) come first, so that long edges are straight. */
+ * Segments between two dummies are chained first, so that long edges are straight. */
 #include "parse/render/layout_internal.h"
 
 #include <limits.h>
@@ -11,31 +11,34 @@
 
 /* Distances between the sides of two neighbours in a layer, in px. */
 #define BETWEEN_BOXES   28
-#define BESIDE_BOX      20 /* between a box and a line */
+#define BESIDE_BOX      20 /* between a box and the line of an edge */
 #define BETWEEN_DUMMIES 14
 
-/* One of the four ways. */
+/* One of the four ways to place the vertices. */
 struct way {
     const struct part *p;
-    bool down;             /* chains vertices to those above them; else to those below */
-    bool right;            /* from right to left; positions and x are then mirrored */
-    uint32_t *root, *next; /* by vertex: the first of its block, and the next, in a ring */
-    int *x;                /* by vertex */
+    /* Whether vertices are chained to vertices above them, otherwise below. */
+    bool down;
+    /* Whether blocks are pushed from right to left; positions and x are then mirrored. */
+    bool right;
+    /* By vertex: the first vertex of its block, and the next in the block (a ring). */
+    uint32_t *root, *next;
+    int *x; /* by vertex */
     /* By root: */
-    uint32_t *left;  /* neighbours to the left that are not placed yet */
-    uint32_t *queue; /* roots, each after those left of it */
+    uint32_t *left;  /* number of neighbours to the left that are not placed yet */
+    uint32_t *queue; /* roots of blocks, each after the roots of the blocks left of it */
 };
 
-/* By lower vertex: the positions above it between which a segment may end without a crossing with
- * a segment between dummies: from..to. */
+/* For the lower vertex of a segment: the range of positions in the layer above in which the segment
+ * may end without crossing a segment between two dummies. */
 struct clear {
     uint32_t *from, *to;
 };
 
 /* ---- blocks ---- */
 
-/* The upper end of the segment between dummies whose lower end is v; UINT32_MAX if there is none.
- */
+/* The position of the upper end of the segment between two dummies whose lower end is v; UINT32_MAX
+ * if there is none. */
 static uint32_t inner_end(const struct part *p, uint32_t v)
 {
     if (!is_dummy(p, v) || !degree(&p->up, v))
@@ -75,7 +78,7 @@ static bool is_clear(const struct way *w, const struct clear *c, uint32_t v, uin
     return at >= c->from[lower] && at <= c->to[lower];
 }
 
-/* Chains v to the neighbour in the middle, if the chain crosses none before it. */
+/* Chains v to its median neighbour, unless the chain would cross an earlier one. */
 static void chain(const struct way *w, const struct clear *c, uint32_t v, int64_t *last)
 {
     const struct neighbours *n = w->down ? &w->p->up : &w->p->down;
@@ -124,8 +127,8 @@ int layout_distance(const struct part *p, uint32_t u, uint32_t v)
                                                                : BETWEEN_BOXES);
 }
 
-/* The neighbour of v in its layer, to the right in the direction of the way (or to the left);
- * UINT32_MAX if v is the last. */
+/* The neighbour of v in its layer, to the right or to the left (mirrored in a way from right to
+ * left); UINT32_MAX if there is none. */
 static uint32_t neighbour(const struct way *w, uint32_t v, bool right)
 {
     const struct part *p = w->p;
@@ -136,8 +139,8 @@ static uint32_t neighbour(const struct way *w, uint32_t v, bool right)
     return at ? layer_begin(p, layer)[at - 1] : UINT32_MAX;
 }
 
-/* Adds a root to the queue for each block whose left neighbours have all been placed, after placing
- * it as far left as these allow. */
+/* Places all blocks as far left as their left neighbours allow. The queue gets the root of each
+ * block as soon as all left neighbours of the block are placed. */
 static uint32_t push_left(const struct way *w)
 {
     uint32_t n = 0, done, v, other;
@@ -168,8 +171,8 @@ static uint32_t push_left(const struct way *w)
     return n;
 }
 
-/* Moves each block to the right as far as its right neighbours allow, so that blocks which only
- * something far to the left held back stand close to them. */
+/* Moves each block to the right as far as its right neighbours allow, so that blocks that were
+ * pushed far to the left stand close to their right neighbours. */
 static void pull_right(const struct way *w, uint32_t n)
 {
     while (n-- > 0) {
@@ -212,7 +215,8 @@ static void find_extent(const struct part *p, const int *x, int *least, int *mos
     }
 }
 
-/* Moves each way so that it starts (from the right: ends) where the narrowest one does. */
+/* Moves the results of all ways so that they start at the same x as the narrowest one; those from
+ * the right end at the same x. */
 static void align_ways(const struct part *p, int *const x[4])
 {
     int least[4], most[4], narrowest = 0, i;
@@ -230,14 +234,14 @@ static void align_ways(const struct part *p, int *const x[4])
     }
 }
 
-/* The mean of the two middle ones of four. */
+/* The mean of the two middle values of four. */
 static int middle_of(int a, int b, int c, int d)
 {
     int low1 = a < b ? a : b, high1 = a < b ? b : a, low2 = c < d ? c : d, high2 = c < d ? d : c;
     int low = low1 > low2 ? low1 : low2, high = high1 < high2 ? high1 : high2;
     int sum = low + high;
 
-    return (sum - (sum % 2 != 0 && sum < 0)) / 2; /* rounded down, so that distances are kept */
+    return (sum - (sum % 2 != 0 && sum < 0)) / 2; /* round down, so that distances are kept */
 }
 
 void layout_place(struct part *p)

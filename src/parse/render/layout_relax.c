@@ -1,11 +1,11 @@
-/* layout_relax.c - moves vertices sideways, in the order that they have, to make edges shorter and
- * the drawing narrower: the four ways of layout_place.c push everything apart that stands in the
- * way of one straight line, and their mean keeps some of that.
+/* layout_relax.c - moves vertices sideways, without changing their order in a layer, to make edges
+ * shorter and the drawing narrower. This is needed because layout_place.c makes room for straight
+ * lines, which leaves some edges longer than necessary.
  *
- * Units of vertices move together: first whole regions, that is vertices which are joined by not
- * too long segments, then smaller ones, then those joined by straight segments, so that straight
- * lines stay. Each unit moves to the middle of its other neighbours, as far as those beside it
- * allow. */
+ * Vertices move together in units: first large regions, whose vertices are joined by segments that
+ * do not lead far sideways, then smaller regions, then vertices joined by straight segments, so
+ * that straight lines stay straight. Each unit moves to the median of its neighbours outside of the
+ * unit, as far as the vertices beside it allow. */
 #include "parse/render/layout_internal.h"
 
 #include <limits.h>
@@ -16,20 +16,23 @@
 /* Vertices and segments that all rounds together may look at. */
 #define WORK   2000000
 
-/* The rounds of a cycle: how far a segment of a unit may lead sideways. */
+/* The rounds of a cycle. Each value is the distance that a segment of a unit may lead sideways. */
 static const int reaches[] = {2000, 1000, 500, 250, 125, 60, 0, 0};
-#define ROUNDS (sizeof(reaches) / sizeof(*reaches)) /* in the last, only dummies are joined */
+/* In the last round, only dummies are joined. */
+#define ROUNDS (sizeof(reaches) / sizeof(*reaches))
 
 struct units {
     struct part *p;
-    uint32_t *set;    /* by vertex: for layout_find */
-    uint32_t *member; /* vertices by unit */
-    uint32_t *first;  /* by root of a unit: where its members begin; the next root's is the end */
-    int *way;         /* distances to the neighbours of one unit */
+    uint32_t *set;    /* by vertex: its unit, for layout_find */
+    uint32_t *member; /* the vertices of all units, unit by unit */
+    /* By root of a unit: where its members begin in `member`; they end where the next unit
+     * begins. */
+    uint32_t *first;
+    int *way; /* distances from one unit to its neighbours */
 };
 
-/* Joins vertices to units by segments that lead at most `reach` sideways; only those between
- * dummies if `dummies`. */
+/* Joins vertices to units by segments that lead at most `reach` sideways; if `dummies`, only by
+ * segments between two dummies. */
 static void find_units(struct units *u, int reach, bool dummies)
 {
     const struct part *p = u->p;
@@ -54,8 +57,8 @@ static void find_units(struct units *u, int reach, bool dummies)
         u->member[u->first[u->set[v] + 1]++] = v;
 }
 
-/* Narrows least..most, the distance by which v can move, to the room in its layer. Neighbours of
- * the same unit move with it. */
+/* Narrows least..most, the distances by which a unit can move, to the room that its vertex v has in
+ * its layer. Neighbours of v in the same unit move with it. */
 static void find_room(const struct units *u, uint32_t v, int *least, int *most)
 {
     const struct part *p = u->p;
@@ -106,8 +109,8 @@ static void move_unit(struct units *u, uint32_t root)
     qsort(u->way, n, sizeof(*u->way), compare_ways);
     low = u->way[(n - 1) / 2];
     high = u->way[n / 2];
-    /* Every place between the two is as good: stay straight below one of them, or go to the middle.
-     */
+    /* All distances between low and high are equally good: do not move if the unit is straight
+     * below a neighbour, otherwise move to the middle. */
     by = low && high ? (low + high) / 2 : 0;
     by = by < least ? least : by > most ? most : by;
     for (i = u->first[root]; by && i < u->first[root + 1]; i++)

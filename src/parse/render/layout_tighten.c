@@ -1,31 +1,33 @@
 /* layout_tighten.c - moves boxes between layers so that all edges together become as short as
  * possible, with the network simplex of Gansner, Koutsofios, North and Vo.
  *
- * It keeps a spanning tree of edges of length 1. Without one of its edges the tree falls into two
- * halves. If more edges pull the lower half upward than hold it, or the reverse, that half moves as
- * far as it can, until another edge between the halves has length 1 and takes the place in the
- * tree. Each step makes the edges shorter, or leaves their sum as it is, so that it can stop any
+ * It keeps a spanning tree of edges of length 1. Removing an edge divides the tree into two halves.
+ * If more of the other edges would become shorter than longer when one half moves, that half moves
+ * as far as it can, until another edge between the halves has length 1 and replaces the removed
+ * edge in the tree. No step makes the sum of the lengths larger, so the work can stop at any
  * time. */
 #include "parse/render/layout_internal.h"
 
 #include <string.h>
 
 #define NONE UINT32_MAX
-/* Boxes and edges that all steps together may look at: some hundredths of a second. Graphs of a
- * thousand tasks get their optimum, larger ones at least become better. */
+/* Boxes and edges that all steps together may look at, which takes some hundredths of a second.
+ * Graphs of a thousand tasks reach the optimum, larger graphs get better. */
 #define WORK 30000000
 
 struct tree {
     struct part *p;
-    int *layer;       /* by box; may be negative */
+    int *layer;       /* by box: its layer; may be negative */
     bool *in;         /* by link: whether it is in the tree */
     uint32_t *order;  /* boxes, parents before their children */
-    uint32_t *link;   /* by box: the link to its parent; NONE for the root */
+    uint32_t *link;   /* by box: the link to its parent in the tree; NONE for the root */
     uint32_t *parent; /* by box */
-    int64_t *pull;    /* by box: edges that leave its subtree downward, minus those from above */
-    bool *moving;     /* by box: whether it is in the half that moves */
-    uint32_t *set;    /* by box: for layout_find */
-    struct neighbours links; /* by box: its links in the tree */
+    /* By box: number of edges that lead down out of its subtree, minus those that lead into it
+     * from above. */
+    int64_t *pull;
+    bool *moving;            /* by box: whether it is in the half of the tree that moves */
+    uint32_t *set;           /* by box: for layout_find */
+    struct neighbours links; /* by box: those of its links that are in the tree */
     int64_t work;            /* what is left of WORK */
 };
 
@@ -38,7 +40,7 @@ static int slack(const struct tree *t, uint32_t link)
 
 /* ---- the first tree ---- */
 
-/* Moves the boxes that are marked as moving. */
+/* Moves the boxes that are marked as moving by a number of layers. */
 static void move_boxes(struct tree *t, int by)
 {
     for (uint32_t v = 0; v < t->p->nboxes; v++)
@@ -46,7 +48,7 @@ static void move_boxes(struct tree *t, int by)
             t->layer[v] += by;
 }
 
-/* Adds links of length 1 to the tree that connect boxes which are not connected yet. */
+/* Adds links of length 1 to the tree if they connect boxes that the tree does not connect yet. */
 static void add_tight_links(struct tree *t)
 {
     for (uint32_t i = 0; i < t->p->nlinks; i++) {
@@ -59,7 +61,8 @@ static void add_tight_links(struct tree *t)
     }
 }
 
-/* Moves the set of box 0 until it touches another one; false if it contains all boxes. */
+/* Moves the set that contains box 0 until an edge from it to another set has length 1. Returns
+ * false if the set contains all boxes. */
 static bool touch_next_set(struct tree *t)
 {
     uint32_t best = NONE;
@@ -79,7 +82,7 @@ static bool touch_next_set(struct tree *t)
     return true;
 }
 
-/* False if the work ran out. */
+/* Makes the first spanning tree. Returns false if WORK is used up. */
 static bool make_tree(struct tree *t)
 {
     for (uint32_t v = 0; v < t->p->nboxes; v++)
@@ -93,7 +96,7 @@ static bool make_tree(struct tree *t)
 
 /* ---- steps ---- */
 
-/* Lists the links of each box that are in the tree. */
+/* Lists, for each box, those of its links that are in the tree. */
 static void list_tree_links(struct tree *t)
 {
     uint32_t *at = t->links.at + 1, i; /* shifted by one until the lists are filled */
@@ -114,8 +117,8 @@ static void list_tree_links(struct tree *t)
         }
 }
 
-/* Walks through the tree from box 0, and sums up the pulls from the leaves to the root. The edges
- * inside a subtree cancel each other out. */
+/* Walks through the tree from box 0, and sums up the pulls of all subtrees from the leaves to the
+ * root. The edges inside a subtree cancel each other out. */
 static void measure_tree(struct tree *t)
 {
     const struct part *p = t->p;
@@ -143,14 +146,14 @@ static void measure_tree(struct tree *t)
         t->pull[t->parent[t->order[i]]] += t->pull[t->order[i]];
 }
 
-/* Whether the subtree of v is pulled away from its parent: up if its link leads down to the parent,
- * and else down. */
+/* Whether the edges are shorter if the subtree of v moves away from its parent: up if the link
+ * leads down to the parent, otherwise down. */
 static bool is_pulled(const struct tree *t, uint32_t v)
 {
     return t->p->links[t->link[v]].from == v ? t->pull[v] < 0 : t->pull[v] > 0;
 }
 
-/* Moves the subtree of v, and exchanges its link to the parent for the one that stops it. */
+/* Moves the subtree of v, and replaces the link to its parent by the link that stops the move. */
 static void move_subtree(struct tree *t, uint32_t v)
 {
     const struct part *p = t->p;
@@ -168,13 +171,13 @@ static void move_subtree(struct tree *t, uint32_t v)
             (best == NONE || slack(t, i) < slack(t, best)))
             best = i;
     }
-    /* There is one: without a link that stops it, nothing would pull. */
+    /* `best` exists: without a link that stops the subtree, nothing would pull it. */
     move_boxes(t, down ? slack(t, best) : -slack(t, best));
     t->in[t->link[v]] = false;
     t->in[best] = true;
 }
 
-/* Takes the boxes in turn, so that one that does not help does not stop the others. */
+/* Goes through the boxes in turns, so that a box whose move does not help can't stop the others. */
 static void improve(struct tree *t)
 {
     uint32_t idle = 0, at = 1, n = t->p->nboxes;

@@ -1,4 +1,4 @@
-/* picture.c - see picture.h. */
+/* picture.c - computes the boxes and lines of a workflow's picture; see picture.h. */
 #include "parse/render/picture.h"
 
 #include "base/text.h"
@@ -12,7 +12,7 @@
 #define LEAST_WIDTH  110
 #define MARGIN       20
 #define BETWEEN      28 /* between the tasks and the hooks, and between both hooks */
-#define FRAME        16 /* between the frame of the hooks and the hooks */
+#define FRAME        16 /* between the frame and the hooks in it */
 #define FRAME_HEAD   24 /* room for the text of the frame */
 
 /* ---- sizes ---- */
@@ -24,7 +24,8 @@ static const unsigned char widths[] = {
     64, 64, 34, 34, 84, 84, 84, 53, 100, 68, 69, 70, 77, 63, 58, 77, 75, 29, 29, 66, 56, 86, 75, 79,
     60, 79, 69, 63, 61, 73, 68, 99, 69,  61, 69, 39, 34, 39, 84, 50, 50, 61, 63, 55, 63, 62, 35, 63,
     63, 28, 28, 58, 28, 97, 63, 61, 63,  63, 41, 52, 39, 63, 59, 82, 59, 59, 52, 64, 34, 64, 84};
-#define OTHER_WIDTH 100 /* of all other characters: as wide as high, like those of East Asia */
+/* Width of all other characters, like those of East Asia: as wide as high. */
+#define OTHER_WIDTH 100
 #define BOLD        115 /* per cent */
 
 static int measure(const char *text, int size, bool bold)
@@ -137,7 +138,7 @@ static const char *make_label(const struct picture_box *b, struct arena *arena)
 
 /* ---- boxes ---- */
 
-/* The status of a group: the most important one among its tasks. */
+/* The status of a group: the most important status among its tasks. */
 static int group_status(const struct graph_counts *c)
 {
     static const int by_importance[] = {S_FAILED,  S_TIMED_OUT, S_RUNNING,   S_READY,
@@ -211,7 +212,7 @@ static void add_boxes(const struct workflow *w, const struct graph_state *state,
 
 /* ---- edges and places ---- */
 
-/* The edges between boxes, each once. All tasks of a group have the same ones. */
+/* Lists the edges between boxes, each once. All tasks of a group have the same edges. */
 static struct layout_edge *list_edges(const struct workflow *w, const struct fold *fold,
                                       uint32_t *n, struct arena *arena)
 {
@@ -237,7 +238,7 @@ static struct layout_edge *list_edges(const struct workflow *w, const struct fol
     return edges;
 }
 
-/* Places the hooks in a row below everything else, in a frame. */
+/* Places the hooks (on_failure, on_exit) in a row below everything else, in a frame. */
 static void place_hooks(struct picture *out, uint32_t from)
 {
     struct layout_box *frame = &out->after;

@@ -1,4 +1,4 @@
-/* svg.c - writes a picture as a standalone SVG: no script, no reference to anything outside of it,
+/* svg.c - writes a picture as a standalone SVG, without scripts or references to other files, with
  * colours for light and dark screens. Each status has a colour and a word. The only text that comes
  * from a workflow is written by add_text, which escapes it. */
 #include "base/text.h"
@@ -9,9 +9,10 @@
 #define HEAD       44 /* height of the heading */
 #define MARGIN     20
 #define ARROW      8
-#define LEAST_WIDE 320 /* for the heading */
+#define LEAST_WIDE 320 /* least width of a picture, for the heading */
 
-/* name, border and text, background; first for light screens, then for dark ones */
+/* Looks. Columns: name, colours of border and text and of the background, first for light screens,
+ * then for dark ones. */
 #define LOOKS(X)                                               \
     X("plain", "#57606a", "#ffffff", "#9198a1", "#1c2128")     \
     X("pending", "#59636e", "#f6f8fa", "#9198a1", "#1c2128")   \
@@ -23,7 +24,7 @@
     X("cancelled", "#953800", "#fff1e5", "#f69d50", "#331e10") \
     X("skipped", "#59636e", "#f6f8fa", "#9198a1", "#1c2128")
 
-/* kind, and a mark of 14 by 14 px */
+/* Icons. Columns: kind of the box, drawing of 14 by 14 px. */
 #define MARKS(X)                                                                                \
     X("command", "M1 3l4 4-4 4M7 11h6")                                                         \
     X("function", "M5 1H4Q2.5 1 2.5 3v2L1 7l1.5 2v2q0 2 1.5 2h1M9 1h1q1.5 0 1.5 2v2L13 7l-1.5 " \
@@ -34,7 +35,7 @@
 
 /* ---- text ---- */
 
-/* Appends text with everything escaped that means something in XML. Characters that XML does not
+/* Appends text, escaping all characters that have a meaning in XML. Characters that XML does not
  * allow, and hidden ones, become U+FFFD; a line break becomes a space. */
 static void add_text(struct buf *out, const char *s)
 {
@@ -150,7 +151,7 @@ static void add_description(struct buf *out, const struct picture *p)
     buf_addstr(out, ".</desc>\n");
 }
 
-/* "diamond: 4 tasks, failed" */
+/* Appends the text of the heading, such as "diamond: 4 tasks, failed". */
 static void add_heading_text(struct buf *out, const struct picture *p)
 {
     const struct workflow *w = p->workflow;
@@ -210,7 +211,7 @@ static const char *mark_of(const char *kind)
     return "";
 }
 
-/* The title, which browsers show for a box under the pointer. */
+/* Adds the title of a box, which browsers show while the pointer is on the box. */
 static void add_title(struct buf *out, const struct picture_box *b)
 {
     buf_addstr(out, "<title>");
@@ -240,7 +241,7 @@ static void add_frame(struct buf *out, const struct picture_box *b)
     for (; stack > 0; stack -= PICTURE_STACK / 2)
         add_rect(out, b->x + stack, b->y + stack, width, height);
     add_rect(out, b->x, b->y, width, height);
-    if (b->task->nested && b->ntasks == 1) /* a frame in the frame: a graph of its own */
+    if (b->task->nested && b->ntasks == 1) /* a nested workflow has a second frame in its frame */
         add_rect(out, b->x + 3, b->y + 3, width - 6, height - 6);
     if (b->state.status)
         buf_addf(out, "<path class=\"bar\" d=\"M%d %dh-1a5 5 0 0 0 -5 5v%da5 5 0 0 0 5 5h1z\"/>",

@@ -68,8 +68,8 @@ static void collect_ancestors(const struct workflow *w, const uint32_t *order,
     }
 }
 
-/* Assigns bits to wanted tasks from list[at] on, until all BITS are used. Returns the index of the
- * first entry without a bit. */
+/* Assigns bits to the wanted tasks of the list, from list[at] on, until all bits are used. Returns
+ * the index of the first entry whose task got no bit. */
 static size_t assign_bits(const struct far_need *list, size_t n, size_t at, uint32_t *bit_of)
 {
     uint32_t bits = 0;
@@ -106,7 +106,7 @@ void reader_check_far(struct reader *r, const struct far_need *list, size_t n)
     AUTO_FREE struct ancestors *ancestors = mem_alloc((count + 1) * sizeof(*ancestors));
     size_t from = 0, to, i;
 
-    (void)workflow_order(r->w, order, &placed); /* reader_check_graph found no cycle */
+    (void)workflow_order(r->w, order, &placed); /* cannot fail: reader_check_graph found no cycle */
     while (from < n) {
         memset(bit_of, 0xFF, count * sizeof(*bit_of));
         to = assign_bits(list, n, from, bit_of);

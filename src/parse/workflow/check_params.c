@@ -40,7 +40,7 @@ static void check_param_value(struct reader *r, const struct workflow *of,
     char name[WHAT_SIZE];
 
     if (param) {
-        /* The type of a computed value is known only when the workflow runs. */
+        /* The type of a value that is computed is known only when the workflow runs. */
         if (p->value.kind != YAML_TEXT || !strstr(p->value.text, "${{"))
             (void)reader_check_type(r, &p->value, reader_what(name, what, param->name),
                                     param->type);

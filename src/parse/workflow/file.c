@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* `open` is set until the whole file, with the files that it nests, is read. */
+/* A workflow file that was loaded or is being loaded. `open` is set until the file and all files
+ * that it nests are read. */
 struct loaded {
-    const char *path; /* resolved; NULL if the text is not a file */
+    const char *path; /* resolved path; NULL if the text is not from a file */
     const char *name;
-    const struct workflow *w; /* NULL while open, or if the file has errors */
+    const struct workflow *w; /* NULL while the file is open, or if it has errors */
     bool open;
 };
 
@@ -24,7 +25,7 @@ struct loading {
 
 /* ---- one definition ---- */
 
-/* Reads the types that only a workflow file has. */
+/* Reads values whose types exist only in a workflow file. */
 static bool read_part(struct reader *r, const struct key *k, const struct yaml *node,
                       const char *what, void *to)
 {
@@ -95,7 +96,8 @@ static const struct workflow *load(struct loading *l, const struct source *sourc
     return w;
 }
 
-/* Adds the error with the chain of open files, each of which nests the next. */
+/* Adds the error that a file nests itself, with the chain of open files, each of which nests the
+ * next one. */
 static void cycle_error(struct reader *r, const struct yaml *node, const char *what, size_t from)
 {
     const struct loading *l = r->loading;
@@ -142,7 +144,8 @@ static bool load_nested(struct reader *r, const struct yaml *node, const char *w
     return *out;
 }
 
-/* The path as the user would write it: relative to the folder of the file that names it. */
+/* The path in the form that the user would write: relative to the folder of the file that contains
+ * it. */
 static const char *path_shown(const struct reader *r, const char *path)
 {
     const char *name = r->doc->source->name, *slash = strrchr(name, '/');

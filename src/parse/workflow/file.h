@@ -6,8 +6,9 @@
 #include "core/workflow/model.h"
 #include "parse/diagnostics.h"
 
-/* Returns 0 if no error was added; *out lives in the arena. Returns -E_INVALID if errors were
- * added; err holds the first. Any other code means that the file itself can't be read. */
+/* Loads a workflow file. Returns 0 if no error was added; *out then lives in the arena. Returns
+ * -E_INVALID if errors were added; `err` contains the first one. Any other code means that the file
+ * can't be read. */
 MUST_USE int workflow_load(const char *path, struct diagnostics *diagnostics, struct arena *arena,
                            const struct workflow **out, struct err *err);
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The column of an offset, if the string appears in the file unchanged, on one line, with or
- * without quotes; else the column of its start. */
+/* The column in the file of an offset in a string. If the string is not in the file unchanged and
+ * in one line (with or without quotes), returns the column where the string starts. */
 static uint32_t column_of(const struct source *s, const struct text_use *use, size_t offset)
 {
     size_t left, quote;

@@ -8,7 +8,7 @@
 
 /* ---- params ---- */
 
-/* The type of a param, derived from its default. */
+/* The type of a param, derived from the type of its default. */
 static enum param_type type_of(const struct yaml *node)
 {
     static const enum param_type types[] = {

@@ -27,7 +27,7 @@ bool reader_needs(struct reader *r, const struct yaml *node, const char *what,
                   struct workflow_task *t);
 bool reader_params(struct reader *r, const struct yaml *node, const char *what);
 bool reader_schedules(struct reader *r, const struct yaml *node, const char *what);
-/* Loads another file; errors are added at the node. */
+/* Loads another workflow file, which this one nests. Errors are added at the node. */
 bool reader_nested(struct reader *r, const struct yaml *node, const char *what,
                    const struct workflow **out);
 
@@ -40,12 +40,13 @@ bool reader_check_type(struct reader *r, const struct yaml *node, const char *wh
 
 /* ---- final checks ---- */
 
-/* Adds an error for each cycle; returns false if there is one. */
+/* Adds an error for each cycle of needs; returns false if there is a cycle. */
 bool reader_check_graph(struct reader *r);
-/* Compiles each noted string and checks its references. `acyclic` is true if the graph has no
- * cycle. */
+/* Parses each noted string (reader_note_text) and checks its references. `acyclic` is true if the
+ * graph has no cycle. */
 void reader_check_texts(struct reader *r, bool acyclic);
-/* A reference from `task` to `wanted` that may be an indirect need. */
+/* A reference from `task` to `wanted`. It is allowed if `task` needs `wanted` directly or
+ * indirectly. */
 struct far_need {
     uint32_t task, wanted;
     const struct text_use *use;

@@ -33,7 +33,7 @@ static bool has_item(const struct checking *c)
            c->r->w->tasks[c->use->task].foreach;
 }
 
-/* The names that the expression may use, as a set of bits. */
+/* The names that the expression at hand may use, as a set of bits. */
 static unsigned available_names(const struct checking *c)
 {
     unsigned names = BIT(PARAMS);
@@ -77,7 +77,8 @@ static void report_unavailable(struct checking *c, const struct expr_ref *ref)
 
 /* ---- references ---- */
 
-/* `problem` is a clause to which the quoted word is appended: "there is no task". */
+/* Adds an error about a word that does not exist. `problem` is a clause to which the quoted word is
+ * appended, such as "there is no task". */
 static void report_missing(struct checking *c, const struct expr_ref *ref, const char *problem,
                            const char *word, const struct suggestion *s)
 {
@@ -85,7 +86,8 @@ static void report_missing(struct checking *c, const struct expr_ref *ref, const
                  DID_YOU_MEAN(s->best));
 }
 
-/* Checks that the word is the name of one of n structures, each of which starts with its name. */
+/* Checks that the word is the name of one of n structures in a list. The first member of each
+ * structure is its name. */
 static void check_name(struct checking *c, const struct expr_ref *ref, const char *problem,
                        const char *word, const void *list, size_t n, size_t size)
 {
@@ -150,7 +152,8 @@ static bool needs_directly(const struct workflow_task *t, uint32_t wanted)
     return false;
 }
 
-/* The index of the task that the reference names; -1 if it does not exist, with an error added. */
+/* The index of the task that the reference names; -1 if the task does not exist and an error was
+ * added. */
 static int64_t find_task(struct checking *c, const struct expr_ref *ref)
 {
     const struct workflow *w = c->r->w;
@@ -237,7 +240,7 @@ static void check_reference(void *arg, const struct expr_ref *ref)
 
 /* ---- all expressions ---- */
 
-/* Adds success() && (…) to a task's condition that calls no status function. The definition stores
+/* Adds success() && (…) to a task's condition if it calls no status function. The definition stores
  * the complete text, so that its meaning does not depend on the version of Pawl. */
 static void complete_condition(struct checking *c, const struct expr *e, struct arena *arena)
 {

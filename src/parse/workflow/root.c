@@ -1,5 +1,5 @@
-/* root.c - reads a whole file: its keys in the order of their table, then the checks that need the
- * complete definition. */
+/* root.c - reads a whole workflow file: its keys in the order of their table, then the checks that
+ * need the complete definition. */
 #include "parse/workflow/reader.h"
 
 #include "base/json.h"
@@ -14,7 +14,8 @@ static void init_defaults(struct reader *r)
     r->w->defaults.priority = r->w->priority;
 }
 
-/* The bytes that the defaults and the workflow's secrets add to the canonical text of a task. */
+/* Estimates the bytes that the defaults and the workflow's secrets add to the canonical text of
+ * each task. */
 static void measure_defaults(struct reader *r)
 {
     struct workflow_task added = r->w->defaults;
@@ -36,7 +37,8 @@ static void read_root(struct reader *r, const struct yaml *root)
     (void)reader_known_keys(r, &keys_workflow, root, "");
     if (!yaml_get(root, "tasks"))
         yaml_error(r->doc, root, "the workflow has no tasks");
-    KEYS_EACH(&keys_workflow, k) /* in table order: defaults before tasks */
+    /* In the order of the table, in which defaults come before tasks. */
+    KEYS_EACH(&keys_workflow, k)
     {
         const struct yaml *node = yaml_get(root, k->name);
 
@@ -51,7 +53,8 @@ static void read_root(struct reader *r, const struct yaml *root)
     reader_defaults_of(r, &keys_workflow, r->w, false);
 }
 
-/* Names the workflow after its file, "nightly" for nightly.flow.yaml; `name` overrides that. */
+/* Names the workflow after its file, such as "nightly" for nightly.flow.yaml. The key `name`
+ * overrides this name. */
 static void default_name(struct reader *r, const struct yaml *root)
 {
     const char *file = r->w->file ? r->w->file : "";

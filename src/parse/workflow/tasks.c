@@ -59,7 +59,7 @@ static int compare_indexes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Adds an error for each need that is listed twice; false if there was one. */
+/* Adds an error for each need that is listed twice. Returns false if there was one. */
 static bool check_duplicates(struct reader *r, const struct yaml *node, const char *what,
                              const uint32_t *needs, size_t n)
 {
@@ -108,9 +108,9 @@ bool reader_needs(struct reader *r, const struct yaml *node, const char *what,
 
 /* ---- a task ---- */
 
-/* A task that has none of `kinds`: it must name a custom executor itself, because an executor from
- * the defaults would hide that a command is missing. Returns its bit of enum key_context; 0 with an
- * error added. */
+/* Handles a task that has none of the keys `kinds`. Such a task must name a custom executor itself,
+ * because an executor from the defaults would hide that a command is missing. Returns the task's
+ * bit of enum key_context; 0 if an error was added. */
 static unsigned kind_without_command(struct reader *r, const struct yaml *node,
                                      const struct yaml *location, const char *what)
 {
@@ -119,7 +119,7 @@ static unsigned kind_without_command(struct reader *r, const struct yaml *node,
     if (!executor)
         yaml_error(r->doc, location, "%s has nothing to run: " KINDS_TEXT " is required", what);
     else if (executor->kind >= YAML_LIST || !executor_is_built_in(executor->text))
-        return KEY_CUSTOM; /* its reader refuses a list or mapping */
+        return KEY_CUSTOM; /* the reader of `executor` refuses a list or mapping */
     else if (!strncmp(executor->text, "function", strlen("function")))
         yaml_error(r->doc, executor,
                    "%s names the executor %.60s, but no function: write `function: NAME` instead",
@@ -132,7 +132,8 @@ static unsigned kind_without_command(struct reader *r, const struct yaml *node,
     return 0;
 }
 
-/* The task's bit of enum key_context; 0 with an error added if it has none or several. */
+/* The bit of enum key_context for the kind of the task; 0 if an error was added because the task
+ * has no kind or several. */
 static unsigned kind_of(struct reader *r, const struct yaml *node, const struct yaml *location,
                         const char *what)
 {
@@ -163,7 +164,7 @@ static void apply_defaults(const struct reader *r, unsigned kind, struct workflo
         memcpy((char *)t + k->at, (const char *)&r->w->defaults + k->at, key_size(k));
 }
 
-/* Puts the workflow's secrets before the task's own, each name once. */
+/* Puts the workflow's secrets before the task's own secrets; each name occurs once. */
 static void add_secrets(struct reader *r, const struct yaml *node, unsigned kind,
                         struct workflow_task *t)
 {
@@ -276,7 +277,7 @@ static void read_list(struct reader *r, const struct yaml *node)
 static void check_name(struct reader *r, const struct yaml *key)
 {
     if (!key->n)
-        return; /* the YAML reader has reported it */
+        return; /* the YAML reader has reported the empty key */
     if (!workflow_is_name(key->text))
         (void)yaml_expected(r->doc, key, "task name",
                             "a letter or _ followed by up to 99 letters, digits, _ or -,");

@@ -68,7 +68,7 @@ const char *yaml_report(const struct yaml *node, char *out)
         snprintf(out, YAML_MESSAGE_SIZE, "a %s", node->kind == YAML_LIST ? "list" : "mapping");
     } else if (node->kind == YAML_NULL) {
         snprintf(out, YAML_MESSAGE_SIZE, "null");
-    } else { /* hide passwords before cutting: a cut URL could show one */
+    } else { /* passwords must be hidden before the text is cut: a cut URL could show a password */
         source_add_visible(&visible, node->text, node->n < 1000 ? node->n : 1000);
         snprintf(out, YAML_MESSAGE_SIZE, "%s%.60s%s%s", quote, buf_cstr(&visible),
                  visible.len > 60 ? "…" : "", quote);

@@ -1,4 +1,5 @@
-/* scalar.c - see scalar.h. The forms are those of the YAML 1.2.2 specification, §10.3.2. */
+/* scalar.c - resolves plain scalars; see scalar.h. The forms are those of the YAML 1.2.2
+ * specification, §10.3.2. */
 #include "parse/yaml/scalar.h"
 
 #include <errno.h>
@@ -24,7 +25,7 @@ static const char *after_sign(const char *p)
     return *p == '-' || *p == '+' ? p + 1 : p;
 }
 
-/* Whether p is not empty and all its characters are in the set. */
+/* Whether the string is not empty and all its characters are in the set. */
 static bool is_all(const char *p, const char *set)
 {
     size_t n = strspn(p, set);
@@ -55,7 +56,7 @@ static bool is_nan(const char *p)
     return is_one_of(p, forms);
 }
 
-/* [-+]? ( . digits | digits ( . digits? )? ) ( [eE] [-+]? digits )? */
+/* Whether the text matches [-+]? ( . digits | digits ( . digits? )? ) ( [eE] [-+]? digits )? */
 static bool is_float(const char *text)
 {
     const char *p = after_sign(text);
@@ -94,7 +95,7 @@ bool yaml_tag_kind(const char *tag, const char *text, enum yaml_kind *kind, char
         [YAML_TEXT] = "str",  [YAML_LIST] = "seq",  [YAML_MAP] = "map"};
     enum yaml_kind is = text ? yaml_scalar_kind(text) : *kind, wanted = YAML_NULL;
 
-    if (!strcmp(tag, "!")) /* the non-specific tag: the form of the text does not decide the kind */
+    if (!strcmp(tag, "!")) /* the non-specific tag: the scalar is a string, whatever its form */
         tag = text ? CORE_TAG "str" : is == YAML_LIST ? CORE_TAG "seq" : CORE_TAG "map";
     if (!strncmp(tag, CORE_TAG, strlen(CORE_TAG)))
         while (wanted <= YAML_MAP && strcmp(tag + strlen(CORE_TAG), names[wanted]))
@@ -146,7 +147,7 @@ double yaml_scalar_float(const char *text)
         return (double)NAN;
     if (is_int(text) && yaml_scalar_int(text, &n))
         return (double)n;
-    /* The embedder may have set a locale in which 0.25 is written 0,25. */
+    /* Use the C locale: the embedder may have set a locale in which 0.25 is written 0,25. */
     c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     v = c ? strtod_l(text, NULL, c) : strtod(text, NULL);
     if (c)

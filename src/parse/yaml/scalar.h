@@ -1,4 +1,4 @@
-/* scalar.h - resolves plain scalars by the core schema of YAML 1.2. */
+/* scalar.h - finds the kind and value of plain scalars by the core schema of YAML 1.2. */
 #ifndef PARSE_YAML_SCALAR_H
 #define PARSE_YAML_SCALAR_H
 
@@ -6,14 +6,15 @@
 
 enum yaml_kind yaml_scalar_kind(const char *text);
 
-/* Sets the kind of a scalar, or of a collection (then `text` is NULL), to that of its tag. Returns
- * false and sets `sentence`, which has YAML_TAG_SENTENCE bytes, if the tag does not fit. */
+/* Sets the kind of a scalar, or of a list or mapping (then `text` is NULL), to the kind that its
+ * tag requires. If the tag does not fit, returns false and writes the reason to `sentence`, which
+ * has YAML_TAG_SENTENCE bytes. */
 #define YAML_TAG_SENTENCE 256
 bool yaml_tag_kind(const char *tag, const char *text, enum yaml_kind *kind, char *sentence);
 
-/* False if an integer needs more than 64 bits. */
+/* Parses an integer. Returns false if it needs more than 64 bits. */
 bool yaml_scalar_int(const char *text, int64_t *out);
-/* `text` must be a float or an integer of the core schema. */
+/* Parses a number. `text` must be a float or an integer of the core schema. */
 double yaml_scalar_float(const char *text);
 
 #endif

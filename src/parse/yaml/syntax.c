@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define KEY_MAX 1024 /* YAML's limit for a key on one line */
+#define KEY_MAX 1024 /* the most bytes that YAML allows for a key on one line */
 
 /* ---- characters ---- */
 
@@ -54,7 +54,7 @@ bool syntax_check_text(const struct source *s, struct diagnostics *diagnostics)
 
 /* ---- grammar ---- */
 
-/* Messages of libyaml and their replacements. */
+/* Messages of libyaml, and the messages that replace them. */
 static const struct {
     const char *theirs, *ours;
 } sentences[] = {
@@ -90,7 +90,7 @@ static const char *plain_message(const char *theirs)
     return theirs;
 }
 
-/* The length of the scalar at p: up to its closing quote, or to the end of a plain one. */
+/* The length of the scalar at p: to its closing quote, or to the end of a plain scalar. */
 static size_t scalar_length(const char *p, size_t left)
 {
     char quote = *p == '"' || *p == '\'' ? *p : '\0';
@@ -103,9 +103,9 @@ static size_t scalar_length(const char *p, size_t left)
     return left;
 }
 
-/* Whether the error is due to a key that is too long. libyaml accepts the ":" only within KEY_MAX
- * characters after the start of a key, and otherwise reports the ":" as unexpected; it still has
- * the position where the key started. */
+/* Whether the cause of the error is a key that is too long. libyaml accepts the ":" only within
+ * KEY_MAX characters after the start of a key, and otherwise reports the ":" as unexpected; the
+ * parser still has the position where the key started. */
 static bool is_long_key(const yaml_parser_t *p, const struct source *s)
 {
     const yaml_mark_t *from, *to = &p->problem_mark;
@@ -124,7 +124,8 @@ static bool is_long_key(const yaml_parser_t *p, const struct source *s)
     return scalar_length(text, left) >= KEY_MAX;
 }
 
-/* Reports a character that can't start a scalar: usually a tab, or one that YAML reserves. */
+/* Reports a character that a scalar can't start with: usually a tab, or a character that YAML
+ * reserves. */
 static void bad_first_character(const yaml_parser_t *p, const struct source *s,
                                 struct diagnostics *diagnostics, uint32_t line, uint32_t column)
 {

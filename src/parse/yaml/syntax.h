@@ -1,4 +1,5 @@
-/* syntax.h - reports characters and syntax that are not valid YAML. Private to the YAML reader. */
+/* syntax.h - reports text that is not valid YAML: characters and syntax. Private to the YAML
+ * reader. */
 #ifndef PARSE_YAML_SYNTAX_H
 #define PARSE_YAML_SYNTAX_H
 
@@ -6,10 +7,10 @@
 
 #include <yaml.h>
 
-/* Whether all characters are allowed in YAML; adds a diagnostic if not. */
+/* Whether YAML allows all characters of the source; adds a diagnostic if not. */
 bool syntax_check_text(const struct source *source, struct diagnostics *diagnostics);
 
-/* Adds a diagnostic for the error at which libyaml stopped, in plainer words. */
+/* Adds a diagnostic for the error at which libyaml stopped, in plainer words than libyaml's. */
 void syntax_error(const yaml_parser_t *parser, const struct source *source,
                   struct diagnostics *diagnostics);
 

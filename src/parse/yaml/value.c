@@ -63,7 +63,7 @@ bool yaml_number(const struct yaml_doc *doc, const struct yaml *node, const char
     bool is_number = node->kind == YAML_INT || node->kind == YAML_FLOAT;
     double v = is_number ? yaml_float_value(node) : min - 1;
 
-    if (!(v >= min && v <= max)) /* also false for NaN */
+    if (!(v >= min && v <= max)) /* also if v is NaN */
         return yaml_expected(doc, node, what, "a number from %g to %g", min, max);
     *out = v;
     return true;
@@ -122,7 +122,7 @@ bool yaml_size(const struct yaml_doc *doc, const struct yaml *node, const char *
     return true;
 }
 
-/* Appends the words as "push, poll or pull". */
+/* Appends a list of words in the form "push, poll or pull". */
 static void join_words(struct buf *b, const char *const *words)
 {
     for (size_t i = 0; words[i]; i++)

@@ -1,7 +1,7 @@
 /* yaml.c - see yaml.h. Builds the tree from libyaml's events. The nodes of an open list or mapping
  * are kept on a stack and copied to the arena when it ends. An alias shares the nodes of its
- * anchor, but is counted as a copy, so that an alias bomb is an error before any code walks the
- * tree. */
+ * anchor, but these are counted again for each alias, so that an alias bomb is an error before any
+ * code walks the tree. */
 #include "parse/yaml/yaml.h"
 
 #include "parse/yaml/anchors.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEW_KEYS  8    /* mappings of up to this size are searched linearly */
+#define FEW_KEYS  8    /* mappings with at most this many keys are searched linearly */
 #define TEXT_POOL 4096 /* bytes of a block for short strings, which avoids the arena's padding */
 
 struct builder {
@@ -24,7 +24,7 @@ struct builder {
     size_t pool_left;
 };
 
-/* Adds a diagnostic at a mark of libyaml, which counts from 0. */
+/* Adds a diagnostic at a mark of libyaml. Lines and columns in a mark start at 0. */
 #define diagnostic_at(b, at, ...)                                                     \
     diagnostics_add((b)->doc->diagnostics, (b)->doc->source, (uint32_t)(at).line + 1, \
                     (uint32_t)(at).column + 1, __VA_ARGS__)
@@ -57,7 +57,7 @@ static char *keep_text(struct builder *b, const char *text, size_t len)
 
 /* ---- nodes ---- */
 
-/* Counts nodes. False if the limit is exceeded: the caller stops reading. */
+/* Counts nodes. Returns false if there are too many; the caller then stops reading. */
 static bool count_nodes(struct builder *b, size_t more, yaml_mark_t at)
 {
     b->nodes += more;
@@ -140,7 +140,7 @@ static bool build_alias(struct builder *b, const yaml_event_t *ev, int depth, st
 
 static bool build(struct builder *b, yaml_event_t *ev, int depth, struct yaml *out, int *height);
 
-/* Reads nodes onto the stack, starting at index `from`, until the event `end`. */
+/* Reads nodes and puts them on the stack, starting at index `from`, until the event `end`. */
 static bool build_children(struct builder *b, yaml_event_type_t end, int depth, size_t from,
                            int *height)
 {
@@ -236,7 +236,7 @@ static bool build_map(struct builder *b, int depth, struct yaml *out, int *heigh
         return false;
     n = (b->stack.n - from) / 2;
     map = arena_alloc(&b->doc->arena, sizeof(*map) + n * sizeof(*map->pairs));
-    if (n) /* a key and its value are adjacent, as in struct yaml_pair */
+    if (n) /* a pair is a key followed by its value, as in struct yaml_pair */
         memcpy(map->pairs, b->stack.at + from, n * sizeof(*map->pairs));
     b->stack.n = from;
     if (n > FEW_KEYS)
@@ -310,7 +310,8 @@ static bool build(struct builder *b, yaml_event_t *ev, int depth, struct yaml *o
 
 /* ---- documents ---- */
 
-/* STREAM-START ( DOCUMENT-START node DOCUMENT-END )* STREAM-END; one document at most. */
+/* Reads STREAM-START ( DOCUMENT-START node DOCUMENT-END )* STREAM-END, with at most one
+ * document. */
 static bool build_document(struct builder *b)
 {
     yaml_event_t ev;
