@@ -49,10 +49,10 @@ enum graph_decision graph_join(int join, size_t left, size_t succeeded);
 enum execution_flag {
     FLAG_FAILED = 1,      /* a child failed without allow_failure */
     FLAG_CANCELLED = 2,   /* a child was cancelled */
-    FLAG_BY_OPERATOR = 4, /* of a skipped task: an operator skipped it */
+    FLAG_BY_OPERATOR = 4, /* for a skipped task: an operator skipped it */
     FLAG_HANDLED = 8,     /* the on_failure of the workflow was run */
     FLAG_EXITED = 16,     /* the on_exit of the workflow was run */
-    FLAG_STOPPED = 32,    /* of a fan-out: fail_fast ended it */
+    FLAG_STOPPED = 32,    /* for a fan-out: fail_fast ended it */
     FLAG_TIMED_OUT = 64,  /* the execution's own timeout ended it */
 
     /* A job outside of a workflow, whose executor is chosen by the routes. This flag shares its bit
@@ -66,8 +66,8 @@ enum execution_flag {
     FLAG_APPROVED = 512,     /* its approval was given */
     FLAG_LET_FINISH = 1024,  /* it was cancelled, but its running descendants may finish */
     FLAG_RERUN = 2048, /* it is rerun, so its children already have rows */
-    /* Of a fan-out, or a workflow that waits for its permit, that is rerun: children that succeeded
-     * do not run again. */
+    /* A fan-out, or a workflow that waits for its permit, that is rerun: children that succeeded do
+     * not run again. */
     FLAG_ONLY_FAILED = 4096,
     /* Its rerun has not started, so its children still belong to the earlier run. */
     FLAG_NOT_STARTED = 8192,

@@ -67,29 +67,29 @@
 /* Events of the history. Jobs (task, exec) and workflows (workflow, foreach) have the same actions.
  * If the event belongs to a workflow or fan-out, WORKFLOW_EVENT is added to its code, and its text
  * starts with "workflow." instead of "task.". event_effect.h defines what each event changes. */
-#define EVENTS(X)                                                                                \
-    X(CREATED, 1, "created")                                                                     \
-    X(MARKED_READY, 2, "marked_ready")                                                           \
-    X(HELD, 3, "held")                                                                           \
-    X(UNHELD, 4, "unheld")                                                                       \
-    X(CLAIMED, 5, "claimed")                                                                     \
-    X(STARTED, 6, "started")                                                                     \
-    X(DEFERRED, 7, "deferred")                                                                   \
-    X(RESUMED, 8, "resumed") /* of a job: it was deferred and is claimed again; of a workflow: a \
-                                pause ended */                                                   \
-    X(RELEASED, 9, "released")                                                                   \
-    X(RETRY_SCHEDULED, 10, "retry_scheduled")                                                    \
-    X(LEASE_EXPIRED, 11, "lease_expired")                                                        \
-    X(ADOPTED, 12, "adopted")                                                                    \
-    X(CANCEL_REQUESTED, 13, "cancel_requested")                                                  \
-    X(COMPLETED, 14, "completed")                                                                \
-    X(FAILED, 15, "failed")                                                                      \
-    X(TIMED_OUT, 16, "timed_out")                                                                \
-    X(CANCELLED, 17, "cancelled")                                                                \
-    X(SKIPPED, 18, "skipped")                                                                    \
-    X(ABANDONED, 19, "abandoned")                                                                \
-    X(RERUN, 20, "rerun")                                                                        \
-    X(REUSED, 21, "reused")                                                                      \
+#define EVENTS(X)                                                                                 \
+    X(CREATED, 1, "created")                                                                      \
+    X(MARKED_READY, 2, "marked_ready")                                                            \
+    X(HELD, 3, "held")                                                                            \
+    X(UNHELD, 4, "unheld")                                                                        \
+    X(CLAIMED, 5, "claimed")                                                                      \
+    X(STARTED, 6, "started")                                                                      \
+    X(DEFERRED, 7, "deferred")                                                                    \
+    X(RESUMED, 8, "resumed") /* for a job: it was deferred and is claimed again; of a workflow: a \
+                                pause ended */                                                    \
+    X(RELEASED, 9, "released")                                                                    \
+    X(RETRY_SCHEDULED, 10, "retry_scheduled")                                                     \
+    X(LEASE_EXPIRED, 11, "lease_expired")                                                         \
+    X(ADOPTED, 12, "adopted")                                                                     \
+    X(CANCEL_REQUESTED, 13, "cancel_requested")                                                   \
+    X(COMPLETED, 14, "completed")                                                                 \
+    X(FAILED, 15, "failed")                                                                       \
+    X(TIMED_OUT, 16, "timed_out")                                                                 \
+    X(CANCELLED, 17, "cancelled")                                                                 \
+    X(SKIPPED, 18, "skipped")                                                                     \
+    X(ABANDONED, 19, "abandoned")                                                                 \
+    X(RERUN, 20, "rerun")                                                                         \
+    X(REUSED, 21, "reused")                                                                       \
     X(PAUSED, 22, "paused")
 
 #define WORKFLOW_EVENT      32

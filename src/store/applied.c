@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-#define NAMES_COMPARED 1000 /* applied names among which a similar one is searched */
+#define NAMES_COMPARED 1000 /* number of applied names that are searched for a similar one */
 
-/* Explains that the name was deleted; returns 0 if no deletion is recorded. */
+/* Sets an error that says who deleted the name. Returns 0 if no deletion is recorded. */
 static int explain_deletion(struct ask_on on, const char *name, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;

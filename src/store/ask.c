@@ -49,7 +49,7 @@ static int run_on(struct ask_on on, const struct args *a, struct rows *out, stru
     return db_query(on.at, a, out, err);
 }
 
-/* Makes arguments that point at vals instead of copying them. */
+/* Makes arguments that point to vals instead of copying them. */
 static struct args wrap(enum stmt_id q, const struct val *vals)
 {
     struct args a = {.stmt = &statements[q], .vals = {.at = (struct val *)vals}};

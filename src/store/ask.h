@@ -48,8 +48,8 @@ MUST_USE int ask_exists(struct ask_on on, bool *any, struct err *err, enum stmt_
  * transaction must be redone (E_REDO), runs it once more; a second failure is E_UNAVAILABLE. */
 MUST_USE int query_read(struct store *s, int (*body)(struct db *, void *, struct err *), void *arg,
                         struct err *err);
-/* Runs several statements in one snapshot of a store and reads the time of that snapshot:
- * ask_all(s, &now, err, ASKED(&queues, Q_X, name), ASKED(&workers, Q_Y)) */
+/* Runs several statements in one snapshot of a store, and reads the database's time of that
+ * snapshot: ask_all(s, &now, err, ASKED(&queues, Q_X, name), ASKED(&workers, Q_Y)) */
 struct asked {
     struct rows *out;
     enum stmt_id q;
@@ -68,17 +68,17 @@ MUST_USE int ask_snapshot(struct store *s, int64_t *now, struct err *err, const 
 MUST_USE int ask_rows_of(struct ask_on on, struct rows *out, struct err *err, enum stmt_id q,
                          const int64_t *ids, size_t n);
 
-/* Like ask_ids, with the ids in the first column of `found`. */
+/* Like ask_ids; the ids are in the first column of `found`. */
 #define ask_found(on, out, err, q, found) ask_rows_found(ASK_ON(on), out, err, q, found)
 MUST_USE int ask_rows_found(struct ask_on on, struct rows *out, struct err *err, enum stmt_id q,
                             const struct rows *found);
 
-/* Queues a statement; see db_send. */
+/* Queues a statement with its scalar parameters; see db_send. */
 #define db_queue(db, out, expect, err, q, ...) \
     db_send_vals(db, out, expect, err, q, VALS(__VA_ARGS__))
 MUST_USE int db_send_vals(struct db *db, struct rows *out, long expect, struct err *err,
                           enum stmt_id q, const struct val *vals);
-/* Queues a statement whose only parameters are ids. */
+/* Queues a statement whose only parameters are ids, one per row. */
 MUST_USE int db_queue_ids(struct db *db, struct err *err, enum stmt_id q, const int64_t *ids,
                           size_t n);
 

@@ -2,7 +2,7 @@
  * sql/00_columns.sql and sql/door.sql. */
 #include "store/execution.h"
 
-/* name, how it is stored, whether a turn may change it */
+/* The columns of an execution: name, how it is stored, whether a turn may change it. */
 #define COLUMNS(X)                         \
     X(id, I64, FIXED)                      \
     X(parent, I64_OR_NULL, FIXED)          \
@@ -39,14 +39,14 @@
     X(held_key, TEXT, CHANGES)             \
     X(task_name, TEXT, FIXED)
 
-/* Reads column `col` of the row into `to` and increments col. Null is read as 0. */
+/* Reads column `col` of the row into `to` and increments col. A null is read as 0. */
 #define READ_I64(to)          (to) = rows_int(r, row, col++)
 #define READ_INT(to)          (to) = (int)rows_int(r, row, col++)
 #define READ_BOOL(to)         (to) = rows_int(r, row, col++) != 0
 #define READ_TEXT(to)         (to) = arena_strdup(arena, rows_text(r, row, col++))
 #define READ_I64_OR_NULL(to)  READ_I64(to)
 #define READ_INT_OR_NULL(to)  READ_INT(to)
-/* Null is read as -1. */
+/* Like READ_I64, but a null is read as -1. */
 #define READ_INDEX(to)        (to) = rows_null(r, row, col) ? -1 : (int)rows_int(r, row, col), col++
 
 #define VAL_I64(from)         val_int(from)

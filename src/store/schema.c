@@ -12,7 +12,7 @@ static bool is_word(const char *s, size_t len, const char *word)
     return strlen(word) == len && !strncasecmp(s, word, len);
 }
 
-/* Whether a line of the text starts with CREATE, the kind of object, and this name. */
+/* Whether a line of the text starts with CREATE, the kind of an object, and this name. */
 static bool sql_creates(const char *sql, const char *name)
 {
     static const char create[] = "\nCREATE ";
@@ -50,9 +50,9 @@ static int set_name_taken(const struct db_url *url, const char *name, struct err
                    url->safe, name);
 }
 
-/* Checks, before migrating, that no name the migrations create is used by another program: a
- * migration must neither fail half-way nor take over another program's table. A name that an
- * earlier migration created may be created again. */
+/* Checks before a migration that another program does not use a name that the migrations create: a
+ * migration must neither fail half-way nor take over another program's table. A later migration may
+ * create a name again that an earlier one created. */
 static int check_names(struct db *db, const struct db_url *url, int from, struct err *err)
 {
     enum dialect d = db->driver->dialect;
@@ -78,7 +78,7 @@ static int read_version(struct db *db, const struct db_url *url, int64_t *v, str
     TRY(ask_one(db, INTO(&exists), err, Q_MIGRATIONS_EXIST));
     if (!exists)
         return 0;
-    if (exists > 1) /* a table of this name exists, but Pawl did not create it */
+    if (exists > 1) /* a table of this name exists that Pawl did not create */
         return set_name_taken(url, "schema_migrations", err);
     return ask_one(db, INTO(v), err, Q_SCHEMA_VERSION);
 }
@@ -103,7 +103,7 @@ int store_check_schema(const struct store *s, int64_t minimum, struct err *err)
                    s->url->safe, (long long)minimum, migration_count);
 }
 
-/* Gives the database a random id, which workers use in the paths of their state folders. */
+/* Gives the database a random id. Workers use it in the paths of their state folders. */
 static int name_database(struct db *db, struct err *err)
 {
     char id[17];
@@ -115,7 +115,7 @@ static int name_database(struct db *db, struct err *err)
     return ask(db, NULL, err, Q_SETTING_INIT, "database_id", id);
 }
 
-/* Called in a transaction that excludes other migrations. */
+/* Applies all later migrations. Called in a transaction that excludes other migrations. */
 static int apply_migrations(struct db *db, int64_t from, struct err *err)
 {
     int64_t now = 0;
@@ -132,7 +132,7 @@ static int apply_migrations(struct db *db, int64_t from, struct err *err)
     return name_database(db, err);
 }
 
-/* Runs in a transaction, which the caller commits or rolls back. */
+/* Upgrades the schema inside a transaction that the caller commits or rolls back. */
 static int upgrade_locked(struct db *db, const struct db_url *url, struct err *err)
 {
     const char *schema = url->schema ? url->schema : "";
@@ -140,7 +140,7 @@ static int upgrade_locked(struct db *db, const struct db_url *url, struct err *e
 
     TRY(ask(db, NULL, err, Q_SCHEMA_LOCK, schema));
     TRY(db_queue(db, NULL, ANY_ROWS, err, Q_SCHEMA_NAME, schema));
-    TRY(ask(db, NULL, err, Q_SCHEMA_CREATE)); /* a tenant's schema already exists */
+    TRY(ask(db, NULL, err, Q_SCHEMA_CREATE)); /* for a tenant, the schema exists already */
     TRY(schema_own(db, url, err));
     TRY(read_version(db, url, &v, err));
     TRY(schema_check_not_newer(url, v, err));
@@ -161,9 +161,8 @@ static int upgrade(struct db *db, const struct db_url *url, struct err *err)
     return rc;
 }
 
-/* Checks the version in a read-only transaction, so that a database that is refused stays
- * unchanged.
- */
+/* Reads and checks the version in a read-only transaction, so that a database that is refused stays
+ * unchanged. */
 static int check_version(struct db *db, const struct db_url *url, int64_t *v, struct err *err)
 {
     int rc = 0;

@@ -4,9 +4,9 @@
  * So the schema and its tables belong to the role that administers Pawl, and a schema of any other
  * owner is refused before a name is looked up in it.
  *
- * Schema versions up to 10 gave a tenant's schema to the tenant's role. An upgrade takes it over,
- * after comparing it with what the migrations create: nothing that could run code may have been
- * added. */
+ * Schema versions up to 10 gave a tenant's schema to the tenant's role. An upgrade takes such a
+ * schema over, after comparing it with a schema that the migrations create, because no object that
+ * could run code may have been added. */
 #include "base/buf.h"
 #include "store/store_internal.h"
 
@@ -37,9 +37,9 @@ static bool migrations_create_function(const char *name)
     return found;
 }
 
-/* r has the row of Q_SCHEMA_OWNER. If the object is a function that Pawl's migrations create,
- * another role with CREATE on the schema has run these migrations: the message then asks for one
- * owner, not for a DROP. */
+/* Refuses a schema because of an object in it; `r` has the row of Q_SCHEMA_OWNER. If the object is
+ * a function that Pawl's migrations create, another role with CREATE on the schema has run these
+ * migrations: the message then asks for one owner, not for a DROP. */
 static int refuse_object(const struct db_url *url, const struct rows *r, struct err *err)
 {
     const char *owner = rows_text(r, 0, 0), *object = rows_text(r, 0, 3);
@@ -59,8 +59,8 @@ static int refuse_object(const struct db_url *url, const struct rows *r, struct 
                    url->schema, url->safe, object, other);
 }
 
-/* Called in a TX_CATALOG transaction. Refuses a schema whose owner is not trusted with the
- * session's rights. */
+/* Finds the owner of the schema, and refuses a schema whose owner is not trusted with the session's
+ * rights. Called in a TX_CATALOG transaction. */
 static int find_owner(struct db *db, const struct db_url *url, bool to_change, enum owner *owner,
                       struct err *err)
 {
@@ -162,9 +162,9 @@ static int read_version(struct db *db, const struct db_url *url, int64_t *versio
     return schema_check_not_newer(url, *version, err);
 }
 
-/* Changes the owner before the comparison: ALTER … OWNER locks each table, so that no trigger or
- * rule can be added to it afterwards. Functions have no such lock, so the tenant's role must have
- * no open session. */
+/* Takes over a tenant's schema. Changes the owner before the comparison, because ALTER … OWNER
+ * locks each table, so that no trigger or rule can be added to it afterwards. Functions have no
+ * such lock, so the tenant's role must have no open session. */
 static int take_over(struct db *db, const struct db_url *url, struct err *err)
 {
     AUTO_BUF reference = BUF_INIT;

@@ -14,8 +14,8 @@
 
 #define DEFAULT_PATIENCE 30000000LL /* µs */
 #define MAX_BACKOFF      1000000LL
-/* µs. Conflicts with other turns are normal: they are reported only after a turn has retried for
- * this long. */
+/* µs. A turn must have retried for this long before its conflicts with other turns are reported.
+ * Such conflicts are normal. */
 #define QUIET_CONFLICTS  5000000LL
 
 int store_open(const char *url, const char *tenant, const struct store_options *options,
@@ -43,13 +43,13 @@ done:
     return rc;
 }
 
-/* The members of a turn that keep their memory for the next one. */
+/* The members of a turn that are emptied and not freed, to reuse their memory in the next turn. */
 #define TURN_MAPS rows, roots, limits, workflow_states, submitted_definitions
 #define TURN_LISTS                                                                              \
     json, ended, to_prefetch, to_notify, agenda, reserved_ids, used_hashes, parsed_definitions, \
         dirty, events, limit_list, queues, attempts
 
-/* Frees what the members of a turn own outside of its arena. */
+/* Frees the memory that members of a turn own outside of its arena. */
 static void turn_drop_owned(struct turn *t)
 {
     for (size_t i = 0; i < t->workflow_states.cap; i++)
@@ -129,7 +129,7 @@ void store_set_patience(struct store *s, int64_t us)
     __atomic_store_n(&s->patience, us, __ATOMIC_RELAXED);
 }
 
-/* Whether a turn whose first attempt was at `since` must stop retrying. */
+/* Whether a turn that was first tried at `since` must not be tried again. */
 static bool retry_time_is_over(const struct store *s, int64_t since)
 {
     return clock_boot_us() - since >= __atomic_load_n(&s->patience, __ATOMIC_RELAXED) ||
@@ -162,9 +162,9 @@ static struct turn *reset_turn(struct store *s, bool wait)
     return t;
 }
 
-/* Writes the turn's number in the same transaction: if it is found later, the turn has committed.
- * Reading the time costs nothing on SQLite; on PostgreSQL it comes with the first rows that the
- * body locks. */
+/* Writes the turn's number in the turn's transaction: if the number is found later, the turn has
+ * committed. Also reads the time on SQLite, where that costs nothing; on PostgreSQL the time comes
+ * with the first rows that the body locks. */
 static int write_number(struct turn *t, struct err *err)
 {
     if (t->db->driver->one_writer)
@@ -191,15 +191,15 @@ static int run_turn(struct store *s, enum turn_mode mode,
         (rc = workflow_advance(t, err)) || (rc = door_flush(t, err)) ||
         (rc = attempts_write(t, err)) || (rc = db_commit(s->db, err))) {
         db_rollback(s->db);
-        clear_caches(s); /* they may contain ids and changes that the rollback undid */
+        clear_caches(s); /* the caches may contain ids and changes that the rollback undid */
         return rc;
     }
     definitions_cache_used(t);
     return 0;
 }
 
-/* Whether the turn whose COMMIT got no answer is stored: 1 or 0, or an error if that can't be
- * checked yet. */
+/* Returns 1 if the turn whose COMMIT got no answer is stored, 0 if not, or an error if that can't
+ * be checked yet. */
 static int turn_is_stored(struct store *s, struct err *err)
 {
     int64_t number = -1;
@@ -212,7 +212,8 @@ static int turn_is_stored(struct store *s, struct err *err)
     return rc ? rc : number == s->turn_number;
 }
 
-/* Sleeps longer each time, with a random part so that many workers do not retry in step. */
+/* Sleeps longer with each call. A part of the time is random, so that many workers do not retry in
+ * step. */
 static void back_off(int64_t *wait)
 {
     uint32_t r;
@@ -233,7 +234,7 @@ static int turn_with_retries(struct store *s, enum turn_mode mode,
 {
     int64_t since = clock_boot_us(), pause = 2000;
     int redone = 0;
-    bool unknown = false; /* a COMMIT got no answer and its outcome must be checked */
+    bool unknown = false; /* whether a COMMIT got no answer, so that its outcome must be checked */
     int rc;
 
     for (;;) {
@@ -280,7 +281,7 @@ int store_run_turn(struct store *s, enum turn_mode mode,
     TRY(turn_with_retries(s, mode, body, arg, err));
     s->partition_limit = s->turn.partition_limit;
     wake = s->turn.wake;
-    /* Readers that follow events poll on PostgreSQL: waking them would cost a NOTIFY per turn. */
+    /* On PostgreSQL, readers that follow events poll: waking them would cost a NOTIFY per turn. */
     if (!s->db->driver->one_writer && !(wake & ~(unsigned)(WAKE_EVENTS | WAKE_ENDS)))
         wake &= WAKE_ENDS;
     if (wake && s->wake)

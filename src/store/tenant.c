@@ -13,11 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WRITER_WAIT 30000000LL /* µs to wait for a free connection */
+/* Μs that tenant_create and tenant_drop wait for a free connection. */
+#define WRITER_WAIT 30000000LL
 #define READER_WAIT 5000000LL
 
-/* Runs q for the tenant's schema in one transaction. must_exist says whether the schema has to
- * exist or has to be new. */
+/* Runs the statement q for the tenant's schema in one transaction. must_exist says whether the
+ * schema must exist or must not. */
 static int change_schema(const char *url, const struct db_url *tenant, struct env *env,
                          bool must_exist, enum stmt_id q, struct err *err)
 {
@@ -55,7 +56,7 @@ static int create_file(const struct db_url *u, struct err *err)
     return 0;
 }
 
-/* Removes the folder of sockets for wake-ups (driver/sqlite/wake.c). Ignores errors because the
+/* Removes the folder of the wake-up sockets (driver/sqlite/wake.c). Ignores errors, because the
  * folder is not part of the database. */
 static void remove_wake_folder(const char *path)
 {

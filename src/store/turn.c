@@ -65,8 +65,9 @@ struct row *turn_add_row(struct turn *t, const struct execution *e)
     return r;
 }
 
-/* Replaces the image of an unlocked read, now that the row is locked. A claim, a reaper or an offer
- * of a permit, which do not take the root lock, may have changed the row since that read. */
+/* Replaces the image of an unlocked read by that of the locked row. A claim, a reaper or an offer
+ * of a permit may have changed the row between the two reads, because these do not take the root
+ * lock. */
 static int refresh_unlocked(struct row *r, const struct execution *e, struct err *err)
 {
     struct execution was = r->now;
@@ -86,7 +87,7 @@ static int refresh_unlocked(struct row *r, const struct execution *e, struct err
     return 0;
 }
 
-/* Adds an image that was read under a lock. */
+/* Adds an image that was read under a lock to the turn. */
 static int add_locked_row(struct turn *t, const struct execution *e, struct row **out,
                           struct err *err)
 {
@@ -120,7 +121,7 @@ static int compare_ids(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Pushes each id once, in ascending order: all turns must lock in the same order. */
+/* Pushes each id once, in ascending order, because all turns must lock in the same order. */
 static void push_sorted(struct args *a, int64_t *ids, size_t n)
 {
     if (n)
@@ -156,8 +157,8 @@ int turn_find_roots(struct turn *t, struct row_ref *list, size_t n, struct err *
     return 0;
 }
 
-/* Sends the root locks, except for roots that are themselves among the rows to load: loading a row
- * locks it too. */
+/* Queues the statement that takes the root locks. Roots that are themselves among the rows to load
+ * are left out, because loading a row locks it, too. */
 static int send_root_locks(struct turn *t, const struct row_ref *list, size_t n, struct rows *out,
                            struct err *err)
 {
@@ -225,8 +226,8 @@ static int add_loaded_rows(struct turn *t, const struct rows *loaded, const stru
     return 0;
 }
 
-/* A row that was not returned is locked by another turn or does not exist; an unlocked read decides
- * which. */
+/* Sets the rc of the rows that were not returned. Such a row is locked by another turn or does not
+ * exist; an unlocked read decides which is true. */
 static int mark_busy_or_missing(struct turn *t, struct row_ref *list, size_t n, struct err *err)
 {
     struct row_ref *missing = arena_alloc(&t->arena, n * sizeof(*missing));
@@ -298,7 +299,8 @@ int turn_load_and_send(struct turn *t, struct row_ref *list, size_t n,
     return mark_busy_or_missing(t, list, n, err);
 }
 
-/* Creates the partitions of the events table up to that of root `highest`; PostgreSQL only. */
+/* Creates the missing partitions of the events table, up to the one for the root `highest`;
+ * PostgreSQL only. */
 static int create_partitions(struct turn *t, int64_t highest, struct err *err)
 {
     return ask_one(t->db, INTO(&t->partition_limit), err, Q_CREATE_PARTITIONS, highest);
@@ -324,7 +326,7 @@ static int fetch_ids(struct turn *t, size_t n, int64_t *ids, struct err *err)
     return ids[n - 1] >= t->partition_limit ? create_partitions(t, ids[n - 1], err) : 0;
 }
 
-/* Whether the next n reserved ids ascend and are above the parent's id. */
+/* Whether the next n reserved ids ascend and are greater than the parent's id. */
 static bool has_reserved(const struct turn *t, size_t n, int64_t parent)
 {
     const int64_t *next = t->reserved_ids.at + t->reserved_ids.n;

@@ -12,42 +12,43 @@
 #include "store/store.h"
 
 struct row {
-    struct execution stored; /* as the database has it in this transaction */
-    struct execution now;    /* as this turn wants it */
-    int64_t due_at;          /* when a hold for a delay ends; valid only if set in this turn */
-    /* When a hold for an approval times out; valid only if set in this turn. */
+    struct execution stored; /* the image of the row in the database, in this transaction */
+    struct execution now;    /* the image that this turn wants to store */
+    int64_t due_at;          /* when a hold for a delay ends; valid only if this turn has set it */
+    /* When a hold for an approval times out; valid only if this turn has set it. */
     int64_t timeout_at;
-    int64_t outbox_ctid; /* ctid of its outbox row, which a claim locked; 0 if unknown */
-    const char *reuse;   /* parts of an earlier run that a new workflow reuses; see rerun.h */
-    /* The hash of its definition, and its variables, if the turn has started it as a workflow and
-     * not yet stored that; else NULL. */
+    int64_t outbox_ctid; /* ctid of the outbox row, which a claim has locked; 0 if unknown */
+    const char *reuse;   /* for a new workflow: what it reuses, see struct submission */
+    /* Set if the turn has started the execution as a workflow, until that is stored: the hash of
+     * its definition, and its variables; otherwise NULL. */
     const char *definition, *variables;
-    bool is_new;             /* not inserted yet */
-    bool outcome_changed;    /* result or error has changed */
-    bool has_input_and_spec; /* input and spec are loaded */
-    bool has_outcome;        /* result and error are loaded */
-    bool input_changed;      /* input, spec or lane has changed */
-    bool dirty;              /* in the turn's list of rows to write */
-    bool has_permits;        /* it counts against its limits */
-    bool on_agenda;          /* in the turn's agenda */
-    bool unlocked;           /* an unlocked read: read again when its lock is taken */
+    bool is_new;             /* whether the row is not inserted yet */
+    bool outcome_changed;    /* whether the result or error has changed */
+    bool has_input_and_spec; /* whether input and spec are loaded */
+    bool has_outcome;        /* whether result and error are loaded */
+    bool input_changed;      /* whether input, spec or lane has changed */
+    bool dirty;              /* whether it is in the turn's list of rows to write */
+    bool has_permits;        /* whether the execution counts against its limits */
+    bool on_agenda;          /* whether it is in the turn's agenda */
+    bool unlocked;           /* an unlocked read, which is repeated when the lock is taken */
 
-    /* The request that made it run again; NULL if none. */
+    /* The request that made the execution run again; NULL if none. */
     const struct request *rerun_request;
 };
 
-/* A limit as this turn sees it. A queue or key without a limit has an entry too (max < 0), so that
- * it is looked up only once. */
+/* A limit as this turn sees it. A queue or key without a limit has an entry, too (max < 0), so that
+ * the limit is looked up only once. */
 struct limit {
     char kind;        /* 'q' for a queue, 'k' for a concurrency key */
-    const char *name; /* the name of the queue or the key */
-    const char *key;  /* as stored: "queue:NAME", "key:NAME" */
-    int max;          /* < 0 if there is no such limit */
+    const char *name; /* name of the queue or the key */
+    const char *key;  /* key in the database: "queue:NAME", "key:NAME" */
+    int max;          /* maximum; negative if the limit does not exist */
     int used, stored_used;
-    bool max_changed;   /* the cap has changed max, which is not written yet */
-    bool known;         /* looked up and locked in this turn */
-    bool freed;         /* a permit became free and must be offered */
-    int offer_at_least; /* waiters to try at the next offer; grows with each offer of this turn */
+    bool max_changed; /* whether the cap has changed max, which is not written yet */
+    bool known;       /* whether this turn has looked up and locked the limit */
+    bool freed;       /* whether a permit became free and must be offered */
+    /* How many waiters to try at the next offer; grows with each offer of this turn. */
+    int offer_at_least;
     struct limit *next_same_hash;
 };
 
@@ -71,30 +72,32 @@ struct queue_change {
     int64_t ready, held, running;
 };
 
-/* How many events of a type happened to attempts in this turn; see door/attempts.c. */
+/* How many events of one type attempts had in this turn; see door/attempts.c. */
 struct attempt_count {
     const char *queue, *executor;
     int64_t worker;
     int type;     /* enum event_action; 0 for a refused outcome */
     int outcome;  /* enum outcome_kind; 0 if the attempt continues */
-    int64_t upto; /* the times counted here are at most this long; 0 if no time is known */
+    int64_t upto; /* upper bound of the times in this count; 0 if no time is known */
     int64_t n, us;
 };
 
 struct turn {
     struct store *store;
     struct db *db;
-    struct arena arena; /* all memory of the turn */
-    /* µs, including the environment's offset; 0 until the first turn_sync. */
+    struct arena arena; /* memory of the turn */
+    /* The database's time in µs, including the environment's offset; 0 until the first
+     * turn_sync. */
     int64_t now;
-    int64_t db_now;          /* set by the driver at a flush */
-    bool wait;               /* wait for locks instead of skipping locked rows */
-    unsigned wake;           /* enum wake, sent after the commit */
-    size_t offered;          /* permits that waiters accepted in this turn */
-    int64_t partition_limit; /* as in struct store, which gets this value after the commit */
-    int64_t event_base;      /* if one_writer: the number of the last event; -1 if not read yet */
+    int64_t db_now;          /* the database's time, set by the driver at a flush */
+    bool wait;               /* whether to wait for locks instead of skipping locked rows */
+    unsigned wake;           /* bits of enum wake to send after the commit */
+    size_t offered;          /* permits that waiters took in this turn */
+    int64_t partition_limit; /* becomes the member of this name in struct store after the commit */
+    /* For drivers with one_writer: number of the last event; -1 if not read yet. */
+    int64_t event_base;
 
-    struct idmap rows;  /* id -> struct row */
+    struct idmap rows;  /* maps an id to its struct row */
     struct idmap roots; /* keys are the roots that this turn has locked */
     struct idmap limits;
     VEC(struct row *) dirty;
@@ -102,89 +105,91 @@ struct turn {
     VEC(struct limit *) limit_list;
     VEC(struct queue_change) queues;
     VEC(struct attempt_count) attempts;
-    /* The version of the shared settings; arrives with the first flush. */
+    /* The version of the shared settings, which arrives with the first flush. */
     struct rows settings_version;
-    struct args args; /* scratch for the statement being built */
+    struct args args; /* the statement that is being built */
 
-    VEC(struct agenda_entry) agenda; /* a heap: deepest first, then rank, then id */
-    /* Rows that have ended; their parents and followers are not updated yet. */
+    /* A heap, sorted by depth (deepest first), then rank, then id. */
+    VEC(struct agenda_entry) agenda;
+    /* Rows that have ended, but whose parents and followers are not updated yet. */
     VEC(struct row *) ended;
     /* Rows on the agenda whose decision needs rows that are not loaded yet. */
     VEC(struct row *) to_prefetch;
     VEC(struct json_t *) json; /* values that live as long as the turn */
-    /* Maps a text to its struct definition, for the workflows that this turn starts. */
+    /* Maps a text to its struct definition, for workflows that this turn starts. */
     struct idmap submitted_definitions;
-    const char *last_prepared; /* text of the definition looked up last */
-    /* Hashes of definitions that were stored or marked used. */
+    const char *last_prepared; /* text of the definition that was looked up last */
+    /* Hashes of definitions that this turn stored or marked used. */
     VEC(const char *) used_hashes;
-    VEC(struct definition *) parsed_definitions; /* parsed in this turn and owned by it */
-    struct idmap workflow_states;                /* id -> struct workflow_state */
-    VEC(int64_t) reserved_ids;                   /* ids not used yet, the next one at the end */
-    /* Counts that are compared with the limits of one turn; all workflows of the turn share
-     * them. */
-    uint32_t tasks_created; /* tasks of workflows */
-    uint32_t items_created; /* items of fan-outs */
-    uint32_t notified;      /* followers notified, plus NOTIFY_ROUND_COST for each count_ends */
+    VEC(struct definition *) parsed_definitions; /* definitions that this turn parsed and owns */
+    struct idmap workflow_states;                /* maps an id to its struct workflow_state */
+    /* Ids that are not used yet, the next one at the end. */
+    VEC(int64_t) reserved_ids;
+    /* Counts that are compared with the limits on the work of one turn. All workflows of the turn
+     * share them. */
+    uint32_t tasks_created; /* tasks of workflows that the turn created */
+    uint32_t items_created; /* items of fan-outs that the turn created */
+    /* Followers notified, plus NOTIFY_ROUND_COST for each call of count_ends. */
+    uint32_t notified;
     /* Ended rows with followers that a later turn must notify. */
     VEC(const struct row *) to_notify;
 };
 
-/* The wall clock when the database's time is `now`; see turn_wall_time. */
+/* The wall clock at the moment when the database's time is `now`; see turn_wall_time. */
 int64_t wall_time(const struct db *db, int64_t now);
 
-/* Flushes the queue and reads the database's time after it, since a statement may have waited for a
- * lock. */
+/* Flushes the queue, and reads the database's time afterwards, because a statement may have waited
+ * for a lock. */
 MUST_USE int turn_sync(struct turn *t, struct err *err);
 
 /* Runs one statement and reads the database's time, in one round trip. */
 MUST_USE int turn_query(struct turn *t, const struct args *a, struct rows *out, struct err *err);
 
-struct row *turn_row(const struct turn *t, int64_t id); /* NULL if not loaded */
-/* The row for an image that was just read. If the turn already has the row, the new image is
- * ignored.
- */
+struct row *turn_row(const struct turn *t, int64_t id); /* NULL if the row is not loaded */
+/* Returns the row for an image that was just read. If the turn has the row already, the new image
+ * is ignored. */
 struct row *turn_add_row(struct turn *t, const struct execution *e);
 
 /* A row to load. The caller fills in id and root. */
 struct row_ref {
     int64_t id, root;
-    int rc; /* 0: the row is loaded and its root is locked; -E_BUSY, -E_NOT_FOUND */
+    int rc; /* result: 0 if the row is loaded and its root is locked; -E_BUSY; -E_NOT_FOUND */
 };
-/* Locks the roots and loads the rows. */
+/* Locks the roots and loads the rows of the list. */
 MUST_USE int turn_load(struct turn *t, struct row_ref *list, size_t n, struct err *err);
-/* Loads a row that must exist. E_REDO: its root is locked by another turn. */
+/* Loads a row that must exist. E_REDO if its root is locked by another turn. */
 MUST_USE int turn_load_row(struct turn *t, int64_t id, int64_t root, struct row **out,
                            struct err *err);
-/* Like turn_load, but makes the round trip even if all rows are loaded; the statements that
- * `send_more` queues go with it, after the locks. */
+/* Like turn_load, but makes a round trip even if all rows are loaded. `send_more` queues further
+ * statements, which are sent after the locks. */
 MUST_USE int turn_load_and_send(struct turn *t, struct row_ref *list, size_t n,
                                 int (*send_more)(struct turn *t, void *arg, struct err *err),
                                 void *arg, struct err *err);
-/* Fills in roots that are 0; rc is -E_NOT_FOUND if there is no such execution. */
+/* Fills in roots that are 0. Sets rc to -E_NOT_FOUND if an execution does not exist. */
 MUST_USE int turn_find_roots(struct turn *t, struct row_ref *list, size_t n, struct err *err);
 
-/* Reserves n ids at once for later calls of turn_next_id; all are above the parent's id. */
+/* Reserves n ids at once for later calls of turn_next_id. All are greater than the parent's id. */
 MUST_USE int turn_reserve_ids(struct turn *t, size_t n, int64_t parent, struct err *err);
-/* A reserved id if it is above the parent's id, otherwise a new one. */
+/* Gets a reserved id if it is greater than the parent's id, otherwise a new id. */
 MUST_USE int turn_next_id(struct turn *t, int64_t parent, int64_t *id, struct err *err);
-/* n new ids, ascending; makes sure that the partitions for their events exist. */
+/* Gets n new ids, ascending, and makes sure that the partitions for their events exist. */
 MUST_USE int turn_new_ids(struct turn *t, size_t n, int64_t *ids, struct err *err);
 
-/* Makes sure that the partition for the events of this root exists; for an id that an earlier
- * transaction assigned. */
+/* Makes sure that the partition for the events of this root exists, if an earlier transaction
+ * assigned the id. */
 MUST_USE int turn_ensure_partition(struct turn *t, int64_t id, struct err *err);
 
 /* Adds rows whose columns are those of the SQL macro @state@ (followed by input and spec if
- * with_input) to the turn. They must have been read under their own lock, or be changed only by
- * holders of their root lock. */
+ * with_input) to the turn. The rows must have been read under their own lock, or be such that only
+ * holders of their root lock change them. */
 MUST_USE int turn_read_rows(struct turn *t, const struct rows *r, bool with_input,
                             struct row ***out, struct err *err);
 
-/* The lane of a job that becomes ready, by the routes of the database (core/route.h). */
+/* Finds the lane of a job that becomes ready, by the routes of the database (core/route.h). */
 MUST_USE int turn_route(struct turn *t, const struct route_query *q, const char **lane,
                         struct err *err);
 
-/* Copies a list of messages into the turn's memory. */
+/* Copies a list of messages to the turn's memory. */
 const char **turn_messages(struct turn *t, const char *const *list, size_t n);
 
 #endif

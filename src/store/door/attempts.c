@@ -1,4 +1,4 @@
-/* attempts.c - counts what happens to attempts, move by move (docs/adr/0058): claims, adoptions,
+/* attempts.c - counts attempts for the metrics (docs/adr/0058), at each move: claims, adoptions,
  * expired leases and outcomes, and the times that jobs waited and ran. The counts of a turn are
  * written once, before its commit. */
 #include "core/attempt_counts.h"
@@ -9,13 +9,15 @@
 
 #define NO_TIME (-1)
 
-/* All foreground queues count as one, and all functions as one executor. */
+/* Finds the counter for an execution and a worker. All foreground queues share one counter, and all
+ * functions count as one executor. */
 static struct attempt_count *count_of(struct turn *t, const struct execution *e,
                                       const struct attempt_count *key)
 {
     bool foreground = !strncmp(e->queue, QUEUE_FOREGROUND, strlen(QUEUE_FOREGROUND));
     const char *queue = foreground ? "here" : e->queue;
-    /* a report may name an execution without a lane: a workflow, or a task that is not ready yet */
+    /* a late report may name an execution without a lane: a workflow, or a task that is not
+     * ready */
     const char *lane = e->lane ? e->lane : "";
     const char *executor = strncmp(lane, "function:", 9) ? lane : "function";
     struct attempt_count *c;
@@ -33,7 +35,8 @@ static struct attempt_count *count_of(struct turn *t, const struct execution *e,
     return c;
 }
 
-/* `us` is how long the job waited or the attempt ran; NO_TIME if no time is counted. */
+/* Adds one to a counter. `us` is how long the job waited or the attempt ran; NO_TIME if no time is
+ * counted. */
 static void count(struct turn *t, const struct execution *e, int64_t worker, int type, int outcome,
                   int64_t us)
 {

@@ -1,5 +1,5 @@
-/* door.c - moves: checks an event, applies it to the image of an execution (core/event_effect.h)
- * and records it. flush.c writes the images. */
+/* door.c - moves: checks whether an event is legal, applies it to the image of an execution
+ * (core/event_effect.h) and records it. flush.c writes the images. */
 #include "store/door/door.h"
 
 #include "core/transitions.h"
@@ -63,7 +63,8 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
     if (status_is_terminal((int)to))
         t->wake |= WAKE_ENDS;
     if (status_is_terminal((int)to) && (e->parent || !kind_is_job(e->kind)))
-        *vec_add(&t->ended) = r; /* its parent and followers may have to change */
+        /* The parent and followers of an ended execution may have to change. */
+        *vec_add(&t->ended) = r;
     return 0;
 }
 
@@ -81,7 +82,8 @@ int door_create(struct turn *t, const struct execution *e, const char *data, str
     TRY(door_move(t, r, EV_CREATED, S_PENDING, &note, err));
     idmap_put(&t->rows, e->id, r);
     if (e->id == e->root)
-        idmap_put(&t->roots, e->id, t); /* counts as locked: no other transaction can see it yet */
+        /* The new root counts as locked: no other transaction can see it yet. */
+        idmap_put(&t->roots, e->id, t);
     *out = r;
     return 0;
 }
@@ -101,7 +103,7 @@ int door_admit(struct turn *t, struct row *r, struct err *err)
     if (!execution_is_claimable(&r->now) && !execution_may_start(&r->now))
         return 0;
     for (i = 0; i < n; i++)
-        if (limits[i]->used - r->has_permits >= limits[i]->max) { /* all permits are in use */
+        if (limits[i]->used - r->has_permits >= limits[i]->max) { /* if all permits are in use */
             struct move_note note = {.why = HELD_LIMIT,
                                      .held_key = limits[i]->key,
                                      .data = data_hold(t, HELD_LIMIT, limits[i]->key, 0)};

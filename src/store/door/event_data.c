@@ -6,7 +6,7 @@
 
 #include <stdarg.h>
 
-/* Writes one field, unless its value is missing. */
+/* Writes one field, or nothing if its value is missing. */
 static void add_field(struct json_writer *w, char type, const char *key, va_list *ap)
 {
     const char *text = type == 't' || type == 'j' ? va_arg(*ap, const char *) : NULL;

@@ -1,4 +1,4 @@
-/* flush.c - writes what the turn decided: the difference between the stored and the wanted image of
+/* flush.c - writes the changes of a turn: the difference between the stored and the wanted image of
  * each execution, and its events. Each statement writes a set of rows in id order, so that two
  * turns never deadlock. */
 #include "store/door/write.h"
@@ -47,7 +47,7 @@ static int write_updates(struct turn *t, bool outcome, struct err *err)
     return send_exact(t, err);
 }
 
-/* The input, spec and lane of a task are determined only when it becomes ready. */
+/* Writes the input, spec and lane of tasks, which are determined only when a task becomes ready. */
 static int write_resolved(struct turn *t, struct err *err)
 {
     struct row *r;
@@ -59,7 +59,7 @@ static int write_resolved(struct turn *t, struct err *err)
     return send_exact(t, err);
 }
 
-/* Workflows that the turn has started, all with one statement. */
+/* Writes the rows of all workflows that the turn has started, with one statement. */
 static int write_workflows(struct turn *t, struct err *err)
 {
     struct row *r;
@@ -71,8 +71,8 @@ static int write_workflows(struct turn *t, struct err *err)
     return send_exact(t, err);
 }
 
-/* Inserts, updates, updates with an outcome, the resolved input and spec of tasks, and workflows.
- */
+/* Writes executions in this order: new ones, changed ones, those with a new outcome, the resolved
+ * input and spec of tasks, and the rows of workflows. */
 static int write_executions(struct turn *t, struct err *err)
 {
     TRY(write_inserts(t, err));
@@ -105,7 +105,7 @@ static int write_events(struct turn *t, struct err *err)
     return send_exact(t, err);
 }
 
-/* Adds `by` (+1 or -1) to the counter of the queue (ready, held or running) for this job. */
+/* Adds `by` (+1 or -1) to the queue's counter (ready, held or running) that counts this job. */
 static void count_job(struct turn *t, const struct execution *e, int by)
 {
     struct queue_change *q = NULL;

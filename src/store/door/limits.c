@@ -62,7 +62,7 @@ void limit_apply_cap(struct turn *t)
 {
     struct limit *l = limit_get_cap(t);
 
-    /* Jobs that wait for the cap may be admitted. */
+    /* Jobs that wait for the cap can be admitted if it is higher now. */
     l->freed |= t->store->workflow_options.cap > l->max;
     set_to_cap(l, t->store->workflow_options.cap);
 }
@@ -75,8 +75,8 @@ void limit_lower_to_cap(struct turn *t, struct limit *l)
         set_to_cap(l, cap);
 }
 
-/* All limits that could apply to the execution, whether or not they are set. A queue's limit and
- * the cap count jobs only; a key's limit also counts workflows. */
+/* Lists all limits that could apply to the execution, whether or not they are set. A queue's limit
+ * and the cap count jobs only; a key's limit also counts workflows. */
 static size_t possible_limits(struct turn *t, const struct execution *e,
                               struct limit *out[LIMITS_MAX])
 {
@@ -109,7 +109,7 @@ int limits_note_rows(struct turn *t, struct args *a, struct rows *r, struct row 
     return 0;
 }
 
-/* The lock order of limits, for all turns. */
+/* The order in which all turns lock limits. */
 static int by_key(const void *a, const void *b)
 {
     const struct limit *const *x = a, *const *y = b;
@@ -117,8 +117,8 @@ static int by_key(const void *a, const void *b)
     return strcmp((*x)->key, (*y)->key);
 }
 
-/* Pushes the keys of the limits that have not been read yet, in list order; returns their
- * number. */
+/* Adds to the arguments the keys of limits that have not been read yet, in list order. Returns
+ * their number. */
 static size_t push_unknown_keys(struct turn *t, struct args *a, enum stmt_id q)
 {
     args_begin(a, q);
@@ -176,8 +176,8 @@ int limits_fetch(struct turn *t, struct err *err)
     return 0;
 }
 
-/* Locks further limits while this turn already holds some. Waiting for them would break the lock
- * order and could deadlock, so limits that other turns have locked stay unknown. */
+/* Locks further limits while this turn already holds some. Waiting for further limits would break
+ * the lock order and could deadlock, so limits that other turns have locked stay unknown. */
 static int try_lock_limits(struct turn *t, struct err *err)
 {
     AUTO_ROWS locked = ROWS_INIT, existing = ROWS_INIT;
@@ -219,13 +219,13 @@ size_t limits_find(struct turn *t, const struct execution *e, struct limit *out[
     return n;
 }
 
-/* The first waiters may be unable to use a permit because another limit holds them, so a permit is
- * offered to several at once, but not to all waiters in one turn. */
+/* The first waiters may be unable to use a permit because another limit holds them. So a permit is
+ * offered to several waiters at once, but not to all in one turn. */
 #define OFFER_AT_ONCE  100
 #define OFFER_PER_TURN 1000
 
-/* Locks waiters of l and admits them while it has free permits; another limit may hold them again.
- * Locks more waiters than there are permits if earlier ones could not use them. */
+/* Locks waiters of a limit and admits them while the limit has free permits; another limit may hold
+ * them again. Locks more waiters than there are permits if earlier ones could not use them. */
 static int offer_permits(struct turn *t, struct limit *l, size_t *accepted, struct err *err)
 {
     AUTO_ARGS a = ARGS_INIT;
@@ -254,7 +254,8 @@ static int offer_permits(struct turn *t, struct limit *l, size_t *accepted, stru
 }
 
 /* Sets a timer, due now, that offers the permit again. Used if other turns have locked all waiters
- * that could take it, or their other limits, or if this turn has offered OFFER_PER_TURN. */
+ * that could take it, or the other limits of these waiters, or if this turn has offered
+ * OFFER_PER_TURN permits. */
 static int offer_permits_later(struct turn *t, const struct limit *l, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;

@@ -1,5 +1,6 @@
-/* side_tables.c - writes the rows that are derived from the state of executions (docs/adr/0023):
- * the difference between the rows of the stored and those of the wanted image. See write.h. */
+/* side_tables.c - writes the rows that are derived from the state of executions (docs/adr/0023),
+ * such as outbox rows and leases: the difference between the rows of the stored image and those of
+ * the wanted image. See write.h. */
 #include "store/door/write.h"
 
 #include <string.h>
@@ -68,7 +69,8 @@ static int write_leases(struct turn *t, struct err *err)
     return send_exact(t, err);
 }
 
-/* A pause or an approval takes precedence over a delay but does not end it: the timer stays. */
+/* Whether the execution has a timer. A pause or an approval takes precedence over a delay but does
+ * not end it: the timer stays. */
 static bool may_have_timer(const struct execution *e)
 {
     return e->held == HELD_DELAY || e->held == HELD_PAUSED || e->held == HELD_APPROVAL;
@@ -77,10 +79,11 @@ static bool may_have_timer(const struct execution *e)
 static void add_timer(struct turn *t, int64_t due, const struct row *r, enum timer_kind kind)
 {
     args_row(&t->args, due, r->now.id, (int)kind);
-    t->wake |= WAKE_JOBS | WAKE_TIMERS; /* an engine must wake up earlier than it planned */
+    t->wake |= WAKE_JOBS | WAKE_TIMERS; /* an engine must wake up earlier than it planned to */
 }
 
-/* An execution has one timer while a delay runs, and another while an approval may time out. */
+/* Writes timers. An execution has one timer while a delay runs, and another while an approval may
+ * time out. */
 static int write_timers(struct turn *t, struct err *err)
 {
     struct args *a = &t->args;
@@ -104,7 +107,7 @@ static int write_timers(struct turn *t, struct err *err)
     return send_any(t, err);
 }
 
-/* The limit that an image waits for; NULL if none. */
+/* The key of the limit that the execution waits for in this image; NULL if none. */
 static const char *awaited_limit(const struct execution *e)
 {
     return e->held == HELD_LIMIT ? e->held_key : NULL;

@@ -1,4 +1,5 @@
-/* write.h - shared by the files that write for the door. Only these files include it:
+/* write.h - declarations shared by the files that write what the door has changed. Only these files
+ * include it:
  *
  *   flush.c         the order of writes; executions, events, limits, counters
  *   side_tables.c   the rows derived from their state: outbox, leases, timers, limit_waits */
@@ -9,8 +10,8 @@
 
 #define EACH_DIRTY(t, r) for (size_t i_ = 0; i_ < (t)->dirty.n && ((r) = (t)->dirty.at[i_]); i_++)
 
-/* Sends the statement in t->args unless it has no rows. It must change exactly as many rows as
- * t->args has. */
+/* Sends the statement in t->args unless it has no rows. The statement must change exactly as many
+ * rows as t->args has. */
 static inline int send_exact(struct turn *t, struct err *err)
 {
     size_t n = args_rows(&t->args);
@@ -24,7 +25,8 @@ static inline int send_any(struct turn *t, struct err *err)
     return args_rows(&t->args) ? db_send(t->db, &t->args, NULL, ANY_ROWS, err) : 0;
 }
 
-/* Sends the statements for the dirty rows of the turn, in the order of t->dirty. */
+/* Sends the statements that write the derived rows of all dirty executions, in the order of
+ * t->dirty. */
 MUST_USE int door_write_side(struct turn *t, struct err *err);
 
 #endif

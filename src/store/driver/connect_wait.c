@@ -1,16 +1,17 @@
-/* connect_wait.c - waits for a free connection of the server; see connect_wait.h. */
+/* connect_wait.c - waits for a free connection of a server; see connect_wait.h. */
 #include "store/driver/connect_wait.h"
 
-#define FIRST_PAUSE 100000LL  /* µs */
-#define MAX_PAUSE   5000000LL /* µs; many waiting clients must not keep the server busy */
-#define SLICE       100000LL  /* µs; how often give_up is called */
+#define FIRST_PAUSE 100000LL /* µs */
+/* Μs: the longest pause; many waiting clients must not keep the server busy. */
+#define MAX_PAUSE   5000000LL
+#define SLICE       100000LL /* µs: give_up is called this often */
 
 static bool gives_up(const struct env *env)
 {
     return env->give_up && env->give_up(env->arg);
 }
 
-/* Returns the next pause. It has a random part, so that many clients do not retry in step. */
+/* Returns the next pause. A part of it is random, so that many clients do not retry in step. */
 static int64_t next_pause(struct connect_wait *w)
 {
     int64_t pause = w->pause;

@@ -1,5 +1,5 @@
-/* embedder_stmt.h - a statement of the embedder on its own tables, run inside a turn. Only the
- * SQLite driver runs them: on PostgreSQL the embedder uses its own connection. */
+/* embedder_stmt.h - a statement of the embedder on its own tables that runs inside a turn. Only the
+ * SQLite driver runs such statements: on PostgreSQL the embedder uses its own connection. */
 #ifndef STORE_DRIVER_EMBEDDER_STMT_H
 #define STORE_DRIVER_EMBEDDER_STMT_H
 
@@ -18,17 +18,17 @@ struct embedder_value {
 };
 
 struct embedder_stmt {
-    const char *sql; /* exactly one statement */
+    const char *sql; /* the text of exactly one statement */
     const struct embedder_value *params;
     size_t nparams;
-    /* Called for each row; its texts are valid until the call returns. A result other than 0 stops
-     * the statement. NULL if the rows are not needed. */
+    /* Called for each row of the result; its texts are valid until the call returns. A return value
+     * other than 0 stops the statement. NULL if the rows are not needed. */
     int (*row)(void *arg, const struct embedder_value *cells, size_t n);
     void *arg;
 
     /* out */
-    int64_t changed;     /* rows inserted, updated or deleted */
-    bool must_roll_back; /* the transaction can only be rolled back */
+    int64_t changed;     /* number of rows inserted, updated or deleted */
+    bool must_roll_back; /* set if the transaction can only be rolled back */
 };
 
 #endif

@@ -33,14 +33,15 @@ char *tenant_file(const char *file, const char *tenant)
     const char *base = slash ? slash + 1 : file;
     const char *dot = strrchr(base, '.');
 
-    if (!dot || dot == base) /* .pawl is a hidden file, not an extension */
+    /* No dot, or a leading one: .pawl is a hidden file, not an extension. */
+    if (!dot || dot == base)
         return mem_printf("%s.%s", file, tenant);
     return mem_printf("%.*s.%s%s", (int)(dot - file), file, tenant, dot);
 }
 
 /* ---- sqlite:FILE ---- */
 
-/* The driver parses the options after a "?". */
+/* Parses the part after "sqlite:". The driver parses the options after a "?". */
 static int parse_sqlite(struct db_url *u, const char *file, struct err *err)
 {
     char *plain;
@@ -93,8 +94,8 @@ static void add_safe_query(struct buf *b, const char *query)
     }
 }
 
-/* The URL with HIDDEN in place of every password. `at` is the @ that ends the user's part, or NULL.
- */
+/* The URL with HIDDEN in place of every password. `at` is the @ that ends the part with user and
+ * password; NULL if the URL has no such part. */
 static char *without_password(const char *text, const char *host, const char *at)
 {
     struct buf b = BUF_INIT;
@@ -111,8 +112,8 @@ static char *without_password(const char *text, const char *host, const char *at
     return b.ptr;
 }
 
-/* If a password contains a bare @ or /, libpq would read a part of it as the name of a host or
- * database, and messages would show that part. Such a URL is refused before libpq splits it. */
+/* Refuses a password with a bare @ or /, before libpq splits the URL: libpq would read a part of
+ * the password as the name of a host or database, and messages would show that part. */
 static int check_password(const char *host, const char *at, struct err *err)
 {
     const char *rest = at ? at + 1 : host;
@@ -152,7 +153,8 @@ static int check_with_libpq(const struct db_url *u, struct err *err)
 static int parse_postgres(struct db_url *u, struct err *err)
 {
     const char *host = strstr(u->text, "://") + 3;
-    const char *at = host + strcspn(host, "@/"); /* libpq also ends the user's part here */
+    /* Libpq, too, ends the part with user and password here. */
+    const char *at = host + strcspn(host, "@/");
 
     if (*at != '@')
         at = NULL;
@@ -166,7 +168,8 @@ static int parse_postgres(struct db_url *u, struct err *err)
 
 /* ---- any URL ---- */
 
-/* Quotes only the parts of the URL that can't be a password. */
+/* Sets the error for a URL of an unknown kind. Quotes only the parts of the URL that can't be a
+ * password. */
 static int parse_unknown(const char *text, struct err *err)
 {
     size_t scheme =

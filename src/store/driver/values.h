@@ -15,40 +15,44 @@
 
 enum dialect { DIALECT_SQLITE, DIALECT_POSTGRES, DIALECT_COUNT };
 
-/* i64, i32 and i16 differ only in the type that is declared to PostgreSQL. A time is µs since 1970
- * everywhere in C and timestamptz on PostgreSQL; the driver converts it. */
+/* The types of parameters and columns. i64, i32 and i16 differ only in the type that is declared to
+ * PostgreSQL. A time is µs since 1970 everywhere in C, and timestamptz on PostgreSQL; the driver
+ * converts it. */
 enum db_type { T_I64 = 1, T_I32, T_I16, T_TEXT, T_TIME, T_BYTES, T_TID };
 
 #define STMT_MAX_PARAMS 40
 
 /* A named statement of the .sql files. Scalar parameters come first ($1 … $nscalars); the row
- * parameters follow and have one value per row. PostgreSQL gets them as arrays, in one execution;
- * SQLite runs the statement once per row, and the returned rows are concatenated in order; an
- * INSERT whose text ends with the values of its row may write several rows at a time. nrows is 0 if
- * the statement has no row parameters. */
+ * parameters follow and have one value per row. PostgreSQL gets the row parameters as arrays, in
+ * one execution. SQLite runs the statement once per row, and the returned rows are concatenated in
+ * order; but an INSERT (is_insert) may insert several rows at a time. nrows is 0 if the statement
+ * has no row parameters. */
 struct stmt {
     const char *name;
     const char *sql[DIALECT_COUNT];
     unsigned char nscalars, nrows;
-    bool is_insert; /* on SQLite it ends with VALUES (?1, …), and has no scalar parameters */
-    unsigned char types[STMT_MAX_PARAMS]; /* enum db_type of scalars, then of row parameters */
+    /* The SQLite text ends with VALUES (?1, …), and the statement has no scalar parameters. */
+    bool is_insert;
+    /* Enum db_type of the scalars, then of the row parameters. */
+    unsigned char types[STMT_MAX_PARAMS];
 };
-#include "statements.h" /* enum stmt_id, generated */
+#include "statements.h" /* enum stmt_id, which tools/sqlgen.awk generates */
 extern const struct stmt statements[Q_COUNT];
 
 /* One value of a parameter or a result. The text is borrowed; in results it is NUL-terminated. */
 struct val {
-    int64_t i;     /* numbers and times */
-    const char *s; /* text and bytes; NULL otherwise */
+    int64_t i;     /* value of a number or time */
+    const char *s; /* value of a text or of bytes; otherwise NULL */
     uint32_t len;  /* the length of s in bytes */
     bool null;
 };
 
 /* ---- parameters ---- */
 
-#define VALS_END UINT32_MAX /* the length of the value after the last one of a list */
+#define VALS_END UINT32_MAX /* as the length of a value: marks the end of a list */
 
-/* These are inline because a turn makes some dozens of values for each row that it writes. */
+/* The functions below are inline because a turn makes some dozens of values for each row that it
+ * writes. */
 static inline struct val val_int(int64_t n)
 {
     return (struct val){.i = n};
@@ -57,7 +61,7 @@ static inline struct val val_size(size_t n)
 {
     return (struct val){.i = (int64_t)n};
 }
-static inline struct val val_or_null(int64_t n) /* 0 means null: for ids and times */
+static inline struct val val_or_null(int64_t n) /* 0 stands for null, for ids and times */
 {
     return (struct val){.i = n, .null = n == 0};
 }
@@ -66,7 +70,7 @@ static inline struct val val_bytes(const void *p, size_t len)
     assert(len < VALS_END);
     return (struct val){.s = p, .len = (uint32_t)len, .null = !p};
 }
-static inline struct val val_text(const char *s) /* NULL means null */
+static inline struct val val_text(const char *s) /* NULL stands for null */
 {
     return val_bytes(s, s ? strlen(s) : 0);
 }
@@ -74,8 +78,8 @@ static inline struct val val_copy(struct val v)
 {
     return v;
 }
-/* Sets *to member by member: to build the value in a temporary variable and then copy it stalls the
- * processor, because the copy loads more bytes at once than any one store has written. */
+/* Sets *to member by member. Building the value in a temporary variable and copying it would stall
+ * the processor, because the copy loads more bytes at once than any one store has written. */
 static inline void val_put(struct val *to, struct val v)
 {
     to->i = v.i;
@@ -92,7 +96,7 @@ static inline void val_put(struct val *to, struct val v)
              : val_size, default       \
              : val_int)(x)
 
-/* MAP(f, a, b, …) is f(a), f(b), … for at most 40 arguments. */
+/* MAP(f, a, b, …) expands to f(a), f(b), … for at most 40 arguments. */
 #define MAP(f, ...)         __VA_OPT__(MAP_3(MAP_NEXT(f, __VA_ARGS__)))
 #define MAP_3(...)          MAP_2(MAP_2(MAP_2(MAP_2(__VA_ARGS__))))
 #define MAP_2(...)          MAP_1(MAP_1(MAP_1(MAP_1(__VA_ARGS__))))
@@ -104,7 +108,7 @@ static inline void val_put(struct val *to, struct val v)
 
 #define VALS(...)           ((const struct val[]){MAP(VAL, __VA_ARGS__) __VA_OPT__(, ){.len = VALS_END}})
 
-/* The arguments of one execution of a statement, pushed in order: scalars, then row by row.
+/* The arguments of one execution of a statement, pushed in this order: scalars, then row by row.
  * Texts are borrowed until the statement is flushed. */
 struct args {
     const struct stmt *stmt;
@@ -117,7 +121,7 @@ struct args {
 #define AUTO_ARGS             AUTO(args_release) struct args
 
 /* args_begin(a, q, scalars…) drops earlier values, so that `a` may be reused; args_row(a, values…)
- * adds a row, or a part of one. */
+ * adds the values of a row, or some of them. */
 #define args_begin(a, q, ...) args_begin_vals(a, q, VALS(__VA_ARGS__))
 #define args_row(a, ...)                                         \
     do {                                                         \
@@ -129,7 +133,7 @@ struct args {
 void args_begin_vals(struct args *a, enum stmt_id q, const struct val *vals);
 void args_add(struct args *a, const struct val *vals);
 void args_grow(struct args *a, size_t n);
-/* Adds n values, which the caller must set before it adds more. */
+/* Returns room for n further values, which the caller must set before it adds others. */
 static inline struct val *args_room(struct args *a, size_t n)
 {
     if (a->vals.cap - a->vals.n < n)
@@ -143,18 +147,18 @@ static inline struct val *args_room(struct args *a, size_t n)
 #define args_bytes(a, p, len)  args_row(a, val_bytes(p, len))
 #define args_null(a)           args_row(a, VAL_NULL)
 void args_ids(struct args *a, const int64_t *ids, size_t n); /* adds one row per id */
-/* The number of rows pushed so far; asserts that the last one is complete. */
+/* The number of rows pushed so far; asserts that the last row is complete. */
 size_t args_rows(const struct args *a);
 void args_release(struct args *a);
 
 /* ---- rows ---- */
 
-/* A materialised result. Texts live until rows_release. */
+/* The rows of a result, read completely. Texts live until rows_release. */
 struct rows {
     size_t n, ncols;
-    struct val *cells; /* n * ncols, row by row */
+    struct val *cells; /* n * ncols cells, row by row */
     struct arena arena;
-    void *own; /* memory of the driver that the texts point to, if not the arena */
+    void *own; /* memory of the driver that texts point to; NULL if they are in the arena */
     void (*free_own)(void *own);
 };
 #define ROWS_INIT \
@@ -163,10 +167,10 @@ struct rows {
     }
 #define AUTO_ROWS AUTO(rows_release) struct rows
 
-int64_t rows_int(const struct rows *r, size_t row, size_t col);      /* 0 if null */
-const char *rows_text(const struct rows *r, size_t row, size_t col); /* NULL if null */
+int64_t rows_int(const struct rows *r, size_t row, size_t col);      /* null is read as 0 */
+const char *rows_text(const struct rows *r, size_t row, size_t col); /* null is read as NULL */
 bool rows_null(const struct rows *r, size_t row, size_t col);
-const struct val *rows_cells(const struct rows *r, size_t row); /* the columns of a row */
+const struct val *rows_cells(const struct rows *r, size_t row); /* returns the cells of a row */
 /* Maps the number in the first column of each row to the cells of that row. */
 void rows_index(const struct rows *r, struct idmap *out);
 void rows_release(struct rows *r);

@@ -18,7 +18,8 @@ static int load_parent(struct turn *t, const struct row *row, struct row **out, 
                                     : turn_load_row(t, row->now.parent, row->now.root, out, err);
 }
 
-/* Earlier versions left the flag on executions that had ended; it is ignored there. */
+/* Whether the execution itself is paused. The flag is ignored on ended executions, because earlier
+ * versions left it there. */
 static bool has_pause(const struct execution *e)
 {
     return (e->flags & FLAG_PAUSED) && !status_is_terminal(e->status);
@@ -39,7 +40,7 @@ int row_is_paused(struct turn *t, const struct row *row, bool *out, struct err *
     return 0;
 }
 
-/* Whether the row is a task that still runs after its workflow was cancelled: on_exit, and
+/* Whether the row is a task that is run although its workflow was cancelled: on_exit, and
  * on_failure if the workflow's timeout cancelled it. */
 static bool runs_after_cancel(const struct row *row, const struct row *workflow)
 {

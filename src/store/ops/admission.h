@@ -1,6 +1,6 @@
-/* admission.h - decides whether a ready job, or a workflow that could start, is held. The first of
- * these that applies holds it: an approval, a pause, a delay, a limit. When one hold ends, the
- * others are checked again.
+/* admission.h - decides whether a ready job, or a workflow that could start, is held. It is held
+ * for the first of these reasons that applies: an approval, a pause, a delay, a limit. When one
+ * hold ends, the others are checked again.
  *
  * A pause is a flag (FLAG_PAUSED) of the execution that an operator paused. It holds all ready
  * jobs, and all workflows and fan-outs that could start, in the subtree of that execution. */
@@ -12,23 +12,24 @@
 
 struct hold_reasons {
     bool approval;
-    const char *message;         /* shown to the approver; NULL if none */
-    int64_t approval_timeout_at; /* 0 if it never times out */
-    int64_t due;                 /* when its delay ends; 0 if none */
-    bool only_create;            /* it stays pending: the caller ends it in this turn */
+    const char *message;         /* text of the approval for the approver; NULL if none */
+    int64_t approval_timeout_at; /* when the approval times out; 0 if never */
+    int64_t due;                 /* when the delay of the execution ends; 0 if it has no delay */
+    /* If true, the execution stays pending: the caller ends it in this turn. */
+    bool only_create;
 };
 
 /* Whether the row or one of its ancestors is paused. */
 MUST_USE int row_is_paused(struct turn *t, const struct row *row, bool *out, struct err *err);
-/* Whether an ancestor of the row is being cancelled. No new attempt is then started, except in
+/* Whether an ancestor of the row is being cancelled. If so, no new attempt is started, except in
  * on_exit, which also runs when its workflow is cancelled, and in on_failure after a timeout. */
 MUST_USE int row_is_cancelled_above(struct turn *t, const struct row *row, bool *out,
                                     struct err *err);
-/* Holds the row for the first reason that applies; does not check limits. */
+/* Holds the row for the first reason that applies. Does not check limits. */
 MUST_USE int row_hold_if_needed(struct turn *t, struct row *row, const struct hold_reasons *h,
                                 bool *held, struct err *err);
-/* Like row_hold_if_needed; if no reason applies, admits a job (its limits must have been fetched)
- * or starts a workflow or fan-out. */
+/* Like row_hold_if_needed, but if no reason applies, admits a job (whose limits must have been
+ * fetched) or starts a workflow or fan-out. */
 MUST_USE int admit_or_hold(struct turn *t, struct row *row, const struct hold_reasons *h,
                            struct err *err);
 

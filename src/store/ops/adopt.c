@@ -7,20 +7,21 @@
 
 #include <string.h>
 
-/* Equal lanes are adjacent; only the first of them is used. */
+/* Whether the nth lane differs from the one before it. Equal lanes are adjacent; only the first of
+ * them is searched. */
 static bool is_next_lane(const struct claim *c, size_t nth)
 {
     return !nth || strcmp(c->serves[nth].lane, c->serves[nth - 1].lane) != 0;
 }
 
-/* The page has room for the quarantined leases as well, because the query returns them, too. */
+/* The page of leases has room for the quarantined ones, too, because the query returns them. */
 static size_t adoption_page_size(const struct adoption *a)
 {
     return a->claim.max + quarantine_count(a->claim.quarantined);
 }
 
-/* Finds orphans: those of this state folder at once, those of other state folders after
- * host_grace. */
+/* Finds orphans: those that ran in this worker's state folder at once, those of other state folders
+ * after host_grace. */
 static int find_orphans(struct turn *t, const struct adoption *a, int64_t after, struct rows *out,
                         struct err *err)
 {
@@ -34,7 +35,8 @@ static int find_orphans(struct turn *t, const struct adoption *a, int64_t after,
     return turn_query(t, &t->args, out, err);
 }
 
-/* Finds leases of workers that are known to be dead, without waiting for the reaper. */
+/* Finds leases of workers that are known to be dead, so that they are adopted before the reaper
+ * clears them. */
 static int find_leases_of_dead(struct turn *t, const struct adoption *a, struct rows *out,
                                struct err *err)
 {
@@ -46,8 +48,8 @@ static int find_leases_of_dead(struct turn *t, const struct adoption *a, struct 
     return turn_query(t, &t->args, out, err);
 }
 
-/* Adopts the found leases until claim.max is reached. Skips repeated rows, which occur if a lane is
- * listed twice. */
+/* Adopts the found leases until claim.max is reached. Skips rows that occur twice, which happens if
+ * the caller has listed a lane twice. */
 static int adopt_found(struct turn *t, const struct adoption *a, const struct rows *found,
                        struct job_list *out, struct err *err)
 {
@@ -71,8 +73,8 @@ static int adopt_found(struct turn *t, const struct adoption *a, const struct ro
     return 0;
 }
 
-/* The execution up to which all lanes were searched. SQLite runs the query once per lane, and each
- * run may have reached its LIMIT; PostgreSQL merges the lanes first. */
+/* The id of the execution up to which all lanes were searched. SQLite runs the query once per lane,
+ * and each run may have reached its LIMIT; PostgreSQL merges the lanes first. */
 static int64_t find_last_seen(const struct turn *t, const struct rows *found, size_t max)
 {
     int64_t last = 0, cut = INT64_MAX;
@@ -102,7 +104,7 @@ int op_adopt(struct turn *t, const struct adoption *a, struct job_list *out, str
         return 0;
     TRY(door_flush(t, err));
     TRY(turn_sync(t, err));
-    do { /* page by page: orphans that are not adopted must not hide others */
+    do { /* page by page, so that orphans that can't be adopted do not hide others */
         TRY(find_orphans(t, a, after, &orphans, err));
         TRY(adopt_found(t, a, &orphans, out, err));
         after = find_last_seen(t, &orphans, adoption_page_size(a));

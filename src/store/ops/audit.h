@@ -8,13 +8,14 @@
 #include "store/turn.h"
 
 struct audit_entry {
-    /* "queue", "schedule", "setting", "token" or "workflow", and its name */
+    /* The kind of the changed object: "queue", "schedule", "setting", "token" or "workflow"; and
+     * its name. */
     const char *kind, *name;
     enum audit_action action;
-    const char *by, *reason, *data; /* NULL if none */
+    const char *by, *reason, *data; /* user, reason, and details as JSON; NULL if none */
 };
 /* Writes one entry. The caller holds the lock of the queue's limit, of the schedule's row, of all
- * settings, or of the name of the token or workflow. */
+ * settings, or of the token's or workflow's name. */
 MUST_USE static inline int audit_write(struct turn *t, const struct audit_entry *o, struct err *err)
 {
     return db_queue(t->db, NULL, 1, err, Q_AUDIT_INSERT,

@@ -9,12 +9,12 @@
 
 #include <stdlib.h>
 
-#define CANCEL_SLICE 1000 /* executions of a tree that one turn cancels */
-#define SLICES_AHEAD 20   /* slices that one walk through the tree finds */
+#define CANCEL_SLICE 1000 /* number of executions of a tree that one turn cancels */
+#define SLICES_AHEAD 20   /* number of slices that one walk through the tree finds */
 
-/* Requests the end of a running execution. That also ends the pause of the execution. The pause may
- * hold tasks that this cancel does not reach, such as on_exit of a workflow that was cancelled
- * before: a timer releases them. */
+/* Requests the end of a running execution, which also ends its pause. The pause may hold tasks that
+ * this cancel does not reach, such as on_exit of a workflow that was cancelled before: a timer
+ * releases them. */
 static int request_end(struct turn *t, struct row *r, const struct move_note *note, struct err *err)
 {
     bool pause_ends = (r->now.flags & (FLAG_PAUSED | FLAG_RELEASING)) != 0;
@@ -45,11 +45,12 @@ static int cancel_execution(struct turn *t, struct row *r, const struct request 
     return request_end(t, r, &note, err);
 }
 
-/* One slice of the open executions that a request cancels. */
+/* The open executions that one slice of a cancel request handles. */
 struct open_subtree {
     struct row_ref *open;
     size_t n;
-    bool from_cache; /* found by an earlier walk: some may have ended, and new ones may exist */
+    /* Whether an earlier walk found them: some may have ended since, and new ones may exist. */
+    bool from_cache;
 };
 
 void cancel_cache_clear(struct store *s)
@@ -78,7 +79,7 @@ static int find_open_subtree(struct turn *t, const struct request *q, size_t max
     return 0;
 }
 
-/* Whether the cache has the next slice: a full one, or the last one. */
+/* Whether the cache contains the next slice of the request: a full slice, or the last one. */
 static bool slice_is_cached(const struct store *s, const struct request *q, size_t max)
 {
     size_t left = s->cancel_cache.ids.n - s->cancel_cache.next;
@@ -87,7 +88,7 @@ static bool slice_is_cached(const struct store *s, const struct request *q, size
            left > 0 && (left >= max || !s->cancel_cache.truncated);
 }
 
-/* Loads the next slice of a request and notes the limits of its rows. */
+/* Loads the executions of the next slice of a request, and notes the limits of their rows. */
 static int load_subtree(struct turn *t, const struct request *q, size_t max,
                         struct open_subtree *out, struct err *err)
 {
@@ -121,7 +122,7 @@ static int cancel_subtree(struct turn *t, const struct open_subtree *tree, struc
 
         if (only_descendants && tree->open[i].id == q->execution)
             continue;
-        if (tree->open[i].rc) { /* locked by a claim right now: retried in the next turn */
+        if (tree->open[i].rc) { /* a claim has locked the row: the next turn tries again */
             q->rc = -E_BUSY;
             continue;
         }
@@ -133,9 +134,9 @@ static int cancel_subtree(struct turn *t, const struct open_subtree *tree, struc
     return 0;
 }
 
-/* Sets a timer that cancels the rest, whether or not the caller continues: a cancel that stopped
- * halfway would leave pending tasks that nothing ever starts, skips or cancels. If the top
- * execution can't have a timer (it is a job, or is not running), sets one on each workflow and
+/* Sets a timer that cancels the rest of the tree, whether or not the caller continues: a cancel
+ * that stopped halfway would leave pending tasks that no turn ever starts, skips or cancels. If the
+ * top execution can't have a timer (it is a job, or is not running), sets one on each workflow and
  * fan-out below it that got a cancel request. */
 static int set_cancel_timers(struct turn *t, const struct open_subtree *tree,
                              const struct request *q, struct err *err)
@@ -164,7 +165,8 @@ static int cancel_requests(struct turn *t, struct request *list, size_t n, size_
     for (size_t i = 0; i < n; i++)
         if (!list[i].rc)
             TRY(load_subtree(t, &list[i], max, &trees[i], err));
-    TRY(limits_fetch(t, err)); /* the limits of all requests at once, to keep the lock order */
+    /* Fetch the limits of all requests at once, to keep the lock order. */
+    TRY(limits_fetch(t, err));
     for (size_t i = 0; i < n; i++) {
         bool changed = false, left;
 
@@ -172,7 +174,7 @@ static int cancel_requests(struct turn *t, struct request *list, size_t n, size_
             continue;
         TRY(cancel_subtree(t, &trees[i], &list[i], only_descendants, &changed, err));
         left = (trees[i].n == max && changed) ||
-               trees[i].from_cache; /* only a new walk can show that nothing is left */
+               trees[i].from_cache; /* only a new walk can prove that nothing is left */
         if (left || list[i].rc == -E_BUSY)
             TRY(set_cancel_timers(t, &trees[i], &list[i], err));
         *more |= left;
@@ -186,7 +188,7 @@ int op_cancel(struct turn *t, struct request *list, size_t n, size_t max, bool *
     return cancel_requests(t, list, n, max, false, more, err);
 }
 
-/* Cancels one slice of the tree of a row, with the user and reason of q. */
+/* Cancels one slice of the tree of a row, for the user and with the reason of the request q. */
 static int cancel_slice(struct turn *t, struct row *row, struct request q, bool only_descendants,
                         struct err *err)
 {

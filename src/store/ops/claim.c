@@ -21,9 +21,9 @@ static void push_lanes(struct args *a, const struct lane_queue *list, size_t n)
         args_row(a, list[i].lane, list[i].queue);
 }
 
-/* Claims the rows by rank until c->max is reached. Skips rows that are no longer claimable: a row
- * occurs twice if the caller named a lane and queue twice, and this turn may have made changes that
- * are not written yet. */
+/* Claims the rows in the order of their rank until c->max is reached. Skips rows that are no longer
+ * claimable: a row occurs twice if the caller named a lane and queue twice, and this turn may have
+ * made changes that are not written yet. */
 static int claim_rows(struct turn *t, const struct claim *c, struct row **rows, size_t n,
                       struct job_list *out, struct err *err)
 {
@@ -51,7 +51,7 @@ static bool claim_serves(const struct claim *c, const struct execution *e)
     return false;
 }
 
-/* Counts the jobs that this turn claimed earlier: they keep their outbox rows until the flush. */
+/* Counts the jobs that this turn has claimed already: their outbox rows exist until the flush. */
 static size_t count_claimed_before(const struct turn *t, const struct claim *c)
 {
     size_t i, n = 0;
@@ -66,8 +66,8 @@ static size_t count_claimed_before(const struct turn *t, const struct claim *c)
     return n;
 }
 
-/* Drops the rows that contain only nulls, which mark queues where all jobs are locked; returns
- * whether other turns have locked any job that the query saw. */
+/* Drops the rows that contain only nulls. Such a row marks a queue in which all jobs are locked.
+ * Returns whether other turns have locked any job that the query saw. */
 static bool drop_locked(struct rows *r)
 {
     size_t seen_at = r->ncols - 1, i, n = 0;
@@ -100,7 +100,8 @@ static int claim_from_outbox(struct turn *t, const struct claim *c, struct job_l
     return claim_rows(t, c, rows, r.n, out, err);
 }
 
-/* Reads input and spec of jobs whose rows were loaded without them: only a worker needs these. */
+/* Reads the input and spec of jobs that were loaded without them, because only a worker needs
+ * them. */
 static int read_inputs(struct turn *t, struct execution **jobs, size_t n, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
@@ -142,7 +143,8 @@ int op_claim(struct turn *t, const struct claim *c, struct job_list *out, struct
         return 0;
     out->at = arena_alloc(&t->arena, (c->max + 1) * sizeof(*out->at));
     if (!c->push)
-        TRY(door_flush(t, err)); /* the query must find what this turn made ready */
+        /* Flush first: the query must find the jobs that this turn made ready. */
+        TRY(door_flush(t, err));
     out->exhausted = c->exhausted;
     if ((!c->exhausted && (rc = claim_from_outbox(t, c, out, err))) || !c->push || out->n == c->max)
         return rc;

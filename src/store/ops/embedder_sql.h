@@ -7,13 +7,13 @@
 #include "store/store.h"
 
 bool store_takes_embedder_stmts(const struct store *s);
-/* E_INVALID: the statement can't be run, or uses a table of Pawl. E_CONFLICT: a constraint of the
- * embedder's tables refused it. After these two errors the turn may continue, unless the statement
- * set must_roll_back. */
+/* E_INVALID if the statement can't be run, or uses a table of Pawl. E_CONFLICT if a constraint of
+ * the embedder's tables refused it. After these two errors the turn may continue, unless the
+ * statement set must_roll_back. */
 MUST_USE int op_run_embedder_stmt(struct turn *t, struct embedder_stmt *stmt, struct err *err);
 
-/* The canonical text of the definition that is applied under a name, as in the statement
- * query_applied; lives as long as the turn. */
+/* Reads the canonical text of the definition that is applied under a name, by the statement
+ * query_applied. The text lives as long as the turn. */
 MUST_USE int op_read_applied(struct turn *t, const char *name, const char **definition,
                              struct err *err);
 

@@ -43,12 +43,12 @@ int64_t turn_read_generation(const struct rows *answer)
 
 /* ---- the fence ---- */
 
-/* Programs outside the database may have stored ids that were given out in the lost time, so those
- * ids must not be given out again. Their number is not known. The fence skips one id for each µs
+/* Ids that were given out in the lost time must not be given out again, because programs outside
+ * the database may have stored them. Their number is not known. The fence skips one id for each µs
  * since a moment at which the database was certainly in use, which is ten times as many as the
- * fastest servers can commit; MARGIN is for clocks that differ. Numbers of events are skipped too,
- * for programs that follow them by number. Ids stay exact in JSON (below 2^53) for 285 years of
- * lost time. */
+ * fastest servers can commit; MARGIN allows for clocks that differ. Numbers of events are skipped,
+ * too, for programs that follow events by number. Ids stay exact in JSON (below 2^53) for 285 years
+ * of lost time. */
 #define MARGIN 1000000000LL
 
 static int skip_ids(struct turn *t, struct err *err)
@@ -77,7 +77,7 @@ static int raise_generation(struct turn *t, int64_t *generation, struct err *err
     return ask_one(t, INTO(generation), err, Q_GENERATION_RAISE, clock_wall_us() / 1000);
 }
 
-/* Reads the next leases in the order of their executions, and locks those that other turns have not
+/* Reads the next leases in the order of their executions, and locks those that no other turn has
  * locked. */
 static int find_leases(struct turn *t, const struct fence *f, struct rows *held,
                        struct rows *locked, struct err *err)
@@ -95,8 +95,8 @@ static int expire_lease(struct turn *t, struct row *r, int64_t generation, struc
     return door_move(t, r, EV_LEASE_EXPIRED, S_RUNNING, &note, err);
 }
 
-/* The next slice starts with the first lease that could not be locked. If that lease is gone by
- * then, its attempt has ended. */
+/* Makes the next slice start with the first lease that could not be locked. If that lease does not
+ * exist any more by then, its attempt has ended. */
 static void advance_fence(struct turn *t, struct fence *f, const struct rows *held)
 {
     f->more = held->n == f->slice;
@@ -117,7 +117,7 @@ int op_fence(struct turn *t, const struct fence *from, struct fence *f, struct e
     const char *timeline;
     struct row **rows;
 
-    *f = *from; /* the body of a turn may run more than once */
+    *f = *from; /* start anew: the body of a turn may run more than once */
     TRY(door_flush(t, err));
     if (!f->generation) {
         TRY(skip_ids(t, err));

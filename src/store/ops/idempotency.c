@@ -10,7 +10,7 @@
 
 static void hash_text(crypto_generichash_state *h, const char *s)
 {
-    uint64_t len = s ? strlen(s) + 1 : 0; /* NULL and "" must differ */
+    uint64_t len = s ? strlen(s) + 1 : 0; /* + 1, because the hashes of NULL and "" must differ */
 
     crypto_generichash_update(h, (const unsigned char *)&len, sizeof(len));
     if (s)
@@ -32,7 +32,8 @@ static void hash_body(const struct submission *s, const char *lane,
     hash_text(&h, s->concurrency);
     hash_text(&h, s->task_name);
     hash_text(&h, s->input);
-    if (s->spec) /* only if given: hashes stored before specs existed must stay valid */
+    /* Hashed only if given, because hashes stored before specs existed must stay valid. */
+    if (s->spec)
         hash_text(&h, s->spec);
     if (s->definition || s->hash)
         hash_text(&h, s->definition ? s->definition : s->hash);
@@ -43,9 +44,9 @@ static void hash_body(const struct submission *s, const char *lane,
     crypto_generichash_final(&h, out, BODY_HASH_SIZE);
 }
 
-/* Whether the stored hash is that of the submission. A lane that the routes choose is not part of
- * the hash: such a submission names no lane. Up to version 18 of the schema the hash included the
- * lane that the routes in the submitter's pawl.yaml chose. */
+/* Whether the stored hash is the hash of the submission. A lane that the routes choose is not part
+ * of the hash, because such a submission names no lane. Up to version 18 of the schema the hash
+ * included the lane that the routes in the submitter's pawl.yaml chose. */
 static int has_hash(struct turn *t, const struct submission *s, const struct val *hash, bool *same,
                     struct err *err)
 {
@@ -66,7 +67,7 @@ static int has_hash(struct turn *t, const struct submission *s, const struct val
     return 0;
 }
 
-/* Stored keys, sorted; the columns are key, execution, body. */
+/* The result of a query for stored keys, sorted by key. The columns are key, execution, body. */
 struct known_keys {
     struct rows rows;
     const struct val **at;
@@ -79,7 +80,7 @@ static int by_known_key(const void *a, const void *b)
     return strcmp((*x)->s, (*y)->s);
 }
 
-/* Runs the query in t->args and sorts the keys that it finds. */
+/* Runs the query in t->args and sorts the keys that the query finds. */
 static int look_up_keys(struct turn *t, struct known_keys *k, struct err *err)
 {
     TRY(turn_query(t, &t->args, &k->rows, err));
@@ -90,8 +91,9 @@ static int look_up_keys(struct turn *t, struct known_keys *k, struct err *err)
     return 0;
 }
 
-/* Sets the submission's id to the execution that owns its key, or its rc if the bodies differ;
- * *found is false if the key is not stored. */
+/* Looks for the submission's key among stored keys. If the key is found, sets the submission's id
+ * to the execution that has the key, or its rc if the bodies differ. Otherwise sets *found to
+ * false. */
 static int resolve_key(struct turn *t, struct submission *s, const struct known_keys *k,
                        bool *found, struct err *err)
 {
@@ -125,7 +127,7 @@ static int by_key(const void *a, const void *b)
     return c ? c : (*x > *y) - (*x < *y);
 }
 
-/* Inserts in key order, so that two turns never deadlock. */
+/* Inserts keys in key order, so that two turns never deadlock. */
 int keys_insert(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
     struct submission **keyed = arena_alloc(&t->arena, (n + 1) * sizeof(struct submission *));

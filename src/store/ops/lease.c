@@ -15,7 +15,7 @@ static int by_execution(const void *a, const void *b)
     return ((*x)->execution > (*y)->execution) - ((*x)->execution < (*y)->execution);
 }
 
-/* Pushes one row of arguments per lease, in the order in which a settle deletes them, to avoid
+/* Pushes one row of arguments per lease, in the order in which a settle deletes leases, to avoid
  * deadlocks. */
 static void push_leases(struct turn *t, const struct lease_ref *list, size_t n)
 {
@@ -44,7 +44,7 @@ int op_heartbeat(struct turn *t, int64_t worker, int64_t lease, struct lease_ref
     rows_index(&r, &found);
     for (size_t i = 0; i < n; i++) {
         const struct val *f = idmap_get(&found, list[i].execution);
-        /* The list may contain the lease with an older epoch, too. */
+        /* Compare the epoch: the list may also contain the lease with an older one. */
         bool mine = f && f[1].i == list[i].epoch;
 
         list[i].rc = mine ? 0 : -E_LEASE_LOST;

@@ -9,7 +9,7 @@
 
 #define ZSTD_LEVEL 3
 
-/* Pushes a row with the bytes, compressed if that makes them smaller. */
+/* Pushes a row with the bytes of a chunk, compressed if that makes them smaller. */
 static void push_chunk(struct turn *t, ZSTD_CCtx *zstd, const struct log_chunk *c, size_t at,
                        size_t len)
 {
@@ -50,7 +50,7 @@ static int send_truncate(struct turn *t, int64_t worker, const struct log_chunk 
 static int send_chunks(struct turn *t, int64_t worker, const struct log_chunk *list, size_t n,
                        struct err *err)
 {
-    ZSTD_CCtx *zstd = ZSTD_createCCtx(); /* NULL if out of memory: nothing is compressed */
+    ZSTD_CCtx *zstd = ZSTD_createCCtx(); /* NULL if out of memory; then nothing is compressed */
     size_t i, at, len;
 
     args_begin(&t->args, Q_LOG_INSERT, worker);
@@ -65,7 +65,8 @@ static int send_chunks(struct turn *t, int64_t worker, const struct log_chunk *l
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
-/* Sets the rc of each chunk: 0 if its lease is still held, else -E_LEASE_LOST. */
+/* Sets the rc of each chunk: 0 if the worker still holds the attempt's lease, else
+ * -E_LEASE_LOST. */
 static int fetch_leased(struct turn *t, int64_t worker, struct log_chunk *list, size_t n,
                         struct err *err)
 {

@@ -13,7 +13,7 @@
 /* ---- the subtree ---- */
 
 struct subtree_slice {
-    struct request *at; /* only execution, root and rc are used */
+    struct request *at; /* a list of which only execution, root and rc are used */
     size_t n;
 };
 
@@ -36,8 +36,8 @@ static int load_subtree_slice(struct turn *t, enum stmt_id q, const struct row *
     return 0;
 }
 
-/* Whether e is a ready job, or a workflow or fan-out that waits to start, and has neither a pause
- * nor an approval. */
+/* Whether e is a ready job, or a workflow or fan-out that waits to start, and is held neither for a
+ * pause nor for an approval. */
 static bool could_start(const struct execution *e)
 {
     bool stopped = e->held == HELD_PAUSED || e->held == HELD_APPROVAL;
@@ -55,15 +55,15 @@ static int hold_rows(struct turn *t, const struct subtree_slice *b, size_t slice
         struct row *r = turn_row(t, b->at[i].execution);
 
         if (b->at[i].rc == -E_BUSY)
-            *more = true; /* perhaps it is being claimed: a later slice checks it again */
+            *more = true; /* a claim may have locked it: a later slice checks it again */
         else if (!b->at[i].rc && could_start(&r->now))
             TRY(door_move(t, r, EV_HELD, (enum status)r->now.status, &note, err));
     }
     return 0;
 }
 
-/* Releases a row that is held for a pause, unless the pause ended because of a cancel that will
- * reach the row. */
+/* Releases a row that is held for a pause, unless a cancel that will reach the row has ended the
+ * pause. */
 static int release_row(struct turn *t, struct row *r, int64_t due_at, bool *cancelled,
                        struct err *err)
 {
@@ -92,8 +92,8 @@ static int release_rows(struct turn *t, const struct subtree_slice *b, size_t sl
     return 0;
 }
 
-/* Holds or releases one slice. If more are left, sets a timer; the first engine that sees that it
- * is due continues. */
+/* Holds or releases the executions of one slice. If more are left, sets a timer; the first engine
+ * that sees that the timer is due continues. */
 static int apply_to_slice(struct turn *t, struct row *row, const struct subtree_slice *b,
                           size_t slice, bool *more, struct err *err)
 {
@@ -114,7 +114,7 @@ int pause_next_slice(struct turn *t, struct row *row, struct err *err)
 
     if (!paused && !(row->now.flags & FLAG_RELEASING))
         return 0;
-    TRY(door_write(t, err)); /* so that the query sees the changes of this turn */
+    TRY(door_write(t, err)); /* write first, so that the query sees the changes of this turn */
     TRY(load_subtree_slice(t, paused ? Q_STARTABLE_BELOW : Q_PAUSED_BELOW, row, PAUSE_SLICE, &b,
                            err));
     TRY(limits_fetch(t, err));
@@ -137,8 +137,8 @@ static int hold_for_approval_again(struct turn *t, struct row *r, struct err *er
 }
 
 /* A job has one event for all kinds of holds; a workflow or fan-out has separate events for pauses.
- * An approval takes precedence: the job stays held for it, and the pause is checked when the
- * approval is given. */
+ * An approval takes precedence: the job stays held for the approval, and the pause is checked when
+ * the approval is given. */
 static int move_paused_row(struct turn *t, struct row *r, const struct request *q, bool pause,
                            struct err *err)
 {
@@ -197,7 +197,7 @@ static int resume_request(struct turn *t, struct request *q, const struct subtre
             TRY(admit_or_hold(t, r, &(struct hold_reasons){.due = due}, err));
     }
     TRY(row_is_paused(t, r, &paused, err));
-    if (paused) { /* an ancestor is paused: nothing can be released */
+    if (paused) { /* if an ancestor is paused, nothing can be released */
         r->now.flags &= ~FLAG_RELEASING;
         door_mark_changed(t, r);
         return 0;

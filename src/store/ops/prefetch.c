@@ -1,6 +1,7 @@
-/* prefetch.c - loads in one round trip all that a settle will need: the rows and their leases,
- * their parents and workflows, their limits, the states of their workflows. Without it, each step
- * would load its own part, and the turn would wait for four round trips to the server. */
+/* prefetch.c - loads in one round trip all rows that a settle will need: the executions and their
+ * leases, their parents and workflows, their limits, the states of their workflows. Without it,
+ * each step of the settle would load its own part, and the turn would wait for four round trips to
+ * the server. */
 #include "store/door/door.h"
 #include "store/workflow/workflow.h"
 
@@ -9,7 +10,7 @@
 struct prefetch {
     VEC(struct row_ref) wants;
     VEC(int64_t) workflows;
-    struct idmap seen; /* id -> its index in wants + 1 */
+    struct idmap seen; /* maps an id to its index in wants + 1 */
     struct rows limits, workflow_states;
 };
 
@@ -46,7 +47,7 @@ static int send_limits_and_states(struct turn *t, void *arg, struct err *err)
 }
 
 /* Whether this turn holds the lock of a row. The state of a row that another turn has locked must
- * not be used: the step that needs it has to wait for the lock. */
+ * not be used: the step that needs this state has to wait for the lock. */
 static bool is_locked_by_turn(const struct prefetch *f, int64_t id)
 {
     size_t position = (uintptr_t)idmap_get(&f->seen, id);

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* Counts the jobs that already count against a new limit. */
+/* Counts the jobs of the queue that use a permit of a new limit from the start. */
 static int count_used(struct turn *t, struct limit *l, struct err *err)
 {
     return ask_one(t, INTO(&l->used), err, Q_QUEUE_PERMITS, l->name);
@@ -26,7 +26,7 @@ static int has_more_claimable(struct turn *t, const struct limit *l, size_t seen
     return 0;
 }
 
-/* Holds claimable jobs above the limit, the youngest first, at most `slice`. */
+/* Holds claimable jobs above the limit, the youngest first. Holds at most `slice` jobs. */
 static int hold_surplus(struct turn *t, struct limit *l, size_t slice, bool *more, struct err *err)
 {
     size_t above = (size_t)(l->used - l->max);
@@ -37,8 +37,8 @@ static int hold_surplus(struct turn *t, struct limit *l, size_t slice, bool *mor
     args_begin(&a, Q_SURPLUS_OF_QUEUE, l->name, above < slice ? above : slice);
     TRY(limits_note_rows(t, &a, &r, &rows, err));
     TRY(limits_fetch(t, err));
-    /* A claim that has locked some of these jobs may still be rolled back, so locked jobs count,
-     * too. */
+    /* Locked jobs count, too: a claim that has locked some of these jobs may still be rolled
+     * back. */
     if (r.n < above)
         TRY(has_more_claimable(t, l, r.n, more, err));
     for (size_t i = 0; i < r.n; i++) {
@@ -96,8 +96,8 @@ static int lower_limit(struct turn *t, struct limit *l, int max, size_t slice, b
     return write_max(t, l, err);
 }
 
-/* Reads and locks the limit of a queue. Waits for the end of other turns that have read limits, so
- * that no turn continues with the old maximum; see lock_limits in turn.sql. */
+/* Reads and locks the limit of a queue. Waits until all other turns that have read limits have
+ * ended, so that no turn continues with the old maximum; see lock_limits in turn.sql. */
 static int open_limit(struct turn *t, const char *queue, struct limit **out, struct err *err)
 {
     TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_LIMITS_TABLE_LOCK));
@@ -109,7 +109,7 @@ static int set_limit(struct turn *t, struct limit *l, int max, size_t slice, boo
                      struct err *err)
 {
     *more = false;
-    TRY(door_flush(t, err)); /* later statements count what this turn has changed */
+    TRY(door_flush(t, err)); /* flush first: later statements count the changes of this turn */
     if (max < 0)
         return remove_limit(t, l, slice, more, err);
     if (l->max < 0)
@@ -143,7 +143,7 @@ static int pause_queue(struct turn *t, struct limit *l, struct queue_action *q, 
                     q->reason);
 }
 
-/* The queue stays marked as paused until the last slice, so that the next slice still finds the
+/* Resumes a queue. It stays marked as paused until the last slice, so that each slice finds the
  * maximum to restore. */
 static int resume_queue(struct turn *t, struct limit *l, struct queue_action *q, int resume_max,
                         struct err *err)
@@ -190,7 +190,7 @@ int op_change_queue(struct turn *t, struct queue_action *q, struct err *err)
         return paused ? db_queue(t->db, NULL, 1, err, Q_PAUSE_SET_MAX, l->key,
                                  q->max < 0 ? -1 : q->max)
                       : set_limit(t, l, q->max, q->slice, &q->more, err);
-    case QUEUE_PAUSE: /* a limit of INT_MAX is one that is being removed: see remove_limit */
+    case QUEUE_PAUSE: /* a limit of INT_MAX is being removed: see remove_limit */
         if (!paused)
             resume_max = l->max == INT_MAX ? -1 : l->max;
         return pause_queue(t, l, q, resume_max, err);

@@ -1,5 +1,5 @@
-/* requested_by.c - reads from the event of a request who made it and why. Later turns that carry
- * the request out in the descendants write the same user and reason into their events. */
+/* requested_by.c - reads from the event of a request who made the request and why. Later turns,
+ * which apply the request to descendants, write the same user and reason into their events. */
 #include "store/door/event_data.h"
 
 #include <jansson.h>

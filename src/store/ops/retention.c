@@ -8,11 +8,12 @@
 #include <stdlib.h>
 
 #define WRITER_MAX_AGE_US \
-    (24 * 3600 * 1000000LL) /* a writer or worker that is silent for this long is gone */
+    (24 * 3600 * 1000000LL) /* µs: a writer or worker that is silent for this long is gone */
 
 #define DEFAULT_MAX_ROWS  5000
-#define WRITERS_SLICE     1000 /* writers merged in one turn; the LIMIT of stale_writers */
-#define HOSTS_SLICE       1000 /* hosts of old workers deleted in one turn */
+/* Counters of writers merged in one turn; the LIMIT of stale_writers. */
+#define WRITERS_SLICE     1000
+#define HOSTS_SLICE       1000 /* rows of hosts without workers deleted in one turn */
 #define AUDIT_SLICE       1000 /* audit entries deleted in one turn */
 #define REFUSED_SLICE     5000 /* refused submissions deleted in one turn */
 #define DEFINITIONS_SLICE 100  /* definitions deleted in one turn; their texts may be large */
@@ -23,8 +24,8 @@ struct retention_batch {
     VEC(int64_t) candidates; /* roots that ended early enough */
     VEC(int64_t) roots;      /* the root of each execution in ids */
     VEC(int64_t) ids;
-    VEC(int64_t) whole; /* roots of trees that this slice deletes completely */
-    int64_t part;       /* the root of a tree that is deleted in part; 0 if none */
+    VEC(int64_t) whole; /* roots of the trees that this slice deletes completely */
+    int64_t part;       /* root of the tree that this slice deletes in part; 0 if none */
     int64_t trees, events;
 };
 
@@ -36,8 +37,8 @@ static void retention_batch_release(struct retention_batch *d)
     vec_release(&d->whole);
 }
 
-/* Among the next roots, finds those that ended early enough. Sets r->after to the last root checked
- * and r->more if there may be others. */
+/* Finds those of the next roots that ended early enough. Sets r->after to the last root checked,
+ * and r->more if further roots may exist. */
 static int find_roots(struct turn *t, struct retention *r, int64_t before,
                       struct retention_batch *d, struct err *err)
 {
@@ -50,7 +51,7 @@ static int find_roots(struct turn *t, struct retention *r, int64_t before,
 
         rows_read(&found, i, 0, NULL, &root, &requested_at, &finished_at);
         if (requested_at >= before) {
-            r->more = false; /* this one and all later ones were requested too late */
+            r->more = false; /* this root and all later ones were requested too late */
             break;
         }
         r->after = root;
@@ -60,7 +61,7 @@ static int find_roots(struct turn *t, struct retention *r, int64_t before,
     return 0;
 }
 
-/* Drops candidates that another turn has locked. The caller must read the rest again: they may
+/* Drops candidates that another turn has locked. The caller must read the others again: they may
  * have changed before they were locked. */
 static int lock_candidates(struct turn *t, struct retention_batch *d, struct err *err)
 {
@@ -77,7 +78,7 @@ static int lock_candidates(struct turn *t, struct retention_batch *d, struct err
     return 0;
 }
 
-/* Makes the next slice start with this tree. */
+/* Makes the next slice start with the tree of this root. */
 static void leave_for_next_slice(struct retention *r, int64_t root)
 {
     r->after = root - 1;
@@ -119,8 +120,8 @@ static bool select_trees(const struct rows *found, int64_t before, size_t enough
     return all;
 }
 
-/* Chooses what this slice deletes. The size of a tree is unknown until it is read, so this reads
- * one tree first and then twice as many each time, until the slice is full. */
+/* Chooses what this slice deletes. The size of a tree is unknown until it is read. So one tree is
+ * read first, then twice as many each time, until the slice is full. */
 static int choose_trees(struct turn *t, int64_t before, struct retention *r,
                         struct retention_batch *d, struct err *err)
 {
@@ -189,8 +190,9 @@ static int delete_silent_workers(struct turn *t, int64_t silent_since, bool *mor
     return 0;
 }
 
-/* Deletes unused definitions and their applications. A turn that is about to use one waits for this
- * turn, so this turn must not wait for other turns afterwards, as dropping a partition does. */
+/* Deletes unused definitions and their applications. A turn that is about to use such a definition
+ * waits for this turn. So this turn must not wait for other turns afterwards, which dropping a
+ * partition would do. */
 static int delete_unused_definitions(struct turn *t, struct retention *r, struct err *err)
 {
     int64_t age = r->older_than > 2 * DEFINITION_FRESH_US ? r->older_than : 2 * DEFINITION_FRESH_US;
@@ -199,7 +201,7 @@ static int delete_unused_definitions(struct turn *t, struct retention *r, struct
     TRY(ask(t->db, &gone, err, Q_DEFINITIONS_DELETE_UNUSED, t->now - age, DEFINITIONS_SLICE));
     if (!gone.n)
         return 0;
-    r->more = true; /* there may be others */
+    r->more = true; /* further ones may exist */
     args_begin(&t->args, Q_APPLICATIONS_DELETE);
     for (size_t i = 0; i < gone.n; i++)
         args_text(&t->args, rows_text(&gone, i, 0));
@@ -217,9 +219,9 @@ static int delete_old_rows(struct turn *t, enum stmt_id q, size_t max, struct re
     return 0;
 }
 
-/* Runs when no tree is left to delete: removes partitions without trees, rows of writers and
- * workers that are long gone, old audit entries and refused submissions. The counters of a writer
- * are part of a sum, so they are merged into writer 0, never dropped. */
+/* Removes other old rows, when no tree is left to delete: partitions without trees, rows of writers
+ * and workers that are long gone, old audit entries and refused submissions. The counters of a
+ * writer are part of a sum, so they are merged into writer 0, never dropped. */
 static int cleanup_leftovers(struct turn *t, struct retention *r, struct err *err)
 {
     int64_t silent_since = t->now - WRITER_MAX_AGE_US;
@@ -244,7 +246,7 @@ int op_retain(struct turn *t, const struct retention *from, struct retention *r,
     AUTO(retention_batch_release) struct retention_batch d = {0};
     int64_t before;
 
-    *r = *from; /* the body of a turn may run more than once */
+    *r = *from; /* start anew: the body of a turn may run more than once */
     TRY(turn_sync(t, err));
     before = t->now - r->older_than;
     TRY(find_roots(t, r, before, &d, err));
@@ -272,8 +274,8 @@ int op_retention_due(struct turn *t, bool *due, struct err *err)
 
 /* ---- logs: the walk uses their index, so executions without logs cost nothing ---- */
 
-/* Finds the next executions with logs that ended early enough. `wants` gets two entries for each:
- * its root and itself. */
+/* Finds the next executions with logs that ended early enough. `wants` gets two entries for each
+ * execution: its root and the execution itself. */
 static int find_with_logs(struct turn *t, struct retention *r, int64_t before,
                           struct row_ref *wants, size_t *n, struct err *err)
 {
@@ -286,7 +288,7 @@ static int find_with_logs(struct turn *t, struct retention *r, int64_t before,
 
         rows_read(&found, i, 0, NULL, &id, &root, &requested_at, &finished_at);
         if (requested_at >= before) {
-            r->more = false; /* this one and all later ones were requested too late */
+            r->more = false; /* this execution and all later ones were requested too late */
             break;
         }
         r->after = id;
@@ -298,8 +300,8 @@ static int find_with_logs(struct turn *t, struct retention *r, int64_t before,
     return 0;
 }
 
-/* Checks an execution again under the lock: a rerun may have reopened it. Returns false if another
- * turn has locked its tree; the next retention checks it again. */
+/* Whether an execution is still old enough, now that its tree is locked: a rerun may have reopened
+ * it. Returns false if another turn has locked its tree; the next retention checks it again. */
 static bool is_old(const struct turn *t, const struct row_ref *w, int64_t before)
 {
     const struct row *row = w->rc ? NULL : turn_row(t, w->id);
@@ -314,7 +316,7 @@ int op_retain_logs(struct turn *t, const struct retention *from, struct retentio
     int64_t before;
     size_t n = 0;
 
-    *r = *from; /* the body of a turn may run more than once */
+    *r = *from; /* start anew: the body of a turn may run more than once */
     TRY(turn_sync(t, err));
     before = t->now - r->older_than;
     TRY(find_with_logs(t, r, before, wants, &n, err));

@@ -4,7 +4,7 @@
 #include "store/ops/audit.h"
 #include "store/store_internal.h"
 
-#define SETTINGS_FIRST_VERSION 1 /* the version while no setting was ever changed */
+#define SETTINGS_FIRST_VERSION 1 /* the version as long as no setting was ever changed */
 
 static int read_setting(struct turn *t, const char *name, const char **out, struct err *err)
 {
@@ -19,7 +19,8 @@ int op_change_setting(struct turn *t, struct setting_change *c, struct err *err)
 {
     int64_t version;
 
-    TRY(ask_one(t->db, INTO(&version), err, Q_SETTINGS_RAISE_VERSION)); /* locks all settings */
+    /* Also locks all settings. */
+    TRY(ask_one(t->db, INTO(&version), err, Q_SETTINGS_RAISE_VERSION));
     TRY(read_setting(t, c->name, &c->found, err));
     if (c->found && c->initial)
         return 0;
@@ -45,8 +46,8 @@ int op_retention_policy(struct turn *t, struct retention_policy *out, struct err
 
 /* ---- routes ---- */
 
-/* Finds the version of the settings: a turn with a number has read it in the same round trip as the
- * number; other turns read it now. */
+/* Finds the version of the settings. A turn with a number has read the version in the same round
+ * trip as the number; other turns read it now. */
 static int find_version(struct turn *t, int64_t *out, struct err *err)
 {
     if (!t->settings_version.n)

@@ -1,5 +1,5 @@
-/* settle.c - writes a worker's reports about an attempt that it has leased: that the attempt
- * started, and its outcome. Both are fenced by worker and epoch: a worker without the lease changes
+/* settle.c - writes a worker's reports about attempts that it has leased: the start of an attempt,
+ * and its outcome. Both are fenced by worker and epoch, so that a worker without the lease changes
  * nothing. The followers of an ended job become ready in the same turn (workflow/advance.c). */
 #include "core/graph.h"
 #include "store/door/door.h"
@@ -26,7 +26,7 @@ static struct lease_ref *lease_at(void *list, size_t size, size_t i)
     return (struct lease_ref *)((char *)list + i * size);
 }
 
-/* Loads the rows of the leases and sets their rc. */
+/* Loads the executions of the leases in the list, and sets the rc of each lease. */
 static int load_leased(struct turn *t, int64_t worker, void *list, size_t size, size_t n,
                        struct err *err)
 {
@@ -49,7 +49,7 @@ static int load_leased(struct turn *t, int64_t worker, void *list, size_t size, 
     return 0;
 }
 
-/* Finds the adopted executions whose start an earlier worker has already reported. */
+/* Finds the adopted executions whose start was already reported by an earlier worker. */
 static int find_reported_starts(struct turn *t, const struct start *list, size_t n,
                                 struct idmap *reported, struct err *err)
 {
@@ -89,8 +89,7 @@ int op_record_starts(struct turn *t, int64_t worker, struct start *list, size_t 
 
 /* ---- outcomes ---- */
 
-/* Returns the error of the outcome in a form that can be stored: valid UTF-8, not too long, never
- * empty. */
+/* The error of an outcome in a form that can be stored: valid UTF-8, not too long, never empty. */
 static const char *storable_error(struct turn *t, const struct outcome *o)
 {
     const char *s = o->error && *o->error ? o->error : NULL;
@@ -111,8 +110,8 @@ static const char *storable_error(struct turn *t, const struct outcome *o)
     return copy;
 }
 
-/* Turns an outcome that can't be stored into a failure that says so, so that such an outcome never
- * leaves the job in the status running. */
+/* Returns the outcome. If it can't be stored, returns a failure that says so, because such an
+ * outcome must not leave the job in the status running. */
 static struct outcome make_storable(struct turn *t, const struct outcome *o)
 {
     struct outcome s = *o;
@@ -137,7 +136,8 @@ static struct outcome make_storable(struct turn *t, const struct outcome *o)
 
 /* ---- attempts that never started ---- */
 
-#define UNSTARTED_MAX   3       /* times in a row; some jobs kill their worker before they start */
+/* Attempts in a row; some jobs kill their worker before they start. */
+#define UNSTARTED_MAX   3
 #define UNSTARTED_DELAY 1000000 /* µs before the next attempt; doubled each time */
 
 static void judge_unstarted(struct turn *t, struct outcome *o, int times_before)
@@ -156,7 +156,8 @@ static void judge_unstarted(struct turn *t, struct outcome *o, int times_before)
                             UNSTARTED_MAX, storable_error(t, o));
 }
 
-/* A start event proves that the command started, whatever its worker found. */
+/* Corrects an outcome whose start event is stored: the event proves that the command started, even
+ * if the worker found that it did not. */
 static void judge_started(struct outcome *o)
 {
     o->kind = OUTCOME_LOST;
@@ -171,8 +172,8 @@ static bool is_unstarted(const struct settlement *s)
     return s->outcome.unstarted && !s->lease.rc;
 }
 
-/* A task may have restored the files that prove that it never started, but it can't remove its
- * start event. */
+/* Applies judge_started to the outcomes whose start event is stored. A task may have changed the
+ * files that prove that it never started, but it can't remove its start event. */
 static int judge_all_started(struct turn *t, struct settlement *list, size_t n, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
@@ -195,8 +196,8 @@ static int judge_all_started(struct turn *t, struct settlement *list, size_t n, 
     return 0;
 }
 
-/* A job whose attempt never started is returned to its queue, but not forever: after UNSTARTED_MAX
- * times in a row the attempt is lost, and counts. */
+/* Returns jobs whose attempt never started to their queue, but not forever: after UNSTARTED_MAX
+ * such attempts in a row the attempt is lost, and counts. */
 static int judge_all_unstarted(struct turn *t, struct settlement *list, size_t n, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
@@ -228,7 +229,8 @@ static bool may_retry(const struct execution *e, const struct outcome *o)
     return o->kind != OUTCOME_CANCELLED && o->retry_delay >= 0 && e->attempts < e->max_attempts;
 }
 
-/* Whether the row or one of its ancestors is being cancelled: then it gets no new attempt. */
+/* Reads whether the row or one of its ancestors is being cancelled, so that the row gets no new
+ * attempt. */
 static int is_cancelled(struct turn *t, const struct row *r, bool *out, struct err *err)
 {
     *out = r->now.cancel_requested || (r->now.flags & FLAG_LET_FINISH);
@@ -245,7 +247,7 @@ static int make_ready_again(struct turn *t, struct row *r, enum event_action act
     if (action == EV_RETRY_SCHEDULED)
         door_set_outcome(r, NULL, o->error);
     TRY(door_move(t, r, action, S_READY, &note, err));
-    /* a row that is not held still has its permits, unless a limit was set meanwhile */
+    /* a row that is not held still has its permits, unless a new limit was set */
     return admit_or_hold(t, r, &(struct hold_reasons){.due = due}, err);
 }
 
@@ -284,7 +286,7 @@ static int settle_one(struct turn *t, struct row *r, int64_t worker, struct sett
     if (again || retry)
         TRY(is_cancelled(t, r, &cancelled, err));
     if (again && cancelled) {
-        /* It would get another attempt, were it not for the cancel request. */
+        /* Without the cancel request, the job would get another attempt. */
         o.kind = OUTCOME_CANCELLED;
         again = false;
     }
@@ -308,7 +310,7 @@ int op_settle(struct turn *t, int64_t worker, struct settlement *list, size_t n,
     TRY(limits_fetch(t, err));
     TRY(judge_all_unstarted(t, list, n, err));
     for (size_t i = 0; i < n; i++) {
-        /* checked again: the list may contain the same lease twice */
+        /* check the lease again: the list may contain the same lease twice */
         struct row *r = turn_row(t, list[i].lease.execution);
 
         if (!list[i].lease.rc && !lease_is_held(r, worker, &list[i].lease))

@@ -1,5 +1,6 @@
-/* sql_submissions.c - accepts SQL submissions: in one transaction, locks waiting rows, submits them
- * as any other caller would, and writes the decision into the rows. See sql_submissions.h. */
+/* sql_submissions.c - accepts SQL submissions. In one transaction, locks waiting rows, submits them
+ * as other callers of op_submit do, and writes the decision into the rows. See
+ * sql_submissions.h. */
 #include "store/ops/sql_submissions.h"
 
 #include "base/buf.h"
@@ -13,9 +14,10 @@
 #include <string.h>
 
 struct submission_batch {
-    struct rows rows; /* the result of submissions_waiting; its first column is the id */
+    struct rows rows; /* result of the statement submissions_waiting; the first column is the id */
     struct submission *list;
-    const char *hash, *text; /* the definition that set_definition wrote as text last */
+    /* The definition that set_definition wrote last: its hash and its text. */
+    const char *hash, *text;
     VEC(const char *) messages;
 };
 
@@ -39,8 +41,8 @@ static const char *canonical_params(struct turn *t, const char *given)
     return kept;
 }
 
-/* Sets the text of the definition, as the library does when it submits a workflow: an idempotency
- * key covers it. A submission without a key needs only the hash. */
+/* Sets the text of the submission's definition, as the library does when it submits a workflow,
+ * because an idempotency key covers the text. A submission without a key needs only the hash. */
 static int set_definition(struct turn *t, struct submission_batch *k, struct submission *s,
                           struct err *err)
 {
@@ -56,7 +58,8 @@ static int set_definition(struct turn *t, struct submission_batch *k, struct sub
     }
     rc = definition_get(t, s->hash, &def, err);
     if (rc == -E_INTERNAL || rc == -E_INVALID)
-        return 0; /* the definition is not stored: op_submit refuses the submission */
+        /* Without a text, op_submit refuses the submission: the definition is not stored. */
+        return 0;
     if (rc)
         return rc;
     workflow_write(def->workflow, &b);

@@ -1,23 +1,24 @@
-/* sql_submissions.h - SQL submissions, made by other programs in their own transactions:
+/* sql_submissions.h - SQL submissions, which other programs make in their own transactions:
  * pawl_submit() writes a row into `submissions` (migrations/0007_sql.sql), and an engine creates an
  * execution from it.
  *
  *   waiting --op_accept_submissions--> taken (it has an execution) | refused (it has an error)
  *
  * The row and the execution change in one transaction, under the row's lock, so a submission is
- * taken once, however many engines run and whenever one of them dies. */
+ * taken exactly once, even if many engines run or one of them dies. */
 #ifndef STORE_OPS_SQL_SUBMISSIONS_H
 #define STORE_OPS_SQL_SUBMISSIONS_H
 
 #include "store/store.h"
 
 struct submission_slice {
-    size_t max; /* at most this many in one turn */
+    size_t max; /* how many submissions to take at most in this turn */
 
     /* out */
-    size_t n;              /* how many waiting submissions were found */
-    int64_t first;         /* the id of the first of them; 0 if none */
-    const char **messages; /* one for each refused submission; live until the store's next turn */
+    size_t n;      /* result: how many waiting submissions were found */
+    int64_t first; /* result: id of the first submission found; 0 if none */
+    /* Result: one message for each refused submission; live until the store's next turn. */
+    const char **messages;
     size_t nmessages;
 };
 /* Accepts or refuses waiting submissions. The reason for a refusal is stored in its row. If the

@@ -131,11 +131,12 @@ static void fill_image(struct turn *t, const struct submission *s, struct execut
     };
 }
 
-/* A limit that a submission needs, and its maximum if this turn creates it. */
+/* The limit of a concurrency key that a submission uses, with its maximum in case this turn creates
+ * the limit. */
 struct new_limit {
     const char *key;
     int max;
-    size_t nth; /* the index of the submission */
+    size_t nth; /* index of the submission in its list */
 };
 
 static int by_key(const void *a, const void *b)
@@ -146,8 +147,8 @@ static int by_key(const void *a, const void *b)
     return c ? c : (x->nth > y->nth) - (x->nth < y->nth);
 }
 
-/* Creates the limits of new concurrency keys, and the cap: the first job that uses a key creates
- * its limit. Works in key order, to keep the lock order. */
+/* Creates the cap, and the limits of new concurrency keys: the first job that uses a key creates
+ * its limit. Goes through the limits in key order, to keep the lock order. */
 static int create_limits(struct turn *t, struct submission *list, size_t n, struct err *err)
 {
     struct new_limit *new = arena_alloc(&t->arena, (2 * n + 1) * sizeof(*new));
@@ -170,7 +171,8 @@ static int create_limits(struct turn *t, struct submission *list, size_t n, stru
         if (!i || strcmp(new[i].key, new[i - 1].key)) {
             struct limit *l = limit_get(t, 'k', new[i].key);
 
-            l->known &= l->max >= 0; /* this statement may create it: read it again */
+            /* The statement below may create the limit, so it must be read again. */
+            l->known &= l->max >= 0;
             args_row(&t->args, l->key, new[i].max);
         }
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
@@ -203,8 +205,8 @@ static bool is_refused(struct turn *t, struct submission *s, const struct execut
     return s->rc;
 }
 
-/* Refuses a submission, and with it all later ones of the list that have the same key; deletes the
- * key. */
+/* Refuses a submission and all later submissions of the list that have the same idempotency key;
+ * deletes the key. */
 static int refuse_submission(struct turn *t, struct submission *list, size_t n, size_t nth,
                              struct err *err)
 {
@@ -224,8 +226,8 @@ static int refuse_submission(struct turn *t, struct submission *list, size_t n, 
     return db_queue(t->db, NULL, ANY_ROWS, err, Q_KEYS_DELETE, id);
 }
 
-/* Counts an execution that a job submitted as an open child of the nearest workflow above: that
- * workflow must not end before it. */
+/* Counts an execution that a job submitted as an open child of the nearest workflow above the job,
+ * because that workflow must not end before the execution. */
 static int count_spawned(struct turn *t, const struct execution *e, struct err *err)
 {
     struct workflow_state *f = NULL;
@@ -270,7 +272,8 @@ static int create_execution(struct turn *t, struct submission *list, size_t n, s
     return admit_or_hold(t, r, &h, err);
 }
 
-/* The tasks of a workflow may need the cap in the same turn. */
+/* Notes the limits that a submission needs. The tasks of a workflow may need the cap in the same
+ * turn. */
 static void note_limits(struct turn *t, const struct submission *s)
 {
     if (is_capped(t, s))

@@ -6,7 +6,8 @@
 #include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
-/* A due timer is only a hint: the row, read under the root lock, shows whether it still applies. */
+/* Fires a timer. A due timer is only a hint: the row, read under the root lock, shows whether the
+ * timer still applies. */
 static int fire_timer(struct turn *t, struct row *r, enum timer_kind kind, struct err *err)
 {
     if (kind == TIMER_DELAY && r->now.held == HELD_DELAY) {
@@ -15,16 +16,16 @@ static int fire_timer(struct turn *t, struct row *r, enum timer_kind kind, struc
     }
     if (kind == TIMER_TIMEOUT && r->now.held == HELD_APPROVAL)
         return approval_time_out(t, r, err);
-    /* the timer has served its purpose, e.g. the delay of a paused job has ended */
+    /* the timer is no longer needed, as when the delay of a paused job has ended */
     TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_TIMER_DELETE, r->now.id, (int)kind));
     if (kind == TIMER_CONTINUE || kind == TIMER_TIMEOUT)
         return execution_fire_timer(t, r, kind, err);
-    if (kind == TIMER_HANDOVER) { /* the row only identifies the limits; it may no longer wait */
+    if (kind == TIMER_HANDOVER) { /* the row only names the limits; it need not wait for them */
         struct limit *limits[LIMITS_MAX];
         size_t i, n = limits_find(t, &r->now, limits);
 
         for (i = 0; i < n; i++)
-            /* Offer the permit to the first waiter, not only to this row. */
+            /* Offer the permit to the first waiter, which need not be this row. */
             limits[i]->freed = true;
     }
     return 0;
@@ -60,9 +61,9 @@ static int find_due_timers(struct turn *t, struct timer_slice *slice, struct due
     return 0;
 }
 
-/* Leaves out timers that are no longer due. Another engine may have fired one after this turn read
- * it and before it got the locks; by now the job may wait for its next delay, or an approved
- * workflow may have its full timeout left. */
+/* Leaves out timers that are no longer due. Another engine may have fired a timer after this turn
+ * read it and before this turn got the locks; by now the job may wait for its next delay, or an
+ * approved workflow may have its full timeout left. */
 static int drop_no_longer_due(struct turn *t, const struct due_timers *due_timers, struct err *err)
 {
     AUTO_IDMAP still = IDMAP_INIT;
@@ -115,8 +116,8 @@ int op_fire_timers(struct turn *t, struct timer_slice *slice, struct err *err)
         TRY(fire_timer(t, turn_row(t, due_timers.wants[i].id), due_timers.kinds[i], err));
         slice->n++;
     }
-    /* advancing frees permits, the flush offers them; both may set timers that find_next_timer must
-     * see */
+    /* advancing frees permits and the flush offers them; both may set timers that find_next_timer
+     * must find */
     TRY(workflow_advance(t, err));
     TRY(door_flush(t, err));
     return find_next_timer(t, slice, err);

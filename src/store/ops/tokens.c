@@ -1,16 +1,17 @@
-/* tokens.c - creates and revokes access tokens. A row of access_tokens is never deleted, and has
- * its name to itself until the token is revoked or, after it expired, another token gets the name.
- */
+/* tokens.c - creates and revokes access tokens. A row of access_tokens is never deleted. No other
+ * token can get its name until the token is revoked or has expired.
+ * */
 #include "core/access_token.h"
 #include "store/ops/audit.h"
 
-/* The token that has a name to itself. */
+/* The token that currently owns a name. */
 struct name_holder {
-    int64_t created_at; /* 0 if there is none */
-    int64_t expires_at; /* 0 if never */
+    int64_t created_at; /* 0 if no token owns the name */
+    int64_t expires_at; /* 0 if the token never expires */
 };
 
-/* Also reads the database's time, after the lock. */
+/* Locks a name of tokens and reads the token that owns it. Also reads the database's time, after
+ * the lock. */
 static int lock_name(struct turn *t, const char *name, struct name_holder *out, struct err *err)
 {
     *out = (struct name_holder){0};

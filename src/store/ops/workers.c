@@ -1,4 +1,5 @@
-/* workers.c - the rows of workers: which workers exist, since when, and the capacity of each. */
+/* workers.c - the rows of workers: which workers exist, when they started, and the capacity of
+ * each. */
 #include "base/json.h"
 #include "store/store_internal.h"
 
@@ -66,12 +67,13 @@ int op_worker_tick(struct turn *t, const struct worker *w, struct tick *out, str
 {
     AUTO_ROWS r = ROWS_INIT;
 
-    /* reading SQLite's clock needs no statement; on PostgreSQL, Q_WORKER_TICK reads the clock
+    /* SQLite's clock is read without a statement; on PostgreSQL, Q_WORKER_TICK reads the clock
      * itself */
     if (t->db->driver->one_writer)
         TRY(turn_sync(t, err));
     TRY(read_tick(t, w->id, &r, err));
-    if (!r.n) { /* its row was removed after a long silence, e.g. the machine was suspended */
+    /* The worker's row was removed after a long silence, as when the machine was suspended. */
+    if (!r.n) {
         TRY(write_worker(t, Q_WORKER_REREGISTER, w, err));
         TRY(read_tick(t, w->id, &r, err));
     }

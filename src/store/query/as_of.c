@@ -1,42 +1,44 @@
 /* as_of.c - loads a tree as it was at a moment, and builds lists, outlines and timelines from it;
  * see as_of.h. Reads the rows of the tree in one query, then the events of a thousand executions at
- * a time. Events are replayed beyond the moment, to the end: the event of a later rerun holds the
- * earlier result, and max_attempts at the moment can be computed only from its present value. */
+ * a time. Events after the moment are replayed, too, because the event of a later rerun contains
+ * the earlier result, and max_attempts at the moment can be computed only from its present
+ * value. */
 #include "store/query/as_of.h"
 
 #include "base/text.h"
 #include "core/graph.h"
 #include "store/query/query_internal.h"
 
-#define EVENTS_SLICE 1000 /* executions whose events are read at once */
+#define EVENTS_SLICE 1000 /* number of executions whose events are read at once */
 
-/* Indexes of columns that are read here. The SQL macro @event@ lists the columns of an event
+/* Indexes of the columns that this file reads. The SQL macro @event@ lists the columns of an event
  * (sql/query.sql). The rows of query_as_of_rows start with the columns of the SQL macro @whole@,
  * those of an execution (sql/00_columns.sql); these columns follow. */
 enum { NUMBER, ROOT, EXECUTION, CREATED_AT, DATA = CREATED_AT + 8, HOST };
 enum { DEFINITION = WHOLE_COLUMNS, ITEMS = DEFINITION + 2 };
 
 struct as_of_row {
-    struct execution execution; /* as it was at the moment */
+    struct execution execution; /* the execution as it was at the moment */
     struct replay at_moment, now;
-    struct timeline timeline; /* computed only if with_timelines is set */
-    const char *result;       /* set if a later rerun moved it from the row to an event */
-    const char *host;         /* host of its last worker at the moment; NULL if none, or unknown */
-    const char *request;      /* JSON: who requested it; NULL if unknown */
+    struct timeline timeline; /* set only if with_timelines is set */
+    const char *result;       /* the result, if a later rerun moved it from the row to an event */
+    const char *host;         /* host of the last worker at the moment; NULL if none or unknown */
+    const char *request;      /* JSON that tells who requested the run; NULL if unknown */
     const char *definition, *variables;
-    int64_t items; /* number of items of a fan-out; -1 if unknown, or not a fan-out */
+    int64_t items; /* number of items of a fan-out; -1 if unknown, or for other kinds */
 };
 
 struct as_of_tree {
-    /* what to load */
+    /* The arguments: what to load. */
     int64_t id;
     struct moment at;
-    bool with_texts;     /* also load input, result and variables */
-    bool whole_tree;     /* load all descendants, not only the tasks of a workflow */
-    bool with_timelines; /* also compute timelines */
+    bool with_texts;     /* whether to load input, result and variables, too */
+    bool whole_tree;     /* whether to load all descendants, not only the tasks of a workflow */
+    bool with_timelines; /* whether to compute timelines, too */
 
-    int64_t now;            /* the time of the moment */
-    struct as_of_row *rows; /* parents first, by depth, requested_at and id */
+    int64_t now; /* the time of the moment at which the tree is viewed */
+    /* The executions by depth, requested_at and id, so that parents come first. */
+    struct as_of_row *rows;
     size_t n;
     struct idmap by_id;
     struct arena arena;
@@ -72,7 +74,8 @@ static bool is_before(const struct as_of_tree *p, const struct rows *r, size_t i
                        : rows_int(r, i, CREATED_AT) <= p->at.time;
 }
 
-/* Copies texts that point into the events of a slice, which are released after it. */
+/* Copies texts that point into the events of a slice, because the events are released after the
+ * slice. */
 static void keep_texts(struct replay *f, struct arena *arena)
 {
     f->outcome = arena_strdup(arena, f->outcome);
@@ -84,7 +87,7 @@ static void apply_event(struct as_of_tree *p, const struct rows *r, size_t i)
 {
     struct as_of_row *row = idmap_get(&p->by_id, rows_int(r, i, EXECUTION));
     struct replay_event e = {0};
-    int seq, attempt, epoch; /* not passed to replay, which counts them itself */
+    int seq, attempt, epoch; /* not from an event: replay counts these itself */
     bool first_rerun;
 
     rows_read(r, i, CREATED_AT, NULL, &e.at, &e.worker, &seq, &attempt, &epoch, &e.type, &e.from,
@@ -126,7 +129,7 @@ static int read_as_of(struct db *db, void *arg, struct err *err)
     AUTO_ROWS r = ROWS_INIT;
     AUTO_ARGS a = ARGS_INIT;
 
-    arena_reset(&p->arena); /* the body may run more than once */
+    arena_reset(&p->arena); /* start anew: the body may run more than once */
     idmap_reset(&p->by_id);
     args_begin(&a, Q_QUERY_AS_OF_ROWS, p->id, p->with_texts, p->whole_tree);
     TRY(db->driver->send_now(db, &p->now, err));
@@ -140,8 +143,8 @@ static int read_as_of(struct db *db, void *arg, struct err *err)
 
 /* ---- the state at the moment ---- */
 
-/* Whether the stored input existed at the moment: a task's input is computed when it becomes ready,
- * and again by each rerun. */
+/* Whether the stored input existed at the moment. The input of a task is computed when the task
+ * becomes ready, and again by each rerun. */
 static bool had_input(const struct as_of_row *r)
 {
     const struct execution *e = &r->execution;
@@ -152,7 +155,8 @@ static bool had_input(const struct as_of_row *r)
            (kind_is_job(e->kind) ? r->at_moment.ready_at != 0 : r->at_moment.started_at != 0);
 }
 
-/* Restores the row at the moment: replaces all fields that the door changes by replayed values. */
+/* Restores the execution as it was at the moment: replaces all fields that the door changes by
+ * replayed values. */
 static void restore_execution(struct as_of_row *r)
 {
     struct execution *e = &r->execution;
@@ -167,7 +171,8 @@ static void restore_execution(struct as_of_row *r)
     e->result = !status_is_terminal(f->status) ? NULL : later ? r->result : e->result;
     e->error = f->error;
     e->state = f->state;
-    e->requested_at = present.requested_at; /* a SQL submission is older than its first event */
+    /* A SQL submission was requested before its first event. */
+    e->requested_at = present.requested_at;
     e->max_attempts = present.max_attempts + f->max_attempts - r->now.max_attempts;
     e->flags = f->paused ? FLAG_PAUSED : 0;
     e->until = present.until;
@@ -189,7 +194,8 @@ static int set_did_not_exist(const struct as_of_tree *p, struct err *err)
                    (long long)p->id, text_time(p->at.time, at_moment), requested);
 }
 
-/* Keeps the executions that existed at the moment, in order, and sets p->now to its time. */
+/* Keeps only the executions that existed at the moment, in order, and sets p->now to the time of
+ * the moment. */
 static int finish_moment(struct as_of_tree *p, struct err *err)
 {
     int64_t last = 0;
@@ -268,8 +274,8 @@ int query_execution_at(struct store *s, int64_t id, const struct moment *at,
 
 /* ---- outlines ---- */
 
-/* Whether the execution gets a line: its parent must have one, and only the first max_items running
- * and the first max_items failed items of a fan-out are shown. */
+/* Whether the execution gets a line in the outline. Its parent must have a line, and only the first
+ * max_items running and the first max_items failed items of a fan-out are shown. */
 static bool is_shown(struct idmap *lines, const struct execution *e, size_t max_items)
 {
     struct outline_row *up = idmap_get(lines, e->parent);

@@ -1,14 +1,14 @@
 /* as_of.h - executions as they were at an earlier moment. Columns that never change are read from
- * the rows, everything else is replayed from events (core/history/replay.h). Facts that the history
- * does not keep are left out: the input of a task that was not ready yet or has been rerun since,
- * and the number of open needs. */
+ * the rows, everything else is replayed from events (core/history/replay.h). Facts that events do
+ * not contain are left out: the input of a task that was not ready yet or has been rerun since, and
+ * the number of open needs. */
 #ifndef STORE_QUERY_AS_OF_H
 #define STORE_QUERY_AS_OF_H
 
 #include "core/history/timeline.h"
 #include "store/query/query.h"
 
-/* The moment after all events up to a time, or up to an event number; the field that is not used is
+/* A moment: after all events up to a time, or up to an event number. The member that is not used is
  * 0. A time in the future means now. */
 struct moment {
     int64_t time, event;
@@ -17,25 +17,25 @@ struct moment {
 /* The value of needs_left in an execution as of an earlier moment. */
 #define NEEDS_UNKNOWN (-1)
 
-/* Like query_tree, with the executions that existed at the moment. E_NOT_FOUND if `id` did not
- * exist at that moment, or does not exist at all. */
+/* Like query_tree, but returns the executions that existed at the moment, in their state at the
+ * moment. E_NOT_FOUND if `id` did not exist at that moment, or does not exist at all. */
 MUST_USE int query_tree_at(struct store *s, int64_t id, const struct moment *at,
                            struct execution_list *out, struct err *err);
 /* Like query_tree_at, but reads only the execution and, if it is a workflow, its tasks. */
 MUST_USE int query_execution_at(struct store *s, int64_t id, const struct moment *at,
                                 struct execution_list *out, struct err *err);
-/* Like query_outline; `now` is the time of the moment. */
+/* Like query_outline, but as of a moment; `now` is the time of the moment. */
 MUST_USE int query_outline_at(struct store *s, int64_t id, const struct moment *at,
                               size_t max_items, struct outline *out, struct err *err);
 
-/* The timeline of each execution of a tree. */
+/* One execution of a tree, and its timeline. */
 struct timeline_row {
     struct execution execution;
     struct timeline timeline;
-    const char *definition; /* hash of a workflow's definition; NULL for other kinds */
+    const char *definition; /* hash of the definition of a workflow; NULL for other kinds */
 };
 STORE_LIST(timeline_list, struct timeline_row,
-           int64_t now) /* parents first; now: the time of the moment */
+           int64_t now) /* rows: parents first; now: the time of the moment */
 MUST_USE int query_timelines(struct store *s, int64_t id, const struct moment *at,
                              struct timeline_list *out, struct err *err);
 

@@ -11,7 +11,7 @@ static void add_time(int64_t buckets[TIME_BUCKETS], int64_t *sum, int64_t upto, 
     *sum += us;
 }
 
-/* Adds the counts of one kind of event, from column `col` on. */
+/* Adds the counts for one kind of event, which start at column `col`. */
 static void add_counts(struct attempt_counts *c, const struct rows *r, size_t row, size_t col)
 {
     int64_t upto, n, us;

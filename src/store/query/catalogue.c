@@ -57,7 +57,8 @@ int query_applied_versions(struct store *s, const char *name, int64_t before, si
     return 0;
 }
 
-/* Sets the error for a version that does not exist; `applied` is the row of the name, if any. */
+/* Sets the error that a version does not exist. `applied` is the row of the workflow's name, if
+ * there is one. */
 static int set_no_version(struct store *s, const char *name, const char *version,
                           const struct rows *applied, struct err *err)
 {

@@ -46,13 +46,14 @@ int query_events_below(struct store *s, int64_t execution, const struct event_fi
 
 /* ---- newest first ---- */
 
-/* A window of time is read completely and sorted, so it must not hold too many events. Its length
- * adapts to the density of events: it shrinks if the window holds too many and grows if it holds
- * few, so that years without an event cost only a few probes. */
+/* The length of the first window of time. Each window is read completely and sorted, so it must not
+ * hold too many events. The length adapts to the density of events: it shrinks if a window holds
+ * too many events and grows if it holds few, so that years without an event cost only a few
+ * probes. */
 #define WINDOW_START (60 * 1000000LL)
 #define WINDOW_LEAST 1000LL
 #define WINDOW_ROWS  20000
-#define PAGE_ROWS    200000 /* rows read for one page before it is returned short */
+#define PAGE_ROWS    200000 /* rows after which a page is returned, even if it is not full */
 
 #define FAILURES                                                                      \
     (EVENT_BIT(EV_RETRY_SCHEDULED) | EVENT_BIT(EV_FAILED) | EVENT_BIT(EV_TIMED_OUT) | \
@@ -62,7 +63,7 @@ int query_events_below(struct store *s, int64_t execution, const struct event_fi
 struct page {
     const struct event_filter *filter;
     size_t max;
-    struct event_cursor from, *cursor; /* start position; current position */
+    struct event_cursor from, *cursor; /* start of the page, and current position */
     struct event_list *out;
 };
 
@@ -99,8 +100,8 @@ static int read_windows(struct db *db, struct page *p, int64_t now, struct err *
     int rc = 0;
 
     while (!rc && p->out->n < p->max && !is_at_end(p) && rows_read < PAGE_ROWS) {
-        /* the first window has no upper bound: if the clock was set back, events lie in the future
-         */
+        /* the first window has no upper bound, because events lie in the future if the clock was
+         * set back */
         lo = (p->cursor->time < now ? p->cursor->time : now) - window;
         if (lo < p->filter->since)
             lo = p->filter->since;

@@ -9,15 +9,16 @@
 #define STEP_MAX  1000000
 #define TREE_PAGE 20000
 
-/* The last event number, and the transactions that were writing, at one moment. */
+/* The last event number at one moment, and the transactions that were writing at that moment. */
 struct writers_snapshot {
-    const char *only_among; /* check only which of these writers are left; NULL to find all */
+    const char *only_among; /* if not NULL, only check which of these writers are still writing */
     int64_t horizon;
-    char *writers; /* NULL if none */
+    char *writers; /* the writers that were found, as text; NULL if none */
 };
 
 /* Reads the horizon before the writers. The order matters: a transaction takes its lock before it
- * draws event numbers, so one that drew a number up to the horizon is found, or has ended. */
+ * draws event numbers, so a transaction that drew a number up to the horizon is either found or has
+ * ended. */
 static int read_writers(struct db *db, void *arg, struct err *err)
 {
     struct writers_snapshot *m = arg;
@@ -39,7 +40,7 @@ static int find_horizon(struct store *s, struct event_follower *f, struct err *e
     int rc;
 
     if (f->started && f->seen < f->horizon && !f->writers)
-        return 0; /* the history is complete up to it, but not all events were returned */
+        return 0; /* the history is complete up to the horizon, but not all events were returned */
     if ((rc = query_read(s, read_writers, &m, err)))
         goto done;
     if (!f->started) {
@@ -57,8 +58,8 @@ done:
     return rc;
 }
 
-/* Reads all events in steps of event numbers: a follower that is far behind must not sort
- * everything it has not seen. */
+/* Reads all events in steps of event numbers: a follower that is far behind must not sort all
+ * events that it has not seen. */
 static int read_all_events(struct store *s, struct event_follower *f, size_t max,
                            struct event_list *out, struct err *err)
 {
@@ -94,7 +95,7 @@ int query_follow(struct store *s, struct event_follower *f, size_t max, struct e
     struct event_list found = {0};
     int rc = find_horizon(s, f, err);
 
-    /* runs in a separate transaction: its snapshot is taken after the writers have ended */
+    /* use a separate transaction, whose snapshot is taken after the writers have ended */
     if (!rc && !f->writers && f->seen < f->horizon)
         rc = f->execution ? read_tree_events(s, f, &found, err)
                           : read_all_events(s, f, max, &found, err);

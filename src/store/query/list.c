@@ -1,24 +1,26 @@
-/* list.c - lists executions, newest first, in pages. The order comes from an index, and so does the
- * range of ids that were requested in a period; other filters are applied row by row, to at most
- * LIST_SCAN rows per page. A page is found first, with few columns, and then read. */
+/* list.c - lists executions, newest first, in pages. An index gives the order, and the range of ids
+ * that were requested in a period; other filters are applied row by row, to at most LIST_SCAN rows
+ * per page. A page is found first, with few columns, and then read. */
 #include "base/idmap.h"
 #include "store/query/query_internal.h"
 
-/* Ids and times come from the same turn, but a turn that took its ids earlier may be stamped later
- * than another turn, and clocks are corrected. Of two executions the one with the smaller id was
- * requested at most this much (µs) later than the other. The search for the ids of a period goes
- * this much beyond its ends; the exact times are then compared row by row. If a server's clock was
- * set back by more than this, executions of that time may be missing. */
+/* The order of ids is nearly, but not exactly, the order of times: a turn that took its ids earlier
+ * than another turn may get a later time, and clocks are corrected. Of two executions, the one with
+ * the smaller id was requested at most this much (µs) later. The search for the ids of a period
+ * includes this much before and after the period; the exact times are then compared row by row. If
+ * a server's clock was set back by more than this, executions of that time may be missing. */
 #define LIST_SKEW    (60 * 1000000LL)
-/* Rows that are read at once if their inputs are needed: an input may be as large as 1 MB. */
+/* Number of rows that are read at once if their inputs are needed: an input may be as large as 1
+ * MB. */
 #define INPUT_SLICE  200
-#define INPUT_COLUMN 9 /* the input in the rows of the statements list_roots, … */
+#define INPUT_COLUMN 9 /* index of the input in the rows of the statements list_roots, … */
 
 struct list_search {
     const struct list_filter *f;
-    int64_t start, before; /* read ids below; `before` moves down while a page is searched */
-    int64_t floor;         /* the lowest id to read */
-    int64_t lowest;        /* the lowest id that the period allows */
+    /* Only ids below these are read; `before` moves down while a page is searched. */
+    int64_t start, before;
+    int64_t floor;  /* lowest id to read now */
+    int64_t lowest; /* the lowest id that the period allows */
     size_t max;
     struct found_list out;
 };
@@ -31,16 +33,16 @@ static bool is_filtered(const struct list_filter *f)
 
 /* ---- the range of ids ---- */
 
-/* Finds the first id that was not requested before `time`; *id is 0 if there are no executions, and
- * above *highest if all are older. */
+/* Finds the first id that was not requested before `time`. *id is 0 if there are no executions, and
+ * greater than *highest if all executions are older. */
 static int seek_time(struct db *db, int64_t time, int64_t *id, int64_t *highest, struct err *err)
 {
     *id = *highest = 0;
     return ask_one(db, INTO(id, highest), err, Q_LIST_SEEK, time);
 }
 
-/* Restricts the range to the ids of the period. SQL submissions that wait may have ids above that
- * of the newest execution. */
+/* Restricts the range to the ids of the period. Waiting SQL submissions may have higher ids than
+ * the newest execution. */
 static int restrict_to_period(struct db *db, struct list_search *g, struct err *err)
 {
     int64_t id, highest;
@@ -57,7 +59,7 @@ static int restrict_to_period(struct db *db, struct list_search *g, struct err *
     return 0;
 }
 
-/* Sets the floor to the last of `scan` rows, or to the lowest id of the period. */
+/* Sets the floor so that `scan` rows are above it, or to the lowest id of the period. */
 static int find_floor(struct db *db, struct list_search *g, int64_t scan, struct err *err)
 {
     const struct list_filter *f = g->f;
@@ -138,7 +140,7 @@ static int find_page(struct db *db, struct list_search *g, struct err *err)
 {
     static const int64_t scans[] = {1000, LIST_SCAN - 1000};
 
-    found_list_release(&g->out); /* the transaction may be a retry */
+    found_list_release(&g->out); /* start anew: the transaction may be repeated */
     LIST_ALLOC(&g->out, g->max);
     g->out.n = 0;
     g->floor = 0;
@@ -165,7 +167,7 @@ static struct list_search search_of(const struct list_filter *f, int64_t before,
     return (struct list_search){.f = f, .start = before ? before : INT64_MAX, .max = max};
 }
 
-/* Where the next page starts; 0 if this one is the last. */
+/* The id at which the next page starts; 0 if this page is the last. */
 static int64_t next_page(const struct list_search *g)
 {
     if (g->out.n == g->max)

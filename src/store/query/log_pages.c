@@ -5,16 +5,16 @@
 
 #include <zstd.h>
 
-#define PAGE_ROWS 1000 /* maximum number of chunks in a page */
+#define PAGE_ROWS 1000 /* maximum number of chunks that are read for a page */
 
 struct log_query {
     int64_t execution, from;
-    int attempt; /* the number of the attempt; 0 for the last one */
+    int attempt; /* number of the attempt; 0 for the last attempt */
     size_t max;
     struct buf *out;
-    size_t length_before; /* length of `out` before the page */
-    int64_t end, gap;     /* offsets in the kept output: its end, and where bytes were dropped */
-    int64_t lost;         /* number of dropped bytes */
+    size_t length_before; /* length of `out` before this page was appended */
+    int64_t end, gap;     /* length of the stored output; offset in it where bytes were dropped */
+    int64_t lost;         /* number of bytes dropped at the gap */
     struct buf chunk;
     struct log_page page;
 };
@@ -27,7 +27,7 @@ static int set_damaged_error(const struct log_query *g, int64_t start, struct er
         (long long)g->execution, g->page.attempt, (long long)start);
 }
 
-/* Finds the attempt and the epoch to read. *epoch is 0 if the attempt has no output. */
+/* Finds the attempt and the epoch to read. *epoch becomes 0 if the attempt has no output. */
 static int find_log(struct db *db, struct log_query *g, int *epoch, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
@@ -40,20 +40,20 @@ static int find_log(struct db *db, struct log_query *g, int *epoch, struct err *
     return 0;
 }
 
-/* Converts an offset of a reader to an offset in the kept output. Offsets of readers count every
- * byte written, dropped ones included, so that they stay valid for a reader that follows the log
- * while more bytes are dropped. Offsets of chunks count only kept bytes. */
+/* Converts a reader's offset to an offset in the stored output. Offsets of readers count every byte
+ * that the attempt wrote, so that they stay valid for a reader that follows the log while further
+ * bytes are dropped. Offsets of chunks do not count dropped bytes. */
 static int64_t kept_offset(const struct log_query *g, int64_t offset)
 {
     return offset <= g->gap ? offset : offset < g->gap + g->lost ? g->gap : offset - g->lost;
 }
 
-/* Converts the offsets of the page from kept bytes to those of readers. */
+/* Converts the offsets of the page, which do not count dropped bytes, to those of readers. */
 static void convert_page_offsets(struct log_query *g)
 {
     struct log_page *page = &g->page;
 
-    if (g->out->len == g->length_before) { /* no output yet */
+    if (g->out->len == g->length_before) { /* the page is empty */
         page->from = page->next = g->from;
         return;
     }
@@ -63,7 +63,7 @@ static void convert_page_offsets(struct log_query *g)
     page->next += page->next > g->gap ? g->lost : 0;
 }
 
-/* Reads the chunks that the page may need, and where the output ends at present. */
+/* Reads the chunks that the page may need, and the present length of the output. */
 static int fetch_chunks(struct db *db, struct log_query *g, int epoch, struct rows *chunks,
                         struct err *err)
 {
@@ -102,8 +102,8 @@ static int unpack_row(struct log_query *g, const struct val *row, struct err *er
                : set_damaged_error(g, row[0].i, err);
 }
 
-/* Joins chunks until a gap or the end of the page. Chunks that end before the page only show how
- * many bytes had been dropped up to there. */
+/* Joins chunks until a gap or the end of the page. Chunks that end before the page are used only to
+ * count the bytes that were dropped before it. */
 static int join_chunks(struct log_query *g, const struct rows *r, struct err *err)
 {
     struct log_page *page = &g->page;
@@ -139,7 +139,7 @@ static int read_page(struct db *db, void *arg, struct err *err)
     AUTO_ROWS chunks = ROWS_INIT;
     int epoch = 0, rc;
 
-    g->out->len = g->length_before; /* the body may run more than once */
+    g->out->len = g->length_before; /* start anew: the body may run more than once */
     g->page = (struct log_page){.from = g->from, .next = g->from};
     TRY(find_log(db, g, &epoch, err));
     if (!epoch)

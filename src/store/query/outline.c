@@ -1,12 +1,12 @@
-/* outline.c - reads a tree as views show it: the items of fan-outs are counted, and only some
- * running and failed items are listed. One query at any depth. Reads the tasks of one workflow for
- * its graph, likewise. */
+/* outline.c - reads a tree in the form that views show: the items of fan-outs are counted, and only
+ * some running and failed items are listed. One query reads all levels. Also reads the tasks of one
+ * workflow for its graph, in the same form. */
 #include "store/query/query_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Parses the numbers of items by status, such as "3:2 4:17". */
+/* Parses a list of statuses with the number of items in each, such as "3:2 4:17". */
 static void read_counts(const char *text, int64_t counts[S_COUNT])
 {
     long long n;
@@ -17,7 +17,7 @@ static void read_counts(const char *text, int64_t counts[S_COUNT])
             counts[status] = n;
 }
 
-/* Reads the columns of @counted_items@. */
+/* Reads the columns of the SQL macro @counted_items@. */
 static void read_items(const struct rows *r, size_t i, size_t col, struct arena *arena,
                        struct outline_row *out)
 {

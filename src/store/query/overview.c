@@ -1,15 +1,15 @@
-/* overview.c - the overview for views that refresh often: queues with their counters, workers, the
- * oldest running jobs, outcomes. Five statements in one snapshot; the cost of none of them grows
- * with the number of stored executions. */
+/* overview.c - reads the overview for views that refresh often: queues with their counters,
+ * workers, the oldest running jobs, outcomes. Runs five statements in one snapshot; the cost of
+ * none of them grows with the number of stored executions. */
 #include "base/text.h"
 #include "store/query/query_internal.h"
 #include "store/query/submissions.h"
 
 #include <string.h>
 
-#define LAST_LINE_MAX 400 /* bytes kept of a line */
+#define LAST_LINE_MAX 400 /* bytes that are kept of the last line of output */
 
-/* The last non-empty line of the chunk, or the end of that line if it is long. */
+/* The last non-empty line of a chunk of output; only the end of that line if it is long. */
 static const char *last_line(const struct val *cells, struct buf *chunk, struct arena *arena)
 {
     const char *end, *begin;
@@ -17,7 +17,7 @@ static const char *last_line(const struct val *cells, struct buf *chunk, struct 
 
     buf_reset(chunk);
     if (cells[2].null || !log_unpack(&cells[2], cells[0].i, cells[1].i != 0, chunk) || !chunk->len)
-        return NULL; /* damage is reported by pawl logs, not by a view */
+        return NULL; /* a damaged chunk is reported by `pawl logs`, not by a view */
     end = chunk->ptr + chunk->len;
     while (end > chunk->ptr && strchr("\n\r", end[-1]))
         end--;
@@ -28,7 +28,8 @@ static const char *last_line(const struct val *cells, struct buf *chunk, struct 
     if (begin == end)
         return NULL;
     line = arena_memdup0(arena, begin, (size_t)(end - begin));
-    text_make_utf8(line); /* it may start within a character, and the output may be binary */
+    /* The kept part may start within a character, and the output may be binary. */
+    text_make_utf8(line);
     return line;
 }
 

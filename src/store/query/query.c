@@ -1,4 +1,4 @@
-/* query.c - reads single executions, their parents and children, and whole trees. Nothing here
+/* query.c - reads single executions, their parents and children, and whole trees. This file never
  * writes or locks. */
 #include "store/query/as_of.h"
 #include "store/query/query_internal.h"
@@ -47,7 +47,7 @@ int query_set_not_found(int64_t id, struct err *err)
     return err_missing(err, MISSING_EXECUTION, text);
 }
 
-/* The id may belong to an SQL submission, which has it before the execution is created. */
+/* The id may belong to a SQL submission: it gets its id before the execution is created. */
 int query_explain_missing(struct store *s, int64_t id, struct err *err)
 {
     struct submission_list l = {0};

@@ -5,10 +5,11 @@
 #include "store/ask.h"
 #include "store/query/query.h"
 
-/* A time later than any stored time (year 2255), safe in PostgreSQL's and our own arithmetic. */
+/* A time later than any stored time (year 2255), with which neither PostgreSQL nor Pawl
+ * overflows. */
 #define END_OF_TIME 9000000000000000LL
 
-/* Makes a list of n zeroed entries. */
+/* Allocates a list of n zeroed entries. */
 #define LIST_ALLOC(list, count)                     \
     (*(list) = (__typeof__(*(list))){.n = (count)}, \
      (list)->at = arena_zalloc(&(list)->arena, ((list)->n + 1) * sizeof(*(list)->at)))
@@ -18,7 +19,7 @@ void query_read_queues(const struct rows *r, int64_t now, struct queue_list *out
 void query_read_workers(const struct rows *r, const struct rows *counts, int64_t now,
                         struct worker_list *out);
 
-/* Appends the bytes of a stored chunk of output; false if the chunk is damaged. */
+/* Appends the bytes of a stored chunk of output to `out`. Returns false if the chunk is damaged. */
 bool log_unpack(const struct val *data, int64_t raw, bool packed, struct buf *out);
 
 /* Reads the columns of the SQL macro @past@ (sql/query.sql), starting at `col`. */

@@ -5,17 +5,18 @@
 #include "store/store.h"
 
 struct submission_row {
-    int64_t id, requested_at, decided_at; /* decided_at is 0 while it waits */
-    int64_t execution;                    /* 0 if none */
+    int64_t id, requested_at, decided_at; /* decided_at is 0 while the submission waits */
+    int64_t execution;                    /* execution that was created; 0 if none */
     int64_t delay;
     int priority;
     const char *workflow, *definition, *params;
-    const char *queue, *key, *by; /* NULL if not given */
-    const char *error;            /* NULL unless it was refused */
+    const char *queue, *key, *by; /* each is NULL if not given */
+    const char *error;            /* reason of the refusal; NULL if it was not refused */
 };
 STORE_LIST(submission_list, struct submission_row)
 
-/* The texts are used by the view and the command line. */
+/* The states of submissions. Their texts are used by the view of the database and by the command
+ * line. */
 #define SUBMISSION_STATES(X) X(WAITING, "waiting") X(TAKEN, "taken") X(REFUSED, "refused")
 #define X(name, text)        SUBMISSION_##name,
 enum submission_state { SUBMISSION_ANY, SUBMISSION_STATES(X) SUBMISSION_STATE_COUNT };
@@ -29,11 +30,11 @@ enum submission_state submission_state(const struct submission_row *r);
 MUST_USE int query_submissions(struct store *s, enum submission_state state, size_t n,
                                struct submission_list *out, struct err *err);
 #define SUBMISSION_TOTAL_MOST 100000
-/* The numbers of waiting and refused submissions that are still stored; each is counted up to
+/* Numbers of stored submissions that wait or were refused; each is counted up to
  * SUBMISSION_TOTAL_MOST. */
 struct submission_totals {
     int64_t waiting, refused;
-    int64_t oldest; /* when the oldest waiting one was requested; 0 if none waits */
+    int64_t oldest; /* when the oldest waiting submission was requested; 0 if none waits */
 };
 MUST_USE int query_submission_totals(struct store *s, struct submission_totals *out,
                                      struct err *err);

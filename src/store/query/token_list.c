@@ -4,7 +4,7 @@
 #include "core/access_token.h"
 #include "store/query/query_internal.h"
 
-#define TOKEN_COLUMNS 10 /* of the SQL macro @token@ */
+#define TOKEN_COLUMNS 10 /* number of columns of the SQL macro @token@ */
 
 enum token_state token_state(const struct token_row *k, int64_t now)
 {

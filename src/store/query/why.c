@@ -1,5 +1,5 @@
-/* why.c - collects, in one snapshot, the facts that explain the state of an execution. It does not
- * put them into words; the layers above the store do. Parses the definition of a task on each call,
+/* why.c - collects, in one snapshot, the facts that explain the state of an execution. The layers
+ * above the store turn these facts into sentences. The definition of a task is parsed on each call,
  * since calls are rare. This file also counts the open executions of a subtree, and all leases. */
 #include "core/graph.h"
 #include "core/workflow/model.h"
@@ -107,8 +107,8 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* Copies id and status from the rows to the needs. Sorts the needs first, since there may be many
- * needs and many rows. */
+/* Copies id and status from the rows to the needs. Sorts the needs first, so that each row is found
+ * quickly. */
 static void set_needs(struct why *w, const struct rows *r)
 {
     struct why_need **sorted = arena_alloc(&w->arena, w->nneeds * sizeof(*sorted));
@@ -147,7 +147,7 @@ static int read_needs(struct db *db, struct why_query *g, const struct workflow 
     return 0;
 }
 
-/* Reads the needs of a task that waits for them or was skipped because of them. */
+/* Reads the needs of a task that waits for its needs or was skipped because of them. */
 static int read_graph(struct db *db, struct why_query *g, struct err *err)
 {
     const struct execution *e = &g->why->execution;
@@ -214,7 +214,7 @@ static int why_body(struct db *db, void *arg, struct err *err)
     const struct execution *e = &g->why->execution;
     AUTO_ROWS r = ROWS_INIT;
 
-    why_release(g->why); /* the body may run more than once */
+    why_release(g->why); /* start anew: the body may run more than once */
     TRY(read_execution(db, g, err));
     TRY(read_events(db, g, err));
     TRY(read_workflow(db, g, err));

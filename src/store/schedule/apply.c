@@ -1,6 +1,6 @@
 /* apply.c - binds a name to a definition and replaces the name's schedules. New schedules are
- * matched with the old ones by pattern, so that an edit of the file neither repeats nor loses a due
- * time; see schedule.h. */
+ * matched with old ones of the same pattern, so that editing the file neither repeats nor loses a
+ * due time; see schedule.h. */
 #include "store/applied.h"
 #include "store/schedule/schedule_rows.h"
 #include "store/workflow/workflow.h"
@@ -22,8 +22,8 @@ static bool same_text(const char *a, const char *b)
     return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* Finds the old schedule that r continues: one with the same pattern; among several of them, the
- * one with the same name. */
+/* Finds the old schedule that the new schedule r continues: one with the same pattern; if several
+ * have it, the one with the same name. */
 static struct schedule_row *match_by_pattern(struct old_schedules *b, const struct schedule_row *r)
 {
     struct schedule_row *found = NULL;
@@ -37,7 +37,8 @@ static struct schedule_row *match_by_pattern(struct old_schedules *b, const stru
     return found;
 }
 
-/* Finds an old schedule of the same name with another pattern: its pause and last run are kept. */
+/* Finds an old schedule with the same name and another pattern. The new schedule keeps its pause
+ * and last run. */
 static struct schedule_row *match_by_name(struct old_schedules *b, const char *name)
 {
     for (size_t i = 0; i < b->n; i++)
@@ -157,8 +158,8 @@ static int replace_schedules(struct turn *t, const struct workflow *w, struct ap
     return db_send(t->db, &t->args, NULL, ANY_ROWS, err);
 }
 
-/* Locks the name. *hash is the definition that it was bound to; NULL if it was not applied, and
- * then it is bound to w now. */
+/* Locks the name. *hash is set to the definition that the name was bound to. It is NULL if the name
+ * was not applied, in which case the name is now bound to w. */
 static int lock_name(struct turn *t, const struct workflow *w, const struct apply_request *a,
                      const char **hash, struct err *err)
 {
@@ -172,7 +173,7 @@ static int lock_name(struct turn *t, const struct workflow *w, const struct appl
         *hash = NULL;
         return 0;
     }
-    if (!r.n) /* another transaction has applied the name in the meantime */
+    if (!r.n) /* another transaction has applied the name since it was read */
         TRY(ask(t->db, &again, err, Q_APPLIED_LOCK, w->name));
     if (!r.n && !again.n)
         return err_set(err, E_REDO, "the workflow %s was deleted by another transaction", w->name);
@@ -189,15 +190,16 @@ static int bind_name(struct turn *t, const struct workflow *w, struct apply_requ
     TRY(lock_name(t, w, a, &old, err));
     TRY(applied_check_match(w->name, a->expected, old, err));
     a->unchanged = old && !strcmp(old, w->hash);
-    /* keep the old definition: a transaction that has already read the name may be about to use it
-     */
+    /* Keep the old definition: a transaction that has read the name before may be about to use this
+     * definition. */
     if (old && !a->unchanged && (rc = definition_use(t, old, NULL, NULL, err)) &&
         rc != -E_NOT_FOUND)
         return rc;
     return old ? db_queue(t->db, NULL, 1, err, Q_APPLIED_SET, w->name, w->hash, t->now, a->by) : 0;
 }
 
-/* Stores the definition with the text that it was read from, and records that the name has it. */
+/* Stores the definition with the text that it was read from, and records it as a version of the
+ * name. */
 static int store_definition(struct turn *t, const struct workflow *w, const struct apply_request *a,
                             struct err *err)
 {

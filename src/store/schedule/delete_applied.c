@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-/* Deletes the schedules. A due time that waits for a run to end is dropped with its schedule. */
+/* Deletes the schedules of the name. A due time that waits for a run to end is dropped with its
+ * schedule. */
 static int delete_schedules(struct turn *t, struct applied_deletion *d, struct err *err)
 {
     struct schedule_name name = {.name = NULL};
@@ -21,8 +22,8 @@ static int delete_schedules(struct turn *t, struct applied_deletion *d, struct e
     return db_queue(t->db, NULL, (long)d->schedules, err, Q_SCHEDULES_DELETE, d->name);
 }
 
-/* Marks the definition as used: a transaction that has already read the name may be about to start
- * a run. */
+/* Marks the definition as used, so that it is kept: a transaction that has already read the name
+ * may be about to start a run. */
 static int keep_definition(struct turn *t, const char *hash, struct err *err)
 {
     int rc = definition_use(t, hash, NULL, NULL, err);

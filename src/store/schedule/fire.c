@@ -1,6 +1,6 @@
-/* fire.c - fires the schedules that are due. One transaction locks their rows, plans, submits the
- * runs and writes the rows. A crash before the commit leaves the schedule as it was, for any engine
- * to fire; after the commit, the due time counts as fired. */
+/* fire.c - fires the schedules that are due. One transaction locks the rows of schedules, plans,
+ * submits the runs and writes the rows. After a crash before the commit, the schedule is unchanged
+ * and any engine fires it; after the commit, the due time counts as fired. */
 #include "store/door/door.h"
 #include "store/schedule/schedule_rows.h"
 
@@ -9,16 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long after a failure a schedule that can't be fired is checked again. */
+/* When a schedule that can't be fired is checked again, in µs after the failure. */
 #define PROBLEM_RETRY_US (300 * 1000000LL)
 
 struct candidate {
     struct schedule_row row;
-    bool running;     /* its last run has not ended */
-    const char *hash; /* the definition to run; NULL if its workflow is not applied */
+    bool running;     /* whether the last run has not ended */
+    const char *hash; /* definition to run; NULL if the workflow is not applied */
     struct schedule_plan plan;
-    size_t first;        /* index in `runs` of its first submission; it has plan.n of them */
-    const char *problem; /* why it can't be fired; NULL if it can */
+    /* Index in `runs` of the schedule's first submission; it has plan.n submissions. */
+    size_t first;
+    const char *problem; /* reason why the schedule can't be fired; NULL if it can */
 };
 
 struct firing_batch {
@@ -46,8 +47,8 @@ static int find_due_schedules(struct turn *t, struct schedule_slice *r, struct r
         TRY(ask(t->db, due, err, Q_SCHEDULES_AHEAD, now, r->max, now + PROBLEM_RETRY_US));
     else
         TRY(ask(t->db, due, err, Q_SCHEDULES_DUE, now, r->max));
-    /* the query returns at most `max` schedules that are due by time, and at most `max` whose last
-     * run has ended */
+    /* the statement returns at most `max` schedules that are due by time, and `max` whose last run
+     * has ended */
     r->found = due->n < r->max ? due->n : r->max;
     r->first = due->n ? rows_int(due, 0, 0) : 0;
     args_begin(&t->args, Q_SCHEDULES_LOCK);
@@ -56,7 +57,8 @@ static int find_due_schedules(struct turn *t, struct schedule_slice *r, struct r
     return turn_query(t, &t->args, locked, err);
 }
 
-/* Reads whether the last runs have ended, and the applied definitions. */
+/* Reads whether the last runs of the schedules have ended, and the applied definitions of their
+ * workflows. */
 static int read_facts(struct turn *t, struct firing_batch *d, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
@@ -77,7 +79,7 @@ static int read_facts(struct turn *t, struct firing_batch *d, struct err *err)
 
 /* ---- plan ---- */
 
-/* Finds the due times that were fired before: after the clock was set back, they come again. */
+/* Finds the due times that were fired before: after the clock was set back, they are due again. */
 static int find_fired(struct turn *t, int64_t schedule, const int64_t *due, size_t n,
                       struct schedule_state *state, struct err *err)
 {
@@ -158,7 +160,8 @@ static void finish_candidate(struct turn *t, struct firing_batch *d, struct cand
     for (size_t i = 0; i < p->n && !l->problem; i++)
         if (d->runs.at[l->first + i].rc)
             l->problem = arena_strdup(&t->arena, d->runs.at[l->first + i].err.msg);
-    if (l->problem) { /* warn only once: while catchup covers it, the due time stays due */
+    /* Warn only once: while the schedule's catchup covers the due time, it stays due. */
+    if (l->problem) {
         if (!r->problem || strcmp(r->problem, l->problem))
             add_message(t, d, l, arena_printf(&t->arena, "can't be fired: %s", l->problem));
         r->problem = l->problem;
@@ -166,7 +169,7 @@ static void finish_candidate(struct turn *t, struct firing_batch *d, struct cand
         return;
     }
     if (p->waiting && p->waiting != r->waiting)
-        schedule_wake(t); /* the run that it waits for may have ended by now */
+        schedule_wake(t); /* the run that the due time waits for may have ended by now */
     r->problem = NULL;
     r->done = p->done;
     r->waiting = p->waiting;

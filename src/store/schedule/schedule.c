@@ -1,4 +1,5 @@
-/* schedule.c - reads and writes rows of schedules; pause, resume, manual run. See schedule.h. */
+/* schedule.c - reads and writes rows of schedules, and has the operator actions: pause, resume,
+ * manual run. See schedule.h. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 #include "store/ops/audit.h"
@@ -30,7 +31,7 @@ int schedule_name_parse(const char *text, struct schedule_name *out, struct err 
             text);
     memcpy(out->workflow, text, len);
     if (slash) {
-        memcpy(out->own, slash + 1, strlen(slash + 1)); /* its length was checked above */
+        memcpy(out->own, slash + 1, strlen(slash + 1)); /* the length was checked above */
         out->name = out->own;
     }
     return 0;
@@ -171,8 +172,9 @@ static int resume_all(struct turn *t, struct schedule_row *rows, size_t n,
     return o->changed ? 0 : err_set(err, E_INVALID, "the schedule %s is not paused", o->name);
 }
 
-/* Does not lock the workflow's name, which could deadlock: a transaction that applies the workflow
- * holds that lock while it waits for the lock of the schedule, which this turn holds. */
+/* Finds the definition that the schedule's workflow is bound to. Does not lock the workflow's name,
+ * which could deadlock: a transaction that applies the workflow holds that lock while it waits for
+ * the lock of the schedule, which this turn holds. */
 static int find_applied_hash(struct turn *t, const struct schedule_row *row, const char **out,
                              struct err *err)
 {

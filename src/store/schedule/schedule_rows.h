@@ -1,4 +1,4 @@
-/* schedule_rows.h - reading and writing rows of schedules; internal to this folder. */
+/* schedule_rows.h - reads and writes rows of schedules; internal to this folder. */
 #ifndef STORE_SCHEDULE_SCHEDULE_ROWS_H
 #define STORE_SCHEDULE_SCHEDULE_ROWS_H
 
@@ -11,21 +11,22 @@ void schedule_read_row(struct schedule_row *out, const struct rows *r, size_t ro
 MUST_USE int schedule_load(struct turn *t, const struct schedule_name *n, struct schedule_row **out,
                            size_t *count, struct err *err);
 
-/* Pushes the mutable state: the last columns of schedule_insert and schedule_write. */
+/* Pushes those values of a schedule that may change: the last columns of the statements
+ * schedule_insert and schedule_write. */
 void schedule_push_state(struct args *a, const struct schedule_row *r);
-/* Pushes the parameters of schedule_write. */
+/* Pushes all parameters of the statement schedule_write. */
 void schedule_push_row(struct args *a, const struct schedule_row *r);
-/* Writes the mutable state of one schedule. */
+/* Writes those values of one schedule that may change. */
 MUST_USE int schedule_write_row(struct turn *t, const struct schedule_row *r, struct err *err);
 
 /* Builds the submission of a run. `hash` is the definition that the workflow's name is bound to;
- * `due` is the due time, 0 for a manual run; `by` is the operator's action for a manual run, else
- * NULL. */
+ * `due` is the due time, or 0 for a manual run; `by` is the operator's action of a manual run,
+ * otherwise NULL. */
 struct submission schedule_build_submission(struct turn *t, const struct schedule_row *r,
                                             const char *hash, int64_t due,
                                             const struct schedule_action *by);
 
-/* After the commit, wakes engines to check the schedules. */
+/* Makes the turn wake engines after its commit, to check the schedules. */
 static inline void schedule_wake(struct turn *t)
 {
     t->wake |= WAKE_JOBS | WAKE_TIMERS;

@@ -66,7 +66,7 @@ int checkpoint_add(struct checkpoint_writer *w, const struct mark *m, struct err
     return 0;
 }
 
-/* Makes the rename survive a power failure, too. */
+/* Syncs the folder of a file, so that renaming the file survives a power failure, too. */
 static void sync_folder(const char *path)
 {
     char *copy = mem_strdup(path);
@@ -111,7 +111,7 @@ struct checkpoint_reader {
     char *path, *line;
     size_t cap;
     FILE *file;
-    int64_t lines; /* executions read so far */
+    int64_t lines; /* number of executions read so far */
 };
 
 static int set_not_checkpoint_error(const struct checkpoint_reader *r, struct err *err)
@@ -129,7 +129,8 @@ static int set_damaged_error(const struct checkpoint_reader *r, struct err *err)
                    r->lines + 2);
 }
 
-/* Reads a line and strips its newline; false at the end of the file or without a newline. */
+/* Reads a line and removes its newline. Returns false at the end of the file or if the line has no
+ * newline. */
 static bool read_line(struct checkpoint_reader *r)
 {
     ssize_t n = getline(&r->line, &r->cap, r->file);

@@ -1,8 +1,8 @@
 /* graph_rules.c - checks one workflow or fan-out against its definition. Its children must be those
  * that it created, must leave the status pending only when their needs allow it, must wait only for
- * something that can still happen, and must explain its final status. It applies the rules of
- * core/graph.h to the current rows. That is valid for past decisions, too: an end is final, and a
- * rerun resets all followers. */
+ * something that can still happen, and must explain its final status. The rules of core/graph.h are
+ * applied to the current rows. This is valid for past decisions, too, because an end is final, and
+ * a rerun resets all followers. */
 #include "store/verify/workflows.h"
 
 #include "core/templates.h"
@@ -12,7 +12,8 @@
 
 #define RESULT_FLAGS (FLAG_FAILED | FLAG_CANCELLED)
 
-/* An execution that ended before it started has no children, or only those of an earlier run. */
+/* Whether the rules apply. An execution that ended before it started has no children, or only those
+ * of an earlier run. */
 bool graph_check_applies(const struct checked_parent *f)
 {
     return f->hash[0] && !f->retaining &&
@@ -55,7 +56,7 @@ void graph_check_release(struct graph_check *j)
 
 /* ---- children ---- */
 
-/* Reports I35 if no timer and no hold will continue with the pending child. */
+/* Reports I35 if no timer and no end of a hold will continue with the pending child. */
 static int check_stranded(struct graph_check *j, const struct checked_child *c, const char *why,
                           struct err *err)
 {
@@ -81,7 +82,8 @@ static int check_item(struct graph_check *j, const struct checked_child *c, stru
     unsigned char bit = (unsigned char)(1u << (c->index % 8));
 
     if (c->index >= j->f.children_made && is_rerun(j) && status_is_terminal(c->status))
-        return 0; /* from an earlier run: this run has not reached it, or its list is shorter */
+        /* The child is from an earlier run: this run has not reached it, or its list is shorter. */
+        return 0;
     if (c->index < 0 || c->index >= j->f.children_made) {
         verify_violation(j->v, "I36", c->id, "it is item %d of %lld, which has created %d items",
                          c->index, (long long)j->f.id, j->f.children_made);
@@ -102,7 +104,7 @@ static int check_item(struct graph_check *j, const struct checked_child *c, stru
     return 0;
 }
 
-/* Whether the row is from an earlier run, and the current run has not reached it yet. */
+/* Whether the child's row is from an earlier run, and the current run has not reached it yet. */
 static bool is_of_earlier_run(const struct graph_check *j, const struct workflow_task *task,
                               const struct checked_child *c)
 {
@@ -143,7 +145,8 @@ int graph_check_child(struct graph_check *j, const struct checked_child *c, stru
 
 /* ---- the tasks of a workflow ---- */
 
-/* Whether `need`, which has ended, has not notified `task` yet: followers are notified in order. */
+/* Whether `need`, which has ended, has not notified its follower `task` yet: followers are notified
+ * in order. */
 static bool is_not_yet_notified(const struct workflow_task *need, const struct checked_child *c,
                                 const struct workflow_task *task)
 {
@@ -154,7 +157,8 @@ static bool is_not_yet_notified(const struct workflow_task *need, const struct c
 }
 
 /* Collects the current needs of a task in j->needs, and counts how many have not ended and how many
- * are a success. With `notified`, a need that has not notified the task yet counts as not ended. */
+ * are a success. If `notified` is true, a need that has not notified the task yet counts as not
+ * ended. */
 static void collect_needs(struct graph_check *j, const struct workflow_task *task, bool notified,
                           size_t *left, size_t *succeeded)
 {
@@ -175,9 +179,9 @@ static void collect_needs(struct graph_check *j, const struct workflow_task *tas
 }
 
 /* Whether the needs of a decided task, in j->needs, allow it to run. Only a condition that requires
- * success is certain to forbid that; any other condition may have been true. A task that failed
- * without a start may have been decided by an older version, which also evaluated the rest of such
- * a condition and failed the task if it could not be evaluated. */
+ * success certainly forbids it; any other condition may have been true. A task that failed without
+ * a start may have been decided by an older version: if it could not evaluate the rest of a
+ * condition that requires success, it failed the task. */
 static bool needs_allow_run(const struct graph_check *j, const struct workflow_task *task,
                             const struct checked_child *c)
 {
@@ -187,8 +191,8 @@ static bool needs_allow_run(const struct graph_check *j, const struct workflow_t
     return task->condition && c->status == S_FAILED && !c->started;
 }
 
-/* Checks that the needs of a decided task allowed a decision at all, and that they allowed this
- * one. A task with a condition may have been skipped whatever its needs did. */
+/* Checks that the needs of a decided task allowed a decision, and that they allowed this decision.
+ * A task with a condition may have been skipped whatever the statuses of its needs. */
 static void check_decided(struct graph_check *j, const struct workflow_task *task,
                           const struct checked_child *c)
 {
@@ -216,10 +220,10 @@ static int check_pending(struct graph_check *j, const struct workflow_task *task
     size_t left, succeeded;
 
     if (has_ended(j))
-        return 0; /* verify_open reports it (I32) */
+        return 0; /* verify_open reports this (I32) */
     if (j->f.cancel_requested)
         return check_stranded(j, c, "its workflow is being cancelled", err);
-    if (c->held) { /* already decided: it waits for its hold and no longer counts needs */
+    if (c->held) { /* the task is decided: it waits for its hold and no longer counts needs */
         check_decided(j, task, c);
         return 0;
     }
@@ -241,7 +245,7 @@ static int check_notifying(struct graph_check *j, const struct workflow_task *ta
     bool will_continue;
 
     if (has_ended(j) || j->f.cancel_requested)
-        return 0; /* no follower needs the notification any longer */
+        return 0; /* no follower waits for the notification any longer */
     if (!status_is_terminal(c->status) || (uint32_t)c->notify_left > task->nfollowers)
         verify_violation(j->v, "I35", c->id,
                          "%s is %s, but has %d of its %u followers left to notify", c->name,
@@ -266,14 +270,14 @@ static int check_task(struct graph_check *j, const struct workflow_task *task, s
                          j->f.children_made, task->name, c->id ? "exists" : "does not exist");
     if (!c->id || c->status == S_CANCELLED || reused ||
         (c->status == S_SKIPPED && (c->flags & FLAG_BY_OPERATOR)))
-        return 0; /* not created, or ended without a decision on its needs */
+        return 0; /* the task was not created, or ended without a decision on its needs */
     if (c->status == S_PENDING)
         return check_pending(j, task, c, err);
     check_decided(j, task, c);
     return 0;
 }
 
-/* Checks on_failure or on_exit; `open` is the number of other tasks that have not ended. */
+/* Checks on_failure or on_exit. `open` is the number of other tasks that have not ended. */
 static int check_final_task(struct graph_check *j, const struct workflow_task *task, size_t open,
                             struct err *err)
 {
@@ -332,7 +336,8 @@ static void check_flags(struct graph_check *j, int flags)
                          flags & FLAG_CANCELLED ? "one was cancelled" : "none was cancelled");
 }
 
-/* A workflow whose tasks succeeded fails if its outputs can't be evaluated or are too large. */
+/* Whether a workflow whose tasks succeeded may have failed: its outputs may be too large, or could
+ * not be evaluated. */
 static bool may_fail_by_outputs(const struct graph_check *j)
 {
     return j->f.kind == KIND_WORKFLOW && j->f.error && j->def->workflow->outputs.n > 0;
@@ -350,7 +355,7 @@ static void check_status(struct graph_check *j, int flags)
                      status_text(j->f.status), status_text(status));
 }
 
-/* Whether one of the tasks failed. on_exit does not count: on_failure runs before it. */
+/* Whether one of the tasks failed, except on_exit, which runs after on_failure. */
 static bool has_failure(const struct graph_check *j)
 {
     const struct workflow *w = j->def->workflow;
@@ -364,8 +369,8 @@ static bool has_failure(const struct graph_check *j)
     return false;
 }
 
-/* After a timeout, on_failure is not required: an older version, which did not run it then, may
- * have ended the workflow. */
+/* Checks that on_failure and on_exit ran. After a timeout, on_failure is not required, because an
+ * older version, which did not run it then, may have ended the workflow. */
 static void check_final_tasks_ran(struct graph_check *j)
 {
     const struct workflow *w = j->def->workflow;

@@ -1,22 +1,22 @@
 /* history.c - walks once through all events, ordered by (root, execution, seq), to write a
- * checkpoint and to compare the executions with an earlier checkpoint, which has the same order.
+ * checkpoint and to compare the executions with an earlier checkpoint, which has this order, too.
  * Events are read in pages; only a hash of them is kept. */
 #include "store/verify/verify_internal.h"
 
 #include <sodium.h>
 #include <string.h>
 
-/* Columns of verify_history. */
+/* Columns of the statement verify_history. */
 enum { ROOT, EXECUTION, SEQ, TYPE, DATA = 10, NOW_STATUS, NOW_MAX_ATTEMPTS = 15, NOW_ERROR = 20 };
 
-#define PAGE 1000 /* rows; the LIMIT of verify_history */
+#define PAGE 1000 /* rows per page; the LIMIT of verify_history */
 
-/* Executions of the checkpoint that no longer exist, kept until it is known whether the rest of
- * their tree still exists. */
+/* Executions of the old checkpoint that no longer exist. They are kept until it is known whether
+ * the rest of their tree exists. */
 struct vanished {
-    int64_t root; /* 0 if none */
+    int64_t root; /* root of the tree; 0 if none */
     bool tree_exists;
-    VEC(int64_t) ids; /* at most verify.max, because no more are reported */
+    VEC(int64_t) ids; /* ids of at most verify.max executions, because no more are reported */
 };
 
 struct history_walk {
@@ -29,13 +29,14 @@ struct history_walk {
     struct mark next;
     bool has_next;
 
-    /* the current execution; now.id is 0 if none yet */
+    /* `now` is the current execution; now.id is 0 if there is none yet */
     struct mark now, was;
     int64_t root_before; /* the root of the previous execution */
-    bool is_known;       /* `was` is its mark in the old checkpoint */
-    bool rerun;          /* it was rerun since that checkpoint */
-    bool prefix_seen;    /* the last event that the old checkpoint covers was found */
-    bool prefix_same;    /* the events up to that one are unchanged */
+    /* Whether `was` is the mark of the current execution in the old checkpoint. */
+    bool is_known;
+    bool rerun;       /* whether the execution was rerun since the old checkpoint */
+    bool prefix_seen; /* whether the last event that the old checkpoint covers was found */
+    bool prefix_same; /* whether the events up to that event are unchanged */
     crypto_generichash_state history;
 };
 
@@ -54,7 +55,8 @@ static void hash_final(crypto_generichash_state *h, char out[MARK_HASH_TEXT])
     sodium_bin2hex(out, MARK_HASH_TEXT, bytes, (MARK_HASH_TEXT - 1) / 2);
 }
 
-/* Hashes the columns from..to of a row: first the numbers and the text lengths, then the texts. */
+/* Adds the columns from..to of a row to a hash: first the numbers and the lengths of the texts,
+ * then the texts. */
 static void hash_columns(crypto_generichash_state *h, const struct rows *r, size_t row, size_t from,
                          size_t to)
 {
@@ -72,7 +74,8 @@ static void hash_columns(crypto_generichash_state *h, const struct rows *r, size
 
 /* ---- vanished executions ---- */
 
-/* Retention deletes whole trees. If part of a tree exists, something else deleted the rest. */
+/* Reports executions that have vanished. Retention deletes whole trees. If part of a tree exists,
+ * something other than retention deleted the rest. */
 static void report_vanished(struct history_walk *w)
 {
     struct vanished *x = &w->vanished;
@@ -106,7 +109,8 @@ static int fetch_next(struct history_walk *w, struct err *err)
     return w->since ? checkpoint_next(w->since, &w->next, &w->has_next, err) : 0;
 }
 
-/* Advances the old checkpoint to the current execution; skipped marks have vanished. */
+/* Advances in the old checkpoint to the mark of the current execution. Marks that are skipped
+ * belong to vanished executions. */
 static int find_old_mark(struct history_walk *w, struct err *err)
 {
     if (w->vanished.root && w->now.root == w->vanished.root)
@@ -201,7 +205,7 @@ static int end_execution(struct history_walk *w, struct err *err)
     return w->save ? checkpoint_add(w->save, &w->now, err) : 0;
 }
 
-/* Whether the event has no execution; I41 reports that. */
+/* Whether the event's execution does not exist, which I41 reports. */
 static bool is_stray(const struct rows *r, size_t row)
 {
     return rows_null(r, row, NOW_STATUS);

@@ -1,10 +1,11 @@
 /* verify.c - checks a whole database against its invariants. Most checks are SQL, in
- * sql/verify*.sql. This file has the list of invariants, runs the checks, and does those that need
+ * sql/verify*.sql. This file has the list of invariants, runs the checks, and makes those that need
  * JSON or the table of legal moves. The checks that need the definitions of workflows are in
  * workflows.c.
  *
- * Everything is read in one snapshot. Inside a transaction that the caller has started, verify
- * checks what that transaction sees: the self-test damages a database that way and rolls back. */
+ * Everything is read in one snapshot. If the caller has started a transaction, verify checks the
+ * database as that transaction sees it. The self-test needs this: it damages a database, verifies
+ * it and rolls back. */
 #include "store/verify/verify_internal.h"
 
 #include "base/buf.h"
@@ -19,10 +20,11 @@
 
 #define DEFAULT_LEASE 30000000LL /* µs */
 #define DEFAULT_MAX   20
-#define LEASE_SLACK   5000000LL /* µs that a lease may end later than now + its length */
-#define OUTCOMES_PAGE 1000      /* rows; the LIMIT of verify_outcomes */
+#define LEASE_SLACK   5000000LL /* µs that a lease may end after now + its length */
+#define OUTCOMES_PAGE 1000      /* rows per page; the LIMIT of verify_outcomes */
 
-/* The S invariants compare the database with a checkpoint; they come last. */
+/* All invariants. Those whose code starts with S compare the database with a checkpoint; they come
+ * last. */
 #define INVARIANTS(X)                                                                              \
     X(I01, "the seq of an execution is the number of its events")                                  \
     X(I02, "the events of an execution are numbered from 1 without gaps")                          \
@@ -81,7 +83,7 @@ const struct invariant invariants[] = {INVARIANTS(X)};
 #undef X
 const size_t invariant_count = sizeof(invariants) / sizeof(*invariants);
 
-/* The statements that return violations. Each checks, in one pass, all invariants that it can. */
+/* The statements that return violations. Each checks several invariants in one pass. */
 static const enum stmt_id queries[] = {
     Q_VERIFY_STEPS,     Q_VERIFY_SUMS,  Q_VERIFY_LAST,     Q_VERIFY_FIELDS,    Q_VERIFY_LEASES,
     Q_VERIFY_OUTBOX,    Q_VERIFY_HOLDS, Q_VERIFY_PAUSES,   Q_VERIFY_LIMITS,    Q_VERIFY_TREE,
@@ -131,8 +133,8 @@ static void report_violations(struct verify *v)
     free(v->found);
 }
 
-/* Copies a detail text from sql/verify*.sql and expands {status:3} and the like to words of the
- * vocabulary. */
+/* Copies a detail text from sql/verify*.sql, and replaces {status:3} and similar codes by words of
+ * the vocabulary. */
 static void expand_words(struct buf *out, const char *s)
 {
     static const struct {
@@ -216,7 +218,7 @@ static void check_outcome(struct verify *v, const struct rows *r, size_t i)
     json_decref(data);
 }
 
-/* Reads the events in pages, in the order of the trees. */
+/* Reads the events in pages, tree by tree, and checks the outcomes in them. */
 static int check_outcomes(struct verify *v, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
@@ -257,7 +259,8 @@ static int check_moves(struct verify *v, struct err *err)
     return 0;
 }
 
-/* Sends all statements before it reads the first result. */
+/* Runs all statements that return violations. Sends all of them before it reads the first
+ * result. */
 static int run_queries(struct verify *v, int64_t now, struct rows *results, struct err *err)
 {
     int64_t lease = v->options->lease ? v->options->lease : DEFAULT_LEASE;
@@ -294,7 +297,8 @@ static int run_checks(struct verify *v, struct err *err)
     int64_t now;
     int rc;
 
-    /* Open the files first, so that an error in them is reported before minutes of checks. */
+    /* Open the files first, so that an error in a file is reported before the checks, which may
+     * take minutes. */
     if ((rc = read_basics(v, &now, err)) ||
         (o->since && (rc = checkpoint_open(o->since, v, &since, err))) ||
         (o->save && (rc = checkpoint_create(o->save, v, &save, err))) ||
@@ -328,7 +332,7 @@ int store_verify(struct store *s, const struct verify_options *o, struct verify_
     v.found = mem_zalloc(invariant_count * sizeof(*v.found));
     rc = run_checks(&v, err);
     if (!in_transaction)
-        db_rollback(v.db); /* nothing was written */
+        db_rollback(v.db); /* only ends the transaction, which wrote nothing */
     report_violations(&v);
     if (!rc)
         *out = result;

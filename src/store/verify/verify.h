@@ -7,31 +7,36 @@
 
 struct violation {
     const char *invariant; /* "I06" */
-    int64_t execution;     /* 0 if the violation concerns no single execution */
-    const char *detail;    /* one sentence: the actual and the expected state */
+    /* The execution that violates the invariant; 0 if there is no such single execution. */
+    int64_t execution;
+    const char *detail; /* a sentence with the actual and the expected state */
 };
 
 struct verify_options {
-    int64_t lease;        /* the longest lease in use, µs; 0 for the default, 30 s */
-    const char *save;     /* write a checkpoint to this file afterwards */
-    const char *since;    /* compare with this checkpoint */
-    size_t max_per_check; /* violations reported per invariant; 0 for the default, 20 */
+    int64_t lease;     /* the longest lease in use, in µs; 0 for the default, 30 s */
+    const char *save;  /* file to which a checkpoint is written afterwards; NULL for none */
+    const char *since; /* checkpoint file with which to compare; NULL for none */
+    /* How many violations are reported per invariant; 0 for the default, 20. */
+    size_t max_per_check;
     void (*report)(void *arg, const struct violation *b);
     void *arg;
 };
 
 struct verify_result {
-    size_t checks;     /* invariants checked */
-    size_t violations; /* how many were found, at most max_per_check of each */
+    size_t checks; /* invariants checked */
+    /* How many violations were found, at most max_per_check for each invariant. */
+    size_t violations;
     int64_t executions, events;
 };
 
-/* Returns 0 even if violations were found: the result counts them. Reads one snapshot and takes no
- * locks; inside a transaction that the caller has started it checks what that transaction sees. */
+/* Checks the whole database. Returns 0 even if violations were found: the result counts them. Reads
+ * one snapshot and takes no locks. If the caller has started a transaction, checks the database as
+ * that transaction sees it. */
 MUST_USE int store_verify(struct store *s, const struct verify_options *o,
                           struct verify_result *out, struct err *err);
 
-/* All invariants, for docs and the self-test: the code, and the condition that must hold. */
+/* All invariants, for the documentation and the self-test: code, and the condition that must
+ * hold. */
 struct invariant {
     const char *code, *text;
 };

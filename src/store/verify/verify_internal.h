@@ -19,13 +19,14 @@ struct verify {
     struct db *db;
     const struct verify_options *options;
     struct verify_result *result;
-    size_t max;                    /* how many violations are reported per invariant at most */
-    VEC(struct violation) * found; /* one list per invariant; their details are owned */
-    char database[128];            /* the id of the database */
+    size_t max; /* how many violations are reported per invariant */
+    /* The violations, one list per invariant, which owns their details. */
+    VEC(struct violation) * found;
+    char database[128]; /* id of the database */
 };
 
-/* Notes a violation, unless its invariant has reached the maximum. All are reported at the end, in
- * the order of the invariants. */
+/* Records a violation, unless its invariant has reached the maximum. All violations are reported at
+ * the end, in the order of the invariants. */
 void verify_violation(struct verify *v, const char *code, int64_t execution, const char *fmt, ...)
     PRINTF_LIKE(4, 5);
 /* Allows ("on") or forbids ("off") the planner's full scans of tables; see verify_settings. */
@@ -43,8 +44,9 @@ MUST_USE int verify_workflows(struct verify *v, struct err *err);
 struct mark {
     int64_t root, id;
     int status, seq, attempts, epoch;
-    char history[MARK_HASH_TEXT]; /* hash of its events up to seq */
-    char ending[MARK_HASH_TEXT];  /* hash of its result, error and times; "-" if not terminal */
+    char history[MARK_HASH_TEXT]; /* hash of the execution's events up to seq */
+    /* Hash of its result, error and times; "-" if the execution has not ended. */
+    char ending[MARK_HASH_TEXT];
 };
 
 /* ---- checkpoint.c: the file ---- */
@@ -55,15 +57,15 @@ MUST_USE int checkpoint_create(const char *path, const struct verify *v,
                                struct checkpoint_writer **out, struct err *err);
 MUST_USE int checkpoint_add(struct checkpoint_writer *w, const struct mark *m, struct err *err);
 MUST_USE int checkpoint_finish(struct checkpoint_writer *w, struct err *err);
-void checkpoint_abandon(struct checkpoint_writer **w); /* removes an unfinished file */
+void checkpoint_abandon(struct checkpoint_writer **w); /* removes the file if it is unfinished */
 
 struct checkpoint_reader;
-/* E_NOT_FOUND: the file does not exist; E_INVALID: it is not a checkpoint, or one of another
- * database. */
+/* Opens a checkpoint. E_NOT_FOUND if the file does not exist; E_INVALID if it is not a checkpoint,
+ * or belongs to another database. */
 MUST_USE int checkpoint_open(const char *path, const struct verify *v,
                              struct checkpoint_reader **out, struct err *err);
-/* Reads the next execution. *more is false at the end of the file. E_INVALID: the file is damaged
- * or truncated. */
+/* Reads the next execution. *more is false at the end of the file. E_INVALID if the file is damaged
+ * or incomplete. */
 MUST_USE int checkpoint_next(struct checkpoint_reader *r, struct mark *m, bool *more,
                              struct err *err);
 void checkpoint_close(struct checkpoint_reader **r);

@@ -1,22 +1,23 @@
 /* workflows.c - walks through all workflows and fan-outs, each with its definition and its
- * children. It merges two walks by index, the parents by id and the children by parent, so that
- * only the current parent is in memory. The rules are in graph_rules.c. */
+ * children. It merges two walks, each by an index: the parents by id, and the children by parent.
+ * So only the current parent is in memory. The rules are in graph_rules.c. */
 #include "store/verify/workflows.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE             1000 /* rows; the LIMIT of verify_workflow_page and verify_child_page */
-#define DEFINITIONS_SIZE (64u << 20) /* bytes of definitions kept in memory, at most */
+/* Rows per page; the LIMIT of verify_workflow_page and verify_child_page. */
+#define PAGE             1000
+#define DEFINITIONS_SIZE (64u << 20) /* bytes of definitions that are kept in memory */
 
-/* Columns of verify_workflow_page and verify_child_page. */
+/* Columns of the statements verify_workflow_page and verify_child_page. */
 enum { ID, C_PARENT = 0, C_ID, C_INDEX = 9 };
 
 struct pages {
     struct rows rows;
     size_t at;
-    int64_t parent, id; /* the key of the last row: the next page starts after it */
+    int64_t parent, id; /* key of the last row; the next page starts after it */
     bool last;
 };
 
@@ -24,9 +25,9 @@ struct workflow_walk {
     struct verify *v;
     struct pages workflows, children;
     struct graph_check check;
-    struct idmap definitions; /* prefix of the hash -> struct definition */
+    struct idmap definitions; /* maps the prefix of a hash to its struct definition */
     VEC(struct definition *) kept;
-    size_t size; /* bytes of their texts */
+    size_t size; /* bytes of the definitions' texts */
 };
 
 /* ---- definitions ---- */
@@ -39,9 +40,9 @@ static void drop_definitions(struct workflow_walk *w)
     idmap_reset(&w->definitions);
 }
 
-/* Finds a definition in memory or reads it; when those in memory exceed DEFINITIONS_SIZE, all are
- * dropped. *out is NULL if it is missing or damaged, which is a violation for each execution that
- * uses it. */
+/* Finds a definition in memory, or reads it. When the definitions in memory exceed
+ * DEFINITIONS_SIZE, all of them are dropped. *out is NULL if the definition is missing or damaged,
+ * which is a violation for each execution that uses it. */
 static int find_definition(struct workflow_walk *w, const struct checked_parent *f,
                            const struct definition **out, struct err *err)
 {
@@ -58,7 +59,7 @@ static int find_definition(struct workflow_walk *w, const struct checked_parent 
     *out = NULL;
     rc = definition_read(w->v->db, f->hash, &d, err);
     if (rc == -E_NOT_FOUND)
-        return 0; /* verify_snapshots reports it */
+        return 0; /* verify_snapshots reports this */
     if (rc == -E_INVALID) {
         verify_violation(w->v, "I37", f->id, "its definition %s can't be read: %s", f->hash,
                          err->msg);
@@ -134,7 +135,8 @@ static int fetch_page(struct workflow_walk *w, struct pages *p, enum stmt_id q, 
     return 0;
 }
 
-/* Fetches the next page if the current one is used up; *more is false at the end. */
+/* Fetches the next page if all rows of the current page are used. *more is false if no rows are
+ * left. */
 static int ensure_row(struct workflow_walk *w, struct pages *p, enum stmt_id q, bool *more,
                       struct err *err)
 {
@@ -165,7 +167,7 @@ static void read_child(struct checked_child *c, const struct rows *r, size_t i)
         c->index = -1;
 }
 
-/* Checks the children of the current parent; skips those of parents before it. */
+/* Checks the children of the current parent. Skips children of parents before it. */
 static int check_children(struct workflow_walk *w, bool is_checked, struct err *err)
 {
     struct pages *p = &w->children;

@@ -1,5 +1,5 @@
 /* advance.c - the loop that advances workflows: it counts the executions that ended in this turn
- * and decides on their parents and followers, which may then end too. It runs inside one
+ * and decides on their parents and followers, which may then end, too. The loop runs inside one
  * transaction and uses a list instead of recursion. */
 #include "store/workflow/workflow.h"
 
@@ -16,7 +16,7 @@ uint32_t slice_bound(const struct turn *t, uint32_t default_bound)
     return slice ? (default_bound * slice + DEFAULT_SLICE - 1) / DEFAULT_SLICE : default_bound;
 }
 
-/* Counts the end of an execution that a job submitted, in the nearest workflow above that job. */
+/* Counts the end of an execution that a job submitted: in the nearest workflow above that job. */
 static int count_spawned_end(struct turn *t, struct row *row, struct err *err)
 {
     struct workflow_state *f;
@@ -32,7 +32,8 @@ static int count_spawned_end(struct turn *t, struct row *row, struct err *err)
     return 0;
 }
 
-/* A due time of the workflow's schedule may be waiting for the end of this run. */
+/* Wakes engines to check the workflow's schedules: a due time may be waiting for the end of this
+ * run. */
 static void wake_schedule(struct turn *t, const struct row *row)
 {
     const struct workflow_state *f = idmap_get(&t->workflow_states, row->now.id);
@@ -131,7 +132,7 @@ static int advance_row(struct turn *t, struct row *row, struct err *err)
     return task_decide(t, f, definition_find_task(f->def, row->now.task_name), row, err);
 }
 
-/* Counts all ends of this turn so far. Counting does not end anything else. */
+/* Counts all ends of this turn so far. Counting does not end any execution. */
 static int count_ends(struct turn *t, struct err *err)
 {
     uint32_t notified = t->notified;

@@ -28,13 +28,15 @@ int concurrency_set_key(struct turn *t, struct row *row, const struct workflow_c
     if (!row->is_new)
         TRY(db_queue(t->db, NULL, 1, err, Q_EXECUTION_KEY, row->now.id, row->now.concurrency));
     l = limit_get(t, 'k', row->now.concurrency);
-    l->known &= l->max >= 0; /* this turn may create it: read it again */
+    /* The statement below may create the limit, so it must be read again. */
+    l->known &= l->max >= 0;
     TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_LIMIT_CREATE, l->key, c->max > 0 ? c->max : 1));
     limits_note(t, &row->now);
     return limits_fetch(t, err);
 }
 
-/* This turn does not hold the root lock, so a later turn creates the tasks. */
+/* Starts a workflow that got its permit. This turn does not hold the root lock, so a later turn
+ * creates the tasks. */
 int workflow_start_permitted(struct turn *t, struct row *row, struct err *err)
 {
     if (row->now.held || !row->has_permits)

@@ -13,16 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CREATE_SLICE 1000 /* tasks of one workflow created per turn */
-#define CREATE_MAX   4000 /* tasks of all workflows per turn, but at least one of each workflow */
-#define START_SLICE  500  /* tasks of one workflow made ready per turn */
+#define CREATE_SLICE 1000 /* tasks of one workflow that one turn creates */
+/* Tasks of all workflows that one turn creates, but at least one of each workflow. */
+#define CREATE_MAX   4000
+#define START_SLICE  500 /* tasks of one workflow that one turn makes ready */
 
 static const char *task_full_name(struct turn *t, const struct workflow_state *f, const char *task)
 {
     return arena_printf(&t->arena, "%s::%s", f->def->workflow->name, task);
 }
 
-/* Tasks of a foreground run stay in its queue, whatever queue they name. */
+/* The queue of a task. Tasks of a foreground run stay in its queue, even if they name another
+ * one. */
 static const char *task_find_queue(const struct workflow_state *f, const struct workflow_task *task)
 {
     const char *parent_queue = f->row->now.queue;
@@ -40,7 +42,7 @@ int task_max_attempts(const struct turn *t, const struct workflow_task *task)
     return n > 0 ? n : 1;
 }
 
-/* Resets the row that the task has from an earlier run; *out is NULL if it has none. */
+/* Resets the row that a task has from an earlier run; *out is NULL if the task has no such row. */
 static int reset_old_task(struct turn *t, struct workflow_state *f,
                           const struct workflow_task *task, struct row **out, struct err *err)
 {
@@ -88,7 +90,7 @@ int workflow_create_task(struct turn *t, struct workflow_state *f, const struct 
     return 0;
 }
 
-/* Loads the old rows of a whole slice with one statement. */
+/* Loads the old rows of a whole slice of tasks with one statement. */
 static int load_old_tasks(struct turn *t, struct workflow_state *f, uint32_t from, uint32_t n,
                           struct err *err)
 {
@@ -100,7 +102,7 @@ static int load_old_tasks(struct turn *t, struct workflow_state *f, uint32_t fro
     return tasks_get_rows(t, f, index, n, rows, err);
 }
 
-/* Reserves the ids of a whole slice with one statement. */
+/* Creates a slice of tasks. Reserves their ids with one statement. */
 static int create_task_slice(struct turn *t, struct workflow_state *f, uint32_t from, uint32_t n,
                              struct err *err)
 {
@@ -121,13 +123,13 @@ int workflow_set_progress(struct turn *t, struct workflow_state *f, uint32_t reu
         return 0;
     f->reuse_left = reuse_left;
     f->start_left = start_left;
-    if (f->row->definition) /* the statement expects its row */
+    if (f->row->definition) /* write the workflow's row: the statement below expects it to exist */
         TRY(door_write(t, err));
     return db_queue(t->db, NULL, 1, err, Q_WORKFLOW_PROGRESS, f->row->now.id,
                     val_or_null(reuse_left), val_or_null(start_left));
 }
 
-/* All tasks exist: decides on those without needs, one slice per turn. */
+/* Decides on the tasks without needs, one slice per turn, once all tasks exist. */
 static int start_tasks_without_needs(struct turn *t, struct workflow_state *f, struct err *err)
 {
     const struct workflow *w = f->def->workflow;
@@ -145,7 +147,7 @@ static int start_tasks_without_needs(struct turn *t, struct workflow_state *f, s
     TRY(workflow_set_progress(t, f, 0, w->ntasks - at, err));
     if (at < w->ntasks)
         return execution_continue_later(t, f->row, err);
-    return workflow_end_if_done(t, f, err); /* there may be nothing to run */
+    return workflow_end_if_done(t, f, err); /* the workflow may have no task to run */
 }
 
 bool workflow_is_starting(const struct workflow_state *f)
@@ -154,7 +156,7 @@ bool workflow_is_starting(const struct workflow_state *f)
            f->start_left;
 }
 
-/* All tasks exist: takes over results of the earlier execution, one slice per turn. */
+/* Takes over results of the earlier execution, one slice per turn, once all tasks exist. */
 static int reuse_slice(struct turn *t, struct workflow_state *f, struct err *err)
 {
     uint32_t n = f->def->workflow->ntasks, at = f->reuse_left ? n - f->reuse_left : 0;
@@ -195,8 +197,8 @@ int workflow_create_tasks(struct turn *t, struct workflow_state *f, struct err *
 
 /* ---- start ---- */
 
-/* Sets the concurrency key of the workflow's own definition. Not called if the task that nests the
- * workflow has set a key. */
+/* Sets the concurrency key from the workflow's own definition. Not called if the task that nests
+ * the workflow has set a key. */
 static int set_own_key(struct turn *t, struct workflow_state *f, struct err *err)
 {
     struct eval_subject s = {.facts = {.success = true}};
@@ -214,7 +216,7 @@ int workflow_start_unheld(struct turn *t, struct workflow_state *f, struct err *
     if (f->row->now.concurrency) {
         TRY(door_admit(t, f->row, err));
         if (f->row->now.held)
-            return 0; /* it starts when it gets its permit */
+            return 0; /* it will start when it gets its permit */
     }
     TRY(door_move(t, f->row, EV_STARTED, S_RUNNING, NULL, err));
     TRY(workflow_set_timeout(t, f, err));
@@ -232,7 +234,8 @@ int workflow_start(struct turn *t, struct row *row, const struct definition *def
 
     if (!rc)
         rc = resolve_variables(def->templates, params, &variables, &why);
-    if (rc) /* the state is stored anyway, so that readers see which definition and params failed */
+    /* Store the state nevertheless, so that readers see which definition and params failed. */
+    if (rc)
         variables = json_pack("{s:O, s:{}}", "params", params, "vars");
     if (in->due)
         json_object_set(variables, "due_at", in->due);

@@ -1,5 +1,6 @@
 /* decide.c - decides whether a pending task waits, runs, is skipped, or fails because its condition
- * can't be evaluated. The decision itself is pure (core/graph.h); this file reads its facts. */
+ * can't be evaluated. The decision itself is pure (core/graph.h); this file reads the facts for
+ * it. */
 #include "core/graph.h"
 #include "core/resolve.h"
 #include "store/door/door.h"
@@ -45,7 +46,7 @@ bool task_has_many_needs(const struct workflow_state *f, const struct workflow_t
     return task->nneeds >= MANY_NEEDS && task->nneeds >= f->def->workflow->ntasks / 4;
 }
 
-/* A change that this turn made after the states were read takes precedence. */
+/* The state of a need. A change that this turn made after the states were read takes precedence. */
 static struct graph_need find_current_need(const struct turn *t, const struct workflow_state *f,
                                            uint32_t index)
 {
@@ -59,7 +60,7 @@ static int read_needs_from_states(struct turn *t, struct workflow_state *f,
                                   const struct workflow_task *task, struct graph_need *needs,
                                   struct err *err)
 {
-    if (!f->task_states) /* read once per turn: many tasks may share the same needs */
+    if (!f->task_states) /* read the states once per turn: many tasks may have the same needs */
         TRY(tasks_read_states(t, f->row->now.id, f->def, &f->task_states, err));
     for (uint32_t i = 0; i < task->nneeds; i++)
         needs[i] = find_current_need(t, f, task->needs[i]);
@@ -91,7 +92,7 @@ int task_read_facts(struct turn *t, struct workflow_state *f, const struct workf
                                      : read_needs_from_rows(t, f, task, needs, err));
     *out = graph_facts(needs, task->nneeds);
     if (task->join)
-        out->success = true; /* enough needs have succeeded */
+        out->success = true; /* enough needs have succeeded for the join */
     return 0;
 }
 

@@ -30,14 +30,14 @@ static void sort_tasks(struct definition *d)
         qsort(d->by_name, d->ntasks, sizeof(*d->by_name), by_name);
 }
 
-/* Ranks start at 1; each task ranks after its needs. */
+/* Sets the ranks of the tasks. Ranks start at 1; each task has a higher rank than its needs. */
 static void rank_tasks(struct definition *d)
 {
     const struct workflow *w = d->workflow;
     uint32_t *order = arena_alloc(&d->arena, (w->ntasks + 1) * sizeof(*order)), n, i;
 
     d->rank = arena_zalloc(&d->arena, (w->ntasks + 1) * sizeof(*d->rank));
-    (void)!workflow_order(w, order, &n); /* a stored definition has no cycle */
+    (void)!workflow_order(w, order, &n); /* cannot fail: a stored definition has no cycle */
     for (i = 0; i < n; i++)
         d->rank[order[i]] = i + 1;
 }
@@ -109,8 +109,8 @@ struct definition *definition_find_cached(const struct store *s, const char *has
     return NULL;
 }
 
-/* The newest definitions are at the end of the cache. It is trimmed between turns only: a turn uses
- * few definitions. */
+/* The newest definitions are at the end of the cache. The cache is trimmed only between turns,
+ * since a turn uses few definitions. */
 int definition_get(struct turn *t, const char *hash, const struct definition **out, struct err *err)
 {
     struct definition *d = definition_find_cached(t->store, hash);
@@ -160,7 +160,8 @@ bool definition_is_used_by_turn(const struct turn *t, const char *hash)
     return false;
 }
 
-/* A definition parsed for a refused submission is not cached: a cached one counts as stored. */
+/* Adds the definitions that the turn has used to the cache. A definition that was parsed for a
+ * refused submission is not cached, because a cached definition counts as stored. */
 void definitions_cache_used(struct turn *t)
 {
     size_t i, left = 0;
@@ -188,7 +189,8 @@ void definitions_drop_parsed(struct turn *t)
         definition_free(t->parsed_definitions.at[--t->parsed_definitions.n]);
 }
 
-/* Call between turns only, when no pointers to cached definitions are in use. */
+/* Drops old definitions from the cache. Call it only between turns, when no pointers to cached
+ * definitions are in use. */
 void definitions_trim_cache(struct store *s)
 {
     size_t drop = s->definitions.n > MAX_CACHED_DEFINITIONS

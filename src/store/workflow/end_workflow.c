@@ -1,6 +1,6 @@
 /* end_workflow.c - the end of a workflow: starts on_failure and on_exit, evaluates the outputs, and
- * computes the final status from its tasks. Also the timers of workflows and fan-outs: timeouts,
- * and work that continues in another turn. */
+ * computes the final status from its tasks. Also has the timers of workflows and fan-outs:
+ * timeouts, and work that continues in another turn. */
 #include "base/json.h"
 #include "core/graph.h"
 #include "core/resolve.h"
@@ -10,7 +10,7 @@
 #include "store/workflow/rerun.h"
 #include "store/workflow/workflow.h"
 
-#define MAX_BLAMED 4 /* how many failed children the error of their parent counts */
+#define MAX_BLAMED 4 /* how many failed children are read for the error of their parent */
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ int execution_continue_later(struct turn *t, const struct row *row, struct err *
     return set_timer(t, row, TIMER_CONTINUE, t->now, err);
 }
 
-/* Finds the shorter of two timeouts: that of the definition, and that of the task that nests the
- * workflow. 0 if there is none. */
+/* Finds the timeout of a workflow: the shorter of that of its definition and that of the task that
+ * nests it. 0 if neither has one. */
 static int find_timeout(struct turn *t, const struct workflow_state *f, int64_t *out,
                         struct err *err)
 {
@@ -55,7 +55,7 @@ int workflow_set_timeout(struct turn *t, const struct workflow_state *f, struct 
 
     if (rc || !timeout)
         return rc;
-    /* The approval's timer must be deleted first: both timers have the same kind. */
+    /* Delete the approval's timer first: both timers have the same kind. */
     if (f->row->stored.held == HELD_APPROVAL)
         TRY(door_write(t, err));
     return set_timer(t, f->row, TIMER_TIMEOUT, t->now + timeout, err);
@@ -89,8 +89,8 @@ int execution_finish(struct turn *t, struct row *row, int status, struct outcome
     return door_move(t, row, action, (enum status)status, &note, err);
 }
 
-/* Reads the first failed children that caused the end, at most MAX_BLAMED. Tasks with allow_failure
- * are left out. */
+/* Reads the failed children that caused the end of their parent, the first MAX_BLAMED of them.
+ * Tasks with allow_failure are left out. */
 static int read_failed_children(struct turn *t, const struct row *row, struct rows *r,
                                 size_t failed[MAX_BLAMED], size_t *n, struct err *err)
 {
@@ -114,7 +114,8 @@ static int read_failed_children(struct turn *t, const struct row *row, struct ro
     return 0;
 }
 
-/* For example "task b failed: exited with code 3 (and 2 more)". */
+/* Makes the error of a workflow or fan-out, such as "task b failed: exited with code 3 (and 2
+ * more)". */
 int execution_explain_end(struct turn *t, struct row *row, int status, const char **out,
                           struct err *err)
 {
@@ -201,8 +202,9 @@ int workflow_describe_end(struct turn *t, struct workflow_state *f, const char *
     return end == S_SUCCEEDED ? 0 : execution_explain_end(t, f->row, end, error, err);
 }
 
-/* Whether on_failure has to run. It runs once, before on_exit, which is always the last task, even
- * if it fails. After a cancel only on_exit runs; a timeout also cancels, but is a failure. */
+/* Whether on_failure has to run. on_failure runs once, before on_exit, which is always the last
+ * task, even if on_failure fails. After a cancel only on_exit runs. A timeout also cancels, but is
+ * a failure, so on_failure runs after it. */
 static bool needs_on_failure(const struct execution *e)
 {
     if (e->flags & (FLAG_HANDLED | FLAG_EXITED))
@@ -210,7 +212,8 @@ static bool needs_on_failure(const struct execution *e)
     return (e->flags & FLAG_TIMED_OUT) || ((e->flags & FLAG_FAILED) && !e->cancel_requested);
 }
 
-/* on_failure and on_exit are tasks in the tree, created when all others have ended. */
+/* Creates and starts on_failure or on_exit, which are tasks in the tree, when all other tasks have
+ * ended. */
 static int start_final_task(struct turn *t, struct workflow_state *f,
                             const struct workflow_task *task, int flag, struct err *err)
 {
@@ -245,14 +248,15 @@ int workflow_end_if_done(struct turn *t, struct workflow_state *f, struct err *e
     }
     if (w->timeout || e->task_name)
         TRY(db_queue(t->db, NULL, ANY_ROWS, err, Q_TIMER_DELETE, e->id, TIMER_TIMEOUT));
-    if (e->concurrency) { /* its permit goes to the next execution in line */
+    /* The permit of the workflow goes to the next execution that waits for it. */
+    if (e->concurrency) {
         limits_note(t, e);
         TRY(limits_fetch(t, err));
     }
     return execution_finish(t, f->row, status, &o, err);
 }
 
-/* A due timer is only a hint: the row decides what there is to do. */
+/* Handles a due timer. The timer is only a hint: the row shows what must be done. */
 int execution_fire_timer(struct turn *t, struct row *row, enum timer_kind kind, struct err *err)
 {
     struct workflow_state *f;
@@ -281,9 +285,9 @@ int execution_fire_timer(struct turn *t, struct row *row, enum timer_kind kind, 
     TRY(workflow_state_get(t, row->now.id, row->now.root, &f, err));
     if (!f)
         return 0;
-    if (row->now.flags & FLAG_ONLY_FAILED) /* it has just got its permit */
+    if (row->now.flags & FLAG_ONLY_FAILED) /* the workflow has just got its permit */
         return rerun_nested_started(t, f, err);
-    if (!row->now.children_made && /* it has just started, because it got a permit */
+    if (!row->now.children_made && /* the workflow has just started, because it got a permit */
         (rc = workflow_set_timeout(t, f, err)))
         return rc;
     if (workflow_is_starting(f))

@@ -1,17 +1,19 @@
-/* followers.c - notifies the followers of an ended task: each counts the end and is decided on.
+/* followers.c - notifies the followers of an ended task: each follower counts the end and is
+ * decided on.
  *
  * A task may have a hundred thousand followers, and each may end in turn and have followers, so the
  * number of notifications per turn is limited. notify_left of an ended task is the number of
- * followers that are still to be notified; a timer of the task continues. The remaining followers
- * stay pending, so the workflow can't end early. */
+ * followers that are still to be notified; a timer of the task continues with them. The remaining
+ * followers stay pending, so the workflow can't end early. */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
-#define NOTIFY_SLICE      1000 /* followers of one task per turn */
-#define NOTIFY_MAX        4000 /* followers of all tasks per turn */
-#define NOTIFY_ROUND_COST 20   /* followers charged for the statements of one count_ends */
+#define NOTIFY_SLICE      1000 /* followers of one task that one turn notifies */
+#define NOTIFY_MAX        4000 /* followers of all tasks that one turn notifies */
+/* Statements of one count_ends cost as much as this many followers. */
+#define NOTIFY_ROUND_COST 20
 
 /* Whether followers may have no row yet, or only the row of an earlier run. */
 static bool has_uncreated_tasks(const struct workflow_state *f)
@@ -45,9 +47,9 @@ static void set_notify_left(struct turn *t, struct row *row, uint32_t left)
     door_mark_changed(t, row);
 }
 
-/* Counts one more terminal need of a follower. The decision comes later, as more needs may end in
- * this turn. A held follower was already decided on and must not be changed here: the transaction
- * that gives it its permit changes its row without holding this tree's root lock. */
+/* Counts one more ended need of a follower. The decision comes later, because other needs may end
+ * in this turn, too. A held follower was already decided on and must not be changed here: the
+ * transaction that gives it its permit changes its row without holding this tree's root lock. */
 static void count_need_end(struct turn *t, struct workflow_state *f, uint32_t follower,
                            struct row *row, bool success)
 {
@@ -74,7 +76,7 @@ static int count_end_in_followers(struct turn *t, struct workflow_state *f,
     return rc;
 }
 
-/* Notifies the first n of the followers that are left. */
+/* Notifies the first n of the followers that were not notified yet. */
 static int notify_slice(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
                         struct row *row, uint32_t left, uint32_t n, struct err *err)
 {

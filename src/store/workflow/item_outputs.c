@@ -1,6 +1,6 @@
-/* item_outputs.c - collects the outputs of the items of a fan-out, however it ended. Up to
- * ITEMS_MAX_STORED bytes the list is stored with the fan-out; a larger one is built from the items
- * each time it is read. */
+/* item_outputs.c - collects the outputs of the items of a fan-out, with whichever status it ended.
+ * A list of at most ITEMS_MAX_STORED bytes is stored with the fan-out; a larger list is built from
+ * the items each time it is read. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "store/door/door.h"
@@ -9,11 +9,11 @@
 #include <jansson.h>
 #include <string.h>
 
-#define OUTPUTS_PAGE 100 /* rows; the outputs of one item may be 1 MB long */
+#define OUTPUTS_PAGE 100 /* rows per page; the outputs of one item may be 1 MB long */
 
 struct item_entry {
     int status;
-    const char *outputs, *error; /* JSON and plain text; NULL if none */
+    const char *outputs, *error; /* outputs as JSON, error as plain text; NULL if none */
     const json_t *item;
 };
 
@@ -30,8 +30,8 @@ static void add_entry(struct buf *b, const struct item_entry *e)
     buf_addch(b, '}');
 }
 
-/* Adds at most a page of items, from the index `at` on, but only items that were created in this
- * run: an earlier run may have had more. */
+/* Adds a page of items, starting at the index `at`, but only items that were created in this run:
+ * an earlier run may have had more. */
 static int add_page(struct turn *t, const struct row *foreach, const json_t *list, int64_t at,
                     size_t most, struct buf *out, struct err *err)
 {
@@ -53,7 +53,8 @@ static int add_page(struct turn *t, const struct row *foreach, const json_t *lis
     return 0;
 }
 
-/* An item that fail_fast or a cancel kept from being created counts as cancelled. */
+/* Adds items that were not created because of fail_fast or a cancel. Such an item counts as
+ * cancelled. */
 static void add_uncreated(const struct row *foreach, const json_t *list, size_t most,
                           struct buf *out)
 {
@@ -78,7 +79,7 @@ int items_build_outputs(struct turn *t, const struct row *foreach, size_t most, 
     *fits = json_array_size(list) * least <= most;
     if (!*fits)
         return 0;
-    TRY(door_write(t, err)); /* the query must see the items that ended in this turn */
+    TRY(door_write(t, err)); /* write first: the query must see the items that ended in this turn */
     buf_addch(out, '[');
     for (at = 0; at < made && out->len <= most; at += OUTPUTS_PAGE)
         TRY(add_page(t, foreach, list, at, most, out, err));

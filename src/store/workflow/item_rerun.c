@@ -1,4 +1,5 @@
-/* item_rerun.c - reruns the items of a fan-out in place, on the rows of their earlier run. */
+/* item_rerun.c - reruns the items of a fan-out under their ids, on the rows of their earlier
+ * run. */
 #include "core/graph.h"
 #include "store/door/door.h"
 #include "store/workflow/rerun.h"
@@ -19,7 +20,7 @@ int items_find_old(struct turn *t, const struct row *foreach, struct old_items *
         old->from = at;
         old->n = OLD_ITEMS_PAGE;
         TRY(ask(t->db, &r, err, Q_ITEMS_FROM, foreach->now.id, at, at + OLD_ITEMS_PAGE));
-        /* outcomes of items that ended before the fan-out last started as a whole are obsolete */
+        /* ignore outcomes of items that ended before the fan-out last started as a whole */
         if (foreach->now.flags & FLAG_ONLY_FAILED)
             TRY(ask_one(t->db, INTO(&old->run_started_at), err, Q_LAST_STARTED_AT,
                         foreach->now.root, foreach->now.id));
@@ -103,7 +104,7 @@ int items_compute_flags(struct turn *t, struct row *foreach, int *bits, struct e
 {
     AUTO_ROWS r = ROWS_INIT;
 
-    TRY(door_write(t, err)); /* the query must see the changes of this turn */
+    TRY(door_write(t, err)); /* write first: the query must see the changes of this turn */
     TRY(ask(t->db, &r, err, Q_ITEMS_FAILED_OR_CANCELLED, foreach->now.id,
             foreach->now.children_made));
     *bits = (rows_int(&r, 0, 0) ? FLAG_FAILED : 0) | (rows_int(&r, 0, 1) ? FLAG_CANCELLED : 0);

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#define PAGE 100 /* rows; the result of one item may be 1 MB long */
+#define PAGE 100 /* rows per page; the result of one item may be 1 MB long */
 
 void reusable_items_release(struct reusable_items *old)
 {

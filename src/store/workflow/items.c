@@ -1,6 +1,6 @@
 /* items.c - fan-outs: an execution of kind foreach with one child per item of its list. Only a
- * window of items is open at once and new items are created as others end, so a long list takes
- * linear time and bounded memory. */
+ * window of items is open at once, and new items are created as others end, so that a long list
+ * takes linear time and bounded memory. */
 #include "base/json.h"
 #include "core/graph.h"
 #include "core/resolve.h"
@@ -14,9 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ITEMS_WINDOW   1000 /* items of one fan-out open at once, unless max_parallel is lower */
-#define ITEMS_SLICE    500  /* items of one fan-out created at once */
-#define ITEMS_PER_TURN 4000 /* items of all fan-outs per turn, even if items end at once */
+#define ITEMS_WINDOW   1000 /* open items of one fan-out, unless max_parallel is lower */
+#define ITEMS_SLICE    500  /* items of one fan-out that are created at once */
+/* Items of all fan-outs that one turn creates, even if they end at once. */
+#define ITEMS_PER_TURN 4000
 
 /* Caches the list of a fan-out: it may be long, it is needed each time an item ends, and it does
  * not change during a run. The time of the row's last move (updated_at) distinguishes one run from
@@ -28,7 +29,7 @@ static void cache_list(struct store *s, const struct row *foreach, json_t *list)
 
     for (size_t i = 0; i < MAX_CACHED_LISTS; i++)
         if (s->item_lists[i].foreach == foreach->now.id)
-            slot = &s->item_lists[i]; /* holds the list of an earlier run */
+            slot = &s->item_lists[i]; /* replace the list of an earlier run */
     if (!slot)
         slot = &s->item_lists[s->next_item_list++ % MAX_CACHED_LISTS];
     json_decref(slot->list);
@@ -58,7 +59,7 @@ int items_read_list(struct turn *t, const struct row *foreach, json_t **out, str
 {
     AUTO_ARGS a = ARGS_INIT;
     AUTO_ROWS r = ROWS_INIT;
-    const char *text = foreach->now.input; /* set if the fan-out started in this turn */
+    const char *text = foreach->now.input; /* set only if the fan-out started in this turn */
     int rc = 0;
 
     if ((*out = find_cached_list(t->store, foreach))) {
@@ -133,7 +134,8 @@ static int items_slice_left(const struct turn *t)
     return left < most ? left : most;
 }
 
-/* Fills the window; items beyond this turn's slice are created by the next turn. */
+/* Creates items until the window is full. Items beyond this turn's slice are created by the next
+ * turn. */
 static int fill_window(struct turn *t, struct workflow_state *f, const struct workflow_task *task,
                        struct row *foreach, json_t *list, struct err *err)
 {

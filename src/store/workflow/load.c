@@ -20,7 +20,8 @@ struct workflow_state *workflow_state_add(struct turn *t, struct row *row,
 {
     struct workflow_state *f = idmap_get(&t->workflow_states, row->now.id);
 
-    if (f) { /* the workflow restarts in the same turn that loaded it for a rerun */
+    /* The state is loaded already: the turn that loaded it for a rerun restarts the workflow. */
+    if (f) {
         idmap_release(&f->tasks);
         idmap_release(&f->scope_values);
     } else {
@@ -117,7 +118,7 @@ static void add_task_row(struct turn *t, const struct rows *r, size_t nth)
         row->unlocked = row->has_input_and_spec = true;
         rows_read(r, nth, STATE_COLUMNS, &t->arena, &row->now.input, &row->now.spec);
     }
-    if (!row->outcome_changed) { /* otherwise this turn has set a newer outcome */
+    if (!row->outcome_changed) { /* keep an outcome that this turn has set, which is newer */
         row->has_outcome = true;
         rows_read(r, nth, STATE_COLUMNS + 2, &t->arena, &row->now.result, &row->now.error);
     }
@@ -142,7 +143,7 @@ int tasks_read(struct turn *t, const struct task_ref *list, size_t n, struct err
 
 #define STATES_PAGE 5000
 
-/* A change that this turn made to a task takes precedence. */
+/* Reads the state of a task. A change that this turn made to the task takes precedence. */
 static void read_task_state(struct turn *t, const struct definition *def, const struct rows *r,
                             size_t i, struct task_state *out)
 {

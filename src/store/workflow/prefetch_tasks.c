@@ -22,8 +22,8 @@ static void add_wanted_row(struct turn *t, struct wanted_rows *a, int64_t id, in
     *vec_add(&a->rows) = (struct row_ref){.id = id, .root = root};
 }
 
-/* Loads the parents and the nearest workflows. A row that can't be loaded is not an error here: the
- * code that uses it reports the error. */
+/* Loads the parents of the ended executions, and the nearest workflows above them. A row that can't
+ * be loaded is not an error here: the code that uses the row reports the error. */
 static int prefetch_ancestors(struct turn *t, struct err *err)
 {
     struct wanted_rows a = {0};
@@ -52,7 +52,7 @@ static int prefetch_ancestors(struct turn *t, struct err *err)
 
 /* ---- tasks ---- */
 
-/* Tasks to load; may contain duplicates. */
+/* A list of tasks to load, which may contain duplicates. */
 struct wanted_tasks {
     VEC(struct task_ref) list;
     struct workflow_state *state;
@@ -83,7 +83,7 @@ static int by_task(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Loads the listed tasks, each once. */
+/* Loads the tasks of the list, each once. */
 static int read_wanted_tasks(struct turn *t, struct wanted_tasks *a, struct err *err)
 {
     struct task_ref *list = a->list.at;

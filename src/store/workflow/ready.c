@@ -15,7 +15,7 @@
 
 /* ---- spec and input ---- */
 
-/* An invalid value fails the task, not the turn. */
+/* If rc says that a value is invalid, fails the task, not the turn. */
 int task_fail_if_invalid(struct turn *t, struct row *row, int rc, struct err *err)
 {
     return rc == -E_INVALID ? task_fail(t, row, err->msg, err) : rc;
@@ -27,8 +27,8 @@ int task_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
     const char *what = row->now.kind == KIND_FOREACH ? "the list of foreach" : "the input";
     int rc;
 
-    /* Sets neither spec nor input in the row until both are checked: a new row would be inserted
-     * with the refused value, which may be large and occur in hundreds of items. */
+    /* Set neither spec nor input in the row until both are checked: otherwise a new row would be
+     * inserted with the refused value, which may be large and occur in hundreds of items. */
     if (spec->len > STORE_MAX_SPEC)
         return err_set(err, E_INVALID,
                        "the task, with its values filled in, is %zu bytes long; at most %d are "
@@ -48,7 +48,7 @@ int task_store_resolved(struct turn *t, struct row *row, const struct buf *spec,
     return 0;
 }
 
-/* Adds the approval, with its message and timeout, to the holds of a task that needs one. */
+/* Adds the approval of a task, with its message and timeout, to the reasons to hold the task. */
 static int find_approval(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
                          struct hold_reasons *out, struct err *err)
 {
@@ -72,7 +72,8 @@ static int find_approval(struct turn *t, struct workflow_state *f, const struct 
     return rc;
 }
 
-/* Delay and approval hold a fan-out once, not each of its items. */
+/* Finds the reasons to hold a task. A delay or an approval holds a fan-out once, not each of its
+ * items. */
 static int find_holds(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
                       struct hold_reasons *out, struct err *err)
 {
@@ -81,7 +82,8 @@ static int find_holds(struct turn *t, struct workflow_state *f, const struct eva
     return find_approval(t, f, s, out, err);
 }
 
-/* A task is routed when it becomes ready: by the name of its fan-out, if it is an item. */
+/* Sets the lane of a task, which is routed when it becomes ready. An item is routed by the name of
+ * its fan-out. */
 static int set_lane(struct turn *t, const struct workflow_state *f, const struct eval_subject *s,
                     struct err *err)
 {
@@ -138,7 +140,7 @@ static int start_nested(struct turn *t, struct workflow_state *f, const struct w
     const struct definition *def;
     int rc;
 
-    row->now.concurrency = NULL; /* evaluated anew at each start */
+    row->now.concurrency = NULL; /* the key is evaluated anew at each start */
     if (task->concurrency.key && (rc = concurrency_set_key(t, row, &task->concurrency, scope, err)))
         return task_fail_if_invalid(t, row, rc, err);
     if ((rc = resolve_pairs(resolve_template(scope, TASK_WITH), scope, false, &in.params, err)))
@@ -210,7 +212,8 @@ int execution_start_unheld(struct turn *t, struct row *row, struct err *err)
 
     if (row->now.kind == KIND_WORKFLOW && (row->now.flags & FLAG_ONLY_FAILED))
         return rerun_nested_unheld(t, row, err);
-    if (!parent || kind_is_job(parent->now.kind) || !row->now.task_name) { /* it was submitted */
+    /* The execution was submitted, so it is not a task of a workflow. */
+    if (!parent || kind_is_job(parent->now.kind) || !row->now.task_name) {
         rc = workflow_state_get(t, row->now.id, row->now.root, &f, err);
         return rc || !f ? rc : workflow_start_unheld(t, f, err);
     }

@@ -1,6 +1,7 @@
-/* rerun.c - rerun in place. When an execution runs again, so do its followers, in its own workflow
- * and in those above; ancestors that have ended are reopened. Its descendants are not touched until
- * it starts: then it reuses their old rows (create.c, items.c), a slice at a time. */
+/* rerun.c - reruns executions in place: under their ids. When an execution runs again, so do its
+ * followers, in its own workflow and in the workflows above; ancestors that have ended are
+ * reopened. The descendants of the execution are not changed until it starts; then it reuses their
+ * old rows (create.c, items.c), a slice at a time. */
 #include "store/workflow/rerun.h"
 
 #include "store/door/door.h"
@@ -10,8 +11,8 @@
 
 /* ---- ancestors ---- */
 
-/* on_failure, on_exit and their descendants run after all other tasks have ended, so they can't run
- * again alone. */
+/* Refuses a rerun of a final task alone. on_failure, on_exit and their descendants run after all
+ * other tasks have ended, so they can't run again alone. */
 static int refuse_final_task(const struct workflow_state *f, const struct workflow_task *task,
                              const struct row *row, struct err *err)
 {
@@ -26,8 +27,8 @@ static int refuse_final_task(const struct workflow_state *f, const struct workfl
 static int reopen_above(struct turn *t, struct row *row, struct rerun *r, struct err *err);
 
 /* Reruns the followers of `task` in its workflow. If `again` is set, reruns the task itself, too;
- * otherwise the caller has reopened it. `row` is the execution of the task. task is NULL if `row`
- * is an execution that a job submitted. */
+ * otherwise the caller has reopened it. `row` is the execution of the task. If `row` is an
+ * execution that a job submitted, `task` is NULL. */
 static int rerun_in_workflow(struct turn *t, struct workflow_state *f,
                              const struct workflow_task *task, const struct row *row, bool again,
                              struct rerun *r, struct err *err)
@@ -44,7 +45,7 @@ static int rerun_in_workflow(struct turn *t, struct workflow_state *f,
     return ended ? reopen_above(t, f->row, r, err) : 0;
 }
 
-/* Only an item that belongs to the fan-out's last run can run again. */
+/* Refuses to rerun an item that does not belong to the fan-out's last run. */
 static int refuse_item(const struct row *foreach, const struct row *row, struct err *err)
 {
     const char *why = NULL;
@@ -77,17 +78,18 @@ static int reopen_items(struct turn *t, struct row *foreach, struct rerun *r, st
         return 0;
     TRY(rerun_reset(t, foreach, S_RUNNING, 0, r, err));
     if ((bits & FLAG_FAILED) && definition_find_task(f->def, foreach->now.task_name)->fail_fast)
-        bits |= FLAG_STOPPED; /* the failed item does not run again and must not cancel this one */
+        /* The item that failed does not run again and must not cancel this item. */
+        bits |= FLAG_STOPPED;
     foreach->now.flags |= bits;
     foreach->now.children_made = made;
     foreach->now.children_open = 1;
     door_mark_changed(t, foreach);
-    agenda_add(t, foreach, 0); /* to create the items that were never created */
+    agenda_add(t, foreach, 0); /* create the items that fail_fast left out */
     return reopen_above(t, foreach, r, err);
 }
 
-/* Reopens the parent of an execution that is open again, and resets the followers of that
- * execution; then does the same for the parent, if it had ended. */
+/* Reopens the parent of an execution that runs again, and resets the followers of the execution.
+ * Then does this for the parent, too, if the parent had ended. */
 static int reopen_above(struct turn *t, struct row *row, struct rerun *r, struct err *err)
 {
     const struct workflow_task *task = NULL;
@@ -237,7 +239,7 @@ int op_rerun(struct turn *t, struct rerun *r, struct err *err)
 {
     struct row *row;
 
-    rerun_release(r); /* the body of a turn may run more than once */
+    rerun_release(r); /* start anew: the body of a turn may run more than once */
     TRY(requests_load(t, &r->request, 1, err));
     if (r->request.rc)
         return 0;

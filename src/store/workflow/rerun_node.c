@@ -1,10 +1,11 @@
-/* rerun_node.c - rerun in place: resets one execution, and takes a new permit for a workflow. */
+/* rerun_node.c - rerun in place: resets a single execution, and takes a new permit for a
+ * workflow. */
 #include "store/workflow/rerun.h"
 
 #include "store/door/door.h"
 #include "store/door/event_data.h"
 
-/* Reads the result and error of the ended run; after the reset only the history has them. */
+/* Reads the result and error of the ended run, which are only in the history after the reset. */
 static int read_old_outcome(struct turn *t, const struct row *row, const char **result,
                             const char **error, struct err *err)
 {
@@ -31,7 +32,7 @@ static void note_rerun_row(struct rerun *r, const struct row *row)
     n->name = mem_strdup(row->now.name);
 }
 
-/* Finds who requested the rerun. Without r, the request is that of the parent's rerun. */
+/* Finds who requested the rerun. If r is NULL, that is who requested the parent's rerun. */
 static int find_requester(struct turn *t, const struct row *row, const struct rerun *r,
                           const struct request **out, struct err *err)
 {
@@ -57,7 +58,8 @@ int rerun_reset(struct turn *t, struct row *row, enum status to, int attempts, s
     TRY(read_old_outcome(t, row, &result, &error, err));
     TRY(find_requester(t, row, r, &q, err));
     note_rerun_row(r, row);
-    move.data = /* the previous outcome, which the rerun removes from the execution */
+    /* The event keeps the previous outcome, which the rerun removes from the execution. */
+    move.data =
         data_build(t, "tttj", "by", q->by, "reason", q->reason, "error", error, "result", result);
     door_set_outcome(row, NULL, NULL);
     execution_reset_counters(&row->now);

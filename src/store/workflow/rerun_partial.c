@@ -1,4 +1,4 @@
-/* rerun_partial.c - rerun in place of some tasks of a workflow. */
+/* rerun_partial.c - reruns some of the tasks of a workflow in place (rerun.h). */
 #include "store/workflow/rerun.h"
 
 #include "core/graph.h"
@@ -48,7 +48,7 @@ int partial_rerun_load(struct turn *t, struct workflow_state *f, struct partial_
     return 0;
 }
 
-/* Loads the rows of the tasks that run again, or that may have to wait for such tasks. */
+/* Loads the rows of the tasks that run again, and of tasks that may have to wait for them. */
 static int load_rows(struct turn *t, struct partial_rerun *p, struct err *err)
 {
     uint32_t all = p->f->def->workflow->ntasks, n = 0, i;
@@ -90,8 +90,8 @@ static int refuse_running(const struct partial_rerun *p, struct err *err)
     return 0;
 }
 
-/* Reruns only the failed descendants of a task, if that suffices because none of its needs runs
- * again. *done is false if the task has to run again as a whole. */
+/* Reruns only the failed descendants of a task, if none of the task's needs runs again. *done is
+ * false if the task must run again as a whole. */
 static int rerun_failed_below(struct turn *t, const struct partial_rerun *p, uint32_t i,
                               struct rerun *r, bool *done, struct err *err)
 {
@@ -160,8 +160,9 @@ static void recount_pending(struct turn *t, const struct partial_rerun *p)
         }
 }
 
-/* Notifies all followers that ended tasks have not notified yet. The counters of the followers are
- * computed anew after that, and a later notification would count the same end twice. */
+/* Notifies all followers that ended tasks have not notified yet. This is necessary because the
+ * counters of the followers are computed anew afterwards, and a later notification would count an
+ * end twice. */
 static int notify_all_left(struct turn *t, const struct partial_rerun *p, struct err *err)
 {
     const struct workflow *w = p->f->def->workflow;
@@ -226,7 +227,8 @@ int rerun_nested(struct turn *t, struct row *row, struct rerun *r, bool *whole, 
     if (!f || (uint32_t)row->now.children_made < f->def->workflow->ntasks)
         return 0;
     if ((rc = partial_rerun_load(t, f, &p, err)))
-        return rc == -E_INVALID ? 0 : rc; /* incomplete: the caller reruns it as a whole */
+        /* The workflow is incomplete: the caller reruns it as a whole. */
+        return rc == -E_INVALID ? 0 : rc;
     if (!rerun_failed(f->def->workflow, p.states, p.marks))
         return 0;
     *whole = false;

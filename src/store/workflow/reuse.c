@@ -1,8 +1,8 @@
 /* reuse.c - a rerun as a new execution, with other params or another definition, takes over the
- * results of tasks that succeeded in the earlier execution and do not have to run again. It does so
- * in slices, in reverse topological order: followers before their needs. A task that becomes ready
- * between two slices, because all its needs were taken over, is therefore always a task that has to
- * run. */
+ * results of tasks that succeeded in the earlier execution and do not have to run again. This is
+ * done in slices, in reverse topological order: followers before their needs. So a task that
+ * becomes ready between two slices, because the results of all its needs were taken over, is always
+ * a task that must run. */
 #include "core/graph.h"
 #include "core/rerun.h"
 #include "store/door/door.h"
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REUSE_SLICE         500  /* results taken over per turn */
-#define REUSE_MAX_FOLLOWERS 2000 /* stop the slice once its tasks have this many followers */
+#define REUSE_SLICE         500  /* results that one turn takes over */
+#define REUSE_MAX_FOLLOWERS 2000 /* a slice ends when its tasks have this many followers */
 
 /* ---- which results are reusable ---- */
 

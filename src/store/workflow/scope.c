@@ -1,5 +1,5 @@
-/* scope.c - builds the values that expressions of a workflow see: its variables, the tasks that
- * they refer to, and the execution that they are evaluated for. */
+/* scope.c - builds the values that expressions of a workflow can refer to: its variables, the tasks
+ * that they refer to, and the execution that they are evaluated for. */
 #include "core/resolve.h"
 #include "store/workflow/workflow.h"
 
@@ -9,7 +9,7 @@
 struct referenced_tasks {
     const struct definition *def;
     VEC(uint32_t) index;
-    bool all; /* the expressions use `tasks` as a whole, or with a computed name */
+    bool all; /* whether the expressions use `tasks` as a whole, or with a computed name */
 };
 
 static void add_reference(void *arg, const char *name)
@@ -39,8 +39,9 @@ static int add_named_tasks(struct turn *t, struct workflow_state *f, const uint3
     return 0;
 }
 
-/* The parser accepts `tasks` as a whole only where all of them have ended. Elsewhere, in a
- * definition that an earlier version stored, it has only the tasks that the same templates name. */
+/* Builds the value of `tasks`. The parser accepts `tasks` as a whole only where all tasks have
+ * ended. Elsewhere, in a definition that an earlier version stored, `tasks` contains only the tasks
+ * that the same templates name. */
 static int build_tasks_scope(struct turn *t, struct workflow_state *f, const struct eval_subject *s,
                              json_t **out, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* scope_tasks.c - the values of tasks that expressions see: their status, outputs and error. */
+/* scope_tasks.c - the values of tasks in expressions: their status, outputs and error. */
 #include "base/buf.h"
 #include "store/door/door.h"
 #include "store/workflow/rerun.h"
@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VALUES_PAGE 100 /* rows; the outputs of one task may be 1 MB long */
+#define VALUES_PAGE 100 /* rows per page; the outputs of one task may be 1 MB long */
 
 /* ---- outputs ---- */
 
-/* A task that refers to unreadable outputs fails with this error: an empty object in their place
- * would be an invented value. */
+/* Parses the outputs of a task. If they can't be read, the task that refers to them fails with this
+ * error, because an empty object in their place would be an invented value. */
 static int read_outputs(const char *task, int64_t id, const char *text, json_t **out,
                         struct err *err)
 {
@@ -49,7 +49,8 @@ static int read_task_outputs(struct turn *t, const struct row *row, json_t **out
     if (row->now.kind == KIND_FOREACH && status_is_terminal(row->now.status)) {
         if (rerun_has_started(row))
             return read_item_outputs(t, row, out, err);
-        if (row->now.status == S_SUCCEEDED) /* reused from an earlier execution */
+        /* Its outputs were to be reused from an earlier execution. */
+        if (row->now.status == S_SUCCEEDED)
             return err_set(
                 err, E_INVALID,
                 "the outputs of %s were too large to be reused from the earlier execution: "
@@ -62,20 +63,23 @@ static int read_task_outputs(struct turn *t, const struct row *row, json_t **out
 
 /* ---- values ---- */
 
-/* Takes ownership of the outputs; error may be NULL. */
+/* Makes the value of a task for expressions. Takes ownership of the outputs; `error` may be
+ * NULL. */
 static json_t *make_value(struct turn *t, const char *status, json_t *outputs, const char *error)
 {
     return turn_keep_json(t, json_pack("{s:s, s:o, s:o}", "status", status, "outputs", outputs,
                                        "error", error ? json_string(error) : json_null()));
 }
 
-/* The value of a task that was not created, because its workflow was cancelled or timed out. */
+/* Makes the value of a task that was not created, because its workflow was cancelled or timed
+ * out. */
 static json_t *make_uncreated_value(struct turn *t)
 {
     return make_value(t, status_text(S_CANCELLED), json_object(), NULL);
 }
 
-/* The value of an ended task is cached: many items may refer to the same large outputs. */
+/* The value of an ended task is cached, because many items may refer to it, and its outputs may be
+ * large. */
 int task_read_value(struct turn *t, struct workflow_state *f, uint32_t index, const struct row *row,
                     json_t **out, struct err *err)
 {
@@ -94,12 +98,12 @@ int task_read_value(struct turn *t, struct workflow_state *f, uint32_t index, co
 
 /* ---- all tasks ---- */
 
-/* The values of all tasks, read without loading their rows into the turn, and only up to
- * ITEMS_MAX_IN_SCOPE bytes: there may be many tasks with large outputs. */
+/* The values of all tasks. They are read without loading the rows of the tasks, and only up to
+ * ITEMS_MAX_IN_SCOPE bytes, because many tasks may have large outputs. */
 struct all_values {
     json_t **at;          /* the values by task index; NULL if the task was not created */
-    VEC(uint32_t) by_row; /* fan-outs whose outputs are stored with their items */
-    size_t size;          /* bytes of outputs and errors */
+    VEC(uint32_t) by_row; /* indexes of fan-outs whose outputs are stored only with their items */
+    size_t size;          /* bytes of all outputs and errors */
 };
 
 static int add_value(struct turn *t, const struct workflow_state *f, struct all_values *all,
@@ -139,7 +143,7 @@ static int read_stored_values(struct turn *t, const struct workflow_state *f,
     AUTO_ROWS r = ROWS_INIT;
     AUTO_BUF after = BUF_INIT;
 
-    TRY(door_write(t, err)); /* the query must see the tasks that ended in this turn */
+    TRY(door_write(t, err)); /* write first: the query must see the tasks that ended in this turn */
     do {
         TRY(ask(t->db, &r, err, Q_TASK_VALUES, f->row->now.id, buf_cstr(&after), VALUES_PAGE));
         for (size_t i = 0; i < r.n; i++)

@@ -1,11 +1,12 @@
 /* stored_definitions.c - definitions in the database, kept while an execution or an applied name
  * uses them.
  *
- * Retention deletes unused definitions. So that it never deletes one that a turn has just started
- * to use, each use makes sure that the row carries a recent mark: the turn inserts the row, renews
- * its mark, or finds a mark younger than DEFINITION_FRESH_US (a day). Retention never deletes a
- * definition marked within twice that time (ops/retention.c). A nested workflow is stored when it
- * starts; until then it is part of the text of the workflow that contains it. */
+ * Retention deletes unused definitions. It must never delete a definition that a turn has just
+ * started to use. So each use makes sure that the row of the definition has a recent mark: the turn
+ * inserts the row, renews its mark, or finds a mark younger than DEFINITION_FRESH_US (a day).
+ * Retention never deletes a definition whose mark is younger than twice that time
+ * (ops/retention.c). A nested workflow is stored when it starts; until then it is part of the text
+ * of the workflow that contains it. */
 #include "store/store_internal.h"
 #include "store/workflow/workflow.h"
 
@@ -13,8 +14,8 @@
 
 #include <string.h>
 
-/* How long the store trusts its cached mark time without reading the row. The mark is then at most
- * 1.5 * DEFINITION_FRESH_US old. */
+/* How long the store relies on its cached time of a mark without reading the row. The mark is then
+ * at most 1.5 * DEFINITION_FRESH_US old. */
 #define MARK_TRUSTED_US (DEFINITION_FRESH_US / 2)
 
 static bool is_marked_used(const struct turn *t, const char *hash)
@@ -25,7 +26,8 @@ static bool is_marked_used(const struct turn *t, const char *hash)
            (d && t->now && t->now - d->marked_used_at < MARK_TRUSTED_US);
 }
 
-/* Whether the row exists and is marked used; renews an old mark under the row's lock. */
+/* Reads whether the row of the definition exists and is marked used. Renews an old mark under the
+ * row's lock. */
 static int mark_used(struct turn *t, const char *hash, bool *exists, struct err *err)
 {
     int64_t used_at = INT64_MIN;
@@ -34,7 +36,7 @@ static int mark_used(struct turn *t, const char *hash, bool *exists, struct err 
     *exists = used_at > t->now - DEFINITION_FRESH_US;
     if (used_at == INT64_MIN || *exists)
         return 0;
-    /* no row: retention deleted it first */
+    /* no row is returned if retention deleted it first */
     return ask_any(t->db, exists, err, Q_DEFINITION_MARK, hash, t->now);
 }
 

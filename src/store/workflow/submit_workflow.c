@@ -10,14 +10,14 @@
 #include <jansson.h>
 #include <string.h>
 
-/* The key of the submission's definition in turn.submitted_definitions: the address of its text. */
+/* The key of a submission's definition in turn.submitted_definitions: the address of its text. */
 static int64_t definition_key(const struct submission *s)
 {
     return (int64_t)(intptr_t)s->definition;
 }
 
-/* Finds the stored definition that the submission names by hash. A missing or unreadable definition
- * refuses the submission, not the turn. */
+/* Finds the stored definition whose hash the submission contains. If it is missing or unreadable,
+ * the submission is refused, but the turn does not fail. */
 static int find_stored_definition(struct turn *t, struct submission *s,
                                   const struct definition **out, struct err *err)
 {
@@ -32,12 +32,12 @@ static int find_stored_definition(struct turn *t, struct submission *s,
     return rc;
 }
 
-/* Parses the definition that the submission contains. */
+/* Parses the definition whose text the submission contains. */
 static void find_given_definition(struct turn *t, struct submission *s,
                                   const struct definition **out)
 {
     if (t->last_prepared &&
-        !strcmp(t->last_prepared, s->definition)) /* the text of the previous submission */
+        !strcmp(t->last_prepared, s->definition)) /* if it is the text of the previous submission */
         *out = idmap_get(&t->submitted_definitions, (int64_t)(intptr_t)t->last_prepared);
     else
         s->rc = definition_from_text(t, s->definition, out, &s->err);

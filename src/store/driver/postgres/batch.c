@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A variant is used for at least this many rows: the server must plan each variant once. */
+/* A variant is used only for at least this many rows, because the server must plan each variant
+ * once. */
 #define MANY_ROWS  64
-/* At most this many variants per statement. Turns of one kind need the same few variants; rows that
- * fit none of them use the statement itself. */
+/* Each statement has at most this many variants. Turns of one kind need the same few variants; rows
+ * that fit none of them use the statement itself. */
 #define MAX_SHAPES 6
 
 _Static_assert(STMT_MAX_PARAMS <= 64, "a set of parameters is one 64-bit number");
@@ -46,8 +47,8 @@ static const char *next_column(const char *sql, unsigned long *param)
     return NULL;
 }
 
-/* The columns whose value is equal in all rows. If all columns are, one is left out: at least one
- * array must remain to give the number of rows. */
+/* The set of columns whose value is equal in all rows. If that is true of all columns, one column
+ * is left out of the set, because at least one array must remain to give the number of rows. */
 static uint64_t find_same_columns(const struct args *a, size_t nrows)
 {
     const struct stmt *stmt = a->stmt;

@@ -1,8 +1,8 @@
 /* batch.h - variants of a statement, for many rows that have the same value in some columns. The
- * server spends time on each element of an array, both to parse the array and to unnest it; but of
- * the 34 columns of five hundred new jobs, often only two differ. So a column that is equal in all
- * rows is sent once: where the statement has unnest($3), the variant for such rows has $3
- * (docs/adr/0041). */
+ * server spends time on each element of an array, both to parse the array and to unnest it. But
+ * when five hundred new jobs are inserted, often only two of the 34 columns differ between them. So
+ * a column that is equal in all rows is sent once: where the statement has unnest($3), the variant
+ * for such rows has $3 (docs/adr/0041). */
 #ifndef STORE_DRIVER_POSTGRES_BATCH_H
 #define STORE_DRIVER_POSTGRES_BATCH_H
 
@@ -22,9 +22,9 @@ struct pg_shapes {
     struct arena arena;
 };
 
-/* The variant that fits these rows best; NULL if the statement itself should be used. */
+/* The variant that fits these arguments best; NULL if the statement itself should be used. */
 struct pg_shape *pg_shape_for(struct pg_shapes *all, const struct args *a);
-/* Marks all as not prepared: the session in which they were prepared is gone. */
+/* Marks all variants as not prepared, because the session in which they were prepared is gone. */
 void pg_shapes_forget(struct pg_shapes *all);
 void pg_shapes_release(struct pg_shapes *all);
 

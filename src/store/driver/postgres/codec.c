@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#define EPOCH_US 946684800000000 /* PostgreSQL counts from 2000-01-01, Pawl from 1970 */
+/* From 1970-01-01, where Pawl's times start, to 2000-01-01, where PostgreSQL's start. */
+#define EPOCH_US 946684800000000
 
 /* ---- parameters ---- */
 
@@ -52,9 +53,9 @@ static char *put_value(char *p, enum db_type type, const struct val *v)
     return NULL;
 }
 
-/* Writes a column of the rows as a one-dimensional array: number of dimensions, whether it has
- * nulls, type of the elements, number of elements, first index; then each element with its length,
- * -1 for null. An empty array has no dimension. */
+/* Writes a column of the rows as a one-dimensional array. The format is: number of dimensions,
+ * whether there are nulls, type of the elements, number of elements, first index; then each element
+ * after its length, which is -1 for null. An empty array has no dimension. */
 static char *put_array(char *p, enum db_type type, const struct val *column, size_t nrows,
                        size_t stride)
 {
@@ -81,8 +82,8 @@ static char *put_array(char *p, enum db_type type, const struct val *column, siz
     return p;
 }
 
-/* An upper bound of the encoded size: values point into the buffer, so it must not be reallocated
- * while it is filled. */
+/* An upper bound of the encoded size of the parameters. Values point into the buffer, so it must
+ * not be reallocated while it is filled. */
 static size_t max_encoded_size(const struct args *a)
 {
     size_t i, room = (size_t)a->stmt->nrows * 20;
@@ -153,7 +154,7 @@ static inline int64_t get_int(const char *p, size_t size)
     }
 }
 
-/* How the bytes of a value are read. */
+/* How the bytes of a column's values are read. */
 enum form { INTEGER, UNSIGNED, FLOAT, TIME, TID, TEXT, NOTHING };
 
 static void read_value(struct val *v, enum form form, const char *p, size_t size)
@@ -175,7 +176,7 @@ static void read_value(struct val *v, enum form form, const char *p, size_t size
     case TIME:
         v->i = bits + EPOCH_US;
         break;
-    case TID: /* the row's page, and its position in that page */
+    case TID: /* TID: the number of a row's page, and its position in that page */
         v->i = (int64_t)(uint32_t)bits << 16 | (uint16_t)get_int(p + 4, 2);
         break;
     case TEXT:
@@ -188,7 +189,7 @@ static void read_value(struct val *v, enum form form, const char *p, size_t size
 
 static const struct column_type {
     Oid oid;
-    int size; /* -1 if it varies */
+    int size; /* bytes of a value; -1 if the size varies */
     enum form form;
 } column_types[] = {
     {16, 1, INTEGER},    /* bool */
@@ -206,7 +207,7 @@ static const struct column_type {
     {114, -1, TEXT},     /* json */
     {1043, -1, TEXT},    /* varchar */
     {705, -1, TEXT},     /* unknown */
-    {2278, -1, NOTHING}, /* void: pg_advisory_xact_lock() and the like */
+    {2278, -1, NOTHING}, /* the type void, which pg_advisory_xact_lock() and others return */
 };
 
 static const struct column_type *find_type(Oid oid)

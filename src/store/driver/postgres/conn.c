@@ -16,7 +16,8 @@
 
 /* ---- waiting ---- */
 
-/* Waits for one of `events` or the end of the connection; false if the deadline passes first. */
+/* Waits until the socket is ready for one of `events` or the connection ends. False if the deadline
+ * passes first. */
 static bool wait_for(PGconn *conn, short events, int64_t deadline)
 {
     struct pollfd p = {.fd = pq.socket(conn), .events = events};
@@ -37,8 +38,8 @@ static int64_t deadline_in(int64_t limit_us)
     return limit_us ? clock_boot_us() + limit_us : INT64_MAX;
 }
 
-/* Reads the pending input. With TLS it reads twice: a record may hold more than one read returns,
- * and poll does not report the rest of it. */
+/* Reads the pending input. With TLS, reads twice, because one read may not return the whole TLS
+ * record, and poll does not report the rest of the record. */
 static bool read_input(PGconn *conn)
 {
     return pq.consumeInput(conn) && (!pq.sslInUse(conn) || pq.consumeInput(conn));
@@ -54,9 +55,9 @@ bool pg_is_alive(PGconn *conn)
 
 int pg_wait_result(PGconn *conn, int64_t limit_us, PGresult **out, struct err *err)
 {
-    /* Reads while there is something to write: a server that can't send its results stops reading
-     * our statements. A lost connection ends the loop without an error because results that arrived
-     * before the loss can still be read. */
+    /* Also read while there is something to write: a server that can't send its results stops
+     * reading our statements. A lost connection ends the loop without an error because results that
+     * arrived before the loss can still be read. */
     while (pq.status(conn) == CONNECTION_OK && pq.isBusy(conn)) {
         short events = pq.flush(conn) == 1 ? POLLIN | POLLOUT : POLLIN;
 
@@ -113,8 +114,8 @@ static void ignore_notice(void *arg, const PGresult *res)
 
 PGconn *pg_connect_start(const struct db_url *url)
 {
-    /* The URL (dbname) overrides the keys before it. Poolers accept these keys; all other settings
-     * are made in each transaction. */
+    /* dbname contains the URL, which overrides the keys before it. Poolers accept these keys; all
+     * other settings are made in each transaction. */
     static const char *const keys[] = {
         "application_name", "connect_timeout",     "tcp_user_timeout",
         "keepalives_idle",  "keepalives_interval", "keepalives_count",
@@ -153,8 +154,9 @@ void pg_close(PGconn **conn)
     *conn = NULL;
 }
 
-/* In the asynchronous API, libpq leaves the time limit to the caller. With several hosts libpq
- * continues with the next one after tcp_user_timeout, so the limit must leave time for that. */
+/* The time limit for connecting. In the asynchronous API, libpq leaves the limit to the caller. If
+ * the URL names several hosts, libpq continues with the next one after tcp_user_timeout, so the
+ * limit must leave time for that. */
 static int64_t connect_limit(PGconn *conn)
 {
     PQconninfoOption *options = pq.conninfo(conn), *o;
@@ -195,9 +197,9 @@ static int finish_connecting(PGconn *conn, int64_t limit_us, const char *safe, s
 #define EXCEEDS " OPERATOR(pg_catalog.>) "
 /* A server notices a client that disappeared silently (a partition, a pulled cable) only by
  * keepalives, which Linux sends after two hours, or by data that is not acknowledged, after about
- * 15 minutes; until then the session keeps its connection. These values end it after a minute.
- * Lower values that the server or the URL sets are kept. Over a Unix socket, where the values are
- * 0, nothing is set. */
+ * 15 minutes; until then the session keeps its connection. With these values, the server ends the
+ * session after a minute. Lower values that the server or the URL sets are kept. Over a Unix
+ * socket, where the values are 0, nothing is set. */
 #define SET_KEEPALIVES                                                                        \
     "(SELECT pg_catalog.count(pg_catalog.set_config(k.name, k.most::pg_catalog.text, false))" \
     " FROM (VALUES ('tcp_keepalives_interval', 10), ('tcp_keepalives_count', 3),"             \
@@ -208,16 +210,18 @@ static int finish_connecting(PGconn *conn, int64_t limit_us, const char *safe, s
 
 const char pg_keepalives_sql[] = "SELECT " SET_KEEPALIVES ";";
 
-/* Runs a single statement, because a pooler may run each statement in another session. */
+/* Reads the facts about the session. Runs a single statement, because a pooler may run each
+ * statement in another session. */
 static int read_session(PGconn *conn, const struct db_url *url, int64_t limit_us,
                         struct pg_session *session, struct err *err)
 {
-    /* Does not use pg_roles: planning that view takes longer than the rest of the statement. */
+    /* The statement does not use pg_roles: planning that view takes longer than the rest of the
+     * statement. */
     static const char sql[] =
         "SELECT pg_catalog.pg_backend_pid(),"
         " session_user" EQUALS "$1,"
         " pg_catalog.to_regrole(pg_catalog.quote_ident($1)) IS NOT NULL,"
-        /* behind a pooler, the session is the pooler's, not ours */
+        /* set keepalives only if the session is not a pooler's */
         " CASE WHEN pg_catalog.pg_backend_pid()" EQUALS "$2 THEN " SET_KEEPALIVES " END";
     static const Oid types[] = {19 /* name */, 23 /* int4 */};
     char own_pid[12];

@@ -20,7 +20,7 @@ static void load_libpq(void)
         PQ_FUNCTIONS(X)
 #undef X
     };
-    /* Never closed: OpenSSL, which libpq loads, can't be unloaded safely. */
+    /* The library is never closed: OpenSSL, which libpq loads, can't be unloaded safely. */
     void *lib = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
 
     if (!lib) {

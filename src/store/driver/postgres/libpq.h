@@ -1,8 +1,8 @@
 /* libpq.h - loads libpq when the first PostgreSQL URL is used. Users of SQLite need neither libpq
  * nor the two dozen libraries that it depends on.
  *
- * Only this folder and url.c (to check a URL) include this. Call pq_load first, then
- * pq.getResult(…) for PQgetResult(…). */
+ * Only this folder and url.c (to check a URL) include this header. Call pq_load once, then
+ * pq.getResult(…) in place of PQgetResult(…). */
 #ifndef STORE_DRIVER_POSTGRES_LIBPQ_H
 #define STORE_DRIVER_POSTGRES_LIBPQ_H
 
@@ -10,7 +10,7 @@
 
 #include <libpq-fe.h>
 
-/* Every libpq function that Pawl uses, without the prefix PQ. */
+/* Every libpq function that Pawl uses, without the prefix PQ of its name. */
 #define PQ_FUNCTIONS(X)        \
     /* a connection */         \
     X(connectStartParams)      \

@@ -1,7 +1,8 @@
-/* listen.c - receives the wake-ups that others send with NOTIFY. A listener uses a connection that
- * also runs transactions, so that a reader or a worker needs no connection for this alone. Several
- * listeners may share one (the hub). Draining waits only briefly: a lost connection is reopened
- * step by step, or by the next transaction; meanwhile poll_ms asks the owner to poll more often.
+/* listen.c - receives the wake-ups that other connections send with NOTIFY. A listener uses a
+ * connection that also runs transactions, so that a reader or a worker needs no second connection.
+ * Several listeners may share one connection; they form its hub. Draining waits only briefly: a
+ * lost connection is reopened step by step, or by the next transaction; meanwhile poll_ms asks the
+ * owner to poll more often.
  *
  *   POLLING   behind a pooler, or on a hot standby: LISTEN does not work, the owner only polls
  *
@@ -22,13 +23,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define SLOW_POLL_MS    30000 /* used while listening, in case a NOTIFY is lost */
-#define FAST_POLL_MS    500   /* used while not listening */
+#define SLOW_POLL_MS    30000 /* ms between polls while listening, in case a NOTIFY is lost */
+#define FAST_POLL_MS    500   /* ms between polls while not listening */
 #define RETRY_US        SECOND
-#define RECONNECT_LIMIT (5 * SECOND) /* for one attempt to reconnect */
-/* ms that one step waits. If a step did not wait, the rest would be left to the next call, and the
- * owner may be busy for a minute until then. A server that waits that long for the start of a
- * session can neither give its connection slot to others nor be stopped. */
+#define RECONNECT_LIMIT (5 * SECOND) /* µs for one attempt to reconnect */
+/* ms that one step of connecting waits. If a step did not wait, the rest would be left to the next
+ * call, and the owner may be busy for a minute until then. A server that waits that long for the
+ * start of a session can neither give its connection slot to others nor be stopped. */
 #define STEP_MS         100
 
 enum state { POLLING, DOWN, CONNECTING, SUBSCRIBING, LISTENING };
@@ -38,26 +39,27 @@ struct pg_listener {
     struct pg_db *p;
     bool owns_db;
     unsigned what, received;
-    int epoll; /* base.fd while there is a connection: its socket, and `event` */
-    /* Eventfd: set when notifications came with the results of a transaction: libpq has already
+    /* The descriptor base.fd while there is a connection; watches its socket and `event`. */
+    int epoll;
+    /* An eventfd, set when notifications came with the results of a transaction: libpq has already
      * read them from the socket. */
     int event;
     struct pg_listener *next;
 };
 
-/* The listeners of a connection, and its reconnection. */
+/* The listeners of a connection, and the state of its reconnection. */
 struct pg_hub {
     struct pg_listener *listeners;
     enum state state;
-    PGconn *conn;       /* CONNECTING, SUBSCRIBING: becomes the connection of the pg_db */
-    enum pg_step waits; /* CONNECTING: what the socket must be ready for */
-    int64_t retry_at;   /* DOWN: do not reconnect before this time */
-    int64_t give_up_at; /* CONNECTING, SUBSCRIBING: when this attempt fails */
+    PGconn *conn;       /* in CONNECTING and SUBSCRIBING: becomes the connection of the pg_db */
+    enum pg_step waits; /* in CONNECTING: the event that the socket must be ready for */
+    int64_t retry_at;   /* in DOWN: do not reconnect before this time */
+    int64_t give_up_at; /* in CONNECTING and SUBSCRIBING: this attempt fails at this time */
 };
 
 #define EACH_LISTENER(h, l) for (struct pg_listener *l = (h)->listeners; l; l = l->next)
 
-/* Only this function changes the state. The epoll forgets a closed socket by itself. */
+/* Enters a state; no other function changes it. The epoll forgets a closed socket by itself. */
 static void enter_state(struct pg_db *p, enum state state)
 {
     struct pg_hub *h = p->hub;
@@ -80,13 +82,14 @@ static void distribute(struct pg_hub *h, unsigned bits)
     EACH_LISTENER(h, l)
     if (bits & l->what & ~l->received) {
         l->received |= bits & l->what;
-        (void)eventfd_write(l->event, 1); /* fails only if it is readable already */
+        (void)eventfd_write(l->event, 1); /* fails only if the descriptor is readable already */
     }
 }
 
 /* ---- LISTEN ---- */
 
-/* LISTEN takes no parameters, so the channel is quoted into its text. */
+/* Adds a LISTEN to the text, with the quoted name of the channel, because LISTEN takes no
+ * parameters. */
 static bool add_channel(PGconn *conn, const char *schema, const char *suffix, struct buf *sql)
 {
     AUTO_BUF name = BUF_INIT;
@@ -99,7 +102,7 @@ static bool add_channel(PGconn *conn, const char *schema, const char *suffix, st
     return quoted != NULL;
 }
 
-/* Writes the LISTEN of all channels that the listeners need. */
+/* Adds LISTEN statements for all channels that the listeners need. */
 static bool add_channels(const struct pg_db *p, PGconn *conn, struct buf *sql)
 {
     unsigned what = 0;
@@ -169,7 +172,8 @@ static bool continue_connecting(struct pg_db *p)
         return false;
     }
     enter_state(p, h->waits == PG_UP ? SUBSCRIBING
-                                     : CONNECTING); /* libpq may have opened another socket */
+                                     /* If libpq has opened another socket, watch that one. */
+                                     : CONNECTING);
     return true;
 }
 
@@ -196,7 +200,7 @@ static bool finish_subscribing(struct pg_db *p)
     p->conn = h->conn;
     h->conn = NULL;
     enter_state(p, refused ? POLLING : LISTENING);
-    distribute(h, ~0U); /* any wake-up may have been missed while disconnected */
+    distribute(h, ~0U); /* wake-ups may have been missed while the connection was down */
     return true;
 }
 
@@ -292,7 +296,8 @@ static unsigned drain(struct listener *base)
     unsigned received;
     eventfd_t count;
 
-    if (!l->p->db.in_tx) /* in a transaction, its results must be read first */
+    /* In a transaction, its results must be read first, so drain must not read the socket. */
+    if (!l->p->db.in_tx)
         while (step_state(l->p))
             ;
     (void)eventfd_read(l->event, &count);
@@ -310,7 +315,8 @@ static void close_listener(struct listener *base)
     for (at = &p->hub->listeners; *at != l; at = &(*at)->next)
         ;
     *at = l->next;
-    if (!p->hub->listeners) { /* otherwise libpq would collect notifications that nobody reads */
+    /* Without this, libpq would collect notifications that nobody reads. */
+    if (!p->hub->listeners) {
         pg_close(&p->hub->conn);
         if (p->hub->state == LISTENING && !l->owns_db)
             (void)!pg_run_simple(p, "UNLISTEN", "UNLISTEN *", RECONNECT_LIMIT, &ignored);
@@ -345,15 +351,15 @@ static struct pg_listener *add_listener(struct pg_db *p, unsigned what)
     return l;
 }
 
-/* Runs LISTEN if the connection is open. Otherwise the state stays DOWN until a transaction or a
- * drain connects. */
+/* Runs LISTEN for a new listener if the connection is open. Otherwise the state stays DOWN until a
+ * transaction or a drain connects. */
 static void subscribe(struct pg_db *p)
 {
     struct err ignored = ERR_INIT;
     AUTO_BUF sql = BUF_INIT;
 
     if (!p->conn)
-        enter_state(p, p->hub->state); /* sets fd and poll_ms of the new listener */
+        enter_state(p, p->hub->state); /* sets fd and poll_ms of the new listener, too */
     else if (p->session.pooled || !add_channels(p, p->conn, &sql) ||
              pg_run_simple(p, "LISTEN", buf_cstr(&sql), RECONNECT_LIMIT, &ignored))
         enter_state(p, p->conn ? POLLING : DOWN);

@@ -1,11 +1,11 @@
 /* notify.c - sends NOTIFY after a commit. At commit, a transaction with a NOTIFY takes a lock for
  * which all notifying commits of the server compete: a NOTIFY inside each turn lowered the rate
- * from 11,550 to 532 transactions per second. Sent after the commit on the same connection, it
- * would make the next turn wait for that lock. So a thread with its own connection sends it: no
- * caller waits for it or has to call again to finish it, and wake-ups that come while one NOTIFY is
- * in progress are merged into the next one. An engine has such a thread itself and calls pg_notify.
- * A program that makes few transactions (env.one_connection) has no such thread: it defers wake-ups
- * until its next transaction begins or its connection is closed. */
+ * from 11,550 to 532 transactions per second. A NOTIFY after the commit on the same connection
+ * would make the next turn wait for that lock. So a thread with its own connection sends each
+ * NOTIFY: no caller waits for it, and wake-ups that are requested while one NOTIFY is in progress
+ * are merged into the next one. An engine has such a thread itself and calls pg_notify. A program
+ * that makes few transactions (env.one_connection) has no such thread: it defers wake-ups until its
+ * next transaction begins or its connection is closed. */
 #include "store/driver/postgres/pg_db.h"
 
 #include "store/driver/postgres/pg_errors.h"
@@ -17,13 +17,15 @@
 #include <stdlib.h>
 
 #define LOCK_LIMIT   (2 * SECOND)
-#define SILENCE      (1 * SECOND)           /* how long a server may be silent, beyond LOCK_LIMIT */
-#define NOTIFY_LIMIT (LOCK_LIMIT + SILENCE) /* closing takes at most about this long */
+/* Μs that a server may be silent, beyond LOCK_LIMIT. */
+#define SILENCE      (1 * SECOND)
+/* Μs: the longest time for one NOTIFY, and so for closing the waker. */
+#define NOTIFY_LIMIT (LOCK_LIMIT + SILENCE)
 #define RETRY_SECS   1
 
 struct pg_waker {
     struct db_url *url;
-    PGconn *conn; /* used only by the thread */
+    PGconn *conn; /* used only by the waker's thread */
     pthread_t thread;
 
     pthread_mutex_t lock;
@@ -32,9 +34,9 @@ struct pg_waker {
     bool closing;
 };
 
-/* The ends of executions are sent on a channel of their own, so that they wake only listeners that
- * wait for them. The lock that all notifying commits take is taken at the commit; lock_timeout
- * limits the wait for it. */
+/* Sends NOTIFY statements for the bits. Ends of executions are sent on a channel of their own, so
+ * that they wake only listeners that wait for them. The lock that all notifying commits take is
+ * taken at the commit; lock_timeout limits the wait for it. */
 static int run_notify(PGconn *conn, const struct db_url *url, unsigned bits, int64_t lock_us,
                       struct err *err)
 {
@@ -48,7 +50,7 @@ static int run_notify(PGconn *conn, const struct db_url *url, unsigned bits, int
 
     snprintf(payload, sizeof(payload), "%u", bits & ~(unsigned)WAKE_ENDS);
     snprintf(ends, sizeof(ends), "%u", bits & WAKE_ENDS);
-    /* + 1, because 0 would mean no limit. */
+    /* One is added because 0 would mean no limit. */
     snprintf(lock_ms, sizeof(lock_ms), "%lldms", (long long)lock_us / 1000 + 1);
     if (!pq.sendQueryParams(conn, sql, 4, NULL, values, NULL, NULL, 0))
         return pg_set_lost_error(conn, err);
@@ -102,8 +104,8 @@ static bool send_notify(struct pg_waker *w, unsigned bits)
     return true;
 }
 
-/* Sleeps until something changes, or for `us`. Called with the lock held. True if the time has
- * passed. */
+/* Sleeps until the waker changes, or for `us`. Called with the lock held. Returns whether the time
+ * has passed. */
 static bool sleep_for(struct pg_waker *w, int64_t us)
 {
     struct timespec until;
@@ -116,16 +118,16 @@ static bool sleep_for(struct pg_waker *w, int64_t us)
     return pthread_cond_timedwait(&w->changed, &w->lock, &until) != 0;
 }
 
-/* Sleeps before the next attempt; wakes up early if the waker is being closed. Called with the lock
- * held. */
+/* Sleeps before the next attempt to send; wakes up early if the waker is being closed. Called with
+ * the lock held. */
 static void back_off(struct pg_waker *w)
 {
     while (!w->closing && !sleep_for(w, RETRY_SECS * SECOND))
         ;
 }
 
-/* Sleeps until some bits may be sent, and takes them; returns 0 if the thread must end. Called with
- * the lock held. */
+/* Sleeps until there are bits that may be sent; takes and returns them. Returns 0 if the thread
+ * must end. Called with the lock held. */
 static unsigned wait_for_bits(struct pg_waker *w)
 {
     for (;;) {
@@ -175,7 +177,7 @@ static void release_waker(struct pg_waker *w)
     free(w);
 }
 
-/* NULL if the thread can't be started; listeners then find changes by their slow poll. */
+/* Returns NULL if the thread can't be started; listeners then find changes by their slow poll. */
 static struct pg_waker *start_waker(const struct db_url *url)
 {
     struct pg_waker *w = mem_zalloc(sizeof(*w));
@@ -190,7 +192,7 @@ static struct pg_waker *start_waker(const struct db_url *url)
     pthread_cond_init(&w->changed, &attr);
     pthread_condattr_destroy(&attr);
 
-    /* Signals must be handled by the embedder's threads. */
+    /* The waker's thread blocks all signals: the embedder's threads must handle them. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     rc = url_parse(url->text, url->tenant, &w->url, &err);

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The role ($5) is set only for a tenant, and only if the session's role is another one. */
+/* Settings of any transaction. The role ($5) is set only for a tenant, and only if the session has
+ * another role. */
 #define SET_ANY                                                                                  \
     "SELECT pg_catalog.set_config('search_path', $1, true),"                                     \
     " pg_catalog.set_config('lock_timeout', $2, true),"                                          \
@@ -21,8 +22,8 @@
     " pg_catalog.set_config('jit', 'off', true)"
 #define SET_TYPES .nscalars = 5, .types = {T_TEXT, T_TEXT, T_TEXT, T_TEXT, T_TEXT}
 
-/* The engine's statements must use indexes whatever the statistics say: a plan made while the
- * tables are nearly empty is kept for the life of the connection. */
+/* Settings of the planner. The engine's statements must use indexes whatever the statistics say,
+ * because a plan made while the tables are nearly empty is kept for the life of the connection. */
 #define SET_PLANNER                                            \
     ", pg_catalog.set_config('enable_seqscan', 'off', true),"  \
     " pg_catalog.set_config('enable_hashjoin', 'off', true),"  \
@@ -31,7 +32,8 @@
     " pg_catalog.set_config('enable_sort', 'off', true),"      \
     " pg_catalog.set_config('plan_cache_mode', 'force_generic_plan', true)"
 
-/* The names are in upper case, so they can't be names of statements in a .sql file. */
+/* Defines a statement of the driver. Its name is in upper case, so that no statement in a .sql file
+ * has the same name. */
 #define OWN(label, text) .name = label, .sql[DIALECT_POSTGRES] = text
 const struct stmt pg_driver_stmt[OWN_COUNT] = {
     [OWN_START] = {OWN("START", "BEGIN ISOLATION LEVEL READ COMMITTED")},
@@ -43,10 +45,11 @@ const struct stmt pg_driver_stmt[OWN_COUNT] = {
     [OWN_NOW] = {OWN("NOW", "SELECT pg_catalog.clock_timestamp()")},
 };
 
-#define PATIENCE (15 * SECOND) /* added to the server's own statement_timeout */
+/* How much longer than its statement_timeout the server may be silent. */
+#define PATIENCE (15 * SECOND)
 
-/* The settings of each kind of transaction. silence_us is how long the server may send nothing; 0
- * for no limit. */
+/* The settings of each kind of transaction. The connection counts as lost if the server sends
+ * nothing for silence_us; 0 for no limit. */
 static const struct kind {
     enum pg_driver_stmt start, set;
     const char *lock, *statement, *idle;
@@ -59,8 +62,8 @@ static const struct kind {
     [TX_CATALOG] = {OWN_START, OWN_SET_LONG, "10s", "0", "60s", 0},
 };
 
-/* With env->long_timeouts, the lock and idle limits are 5 minutes, and so is the limit of a
- * statement, if it has one. */
+/* The settings of the current transaction. With env->long_timeouts, the limits for locks and idle
+ * time are 5 minutes, and so is the limit for a statement, if it has one. */
 static struct kind kind_of(const struct pg_db *p)
 {
     struct kind k = kinds[p->kind];
@@ -79,7 +82,7 @@ static int connect_now(struct pg_db *p, struct err *err)
 {
     int rc;
 
-    pg_hub_stop_connecting(p); /* first, so that two connections are never open at once */
+    pg_hub_stop_connecting(p); /* done first, so that two connections are never open at once */
     TRY(pg_connect(p->url, 0, &p->conn, &p->session, err));
     if (p->session.pooled)
         p->unnamed = true;
@@ -101,8 +104,8 @@ int pg_reconnect(struct pg_db *p, struct err *err)
     return p->conn ? 0 : connect_now(p, err);
 }
 
-/* Without the first call, notifications that libpq read with the result would wait for the next
- * transaction: their bytes are gone from the socket. */
+/* Reads the notifications first. Without this, notifications that libpq read with the result would
+ * wait for the next transaction: their bytes are gone from the socket. */
 void pg_resume_pipeline(struct pg_db *p, int rc)
 {
     pg_hub_collect(p);
@@ -135,9 +138,10 @@ static void disconnect(struct db *db)
     pg_hub_stop_connecting(pg_from_db(db));
 }
 
-/* Counts all sessions that use a database, including a few that do not count against
- * max_connections, such as those of autovacuum. At least 3 connections of the server must be free.
- * Behind a pooler an idle client needs no connection of the server. */
+/* Compares the number of sessions with the server's limit. Counts all sessions that use a database,
+ * including a few that do not count against max_connections, such as those of autovacuum. At least
+ * 3 connections of the server must be free. Behind a pooler an idle client needs no connection of
+ * the server. */
 static int check_scarcity(struct db *db, int parts, bool *scarce, struct err *err)
 {
     static const char sql[] =
@@ -171,8 +175,9 @@ static int check_scarcity(struct db *db, int parts, bool *scarce, struct err *er
     return rc;
 }
 
-/* The last try, before the connection is closed: also reconnects, for some seconds at most.
- * Wake-ups that still can't be sent are lost, which does no harm: listeners also poll. */
+/* The last attempt to send deferred wake-ups, before the connection is closed. It also reconnects,
+ * for some seconds at most. Wake-ups that still can't be sent are lost, which does no harm, because
+ * listeners also poll. */
 static void send_last_deferred(struct pg_db *p)
 {
     struct err ignored = ERR_INIT;
@@ -234,7 +239,8 @@ static int queue_plain(struct pg_db *p, enum pg_driver_stmt which, struct err *e
     return queue_own(p, which, &e, err);
 }
 
-/* The search path names pg_temp, which would otherwise be searched first. */
+/* Queues the settings of the transaction. The search path names pg_temp last, since it would
+ * otherwise be searched first. */
 static int queue_settings(struct pg_db *p, struct err *err)
 {
     bool catalog = p->kind == TX_CATALOG;
@@ -260,7 +266,8 @@ static int begin(struct db *db, enum tx_kind kind, struct err *err)
     if (db->in_tx)
         return err_set(err, E_INTERNAL, "a transaction was started inside another one");
     if ((rc = pg_reconnect(p, err))) {
-        if (rc == -E_BUSY) /* the server restarts, or connections are scarce: the caller retries */
+        /* The server is restarting, or connections are scarce: the caller retries. */
+        if (rc == -E_BUSY)
             err->code = E_CONN_LOST;
         return -(int)err->code;
     }
@@ -276,8 +283,8 @@ static int begin(struct db *db, enum tx_kind kind, struct err *err)
     return rc;
 }
 
-/* Reads and discards all results that are still expected: the caller may already have freed the
- * rows that they were meant for. */
+/* Reads and discards all results that are still expected, because the caller may already have freed
+ * the rows that they were meant for. */
 static void discard_results(struct pg_db *p)
 {
     struct err err = ERR_INIT;
@@ -310,16 +317,17 @@ static int commit_queued(struct pg_db *p, struct err *err)
     int64_t silence_us = kind_of(p).silence_us;
     int rc = 0;
 
-    /* COMMIT may share a round trip only with statements whose results need no check here. */
+    /* COMMIT may be sent with the queued statements only if their results need no check here. */
     if (p->failed.code || pg_queue_has_checks(p))
         TRY(pg_run_queued(p, silence_us, err));
-    /* Check the connection first: if COMMIT was not sent, the outcome is not in doubt. */
+    /* Check the connection first: if it is lost before COMMIT is sent, the outcome is known. */
     if (!pg_is_alive(p->conn))
         return pg_lose_connection(p, "COMMIT", err);
     TRY(queue_plain(p, OWN_COMMIT, err));
     p->commit = COMMIT_SENT;
     rc = pg_run_queued(p, silence_us, err);
-    if (p->commit == COMMIT_DONE) /* stored, even if the connection broke right after it */
+    /* The transaction is stored, even if the connection broke right after it. */
+    if (p->commit == COMMIT_DONE)
         return 0;
     if (p->commit == COMMIT_SENT && !p->conn && p->kind != TX_READ && p->kind != TX_VERIFY)
         return err_set(
@@ -372,7 +380,8 @@ static int send_now(struct db *db, int64_t *us, struct err *err)
     return queue_own(p, OWN_NOW, &e, err);
 }
 
-/* Uses the simple query protocol, the only one that accepts several statements in one string. */
+/* Runs a string of statements. Uses the simple query protocol, the only one that accepts several
+ * statements in one string. */
 static int run_script(struct pg_db *p, const char *sql, struct err *err)
 {
     PGresult *last = NULL;

@@ -7,13 +7,14 @@
 struct rule {
     const char *state; /* SQLSTATE, or a prefix of it, such as its class of two characters */
     enum error_code code;
-    const char *advice; /* for the user */
+    const char *advice; /* advice for the user, which ends the message */
 };
 
 #define BUG          "this is a bug in Pawl"
 #define CHECK_SERVER "check that the server is running and can be reached"
 
-/* The first match applies. A fatal error that is not listed means that the connection is lost. */
+/* How errors are translated. The first rule that matches applies. A fatal error that no rule
+ * matches means that the connection is lost. */
 static const struct rule rules[] = {
     {"40001", E_REDO, "another transaction changed the same rows; try again"},
     {"40P01", E_REDO, "another transaction waits for the same rows; try again"},
@@ -52,8 +53,8 @@ static const struct rule *find_rule(const char *state, bool fatal)
             return &rules[i];
     if (fatal)
         return &lost;
-    /* A server that reports 08P01 (protocol violation) is still there: it got an invalid message
-     * from us. */
+    /* 08P01 (protocol violation) does not mean that the connection is lost: the server got an
+     * invalid message from Pawl. */
     return strncmp(state, "08", 2) == 0 && strcmp(state, "08P01") != 0 ? &lost : &bug;
 }
 
@@ -84,7 +85,7 @@ int pg_set_stmt_error(const PGresult *res, const char *what, const char *safe, s
     const char *state = pg_sqlstate(res), *message = result_field(res, PG_DIAG_MESSAGE_PRIMARY);
     const struct rule *rule = find_rule(state, is_fatal(res));
 
-    if (!*state) { /* libpq's own error: it lost the server, or got an invalid message */
+    if (!*state) { /* an error of libpq, which lost the server or got an invalid message */
         message = pq.resultErrorMessage(res);
         return err_set(err, E_CONN_LOST, "%s on %s: the connection was lost (%.*s)", what, safe,
                        (int)strcspn(message, "\n"), message);
@@ -122,7 +123,7 @@ static const char *find_sqlstate(const char *message, char state[6])
     return NULL;
 }
 
-/* PgBouncer's error for too many clients; its SQLSTATE is that of any protocol violation. */
+/* PgBouncer's error for too many clients. It has the SQLSTATE of a protocol violation. */
 static const struct rule pooler_is_full = {"08P01", E_UNAVAILABLE,
                                            "raise max_client_conn of PgBouncer"};
 
@@ -133,9 +134,9 @@ static const struct rule *find_connect_rule(const char *state, const char *reaso
     return find_rule(state, true);
 }
 
-/* 53300: all connections of the server, of the database or of the role are in use, except perhaps
- * the reserved ones. 57P03: the server is starting or stopping. Both may pass by themselves,
- * although 53300 may need a change of the configuration. */
+/* Whether a refusal to connect may end by itself. 53300: all connections of the server, of the
+ * database or of the role are in use, except perhaps the reserved ones. 57P03: the server is
+ * starting or stopping. But 53300 may also need a change of the configuration. */
 static bool is_refusal_for_now(const struct rule *rule, const char *state)
 {
     return rule == &pooler_is_full || strcmp(state, "53300") == 0 || strcmp(state, "57P03") == 0;

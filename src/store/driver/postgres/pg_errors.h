@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-/* Sets the error of a failed statement named `what`. Returns -code; E_CONN_LOST if libpq has lost
- * the connection. */
+/* Sets the error of a failed statement; `what` names the statement in the message. Returns -code;
+ * E_CONN_LOST if libpq has lost the connection. */
 int pg_set_stmt_error(const PGresult *res, const char *what, const char *safe, struct err *err);
 
 /* Sets E_CONN_LOST with libpq's message about a broken connection. */
@@ -23,9 +23,9 @@ int pg_set_connect_error(PGconn *conn, const char *safe, struct err *err);
 /* The error's SQLSTATE; "" if the error comes from libpq, not from the server. */
 const char *pg_sqlstate(const PGresult *res);
 
-/* Whether this error of a statement proves that the server rolled its transaction back and ran no
- * COMMIT that follows in the pipeline. A fatal error does not prove it: a pooler reports a lost
- * server as a fatal error, and may already have forwarded the COMMIT. */
+/* Whether this error of a statement proves that the server rolled the transaction back, and did not
+ * run a COMMIT that was sent after the statement. A fatal error does not prove it: a pooler reports
+ * a lost server as a fatal error, and may already have forwarded the COMMIT. */
 bool pg_proves_rollback(const PGresult *res);
 
 #endif

@@ -11,8 +11,8 @@
 
 /* ---- sending ---- */
 
-/* The statement's index in `prepared`, or -1 if it must be parsed each time: behind a pooler,
- * because the next transaction may run in a session where it is not prepared; in a TX_LONG,
+/* The statement's index in `prepared`, or -1 if the server must parse it each time: behind a
+ * pooler, because the next transaction may run in a session where it is not prepared; in a TX_LONG,
  * TX_VERIFY or TX_CATALOG, because the engine would inherit plans made under other planner
  * settings; and if it is in neither table of statements. */
 static int name_index(const struct pg_db *p, const struct stmt *stmt)
@@ -50,7 +50,8 @@ static bool send_statement(struct pg_db *p, const struct stmt *stmt, struct pg_s
                                 params->formats, 1);
 }
 
-/* libpq refused to send: the connection is gone, or the arguments are invalid. */
+/* Sets the error if libpq refused to send, because the connection is gone or the arguments are
+ * invalid. */
 static int set_send_error(struct pg_db *p, const char *what, struct err *err)
 {
     const char *message = pq.errorMessage(p->conn);
@@ -59,7 +60,7 @@ static int set_send_error(struct pg_db *p, const char *what, struct err *err)
         return pg_lose_connection(p, what, err);
     err_set(err, E_INTERNAL, "%s on %s: %.*s", what, p->url->safe, (int)strcspn(message, "\n"),
             message);
-    pg_drop_connection(p); /* part of the message may already have been sent */
+    pg_drop_connection(p); /* drop the connection: part of the message may have been sent */
     return pg_keep_first_error(p, err);
 }
 
@@ -130,8 +131,8 @@ static bool is_own(const struct pg_entry *e, enum pg_driver_stmt which)
     return e->stmt == &pg_driver_stmt[which];
 }
 
-/* Handles the result of COMMIT. Its command tag is ROLLBACK if the transaction had failed before.
- */
+/* Handles the result of COMMIT. The command tag of the result is ROLLBACK if the transaction had
+ * failed before. */
 static void handle_commit(struct pg_db *p, const PGresult *res)
 {
     struct err err = ERR_INIT;
@@ -146,8 +147,8 @@ static void handle_commit(struct pg_db *p, const PGresult *res)
     pg_keep_first_error(p, &err);
 }
 
-/* Handles a statement that succeeded. Returns how many rows it changed or returned; res is freed or
- * owned by e->out afterwards. */
+/* Handles a statement that succeeded. Returns the number of rows that it changed or returned; res
+ * is freed or owned by e->out afterwards. */
 static long handle_success(struct pg_db *p, const struct pg_entry *e, PGresult *res)
 {
     long n = pq.resultStatus(res) == PGRES_TUPLES_OK ? pq.ntuples(res) : atol(pq.cmdTuples(res));
@@ -176,9 +177,9 @@ static long handle_success(struct pg_db *p, const struct pg_entry *e, PGresult *
     return n;
 }
 
-/* Whether the error means that prepared statements don't work: the session does not have ours, or
- * has others under these names (an undetected pooler), or a migration changed the columns of one.
- */
+/* Whether the error means that prepared statements don't work. The session does not have Pawl's
+ * statements, or has others under the same names (an undetected pooler), or a migration changed the
+ * columns of a statement. */
 static bool is_prepared_stmt_error(const char *state)
 {
     return strcmp(state, "26000") == 0 || strcmp(state, "42P05") == 0 ||
@@ -214,7 +215,7 @@ static void forget_prepared(struct pg_db *p, const struct pg_entry *e)
         p->prepared[index] = false;
 }
 
-/* Handles one result of an entry; res is freed or owned by e->out afterwards. Returns false if the
+/* Handles one result of an entry; afterwards, res is freed or owned by e->out. Returns false if the
  * connection is lost. */
 static bool handle_result(struct pg_db *p, const struct pg_entry *e, PGresult *res, int64_t *since)
 {

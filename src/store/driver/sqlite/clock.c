@@ -1,9 +1,10 @@
 /* clock.c - the database's time: the boot clock plus a stored offset.
  *
- * The wall clock may be set back; leases would then last too long and history would run backwards.
- * The boot clock never jumps and keeps counting while the machine sleeps, but starts at 0 with each
- * boot. So the first writer of a boot stores an offset such that boot clock + offset continues from
- * the wall clock, and never below the newest stored time; all other connections use that offset. */
+ * The wall clock is not used directly, since it may be set back; leases would then last too long
+ * and history would run backwards. The boot clock never jumps and keeps counting while the machine
+ * sleeps, but starts at 0 with each boot. So the first writer after a boot stores an offset. With
+ * it, boot clock + offset continues from the wall clock, but not below the newest stored time. All
+ * other connections use that offset. */
 #include "store/driver/sqlite/sqlite_db.h"
 
 #include <errno.h>
@@ -30,7 +31,7 @@ static int read_boot_id(char *id, struct err *err)
     return 0;
 }
 
-/* Uses the stored offset if it was written during this boot. */
+/* Reads the stored offset, and uses it if it was written during this boot. */
 static int read_stored(struct sqlite_db *l, const char *boot_id, struct err *err)
 {
     AUTO_ARGS a = ARGS_INIT;

@@ -21,8 +21,8 @@ static bool is_pawl_name(const char *name)
 /* ---- authorization ---- */
 
 struct auth_check {
-    char refused[100]; /* Pawl's table or index that the statement would change; "" if none */
-    bool tables;       /* the statement creates or alters a table */
+    char refused[100]; /* the table or index of Pawl that the statement would change; "" if none */
+    bool tables;       /* whether the statement creates or alters a table */
 };
 
 static int authorize(void *arg, int action, const char *a, const char *b, const char *db,
@@ -37,7 +37,7 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
     case SQLITE_READ:
     case SQLITE_FUNCTION:
     case SQLITE_RECURSIVE:
-    case SQLITE_REINDEX: /* part of CREATE INDEX */
+    case SQLITE_REINDEX: /* sent for every CREATE INDEX, too */
         return SQLITE_OK;
     case SQLITE_CREATE_TABLE:
         c->tables = true;
@@ -68,7 +68,8 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
     return SQLITE_DENY;
 }
 
-/* A foreign key to one of Pawl's tables would prevent Pawl from deleting rows of that table. */
+/* Refuses a foreign key to one of Pawl's tables, which would prevent Pawl from deleting rows of
+ * that table. */
 static int check_foreign_keys(struct sqlite_db *l, struct err *err)
 {
     static const struct stmt keys = {
@@ -91,8 +92,9 @@ static int check_foreign_keys(struct sqlite_db *l, struct err *err)
 
 /* ---- running a statement ---- */
 
-/* An error in the statement itself is reported to the embedder, which may continue the transaction;
- * any other error means that the transaction must be rolled back. */
+/* Sets the error of a statement. An error in the statement itself is reported to the embedder,
+ * which may continue the transaction; after any other error, the transaction must be rolled
+ * back. */
 static int set_stmt_error(struct sqlite_db *l, const struct auth_check *c, struct err *err)
 {
     int code = sqlite3_extended_errcode(l->sq) & 0xff;
@@ -179,7 +181,8 @@ static void read_cell(sqlite3_stmt *st, int i, struct embedder_value *v)
     }
 }
 
-/* Returns the code of the last sqlite3_step, or SQLITE_DONE if the row callback stopped it. */
+/* Runs the statement to its end. Returns the code of the last sqlite3_step, or SQLITE_DONE if the
+ * row callback stopped the statement. */
 static int step_to_end(sqlite3_stmt *st, struct embedder_stmt *g, struct embedder_value *cells)
 {
     int got, i, n = sqlite3_column_count(st);
@@ -225,7 +228,7 @@ int sqlite_embedder_stmt(struct db *db, struct embedder_stmt *g, struct err *err
     sqlite3_finalize(st);
     if (!rc && c.tables && (rc = check_foreign_keys(l, err)))
         l->failed = true;
-    if (sqlite3_get_autocommit(l->sq)) { /* ended by a conflict clause OR ROLLBACK */
+    if (sqlite3_get_autocommit(l->sq)) { /* a conflict clause OR ROLLBACK ended the transaction */
         l->failed = true;
         if (!rc)
             rc = err_set(err, E_INVALID, "the statement ended the transaction");

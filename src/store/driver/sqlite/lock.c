@@ -1,12 +1,13 @@
 /* lock.c - the lock file of a SQLite database, with flock(2); see lock.h.
  *
  * A flock belongs to the open file description, so two connections of one process exclude each
- * other too. The kernel releases it when its holder dies, and queues its waiters, so that none of
- * 64 writers waits long (SQLite's own busy handler sleeps and retries, without any order). But
- * flock has no time limit: a holder that is stopped, or sits in a debugger, would block all others
- * without any message. A caller that polls with LOCK_NB has no place in the queue, and a library
- * must not use a signal to interrupt the call. So a connection that finds the lock taken waits in a
- * separate thread, which can be cancelled. A free lock, the common case, needs no thread. */
+ * other too. The kernel releases the lock when its holder dies, and queues waiters, so that no
+ * writer waits much longer than others (measured with 64 writers; SQLite's own busy handler sleeps
+ * and retries, without any order). But flock has no time limit: a holder that is stopped, for
+ * example by a debugger, would block all others without any message. A caller that polls with
+ * LOCK_NB has no place in the queue, and a library must not use a signal to interrupt the call. So
+ * a connection that finds the lock taken waits in a separate thread, which can be cancelled. A free
+ * lock, the common case, needs no thread. */
 #include "store/driver/sqlite/lock.h"
 
 #include "base/mem.h"
@@ -53,7 +54,8 @@ static int open_file(struct sqlite_lock *k, struct err *err)
                    k->path, strerror(errno));
 }
 
-/* The file may have been deleted while we waited for it; other processes then lock a new one. */
+/* Whether the lock file was deleted while this connection waited for it; other processes then lock
+ * a new file. */
 static bool is_deleted(const struct sqlite_lock *k)
 {
     struct stat st;
@@ -62,7 +64,7 @@ static bool is_deleted(const struct sqlite_lock *k)
 }
 
 /* Writes the holder's pid into the file, for the error message of a process whose wait times out.
- * It is written only if another process held the lock before, so that a single writer does not
+ * The pid is written only if another process held the lock before, so that a single writer does not
  * dirty the file. */
 static void write_holder_pid(const struct sqlite_lock *k)
 {
@@ -74,7 +76,7 @@ static void write_holder_pid(const struct sqlite_lock *k)
     if (n == (ssize_t)strlen(mine) && memcmp(mine, stored, (size_t)n) == 0)
         return;
     n = pwrite(k->fd, mine, strlen(mine), 0);
-    (void)n; /* if it fails (a full disk), the message names no process */
+    (void)n; /* if the write fails (a full disk), the message names no process */
 }
 
 static int set_timeout_error(const struct sqlite_lock *k, int limit_ms, struct err *err)
@@ -110,15 +112,17 @@ static void *run_lock_waiter(void *arg)
 {
     int error;
 
-    /* Asynchronous because flock is not a cancellation point; only around flock because most of
-     * libc, including the exit of a thread, is not safe to cancel asynchronously. */
+    /* The cancellation is asynchronous because flock is not a cancellation point. It is enabled
+     * only around flock, because most of libc, including the exit of a thread, is not safe to
+     * cancel asynchronously. */
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
     error = flock_blocking((int)(intptr_t)arg);
     pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
     return (void *)(intptr_t)error;
 }
 
-/* Starts the thread with all signals blocked: the application's handlers must not run in it. */
+/* Starts the thread that waits for the lock, with all signals blocked: the application's handlers
+ * must not run in it. */
 static int start_waiter(pthread_t *thread, int fd)
 {
     pthread_attr_t attr;
@@ -134,8 +138,9 @@ static int start_waiter(pthread_t *thread, int fd)
     return rc;
 }
 
-/* Uses the wall clock because the thread sanitizer supports no other timed join. If that clock is
- * set meanwhile, the wait ends earlier or later, which is harmless. */
+/* The time `ms` from now. Uses the wall clock because the thread sanitizer supports no other timed
+ * join. If the wall clock is set during the wait, the wait ends earlier or later, which is
+ * harmless. */
 static struct timespec time_in_ms(int ms)
 {
     struct timespec ts;
@@ -157,14 +162,15 @@ static int wait_for_lock(const struct sqlite_lock *k, int limit_ms, struct err *
     void *result;
     int error;
 
-    if (start_waiter(&thread, k->fd)) { /* no thread: wait without a limit */
+    if (start_waiter(&thread, k->fd)) { /* without a thread, wait without a limit */
         error = flock_blocking(k->fd);
     } else if (pthread_timedjoin_np(thread, &result, &limit) == 0) {
         error = (int)(intptr_t)result;
     } else {
         pthread_cancel(thread);
         pthread_join(thread, NULL);
-        flock(k->fd, LOCK_UN); /* the thread may have acquired it just before it was cancelled */
+        /* The thread may have acquired the lock just before it was cancelled. */
+        flock(k->fd, LOCK_UN);
         return set_timeout_error(k, limit_ms, err);
     }
     return error ? set_lock_error(k, error, err) : 0;

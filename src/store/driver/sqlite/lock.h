@@ -1,5 +1,5 @@
-/* lock.h - the lock file next to a database. A connection holds it while it writes or checkpoints;
- * it excludes all other processes and threads. This module does not use SQLite. */
+/* lock.h - the lock file next to a SQLite database. A connection holds the lock while it writes or
+ * checkpoints, which excludes all other processes and threads. This module does not use SQLite. */
 #ifndef STORE_DRIVER_SQLITE_LOCK_H
 #define STORE_DRIVER_SQLITE_LOCK_H
 
@@ -9,7 +9,9 @@
 
 struct sqlite_lock {
     char *path;
-    int fd; /* -1 until first used: a connection that only reads never creates the file */
+    /* Descriptor of the lock file; -1 until first used: a connection that only reads never
+     * creates the file. */
+    int fd;
     bool held;
 };
 
@@ -20,6 +22,6 @@ void sqlite_lock_release(struct sqlite_lock *k);
  * holder. */
 MUST_USE int sqlite_lock_acquire(struct sqlite_lock *k, int limit_ms, struct err *err);
 bool sqlite_lock_try(struct sqlite_lock *k);  /* never waits */
-void sqlite_lock_drop(struct sqlite_lock *k); /* does nothing if not held */
+void sqlite_lock_drop(struct sqlite_lock *k); /* does nothing if the lock is not held */
 
 #endif

@@ -1,8 +1,9 @@
 /* open.c - finds, creates, opens and reopens the file of a database.
  *
  * Only SQLite opens the file: by the rules of POSIX, if this process closed another descriptor of
- * the file, it would drop all locks that SQLite holds on it. Creating the file is the one
- * exception, and a safe one: with O_EXCL the file did not exist, so nothing could be locked. */
+ * the file, it would drop all locks that SQLite holds on it. The one exception is creating the
+ * file, which is safe: with O_EXCL the file did not exist before, so SQLite could hold no lock on
+ * it. */
 #include "store/driver/sqlite/sqlite_db.h"
 #include "store/driver/url.h"
 
@@ -50,7 +51,8 @@ int sqlite_resolve_path(const char *file, char **out, struct err *err)
     return 0;
 }
 
-/* A tenant's file is created only by tenant_create, not by opening it. */
+/* Creates the database file if it does not exist. A tenant's file is not created here, but only by
+ * tenant_create. */
 static int create_file(const char *path, const char *tenant, struct err *err)
 {
     int fd;
@@ -84,7 +86,7 @@ static int set_not_found(const char *path, struct err *err)
                    strerror(errno));
 }
 
-/* Checks what SQLite would report only as "unable to open database file". */
+/* Checks a file, because SQLite would only report "unable to open database file". */
 static int check_file(const char *path, struct stat *st, struct err *err)
 {
     char *folder = mem_printf("%.*s", (int)(strrchr(path, '/') - path + 1), path);
@@ -114,8 +116,8 @@ static int check_file(const char *path, struct stat *st, struct err *err)
 
 /* ---- the connection ---- */
 
-/* No mmap: it speeds up only reads that miss the cache (5 µs instead of 7 for a random row of a
- * large file), and turns a disk error into a SIGBUS. */
+/* Settings of each connection. mmap is not used: it speeds up only reads that miss the cache (5 µs
+ * instead of 7 for a random row of a large file), and turns a disk error into a SIGBUS. */
 static const char settings[] = "PRAGMA foreign_keys = ON;"
                                "PRAGMA temp_store = MEMORY;"
                                "PRAGMA cache_size = -65536;"
@@ -140,7 +142,7 @@ static void disconnect(struct sqlite_db *l)
     l->clock.state = CLOCK_UNKNOWN;
 }
 
-/* The path is absolute, so SQLite can't mistake it for ":memory:" or "file:…". */
+/* Opens the file. Its path is absolute, so SQLite can't mistake it for ":memory:" or "file:…". */
 static int connect_file(struct sqlite_db *l, struct err *err)
 {
     int rc;
@@ -151,7 +153,7 @@ static int connect_file(struct sqlite_db *l, struct err *err)
     }
     sqlite3_busy_timeout(l->sq, BUSY_TIMEOUT_MS);
     sqlite3_db_config(l->sq, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    /* "x" in double quotes is a column or an error, never a string. */
+    /* With these options, "x" in double quotes is a column or an error, never a string. */
     sqlite3_db_config(l->sq, SQLITE_DBCONFIG_DQS_DML, 0, NULL);
     sqlite3_db_config(l->sq, SQLITE_DBCONFIG_DQS_DDL, 0, NULL);
     if ((rc = sqlite_wal_watch(l, err)) || (rc = configure(l, err)))
@@ -172,8 +174,8 @@ static bool has_moved(struct sqlite_db *l)
     return moved;
 }
 
-/* Refuses another file under the old name, such as a restored backup: the ids, leases and other
- * state that this process keeps in memory do not belong to it. */
+/* Refuses a database file that has replaced the file that was opened first, such as a restored
+ * backup: the ids, leases and other state that this process keeps in memory do not belong to it. */
 static int check_same(const struct sqlite_db *l, const struct stat *st, struct err *err)
 {
     if (st->st_dev == l->dev && st->st_ino == l->ino)

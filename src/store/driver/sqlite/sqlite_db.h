@@ -20,7 +20,7 @@
 #include <sqlite3.h>
 #include <sys/types.h>
 
-/* Whether a transaction of this kind only reads; it then takes no lock. */
+/* Whether a transaction of this kind only reads, and so takes no lock. */
 static inline bool reads_only(enum tx_kind kind)
 {
     return kind == TX_READ || kind == TX_VERIFY;
@@ -30,10 +30,11 @@ static inline bool reads_only(enum tx_kind kind)
  * not block in WAL mode, so this matters only for recovery after a crash and for other programs. */
 #define BUSY_TIMEOUT_MS 10000
 
-/* How long a writer waits for the lock file: longer than any transaction that makes progress. */
+/* How long a writer waits for the lock file. It is longer than any transaction that makes
+ * progress. */
 #define LOCK_TIMEOUT_MS 60000
 
-#define DB_PAGE_SIZE    4096 /* bytes: SQLite's default, used by all of Pawl's files */
+#define DB_PAGE_SIZE    4096 /* bytes; SQLite's default size, used by all of Pawl's files */
 
 /* Whether this connection has the stored clock offset.
  *
@@ -49,7 +50,7 @@ struct sqlite_clock {
     int64_t offset; /* µs; boot clock + offset = the database's time */
 };
 
-/* A prepared statement that is not in the generated table. */
+/* A prepared statement that is not in a .sql file. */
 struct sqlite_extra_stmt {
     const struct stmt *stmt;
     sqlite3_stmt *prepared;
@@ -58,28 +59,33 @@ struct sqlite_extra_stmt {
 struct sqlite_db {
     struct db db;
     sqlite3 *sq;
-    char *path; /* absolute, links resolved: every process must use the same lock file */
-    dev_t dev;  /* with `ino`, identifies the file that was first opened */
+    char *path; /* absolute path without links: every process must use the same lock file */
+    dev_t dev;  /* identifies, with `ino`, the file that was opened first */
     ino_t ino;
     bool sync_normal; /* ?synchronous=normal */
 
-    enum tx_kind kind;      /* the kind of the current transaction */
-    bool failed;            /* one of its statements failed: it must not be committed */
-    bool broken;            /* the connection must be reopened before the next transaction */
-    bool needs_wal_renewal; /* the log may not be on the disk: renew it before the next write */
+    enum tx_kind kind; /* kind of the current transaction */
+    /* Whether a statement of the transaction failed, so that it must not be committed. */
+    bool failed;
+    /* Whether the connection must be reopened before the next transaction. */
+    bool broken;
+    /* Whether the log may be missing on the disk, so that it must be renewed before the next
+     * write. */
+    bool needs_wal_renewal;
 
-    bool has_wal;      /* the database was in WAL mode when last checked */
-    int wal_pages;     /* length of the log after this connection's last commit */
-    int wal_written;   /* pages by which the log has grown since this connection was opened */
-    int wal_capacity;  /* pages that the log's file holds without growing; 0 if unknown */
-    int checkpoint_at; /* checkpoint when the log has this many pages */
+    bool has_wal;    /* whether the database was in WAL mode when last checked */
+    int wal_pages;   /* length of the log after this connection's last commit */
+    int wal_written; /* pages by which the log has grown since this connection was opened */
+    /* Number of pages for which the log's file has room without growing; 0 if unknown. */
+    int wal_capacity;
+    int checkpoint_at; /* length of the log, in pages, at which to checkpoint it */
 
-    sqlite3_stmt **named;         /* by enum stmt_id; an entry is NULL until first used */
-    sqlite3_stmt **named_inserts; /* the same for inserts of several rows at a time */
+    sqlite3_stmt **named;         /* prepared statements by enum stmt_id; NULL until first used */
+    sqlite3_stmt **named_inserts; /* the same for an INSERT of several rows at a time */
     VEC(struct sqlite_extra_stmt) extra;
     struct sqlite_lock lock;
     struct sqlite_clock clock;
-    DIR *wake_dir; /* NULL until the folder is opened */
+    DIR *wake_dir; /* the folder of wake-up sockets; NULL until it is opened */
 };
 
 static inline struct sqlite_db *sqlite_from_db(struct db *db)
@@ -90,9 +96,9 @@ static inline struct sqlite_db *sqlite_from_db(struct db *db)
 /* open.c */
 int sqlite_open(const struct db_url *url, struct env *env, struct db **out, struct err *err);
 void sqlite_close(struct db *db);
-/* The absolute path with links resolved; the caller frees *out. */
+/* Sets *out to the absolute path without symbolic links; the caller frees it. */
 MUST_USE int sqlite_resolve_path(const char *file, char **out, struct err *err);
-/* Reopens a broken connection. E_UNAVAILABLE if the path now names another file. */
+/* Reopens the connection if it is broken. E_UNAVAILABLE if the path now names another file. */
 MUST_USE int sqlite_reopen_if_broken(struct sqlite_db *l, struct err *err);
 int sqlite_check_present(struct db *db, struct err *err);
 
@@ -108,16 +114,17 @@ void sqlite_finalize_all(struct sqlite_db *l);
 /* embedder.c */
 int sqlite_embedder_stmt(struct db *db, struct embedder_stmt *g, struct err *err);
 
-/* wal.c. sqlite_wal_watch is called after opening and sqlite_wal_before_close before closing; the
- * others are called with the lock file held, outside a transaction. */
+/* wal.c. sqlite_wal_watch is called after the database is opened, sqlite_wal_before_close before it
+ * is closed; the others are called with the lock file held, outside a transaction. */
 MUST_USE int sqlite_wal_watch(struct sqlite_db *l, struct err *err);
-/* Called before the first write, not earlier: a file that Pawl reads and then refuses must stay
- * unchanged. */
+/* Switches the database to WAL mode. Called before the first write, not earlier, because a file
+ * that Pawl reads and then refuses must stay unchanged. */
 MUST_USE int sqlite_wal_enable(struct sqlite_db *l, struct err *err);
 void sqlite_wal_after_commit(struct sqlite_db *l);
-/* Does nothing unless needs_wal_renewal is set. */
+/* If needs_wal_renewal is set, moves the content of the log to the database and restarts the
+ * log. */
 MUST_USE int sqlite_wal_renew(struct sqlite_db *l, struct err *err);
-void sqlite_wal_before_close(struct sqlite_db *l); /* takes the lock file itself, if it is free */
+void sqlite_wal_before_close(struct sqlite_db *l); /* locks the lock file itself, if it is free */
 
 /* clock.c */
 MUST_USE int sqlite_clock_now(struct sqlite_db *l, int64_t *us, struct err *err);
@@ -134,7 +141,7 @@ void sqlite_wake_release(struct sqlite_db *l);
 int sqlite_set_error(struct sqlite_db *l, const char *what, struct err *err);
 void sqlite_note(struct sqlite_db *l, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* The time at which a traced operation starts; 0 if tracing is off. */
+/* The time at which a traced operation starts; 0 if statements are not traced. */
 static inline int64_t sqlite_trace_start(const struct sqlite_db *l)
 {
     return l->db.env->trace ? clock_boot_us() : 0;

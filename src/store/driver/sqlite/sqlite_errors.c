@@ -8,11 +8,11 @@
 #include <string.h>
 
 struct rule {
-    int sqlite_code; /* an extended code, or a primary one, which matches all of its extended codes
-                      */
+    /* An extended code, or a primary code, which matches all of its extended codes. */
+    int sqlite_code;
     enum error_code code;
-    bool broken;        /* the connection must not be used again */
-    const char *advice; /* for the user */
+    bool broken;        /* whether the connection must not be used again */
+    const char *advice; /* advice for the user, which ends the message */
 };
 
 #define LOCKED       E_REDO, false, "another program has locked it and must end its transaction first"
@@ -21,11 +21,12 @@ struct rule {
     E_UNAVAILABLE, true, \
         "its log needs shared memory (the file ending in -shm): keep it on a local file system"
 
-/* The first match applies. */
+/* How errors are translated. The first rule that matches applies. */
 static const struct rule rules[] = {
     {SQLITE_BUSY, LOCKED},
     {SQLITE_LOCKED, LOCKED},
-    {SQLITE_PROTOCOL, LOCKED}, /* too many retries to read the log's header, under contention */
+    /* After too many retries to read the header of the log, because other processes write. */
+    {SQLITE_PROTOCOL, LOCKED},
     {SQLITE_FULL, E_NO_SPACE, false, "nothing was stored; free some disk space"},
     {SQLITE_IOERR_SHMOPEN, NO_SHARED_MEMORY},
     {SQLITE_IOERR_SHMSIZE, NO_SHARED_MEMORY},
@@ -42,7 +43,8 @@ static const struct rule rules[] = {
     {0, E_INTERNAL, false, "this is a bug in Pawl"},
 };
 
-/* `error` is the errno: a full disk may also be reported as an I/O error. */
+/* Finds the rule for a code. `error` is the errno, because a full disk may also be reported as an
+ * I/O error. */
 static const struct rule *find_rule(int code, int error)
 {
     const struct rule *r = rules;
@@ -58,7 +60,8 @@ static const struct rule *find_rule(int code, int error)
 int sqlite_set_error(struct sqlite_db *l, const char *what, struct err *err)
 {
     static const char no_table[] = "no such table: ";
-    /* the start of the message that a trigger of the schema raises */
+    /* The start of the message that a trigger of the schema raises in programs of older
+     * versions. */
     static const char upgraded[] = "a newer pawl has upgraded the schema";
     int code = sqlite3_extended_errcode(l->sq), error = sqlite3_system_errno(l->sq);
     const char *message = sqlite3_errmsg(l->sq);
@@ -74,7 +77,7 @@ int sqlite_set_error(struct sqlite_db *l, const char *what, struct err *err)
     if (code == SQLITE_CONSTRAINT_TRIGGER && strncmp(message, upgraded, strlen(upgraded)) == 0)
         return err_set(err, E_SCHEMA, "the database %s: %s", l->path, message);
 
-    /* A full disk may also be reported as an I/O error; the connection is reopened, because the log
+    /* A full disk may also be reported as an I/O error. The connection is reopened, because the log
      * could not grow. */
     if (rule->broken || (code & 0xff) == SQLITE_IOERR)
         l->broken = true;

@@ -1,7 +1,8 @@
-/* stmt.c - runs statements. Each is prepared once per connection; an execution binds it, steps it
- * to the end and resets it. A statement with row parameters is run once per row, except that an
- * INSERT of many rows writes INSERT_ROWS of them at a time: opening the table and its indexes, and
- * computing the constants of their conditions, costs as much as a row. */
+/* stmt.c - runs statements. Each statement is prepared once per connection. Running it means to
+ * bind its parameters, to step it to the end and to reset it. A statement with row parameters is
+ * run once per row, except that an INSERT of many rows inserts INSERT_ROWS of them at a time:
+ * opening the table and its indexes, and computing the constants of their conditions, costs as much
+ * as a row. */
 #include "store/driver/sqlite/sqlite_db.h"
 
 #include "base/buf.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INSERT_ROWS 8 /* more rows save little, and take longer to prepare */
+#define INSERT_ROWS 8 /* rows; more rows save little, and take longer to prepare */
 
 static sqlite3_stmt **find_slot(struct sqlite_db *l, const struct stmt *s, size_t rows)
 {
@@ -33,7 +34,7 @@ static sqlite3_stmt **find_slot(struct sqlite_db *l, const struct stmt *s, size_
     return &extra->prepared;
 }
 
-/* The text of an INSERT with the values of that many rows. */
+/* Makes the text of an INSERT that inserts that many rows. */
 static void repeat_values(const struct stmt *s, size_t rows, struct buf *sql)
 {
     size_t number = s->nrows;
@@ -68,7 +69,7 @@ static int prepare(struct sqlite_db *l, const struct stmt *s, size_t rows, sqlit
             return err_set(err, E_INTERNAL, "the text of %s is not exactly one statement", s->name);
         }
     }
-    /* PRAGMA query_only would check this too, but makes SQLite prepare every statement again. */
+    /* PRAGMA query_only would check this, too, but makes SQLite prepare every statement again. */
     if (reads_only(l->kind) && !sqlite3_stmt_readonly(*slot))
         return err_set(err, E_INTERNAL, "statement %s writes in a transaction that only reads",
                        s->name);
@@ -90,9 +91,9 @@ void sqlite_finalize_all(struct sqlite_db *l)
     vec_release(&l->extra);
 }
 
-/* Returns SQLITE_MISMATCH for a text where a number is declared, or the reverse. Texts are
- * borrowed: the arguments outlive the execution. Bindings are not cleared afterwards because every
- * execution binds all parameters again. */
+/* Binds one value. Returns SQLITE_MISMATCH for a text where a number is declared, or the reverse.
+ * Texts are borrowed, because the arguments live longer than the execution of the statement.
+ * Bindings are not cleared afterwards, because every execution binds all parameters again. */
 static int bind_value(sqlite3_stmt *st, int i, unsigned char type, const struct val *v)
 {
     if (v->null)
@@ -106,18 +107,17 @@ static int bind_value(sqlite3_stmt *st, int i, unsigned char type, const struct 
     return sqlite3_bind_text64(st, i, v->s, v->len, SQLITE_STATIC, SQLITE_UTF8);
 }
 
-/* Compares texts by address: rows usually share one copy of an equal text. If they do not, the
- * value is bound again, which is harmless. */
+/* Whether two values are surely equal. Compares texts by address, because rows usually share one
+ * copy of a text. If they do not, the value is bound again, which is harmless. */
 static bool is_same(const struct val *a, const struct val *b)
 {
     return a->i == b->i && a->s == b->s && a->len == b->len && a->null == b->null;
 }
 
 /* Binds the scalars (first = 0) or a row (first = nscalars) of n values. The SQLite text of a
- * statement may leave out the last parameters of its signature. `before` is the number of
- * parameters of the rows that precede this one in the statement. `bound` has the values of an
- * earlier row, which are still bound to these parameters, or is NULL: equal values are not bound
- * again. */
+ * statement need not use the last of its declared parameters. `before` is the number of parameters
+ * of the rows that precede this one in the statement. `bound` has the values of an earlier row,
+ * which are still bound to these parameters, or is NULL: equal values are not bound again. */
 static int bind_values(struct sqlite_db *l, const struct stmt *s, sqlite3_stmt *st, int first,
                        int n, int before, const struct val *v, const struct val *bound,
                        struct err *err)
@@ -161,12 +161,12 @@ static void read_cell(sqlite3_stmt *st, int col, struct arena *arena, struct val
     }
 }
 
-/* One execution of a statement. */
+/* One execution of a statement, while it runs. */
 struct stmt_run {
     sqlite3_stmt *st;
     struct rows *out;
-    size_t cap; /* capacity of out->cells, in rows */
-    long count; /* rows returned, or changed by a statement without result columns */
+    size_t cap; /* rows returned; for a statement without result columns, rows changed */
+    long count; /* rows returned; for a statement without result columns, rows changed */
 };
 
 static void read_row(struct stmt_run *r)
@@ -196,7 +196,7 @@ static int step_to_end(struct sqlite_db *l, const char *name, struct stmt_run *r
     if (got != SQLITE_DONE)
         rc = sqlite_set_error(l, name, err);
     else if (sqlite3_column_count(r->st) == 0 && sqlite3_total_changes(l->sq) != before)
-        /* Otherwise sqlite3_changes would return the count of an earlier statement. */
+        /* Without this check, sqlite3_changes would return the count of an earlier statement. */
         r->count += sqlite3_changes(l->sq);
     sqlite3_reset(r->st);
     return rc;
@@ -213,8 +213,8 @@ static int check_count(const struct sqlite_db *l, const struct stmt *s, long cou
                    l->path, s->name, count, expect);
 }
 
-/* Runs the prepared statement, which writes `each` rows at a time, for `rows` rows from `row` on;
- * or once, if it has no row parameters. */
+/* Runs the prepared statement for `rows` rows from `row` on; the statement takes `each` rows at a
+ * time. A statement without row parameters is run once. */
 static int run_rows(struct sqlite_db *l, const struct args *a, struct stmt_run *r, size_t row,
                     size_t rows, size_t each, struct err *err)
 {

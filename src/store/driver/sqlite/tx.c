@@ -60,7 +60,7 @@ static void sqlite_rollback(struct db *db)
 
     if (!db->in_tx)
         return;
-    /* After some errors SQLite has already rolled back. */
+    /* Skip the ROLLBACK if SQLite has already rolled back, which it does after some errors. */
     if (!sqlite3_get_autocommit(l->sq) && run_stmt(l, &rollback_stmt, &err))
         l->broken = true;
     sqlite_clock_ended(l, false);
@@ -71,12 +71,12 @@ static void sqlite_rollback(struct db *db)
 /* Decides whether the outcome of a failed COMMIT is known. SQLite reports that the transaction was
  * rolled back, and other open connections do not see its changes, because the log's index was not
  * updated. But if only the fsync failed, the log may contain all frames, and the next process that
- * recovers the log finds them committed. So the outcome is unknown until we have reopened the
- * database and checked. */
+ * recovers the log finds them committed. So the outcome is unknown until the database is reopened
+ * and checked. */
 static int judge_failed_commit(struct sqlite_db *l, int rc, struct err *err)
 {
     switch (sqlite3_extended_errcode(l->sq) & 0xff) {
-    case SQLITE_FULL: /* the last frame, which marks the commit, was not written */
+    case SQLITE_FULL: /* the last frame of the log, which marks the commit, was not written */
     case SQLITE_BUSY:
     case SQLITE_CONSTRAINT: /* a deferred foreign key failed */
         return rc;

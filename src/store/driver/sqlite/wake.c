@@ -1,10 +1,10 @@
 /* wake.c - wake-ups between the processes of one database.
  *
- * The folder FILE.wake is next to the database. Each listener binds a datagram socket in it, named
- * after the bits it wants ("5-8f3ac01d2b44e977"). A wake-up is one byte, the bits that changed,
- * sent to each listener that wants one of them. The sender never waits: a listener whose queue is
- * full has unread wake-ups anyway. A lost wake-up only causes a delay because listeners also poll,
- * so the folder may be deleted at any time.
+ * The folder FILE.wake is next to the database. Each listener binds a datagram socket in it, whose
+ * name contains the bits that the listener wants ("5-8f3ac01d2b44e977"). A wake-up is one byte, the
+ * bits that changed, sent to each listener that wants one of them. The sender never waits: a
+ * listener whose queue is full has unread wake-ups anyway. A lost wake-up only causes a delay
+ * because listeners also poll, so the folder may be deleted at any time.
  *
  * Sockets are addressed through /proc/self/fd/N/NAME because the folder's path may be longer than
  * the 108 bytes of a socket address. */
@@ -21,12 +21,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* At least 10 s: an idle worker must not run more than one statement in that time. */
+/* ms between polls of a listener. At least 10 s, because an idle worker must not run more than one
+ * statement in that time. */
 #define POLL_MS           10000
-/* Used if the listener has no socket. */
+/* ms between polls of a listener that has no socket. */
 #define POLL_NO_SOCKET_MS 500
-/* With this many unread datagrams the queue (10 by default) may have been full, and others may have
- * been lost. */
+/* With this many unread datagrams, the queue of a socket (10 datagrams by default) may have been
+ * full, and others may have been lost. */
 #define QUEUE_MAYBE_FULL  8
 
 static void set_address(struct sockaddr_un *a, int dir_fd, const char *name)
@@ -44,14 +45,15 @@ void sqlite_wake_release(struct sqlite_db *l)
     l->wake_dir = NULL;
 }
 
-/* The folder, rewound to its first entry; NULL if there has never been a listener. */
+/* Returns the folder of the sockets, rewound to its first entry; NULL if no process has ever
+ * listened. */
 static DIR *open_wake_dir(struct sqlite_db *l)
 {
     struct stat st;
     char *path;
 
     if (l->wake_dir && (fstat(dirfd(l->wake_dir), &st) || st.st_nlink == 0))
-        sqlite_wake_release(l); /* the folder was deleted; there may be a new one */
+        sqlite_wake_release(l); /* the folder was deleted; a new folder may exist */
     if (l->wake_dir) {
         rewinddir(l->wake_dir);
         return l->wake_dir;
@@ -69,11 +71,12 @@ static void wake_listener(int fd, int dir_fd, const char *name, unsigned char wh
     set_address(&to, dir_fd, name);
     if (sendto(fd, &what, 1, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&to, sizeof(to)) < 0 &&
         errno == ECONNREFUSED)
-        unlinkat(dir_fd, name, 0); /* its process died without closing it */
+        unlinkat(dir_fd, name, 0); /* the process of the socket died without closing it */
 }
 
-/* Opens a new socket each time: unread datagrams of a hanging listener count against the buffer of
- * the socket that sent them, and must not keep wake-ups from reaching other listeners. */
+/* Sends a wake-up to the listeners. Opens a new socket each time: unread datagrams of a hanging
+ * listener count against the buffer of the socket that sent them, and must not keep wake-ups from
+ * reaching other listeners. */
 void sqlite_wake(struct db *db, unsigned what)
 {
     struct sqlite_db *l = sqlite_from_db(db);
@@ -101,7 +104,7 @@ struct sqlite_listener {
     struct listener listener;
     unsigned what;
     int dir_fd;
-    char name[32]; /* the name of the socket in the folder; "" if there is no socket */
+    char name[32]; /* name of the socket in the folder; "" if the listener has no socket */
 };
 
 static unsigned drain(struct listener *listener)
@@ -130,9 +133,9 @@ static void close_listener(struct listener *listener)
     free(l);
 }
 
-/* Binds under a hidden name, then renames: between the steps of bind(2) the socket's file exists
- * but refuses datagrams, and a sender would mistake it for the socket of a dead process and delete
- * it. */
+/* Binds the listener's socket under a hidden name, then renames it. Between the steps of bind(2)
+ * the socket's file exists but refuses datagrams, and a sender would mistake it for the socket of a
+ * dead process and delete it. */
 static int bind_socket(struct sqlite_listener *l)
 {
     char hidden[40];
@@ -159,7 +162,8 @@ static int open_socket(struct sqlite_listener *l, const char *folder)
     return l->listener.fd < 0 ? -1 : bind_socket(l);
 }
 
-/* A worker without a socket still works, but with a delay: logs a note instead of failing. */
+/* Makes a listener without a socket poll often. Such a listener works, but with a delay, so this
+ * logs a note and does not fail. */
 static void poll_without_socket(struct sqlite_listener *l, const char *folder, struct env *env)
 {
     char sentence[1024];

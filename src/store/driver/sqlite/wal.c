@@ -11,13 +11,15 @@
 
 #include <string.h>
 
-#define CHECKPOINT_PAGES 4000  /* 16 MB: a few ms of work, every few thousand commits */
-#define LARGE_PAGES      40000 /* 160 MB: reached only if readers kept the log from restarting */
-#define CLOSE_PAGES      250   /* 1 MB: a longer log is checkpointed at close */
-#define READERS_MS       200   /* how long a checkpoint may wait for readers and block writers */
-#define AHEAD_PAGES      256   /* 1 MB: at most this many pages of zeros ahead, for a busy writer */
-#define COMMIT_PAGES     16    /* more than most commits write */
-#define ZEROS_PAGES      16    /* zeros are written in pieces of this size */
+#define CHECKPOINT_PAGES 4000 /* 16 MB, written every few thousand commits in a few ms */
+/* 160 MB; the log gets this long only if readers keep it from restarting. */
+#define LARGE_PAGES      40000
+#define CLOSE_PAGES      250 /* 1 MB: a longer log is checkpointed at close */
+/* Ms that a checkpoint may wait for readers and block writers. */
+#define READERS_MS       200
+#define AHEAD_PAGES      256 /* 1 MB; at most this many pages of zeros are written ahead */
+#define COMMIT_PAGES     16  /* most commits write fewer pages */
+#define ZEROS_PAGES      16  /* zeros are written in pieces of this size */
 
 #define WAL_HEADER       32
 #define WAL_FRAME        (24 + DB_PAGE_SIZE)
@@ -27,7 +29,7 @@ static int on_commit(void *arg, sqlite3 *sq, const char *database, int pages)
     struct sqlite_db *l = arg;
 
     (void)sq, (void)database;
-    if (pages < l->wal_pages) { /* the log restarted, perhaps in a truncated file */
+    if (pages < l->wal_pages) { /* the log has restarted, perhaps in a truncated file */
         l->checkpoint_at = CHECKPOINT_PAGES;
         l->wal_capacity = 0;
     } else if (l->wal_pages) {
@@ -81,21 +83,23 @@ static int run_checkpoint(struct sqlite_db *l, int mode, int wait_ms)
     return rc;
 }
 
-/* A failed checkpoint is harmless because everything is in the log, so it is only reported as a
- * note. */
+/* Checkpoints if that is possible. A failure is only reported as a note: it is harmless, because
+ * everything is in the log. */
 static void checkpoint_if_possible(struct sqlite_db *l, int mode, int wait_ms)
 {
     int rc = run_checkpoint(l, mode, wait_ms);
     struct err err;
 
-    if (rc == SQLITE_OK || rc == SQLITE_BUSY) /* busy: readers still need the log */
+    /* SQLITE_BUSY means that readers still need the log. */
+    if (rc == SQLITE_OK || rc == SQLITE_BUSY)
         return;
     sqlite_set_error(l, "checkpoint", &err);
     sqlite_note(l, "%s", err.msg);
 }
 
-/* Writes zeros ahead of the log, as many pages as this connection has written so far: a connection
- * that commits once adds few. If the disk has no space for zeros, the log grows without them. */
+/* Writes zeros ahead of the log: as many pages as this connection has written so far, so that a
+ * connection that commits once adds few. If the disk has no space for zeros, the log grows without
+ * them. */
 static void extend_log(struct sqlite_db *l)
 {
     static char zeros[ZEROS_PAGES * WAL_FRAME];
@@ -125,14 +129,15 @@ void sqlite_wal_after_commit(struct sqlite_db *l)
         checkpoint_if_possible(l, SQLITE_CHECKPOINT_PASSIVE, 0);
     else
         checkpoint_if_possible(l, SQLITE_CHECKPOINT_TRUNCATE, READERS_MS);
-    /* While a reader stays, the log keeps growing. Each attempt costs fsyncs, so do not retry at
-     * every commit. */
+    /* While a reader keeps its snapshot, the log keeps growing. Each checkpoint costs fsyncs, so do
+     * not retry at every commit. */
     l->checkpoint_at = l->wal_pages + CHECKPOINT_PAGES;
 }
 
-/* After a failed fsync Linux marks the pages as clean: the log looks complete and a later fsync
- * succeeds, but a power failure would leave a hole in it and lose all commits after the hole. So
- * the log is checkpointed into the database, which writes its pages again, and then restarted. */
+/* Repairs the log after a failed fsync. Linux then marks the pages as clean: the log looks complete
+ * and a later fsync succeeds, but a power failure would leave a hole in the log and lose all
+ * commits after the hole. So the log is checkpointed into the database, which writes its pages
+ * again, and then restarted. */
 int sqlite_wal_renew(struct sqlite_db *l, struct err *err)
 {
     if (!l->needs_wal_renewal)
@@ -148,7 +153,8 @@ int sqlite_wal_renew(struct sqlite_db *l, struct err *err)
     }
 }
 
-/* Best effort: a long log only makes the next open a little slower. */
+/* Checkpoints a long log before the database is closed. A failure is ignored: a long log only makes
+ * the next open a little slower. */
 void sqlite_wal_before_close(struct sqlite_db *l)
 {
     if (l->wal_pages < CLOSE_PAGES || l->broken || !sqlite_lock_try(&l->lock))
