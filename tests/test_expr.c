@@ -298,11 +298,11 @@ TEST(string_functions_return_values_and_refuse_wrong_arguments)
         {"format('a}', 1)",
          "the string of format() has a } without {; write }} for a literal brace"},
         {"format('{0}', null)",
-         "value 0 of format() is null, which has no text form; use default()"},
+         "value 0 of format() is null, which can't be inserted into text; use default()"},
         {"join('a', ',')", "the first argument of join() must be a list, not a string"},
         {"join([], 1)", "the second argument of join() must be a string, not a number"},
         {"join(params.list, ',')",
-         "item 2 of join() is null, which has no text form; use default()"},
+         "item 2 of join() is null, which can't be inserted into text; use default()"},
         {"split(1, ',')", "the first argument of split() must be a string, not a number"},
         {"split('a', '')", "the second argument of split() must not be empty"});
 }

@@ -41,7 +41,7 @@ static void check_repeated(const char *before, const char *part, size_t times, c
 
 TEST(nesting_depth_is_limited_and_chain_length_is_not)
 {
-    static const char *const too_deep = "this is nested more than 64 levels deep";
+    static const char *const too_deep = "this expression is nested more than 64 levels deep";
 
     check_repeated("", "(", 1000, "1", too_deep);
     check_repeated("", "[", 60000, "", too_deep);
@@ -113,9 +113,9 @@ TEST(expression_beyond_the_size_or_work_limit_is_refused)
 
     check_repeated("length(range(100000))", " + length(range(100000))", 3, "", NULL);
     check_repeated("length(range(100000))", " + length(range(100000))", 500, "",
-                   "too expensive to compute");
+                   "this expression is too expensive");
     check_repeated("range(100000) == range(100000)", " && range(100000) == range(100000)", 500, "",
-                   "too expensive to compute");
+                   "this expression is too expensive");
     check_repeated("join(range(60000), '----')", " + join(range(60000), '----')", 1, "",
                    "larger than 1048576 bytes");
     check_repeated("join(range(100000), '", "-", 20, "')", "larger than 1048576 bytes");
@@ -132,7 +132,7 @@ TEST(expression_beyond_the_size_or_work_limit_is_refused)
                    "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]'))",
                    NULL);
     check_repeated("contains(range(100000), -1)", " || contains(range(100000), -1)", 500, "",
-                   "too expensive to compute");
+                   "this expression is too expensive");
 }
 
 TEST(search_in_a_large_list_counts_towards_the_work_limit)
@@ -152,7 +152,7 @@ TEST(search_in_a_large_list_counts_towards_the_work_limit)
     CHECK_EQ(evaluate(&f, "contains(item, -1)", &got, &fault), 0);
     CHECK_STR(got.ptr, "false");
     CHECK(evaluate(&f, s, &got, &fault));
-    CHECK_STR(got.ptr, "this is too expensive to compute: do it in a task");
+    CHECK_STR(got.ptr, "this expression is too expensive: compute the value in a task");
     json_decref(many);
     end(&f);
     buf_release(&got);
@@ -174,7 +174,7 @@ TEST(limits_of_a_template_apply_to_its_whole_text)
     CHECK_STR(got.ptr,
               "the result is larger than 1048576 bytes: store it in a file and pass the path");
     CHECK(template(&f, work, &got, &fault));
-    CHECK_STR(got.ptr, "this is too expensive to compute: do it in a task");
+    CHECK_STR(got.ptr, "this expression is too expensive: compute the value in a task");
     CHECK(template(&f, long_one, &got, &fault));
     CHECK_STR(got.ptr, "this expression is 65540 bytes long; at most 65536 are allowed");
     CHECK_OK(template(&f, large, &got, &fault));

@@ -71,7 +71,8 @@ TEST(template_that_is_one_expression_keeps_its_type_and_any_other_template_becom
         {"$ {{ x }} ${ x }", "\"$ {{ x }} ${ x }\""},
         {"é${{ 'ü' }}", "\"éü\""}};
     static const struct cell bad[] = {
-        {"a ${{ params.none }}", "this is null, which has no text form; use default()"},
+        {"a ${{ params.none }}",
+         "this value is null, which can't be inserted into text; use default()"},
         {"${{ }}", "expected a value, found '}'"},
         {"a ${{ 1", "this expression is not closed: }} is missing"},
         {"a ${{ 1 } b", "expected an operator or the end, found '}'"},

@@ -289,7 +289,7 @@ TEST(attempt_whose_start_was_reported_is_lost_although_its_worker_reports_it_as_
     CHECK_EQ(status_of(s, id), S_FAILED);
     CHECK_STR(
         get(s, id).error,
-        "its start was reported, but no trace of it was found, so its exit status is unknown");
+        "the start of the attempt was reported, but no trace of it was found, so its exit status is unknown");
     verify_clean(s);
     store_close(&s);
 }

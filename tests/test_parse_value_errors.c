@@ -146,7 +146,7 @@ TEST(condition_that_is_too_deep_or_long_with_its_added_success_call_is_refused)
     } cells[] = {
         {"", 62, 0, ""},
         {"", 63, 0,
-         "1:26: tasks.a.if: with the added success() && (…), this is nested more than 64 levels deep"},
+         "1:26: tasks.a.if: with the added success() && (…), this expression is nested more than 64 levels deep"},
         {"always() && ", 62, 0, ""},
         {"", 0, 65000, ""},
         {"", 0, 65531,

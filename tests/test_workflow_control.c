@@ -75,7 +75,7 @@ TEST(missing_approval_times_out_and_an_approved_task_does_not)
     clock_advance(3601 * SECOND);
     CHECK_EQ(run_timers(s), 1);
     CHECK_EQ(task_status(s, w, "a"), S_TIMED_OUT);
-    CHECK_STR(get(s, task_of(s, w, "a")).error, "nobody approved it in time");
+    CHECK_STR(get(s, task_of(s, w, "a")).error, "nobody approved the task in time");
     settle_task(s, k.held[0], OUTCOME_OK, NULL);
     CHECK_EQ(status_of(s, b), S_SUCCEEDED);
     CHECK_EQ(status_of(s, w), S_FAILED);

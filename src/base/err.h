@@ -6,7 +6,7 @@
 #define MUST_USE          __attribute__((warn_unused_result))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 
-/* each error code and the exit code of the command line for it */
+/* Each error code, and the exit code of the command line for it. */
 #define ERROR_CODES(X)                                                                             \
     X(INTERNAL, 1)  /* a bug, or an invariant that does not hold */                                \
     X(INVALID, 2)   /* the caller's input is not valid */                                          \

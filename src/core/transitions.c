@@ -44,14 +44,14 @@ const struct move legal_moves[] = {
     MOVE(RESUMED, PENDING, PENDING, WORKFLOWS),
     MOVE(RESUMED, RUNNING, RUNNING, WORKFLOWS),
 
-    /* how an attempt ends */
+    /* the end of an attempt */
     MOVE(CANCEL_REQUESTED, RUNNING, RUNNING, ALL),
     MOVE(COMPLETED, RUNNING, SUCCEEDED, ALL),
     MOVE(FAILED, RUNNING, FAILED, ALL),
     MOVE(TIMED_OUT, RUNNING, TIMED_OUT, ALL),
     MOVE(CANCELLED, RUNNING, CANCELLED, ALL),
 
-    /* how an execution ends without an attempt */
+    /* the end of an execution without an attempt */
     MOVE(FAILED, PENDING, FAILED, ALL),
     MOVE(FAILED, READY, FAILED, JOBS),
     MOVE(TIMED_OUT, PENDING, TIMED_OUT, ALL),

@@ -11,7 +11,7 @@ int eval_charge(struct eval *x, size_t work)
 {
     if (work_charge(&x->work, work))
         return 0;
-    return eval_fault(x, "this is too expensive to compute: do it in a task");
+    return eval_fault(x, "this expression is too expensive: compute the value in a task");
 }
 
 int eval_too_long(struct eval *x)

@@ -139,7 +139,8 @@ static int add_value(struct eval *x, const struct piece *piece, struct buf *out)
     if (rc)
         return rc;
     if (json_is_null(v))
-        return piece_fault(x, "this is null, which has no text form; use default()");
+        return piece_fault(x,
+                           "this value is null, which can't be inserted into text; use default()");
     return value_write_plain(v, EXPR_RESULT_MAX, out)
                ? 0
                : piece_fault(x, TEXT_TOO_LONG, EXPR_RESULT_MAX);

@@ -111,8 +111,9 @@ int fn_endsWith(struct eval *x, json_t *const *a, json_t **out)
 static int add_plain(struct eval *x, json_t *v, const char *what, size_t n, struct buf *out)
 {
     if (json_is_null(v))
-        return eval_fault(x, "%s %zu of %s() is null, which has no text form; use default()", what,
-                          n, expr_function_name(x->node->which));
+        return eval_fault(
+            x, "%s %zu of %s() is null, which can't be inserted into text; use default()", what, n,
+            expr_function_name(x->node->which));
     return value_write_plain(v, EXPR_RESULT_MAX, out) ? 0 : eval_too_long(x);
 }
 

@@ -89,7 +89,8 @@ static bool enter_level(struct parser *p)
 {
     if (p->depth++ < EXPR_DEPTH_MAX)
         return true;
-    return parser_fault(p, p->now.at, "this is nested more than %d levels deep", EXPR_DEPTH_MAX);
+    return parser_fault(p, p->now.at, "this expression is nested more than %d levels deep",
+                        EXPR_DEPTH_MAX);
 }
 
 static struct node *parse_expression(struct parser *p);

@@ -84,7 +84,7 @@ static void finish(struct reader *r, const struct yaml *root)
         return;
     free(workflow_below(r->w, &n));
     if (n > WORKFLOW_MAX_NESTED)
-        yaml_error(r->doc, root, "more than %d workflows are nested in this one",
+        yaml_error(r->doc, root, "more than %d workflows are nested in this workflow",
                    WORKFLOW_MAX_NESTED);
     workflow_write(r->w, &text);
     if (text.len > WORKFLOW_MAX_TEXT)

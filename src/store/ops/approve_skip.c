@@ -58,7 +58,7 @@ int op_approve(struct turn *t, struct request *list, size_t n, bool yes, struct 
 int approval_time_out(struct turn *t, struct row *r, struct err *err)
 {
     struct outcome o = {
-        .kind = OUTCOME_TIMED_OUT, .error = "nobody approved it in time", .duration = -1};
+        .kind = OUTCOME_TIMED_OUT, .error = "nobody approved the task in time", .duration = -1};
     struct move_note note = {.data = data_outcome(t, &o, 0)};
 
     door_set_outcome(r, NULL, o.error);

@@ -164,7 +164,8 @@ static void judge_started(struct outcome *o)
     o->unstarted = 0;
     o->retry_delay = UNSTARTED_DELAY;
     o->error =
-        "its start was reported, but no trace of it was found, so its exit status is unknown";
+        "the start of the attempt was reported, but no trace of it was found, so its exit status "
+        "is unknown";
 }
 
 static bool is_unstarted(const struct settlement *s)

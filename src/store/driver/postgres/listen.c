@@ -27,9 +27,9 @@
 #define FAST_POLL_MS    500   /* ms between polls while not listening */
 #define RETRY_US        SECOND
 #define RECONNECT_LIMIT (5 * SECOND) /* µs for one attempt to reconnect */
-/* ms that one step of connecting waits. If a step did not wait, the rest would be left to the next
- * call, and the owner may be busy for a minute until then. A server that waits that long for the
- * start of a session can neither give its connection slot to others nor be stopped. */
+/* How many ms one step of connecting waits. If a step did not wait, the rest would be left to the
+ * next call, and the owner may be busy for a minute until then. A server that waits that long for
+ * the start of a session can neither give its connection slot to others nor be stopped. */
 #define STEP_MS         100
 
 enum state { POLLING, DOWN, CONNECTING, SUBSCRIBING, LISTENING };

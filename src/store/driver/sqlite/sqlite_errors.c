@@ -39,7 +39,7 @@ static const struct rule rules[] = {
     {SQLITE_CANTOPEN, NOT_WRITABLE},
     {SQLITE_CORRUPT, E_UNAVAILABLE, true, "the file is damaged: restore it from a backup"},
     {SQLITE_NOTADB, E_INVALID, true, "name a Pawl database or a new file"},
-    {SQLITE_CONSTRAINT, E_INTERNAL, false, "a constraint of the schema refused it"},
+    {SQLITE_CONSTRAINT, E_INTERNAL, false, "a constraint of the schema refused the change"},
     {0, E_INTERNAL, false, "this is a bug in Pawl"},
 };
 

@@ -21,10 +21,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* ms between polls of a listener. At least 10 s, because an idle worker must not run more than one
- * statement in that time. */
+/* The ms between polls of a listener. At least 10 s, because an idle worker must not run more than
+ * one statement in that time. */
 #define POLL_MS           10000
-/* ms between polls of a listener that has no socket. */
+/* The ms between polls of a listener that has no socket. */
 #define POLL_NO_SOCKET_MS 500
 /* With this many unread datagrams, the queue of a socket (10 datagrams by default) may have been
  * full, and others may have been lost. */
