@@ -14,16 +14,17 @@
 
 /* The fields of an execution's state. A macro, so that a structure that contains a state can also
  * have each field as a member of its own. */
-#define EXECUTION_STATE_FIELDS                                                                \
-    int64_t requested_at, started_at, finished_at, updated_at; /* µs; 0 if not yet */        \
-    int64_t idle; /* µs between the ends of earlier runs and the starts of their reruns; */  \
-                  /* negative until the last rerun starts: the end before it is subtracted */ \
-    int status, held, seq, attempts, max_attempts, epoch;                                     \
-    int flags; /* enum execution_flag */                                                      \
-    bool deferred, cancel_requested;                                                          \
-    const char *held_key;                                                                     \
-    /* The lease of a running job; worker and until are 0 for an orphan. */                   \
-    int64_t worker, until, expired_at;                                                        \
+#define EXECUTION_STATE_FIELDS                                                                  \
+    int64_t requested_at, started_at, finished_at, updated_at; /* µs; 0 if not yet */          \
+    /* µs from ends of earlier runs to starts of reruns. While the last rerun has not started, \
+     * only the end before it is subtracted, so that the value is negative. */                  \
+    int64_t idle;                                                                               \
+    int status, held, seq, attempts, max_attempts, epoch;                                       \
+    int flags; /* enum execution_flag */                                                        \
+    bool deferred, cancel_requested;                                                            \
+    const char *held_key;                                                                       \
+    /* The lease of a running job; worker and until are 0 for an orphan. */                     \
+    int64_t worker, until, expired_at;                                                          \
     const char *folder;
 
 struct execution_state {

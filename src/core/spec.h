@@ -61,9 +61,9 @@ struct spec {
     const char *user;  /* name or number of the user to run as; NULL for the worker's user */
     const struct spec_pair *env;
     size_t nenv;
-    const struct spec_pair *files; /* values that the command gets as files; the variable with */
-    size_t nfiles;                 /* this name contains the path of the file */
-    const char *const *secrets;    /* names of secrets; ends with NULL */
+    const struct spec_pair *files; /* of each file: the variable with its path; its content */
+    size_t nfiles;
+    const char *const *secrets; /* names of secrets; ends with NULL */
     size_t nsecrets;
     /* Names of the outputs to keep, ends with NULL; all outputs if the list is empty. */
     const char *const *outputs;

@@ -36,7 +36,7 @@ static int type_by_key(const char *key)
     return -1;
 }
 
-/* Sets the environment of a container to be nearly empty by default: most variables of the host's
+/* Limits the variables that a container inherits by default: most variables of the host's
  * environment are meaningless in a container. */
 static void use_container_env(struct config_executor *x)
 {
