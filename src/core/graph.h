@@ -62,10 +62,10 @@ enum execution_flag {
     /* Flags of any execution, most of them set by operator actions. */
     /* It is paused: neither it nor its descendants start; cleared when it ends. */
     FLAG_PAUSED = 128,
-    FLAG_RELEASING = 256,    /* the end of a pause is still being propagated to descendants */
-    FLAG_APPROVED = 512,     /* its approval was given */
-    FLAG_LET_FINISH = 1024,  /* it was cancelled, but its running descendants may finish */
-    FLAG_RERUN = 2048, /* it is rerun, so its children already have rows */
+    FLAG_RELEASING = 256,   /* the end of a pause is still being propagated to descendants */
+    FLAG_APPROVED = 512,    /* its approval was given */
+    FLAG_LET_FINISH = 1024, /* it was cancelled, but its running descendants may finish */
+    FLAG_RERUN = 2048,      /* it is rerun, so its children already have rows */
     /* A fan-out, or a workflow that waits for its permit, that is rerun: children that succeeded do
      * not run again. */
     FLAG_ONLY_FAILED = 4096,
