@@ -165,6 +165,9 @@ struct key_reader {
 };
 MUST_USE int key_read(struct key_reader *r, const struct key *k, const struct json_node *p,
                       void *member);
+/* Likewise, for types without keys of their own (read_value.c). */
+MUST_USE int value_read(struct key_reader *r, const struct key *k, const struct json_node *p,
+                        void *member);
 
 /* ---- derived ---- */
 
