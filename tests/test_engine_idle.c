@@ -2,6 +2,7 @@
  * what wakes it, and how it stops. Each test ends with verify. */
 #include "engine_fixture.h"
 #include "rerun_fixture.h"
+#include "store/generation.h"
 
 #include <strings.h>
 

@@ -2,6 +2,7 @@
  * with each fence, and after a fence no worker holds a lease from before it. */
 #include "fixture.h"
 
+#include "store/generation.h"
 #include "store/query/query.h"
 
 #include <stdio.h>

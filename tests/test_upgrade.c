@@ -2,6 +2,7 @@
  * version with all of its data, no matter how many processes start at once and where one of them is
  * killed. A process of an older version that still runs is refused afterwards. */
 #include "own_fixture.h"
+#include "store/generation.h"
 
 #include <sodium.h>
 #include <sys/wait.h>

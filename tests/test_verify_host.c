@@ -4,6 +4,7 @@
 #include "api/host.h"
 #include "engine_fixture.h"
 #include "exec/attempt/attempt.h"
+#include "store/generation.h"
 
 #include <fcntl.h>
 #include <signal.h>

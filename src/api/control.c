@@ -3,6 +3,7 @@
  * action between two slices. */
 #include "api/api.h"
 #include "base/text.h"
+#include "store/generation.h"
 #include "store/operator.h"
 #include "store/ops/sql_submissions.h"
 

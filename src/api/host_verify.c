@@ -12,6 +12,7 @@
 #include "api/api.h"
 
 #include "base/env.h"
+#include "store/generation.h"
 #include "store/query/query.h"
 
 #include <stdarg.h>

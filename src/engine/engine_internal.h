@@ -38,6 +38,7 @@
 #include "engine/engine.h"
 #include "engine/state_folder.h"
 #include "store/driver/wake_queue.h"
+#include "store/generation.h"
 
 #include <pthread.h>
 

@@ -3,6 +3,7 @@
 #include "engine/engine_internal.h"
 
 #include "store/driver/url.h"
+#include "store/generation.h"
 
 #include <stdlib.h>
 #include <sys/epoll.h>

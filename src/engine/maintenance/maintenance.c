@@ -3,6 +3,7 @@
  * trees. Locks in the store make sure that each thing is done once. */
 #include "engine/engine_internal.h"
 
+#include "store/generation.h"
 #include "store/query/query.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* run.c - the transaction of a turn: writes the planned commands, adopts orphans and claims jobs,
  * in one commit. It may run on the loop's thread; see plan.h. */
 #include "engine/turn/plan.h"
+#include "store/generation.h"
 
 #include <string.h>
 

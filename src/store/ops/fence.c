@@ -4,6 +4,7 @@
  * the restore. */
 #include "store/door/door.h"
 #include "store/door/event_data.h"
+#include "store/generation.h"
 
 #include <stdio.h>
 
