@@ -108,7 +108,7 @@ endif
 
 # --- source files ------------------------------------------------------------------------------------
 
-LAYERS = base core parse store exec dispatch engine api
+LAYERS = base core parse store exec dispatch engine remote api
 # The folder of a layer and two levels below it. The shim is a separate program.
 LIB_DIRS := $(filter-out src/exec/shim/,$(wildcard $(LAYERS:%=src/%/) $(LAYERS:%=src/%/*/) $(LAYERS:%=src/%/*/*/)))
 LIB_SRCS := $(wildcard $(addsuffix *.c,$(LIB_DIRS)))

@@ -109,11 +109,13 @@ PAWL_API int pawl_exit_code(int code);
 struct pawl;
 
 struct pawl_options {
-    /* Database: sqlite:FILE or postgres://USER@HOST/DATABASE; NULL for pawl_default_url. */
+    /* Database: sqlite:FILE or postgres://USER@HOST/DATABASE; or a server: see pawl_open; NULL for
+     * pawl_default_url. */
     const char *url;
     /* NULL for $PAWL_TENANT if $PAWL_DB is set, else the configured tenant, else the default
      * tenant. */
     const char *tenant;
+    const char *token; /* access token for a server; NULL for $PAWL_TOKEN, else none */
     /* Path of pawl.yaml; NULL for $PAWL_CONFIG, else ./pawl.yaml (see pawl_trust) or the user's
      * pawl.yaml, if one exists. */
     const char *config;
@@ -150,7 +152,15 @@ PAWL_CHECKED int pawl_trust(const char *path, char **file, struct pawl_error *er
 PAWL_CHECKED int pawl_distrust(const char *path, char **file, struct pawl_error *err);
 
 /* Opens a database. Unless must_exist is set, creates the database or upgrades its schema if
- * necessary. */
+ * necessary.
+ *
+ * The URL http://HOST:PORT, https://HOST or unix:PATH opens a handle on a server (`pawl serve`)
+ * instead: submissions, operator actions, applied workflows, schedules, settings, tokens and
+ * everything under "reading" then ask the server, and return what it returns. A token decides the
+ * tenant, and the history names the token as the one who asked: `by` has no effect. Opening asks
+ * the server nothing yet. Functions that need the database itself, such as pawl_engine_open,
+ * pawl_transaction and pawl_verify, fail with PAWL_E_INVALID. PAWL_E_COMMIT_UNKNOWN: the server did
+ * not answer to a change. PAWL_E_UNAVAILABLE: the server can't be reached, or refuses the token. */
 PAWL_CHECKED int pawl_open(const struct pawl_options *options, struct pawl **out,
                            struct pawl_error *err);
 /* Closes a handle. Close everything made from the handle first. NULL is ignored. */
@@ -194,13 +204,15 @@ struct pawl_job {
      * of the database choose it by the name. */
     const char *lane;
     const char *input; /* JSON of any type, at most 1 MB; NULL if none */
-    /* To run a workflow instead of a command, set one of the next four members. Then name, lane and
+    /* To run a workflow instead of a command, set one of the next five members. Then name, lane and
      * spec are ignored, and input is an object with the workflow's params; input that does not fit
      * the params is refused. */
     const char *workflow; /* path of a workflow file */
     const char *yaml;    /* the workflow as YAML text; paths of nested workflows must be absolute */
     const char *applied; /* name of an applied workflow */
     struct pawl_workflow *built; /* a workflow built in C, or read with pawl_workflow_load */
+    /* Definition as it is stored: the field `document` of an applied workflow in detail. */
+    const char *document;
     /* Params of a workflow in addition to input: NAME=VALUE, converted to the params' types;
      * ends with NULL; NULL if none. */
     const char *const *params;
@@ -946,6 +958,9 @@ PAWL_API int pawl_listener_fd(const struct pawl_listener *l);
 PAWL_API int pawl_listener_poll_ms(const struct pawl_listener *l);
 PAWL_API unsigned pawl_listener_drain(
     struct pawl_listener *l); /* returns the wake-ups that have arrived; never waits */
+/* Returns whether each event wakes the listener. On PostgreSQL only submissions and ends do: a
+ * program that wants other events soon also looks for them. */
+PAWL_API bool pawl_listener_is_complete(const struct pawl_listener *l);
 /* Waits for a wake-up, at most timeout_ms (and never longer than pawl_listener_poll_ms), and
  * drains. */
 PAWL_API unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms);
@@ -994,10 +1009,11 @@ struct pawl_rerun {
     /* Rerun tasks that failed or were cancelled, at any depth, and their followers. */
     bool failed;
     const char *from; /* rerun the task with this name and its followers */
-    /* Setting params or file creates a new execution, linked to the old one by rerun_of. It reuses
-     * the results of the tasks that need not run again (`failed`, `from`). */
+    /* Setting params, file or document creates a new execution, linked to the old one by rerun_of.
+     * It reuses the results of the tasks that need not run again (`failed`, `from`). */
     const char *const *params; /* new values, NAME=VALUE, ends with NULL; NULL for the old ones */
     const char *file;          /* another definition */
+    const char *document;      /* another definition, as it is stored */
     bool dry_run;              /* only report what would run, and change nothing */
     /* If true, and an engine ran the execution with `here`, the new execution is reserved for such
      * an engine, too, which must be opened with the new id as `tree`. Otherwise the new execution
@@ -1054,13 +1070,15 @@ PAWL_CHECKED int pawl_apply_built(struct pawl *p, struct pawl_workflow *w, const
 
 /* How to apply a workflow, for pawl_apply_with. */
 struct pawl_apply_options {
-    /* The workflow: set one of these three. */
+    /* The workflow: set one of these four. */
     const char *file;
     const char *yaml;
     struct pawl_workflow *built;
+    const char *document; /* a definition as it is stored */
 
-    const char *by;   /* user, as in pawl_apply */
-    const char *name; /* the name that the workflow must have; NULL for any */
+    const char *source; /* with document: the text that it was made from; NULL if not known */
+    const char *by;     /* user, as in pawl_apply */
+    const char *name;   /* the name that the workflow must have; NULL for any */
     /* The hash of the definition that the name must have; "" if the name must not be applied;
      * NULL for no condition. */
     const char *if_match;
@@ -1598,6 +1616,8 @@ struct pawl_event_query {
      * event that was read. Without: the sequence_num and the created_at of that event. 0 to begin
      * at the start. */
     int64_t last, last_time;
+    /* For pawl_follow: continue at this position of another follower, with the same filters. */
+    const char *position;
 };
 
 /* Reads the history, one event per line. */
@@ -1617,6 +1637,10 @@ PAWL_CHECKED int pawl_follow(struct pawl *p, const struct pawl_event_query *quer
  * delivered again. */
 PAWL_CHECKED int pawl_follower_next(struct pawl_follower *f, pawl_line *each, void *arg, size_t *n,
                                     struct pawl_error *err);
+/* Where the follower is, as a text: another one that starts there, even in another process, returns
+ * the events that this one has not returned. Valid until the next call; NULL before the first call
+ * of pawl_follower_next by a follower of all events. */
+PAWL_API const char *pawl_follower_position(struct pawl_follower *f);
 PAWL_API void pawl_follower_close(struct pawl_follower *f);
 
 /* ---- maintenance ---- */

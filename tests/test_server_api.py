@@ -235,7 +235,7 @@ def workflow_can_be_applied_read_submitted_and_deleted_over_http():
         problem(s.post("/v1/executions", {"workflow": "nightly"}), 422, "not-processable", "day")
         run = s.submit(workflow="nightly", params={"day": "2026-01-31"})
         assert s.wait(run)["status"] == "succeeded"
-        s.ask("DELETE", "/v1/workflows/nightly?reason=unused").expect(204)
+        assert s.ask("DELETE", "/v1/workflows/nightly?reason=unused").expect(200).json["schedules"] == 0
         problem(s.get("/v1/workflows/nightly"), 404, "not-found")
         problem(s.post("/v1/executions", {"workflow": "nightly", "params": {"day": "x"}}), 404, "not-found")
 

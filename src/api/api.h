@@ -10,11 +10,13 @@
 #include "parse/config/config.h"
 #include "parse/diagnostics.h"
 #include "pawl.h"
+#include "remote/remote.h"
 #include "store/driver/url.h"
 #include "store/query/query.h"
 
 struct pawl {
-    struct store *store;
+    struct store *store;   /* NULL if it is a handle on a server */
+    struct remote *remote; /* NULL if it is a handle on a database */
     struct env env;
     struct config *config;
     char *user;           /* the result of api_user; NULL until it is needed */
@@ -49,6 +51,8 @@ struct api_source {
     const char *yaml; /* the text of a file; can nest other files by absolute path only */
     struct pawl_workflow *built; /* a builder (build.c), or a file that was read before */
     const char *text;            /* canonical JSON (core/workflow/model.h) */
+    const char
+        *source; /* with text: the text of the file that it was applied from; NULL if unknown */
 };
 /* api_parse_workflow and api_load_workflow read a workflow from a file, a YAML string or a builder,
  * with all workflows that it nests. *out lives in the arena, or in the builder until it is changed.
@@ -85,6 +89,9 @@ struct api_err {
 };
 void api_err_report(struct api_err *e);
 void api_err_copy(const struct err *err, struct pawl_error *to);
+
+/* Refuses a handle on a server: E_INVALID. `what` begins the sentence: "an engine works". */
+MUST_USE int api_needs_database(const struct pawl *p, const char *what, struct err *err);
 
 /* Defines the body of a turn that passes its argument to an operation of the store. */
 #define TURN_BODY(name, op)                                     \
@@ -172,6 +179,10 @@ static inline int64_t final_duration(const struct execution *e)
     return e->finished_at || e->idle < 0 ? execution_duration(&e->state, 0) : -1;
 }
 
+/* executions.c: the status that a server has for an execution; waits for its end, at most
+ * timeout_ms (0: not at all, negative: no limit). */
+MUST_USE int api_remote_status(struct pawl *p, int64_t id, int timeout_ms, const char **status,
+                               struct err *err);
 /* executions.c: returns E_NOT_FOUND for an unknown id, for callers that would otherwise return an
  * empty list. */
 MUST_USE int api_check_exists(struct pawl *p, int64_t id, struct err *err);

@@ -16,6 +16,28 @@ struct applying {
 
 TURN_BODY(apply_body, op_apply)
 
+static int load(const struct api_source *from, struct arena *arena, const struct workflow **out,
+                struct err *err)
+{
+    return from->file || from->yaml || from->built
+               ? api_load_workflow(from, arena, out, err)
+               : workflow_read(from->text, strlen(from->text), arena, out, err);
+}
+
+/* The server gets the document, because it has other files. */
+static int apply_remote(struct pawl *p, const struct applying *a, const struct workflow *w,
+                        struct err *err)
+{
+    struct remote_apply given = {.document = a->request.definition,
+                                 .source = a->request.source,
+                                 .if_match = a->request.expected};
+
+    TRY(remote_apply(p->remote, &given, a->out, err));
+    if (a->out)
+        api_describe(w, &a->out->definition);
+    return 0;
+}
+
 static int apply(struct pawl *p, void *arg, struct err *err)
 {
     struct applying *a = arg;
@@ -23,17 +45,19 @@ static int apply(struct pawl *p, void *arg, struct err *err)
     AUTO_BUF text = BUF_INIT;
     const struct workflow *w;
 
-    if (!a->from->file && !a->from->yaml && !a->from->built)
+    if (!a->from->file && !a->from->yaml && !a->from->built && !a->from->text)
         return err_set(err, E_INVALID,
                        "the workflow to apply is missing: give a file, a text or a "
                        "built workflow");
-    TRY(api_load_workflow(a->from, &arena, &w, err));
+    TRY(load(a->from, &arena, &w, err));
     if (a->name && strcmp(a->name, w->name))
         return err_set(err, E_INVALID, "the file defines the workflow %s, not %.100s: use its name",
                        w->name, a->name);
     workflow_write(w, &text);
     a->request.definition = buf_cstr(&text);
-    a->request.source = w->source;
+    a->request.source = a->from->text ? a->from->source : w->source;
+    if (p->remote)
+        return apply_remote(p, a, w, err);
     TRY(store_turn(p->store, apply_body, &a->request, err));
     if (a->out) {
         *a->out = (struct pawl_applied){.unchanged = a->request.unchanged,
@@ -47,7 +71,11 @@ static int apply(struct pawl *p, void *arg, struct err *err)
 int pawl_apply_with(struct pawl *p, const struct pawl_apply_options *o, struct pawl_applied *out,
                     struct pawl_error *e)
 {
-    struct api_source from = {.file = o->file, .yaml = o->yaml, .built = o->built};
+    struct api_source from = {.file = o->file,
+                              .yaml = o->yaml,
+                              .built = o->built,
+                              .text = o->document,
+                              .source = o->source};
     struct applying a = {.request = {.by = o->by, .expected = o->if_match},
                          .from = &from,
                          .name = o->name,
@@ -85,11 +113,24 @@ int api_check_applied_name(const char *name, struct err *err)
 
 TURN_BODY(delete_body, op_delete_applied)
 
+static int delete_remote(struct pawl *p, struct applied_deletion *d, struct err *err)
+{
+    struct pawl_applied_deleted out;
+
+    TRY(remote_applied_delete(p->remote, d->name, d->expected, d->reason, &out, err));
+    d->schedules = out.schedules;
+    d->waiting = out.waiting;
+    memcpy(d->hash, out.hash, sizeof(out.hash));
+    return 0;
+}
+
 static int delete_applied(struct pawl *p, void *arg, struct err *err)
 {
     const struct applied_deletion *d = arg;
 
     TRY(api_check_applied_name(d->name, err));
+    if (p->remote)
+        return delete_remote(p, arg, err);
     return store_turn(p->store, delete_body, arg, err);
 }
 

@@ -242,6 +242,8 @@ static int run_bulk(struct pawl *p, void *arg, struct err *err)
     TRY(list_filter_read(q, &filter, err));
     TRY(refuse_no_filter(&filter.f, b->action, err));
     TRY(restrict_statuses(&filter.f, b, err));
+    if (p->remote)
+        return remote_bulk(p->remote, b->given, b->lines.each, b->lines.arg, &b->result, err);
     if (q->parent)
         TRY(api_check_exists(p, q->parent, err));
     return act_on_all(p, b, &filter.f, err);

@@ -47,6 +47,8 @@ int pawl_applied_list(struct pawl *p, const struct pawl_applied_query *query, pa
 
     TRY(text_check("name pattern", q.name, MAX_PATTERN, err));
     TRY(text_check("name to start after", q.after && *q.after ? q.after : NULL, MAX_PATTERN, err));
+    if (p->remote)
+        return remote_applied_list(p->remote, &q, each, arg, more, err);
     TRY(query_catalogue(p->store, q.after ? q.after : "", q.name, lines_wanted(q.limit), &l, err));
     for (size_t i = 0; i < l.n && !lines.closed; i++)
         lines_add(&lines, &applied_noun, &l.at[i]);
@@ -77,6 +79,8 @@ int pawl_applied_versions(struct pawl *p, const char *name, int64_t before, int6
     API_ERR(e);
 
     TRY(api_check_applied_name(name, err));
+    if (p->remote)
+        return remote_applied_versions(p->remote, name, before, limit, each, arg, more, err);
     TRY(query_applied_versions(p->store, name, before, lines_wanted(limit), &l, err));
     for (size_t i = 0; i < l.n && !lines.closed; i++)
         lines_add(&lines, &applied_version_noun, &l.at[i]);
@@ -212,6 +216,8 @@ int pawl_applied_show(struct pawl *p, const char *name, const char *version, cha
 
     TRY(api_check_applied_name(name, err));
     TRY(text_check_name("version", version, MAX_PATTERN, err));
+    if (p->remote)
+        return remote_applied_show(p->remote, name, version, json, err);
     TRY(query_applied_detail(p->store, name, version, &d, err));
     TRY(workflow_read(d.definition, strlen(d.definition), &arena, &w, err));
     a = (struct detail_answer){.row = d.row,

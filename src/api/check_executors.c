@@ -221,6 +221,7 @@ int pawl_check_executors(struct pawl *p, struct pawl_engine *e, const struct paw
     const struct workflow *w;
     API_ERR(out);
 
+    TRY(api_needs_database(p, "a check of executors works", err));
     if (e) {
         take_executors_of(e, &c.known);
     } else {

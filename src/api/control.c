@@ -87,12 +87,24 @@ static int refuse_ended(struct pawl *p, struct cancelling *c, struct err *err)
                           (long long)id, status_text(one.at[0].status));
 }
 
+static int cancel_remote(struct pawl *p, struct cancelling *c, struct err *err)
+{
+    const struct request *r = &c->request;
+    char status[REMOTE_STATUS_SIZE];
+
+    TRY(remote_cancel(p->remote, r->execution, r->let_finish, r->reason, status, &c->left, err));
+    c->request.status = status_from_text(status);
+    return 0;
+}
+
 static int cancel(struct pawl *p, void *arg, struct err *err)
 {
     struct cancelling *c = arg;
     int64_t id = c->request.execution;
     int attempts;
 
+    if (p->remote)
+        return cancel_remote(p, c, err);
     TRY(refuse_ended(p, c, err));
     do
         TRY(api_turns(p, cancel_body, api_request_busy, c, err));
@@ -135,12 +147,17 @@ TURN_BODY(queue_body, op_change_queue)
 
 static int change_queue(struct pawl *p, void *arg, struct err *err)
 {
+    static const char *const words[] = {
+        [QUEUE_SET] = "limit", [QUEUE_PAUSE] = "pause", [QUEUE_RESUME] = "resume"};
     struct queue_action *q = arg;
 
-    q->slice = SLICE;
     if (!q->queue)
         return err_set(err, E_INVALID, "the name of the queue is missing");
     TRY(text_check_name("queue", q->queue, STORE_MAX_QUEUE, err));
+    if (p->remote)
+        return remote_queue(p->remote, q->queue, words[q->verb], q->max, q->reason, &q->paused,
+                            err);
+    q->slice = SLICE;
     for (;; q->is_continuation = true) {
         TRY(store_turn(p->store, queue_body, q, err));
         if (!q->more)
@@ -200,6 +217,7 @@ int pawl_fence(struct pawl *p, struct pawl_fenced *out, struct pawl_error *e)
     struct fencing f = {.from = {.slice = SLICE}};
     API_ERR(e);
 
+    TRY(api_needs_database(p, "a fence works", err));
     do {
         TRY(store_light_turn(p->store, fence_body, &f, err));
         if (f.to.more && f.to.expired == f.from.expired)
@@ -225,6 +243,7 @@ int pawl_accept_timeline(struct pawl *p, char timeline[PAWL_TIMELINE_SIZE], stru
     char ignored[PAWL_TIMELINE_SIZE], *out = timeline ? timeline : ignored;
     API_ERR(e);
 
+    TRY(api_needs_database(p, "the acceptance of a timeline works", err));
     TRY(store_light_turn(p->store, accept_body, out, err));
     if (*out)
         return 0;

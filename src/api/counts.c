@@ -54,6 +54,8 @@ int pawl_counts(struct pawl *p, const struct pawl_list_query *q, char **json, st
                        "counts do not take the filter `tasks`: give the workflow as "
                        "`parent`");
     TRY(list_filter_read(q, &filter, err));
+    if (p->remote)
+        return remote_counts(p->remote, q, json, err);
     if (q->parent)
         TRY(api_check_exists(p, q->parent, err));
     if (q->limit > 0 && q->limit < max)

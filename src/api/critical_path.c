@@ -217,6 +217,8 @@ int pawl_critical(struct pawl *p, int64_t id, const struct pawl_moment *at, char
 
     if (at)
         TRY(api_moment(at, &moment, err));
+    if (p->remote)
+        return remote_show(p->remote, id, "/critical", at, json, err);
     TRY(query_timelines(p->store, id, &moment, &list, err));
     nodes.at = mem_alloc(list.n * sizeof(*nodes.at));
     for (size_t i = 0; i < list.n; i++)

@@ -223,6 +223,8 @@ int pawl_diff(struct pawl *p, int64_t a, int64_t b, char **json, bool *same, str
     bool equal;
     API_ERR(e);
 
+    if (p->remote)
+        return remote_diff(p->remote, a, b, json, same, err);
     TRY(load(p, a, &left, err));
     TRY(load(p, b, &right, err));
     *json = diff_text(&left, &right, &equal);

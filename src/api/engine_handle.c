@@ -66,8 +66,8 @@ static void set_workflow_options(void *arg, struct store *s)
     api_set_workflow_options(s, arg);
 }
 
-int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
-                     struct pawl_engine **out, struct pawl_error *out_err)
+static int open_engine(struct pawl *p, const struct pawl_engine_options *options,
+                       struct pawl_engine **out, struct err *err)
 {
     static const struct pawl_engine_options none;
     const struct pawl_engine_options *o = options ? options : &none;
@@ -91,7 +91,6 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
                                 .heartbeat = c->worker.heartbeat,
                                 .host_grace = c->worker.host_grace};
     int rc;
-    API_ERR(out_err);
 
     gethostname(host, sizeof(host) - 1);
     e->p = p;
@@ -125,6 +124,15 @@ int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
         *out = e;
     }
     return rc;
+}
+
+int pawl_engine_open(struct pawl *p, const struct pawl_engine_options *options,
+                     struct pawl_engine **out, struct pawl_error *e)
+{
+    API_ERR(e);
+
+    TRY(api_needs_database(p, "an engine works", err));
+    return open_engine(p, options, out, err);
 }
 
 void pawl_engine_close(struct pawl_engine *e)

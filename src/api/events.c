@@ -1,6 +1,8 @@
 /* events.c - reads the history: once, or by following new events. */
 #include "api/api.h"
+#include "base/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,7 +73,7 @@ static int make_filter(struct pawl *p, const struct pawl_event_query *q, struct 
     *f = (struct event_filter){.since = q->since, .until = q->until};
     if (q->types)
         TRY(parse_types(q->types, &f->types, err));
-    return q->execution ? api_check_exists(p, q->execution, err) : 0;
+    return q->execution && !p->remote ? api_check_exists(p, q->execution, err) : 0;
 }
 
 static bool wanted(const struct event_filter *f, const struct event_row *e)
@@ -167,6 +169,8 @@ int pawl_events(struct pawl *p, const struct pawl_event_query *q, pawl_line *eac
     API_ERR(e);
 
     TRY(make_filter(p, q, &f, err));
+    if (p->remote)
+        return remote_events(p->remote, q, each, arg, err);
     return !q->execution ? read_all(p, q, &f, &s, err)
            : q->self     ? read_execution(p, q, &f, &s, err)
                          : read_tree(p, q, &f, &s, err);
@@ -176,25 +180,67 @@ int pawl_events(struct pawl *p, const struct pawl_event_query *q, pawl_line *eac
 
 struct pawl_follower {
     struct pawl *pawl;
+    struct remote_follower *remote; /* of a handle on a server: then only `pawl` is set, too */
     struct event_follower event_follower;
     bool self;
+    struct buf position;
 };
+
+/* A position is "SEEN", or "SEEN.HORIZON.WRITERS" while the history may not be complete up to the
+ * horizon (see query_follow). */
+static int read_position(const char *text, struct event_follower *f, struct err *err)
+{
+    long long seen, horizon;
+    int end = 0;
+
+    f->started = true;
+    if (sscanf(text, "%lld.%lld.%n", &seen, &horizon, &end) == 2 && end && text[end] && seen >= 0 &&
+        horizon >= seen && text_is_utf8(text, strlen(text))) {
+        f->seen = seen;
+        f->horizon = horizon;
+        f->writers = mem_strdup(text + end);
+        return 0;
+    }
+    if (!text_parse_i64(text, &f->seen) && f->seen >= 0) {
+        f->horizon = f->seen;
+        return 0;
+    }
+    return err_set(err, E_INVALID, "'%.60s' is not a position of a follower", text);
+}
+
+static int follow_remote(struct pawl *p, const struct pawl_event_query *q,
+                         struct pawl_follower **out, struct err *err)
+{
+    struct remote_follower *remote;
+
+    TRY(remote_follow(p->remote, q, &remote, err));
+    *out = mem_zalloc(sizeof(**out));
+    (*out)->pawl = p;
+    (*out)->remote = remote;
+    return 0;
+}
 
 int pawl_follow(struct pawl *p, const struct pawl_event_query *q, struct pawl_follower **out,
                 struct pawl_error *e)
 {
     struct event_filter filter;
     struct pawl_follower *f;
+    int rc;
     API_ERR(e);
 
     TRY(make_filter(p, q, &filter, err));
+    if (p->remote)
+        return follow_remote(p, q, out, err);
     *out = f = mem_zalloc(sizeof(*f));
     f->pawl = p;
     f->self = q->self;
     f->event_follower.filter = filter;
     f->event_follower.execution = q->execution;
     f->event_follower.started = q->execution != 0;
-    return 0;
+    if (!q->position || !(rc = read_position(q->position, &f->event_follower, err)))
+        return 0;
+    pawl_follower_close(f);
+    return rc;
 }
 
 int pawl_follower_next(struct pawl_follower *f, pawl_line *each, void *arg, size_t *n,
@@ -204,6 +250,8 @@ int pawl_follower_next(struct pawl_follower *f, pawl_line *each, void *arg, size
     AUTO(event_list_release) struct event_list l = {0};
     API_ERR(e);
 
+    if (f->remote)
+        return remote_follower_next(f->remote, each, arg, n, err);
     TRY(query_follow(f->pawl->store, &f->event_follower, PAGE, &l, err));
     for (size_t i = 0; i < l.n && !lines.closed; i++)
         if (!f->self || l.at[i].execution == f->event_follower.execution)
@@ -212,10 +260,27 @@ int pawl_follower_next(struct pawl_follower *f, pawl_line *each, void *arg, size
     return 0;
 }
 
+const char *pawl_follower_position(struct pawl_follower *f)
+{
+    const struct event_follower *e = &f->event_follower;
+
+    if (f->remote)
+        return remote_follower_position(f->remote);
+    if (!e->started)
+        return NULL;
+    buf_reset(&f->position);
+    buf_addi64(&f->position, e->seen);
+    if (e->writers)
+        buf_addf(&f->position, ".%lld.%s", (long long)e->horizon, e->writers);
+    return f->position.ptr;
+}
+
 void pawl_follower_close(struct pawl_follower *f)
 {
     if (!f)
         return;
+    remote_follower_close(f->remote);
+    buf_release(&f->position);
     event_follower_release(&f->event_follower);
     free(f);
 }

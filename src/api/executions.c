@@ -79,6 +79,8 @@ int pawl_show(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
     AUTO(execution_list_release) struct execution_list l = {0};
     API_ERR(e);
 
+    if (p->remote)
+        return remote_show(p->remote, id, "", NULL, json, err);
     TRY(query_execution(p->store, id, &l, err));
     return answer_one(p, &l, id, "does not exist", json, err);
 }
@@ -88,8 +90,20 @@ int pawl_status(struct pawl *p, int64_t id, const char **status, struct pawl_err
     int attempts, code;
     API_ERR(e);
 
+    if (p->remote)
+        return api_remote_status(p, id, 0, status, err);
     TRY(query_attempts(p->store, id, &attempts, &code, err));
     *status = status_text(code);
+    return 0;
+}
+
+int api_remote_status(struct pawl *p, int64_t id, int timeout_ms, const char **status,
+                      struct err *err)
+{
+    char text[REMOTE_STATUS_SIZE];
+
+    TRY(remote_status(p->remote, id, timeout_ms, text, err));
+    *status = status_text(status_from_text(text));
     return 0;
 }
 
@@ -103,12 +117,15 @@ int api_check_exists(struct pawl *p, int64_t id, struct err *err)
 typedef int query_relative(struct store *s, int64_t id, struct execution_list *out,
                            struct err *err);
 
-static int answer_relative(struct pawl *p, int64_t id, query_relative *query, const char *missing,
-                           char **json, struct pawl_error *e)
+/* `path` is where a server has it. */
+static int answer_relative(struct pawl *p, int64_t id, query_relative *query, const char *path,
+                           const char *missing, char **json, struct pawl_error *e)
 {
     AUTO(execution_list_release) struct execution_list l = {0};
     API_ERR(e);
 
+    if (p->remote)
+        return remote_show(p->remote, id, path, NULL, json, err);
     TRY(api_check_exists(p, id, err));
     TRY(query(p->store, id, &l, err));
     return answer_one(p, &l, id, missing, json, err);
@@ -116,12 +133,13 @@ static int answer_relative(struct pawl *p, int64_t id, query_relative *query, co
 
 int pawl_parent(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 {
-    return answer_relative(p, id, query_parent, "has no parent", json, e);
+    return answer_relative(p, id, query_parent, "/parent", "has no parent", json, e);
 }
 
 int pawl_workflow(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
 {
-    return answer_relative(p, id, query_workflow, "does not belong to a workflow", json, e);
+    return answer_relative(p, id, query_workflow, "/workflow", "does not belong to a workflow",
+                           json, e);
 }
 
 int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *e)
@@ -131,6 +149,8 @@ int pawl_last(struct pawl *p, int64_t *id, struct pawl_error *e)
     int64_t newest = 0;
     API_ERR(e);
 
+    if (p->remote)
+        return remote_last(p->remote, id, err);
     TRY(query_list(p->store, &roots, &newest, 1, &l, err));
     if (!l.n)
         return err_set(err, E_NOT_FOUND, "there are no executions yet");
@@ -175,10 +195,6 @@ static int list_tasks(struct pawl *p, const struct pawl_list_query *q, const str
     AUTO(execution_list_release) struct execution_list l = {0};
     size_t n = 0;
 
-    if (q->parent || q->all || q->workflow || q->before)
-        return err_set(err, E_INVALID,
-                       "a query that sets `tasks` can't also set `parent`, `all`, `workflow` or "
-                       "`before`");
     TRY(load_tasks(p, q->tasks, &l, err));
     for (size_t i = 0; i < l.n && (q->limit <= 0 || n < (size_t)q->limit); i++)
         if (list_filter_matches(f, &l.at[i], &l.history[i])) {
@@ -187,6 +203,15 @@ static int list_tasks(struct pawl *p, const struct pawl_list_query *q, const str
         }
     l.n = n;
     return answer_lines(p, &l, each, arg, err);
+}
+
+static int check_tasks(const struct pawl_list_query *q, struct err *err)
+{
+    if (!q->tasks || (!q->parent && !q->all && !q->workflow && !q->before))
+        return 0;
+    return err_set(err, E_INVALID,
+                   "a query that sets `tasks` can't also set `parent`, `all`, `workflow` or "
+                   "`before`");
 }
 
 int pawl_list(struct pawl *p, const struct pawl_list_query *q, pawl_line *each, void *arg,
@@ -199,6 +224,9 @@ int pawl_list(struct pawl *p, const struct pawl_list_query *q, pawl_line *each, 
     API_ERR(e);
 
     TRY(list_filter_read(q, &f, err));
+    TRY(check_tasks(q, err));
+    if (p->remote)
+        return remote_list(p->remote, q, each, arg, next, err);
     if (next)
         *next = 0;
     if (q->tasks)
@@ -217,6 +245,8 @@ int pawl_children(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct
     AUTO(execution_list_release) struct execution_list l = {0};
     API_ERR(e);
 
+    if (p->remote)
+        return remote_children(p->remote, id, each, arg, err);
     TRY(api_check_exists(p, id, err));
     TRY(query_children(p->store, id, &l, err));
     return answer_lines(p, &l, each, arg, err);
@@ -227,6 +257,8 @@ int pawl_tasks(struct pawl *p, int64_t id, pawl_line *each, void *arg, struct pa
     AUTO(execution_list_release) struct execution_list tasks = {0};
     API_ERR(e);
 
+    if (p->remote)
+        return remote_list(p->remote, &(struct pawl_list_query){.tasks = id}, each, arg, NULL, err);
     TRY(load_tasks(p, id, &tasks, err));
     return answer_lines(p, &tasks, each, arg, err);
 }

@@ -179,7 +179,13 @@ static char *graph_json(const struct workflow *w, const struct graph_state *stat
 
 /* ---- formats ---- */
 
-static bool find_format(const char *name, enum graph_format *out)
+static bool is_json(const char *format)
+{
+    return format && !strcmp(format, "json");
+}
+
+/* *out is not set for json, which is not drawn. */
+static int find_format(const char *format, enum graph_format *out, struct err *err)
 {
     static const char *const names[] = {
 #define X(id, text) text,
@@ -188,27 +194,27 @@ static bool find_format(const char *name, enum graph_format *out)
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (!strcmp(names[i], name)) {
+        if (!strcmp(names[i], format ? format : "ascii")) {
             *out = (enum graph_format)i;
-            return true;
+            return 0;
         }
-    return false;
+    if (is_json(format))
+        return 0;
+    return err_set(err, E_INVALID,
+                   "'%.40s' is not a graph format: use ascii, dot, mermaid, svg or json", format);
 }
 
 static int draw(const struct workflow *w, const struct graph_state *state, const char *format,
                 int width, char **out, struct err *err)
 {
-    enum graph_format as;
+    enum graph_format as = GRAPH_FORMAT_ASCII;
     struct buf text = BUF_INIT;
 
-    if (format && !strcmp(format, "json")) {
+    TRY(find_format(format, &as, err));
+    if (is_json(format)) {
         *out = graph_json(w, state);
         return 0;
     }
-    if (!find_format(format ? format : "ascii", &as))
-        return err_set(err, E_INVALID,
-                       "'%.40s' is not a graph format: use ascii, dot, mermaid, svg or json",
-                       format);
     graph_render(w, state, as, width > 0 ? (size_t)width : DEFAULT_WIDTH, &text);
     *out = text.ptr;
     return 0;
@@ -291,8 +297,12 @@ int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width, cha
     AUTO_BUF text = BUF_INIT;
     const struct workflow *w;
     struct graph_state state;
+    enum graph_format as;
     API_ERR(e);
 
+    TRY(find_format(format, &as, err));
+    if (p->remote)
+        return remote_graph(p->remote, id, format, width, out, err);
     TRY(query_definition(p->store, id, &text, err));
     TRY(workflow_read(text.ptr, text.len, &arena, &w, err));
     TRY(read_state(p, id, w, &arena, &state, err));

@@ -11,21 +11,36 @@ _Static_assert((int)PAWL_WAKE_JOBS == (int)WAKE_JOBS && (int)PAWL_WAKE_CANCEL ==
                    (int)PAWL_WAKE_ENDS == (int)WAKE_ENDS,
                "pawl.h and store/driver/db.h differ");
 
+/* One of the two is set. */
 struct pawl_listener {
     struct listener *listener;
+    struct remote_listener *remote;
 };
+
+static int listen_remote(struct pawl *p, unsigned what, struct pawl_listener **out, struct err *err)
+{
+    struct remote_listener *l;
+
+    TRY(remote_listen(p->remote, what, &l, err));
+    *out = mem_zalloc(sizeof(**out));
+    (*out)->remote = l;
+    return 0;
+}
 
 int pawl_listen(struct pawl *p, unsigned what, struct pawl_listener **out, struct pawl_error *e)
 {
-    const struct db_url *url = store_url(p->store);
+    const struct db_url *url;
     struct listener *listener;
     API_ERR(e);
 
+    if (p->remote)
+        return listen_remote(p, what, out, err);
+    url = store_url(p->store);
     if (url->driver->listen_on)
         TRY(url->driver->listen_on(store_db(p->store), what, &listener, err));
     else
         TRY(url->driver->listen(url, &p->env, what, &listener, err));
-    *out = mem_alloc(sizeof(**out));
+    *out = mem_zalloc(sizeof(**out));
     (*out)->listener = listener;
     return 0;
 }
@@ -34,31 +49,42 @@ void pawl_listener_close(struct pawl_listener *l)
 {
     if (!l)
         return;
-    l->listener->close(l->listener);
+    if (l->remote)
+        remote_listener_close(l->remote);
+    else
+        l->listener->close(l->listener);
     free(l);
 }
 
 int pawl_listener_fd(const struct pawl_listener *l)
 {
-    return l->listener->fd;
+    return l->remote ? remote_listener_fd(l->remote) : l->listener->fd;
 }
 
 int pawl_listener_poll_ms(const struct pawl_listener *l)
 {
-    return l->listener->poll_ms;
+    return l->remote ? remote_listener_poll_ms(l->remote) : l->listener->poll_ms;
+}
+
+bool pawl_listener_is_complete(const struct pawl_listener *l)
+{
+    return l->remote || l->listener->is_complete;
 }
 
 unsigned pawl_listener_drain(struct pawl_listener *l)
 {
-    return l->listener->drain(l->listener);
+    return l->remote ? remote_listener_wait(l->remote, 0) : l->listener->drain(l->listener);
 }
 
 unsigned pawl_listener_wait(struct pawl_listener *l, int timeout_ms)
 {
-    struct pollfd fd = {.fd = l->listener->fd, .events = POLLIN};
+    struct pollfd fd = {.fd = pawl_listener_fd(l), .events = POLLIN};
+    int most = pawl_listener_poll_ms(l);
 
-    if (timeout_ms < 0 || timeout_ms > l->listener->poll_ms)
-        timeout_ms = l->listener->poll_ms;
+    if (timeout_ms < 0 || timeout_ms > most)
+        timeout_ms = most;
+    if (l->remote)
+        return remote_listener_wait(l->remote, timeout_ms);
     poll(&fd, 1, timeout_ms); /* a signal counts as a wake-up */
     return pawl_listener_drain(l);
 }
@@ -94,13 +120,13 @@ static int leave_connection(struct pawl *p, struct db *db)
 
 int pawl_yield(struct pawl *p)
 {
-    struct db *db = store_db(p->store);
+    struct db *db = p->remote ? NULL : store_db(p->store);
     struct err err = ERR_INIT;
     int64_t now = clock_boot_us();
     bool scarce = false;
     int rc;
 
-    if (!db->driver->check_scarcity || db->in_tx ||
+    if (!db || !db->driver->check_scarcity || db->in_tx ||
         (!p->yielding.pause_ms && p->yielding.checked_at &&
          now - p->yielding.checked_at < CHECK_SCARCE_US))
         return 0;
@@ -166,6 +192,8 @@ int pawl_wait(struct pawl *p, int64_t id, int timeout_ms, const char **status, s
     bool left_it = false; /* the connection was given up after the last read */
     API_ERR(e);
 
+    if (p->remote)
+        return api_remote_status(p, id, timeout_ms, status, err);
     TRY(pawl_listen(p, PAWL_WAKE_ENDS, &l, e));
     for (;;) {
         int check = pawl_listener_poll_ms(l) < CHECK_MS ? CHECK_UNNOTIFIED_MS : CHECK_MS;

@@ -29,6 +29,8 @@ int pawl_log(struct pawl *p, const struct pawl_log_place *at, char *out, size_t 
     bool ended = false;
     API_ERR(e);
 
+    if (p->remote)
+        return remote_log(p->remote, at, out, size, page, err);
     TRY(find_attempt(p, at, &attempt, &ended, err));
     if (attempt)
         TRY(query_log(p->store, &(struct log_position){at->execution, attempt, at->from}, size, &b,

@@ -53,6 +53,7 @@ int pawl_verify(struct pawl *p, const struct pawl_verify_options *options,
     struct pawl_verify_result r = {0};
     API_ERR(e);
 
+    TRY(api_needs_database(p, "a check of all invariants works", err));
     TRY(verify_store(p, &o, &r, err));
     if (o.host)
         TRY(verify_host(p, &o, &r, err));
@@ -83,6 +84,7 @@ int pawl_cleanup(struct pawl *p, int64_t older_than, bool dry_run,
         .from = {.older_than = older_than, .dry_run = dry_run, .max_trees = SLICE}};
     API_ERR(e);
 
+    TRY(api_needs_database(p, "a cleanup works", err));
     do {
         TRY(store_long_turn(p->store, clean_body, &c, err));
         c.from = c.to;

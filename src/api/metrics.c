@@ -261,6 +261,8 @@ int pawl_metrics(struct pawl *p, char **text, struct pawl_error *e)
     struct buf b = BUF_INIT;
     API_ERR(e);
 
+    if (p->remote)
+        return remote_get(p->remote, "/metrics", text, err);
     TRY(query_queues(p->store, &queues, err));
     TRY(query_workers(p->store, &workers, err));
     TRY(query_lease_totals(p->store, &leases, err));

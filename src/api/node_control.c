@@ -8,6 +8,7 @@
 struct node_request {
     struct request request;
     const struct verb *verb;
+    const char *word; /* the verb, for a server */
     bool more;
 };
 
@@ -36,6 +37,8 @@ static int run_slices(struct pawl *p, void *arg, struct err *err)
 {
     struct node_request *a = arg;
 
+    if (p->remote)
+        return remote_act(p->remote, a->request.execution, a->word, a->request.reason, err);
     for (;; a->request.is_continuation = true) {
         TRY(api_turns(p, body, api_request_busy, a, err));
         if (a->request.rc)
@@ -118,14 +121,14 @@ static const struct verb verb_approve = {do_approve, no_approval, false};
 static const struct verb verb_reject = {do_reject, no_approval, false};
 
 /* Defines the function of pawl.h for a verb. */
-#define VERB(which)                                                                  \
-    int pawl_##which(struct pawl *p, int64_t id, const char *by, const char *reason, \
-                     struct pawl_error *e)                                           \
-    {                                                                                \
-        struct node_request a = {                                                    \
-            {.execution = id, .by = by, .reason = reason}, &verb_##which, false};    \
-                                                                                     \
-        return api_request(p, &a.request.by, reason, run_slices, &a, e);             \
+#define VERB(which)                                                                       \
+    int pawl_##which(struct pawl *p, int64_t id, const char *by, const char *reason,      \
+                     struct pawl_error *e)                                                \
+    {                                                                                     \
+        struct node_request a = {                                                         \
+            {.execution = id, .by = by, .reason = reason}, &verb_##which, #which, false}; \
+                                                                                          \
+        return api_request(p, &a.request.by, reason, run_slices, &a, e);                  \
     }
 
 VERB(pause)

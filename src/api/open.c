@@ -62,14 +62,23 @@ int api_turns(struct pawl *p, int (*body)(struct turn *, void *, struct err *),
                    "other transactions keep the execution's tree locked: try again later");
 }
 
+int api_needs_database(const struct pawl *p, const char *what, struct err *err)
+{
+    if (!p->remote)
+        return 0;
+    return err_set(err, E_INVALID,
+                   "%s with the database itself, not through the server %s: name the database",
+                   what, remote_url(p->remote));
+}
+
 const char *pawl_url(const struct pawl *p)
 {
-    return store_url(p->store)->safe;
+    return p->remote ? remote_url(p->remote) : store_url(p->store)->safe;
 }
 
 bool pawl_has_queue(const struct pawl *p)
 {
-    return p->config->queue.enabled;
+    return p->remote || p->config->queue.enabled; /* a server has workers */
 }
 
 /* ---- configuration and location ---- */
@@ -178,6 +187,23 @@ static const char *tenant_of(const struct config *c, const struct pawl_options *
     return !o->url && db && *db && named && *named ? named : c->tenant;
 }
 
+/* The server's token decides the tenant. */
+static int open_remote(struct pawl *p, const struct pawl_options *o, const char *url,
+                       struct err *err)
+{
+    const char *token = o->token ? o->token : getenv("PAWL_TOKEN");
+    struct remote_options options = {.url = url,
+                                     .token = token,
+                                     .env = &p->env,
+                                     .patience = o->patience ? o->patience : DEFAULT_PATIENCE};
+
+    if (o->tenant)
+        return err_set(err, E_INVALID,
+                       "a server's token decides the tenant: leave out the tenant %.60s",
+                       o->tenant);
+    return remote_open(&options, &p->remote, err);
+}
+
 static int open_store(struct pawl *p, const struct pawl_options *o, struct err *err)
 {
     struct store_options options = {.no_migrate = o->must_exist,
@@ -192,6 +218,8 @@ static int open_store(struct pawl *p, const struct pawl_options *o, struct err *
 
     if (!url)
         TRY(default_url(p->config, &url, err));
+    if (remote_is_url(url))
+        return open_remote(p, o, url, err);
     TRY(url_parse(url, tenant, &u, err));
     is_default = !o->url && !getenv("PAWL_DB") && !p->config->db_given;
     if (is_default && !o->must_exist)
@@ -228,23 +256,33 @@ void pawl_close(struct pawl *p)
 {
     if (!p)
         return;
+    remote_close(p->remote);
     store_close(&p->store);
     config_free(&p->config);
     free(p->user);
     free(p);
 }
 
+static int needs_database(const struct pawl *p, const char *what, struct pawl_error *e)
+{
+    API_ERR(e);
+
+    return api_needs_database(p, what, err);
+}
+
 int pawl_migrate(const struct pawl_options *options, int *version, struct pawl_error *err)
 {
     struct pawl_options o = options ? *options : (struct pawl_options){0};
     struct pawl *p;
+    int rc;
 
     o.must_exist = false;
     TRY(pawl_open(&o, &p, err));
+    rc = needs_database(p, "a migration works", err);
     pawl_close(p);
-    if (version)
+    if (!rc && version)
         *version = migration_count;
-    return 0;
+    return rc;
 }
 
 /* ---- tenants ---- */
@@ -262,6 +300,17 @@ static int without_handle(const struct pawl_options *o, char **url, struct env *
     return default_url(config, url, err);
 }
 
+static int check_database(const char *url, struct err *err)
+{
+    if (!remote_is_url(url))
+        return 0;
+    return err_set(
+        err, E_INVALID,
+        "tenants are managed with the database itself, not through the server %.200s: name "
+        "the database",
+        url);
+}
+
 static int change_tenant(const struct pawl_options *options, const char *name,
                          int (*change)(const char *url, const char *name, struct env *env,
                                        struct err *err),
@@ -272,6 +321,7 @@ static int change_tenant(const struct pawl_options *options, const char *name,
     API_ERR(e);
 
     TRY(without_handle(options, &url, &env, err));
+    TRY(check_database(url, err));
     return change(url, name, &env, err);
 }
 
@@ -293,5 +343,6 @@ int pawl_tenant_list(const struct pawl_options *options, void (*each)(void *, co
     API_ERR(e);
 
     TRY(without_handle(options, &url, &env, err));
+    TRY(check_database(url, err));
     return tenant_list(url, &env, each, arg, err);
 }

@@ -131,6 +131,8 @@ int pawl_overview(struct pawl *p, const struct pawl_overview_query *q, char **js
 
     if (part && !text_is_utf8(part, strlen(part)))
         return err_set(err, E_INVALID, "the text to search for is not valid UTF-8");
+    if (p->remote)
+        return remote_overview(p->remote, part, limit < MAX_COUNT ? limit : MAX_COUNT, json, err);
     TRY(query_overview(p->store, part, (size_t)(limit < MAX_COUNT ? limit : MAX_COUNT), &o, err));
     queues_merge_foreground(&o.queues);
     *json = overview_text(&o);

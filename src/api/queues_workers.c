@@ -100,6 +100,8 @@ int pawl_queues(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *e
     struct queue_answer a;
     API_ERR(e);
 
+    if (p->remote)
+        return remote_lines(p->remote, "/v1/queues", NULL, NULL, -1, each, arg, err);
     TRY(query_queues(p->store, &l, err));
     for (size_t i = 0; i < l.n && !lines.closed; i++) {
         queue_answer(&a, &l.at[i], l.now);
@@ -168,6 +170,8 @@ int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *
     struct worker_answer a;
     API_ERR(e);
 
+    if (p->remote)
+        return remote_lines(p->remote, "/v1/workers", NULL, NULL, -1, each, arg, err);
     TRY(query_workers(p->store, &l, err));
     for (size_t i = 0; i < l.n && !lines.closed; i++) {
         worker_answer(&a, &l.at[i], l.now);

@@ -116,7 +116,7 @@ static int rerun_as_new(struct pawl *p, const struct request *request, const str
     int64_t id = request->execution;
     struct submission s = {.rerun_of = id, .task_index = -1, .by = request->by};
     AUTO_ARENA texts = ARENA_INIT;
-    struct api_source from = {.file = how->file};
+    struct api_source from = {.file = how->file, .text = how->document};
     struct workflow_start_info old;
 
     TRY(query_workflow_start_info(p->store, id, &texts, &old, err));
@@ -124,7 +124,8 @@ static int rerun_as_new(struct pawl *p, const struct request *request, const str
     s.queue = queue_of(old.queue, how->here);
     s.priority = old.priority;
     s.reuse = reuse_of(how, &texts);
-    from.text = old.definition;
+    if (!from.text)
+        from.text = old.definition;
     TRY(api_workflow(&from, how->params, &s, &texts, err));
     if (how->from)
         TRY(check_task(s.definition, how->from, err));
@@ -141,6 +142,21 @@ struct rerunning {
     char **json;
 };
 
+/* The file is read here: a server has other files. */
+static int rerun_remote(struct pawl *p, int64_t id, const struct pawl_rerun *how, char **json,
+                        struct err *err)
+{
+    AUTO_ARENA arena = ARENA_INIT;
+    AUTO_BUF document = BUF_INIT;
+    const struct workflow *w;
+
+    if (how->file) {
+        TRY(api_load_workflow(&(struct api_source){.file = how->file}, &arena, &w, err));
+        workflow_write(w, &document);
+    }
+    return remote_rerun(p->remote, id, how, document.ptr, json, err);
+}
+
 static int rerun(struct pawl *p, void *arg, struct err *err)
 {
     struct rerunning *a = arg;
@@ -149,7 +165,9 @@ static int rerun(struct pawl *p, void *arg, struct err *err)
     if (a->how->failed && a->how->from)
         return err_set(err, E_INVALID,
                        "rerun either the failed tasks or one task with its followers, not both");
-    if (a->how->file || (a->how->params && *a->how->params))
+    if (p->remote)
+        return rerun_remote(p, id, a->how, a->json, err);
+    if (a->how->file || a->how->document || (a->how->params && *a->how->params))
         return rerun_as_new(p, &a->r.request, a->how, a->json, err);
     return rerun_in_place(p, id, &a->r, a->json, err);
 }

@@ -16,10 +16,14 @@ TURN_BODY(schedule_body, op_change_schedule)
 
 static int change_schedule(struct pawl *p, void *arg, struct err *err)
 {
-    const struct schedule_action *o = arg;
+    static const char *const words[] = {
+        [SCHEDULE_PAUSE] = "pause", [SCHEDULE_RESUME] = "resume", [SCHEDULE_RUN] = "run"};
+    struct schedule_action *o = arg;
 
     if (!o->name)
         return err_set(err, E_INVALID, "the name of the schedule is missing");
+    if (p->remote)
+        return remote_schedule(p->remote, o->name, words[o->verb], o->reason, &o->id, err);
     TRY(api_follow_routes(p, false, err));
     return store_turn(p->store, schedule_body, arg, err);
 }
@@ -114,6 +118,9 @@ int pawl_schedule_next(struct pawl *p, const char *name, size_t n, pawl_line *ea
     API_ERR(e);
 
     n = n < MAX_NEXT ? n : MAX_NEXT;
+    if (p->remote)
+        return remote_lines(p->remote, "/v1/schedules/next", "name", name, (int64_t)n, each, arg,
+                            err);
     TRY(query_schedules(p->store, name, &l, err));
     for (size_t i = 0; i < l.n; i++)
         add_next(&dues, &l.at[i].row, l.now, n);
@@ -202,6 +209,8 @@ int pawl_schedules(struct pawl *p, const char *name, pawl_line *each, void *arg,
     struct schedule_answer a;
     API_ERR(e);
 
+    if (p->remote)
+        return remote_lines(p->remote, "/v1/schedules", "name", name, -1, each, arg, err);
     TRY(query_schedules(p->store, name, &l, err));
     for (size_t i = 0; i < l.n && !lines.closed; i++) {
         schedule_answer(&a, &l.at[i], l.now);

@@ -12,6 +12,10 @@ TURN_BODY(change_body, op_change_setting)
 
 static int change_setting(struct pawl *p, void *arg, struct err *err)
 {
+    const struct setting_change *c = arg;
+
+    if (p->remote)
+        return remote_setting(p->remote, c->name, c->value, c->reason, err);
     return store_turn(p->store, change_body, arg, err);
 }
 
@@ -67,6 +71,8 @@ int pawl_retention_get(struct pawl *p, char **json, struct pawl_error *e)
     struct retention_answer a = {0};
     API_ERR(e);
 
+    if (p->remote)
+        return remote_get(p->remote, "/v1/retention", json, err);
     TRY(query_setting(p->store, SETTING_RETENTION, &s, err));
     TRY(retention_read(effective(&s, file, p->config->retention_given, &a.source), &now, err));
     a.execution_days = now.execution_days ? now.execution_days : -1;
@@ -171,6 +177,8 @@ int pawl_routes_get(struct pawl *p, char **json, struct pawl_error *e)
     const char *value;
     API_ERR(e);
 
+    if (p->remote)
+        return remote_get(p->remote, "/v1/routes", json, err);
     TRY(query_setting(p->store, SETTING_ROUTES, &s, err));
     value = effective(&s, file, p->config->routes_given, &a.source);
     TRY(routes_read(value, &s.arena, &now, err));

@@ -56,6 +56,9 @@ int pawl_submissions(struct pawl *p, const char *status, size_t limit, pawl_line
 
     limit = limit && limit < DEFAULT_COUNT ? limit : DEFAULT_COUNT;
     TRY(find_state(status, &state, err));
+    if (p->remote)
+        return remote_lines(p->remote, "/v1/submissions", "status", status, (int64_t)limit, each,
+                            arg, err);
     TRY(query_submissions(p->store, state, limit, &l, err));
     for (size_t i = 0; i < l.n && !lines.closed; i++)
         lines_add(&lines, &submission_noun, &l.at[i]);

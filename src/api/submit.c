@@ -219,8 +219,10 @@ int api_workflow(const struct api_source *from, const char *const *params, struc
 int api_submission_of(struct pawl *p, const struct pawl_job *job, const char *applied,
                       struct arena *arena, struct submission *out, struct err *err)
 {
-    struct api_source from = {
-        .file = job->workflow, .yaml = job->yaml, .built = job->built, .text = applied};
+    struct api_source from = {.file = job->workflow,
+                              .yaml = job->yaml,
+                              .built = job->built,
+                              .text = job->document ? job->document : applied};
 
     *out = (struct submission){.kind = KIND_EXEC,
                                .parent = job->parent,
@@ -269,12 +271,45 @@ void api_set_workflow_options(struct store *s, const struct config *c)
     store_set_workflow_options(s, &o);
 }
 
+/* Reads the workflow of a job here, because a server has other files, and checks its params. */
+static int make_document(struct pawl *p, const struct pawl_job *job, struct arena *arena,
+                         struct pawl_job *out, struct err *err)
+{
+    struct submission s;
+
+    *out = *job;
+    if (job->applied || (!job->workflow && !job->yaml && !job->built && !job->document))
+        return 0;
+    TRY(api_submission_of(p, job, NULL, arena, &s, err));
+    out->document = s.definition;
+    out->input = s.input;
+    out->params = NULL;
+    return 0;
+}
+
+static int submit_remote(struct pawl *p, struct pawl_job *jobs, size_t n, struct err *err)
+{
+    AUTO_ARENA arena = ARENA_INIT;
+    struct pawl_job *copies = arena_zalloc(&arena, (n + 1) * sizeof(*copies));
+
+    for (size_t i = 0; i < n; i++)
+        TRY(make_document(p, &jobs[i], &arena, &copies[i], err));
+    TRY(remote_submit(p->remote, copies, n, err));
+    for (size_t i = 0; i < n; i++) {
+        jobs[i].id = copies[i].id;
+        jobs[i].existed = copies[i].existed;
+    }
+    return 0;
+}
+
 int pawl_submit(struct pawl *p, struct pawl_job *jobs, size_t n, struct pawl_error *e)
 {
     AUTO_ARENA texts = ARENA_INIT;
     struct submitting s = {.list = arena_zalloc(&texts, (n + 1) * sizeof(*s.list)), .n = n};
     API_ERR(e);
 
+    if (p->remote)
+        return submit_remote(p, jobs, n, err);
     for (size_t i = 0; i < n; i++)
         TRY(api_submission(p, &jobs[i], &texts, &s.list[i], err));
     TRY(submit_all(p, &s, err));

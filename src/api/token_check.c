@@ -154,6 +154,7 @@ int pawl_token_check(struct pawl *p, const char *text, struct pawl_rights **out,
     unsigned char hash[TOKEN_HASH_SIZE];
     API_ERR(e);
 
+    TRY(api_needs_database(p, "a check of a token works", err));
     TRY(access_token_read(text, &token, err));
     access_token_hash(&token, hash);
     TRY(query_token(p->store, hash, &l, err));

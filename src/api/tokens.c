@@ -97,6 +97,23 @@ static int create(struct pawl *p, void *arg, struct err *err)
     return store_turn(p->store, create_body, arg, err);
 }
 
+struct remote_creation {
+    const struct pawl_token *token;
+    const char *reason;
+    char **text;
+};
+
+static int create_remote(struct pawl *p, void *arg, struct err *err)
+{
+    const struct remote_creation *c = arg;
+    AUTO_BUF scopes = BUF_INIT;
+
+    for (unsigned bit = 1; bit <= PAWL_SCOPE_ADMIN; bit <<= 1)
+        if (c->token->scopes & bit)
+            buf_addf(&scopes, "%s%s", scopes.len ? "," : "", pawl_scope_text(bit));
+    return remote_token_create(p->remote, c->token, buf_cstr(&scopes), c->reason, c->text, err);
+}
+
 int pawl_token_create(struct pawl *p, const struct pawl_token *t, const char *by,
                       const char *reason, char **text, struct pawl_error *e)
 {
@@ -112,6 +129,9 @@ int pawl_token_create(struct pawl *p, const struct pawl_token *t, const char *by
     API_ERR(e);
 
     TRY(check_token(t, err));
+    if (p->remote)
+        return api_request(p, &k.by, reason, create_remote,
+                           &(struct remote_creation){t, reason, text}, e);
     TRY(make_secret(p, &token, err));
     access_token_hash(&token, hash);
     k.queues = queues = list_to_json(t->queues);
@@ -132,6 +152,8 @@ static int revoke(struct pawl *p, void *arg, struct err *err)
     if (!r->name)
         return err_set(err, E_INVALID, "the name of the token is missing");
     TRY(text_check_name("token's name", r->name, MAX_NAME, err));
+    if (p->remote)
+        return remote_token_revoke(p->remote, r->name, r->reason, err);
     return store_turn(p->store, revoke_body, arg, err);
 }
 
@@ -193,6 +215,8 @@ int pawl_tokens(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *e
     AUTO(token_list_release) struct token_list l = {0};
     API_ERR(e);
 
+    if (p->remote)
+        return remote_lines(p->remote, "/v1/tokens", NULL, NULL, -1, each, arg, err);
     TRY(query_tokens(p->store, &l, err));
     for (size_t i = 0; i < l.n && !lines.closed; i++)
         lines_add(&lines, &token_noun,

@@ -53,6 +53,7 @@ int pawl_transaction(struct pawl *p, pawl_tx_body *run, void *arg, struct pawl_e
     int rc;
     API_ERR(e);
 
+    TRY(api_needs_database(p, "a transaction works", err));
     if (!store_takes_embedder_stmts(p->store))
         return err_set(err, E_INVALID,
                        "pawl_transaction needs SQLite: on PostgreSQL, submit within your own "

@@ -145,8 +145,13 @@ int pawl_tree_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char 
 {
     AUTO(tree_release) struct tree t = {0};
     struct buf b = BUF_INIT;
+    struct moment checked;
     API_ERR(e);
 
+    if (at)
+        TRY(api_moment(at, &checked, err));
+    if (p->remote)
+        return remote_show(p->remote, id, "/tree", at, json, err);
     TRY(load_tree(p, id, at, query_tree_at, &t, err));
     write_tree(&b, &t);
     *json = b.ptr;
@@ -163,8 +168,13 @@ int pawl_show_at(struct pawl *p, int64_t id, const struct pawl_moment *at, char 
 {
     AUTO(tree_release) struct tree t = {0};
     struct buf b = BUF_INIT;
+    struct moment checked;
     API_ERR(e);
 
+    if (at)
+        TRY(api_moment(at, &checked, err));
+    if (p->remote)
+        return remote_show(p->remote, id, "", at, json, err);
     TRY(load_tree(p, id, at, query_execution_at, &t, err));
     write_node(&b, &t, 0);
     *json = b.ptr;
@@ -177,6 +187,8 @@ int pawl_tree_lines(struct pawl *p, int64_t id, pawl_line *each, void *arg, stru
     AUTO(tree_release) struct tree t = {0};
     API_ERR(e);
 
+    if (p->remote)
+        return remote_list_of(p->remote, id, "/nodes", each, arg, err);
     TRY(load_tree(p, id, NULL, NULL, &t, err));
     for (long i = 0; i >= 0 && !lines.closed; i = next_of(t.links, i)) {
         buf_reset(&lines.line);
@@ -279,6 +291,8 @@ int pawl_outline_at(struct pawl *p, int64_t id, const struct pawl_moment *at, pa
 
     if (at)
         TRY(api_moment(at, &moment, err));
+    if (p->remote)
+        return remote_outline(p->remote, id, at, each, arg, now, err);
     TRY(at ? query_outline_at(p->store, id, &moment, SHOWN_ITEMS, &o, err)
            : query_outline(p->store, id, SHOWN_ITEMS, &o, err));
     answer_outline(&o, &lines);

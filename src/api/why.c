@@ -389,6 +389,8 @@ int pawl_why(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
     struct answer a = {.id = id};
     API_ERR(e);
 
+    if (p->remote)
+        return remote_show(p->remote, id, "/why", NULL, json, err);
     TRY(query_why(p->store, id, &y, err));
     TRY(query_workers(p->store, &workers, err));
     if (waits_for_executor(&y.execution, &workers)) {

@@ -57,11 +57,13 @@ int pawl_worker_open(struct pawl *p, const struct pawl_worker_options *options,
 {
     static const struct pawl_worker_options none;
     const struct pawl_worker_options *o = options ? options : &none;
-    struct pawl_worker *w = mem_zalloc(sizeof(*w));
+    struct pawl_worker *w;
     char host[256] = "";
     int rc;
     API_ERR(e);
 
+    TRY(api_needs_database(p, "a worker works", err));
+    w = mem_zalloc(sizeof(*w));
     if (gethostname(host, sizeof(host) - 1))
         snprintf(host, sizeof(host), "localhost");
     w->pawl = p;

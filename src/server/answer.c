@@ -77,17 +77,46 @@ static const struct problem_type *find_problem(const char *word)
     return t->word ? t : find_problem("internal");
 }
 
-static void write_problem(struct request *r, unsigned status, const char *type, const char *detail)
+/* The names of enum pawl_code without PAWL_E_. */
+static const char *code_name(int code)
+{
+    static const char *const names[] = {
+#define X(name, exit_code) [PAWL_E_##name] = #name,
+        ERROR_CODES(X)
+#undef X
+    };
+
+    return code > 0 && (size_t)code < sizeof(names) / sizeof(*names) ? names[code] : NULL;
+}
+
+/* The members that describe an error of the library. */
+static void write_error(struct json_writer *w, const struct pawl_error *err)
+{
+    json_field_text(w, "code", code_name(err->code));
+    if (!err->missing)
+        return;
+    json_field_text(w, "missing", err->missing == PAWL_MISSING_PARAM ? "param" : "execution");
+    json_field_text(w, "name", err->name);
+}
+
+/* `err` is NULL if the server itself refuses the request. */
+static void write_problem(struct request *r, unsigned status, const char *type, char *detail,
+                          const struct pawl_error *err)
 {
     struct buf b = BUF_INIT;
     struct json_writer w = JSON_WRITER(&b);
 
+    text_make_utf8(detail);
+    if (status == 429 || status == 503)
+        answer_header(r, "Retry-After", "%d", status == 429 ? 1 : 5);
     json_write_begin(&w, '{');
     json_write_key(&w, "type");
     json_write_text(&w, arena_printf(&r->arena, "urn:pawl:problem:%s", type));
     json_field_text(&w, "title", find_problem(type)->title);
     json_field_i64(&w, "status", status);
     json_field_text(&w, "detail", detail);
+    if (err)
+        write_error(&w, err);
     json_write_end(&w, '}');
     answer_buf(r, status, "application/problem+json", &b);
 }
@@ -100,10 +129,7 @@ void answer_problem(struct request *r, unsigned status, const char *type, const 
     va_start(ap, fmt);
     detail = mem_vprintf(fmt, ap);
     va_end(ap);
-    text_make_utf8(detail);
-    if (status == 429 || status == 503)
-        answer_header(r, "Retry-After", "%d", status == 429 ? 1 : 5);
-    write_problem(r, status, type, detail);
+    write_problem(r, status, type, detail, NULL);
 }
 
 void answer_error(struct request *r, const struct pawl_error *err)
@@ -121,15 +147,16 @@ void answer_error(struct request *r, const struct pawl_error *err)
         [PAWL_E_COMMIT_UNKNOWN] = {503, "unavailable"}, [PAWL_E_VIOLATION] = {500, "internal"},
     };
     size_t code = (size_t)err->code;
+    struct pawl_error shown = *err;
 
     if (code >= sizeof(problems) / sizeof(*problems) || !problems[code].status)
         code = PAWL_E_INTERNAL;
     /* An action that the state of an execution does not allow is not a mistake in the request
      * itself. */
     if (code == PAWL_E_INVALID && r->endpoint && r->endpoint->scope == PAWL_SCOPE_OPERATE)
-        answer_problem(r, 409, "not-acceptable", "%s", err->message);
+        write_problem(r, 409, "not-acceptable", shown.message, err);
     else
-        answer_problem(r, problems[code].status, problems[code].type, "%s", err->message);
+        write_problem(r, problems[code].status, problems[code].type, shown.message, err);
 }
 
 /* ---- pages ---- */
@@ -143,6 +170,17 @@ int page_line(void *arg, const char *json)
     return 0;
 }
 
+/* Appends text to a URL: every byte that is not a letter or digit is escaped. */
+static void add_escaped(struct buf *b, const char *text)
+{
+    for (; *text; text++)
+        if ((*text >= '0' && *text <= '9') || (*text >= 'a' && *text <= 'z') ||
+            (*text >= 'A' && *text <= 'Z'))
+            buf_addch(b, *text);
+        else
+            buf_addf(b, "%%%02X", (unsigned char)*text);
+}
+
 /* Adds a header Link with the target of this request and another cursor. */
 static void add_next_link(struct request *r, const char *next)
 {
@@ -150,7 +188,8 @@ static void add_next_link(struct request *r, const char *next)
     const char *query = strchr(r->target, '?'), *part = query ? query + 1 : "";
 
     buf_add(&link, r->target, query ? (size_t)(query - r->target) : strlen(r->target));
-    buf_addf(&link, "?cursor=%s", next);
+    buf_addstr(&link, "?cursor=");
+    add_escaped(&link, next);
     while (*part) {
         size_t len = strcspn(part, "&");
 
@@ -163,6 +202,15 @@ static void add_next_link(struct request *r, const char *next)
     answer_header(r, "Link", "<%s>; rel=\"next\"", link.ptr);
 }
 
+static bool takes_cursor(const struct endpoint *e)
+{
+    const struct value_rule *a = e->args;
+
+    while (a && a->name && strcmp(a->name, "cursor"))
+        a++;
+    return a && a->name;
+}
+
 void answer_page(struct request *r, struct page *page, const char *next)
 {
     struct buf b = BUF_INIT;
@@ -172,7 +220,8 @@ void answer_page(struct request *r, struct page *page, const char *next)
     buf_addstr(&b, "],\"next\":");
     if (next) {
         json_quote(&b, next, strlen(next));
-        add_next_link(r, next);
+        if (takes_cursor(r->endpoint))
+            add_next_link(r, next);
     } else {
         buf_addstr(&b, "null");
     }

@@ -23,6 +23,8 @@ static void answer_result(struct request *r, struct page *page,
     json_field_i64(&w, "done", result->done);
     json_field_i64(&w, "refused", result->refused);
     json_field_i64(&w, "changed", result->changed);
+    json_field_i64(&w, "before", result->before);
+    json_field_i64(&w, "code", result->code);
     buf_addf(&b, ",\"items\":[%s]}", buf_cstr(&page->out));
     answer_buf(r, 200, "application/json", &b);
 }

@@ -80,10 +80,21 @@ static void cancel(struct request *r)
         return;
     rc = (value_bool(v, "let_finish") ? pawl_let_finish : pawl_cancel)(
         r->p, id, r->by, value_text(v, "reason"), &out, &err);
-    if (rc)
+    if (rc) {
         answer_error(r, &err);
-    else
-        answer_shown(r, id);
+        return;
+    }
+    answer_header(r, "Pawl-Left", "%lld", (long long)out.left);
+    answer_shown(r, id);
+}
+
+/* Another definition runs any program on the workers. */
+static bool may_replace(struct request *r, const struct pawl_rerun *how)
+{
+    if (!how->document || (r->scopes & PAWL_SCOPE_ADMIN))
+        return true;
+    answer_problem(r, 403, "forbidden", "a rerun with another definition needs the scope admin");
+    return false;
 }
 
 static void rerun(struct request *r)
@@ -99,9 +110,12 @@ static void rerun(struct request *r)
     how = (struct pawl_rerun){.failed = value_bool(v, "failed"),
                               .from = value_text(v, "from"),
                               .params = value_of(v, "params")->list,
+                              .document = value_text(v, "document"),
                               .dry_run = value_bool(v, "dry_run"),
                               .by = r->by,
                               .reason = value_text(v, "reason")};
+    if (!may_replace(r, &how))
+        return;
     if (pawl_rerun(r->p, id, &how, &json, &err)) {
         answer_error(r, &err);
         return;
@@ -119,12 +133,16 @@ static const struct value_rule rerun_members[] = {
     RULE("failed", BOOL, "only what failed or was cancelled, and its followers"),
     RULE("from", TEXT, "only this task and its followers", .min = 1, .max = 200),
     RULE("params", TEXTS, "NAME=VALUE: other values, which makes a new execution"),
+    RULE("document", OBJECT,
+         "another definition, as `document` of a workflow in detail has it, which makes a new "
+         "execution; needs the scope admin"),
     RULE("dry_run", BOOL, "report what would run, and change nothing"),
     {0}};
 
 #define OPERATE PAWL_SCOPE_OPERATE, PLANE_CONTROL, NULL
 const struct endpoint control_endpoints[] = {
-    {"POST", "/v1/executions/{id}/cancel", "cancel", "Cancels an execution and its descendants.",
+    {"POST", "/v1/executions/{id}/cancel", "cancel",
+     "Cancels an execution and its descendants. The header Pawl-Left counts those that still run and were asked to end.",
      OPERATE, cancel_members, .answer = "Execution", .status = 200, .run = cancel},
     {"POST", "/v1/executions/{id}/pause", "pause",
      "Keeps an execution and its descendants from starting.", OPERATE, reason_only,

@@ -89,6 +89,7 @@ struct endpoint {
     X(workflow)      \
     X(bulk)          \
     X(queue)         \
+    X(setting)       \
     X(service)       \
     X(page)
 #define X(name) extern const struct endpoint name##_endpoints[];

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define EVENTS_DEFAULT 100
-#define EVENTS_MAX     1000
+#define EVENTS_MAX     10000
+#define NEW_TRIES      3 /* the history may be complete only after another look */
 
 /* A page of events. One more event than requested is read, to know whether another page follows. */
 struct event_page {
@@ -94,6 +95,48 @@ static void execution_events(struct request *r)
         read_events(r, id);
 }
 
+/* ---- new events ---- */
+
+/* Events after a position. The server keeps nothing: the position is that of a follower, which a
+ * later request, to any server, continues. */
+static void read_new(struct request *r, int64_t execution)
+{
+    struct pawl_event_query q = {.execution = execution,
+                                 .self = value_bool(&r->args, "self"),
+                                 .types = value_text(&r->args, "type"),
+                                 .since = value_int(&r->args, "since"),
+                                 .until = value_int(&r->args, "until"),
+                                 .position = value_text(&r->args, "position")};
+    struct pawl_follower *f = NULL;
+    struct pawl_error err = {0};
+    struct page page = {0};
+    size_t n = 0;
+    int rc = pawl_follow(r->p, &q, &f, &err);
+
+    for (int i = 0; !rc && !n && i < NEW_TRIES; i++)
+        rc = pawl_follower_next(f, page_line, &page, &n, &err);
+    if (rc) {
+        buf_release(&page.out);
+        answer_error(r, &err);
+    } else {
+        answer_page(r, &page, pawl_follower_position(f));
+    }
+    pawl_follower_close(f);
+}
+
+static void new_events(struct request *r)
+{
+    read_new(r, 0);
+}
+
+static void new_execution_events(struct request *r)
+{
+    int64_t id;
+
+    if (path_id(r, &id))
+        read_new(r, id);
+}
+
 static void stream(struct request *r)
 {
     const char *last = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Last-Event-ID");
@@ -122,8 +165,20 @@ static void stream(struct request *r)
 static const struct value_rule all_args[] = {EVENT_ARGS, {0}};
 static const struct value_rule execution_args[] = {
     RULE("self", BOOL, "without the events of its descendants"), EVENT_ARGS, {0}};
+#define NEW_ARGS                                                                               \
+    RULE("position", TEXT, "where to continue: `next` of the answer before", .max = 6000),     \
+        RULE("type", TEXT,                                                                     \
+             "only events of these types: `task.failed`, or `failed` for tasks and workflows", \
+             .max = 1000),                                                                     \
+        RULE("since", TIME, "only events from this time on"),                                  \
+        RULE("until", TIME, "only events before this time")
+static const struct value_rule new_args[] = {NEW_ARGS, {0}};
+static const struct value_rule new_execution_args[] = {
+    RULE("self", BOOL, "without the events of its descendants"), NEW_ARGS, {0}};
 static const struct value_rule stream_args[] = {
-    RULE("topics", TEXT, "what to follow, separated by commas: `runs`, `run:ID`, `events`",
+    RULE("topics", TEXT,
+         "what to follow, separated by commas: `runs`, `run:ID`, `events`, or `changes`: "
+         "that there are events, without them",
          .max = 400),
     {0}};
 
@@ -134,6 +189,14 @@ const struct endpoint event_endpoints[] = {
     {"GET", "/v1/executions/{id}/events", "listExecutionEvents",
      "Lists the events of an execution and its descendants, oldest first.", READ, execution_args,
      .answer = "Event", .page = true, .status = 200, .run = execution_events},
+    {"GET", "/v1/events/new", "listNewEvents",
+     "Lists events after a position, in the order of their numbers and without gaps; without a position there are none. "
+     "`next` is the position to continue at, at once or later; it is never null.",
+     READ, new_args, .answer = "Event", .page = true, .status = 200, .run = new_events},
+    {"GET", "/v1/executions/{id}/events/new", "listNewExecutionEvents",
+     "The same for the events of an execution and its descendants; without a position they begin with the first one.",
+     READ, new_execution_args, .answer = "Event", .page = true, .status = 200,
+     .run = new_execution_events},
     {"GET", "/v1/stream", "stream", "Streams new events as server-sent events.", READ, stream_args,
      .answer = "", .answer_type = "text/event-stream", .status = 200, .run = stream},
     {0},

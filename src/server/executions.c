@@ -73,6 +73,7 @@ struct pawl_list_query filter_query(const struct values *v)
                                     .worker = value_text(v, "worker"),
                                     .host = value_text(v, "host"),
                                     .by = value_text(v, "by"),
+                                    .before = value_int(v, "before"),
                                     .params = value_of(v, "param")->list};
 }
 
@@ -81,8 +82,10 @@ static void counts(struct request *r)
     struct pawl_list_query q = filter_query(&r->args);
     struct pawl_error err = {0};
     char *json = NULL;
-    int rc = pawl_counts(r->p, &q, &json, &err);
+    int rc;
 
+    q.limit = value_int(&r->args, "limit");
+    rc = pawl_counts(r->p, &q, &json, &err);
     answer_document(r, rc, json, &err);
 }
 
@@ -94,7 +97,8 @@ static void list(struct request *r)
     int64_t next = 0;
     char cursor[24];
 
-    q.limit = page_limit(r);
+    q.tasks = value_int(&r->args, "tasks");
+    q.limit = q.tasks ? value_int(&r->args, "limit") : page_limit(r);
     if (!cursor_id(r, &q.before))
         return;
     if (pawl_list(r->p, &q, page_line, &page, &next, &err)) {
@@ -106,22 +110,36 @@ static void list(struct request *r)
     answer_page(r, &page, next ? cursor : NULL);
 }
 
-#define FILTERS                                                                                  \
-    RULE("status", WORDS, "only with one of these statuses", .words = STATUSES),                 \
-        RULE("kind", WORD, "only of this kind", .words = KINDS),                                 \
-        RULE("workflow", TEXT, "only of this workflow", .max = 200),                             \
-        RULE("name", TEXT, "only with a full name that this glob matches", .max = 400),          \
-        RULE("queue", TEXT, "only in this queue", .max = 200),                                   \
-        RULE("since", TIME, "only requested at this time or later"),                             \
-        RULE("until", TIME, "only requested before this time"),                                  \
-        RULE("worker", TEXT, "only run last by this worker: 16 hexadecimal digits", .max = 16),  \
-        RULE("host", TEXT, "only run last on this host", .max = 255),                            \
-        RULE("by", TEXT, "only requested by somebody whose name this glob matches", .max = 200), \
-        RULE("param", TEXTS, "only with this value in its input: NAME=VALUE"),                   \
-        RULE("parent", INT, "only children of this execution", .min = 1),                        \
+#define FILTERS                                                                                   \
+    RULE("status", WORDS, "only with one of these statuses", .words = STATUSES),                  \
+        RULE("kind", WORD, "only of this kind", .words = KINDS),                                  \
+        RULE("workflow", TEXT, "only of this workflow", .max = 1000),                             \
+        RULE("name", TEXT, "only with a full name that this glob matches", .max = 1000),          \
+        RULE("queue", TEXT, "only in this queue", .max = 1000),                                   \
+        RULE("since", TIME, "only requested at this time or later"),                              \
+        RULE("until", TIME, "only requested before this time"),                                   \
+        RULE("worker", TEXT, "only run last by this worker: 16 hexadecimal digits", .max = 16),   \
+        RULE("host", TEXT, "only run last on this host", .max = 1000),                            \
+        RULE("by", TEXT, "only requested by somebody whose name this glob matches", .max = 1000), \
+        RULE("param", TEXTS, "only with this value in its input: NAME=VALUE"),                    \
+        RULE("parent", INT, "only children of this execution", .min = 1),                         \
         RULE("all", BOOL, "at any depth, not only executions without a parent")
-const struct value_rule filter_rules[] = {FILTERS, {0}};
-static const struct value_rule list_args[] = {FILTERS, ARG_CURSOR, ARG_LIMIT, {0}};
+#define BEFORE RULE("before", INT, "only with an id smaller than this", .min = 1)
+const struct value_rule filter_rules[] = {FILTERS, BEFORE, {0}};
+static const struct value_rule count_args[] = {
+    FILTERS,
+    BEFORE,
+    RULE("limit", INT, "count at most this many; 10000 if not given", .min = 1, .max = 10000),
+    {0}};
+static const struct value_rule list_args[] = {
+    FILTERS,
+    ARG_CURSOR,
+    ARG_LIMIT,
+    RULE("tasks", INT,
+         "instead: the tasks of this workflow execution and the items of its fan-outs, in their "
+         "order, on one page of any size",
+         .min = 1),
+    {0}};
 
 /* ---- one execution ---- */
 
@@ -185,6 +203,7 @@ static void outline(struct request *r)
         return;
     rc = moment(r, &at) ? pawl_outline_at(r->p, id, &at, page_line, &page, &now, &err)
                         : pawl_outline(r->p, id, page_line, &page, &now, &err);
+    answer_header(r, "Pawl-Time", "%lld", (long long)now);
     answer_lines(r, rc, &page, &err);
 }
 
@@ -198,6 +217,12 @@ static void children(struct request *r)
 
     if (!path_id(r, &q.parent) || !cursor_id(r, &q.before))
         return;
+    if (value_bool(&r->args, "oldest_first")) {
+        int rc = pawl_children(r->p, q.parent, page_line, &page, &err);
+
+        answer_lines(r, rc, &page, &err);
+        return;
+    }
     if (pawl_show(r->p, q.parent, &json, &err) ||
         pawl_list(r->p, &q, page_line, &page, &next, &err)) {
         free(json);
@@ -210,17 +235,47 @@ static void children(struct request *r)
     answer_page(r, &page, next ? cursor : NULL);
 }
 
-static void why(struct request *r)
+/* A document that depends on nothing but the id. */
+static void answer_of(struct request *r,
+                      int (*ask)(struct pawl *, int64_t, char **, struct pawl_error *))
 {
     struct pawl_error err = {0};
     char *json = NULL;
     int64_t id;
 
     if (path_id(r, &id)) {
-        int rc = pawl_why(r->p, id, &json, &err);
+        int rc = ask(r->p, id, &json, &err);
 
         answer_document(r, rc, json, &err);
     }
+}
+
+static void parent(struct request *r)
+{
+    answer_of(r, pawl_parent);
+}
+
+static void workflow(struct request *r)
+{
+    answer_of(r, pawl_workflow);
+}
+
+static void nodes(struct request *r)
+{
+    struct pawl_error err = {0};
+    struct page page = {0};
+    int64_t id;
+
+    if (path_id(r, &id)) {
+        int rc = pawl_tree_lines(r->p, id, page_line, &page, &err);
+
+        answer_lines(r, rc, &page, &err);
+    }
+}
+
+static void why(struct request *r)
+{
+    answer_of(r, pawl_why);
 }
 
 static void critical(struct request *r)
@@ -276,7 +331,7 @@ static void graph(struct request *r)
 
     if (!path_id(r, &id))
         return;
-    if (pawl_graph_of(r->p, id, format, 0, &text, &err)) {
+    if (pawl_graph_of(r->p, id, format, (int)value_int(&r->args, "width"), &text, &err)) {
         answer_error(r, &err);
         return;
     }
@@ -319,9 +374,15 @@ static void logs(struct request *r)
 }
 
 static const struct value_rule at_args[] = {ARG_AT, ARG_EVENT, {0}};
-static const struct value_rule page_args[] = {ARG_CURSOR, ARG_LIMIT, {0}};
+static const struct value_rule page_args[] = {
+    ARG_CURSOR,
+    ARG_LIMIT,
+    RULE("oldest_first", BOOL, "all of them on one page, oldest first; without cursor and limit"),
+    {0}};
 static const struct value_rule graph_args[] = {
-    RULE("format", WORD, "ascii if not given", .words = "ascii|dot|mermaid|svg|json"), {0}};
+    RULE("format", WORD, "ascii if not given", .words = "ascii|dot|mermaid|svg|json"),
+    RULE("width", INT, "the longest line of ascii; 80 if not given", .min = 1, .max = 10000),
+    {0}};
 static const char *const graph_texts[] = {"text/plain", "image/svg+xml", NULL};
 static const struct value_rule log_args[] = {
     RULE("attempt", INT, "the last attempt if not given", .min = 1, .max = INT32_MAX),
@@ -336,7 +397,7 @@ const struct endpoint execution_endpoints[] = {
      .answer = "Execution", .page = true, .status = 200, .run = list},
     {"GET", "/v1/executions/counts", "countExecutions",
      "Counts executions by status: the newest 10,000 that match; `more` says that older ones may match, too.",
-     READ, filter_rules, .answer = "Counts", .status = 200, .run = counts},
+     READ, count_args, .answer = "Counts", .status = 200, .run = counts},
     {"GET", "/v1/executions/{id}", "getExecution",
      "Shows an execution. With `Prefer: wait=N` it answers when the execution has ended, after N seconds at the latest.",
      READ, at_args, .answer = "Execution", .status = 200, .run = show},
@@ -344,11 +405,20 @@ const struct endpoint execution_endpoints[] = {
      "Shows an execution and its descendants, nested.", READ, at_args, .answer = "Execution",
      .status = 200, .run = tree},
     {"GET", "/v1/executions/{id}/outline", "getOutline",
-     "Lists an execution and its descendants as lines for display; items of fan-outs are counted.",
+     "Lists an execution and its descendants as lines for display; items of fan-outs are counted. The header Pawl-Time is "
+     "the time that they show, in microseconds since 1970.",
      READ, at_args, .answer = "LineOfAnOutline", .page = true, .status = 200, .run = outline},
     {"GET", "/v1/executions/{id}/children", "listChildren",
      "Lists the children of an execution, newest first.", READ, page_args, .answer = "Execution",
      .page = true, .status = 200, .run = children},
+    {"GET", "/v1/executions/{id}/nodes", "listNodes",
+     "Lists an execution and its descendants, each parent before its children.", READ,
+     .answer = "Execution", .page = true, .status = 200, .run = nodes},
+    {"GET", "/v1/executions/{id}/parent", "getParent", "Shows the parent of an execution.", READ,
+     .answer = "Execution", .status = 200, .run = parent},
+    {"GET", "/v1/executions/{id}/workflow", "getWorkflowExecution",
+     "Shows the workflow execution that an execution is a task of.", READ, .answer = "Execution",
+     .status = 200, .run = workflow},
     {"GET", "/v1/executions/{id}/why", "getWhy", "Explains why an execution has its status.", READ,
      .answer = "Why", .status = 200, .run = why},
     {"GET", "/v1/executions/{id}/critical", "getCriticalPath",

@@ -318,7 +318,9 @@ static void write_path(struct json_writer *w, const char *path)
 static const char problem_schema[] =
     "{\"type\":\"object\",\"required\":[\"type\",\"title\",\"status\",\"detail\"],\"properties\":{"
     "\"type\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"status\":{\"type\":\"integer\"},"
-    "\"detail\":{\"type\":\"string\",\"description\":\"one sentence: what is wrong and what to do\"}}}";
+    "\"detail\":{\"type\":\"string\",\"description\":\"one sentence: what is wrong and what to do\"},\"code\":{\"type\":\"string\","
+    "\"description\":\"the code of pawl.h without PAWL_E_, if the library refused it\"},\"missing\":{\"type\":\"string\",\"enum\":"
+    "[\"execution\",\"param\"]},\"name\":{\"type\":\"string\",\"description\":\"the id or the param that is missing\"}}}";
 
 /* The schemas of answers that come from the server and not from the library. */
 static const char own_schemas[] =
@@ -330,10 +332,17 @@ static const char own_schemas[] =
     "{\"type\":\"string\"}},\"read_only\":{\"type\":\"boolean\"},\"version\":{\"type\":\"string\"}}},\"Health\":{\"type\":"
     "\"object\",\"required\":[\"status\"],\"properties\":{\"status\":{\"type\":\"string\"}}},\"Applied\":{\"type\":\"object\",\"required\":[\"name\",\"definition\",\"unchanged\",\"tasks\",\"schedules\"],"
     "\"properties\":{\"name\":{\"type\":\"string\"},\"definition\":{\"type\":\"string\",\"description\":\"its hash\"},"
-    "\"unchanged\":{\"type\":\"boolean\"},\"tasks\":{\"type\":\"integer\"},\"schedules\":{\"type\":\"integer\"}}},"
-    "\"BulkResult\":{\"type\":\"object\",\"required\":[\"matched\",\"done\",\"refused\",\"changed\",\"items\"],\"properties\":{"
+    "\"unchanged\":{\"type\":\"boolean\"},\"tasks\":{\"type\":\"integer\"},\"nested\":{\"type\":\"integer\"},\"schedules\":{\"type\":"
+    "\"integer\"},\"kept\":{\"type\":\"integer\",\"description\":\"schedules that continue\"},\"removed\":{\"type\":\"integer\","
+    "\"description\":\"schedules that no longer exist\"}}},\"Deleted\":{\"type\":\"object\",\"required\":[\"name\",\"definition\","
+    "\"schedules\",\"waiting\"],\"properties\":{\"name\":{\"type\":\"string\"},\"definition\":{\"type\":\"string\",\"description\":\"the "
+    "hash that the name had\"},\"schedules\":{\"type\":\"integer\"},\"waiting\":{\"type\":\"integer\",\"description\":\"due times that "
+    "waited for a run to end: they will not be run\"}}},"
+    "\"BulkResult\":{\"type\":\"object\",\"required\":[\"matched\",\"done\",\"refused\",\"changed\",\"before\",\"code\",\"items\"],\"properties\":{"
     "\"matched\":{\"type\":\"integer\"},\"done\":{\"type\":\"integer\"},\"refused\":{\"type\":\"integer\"},\"changed\":{\"type\":"
-    "\"integer\",\"description\":\"it no longer applied\"},\"items\":{\"type\":\"array\",\"description\":\"the first 1,000\",\"items\":"
+    "\"integer\",\"description\":\"it no longer applied\"},\"before\":{\"type\":\"integer\",\"description\":\"as `before` of another "
+    "request's filter: only executions that this one saw\"},\"code\":{\"type\":\"integer\",\"description\":\"the number of the first "
+    "refusal's code in pawl.h; 0 if none\"},\"items\":{\"type\":\"array\",\"description\":\"the first 1,000\",\"items\":"
     "{\"$ref\":\"#/components/schemas/ActionOnManyExecutions\"}}}},\"NewToken\":{\"type\":"
     "\"object\",\"required\":[\"token\"],\"properties\":{\"token\":{\"type\":\"string\",\"description\":\"shown once\"}}}";
 

@@ -15,11 +15,11 @@ static void list(struct request *r)
 
 static void next(struct request *r)
 {
-    int64_t n = value_int(&r->args, "limit");
+    const struct value *n = value_of(&r->args, "limit");
     struct pawl_error err = {0};
     struct page page = {0};
-    int rc = pawl_schedule_next(r->p, value_text(&r->args, "name"), n ? (size_t)n : 20, page_line,
-                                &page, &err);
+    int rc = pawl_schedule_next(r->p, value_text(&r->args, "name"), n->given ? (size_t)n->n : 20,
+                                page_line, &page, &err);
 
     answer_lines(r, rc, &page, &err);
 }
@@ -77,7 +77,7 @@ static void run(struct request *r)
 static const struct value_rule name_only[] = {ARG_NAME, {0}};
 static const struct value_rule next_args[] = {
     ARG_NAME,
-    RULE("limit", INT, "how many due times; 20 if not given", .min = 1, .max = LIST_MAX),
+    RULE("limit", INT, "how many due times; 20 if not given", .min = 0, .max = 10000),
     {0}};
 static const struct value_rule reason_only[] = {
     RULE("reason", TEXT, "recorded with the action", .min = 1, .max = 1000), {0}};

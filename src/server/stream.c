@@ -4,6 +4,7 @@
  *     runs       events of executions without a parent
  *     run:ID     events of the tree whose root is ID
  *     events     all events
+ *     changes    that there are events, without them: for a client that reads them otherwise
  *
  * A message has the events, or says that there are too many of them and the client should load its
  * data again. The id of a message is the number of the last event that it covers: a client that
@@ -31,6 +32,7 @@ struct topic {
     const char *name;
     int64_t root; /* ID of the topic run:ID */
     bool roots;   /* only events of executions without a parent */
+    bool bare;    /* only whether there are events */
 };
 
 struct stream {
@@ -68,6 +70,7 @@ static void add_topic(struct stream *s, const struct topic *t, uint64_t first)
 {
     const struct watch *w = s->w;
     AUTO_BUF events = BUF_INIT;
+    bool whole;
     size_t n = 0;
 
     for (uint64_t i = first; i < w->written && n <= EVENTS_MAX; i++) {
@@ -80,9 +83,10 @@ static void add_topic(struct stream *s, const struct topic *t, uint64_t first)
     }
     if (!n)
         return;
+    whole = n <= EVENTS_MAX && !t->bare;
     begin_message(s, "events");
     buf_addf(&s->out, "{\"topic\":\"%s\",\"more\":%s,\"events\":[%s]}\n\n", t->name,
-             n > EVENTS_MAX ? "true" : "false", n > EVENTS_MAX ? "" : events.ptr);
+             whole ? "false" : "true", whole ? events.ptr : "");
 }
 
 static void resynchronize(struct stream *s)
@@ -188,11 +192,12 @@ void streams_end(struct watch *w)
 
 static bool add_subscription(struct stream *s, const char *name)
 {
-    struct topic t = {.name = name, .roots = !strcmp(name, "runs")};
+    struct topic t = {
+        .name = name, .roots = !strcmp(name, "runs"), .bare = !strcmp(name, "changes")};
 
     if (s->ntopics == TOPICS_MAX)
         return false;
-    if (!t.roots && strcmp(name, "events") &&
+    if (!t.roots && !t.bare && strcmp(name, "events") &&
         (strncmp(name, "run:", 4) || text_parse_i64(name + 4, &t.root) || t.root <= 0))
         return false;
     s->topics[s->ntopics++] = t;
@@ -207,7 +212,7 @@ static bool subscribe(struct request *r, struct stream *s, const char *topics)
         if (!add_subscription(s, name)) {
             answer_problem(
                 r, 400, "invalid",
-                "topics: '%.60s' is not a topic: write runs, run:ID or events, at most %d of them",
+                "topics: '%.60s' is not a topic: write runs, run:ID, events or changes, at most %d of them",
                 name, TOPICS_MAX);
             return false;
         }

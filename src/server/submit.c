@@ -49,7 +49,19 @@ static const struct value_rule members[] = {
         "name", TEXT,
         "full name of a function's or command's execution; `exec::FUNCTION` or `exec::command` if not given",
         .min = 1, .max = 200),
+    RULE("document", OBJECT,
+         "a definition, as `document` of a workflow in detail has it, instead of `workflow`; needs "
+         "the scope admin"),
+    RULE("spec", OBJECT,
+         "how it is run, as the library writes it, instead of `command` and `retry`; needs the "
+         "scope admin"),
+    RULE("executor", TEXT,
+         "with `spec`: the key of the executor that runs it; the routes decide "
+         "if not given",
+         .min = 1, .max = 100),
     RULE("params", OBJECT, "params of the workflow"),
+    RULE("param", TEXTS,
+         "NAME=VALUE: further params, converted to their types as by the command line"),
     RULE("input", ANY, "input of a function"),
     RULE("queue", TEXT, "`default` if not given", .min = 1, .max = 200),
     RULE("key", TEXT, "idempotency key, instead of the header Idempotency-Key", .min = 1,
@@ -61,6 +73,7 @@ static const struct value_rule members[] = {
          .of = retry_members),
     RULE("concurrency", MEMBERS, "a limit that it shares with other jobs",
          .of = concurrency_members),
+    RULE("refuse", BOOL, "answer 429 instead of waiting if a limit is reached"),
     RULE("parent", INT, "an execution that has not ended, which it becomes a child of", .min = 1,
          .max = INT64_MAX),
     {0}};
@@ -79,24 +92,32 @@ static bool refuse(struct request *r, const char *sentence)
     return false;
 }
 
-/* Checks that the request has exactly one of workflow, function, command and yaml. */
+/* Checks that the request has exactly one kind of work, and that the token may submit it. */
 static bool check_kind(struct request *r, const struct values *v)
 {
-    static const char *const kinds[] = {"workflow", "yaml", "function", "command"};
+    static const char *const kinds[] = {"workflow", "yaml",    "document",
+                                        "function", "command", "spec"};
+    bool of_workflow, powerful;
     size_t n = 0;
 
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
         n += value_of(v, kinds[i])->given;
+    if (value_of(v, "function")->given && value_of(v, "spec")->given)
+        n--; /* the spec has its retries */
     if (n != 1)
-        return refuse(r, "the body must have exactly one of workflow, yaml, function and command");
-    if (value_of(v, "params")->given && !value_of(v, "workflow")->given &&
-        !value_of(v, "yaml")->given)
+        return refuse(r, "the body must have exactly one of workflow, yaml, document, function, "
+                         "command and spec");
+    of_workflow = value_of(v, "workflow")->given || value_of(v, "yaml")->given ||
+                  value_of(v, "document")->given;
+    if ((value_of(v, "params")->given || value_of(v, "param")->given) && !of_workflow)
         return refuse(r, "params belong to a workflow; a function has an input");
-    if (value_of(v, "input")->given && !value_of(v, "function")->given)
+    if (value_of(v, "input")->given && !value_of(v, "function")->given &&
+        !value_of(v, "spec")->given)
         return refuse(r, "input belongs to a function; a workflow has params");
-    /* A command or a workflow file lets its author run any program on the workers. */
-    if ((value_of(v, "command")->given || value_of(v, "yaml")->given) &&
-        !(r->scopes & PAWL_SCOPE_ADMIN)) {
+    /* Each of these lets its author run any program on the workers. */
+    powerful = value_of(v, "command")->given || value_of(v, "yaml")->given ||
+               value_of(v, "document")->given || value_of(v, "spec")->given;
+    if (powerful && !(r->scopes & PAWL_SCOPE_ADMIN)) {
         answer_problem(
             r, 403, "forbidden",
             "submitting commands and workflow files needs the scope admin; the scope submit "
@@ -153,6 +174,11 @@ static bool make_job(struct request *r, const struct values *v, struct pawl_job 
         return false;
     *job = (struct pawl_job){.applied = value_text(v, "workflow"),
                              .yaml = value_text(v, "yaml"),
+                             .document = value_text(v, "document"),
+                             .params = value_of(v, "param")->list,
+                             .spec = value_text(v, "spec"),
+                             .lane = value_text(v, "executor"),
+                             .refuse = value_bool(v, "refuse"),
                              .input = params ? params : value_text(v, "input"),
                              .queue = value_text(v, "queue"),
                              .key = value_text(v, "key"),
@@ -163,7 +189,7 @@ static bool make_job(struct request *r, const struct values *v, struct pawl_job 
                              .concurrency_max = limit.at ? (int)value_int(&limit, "max") : 0,
                              .parent = value_int(v, "parent"),
                              .by = r->by};
-    if (job->applied || job->yaml)
+    if (job->applied || job->yaml || job->document)
         return true;
     set_name(r, v, job);
     return make_spec(r, v, job);

@@ -251,7 +251,7 @@ static void open_database(struct watcher *t)
     t->w->start = start;
     pthread_mutex_unlock(&t->w->mutex);
     t->fresh = true;
-    t->looks = strncmp(pawl_url(t->p), "sqlite:", 7) != 0;
+    t->looks = !pawl_listener_is_complete(t->listener);
     answer_waiting(t, ANY);
 }
 

@@ -32,30 +32,13 @@ static int add_line(void *arg, const char *json)
     return page_line(&p->page, json);
 }
 
-/* Escapes a cursor for a URL: every byte that is not a letter or digit. */
-static char *escape_cursor(const char *text)
-{
-    struct buf b = BUF_INIT;
-
-    for (; *text; text++)
-        if ((*text >= '0' && *text <= '9') || (*text >= 'a' && *text <= 'z') ||
-            (*text >= 'A' && *text <= 'Z'))
-            buf_addch(&b, *text);
-        else
-            buf_addf(&b, "%%%02X", (unsigned char)*text);
-    buf_reserve(&b, 1);
-    return b.ptr;
-}
-
 static void answer_catalogue(struct request *r, int rc, struct catalogue_page *p, bool more,
                              const struct pawl_error *err)
 {
-    AUTO_FREE char *next = !rc && more && p->last ? escape_cursor(p->last) : NULL;
-
     if (rc)
         answer_lines(r, rc, &p->page, err);
     else
-        answer_page(r, &p->page, next);
+        answer_page(r, &p->page, more ? p->last : NULL);
     free(p->last);
 }
 
@@ -154,7 +137,10 @@ static void answer_applied(struct request *r, const struct pawl_applied *applied
     json_write_key(&w, "unchanged");
     json_write_bool(&w, applied->unchanged);
     json_field_i64(&w, "tasks", (int64_t)applied->definition.tasks);
+    json_field_i64(&w, "nested", (int64_t)applied->definition.nested);
     json_field_i64(&w, "schedules", (int64_t)applied->definition.schedules);
+    json_field_i64(&w, "kept", (int64_t)applied->kept);
+    json_field_i64(&w, "removed", (int64_t)applied->removed);
     json_write_end(&w, '}');
     answer_header(r, "ETag", "\"%s\"", applied->definition.hash);
     answer_buf(r, 200, "application/json", &b);
@@ -177,23 +163,60 @@ static void apply(struct request *r)
         answer_applied(r, &applied);
 }
 
+/* A client that has read a workflow file itself sends what it made of it: its paths and nested
+ * files are those of the client. */
+static void apply_document(struct request *r)
+{
+    struct pawl_apply_options o = {.by = r->by};
+    struct pawl_applied applied;
+    struct pawl_error err = {0};
+    struct values *v;
+    size_t n;
+
+    if (!body_read(r, &v, &n))
+        return;
+    o.document = value_text(v, "document");
+    o.source = value_text(v, "source");
+    o.if_match = value_text(v, "if_match");
+    if (pawl_apply_with(r->p, &o, &applied, &err))
+        answer_refused(r, o.if_match, &err);
+    else
+        answer_applied(r, &applied);
+}
+
+static void answer_deleted(struct request *r, const struct pawl_applied_deleted *d)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    json_write_begin(&w, '{');
+    json_field_text(&w, "name", r->path_args[0]);
+    json_field_text(&w, "definition", d->hash);
+    json_field_i64(&w, "schedules", (int64_t)d->schedules);
+    json_field_i64(&w, "waiting", (int64_t)d->waiting);
+    json_write_end(&w, '}');
+    answer_buf(r, 200, "application/json", &b);
+}
+
 static void delete (struct request *r)
 {
     const char *if_match = condition(r);
+    struct pawl_applied_deleted deleted;
     struct pawl_error err = {0};
 
     if (pawl_applied_delete(r->p, r->path_args[0], if_match, r->by, value_text(&r->args, "reason"),
-                            NULL, &err))
+                            &deleted, &err))
         answer_refused(r, if_match, &err);
     else
-        answer_empty(r, 204);
+        answer_deleted(r, &deleted);
 }
 
 #define ARG_LIMIT \
     RULE("limit", INT, "the size of a page; 100 if not given", .min = 1, .max = LIST_MAX)
 static const struct value_rule list_args[] = {
-    RULE("name", TEXT, "only with a name that this glob matches", .max = 200),
-    RULE("cursor", TEXT, "the cursor of the page, as `next` of the page before has it", .max = 200),
+    RULE("name", TEXT, "only with a name that this glob matches", .max = 1000),
+    RULE("cursor", TEXT, "the cursor of the page, as `next` of the page before has it",
+         .max = 1000),
     ARG_LIMIT,
     {0}};
 static const struct value_rule version_args[] = {
@@ -203,6 +226,14 @@ static const struct value_rule version_args[] = {
     {0}};
 static const struct value_rule show_args[] = {
     RULE("version", TEXT, "the hash of an earlier definition; the current one if not given",
+         .max = 100),
+    {0}};
+static const struct value_rule document_members[] = {
+    RULE("document", OBJECT, "the definition, as `document` of a workflow in detail has it",
+         .required = true),
+    RULE("source", TEXT, "the text of the file that it was made from"),
+    RULE("if_match", TEXT,
+         "only if the name has the definition of this hash; empty: only if the name is new",
          .max = 100),
     {0}};
 static const struct value_rule delete_args[] = {
@@ -224,8 +255,11 @@ const struct endpoint workflow_endpoints[] = {
      "Stores a workflow file under its name, with its schedules. With `If-Match` only if the definition has this hash, with "
      "`If-None-Match: *` only if the name is new; otherwise 412.",
      ADMIN, .body_type = "application/yaml", .answer = "Applied", .status = 200, .run = apply},
+    {"POST", "/v1/workflows", "applyDocument",
+     "Stores a definition that the client made from a file, under its name, with its schedules.",
+     ADMIN, .body = document_members, .answer = "Applied", .status = 200, .run = apply_document},
     {"DELETE", "/v1/workflows/{name}", "deleteWorkflow",
      "Removes the name and its schedules; executions keep their definition.", ADMIN, delete_args,
-     .answer = "", .status = 204, .run = delete},
+     .answer = "Deleted", .status = 200, .run = delete},
     {0},
 };

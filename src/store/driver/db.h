@@ -150,7 +150,8 @@ struct listener {
     struct db *db; /* the connection on which it listens; NULL if it needs none */
     /* Poll this descriptor for POLLIN; a drain that reconnects may change it; -1 if none. */
     int fd;
-    int poll_ms; /* check the database at least this often, in case a wake-up is lost */
+    int poll_ms;      /* check the database at least this often, in case a wake-up is lost */
+    bool is_complete; /* each event wakes it */
     /* Returns the wake bits since the last call; waits only briefly. */
     unsigned (*drain)(struct listener *l);
     void (*close)(struct listener *l);

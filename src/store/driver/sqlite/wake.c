@@ -177,6 +177,7 @@ static void poll_without_socket(struct sqlite_listener *l, const char *folder, s
         close(l->listener.fd);
     l->listener.fd = -1;
     l->listener.poll_ms = POLL_NO_SOCKET_MS;
+    l->listener.is_complete = false;
 }
 
 int sqlite_listen(const struct db_url *url, struct env *env, unsigned what, struct listener **out,
@@ -187,10 +188,13 @@ int sqlite_listen(const struct db_url *url, struct env *env, unsigned what, stru
 
     TRY(sqlite_resolve_path(url->file, &path, err));
     l = mem_zalloc(sizeof(*l));
-    *l = (struct sqlite_listener){
-        .listener = {.fd = -1, .poll_ms = POLL_MS, .drain = drain, .close = close_listener},
-        .what = what,
-        .dir_fd = -1};
+    *l = (struct sqlite_listener){.listener = {.fd = -1,
+                                               .poll_ms = POLL_MS,
+                                               .is_complete = true,
+                                               .drain = drain,
+                                               .close = close_listener},
+                                  .what = what,
+                                  .dir_fd = -1};
     folder = mem_printf("%s.wake", path);
     if (open_socket(l, folder))
         poll_without_socket(l, folder, env);
