@@ -16,7 +16,8 @@
 /* A call of a command: the options common to all commands, the arguments that are not options, and
  * the values of its own options. */
 struct cli {
-    const char *db, *tenant;
+    const char *db, *tenant, *server, *token_file;
+    char *token; /* read from token_file by cli_read_token; NULL if none */
     bool json, help;
     const char **words;
     int nwords;
@@ -44,6 +45,14 @@ MUST_USE int cli_open(struct cli *c);
  * for the default. */
 MUST_USE int cli_open_or_create(struct cli *c, const char *config);
 struct pawl_options cli_options(const struct cli *c, bool must_exist);
+/* The URL of the server that the command works through: --server, or $PAWL_SERVER if no database is
+ * given; NULL if none. */
+const char *cli_server(const struct cli *c);
+/* Reads the file of --token-file, if it is given. Returns 0, or the exit code of an error that was
+ * printed. */
+MUST_USE int cli_read_token(struct cli *c);
+/* Refuses a server: `what` needs the database itself. Returns 0 if no server is given. */
+MUST_USE int cli_needs_database(const struct cli *c, const char *what);
 
 /* Parses an id: a number, or @last. Returns 0, the negative code of the error in c->err, or the
  * exit code of an error that was printed. */

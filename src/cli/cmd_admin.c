@@ -2,6 +2,8 @@
 #include "cli/admin_settings.h"
 #include "cli/admin_token.h"
 
+#include "base/mem.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -142,8 +144,14 @@ static const struct option options[] = {
 
 static int admin(struct cli *c)
 {
+    static const char *const local[] = {"migrate", "tenant", "cleanup-events", "fence"};
     const struct command_options *w = c->values;
 
+    if (FIND_NAMED(local, c->words[0])) {
+        AUTO_FREE char *what = mem_printf("pawl admin %s", c->words[0]);
+
+        TRY(cli_needs_database(c, what));
+    }
     if (!strcmp(c->words[0], "migrate") && c->nwords == 1)
         return migrate(c);
     if (!strcmp(c->words[0], "tenant"))

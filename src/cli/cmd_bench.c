@@ -256,4 +256,5 @@ const struct command command_bench = {
                  {"pawl bench --db postgres://pawl@db.example/pawl --span 5s",
                   "longer, with steadier results"}},
     .run = bench,
+    .local = true,
 };

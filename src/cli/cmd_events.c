@@ -10,6 +10,7 @@
 
 #define NEWEST    100 /* number of events shown without --limit */
 #define FOLLOW_MS 300
+#define SETTLE_US 2000000LL
 /* In columns: DATA_ROOM is reserved for the data, except on terminals narrower than NARROW; the
  * data is left out if it gets less than LEAST_DATA. */
 enum { NARROW = 60, DATA_ROOM = 26, LEAST_DATA = 6 };
@@ -141,19 +142,33 @@ static int has_ended(struct cli *c, int64_t id, bool *ended)
     return 0;
 }
 
+/* If each event wakes the listener, there is nothing to look for until it does. Soon after a
+ * wake-up a transaction that has an earlier event may still be about to commit. */
+static int pause_ms(const struct pawl_listener *l, int64_t news_at)
+{
+    bool quiet = l && pawl_listener_is_complete(l) && clock_boot_us() - news_at > SETTLE_US;
+
+    return quiet ? pawl_listener_poll_ms(l) : FOLLOW_MS;
+}
+
 static int follow_until_end(struct cli *c, struct pawl_follower *f, int64_t id,
                             struct printing *printing)
 {
     struct pawl_listener *l = NULL;
     bool limited = printing->room > 0, ended = false;
+    int64_t news_at = clock_boot_us();
     size_t n;
     int rc = 0, quiet = 0;
 
     if (pawl_listen(c->p, PAWL_WAKE_EVENTS, &l, NULL))
         l = NULL; /* without a listener, polling is enough */
     while ((!rc || follow_retries(c->p, rc)) && !(limited && !printing->room)) {
-        if ((rc = pawl_follower_next(f, handle_event, printing, &n, &c->err)) || n)
+        if ((rc = pawl_follower_next(f, handle_event, printing, &n, &c->err)))
             continue;
+        if (n) {
+            news_at = clock_boot_us();
+            continue;
+        }
         fflush(stdout);
         /* the last events may wait for other transactions to commit: read twice without a result
          * after the end */
@@ -161,7 +176,8 @@ static int follow_until_end(struct cli *c, struct pawl_follower *f, int64_t id,
             break;
         if ((rc = has_ended(c, id, &ended)) || ended)
             continue;
-        follow_wait(c->p, l, FOLLOW_MS);
+        if (follow_wait(c->p, l, pause_ms(l, news_at)))
+            news_at = clock_boot_us();
     }
     pawl_listener_close(l);
     return rc;

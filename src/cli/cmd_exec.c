@@ -208,6 +208,8 @@ static int submit(struct exec *x)
 
 static int run(struct exec *x)
 {
+    if (!x->detach)
+        TRY(cli_needs_database(x->cli, "pawl exec without --detach"));
     TRY(read_options(x));
     TRY(open_all(x));
     if (x->detach)

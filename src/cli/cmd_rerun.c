@@ -48,6 +48,23 @@ struct rerun {
     const char *state;
 };
 
+#define FOREGROUND "here:" /* how the queues of foreground runs begin */
+
+/* The rerun of a foreground run happens in the foreground, too, where the database is. */
+static int check_place(struct cli *c, int64_t id, const struct rerun *r)
+{
+    json_auto_t *v = NULL;
+
+    if (!cli_server(c) || r->how.dry_run)
+        return 0;
+    TRY(show_object(c->p, id, &v, &c->err));
+    if (strncmp(field(v, "queue"), FOREGROUND, strlen(FOREGROUND)))
+        return 0;
+    return cli_wrong("execution %lld ran in the foreground of pawl, and so would its rerun: name "
+                     "the database with --db",
+                     (long long)id);
+}
+
 /* Continues a foreground run in the foreground, because no worker serves its queue. */
 static int continue_in_foreground(struct cli *c, int64_t id)
 {
@@ -56,7 +73,7 @@ static int continue_in_foreground(struct cli *c, int64_t id)
     json_auto_t *v = NULL;
 
     TRY(show_object(c->p, id, &v, &c->err));
-    if (strncmp(field(v, "queue"), "here:", strlen("here:")))
+    if (strncmp(field(v, "queue"), FOREGROUND, strlen(FOREGROUND)))
         return 0;
     h.tree = field_int(v, "root");
     h.since = rerun_at(c->p, h.tree);
@@ -70,6 +87,7 @@ static int rerun_one(struct cli *c, int64_t id)
     char *json;
 
     r->how.params = r->params.at;
+    TRY(check_place(c, id, r));
     if (pawl_rerun(c->p, id, &r->how, &json, &c->err))
         return cli_fail_param(&c->err, "--set");
     if (c->json)

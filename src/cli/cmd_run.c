@@ -82,6 +82,7 @@ const struct command command_run = {
     .least = 1,
     .most = 1,
     .run = run,
+    .local = true,
 };
 
 /* Whether the word names an applied workflow. A word with a dot or a slash, or one that names an

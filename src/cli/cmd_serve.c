@@ -103,4 +103,5 @@ const struct command command_serve = {
                  {"pawl serve --listen unix:/run/pawl/pawl.sock", "behind a reverse proxy"}},
     .run = serve,
     .no_json = true,
+    .local = true,
 };

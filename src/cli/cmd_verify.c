@@ -89,4 +89,5 @@ const struct command command_verify = {
     .run = verify,
     .opens = true,
     .reads = true,
+    .local = true,
 };

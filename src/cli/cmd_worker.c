@@ -211,4 +211,5 @@ const struct command command_worker = {
                   "run everything that waits in one queue, then exit"}},
     .run = run,
     .no_json = true,
+    .local = true,
 };

@@ -13,22 +13,39 @@ const struct command *const commands[] = {
         NULL,
 };
 
+#define JSON_OPTION                                                                              \
+    {                                                                                            \
+        "json", OPTION_FLAG, offsetof(struct cli, json), NULL, "print JSON, one object per line" \
+    }
+#define DATABASE_OPTIONS                                                                         \
+    {"db", OPTION_TEXT, offsetof(struct cli, db), "URL",                                         \
+     "sqlite:FILE or postgres://USER@HOST/DATABASE; default: $PAWL_DB, else the database in "    \
+     "pawl.yaml, else pawl.db in your state folder"},                                            \
+        {"tenant", OPTION_TEXT, offsetof(struct cli, tenant), "TENANT",                          \
+         "tenant in that database; default: $PAWL_TENANT (if $PAWL_DB is set), else the tenant " \
+         "of pawl.yaml"},                                                                        \
+    {                                                                                            \
+        "help", OPTION_FLAG, offsetof(struct cli, help), NULL, "print this help; also -h"        \
+    }
+
 const struct option common_options[] = {
-    {"json", OPTION_FLAG, offsetof(struct cli, json), NULL, "print JSON, one object per line"},
-    {"db", OPTION_TEXT, offsetof(struct cli, db), "URL",
-     "sqlite:FILE or postgres://USER@HOST/DATABASE; default: $PAWL_DB, else the database in "
-     "pawl.yaml, else pawl.db in your state folder"},
-    {"tenant", OPTION_TEXT, offsetof(struct cli, tenant), "TENANT",
-     "tenant in that database; default: $PAWL_TENANT (if $PAWL_DB is set), else the tenant of "
-     "pawl.yaml"},
-    {"help", OPTION_FLAG, offsetof(struct cli, help), NULL, "print this help; also -h"},
+    JSON_OPTION,
+    {"server", OPTION_TEXT, offsetof(struct cli, server), "SERVER",
+     "work through this server instead of a database: http://HOST:PORT, https://HOST or unix:PATH; "
+     "default: $PAWL_SERVER, unless --db is given"},
+    {"token-file", OPTION_TEXT, offsetof(struct cli, token_file), "FILE",
+     "the first line of this file is the token for the server; default: $PAWL_TOKEN"},
+    DATABASE_OPTIONS,
     {0},
 };
+static const struct option local_options[] = {JSON_OPTION, DATABASE_OPTIONS, {0}};
 
 /* The option --json comes first in the array, and is skipped for commands that print no data. */
 const struct option *command_common(const struct command *c)
 {
-    return c && c->no_json ? common_options + 1 : common_options;
+    const struct option *all = c && c->local ? local_options : common_options;
+
+    return c && c->no_json ? all + 1 : all;
 }
 
 const struct exit_code exit_codes[] = {
@@ -40,7 +57,7 @@ const struct exit_code exit_codes[] = {
     {"3", "the execution was cancelled"},
     {"4", "the execution timed out"},
     {"5", "not found"},
-    {"6", "the database can't be used"},
+    {"6", "the database or the server can't be used"},
     {"7", "refused: the limit on concurrent runs is reached"},
     {"128+N", "ended by signal N; unfinished jobs are left to the workers of its state folder"},
     {0},
@@ -49,7 +66,7 @@ const struct exit_code exit_codes[] = {
 const char notation[] =
     "An ID is a number, or @last for the newest execution without a parent. A TIME is 2026-01-31, "
     "2026-01-31T14:00:00Z, or a DURATION before now: 30s 5m 2h 90d. Set PAWL_TRACE=1 to print each "
-    "SQL statement with its duration.";
+    "SQL statement, or each request to a server, with its duration.";
 
 const struct command *command_find(const char *name)
 {

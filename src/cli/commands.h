@@ -68,6 +68,7 @@ struct command {
     bool opens;   /* the database must exist and is opened first, as c->p */
     bool reads;   /* changes nothing, so it waits less long for a connection */
     bool no_json; /* the command prints no data, so it has no --json */
+    bool local;   /* works with the database itself, so it has no --server */
     bool hidden;  /* called by programs, not by people */
 };
 
@@ -124,7 +125,8 @@ int command_unknown(
  * false, and leaves *b alone, if there are fewer forms. */
 bool command_form(const struct command *c, size_t i, struct buf *b);
 
-/* The options of every command (--json only if it prints data); their values go into struct cli. */
+/* The options of every command (--json only if it prints data, --server only if it is not local);
+ * their values go into struct cli. */
 extern const struct option common_options[];
 const struct option *command_common(const struct command *c); /* all common options if c is NULL */
 const struct option *option_find(const struct option *list, const char *name, size_t len);

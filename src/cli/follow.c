@@ -15,15 +15,15 @@ static bool pause_reading(struct pawl *p)
     return pause != 0;
 }
 
-void follow_wait(struct pawl *p, struct pawl_listener *l, int ms)
+bool follow_wait(struct pawl *p, struct pawl_listener *l, int ms)
 {
     fflush(stdout);
     if (pause_reading(p))
-        return;
+        return false;
     if (l)
-        pawl_listener_wait(l, ms);
-    else
-        clock_sleep_us(ms * 1000LL);
+        return pawl_listener_wait(l, ms) != 0;
+    clock_sleep_us(ms * 1000LL);
+    return false;
 }
 
 bool follow_retries(struct pawl *p, int rc)

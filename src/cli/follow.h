@@ -4,10 +4,10 @@
 
 #include "pawl.h"
 
-/* Waits for a wake-up, at most ms; l may be NULL. If the server has few connections left, gives up
- * the handle's connection and waits longer, 30 s at most: a reader must not keep workers and
- * submitters from connecting. */
-void follow_wait(struct pawl *p, struct pawl_listener *l, int ms);
+/* Waits for a wake-up, at most ms, and returns whether there was one; l may be NULL. If the server
+ * has few connections left, gives up the handle's connection and waits longer, 30 s at most: a
+ * reader must not keep workers and submitters from connecting. */
+bool follow_wait(struct pawl *p, struct pawl_listener *l, int ms);
 /* Whether a read, which returned rc, failed because the server accepts no connections at the
  * moment. If so, this function has already waited, and the caller should read again. */
 bool follow_retries(struct pawl *p, int rc);

@@ -311,7 +311,10 @@ const char *foreground_task(const struct cli *c)
 {
     const char *id = getenv("PAWL_EXECUTION_ID");
 
-    return id && *id && is_same(c->db, "PAWL_DB") && is_same(c->tenant, "PAWL_TENANT") ? id : NULL;
+    return id && *id && !cli_server(c) && is_same(c->db, "PAWL_DB") &&
+                   is_same(c->tenant, "PAWL_TENANT")
+               ? id
+               : NULL;
 }
 
 static int start_engine(struct run *r)

@@ -5,13 +5,21 @@
 #include <locale.h>
 #include <string.h>
 
+static bool takes_value(const char *word)
+{
+    const struct option *o =
+        word[1] == '-' ? option_find(common_options, word + 2, strlen(word + 2)) : NULL;
+
+    return o && o->value;
+}
+
 /* Returns the index of the command. Common options may come before it: `pawl --db URL show 1`. */
 static int find_command(int argc, char **argv)
 {
     int i = 1;
 
     while (i < argc && argv[i][0] == '-') {
-        if (!strcmp(argv[i], "--db") || !strcmp(argv[i], "--tenant"))
+        if (takes_value(argv[i]))
             i++;
         i++;
     }

@@ -5,8 +5,11 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- options ---- */
 
@@ -86,6 +89,14 @@ static void suggest_names(struct suggestion *s, const struct option *list)
             suggest_try(s, list->name);
 }
 
+#define LOCAL "pawl %s works with the database itself, not through a server: "
+
+static const char *local_hint(const struct command *c)
+{
+    return c == &command_run ? "use `pawl submit`, which leaves the workflow to workers"
+                             : "name the database with --db";
+}
+
 static int unknown_option(const struct command *c, const char *given, size_t len, bool words,
                           struct err *err)
 {
@@ -93,6 +104,8 @@ static int unknown_option(const struct command *c, const char *given, size_t len
     struct suggestion s;
 
     snprintf(name, sizeof(name), "%.*s", (int)len, given + strspn(given, "-"));
+    if (c->local && (!strcmp(name, "server") || !strcmp(name, "token-file")))
+        return err_set(err, E_INVALID, LOCAL "%s", c->name, local_hint(c));
     s = suggest_for(name);
     suggest_names(&s, c->options);
     suggest_names(&s, command_common(c));
@@ -174,12 +187,24 @@ static int too_many_arguments(const struct command *c, const char *word)
     return cli_wrong("pawl %s does not take '%.60s': see `pawl help %s`", c->name, word, c->name);
 }
 
+/* Without this check, --server could name a database. */
+static bool is_server(const char *url)
+{
+    static const char *const begins[] = {"http://", "https://", "http+unix://", "unix:"};
+    bool found = false;
+
+    for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+        found |= !strncmp(url, begins[i], strlen(begins[i]));
+    return found;
+}
+
 /* Returns -1 if the command should continue, else its exit code, after printing an error or the
  * help. */
 static int prepare_command(struct cli *c, int argc, char **argv)
 {
     const struct command *command = c->command;
     struct err err = ERR_INIT;
+    int code;
 
     if (read_arguments(c, argc, argv, &err))
         return cli_wrong("%s", err.msg);
@@ -187,6 +212,16 @@ static int prepare_command(struct cli *c, int argc, char **argv)
         help_command(stdout, command);
         return 0;
     }
+    if (c->db && c->server)
+        return cli_wrong("--server and --db exclude each other");
+    if (command->local && cli_server(c))
+        return cli_wrong(LOCAL "%s", command->name, local_hint(command));
+    if (cli_server(c) && !is_server(cli_server(c)))
+        return cli_wrong("'%.200s' is not the URL of a server: write http://HOST:PORT, https://HOST or "
+                         "unix:PATH",
+                         cli_server(c));
+    if ((code = cli_read_token(c)))
+        return code;
     if (c->nwords < command->least)
         return too_few_arguments(command);
     return c->nwords > command->most ? too_many_arguments(command, c->words[command->most]) : -1;
@@ -200,6 +235,7 @@ static void release(struct cli *c)
     for (o = c->command->options; o && o->name; o++)
         if (o->kind == OPTION_TEXTS)
             vec_release((struct texts *)(void *)((char *)c->values + o->at));
+    free(c->token);
     free(c->values);
     free(c->words);
 }
@@ -243,6 +279,7 @@ int run_command(const struct command *command, int argc, char **argv)
 
 /* ---- the database ---- */
 
+#define TOKEN_FILE_MAX  4096
 #define READER_PATIENCE 5000000LL /* µs; a command that writes has the default, 30 s */
 
 static void trace(void *arg, const char *statement, int64_t took, long rows)
@@ -251,11 +288,54 @@ static void trace(void *arg, const char *statement, int64_t took, long rows)
     fprintf(stderr, "trace: %-24s %9.3f ms %6ld rows\n", statement, (double)took / 1000, rows);
 }
 
+const char *cli_server(const struct cli *c)
+{
+    const char *named = getenv("PAWL_SERVER");
+
+    return c->server ? c->server : !c->db && named && *named ? named : NULL;
+}
+
+int cli_read_token(struct cli *c)
+{
+    AUTO_BUF text = BUF_INIT;
+    size_t len;
+    int fd;
+    bool ok;
+
+    if (!c->token_file)
+        return 0;
+    if (!cli_server(c))
+        return cli_wrong("--token-file belongs to --server");
+    fd = open(c->token_file, O_RDONLY | O_CLOEXEC);
+    ok = fd >= 0 && buf_read(&text, fd, TOKEN_FILE_MAX);
+    if (!ok)
+        cli_wrong("the token file %.200s can't be read: %s", c->token_file, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    if (!ok)
+        return pawl_exit_code(PAWL_E_INVALID);
+    len = strcspn(buf_cstr(&text), "\r\n");
+    if (!len)
+        return cli_wrong("the first line of the token file %.200s is empty", c->token_file);
+    c->token = mem_printf("%.*s", (int)len, text.ptr);
+    return 0;
+}
+
+int cli_needs_database(const struct cli *c, const char *what)
+{
+    if (!cli_server(c))
+        return 0;
+    return cli_wrong("%s works with the database itself, not through a server: name the database "
+                     "with --db",
+                     what);
+}
+
 struct pawl_options cli_options(const struct cli *c, bool must_exist)
 {
     const char *traced = getenv("PAWL_TRACE");
 
-    return (struct pawl_options){.url = c->db,
+    return (struct pawl_options){.url = c->db ? c->db : cli_server(c),
+                                 .token = c->token,
                                  .tenant = c->tenant,
                                  .must_exist = must_exist,
                                  .patience = c->command && c->command->reads ? READER_PATIENCE : 0,

@@ -21,6 +21,9 @@ static const struct {
 } environment[] = {
     {"PAWL_DB", "The database, unless `--db` is given."},
     {"PAWL_TENANT", "Its tenant, unless `--db` or `--tenant` is given."},
+    {"PAWL_SERVER",
+     "A server to work through instead of a database, unless `--server` or `--db` is given."},
+    {"PAWL_TOKEN", "The token for the server, unless `--token-file` is given."},
     {"PAWL_CONFIG", "The configuration file; default: `./pawl.yaml`, else your own."},
     {"PAWL_STATE",
      "The state folder, unless `--state` is given; tasks inherit that of their worker."},
@@ -30,7 +33,7 @@ static const struct {
     {"PAWL_EXECUTION_ID",
      "Set for each task: executions that it starts with `pawl run`, `exec` or `submit` become its "
      "children."},
-    {"PAWL_TRACE", "1 prints each SQL statement with its duration."},
+    {"PAWL_TRACE", "1 prints each SQL statement, or each request to a server, with its duration."},
     {"NO_COLOR", "If set, no colors are used."},
     {"XDG_STATE_HOME, XDG_CONFIG_HOME",
      "Location of your state folder and of `pawl.yaml`; default: `~/.local/state`, `~/.config`."},
@@ -69,7 +72,12 @@ static void add_common_intro(struct buf *b)
     for (c = commands; *c; c++)
         if ((*c)->no_json && !(*c)->hidden)
             buf_addf(b, "%s`%s`", n++ ? ", " : "", (*c)->name);
-    buf_addstr(b, ") have no `--json`:");
+    buf_addstr(b, ") have no `--json`, and those that need the database itself (");
+    n = 0;
+    for (c = commands; *c; c++)
+        if ((*c)->local)
+            buf_addf(b, "%s`%s`", n++ ? ", " : "", (*c)->name);
+    buf_addstr(b, ") have no `--server`:");
 }
 
 void page_pawl(struct buf *b)

@@ -30,6 +30,10 @@ static void remember_database(struct completion *l, const char *value)
         l->cli.db = value;
     else if (!strcmp(l->option->name, "tenant"))
         l->cli.tenant = value;
+    else if (!strcmp(l->option->name, "server"))
+        l->cli.server = value;
+    else if (!strcmp(l->option->name, "token-file"))
+        l->cli.token_file = value;
 }
 
 /* ---- candidates ---- */
@@ -103,10 +107,13 @@ static const struct placeholder {
  * when running the command. */
 static void offer_placeholder(struct completion *l, const struct placeholder *h)
 {
-    struct pawl_options o = cli_options(&l->cli, true);
+    struct pawl_options o;
     struct pawl_error err;
     struct pawl *p;
 
+    if (!l->cli.token && l->cli.token_file && cli_read_token(&l->cli))
+        return;
+    o = cli_options(&l->cli, true);
     o.note = NULL;
     o.trace = NULL;
     o.patience = 1; /* the user waits for the key to take effect */
@@ -280,6 +287,7 @@ static int complete_words(struct cli *c)
     if (!l.unknown)
         complete(&l);
     free(l.cli.words);
+    free(l.cli.token);
     return 0;
 }
 
