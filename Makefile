@@ -144,6 +144,8 @@ endif
 object = $(patsubst %.c,$(BUILD)/obj/%.o,$(1:$(BUILD)/%=%))
 LIB_OBJS := $(call object,$(LIB_SRCS) $(GEN_SRCS))
 CLI_OBJS := $(call object,$(CLI_SRCS))
+# Requests to a server wait for the network: a program that makes none should pay little for them.
+$(filter $(BUILD)/obj/src/remote/%,$(LIB_OBJS)): OPTIMIZE := $(OPTIMIZE:-O2=-Os)
 SHIM_OBJS := $(call object,$(SHIM_SRCS))
 SERVER_OBJS := $(call object,$(SERVER_SRCS) $(BUILD)/gen/web.c)
 MANUAL_OBJS := $(call object,$(MANUAL_SRCS))

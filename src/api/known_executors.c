@@ -36,13 +36,48 @@ static void add_worker(struct known_executors *k, const struct worker *w)
     }
 }
 
+/* Adds the lanes of a worker as a server has it. */
+static int add_worker_line(void *arg, const char *json)
+{
+    json_auto_t *o = json_loads(json, 0, NULL);
+    json_t *lanes = json_object_get(o, "serves"), *queues;
+    struct known_executors *k = arg;
+    const char *lane;
+
+    k->any |= !json_is_object(lanes);
+    json_object_foreach(lanes, lane, queues)
+    {
+        known_executors_add(k, lane);
+    }
+    return 0;
+}
+
 static int read_workers(struct pawl *p, struct known_executors *k, struct err *err)
 {
     AUTO(worker_list_release) struct worker_list workers = {0};
 
+    if (p->remote)
+        return remote_lines(p->remote, "/v1/workers", NULL, NULL, -1, add_worker_line, k, err);
     TRY(query_workers(p->store, &workers, err));
     for (size_t i = 0; i < workers.n; i++)
         add_worker(k, &workers.at[i].worker);
+    return 0;
+}
+
+/* The metrics of a server have the counters of attempts. */
+static int read_metrics(struct pawl *p, struct known_executors *k, struct err *err)
+{
+    static const char label[] = "executor=\"";
+    AUTO_FREE char *text = NULL;
+
+    TRY(remote_get(p->remote, "/metrics", &text, err));
+    for (char *at = text, *end; (at = strstr(at, label)); at = end + 1) {
+        at += strlen(label);
+        if (!(end = strchr(at, '"')))
+            break;
+        *end = '\0';
+        known_executors_add(k, at);
+    }
     return 0;
 }
 
@@ -53,6 +88,8 @@ int known_executors_read_past(struct pawl *p, struct known_executors *k, struct 
     AUTO(attempt_list_release) struct attempt_list attempts = {0};
     AUTO(worker_outcome_list_release) struct worker_outcome_list unused = {0};
 
+    if (p->remote)
+        return read_metrics(p, k, err);
     TRY(query_attempt_counts(p->store, &attempts, &unused, err));
     for (size_t i = 0; i < attempts.n; i++)
         known_executors_add(k, attempts.at[i].executor);

@@ -217,9 +217,10 @@ static int prepare_command(struct cli *c, int argc, char **argv)
     if (command->local && cli_server(c))
         return cli_wrong(LOCAL "%s", command->name, local_hint(command));
     if (cli_server(c) && !is_server(cli_server(c)))
-        return cli_wrong("'%.200s' is not the URL of a server: write http://HOST:PORT, https://HOST or "
-                         "unix:PATH",
-                         cli_server(c));
+        return cli_wrong(
+            "'%.200s' is not the URL of a server: write http://HOST:PORT, https://HOST or "
+            "unix:PATH",
+            cli_server(c));
     if ((code = cli_read_token(c)))
         return code;
     if (c->nwords < command->least)

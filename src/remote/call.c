@@ -4,6 +4,8 @@
 
 #include "base/text.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +118,32 @@ static size_t add_bytes(char *bytes, size_t size, size_t n, void *buf)
 
 /* ---- sending ---- */
 
+/* A TLS library writes to a closed connection in a way that raises SIGPIPE. It is blocked
+ * meanwhile, and taken back if it was raised. */
+void remote_block_pipe(sigset_t *before)
+{
+    sigset_t pipe;
+
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe, before);
+}
+
+void remote_unblock_pipe(const sigset_t *before)
+{
+    static const struct timespec now;
+    int saved = errno;
+    sigset_t pipe;
+
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    if (!sigismember(before, SIGPIPE))
+        while (sigtimedwait(&pipe, NULL, &now) < 0 && errno == EINTR)
+            ;
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+    errno = saved;
+}
+
 struct curl_slist *remote_headers(const struct remote *r, const struct call *q)
 {
     struct curl_slist *list = NULL;
@@ -150,6 +178,7 @@ static CURLcode perform(struct remote *r, struct call *q, struct reply *a)
 {
     AUTO_FREE char *url = mem_printf("%s%s", r->base, buf_cstr(&q->target));
     struct curl_slist *headers = remote_headers(r, q);
+    sigset_t blocked;
     CURLcode code;
 
     remote_prepare(r, r->easy);
@@ -166,7 +195,9 @@ static CURLcode perform(struct remote *r, struct call *q, struct reply *a)
     } else {
         curl.easy_setopt(r->easy, CURLOPT_HTTPGET, 1L);
     }
+    remote_block_pipe(&blocked);
     code = curl.easy_perform(r->easy);
+    remote_unblock_pipe(&blocked);
     curl.easy_getinfo(r->easy, CURLINFO_RESPONSE_CODE, &a->status);
     curl.slist_free_all(headers);
     return code;

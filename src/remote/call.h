@@ -8,6 +8,7 @@
 #include "remote/remote.h"
 
 #include <jansson.h>
+#include <signal.h>
 
 struct remote {
     char *url;    /* as given: for messages */
@@ -55,6 +56,9 @@ const char *reply_header(const struct reply *a, const char *header);
 MUST_USE int remote_send(struct remote *r, struct call *q, struct reply *a, struct err *err);
 /* Sends the request and parses the answer; the caller releases *out. */
 MUST_USE int remote_ask(struct remote *r, struct call *q, json_t **out, struct err *err);
+/* libcurl runs between these two. */
+void remote_block_pipe(sigset_t *before);
+void remote_unblock_pipe(const sigset_t *before);
 /* Sets what all connections to the server have in common. */
 void remote_prepare(struct remote *r, CURL *easy);
 /* The header lines of a request; the caller frees them. */

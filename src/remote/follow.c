@@ -148,10 +148,14 @@ static size_t keep_head(char *bytes, size_t size, size_t n, void *arg)
 
 static void disconnect(struct remote_listener *l)
 {
+    sigset_t blocked;
+
     if (!l->easy)
         return;
+    remote_block_pipe(&blocked);
     curl.multi_remove_handle(l->multi, l->easy);
     curl.easy_cleanup(l->easy);
+    remote_unblock_pipe(&blocked);
     curl.slist_free_all(l->headers);
     reply_release(&l->answer);
     l->answer = (struct reply){0};
@@ -184,9 +188,12 @@ static bool connect_stream(struct remote_listener *l)
 static bool advance(struct remote_listener *l, CURLcode *code)
 {
     int running, left;
+    sigset_t blocked;
     CURLMsg *m;
 
+    remote_block_pipe(&blocked);
     curl.multi_perform(l->multi, &running);
+    remote_unblock_pipe(&blocked);
     curl.easy_getinfo(l->easy, CURLINFO_RESPONSE_CODE, &l->answer.status);
     while ((m = curl.multi_info_read(l->multi, &left)))
         if (m->msg == CURLMSG_DONE) {
