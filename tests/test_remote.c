@@ -1,5 +1,5 @@
 /* test_remote.c - handles of pawl.h on a server that can't be reached: each function reports that,
- * or refuses at once because it needs the database itself. tests/test_cli_remote.py asks real
+ * or refuses at once because it needs the database itself. tests/test_cli_remote*.py ask real
  * servers. */
 #include "harness.h"
 #include "pawl.h"
