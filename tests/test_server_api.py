@@ -290,4 +290,59 @@ def openapi_document_refers_only_to_existing_schemas_and_health_checks_need_no_t
         assert b"pawl_queue_jobs" in s.get("/metrics").expect(200).body
 
 
+@test
+def new_events_continue_at_a_position_and_a_position_that_was_made_up_is_harmless():
+    with serving() as s:
+        first = s.submit(function="none")
+        start = s.get("/v1/events/new").expect(200).json
+        assert start["items"] == [] and start["next"]
+        second = s.submit(function="none")
+        new = s.get(f"/v1/events/new?position={start['next']}").expect(200)
+        assert {e["execution"] for e in new.json["items"]} == {second} and new.headers["Link"] is None
+        assert s.get(f"/v1/events/new?position={new.json['next']}").json["items"] == []
+        own = s.get(f"/v1/executions/{first}/events/new?self=true").expect(200).json["items"]
+        assert own == s.get(f"/v1/executions/{first}/events").json["items"]
+        for position in ("0", "0.9223372036854775807.x", "9223372036854775807", "0.5.3/7%203/8"):
+            assert s.get(f"/v1/events/new?position={position}").expect(200).json["next"]
+        for position in ("x", "-1", "5.4.x", "1.2", "1.2."):
+            problem = s.get(f"/v1/events/new?position={position}").expect(422).json
+            assert problem["code"] == "INVALID" and "is not a position" in problem["detail"]
+        s.get("/v1/executions/12345/events/new").expect(404)
+
+
+@test
+def problem_of_the_library_has_its_code_and_what_is_missing():
+    with serving() as s:
+        problem = s.get("/v1/executions/12345").expect(404).json
+        assert (problem["code"], problem["missing"], problem["name"]) == ("NOT_FOUND", "execution", "12345")
+        s.ask("PUT", "/v1/workflows/w", b"name: w\nparams: {x: {type: string, required: true}}\ntasks: {a: {run: x}}\n",
+              headers={"Content-Type": "application/yaml"}).expect(200)
+        problem = s.post("/v1/executions", {"workflow": "w"}).expect(422).json
+        assert (problem["code"], problem["missing"], problem["name"]) == ("INVALID", "param", "x")
+        assert "code" not in s.get("/v1/executions?limit=x").expect(400).json
+        document = s.get("/v1/workflows/w").json["document"]
+        execution = s.post("/v1/executions", {"document": document, "param": ["x=1"]}).expect(201).json["id"]
+        assert s.get(f"/v1/executions/{execution}").json["input"] == {"x": "1"}
+        s.post("/v1/executions", {"document": document, "function": "f"}).expect(422)
+        s.post("/v1/executions", {"document": {"odd": 1}}).expect(422)
+        applied = s.post("/v1/workflows", {"document": document, "source": "name: w # as it was"}).expect(200).json
+        assert applied["unchanged"] and s.get("/v1/workflows/w").json["source"] == "name: w # as it was"
+        s.post("/v1/workflows", {"document": document, "if_match": "0"}).expect(412)
+
+
+@test
+def settings_are_read_and_changed_over_http():
+    with serving() as s:
+        assert s.get("/v1/retention").expect(200).json["source"] == "default"
+        assert s.ask("PUT", "/v1/retention", {"execution_days": 9, "reason": "tidy"}).expect(200).json["execution_days"] == 9
+        s.ask("PUT", "/v1/retention", {"execution_days": 99999}).expect(422)
+        routes = [{"task": "a::*", "executor": "gpu"}]
+        assert s.ask("PUT", "/v1/routes", {"routes": routes}).expect(200).json["routes"] == routes
+        for wrong in (1, [1], [{"task": "a"}], [{"task": "a", "executor": "b", "odd": 1}], {"task": "a"}):
+            s.ask("PUT", "/v1/routes", {"routes": wrong}).expect(400)
+        read = s.db.token("reader", "read")
+        s.get("/v1/routes", token=read).expect(200)
+        s.ask("PUT", "/v1/routes", {"routes": []}, token=read).expect(403)
+
+
 main()

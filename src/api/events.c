@@ -225,21 +225,22 @@ int pawl_follow(struct pawl *p, const struct pawl_event_query *q, struct pawl_fo
 {
     struct event_filter filter;
     struct pawl_follower *f;
-    int rc;
+    int rc = 0;
     API_ERR(e);
 
     TRY(make_filter(p, q, &filter, err));
     if (p->remote)
         return follow_remote(p, q, out, err);
-    *out = f = mem_zalloc(sizeof(*f));
+    f = mem_zalloc(sizeof(*f));
     f->pawl = p;
     f->self = q->self;
     f->event_follower.filter = filter;
     f->event_follower.execution = q->execution;
     f->event_follower.started = q->execution != 0;
-    if (!q->position || !(rc = read_position(q->position, &f->event_follower, err)))
-        return 0;
-    pawl_follower_close(f);
+    if (q->position && (rc = read_position(q->position, &f->event_follower, err)))
+        pawl_follower_close(f);
+    else
+        *out = f;
     return rc;
 }
 

@@ -113,7 +113,8 @@ static void read_new(struct request *r, int64_t execution)
     size_t n = 0;
     int rc = pawl_follow(r->p, &q, &f, &err);
 
-    for (int i = 0; !rc && !n && i < NEW_TRIES; i++)
+    /* With `self` a part of the history may have no line. */
+    for (int i = 0; !rc && !page.n && i < NEW_TRIES; i += !n)
         rc = pawl_follower_next(f, page_line, &page, &n, &err);
     if (rc) {
         buf_release(&page.out);

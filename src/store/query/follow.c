@@ -48,7 +48,7 @@ static int find_horizon(struct store *s, struct event_follower *f, struct err *e
         f->started = true;
         goto done;
     }
-    if (!f->writers)
+    if (!f->writers || f->horizon > m.horizon) /* a caller may have made up its position */
         f->horizon = m.horizon;
     free(f->writers);
     f->writers = m.writers;
