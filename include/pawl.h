@@ -401,6 +401,10 @@ PAWL_CHECKED int pawl_validate(const char *file, pawl_problem_fn *each, void *ar
  * The caller frees *text. */
 PAWL_CHECKED int pawl_graph(const char *file, const char *format, int width, char **text,
                             struct pawl_error *err);
+/* The definition that a workflow execution runs, whatever its name refers to by now.
+ * PAWL_E_INVALID if id is not a workflow execution. The caller frees *json. */
+PAWL_CHECKED int pawl_definition_of(struct pawl *p, int64_t id, char **json,
+                                    struct pawl_error *err);
 /* Draws the graph of a workflow execution, from the definition stored with it, with the status of
  * the execution and of each of its tasks; in svg and json also with durations and counted items. */
 PAWL_CHECKED int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width,
@@ -1304,6 +1308,7 @@ PAWL_API bool pawl_rights_serve(const struct pawl_rights *r, const char *lane, c
  *   tasks             name kind (command function workflow executor) description needs if foreach
  *                     approval function workflow executor queue
  * a version           version (its number) definition task_count applied_at applied_by current
+ * a definition        definition (its hash) params document source
  * a submission        id workflow status (waiting, taken, refused) execution (once taken)
  *                     error (why it was refused) key queue priority delay_us params definition
  *                     requested_by requested_at decided_at
@@ -1641,6 +1646,9 @@ PAWL_CHECKED int pawl_follower_next(struct pawl_follower *f, pawl_line *each, vo
  * the events that this one has not returned. Valid until the next call; NULL before the first call
  * of pawl_follower_next by a follower of all events. */
 PAWL_API const char *pawl_follower_position(struct pawl_follower *f);
+/* Whether everything up to its position is known: no transaction is open that may still commit an
+ * earlier event. What other functions read afterwards includes all events up to the position. */
+PAWL_API bool pawl_follower_is_complete(const struct pawl_follower *f);
 PAWL_API void pawl_follower_close(struct pawl_follower *f);
 
 /* ---- maintenance ---- */

@@ -184,7 +184,7 @@ TEST(tables_on_the_json_page_match_the_code)
     free(page);
 }
 
-static void check_catalogue(struct store *s, struct pawl *p)
+static void check_catalogue(struct store *s, struct pawl *p, int64_t workflow)
 {
     json_t *last = NULL;
     char *json = NULL;
@@ -203,6 +203,10 @@ static void check_catalogue(struct store *s, struct pawl *p)
                  json_array_get(json_object_get(last, "tasks"), 0));
     OK(pawl_applied_versions(p, "flow", 0, 0, keep_last, &last, NULL, &api_err));
     check_fields("## A workflow version", "a version ", last);
+    OK(pawl_definition_of(p, workflow, &json, &api_err));
+    keep_last(&last, json);
+    free(json);
+    check_fields("## A definition", "a definition ", last);
     json_decref(last);
 }
 
@@ -265,7 +269,7 @@ TEST(json_page_and_pawl_h_list_every_field_of_the_json_output)
     OK(pawl_schedules(p, NULL, keep_last, &last, &api_err));
     check_fields("## A schedule", "a schedule ", last);
     check_fields("### The pause of a schedule", NULL, json_object_get(last, "paused"));
-    check_catalogue(s, p);
+    check_catalogue(s, p, workflow);
     sql_submit(s, (struct sql_call){0});
     OK(pawl_submissions(p, "waiting", 0, keep_last, &last, &api_err));
     check_fields("## A submission", "a submission ", last);

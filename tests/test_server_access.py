@@ -31,6 +31,8 @@ class Operation:
     def __init__(self, method, path, described, names):
         self.method, self.id, self.scope = method.upper(), described["operationId"], described.get("x-scope")
         self.path = re.sub(r"\{(\w+)\}", lambda m: names(path, m[1]), path)
+        needed = [p["name"] for p in described.get("parameters", []) if p["in"] == "query" and p["required"]]
+        self.path += "?" + "&".join(f"{name}=x" for name in needed) if needed else ""
         self.kind = next(iter(described.get("requestBody", {}).get("content", {})), None)
         self.body = None
         if self.kind:

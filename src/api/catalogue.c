@@ -170,6 +170,37 @@ const struct noun applied_detail_noun = {"## An applied workflow in detail",
                                          NOUN_COLUMNS(detail_columns)};
 #undef ROW
 
+#define ROW struct definition_answer
+struct definition_answer {
+    struct stored_definition stored;
+    struct noun_rows params;
+};
+static const struct column definition_columns[] = {
+    {"definition", TEXT(stored.hash), "its hash"},
+    {"params", LIST(params, applied_param_noun), "in the order of the file"},
+    {"document", JSON(stored.definition, "object"), "the definition as it is stored"},
+    {"source", OPT_TEXT(stored.source),
+     "the text it was last applied from; null if it was not applied, but only submitted"},
+};
+const struct noun definition_noun = {"## A definition", NOUN_COLUMNS(definition_columns)};
+#undef ROW
+
+int pawl_definition_of(struct pawl *p, int64_t id, char **json, struct pawl_error *e)
+{
+    AUTO(stored_definition_release) struct stored_definition d = {0};
+    AUTO_ARENA arena = ARENA_INIT;
+    const struct workflow *w;
+    API_ERR(e);
+
+    if (p->remote)
+        return remote_show(p->remote, id, "/definition", NULL, json, err);
+    TRY(query_definition(p->store, id, &d, err));
+    TRY(workflow_read(d.definition, strlen(d.definition), &arena, &w, err));
+    *json = noun_text(&definition_noun,
+                      &(struct definition_answer){d, {w->params, w->nparams, sizeof(*w->params)}});
+    return 0;
+}
+
 static struct task_answer answer_task(const struct workflow *w, const struct workflow_task *t)
 {
     return (struct task_answer){.w = w,

@@ -28,14 +28,14 @@ static int graph_of(struct graphs *g, const struct timeline_row *r, const struct
                     struct err *err)
 {
     const json_t *number = json_object_get(g->known, r->definition);
-    AUTO_BUF text = BUF_INIT;
+    AUTO(stored_definition_release) struct stored_definition d = {0};
 
     if (number) {
         *out = g->at.at[json_integer_value(number)];
         return 0;
     }
-    TRY(query_definition(g->pawl->store, r->execution.id, &text, err));
-    TRY(workflow_read(text.ptr, text.len, &g->arena, out, err));
+    TRY(query_definition(g->pawl->store, r->execution.id, &d, err));
+    TRY(workflow_read(d.definition, strlen(d.definition), &g->arena, out, err));
     json_object_set_new(g->known, r->definition, json_integer((json_int_t)g->at.n));
     *vec_add(&g->at) = *out;
     return 0;

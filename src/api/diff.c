@@ -70,7 +70,7 @@ static void make_nodes(struct side *s)
 static int load(struct pawl *p, int64_t id, struct side *s, struct err *err)
 {
     json_auto_t *variables = NULL;
-    AUTO_BUF text = BUF_INIT;
+    AUTO(stored_definition_release) struct stored_definition d = {0};
 
     TRY(query_tree(p->store, id, &s->list, err));
     make_nodes(s);
@@ -82,8 +82,8 @@ static int load(struct pawl *p, int64_t id, struct side *s, struct err *err)
     }
     variables = api_data(s->list.history[0].variables);
     s->given = json_incref(json_object_get(variables, "params"));
-    TRY(query_definition(p->store, id, &text, err));
-    s->definition = api_data(text.ptr);
+    TRY(query_definition(p->store, id, &d, err));
+    s->definition = api_data(d.definition);
     return 0;
 }
 

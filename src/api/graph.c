@@ -294,7 +294,7 @@ int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width, cha
                   struct pawl_error *e)
 {
     AUTO_ARENA arena = ARENA_INIT;
-    AUTO_BUF text = BUF_INIT;
+    AUTO(stored_definition_release) struct stored_definition d = {0};
     const struct workflow *w;
     struct graph_state state;
     enum graph_format as;
@@ -303,8 +303,8 @@ int pawl_graph_of(struct pawl *p, int64_t id, const char *format, int width, cha
     TRY(find_format(format, &as, err));
     if (p->remote)
         return remote_graph(p->remote, id, format, width, out, err);
-    TRY(query_definition(p->store, id, &text, err));
-    TRY(workflow_read(text.ptr, text.len, &arena, &w, err));
+    TRY(query_definition(p->store, id, &d, err));
+    TRY(workflow_read(d.definition, strlen(d.definition), &arena, &w, err));
     TRY(read_state(p, id, w, &arena, &state, err));
     return draw(w, &state, format, width, out, err);
 }

@@ -177,7 +177,7 @@ extern const struct noun execution_noun, workflow_task_noun, workflow_execution_
     due_noun, submission_noun, worker_noun, overview_noun, running_noun, ended_noun, why_noun,
     retention_noun, routes_noun, route_noun, token_noun, rerun_noun, rerun_node_noun, applied_noun,
     applied_detail_noun, applied_param_noun, applied_task_noun, applied_version_noun, bulk_noun,
-    counts_noun, graph_noun, graph_node_noun, graph_edge_noun;
+    counts_noun, definition_noun, graph_noun, graph_node_noun, graph_edge_noun;
 
 const struct noun *const nouns[] = {&execution_noun,
                                     &workflow_task_noun,
@@ -208,6 +208,7 @@ const struct noun *const nouns[] = {&execution_noun,
                                     &applied_param_noun,
                                     &applied_task_noun,
                                     &applied_version_noun,
+                                    &definition_noun,
                                     &submission_noun,
                                     &worker_noun,
                                     &overview_noun,

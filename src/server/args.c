@@ -168,6 +168,17 @@ static bool read_pair(struct request *r, char *name, char *text)
     return refuse_unknown(r, name);
 }
 
+static bool has_required(struct request *r)
+{
+    for (size_t i = 0; r->args.rules && r->args.rules[i].name; i++)
+        if (r->args.rules[i].required && !r->args.at[i].given) {
+            answer_problem(r, 400, "invalid", "the argument '%s' is missing: %s",
+                           r->args.rules[i].name, r->args.rules[i].text);
+            return false;
+        }
+    return true;
+}
+
 bool args_read(struct request *r, char *query)
 {
     size_t n = 0;
@@ -189,7 +200,7 @@ bool args_read(struct request *r, char *query)
         if (!read_pair(r, pair, text))
             return false;
     }
-    return true;
+    return has_required(r);
 }
 
 bool path_id(struct request *r, int64_t *id)

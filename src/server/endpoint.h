@@ -35,7 +35,7 @@ struct value_rule {
     const char *text;    /* its description */
     const char *words;   /* VALUE_WORD and VALUE_WORDS: "ready|running" */
     int64_t min, max;    /* VALUE_INT: its range; VALUE_TEXT: at most `max` bytes */
-    bool required;       /* the value must be given; for members of a body only */
+    bool required;       /* the value must be given */
     bool nullable;       /* null is the same as not given; for members of a body only */
     const char *pattern; /* VALUE_TEXT: a regular expression for the documentation; the endpoint's
                             code checks it */
@@ -82,6 +82,7 @@ struct endpoint {
 /* The resources. The endpoints of each one are a list that ends with a NULL method. */
 #define RESOURCES(X) \
     X(execution)     \
+    X(log)           \
     X(submit)        \
     X(control)       \
     X(event)         \

@@ -1,5 +1,5 @@
-/* executions.c - endpoints that read executions: lists, one execution, its tree, history, output
- * and explanation. */
+/* executions.c - endpoints that read executions: lists, one execution, its tree, history and
+ * explanation. logs.c reads output. */
 #include "base/env.h"
 #include "base/text.h"
 #include "server/server.h"
@@ -11,8 +11,6 @@
 #include <strings.h>
 
 #define PAGE_DEFAULT 100
-#define LOG_DEFAULT  (64 << 10)
-#define LOG_MAX      (1 << 20)
 #define WAIT_MAX_S   300
 #define STATUSES     "pending|ready|running|succeeded|failed|timed_out|cancelled|skipped"
 #define KINDS        "workflow|task|foreach|exec"
@@ -278,6 +276,11 @@ static void why(struct request *r)
     answer_of(r, pawl_why);
 }
 
+static void definition(struct request *r)
+{
+    answer_of(r, pawl_definition_of);
+}
+
 static void critical(struct request *r)
 {
     struct pawl_error err = {0};
@@ -340,39 +343,6 @@ static void graph(struct request *r)
     answer_buf(r, 200, graph_type(format ? format : ""), &b);
 }
 
-/* ---- output ---- */
-
-/* Answers with the output itself. Headers describe its place in the whole output: a client
- * continues at Pawl-Log-Next. */
-static void logs(struct request *r)
-{
-    struct pawl_log_place place = {.attempt = (int)value_int(&r->args, "attempt"),
-                                   .from = value_int(&r->args, "from")};
-    int64_t limit = value_int(&r->args, "limit");
-    size_t size = limit ? (size_t)limit : LOG_DEFAULT;
-    struct pawl_log_page page;
-    struct pawl_error err = {0};
-    struct buf b = BUF_INIT;
-
-    if (!path_id(r, &place.execution))
-        return;
-    buf_reserve(&b, size);
-    if (pawl_log(r->p, &place, b.ptr, size, &page, &err)) {
-        buf_release(&b);
-        answer_error(r, &err);
-        return;
-    }
-    b.len = page.len;
-    b.ptr[b.len] = '\0';
-    answer_header(r, "Pawl-Log-Attempt", "%d", page.attempt);
-    answer_header(r, "Pawl-Log-From", "%lld", (long long)page.from);
-    answer_header(r, "Pawl-Log-Next", "%lld", (long long)page.next);
-    answer_header(r, "Pawl-Log-Dropped", "%lld", (long long)page.dropped);
-    answer_header(r, "Pawl-Log-More", "%s", page.more ? "true" : "false");
-    answer_header(r, "Pawl-Log-Ended", "%s", page.ended ? "true" : "false");
-    answer_buf(r, 200, "application/octet-stream", &b);
-}
-
 static const struct value_rule at_args[] = {ARG_AT, ARG_EVENT, {0}};
 static const struct value_rule page_args[] = {
     ARG_CURSOR,
@@ -384,13 +354,6 @@ static const struct value_rule graph_args[] = {
     RULE("width", INT, "the longest line of ascii; 80 if not given", .min = 1, .max = 10000),
     {0}};
 static const char *const graph_texts[] = {"text/plain", "image/svg+xml", NULL};
-static const struct value_rule log_args[] = {
-    RULE("attempt", INT, "the last attempt if not given", .min = 1, .max = INT32_MAX),
-    RULE("from", INT, "the first byte to read: its offset in the whole output", .min = 0,
-         .max = INT64_MAX),
-    RULE("limit", INT, "bytes to read; 65536 if not given", .min = 1, .max = LOG_MAX),
-    {0}};
-
 #define READ PAWL_SCOPE_READ, PLANE_READ
 const struct endpoint execution_endpoints[] = {
     {"GET", "/v1/executions", "listExecutions", "Lists executions, newest first.", READ, list_args,
@@ -426,11 +389,11 @@ const struct endpoint execution_endpoints[] = {
      .answer = "CriticalPath", .status = 200, .run = critical},
     {"GET", "/v1/executions/{id}/diff/{other}", "getDiff", "Compares two executions.", READ,
      .answer = "Difference", .status = 200, .run = diff},
+    {"GET", "/v1/executions/{id}/definition", "getDefinition",
+     "Shows the definition that a workflow execution runs, whatever the name refers to by now.",
+     READ, .answer = "Definition", .status = 200, .run = definition},
     {"GET", "/v1/executions/{id}/graph", "getGraph",
      "Draws the graph of a workflow execution: as text, as a picture (svg), or as its coordinates (json).",
      READ, graph_args, .answer = "Graph", .texts = graph_texts, .status = 200, .run = graph},
-    {"GET", "/v1/executions/{id}/logs", "getLogs",
-     "Reads the output of an attempt, during and after its run.", READ, log_args, .answer = "",
-     .answer_type = "application/octet-stream", .status = 200, .run = logs},
     {0},
 };

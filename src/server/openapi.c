@@ -137,12 +137,12 @@ static void write_members(struct json_writer *w, const struct value_rule *rules)
 /* ---- operations ---- */
 
 static void write_parameter(struct json_writer *w, const char *name, const char *in,
-                            const char *text)
+                            const char *text, bool required)
 {
     json_field_text(w, "name", name);
     json_field_text(w, "in", in);
     json_write_key(w, "required");
-    json_write_bool(w, !strcmp(in, "path"));
+    json_write_bool(w, required);
     if (text)
         json_field_text(w, "description", text);
     json_write_key(w, "schema");
@@ -155,7 +155,7 @@ static void write_path_parameters(struct json_writer *w, const char *path)
         bool number = !strcmp(name, "id") || !strcmp(name, "other");
 
         json_write_begin(w, '{');
-        write_parameter(w, name, "path", NULL);
+        write_parameter(w, name, "path", NULL, true);
         json_write_raw(w, number ? "{\"type\":\"integer\",\"minimum\":1}"
                                  : "{\"type\":\"string\",\"minLength\":1}");
         json_write_end(w, '}');
@@ -169,7 +169,7 @@ static void write_parameters(struct json_writer *w, const struct endpoint *e)
     write_path_parameters(w, e->path);
     for (const struct value_rule *a = e->args; a && a->name; a++) {
         json_write_begin(w, '{');
-        write_parameter(w, a->name, "query", a->text);
+        write_parameter(w, a->name, "query", a->text, a->required);
         json_write_begin(w, '{');
         write_value(w, a, true);
         json_write_end(w, '}');
@@ -328,8 +328,9 @@ static const char own_schemas[] =
     "\"#/components/schemas/Submitted\"}}]},\"Submitted\":{\"type\":\"object\",\"required\":[\"id\",\"existed\"],"
     "\"properties\":{\"id\":{\"type\":\"integer\"},\"existed\":{\"type\":\"boolean\",\"description\":\"an execution with "
     "the same idempotency key existed\"}}},\"Identity\":{\"type\":\"object\",\"required\":[\"by\",\"scopes\","
-    "\"read_only\",\"version\"],\"properties\":{\"by\":{\"type\":\"string\"},\"scopes\":{\"type\":\"array\",\"items\":"
-    "{\"type\":\"string\"}},\"read_only\":{\"type\":\"boolean\"},\"version\":{\"type\":\"string\"}}},\"Health\":{\"type\":"
+    "\"read_only\",\"version\",\"database\"],\"properties\":{\"by\":{\"type\":\"string\"},\"scopes\":{\"type\":\"array\",\"items\":"
+    "{\"type\":\"string\"}},\"read_only\":{\"type\":\"boolean\"},\"version\":{\"type\":\"string\"},\"database\":{\"type\":[\"string\","
+    "\"null\"],\"description\":\"without its password; null without the scope admin\"}}},\"Health\":{\"type\":"
     "\"object\",\"required\":[\"status\"],\"properties\":{\"status\":{\"type\":\"string\"}}},\"Applied\":{\"type\":\"object\",\"required\":[\"name\",\"definition\",\"unchanged\",\"tasks\",\"schedules\"],"
     "\"properties\":{\"name\":{\"type\":\"string\"},\"definition\":{\"type\":\"string\",\"description\":\"its hash\"},"
     "\"unchanged\":{\"type\":\"boolean\"},\"tasks\":{\"type\":\"integer\"},\"nested\":{\"type\":\"integer\"},\"schedules\":{\"type\":"
@@ -343,7 +344,16 @@ static const char own_schemas[] =
     "\"integer\",\"description\":\"it no longer applied\"},\"before\":{\"type\":\"integer\",\"description\":\"as `before` of another "
     "request's filter: only executions that this one saw\"},\"code\":{\"type\":\"integer\",\"description\":\"the number of the first "
     "refusal's code in pawl.h; 0 if none\"},\"items\":{\"type\":\"array\",\"description\":\"the first 1,000\",\"items\":"
-    "{\"$ref\":\"#/components/schemas/ActionOnManyExecutions\"}}}},\"NewToken\":{\"type\":"
+    "{\"$ref\":\"#/components/schemas/ActionOnManyExecutions\"}}}},\"FoundLines\":{\"type\":"
+    "\"object\",\"required\":[\"attempt\",\"items\",\"next\"],\"properties\":{\"attempt\":{\"type\":\"integer\"},\"items\":{"
+    "\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"byte\",\"text\"],\"properties\":{\"byte\":{\"type\":\"integer\","
+    "\"description\":\"offset of the line in the whole output\"},\"text\":{\"type\":\"string\",\"description\":\"its first 400 bytes"
+    "\"}}}},\"next\":{\"type\":[\"integer\",\"null\"],\"description\":\"where to continue; null at the end\"}}},"
+    "\"Verified\":{\"type\":\"object\",\"required\":[\"checks\",\"violations\",\"executions\",\"events\",\"items\"],\"properties\":{"
+    "\"checks\":{\"type\":\"integer\"},\"violations\":{\"type\":\"integer\"},\"executions\":{\"type\":\"integer\"},\"events\":{"
+    "\"type\":\"integer\"},\"items\":{\"type\":\"array\",\"description\":\"the first 100 violations\",\"items\":{\"type\":\"object\","
+    "\"required\":[\"invariant\",\"execution\",\"detail\"],\"properties\":{\"invariant\":{\"type\":\"string\"},\"execution\":{\"type\":["
+    "\"integer\",\"null\"]},\"detail\":{\"type\":\"string\"}}}}}},\"NewToken\":{\"type\":"
     "\"object\",\"required\":[\"token\"],\"properties\":{\"token\":{\"type\":\"string\",\"description\":\"shown once\"}}}";
 
 static void write_components(struct json_writer *w)

@@ -64,6 +64,7 @@ static void identity(struct request *r)
     json_write_key(&w, "read_only");
     json_write_bool(&w, r->server->options.read_only);
     json_field_text(&w, "version", pawl_version());
+    json_field_text(&w, "database", r->scopes & PAWL_SCOPE_ADMIN ? r->server->url : NULL);
     json_write_end(&w, '}');
     answer_buf(r, 200, "application/json", &b);
 }
@@ -85,6 +86,72 @@ static void log_out(struct request *r)
 {
     answer_header(r, "Set-Cookie", "pawl=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     answer_empty(r, 204);
+}
+
+/* ---- verify ---- */
+
+#define VIOLATIONS_SHOWN 100
+
+struct violations {
+    struct buf items;
+    size_t n;
+};
+
+static void add_violation(void *arg, const char *invariant, int64_t execution, const char *detail)
+{
+    struct violations *v = arg;
+    struct json_writer w = JSON_WRITER(&v->items);
+
+    if (v->n++ >= VIOLATIONS_SHOWN)
+        return;
+    if (v->n > 1)
+        buf_addch(&v->items, ',');
+    json_write_begin(&w, '{');
+    json_field_text(&w, "invariant", invariant);
+    json_write_key(&w, "execution");
+    if (execution)
+        json_write_i64(&w, execution);
+    else
+        json_write_raw(&w, "null");
+    json_field_text(&w, "detail", detail);
+    json_write_end(&w, '}');
+}
+
+static void answer_verified(struct request *r, const struct pawl_verify_result *result,
+                            const struct violations *found)
+{
+    struct buf b = BUF_INIT;
+    struct json_writer w = JSON_WRITER(&b);
+
+    json_write_begin(&w, '{');
+    json_field_i64(&w, "checks", (int64_t)result->checks);
+    json_field_i64(&w, "violations", (int64_t)result->violations);
+    json_field_i64(&w, "executions", result->executions);
+    json_field_i64(&w, "events", result->events);
+    buf_addf(&b, ",\"items\":[%s]}", buf_cstr(&found->items));
+    answer_buf(r, 200, "application/json", &b);
+}
+
+/* It reads the whole database, so a server runs one at a time. */
+static void verify(struct request *r)
+{
+    static pthread_mutex_t running = PTHREAD_MUTEX_INITIALIZER;
+    struct violations found = {0};
+    struct pawl_verify_options o = {.violation = add_violation, .arg = &found};
+    struct pawl_verify_result result = {0};
+    struct pawl_error err = {0};
+
+    if (pthread_mutex_trylock(&running)) {
+        answer_problem(r, 429, "refused",
+                       "the database is being verified already: try again later");
+        return;
+    }
+    if (pawl_verify(r->p, &o, &result, &err) && err.code != PAWL_E_VIOLATION)
+        answer_error(r, &err);
+    else
+        answer_verified(r, &result, &found);
+    pthread_mutex_unlock(&running);
+    buf_release(&found.items);
 }
 
 /* ---- tokens ---- */
@@ -165,6 +232,9 @@ const struct endpoint service_endpoints[] = {
      READ, .body = nothing, .answer = "Identity", .status = 200, .run = log_in},
     {"DELETE", "/v1/session", "logOut", "Removes the cookie.", 0, PLANE_NONE, .answer = "",
      .status = 204, .run = log_out},
+    {"GET", "/v1/verify", "verify",
+     "Checks every invariant of the database. It reads all of it: a large one takes minutes.",
+     PAWL_SCOPE_ADMIN, PLANE_READ, .answer = "Verified", .status = 200, .run = verify},
     {"GET", "/v1/tokens", "listTokens", "Lists access tokens, without their secrets.", ADMIN,
      .answer = "Token", .page = true, .status = 200, .run = tokens},
     {"POST", "/v1/tokens", "createToken", "Creates an access token. Its text is shown once.", ADMIN,

@@ -119,7 +119,7 @@ int query_tasks(struct store *s, int64_t workflow, struct execution_list *out, s
     return read_executions(s, Q_QUERY_TASKS, workflow, out, err);
 }
 
-int query_definition(struct store *s, int64_t id, struct buf *out, struct err *err)
+int query_definition(struct store *s, int64_t id, struct stored_definition *out, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
     int attempts, status;
@@ -129,8 +129,13 @@ int query_definition(struct store *s, int64_t id, struct buf *out, struct err *e
         TRY(query_attempts(s, id, &attempts, &status, err));
         return err_set(err, E_INVALID, "execution %lld is not a workflow", (long long)id);
     }
-    buf_addstr(out, rows_text(&r, 0, 0));
+    rows_read(&r, 0, 0, &out->arena, &out->hash, &out->definition, &out->source);
     return 0;
+}
+
+void stored_definition_release(struct stored_definition *d)
+{
+    arena_release(&d->arena);
 }
 
 int query_task_names(struct store *s, const int64_t *workflows, size_t n,

@@ -68,9 +68,17 @@ MUST_USE int query_tasks(struct store *s, int64_t workflow, struct execution_lis
 MUST_USE int query_workflow(struct store *s, int64_t id, struct execution_list *out,
                             struct err *err);
 
-/* Appends the canonical text of a workflow execution's definition. E_NOT_FOUND if the execution
- * does not exist, E_INVALID if it is not a workflow. */
-MUST_USE int query_definition(struct store *s, int64_t id, struct buf *out, struct err *err);
+struct stored_definition {
+    const char *hash;
+    const char *definition; /* canonical text */
+    const char *source;     /* the text that it was applied from; NULL if unknown */
+    struct arena arena;
+};
+/* Reads the definition of a workflow execution. E_NOT_FOUND if the execution does not exist,
+ * E_INVALID if it is not a workflow. */
+MUST_USE int query_definition(struct store *s, int64_t id, struct stored_definition *out,
+                              struct err *err);
+void stored_definition_release(struct stored_definition *d);
 
 /* A task of a workflow that is no longer pending. */
 struct task_name {
@@ -174,7 +182,7 @@ struct event_follower {
     int64_t execution; /* follow only this execution and its descendants; 0 for all */
     struct event_filter filter;
     int64_t seen; /* every event up to this number has been returned */
-    bool started;
+    bool started; /* whether `seen` is set */
     /* The history up to this number is complete once the transactions in `writers` have ended. */
     int64_t horizon;
     /* The database's names of transactions that are still open; NULL if none are left. */

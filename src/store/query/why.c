@@ -94,7 +94,7 @@ static int read_task(struct db *db, struct why_query *g, int64_t workflow, const
     TRY(ask(db, &r, err, Q_QUERY_DEFINITION, workflow));
     if (!r.n)
         return 0;
-    text = rows_text(&r, 0, 0);
+    text = rows_text(&r, 0, 1);
     TRY(workflow_read(text, strlen(text), &g->why->arena, workflow_def, err));
     *out = workflow_task(*workflow_def, name);
     return 0;

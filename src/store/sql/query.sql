@@ -74,7 +74,7 @@ SELECT @whole@, @past@
  ORDER BY e.depth, e.requested_at, e.id
 
 --: query_definition(workflow i64)
-SELECT d.definition FROM workflow_executions f JOIN workflow_definitions d ON d.hash = f.definition WHERE f.execution = $1
+SELECT d.hash, d.definition, d.source FROM workflow_executions f JOIN workflow_definitions d ON d.hash = f.definition WHERE f.execution = $1
 
 -- The names of the started children of workflows; a fan-out counts once, without its items.
 --: query_task_names(; workflow i64)
