@@ -276,6 +276,11 @@ const char *pawl_follower_position(struct pawl_follower *f)
     return f->position.ptr;
 }
 
+bool pawl_follower_is_complete(const struct pawl_follower *f)
+{
+    return f->remote || (f->event_follower.started && !f->event_follower.writers);
+}
+
 void pawl_follower_close(struct pawl_follower *f)
 {
     if (!f)

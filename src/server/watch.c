@@ -37,6 +37,7 @@ struct watcher {
     struct request *waiting;
     bool stopping;
     bool fresh;           /* events have come since the last flush */
+    bool positioned;      /* the follower continues from a position that the streams know */
     bool looks;           /* the database does not announce each event, so the watch must read
                              periodically */
     int64_t active_until; /* until then, events are read more often */
@@ -225,33 +226,33 @@ static void close_database(struct watcher *t)
     t->p = NULL;
 }
 
-/* Opens the database. Events may have been missed since it was last open, so all streams ask their
- * clients to load everything again. */
 static void open_database(struct watcher *t)
 {
     struct pawl_event_query all = {0};
     struct pawl_error err = {0};
-    uint64_t start;
-    size_t n;
 
-    pthread_mutex_lock(&t->w->mutex);
-    start = t->w->written;
-    pthread_mutex_unlock(&t->w->mutex);
+    t->positioned = false;
     if (server_open(t->w->server, t->w->tenant, false, &t->p, &err) ||
         pawl_listen(t->p, PAWL_WAKE_EVENTS | PAWL_WAKE_ENDS, &t->listener, &err) ||
-        pawl_follow(t->p, &all, &t->follower, &err) ||
-        pawl_follower_next(t->follower, on_event, t, &n,
-                           &err)) { /* the first call sets the follower's position */
+        pawl_follow(t->p, &all, &t->follower, &err)) {
         close_database(t);
         t->retry_at = clock_boot_us() + RETRY_US;
         return;
     }
+    t->looks = !pawl_listener_is_complete(t->listener);
+    t->active_until = clock_boot_us() + ACTIVE_US;
+}
+
+/* Events may have been missed since the last connection: streams are told to load everything again.
+ * That is done when the follower is complete, because a transaction that was writing before may
+ * still commit events with earlier numbers, which the follower will not return. */
+static void begin_following(struct watcher *t)
+{
     pthread_mutex_lock(&t->w->mutex);
     t->w->generation++;
-    t->w->start = start;
+    t->w->start = t->w->written;
     pthread_mutex_unlock(&t->w->mutex);
-    t->fresh = true;
-    t->looks = !pawl_listener_is_complete(t->listener);
+    t->positioned = t->fresh = true;
     answer_waiting(t, ANY);
 }
 
@@ -266,6 +267,8 @@ static void read_events(struct watcher *t)
         rc = pawl_follower_next(t->follower, on_event, t, &n, &err);
         active |= !rc && n;
     }
+    if (!rc && !t->positioned && pawl_follower_is_complete(t->follower))
+        begin_following(t);
     if (active)
         t->active_until = clock_boot_us() + ACTIVE_US;
     if (rc) {

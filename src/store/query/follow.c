@@ -33,7 +33,9 @@ static int read_writers(struct db *db, void *arg, struct err *err)
 }
 
 /* Advances the horizon if all events up to it have been returned, and checks whether the history is
- * complete up to it. */
+ * complete up to it. A new follower starts at the first horizon, and is complete when the
+ * transactions of that moment have ended: a caller that loads its data then has all events up to
+ * it. */
 static int find_horizon(struct store *s, struct event_follower *f, struct err *err)
 {
     struct writers_snapshot m = {.only_among = f->writers};
@@ -46,10 +48,9 @@ static int find_horizon(struct store *s, struct event_follower *f, struct err *e
     if (!f->started) {
         f->seen = f->horizon = m.horizon;
         f->started = true;
-        goto done;
-    }
-    if (!f->writers || f->horizon > m.horizon) /* a caller may have made up its position */
+    } else if (!f->writers || f->horizon > m.horizon) { /* a caller may have made up its position */
         f->horizon = m.horizon;
+    }
     free(f->writers);
     f->writers = m.writers;
     m.writers = NULL;
