@@ -40,7 +40,7 @@ async function problemOf(answer) {
 /**
  * @param {string} method
  * @param {string} path
- * @param {{body?: any, headers?: Record<string, string>, signal?: AbortSignal}} [options]
+ * @param {{body?: any, text?: string, headers?: Record<string, string>, signal?: AbortSignal}} [options]
  * @returns {Promise<Response>}
  */
 export async function request(method, path, options = {}) {
@@ -48,6 +48,7 @@ export async function request(method, path, options = {}) {
     const headers = {"X-Pawl-Request": "1", ...options.headers};
     let answer;
     if (options.body !== undefined) headers["Content-Type"] = "application/json";
+    if (options.text !== undefined) headers["Content-Type"] = "application/yaml";
     try {
         answer = await fetch(path, {
             method,
@@ -55,7 +56,7 @@ export async function request(method, path, options = {}) {
             signal: options.signal,
             cache: "no-store",
             redirect: "error",
-            body: options.body === undefined ? undefined : JSON.stringify(options.body),
+            body: options.body === undefined ? options.text : JSON.stringify(options.body),
         });
     } catch (error) {
         if (options.signal?.aborted) throw error;

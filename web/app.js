@@ -7,8 +7,8 @@ import {renewSession, startSession, whoAmI} from "./session.js";
 import {onStreamState} from "./stream.js";
 
 const NAV = [
-    ["/", "Runs", "r"], ["/queues", "Queues", "q"], ["/workers", "Workers", "w"], ["/schedules", "Schedules", "s"],
-    ["/events", "Events", "e"], ["/system", "System", "y"]
+    ["/", "Runs", "r"], ["/workflows", "Workflows", "f"], ["/queues", "Queues", "q"], ["/workers", "Workers", "w"],
+    ["/schedules", "Schedules", "s"], ["/events", "Events", "e"], ["/system", "System", "y"]
 ];
 
 /** @param {"live" | "connecting" | "lost"} state */

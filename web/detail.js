@@ -6,7 +6,8 @@ import {eventTable} from "./event_table.js";
 import {bytes, chip, count, duration, hasEnded, prose, ran, shortName, time} from "./format.js";
 import {LogView} from "./log.js";
 
-const TABS = [["log", "Log"], ["attempts", "Attempts"], ["events", "Events"], ["data", "Data"]];
+const TABS =
+    [["log", "Log"], ["attempts", "Attempts"], ["events", "Events"], ["data", "Data"], ["definition", "Definition"]];
 const EVENTS = 200;
 
 /**
@@ -93,15 +94,21 @@ export class Detail {
         this.line = line;
         this.moment = how.moment;
         if (how.tab) this.tab = how.tab;
-        if (!isOther) return void this.renderHead();
+        if (!isOther) {
+            // It may run by now.
+            if (this.shownTab === "log" && !this.log && this.mayHaveLog()) this.openTab("log");
+            return void this.renderHead();
+        }
         this.execution = null;
         this.why = null;
         this.attempt = how.attempt;
         this.byte = how.byte;
         this.renderHead();
         this.openTab(this.tab || "log");
-        this.load();
+        this.reload.now();
     }
+
+    mayHaveLog() { return this.line.attempt > 0 || !!this.line.started_at || this.line.status === "running"; }
 
     /** Whether the execution has a log: only jobs have one. */
     hasLog() { return this.line.kind !== "workflow" && this.line.kind !== "foreach"; }
@@ -123,7 +130,7 @@ export class Detail {
             this.execution = e;
             this.why = why;
             this.renderHead();
-            if (this.shownTab !== "log") this.openTab(this.tab);
+            if (this.shownTab !== "log" && this.shownTab !== "definition") this.openTab(this.tab);
         } catch (error) {
             if (!isAborted(error)) fill(this.head, h("p.wrong", /** @type {Error} */ (error).message));
         }
@@ -153,8 +160,15 @@ export class Detail {
         this.renderTabs();
     }
 
+    /** @param {string} tab */
+    hasTab(tab) {
+        return tab === "definition"             ? this.line.kind === "workflow" :
+            tab === "log" || tab === "attempts" ? this.hasLog() :
+                                                  true;
+    }
+
     renderTabs() {
-        const tabs = TABS.filter(([id]) => (id !== "log" && id !== "attempts") || this.hasLog());
+        const tabs = TABS.filter(([id]) => this.hasTab(id));
         fill(
             this.tabs,
             tabs.map(
@@ -188,7 +202,7 @@ export class Detail {
 	 * @param {boolean} [focus]
 	 */
     openTab(tab, focus) {
-        const name = this.hasLog() ? tab : tab === "log" || tab === "attempts" ? "events" : tab;
+        const name = this.hasTab(tab) ? tab : this.hasLog() ? "log" : "events";
         const isSame = name === this.shownTab && this.shownFor === this.line.id;
         this.shownTab = name;
         this.shownFor = this.line.id;
@@ -203,7 +217,8 @@ export class Detail {
             log: () => this.openLog(),
             attempts: () => this.openAttempts(),
             events: () => this.openEvents(),
-            data: () => this.openData()
+            data: () => this.openData(),
+            definition: () => this.openDefinition()
         }[name];
         Promise.resolve(open?.()).catch((error) => {
             if (!isAborted(error)) fill(this.panel, h("p.wrong", error.message));
@@ -211,7 +226,7 @@ export class Detail {
     }
 
     openLog() {
-        if (this.line.attempt === 0 && !this.line.started_at && this.line.status !== "running")
+        if (!this.mayHaveLog())
             return void fill(
                 this.panel, h("p.empty", hasEnded(this.line.status) ? "It did not run." : "It has not started."));
         this.log = new LogView(this.line.id, this.attempt ?? null, this.byte ?? null, this.tabLeave.signal);
@@ -222,11 +237,6 @@ export class Detail {
                   h("button.link", {type: "button", onclick: () => this.page.onAttempt(null)},
                     "Show the last attempt")),
             this.log.element);
-    }
-
-    /** Called when the job that is shown has started. */
-    started() {
-        if (this.shownTab === "log" && !this.log) this.openTab("log");
     }
 
     async openAttempts() {
@@ -240,7 +250,7 @@ export class Detail {
         fill(
             this.panel,
             list.length ?
-                h("div.scroll",
+                h("div.scroll", {tabindex: 0, role: "region", "aria-label": "Attempts"},
                   h("table.list.compact",
                     h("thead",
                       h("tr",
@@ -287,6 +297,20 @@ export class Detail {
                   },
                     "Show later events")));
         render();
+    }
+
+    /** What this run runs, whatever its name refers to by now. */
+    async openDefinition() {
+        const {id, name} = this.line, signal = this.tabLeave.signal;
+        const d = await get(`/v1/executions/${id}/definition`, {}, signal);
+        const {listing, textOf} = await import("./workflow_text.js");
+        if (signal.aborted) return;
+        fill(
+            this.panel,
+            h("p.meta", "Definition ", h("span.mono", d.definition.slice(0, 12)),
+              d.source === null && ", written from what is stored: it was not applied, but submitted", " · ",
+              h("a", {href: `/workflows/${encodeURIComponent(name)}?view=versions`}, "versions of ", h("bdi", name))),
+            listing(textOf(d), `Definition of ${name}`));
     }
 
     openData() {

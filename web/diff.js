@@ -150,7 +150,7 @@ export class Diff {
             shown.length > 0 &&
                 section(
                     `Tasks that differ (${count(differing.length)} of ${plural(d.tasks.length, "task")})`,
-                    h("div.scroll",
+                    h("div.scroll", {tabindex: 0, role: "region", "aria-label": "Tasks that differ"},
                       h("table.list.compact",
                         h("thead",
                           h("tr",

@@ -68,13 +68,29 @@ export function svg(tag, props, ...children) {
 }
 
 /**
- * Replaces all children.
+ * @param {Element} element
+ * @returns {HTMLElement[]}
+ */
+const controlsOf = (element) => [...element.querySelectorAll("a, button, input, select, textarea")].map(
+    (e) => /** @type {HTMLElement} */ (e));
+
+/** What a control is called, to find it again. */
+const callOf = (/** @type {Element} */ e) =>
+    `${e.tagName} ${e.getAttribute("aria-label") ?? e.getAttribute("name") ?? e.textContent?.replace(/[\d,+]+$/, "")}`;
+
+/**
+ * Replaces all children. The control that has the focus keeps it, if there is one of its name again.
  * @param {Element} parent
  * @param {...Child} children
  */
 export function fill(parent, ...children) {
+    const active = document.activeElement, had = active && active !== parent && parent.contains(active);
     parent.replaceChildren();
     append(parent, children);
+    if (had) {
+        const list = controlsOf(parent), name = callOf(active);
+        (list.find((e) => e === active) ?? list.find((e) => callOf(e) === name))?.focus({preventScroll: true});
+    }
     return parent;
 }
 
@@ -117,40 +133,49 @@ export function sync(parent, items, key, print, build) {
  * @param {Element} made
  */
 function replaceKeepingFocus(old, made) {
-    const active = document.activeElement;
-    const controls = (/** @type {Element} */ e) => [...e.querySelectorAll("a, button, input")];
-    const index = active && old.contains(active) ? controls(old).indexOf(active) : -1;
+    const active = /** @type {HTMLElement | null} */ (document.activeElement);
+    const index = active && old.contains(active) ? controlsOf(old).indexOf(active) : -1;
     old.replaceWith(made);
-    if (index >= 0) /** @type {any} */
-        (controls(made)[index] ?? controls(made)[0])?.focus({preventScroll: true});
+    if (index >= 0) (controlsOf(made)[index] ?? controlsOf(made)[0])?.focus({preventScroll: true});
 }
 
 /**
  * Runs a function at most once per `ms`, and once more if it was called meanwhile. A function that takes long, because
- * the server is busy, runs less often.
+ * the server is busy, runs less often. It never runs twice at a time, because the older one of two answers could come
+ * last. `now` does not wait.
  * @param {() => any} run
  * @param {number} ms
+ * @returns {(() => void) & {now: () => void}}
  */
 export function throttle(run, ms) {
-    let isPlanned = false, isRunning = false, isWanted = false, notBefore = 0;
+    let timer = 0, isRunning = false, isWanted = false, notBefore = 0;
     const plan = () => {
-        isPlanned = true;
-        setTimeout(fire, Math.max(30, notBefore - performance.now()));
+        if (!timer) timer = window.setTimeout(fire, Math.max(30, notBefore - performance.now()));
     };
     const fire = async () => {
         const start = performance.now();
-        isPlanned = isWanted = false;
+        clearTimeout(timer);
+        timer = 0;
+        isWanted = false;
         isRunning = true;
+        notBefore = start + ms;
         try {
             await run();
         } catch { /* the function reports its own errors */
         }
         isRunning = false;
-        notBefore = start + Math.max(ms, 3 * (performance.now() - start));
+        notBefore = Math.max(notBefore, start + 3 * (performance.now() - start));
         if (isWanted) plan();
     };
-    return () => {
+    const ask = () => {
         isWanted = true;
-        if (!isPlanned && !isRunning) plan();
+        if (!isRunning) plan();
     };
+    ask.now = () => {
+        if (isRunning)
+            isWanted = true;
+        else
+            fire();
+    };
+    return ask;
 }

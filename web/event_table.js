@@ -38,7 +38,7 @@ export function eventRow(e, withExecution) {
  */
 export function eventTable(events, withExecution) {
     return h(
-        "div.scroll",
+        "div.scroll", {tabindex: 0, role: "region", "aria-label": "Events"},
         h("table.list.compact.events",
           h("thead",
             h("tr", h("th", {scope: "col"}, "Time"), h("th", {scope: "col"}, "Event"),

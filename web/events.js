@@ -1,6 +1,6 @@
 // events.js - the history of all executions: the newest events first, live, filtered by type.
 import {get, isAborted} from "./api.js";
-import {fill, h} from "./dom.js";
+import {fill, h, throttle} from "./dom.js";
 import {eventRow} from "./event_table.js";
 import {icon} from "./icons.js";
 import {addKeys} from "./keys.js";
@@ -27,6 +27,8 @@ export function open({main, query, signal}) {
     document.title = "Events · Pawl";
     /** @type {string | null} */
     let next = null;
+    /** @type {any[]} events of the stream: a list that was asked for before may not have them */
+    let came = [];
     let types = query.get("type") ?? "", newest = 0, held = 0, isFollowing = true;
     const chips = h("div.chips", {role: "group", "aria-label": "Type"}), problem = h("p.wrong", {role: "alert"});
     const box = h("input.filter", {
@@ -47,7 +49,7 @@ export function open({main, query, signal}) {
     /** @param {boolean} on */
     function follow(on) {
         isFollowing = on;
-        if (on) load();
+        if (on) reload.now();
         held = 0;
         showPause();
     }
@@ -72,7 +74,7 @@ export function open({main, query, signal}) {
         types = value;
         setQuery({type: value});
         renderTools();
-        load();
+        reload.now();
     }
 
     /** @param {any} page */
@@ -85,11 +87,14 @@ export function open({main, query, signal}) {
     }
 
     async function load() {
+        const asked = types;
         try {
             const page = await get("/v1/events", {type: types.replaceAll(" ", ""), limit: PAGE}, signal);
+            if (types !== asked) return;
             newest = page.items[0]?.sequence_num ?? newest;
             fill(body, page.items.map((/** @type {any} */ e) => eventRow(e, true)));
             problem.textContent = "";
+            add(came.filter((e) => e.sequence_num > newest && accepts(types, e)));
             showMore(page);
         } catch (error) {
             if (isAborted(error)) return;
@@ -106,23 +111,30 @@ export function open({main, query, signal}) {
         showMore(page);
     }
 
+    /** @param {any[]} events new ones, oldest first */
+    function add(events) {
+        for (const e of events) {
+            newest = Math.max(newest, e.sequence_num);
+            body.prepend(eventRow(e, true));
+        }
+        while (body.childElementCount > KEPT) body.lastElementChild?.remove();
+    }
+
     let typing = 0;
     box.addEventListener("input", () => {
         clearTimeout(typing);
         typing = window.setTimeout(() => choose(box.value.trim()), 400);
     });
+    const reload = throttle(load, 500);
     subscribe(["events"], (m) => {
-        if ("resync" in m || m.more) return void (isFollowing && load());
+        if ("resync" in m || m.more) return void (isFollowing && reload());
+        came = [...came, ...m.events].slice(-KEPT);
         const fresh = m.events.filter((e) => e.sequence_num > newest && accepts(types, e));
         if (!isFollowing) {
             held += fresh.length;
             return showPause();
         }
-        for (const e of fresh) {
-            newest = Math.max(newest, e.sequence_num);
-            body.prepend(eventRow(e, true));
-        }
-        while (body.childElementCount > KEPT) body.lastElementChild?.remove();
+        add(fresh);
         if (fresh.length) showMore({next});
     }, signal);
     addKeys(
@@ -133,12 +145,12 @@ export function open({main, query, signal}) {
         signal);
     renderTools();
     showPause();
-    load();
+    reload.now();
     return {
         requery: (/** @type {URLSearchParams} */ q) => {
             types = q.get("type") ?? "";
             renderTools();
-            load();
+            reload.now();
         }
     };
 }

@@ -1,8 +1,15 @@
 // filter.js - the filter box: words of the form name:value, and a glob for the name. The same filters are in the
 // address, under the names that the API and `pawl ls` use.
 
-/** The filters besides the name; the server refuses others. */
-export const FILTERS = ["workflow", "queue", "kind", "all"];
+/** The filters besides the name and the status; the server refuses others. */
+export const FILTERS =
+    ["workflow", "queue", "kind", "by", "host", "worker", "param", "parent", "since", "until", "all"];
+const UNITS = {
+    s: 1e3,
+    m: 60e3,
+    h: 3600e3,
+    d: 86400e3
+};
 
 /**
  * @param {URLSearchParams} query
@@ -38,4 +45,20 @@ export function readFilter(text) {
             query[filter] = plain || null;
     }
     return {query, problem};
+}
+
+/**
+ * The filters of an address for a request. A time may be an age: since:2h.
+ * @param {URLSearchParams} query
+ * @returns {Record<string, string | null>}
+ */
+export function requestFilter(query) {
+    const time = (/** @type {string | null} */ text) => {
+        const [, n, unit] = /^(\d+)([smhd])$/.exec(text ?? "") ?? [];
+        const ms = Number(n) * UNITS[/** @type {"s"} */ (unit)];
+        // A whole minute, so that the same filter asks for the same page.
+        return unit ? new Date(Math.floor((Date.now() - ms) / 60e3) * 60e3).toISOString() : text;
+    };
+    const filter = Object.fromEntries(["status", "name", ...FILTERS].map((f) => [f, query.get(f)]));
+    return {...filter, since: time(filter.since), until: time(filter.until)};
 }

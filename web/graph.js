@@ -2,36 +2,87 @@
 // selected like rows of the tree.
 import {get, isAborted} from "./api.js";
 import {fill, h, svg, throttle} from "./dom.js";
-import {count, statusWord} from "./format.js";
+import {count, duration, statusWord} from "./format.js";
+import {icon} from "./icons.js";
 
 const MARGIN = 12;
+// The server has measured the texts for these sizes (src/parse/render/picture.h).
+const PADDING = 12, NAME = 14, NAME_LINE = 20, TEXT_LINE = 16, ICON = 22, STACK = 8, ARROW = 5;
+/** @type {Record<string, string>} */
+const ICONS = {
+    command: "command",
+    function: "play",
+    workflow: "workflow",
+    executor: "limit",
+    group: "foreach"
+};
 
-/** @param {any} edge */
+/**
+ * A line through the points of an edge that ends in the direction of the arrow.
+ * @param {any} edge
+ */
 function edgePath(edge) {
-    const [first, ...rest] = edge.points.map((/** @type {any} */ p) => (Array.isArray(p) ? p : [p.x, p.y]));
-    return first ? `M${first.map(Number).join(" ")}` +
-            rest.map((/** @type {number[]} */ p) => `L${p.map(Number).join(" ")}`).join("") :
-                   "";
+    /** @type {[number, number][]} */
+    const points = edge.points.map((/** @type {any} */ p) => [Number(p[0]), Number(p[1])]);
+    const end = (points.at(-1)?.[1] ?? 0) - ARROW;
+    return points.reduce((path, [x, y], i) => {
+        if (!i) return `M${x} ${y}`;
+        const [fromX, fromY] = points[i - 1], to = Math.min(y, end), middle = (Math.min(fromY, end) + to) / 2;
+        if (x === fromX) return to === Math.min(fromY, end) ? path : `${path}V${to}`;
+        return `${path}C${fromX} ${middle} ${x} ${middle} ${x} ${to}`;
+    }, "");
+}
+
+/**
+ * What a box says below its name.
+ * @param {any} node
+ * @returns {[string, string][]} class and text
+ */
+function linesOf(node) {
+    const i = node.items, lines = /** @type {[string, string][]} */ ([]);
+    if (node.status)
+        lines.push([
+            "node-status",
+            [
+                node.held ? `waits: ${node.held}` : statusWord(node.status),
+                node.duration_us && duration(node.duration_us)
+            ].filter(Boolean)
+                .join(" · ")
+        ]);
+    if (i) {
+        const bad = i.failed + i.timed_out, done = i.succeeded + i.skipped + i.cancelled + bad;
+        const all = i.total ?? done + i.pending + i.ready + i.running;
+        lines.push(["node-progress", `${count(done)} of ${count(all)}${bad ? `, ${count(bad)} failed` : ""}`]);
+    }
+    return [...lines, ...node.notes.map((/** @type {string} */ n) => ["node-note", n])];
 }
 
 /**
  * @param {any} node
+ * @param {boolean} isChosen
  * @param {(id: number) => void} onSelect
  */
-function nodeBox(node, onSelect) {
-    const status = node.status ?? "pending", label = node.label ?? node.name,
-          room = Math.max(4, Math.floor((node.w - 16) / 7.2));
-    const text = label.length > room ? `${label.slice(0, room - 1)}…` : label;
-    const items = node.items ? `${count(node.items.total ?? 0)} items` : "";
+function nodeBox(node, isChosen, onSelect) {
+    const status = node.status ?? "pending", lines = linesOf(node), stack = node.foreach || node.tasks > 1 ? STACK : 0;
+    const x = node.x + PADDING, y = node.y + PADDING + NAME - 1,
+          text = [node.label, ...lines.map(([, t]) => t)].join(" ");
     const choose = () => {
         if (node.execution) onSelect(node.execution);
     };
+    const rect = (/** @type {number} */ by) =>
+        svg("rect", {x: node.x + by, y: node.y + by, width: node.w - stack, height: node.h - stack, rx: 6});
+    const mark = icon(ICONS[node.kind] ?? "command");
+    mark.setAttribute("x", String(x));
+    mark.setAttribute("y", String(y - 13));
+    mark.setAttribute("width", "16");
+    mark.setAttribute("height", "16");
     return svg(
         "g", {
-            class: `node s-${status}`,
+            class: `node s-${status}${isChosen ? " chosen" : ""}`,
             tabindex: node.execution ? 0 : null,
-            role: "button",
-            "aria-label": `${label}, ${statusWord(status)}${items && `, ${items}`}`,
+            role: node.execution ? "button" : "img",
+            "aria-pressed": node.execution ? String(isChosen) : null,
+            "aria-label": text,
             onclick: choose,
             onkeydown: (/** @type {KeyboardEvent} */ e) => {
                 if (e.key === "Enter" || e.key === " ") {
@@ -40,12 +91,10 @@ function nodeBox(node, onSelect) {
                 }
             },
         },
-        svg("title", {}, `${node.name ?? label}: ${statusWord(status)}${items && ` (${items})`}`),
-        svg("rect", {x: node.x, y: node.y, width: node.w, height: node.h, rx: 6}),
-        svg("text", {x: node.x + node.w / 2, y: node.y + node.h / 2 - 2, "text-anchor": "middle"}, text),
-        svg("text",
-            {class: "node-status", x: node.x + node.w / 2, y: node.y + node.h / 2 + 13, "text-anchor": "middle"},
-            `${statusWord(status)}${items && ` · ${items}`}`));
+        stack ? rect(STACK) : null, stack ? rect(STACK / 2) : null, rect(0), mark,
+        svg("text", {class: "node-name", x: x + ICON, y}, node.label),
+        lines.map(
+            ([name, line], i) => [" ", svg("text", {class: name, x, y: y + NAME_LINE - 1 + i * TEXT_LINE}, line)]));
 }
 
 export class Graph {
@@ -59,6 +108,9 @@ export class Graph {
         this.onSelect = onSelect;
         this.signal = signal;
         this.element = h("div.graph", {role: "group", "aria-label": "Graph of the workflow"});
+        this.chosen = 0;
+        /** @type {any} */
+        this.shown = null;
         this.update = throttle(() => this.load(), 800);
     }
 
@@ -70,8 +122,15 @@ export class Graph {
         }
     }
 
+    /** @param {number} id of the execution that is shown beside it */
+    select(id) {
+        this.chosen = id;
+        if (this.shown) this.render(this.shown);
+    }
+
     /** @param {any} g */
     render(g) {
+        this.shown = g;
         const focused =
             [...this.element.querySelectorAll(".node")].indexOf(/** @type {any} */ (document.activeElement));
         const width = g.width + 2 * MARGIN, height = g.height + 2 * MARGIN;
@@ -81,17 +140,19 @@ export class Graph {
                 svg("marker", {
                     id: "arrow",
                     viewBox: "0 0 8 8",
-                    refX: 7,
+                    refX: 3,
                     refY: 4,
-                    markerWidth: 7,
-                    markerHeight: 7,
-                    orient: "auto-start-reverse"
+                    markerWidth: 8,
+                    markerHeight: 8,
+                    orient: "auto"
                 },
                     svg("path", {d: "M0 0 8 4 0 8z"}))),
             g.edges.map(
                 (/** @type {any} */ e) => svg("path", {class: "edge", d: edgePath(e), "marker-end": "url(#arrow)"})),
-            g.nodes.map((/** @type {any} */ n) => nodeBox(n, this.onSelect)));
-        fill(this.element, drawing);
+            g.nodes.map((/** @type {any} */ n) => nodeBox(n, n.execution === this.chosen, this.onSelect)));
+        const at = {left: this.element.scrollLeft, top: this.element.scrollTop};
+        fill(this.element, g.folded && h("p.hint", g.folded), drawing);
+        this.element.scrollTo(at);
         if (focused >= 0) /** @type {any} */
             (this.element.querySelectorAll(".node")[focused])?.focus();
     }

@@ -5,6 +5,7 @@ import {isAborted, queryText, request} from "./api.js";
 import {fill, h} from "./dom.js";
 import {bytes, plural} from "./format.js";
 import {icon} from "./icons.js";
+import {LogSearch} from "./log_search.js";
 
 const RANGE = 64 << 10;
 const LINES_MAX = 5000;
@@ -52,7 +53,8 @@ export class LogView {
         this.earlier = h("div.earlier");
         this.foot = h("div.log-foot");
         this.scroller = h("div.log-scroll", {onscroll: () => this.showFoot()}, this.earlier, this.lines);
-        this.element = h("div.log", this.scroller, this.foot);
+        this.search = new LogSearch(id, () => this.attempt, (byte) => this.goTo(byte), this.leave.signal);
+        this.element = h("div.log", this.search.element, this.scroller, this.foot);
         const size = new ResizeObserver(() => {
             if (this.follow) this.scroller.scrollTop = this.scroller.scrollHeight;
         });
@@ -86,6 +88,25 @@ export class LogView {
             this.timer = 0;
             this.poll();
         }
+    }
+
+    /**
+	 * Shows another part, with a line of it marked.
+	 * @param {number} byte
+	 */
+    async goTo(byte) {
+        const shown = this.lines.querySelector(`[data-byte="${byte}"]`);
+        this.target = byte;
+        this.follow = false;
+        this.lines.querySelector(".target")?.classList.remove("target");
+        if (!shown) {
+            clearTimeout(this.timer);
+            this.timer = 0;
+            this.reset();
+            return this.start().catch((error) => this.fail(error));
+        }
+        shown.classList.add("target");
+        shown.scrollIntoView({block: "center"});
     }
 
     /** Clears the log, to show another attempt. */

@@ -23,6 +23,14 @@ export const lineOf = (e) => ({
     paused: !!e.workflow_execution?.paused
 });
 
+/**
+ * How many items of a fan-out exist.
+ * @param {any} line
+ */
+const itemsMade =
+    (line) => ["pending", "ready", "running", "succeeded", "failed", "timed_out", "cancelled", "skipped"].reduce(
+        (n, s) => n + (line.items?.[s] ?? 0), 0);
+
 export class Outline {
     /**
 	 * @param {(id: number) => void} onSelect
@@ -35,7 +43,7 @@ export class Outline {
         this.lines = [];
         /** @type {Map<number, any[]>} */
         this.children = new Map();
-        /** @type {Map<number, {list: any[], next: string | null}>} */
+        /** @type {Map<number, {list: any[], next: string | null, made: number}>} made: how many existed then */
         this.items = new Map();
         /** @type {Set<number>} */
         this.shut = new Set();
@@ -43,6 +51,7 @@ export class Outline {
         this.critical = new Set();
         /** @type {Row[]} */
         this.rows = [];
+        this.loading = Promise.resolve();
         this.selected = 0;
         /** @type {number | null} the moment that is shown; null: now */
         this.moment = null;
@@ -88,6 +97,8 @@ export class Outline {
                 this.children.set(line.parent, [line]);
         }
         this.arrange();
+        if (lines.some((l) => this.items.has(l.id) && this.items.get(l.id)?.made !== itemsMade(l)))
+            this.reloadItems().catch(() => {});
     }
 
     /** @param {Iterable<number>} ids */
@@ -166,31 +177,47 @@ export class Outline {
 	 */
     itemsLeft(line, loaded) {
         if (line.kind !== "foreach" || !line.items || this.moment !== null) return 0;
-        const made = ["pending", "ready", "running", "succeeded", "failed", "timed_out", "cancelled", "skipped"].reduce(
-            (n, s) => n + (line.items[s] ?? 0), 0);
+        const made = itemsMade(line);
         if (loaded) return loaded.next ? Math.max(1, made - loaded.list.length) : 0;
         return made - (this.children.get(line.id)?.length ?? 0);
     }
 
+    /**
+	 * Loads items after those that are being loaded: a list that was asked for earlier would replace a longer one.
+	 * @param {() => Promise<void>} load
+	 */
+    inTurn(load) {
+        this.loading = this.loading.then(load, load);
+        return this.loading;
+    }
+
     /** @param {any} line */
-    async loadItems(line) {
+    loadItems(line) { return this.inTurn(() => this.loadMoreItems(line)); }
+
+    /** Loads the items again that were loaded before, because events were missed. */
+    reloadItems() { return this.inTurn(() => this.loadItemsAgain()); }
+
+    /** @param {any} line */
+    async loadMoreItems(line) {
         const loaded = this.items.get(line.id);
         const page = await get(`/v1/executions/${line.id}/children`, {limit: ITEMS, cursor: loaded?.next}, this.signal);
-        this.items.set(line.id, {list: [...(loaded?.list ?? []), ...page.items.map(lineOf)], next: page.next});
+        this.items.set(
+            line.id,
+            {list: [...(loaded?.list ?? []), ...page.items.map(lineOf)], next: page.next, made: itemsMade(line)});
         this.shut.delete(line.id);
         this.arrange();
     }
 
-    /** Loads the items again that were loaded before, because events were missed. */
-    async reloadItems() {
+    async loadItemsAgain() {
         for (const [id, {list}] of [...this.items]) {
             let fresh = /** @type {any[]} */ ([]), next = /** @type {string | null} */ (null);
             do {
-                const page = await get(`/v1/executions/${id}/children`, {limit: 1000, cursor: next}, this.signal);
+                const limit = Math.min(1000, Math.max(ITEMS, list.length - fresh.length));
+                const page = await get(`/v1/executions/${id}/children`, {limit, cursor: next}, this.signal);
                 fresh = fresh.concat(page.items.map(lineOf));
                 next = page.next;
             } while (next && fresh.length < list.length);
-            this.items.set(id, {list: fresh, next});
+            this.items.set(id, {list: fresh, next, made: itemsMade(this.find(id) ?? {})});
         }
         if (this.items.size) this.arrange();
     }
@@ -325,9 +352,9 @@ export class Outline {
 	 * @param {number} at
 	 */
     moreRow(row, at) {
-        const text = this.items.has(row.line.id) ?
-            `Show ${count(Math.min(ITEMS, row.more ?? 0))} more of ${plural(row.more ?? 0, "item")}` :
-            `Show ${count(Math.min(ITEMS, row.more ?? 0))} of ${count(row.more ?? 0)} other items`;
+        const left = row.more ?? 0, others = this.items.has(row.line.id) ? "more" : "other";
+        const text = left <= ITEMS ? `Show ${count(left)} ${others} ${left === 1 ? "item" : "items"}` :
+                                     `Show ${count(ITEMS)} of ${count(left)} ${others} items`;
         return this.place(
             h("div.trow.loads", {role: "treeitem", "aria-level": row.depth + 1},
               h("button.link", {type: "button", tabindex: -1, onclick: () => this.loadItems(row.line)}, text)),

@@ -143,7 +143,7 @@ export function open({main, signal}) {
             sync(
                 body, o.queues, (q) => q.queue,
                 (q) => JSON.stringify([{...q, oldest_wait_us: 0}, servers(q.queue, o.workers).length]),
-                (q) => row(q, o.workers, reload));
+                (q) => row(q, o.workers, reload.now));
             fill(
                 line,
                 unserved.length > 0 &&
@@ -160,7 +160,7 @@ export function open({main, signal}) {
     signal.addEventListener("abort", () => clearInterval(timer));
     subscribe(["events"], reload, signal);
     rowKeys(body, signal);
-    load();
+    reload.now();
 }
 
 /**

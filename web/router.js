@@ -15,6 +15,7 @@ import {prose} from "./format.js";
 const ROUTES = [
     {path: /^\/$/, load: () => import("./runs.js")},
     {path: /^\/runs\/(\d+)$/, load: () => import("./run.js")},
+    {path: /^\/workflows$/, load: () => import("./workflows.js")},
     {path: /^\/workflows\/([^/]+)$/, load: () => import("./workflow.js")},
     {path: /^\/queues$/, load: () => import("./queues.js")},
     {path: /^\/workers$/, load: () => import("./workers.js")},
@@ -67,7 +68,7 @@ async function show() {
     page = undefined;
     for (const link of document.querySelectorAll("#nav a")) {
         const at = link.getAttribute("href");
-        if (at === path || (at === "/" && /^\/(runs|workflows)\//.test(path)))
+        if (at === path || (at === "/" && path.startsWith("/runs/")) || (at !== "/" && path.startsWith(`${at}/`)))
             link.setAttribute("aria-current", "page");
         else
             link.removeAttribute("aria-current");

@@ -5,7 +5,7 @@ import {get, isAborted} from "./api.js";
 import {Detail} from "./detail.js";
 import {fill, h, throttle} from "./dom.js";
 import {offers} from "./features.js";
-import {chip, hasEnded, millis, prose, ran, shortName, time} from "./format.js";
+import {chip, hasEnded, millis, prose, ran, shortName, statusWord, time} from "./format.js";
 import {History} from "./history.js";
 import {icon} from "./icons.js";
 import {addKeys} from "./keys.js";
@@ -25,11 +25,14 @@ function mostInteresting(lines, now) {
     const jobs = lines.filter((l) => l.kind === "task" || l.kind === "exec");
     if (now?.status === "running" && jobs.includes(now)) return now.id;
     // The items of a fan-out come and go too fast to follow each of them.
-    if (now && now.task_index !== null && !hasEnded(lines[0].status)) return now.id;
+    const fanOut = now?.task_index != null && lines.find((l) => l.id === now.parent);
+    if (fanOut && !hasEnded(fanOut.status)) return now.id;
     const running = jobs.find((l) => l.status === "running");
     if (running && !hasEnded(lines[0].status)) return running.id;
     const failed = jobs.find((l) => l.status === "failed" || l.status === "timed_out");
     if (failed) return failed.id;
+    const waiting = jobs.find((l) => l.status === "ready");
+    if (waiting && !hasEnded(lines[0].status)) return waiting.id;
     return (running ?? now ?? jobs.filter((l) => l.started_at).at(-1) ?? jobs[0] ?? lines[0]).id;
 }
 
@@ -40,7 +43,7 @@ export function open({main, args, query, signal}) {
     let run = null;
     /** @type {any[]} */
     let lines = [];
-    let chosen = Number(query.get("task")) || 0, auto = !chosen,
+    let chosen = Number(query.get("task")) || 0, auto = !query.get("task"),
         view = query.get("diff") ? "diff" : (query.get("view") ?? "tree");
     /** @type {any} */
     let extra = null;
@@ -66,7 +69,7 @@ export function open({main, args, query, signal}) {
         signal);
     const history = new History(id, (moment) => {
         setQuery({at: moment.at, at_event: moment.at_event});
-        load();
+        reload.now();
     }, signal);
     fill(
         main, h("nav.crumbs", {"aria-label": "Path"}, h("a", {href: "/"}, "Runs")), h("div.head", title, acts), meta,
@@ -80,6 +83,8 @@ export function open({main, args, query, signal}) {
             q.get("at")          ? {at: /** @type {string} */ (q.get("at"))} :
                                    {};
     };
+    /** The task that the address names; a link of a list of runs does not know its number. */
+    const named = () => new URLSearchParams(location.search).get("task");
     const isPast = () => Object.keys(moment()).length > 0;
 
     /**
@@ -115,7 +120,9 @@ export function open({main, args, query, signal}) {
         chosen = task;
         aside = line;
         outline.select(task);
-        const q = new URLSearchParams(location.search), own = Number(q.get("task")) === task;
+        extra?.select?.(task);
+        const q = new URLSearchParams(location.search),
+              own = Number(q.get("task")) === task || line.task_name === q.get("task");
         const number = (/** @type {string} */ name) => (own && q.get(name) ? Number(q.get(name)) : null);
         detail.show(
             line, {tab: q.get("tab"), attempt: number("attempt"), byte: number("byte"), moment: moment(), anew});
@@ -141,16 +148,32 @@ export function open({main, args, query, signal}) {
               icon("clock"), "History"));
     }
 
-    /** @param {any} reasons */
-    function renderWhy(reasons) {
+    /**
+	 * A run that waits for its tasks says little: why the first of them waits, if nothing runs and nobody is asked to approve.
+	 * @returns {Promise<any>}
+	 */
+    async function whyBelow() {
+        const jobs = lines.filter((l) => l.kind !== "workflow" && l.kind !== "foreach");
+        const waits = jobs.find((l) => l.status === "ready" && !String(l.waiting ?? "").startsWith("approval"));
+        if (run.status !== "running" || !waits || jobs.some((l) => l.status === "running")) return null;
+        return get(`/v1/executions/${waits.id}/why`, {}, signal).catch(() => null);
+    }
+
+    /**
+	 * @param {any} reasons
+	 * @param {any} deeper why the first of its tasks waits
+	 */
+    function renderWhy(reasons, deeper) {
         if (isPast()) return fill(why);
         const waiting = lines.filter((l) => String(l.waiting ?? "").startsWith("approval"));
         const [first, ...others] = reasons?.reasons ?? [];
-        const open =
-            (first?.open ?? [])
-                .map(
-                    (/** @type {any} */ o) =>
-                        h("button.link", {type: "button", onclick: () => select(o.id)}, `#${o.id} ${shortName(o)}`));
+        const open = (first?.open ?? [])
+                         .map(
+                             (/** @type {any} */ o) =>
+                                 [h("button.link", {type: "button", onclick: () => select(o.id)}, shortName(o)),
+                                  ` (${statusWord(o.status)})`]);
+        // The sentence of the command line names the children, and the next command.
+        const text = open.length ? `${first.text.slice(0, first.text.indexOf(":") + 1 || undefined)}` : first?.text;
         fill(
             why,
             first &&
@@ -159,13 +182,17 @@ export function open({main, args, query, signal}) {
                       run.status === "succeeded" ? "check" :
                           hasEnded(run.status)   ? "warn" :
                                                    "info"),
-                  h("span", prose(first.text),
+                  h("span", prose(text),
                     open.length > 0 &&
                         [
                             " ",
-                            open.slice(0, 5).map(
-                                (/** @type {Element} */ b, /** @type {number} */ i) => [i ? ", " : "", b])
+                            open.slice(0, 5).map((/** @type {any} */ b, /** @type {number} */ i) => [i ? ", " : "", b]),
+                            open.length > 5 && ", …"
                         ])),
+            deeper &&
+                h("p.why-line.s-ready", icon("info"),
+                  h("span", h("button.link", {type: "button", onclick: () => select(deeper.id)}, shortName(deeper)),
+                    ": ", prose(deeper.reasons[0]?.text ?? ""))),
             others.length > 0 &&
                 h("details", h("summary", others.length === 1 ? "one more reason" : `${others.length} more reasons`),
                   h("ul.reasons", others.map((/** @type {any} */ r) => h("li", prose(r.text))))),
@@ -196,6 +223,7 @@ export function open({main, args, query, signal}) {
         if (v === "graph") {
             const {Graph} = await import("./graph.js");
             extra = new Graph(id, (task) => select(task), signal);
+            extra.select(chosen);
         } else if (v === "diff") {
             const {Diff} = await import("./diff.js");
             extra = new Diff(
@@ -218,18 +246,18 @@ export function open({main, args, query, signal}) {
                 past ? null : get(`/v1/executions/${id}/why`, {}, signal)
             ]);
             if (JSON.stringify(moment()) !== JSON.stringify(at)) return; // the slider was moved meanwhile
-            const isFirst = !run, had = known(chosen);
+            const isFirst = !run;
             run = shown;
             lines = tree.items;
             outline.set(lines, past ? history.time() ?? (at.at ? millis(at.at) : null) : null);
             renderHead();
-            renderWhy(reasons);
+            renderWhy(reasons, past ? null : await whyBelow());
             if (isFirst) await firstTime();
-            if (!auto && !past && !known(chosen))
+            if (!chosen && !auto) chosen = lines.find((l) => l.parent === id && l.task_name === named())?.id ?? 0;
+            if (!auto && chosen && !past && !known(chosen))
                 aside = await get(`/v1/executions/${chosen}`, at, signal).then(lineOf, () => null);
             if (auto || !known(chosen)) chosen = mostInteresting(lines, known(chosen));
             showSelected(chosen);
-            if (had && !had.started_at && known(chosen)?.started_at) detail.started();
             loadCritical();
             extra?.update?.(at);
         } catch (error) {
@@ -293,6 +321,11 @@ export function open({main, args, query, signal}) {
                     detail.openTab("log", true);
                 }
             },
+            {
+                keys: "/",
+                text: "search the log",
+                run: () => /** @type {HTMLElement | null} */ (main.querySelector(".log-search input"))?.focus()
+            },
             {keys: "h", text: "history: the state at an earlier moment", run: () => history.toggle()},
             {
                 keys: "u",
@@ -302,13 +335,13 @@ export function open({main, args, query, signal}) {
             },
         ],
         signal);
-    load();
+    reload.now();
     return {
         requery: (/** @type {URLSearchParams} */ q) => {
             auto = !q.get("task");
-            chosen = Number(q.get("task")) || chosen;
+            chosen = Number(q.get("task")) || (auto ? chosen : 0);
             showSelected(chosen, true);
-            load();
+            reload.now();
         },
     };
 }

@@ -1,12 +1,14 @@
 // runs.js - the list of runs: newest first, live, filtered by the address.
 import {cancel, rerun} from "./actions.js";
 import {get, isAborted} from "./api.js";
+import {note} from "./dialog.js";
 import {fill, h, sync, throttle} from "./dom.js";
-import {FILTERS, filterText, readFilter} from "./filter.js";
+import {filterText, readFilter, requestFilter} from "./filter.js";
 import {ago, chip, count, hasEnded, plural, ran} from "./format.js";
 import {icon} from "./icons.js";
 import {addKeys} from "./keys.js";
 import {setQuery, showError} from "./router.js";
+import {Selection} from "./selection.js";
 import {may} from "./session.js";
 import {subscribe} from "./stream.js";
 import {firstSteps, newRun} from "./submit.js";
@@ -57,11 +59,18 @@ function rowActions(run) {
 /**
  * @param {any} run
  * @param {Map<string, number>} max
+ * @param {Selection | null} selection null: the reader may not act
  */
-function row(run, max) {
+function row(run, max, selection) {
     const aside = run.error ?? (run.workflow_execution?.paused ? "paused" : run.waiting && `waits: ${run.waiting}`);
     return h(
-        "tr", {class: "row"},
+        "tr", {class: selection?.has(run.id) ? "row selected" : "row"},
+        selection && h("td.pick", h("input", {
+                           type: "checkbox",
+                           "aria-label": `Select ${run.name} #${run.id}`,
+                           checked: selection.has(run.id),
+                           onclick: (/** @type {MouseEvent} */ e) => selection.toggle(run.id, e.shiftKey)
+                       })),
         h("td.status", chip(run.workflow_execution?.paused && !hasEnded(run.status) ? "paused" : run.status)),
         h("td.name", h("a.open", {href: `/runs/${run.id}`}, h("bdi", run.name), h("span.id", ` #${run.id}`)),
           aside && h("span.aside", {title: aside}, h("bdi", aside))),
@@ -73,10 +82,12 @@ function row(run, max) {
  * A text that changes whenever the row must be drawn again.
  * @param {any} r
  * @param {Map<string, number>} max
+ * @param {Selection | null} selection
  */
-const print = (r, max) => [r.status, r.started_at, r.finished_at, r.error, r.waiting, r.workflow_execution?.paused,
-                           max.get(r.name), r.duration_us]
-                              .join("|");
+const print =
+    (r, max, selection) => [r.status, r.started_at, r.finished_at, r.error, r.waiting, r.workflow_execution?.paused,
+                            max.get(r.name), r.duration_us, selection?.has(r.id)]
+                               .join("|");
 
 /**
  * Summarizes what the system does at the moment.
@@ -106,55 +117,93 @@ export function open({main, query, signal}) {
     /** @type {string | null} */
     let next = null;
     let isLoaded = false;
+    /** @type {any} */
+    let counts = null;
+    const selection = may("operate") ? new Selection(() => render()) : null;
     document.title = "Runs · Pawl";
 
     const box = h("input.filter", {
         type: "search",
         "aria-label": "Filter runs",
-        placeholder: "name, workflow:… queue:…",
+        placeholder: "name, workflow:… queue:… by:… since:2h",
         autocomplete: "off",
         spellcheck: "false"
     });
     const problem = h("p.wrong", {role: "alert"});
     const chips = h("div.chips", {role: "group", "aria-label": "Status"});
-    const body = h("tbody"), more = h("div.more"), line = h("p.summary"), place = h("div");
+    const body = h("tbody"), more = h("div.more"), line = h("p.summary"), place = h("div"),
+          selected = h("div.selected-bar", {role: "region", "aria-label": "Selected runs"}),
+          matching = h("button", {type: "button", onclick: () => actOnAll()}, "All matching …");
     const table =
         h("table.list.runs",
           h("thead",
-            h("tr",
-              ["Status", "Run", "Requested", "Duration", "Queue", "By",
-               ""].map((t) => h("th", {scope: "col"}, t || h("span.hidden", "Actions"))))),
+            h("tr", selection && h("th.pick", {scope: "col"}, h("span.hidden", "Select")),
+              [
+                  ["status", "Status"], ["name", "Run"], ["when", "Requested"], ["took", "Duration"],
+                  ["queue", "Queue"], ["by", "By"], ["acts", ""]
+              ].map(([c, t]) => h("th", {scope: "col", class: c}, t || h("span.hidden", "Actions"))))),
           body);
     fill(
         main,
         h("div.head", h("h1", "Runs"), line,
           may("submit") && h("button.primary", {type: "button", onclick: () => newRun()}, icon("plus"), "New run")),
-        h("div.tools", chips, box), problem, place);
+        h("div.tools", chips, box, selection && matching), problem, selected, place);
 
-    const filters = () => ({
-        status: query.get("status"),
-        name: query.get("name"),
-        ...Object.fromEntries(FILTERS.map((f) => [f, query.get(f)]))
-    });
+    const nothing = h(
+        "p.empty", "No run matches this filter. ",
+        h("button.link", {type: "button", onclick: () => apply({status: null, ...readFilter("").query})}, "Show all"));
+    /** @type {Element | null} what a newcomer sees */
+    let first = null;
+
+    const filters = () => requestFilter(query);
     const isFiltered = () => Object.values(filters()).some(Boolean);
+
+    async function actOnAll() {
+        const {actOnMatching} = await import("./bulk.js");
+        if (await actOnMatching(filters(), runs)) reload.now();
+    }
+
+    async function actOnChosen() {
+        const {actOnSelected} = await import("./bulk.js");
+        const chosen = runs.filter((r) => selection?.has(r.id));
+        if (!await actOnSelected(chosen)) return;
+        selection?.clear();
+        reload.now();
+    }
+
+    function renderSelected() {
+        const n = runs.filter((r) => selection?.has(r.id)).length;
+        fill(selected, n > 0 && [
+            h("b", `${plural(n, "run")} selected`),
+            h("button.primary", {type: "button", onclick: actOnChosen}, "Cancel, pause, rerun …"),
+            h("button", {type: "button", onclick: () => selection?.clear()}, "Clear"),
+            h("span.hint", "Shift and click selects a range; x selects with the keyboard.")
+        ]);
+    }
 
     function render() {
         const max = longest(runs);
-        sync(body, runs, (r) => String(r.id), (r) => print(r, max), (r) => row(r, max));
+        if (selection) selection.order = runs.map((r) => r.id);
+        sync(body, runs, (r) => String(r.id), (r) => print(r, max, selection), (r) => row(r, max, selection));
+        renderSelected();
+        matching.hidden = !runs.length || !isFiltered();
         fill(more, next && h("button", {type: "button", onclick: loadMore}, "Show more"));
-        if (runs.length)
-            fill(place, table, more);
-        else
-            fill(
-                place,
-                isFiltered() ?
-                    h("p.empty", "No run matches this filter. ",
-                      h("button.link", {type: "button", onclick: () => apply({status: null, ...readFilter("").query})},
-                        "Show all")) :
-                    firstSteps(may("submit")));
+        if (!runs.length && !isFiltered()) first ??= firstSteps(may("submit")); // somebody may be typing in it
+        const shown = runs.length ? table : isFiltered() ? nothing : first;
+        if (place.firstElementChild !== shown) fill(place, shown, shown === table && more);
     }
 
-    function renderTools() {
+    /**
+	 * How many runs have one of these statuses; the server counts the newest ones.
+	 * @param {string} statuses
+	 */
+    function counted(statuses) {
+        if (!counts) return null;
+        const n = statuses ? statuses.split(",").reduce((sum, s) => sum + counts[s], 0) : counts.total;
+        return h("span.count", `${count(n)}${counts.more ? "+" : ""}`);
+    }
+
+    function renderChips() {
         const status = query.get("status") ?? "";
         fill(
             chips,
@@ -162,21 +211,27 @@ export function open({main, query, signal}) {
                 ([value, text]) =>
                     h("button",
                       {type: "button", "aria-pressed": String(value === status), onclick: () => apply({status: value})},
-                      text)));
+                      text, counted(value))));
+    }
+
+    function renderTools() {
+        renderChips();
         if (document.activeElement !== box) box.value = filterText(query);
     }
 
     /** Loads the first page, and keeps the later ones that were loaded. */
     async function load() {
+        const asked = location.search;
         try {
             const page = await get("/v1/executions", {...filters(), limit: PAGE}, signal);
+            if (location.search !== asked) return;
             const last = page.items.at(-1)?.id ?? 0, kept = page.next ? runs.filter((r) => r.id < last) : [];
             runs = [...page.items, ...kept];
             if (!kept.length) next = page.next;
             problem.textContent = "";
             isLoaded = true;
             render();
-            get("/v1/overview", {limit: 1}, signal).then((o) => fill(line, summary(o)), () => {});
+            about();
         } catch (error) {
             if (isAborted(error)) return;
             if (/** @type {any} */ (error).status === 400)
@@ -185,6 +240,15 @@ export function open({main, query, signal}) {
                 showError(error);
         }
     }
+
+    const about = throttle(async () => {
+        const [o, c] = await Promise.all([
+            get("/v1/overview", {limit: 1}, signal), get("/v1/executions/counts", {...filters(), status: null}, signal)
+        ]);
+        counts = c;
+        fill(line, summary(o));
+        renderChips();
+    }, 2000);
 
     async function loadMore() {
         const page = await get("/v1/executions", {...filters(), limit: PAGE, cursor: next}, signal);
@@ -205,8 +269,9 @@ export function open({main, query, signal}) {
     function requery(q) {
         query = q;
         runs = [];
+        counts = null;
         renderTools();
-        load();
+        reload.now();
     }
 
     let typing = 0;
@@ -255,11 +320,20 @@ export function open({main, query, signal}) {
                 text: "open the run",
                 run: () => /** @type {HTMLElement} */ (document.activeElement)?.click()
             },
+            {
+                keys: "x",
+                text: "select the run",
+                run: () => {
+                    const pick = document.activeElement?.closest("tr")?.querySelector(".pick input");
+                    if (!pick) return note("Move to a run with j and k first.");
+                    /** @type {HTMLElement} */ (pick).click();
+                }
+            },
             {keys: "/", text: "filter", run: () => box.focus()},
             ...(may("submit") ? [{keys: "n", text: "new run", run: () => newRun()}] : []),
         ],
         signal);
     renderTools();
-    load();
+    reload.now();
     return {requery};
 }

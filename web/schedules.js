@@ -96,7 +96,7 @@ export function open({main, signal}) {
     async function load() {
         try {
             const list = (await get("/v1/schedules", {}, signal)).items;
-            sync(body, list, (s) => s.schedule, (s) => JSON.stringify(s), (s) => row(s, load));
+            sync(body, list, (s) => s.schedule, (s) => JSON.stringify(s), (s) => row(s, reload.now));
             fill(
                 place,
                 list.length ? table :
@@ -114,5 +114,5 @@ export function open({main, signal}) {
     signal.addEventListener("abort", () => clearInterval(timer));
     subscribe(["runs"], reload, signal);
     rowKeys(body, signal);
-    load();
+    reload.now();
 }

@@ -3,7 +3,7 @@
 import {get, request} from "./api.js";
 import {h} from "./dom.js";
 
-/** @type {{by: string, scopes: string[], read_only: boolean, version: string} | null} */
+/** @type {{by: string, scopes: string[], read_only: boolean, version: string, database: string | null} | null} */
 let identity = null;
 
 export const whoAmI = () => identity;

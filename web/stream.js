@@ -6,7 +6,9 @@ import {request} from "./api.js";
 /** @typedef {{topics: string[], receive: (message: Message) => void}} Subscription */
 
 const SILENCE_MS = 45000; // the server sends at least a comment every 15 s
-const HIDDEN_MS = 30000;  // a browser has few connections for one server: tabs in the background give theirs back
+// A browser has six connections for one server, which its tabs share. Tabs in the background give theirs back, and no more than
+// three tabs have a stream: others load what they show again from time to time.
+const HIDDEN_MS = 30000, SLOTS = 3, POLL_MS = 3000;
 
 /** @type {Set<Subscription>} */
 const subscriptions = new Set();
@@ -18,6 +20,8 @@ let connection = new AbortController(), connected = "", lastId = "", failures = 
 export function onStreamState(callback) { report = callback; }
 
 /**
+ * A page that loads its data now gets every later change: no message is taken between a change of the topics and the next
+ * connection, which continues after the last one taken.
  * @param {string[]} topics
  * @param {(message: Message) => void} receive
  * @param {AbortSignal} signal ends the subscription
@@ -27,8 +31,14 @@ export function subscribe(topics, receive, signal) {
     subscriptions.add(s);
     signal.addEventListener("abort", () => {
         subscriptions.delete(s);
-        plan(0);
+        change();
     });
+    change();
+}
+
+/** The topics may have changed. */
+function change() {
+    if (wanted() !== connected) connection.abort();
     plan(0);
 }
 
@@ -70,13 +80,58 @@ function take(block) {
         deliver({resync: true});
 }
 
+/** @type {(() => void) | null} gives the slot back */
+let release = null;
+
+/**
+ * @param {number} n
+ * @returns {Promise<boolean>}
+ */
+const takeSlot = (n) => new Promise((resolve) => {
+    navigator.locks
+        .request(
+            `pawl-stream-${n}`, {ifAvailable: true},
+            (lock) => {
+                resolve(!!lock);
+                return lock ? new Promise((done) => {
+                    release = () => done(null);
+                }) :
+                              null;
+            })
+        .catch(() => resolve(true));
+});
+
+/** Whether this tab may have a stream. Without TLS only this machine's browsers know locks. */
+async function haveSlot() {
+    for (let n = 0; n < SLOTS && !release && navigator.locks; n++)
+        if (await takeSlot(n)) return true;
+    return !!release || !navigator.locks;
+}
+
+function giveSlotBack() {
+    release?.();
+    release = null;
+}
+
 async function connect() {
     connection.abort();
     connected = wanted();
     if (!connected || sleeping) return;
     const mine = (connection = new AbortController());
-    const continues = lastId !== "";
     report("connecting");
+    const allowed = await haveSlot();
+    if (sleeping) giveSlotBack();
+    if (mine !== connection || sleeping) return;
+    if (!allowed) {
+        lastId = "";
+        report("live");
+        deliver({resync: true});
+        timer = window.setTimeout(() => {
+            if (mine === connection && !sleeping) connect();
+        }, POLL_MS);
+        return;
+    }
+    const continues = lastId !== "";
     try {
         const answer = await request(
             "GET", `/v1/stream?topics=${encodeURIComponent(connected)}`,
@@ -121,6 +176,7 @@ async function readAll(body, mine) {
 function sleep() {
     sleeping = true;
     connection.abort();
+    giveSlotBack();
 }
 
 function wake() {

@@ -1,9 +1,13 @@
-// submit.js - starts a run: a pasted workflow, or an applied one by its name, with params.
-import {post} from "./api.js";
+// submit.js - starts a run: an applied workflow with a form made from its params, or a pasted one.
+import {get, post} from "./api.js";
 import {ask, copyable, field, note} from "./dialog.js";
 import {fill, h} from "./dom.js";
+import {Editor} from "./editor.js";
+import {plural} from "./format.js";
 import {icon} from "./icons.js";
+import {paramFields, readFields} from "./params.js";
 import {go} from "./router.js";
+import {may} from "./session.js";
 
 const EXAMPLE = `name: hello
 params: {who: world}
@@ -54,17 +58,29 @@ function readParams(form) {
     return pairs.length ? {params: Object.fromEntries(pairs)} : {};
 }
 
-/** @param {FormData} form */
-async function submit(form) {
+/**
+ * @param {FormData} form
+ * @param {any} what {workflow, params} or {yaml}
+ */
+function submit(form, what) {
     const text = (/** @type {string} */ name) => String(form.get(name) ?? "").trim();
-    const what = text("workflow") ? {workflow: text("workflow")} : {yaml: String(form.get("yaml") ?? "")};
     const queue = text("queue"), key = text("key");
-    return post("/v1/executions", {...what, ...readParams(form), ...(queue && {queue}), ...(key && {key})});
+    return post("/v1/executions", {...what, ...(queue && {queue}), ...(key && {key})});
 }
 
-const yamlField = (/** @type {string} */ value) => field(
-    "Workflow (YAML)",
-    h("textarea", {name: "yaml", rows: 12, spellcheck: "false", autocomplete: "off", required: true, value}));
+/**
+ * Submits a pasted workflow; what is wrong with it is marked in the field.
+ * @param {FormData} form
+ * @param {Editor} editor
+ */
+async function submitText(form, editor) {
+    try {
+        return await submit(form, {yaml: editor.value, ...readParams(form)});
+    } catch (error) {
+        if (!editor.show(/** @type {Error} */ (error).message)) throw error;
+        throw new Error(`The workflow has ${plural(editor.places.length, "problem")}; see above.`);
+    }
+}
 
 /** @param {{id: number, existed: boolean} | undefined} receipt */
 function opened(receipt) {
@@ -73,44 +89,87 @@ function opened(receipt) {
     go(`/runs/${receipt.id}`);
 }
 
+/** The fields of an applied workflow: its name, and its params once it is chosen. */
+class Applied {
+    /**
+	 * @param {any[]} workflows
+	 * @param {string | undefined} name
+	 */
+    constructor(workflows, name) {
+        /** @type {any} */
+        this.chosen = null;
+        this.place = h("div.param-fields", {"aria-live": "polite"});
+        this.select =
+            h("select", {name: "workflow", required: true, onchange: () => this.choose(this.select.value)},
+              !name && h("option", {value: ""}, "Choose one …"),
+              workflows.map((w) => h("option", {value: w.name, selected: w.name === name}, w.name)));
+        this.element = h("div.applied", field("Workflow", this.select), this.place);
+        if (name) this.choose(name);
+    }
+
+    /** @param {string} name */
+    async choose(name) {
+        this.chosen = null;
+        fill(this.place);
+        if (!name) return;
+        try {
+            const w = await get(`/v1/workflows/${encodeURIComponent(name)}`);
+            if (this.select.value !== name) return;
+            this.chosen = w;
+            fill(
+                this.place, w.description && h("p.hint", h("bdi", w.description)), paramFields(w.params),
+                !w.params.length && h("p.hint", "It has no params."));
+        } catch (error) { fill(this.place, h("p.wrong", /** @type {Error} */ (error).message)); }
+    }
+
+    /** @param {FormData} form */
+    read(form) {
+        if (!this.chosen) throw new Error("Choose a workflow.");
+        const params = readFields(form, this.chosen.params);
+        return {workflow: this.chosen.name, ...(Object.keys(params).length && {params})};
+    }
+}
+
 /**
  * Asks the user what to run.
  * @param {string} [workflow] the name of an applied workflow
  */
 export async function newRun(workflow) {
-    const source = h("div");
-    const choose = (/** @type {string} */ kind) => fill(
-        source,
-        kind === "yaml" ?
-            yamlField("") :
-            field(
-                "Name of an applied workflow",
-                h("input", {name: "workflow", required: true, value: workflow ?? "", autocomplete: "off"}),
-                ["Workflows are stored with ", h("code", "pawl apply FILE"), "."]));
-    const radio = (/** @type {string} */ kind, /** @type {string} */ text) =>
-        h("label.check", h("input", {
-              type: "radio",
-              name: "source",
-              value: kind,
-              checked: (kind === "applied") === !!workflow,
-              onchange: () => choose(kind)
-          }),
+    const list =
+        workflow ? [{name: workflow}] : (await get("/v1/workflows", {limit: 1000}).catch(() => ({items: []}))).items;
+    const editor = new Editor({label: "Workflow (YAML)", rows: 12}), source = h("div.source");
+    const applied = new Applied(list, workflow);
+    let kind = list.length || !may("admin") ? "applied" : "yaml";
+    const choose = (/** @type {string} */ value) => {
+        kind = value;
+        fill(
+            source,
+            kind === "yaml" ? [editor.element, paramRows()] :
+                list.length ? applied.element :
+                              h("p.hint", "No workflow is applied yet: ", h("code", "pawl apply FILE"),
+                                " stores one under its name."));
+    };
+    const radio = (/** @type {string} */ value, /** @type {string} */ text) =>
+        h("label.check",
+          h("input", {type: "radio", name: "source", value, checked: value === kind, onchange: () => choose(value)}),
           text);
-    choose(workflow ? "applied" : "yaml");
+    choose(kind);
     opened(await ask({
-        title: "New run",
+        title: workflow ? `Run ${workflow}` : "New run",
         confirm: "Run",
         wide: true,
         fields: [
-            h("fieldset.inline", h("legend", "What"), radio("yaml", "a pasted workflow"),
-              radio("applied", "an applied workflow")),
-            source, paramRows(),
-            h("div.two", field("Queue", h("input", {name: "queue", placeholder: "default", autocomplete: "off"})),
-              field(
-                  "Idempotency key", h("input", {name: "key", autocomplete: "off"}),
-                  "Submitting again with the same key does not run twice."))
+            !workflow && may("admin") &&
+                h("fieldset.inline", h("legend", "What"), radio("applied", "an applied workflow"),
+                  radio("yaml", "a pasted workflow")),
+            source,
+            h("details", h("summary", "Queue and idempotency key"),
+              h("div.two", field("Queue", h("input", {name: "queue", placeholder: "default", autocomplete: "off"})),
+                field(
+                    "Idempotency key", h("input", {name: "key", autocomplete: "off"}),
+                    "Submitting again with the same key does not run twice.")))
         ],
-        act: submit,
+        act: async (form) => (kind === "yaml" ? submitText(form, editor) : submit(form, applied.read(form))),
     }));
 }
 
@@ -119,20 +178,23 @@ export async function newRun(workflow) {
  * @param {boolean} allowed
  */
 export function firstSteps(allowed) {
-    const wrong = h("p.wrong", {role: "alert"});
+    const wrong = h("p.wrong", {role: "alert"}),
+          editor = new Editor({label: "Workflow (YAML)", value: EXAMPLE, rows: 8});
     const form =
         h("form", {
             onsubmit: async (/** @type {Event} */ e) => {
                 e.preventDefault();
+                wrong.textContent = "";
                 try {
-                    opened(await submit(new FormData(form)));
+                    opened(await submitText(new FormData(form), editor));
                 } catch (error) { wrong.textContent = /** @type {Error} */ (error).message; }
             },
         },
-          yamlField(EXAMPLE), wrong, h("div.buttons", h("button.primary", {type: "submit"}, icon("play"), "Run it")));
+          editor.element, wrong, h("div.buttons", h("button.primary", {type: "submit"}, icon("play"), "Run it")));
     return h(
         "section.first", {"aria-labelledby": "first-title"}, h("h2", {id: "first-title"}, "Nothing has run yet"),
         h("p",
           "A run is one execution of a workflow or a command. Start one here, or from a shell that uses the same database (PAWL_DB):"),
-        copyable("pawl submit hello.flow.yaml"), copyable("pawl exec --detach -- echo hello"), allowed && form);
+        copyable("pawl submit hello.flow.yaml"), copyable("pawl exec --detach -- echo hello"),
+        allowed && may("admin") && form);
 }

@@ -2,7 +2,7 @@
 import {get, isAborted, post, request} from "./api.js";
 import {ask, copyable, field, note, reasonField} from "./dialog.js";
 import {fill, h} from "./dom.js";
-import {ago, time} from "./format.js";
+import {ago, count, plural, time} from "./format.js";
 import {icon} from "./icons.js";
 import {logOut, may, whoAmI} from "./session.js";
 import {subscribe} from "./stream.js";
@@ -123,6 +123,46 @@ function tokenSection(signal) {
         place);
 }
 
+/** @param {AbortSignal} signal */
+function verifySection(signal) {
+    const result = h("div.verified", {role: "status"});
+    const button =
+        h("button", {
+            type: "button",
+            onclick: async () => {
+                button.disabled = true;
+                fill(result, h("p.hint", "Checking …"));
+                try {
+                    const v = await get("/v1/verify", {}, signal);
+                    const checked = `${count(v.checks)} checks of ${plural(v.executions, "execution")} and ${
+                        plural(v.events, "event")}`;
+                    fill(
+                        result,
+                        v.violations ?
+                            [
+                                h("p.wrong", `${plural(v.violations, "violation")} found by ${checked}.`),
+                                h("ul.reasons",
+                                  v.items.map(
+                                      (/** @type {any} */ i) =>
+                                          h("li", h("b", i.invariant),
+                                            i.execution &&
+                                                [" ", h("a", {href: `/runs/${i.execution}`}, `#${i.execution}`)],
+                                            ": ", i.detail)))
+                            ] :
+                            h("p.good", icon("check"), `All invariants hold: ${checked}.`));
+                } catch (error) {
+                    if (!isAborted(error)) fill(result, h("p.wrong", /** @type {Error} */ (error).message));
+                } finally { button.disabled = false; }
+            }
+        },
+          icon("check"), "Verify");
+    return h(
+        "section.card", h("div.head", h("h2", "Database"), h("div.acts", button)),
+        h("p",
+          "Verify reads all executions and their history, and checks that they agree. On a large database it takes minutes; work continues meanwhile."),
+        whoAmI()?.database && h("dl.facts", h("dt", "Database"), h("dd.mono", whoAmI()?.database)), result);
+}
+
 function themeChoice() {
     const current = localStorage.getItem("pawl-theme") ?? "";
     const choose = (/** @type {string} */ theme) => {
@@ -171,7 +211,7 @@ export function open({main, signal}) {
             h("dd", (me?.scopes ?? []).join(", "), me?.read_only && " (the server was started with --read-only)"),
             h("dt", "Appearance"), h("dd", themeChoice())),
           h("div.buttons", h("button", {type: "button", onclick: () => logOut()}, "Log out"))),
-        may("admin") && tokenSection(signal),
+        may("admin") && tokenSection(signal), may("admin") && verifySection(signal),
         h("section.card", h("h2", "For programs"),
           h("p", "The HTTP interface is described by ", h("a", {href: "/openapi.json"}, "/openapi.json"),
             " (OpenAPI 3.1). Metrics for Prometheus:"),

@@ -91,5 +91,5 @@ export function open({main, signal}) {
     signal.addEventListener("abort", () => clearInterval(timer));
     subscribe(["events"], reload, signal);
     rowKeys(jobs, signal);
-    load();
+    reload.now();
 }

@@ -1,0 +1,158 @@
+// bulk.js - one action on many runs: on those that were selected, or on all that match the filter. Both show first what would happen.
+import {post} from "./api.js";
+import {ask, note, reasonField} from "./dialog.js";
+import {fill, h} from "./dom.js";
+import {count, hasEnded, plural, statusWord} from "./format.js";
+
+const SHOWN = 8, SLICE = 1000;
+
+/** @type {[string, string, (run: any) => boolean][]} the action, its text, and whether the state of a run allows it */
+const ACTIONS = [
+    ["cancel", "Cancel: stop what runs", (r) => !hasEnded(r.status)],
+    ["let_finish", "Cancel, but let running jobs finish", (r) => !hasEnded(r.status)],
+    ["pause", "Pause: start nothing more", (r) => !hasEnded(r.status) && !r.workflow_execution?.paused],
+    ["resume", "Resume", (r) => !hasEnded(r.status) && !!r.workflow_execution?.paused],
+    ["rerun", "Run again, everything", (r) => hasEnded(r.status)],
+    ["rerun_failed", "Run again what failed", (r) => ["failed", "timed_out", "cancelled"].includes(r.status)]
+];
+/** @type {Record<string, {verb: string, body: any}>} the request for one run */
+const REQUESTS = {
+    cancel: {verb: "cancel", body: {}},
+    let_finish: {verb: "cancel", body: {let_finish: true}},
+    pause: {verb: "pause", body: {}},
+    resume: {verb: "resume", body: {}},
+    rerun: {verb: "rerun", body: {}},
+    rerun_failed: {verb: "rerun", body: {failed: true}},
+};
+
+/** @param {string} action */
+const isDangerous = (action) => action === "cancel" || action === "let_finish";
+
+/**
+ * @param {any[]} runs
+ * @param {number} n of all
+ */
+const namesOf = (runs, n) =>
+    h("ul.plan", runs.slice(0, SHOWN).map((r) => h("li", h("bdi", r.name), ` #${r.id} (${statusWord(r.status)})`)),
+      n > SHOWN && h("li", `and ${count(n - SHOWN)} more`));
+
+/**
+ * Asks which action, shows what it would change, and carries it out.
+ * @param {string} title
+ * @param {(action: string) => Promise<{n: number, runs: any[]}>} preview
+ * @param {(action: string, reason: any, progress: (text: string) => void) => Promise<string>} act
+ * @param {string} first the action that is chosen at first
+ */
+async function askMany(title, preview, act, first) {
+    const what = h("output.plan-box", {"aria-live": "polite"}, "Counting …");
+    let previews = 0;
+    const show = async () => {
+        const mine = ++previews, form = what.closest("form");
+        const button = form.querySelector("button.primary"), action = String(new FormData(form).get("action"));
+        let text, n = 0;
+        button.disabled = true;
+        fill(what, "Counting …");
+        try {
+            const found = await preview(action);
+            n = found.n;
+            text =
+                n ? [`${plural(n, "run")} would be changed:`, namesOf(found.runs, n)] : "It applies to none of them.";
+        } catch (error) { text = /** @type {Error} */ (error).message; }
+        if (mine !== previews) return;
+        fill(what, text);
+        button.disabled = !n;
+        button.classList.toggle("danger", isDangerous(action));
+        fill(
+            button,
+            n ? `${{cancel: "Cancel", let_finish: "Cancel", pause: "Pause", resume: "Resume"}[action] ?? "Rerun"} ${
+                    plural(n, "run")}` :
+                "Nothing to do");
+    };
+    const asking = ask({
+        title,
+        confirm: "Go",
+        fields: [
+            h("fieldset", h("legend", "Action"),
+              ACTIONS.map(
+                  ([action, text]) =>
+                      h("label.check",
+                        h("input",
+                          {type: "radio", name: "action", value: action, checked: action === first, onchange: show}),
+                        text))),
+            what, reasonField()
+        ],
+        act: (form) => {
+            const reason = String(form.get("reason") ?? "").trim();
+            previews++;
+            return act(String(form.get("action")), reason ? {reason} : {}, (text) => fill(what, text));
+        },
+    });
+    show();
+    const done = await asking;
+    if (done) note(done);
+    return !!done;
+}
+
+/**
+ * @param {number} done
+ * @param {{id: number, error: string}[]} refused
+ */
+function outcome(done, refused) {
+    if (refused.length)
+        throw new Error(
+            `${plural(done, "run")} changed, ${count(refused.length)} refused. #${refused[0].id}: ${refused[0].error}`);
+    return `${plural(done, "run")} changed.`;
+}
+
+/**
+ * @param {any[]} runs that were selected
+ */
+export function actOnSelected(runs) {
+    const fit = (/** @type {string} */ action) =>
+        runs.filter(ACTIONS.find(([a]) => a === action)?.[2] ?? (() => false));
+    return askMany(
+        `${plural(runs.length, "selected run")}`,
+        async (action) => ({n: fit(action).length, runs: fit(action)}), async (action, reason, progress) => {
+            const {verb, body} = REQUESTS[action], refused = [];
+            let done = 0;
+            for (const r of fit(action)) {
+                progress(`${count(done)} done …`);
+                try {
+                    await post(`/v1/executions/${r.id}/${verb}`, {...body, ...reason});
+                    done++;
+                } catch (error) { refused.push({id: r.id, error: /** @type {Error} */ (error).message}); }
+            }
+            return outcome(done, refused);
+        }, runs.every((r) => hasEnded(r.status)) ? "rerun" : "cancel");
+}
+
+/**
+ * @param {Record<string, string | null>} filter of the address
+ * @param {any[]} shown the newest of them
+ */
+export function actOnMatching(filter, shown) {
+    /** @type {Record<string, any>} */
+    const given = Object.fromEntries(Object.entries(filter).filter(([, v]) => v));
+    if (given.param) given.param = [given.param];
+    if (given.parent) given.parent = Number(given.parent);
+    if (given.all) given.all = given.all === "true";
+    const request = (/** @type {any} */ more) => post("/v1/executions/actions", {filter: given, ...more});
+    return askMany(
+        "All runs that match the filter",
+        async (action) => {
+            const found = await request({action, dry_run: true});
+            return {n: found.matched, runs: found.items};
+        },
+        async (action, reason, progress) => {
+            let done = 0, refused = /** @type {any[]} */ ([]);
+            for (;;) {
+                const r = await request({action, limit: SLICE, ...reason});
+                done += r.done;
+                refused = r.items.filter((/** @type {any} */ i) => i.error);
+                if (r.matched < SLICE || !r.done) break;
+                progress(`${count(done)} done …`);
+            }
+            return outcome(done, refused);
+        },
+        shown.every((r) => hasEnded(r.status)) ? "rerun" : "cancel");
+}

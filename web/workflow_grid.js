@@ -1,0 +1,84 @@
+// workflow_grid.js - the last runs of a workflow, the oldest at the left: above their durations, below how each task ended.
+import {h} from "./dom.js";
+import {duration, hasEnded, plural, statusWord, timeText} from "./format.js";
+
+const TASKS_MAX = 200;
+
+/**
+ * How the tasks of a run ended, by their names.
+ * @param {any} run
+ * @returns {Map<string, string>}
+ */
+function statusesOf(run) {
+    const w = run.workflow_execution, map = new Map();
+    for (const [status, names] of /** @type {[string, string[]][]} */ ([
+             ["succeeded", w?.completed_tasks ?? []], ["skipped", w?.skipped_tasks ?? []],
+             ["failed", w?.failed_tasks ?? []], ["running", w?.current_tasks ?? []]
+         ]))
+        for (const name of names) map.set(name, hasEnded(run.status) && status === "running" ? "cancelled" : status);
+    return map;
+}
+
+/**
+ * @param {any} run
+ * @param {number} longest
+ */
+function head(run, longest) {
+    const link =
+        h("a", {
+            href: `/runs/${run.id}`,
+            class: `s-${run.status}`,
+            title: `#${run.id} ${statusWord(run.status)}, ${duration(run.duration_us)}, ${timeText(run.requested_at)}`,
+            "aria-label": `Run ${run.id}: ${statusWord(run.status)}, ${duration(run.duration_us)}`
+        },
+          h("span.trend-bar"));
+    link.style.setProperty("--share", String((run.duration_us ?? 0) / longest));
+    return h("th", {scope: "col"}, link);
+}
+
+/**
+ * @param {any} run
+ * @param {string} task
+ * @param {string | undefined} status
+ */
+function cell(run, task, status) {
+    if (!status) return h("td");
+    const text = `${task}: ${statusWord(status)} in run ${run.id}`;
+    return h("td", h("a", {
+                 href: `/runs/${run.id}?task=${encodeURIComponent(task)}`,
+                 class: `cell s-${status}`,
+                 tabindex: -1,
+                 title: text,
+                 "aria-label": text
+             }));
+}
+
+/**
+ * @param {any[]} runs newest first
+ * @param {string[]} tasks in the order of the file
+ */
+export function grid(runs, tasks) {
+    const list = [...runs].reverse(), statuses = list.map(statusesOf);
+    const longest = Math.max(1, ...runs.map((r) => r.duration_us ?? 0));
+    const names = [...new Set([...tasks, ...statuses.flatMap((s) => [...s.keys()])])];
+    const shown = names.slice(0, TASKS_MAX);
+    return h(
+        "div.grid-scroll", {tabindex: 0, role: "region", "aria-label": "Tasks of the last runs"},
+        h("table.grid",
+          h("caption.hidden", `Durations and tasks of the last ${plural(runs.length, "run")}, the oldest first`),
+          h("thead",
+            h("tr", h("th.corner", {scope: "col"}, h("span", duration(longest)), h("span", "0")),
+              list.map((r) => head(r, longest)))),
+          h("tbody",
+            shown.map(
+                (task) =>
+                    h("tr", h("th", {scope: "row", title: task}, h("bdi", task)),
+                      list.map((r, i) => cell(r, task, statuses[i].get(task))))),
+            names.length > shown.length &&
+                h("tr", h("th", {scope: "row"}, `and ${plural(names.length - shown.length, "task")} more`)))));
+}
+
+/** What the colours of the cells mean. */
+export const legend = () => h("p.legend", [
+    "succeeded", "failed", "running", "cancelled", "skipped"
+].map((s) => h("span", h("i", {class: `cell s-${s}`, "aria-hidden": "true"}), s)));
