@@ -2,6 +2,7 @@
 #
 #   make                build/pawl, build/pawl-server, build/libpawl.a, build/libpawl.so
 #   make demo           install missing packages, build, run the demonstration
+#   make screenshots    take the pictures in docs/img again
 #   make test           all checks that a change must pass; test-all is slower and more thorough
 #   make SAN=asan       build in build/asan with a sanitizer (asan: address and undefined; tsan: threads)
 #   make CC=clang       build in build/clang
@@ -311,12 +312,18 @@ $(BUILD)/gen/web.c: tools/webgen $(wildcard web) $(WEB)
 # A make with -j shares its jobs with sub-makes; otherwise use all processors.
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
-.PHONY: demo test test-containers test-upgrade test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
-	chaos test-web check-api empty-machine bench
+.PHONY: demo screenshots test test-containers test-upgrade test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
+	chaos test-web check-web check-api empty-machine bench
 demo:
 	tools/install-deps build
 	$(SUBMAKE) all
-	PATH="$(abspath $(BUILD)):$$PATH" sh examples/demo.sh
+	PAWL_DEMO_DB="$(abspath $(BUILD))/demo.db" PATH="$(abspath $(BUILD)):$$PATH" sh examples/demo.sh
+
+# The pictures of the pages in README.md and docs/SERVER.md.
+screenshots:
+	tools/install-deps test
+	$(SUBMAKE) all
+	PAWL_TEST_BUILD=$(abspath $(BUILD)) PYTHONPATH=tests python3 tests/screenshots.py
 
 test:
 	tools/install-deps test
@@ -369,12 +376,17 @@ chaos:
 	$(SUBMAKE) all
 	tests/chaos/campaign.py --build $(abspath $(BUILD)) --folder $(abspath $(BUILD))/chaos --minutes $(CHAOS_MINUTES) $(CHAOS_OPTIONS)
 
-# The pages in Chromium, on SQLite or the database of PAWL_TEST_DB. Not part of `make test` yet: on a slow machine a page may
-# miss a change that is committed while it loads.
+# The pages in Chromium with much data, on SQLite or the database of PAWL_TEST_DB: some minutes. What fits is part of `make test`.
 test-web:
 	tools/install-deps test
 	$(SUBMAKE) all
-	PAWL_TEST_BUILD=$(abspath $(BUILD)) PATH="$(abspath $(BUILD)):$$PATH" python3 tests/browser.py
+	PAWL_TEST_BUILD=$(abspath $(BUILD)) PATH="$(abspath $(BUILD)):$$PATH" python3 tests/web_long.py
+
+# The pages with axe-core, which is installed from npm into $(BUILD).
+check-web:
+	tools/install-deps bench
+	$(SUBMAKE) all
+	BUILD=$(BUILD) tests/check_web
 
 # Tries the HTTP interface with schemathesis, which is installed from PyPI into $(BUILD).
 check-api:

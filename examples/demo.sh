@@ -1,6 +1,7 @@
 #!/bin/sh
 # demo.sh - runs a workflow whose worker is killed in the middle, without harm to the workflow. `make demo` builds
-# everything and runs this script; pawl must be in PATH. All files are in a temporary folder that is removed at the end.
+# everything and runs this script; pawl must be in PATH. All files are in a temporary folder that is removed at the end,
+# except the database if PAWL_DEMO_DB names a file for it.
 set -eu
 
 cd "$(dirname "$0")"
@@ -13,7 +14,9 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM HUP
 
-export PAWL_DB="sqlite:$dir/pawl.db" XDG_STATE_HOME="$dir/state"
+db=${PAWL_DEMO_DB:-$dir/pawl.db}
+rm -f "$db" "$db-wal" "$db-shm"
+export PAWL_DB="sqlite:$db" XDG_STATE_HOME="$dir/state"
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 [ -t 1 ] && [ -z "${NO_COLOR:-}" ] || say() { printf '\n# %s\n' "$*"; }
 run() {
@@ -57,6 +60,12 @@ run pawl logs "${id:-@last}"
 say 'Check every invariant of the database.'
 run pawl verify
 
+if [ -n "${PAWL_DEMO_DB:-}" ]; then
+	say 'Look at this run in a browser: the server prints the address to open. Control-C ends it.'
+	echo "\$ $(command -v pawl) serve --db sqlite:$PAWL_DEMO_DB"
+fi
+
 say 'Now try it yourself; docs/QUICKSTART.md continues from here.'
 echo "\$ export PATH=\"$(dirname "$(command -v pawl)"):\$PATH\""
 echo '$ pawl init && pawl run hello.flow.yaml'
+echo '$ pawl serve --worker 4      # the same in a browser, and a worker'

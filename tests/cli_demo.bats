@@ -13,6 +13,7 @@
 	[[ $output == *'fetch [6/6 ok]'* ]]
 	[[ $output == *'flaky'*'attempt 2/4'* ]]
 	grep -Eq '^verify: [0-9]+ invariants hold over 10 executions' <<<"$output"
-	[[ ${lines[-1]} == *'pawl run hello.flow.yaml' ]]
+	[[ ${lines[-2]} == *'pawl run hello.flow.yaml' ]]
+	[[ ${lines[-1]} == *'pawl serve --worker 4'* ]]
 	[ -z "$(ls -A "$BATS_TEST_TMPDIR" | grep pawl-demo)" ]
 }

@@ -13,7 +13,7 @@ import tempfile
 import time
 
 BUILD = os.environ.get("PAWL_TEST_BUILD", "build")
-PATIENCE = 240  # seconds until a hang counts as a failure
+PATIENCE = int(os.environ.get("PAWL_TEST_PATIENCE", "240"))  # seconds until a hang counts as a failure
 
 
 class Database:

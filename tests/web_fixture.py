@@ -24,6 +24,12 @@ except ImportError:
         raise
     os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
 
+TWO = "name: two\nparams: {who: {type: string, default: you}}\ntasks:\n  a: {run: 'echo hello $who'}\n  b: {needs: a, run: exit 3}\n"
+OK = "name: fine\ntasks: {a: {run: echo well}}\n"
+SLEEPER = "name: sleeper\ntasks: {a: {run: sleep 600}, z: {needs: a, run: 'true'}}\n"
+GATE = "name: gate\ntasks: {a: {run: echo through, approval: {message: go?}}}\n"
+REFUSED = "status of 4"  # the browser logs each refused request
+
 # Runs before the scripts of each document.
 WATCH = """
 window.hostile = [];
@@ -57,6 +63,9 @@ class Page:
 
     def __init__(self, server):
         self.server, self.origin = server, f"http://127.0.0.1:{server.port}"
+
+    def events(self, run, kind):
+        return [e for e in self.server.get(f"/v1/executions/{run}/events").json["items"] if e["type"].endswith("." + kind)]
 
     # ---- looking ----
 
@@ -96,6 +105,11 @@ class Page:
     def js(self, script, *args):
         return self.driver.execute_script(script, *args)
 
+    def settled(self):
+        """Waits until nothing on the page is being loaded, and fonts and animations do not change it."""
+        quiet = "return document.readyState === 'complete' && performance.now() - Math.max(0, ...performance.getEntriesByType('resource').map((r) => r.responseEnd)) > 600"
+        self.until(lambda: self.js(quiet), "a quiet page")
+
     # ---- acting ----
 
     def open(self, path, token=True):
@@ -122,9 +136,28 @@ class Page:
             webdriver.ActionChains(self.driver).send_keys(key).perform()
 
     def fill(self, selector, text):
-        field = self.one(selector)
-        field.clear()
-        field.send_keys(text)
+        """Types into a field; into a field of several lines it pastes, since that one indents what is typed."""
+
+        def attempt():
+            field = self.one(selector)
+            if field.tag_name == "textarea":
+                self.js("arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input', {bubbles: true}))", field, text)
+            else:
+                field.clear()
+                field.send_keys(text)
+            return True
+
+        self.until(attempt, f"{selector} to fill")
+
+    def choose(self, selector, value):
+        """Chooses an option of a list."""
+        self.one(selector)
+        self.until(lambda: self.js("""
+            const s = document.querySelector(arguments[0]);
+            if (![...s.options].some((o) => o.value === arguments[1])) return false;
+            s.value = arguments[1];
+            s.dispatchEvent(new Event("change", {bubbles: true}));
+            return true;""", selector, value), f"{value} in {selector}")
 
     def confirm(self, button, reason=None):
         """Answers the open dialog."""

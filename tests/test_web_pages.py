@@ -1,0 +1,105 @@
+"""Queues, workers, schedules, events and System in a real browser. TEST_LONG"""
+
+from harness import main, test
+from web_fixture import OK, TWO, browsing
+
+
+@test
+def queues_page_can_pause_and_limit_a_queue_and_marks_queues_without_a_worker():
+    with browsing("--worker", "1") as page:
+        page.server.submit(function="send", queue="mail")
+        page.open("/queues").sees("1 queue with waiting jobs and no worker")
+        page.one(".queues tr", "nobody serves it")
+        page.click(".queues button", "Pause")
+        page.confirm("Pause", "provider down")
+        page.sees("by console: provider down")
+        page.click(".queues button", "Resume")
+        page.confirm("Resume")
+        page.lacks("provider down")
+        page.click(".queues button", "Limit")
+        page.fill("dialog [name=max]", "3")
+        page.confirm("Set the limit")
+        page.sees("1 of 3")
+        page.click("nav a", "Workers")
+        page.one(".workers tr", "alive")
+        assert page.unnamed_controls() == []
+
+
+@test
+def workers_page_lists_running_jobs_and_links_to_their_logs():
+    with browsing("--worker", "1") as page:
+        page.open("/workers").sees("No job is running")
+        run = page.server.submit(yaml="name: talker\ntasks: {a: {run: \"printf '\\\\033[31mtalking\\\\033[0m\\\\n'; sleep 600\"}}\n")
+        page.one(".jobs tr", "talker::a")
+        page.click(".jobs a", "talker::a")
+        page.sees("talking", ".lines")
+        page.server.post(f"/v1/executions/{run}/cancel").expect(200)
+        page.one(".run-title .chip", "cancelled")
+
+
+@test
+def schedules_page_can_pause_resume_and_run_a_schedule():
+    with browsing("--worker", "1") as page:
+        page.open("/schedules").sees("No schedule is stored")
+        file = f"{page.server.db.dir}/nightly.flow.yaml"
+        open(file, "w").write("name: nightly\non: {schedule: {cron: '0 3 * * *'}}\ntasks: {a: {run: 'true'}}\n")
+        page.server.db.pawl("apply", file)
+        page.open("/schedules", token=None).one(".schedules tr", "0 3 * * *")
+        page.click(".schedules button", "Pause")
+        page.confirm("Pause", "holiday")
+        page.sees("by console: holiday")
+        page.click(".schedules button", "Resume")
+        page.confirm("Resume")
+        page.lacks("holiday")
+        page.click(".schedules button", "Run now")
+        page.confirm("Run")
+        page.one(".run-title .chip", "succeeded")
+        page.sees("by ", ".meta")
+
+
+@test
+def events_page_adds_new_events_unless_it_is_paused_and_filters_by_type():
+    with browsing("--worker", "1") as page:
+        page.open("/events").sees("No event of this kind")
+        page.server.wait(page.server.submit(yaml=TWO))
+        page.one(".events tr", "workflow.failed")
+        page.click(".chips button", "Failures")
+        page.until(lambda: len(page.all(".events tbody tr")) == 2, "two failures")
+        page.open("/events?type=task.completed", token=None)
+        page.until(lambda: len(page.all(".events tbody tr")) == 1, "one success")
+        page.click("button", "Pause")
+        page.server.wait(page.server.submit(yaml=OK))
+        page.click("button", "Continue (1 new)")
+        page.until(lambda: len(page.all(".events tbody tr")) == 2, "two successes")
+
+
+@test
+def system_page_can_create_and_revoke_access_tokens():
+    with browsing() as page:
+        page.open("/system").click("button", "New token")
+        page.fill("dialog [name=name]", "ci")
+        page.click("dialog label", "submit")
+        page.fill("dialog [name=expires_in]", "90d")
+        page.click("dialog button", "Create")
+        secret = page.one("dialog .copyable code").text
+        assert page.server.get("/v1/identity", token=secret).expect(200).json["scopes"] == ["read", "submit"]
+        page.confirm("Done")
+        page.one(".tokens tr", "ci")
+        page.click(".tokens button", "Revoke")
+        page.confirm("Revoke", "leaked")
+        page.one(".tokens tr", "revoked")
+        page.server.get("/v1/identity", token=secret).expect(401)
+        page.click("summary", "/metrics")
+        page.sees("pawl_queue_jobs")
+
+
+@test
+def database_is_verified_on_the_page_system():
+    with browsing("--worker", "1") as page:
+        page.server.wait(page.server.submit(yaml=TWO))
+        page.open("/system").click("button", "Verify")
+        page.sees("All invariants hold")
+        page.sees("3 executions")
+
+
+main()

@@ -1,0 +1,151 @@
+"""The list of runs in a real browser: filters, forms, actions on one run and on many. TEST_LONG"""
+
+from harness import main, test
+from web_fixture import OK, SLEEPER, TWO, browsing
+
+
+@test
+def run_of_a_pasted_workflow_is_shown_live_until_it_ends():
+    with browsing("--worker", "2") as page:
+        gate = f"{page.server.db.dir}/gate"
+        page.open("/").sees("Nothing has run yet")
+        page.one(".copyable", "pawl submit")
+        yaml = f"name: first\ntasks:\n  one: {{run: 'echo begun; until [ -e {gate} ]; do sleep 0.1; done; echo ended'}}\n  two: {{needs: one, run: echo last}}\n"
+        page.fill("textarea", yaml)
+        page.click("button", "Run it")
+        page.one(".run-title .chip", "running")
+        page.one(".trow", "two")
+        page.sees("begun", ".lines")
+        page.sees("following", ".log-foot")
+        open(gate, "w").close()
+        page.one(".run-title .chip", "succeeded")
+        page.sees("It succeeded", ".why")
+        page.until(lambda: page.statuses() == ["succeeded"] * 3, "all tasks succeeded")
+        page.click(".trow", "one")
+        page.sees("ended", ".lines")
+        page.sees("end of the output", ".log-foot")
+        assert page.unnamed_controls() == []
+
+
+@test
+def list_of_runs_is_paged_and_follows_the_filter_in_the_address():
+    with browsing() as page:
+        s = page.server
+        s.post("/v1/executions", [{"function": "f", "name": f"exec::job{i}", "queue": "mail" if i % 2 else "default"} for i in range(60)]).expect(201)
+        s.post(f"/v1/executions/{s.submit(function='g', name='exec::gone')}/cancel").expect(200)
+        page.open("/").sees("exec::job59")
+        rows = lambda: len(page.all(".runs tbody tr"))
+        page.until(lambda: rows() == 50, "one page")
+        page.click("button", "Show more")
+        page.until(lambda: rows() == 61, "all")
+        page.click(".chips button", "Cancelled")
+        page.until(lambda: rows() == 1, "the cancelled one")
+        page.sees("exec::gone")
+        assert page.driver.current_url.endswith("?status=cancelled%2Cskipped")
+        page.open("/?queue=mail&name=*job1*", token=None)
+        page.until(lambda: rows() == 6, "job1, job11, job13 …")
+        assert page.one(".filter").get_attribute("value") == "queue:mail job1"
+        page.fill(".filter", "kind:exec job2")
+        page.until(lambda: rows() == 11, "job2, job20 …")
+        page.fill(".filter", "quee:mail")
+        page.sees('There is no filter "quee"')
+        page.fill(".filter", "nothing-like-it")
+        page.sees("No run matches this filter")
+        page.click("button", "Show all")
+        page.until(lambda: rows() == 50, "all again")
+        s.submit(function="g", name="exec::fresh")
+        page.one(".runs tr", "exec::fresh")
+
+
+@test
+def run_can_be_cancelled_and_rerun_from_the_list_of_runs():
+    with browsing("--worker", "2") as page:
+        run = page.server.submit(yaml=SLEEPER)
+        page.open("/").one(".runs tr", "running")
+        page.click(f"[aria-label='Cancel sleeper #{run}']")
+        page.confirm("Cancel it", "not needed")
+        page.one(".runs tr", "cancelled")
+        assert page.events(run, "cancel_requested")[0]["data"] == {"by": "console", "reason": "not needed"}
+        page.click(f"[aria-label='Rerun sleeper #{run}']")
+        page.sees("would run again", "dialog")
+        page.confirm("Run again")
+        page.one(".run-title .chip", "running")
+        page.server.post(f"/v1/executions/{run}/cancel").expect(200)
+        page.one(".run-title .chip", "cancelled")
+
+
+@test
+def applied_workflow_started_from_the_form_gets_the_params_of_the_form():
+    with browsing("--worker", "1") as page:
+        file = f"{page.server.db.dir}/two.flow.yaml"
+        open(file, "w").write(TWO)
+        page.server.db.pawl("apply", file)
+        page.open("/").click("button", "New run")
+        page.choose("dialog [name=workflow]", "two")
+        page.fill("dialog [name='param:who']", "reader")
+        page.confirm("Run")
+        page.one(".run-title .chip", "failed")
+        page.click(".trow", "a")
+        page.sees("hello reader", ".lines")
+        page.click("a", "all runs of this workflow")
+        page.sees("0 of the last 1 succeeded")
+        page.one(".grid thead a")
+
+
+@test
+def several_runs_are_selected_and_cancelled_together():
+    with browsing("--worker", "1") as page:
+        ids = [page.server.submit(function="f", name=f"exec::job{i}") for i in range(5)]
+        page.open("/").sees("exec::job4")
+        page.click(f"[aria-label='Select exec::job1 #{ids[1]}']")
+        page.js("document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click', {shiftKey: true, bubbles: true}))", f"[aria-label='Select exec::job3 #{ids[3]}']")
+        page.sees("3 runs selected")
+        page.click(".selected-bar button", "Cancel, pause, rerun")
+        page.sees("3 runs would be changed", "dialog")
+        page.confirm("Cancel 3 runs", "not these")
+        page.until(lambda: len([t for t in page.all(".runs tbody tr") if "cancelled" in t.text]) == 3, "three are cancelled")
+        assert "runs selected" not in page.text()
+        left = [e["name"] for e in page.server.get("/v1/executions?status=ready").json["items"]]
+        assert sorted(left) == ["exec::job0", "exec::job4"], left
+        assert page.events(ids[2], "cancelled")[0]["data"]["reason"] == "not these"
+        page.keys("j", "x")
+        page.sees("1 run selected")
+        assert page.unnamed_controls() == []
+
+
+@test
+def action_on_all_that_match_shows_first_what_it_would_change():
+    with browsing("--worker", "2") as page:
+        for _ in range(4):
+            page.server.wait(page.server.submit(yaml=TWO))
+        page.server.wait(page.server.submit(yaml=OK))
+        page.open("/").sees("fine")
+        assert "All matching" not in page.text(".tools")
+        page.open("/?workflow=two", token=None).click(".tools button", "All matching")
+        page.sees("4 runs would be changed", "dialog")
+        page.click("dialog label", "Pause")
+        page.sees("It applies to none of them", "dialog")
+        assert page.one("dialog button.primary").get_attribute("disabled")
+        page.click("dialog label", "Run again what failed")
+        page.sees("4 runs would be changed", "dialog")
+        page.confirm("Rerun 4 runs")
+        reruns = lambda: [e for e in page.server.get("/v1/events?type=rerun&limit=1000").json["items"] if e["execution"] == e["root"]]
+        page.until(lambda: len(reruns()) == 4, "four reruns")
+        for e in reruns():
+            page.server.wait(e["root"])
+
+
+@test
+def chips_count_the_runs_of_each_status():
+    with browsing("--worker", "1") as page:
+        page.server.wait(page.server.submit(yaml=TWO))
+        page.open("/").one(".chips button", "Failed")
+        counts = lambda: page.js("return [...document.querySelectorAll('.chips button')].map((b) => b.innerText.replace(/\\s+/g, ' '))")
+        page.until(lambda: counts() == ["All 1", "Active 0", "Failed 1", "Succeeded 0", "Cancelled 0"], "the counts")
+        page.js("document.querySelectorAll('.chips button')[2].focus()")
+        page.server.wait(page.server.submit(yaml=OK))
+        page.until(lambda: counts()[3] == "Succeeded 1", "another one")
+        assert page.js("return document.activeElement.innerText").startswith("Failed")
+
+
+main()

@@ -1,0 +1,111 @@
+"""What the server sends to browsers, and who may use the pages. TEST_LONG"""
+
+import gzip
+import os
+import re
+import subprocess
+
+from harness import main, test
+from server_fixture import serving
+from web_fixture import REFUSED, SLEEPER, browsing
+
+
+# ---- what is served ----
+
+
+@test
+def pages_are_sent_compressed_and_cached_by_the_hash_of_their_content():
+    with serving() as s:
+        document = s.get("/", token=None).expect(200)
+        assert document.headers["Content-Type"] == "text/html; charset=utf-8"
+        assert (document.headers["Content-Encoding"], document.headers["Cache-Control"]) == ("gzip", "no-cache")
+        assert "trusted-types" in ", ".join(document.headers.get_all("Content-Security-Policy"))
+        html = gzip.decompress(document.body).decode()
+        s.get("/", token=None, headers={"If-None-Match": document.headers["ETag"]}).expect(304)
+        names = re.findall(r'/assets/[0-9a-f]+/[\w.]+', html)
+        assert names and "/assets/dev/" not in html
+        for name in names:
+            asset = s.get(name, token=None).expect(200)
+            assert asset.headers["Cache-Control"] == "public, max-age=31536000, immutable"
+            assert asset.headers["X-Content-Type-Options"] == "nosniff" and gzip.decompress(asset.body)
+        for path in ("/runs/17?tab=log", "/workflows/x", "/queues", "/workers", "/schedules", "/events?type=failed", "/system"):
+            assert s.get(path, token=None).expect(200).body == document.body
+        folder = names[0].rsplit("/", 1)[0]
+        for path in ("/assets/0000/app.js", f"{folder}/index.html", f"{folder}/other.js", f"{folder}/..%2f..%2fMakefile", f"{folder}/%2fetc%2fpasswd", "/assets/../Makefile", "/runs"):
+            s.get(path, token=None).expect(404)
+        assert not [p for p in s.get("/openapi.json").json["paths"] if p == "/" or p.startswith(("/assets", "/runs"))]
+
+
+@test
+def pages_from_a_folder_are_not_cached_and_files_outside_the_folder_are_not_served():
+    with serving("--web", "web") as s:
+        document = s.get("/").expect(200)
+        assert b"/assets/dev/app.js" in document.body and document.headers["Cache-Control"] == "no-store"
+        assert s.get("/assets/dev/app.js").expect(200).headers["Content-Type"] == "text/javascript; charset=utf-8"
+        for path in ("/assets/dev/..%2fMakefile", "/assets/dev/%2e%2e%2fREADME.md", "/assets/dev/missing.js"):
+            s.get(path).expect(404)
+
+
+@test
+def first_page_load_takes_less_than_60_kb_and_all_pages_less_than_150_kb():
+    with browsing() as page:
+        page.open("/").sees("Nothing has run yet")
+        loaded = page.js("return performance.getEntriesByType('resource').filter((r) => r.name.includes('/assets/')).map((r) => r.encodedBodySize)")
+        assert 10 < len(loaded) < 40 and sum(loaded) < 60_000, (len(loaded), sum(loaded))
+        whole = sum(len(gzip.compress(open(f"web/{name}", "rb").read(), 9)) for name in os.listdir("web"))
+        assert whole < 150_000, whole
+
+
+@test
+def scripts_of_the_pages_pass_a_strict_type_check():
+    scripts = [f"web/{name}" for name in sorted(os.listdir("web")) if name.endswith(".js")]
+    done = subprocess.run(["tsc", "--noEmit", "--allowJs", "--checkJs", "--strict", "--target", "es2022", "--module", "es2022", "--lib", "esnext,dom,dom.iterable", *scripts], text=True, capture_output=True)
+    assert done.returncode == 0, done.stdout
+
+
+# ---- who asks ----
+
+
+@test
+def token_in_the_address_becomes_a_cookie_that_scripts_cannot_read():
+    with browsing() as page:
+        page.open("/queues").sees("No job has been queued yet")
+        assert page.driver.current_url == page.origin + "/queues"
+        assert page.js("return document.cookie") == ""
+        cookie = page.driver.get_cookie("pawl")
+        assert cookie["httpOnly"] and cookie["sameSite"] == "Strict"
+        page.open("/system", token=None).sees("console")
+
+
+@test
+def valid_token_is_accepted_by_the_login_dialog_after_an_invalid_one():
+    with browsing(allowed=(REFUSED,)) as page:
+        page.open("/system", token=None)
+        page.fill("#token", "not a token")
+        page.click("dialog button", "Log in")
+        page.sees("not valid", "dialog")
+        page.fill("#token", page.server.token)
+        page.click("dialog button", "Log in")
+        page.sees("You are")
+        page.click("button", "Log out")
+        page.one("dialog.login")
+        assert page.unnamed_controls() == []
+
+
+@test
+def pages_show_no_actions_to_a_token_with_only_the_scope_read():
+    with browsing("--worker", "1") as page:
+        run = page.server.submit(yaml=SLEEPER)
+        token = page.server.db.token("reader", "read")
+        page.open(f"/runs/{run}", token=token).sees("sleeper")
+        page.one(".trow", "a")
+        # One script reads all buttons, because the page may draw them again at any time.
+        shown = page.driver.execute_script("return [...document.querySelectorAll('button')].map((b) => b.innerText)")
+        assert not set(shown) & {"Cancel", "Pause", "Rerun", "Skip"}, shown
+        page.open("/", token=None).sees("sleeper")
+        assert "New run" not in page.text() and not page.all("td.acts button")
+        page.open("/system", token=None).sees("token reader")
+        assert "Access tokens" not in page.text()
+
+
+main()
