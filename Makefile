@@ -432,6 +432,7 @@ check-sql:
 VERSION = $(shell sed -n 's/^\#define PAWL_VERSION  *"\(.*\)"/\1/p' include/pawl.h)
 
 MAN_PAGES = $(notdir $(wildcard $(BUILD)/man/*))
+PROXY_EXAMPLES = packaging/nginx-pawl.conf packaging/haproxy-pawl.cfg
 DOCS = README.md CHANGELOG.md LICENSE docs/openapi.json $(wildcard docs/*.md)
 UNITS = pawl-worker.service pawl-server.service pawl-server.socket
 
@@ -454,14 +455,14 @@ install: all
 	$(BUILD)/pawl completion fish >$(DESTDIR)$(fishdir)/pawl.fish
 	for unit in $(UNITS); do sed -e 's|/usr/local|$(PREFIX)|' packaging/$$unit >$(DESTDIR)$(unitdir)/$$unit || exit 1; done
 	install -m 644 packaging/pawl.sysusers $(DESTDIR)$(sysusersdir)/pawl.conf
-	install -m 644 $(DOCS) $(DESTDIR)$(docdir)
+	install -m 644 $(DOCS) $(PROXY_EXAMPLES) $(DESTDIR)$(docdir)
 
 uninstall: $(BUILD)/man
 	rm -f $(addprefix $(DESTDIR),$(bindir)/pawl $(libexecdir)/pawl-shim $(libexecdir)/pawl-server $(libdir)/libpawl.a $(libdir)/libpawl.so.0 \
 		$(libdir)/libpawl.so $(includedir)/pawl.h $(libdir)/pkgconfig/pawl.pc $(bashdir)/pawl $(zshdir)/_pawl \
 		$(fishdir)/pawl.fish $(addprefix $(unitdir)/,$(UNITS)) $(sysusersdir)/pawl.conf \
 		$(addprefix $(mandir)/man1/,$(filter %.1,$(MAN_PAGES))) $(addprefix $(mandir)/man5/,$(filter %.5,$(MAN_PAGES))) \
-		$(addprefix $(docdir)/,$(notdir $(DOCS))))
+		$(addprefix $(docdir)/,$(notdir $(DOCS) $(PROXY_EXAMPLES))))
 	rmdir $(DESTDIR)$(libexecdir) $(DESTDIR)$(docdir) 2>/dev/null || true
 
 deb: all

@@ -59,6 +59,9 @@ NOT_RUN=6
 	while read -r page language line file; do
 		case $language in
 		console | yaml | c | sql) ;;
+		nginx | haproxy) # a file that tests/test_server_proxy.py runs
+			cmp "$file" packaging/"$language"-pawl.c* || { echo "$page:$line: is not the file in packaging/"; return 1; }
+			;;
 		sh)
 			grep -q '^# not run by the tests: .' "$file" || { echo "$page:$line: does not say why it is not run"; return 1; }
 			not_run=$((not_run + 1))

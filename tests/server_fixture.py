@@ -9,8 +9,11 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
+
+from harness import Skip
 
 BUILD = os.environ.get("PAWL_TEST_BUILD", "build")
 PATIENCE = int(os.environ.get("PAWL_TEST_PATIENCE", "240"))  # seconds until a hang counts as a failure
@@ -158,3 +161,11 @@ def serving(*options, **more):
         db.verify()
     finally:
         db.remove()
+
+
+def as_nobody(program, *args):
+    """Runs a text in Python as another user."""
+    if os.geteuid() != 0:
+        raise Skip("needs root, to be another user")
+    command = ["setpriv", "--reuid", "nobody", "--clear-groups", sys.executable, "-c", program, *args]
+    return subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE)

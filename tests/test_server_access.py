@@ -9,11 +9,10 @@ import re
 import shutil
 import stat
 import subprocess
-import sys
 import time
 
-from harness import Skip, main, test
-from server_fixture import BUILD, PATIENCE, Database, Server, serving
+from harness import main, test
+from server_fixture import BUILD, PATIENCE, Database, Server, as_nobody, serving
 
 SCOPES = ("read", "submit", "operate", "work", "admin")
 NIGHTLY = "name: nightly\non: {schedule: {cron: '0 3 * * *'}}\ntasks: {a: {run: 'true'}}\n"
@@ -265,13 +264,6 @@ def operations_that_need_no_token_show_no_data():
 
 
 # --- unix sockets and addresses ----------------------------------------------------------------------
-
-
-def as_nobody(program, *args):
-    if os.geteuid() != 0:
-        raise Skip("needs root, to be another user")
-    command = ["setpriv", "--reuid", "nobody", "--clear-groups", sys.executable, "-c", program, *args]
-    return subprocess.run(command, text=True, capture_output=True, timeout=PATIENCE)
 
 
 ASK = """

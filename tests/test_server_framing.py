@@ -7,12 +7,10 @@ first one ends. The proxies refuse to submit, so whatever is submitted through t
 
 import contextlib
 import re
-import shutil
 import socket
-import subprocess
-import time
 
-from harness import Skip, main, test
+from harness import main, test
+from reverse_proxy import NGINX, proxy
 from server_fixture import PATIENCE, serving
 
 NO_REQUEST_LINE = ("space_in_the_target", "tab_instead_of_space", "tls_hello")  # closed without an answer
@@ -261,12 +259,7 @@ def request_with_a_long_head_is_answered_or_refused_but_never_dropped():
 
 # --- behind proxies -----------------------------------------------------------------------------------
 
-NGINX = """
-daemon off; master_process off; pid {dir}/nginx.pid; error_log {dir}/nginx.log;
-events {{ worker_connections 64; }}
-http {{
-    access_log off;
-    client_body_temp_path {dir}/b; proxy_temp_path {dir}/p; fastcgi_temp_path {dir}/f; uwsgi_temp_path {dir}/u; scgi_temp_path {dir}/s;
+NGINX_SITE = """
     upstream pawl {{ server 127.0.0.1:{server}; keepalive 1; }}
     server {{
         listen 127.0.0.1:{port};
@@ -278,7 +271,6 @@ http {{
         location / {{ proxy_pass http://pawl; }}
         location /v1/executions {{ limit_except GET {{ deny all; }} proxy_pass http://pawl; }}
     }}
-}}
 """
 
 HAPROXY = """
@@ -299,41 +291,14 @@ backend pawl
 """
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as s:
-        return s.getsockname()[1]
+def nginx(server, buffering):
+    make = lambda dir, port, to: NGINX.format(dir=dir, site=NGINX_SITE.format(server=to, port=port, buffering=buffering))
+    return proxy(server, "nginx", make)
 
 
-@contextlib.contextmanager
-def proxy(server, program, config, **values):
-    """Runs the proxy in front of the server on a port; another process may take the port first, so it tries again."""
-    path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
-    if not path:
-        raise Skip(f"{program} is not installed: tools/install-deps test")
-    for _ in range(10):
-        port, file = free_port(), f"{server.db.dir}/{program}.conf"
-        with open(file, "w") as f:
-            f.write(config.format(dir=server.db.dir, port=port, server=server.port, **values))
-        command = [path, "-c", file, "-e", f"{server.db.dir}/nginx.log"] if program == "nginx" else [path, "-f", file]
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            if is_open(port, process):
-                yield port
-                return
-        finally:
-            process.kill()
-            process.wait()
-    raise AssertionError(f"{program} does not start")
-
-
-def is_open(port, process):
-    end = time.monotonic() + PATIENCE
-    while process.poll() is None and time.monotonic() < end:
-        with contextlib.suppress(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.1", port)).close()
-            return True
-        time.sleep(0.02)
-    return False
+def haproxy(server, relaxed="", relaxed_server=""):
+    make = lambda dir, port, to: HAPROXY.format(server=to, port=port, relaxed=relaxed, relaxed_server=relaxed_server)
+    return proxy(server, "haproxy", make)
 
 
 def check_next_client(port, attacks, name):
@@ -359,26 +324,25 @@ def attack_through(s, port):
 
 @test
 def no_request_is_smuggled_past_nginx():
-    with serving() as s, proxy(s, "nginx", NGINX, buffering="on") as port:
+    with serving() as s, nginx(s, "on") as port:
         attack_through(s, port)
 
 
 @test
 def no_request_is_smuggled_past_nginx_without_request_buffering():
-    with serving() as s, proxy(s, "nginx", NGINX, buffering="off") as port:
+    with serving() as s, nginx(s, "off") as port:
         attack_through(s, port)
 
 
 @test
 def no_request_is_smuggled_past_haproxy():
-    with serving() as s, proxy(s, "haproxy", HAPROXY, relaxed="", relaxed_server="") as port:
+    with serving() as s, haproxy(s) as port:
         attack_through(s, port)
 
 
 @test
 def no_request_is_smuggled_past_haproxy_that_accepts_invalid_requests():
-    values = {"relaxed": "option accept-invalid-http-request", "relaxed_server": "option accept-invalid-http-response"}
-    with serving() as s, proxy(s, "haproxy", HAPROXY, **values) as port:
+    with serving() as s, haproxy(s, "option accept-invalid-http-request", "option accept-invalid-http-response") as port:
         attack_through(s, port)
 
 

@@ -13,8 +13,8 @@
 #define NOT_GIVEN -1
 
 struct serve {
-    const char *listen, *token_file, *web, *config;
-    struct texts hosts;
+    const char *listen, *token_file, *proxy_scope, *web, *config;
+    struct texts hosts, proxies;
     int64_t worker;
     bool read_only;
 };
@@ -61,6 +61,9 @@ static int serve(struct cli *c)
     add_option(&a, "--worker", slots);
     for (size_t i = 0; i < s->hosts.n; i++)
         add_option(&a, "--host", s->hosts.at[i]);
+    for (size_t i = 0; i < s->proxies.n; i++)
+        add_option(&a, "--trusted-proxy", s->proxies.at[i]);
+    add_option(&a, "--proxy-scope", s->proxy_scope);
     if (s->read_only)
         *vec_add(&a) = "--read-only";
     *vec_add(&a) = NULL;
@@ -75,6 +78,10 @@ static const struct option options[] = {
      "also answer requests for this host name"},
     {"token-file", OPTION_TEXT, offsetof(struct serve, token_file), "FILE",
      "accept the token in the first line of this file, with all scopes"},
+    {"trusted-proxy", OPTION_TEXTS, offsetof(struct serve, proxies), "PEER",
+     "believe the header X-Forwarded-User if it comes from this ADDRESS, ADDRESS/BITS or user:NAME"},
+    {"proxy-scope", OPTION_TEXT, offsetof(struct serve, proxy_scope), "SCOPES",
+     "what users of the trusted proxy may do; default: read"},
     {"read-only", OPTION_FLAG, offsetof(struct serve, read_only), NULL, "refuse every change"},
     {"worker", OPTION_NUMBER, offsetof(struct serve, worker), "N",
      "also run jobs, up to N attempts at once"},
@@ -100,7 +107,8 @@ const struct command command_serve = {
     .size = sizeof(defaults),
     .defaults = &defaults,
     .examples = {{"pawl serve --worker 4", "a whole system: interface, pages and a worker"},
-                 {"pawl serve --listen unix:/run/pawl/pawl.sock", "behind a reverse proxy"}},
+                 {"pawl serve --host pawl.example.org --trusted-proxy 10.0.0.5",
+                  "behind a reverse proxy"}},
     .run = serve,
     .no_json = true,
     .local = true,

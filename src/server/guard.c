@@ -1,6 +1,7 @@
 /* guard.c - finds out which user sends a request, and checks whether that user may do so. A user is
- * identified by a token (in Authorization, or in the cookie of a browser session), or as the peer
- * of a unix socket. All other requests can use only the endpoints that need no scope.
+ * identified by a token (in Authorization, or in the cookie of a browser session), by a trusted
+ * proxy, or as the peer of a unix socket. All other requests can use only the endpoints that need
+ * no scope.
  *
  * A browser sends cookies with requests that other sites cause. Three checks refuse such requests:
  * the Host header must be a name of this server (DNS rebinding), Sec-Fetch-Site and Origin must be
@@ -22,8 +23,6 @@
 #include <unistd.h>
 
 #define COOKIE "pawl="
-#define ALL_SCOPES \
-    (PAWL_SCOPE_READ | PAWL_SCOPE_SUBMIT | PAWL_SCOPE_OPERATE | PAWL_SCOPE_WORK | PAWL_SCOPE_ADMIN)
 
 static const char *header_of(const struct request *r, const char *name)
 {
@@ -176,9 +175,11 @@ bool guard_admit(struct request *r)
     if (given && !strncasecmp(given, "Bearer ", 7))
         r->token = arena_strdup(&r->arena, given + 7 + strspn(given + 7, " "));
     else if (header_of(r, "X-Pawl-Request"))
-        r->token = cookie_token(r);
+        r->is_session = (r->token = cookie_token(r)) != NULL;
     if (r->token)
         identify_token(r);
+    else if (proxy_is_peer(r)) /* it never acts as itself, even if it is the server's own user */
+        return proxy_identify(r);
     else if (r->server->is_unix)
         identify_peer(r);
     return true;
@@ -189,6 +190,8 @@ bool guard_admit(struct request *r)
 static bool refuse_token(struct request *r)
 {
     answer_header(r, "WWW-Authenticate", "Bearer realm=\"pawl\"");
+    if (r->is_session) /* the next request may be identified in another way */
+        answer_header(r, "Set-Cookie", "%s", END_SESSION);
     answer_problem(r, 401, "unauthorized",
                    r->token ? "the token is not valid: it is unknown, expired or revoked"
                             : "a token is required: send Authorization: Bearer TOKEN "
@@ -294,12 +297,13 @@ int guard_open(struct server *s, struct err *err)
 
     if (sodium_init() < 0)
         return err_set(err, E_INTERNAL, "libsodium can't be initialized");
+    TRY(proxies_check(s, err));
     if (s->options.token_file)
         return read_token_file(s, err);
     if (s->is_unix)
         return 0;
     if (!s->is_loopback)
-        return check_exposed(s, err);
+        return s->proxies ? 0 : check_exposed(s, err);
     randombytes_buf(random, sizeof(random));
     sodium_bin2base64(s->console_token, sizeof(s->console_token), random, sizeof(random),
                       sodium_base64_VARIANT_URLSAFE_NO_PADDING);

@@ -65,7 +65,8 @@ static void remove_stale(const struct sockaddr_un *a)
 }
 
 /* Opens a unix socket to which only the user of the server can connect: that user needs no token
- * there. */
+ * there. With a trusted proxy all users can connect, and others than these two need a token, as on
+ * a port of this host. */
 static int open_unix(struct server *s, const char *path, struct err *err)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -79,7 +80,7 @@ static int open_unix(struct server *s, const char *path, struct err *err)
     strcpy(a.sun_path, path);
     s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     remove_stale(&a);
-    mask = umask(0177);
+    mask = umask(proxies_need_socket(s) ? 0111 : 0177);
     failed = bind(s->listener, (const struct sockaddr *)&a, sizeof(a));
     umask(mask);
     if (failed || listen(s->listener, BACKLOG))

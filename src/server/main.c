@@ -147,6 +147,7 @@ static int serve(struct server *s, struct err *err)
     int rc, signals = block_signals();
 
     raise_descriptor_limit();
+    TRY(proxies_open(s, err));
     TRY(listen_open(s, err));
     if ((rc = prepare_database(s, &e)))
         return err_set(err, (enum error_code) - rc, "%s", e.message);
@@ -171,6 +172,8 @@ enum {
     OPT_LISTEN,
     OPT_HOST,
     OPT_TOKEN_FILE,
+    OPT_TRUSTED_PROXY,
+    OPT_PROXY_SCOPE,
     OPT_READ_ONLY,
     OPT_WEB,
     OPT_CONFIG,
@@ -184,6 +187,8 @@ static const struct option long_options[] = {
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"host", required_argument, NULL, OPT_HOST},
     {"token-file", required_argument, NULL, OPT_TOKEN_FILE},
+    {"trusted-proxy", required_argument, NULL, OPT_TRUSTED_PROXY},
+    {"proxy-scope", required_argument, NULL, OPT_PROXY_SCOPE},
     {"read-only", no_argument, NULL, OPT_READ_ONLY},
     {"web", required_argument, NULL, OPT_WEB},
     {"config", required_argument, NULL, OPT_CONFIG},
@@ -199,7 +204,8 @@ static void print_openapi(void)
     puts(text);
 }
 
-static bool read_option(struct server_options *o, int option, const char ***hosts)
+static bool read_option(struct server_options *o, int option, const char ***hosts,
+                        const char ***proxies)
 {
     switch (option) {
     case OPT_DB:
@@ -216,6 +222,12 @@ static bool read_option(struct server_options *o, int option, const char ***host
         break;
     case OPT_TOKEN_FILE:
         o->token_file = optarg;
+        break;
+    case OPT_TRUSTED_PROXY:
+        *(*proxies)++ = optarg;
+        break;
+    case OPT_PROXY_SCOPE:
+        o->proxy_scopes = optarg;
         break;
     case OPT_READ_ONLY:
         o->read_only = true;
@@ -243,12 +255,14 @@ int main(int argc, char **argv)
     struct server s = {.listener = -1};
     struct err err = ERR_INIT;
     const char **hosts = mem_zalloc((size_t)(argc + 1) * sizeof(*hosts));
+    const char **proxies = mem_zalloc((size_t)(argc + 1) * sizeof(*proxies));
     int option, rc = 0;
     bool ok = true;
 
     s.options.hosts = hosts;
+    s.options.proxies = proxies;
     while (ok && (option = getopt_long(argc, argv, "", long_options, NULL)) >= 0)
-        ok = read_option(&s.options, option, &hosts);
+        ok = read_option(&s.options, option, &hosts, &proxies);
     if (!ok || optind < argc) {
         fprintf(stderr, "pawl-server: wrong options: start it with `pawl serve`\n");
         return 2;
@@ -256,6 +270,8 @@ int main(int argc, char **argv)
     if ((rc = serve(&s, &err)))
         fprintf(stderr, "pawl-server: %s\n", err.msg);
     free((void *)s.options.hosts);
+    free((void *)s.options.proxies);
+    free(s.proxies);
     free(s.url);
     return rc ? err_exit_code(err.code) : 0;
 }

@@ -7,6 +7,7 @@
  *     slow.c        closes connections whose client is too slow
  *     framing.c     refuses requests whose framing is ambiguous
  *     guard.c       who asks: Host, origin, token, cookie, peer of a unix socket
+ *     proxy.c       who asks: users of a trusted proxy
  *     endpoints.c      finds the endpoint; args.c and body.c check what it is given
  *     planes.c      threads that carry out requests, with their database handles
  *     read_budget.c how much reading one token may cause
@@ -35,8 +36,12 @@
 #define LIST_MAX    1000       /* at most this many lines in a page, and jobs in one request */
 #define TENANT_SIZE PAWL_TENANT_SIZE
 
+#define ALL_SCOPES \
+    (PAWL_SCOPE_READ | PAWL_SCOPE_SUBMIT | PAWL_SCOPE_OPERATE | PAWL_SCOPE_WORK | PAWL_SCOPE_ADMIN)
+
 struct clients;
 struct planes;
+struct proxies;
 struct watches;
 struct worker;
 
@@ -47,6 +52,8 @@ struct server_options {
         *hosts; /* names that a Host header may have, besides the address; ends with NULL */
     const char *token_file; /* a file with one token that has all scopes; NULL if none */
     const char *web;        /* serve the pages from this folder; NULL means the pages built in */
+    const char *const *proxies; /* ADDRESS, ADDRESS/BITS or user:NAME; ends with NULL */
+    const char *proxy_scopes;   /* the scopes of their users; NULL means read */
     const char *config;
     bool read_only; /* refuse every endpoint that needs more than PAWL_SCOPE_READ */
     int worker;     /* slots of a worker inside the server; 0 if it has no worker */
@@ -62,6 +69,7 @@ struct server {
     char console_token[64]; /* a token made at the start for the person who starts the server; "" if
                                none */
     char file_token[256];   /* the token in options.token_file; "" if none */
+    struct proxies *proxies; /* NULL if none */
     struct clients *clients;
     struct planes *planes;
     struct watches *watches;
@@ -112,6 +120,7 @@ struct request {
     /* The user who sent the request. */
     char tenant[TENANT_SIZE]; /* "" for the server's own tenant */
     const char *token;        /* NULL if none was sent */
+    bool is_session;          /* the token is that of a cookie */
     const char *by;           /* the user's name for the history */
     unsigned scopes;          /* set by guard_admit if that needs no database, else by
                                  guard_check */
@@ -187,6 +196,9 @@ const char *framing_fault(struct MHD_Connection *c, const struct request_line *l
 
 /* ---- guard.c ---- */
 
+/* Set-Cookie of a session that ends. */
+#define END_SESSION "pawl=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
+
 /* Checks what needs no database: the Host header and the origin of a browser's request. Finds the
  * token. False if the request was refused. */
 bool guard_admit(struct request *r);
@@ -196,6 +208,19 @@ bool guard_check(struct request *r);
 /* Reads the token file if one is given. Else makes the console token if only this host can reach
  * the server over TCP, and refuses a server that other hosts can reach while no token exists. */
 MUST_USE int guard_open(struct server *s, struct err *err);
+
+/* ---- proxy.c ---- */
+
+/* Reads the options --trusted-proxy and --proxy-scope. */
+MUST_USE int proxies_open(struct server *s, struct err *err);
+/* Whether the socket of the server suits them. */
+MUST_USE int proxies_check(const struct server *s, struct err *err);
+/* Whether a proxy that runs as another user must be able to connect to a unix socket. */
+bool proxies_need_socket(const struct server *s);
+/* Whether the other end of the connection is a trusted proxy. */
+bool proxy_is_peer(const struct request *r);
+/* Identifies the user that the proxy names, if any. False if the request was answered. */
+bool proxy_identify(struct request *r);
 
 /* ---- args.c, body.c ---- */
 

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static void healthz(struct request *r)
 {
@@ -69,6 +70,14 @@ static void identity(struct request *r)
     answer_buf(r, 200, "application/json", &b);
 }
 
+/* Whether the browser that made this request uses TLS, which a proxy terminates. */
+static bool is_tls(const struct request *r)
+{
+    const char *origin = MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, "Origin");
+
+    return origin && !strncasecmp(origin, "https://", 8);
+}
+
 /* Stores the token in a cookie that scripts of the browser can't read. */
 static void log_in(struct request *r)
 {
@@ -77,14 +86,14 @@ static void log_in(struct request *r)
 
     if (!body_read(r, &v, &n))
         return;
-    answer_header(r, "Set-Cookie", "pawl=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000",
-                  r->token ? r->token : "");
+    answer_header(r, "Set-Cookie", "pawl=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000%s",
+                  r->token ? r->token : "", is_tls(r) ? "; Secure" : "");
     identity(r);
 }
 
 static void log_out(struct request *r)
 {
-    answer_header(r, "Set-Cookie", "pawl=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    answer_header(r, "Set-Cookie", "%s", END_SESSION);
     answer_empty(r, 204);
 }
 
