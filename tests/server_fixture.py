@@ -1,6 +1,7 @@
 """server_fixture.py - a real server on a new database, for tests in Python."""
 
 import contextlib
+import glob
 import http.client
 import json
 import os
@@ -8,6 +9,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -50,12 +52,31 @@ class Database:
     def token(self, name, scopes, *more):
         return self.pawl("admin", "token", "create", name, "--scope", scopes, *more).strip()
 
+    def dump(self):
+        """All rows of the database, sorted, as texts. A check of a token may note when it was used."""
+        if self.url.startswith("sqlite:"):
+            return sorted(line for path in glob.glob(f"{self.dir}/*.db") for line in dump_sqlite(path))
+        each = "SELECT %L || (to_jsonb(t) - ''last_used_at'')::text FROM %I.%I t"
+        script = f"SELECT format('{each}', tablename, schemaname, tablename) FROM pg_tables WHERE schemaname = 'pawl_{self.tenant}'\\gexec\n"
+        command = ["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", self.url]
+        done = subprocess.run(command, input=script, text=True, capture_output=True, timeout=PATIENCE, check=True)
+        return sorted(done.stdout.splitlines())
+
     def verify(self):
         assert "invariants hold" in self.pawl("verify")
 
     def remove(self):
         self.pawl("admin", "tenant", "drop", self.tenant, tenant=False, check=False)
         shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def dump_sqlite(path):
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=PATIENCE)) as db:
+        for (table,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+            rows = db.execute(f'SELECT * FROM "{table}"')
+            names = [column[0] for column in rows.description]
+            for row in rows:
+                yield table + repr({name: value for name, value in zip(names, row) if name != "last_used_at"})
 
 
 class Answer:
