@@ -126,6 +126,8 @@ RANDOM_SRCS := $(wildcard tests/random/*.c)
 FUZZ_SRCS := $(wildcard tests/fuzz/*.c)
 # The parts of the library that they need; they do not link all of it.
 FUZZ_LIB := $(wildcard $(addsuffix *.c,$(filter src/base/% src/core/% src/parse/%,$(LIB_DIRS))) src/exec/outputs.c)
+# The parts of the server that read requests, for the fuzzers that define endpoints of their own.
+FUZZ_SERVER := $(patsubst %,src/server/%.c,answer args body endpoints)
 BENCH_SRCS := $(wildcard bench/*.c)
 # The database backends of bench/raw.c.
 RAW_SRCS := $(wildcard bench/raw/*.c)
@@ -254,6 +256,8 @@ $(filter $(BUILD)/tests/test_random%,$(TESTS)): $(RANDOM_OBJS)
 $(FUZZERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/fuzz/%.o $(call object,$(FUZZ_LIB))
 	@mkdir -p $(@D)
 	$(call QUIET,LINK)$(CC) -pie -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $(filter %.o,$^) $(LIBS)
+
+$(addprefix $(BUILD)/tests/fuzz_,target body): $(call object,$(FUZZ_SERVER))
 
 $(filter-out %/mark,$(BENCHES)): $(BUILD)/bench/%: $(BUILD)/obj/bench/%.o $(COMMON_OBJS) $(BUILD)/libpawl.a
 	@mkdir -p $(@D)

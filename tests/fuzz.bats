@@ -22,3 +22,5 @@ try() { # name
 @test "any text is read as a duration, a time or a number or is refused" { try duration; }
 @test "any bytes are read as the outputs of a task or are refused" { try outputs; }
 @test "any text is an access token that is written back unchanged or is refused" { try token; }
+@test "any method and target lead to an endpoint with checked arguments or are refused" { try target; }
+@test "any bytes are read as the body of a request by its rules or are refused" { try body; }

@@ -144,6 +144,7 @@ def invalid_request_is_refused_with_an_error_that_names_the_mistake():
         answer = s.ask("PATCH", "/v1/executions")
         problem(answer, 405, "method-not-allowed")
         assert answer.headers["Allow"] == "GET, POST"
+        assert s.ask("DELETE", "/v1/executions/counts").expect(405).headers["Allow"] == "GET"  # two endpoints match
         problem(s.ask("GET", "/v1/queues", b"{}"), 400, "invalid", "no body")
         assert s.get("/v1/executions").json["items"] == []
 

@@ -110,7 +110,7 @@ const struct endpoint *endpoint_find(const char *method, const char *path, struc
                                      const char *args[PATH_ARGS], struct buf *allowed);
 
 /* Decodes %XX in place (and, in a query, + to a space). False if the result is not valid UTF-8 or
- * has control characters. */
+ * has NUL. */
 bool percent_decode(char *s, bool query);
 
 #endif

@@ -67,6 +67,17 @@ static bool has_method(const struct endpoint *e, const char *method)
     return !strcmp(e->method, method) || (!strcmp(e->method, "GET") && !strcmp(method, "HEAD"));
 }
 
+/* Adds a method to those of a path, which several endpoints may match. */
+static void allow(struct buf *allowed, const char *method)
+{
+    size_t len = strlen(method);
+
+    for (const char *p = buf_cstr(allowed); *p; p += strcspn(p, " "), p += *p == ' ')
+        if (!strncmp(p, method, len) && (!p[len] || p[len] == ','))
+            return;
+    buf_addf(allowed, "%s%s", allowed->len ? ", " : "", method);
+}
+
 const struct endpoint *endpoint_find(const char *method, const char *path, struct arena *arena,
                                      const char *args[PATH_ARGS], struct buf *allowed)
 {
@@ -76,7 +87,7 @@ const struct endpoint *endpoint_find(const char *method, const char *path, struc
                 continue;
             if (has_method(e, method))
                 return e;
-            buf_addf(allowed, "%s%s", allowed->len ? ", " : "", e->method);
+            allow(allowed, e->method);
         }
     return NULL;
 }
