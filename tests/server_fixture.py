@@ -22,14 +22,16 @@ PATIENCE = int(os.environ.get("PAWL_TEST_PATIENCE", "240"))  # seconds until a h
 
 
 class Database:
-    """A new tenant of the database under test."""
+    """A new tenant of the database under test, or of the PostgreSQL server with this URL."""
 
     count = 0
 
-    def __init__(self):
+    def __init__(self, url=None):
         self.dir = tempfile.mkdtemp(prefix="pawl-server.")
         os.chmod(self.dir, 0o755)
-        if os.environ.get("PAWL_TEST_DB", "sqlite") == "sqlite":
+        if url:
+            self.url = url
+        elif os.environ.get("PAWL_TEST_DB", "sqlite") == "sqlite":
             self.url = f"sqlite:{self.dir}/pawl.db"
         else:
             self.url = os.environ["PAWL_TEST_PG_URL"] + "?connect_timeout=240"

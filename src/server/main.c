@@ -22,6 +22,8 @@
 #define DRAIN_US \
     (10 * 1000000LL) /* µs that requests under way get to finish when the server is stopped */
 
+#define EXIT_US (20 * 1000000LL) /* µs until it exits even if the database does not answer */
+
 #define LOOK_MS 5000 /* ms between two searches for clients that are too slow */
 
 static void note(void *arg, const char *sentence)
@@ -114,11 +116,29 @@ static int block_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+/* A statement on a connection that hangs takes long to fail. The server keeps nothing, so it need
+ * not wait for that. */
+static void *exit_in_time(void *drained)
+{
+    clock_sleep_us(EXIT_US);
+    if (__atomic_load_n((bool *)drained, __ATOMIC_ACQUIRE))
+        return NULL;
+    fprintf(stderr, "pawl-server: the database does not answer: stopping without an answer to the "
+                    "requests that wait for it\n");
+    _exit(err_exit_code(E_UNAVAILABLE));
+}
+
 /* Accepts no more connections, lets the requests under way finish, and ends streams. */
 static void drain(struct server *s)
 {
+    static bool drained;
     int64_t until = clock_boot_us() + DRAIN_US;
+    pthread_t timer;
 
+    if (s->unlink)
+        unlink(s->unlink);
+    if (!thread_start(&timer, exit_in_time, &drained))
+        pthread_detach(timer);
     notify_supervisor("STOPPING=1");
     __atomic_store_n(&s->stopping, true, __ATOMIC_RELEASE);
     MHD_quiesce_daemon(s->daemon);
@@ -129,8 +149,7 @@ static void drain(struct server *s)
     http_stop(s);
     planes_free(s);
     watches_free(s);
-    if (s->unlink)
-        unlink(s->unlink);
+    __atomic_store_n(&drained, true, __ATOMIC_RELEASE);
 }
 
 static void wait_for_signal(struct server *s, int signals)

@@ -1,0 +1,230 @@
+"""The database can't be used for a while: every request gets a clear answer in time, streams stay open and continue, and
+nothing is half done. TEST_LONG"""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import threading
+import time
+
+from harness import Skip, main, test
+from server_fixture import PATIENCE, Database, Server
+from stream_client import Stream, live, read_in_background, until
+
+PG_SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pg_server")
+
+
+class Cluster:
+    """A PostgreSQL server of this test."""
+
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix="pawl-cluster.")
+        printed = subprocess.run([PG_SERVER, "start", self.dir, str(os.getpid())], text=True, capture_output=True, check=True).stdout
+        self.url = re.search(r"PAWL_TEST_PG_URL=(\S+)", printed)[1]
+
+    def ctl(self, *words):
+        subprocess.run([PG_SERVER, "ctl", self.dir, *words], check=True, capture_output=True, timeout=PATIENCE)
+
+    def stop(self):
+        self.ctl("-m", "immediate", "-w", "stop")
+
+    def start(self):
+        self.ctl("-w", "-t", "60", "start")
+
+    def processes(self):
+        with open(f"{self.dir}/data/postmaster.pid") as f:
+            first = int(f.readline())
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(first)], text=True, capture_output=True).stdout
+        return [first, *map(int, children.split())]
+
+    def signal(self, how):
+        for pid in self.processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, how)
+
+    def remove(self):
+        subprocess.run([PG_SERVER, "stop", self.dir], check=True, capture_output=True, timeout=PATIENCE)
+
+
+@contextlib.contextmanager
+def own_cluster():
+    """A PostgreSQL server, a tenant of it, and a Pawl server of that tenant."""
+    if os.environ.get("PAWL_TEST_DB", "sqlite") == "sqlite":
+        raise Skip("a file can't be stopped")
+    cluster = Cluster()
+    try:
+        db = Database(cluster.url)
+        s = Server(db)
+        yield cluster, s
+        assert s.stop() == 0
+        db.verify()
+    finally:
+        cluster.remove()
+
+
+def check_unavailable(answer):
+    assert answer.status == 503, (answer.status, answer.body)
+    assert int(answer.headers["Retry-After"]) > 0
+    assert answer.json["type"] == "urn:pawl:problem:unavailable", answer.json
+
+
+def each_plane(s, run, token=True):
+    """One request for each plane."""
+    yield s.get(f"/v1/executions/{run}", token=token)
+    yield s.get("/v1/queues", token=token)
+    yield s.post("/v1/executions", {"function": "f"}, token=token)
+    yield s.post("/v1/executions", [{"function": "f", "key": "a"}, {"function": "f", "key": "b"}], token=token)
+    yield s.post(f"/v1/executions/{run}/cancel", token=token)
+    yield s.post("/v1/executions/actions", {"action": "cancel", "filter": {"queue": "default"}}, token=token)
+    yield s.get("/readyz", token=None)
+
+
+@test
+def requests_while_the_database_is_stopped_get_503_and_succeed_afterwards():
+    with own_cluster() as (cluster, s):
+        run = s.submit(function="f")
+        token = s.db.token("program", "admin")
+        s.get("/v1/queues", token=token).expect(200)
+        cluster.stop()
+        for answer in (*each_plane(s, run), *each_plane(s, run, token)):
+            check_unavailable(answer)
+        s.get("/healthz", token=None).expect(200)
+        s.get("/openapi.json", token=None).expect(200)
+        cluster.start()
+        until(lambda: s.get("/readyz", token=None).status == 200)
+        assert len(s.get("/v1/executions").expect(200).json["items"]) == 1, "something was stored though it was refused"
+        for answer in each_plane(s, run, token):
+            assert answer.status in (200, 201), (answer.status, answer.body)
+
+
+@test
+def streams_stay_open_while_the_database_is_stopped_and_continue_with_resync():
+    with own_cluster() as (cluster, s):
+        run = s.submit(function="f")
+        streams = [live(s), Stream(s), Stream(s, f"run:{run}")]
+        cluster.stop()
+        check_unavailable(s.get("/v1/queues"))
+        late = Stream(s, last=0)  # begins while the database is away
+        cluster.start()
+        until(lambda: s.get("/readyz", token=None).status == 200)
+        for stream in (*streams, late):
+            assert stream.message()[0] == "resync"
+        assert late.message()[0] == "resync"  # one for what it missed before, one for the outage
+        s.post(f"/v1/executions/{run}/cancel").expect(200)
+        for stream in (*streams, late):
+            kind, data = stream.message()
+            assert kind == "events" and data["events"][-1]["execution"] == run, data
+            stream.close()
+
+
+@test
+def wait_survives_an_outage_of_the_database():
+    with own_cluster() as (cluster, s):
+        run = s.submit(function="f")
+        waits = [read_in_background(lambda: s.get(f"/v1/executions/{run}", headers={"Prefer": "wait=300"})) for _ in range(10)]
+        short = read_in_background(lambda: s.get(f"/v1/executions/{run}", headers={"Prefer": "wait=3"}))
+        until(lambda: len(os.listdir(f"/proc/{s.process.pid}/fd")) > 20)
+        time.sleep(0.5)
+        cluster.stop()
+        short[0].join(PATIENCE)
+        check_unavailable(short[1][0])
+        assert not any(got for _, got in waits)
+        cluster.start()
+        until(lambda: s.get("/readyz", token=None).status == 200)
+        s.post(f"/v1/executions/{run}/cancel").expect(200)
+        for thread, got in waits:
+            thread.join(PATIENCE)
+            assert got[0].expect(200).json["status"] == "cancelled"
+
+
+@test
+def database_that_hangs_blocks_no_thread_for_ever():
+    with own_cluster() as (cluster, s):
+        run = s.submit(function="f")
+        stream = live(s)
+        cluster.signal(signal.SIGSTOP)
+        try:
+            asked = [
+                read_in_background(lambda: s.ask(method, path, body))
+                for method, path, body in (
+                    *[("GET", f"/v1/executions/{run}", None)] * 6,
+                    *[("POST", "/v1/executions", {"function": "f", "key": "k"})] * 3,
+                    *[("POST", f"/v1/executions/{run}/pause", {})] * 3,
+                )
+            ]
+            s.get("/healthz", token=None).expect(200)
+            for thread, got in asked:
+                thread.join(PATIENCE)
+                check_unavailable(got[0])
+        finally:
+            cluster.signal(signal.SIGCONT)
+        until(lambda: s.get("/readyz", token=None).status == 200)
+        assert len(s.get("/v1/executions").expect(200).json["items"]) <= 2  # a commit whose answer was lost
+        s.submit(function="g")
+        while stream.message()[0] not in ("resync", "events"):
+            pass
+        stream.close()
+
+
+@test
+def server_stops_in_time_though_the_database_is_away():
+    if os.environ.get("PAWL_TEST_DB", "sqlite") == "sqlite":
+        raise Skip("a file can't be stopped")
+    for how in ("stopped", "hanging"):
+        cluster = Cluster()
+        try:
+            s = Server(Database(cluster.url))
+            run = s.submit(function="f")
+            stream = live(s)
+            cluster.stop() if how == "stopped" else cluster.signal(signal.SIGSTOP)
+            asked = [read_in_background(lambda: s.get(f"/v1/executions/{run}")) for _ in range(4)]
+            time.sleep(0.3)
+            start = time.monotonic()
+            assert s.stop() in ((0,) if how == "stopped" else (0, 6)), how
+            assert time.monotonic() - start < 75, "it does not stop"
+            for thread, got in asked:
+                thread.join(PATIENCE)
+            stream.close()
+        finally:
+            cluster.signal(signal.SIGCONT) if how == "hanging" else None
+            cluster.remove()
+
+
+@test
+def file_that_another_process_keeps_locked_gets_503_and_reads_continue():
+    if os.environ.get("PAWL_TEST_DB", "sqlite") != "sqlite":
+        raise Skip("rows are locked, not the database")
+    db = Database()
+    try:
+        s = Server(db)
+        run = s.submit(function="f")
+        stream = live(s)
+        path = next(p for p in os.listdir(db.dir) if p.endswith(f"{db.tenant}.db"))
+        with contextlib.closing(sqlite3.connect(f"{db.dir}/{path}", isolation_level=None)) as lock:
+            lock.execute("BEGIN IMMEDIATE")
+            asked = [
+                read_in_background(lambda: s.post("/v1/executions", {"function": "f"})),
+                read_in_background(lambda: s.post(f"/v1/executions/{run}/cancel")),
+                read_in_background(lambda: s.ask("PUT", "/v1/queues/mail/limit", {"max": 3})),
+            ]
+            for thread, got in asked:
+                thread.join(PATIENCE)
+                check_unavailable(got[0])
+            assert s.get(f"/v1/executions/{run}").expect(200).json["status"] == "ready"
+            lock.execute("ROLLBACK")
+        s.post(f"/v1/executions/{run}/cancel").expect(200)
+        assert stream.numbers(1)
+        stream.close()
+        assert len(s.get("/v1/executions").expect(200).json["items"]) == 1
+        assert s.stop() == 0
+        db.verify()
+    finally:
+        db.remove()
+
+
+main()
