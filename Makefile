@@ -172,7 +172,7 @@ PROGRAMS := $(if $(CLI_SRCS),$(BUILD)/pawl) $(if $(SHIM_SRCS),$(BUILD)/pawl-shim
 .PHONY: all tests test-programs benches examples warnings
 all: $(BUILD)/libpawl.a $(BUILD)/libpawl.so $(PROGRAMS) $(BUILD)/man
 tests: all examples test-programs
-test-programs: $(TESTS) $(filter %/pawl-shim,$(PROGRAMS))
+test-programs: $(TESTS) $(filter %/pawl-shim %/pawl-server,$(PROGRAMS))
 benches: all $(BENCHES)
 examples: $(EXAMPLES) $(PLUGINS)
 # Compiler warnings only, without generating code.
@@ -392,7 +392,7 @@ check-web:
 	$(SUBMAKE) all
 	BUILD=$(BUILD) tests/check_web
 
-# Tries the HTTP interface with schemathesis, which is installed from PyPI into $(BUILD).
+# Tries the HTTP interface with schemathesis (PyPI) and promtool (Debian), which are unpacked in $(BUILD).
 check-api:
 	tools/install-deps test
 	$(SUBMAKE) all

@@ -13,11 +13,13 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from harness import Skip
 
 BUILD = os.environ.get("PAWL_TEST_BUILD", "build")
+SERVER_BUILD = os.environ.get("PAWL_TEST_SERVER_BUILD")  # with a sanitizer; only the server is run from there
 PATIENCE = int(os.environ.get("PAWL_TEST_PATIENCE", "240"))  # seconds until a hang counts as a failure
 
 
@@ -111,7 +113,8 @@ class Server:
 
     def __init__(self, db, *options, listen="127.0.0.1:0", tenant=True):
         self.db, self.unix = db, listen[5:] if listen.startswith("unix:") else None
-        command = [f"{BUILD}/pawl", "serve", "--db", db.url, "--listen", listen, *options]
+        program = [f"{SERVER_BUILD}/pawl-server"] if SERVER_BUILD else [f"{BUILD}/pawl", "serve"]
+        command = [*program, "--db", db.url, "--listen", listen, *options]
         if tenant:
             command += ["--tenant", db.tenant]
         has_console = listen.startswith("127.") and "--token-file" not in options
@@ -123,6 +126,9 @@ class Server:
             if found := re.search(r"#token=(\S+)", line):
                 self.token = found[1]
             if ("#token=" if has_console else "ready on") in line:
+                self.rest = []
+                self.reader = threading.Thread(target=lambda: self.rest.extend(self.process.stderr), daemon=True)
+                self.reader.start()
                 return
         raise AssertionError(f"the server did not start: exit status {self.process.wait()}")
 
@@ -165,8 +171,15 @@ class Server:
 
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
-        self.process.stderr.close()
-        return self.process.wait(PATIENCE)
+        return self.finish()
+
+    def finish(self):
+        """Waits for the end of the server. A sanitizer must have found nothing."""
+        status = self.process.wait(PATIENCE)
+        self.reader.join(5)  # longer only if a command of its worker still has the pipe
+        said = "".join(self.rest)
+        assert "Sanitizer" not in said and "runtime error" not in said, said
+        return status
 
 
 @contextlib.contextmanager

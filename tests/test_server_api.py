@@ -1,7 +1,8 @@
 """The HTTP interface: each resource, what it accepts and what it refuses."""
-# TEST_LONG
+# TEST_LONG, TEST_THREADED
 
 import json
+import os
 
 from harness import main, test
 from server_fixture import serving
@@ -279,6 +280,8 @@ def openapi_document_refers_only_to_existing_schemas_and_health_checks_need_no_t
     with serving() as s:
         document = s.get("/openapi.json", token=None).expect(200).json
         assert document["openapi"] == "3.1.0"
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "docs", "openapi.json")) as f:
+            assert document == json.load(f), "what is served is not what is committed"
         assert document["paths"]["/v1/executions"].keys() == {"get", "post"}
         for path, operations in document["paths"].items():
             for operation in operations.values():

@@ -139,6 +139,21 @@ def more_connections_than_descriptors_are_served_one_after_the_other():
 
 
 @test
+def empty_output_that_is_read_again_and_again_keeps_no_memory():
+    with serving() as s:
+        run = s.submit(function="f")
+        connection = s.connection()
+        with contextlib.closing(connection):
+            for i in range(1500):  # each answer is made in 64 kB
+                connection.request("GET", f"/v1/executions/{run}/logs", headers={"Authorization": f"Bearer {s.token}"})
+                answer = connection.getresponse()
+                assert (answer.status, answer.read()) == (200, b""), answer.status
+                if i == 100:
+                    before = resident_kb(s)
+        assert resident_kb(s) < before + (40 << 10) or os.environ.get("PAWL_TEST_SERVER_BUILD")
+
+
+@test
 def browsers_that_connect_again_for_ever_delay_nobody():
     with serving() as s:
         keeper, stop, wrong, rounds = live(s), threading.Event(), [], []

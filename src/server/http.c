@@ -42,6 +42,8 @@ static void on_completed(void *arg, struct MHD_Connection *c, void **state,
     client_limit(r, 0); /* the time that the head of the connection's next request may take */
     __atomic_sub_fetch(&r->server->open_requests, 1, __ATOMIC_ACQ_REL);
     __atomic_sub_fetch(&r->server->in_flight, r->counted, __ATOMIC_RELAXED);
+    if (r->stream) /* the client went away before it was sent */
+        MHD_destroy_response(r->stream);
     buf_release(&r->body);
     buf_release(&r->answer);
     vec_release(&r->headers);
@@ -98,7 +100,8 @@ static enum MHD_Result send_answer(struct request *r)
         m = r->answer.len ? MHD_create_response_from_buffer(r->answer.len, r->answer.ptr,
                                                             MHD_RESPMEM_MUST_FREE)
                           : MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
-        r->answer = (struct buf)BUF_INIT;
+        if (r->answer.len)
+            r->answer = (struct buf)BUF_INIT; /* else it may still have memory */
     }
     add_headers(r, m);
     sent = MHD_queue_response(r->connection, r->status, m);
