@@ -65,3 +65,11 @@ works() { # pawl
 	"$root/usr/libexec/pawl/pawl-server" --print-openapi >/dev/null
 	[ "$(stat -c %s "$root/usr/libexec/pawl/pawl-server")" -lt 800000 ]
 }
+
+@test "systemd accepts the units, and the server's is hardened" {
+	command -v systemd-analyze || skip 'no systemd-analyze'
+	build install PREFIX="$root" # so that the programs exist
+	cd "$root/lib/systemd/system"
+	systemd-analyze verify --man=no ./pawl-server.service ./pawl-server.socket ./pawl-worker.service
+	systemd-analyze security --offline=true --threshold=20 ./pawl-server.service
+}
