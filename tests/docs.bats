@@ -195,6 +195,7 @@ anchors() {
 	while IFS=/ read -r file name; do
 		named=$((named + 1))
 		case $file in
+		test_server_*) grep -qx "def $name():" "tests/$file.py" ;;
 		test_*) grep -Eq "^TEST[A-Z_]*\($name[,)]" "tests/$file.c" ;;
 		*.bats) grep -qF "@test \"$name\"" "tests/$file" ;;
 		*.pml) grep -qwF "$name" "models/$file" ;;

@@ -227,4 +227,34 @@ def file_that_another_process_keeps_locked_gets_503_and_reads_continue():
         db.remove()
 
 
+@test
+def file_that_was_moved_away_gets_503_until_it_is_back():
+    if os.environ.get("PAWL_TEST_DB", "sqlite") != "sqlite":
+        raise Skip("there is no file")
+    db = Database()
+    try:
+        s = Server(db)
+        token = s.db.token("program", "admin")
+        run = s.submit(function="f")
+        stream = live(s)
+        files = [name for name in os.listdir(db.dir) if ".db" in name]
+        os.mkdir(f"{db.dir}/away")
+        for name in files:
+            os.rename(f"{db.dir}/{name}", f"{db.dir}/away/{name}")
+        for answer in (*each_plane(s, run), *each_plane(s, run, token)):
+            check_unavailable(answer)
+        assert os.listdir(db.dir) == ["away"], "another file was created"
+        for name in files:
+            os.rename(f"{db.dir}/away/{name}", f"{db.dir}/{name}")
+        s.get("/readyz", token=None).expect(200)
+        assert len(s.get("/v1/executions").expect(200).json["items"]) == 1
+        s.post(f"/v1/executions/{run}/cancel", token=token).expect(200)
+        assert stream.message()[0] in ("events", "resync")
+        stream.close()
+        assert s.stop() == 0
+        db.verify()
+    finally:
+        db.remove()
+
+
 main()

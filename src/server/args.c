@@ -85,6 +85,20 @@ static bool read_int(struct request *r, const struct value_rule *rule, const cha
     return true;
 }
 
+/* The limit is in bytes. The OpenAPI document can only say it in characters, so a text that keeps
+ * that limit has the right form. */
+static bool check_text(struct request *r, const struct value_rule *rule, const char *text)
+{
+    size_t len = strlen(text), max = rule->max ? (size_t)rule->max : BODY_MAX;
+    bool formed = len && text_characters(text, len) <= max;
+
+    if (formed && len <= max)
+        return true;
+    answer_problem(r, formed ? 422 : 400, formed ? "not-processable" : "invalid",
+                   "%s must have from 1 to %zu bytes", rule->name, max);
+    return false;
+}
+
 static bool read_value(struct request *r, const struct value_rule *rule, const char *text,
                        struct value *v)
 {
@@ -108,12 +122,7 @@ static bool read_value(struct request *r, const struct value_rule *rule, const c
         return check_words(r, rule, text);
     default:
         v->text = text;
-        if (!*text || (rule->max && strlen(text) > (size_t)rule->max)) {
-            answer_problem(r, 400, "invalid", "%s must have from 1 to %lld bytes", rule->name,
-                           (long long)(rule->max ? rule->max : BODY_MAX));
-            return false;
-        }
-        return true;
+        return check_text(r, rule, text);
     }
 }
 

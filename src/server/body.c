@@ -105,14 +105,29 @@ static int read_int(const struct json_node *node, const struct value_rule *rule,
     return json_read_i64(&copy, rule->min, rule->max ? rule->max : INT64_MAX, out, err);
 }
 
+/* The limit is in bytes. The OpenAPI document can only say it in characters, so a text that keeps
+ * that limit has the right form: the error is E_REFUSED. */
+static int read_text(const struct json_node *node, const struct value_rule *rule,
+                     struct arena *arena, const char **out, struct err *err)
+{
+    size_t max = rule->max ? (size_t)rule->max : BODY_MAX;
+
+    TRY(json_read_text(node, rule->min > 0 ? (size_t)rule->min : 0, BODY_MAX, arena, out, err));
+    if (strlen(*out) <= max)
+        return 0;
+    (void)json_read_fail(node, err, "has %zu bytes; at most %zu are allowed", strlen(*out), max);
+    if (text_characters(*out, strlen(*out)) <= max)
+        err->code = E_REFUSED;
+    return -(int)err->code;
+}
+
 static int read_member(const struct json_node *node, const struct value_rule *rule,
                        struct arena *arena, struct value *v, struct err *err)
 {
     v->given = true;
     switch (rule->type) {
     case VALUE_TEXT:
-        return json_read_text(node, rule->min > 0 ? (size_t)rule->min : 0,
-                              rule->max ? (size_t)rule->max : BODY_MAX, arena, &v->text, err);
+        return read_text(node, rule, arena, &v->text, err);
     case VALUE_INT:
         return read_int(node, rule, &v->n, err);
     case VALUE_BOOL:
@@ -167,6 +182,19 @@ static int read_object(const struct json_node *node, const struct value_rule *ru
     return 0;
 }
 
+/* One of these members must be given. */
+static int check_any_of(const struct json_node *object, const char *words, const struct values *v,
+                        struct err *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; words && v->rules[i].name; i++)
+        n += v->at[i].given && value_is_listed(words, v->rules[i].name, strlen(v->rules[i].name));
+    if (!words || n)
+        return 0;
+    return json_read_fail(object, err, "must have one of %s", words);
+}
+
 static int read_objects(struct request *r, const struct json_node *doc, struct values **out,
                         size_t *n, struct err *err)
 {
@@ -182,6 +210,7 @@ static int read_objects(struct request *r, const struct json_node *doc, struct v
             json_read_item(doc, i, &item);
         (*out)[i].rules = r->endpoint->body;
         TRY(read_object(&item, r->endpoint->body, &r->arena, &(*out)[i].at, err));
+        TRY(check_any_of(&item, r->endpoint->any_of, &(*out)[i], err));
     }
     return 0;
 }
@@ -196,6 +225,10 @@ bool body_read(struct request *r, struct values **values, size_t *n)
     if (!json_read_open(text, len, BODY_MAX, "the body", &doc, &err) &&
         !read_objects(r, &doc, values, n, &err))
         return true;
-    answer_problem(r, 400, "invalid", "%s", err.msg);
+    /* JSON may contain NUL, and the OpenAPI document can't exclude it from values of any form. */
+    if (err.code == E_REFUSED || memmem(text, len, "\\u0000", 6))
+        answer_problem(r, 422, "not-processable", "%s", err.msg);
+    else
+        answer_problem(r, 400, "invalid", "%s", err.msg);
     return false;
 }

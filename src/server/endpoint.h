@@ -68,6 +68,7 @@ struct endpoint {
     enum plane plane;
     const struct value_rule *args; /* ends with a NULL name; NULL if none */
     const struct value_rule *body; /* ends with a NULL name; NULL if no body is accepted */
+    const char *any_of;            /* members of which a body must have one: "a|b" */
     bool list_body;                /* the body may also be an array of objects that follow these
                                       rules */
     const char *body_type;         /* media type of a body that is not JSON; NULL for JSON */

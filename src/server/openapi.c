@@ -81,10 +81,9 @@ static void write_value(struct json_writer *w, const struct value_rule *rule, bo
     case VALUE_TEXT:
         json_field_text(w, "type", "string");
         json_field_text(w, "pattern", rule->pattern ? rule->pattern : "^[^\\u0000]*$");
-        if (in_query)
+        if (in_query && !rule->min)
             json_field_i64(w, "minLength", 1);
-        else
-            write_range(w, "minLength", "maxLength", rule);
+        write_range(w, "minLength", "maxLength", rule);
         break;
     case VALUE_OBJECT:
         json_field_text(w, "type", "object");
@@ -180,11 +179,51 @@ static void write_parameters(struct json_writer *w, const struct endpoint *e)
 
 static bool needs_body(const struct endpoint *e)
 {
-    bool needed = e->body_type != NULL;
+    bool needed = e->body_type || e->any_of;
 
     for (const struct value_rule *m = e->body; m && m->name; m++)
         needed |= m->required;
     return needed;
+}
+
+/* A schema for each word, in which the member of this name is required. */
+static void write_any_of(struct json_writer *w, const char *words)
+{
+    json_write_key(w, "anyOf");
+    json_write_begin(w, '[');
+    for (size_t len; *words; words += len + (words[len] == '|')) {
+        AUTO_FREE char *schema = NULL;
+
+        len = strcspn(words, "|");
+        schema = mem_printf("{\"required\":[\"%.*s\"]}", (int)len, words);
+        json_write_raw(w, schema);
+    }
+    json_write_end(w, ']');
+}
+
+static void write_object(struct json_writer *w, const struct endpoint *e)
+{
+    write_members(w, e->body);
+    if (e->any_of)
+        write_any_of(w, e->any_of);
+}
+
+static void write_one_or_list(struct json_writer *w, const struct endpoint *e)
+{
+    json_write_key(w, "oneOf");
+    json_write_begin(w, '[');
+    json_write_begin(w, '{');
+    write_object(w, e);
+    json_write_end(w, '}');
+    json_write_begin(w, '{');
+    json_field_text(w, "type", "array");
+    json_field_i64(w, "maxItems", LIST_MAX);
+    json_write_key(w, "items");
+    json_write_begin(w, '{');
+    write_object(w, e);
+    json_write_end(w, '}');
+    json_write_end(w, '}');
+    json_write_end(w, ']');
 }
 
 static void write_body(struct json_writer *w, const struct endpoint *e)
@@ -203,8 +242,10 @@ static void write_body(struct json_writer *w, const struct endpoint *e)
     json_write_begin(w, '{');
     if (e->body_type)
         json_field_text(w, "type", "string");
+    else if (e->list_body)
+        write_one_or_list(w, e);
     else
-        write_members(w, e->body);
+        write_object(w, e);
     for (int i = 0; i < 4; i++)
         json_write_end(w, '}');
 }

@@ -153,6 +153,24 @@ static struct request *refuse_late(struct request *first)
     return rest;
 }
 
+/* Answers a request for whose tenant there is no handle. */
+static void answer_no_handle(struct request *r, int rc, struct pawl_error *err)
+{
+    const char *own = r->server->options.tenant;
+    bool is_own = !*r->tenant || (own && !strcmp(own, r->tenant));
+
+    /* The server's own tenant was there when it started: the file was moved, or the schema dropped.
+     */
+    if (rc == -PAWL_E_NOT_FOUND && is_own)
+        err->code = PAWL_E_UNAVAILABLE;
+    /* Without a valid token, a client can't find out which other tenants exist. */
+    if (rc == -PAWL_E_NOT_FOUND && !is_own)
+        answer_problem(r, 401, "unauthorized", "the token is not valid");
+    else
+        answer_error(r, err);
+    request_done(r);
+}
+
 static void run_batch(struct plane_thread *t, struct request *first)
 {
     struct request *list[BATCH_MAX], *next;
@@ -167,12 +185,7 @@ static void run_batch(struct plane_thread *t, struct request *first)
             list[n++] = first;
             continue;
         }
-        /* Without a valid token, a client can't find out which tenants exist. */
-        if (rc == -PAWL_E_NOT_FOUND && first->token)
-            answer_problem(first, 401, "unauthorized", "the token is not valid");
-        else
-            answer_error(first, &err);
-        request_done(first);
+        answer_no_handle(first, rc, &err);
     }
     if (t->plane->which == PLANE_SUBMIT)
         submit_batch(h ? h->p : NULL, list, n);

@@ -112,7 +112,7 @@ static inline void check_refused(const struct request *r)
 {
     json_t *problem = json_loadb(r->answer.ptr, r->answer.len, 0, NULL);
 
-    MUST_HOLD(r->answered && r->status == 400);
+    MUST_HOLD(r->answered && (r->status == 400 || r->status == 422));
     MUST_HOLD(problem && *json_string_value(json_object_get(problem, "detail")));
     json_decref(problem);
 }
