@@ -215,20 +215,32 @@ static int read_objects(struct request *r, const struct json_node *doc, struct v
     return 0;
 }
 
+/* Whether a text that could not be read is JSON nevertheless, with something that can't be stored:
+ * NUL in a key, an integer of more than 64 bits, too many levels. The OpenAPI document can't
+ * exclude these from values of any form. */
+static bool is_json(const char *text, size_t len)
+{
+    json_error_t at;
+    json_auto_t *doc = json_loadb(text, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, &at);
+
+    return doc || json_error_code(&at) == json_error_numeric_overflow ||
+           json_error_code(&at) == json_error_null_byte_in_key;
+}
+
 bool body_read(struct request *r, struct values **values, size_t *n)
 {
     AUTO_JSON_NODE doc = {0};
     struct err err = ERR_INIT;
     const char *text = r->body.len ? r->body.ptr : "{}";
     size_t len = r->body.len ? r->body.len : 2;
+    bool formed;
 
-    if (!json_read_open(text, len, BODY_MAX, "the body", &doc, &err) &&
-        !read_objects(r, &doc, values, n, &err))
-        return true;
-    /* JSON may contain NUL, and the OpenAPI document can't exclude it from values of any form. */
-    if (err.code == E_REFUSED || memmem(text, len, "\\u0000", 6))
-        answer_problem(r, 422, "not-processable", "%s", err.msg);
+    if (json_read_open(text, len, BODY_MAX, "the body", &doc, &err))
+        formed = is_json(text, len);
+    else if (read_objects(r, &doc, values, n, &err))
+        formed = err.code == E_REFUSED;
     else
-        answer_problem(r, 400, "invalid", "%s", err.msg);
+        return true;
+    answer_problem(r, formed ? 422 : 400, formed ? "not-processable" : "invalid", "%s", err.msg);
     return false;
 }
