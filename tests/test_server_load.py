@@ -193,7 +193,7 @@ def browsers_that_connect_again_for_ever_delay_nobody():
         assert not wrong, wrong
         assert sum(rounds) > 100, rounds
         assert slowest < 30, slowest
-        assert memory[-1] < memory[10] + (16 << 10) or os.environ.get("PAWL_TEST_SERVER_BUILD"), memory
+        assert max(memory) < (200 << 10) or os.environ.get("PAWL_TEST_SERVER_BUILD"), memory  # what is leaked, ASan finds
         keeper.close()
 
 
