@@ -511,7 +511,14 @@ struct pawl_schedule_keys {
     const char *with; /* JSON: an object */
 };
 
-/* The keys of a workflow file, except params, schedules and tasks. */
+/* A workflow whose runs start this one when they end (`on.workflow`). */
+struct pawl_follow_keys {
+    const char *name;
+    const char *status; /* succeeded, failed, timed_out, cancelled, any; NULL: succeeded */
+    const char *with;   /* JSON: an object; its strings may use `trigger` */
+};
+
+/* The keys of a workflow file, except params, triggers and tasks. */
 struct pawl_workflow_keys {
     const char *name, *description;
     const char *vars; /* JSON: an object */
@@ -527,18 +534,19 @@ struct pawl_workflow_keys {
     const struct pawl_task_keys *defaults, *on_failure, *on_exit;
 };
 
-/* Creates a workflow without params, schedules and tasks. Free it with pawl_workflow_free. */
+/* Creates a workflow without params, triggers and tasks. Free it with pawl_workflow_free. */
 PAWL_API struct pawl_workflow *pawl_workflow_new(const struct pawl_workflow_keys *keys);
 PAWL_API void pawl_workflow_free(struct pawl_workflow *w); /* NULL is ignored */
-/* The functions below add a param, a schedule (which takes effect when the workflow is applied), or
+/* The functions below add a param, a trigger (which takes effect when the workflow is applied), or
  * a task. */
 PAWL_API void pawl_workflow_param(struct pawl_workflow *w, const char *name,
                                   const struct pawl_param_keys *keys);
 PAWL_API void pawl_workflow_schedule(struct pawl_workflow *w,
                                      const struct pawl_schedule_keys *keys);
+PAWL_API void pawl_workflow_follow(struct pawl_workflow *w, const struct pawl_follow_keys *keys);
 PAWL_API void pawl_workflow_task(struct pawl_workflow *w, const char *name,
                                  const struct pawl_task_keys *keys);
-/* The workflow as the text of a file, with each key, param, schedule and task on its own line.
+/* The workflow as the text of a file, with each key, param, trigger and task on its own line.
  * Valid until the workflow is changed, used or freed. NULL if the workflow was loaded from a
  * file. */
 PAWL_API const char *pawl_workflow_text(struct pawl_workflow *w);
@@ -1311,7 +1319,7 @@ PAWL_API bool pawl_rights_serve(const struct pawl_rights *r, const char *lane, c
  * a definition        definition (its hash) params document source
  * a submission        id workflow status (waiting, taken, refused) execution (once taken)
  *                     error (why it was refused) key queue priority delay_us params definition
- *                     requested_by requested_at decided_at
+ *                     requested_by source (the run that ended) requested_at decided_at
  * a worker            id host pid folder version room claim_ahead leases started_at seen_at
  *                     silent_us serves (the queues of each lane; none while the worker is stopping)
  *                     executors (the room of each) state (alive draining silent)

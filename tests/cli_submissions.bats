@@ -49,7 +49,7 @@ sql_submit() { # params
 	id=$(sql_submit '{}')
 	[[ $(p ls) == *"$id"*pending*report* ]]
 	[[ $(p tree "$id") == *report*"waits for submission: no worker has taken it yet"* ]]
-	[[ $(p why "$id") == *"it was submitted by SQL at "*"no worker has taken it yet: no worker is alive"* ]]
+	[[ $(p why "$id") == *"it was submitted at "*"no worker has taken it yet: no worker is alive"* ]]
 	same 1 "$(p queue --json | jq .submitted)"
 	[[ $(p queue) == *default*'SQL submissions that wait for a worker to take them: 1 '* ]]
 	same "execution $id: cancelled" "$(p cancel "$id" --reason 'not needed')"

@@ -31,6 +31,7 @@ TEST(every_key_in_the_key_tables_can_be_set_by_the_c_builder)
     check_keys_can_be_built(&keys_task, "");
     check_keys_can_be_built(&keys_param, "");
     check_keys_can_be_built(&keys_schedule, "");
+    check_keys_can_be_built(&keys_follow, "");
     check_keys_can_be_built(&keys_retry, "");
     check_keys_can_be_built(&keys_limits, "");
     check_keys_can_be_built(&keys_concurrency, "");
@@ -65,7 +66,9 @@ static const char whole_yaml[] =
     "on: {schedule: [\n"
     "  {name: nightly, cron: '0 2 * * *', tz: Europe/Berlin, catchup: 6h, overlap: queue, jitter: "
     "90s, start: 2026-01-31, end: 2027-01-31T14:00:00Z, with: {day: x}},\n"
-    "  {cron: '@daily', catchup: last, with: {day: y}}]}\n"
+    "  {cron: '@daily', catchup: last, with: {day: y}}],\n"
+    " workflow: [\n"
+    "  {name: early, status: failed, with: {day: \"${{ trigger.status }}\"}}]}\n"
     "tasks:\n"
     "  first: {run: \"./a.sh \\\"$day\\\"\\n# two\\n\", shell: [bash, -e -u], outputs: [files, n], retry: {max: 5, delay: "
     "1500ms, backoff: 1.5, max_delay: 1h, jitter: 0.25, codes: [75, 111]}, limits: {memory: 2000000, "
@@ -133,6 +136,10 @@ static void whole_lists(struct pawl_workflow *w)
                                                            .with = "{\"day\": \"x\"}"});
     pawl_workflow_schedule(w, &(struct pawl_schedule_keys){
                                   .cron = "@daily", .catchup = -1, .with = "{\"day\": \"y\"}"});
+    pawl_workflow_follow(
+        w, &(struct pawl_follow_keys){.name = "early",
+                                      .status = "failed",
+                                      .with = "{\"day\": \"${{ trigger.status }}\"}"});
 }
 
 static void whole_commands(struct pawl_workflow *w)

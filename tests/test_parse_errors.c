@@ -327,6 +327,35 @@ TEST(invalid_schedule_is_an_error)
     check_all(list, COUNT(list));
 }
 
+TEST(invalid_trigger_by_another_workflow_is_an_error)
+{
+    static const struct bad list[] = {
+        {T "on: {workflow: 9a}",
+         "2:16: on.workflow: a letter or _ followed by up to 99 letters, digits, _ or -, is expected, not '9a'"},
+        {T "on: {workflow: {status: failed}}",
+         "2:16: on.workflow has no name: add the name of the other workflow"},
+        {T "on: {workflow: {name: b, status: success}}",
+         "2:34: on.workflow.status: succeeded, failed, timed_out, cancelled or any is expected, "
+         "not 'success'"},
+        {T "on: {workflow: {name: b, state: failed}}",
+         "2:26: there is no key \"state\" in on.workflow; did you mean \"status\"?"},
+        {T "on: {workflow_run: b}",
+         "2:6: there is no key \"workflow_run\" in on; did you mean \"workflow\"?"},
+        {T "name: f\non: {workflow: f}",
+         "3:16: on.workflow: a workflow can't start itself when it ends; schedule it, or repeat the "
+         "work inside one run"},
+        {T "params: {d: 1}\non: {workflow: {name: b, with: {d: '${{ trigger.output }}', e: 1}}}",
+         "3:41: on.workflow.with.d: trigger has no field \"output\"; its fields are: workflow, "
+         "execution, status, error, params, outputs\n"
+         "3:61: on.workflow.with: the workflow f has no param \"e\""},
+        {T "params: {d: 1}\non: {workflow: {name: b, with: {d: '${{ params.d }}'}}}",
+         "3:41: on.workflow.with.d: params is not available here"},
+        {"tasks: {a: {argv: [x, '${{ trigger.status }}']}}", "1:*"},
+    };
+
+    check_all(list, COUNT(list));
+}
+
 TEST(task_name_longer_than_100_characters_is_an_error)
 {
     char text[200], *errors;

@@ -21,7 +21,8 @@ static const char *const small[] = {"leases",           "limits",
                                     "attempt_counters", "schedules",
                                     "event_sequence",   "execution_id",
                                     "workflow_names",   "workflow_definitions",
-                                    "operator_orders",  "schema_migrations"};
+                                    "operator_orders",  "schema_migrations",
+                                    "workflow_triggers"};
 
 /* Statements that may read a whole table, or scan an index without a start key. */
 static struct exception {

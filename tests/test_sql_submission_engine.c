@@ -1,4 +1,4 @@
-/* test_sql_submission_engine.c - engines take SQL submissions on their own, woken by the commit or
+/* test_sql_submission_engine.c - engines take submissions on their own, woken by the commit or
  * by their poll, and no submission can stop them. */
 #include "heartbeat_fixture.h"
 #include "sql_submission_fixture.h"
@@ -177,5 +177,21 @@ TEST(submission_whose_turn_failed_once_is_tried_again)
     KIT_UNTIL(&k, ended_runs(s));
     CHECK_STR(submission_word(s, id), "taken");
     fixture_env()->point = NULL;
+    close_all(&k, s);
+}
+
+/* The turn that ends a run wakes its own engine: the follower starts without a poll. */
+TEST(engine_runs_the_follower_of_a_run_that_it_has_ended_at_once)
+{
+    struct worker_kit k = {.list = list};
+    struct store *s = fixture_store();
+
+    apply(s, FUNCTION);
+    apply(s, "name: second\non: {workflow: w}\ntasks: {a: {function: f}}\n");
+    apply(s, "name: third\non: {workflow: second}\ntasks: {a: {function: f}}\n");
+    submit_workflow(s, FUNCTION, NULL);
+    kit_open(&k);
+    KIT_UNTIL(&k, ended_runs(s) == 3);
+    CHECK_EQ(calls, 3);
     close_all(&k, s);
 }

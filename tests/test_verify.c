@@ -126,7 +126,7 @@ static const struct damage damages[] = {
     BREAK("I38", NULL, "UPDATE schedule_firings SET execution = " ID("nested")),
     BREAK("I38", NULL,
           "UPDATE schedule_firings SET execution = (SELECT max(execution) FROM schedule_firings)"),
-    BREAK("I38", NULL, "DELETE FROM workflow_names"),
+    BREAK("I38", "I45", "DELETE FROM workflow_names"),
     BREAK("I38", NULL, "UPDATE schedules SET next_at = done_at"),
     BREAK("I38", NULL, "UPDATE schedules SET waiting_at = done_at"),
     BREAK("I38", NULL,
@@ -191,10 +191,14 @@ static const struct damage damages[] = {
     BREAK("I43", NULL, "DELETE FROM settings WHERE name = 'minimum_schema'"),
     BREAK("I43", NULL, "DELETE FROM settings WHERE name = 'settings_version'"),
     BREAK("I44", NULL, "DELETE FROM workflow_applications"),
-    BREAK("I44", NULL, "UPDATE workflow_names SET hash = 'other'"),
+    BREAK("I44", "I45", "UPDATE workflow_names SET hash = 'other'"),
     BREAK("I44", NULL,
           "INSERT INTO workflow_applications SELECT 'gone', 1, applied_at, 1, 0, 'none', NULL, "
           "NULL FROM workflow_applications LIMIT 1"),
+    BREAK("I45", NULL, "DELETE FROM workflow_triggers"),
+    BREAK("I45", NULL, "INSERT INTO workflow_triggers VALUES ('nobody', 'w', 8)"),
+    BREAK("I45", NULL,
+          "UPDATE submissions SET source = " ID("flow") ", source_seq = 1 WHERE error IS NOT NULL"),
 };
 #define DAMAGES (sizeof(damages) / sizeof(*damages))
 

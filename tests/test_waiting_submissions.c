@@ -134,7 +134,7 @@ TEST(tree_shows_a_waiting_submission_and_why_names_the_missing_worker)
     o = json_parse_and_free(json);
     reason = json_array_get(json_object_get(o, "reasons"), 0);
     CHECK_STR(text_in(reason, "code"), "submission");
-    CHECK(strstr(text_in(reason, "text"), "it was submitted by SQL at "));
+    CHECK(strstr(text_in(reason, "text"), "it was submitted at "));
     CHECK(strstr(text_in(reason, "text"), "no worker is alive (`pawl worker`)"));
     json_decref(o);
     take_submissions(s);

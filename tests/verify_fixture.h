@@ -178,7 +178,7 @@ static inline void make_schedules(struct store *s)
 /* Three SQL submissions: one taken, one refused, one waiting. */
 static inline void make_submissions(struct store *s)
 {
-    apply(s, "name: by_sql\ntasks: {a: {function: f}}\n");
+    apply(s, "name: by_sql\non: {workflow: early}\ntasks: {a: {function: f}}\n");
     sql_submit(s, (struct sql_call){.workflow = "by_sql"});
     take_submissions(s);
     sql_submit(s, (struct sql_call){.workflow = "by_sql"});

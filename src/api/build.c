@@ -15,7 +15,7 @@
 /* The sections of the file, such as its tasks, are collected as lists of lines, separated by
  * commas. */
 struct pawl_workflow {
-    struct buf keys, params, schedules, tasks;
+    struct buf keys, params, schedules, follows, tasks;
     struct buf wrong; /* sentences about values that can't be written; see struct build in
                          build_keys.h */
     struct buf text;  /* the whole text, as last returned by pawl_workflow_text */
@@ -30,7 +30,7 @@ static void add_line(struct buf *to, const char *indent, const struct buf *line)
     buf_add(to, line->ptr, line->len);
 }
 
-/* Adds one param, schedule or task as a line; name is NULL for a schedule without a name. */
+/* Adds one param, trigger or task as a line; name is NULL for a trigger. */
 static void add_named(struct pawl_workflow *w, struct buf *to, const char *in, const char *name,
                       const struct keys *keys, const void *from)
 {
@@ -70,6 +70,7 @@ void pawl_workflow_free(struct pawl_workflow *w)
     buf_release(&w->keys);
     buf_release(&w->params);
     buf_release(&w->schedules);
+    buf_release(&w->follows);
     buf_release(&w->tasks);
     buf_release(&w->wrong);
     buf_release(&w->text);
@@ -87,6 +88,11 @@ void pawl_workflow_param(struct pawl_workflow *w, const char *name,
 void pawl_workflow_schedule(struct pawl_workflow *w, const struct pawl_schedule_keys *keys)
 {
     add_named(w, &w->schedules, "on.schedule", NULL, &keys_schedule, keys);
+}
+
+void pawl_workflow_follow(struct pawl_workflow *w, const struct pawl_follow_keys *keys)
+{
+    add_named(w, &w->follows, "on.workflow", NULL, &keys_follow, keys);
 }
 
 void pawl_workflow_task(struct pawl_workflow *w, const char *name,
@@ -145,6 +151,18 @@ static void add_section(struct buf *out, const char *begin, const struct buf *li
     buf_addstr(out, end);
 }
 
+static void add_triggers(struct buf *out, const struct pawl_workflow *w)
+{
+    if (!w->schedules.len && !w->follows.len)
+        return;
+    buf_addf(out, "%s\n\"on\":{", out->len > 1 ? "," : "");
+    if (w->schedules.len)
+        buf_addf(out, "\"schedule\":[%s]", w->schedules.ptr);
+    if (w->follows.len)
+        buf_addf(out, "%s\"workflow\":[%s]", w->schedules.len ? ",\n" : "", w->follows.ptr);
+    buf_addch(out, '}');
+}
+
 const char *pawl_workflow_text(struct pawl_workflow *w)
 {
     AUTO_BUF json = BUF_INIT;
@@ -154,7 +172,7 @@ const char *pawl_workflow_text(struct pawl_workflow *w)
     buf_addch(&json, '{');
     buf_add(&json, buf_cstr(&w->keys), w->keys.len);
     add_section(&json, "\"params\":{", &w->params, "}");
-    add_section(&json, "\"on\":{\"schedule\":[", &w->schedules, "]}");
+    add_triggers(&json, w);
     add_section(&json, "\"tasks\":{", &w->tasks, "}");
     buf_addstr(&json, "\n}\n");
     buf_reset(&w->text);
@@ -192,7 +210,7 @@ int api_parse_built(struct pawl_workflow *w, struct diagnostics *diagnostics,
         arena_release(&w->arena);
         if (!w->file)
             rc = parse_text(w, diagnostics, err);
-        else if (w->params.len || w->schedules.len || w->tasks.len)
+        else if (w->params.len || w->schedules.len || w->follows.len || w->tasks.len)
             rc = err_set(err, E_INVALID,
                          "the workflow was read from the file %s, so nothing can be added to "
                          "it: change the file instead",

@@ -26,7 +26,9 @@ static const struct column columns[] = {
     {"params", JSON(params, "object"), NULL},
     {"definition", TEXT(definition),
      "the hash of the definition that the name referred to when it was submitted"},
-    {"requested_by", OPT_TEXT(by), "the database role that submitted it"},
+    {"requested_by", OPT_TEXT(by),
+     "the database role that submitted it; for `source`: its workflow and id"},
+    {"source", ID(source), "the execution whose end submitted it (`on: workflow`)"},
     {"requested_at", TIME(requested_at), NULL},
     {"decided_at", OPT_TIME(decided_at), "when it was taken or refused"},
 };

@@ -71,7 +71,7 @@ void why_submission(struct reasons *r)
     int64_t alive = count_workers(r).alive;
     char at[TIME_TEXT_SIZE];
 
-    buf_addf(r->text, "it was submitted by SQL at %s, and no worker has taken it yet",
+    buf_addf(r->text, "it was submitted at %s, and no worker has taken it yet",
              text_time(e->requested_at, at));
     if (alive)
         buf_addf(r->text, ": %lld live worker%s will find it within ten seconds", (long long)alive,

@@ -49,12 +49,13 @@ static const struct command_options defaults = {.limit = DEFAULT_COUNT};
 const struct command command_submissions = {
     .name = "submissions",
     .forms = "",
-    .text = "list SQL submissions from other programs, newest first, with their outcome",
+    .text = "list submissions by SQL and by triggers, newest first, with their outcome",
     .about =
         "On PostgreSQL any program can submit an applied workflow within its own transaction: "
         "SELECT pawl.pawl_submit('nightly', '{\"day\": \"2026-01-31\"}'). A worker creates the "
-        "execution, with the id that the function returned. A submission that is refused is kept "
-        "with the reason.",
+        "execution, with the id that the function returned. The end of a run submits "
+        "the workflows that follow it (`on: workflow`) in the same way. A submission that is refused "
+        "is kept with the reason.",
     .options = options,
     .size = sizeof(defaults),
     .defaults = &defaults,

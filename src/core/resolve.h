@@ -23,6 +23,11 @@ int resolve_too_large(const char *name, size_t bytes, struct err *err);
 MUST_USE int resolve_variables(const struct templates *t, struct json_t *given, struct json_t **out,
                                struct err *err);
 
+/* Evaluates the `with` of a trigger, whose expressions see the event that starts the workflow, and
+ * checks the values as params of the workflow. *out is a new reference. */
+MUST_USE int resolve_trigger(const struct templates *t, const struct template *with,
+                             struct json_t *trigger, struct json_t **out, struct err *err);
+
 /* ---- the scope of a task ---- */
 
 /* The values that the templates of a task may refer to. Values are borrowed from struct

@@ -187,3 +187,18 @@ int resolve_variables(const struct templates *t, json_t *given, json_t **out, st
         *out = value_need(json_pack("{s:O, s:O}", "params", params, "vars", vars));
     return rc;
 }
+
+int resolve_trigger(const struct templates *t, const struct template *with, json_t *trigger,
+                    json_t **out, struct err *err)
+{
+    struct resolve_scope s = {.templates = t};
+    json_auto_t *params = NULL;
+
+    s.expr.names[EXPR_TRIGGER] = trigger;
+    if (resolve_pairs(with, &s, false, &params, err))
+        return err_prefix(err, "with");
+    TRY(resolve_check_params(t->workflow, params, err));
+    TRY(json_check_depth(json_value_depth(params), JSON_DEPTH_MAX, PARAMS, err));
+    *out = json_incref(params);
+    return 0;
+}

@@ -141,6 +141,15 @@ static void parse_task(const struct workflow_task *task, struct templates *to, s
     t[TASK_KEY] = parse_optional(parse_text, task->concurrency.key, arena);
 }
 
+static const struct template *const *parse_follows(const struct workflow *w, struct arena *arena)
+{
+    const struct template **list = arena_alloc(arena, (w->nfollows + 1) * sizeof(*list));
+
+    for (size_t i = 0; i < w->nfollows; i++)
+        list[i] = parse_pairs(parse_value, &w->follows[i].with, arena);
+    return list;
+}
+
 const struct templates *templates_parse(const struct workflow *w, struct arena *arena)
 {
     struct templates *t = arena_zalloc(arena, sizeof(*t));
@@ -152,6 +161,7 @@ const struct templates *templates_parse(const struct workflow *w, struct arena *
     t->vars = parse_pairs(parse_value, &w->vars, arena);
     t->outputs = parse_pairs(parse_value, &w->outputs, arena);
     t->key = parse_optional(parse_text, w->concurrency.key, arena);
+    t->follows = parse_follows(w, arena);
     t->tasks = arena_zalloc(arena, (w->ntasks + 2) * sizeof(*t->tasks));
     for (uint32_t i = 0; i < w->ntasks; i++)
         parse_task(&w->tasks[i], t, arena);

@@ -91,6 +91,7 @@ void store_close(struct store **ps)
     definitions_release(s);
     clear_caches(s);
     arena_release(&s->routes.arena);
+    arena_release(&s->followers.arena);
     if (!s->shares_db)
         db_close(&s->db);
     url_free(&s->url);

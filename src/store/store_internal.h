@@ -49,8 +49,19 @@ struct store {
         struct routes routes;
         struct arena arena;
     } routes; /* the database's routes, which are read again when the version has changed */
+    struct {
+        int64_t version; /* as in routes */
+        struct follower *at;
+        size_t n;
+        struct arena arena;
+    } followers; /* the workflows that start when a run ends; see workflow/follow_runs.c */
     struct store_workflow_options workflow_options;
 };
+
+/* settings.c. The version of the settings: a turn with a number has read it in the same round trip
+ * as the number; other turns read it now. */
+#define SETTINGS_FIRST_VERSION 1 /* the version while no setting was ever changed */
+MUST_USE int settings_find_version(struct turn *t, int64_t *out, struct err *err);
 
 void definitions_trim_cache(struct store *s);
 /* Called after the commit: adds the turn's definitions to the cache. */

@@ -51,7 +51,8 @@ struct json_t; /* jansson's */
     X(INDEX, index, "the number of the current item, from 0, in a task with `foreach`")                          \
     X(WORKFLOW, workflow,                                                                                        \
       "the workflow itself: its `name` and `hash`; in `on_failure` and `on_exit` also its `status` and `error`") \
-    X(EXECUTION, execution, "the running execution")
+    X(EXECUTION, execution, "the running execution")                                                             \
+    X(TRIGGER, trigger, "the event that starts the workflow, in the `with` of a trigger in `on`")
 
 enum expr_name {
 #define X(id, name, meaning) EXPR_##id,

@@ -102,6 +102,8 @@
     X(TRIGGERS, NOTHING, "mapping", ONLY("on"))                                                  \
     X(SCHEDULES, LIST, "list of cron patterns, or of mappings",                                  \
       LIST("{" ANY_OF("{" STRING "}", REF("schedule")) "}"))                                     \
+    X(FOLLOWS, LIST, "list of workflow names, or of mappings",                                   \
+      LIST("{" ANY_OF("{" STRING "}", REF("follow")) "}"))                                       \
     X(TASK, TASK, "task", ONLY("hook"))                                                          \
     X(TASKS, NOTHING, "mapping of names to tasks, or list of tasks",                             \
       ANY_OF("{" MAPPING(NAME_PATTERN, REF("task")) "}",                                         \
@@ -207,6 +209,15 @@
     X("end", TIME, end, end, .default_value = "none",                                             \
       .sentence = "The schedule does not fire at or after this time.")                            \
     X("with", LITERALS, with, with, .sentence = "Values for the params.")
+
+#define FOLLOW_KEYS(X)                                                                             \
+    X("name", NAME, name, name, .min = 1, .sentence = "The name of the other workflow. Required.", \
+      .elsewhere = "workflow workflows")                                                           \
+    X("status", WORD, status, status, .words = end_statuses, .default_value = "succeeded",         \
+      .sentence = "How its run must have ended.", .elsewhere = "state result conclusion types")    \
+    X("with", VALUES, with, with, .scope = SCOPE_FOLLOW,                                           \
+      .sentence = "Values for the params; expressions can use `trigger`, the run that ended.",     \
+      .elsewhere = "inputs params")
 
 /* ---- tasks ---- */
 
@@ -364,6 +375,7 @@
     X("concurrency", CONCURRENCY, concurrency, concurrency, .group = &keys_concurrency,           \
       .scope = SCOPE_START, .sentence = "How many runs with the same key may be active at once.") \
     X("schedules", SCHEDULES, schedules, NO_MEMBER, .group = &keys_schedule)                      \
+    X("follows", FOLLOWS, follows, NO_MEMBER, .group = &keys_follow)                              \
     X("secrets", VARIABLES, secrets, secrets,                                                     \
       .sentence = "Secrets that all commands in the workflow get.")                               \
     X("defaults", DEFAULTS, tasks, defaults, .group = &keys_task,                                 \

@@ -8,6 +8,7 @@
 #define X(name, text) text,
 const char *const param_types[] = {PARAM_TYPES(X) NULL};
 const char *const overlaps[] = {OVERLAPS(X) NULL};
+const char *const end_statuses[] = {END_STATUSES(X) NULL};
 #undef X
 const char *param_article(enum param_type type)
 {
@@ -73,9 +74,21 @@ const struct keys keys_schedule = {
     "on.schedule", "`schedule: \"0 2 * * *\"` is short for `[{cron: \"0 2 * * *\"}]`.", schedule,
     sizeof(struct workflow_schedule)};
 
+#define X(key, type, member, built, ...) KEY(workflow_follow, key, type, member, __VA_ARGS__)
+static const struct key follow[] = {FOLLOW_KEYS(X) KEYS_END};
+#undef X
+const struct keys keys_follow = {
+    "on.workflow",
+    "`workflow: nightly` is short for `[{name: nightly}]`. `trigger` has the fields `workflow`, "
+    "`execution` (its id), `status`, `error`, `params` and `outputs` of the run that ended.",
+    follow, sizeof(struct workflow_follow)};
+
 static const struct key triggers[] = {
     {"schedule", KEY_SCHEDULES, .group = &keys_schedule,
      .sentence = "Runs the workflow at given times, once it is applied (`pawl apply`)."},
+    {"workflow", KEY_FOLLOWS, .group = &keys_follow,
+     .sentence = "Runs the workflow when a run of another workflow ends, once it is applied.",
+     .elsewhere = "workflow_run workflows after"},
     KEYS_END,
 };
 const struct keys keys_triggers = {"on", "Events that start the workflow.", triggers, 0};
@@ -96,7 +109,7 @@ static const struct key workflow[] = {WORKFLOW_KEYS(X) KEYS_END};
 const struct keys keys_workflow = {"The file", "", workflow, sizeof(struct workflow)};
 
 const struct keys *const keys_all[] = {
-    &keys_workflow, &keys_task,        &keys_param,    &keys_schedule,  &keys_retry,
+    &keys_workflow, &keys_task,        &keys_param,    &keys_schedule,  &keys_follow, &keys_retry,
     &keys_limits,   &keys_concurrency, &keys_approval, &keys_container, NULL};
 
 /* ---- types ---- */

@@ -39,6 +39,14 @@
     X(QUEUE, "queue") \
     X(ALLOW, "allow")
 
+/* The status with which another workflow must end to start this one. */
+#define END_STATUSES(X)       \
+    X(SUCCEEDED, "succeeded") \
+    X(FAILED, "failed")       \
+    X(TIMED_OUT, "timed_out") \
+    X(CANCELLED, "cancelled") \
+    X(ANY, "any")
+
 #define X(name, text) PARAM_##name,
 enum param_type { PARAM_TYPES(X) };
 #undef X
@@ -47,10 +55,14 @@ enum param_type { PARAM_TYPES(X) };
 #define X(name, text) OVERLAP_##name,
 enum overlap { OVERLAPS(X) };
 #undef X
+#define X(name, text) END_##name,
+enum end_status { END_STATUSES(X) };
+#undef X
 
-/* The texts of enum param_type and enum overlap; each list ends with NULL. */
+/* The texts of enum param_type, enum overlap and enum end_status; each list ends with NULL. */
 extern const char *const param_types[];
 extern const char *const overlaps[];
+extern const char *const end_statuses[];
 const char *param_article(enum param_type type); /* "an" or "a", to be written before the type */
 
 struct workflow_param {
@@ -79,6 +91,13 @@ struct workflow_schedule {
     /* Μs since 1970: a due time counts only if start <= due < end; 0 for no bound. */
     int64_t start, end;
     struct pairs with; /* values of params: JSON without templates */
+};
+
+/* A workflow whose runs start this one when they end. */
+struct workflow_follow {
+    const char *name;       /* of the other workflow */
+    enum end_status status; /* how its run must have ended */
+    struct pairs with;      /* values of params; their templates see `trigger` */
 };
 
 struct workflow_approval {
@@ -147,6 +166,8 @@ struct workflow {
     struct workflow_concurrency concurrency;
     const struct workflow_schedule *schedules;
     size_t nschedules;
+    const struct workflow_follow *follows;
+    size_t nfollows;
     struct texts secrets; /* the secrets of the workflow, already copied to its tasks */
     struct pairs outputs; /* values; their templates may refer to all tasks */
 

@@ -1,10 +1,11 @@
-/* params.c - reads the params and the schedules of a workflow file. */
+/* params.c - reads the params and the triggers of a workflow file. */
 #include "parse/workflow/reader.h"
 
 #include <string.h>
 
 #define MAX_PARAMS    1000
 #define MAX_SCHEDULES 100
+#define MAX_FOLLOWS   100
 
 /* ---- params ---- */
 
@@ -119,5 +120,46 @@ bool reader_schedules(struct reader *r, const struct yaml *node, const char *wha
     }
     r->w->schedules = schedules;
     r->w->nschedules = n;
+    return true;
+}
+
+/* ---- other workflows ---- */
+
+static void read_follow(struct reader *r, const struct yaml *node, const char *what,
+                        struct workflow_follow *out)
+{
+    const struct yaml *with = yaml_get(node, "with");
+    char name[WHAT_SIZE];
+
+    if (node->kind != YAML_MAP) {
+        (void)reader_key(r, key_find(&keys_follow, "name"), node, what, out);
+    } else {
+        reader_keys(r, &keys_follow, node, what, 0, out);
+        if (!yaml_get(node, "name"))
+            yaml_error(r->doc, node, "%s has no name: add the name of the other workflow", what);
+    }
+    if (out->name && r->w->name && !strcmp(out->name, r->w->name))
+        yaml_error(r->doc, node,
+                   "%s: a workflow can't start itself when it ends; schedule it, or repeat the "
+                   "work inside one run",
+                   what);
+    reader_check_with(r, r->w, with, with ? with : node, reader_what(name, what, "with"));
+}
+
+bool reader_follows(struct reader *r, const struct yaml *node, const char *what)
+{
+    struct workflow_follow *follows;
+    const struct yaml *items;
+    size_t n;
+
+    if (!yaml_list(r->doc, node, what, &items, &n))
+        return false;
+    if (n > MAX_FOLLOWS)
+        return yaml_expected(r->doc, node, what, "a list of at most 100 workflows");
+    follows = arena_zalloc(r->arena, (n + 1) * sizeof(*follows));
+    for (size_t i = 0; i < n; i++)
+        read_follow(r, &items[i], what, &follows[i]);
+    r->w->follows = follows;
+    r->w->nfollows = n;
     return true;
 }

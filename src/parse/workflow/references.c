@@ -38,6 +38,8 @@ static unsigned available_names(const struct checking *c)
 {
     unsigned names = BIT(PARAMS);
 
+    if (c->use->scope == SCOPE_FOLLOW)
+        return BIT(TRIGGER);
     if (c->use->scope >= SCOPE_START)
         names |= BIT(VARS) | BIT(WORKFLOW) | BIT(EXECUTION);
     if (c->use->scope >= SCOPE_TASK)
@@ -196,6 +198,8 @@ static void check_reference(void *arg, const struct expr_ref *ref)
 {
     static const char *const of_workflow[] = {"name", "hash", NULL};
     static const char *const at_the_end[] = {"name", "hash", "status", "error", NULL};
+    static const char *const of_follow[] = {"workflow", "execution", "status", "error",
+                                            "params",   "outputs",   NULL};
     static const char *const of_execution[] = {"id", "name", "root", "due_at", NULL};
     struct checking *c = arg;
     const struct workflow *w = c->r->w;
@@ -232,6 +236,9 @@ static void check_reference(void *arg, const struct expr_ref *ref)
         break;
     case EXPR_EXECUTION:
         check_word(c, ref, "execution", word, of_execution);
+        break;
+    case EXPR_TRIGGER:
+        check_word(c, ref, "trigger", word, of_follow);
         break;
     default:
         break;

@@ -4,8 +4,6 @@
 #include "store/ops/audit.h"
 #include "store/store_internal.h"
 
-#define SETTINGS_FIRST_VERSION 1 /* the version as long as no setting was ever changed */
-
 static int read_setting(struct turn *t, const char *name, const char **out, struct err *err)
 {
     AUTO_ROWS r = ROWS_INIT;
@@ -46,9 +44,7 @@ int op_retention_policy(struct turn *t, struct retention_policy *out, struct err
 
 /* ---- routes ---- */
 
-/* Finds the version of the settings. A turn with a number has read the version in the same round
- * trip as the number; other turns read it now. */
-static int find_version(struct turn *t, int64_t *out, struct err *err)
+int settings_find_version(struct turn *t, int64_t *out, struct err *err)
 {
     if (!t->settings_version.n)
         TRY(db_flush(t->db, err));
@@ -65,7 +61,7 @@ static int refresh_routes(struct turn *t, struct err *err)
     const char *value = NULL;
     int64_t version = 0;
 
-    TRY(find_version(t, &version, err));
+    TRY(settings_find_version(t, &version, err));
     if (version == s->routes.version)
         return 0;
     if (version > SETTINGS_FIRST_VERSION)

@@ -24,7 +24,7 @@ static int read_submissions(struct store *s, enum stmt_id q, int64_t number,
 
         rows_read(&r, i, 0, &out->arena, &o->id, &o->requested_at, &o->decided_at, &o->execution,
                   &o->delay, &o->priority, &o->workflow, &o->definition, &o->params, &o->queue,
-                  &o->key, &o->by, &o->error);
+                  &o->key, &o->by, &o->error, &o->source);
     }
     return 0;
 }

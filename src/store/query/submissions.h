@@ -12,6 +12,7 @@ struct submission_row {
     const char *workflow, *definition, *params;
     const char *queue, *key, *by; /* each is NULL if not given */
     const char *error;            /* reason of the refusal; NULL if it was not refused */
+    int64_t source;               /* the run whose end submitted it; 0 for pawl_submit() */
 };
 STORE_LIST(submission_list, struct submission_row)
 

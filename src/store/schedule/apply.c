@@ -221,6 +221,7 @@ int op_apply(struct turn *t, struct apply_request *a, struct err *err)
     TRY(bind_name(t, w, a, err));
     TRY(store_definition(t, w, a, err));
     TRY(replace_schedules(t, w, a, err));
+    TRY(triggers_replace(t, w, err));
     memcpy(a->hash, w->hash, sizeof(a->hash));
     a->schedules = w->nschedules;
     return 0;

@@ -43,6 +43,7 @@ int op_delete_applied(struct turn *t, struct applied_deletion *d, struct err *er
     stpncpy(d->hash, rows_text(&r, 0, 0), sizeof(d->hash) - 1);
     TRY(keep_definition(t, d->hash, err));
     TRY(delete_schedules(t, d, err));
+    TRY(triggers_delete(t, d->name, err));
     TRY(db_queue(t->db, NULL, 1, err, Q_APPLIED_DELETE, d->name));
     return audit_write(
         t,

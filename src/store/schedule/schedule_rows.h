@@ -1,4 +1,4 @@
-/* schedule_rows.h - reads and writes rows of schedules; internal to this folder. */
+/* schedule_rows.h - reads and writes rows of schedules and triggers; internal to this folder. */
 #ifndef STORE_SCHEDULE_SCHEDULE_ROWS_H
 #define STORE_SCHEDULE_SCHEDULE_ROWS_H
 
@@ -25,6 +25,11 @@ MUST_USE int schedule_write_row(struct turn *t, const struct schedule_row *r, st
 struct submission schedule_build_submission(struct turn *t, const struct schedule_row *r,
                                             const char *hash, int64_t due,
                                             const struct schedule_action *by);
+
+/* Replaces, or deletes, the rows of the workflows that this one follows. Called with the lock of
+ * its name. */
+MUST_USE int triggers_replace(struct turn *t, const struct workflow *w, struct err *err);
+MUST_USE int triggers_delete(struct turn *t, const char *workflow, struct err *err);
 
 /* Makes the turn wake engines after its commit, to check the schedules. */
 static inline void schedule_wake(struct turn *t)

@@ -40,7 +40,7 @@ RETURNING id
 -- ---- read
 
 --= submission s.id, s.requested_at, s.decided_at, s.execution, s.delay, s.priority, s.workflow, s.definition, s.params,
---=+           s.queue, s.key, s.requested_by, s.error
+--=+           s.queue, s.key, s.requested_by, s.error, s.source
 
 --: query_submission(id i64)
 SELECT @submission@ FROM submissions s WHERE s.id = $1

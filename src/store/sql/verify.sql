@@ -380,6 +380,28 @@ WITH wanted(name) AS (
 --! I44 0, 'version ' || a.seq || ' of the workflow ' || a.name || ' has the definition ' || a.hash || ', which is not stored'
       FROM workflow_applications a WHERE NOT EXISTS (SELECT 1 FROM workflow_definitions d WHERE d.hash = a.hash)
 
+-- The names in `follows` of the applied definitions, and the rows of workflow_triggers. Retention deletes the run that
+-- ended and the submission that it made independently of each other.
+--: verify_triggers(max i64)
+--! I45 0, 'the workflow ' || a.name || ' follows ' || a.source || ', but no trigger says so'
+      FROM (SELECT n.name, f.value ->> 'name' AS source
+              FROM workflow_names n JOIN workflow_definitions d ON d.hash = n.hash
+              CROSS JOIN LATERAL json_array_elements(d.definition::json -> 'follows') f(value)      --@ postgres
+              CROSS JOIN json_each(d.definition, '$.follows') f                                     --@ sqlite
+             WHERE d.definition LIKE '%"follows":[%') AS a
+     WHERE NOT EXISTS (SELECT 1 FROM workflow_triggers g WHERE g.workflow = a.name AND g.source = a.source)
+--! I45 0, 'a trigger says that the workflow ' || g.workflow || ' follows ' || g.source || ', but it does not'
+      FROM workflow_triggers g
+     WHERE NOT EXISTS (
+           SELECT 1 FROM workflow_names n JOIN workflow_definitions d ON d.hash = n.hash
+             CROSS JOIN LATERAL json_array_elements(d.definition::json -> 'follows') f(value)       --@ postgres
+             CROSS JOIN json_each(d.definition, '$.follows') f                                      --@ sqlite
+            WHERE n.name = g.workflow AND d.definition LIKE '%"follows":[%' AND f.value ->> 'name' = g.source)
+--! I45 s.source, 'its event ' || s.source_seq || ' submitted ' || s.id || ', but did not end it'
+      FROM submissions s JOIN executions e ON e.id = s.source
+      LEFT JOIN execution_events v ON v.root = e.root AND v.execution = e.id AND v.seq = s.source_seq
+     WHERE COALESCE(v.to_status, S_PENDING) < S_SUCCEEDED OR e.parent IS NOT NULL OR e.kind <> KIND_WORKFLOW
+
 -- A submission with a key may have an execution that existed before.
 --: verify_submissions(max i64)
 --! I39 s.execution, 'submission ' || s.id || ' was taken, but '

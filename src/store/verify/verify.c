@@ -73,6 +73,8 @@
     X(I42, "log chunks belong to an existing attempt, are complete, and do not overlap")           \
     X(I43, "the database has its id, its generation and the versions of its settings")             \
     X(I44, "an applied workflow has the definition of its newest application, which is stored")    \
+    X(I45,                                                                                         \
+      "the triggers are those of the applied definitions, and fire when a run of theirs ended")    \
     X(S01, "a terminal execution is unchanged, or was rerun")                                      \
     X(S02, "seq, attempts and epoch never decrease")                                               \
     X(S03, "earlier events are unchanged")                                                         \
@@ -85,11 +87,12 @@ const size_t invariant_count = sizeof(invariants) / sizeof(*invariants);
 
 /* The statements that return violations. Each checks several invariants in one pass. */
 static const enum stmt_id queries[] = {
-    Q_VERIFY_STEPS,     Q_VERIFY_SUMS,  Q_VERIFY_LAST,     Q_VERIFY_FIELDS,    Q_VERIFY_LEASES,
-    Q_VERIFY_OUTBOX,    Q_VERIFY_HOLDS, Q_VERIFY_PAUSES,   Q_VERIFY_LIMITS,    Q_VERIFY_TREE,
-    Q_VERIFY_CYCLES,    Q_VERIFY_OPEN,  Q_VERIFY_PENDING,  Q_VERIFY_SNAPSHOTS, Q_VERIFY_STRAYS,
-    Q_VERIFY_COUNTERS,  Q_VERIFY_LOGS,  Q_VERIFY_IDENTITY, Q_VERIFY_SCHEDULES, Q_VERIFY_SUBMISSIONS,
-    Q_VERIFY_CATALOGUE,
+    Q_VERIFY_STEPS,     Q_VERIFY_SUMS,      Q_VERIFY_LAST,      Q_VERIFY_FIELDS,
+    Q_VERIFY_LEASES,    Q_VERIFY_OUTBOX,    Q_VERIFY_HOLDS,     Q_VERIFY_PAUSES,
+    Q_VERIFY_LIMITS,    Q_VERIFY_TREE,      Q_VERIFY_CYCLES,    Q_VERIFY_OPEN,
+    Q_VERIFY_PENDING,   Q_VERIFY_SNAPSHOTS, Q_VERIFY_STRAYS,    Q_VERIFY_COUNTERS,
+    Q_VERIFY_LOGS,      Q_VERIFY_IDENTITY,  Q_VERIFY_SCHEDULES, Q_VERIFY_SUBMISSIONS,
+    Q_VERIFY_CATALOGUE, Q_VERIFY_TRIGGERS,
 };
 #define QUERY_COUNT (sizeof(queries) / sizeof(*queries))
 

@@ -49,7 +49,7 @@ static int count_one_end(struct turn *t, struct row *row, struct err *err)
 
     if (!row->now.parent) {
         wake_schedule(t, row);
-        return 0;
+        return row->now.kind == KIND_WORKFLOW ? workflow_follow_run(t, row, err) : 0;
     }
     TRY(turn_load_row(t, row->now.parent, row->now.root, &parent, err));
     if (kind_is_job(parent->now.kind) || !row->now.task_name)

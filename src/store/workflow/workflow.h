@@ -12,6 +12,7 @@
  *                         item_reuse.c those of items.
  *   concurrency.c         Concurrency keys of jobs and workflows.
  *   load.c                A later turn loads the workflow's state and the tasks that it uses.
+ *   follow_runs.c         The end of a run starts the workflows that follow it.
  *
  * When a task ends, the door appends its row to turn.ended, and workflow_advance (advance.c)
  * repeats these steps until turn.ended and the agenda are empty:
@@ -234,6 +235,12 @@ MUST_USE int task_skip(struct turn *t, struct row *row, bool skipped_by_failure,
 /* Ends a task as failed, with the sentence as its error, because it can't run or can't be
  * decided. */
 MUST_USE int task_fail(struct turn *t, struct row *row, const char *sentence, struct err *err);
+
+/* follow_runs.c */
+/* The bits 1 << S_... of the ends that a trigger starts a run for. */
+int follow_statuses(const struct workflow_follow *f);
+/* Submits the workflows that follow a run, which this turn has ended. */
+MUST_USE int workflow_follow_run(struct turn *t, struct row *row, struct err *err);
 
 /* followers.c */
 /* Counts an ended task in its workflow, and notifies its followers. */
