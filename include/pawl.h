@@ -511,6 +511,12 @@ struct pawl_schedule_keys {
     const char *with; /* JSON: an object */
 };
 
+/* A webhook that starts the workflow (`on.webhook`). */
+struct pawl_webhook_keys {
+    const char *name;
+    const char *with; /* JSON: an object; its strings may use `trigger` */
+};
+
 /* A workflow whose runs start this one when they end (`on.workflow`). */
 struct pawl_follow_keys {
     const char *name;
@@ -543,6 +549,7 @@ PAWL_API void pawl_workflow_param(struct pawl_workflow *w, const char *name,
                                   const struct pawl_param_keys *keys);
 PAWL_API void pawl_workflow_schedule(struct pawl_workflow *w,
                                      const struct pawl_schedule_keys *keys);
+PAWL_API void pawl_workflow_webhook(struct pawl_workflow *w, const struct pawl_webhook_keys *keys);
 PAWL_API void pawl_workflow_follow(struct pawl_workflow *w, const struct pawl_follow_keys *keys);
 PAWL_API void pawl_workflow_task(struct pawl_workflow *w, const char *name,
                                  const struct pawl_task_keys *keys);
@@ -1057,6 +1064,50 @@ PAWL_CHECKED int pawl_queue_pause(struct pawl *p, const char *queue, const char 
 PAWL_CHECKED int pawl_queue_resume(struct pawl *p, const char *queue, const char *by,
                                    const char *reason, struct pawl_error *err);
 
+/* ---- webhooks ---- */
+
+/* A webhook is a URL of a server, POST /v1/hooks/NAME, that starts the applied workflow whose
+ * `on: webhook` names it. Its messages are signed, so the URL needs no token. */
+struct pawl_hook {
+    const char *name;      /* letters, digits, _ and -, like the name of a workflow */
+    const char *signature; /* "standard" (Standard Webhooks) or "github"; NULL: standard */
+    const char *secret;    /* the text that the sender gave; NULL: make one */
+};
+
+/* Creates a webhook. *secret is the text of its secret, which can't be read again later; the caller
+ * frees it. The secret is stored, since messages can't be checked without it. PAWL_E_CONFLICT: a
+ * webhook of this name exists; PAWL_E_INVALID: the secret is not one of this kind of signature. */
+PAWL_CHECKED int pawl_hook_create(struct pawl *p, const struct pawl_hook *h, const char *by,
+                                  const char *reason, char **secret, struct pawl_error *err);
+/* Deletes a webhook. When this returns, its messages are refused. PAWL_E_NOT_FOUND: it does not
+ * exist. */
+PAWL_CHECKED int pawl_hook_revoke(struct pawl *p, const char *name, const char *by,
+                                  const char *reason, struct pawl_error *err);
+
+struct pawl_hook_header {
+    const char *name, *value;
+};
+/* A message that a server received for a webhook. */
+struct pawl_hook_message {
+    const char *hook;
+    const struct pawl_hook_header *headers; /* all of them, in any case of letters */
+    size_t nheaders;
+    const void *body;
+    size_t size;
+
+    /* out */
+    bool admitted; /* the webhook exists, and the signature is right */
+    int64_t id;    /* the execution */
+    bool existed;  /* an earlier delivery of this message has created it */
+};
+/* Checks the signature of a message, and starts the workflow that the webhook triggers. Messages
+ * with the same webhook-id (X-GitHub-Delivery for "github"; without it, with the same body) start
+ * one execution. If the message is not admitted, the error does not tell whether the webhook
+ * exists. PAWL_E_NOT_FOUND: no applied workflow names the webhook; PAWL_E_INVALID: the message is
+ * not valid, or does not give valid params. */
+PAWL_CHECKED int pawl_hook_receive(struct pawl *p, struct pawl_hook_message *m,
+                                   struct pawl_error *err);
+
 /* ---- applied workflows and schedules ---- */
 
 struct pawl_applied {
@@ -1300,6 +1351,8 @@ PAWL_API bool pawl_rights_serve(const struct pawl_rights *r, const char *lane, c
  * routes              routes (task executor) default_executor unknown_executors source last_order
  * a token             name scopes (words) queues lanes (null: any) created_at created_by expires_at
  *                     revoked_at revoked_by last_used_at state (active expired revoked) last_order
+ * a webhook           name signature (standard github) workflow (that it starts) created_at
+ *                     created_by
  * a schedule          schedule (its full name) workflow cron tz catchup (a duration, or last)
  *                     overlap jitter start end with next_at (when it fires) waiting_at (a due time
  *                     that waits for the last run to end) last_due_at last_run (its id) last_status
@@ -1599,6 +1652,9 @@ PAWL_CHECKED int pawl_workers(struct pawl *p, pawl_line *each, void *arg, struct
 /* Lists all access tokens, also expired and revoked ones, ordered by name and age; without
  * secrets. */
 PAWL_CHECKED int pawl_tokens(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
+
+/* All webhooks, ordered by name; without secrets. */
+PAWL_CHECKED int pawl_hooks(struct pawl *p, pawl_line *each, void *arg, struct pawl_error *err);
 
 /* Options for an overview; 0 or NULL for the default. */
 struct pawl_overview_query {

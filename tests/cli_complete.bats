@@ -54,7 +54,7 @@ offered() { # line
 	same 'ls next pause resume run' "$(offered 'pawl schedule ')"
 	same 'ls show versions rm' "$(offered 'pawl workflow ')"
 	same 'create drop list' "$(offered 'pawl admin tenant ')"
-	same 'migrate tenant token retention routes cleanup-events fence' "$(offered 'pawl admin ')"
+	same 'migrate tenant token hook retention routes cleanup-events fence' "$(offered 'pawl admin ')"
 	same 'create list revoke' "$(offered 'pawl admin token ')"
 	same '' "$(offered 'pawl workers ')"
 	same 'bash zsh fish' "$(offered 'pawl completion ')"

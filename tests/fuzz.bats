@@ -24,3 +24,4 @@ try() { # name
 @test "any text is an access token that is written back unchanged or is refused" { try token; }
 @test "any method and target lead to an endpoint with checked arguments or are refused" { try target; }
 @test "any bytes are read as the body of a request by its rules or are refused" { try body; }
+@test "any message of a webhook is admitted exactly if its signature is right" { try webhook; }

@@ -31,6 +31,7 @@ TEST(every_key_in_the_key_tables_can_be_set_by_the_c_builder)
     check_keys_can_be_built(&keys_task, "");
     check_keys_can_be_built(&keys_param, "");
     check_keys_can_be_built(&keys_schedule, "");
+    check_keys_can_be_built(&keys_webhook, "");
     check_keys_can_be_built(&keys_follow, "");
     check_keys_can_be_built(&keys_retry, "");
     check_keys_can_be_built(&keys_limits, "");
@@ -67,6 +68,8 @@ static const char whole_yaml[] =
     "  {name: nightly, cron: '0 2 * * *', tz: Europe/Berlin, catchup: 6h, overlap: queue, jitter: "
     "90s, start: 2026-01-31, end: 2027-01-31T14:00:00Z, with: {day: x}},\n"
     "  {cron: '@daily', catchup: last, with: {day: y}}],\n"
+    " webhook: [\n"
+    "  {name: push, with: {day: \"${{ trigger.body.day }}\"}}],\n"
     " workflow: [\n"
     "  {name: early, status: failed, with: {day: \"${{ trigger.status }}\"}}]}\n"
     "tasks:\n"
@@ -136,6 +139,8 @@ static void whole_lists(struct pawl_workflow *w)
                                                            .with = "{\"day\": \"x\"}"});
     pawl_workflow_schedule(w, &(struct pawl_schedule_keys){
                                   .cron = "@daily", .catchup = -1, .with = "{\"day\": \"y\"}"});
+    pawl_workflow_webhook(w, &(struct pawl_webhook_keys){
+                                 .name = "push", .with = "{\"day\": \"${{ trigger.body.day }}\"}"});
     pawl_workflow_follow(
         w, &(struct pawl_follow_keys){.name = "early",
                                       .status = "failed",

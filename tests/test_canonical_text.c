@@ -31,6 +31,7 @@ static const char everything[] =
     "    - {cron: \"0 0 * * *\", tz: Europe/Berlin, catchup: last, overlap: queue, with: {i: 4},\n"
     "       name: nightly, jitter: 5m, start: 2026-01-31, end: \"2026-02-01T14:00:00+01:00\"}\n"
     "    - {cron: \"@hourly\", catchup: 5m, overlap: allow, with: {i: 5}}\n"
+    "  webhook: {name: push, with: {i: 7}}\n"
     "  workflow: [{name: early, with: {i: 6}}, {name: late, status: any, with: {i: \"${{ trigger.execution }}\"}}]\n"
     "tasks:\n"
     "  first: {argv: [\"${{ params.s }}\", \"\"], description: e, allow_failure: true}\n"
@@ -103,6 +104,7 @@ TEST(canonical_text_contains_every_key_of_a_file)
                        "\"catchup\":300000000,\"overlap\":\"allow\",\"with\":{\"i\":5}}]"));
     CHECK(strstr(
         text,
+        "\"webhooks\":[{\"name\":\"push\",\"with\":{\"i\":7}}],"
         "\"follows\":[{\"name\":\"early\",\"with\":{\"i\":6}},{\"name\":\"late\",\"status\":\"any\","
         "\"with\":{\"i\":\"${{ trigger.execution }}\"}}]"));
     CHECK(strstr(text, "\"secrets\":[\"S\",\"T\"]"));

@@ -278,6 +278,10 @@ TEST(json_page_and_pawl_h_list_every_field_of_the_json_output)
     free(json);
     OK(pawl_tokens(p, keep_last, &last, &api_err));
     check_fields("## A token", "a token ", last);
+    OK(pawl_hook_create(p, &(struct pawl_hook){.name = "push"}, NULL, NULL, &json, &api_err));
+    free(json);
+    OK(pawl_hooks(p, keep_last, &last, &api_err));
+    check_fields("## A webhook", "a webhook ", last);
     OK(pawl_worker_open(p, &o, &w, &api_err));
     OK(pawl_tick(w, NULL, &api_err));
     OK(pawl_workers(p, keep_last, &last, &api_err));

@@ -356,6 +356,24 @@ TEST(invalid_trigger_by_another_workflow_is_an_error)
     check_all(list, COUNT(list));
 }
 
+TEST(invalid_trigger_by_a_webhook_is_an_error)
+{
+    static const struct bad list[] = {
+        {T "on: {webhook: a/b}",
+         "2:15: on.webhook: a letter or _ followed by up to 99 letters, digits, _ or -, is "
+         "expected, not 'a/b'"},
+        {T "on: {webhook: {with: {}}}",
+         "2:15: on.webhook has no name: add one, such as name: push"},
+        {T "on: {webhook: [a, a]}", "2:19: on.webhook: the webhook a is listed twice"},
+        {T "on: {webhok: a}", "2:6: there is no key \"webhok\" in on; did you mean \"webhook\"?"},
+        {T "params: {d: 1}\non: {webhook: {name: b, with: {d: '${{ trigger.payload }}'}}}",
+         "3:40: on.webhook.with.d: trigger has no field \"payload\"; its fields are: hook, id, "
+         "headers, body"},
+    };
+
+    check_all(list, COUNT(list));
+}
+
 TEST(task_name_longer_than_100_characters_is_an_error)
 {
     char text[200], *errors;

@@ -304,6 +304,7 @@ TEST(json_schema_describes_every_key)
     check_described(json_object_get(definitions, "retry"), "retry", &keys_retry, 0);
     check_described(json_object_get(definitions, "param"), "param", &keys_param, 0);
     check_described(json_object_get(definitions, "schedule"), "schedule", &keys_schedule, 0);
+    check_described(json_object_get(definitions, "webhook"), "webhook", &keys_webhook, 0);
     check_described(json_object_get(definitions, "follow"), "follow", &keys_follow, 0);
     json_decref(schema);
     buf_release(&b);

@@ -14,15 +14,25 @@ TEST_ASAN_DB(sqlite); /* the database explains the plans, not this program */
 FRESH_TENANTS;
 
 /* Tables that have few rows however much is stored: they may be read as a whole. */
-static const char *const small[] = {"leases",           "limits",
-                                    "workers",          "turns",
-                                    "queue_counters",   "settings",
-                                    "counters",         "clock",
-                                    "attempt_counters", "schedules",
-                                    "event_sequence",   "execution_id",
-                                    "workflow_names",   "workflow_definitions",
-                                    "operator_orders",  "schema_migrations",
-                                    "workflow_triggers"};
+static const char *const small[] = {"leases",
+                                    "limits",
+                                    "workers",
+                                    "turns",
+                                    "queue_counters",
+                                    "settings",
+                                    "counters",
+                                    "clock",
+                                    "attempt_counters",
+                                    "schedules",
+                                    "event_sequence",
+                                    "execution_id",
+                                    "workflow_names",
+                                    "workflow_definitions",
+                                    "operator_orders",
+                                    "schema_migrations",
+                                    "workflow_triggers",
+                                    "hooks",
+                                    "workflow_webhooks"};
 
 /* Statements that may read a whole table, or scan an index without a start key. */
 static struct exception {

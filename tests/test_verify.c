@@ -197,6 +197,7 @@ static const struct damage damages[] = {
           "NULL FROM workflow_applications LIMIT 1"),
     BREAK("I45", NULL, "DELETE FROM workflow_triggers"),
     BREAK("I45", NULL, "INSERT INTO workflow_triggers VALUES ('nobody', 'w', 8)"),
+    BREAK("I45", NULL, "INSERT INTO workflow_webhooks VALUES ('push', 'by_sql')"),
     BREAK("I45", NULL,
           "UPDATE submissions SET source = " ID("flow") ", source_seq = 1 WHERE error IS NOT NULL"),
 };

@@ -15,7 +15,7 @@
 /* The sections of the file, such as its tasks, are collected as lists of lines, separated by
  * commas. */
 struct pawl_workflow {
-    struct buf keys, params, schedules, follows, tasks;
+    struct buf keys, params, schedules, webhooks, follows, tasks;
     struct buf wrong; /* sentences about values that can't be written; see struct build in
                          build_keys.h */
     struct buf text;  /* the whole text, as last returned by pawl_workflow_text */
@@ -70,6 +70,7 @@ void pawl_workflow_free(struct pawl_workflow *w)
     buf_release(&w->keys);
     buf_release(&w->params);
     buf_release(&w->schedules);
+    buf_release(&w->webhooks);
     buf_release(&w->follows);
     buf_release(&w->tasks);
     buf_release(&w->wrong);
@@ -88,6 +89,11 @@ void pawl_workflow_param(struct pawl_workflow *w, const char *name,
 void pawl_workflow_schedule(struct pawl_workflow *w, const struct pawl_schedule_keys *keys)
 {
     add_named(w, &w->schedules, "on.schedule", NULL, &keys_schedule, keys);
+}
+
+void pawl_workflow_webhook(struct pawl_workflow *w, const struct pawl_webhook_keys *keys)
+{
+    add_named(w, &w->webhooks, "on.webhook", NULL, &keys_webhook, keys);
 }
 
 void pawl_workflow_follow(struct pawl_workflow *w, const struct pawl_follow_keys *keys)
@@ -151,16 +157,21 @@ static void add_section(struct buf *out, const char *begin, const struct buf *li
     buf_addstr(out, end);
 }
 
+static void add_trigger(struct buf *out, const char *key, const struct buf *lines)
+{
+    if (lines->len)
+        buf_addf(out, "%s\"%s\":[%s]", out->len ? ",\n" : "", key, lines->ptr);
+}
+
 static void add_triggers(struct buf *out, const struct pawl_workflow *w)
 {
-    if (!w->schedules.len && !w->follows.len)
-        return;
-    buf_addf(out, "%s\n\"on\":{", out->len > 1 ? "," : "");
-    if (w->schedules.len)
-        buf_addf(out, "\"schedule\":[%s]", w->schedules.ptr);
-    if (w->follows.len)
-        buf_addf(out, "%s\"workflow\":[%s]", w->schedules.len ? ",\n" : "", w->follows.ptr);
-    buf_addch(out, '}');
+    AUTO_BUF on = BUF_INIT;
+
+    add_trigger(&on, "schedule", &w->schedules);
+    add_trigger(&on, "webhook", &w->webhooks);
+    add_trigger(&on, "workflow", &w->follows);
+    if (on.len)
+        buf_addf(out, "%s\n\"on\":{%s}", out->len > 1 ? "," : "", on.ptr);
 }
 
 const char *pawl_workflow_text(struct pawl_workflow *w)
@@ -210,7 +221,8 @@ int api_parse_built(struct pawl_workflow *w, struct diagnostics *diagnostics,
         arena_release(&w->arena);
         if (!w->file)
             rc = parse_text(w, diagnostics, err);
-        else if (w->params.len || w->schedules.len || w->follows.len || w->tasks.len)
+        else if (w->params.len || w->schedules.len || w->webhooks.len || w->follows.len ||
+                 w->tasks.len)
             rc = err_set(err, E_INVALID,
                          "the workflow was read from the file %s, so nothing can be added to "
                          "it: change the file instead",

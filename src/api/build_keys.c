@@ -29,6 +29,9 @@ static const size_t param[] = {PARAM_KEYS(X)};
 #define X(key, type, member, built, ...) offsetof(struct pawl_schedule_keys, built),
 static const size_t schedule[] = {SCHEDULE_KEYS(X)};
 #undef X
+#define X(key, type, member, built, ...) offsetof(struct pawl_webhook_keys, built),
+static const size_t webhook[] = {WEBHOOK_KEYS(X)};
+#undef X
 #define X(key, type, member, built, ...) offsetof(struct pawl_follow_keys, built),
 static const size_t follow[] = {FOLLOW_KEYS(X)};
 #undef X
@@ -62,6 +65,7 @@ static const struct structure {
                   {&keys_task, task, POINTER},
                   {&keys_param, param, POINTER},
                   {&keys_schedule, schedule, POINTER},
+                  {&keys_webhook, webhook, POINTER},
                   {&keys_follow, follow, POINTER},
                   {&keys_container, container, POINTER},
                   {&keys_approval, approval, POINTER},

@@ -175,7 +175,7 @@ extern const struct noun execution_noun, workflow_task_noun, workflow_execution_
     items_noun, critical_path_noun, step_noun, diff_noun, diff_task_noun, event_noun, queue_noun,
     queue_pause_noun, queue_limit_noun, last_audit_noun, schedule_noun, schedule_pause_noun,
     due_noun, submission_noun, worker_noun, overview_noun, running_noun, ended_noun, why_noun,
-    retention_noun, routes_noun, route_noun, token_noun, rerun_noun, rerun_node_noun, applied_noun,
+    retention_noun, routes_noun, route_noun, token_noun, hook_noun, rerun_noun, rerun_node_noun, applied_noun,
     applied_detail_noun, applied_param_noun, applied_task_noun, applied_version_noun, bulk_noun,
     counts_noun, definition_noun, graph_noun, graph_node_noun, graph_edge_noun;
 
@@ -200,6 +200,7 @@ const struct noun *const nouns[] = {&execution_noun,
                                     &routes_noun,
                                     &route_noun,
                                     &token_noun,
+                                    &hook_noun,
                                     &schedule_noun,
                                     &schedule_pause_noun,
                                     &due_noun,

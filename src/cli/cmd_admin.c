@@ -1,4 +1,5 @@
 /* cmd_admin.c - pawl admin: operations on a whole database. */
+#include "cli/admin_hook.h"
 #include "cli/admin_settings.h"
 #include "cli/admin_token.h"
 
@@ -108,6 +109,7 @@ struct command_options {
     bool dry_run, yes, nothing_lost;
     struct admin_settings settings;
     struct admin_token token;
+    struct admin_hook hook;
 };
 
 static const struct option options[] = {
@@ -134,8 +136,14 @@ static const struct option options[] = {
      "`function:mail`; default: any"},
     {"expires", OPTION_DURATION, offsetof(struct command_options, token.expires), "DURATION",
      "with token create: how long the token is valid; default: until it is revoked"},
+    {"signature", OPTION_TEXT, offsetof(struct command_options, hook.signature), "standard|github",
+     "with hook create: how its messages are signed; default: standard (Standard Webhooks)"},
+    {"secret-file", OPTION_TEXT, offsetof(struct command_options, hook.secret_file), "FILE",
+     "with hook create: the secret that the sender gave, in the first line of a file, `-` for "
+     "standard input; default: a new secret"},
     {"reason", OPTION_TEXT, offsetof(struct command_options, settings.reason), "TEXT",
-     "record why a setting is changed, or a token created or revoked; stored with the user's name"},
+     "record why a setting is changed, or a token or webhook created or revoked; stored with the "
+     "user's name"},
     {"yes", OPTION_FLAG, offsetof(struct command_options, yes), NULL, "with fence: confirm"},
     {"nothing-lost", OPTION_FLAG, offsetof(struct command_options, nothing_lost), NULL,
      "with fence: accept the timeline of a promoted server that has every commit; fence nothing"},
@@ -158,6 +166,8 @@ static int admin(struct cli *c)
         return tenant(c);
     if (!strcmp(c->words[0], "token"))
         return admin_token(c, &w->token, w->settings.reason);
+    if (!strcmp(c->words[0], "hook"))
+        return admin_hook(c, &w->hook, w->settings.reason);
     if (!strcmp(c->words[0], "cleanup-events") && c->nwords == 1)
         return cleanup(c, w->older_than, w->dry_run);
     if (!strcmp(c->words[0], "fence") && c->nwords == 1)
@@ -167,7 +177,7 @@ static int admin(struct cli *c)
     if (!strcmp(c->words[0], "routes"))
         return admin_routes(c, &w->settings);
     return cli_wrong("pawl admin has no subcommand '%.60s': write migrate, tenant, "
-                     "token, retention, routes, cleanup-events or fence",
+                     "token, hook, retention, routes, cleanup-events or fence",
                      c->words[c->nwords - 1]);
 }
 
@@ -183,6 +193,9 @@ const struct command command_admin = {
              "token create NAME --scope work [--queue QUEUE] [--lane LANE]\n"
              "token list\n"
              "token revoke TOKEN_NAME\n"
+             "hook create NAME [--signature github] [--secret-file FILE]\n"
+             "hook list\n"
+             "hook revoke HOOK_NAME\n"
              "retention [show]\n"
              "retention set [--days N|forever] [--log-days N|forever]\n"
              "routes [show]\n"
@@ -191,8 +204,9 @@ const struct command command_admin = {
              "routes clear\n"
              "cleanup-events --older-than DURATION [--dry-run]\n"
              "fence --yes | --nothing-lost",
-    .text = "create or upgrade a database, manage its tenants, access tokens and shared settings, "
-            "remove old executions, fence a restored backup or a promoted replica",
+    .text =
+        "create or upgrade a database, manage its tenants, access tokens, webhooks and shared settings, "
+        "remove old executions, fence a restored backup or a promoted replica",
     .options = options,
     .size = sizeof(defaults),
     .defaults = &defaults,
@@ -200,6 +214,8 @@ const struct command command_admin = {
                   "create or upgrade the schema"},
                  {"pawl admin token create ci --scope read,submit --expires 90d",
                   "print a new access token, once"},
+                 {"pawl admin hook create push --signature github",
+                  "let GitHub start a workflow; print the secret, once"},
                  {"pawl admin retention set --days 3650 --log-days 30",
                   "keep executions for ten years and their logs for a month"},
                  {"pawl admin routes set 'ml::*=gpu' '*::check=container'",

@@ -43,7 +43,7 @@ struct example {
     const char *line, *text;
 };
 
-#define EXAMPLES 6
+#define EXAMPLES 7
 
 struct command {
     const char *name;

@@ -141,13 +141,17 @@ static void parse_task(const struct workflow_task *task, struct templates *to, s
     t[TASK_KEY] = parse_optional(parse_text, task->concurrency.key, arena);
 }
 
-static const struct template *const *parse_follows(const struct workflow *w, struct arena *arena)
+static void parse_triggers(const struct workflow *w, struct templates *t, struct arena *arena)
 {
-    const struct template **list = arena_alloc(arena, (w->nfollows + 1) * sizeof(*list));
+    const struct template **follows = arena_alloc(arena, (w->nfollows + 1) * sizeof(*follows));
+    const struct template **webhooks = arena_alloc(arena, (w->nwebhooks + 1) * sizeof(*webhooks));
 
     for (size_t i = 0; i < w->nfollows; i++)
-        list[i] = parse_pairs(parse_value, &w->follows[i].with, arena);
-    return list;
+        follows[i] = parse_pairs(parse_value, &w->follows[i].with, arena);
+    for (size_t i = 0; i < w->nwebhooks; i++)
+        webhooks[i] = parse_pairs(parse_value, &w->webhooks[i].with, arena);
+    t->follows = follows;
+    t->webhooks = webhooks;
 }
 
 const struct templates *templates_parse(const struct workflow *w, struct arena *arena)
@@ -161,7 +165,7 @@ const struct templates *templates_parse(const struct workflow *w, struct arena *
     t->vars = parse_pairs(parse_value, &w->vars, arena);
     t->outputs = parse_pairs(parse_value, &w->outputs, arena);
     t->key = parse_optional(parse_text, w->concurrency.key, arena);
-    t->follows = parse_follows(w, arena);
+    parse_triggers(w, t, arena);
     t->tasks = arena_zalloc(arena, (w->ntasks + 2) * sizeof(*t->tasks));
     for (uint32_t i = 0; i < w->ntasks; i++)
         parse_task(&w->tasks[i], t, arena);

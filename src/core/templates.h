@@ -54,7 +54,8 @@ struct templates {
     const struct template *env, *default_env, *vars, *outputs; /* objects */
     /* The key of the concurrency limit; NULL if the workflow has none. */
     const struct template *key;
-    const struct template *const *follows; /* for each trigger, its `with`: an object */
+    /* The `with` of each trigger: an object. */
+    const struct template *const *follows, *const *webhooks;
     /* The templates of each task, by the task's index; NULL if the task has no such template.
      * TASK_ARGV is a list; TASK_ENV, TASK_FILES and TASK_WITH are objects. */
     const struct template *(*tasks)[TASK_TEMPLATES];

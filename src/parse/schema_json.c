@@ -127,6 +127,7 @@ void keys_schema(struct buf *out)
         {"param", &keys_param, 0, ""},
         {"on", &keys_triggers, 0, ""},
         {"schedule", &keys_schedule, 0, ",\"required\":[\"cron\"]"},
+        {"webhook", &keys_webhook, 0, ",\"required\":[\"name\"]"},
         {"follow", &keys_follow, 0, ",\"required\":[\"name\"]"},
         {"retry", &keys_retry, 0, ""},
         {"limits", &keys_limits, 0, ""},

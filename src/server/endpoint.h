@@ -53,7 +53,7 @@ struct value_rule {
 enum plane {
     PLANE_NONE, /* the request needs no database: the thread of the connection answers it at once */
     PLANE_READ,
-    PLANE_SUBMIT, /* its threads carry out many requests in one transaction */
+    PLANE_SUBMIT, /* submissions; those of batched endpoints in one transaction */
     PLANE_CONTROL,
     PLANES
 };
@@ -71,7 +71,9 @@ struct endpoint {
     const char *any_of;            /* members of which a body must have one: "a|b" */
     bool list_body;                /* the body may also be an array of objects that follow these
                                       rules */
-    const char *body_type;         /* media type of a body that is not JSON; NULL for JSON */
+    bool batched;                  /* submit_batch carries out many requests at once */
+    const char *body_type;         /* media type of a body that is not JSON, or of any type; NULL for
+                                      JSON */
     const char *answer;            /* name of the answer's schema; "" if there is no body */
     bool page;                     /* the answer is a page: {items, next} */
     const char *answer_type;       /* media type of the answer; NULL for JSON */
@@ -90,6 +92,7 @@ struct endpoint {
     X(schedule)      \
     X(workflow)      \
     X(bulk)          \
+    X(hook)          \
     X(queue)         \
     X(setting)       \
     X(service)       \

@@ -166,11 +166,27 @@ static void identify_token(struct request *r)
         r->token = "", r->tenant[0] = '\0'; /* an empty token, which guard_check refuses */
 }
 
+/* The message of a webhook has no token that says which tenant it is for. */
+static bool choose_tenant(struct request *r)
+{
+    const char *own = r->server->options.tenant;
+    const char *tenant = r->endpoint->scope ? NULL : value_text(&r->args, "tenant");
+
+    if (!tenant)
+        return true;
+    if (own && strcmp(own, tenant)) {
+        answer_problem(r, 401, "unauthorized", "the signature is not valid");
+        return false;
+    }
+    snprintf(r->tenant, sizeof(r->tenant), "%s", tenant);
+    return true;
+}
+
 bool guard_admit(struct request *r)
 {
     const char *given = header_of(r, "Authorization");
 
-    if (!check_host(r) || !check_origin(r))
+    if (!check_host(r) || !check_origin(r) || !choose_tenant(r))
         return false;
     if (given && !strncasecmp(given, "Bearer ", 7))
         r->token = arena_strdup(&r->arena, given + 7 + strspn(given + 7, " "));

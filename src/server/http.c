@@ -126,7 +126,7 @@ static bool check_media_type(struct request *r)
     const char *type = header_of(r, "Content-Type");
     size_t len = type ? strcspn(type, "; \t") : 0;
 
-    if (!type || (len == strlen(want) && !strncasecmp(type, want, len)))
+    if (!type || !strcmp(want, "*/*") || (len == strlen(want) && !strncasecmp(type, want, len)))
         return true;
     answer_problem(r, 415, "media-type", "the body must be %s, not %.100s", want, type);
     return false;

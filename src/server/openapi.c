@@ -179,7 +179,7 @@ static void write_parameters(struct json_writer *w, const struct endpoint *e)
 
 static bool needs_body(const struct endpoint *e)
 {
-    bool needed = e->body_type || e->any_of;
+    bool needed = (e->body_type && strcmp(e->body_type, "*/*")) || e->any_of;
 
     for (const struct value_rule *m = e->body; m && m->name; m++)
         needed |= m->required;
@@ -240,11 +240,11 @@ static void write_body(struct json_writer *w, const struct endpoint *e)
     json_write_begin(w, '{');
     json_write_key(w, "schema");
     json_write_begin(w, '{');
-    if (e->body_type)
+    if (e->body_type && strcmp(e->body_type, "*/*"))
         json_field_text(w, "type", "string");
     else if (e->list_body)
         write_one_or_list(w, e);
-    else
+    else if (!e->body_type)
         write_object(w, e);
     for (int i = 0; i < 4; i++)
         json_write_end(w, '}');
@@ -395,7 +395,9 @@ static const char own_schemas[] =
     "\"type\":\"integer\"},\"items\":{\"type\":\"array\",\"description\":\"the first 100 violations\",\"items\":{\"type\":\"object\","
     "\"required\":[\"invariant\",\"execution\",\"detail\"],\"properties\":{\"invariant\":{\"type\":\"string\"},\"execution\":{\"type\":["
     "\"integer\",\"null\"]},\"detail\":{\"type\":\"string\"}}}}}},\"NewToken\":{\"type\":"
-    "\"object\",\"required\":[\"token\"],\"properties\":{\"token\":{\"type\":\"string\",\"description\":\"shown once\"}}}";
+    "\"object\",\"required\":[\"token\"],\"properties\":{\"token\":{\"type\":\"string\",\"description\":\"shown once\"}}},"
+    "\"NewHook\":{\"type\":\"object\",\"required\":[\"secret\"],\"properties\":{\"secret\":{\"type\":\"string\","
+    "\"description\":\"shown once\"}}}";
 
 static void write_components(struct json_writer *w)
 {

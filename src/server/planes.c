@@ -163,9 +163,10 @@ static void answer_no_handle(struct request *r, int rc, struct pawl_error *err)
      */
     if (rc == -PAWL_E_NOT_FOUND && is_own)
         err->code = PAWL_E_UNAVAILABLE;
-    /* Without a valid token, a client can't find out which other tenants exist. */
-    if (rc == -PAWL_E_NOT_FOUND && !is_own)
-        answer_problem(r, 401, "unauthorized", "the token is not valid");
+    /* Without a valid token or signature, a client can't find out which other tenants exist. */
+    if ((rc == -PAWL_E_NOT_FOUND || rc == -PAWL_E_INVALID) && !is_own)
+        answer_problem(r, 401, "unauthorized", "the %s is not valid",
+                       r->token ? "token" : "signature");
     else
         answer_error(r, err);
     request_done(r);
@@ -187,10 +188,11 @@ static void run_batch(struct plane_thread *t, struct request *first)
         }
         answer_no_handle(first, rc, &err);
     }
-    if (t->plane->which == PLANE_SUBMIT)
-        submit_batch(h ? h->p : NULL, list, n);
-    else if (n)
-        run_one(list[0], h->p);
+    if (n && list[0]->endpoint->batched)
+        submit_batch(h->p, list, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            run_one(list[i], h->p);
 }
 
 /* Whether requests of the same token already use all threads of the plane but one. */
@@ -204,6 +206,11 @@ static bool uses_its_share(const struct plane_state *q, const struct request *r)
     return threads > 2 && running >= threads - 1;
 }
 
+static bool goes_with(const struct request *r, const struct request *first)
+{
+    return r->endpoint == first->endpoint && !strcmp(r->tenant, first->tenant);
+}
+
 /* How long the request has to wait for its token's budget, in µs. While the server stops, no
  * request waits. */
 static int64_t budget_wait(struct plane_state *q, const struct request *r, int64_t now)
@@ -213,8 +220,9 @@ static int64_t budget_wait(struct plane_state *q, const struct request *r, int64
     return read_budget_wait(&q->budgets, r->token, now);
 }
 
-/* Takes the next request and, up to the plane's batch size, further ones of the same tenant. If it
- * returns NULL, a request may be taken after *wait µs, or as soon as one is added or done. */
+/* Takes the next request and, up to the plane's batch size, further ones of the same endpoint and
+ * tenant. If it returns NULL, a request may be taken after *wait µs, or as soon as one is added or
+ * done. */
 static struct request *take(struct plane_state *q, int64_t *wait)
 {
     struct request **at = &q->first, *taken = NULL, **end = &taken;
@@ -229,7 +237,7 @@ static struct request *take(struct plane_state *q, int64_t *wait)
 
         if (until_budget && until_budget < *wait)
             *wait = until_budget;
-        if (until_budget || uses_its_share(q, r) || (taken && strcmp(taken->tenant, r->tenant))) {
+        if (until_budget || uses_its_share(q, r) || (taken && !goes_with(r, taken))) {
             at = &r->next;
             continue;
         }

@@ -9,6 +9,7 @@
  *     guard.c       who asks: Host, origin, token, cookie, peer of a unix socket
  *     proxy.c       who asks: users of a trusted proxy
  *     endpoints.c      finds the endpoint; args.c and body.c check what it is given
+ *     hooks.c       webhooks, whose messages are signed
  *     planes.c      threads that carry out requests, with their database handles
  *     read_budget.c how much reading one token may cause
  *     watch.c       follows the history for streams and for requests that wait

@@ -399,7 +399,7 @@ const struct endpoint submit_endpoints[] = {
      "Submits an execution, or a list of at most 1,000 in one transaction. Answers 201 if it is new, 200 if an execution "
      "with the same idempotency key existed.",
      PAWL_SCOPE_SUBMIT, PLANE_SUBMIT, .body = members,
-     .any_of = "workflow|yaml|document|function|command|spec", .list_body = true,
+     .any_of = "workflow|yaml|document|function|command|spec", .list_body = true, .batched = true,
      .answer = "Receipt", .status = 201, .run = submit},
     {0},
 };

@@ -136,6 +136,25 @@ MUST_USE int op_revoke_token(struct turn *t, const struct token_revocation *r, s
  * is enough. */
 MUST_USE int op_record_token_use(struct turn *t, const unsigned char *hash, struct err *err);
 
+/* ---- webhooks ---- */
+
+struct webhook_key;
+struct new_hook {
+    const char *name;
+    int signature; /* enum webhook_signature */
+    const struct webhook_key *key;
+    const char *by, *reason; /* NULL if not given */
+};
+/* E_CONFLICT: a webhook of this name exists. */
+MUST_USE int op_create_hook(struct turn *t, const struct new_hook *h, struct err *err);
+
+struct hook_revocation {
+    const char *name;
+    const char *by, *reason; /* NULL if not given */
+};
+/* Deletes the webhook; workflows that name it keep doing so. E_NOT_FOUND: it does not exist. */
+MUST_USE int op_revoke_hook(struct turn *t, const struct hook_revocation *r, struct err *err);
+
 /* ---- audit ---- */
 
 /* The last operator action on a queue, a schedule, a setting or an access token; `at` is 0 if

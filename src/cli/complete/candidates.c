@@ -1,5 +1,5 @@
 /* candidates.c - candidates from the database: ids that suit the command, tasks, queues,
- * schedules, applied workflows and their versions, workers, access tokens, tenants. */
+ * schedules, applied workflows and their versions, workers, access tokens, webhooks, tenants. */
 #include "cli/complete/complete.h"
 
 #include <string.h>
@@ -151,6 +151,11 @@ static int offer_token(void *arg, const char *json)
 int offer_tokens(struct completion *l, struct pawl *p, struct pawl_error *err)
 {
     return pawl_tokens(p, offer_token, l, err);
+}
+
+int offer_hooks(struct completion *l, struct pawl *p, struct pawl_error *err)
+{
+    return pawl_hooks(p, offer_field, &(struct field_offer){l, "name", "workflow"}, err);
 }
 
 void offer_tenants(struct completion *l)

@@ -98,6 +98,7 @@ static const struct placeholder {
     {"SCHEDULE", .fetch = offer_schedules},
     {"WORKFLOW", .fetch = offer_workflows},
     {"TOKEN_NAME", .fetch = offer_tokens},
+    {"HOOK_NAME", .fetch = offer_hooks},
     {"HASH", .fetch = offer_versions},
     {"WORKER", .fetch = offer_workers},
     {"HOST", .fetch = offer_hosts},

@@ -27,6 +27,7 @@ MUST_USE int offer_tasks(struct completion *l, struct pawl *p, struct pawl_error
 MUST_USE int offer_queues(struct completion *l, struct pawl *p, struct pawl_error *err);
 MUST_USE int offer_schedules(struct completion *l, struct pawl *p, struct pawl_error *err);
 MUST_USE int offer_workflows(struct completion *l, struct pawl *p, struct pawl_error *err);
+MUST_USE int offer_hooks(struct completion *l, struct pawl *p, struct pawl_error *err);
 MUST_USE int offer_tokens(struct completion *l, struct pawl *p, struct pawl_error *err);
 MUST_USE int offer_versions(struct completion *l, struct pawl *p, struct pawl_error *err);
 MUST_USE int offer_workers(struct completion *l, struct pawl *p, struct pawl_error *err);

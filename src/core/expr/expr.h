@@ -52,7 +52,8 @@ struct json_t; /* jansson's */
     X(WORKFLOW, workflow,                                                                                        \
       "the workflow itself: its `name` and `hash`; in `on_failure` and `on_exit` also its `status` and `error`") \
     X(EXECUTION, execution, "the running execution")                                                             \
-    X(TRIGGER, trigger, "the event that starts the workflow, in the `with` of a trigger in `on`")
+    X(TRIGGER, trigger,                                                                                          \
+      "the run or message that starts the workflow, in the `with` of a trigger in `on`")
 
 enum expr_name {
 #define X(id, name, meaning) EXPR_##id,

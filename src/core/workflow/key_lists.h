@@ -104,6 +104,8 @@
       LIST("{" ANY_OF("{" STRING "}", REF("schedule")) "}"))                                     \
     X(FOLLOWS, LIST, "list of workflow names, or of mappings",                                   \
       LIST("{" ANY_OF("{" STRING "}", REF("follow")) "}"))                                       \
+    X(WEBHOOKS, LIST, "list of names, or of mappings",                                           \
+      LIST("{" ANY_OF("{" STRING "}", REF("webhook")) "}"))                                      \
     X(TASK, TASK, "task", ONLY("hook"))                                                          \
     X(TASKS, NOTHING, "mapping of names to tasks, or list of tasks",                             \
       ANY_OF("{" MAPPING(NAME_PATTERN, REF("task")) "}",                                         \
@@ -217,6 +219,15 @@
       .sentence = "How its run must have ended.", .elsewhere = "state result conclusion types")    \
     X("with", VALUES, with, with, .scope = SCOPE_FOLLOW,                                           \
       .sentence = "Values for the params; expressions can use `trigger`, the run that ended.",     \
+      .elsewhere = "inputs params")
+
+#define WEBHOOK_KEYS(X)                                                                    \
+    X("name", NAME, name, name, .min = 1,                                                  \
+      .sentence = "The name of the webhook, which the URL ends with and `pawl admin hook " \
+                  "create` creates. Required.",                                            \
+      .elsewhere = "hook path url")                                                        \
+    X("with", VALUES, with, with, .scope = SCOPE_WEBHOOK,                                  \
+      .sentence = "Values for the params; expressions can use `trigger`, the message.",    \
       .elsewhere = "inputs params")
 
 /* ---- tasks ---- */
@@ -375,6 +386,7 @@
     X("concurrency", CONCURRENCY, concurrency, concurrency, .group = &keys_concurrency,           \
       .scope = SCOPE_START, .sentence = "How many runs with the same key may be active at once.") \
     X("schedules", SCHEDULES, schedules, NO_MEMBER, .group = &keys_schedule)                      \
+    X("webhooks", WEBHOOKS, webhooks, NO_MEMBER, .group = &keys_webhook)                          \
     X("follows", FOLLOWS, follows, NO_MEMBER, .group = &keys_follow)                              \
     X("secrets", VARIABLES, secrets, secrets,                                                     \
       .sentence = "Secrets that all commands in the workflow get.")                               \

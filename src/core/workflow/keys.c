@@ -83,9 +83,22 @@ const struct keys keys_follow = {
     "`execution` (its id), `status`, `error`, `params` and `outputs` of the run that ended.",
     follow, sizeof(struct workflow_follow)};
 
+#define X(key, type, member, built, ...) KEY(workflow_webhook, key, type, member, __VA_ARGS__)
+static const struct key webhook[] = {WEBHOOK_KEYS(X) KEYS_END};
+#undef X
+const struct keys keys_webhook = {
+    "on.webhook",
+    "`webhook: push` is short for `[{name: push}]`. `trigger` has the fields `hook` (its name), "
+    "`id` (of the message; null if it has none), `headers` (an object; names are in lower case) "
+    "and `body` (the JSON; a string if the message has another type).",
+    webhook, sizeof(struct workflow_webhook)};
+
 static const struct key triggers[] = {
     {"schedule", KEY_SCHEDULES, .group = &keys_schedule,
      .sentence = "Runs the workflow at given times, once it is applied (`pawl apply`)."},
+    {"webhook", KEY_WEBHOOKS, .group = &keys_webhook,
+     .sentence = "Runs the workflow when a server receives this webhook, once it is applied.",
+     .elsewhere = "webhooks hook http push repository_dispatch"},
     {"workflow", KEY_FOLLOWS, .group = &keys_follow,
      .sentence = "Runs the workflow when a run of another workflow ends, once it is applied.",
      .elsewhere = "workflow_run workflows after"},
@@ -109,8 +122,8 @@ static const struct key workflow[] = {WORKFLOW_KEYS(X) KEYS_END};
 const struct keys keys_workflow = {"The file", "", workflow, sizeof(struct workflow)};
 
 const struct keys *const keys_all[] = {
-    &keys_workflow, &keys_task,        &keys_param,    &keys_schedule,  &keys_follow, &keys_retry,
-    &keys_limits,   &keys_concurrency, &keys_approval, &keys_container, NULL};
+    &keys_workflow, &keys_task,   &keys_param,       &keys_schedule, &keys_follow,    &keys_webhook,
+    &keys_retry,    &keys_limits, &keys_concurrency, &keys_approval, &keys_container, NULL};
 
 /* ---- types ---- */
 

@@ -100,6 +100,12 @@ struct workflow_follow {
     struct pairs with;      /* values of params; their templates see `trigger` */
 };
 
+/* A webhook that starts the workflow. */
+struct workflow_webhook {
+    const char *name;
+    struct pairs with; /* as in struct workflow_follow */
+};
+
 struct workflow_approval {
     bool wanted;
     const char *message; /* a template; NULL if none */
@@ -168,6 +174,8 @@ struct workflow {
     size_t nschedules;
     const struct workflow_follow *follows;
     size_t nfollows;
+    const struct workflow_webhook *webhooks;
+    size_t nwebhooks;
     struct texts secrets; /* the secrets of the workflow, already copied to its tasks */
     struct pairs outputs; /* values; their templates may refer to all tasks */
 

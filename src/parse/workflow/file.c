@@ -40,6 +40,8 @@ static bool read_part(struct reader *r, const struct key *k, const struct yaml *
         return reader_defaults(r, node, what);
     case KEY_SCHEDULES:
         return reader_schedules(r, node, what);
+    case KEY_WEBHOOKS:
+        return reader_webhooks(r, node, what);
     case KEY_FOLLOWS:
         return reader_follows(r, node, what);
     case KEY_TASK:

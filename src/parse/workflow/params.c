@@ -6,6 +6,7 @@
 #define MAX_PARAMS    1000
 #define MAX_SCHEDULES 100
 #define MAX_FOLLOWS   100
+#define MAX_WEBHOOKS  100
 
 /* ---- params ---- */
 
@@ -161,5 +162,46 @@ bool reader_follows(struct reader *r, const struct yaml *node, const char *what)
         read_follow(r, &items[i], what, &follows[i]);
     r->w->follows = follows;
     r->w->nfollows = n;
+    return true;
+}
+
+/* ---- webhooks ---- */
+
+static void read_webhook(struct reader *r, const struct yaml *node, const char *what,
+                         struct workflow_webhook *out)
+{
+    const struct yaml *with = yaml_get(node, "with");
+    char name[WHAT_SIZE];
+
+    if (node->kind != YAML_MAP) {
+        (void)reader_key(r, key_find(&keys_webhook, "name"), node, what, out);
+    } else {
+        reader_keys(r, &keys_webhook, node, what, 0, out);
+        if (!yaml_get(node, "name"))
+            yaml_error(r->doc, node, "%s has no name: add one, such as name: push", what);
+    }
+    reader_check_with(r, r->w, with, with ? with : node, reader_what(name, what, "with"));
+}
+
+bool reader_webhooks(struct reader *r, const struct yaml *node, const char *what)
+{
+    struct workflow_webhook *webhooks;
+    const struct yaml *items;
+    size_t n;
+
+    if (!yaml_list(r->doc, node, what, &items, &n))
+        return false;
+    if (n > MAX_WEBHOOKS)
+        return yaml_expected(r->doc, node, what, "a list of at most 100 webhooks");
+    webhooks = arena_zalloc(r->arena, (n + 1) * sizeof(*webhooks));
+    for (size_t i = 0; i < n; i++) {
+        read_webhook(r, &items[i], what, &webhooks[i]);
+        for (size_t k = 0; webhooks[i].name && k < i; k++)
+            if (webhooks[k].name && !strcmp(webhooks[k].name, webhooks[i].name))
+                yaml_error(r->doc, &items[i], "%s: the webhook %s is listed twice", what,
+                           webhooks[i].name);
+    }
+    r->w->webhooks = webhooks;
+    r->w->nwebhooks = n;
     return true;
 }

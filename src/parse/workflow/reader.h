@@ -27,6 +27,7 @@ bool reader_needs(struct reader *r, const struct yaml *node, const char *what,
                   struct workflow_task *t);
 bool reader_params(struct reader *r, const struct yaml *node, const char *what);
 bool reader_schedules(struct reader *r, const struct yaml *node, const char *what);
+bool reader_webhooks(struct reader *r, const struct yaml *node, const char *what);
 bool reader_follows(struct reader *r, const struct yaml *node, const char *what);
 /* Loads another workflow file, which this one nests. Errors are added at the node. */
 bool reader_nested(struct reader *r, const struct yaml *node, const char *what,

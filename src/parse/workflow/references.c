@@ -38,7 +38,7 @@ static unsigned available_names(const struct checking *c)
 {
     unsigned names = BIT(PARAMS);
 
-    if (c->use->scope == SCOPE_FOLLOW)
+    if (c->use->scope == SCOPE_FOLLOW || c->use->scope == SCOPE_WEBHOOK)
         return BIT(TRIGGER);
     if (c->use->scope >= SCOPE_START)
         names |= BIT(VARS) | BIT(WORKFLOW) | BIT(EXECUTION);
@@ -200,6 +200,7 @@ static void check_reference(void *arg, const struct expr_ref *ref)
     static const char *const at_the_end[] = {"name", "hash", "status", "error", NULL};
     static const char *const of_follow[] = {"workflow", "execution", "status", "error",
                                             "params",   "outputs",   NULL};
+    static const char *const of_webhook[] = {"hook", "id", "headers", "body", NULL};
     static const char *const of_execution[] = {"id", "name", "root", "due_at", NULL};
     struct checking *c = arg;
     const struct workflow *w = c->r->w;
@@ -238,7 +239,8 @@ static void check_reference(void *arg, const struct expr_ref *ref)
         check_word(c, ref, "execution", word, of_execution);
         break;
     case EXPR_TRIGGER:
-        check_word(c, ref, "trigger", word, of_follow);
+        check_word(c, ref, "trigger", word,
+                   c->use->scope == SCOPE_WEBHOOK ? of_webhook : of_follow);
         break;
     default:
         break;

@@ -1,6 +1,6 @@
-/* audit.h - the record of operator actions on queues, schedules, settings, access tokens and
- * applied workflows. (Actions on executions are recorded in their events.) For use inside the store
- * only. */
+/* audit.h - the record of operator actions on queues, schedules, settings, access tokens,
+ * webhooks and applied workflows. (Actions on executions are recorded in their events.) For use
+ * inside the store only. */
 #ifndef STORE_OPS_AUDIT_H
 #define STORE_OPS_AUDIT_H
 
@@ -8,7 +8,7 @@
 #include "store/turn.h"
 
 struct audit_entry {
-    /* The kind of the changed object: "queue", "schedule", "setting", "token" or "workflow"; and
+    /* The kind of the changed object: "queue", "schedule", "setting", "token", "hook" or "workflow"; and
      * its name. */
     const char *kind, *name;
     enum audit_action action;

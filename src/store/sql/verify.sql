@@ -388,7 +388,7 @@ WITH wanted(name) AS (
               FROM workflow_names n JOIN workflow_definitions d ON d.hash = n.hash
               CROSS JOIN LATERAL json_array_elements(d.definition::json -> 'follows') f(value)      --@ postgres
               CROSS JOIN json_each(d.definition, '$.follows') f                                     --@ sqlite
-             WHERE d.definition LIKE '%"follows":[%') AS a
+           ) AS a
      WHERE NOT EXISTS (SELECT 1 FROM workflow_triggers g WHERE g.workflow = a.name AND g.source = a.source)
 --! I45 0, 'a trigger says that the workflow ' || g.workflow || ' follows ' || g.source || ', but it does not'
       FROM workflow_triggers g
@@ -396,7 +396,14 @@ WITH wanted(name) AS (
            SELECT 1 FROM workflow_names n JOIN workflow_definitions d ON d.hash = n.hash
              CROSS JOIN LATERAL json_array_elements(d.definition::json -> 'follows') f(value)       --@ postgres
              CROSS JOIN json_each(d.definition, '$.follows') f                                      --@ sqlite
-            WHERE n.name = g.workflow AND d.definition LIKE '%"follows":[%' AND f.value ->> 'name' = g.source)
+            WHERE n.name = g.workflow AND f.value ->> 'name' = g.source)
+--! I45 0, 'the webhook ' || k.hook || ' starts the workflow ' || k.workflow || ', but its definition does not name it'
+      FROM workflow_webhooks k
+     WHERE NOT EXISTS (
+           SELECT 1 FROM workflow_names n JOIN workflow_definitions d ON d.hash = n.hash
+             CROSS JOIN LATERAL json_array_elements(d.definition::json -> 'webhooks') f(value)      --@ postgres
+             CROSS JOIN json_each(d.definition, '$.webhooks') f                                     --@ sqlite
+            WHERE n.name = k.workflow AND f.value ->> 'name' = k.hook)
 --! I45 s.source, 'its event ' || s.source_seq || ' submitted ' || s.id || ', but did not end it'
       FROM submissions s JOIN executions e ON e.id = s.source
       LEFT JOIN execution_events v ON v.root = e.root AND v.execution = e.id AND v.seq = s.source_seq

@@ -1,0 +1,14 @@
+/* admin_hook.h - `pawl admin hook`: create, list and revoke webhooks. */
+#ifndef CLI_ADMIN_HOOK_H
+#define CLI_ADMIN_HOOK_H
+
+#include "cli/cli.h"
+
+/* The values of its options; NULL if not given. */
+struct admin_hook {
+    const char *signature, *secret_file;
+};
+
+int admin_hook(struct cli *c, const struct admin_hook *o, const char *reason);
+
+#endif
