@@ -641,6 +641,10 @@ struct pawl_engine_options {
      * configured number, else 1. More than one is refused on SQLite. Ignored with `here`, which
      * uses one. */
     int loops;
+    /* Serve the queue "pawl:hooks" in addition, and so deliver messages of webhooks, if libcurl can
+     * be loaded. An engine that has this queue among its queues must deliver: without libcurl it is
+     * not opened. */
+    bool hooks;
     bool here; /* foreground: run only jobs that are given to pawl_engine_submit */
     /* With `here`: a tree to continue, which was run with `here` before and is rerun. */
     int64_t tree;
@@ -1066,12 +1070,24 @@ PAWL_CHECKED int pawl_queue_resume(struct pawl *p, const char *queue, const char
 
 /* ---- webhooks ---- */
 
-/* A webhook is a URL of a server, POST /v1/hooks/NAME, that starts the applied workflow whose
- * `on: webhook` names it. Its messages are signed, so the URL needs no token. */
+/* Without `url` a webhook is a URL of a server, POST /v1/hooks/NAME, that starts the applied
+ * workflow whose `on: webhook` names it. Its messages are signed, so the URL needs no token.
+ *
+ * With `url` it reports ends of executions there, as signed messages. The transaction of an end
+ * submits a job for each webhook that wants to know, in the queue "pawl:hooks"; an engine that
+ * serves this queue delivers it, and repeats that for about 23 hours. */
 struct pawl_hook {
     const char *name;      /* letters, digits, _ and -, like the name of a workflow */
-    const char *signature; /* "standard" (Standard Webhooks) or "github"; NULL: standard */
-    const char *secret;    /* the text that the sender gave; NULL: make one */
+    const char *signature; /* "standard" (Standard Webhooks) or "github"; NULL: standard. With `url`
+                              only standard */
+    const char *secret;    /* the text that the other side gave; NULL: make one */
+
+    const char *url;      /* http:// or https://, without a user and password */
+    const char *statuses; /* with `url`: a list of final statuses, such as "failed,timed_out";
+                             NULL: all but skipped */
+    const char *workflow; /* with `url`: only runs of this workflow; NULL: all executions */
+    const char *queue;    /* with `url`: only executions of this queue */
+    bool tasks;           /* with `url`: also executions with a parent, such as tasks */
 };
 
 /* Creates a webhook. *secret is the text of its secret, which can't be read again later; the caller
@@ -1351,8 +1367,8 @@ PAWL_API bool pawl_rights_serve(const struct pawl_rights *r, const char *lane, c
  * routes              routes (task executor) default_executor unknown_executors source last_order
  * a token             name scopes (words) queues lanes (null: any) created_at created_by expires_at
  *                     revoked_at revoked_by last_used_at state (active expired revoked) last_order
- * a webhook           name signature (standard github) workflow (that it starts) created_at
- *                     created_by
+ * a webhook           name direction (in out) url signature (standard github) workflow (that it
+ *                     starts or reports) queue statuses tasks created_at created_by
  * a schedule          schedule (its full name) workflow cron tz catchup (a duration, or last)
  *                     overlap jitter start end with next_at (when it fires) waiting_at (a due time
  *                     that waits for the last run to end) last_due_at last_run (its id) last_status

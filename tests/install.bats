@@ -56,7 +56,7 @@ works() { # pawl
 	BUILD=$PAWL_TEST_BUILD packaging/deb "$BATS_TEST_TMPDIR"
 	dpkg-deb -x "$BATS_TEST_TMPDIR"/pawl_*.deb "$root"
 	works "$root/usr/bin/pawl"
-	[ "$(stat -c %s "$root/usr/bin/pawl")" -lt 1850000 ]
+	[ "$(stat -c %s "$root/usr/bin/pawl")" -lt 2000000 ]
 	dpkg-deb -f "$BATS_TEST_TMPDIR"/pawl_*.deb Depends | grep tzdata
 	! command -v dpkg-shlibdeps || dpkg-deb -f "$BATS_TEST_TMPDIR"/pawl_*.deb Depends | grep libsqlite3-0
 	[ "$(dpkg-deb -c "$BATS_TEST_TMPDIR"/pawl_*.deb | awk '{ print $2 }' | sort -u)" = root/root ]

@@ -4,6 +4,8 @@
 #include "sql_submission_fixture.h"
 #include "store/schedule/catalogue.h"
 
+TEST_LONG;
+
 #define SOURCE                                                                          \
     "name: src\nparams: {day: monday}\ntasks: {a: {run: x, outputs: n}, b: {run: x}}\n" \
     "outputs: {n: '${{ tasks.a.outputs.n }}'}\n"
@@ -249,7 +251,7 @@ TEST(each_run_has_one_follower_whenever_the_process_that_ends_it_is_killed)
     int nth = 0;
 
     store_close(&s);
-    while (nth < 200 && killed_at(NULL, ++nth, run_once, NULL)) {
+    while (nth < 200 && killed_at(NULL, nth += 2, run_once, NULL)) {
         s = fixture_store();
         finish_all(s);
         store_close(&s);

@@ -5,10 +5,11 @@ import hashlib
 import hmac
 import json
 import signal
+import subprocess
 import time
 
 from harness import main, test
-from server_fixture import Database, Server, serving
+from server_fixture import BUILD, PATIENCE, Database, Server, serving
 
 DEPLOY = """name: deploy
 params: {ref: none, from: none}
@@ -136,6 +137,25 @@ def hooks_are_managed_by_admins_and_never_show_their_secret():
         s.ask("DELETE", "/v1/hooks/push?reason=leaked").expect(204)
         s.ask("DELETE", "/v1/hooks/push").expect(404)
         assert send(s, sign(secret, "m", body), body).status == 401
+
+
+@test
+def command_line_manages_webhooks_through_a_server():
+    with serving() as s:
+        prepare(s)
+
+        def pawl(*args):
+            env = {**s.db.env, "PAWL_SERVER": f"http://127.0.0.1:{s.port}", "PAWL_TOKEN": s.token}
+            done = subprocess.run([f"{BUILD}/pawl", "admin", "hook", *args], env=env, text=True, capture_output=True, timeout=PATIENCE)
+            assert not done.returncode, done.stderr
+            return done.stdout
+
+        secret = pawl("create", "ops", "--url", "https://chat.example/x", "--status", "failed,timed_out", "--tasks", "--reason", "why not").strip()
+        assert secret.startswith("whsec_")
+        assert pawl("list", "--json") == s.db.pawl("admin", "hook", "list", "--json")
+        assert '"statuses":["failed","timed_out"]' in pawl("list", "--json")
+        pawl("revoke", "ops")
+        assert "ops" not in s.db.pawl("admin", "hook", "list")
 
 
 @test

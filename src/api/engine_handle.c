@@ -80,7 +80,6 @@ static int open_engine(struct pawl *p, const struct pawl_engine_options *options
                                 .is_checked = true, /* the handle's store has checked the schema */
                                 .share = store_db(p->store),
                                 .env = &e->env,
-                                .queues = o->queues ? o->queues : c->worker.queues.at,
                                 .host = host,
                                 .version = PAWL_VERSION,
                                 .foreground = o->here,
@@ -90,8 +89,10 @@ static int open_engine(struct pawl *p, const struct pawl_engine_options *options
                                 .lease = c->worker.lease,
                                 .heartbeat = c->worker.heartbeat,
                                 .host_grace = c->worker.host_grace};
+    bool delivers = false;
     int rc;
 
+    eo.queues = e->queues = api_hook_queues(o, c, &delivers);
     gethostname(host, sizeof(host) - 1);
     e->p = p;
     e->o = o;
@@ -115,6 +116,7 @@ static int open_engine(struct pawl *p, const struct pawl_engine_options *options
     e->state = NULL;
     if (rc) {
         old_attempts_stop(&e->old_attempts);
+        free((void *)e->queues);
         free(e);
     } else {
         engine_each_store(e->engine, set_workflow_options, p->config);
@@ -122,6 +124,10 @@ static int open_engine(struct pawl *p, const struct pawl_engine_options *options
                              of their own */
             store_set_wake(p->store, engine_wake, e->engine);
         *out = e;
+        if (delivers && !o->here && (rc = api_hooks_serve(e, !o->hooks, err))) {
+            pawl_engine_close(e);
+            *out = NULL;
+        }
     }
     return rc;
 }
@@ -142,6 +148,8 @@ void pawl_engine_close(struct pawl_engine *e)
     old_attempts_stop(&e->old_attempts);
     store_set_wake(e->p->store, NULL, NULL);
     engine_close(&e->engine);
+    api_hooks_release(e);
+    free((void *)e->queues);
     free(e);
 }
 

@@ -15,6 +15,8 @@ struct pawl_engine {
     struct old_attempts *old_attempts; /* NULL unless folders of old attempts are being removed */
     const char *state; /* the state folder; NULL except while the engine is being opened */
     struct retention_policy retention; /* used if the database has no retention setting */
+    const char *const *queues;         /* owned */
+    struct hook_sender *sender;        /* NULL if it does not deliver messages of webhooks */
     int slots;
     bool here, has_job; /* here: a foreground engine; has_job: its one job was submitted */
     pawl_told *on_status;
@@ -26,5 +28,14 @@ struct pawl_engine {
 /* engine_executors.c: makes a dispatcher with the executors of the configuration. */
 MUST_USE int api_executors_make(struct pawl_engine *e, const struct engine_dispatch_setup *place,
                                 struct dispatch **out, struct err *err);
+
+/* hook_deliver.c: delivers messages of webhooks. */
+/* The queues of an engine; the caller frees the list. *serves: it delivers. */
+const char *const *api_hook_queues(const struct pawl_engine_options *o, const struct config *c,
+                                   bool *serves);
+/* Called before the first step. PAWL_E_UNAVAILABLE: libcurl can't be loaded, and the engine must
+ * deliver. */
+MUST_USE int api_hooks_serve(struct pawl_engine *e, bool must, struct err *err);
+void api_hooks_release(struct pawl_engine *e); /* after the engine was closed */
 
 #endif

@@ -146,6 +146,7 @@ int pawl_hook_receive(struct pawl *p, struct pawl_hook_message *m, struct pawl_e
     API_ERR(e);
 
     m->admitted = false;
+    TRY(api_needs_database(p, "a webhook is received", err));
     TRY(check_signature(p, m, &signature, err));
     id = header(m, signature == WEBHOOK_STANDARD ? "webhook-id" : "x-github-delivery");
     TRY(build_body(m, &body, err));

@@ -35,11 +35,35 @@ static int read_secret(struct cli *c, const char *file, struct buf *out)
     return 0;
 }
 
-static int create(struct cli *c, const struct admin_hook *o, const char *reason)
+static void explain(const struct pawl_hook *h)
 {
-    struct pawl_hook h = {.name = c->words[2], .signature = o->signature};
+    if (h->url)
+        print_clean(stderr,
+                    "webhook %s created: workers that serve the queue pawl:hooks report to %s, "
+                    "signed with this secret; it is not shown again: store it now",
+                    h->name, h->url);
+    else
+        print_clean(stderr,
+                    "webhook %s created: send its messages to /v1/hooks/%s of a server, signed "
+                    "with this secret; it is not shown again: store it now",
+                    h->name, h->name);
+}
+
+static int create(struct cli *c, const struct admin_hook *o, const struct texts *queues,
+                  const char *reason)
+{
+    struct pawl_hook h = {.name = c->words[2],
+                          .signature = o->signature,
+                          .url = o->url,
+                          .statuses = o->statuses,
+                          .workflow = o->workflow,
+                          .queue = queues->n ? queues->at[0] : NULL,
+                          .tasks = o->tasks};
     AUTO_BUF given = BUF_INIT;
     char *secret;
+
+    if (queues->n > 1)
+        return cli_wrong("a webhook reports one queue or all: give --queue once");
 
     if (o->secret_file) {
         TRY(read_secret(c, o->secret_file, &given));
@@ -52,18 +76,19 @@ static int create(struct cli *c, const struct admin_hook *o, const char *reason)
         free(secret);
         return 0;
     }
-    print_clean(stderr,
-                "webhook %s created: send its messages to /v1/hooks/%s of a server, signed with "
-                "this secret; it is not shown again: store it now",
-                h.name, h.name);
+    explain(&h);
     return print_answer(secret);
 }
 
 /* ---- list ---- */
 
 static const struct list_column columns[] = {
-    {"<NAME", "name", NULL},          {"<SIGNATURE", "signature", NULL},
-    {"~<WORKFLOW", "workflow", NULL}, {"<CREATED (UTC)", "created_at", NULL},
+    {"<NAME", "name", NULL},
+    {"<DIRECTION", "direction", NULL},
+    {"<SIGNATURE", "signature", NULL},
+    {"~<WORKFLOW", "workflow", NULL},
+    {"~<URL", "url", NULL},
+    {"<CREATED (UTC)", "created_at", NULL},
     {"~~<BY", "created_by", NULL},
 };
 
@@ -90,16 +115,19 @@ static int revoke_hook(struct cli *c, const char *reason)
     return 0;
 }
 
-int admin_hook(struct cli *c, const struct admin_hook *o, const char *reason)
+int admin_hook(struct cli *c, const struct admin_hook *o, const struct texts *queues,
+               const char *reason)
 {
     const char *verb = c->nwords > 1 ? c->words[1] : "";
     bool creating = !strcmp(verb, "create"), listing = !strcmp(verb, "list");
 
     if (c->nwords != (listing ? 2 : 3) || (!creating && !listing && strcmp(verb, "revoke") != 0))
         return cli_wrong("write `pawl admin hook create NAME`, `list` or `revoke NAME`");
-    if (!creating && (o->signature || o->secret_file))
-        return cli_wrong("--signature and --secret-file belong to `pawl admin hook create`");
+    if (!creating && (o->signature || o->secret_file || o->url || o->statuses || o->workflow ||
+                      o->tasks || queues->n))
+        return cli_wrong("--signature, --secret-file, --url, --status, --workflow, --queue and "
+                         "--tasks belong to `pawl admin hook create`");
     if (creating)
-        return create(c, o, reason);
+        return create(c, o, queues, reason);
     return listing ? print_hooks(c) : revoke_hook(c, reason);
 }

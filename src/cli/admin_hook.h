@@ -7,8 +7,12 @@
 /* The values of its options; NULL if not given. */
 struct admin_hook {
     const char *signature, *secret_file;
+    const char *url, *statuses, *workflow;
+    bool tasks;
 };
 
-int admin_hook(struct cli *c, const struct admin_hook *o, const char *reason);
+/* queues: the values of --queue, which other subcommands have, too. */
+int admin_hook(struct cli *c, const struct admin_hook *o, const struct texts *queues,
+               const char *reason);
 
 #endif

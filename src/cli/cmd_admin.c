@@ -130,7 +130,8 @@ static const struct option options[] = {
      "with token create: what the token allows, as a list such as `read,submit`; `admin` implies "
      "the others"},
     {"queue", OPTION_TEXTS, offsetof(struct command_options, token.queues), "QUEUE",
-     "with token create and the scope `work`: a queue whose jobs a worker may claim; default: any"},
+     "with token create and the scope `work`: a queue whose jobs a worker may claim; with hook "
+     "create --url: report only executions of this queue; default: any"},
     {"lane", OPTION_TEXTS, offsetof(struct command_options, token.lanes), "LANE",
      "with token create and the scope `work`: a lane whose jobs a worker may claim, such as "
      "`function:mail`; default: any"},
@@ -138,6 +139,15 @@ static const struct option options[] = {
      "with token create: how long the token is valid; default: until it is revoked"},
     {"signature", OPTION_TEXT, offsetof(struct command_options, hook.signature), "standard|github",
      "with hook create: how its messages are signed; default: standard (Standard Webhooks)"},
+    {"url", OPTION_TEXT, offsetof(struct command_options, hook.url), "URL",
+     "with hook create: report ends of executions to this URL, instead of starting a workflow"},
+    {"status", OPTION_TEXT, offsetof(struct command_options, hook.statuses),
+     "succeeded|failed|timed_out|cancelled|skipped,",
+     "with hook create --url: report only these ends; default: all but skipped"},
+    {"workflow", OPTION_TEXT, offsetof(struct command_options, hook.workflow), "WORKFLOW",
+     "with hook create --url: report only runs of this workflow"},
+    {"tasks", OPTION_FLAG, offsetof(struct command_options, hook.tasks), NULL,
+     "with hook create --url: also report tasks, and all others that have a parent"},
     {"secret-file", OPTION_TEXT, offsetof(struct command_options, hook.secret_file), "FILE",
      "with hook create: the secret that the sender gave, in the first line of a file, `-` for "
      "standard input; default: a new secret"},
@@ -167,7 +177,7 @@ static int admin(struct cli *c)
     if (!strcmp(c->words[0], "token"))
         return admin_token(c, &w->token, w->settings.reason);
     if (!strcmp(c->words[0], "hook"))
-        return admin_hook(c, &w->hook, w->settings.reason);
+        return admin_hook(c, &w->hook, &w->token.queues, w->settings.reason);
     if (!strcmp(c->words[0], "cleanup-events") && c->nwords == 1)
         return cleanup(c, w->older_than, w->dry_run);
     if (!strcmp(c->words[0], "fence") && c->nwords == 1)
@@ -194,6 +204,7 @@ const struct command command_admin = {
              "token list\n"
              "token revoke TOKEN_NAME\n"
              "hook create NAME [--signature github] [--secret-file FILE]\n"
+             "hook create NAME --url URL [--status STATUSES] [--tasks]\n"
              "hook list\n"
              "hook revoke HOOK_NAME\n"
              "retention [show]\n"

@@ -302,13 +302,60 @@ int remote_setting(struct remote *r, const char *name, const char *value, const 
     return remote_ask(r, &q, &o, err);
 }
 
-int remote_token_revoke(struct remote *r, const char *name, const char *reason, struct err *err)
+static int delete_named(struct remote *r, const char *list, const char *name, const char *reason,
+                        struct err *err)
 {
     AUTO_CALL q = {.method = "DELETE"};
     AUTO_REPLY a = {0};
 
-    call_path(&q, "/v1/tokens");
+    call_path(&q, "%s", list);
     call_segment(&q, name);
     call_text(&q, "reason", reason);
     return remote_send(r, &q, &a, err);
+}
+
+int remote_token_revoke(struct remote *r, const char *name, const char *reason, struct err *err)
+{
+    return delete_named(r, "/v1/tokens", name, reason, err);
+}
+
+/* ---- webhooks ---- */
+
+static void write_optional(struct json_writer *w, const char *key, const char *text)
+{
+    if (text)
+        json_field_text(w, key, text);
+}
+
+int remote_hook_create(struct remote *r, const struct pawl_hook *h, const char *reason,
+                       char **secret, struct err *err)
+{
+    AUTO_CALL q = {.method = "POST"};
+    struct json_writer w = begin_object(&q, reason);
+    json_auto_t *o = NULL;
+    const char *text;
+
+    call_path(&q, "/v1/hooks");
+    json_field_text(&w, "name", h->name);
+    write_optional(&w, "signature", h->signature);
+    write_optional(&w, "secret", h->secret);
+    write_optional(&w, "url", h->url);
+    write_optional(&w, "statuses", h->statuses);
+    write_optional(&w, "workflow", h->workflow);
+    write_optional(&w, "queue", h->queue);
+    if (h->tasks) {
+        json_write_key(&w, "tasks");
+        json_write_bool(&w, true);
+    }
+    TRY(send_object(r, &q, &w, &o, err));
+    text = json_string_value(json_object_get(o, "secret"));
+    if (!text)
+        return remote_no_server(r, err);
+    *secret = mem_strdup(text);
+    return 0;
+}
+
+int remote_hook_revoke(struct remote *r, const char *name, const char *reason, struct err *err)
+{
+    return delete_named(r, "/v1/hooks", name, reason, err);
 }

@@ -116,6 +116,10 @@ MUST_USE int remote_token_create(struct remote *r, const struct pawl_token *t, c
 /* `value` is the setting as it is stored: a JSON object. */
 MUST_USE int remote_setting(struct remote *r, const char *name, const char *value,
                             const char *reason, struct err *err);
+MUST_USE int remote_hook_create(struct remote *r, const struct pawl_hook *h, const char *reason,
+                                char **secret, struct err *err);
+MUST_USE int remote_hook_revoke(struct remote *r, const char *name, const char *reason,
+                                struct err *err);
 MUST_USE int remote_token_revoke(struct remote *r, const char *name, const char *reason,
                                  struct err *err);
 

@@ -72,13 +72,13 @@ struct endpoint {
     bool list_body;                /* the body may also be an array of objects that follow these
                                       rules */
     bool batched;                  /* submit_batch carries out many requests at once */
-    const char *body_type;         /* media type of a body that is not JSON, or of any type; NULL for
-                                      JSON */
-    const char *answer;            /* name of the answer's schema; "" if there is no body */
-    bool page;                     /* the answer is a page: {items, next} */
-    const char *answer_type;       /* media type of the answer; NULL for JSON */
-    const char *const *texts;      /* further media types, which arguments select; ends with NULL */
-    unsigned status;               /* status of an answer that reports success */
+    const char *body_type;    /* media type of a body that is not JSON, or of any type; NULL for
+                                 JSON */
+    const char *answer;       /* name of the answer's schema; "" if there is no body */
+    bool page;                /* the answer is a page: {items, next} */
+    const char *answer_type;  /* media type of the answer; NULL for JSON */
+    const char *const *texts; /* further media types, which arguments select; ends with NULL */
+    unsigned status;          /* status of an answer that reports success */
     void (*run)(struct request *r);
 };
 

@@ -80,7 +80,12 @@ static void create_hook(struct request *r)
         return;
     hook = (struct pawl_hook){.name = value_text(v, "name"),
                               .signature = value_text(v, "signature"),
-                              .secret = value_text(v, "secret")};
+                              .secret = value_text(v, "secret"),
+                              .url = value_text(v, "url"),
+                              .statuses = value_text(v, "statuses"),
+                              .workflow = value_text(v, "workflow"),
+                              .queue = value_text(v, "queue"),
+                              .tasks = value_bool(v, "tasks")};
     if (pawl_hook_create(r->p, &hook, r->by, value_text(v, "reason"), &secret, &err)) {
         answer_error(r, &err);
         return;
@@ -102,12 +107,20 @@ static void revoke_hook(struct request *r)
 }
 
 static const struct value_rule hook_members[] = {
-    RULE("name", TEXT, "letters, digits, _ and -; the URL ends with it", .min = 1, .max = 100,
-         .required = true, .pattern = "^[A-Za-z_][A-Za-z0-9_-]{0,99}$"),
+    RULE("name", TEXT, "letters, digits, _ and -", .min = 1, .max = 100, .required = true,
+         .pattern = "^[A-Za-z_][A-Za-z0-9_-]{0,99}$"),
     RULE("signature", WORD, "how its messages are signed; `standard` if not given",
          .words = "standard|github"),
     RULE("secret", TEXT, "the secret that the sender gave; a new one if not given", .min = 1,
          .max = 200),
+    RULE("url", TEXT,
+         "where it reports ends of executions to; without it, the webhook starts a workflow",
+         .min = 1, .max = 2000),
+    RULE("statuses", WORDS, "with `url`: the ends that it reports; all but `skipped` if not given",
+         .words = "succeeded|failed|timed_out|cancelled|skipped"),
+    RULE("workflow", TEXT, "with `url`: only runs of this workflow", .min = 1, .max = 100),
+    RULE("queue", TEXT, "with `url`: only executions of this queue", .min = 1, .max = 64),
+    RULE("tasks", BOOL, "with `url`: also executions with a parent, such as tasks"),
     RULE("reason", TEXT, "recorded with it", .min = 1, .max = 1000),
     {0}};
 static const struct value_rule reason_only[] = {

@@ -69,7 +69,8 @@ static int open_engine(struct worker *w, struct pawl_error *err)
 {
     const struct server_options *so = &w->server->options;
     struct pawl_options o = {.url = so->db, .tenant = so->tenant, .config = so->config};
-    struct pawl_engine_options eo = {.slots = so->worker, .give_up = is_stopping, .arg = w};
+    struct pawl_engine_options eo = {
+        .slots = so->worker, .hooks = true, .give_up = is_stopping, .arg = w};
 
     TRY(pawl_open(&o, &w->p, err));
     return pawl_engine_open(w->p, &eo, &w->engine, err);

@@ -143,7 +143,13 @@ struct new_hook {
     const char *name;
     int signature; /* enum webhook_signature */
     const struct webhook_key *key;
-    const char *by, *reason; /* NULL if not given */
+    /* One that reports ends of executions: where to, and which (bits 1 << S_...); NULL and 0 for
+     * one that starts a workflow. */
+    const char *url;
+    int statuses;
+    const char *workflow, *queue; /* report only those; NULL for any */
+    bool tasks;                   /* also report executions with a parent */
+    const char *by, *reason;      /* NULL if not given */
 };
 /* E_CONFLICT: a webhook of this name exists. */
 MUST_USE int op_create_hook(struct turn *t, const struct new_hook *h, struct err *err);

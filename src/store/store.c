@@ -47,7 +47,7 @@ done:
 #define TURN_MAPS rows, roots, limits, workflow_states, submitted_definitions
 #define TURN_LISTS                                                                              \
     json, ended, to_prefetch, to_notify, agenda, reserved_ids, used_hashes, parsed_definitions, \
-        dirty, events, limit_list, queues, attempts
+        dirty, events, end_notes, limit_list, queues, attempts
 
 /* Frees the memory that members of a turn own outside of its arena. */
 static void turn_drop_owned(struct turn *t)
@@ -92,6 +92,7 @@ void store_close(struct store **ps)
     clear_caches(s);
     arena_release(&s->routes.arena);
     arena_release(&s->followers.arena);
+    arena_release(&s->hooks.arena);
     if (!s->shares_db)
         db_close(&s->db);
     url_free(&s->url);
@@ -174,6 +175,16 @@ static int write_number(struct turn *t, struct err *err)
                     t->store->turn_number, t->now, t->store->env->clock_offset, migration_count);
 }
 
+/* Creates the deliveries of all ends of the turn, and writes its changes. */
+static int flush_with_deliveries(struct turn *t, struct err *err)
+{
+    do {
+        TRY(deliveries_submit(t, err));
+        TRY(door_flush(t, err));
+    } while (t->end_notes.n); /* an end that the flush has brought about */
+    return 0;
+}
+
 static int run_turn(struct store *s, enum turn_mode mode,
                     int (*body)(struct turn *, void *, struct err *), void *arg, struct err *err)
 {
@@ -189,7 +200,7 @@ static int run_turn(struct store *s, enum turn_mode mode,
     s->turn_number += mode != TURN_LIGHT;
     TRY(db_begin(s->db, mode == TURN_LONG ? TX_LONG : TX_WRITE, err));
     if ((mode != TURN_LIGHT && (rc = write_number(t, err))) || (rc = body(t, arg, err)) ||
-        (rc = workflow_advance(t, err)) || (rc = door_flush(t, err)) ||
+        (rc = workflow_advance(t, err)) || (rc = flush_with_deliveries(t, err)) ||
         (rc = attempts_write(t, err)) || (rc = db_commit(s->db, err))) {
         db_rollback(s->db);
         clear_caches(s); /* the caches may contain ids and changes that the rollback undid */

@@ -55,6 +55,12 @@ struct store {
         size_t n;
         struct arena arena;
     } followers; /* the workflows that start when a run ends; see workflow/follow_runs.c */
+    struct {
+        int64_t version; /* as in routes */
+        struct reporting_hook *at;
+        size_t n;
+        struct arena arena;
+    } hooks; /* the webhooks that report ends; see workflow/deliveries.c */
     struct store_workflow_options workflow_options;
 };
 

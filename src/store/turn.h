@@ -66,6 +66,13 @@ struct agenda_entry {
     uint32_t rank;
 };
 
+/* The end of an execution, for webhooks that report it; see workflow/deliveries.c. */
+struct end_note {
+    const struct row *row;
+    int64_t at;
+    int seq, type, status;
+};
+
 /* How much the numbers of a queue's jobs change in this turn. */
 struct queue_change {
     const char *queue;
@@ -113,6 +120,7 @@ struct turn {
     VEC(struct agenda_entry) agenda;
     /* Rows that have ended, but whose parents and followers are not updated yet. */
     VEC(struct row *) ended;
+    VEC(struct end_note) end_notes; /* ends that webhooks may report */
     /* Rows on the agenda whose decision needs rows that are not loaded yet. */
     VEC(struct row *) to_prefetch;
     VEC(struct json_t *) json; /* values that live as long as the turn */

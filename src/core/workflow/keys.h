@@ -67,9 +67,9 @@ enum scope {
     SCOPE_START,      /* params, vars, workflow, execution */
     /* The names above, env, the tasks that this one needs, and status functions. */
     SCOPE_TASK,
-    SCOPE_ITEM, /* the names above; item and index, if the task has foreach */
-    SCOPE_END,  /* the names of SCOPE_START; also env, and all tasks with their outputs */
-    SCOPE_FOLLOW, /* trigger only: the run of another workflow */
+    SCOPE_ITEM,    /* the names above; item and index, if the task has foreach */
+    SCOPE_END,     /* the names of SCOPE_START; also env, and all tasks with their outputs */
+    SCOPE_FOLLOW,  /* trigger only: the run of another workflow */
     SCOPE_WEBHOOK, /* trigger only: a message */
 };
 
@@ -122,7 +122,8 @@ struct container_keys {
 extern const char *const container_pulls[];
 
 extern const struct keys keys_workflow, keys_task, keys_param, keys_triggers, keys_schedule,
-    keys_follow, keys_webhook, keys_concurrency, keys_retry, keys_limits, keys_container, keys_approval;
+    keys_follow, keys_webhook, keys_concurrency, keys_retry, keys_limits, keys_container,
+    keys_approval;
 /* All tables of keys, in the order of docs/WORKFLOWS.md. */
 extern const struct keys *const keys_all[]; /* ends with NULL */
 

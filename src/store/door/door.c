@@ -60,8 +60,11 @@ int door_move(struct turn *t, struct row *r, enum event_action action, enum stat
                          .data = note->data};
     attempts_count_move(t, e, action, note, since);
     door_mark_changed(t, r);
-    if (status_is_terminal((int)to))
+    if (status_is_terminal((int)to)) {
         t->wake |= WAKE_ENDS;
+        *vec_add(&t->end_notes) =
+            (struct end_note){r, ev->at, ev->seq, event_type(e->kind, action), (int)to};
+    }
     if (status_is_terminal((int)to) && (e->parent || !kind_is_job(e->kind)))
         /* The parent and followers of an ended execution may have to change. */
         *vec_add(&t->ended) = r;

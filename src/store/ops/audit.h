@@ -8,8 +8,8 @@
 #include "store/turn.h"
 
 struct audit_entry {
-    /* The kind of the changed object: "queue", "schedule", "setting", "token", "hook" or "workflow"; and
-     * its name. */
+    /* The kind of the changed object: "queue", "schedule", "setting", "token", "hook" or
+     * "workflow"; and its name. */
     const char *kind, *name;
     enum audit_action action;
     const char *by, *reason, *data; /* user, reason, and details as JSON; NULL if none */

@@ -10,7 +10,11 @@ struct hook_row {
     int signature; /* enum webhook_signature */
     int64_t created_at;
     const char *created_by; /* NULL if unknown */
-    const char *workflow;   /* that it starts; NULL if no applied workflow names it */
+    const char *workflow;   /* that it starts, or whose ends it reports; NULL if none */
+    const char *url;        /* where it reports to; NULL if it starts a workflow */
+    int statuses;           /* of the ends that it reports: bits 1 << S_... */
+    const char *queue;      /* whose ends it reports; NULL for any */
+    int tasks;              /* whether it reports executions with a parent */
 };
 STORE_LIST(hook_list, struct hook_row)
 
@@ -23,7 +27,18 @@ struct hook_check {
     struct webhook_key key;
     int64_t wall; /* turn_wall_time now */
 };
-/* Reads what is needed to check a message. */
+/* Reads what is needed to check a message of a webhook that starts a workflow. */
 MUST_USE int query_hook(struct store *s, const char *name, struct hook_check *out, struct err *err);
+
+struct hook_target {
+    struct webhook_key key;
+    const char *url; /* NULL if no webhook of this name reports anything */
+    int64_t wall;    /* turn_wall_time now */
+    struct arena arena;
+};
+/* Reads where a delivery goes, and the key that signs it. */
+MUST_USE int query_hook_target(struct store *s, const char *name, struct hook_target *out,
+                               struct err *err);
+void hook_target_release(struct hook_target *t);
 
 #endif

@@ -12,6 +12,7 @@
  *                         item_reuse.c those of items.
  *   concurrency.c         Concurrency keys of jobs and workflows.
  *   load.c                A later turn loads the workflow's state and the tasks that it uses.
+ *   deliveries.c          Ends are reported to webhooks, by jobs.
  *   follow_runs.c         The end of a run starts the workflows that follow it.
  *
  * When a task ends, the door appends its row to turn.ended, and workflow_advance (advance.c)
@@ -241,6 +242,10 @@ MUST_USE int task_fail(struct turn *t, struct row *row, const char *sentence, st
 int follow_statuses(const struct workflow_follow *f);
 /* Submits the workflows that follow a run, which this turn has ended. */
 MUST_USE int workflow_follow_run(struct turn *t, struct row *row, struct err *err);
+
+/* deliveries.c */
+/* Submits the deliveries of the ends in turn.end_notes, and empties the list. */
+MUST_USE int deliveries_submit(struct turn *t, struct err *err);
 
 /* followers.c */
 /* Counts an ended task in its workflow, and notifies its followers. */
