@@ -28,9 +28,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define RESUMES_MAX      60    /* shims of one attempt that may die before the attempt is lost */
-#define UNPUBLISHED_MAX  10    /* shims in a row that may end early before a note says so */
-#define RESUME_PAUSE     10000 /* µs before the second shim; each further pause is twice as long */
+#define RESUMES_MAX      60 /* shims of one attempt that may die before the attempt is lost */
+#define UNPUBLISHED_MAX  10 /* shims in a row that may end early before a note says so */
+/* µs before the second replacement of a dead shim (the first is requested at once); doubled for
+ * each further one. */
+#define RESUME_PAUSE     10000
 #define RESUME_PAUSE_MAX 1000000  /* µs, the longest pause */
 #define LOOKUP_MAX       20000000 /* µs; after that, the container engine counts as unresponsive */
 #define LOOKUP_POLL      10000    /* µs between two reads of the answer */
@@ -401,10 +403,10 @@ static void act_on_answer(struct process *p, struct watch *w, const struct comma
 void watch_begin_asking(struct process *p, struct watch *w)
 {
     int tries = w->resumes + w->unpublished;
-    int64_t pause = tries < 8 ? (RESUME_PAUSE << tries) : RESUME_PAUSE_MAX;
+    int64_t pause = !tries ? 0 : tries < 8 ? RESUME_PAUSE << (tries - 1) : RESUME_PAUSE_MAX;
 
     w->state = WATCH_ASKING;
-    ask_again_at(p, w, !tries ? 0 : pause < RESUME_PAUSE_MAX ? pause : RESUME_PAUSE_MAX);
+    ask_again_at(p, w, pause);
 }
 
 void watch_ask(struct process *p, struct watch *w)
