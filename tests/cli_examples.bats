@@ -133,7 +133,7 @@ was_deferred() { pawl --db "$db" events @last | grep -q deferred; }
 	run pawl --db "$db" worker --plugin "$examples/plugin_executor.so"
 	echo "$output"
 	[ "$status" = 2 ]
-	[[ $output == *'plugin_executor.so: the plugin is already loaded'* ]]
+	[[ $output == *'plugin_executor.so: it is already loaded; name it once'* ]]
 	verified 27
 }
 

@@ -23,7 +23,7 @@ executor_of() { p show "$1" --json | jq -r .executor; }
 	refused 2 'or `--file FILE` alone' p admin routes set
 	refused 2 'or `--file FILE` alone' p admin routes set --file "$dir/here.yaml" x=y
 	refused 2 'belong to `pawl admin routes set`' p admin routes clear x=y
-	refused 2 'route 1 (x): the executor "function" does not run commands' p admin routes set x=function
+	refused 2 'route 1 (x): the executor "function" runs functions, not commands' p admin routes set x=function
 	refused 5 "$dir/none.yaml" p admin routes set --file "$dir/none.yaml"
 	p verify
 }

@@ -50,7 +50,7 @@ teardown() { remove_database; }
 
 @test "wrong arguments of admin token are refused, and create no token" {
 	refused 2 'missing scope: write `pawl admin token create NAME --scope read,submit`' p admin token create ci
-	refused 2 '"raed" is not a scope: use read, submit, operate, work and admin, separated by commas; did you mean "read"?' \
+	refused 2 '"raed" is not a scope: use one or more of read, submit, operate, work, admin, separated by commas; did you mean "read"?' \
 		p admin token create ci --scope raed
 	refused 2 'longer than 0' p admin token create ci --scope read --expires 0s
 	refused 2 "'90' is not a duration" p admin token create ci --scope read --expires 90

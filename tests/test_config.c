@@ -383,7 +383,7 @@ TEST(invalid_route_or_executor_in_the_config_is_refused)
          "1:30: dispatch.default_executor: there is no executor \"proces\"; did you mean "
          "\"process\"?"},
         {"dispatch: {default_executor: function}",
-         "1:30: dispatch.default_executor: \"function\" runs functions, not commands"},
+         "1:30: dispatch.default_executor: the executor \"function\" runs functions, not commands"},
         {"dispatch: {routes: {task: a, executor: process}}",
          "1:20: dispatch.routes: a list of at most 10000 {task: GLOB, executor: KEY} is expected, "
          "not a mapping"},
@@ -411,9 +411,9 @@ TEST(invalid_route_or_executor_in_the_config_is_refused)
         {"executors: {calls: {type: function}}",
          "1:13: executors.calls: only the executor named `function` can run functions"},
         {"executors: {process: {env: [PATH, 1X, 'A=b']}}",
-         "1:35: executors.process.env: a variable name (letters, digits and _) is expected, "
+         "1:35: executors.process.env: a variable name (letters, digits and _, not starting with a digit) is expected, "
          "not '1X'\n"
-         "1:39: executors.process.env: a variable name (letters, digits and _) is expected, "
+         "1:39: executors.process.env: a variable name (letters, digits and _, not starting with a digit) is expected, "
          "not 'A=b'"},
         {"executors: {process: {log: {haed: 1kB}}}",
          "1:29: there is no key \"haed\" in executors.process.log; did you mean \"head\"?"},

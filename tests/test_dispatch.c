@@ -91,19 +91,21 @@ static void refuse_routes(struct routes routes, const char *sentence)
 TEST(route_without_a_glob_or_to_an_executor_that_runs_no_commands_is_refused)
 {
     static const struct route routes[] = {
-        {"a::*", "process"}, {"", "process"}, {"b", "function"}, {"c", "function:f"}, {"d", ""}};
+        {"a::*", "process"}, {"", "process"}, {"b", "function"}, {"c", "function:f"}, {"d", ""}, {"e", "gpu:1"}};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(routes_check(&(struct routes){.at = routes, .n = 1}, &err), &err);
     refuse_routes((struct routes){.at = routes, .n = 2}, "route 2: the glob is empty");
     refuse_routes((struct routes){.at = routes + 2, .n = 1},
-                  "route 1 (b): the executor \"function\" does not run commands");
+                  "route 1 (b): the executor \"function\" runs functions, not commands");
     refuse_routes((struct routes){.at = routes + 3, .n = 1},
-                  "route 1 (c): the executor \"function:f\" does not run commands");
+                  "route 1 (c): the executor \"function:f\" runs functions, not commands");
+    refuse_routes((struct routes){.at = routes + 5, .n = 1},
+                  "route 1 (e): the executor's key \"gpu:1\" can't contain a colon");
     refuse_routes((struct routes){.at = routes + 4, .n = 1},
                   "route 1 (d): the executor's key is empty");
     refuse_routes((struct routes){.command = ""},
-                  "the default for commands: the executor's key is empty");
+                  "the default executor for commands: the executor's key is empty");
     refuse_routes((struct routes){.at = routes, .n = ROUTES_MAX + 1},
                   "there are 10001 routes; at most 10000 are allowed");
 }

@@ -73,17 +73,18 @@ TEST(numbers_are_compared_and_computed_exactly)
            {"params.max < 9223372036854775808.0", "true"},
            {"params.min == -9223372036854775808.0", "true"}, {"params.min > -1e300", "true"},
            {"1e300 > params.max", "true"}, {"0.0 == -0.0", "true"});
-    FAULTS({"params.max + 1", "the result of + does not fit in 64 bits"},
-           {"params.min - 1", "the result of - does not fit in 64 bits"},
-           {"params.max * 2", "the result of * does not fit in 64 bits"},
-           {"params.min / -1", "the result of / does not fit in 64 bits"},
-           {"-params.min", "the result of - does not fit in 64 bits"}, {"1 / 0", "division by 0"},
-           {"1 % 0", "division by 0"}, {"1 / 0.0", "division by 0"},
-           {"1.5 % -0.0", "division by 0"}, {"1e308 * 10", "the result of * is out of range"},
-           {"params.big + 0.5",
-            "9007199254740993 is too large to be combined exactly with a fraction"},
-           {"0.5 + params.min",
-            "-9223372036854775808 is too large to be combined exactly with a fraction"});
+    FAULTS(
+        {"params.max + 1", "the result of + does not fit in 64 bits"},
+        {"params.min - 1", "the result of - does not fit in 64 bits"},
+        {"params.max * 2", "the result of * does not fit in 64 bits"},
+        {"params.min / -1", "the result of / does not fit in 64 bits"},
+        {"-params.min", "the result of - does not fit in 64 bits"}, {"1 / 0", "division by 0"},
+        {"1 % 0", "division by 0"}, {"1 / 0.0", "division by 0"}, {"1.5 % -0.0", "division by 0"},
+        {"1e308 * 10", "the result of * is out of range"},
+        {"params.big + 0.5",
+         "9007199254740993 is too large for exact arithmetic with a number that has a fraction"},
+        {"0.5 + params.min",
+         "-9223372036854775808 is too large for exact arithmetic with a number that has a fraction"});
 }
 
 TEST(strings_are_concatenated_and_are_ordered_by_code_points)
@@ -188,8 +189,9 @@ TEST(syntax_error_is_reported_with_its_cause)
         {"1 == 1 == true",
          "comparisons can't be chained: join them with &&, or put one of them in parentheses"},
         {"* 2", "expected a value, found '*'"},
-        {"params.", "a name is missing after the dot; write other keys as ['key']"},
-        {"params. day", "a name is missing after the dot; write other keys as ['key']"},
+        {"params.", "a name is missing after the dot; write a key that is not a name as ['key']"},
+        {"params. day",
+         "a name is missing after the dot; write a key that is not a name as ['key']"},
         {"params.list.0", "write the index of a list item in brackets: [0]"},
         {"params[", "expected a value, found the end"},
         {"params['day'", "']' is missing after the index: found the end"},

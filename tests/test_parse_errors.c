@@ -109,11 +109,11 @@ TEST(expression_in_shell_text_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks:\n  a:\n    run: echo ${{ params.x }}",
-         "3:10: tasks.a.run: values are never inserted into shell text, where they could run as commands; pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; params are environment variables already"},
+         "3:10: tasks.a.run contains ${{ }}, but values are never inserted into shell text, where they could run as commands; pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; params are environment variables already"},
         {T "on_exit: echo ${{ x }}",
-         "2:10: on_exit: values are never inserted into shell text, where they could run as commands; pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; params are environment variables already"},
+         "2:10: on_exit contains ${{ }}, but values are never inserted into shell text, where they could run as commands; pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; params are environment variables already"},
         {"tasks: ['a $${{ x }}']",
-         "1:9: step1: values are never inserted into shell text, where they could run as commands; pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; params are environment variables already"},
+         "1:9: step1 contains ${{ }}, but values are never inserted into shell text, where they could run as commands; pass the value in env (env: {X: \"${{ … }}\"}) and write \"$X\"; params are environment variables already"},
     };
 
     check_all(list, COUNT(list));

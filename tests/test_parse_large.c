@@ -132,7 +132,7 @@ TEST(workflow_with_one_task_over_the_limit_is_refused)
     for (i = 0; i <= WORKFLOW_MAX_TASKS; i++)
         buf_addf(&b, "  t%d: x\n", i);
     errors = diagnose_quickly(&b);
-    CHECK_STR(errors, "2:3: tasks: there are 100001 tasks; at most 100000 are allowed");
+    CHECK_STR(errors, "2:3: tasks: the workflow has 100001 tasks; at most 100000 are allowed");
     free(errors);
     buf_release(&b);
 }

@@ -106,13 +106,13 @@ TEST(invalid_value_inside_a_task_is_an_error)
 {
     static const struct bad list[] = {
         {"tasks: {a: {run: x, env: {9A: x, PAWL_X: y, B: [1], C: }}}",
-         "1:27: tasks.a.env: a variable name (letters, digits and _) is expected, not '9A'\n"
+         "1:27: tasks.a.env: a variable name (letters, digits and _, not starting with a digit) is expected, not '9A'\n"
          "1:34: tasks.a.env: a name that does not start with PAWL_ is expected, not 'PAWL_X'\n"
          "1:48: tasks.a.env.B: a string is expected, not a list\n"
          "1:56: tasks.a.env.C: a string is expected, not null"},
         {"tasks: {a: {run: x, secrets: [A, A, b-c]}}",
          "1:34: tasks.a.secrets: \"A\" is listed twice\n"
-         "1:37: tasks.a.secrets: a variable name (letters, digits and _) is expected, not 'b-c'"},
+         "1:37: tasks.a.secrets: a variable name (letters, digits and _, not starting with a digit) is expected, not 'b-c'"},
         {"tasks: {a: {run: x, outputs: [a, a, 'b=c']}}",
          "1:34: tasks.a.outputs: \"a\" is listed twice\n"
          "1:37: tasks.a.outputs: an output name (without = or control characters) is expected, not 'b=c'"},
@@ -125,7 +125,7 @@ TEST(invalid_value_inside_a_task_is_an_error)
         {"tasks: {a: {run: x, approval: {timeout: 1ms}}}",
          "1:41: tasks.a.approval.timeout: a duration from 1s to 365d is expected, not '1ms'"},
         {"tasks: {a: {run: x, with: {a-b: 1, c: .nan}}}",
-         "1:28: tasks.a.with: a name (letters, digits and _) is expected, not 'a-b'\n"
+         "1:28: tasks.a.with: a name (letters, digits and _, not starting with a digit) is expected, not 'a-b'\n"
          "1:39: tasks.a.with.c: a number that JSON can represent is expected, not .nan"},
         {"tasks: {a: {run: x, if: ''}}",
          "1:25: tasks.a.if: a non-empty string is expected, not ''"},
@@ -146,11 +146,11 @@ TEST(condition_that_is_too_deep_or_long_with_its_added_success_call_is_refused)
     } cells[] = {
         {"", 62, 0, ""},
         {"", 63, 0,
-         "1:26: tasks.a.if: with the added success() && (…), this expression is nested more than 64 levels deep"},
+         "1:26: tasks.a.if: Pawl adds success() && (…) to a condition without a status function; with that, this expression is nested more than 64 levels deep"},
         {"always() && ", 62, 0, ""},
         {"", 0, 65000, ""},
         {"", 0, 65531,
-         "1:26: tasks.a.if: with the added success() && (…), this text is 65551 bytes long; at most 65536 "
+         "1:26: tasks.a.if: Pawl adds success() && (…) to a condition without a status function; with that, this text is 65551 bytes long; at most 65536 "
          "are allowed"},
         {"always() && ", 0, 65519, ""}};
     size_t i;

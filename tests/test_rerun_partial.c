@@ -214,7 +214,7 @@ TEST(execution_whose_approval_was_rejected_during_a_rerun_is_rerun_as_a_whole)
     approve_or_reject(s, many, false);
     CHECK_EQ(status_of(s, w), S_FAILED);
     CHECK_EQ(rerun(s, in, RERUN_ONLY_FAILED, NULL), NULL);
-    CHECK(strstr(refusal.msg, "ended before its tasks were created"));
+    CHECK(strstr(refusal.msg, "ended before all of its tasks were created"));
     CHECK_STR(rerun(s, w, RERUN_ONLY_FAILED, NULL), "w in many");
     CHECK_EQ(get(s, in).held, HELD_APPROVAL); /* approval is requested again */
     CHECK_EQ(get(s, many).held, HELD_APPROVAL);

@@ -122,7 +122,7 @@ def invalid_request_is_refused_with_an_error_that_names_the_mistake():
     with serving() as s:
         post = lambda body, **o: s.post("/v1/executions", body, **o)
         problem(post(b"{", headers={"Content-Type": "application/json"}), 400, "invalid", "the body")
-        problem(post({"functoin": "f"}), 400, "invalid", 'has no member "functoin"', 'did you mean "function"')
+        problem(post({"functoin": "f"}), 400, "invalid", 'can\'t have a member "functoin"', 'did you mean "function"')
         problem(post({"function": 7}), 400, "invalid", "function", "string")
         problem(post({"function": "f", "priority": "high"}), 400, "invalid", "priority")
         problem(post({"function": "f", "delay": "soon"}), 400, "invalid", "delay")

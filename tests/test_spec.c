@@ -230,13 +230,17 @@ TEST(name_or_text_that_cannot_be_passed_to_a_command_is_refused)
     check_refused("{\"argv\":[\"\"]}", "the spec: argv[0] is empty: it must name the program");
     check_refused("{\"cwd\":\"tmp\"}", "the spec: cwd must be an absolute path, not \"tmp\"");
     check_refused("{\"env\":{\"9A\":\"\"}}",
-                  "the spec: env.9A is not a valid variable name (letters, digits and _)");
+                  "the spec: env.9A is not a valid variable name (letters, digits and _, "
+                  "not starting with a digit)");
     check_refused("{\"env\":{\"A=B\":\"\"}}",
-                  "the spec: env.A=B is not a valid variable name (letters, digits and _)");
+                  "the spec: env.A=B is not a valid variable name (letters, digits and _, "
+                  "not starting with a digit)");
     check_refused("{\"env\":{\"\":\"\"}}",
-                  "the spec: env. is not a valid variable name (letters, digits and _)");
+                  "the spec: env. is not a valid variable name (letters, digits and _, "
+                  "not starting with a digit)");
     check_refused("{\"secrets\":[\"a-b\"]}", "the spec: secrets[0] is not a valid variable name: "
-                                             "\"a-b\" (letters, digits and _)");
+                                             "\"a-b\" (letters, digits and _, "
+                                             "not starting with a digit)");
     check_refused("{\"outputs\":[\"a=b\"]}", "the spec: outputs[0] is not a valid output name: "
                                              "\"a=b\" (no =, no control characters)");
     check_refused("{\"run\":\"x\",\"argv\":[\"y\"]}",
@@ -287,8 +291,8 @@ TEST(spec_beyond_a_size_limit_is_refused)
 
     buf_reset(&b);
     buf_addf(&b, "{\"files\":{\"A B\":\"\"}}");
-    check_refused(b.ptr,
-                  "the spec: files.A B is not a valid variable name (letters, digits and _)");
+    check_refused(b.ptr, "the spec: files.A B is not a valid variable name (letters, digits and _, "
+                         "not starting with a digit)");
 
     buf_reset(&b);
     buf_addf(&b, "{\"stdin\":\"%0*d\"}", 1024 * 1024, 1);

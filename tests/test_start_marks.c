@@ -84,7 +84,8 @@ TEST(function_whose_start_cannot_be_recorded_is_returned_to_its_queue_and_does_n
     CHECK_EQ(ended(&fx, 1)->outcome.kind, OUTCOME_REFUSED);
     CHECK(ended(&fx, 1)->outcome.retry_delay > 0);
     CHECK_STR(ended(&fx, 1)->error, "the start of function gate can't be recorded in the worker's "
-                                    "file: No space left on device");
+                                    "file: No space left on device; free disk space or check "
+                                    "the state folder");
     CHECK(!find_seen(&fx, REPORT_STARTED, 1));
     CHECK_EQ(ended(&fx, 1)->outcome.duration, -1);
     end(&fx);

@@ -200,7 +200,7 @@ TEST(list_of_scopes_is_parsed_and_a_misspelled_scope_gets_a_suggestion)
         {"raed", "did you mean \"read\"?"},
         {"read,opreate", "did you mean \"operate\"?"},
         {"read submit", "\"read submit\" is not a scope"},
-        {"READ", "\"READ\" is not a scope: use read, submit, operate, work and admin"},
+        {"READ", "\"READ\" is not a scope: use one or more of read, submit, operate, work, admin"},
     };
     unsigned scopes = 7;
 

@@ -126,7 +126,7 @@ TEST(trust_without_a_home_folder_is_refused)
 
     write_file("pawl.yaml", "db: sqlite:a.db\n");
     CHECK_EQ(trust_add(in_dir("pawl.yaml"), &h, &file, &err), -E_INVALID);
-    CHECK(!file && strstr(err.msg, "set XDG_STATE_HOME or HOME"));
+    CHECK(!file && strstr(err.msg, "set the variable XDG_STATE_HOME or HOME"));
     CHECK_EQ(trust_remove(in_dir("pawl.yaml"), &h, &file, &err), -E_INVALID);
     CHECK_EQ(trust_add(in_dir("none.yaml"), &h, &file, &err), -E_NOT_FOUND);
 }

@@ -53,7 +53,8 @@ int api_state(const char *given, const struct config *c, const char **out, struc
     if (*out)
         return 0;
     return err_set(err, E_INVALID,
-                   "no state folder is set: set `state` in pawl.yaml, XDG_STATE_HOME or HOME");
+                   "no state folder is set: set `state` in pawl.yaml, or the variable PAWL_STATE, "
+                   "XDG_STATE_HOME or HOME");
 }
 
 static bool is_server(const struct pawl *p)

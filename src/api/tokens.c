@@ -31,10 +31,11 @@ static int check_scopes(const struct pawl_token *t, struct err *err)
                        "admin",
                        t->name);
     if (!can_restrict && (t->queues || t->lanes))
-        return err_set(err, E_INVALID,
-                       "the token '%s' can't be restricted to queues or lanes: it needs the scope "
-                       "work, and not admin, which implies all rights",
-                       t->name);
+        return err_set(
+            err, E_INVALID,
+            "the token '%s' can't be restricted to queues or lanes: only a token that has "
+            "the scope work and not admin can be",
+            t->name);
     return 0;
 }
 
@@ -150,7 +151,7 @@ static int revoke(struct pawl *p, void *arg, struct err *err)
     const struct token_revocation *r = arg;
 
     if (!r->name)
-        return err_set(err, E_INVALID, "the name of the token is missing");
+        return err_set(err, E_INVALID, "the name of the token to revoke is missing");
     TRY(text_check_name("token's name", r->name, MAX_NAME, err));
     if (p->remote)
         return remote_token_revoke(p->remote, r->name, r->reason, err);

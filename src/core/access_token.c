@@ -133,10 +133,11 @@ int token_scopes_parse(const char *text, unsigned *out, struct err *err)
         const char *best = suggest_from(word, scope_words);
 
         if (!scope)
-            return err_set(err, E_INVALID,
-                           "\"%.60s\" is not a scope: use read, submit, operate, work and admin, "
-                           "separated by commas%s%s%s",
-                           word, DID_YOU_MEAN(best));
+            return err_set(
+                err, E_INVALID,
+                "\"%.60s\" is not a scope: use one or more of read, submit, operate, work, "
+                "admin, separated by commas%s%s%s",
+                word, DID_YOU_MEAN(best));
         scopes |= (unsigned)scope;
     }
     *out = scopes;

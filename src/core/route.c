@@ -89,8 +89,10 @@ static int check_text(const char *what, const char *text, size_t max, struct err
 static int check_executor(const char *key, struct err *err)
 {
     TRY(check_text("executor's key", key, MAX_KEY, err));
-    if (!strcmp(key, "function") || strchr(key, ':'))
-        return err_set(err, E_INVALID, "the executor \"%.60s\" does not run commands", key);
+    if (!strcmp(key, "function") || !strncmp(key, "function:", 9))
+        return err_set(err, E_INVALID, "the executor \"%.60s\" runs functions, not commands", key);
+    if (strchr(key, ':'))
+        return err_set(err, E_INVALID, "the executor's key \"%.60s\" can't contain a colon", key);
     return 0;
 }
 
@@ -106,7 +108,7 @@ int routes_check(const struct routes *r, struct err *err)
             return err_prefix(err, "route %zu (%.100s)", i + 1, r->at[i].glob);
     }
     if (r->command && check_executor(r->command, err))
-        return err_prefix(err, "the default for commands");
+        return err_prefix(err, "the default executor for commands");
     return 0;
 }
 

@@ -66,8 +66,9 @@ static int check_variables(const struct json_node *doc, const char *key,
         if (!text_is_variable(pairs[i].key, KEY_NAME_BYTES)) {
             (void)json_read_member(doc, key, &list);
             (void)json_read_member(&list, pairs[i].key, &item);
-            return json_read_fail(&item, err,
-                                  "is not a valid variable name (letters, digits and _)");
+            return json_read_fail(
+                &item, err,
+                "is not a valid variable name (letters, digits and _, not starting with a digit)");
         }
     return 0;
 }
@@ -82,7 +83,8 @@ static int check_names(const struct spec *s, const struct json_node *doc, struct
             (void)json_read_member(doc, "secrets", &list);
             json_read_item(&list, i, &item);
             return json_read_fail(&item, err,
-                                  "is not a valid variable name: \"%.60s\" (letters, digits and _)",
+                                  "is not a valid variable name: \"%.60s\" (letters, digits and _, "
+                                  "not starting with a digit)",
                                   s->secrets[i]);
         }
     for (size_t i = 0; i < s->noutputs; i++)

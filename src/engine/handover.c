@@ -91,9 +91,11 @@ static int start_job(struct engine *e, const char *lane, const struct job *job,
         return dispatch_start(e->dispatch, lane, job, failed, err);
     failed->kind = OUTCOME_REFUSED;
     failed->retry_delay = UNMARKED_DELAY;
-    return err_set(err, E_REFUSED,
-                   "the start of the job can't be recorded in the worker's file: %s",
-                   strerror(errno));
+    return err_set(
+        err, E_REFUSED,
+        "the start of the job can't be recorded in the worker's file: %s; free disk space "
+        "or check the state folder",
+        strerror(errno));
 }
 
 static bool is_to_be_settled(const struct loop *l, const struct leased_job *h)

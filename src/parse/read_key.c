@@ -260,11 +260,12 @@ static bool check_plain(struct reader *r, const struct key *k, const struct yaml
     if (node->kind != YAML_TEXT || !strstr(node->text, "${{"))
         return true;
     if (k->type == KEY_SCRIPT)
-        yaml_error(r->doc, node,
-                   "%s: values are never inserted into shell text, where they could run "
-                   "as commands; pass the value in env (env: {X: \"${{ … }}\"}) and write "
-                   "\"$X\"; params are environment variables already",
-                   what);
+        yaml_error(
+            r->doc, node,
+            "%s contains ${{ }}, but values are never inserted into shell text, where they could "
+            "run as commands; pass the value in env (env: {X: \"${{ … }}\"}) and write "
+            "\"$X\"; params are environment variables already",
+            what);
     else
         yaml_error(r->doc, node, "%s can't contain ${{ }}: the value is used as written", what);
     return false;

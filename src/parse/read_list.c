@@ -16,7 +16,9 @@ bool reader_is_variable(const char *s)
 
 static const char *bad_any_variable(const char *text)
 {
-    return reader_is_variable(text) ? NULL : "a variable name (letters, digits and _)";
+    return reader_is_variable(text)
+               ? NULL
+               : "a variable name (letters, digits and _, not starting with a digit)";
 }
 
 const char *bad_variable(const char *text)
@@ -28,7 +30,8 @@ const char *bad_variable(const char *text)
 
 static const char *bad_value_name(const char *text)
 {
-    return reader_is_variable(text) ? NULL : "a name (letters, digits and _)";
+    return reader_is_variable(text) ? NULL
+                                    : "a name (letters, digits and _, not starting with a digit)";
 }
 
 static const char *bad_output(const char *text)

@@ -18,7 +18,8 @@ static int refuse_member(const struct json_node *object, const struct value_rule
 
     for (size_t i = 0; rules[i].name; i++)
         suggest_try(&s, rules[i].name);
-    return json_read_fail(object, err, "has no member \"%.60s\"%s%s%s", key, DID_YOU_MEAN(s.best));
+    return json_read_fail(object, err, "can't have a member \"%.60s\"%s%s%s", key,
+                          DID_YOU_MEAN(s.best));
 }
 
 static int read_texts(const struct json_node *node, struct arena *arena, const char ***out,

@@ -90,7 +90,8 @@ int worker_start(struct server *s, struct err *err)
     if ((rc = open_engine(w, &e)))
         return err_set(err, (enum error_code) - rc, "%s", e.message);
     if ((rc = thread_start(&w->thread, work, w)))
-        return err_set(err, E_REFUSED, "a thread can't be started: %s", strerror(rc));
+        return err_set(err, E_REFUSED, "the thread of the built-in worker can't be started: %s",
+                       strerror(rc));
     return 0;
 }
 

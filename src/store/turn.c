@@ -269,7 +269,8 @@ int turn_load_row(struct turn *t, int64_t id, int64_t root, struct row **out, st
         return err_set(err, E_REDO, "the tree of execution %lld is locked by another transaction",
                        (long long)id);
     if (ref.rc)
-        return err_set(err, E_INTERNAL, "execution %lld does not exist", (long long)id);
+        return err_set(err, E_INTERNAL, "the row of execution %lld is missing: run `pawl verify`",
+                       (long long)id);
     *out = turn_row(t, id);
     return 0;
 }

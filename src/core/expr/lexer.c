@@ -135,7 +135,8 @@ bool lex_field(struct parser *p)
         return parser_fault(p, at, "write the index of a list item in brackets: [%.*s]",
                             (int)strspn(text + at, "0123456789"), text + at);
     if (!is_letter(text[at]))
-        return parser_fault(p, at, "a name is missing after the dot; write other keys as ['key']");
+        return parser_fault(
+            p, at, "a name is missing after the dot; write a key that is not a name as ['key']");
     p->now = (struct token){.kind = TOKEN_NAME, .at = at, .end = name_end(text, at, true)};
     return true;
 }

@@ -85,8 +85,9 @@ static int as_real(struct eval *x, json_t *v, double *out)
     json_int_t n = json_integer_value(v);
 
     if (n > EXACT_MAX || n < -EXACT_MAX)
-        return eval_fault(x, "%lld is too large to be combined exactly with a fraction",
-                          (long long)n);
+        return eval_fault(
+            x, "%lld is too large for exact arithmetic with a number that has a fraction",
+            (long long)n);
     *out = json_number_value(v);
     return 0;
 }

@@ -140,9 +140,10 @@ static int read_task(struct key_reader *r, const struct json_node *p, uint32_t i
         return rc;
     kinds = !!t->command.run + !!t->command.argc + !!t->function + !!t->nested;
     if (kinds > 1 || (!kinds && (!t->executor || executor_is_built_in(t->executor))))
-        return json_read_fail(p, r->err,
-                              "must have exactly one of run, argv, function and workflow, or a "
-                              "custom executor");
+        return json_read_fail(
+            p, r->err,
+            "must have exactly one of run, argv, function and workflow; only a task "
+            "for a custom executor may have none");
     if (t->join < 0 || (uint32_t)t->join > t->nneeds)
         return json_read_fail(p, r->err, "has a join of %d, but only %u need%s", t->join, t->nneeds,
                               t->nneeds == 1 ? "" : "s");

@@ -225,7 +225,7 @@ int attempt_renew(int at, const struct attempt_lease *l, struct err *err)
         return err_set(err, E_UNAVAILABLE, "the attempt's lease file can't be locked: %s",
                        strerror(errno));
     if (attempt_epoch(at) > l->epoch)
-        return err_set(err, E_LEASE_LOST, "another worker has taken this attempt over");
+        return err_set(err, E_LEASE_LOST, "another worker has adopted this attempt");
     if (record_write(at, &RECORD_LEASE, l))
         return err_set(err, own_file_is_fault(errno) ? E_INVALID : E_UNAVAILABLE,
                        "the attempt's lease file can't be written: %s",

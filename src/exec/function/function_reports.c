@@ -76,7 +76,9 @@ static void describe_outcome(const struct function_job *j, struct buf *out)
         if (j->unstarted)
             buf_addstr(out, "its worker ended before the function started");
         else if (j->mark_error)
-            buf_addf(out, "the start of function %s can't be recorded in the worker's file: %s",
+            buf_addf(out,
+                     "the start of function %s can't be recorded in the worker's file: %s; "
+                     "free disk space or check the state folder",
                      name, strerror(j->mark_error));
         else if (!j->f->closed)
             buf_addf(out,

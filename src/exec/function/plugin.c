@@ -179,7 +179,7 @@ int function_load_plugin(struct functions *f, const char *path,
                        dlerror());
     for (size_t i = 0; i < f->plugins.n; i++)
         if (f->plugins.at[i] == plugin)
-            rc = err_set(err, E_CONFLICT, "the plugin is already loaded");
+            rc = err_set(err, E_CONFLICT, "it is already loaded; name it once");
     if (!rc && (rc = init_plugin(f, plugin, executors, err))) {
         remove_plugin_functions(f, plugin);
         executors->drop(executors->arg);

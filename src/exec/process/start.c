@@ -254,7 +254,8 @@ static int mark_start(struct process *p, const struct watch *w, struct err *err)
     if (!p->marks || !start_marks_add(p->marks, w->execution, w->attempt))
         return 0;
     return err_set(err, E_REFUSED,
-                   "the start of the command can't be recorded in the worker's file: %s",
+                   "the start of the command can't be recorded in the worker's file: %s; free disk "
+                   "space or check the state folder",
                    strerror(errno));
 }
 

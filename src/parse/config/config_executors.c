@@ -155,7 +155,8 @@ void config_check_executor(const struct reader *r, const struct yaml *node, cons
     struct suggestion s = suggest_for(key);
 
     if (x && x->type == CONFIG_FUNCTION)
-        yaml_error(r->doc, node, "%s: \"%.60s\" runs functions, not commands", what, key);
+        yaml_error(r->doc, node, "%s: the executor \"%.60s\" runs functions, not commands", what,
+                   key);
     if (x)
         return;
     for (size_t i = 0; i < xs->n; i++)

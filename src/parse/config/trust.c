@@ -100,8 +100,9 @@ static int replace_record(const char *record, const struct buf *text, struct err
 
 static int no_state_folder(struct err *err)
 {
-    return err_set(err, E_INVALID,
-                   "there is no folder to record your trust in: set XDG_STATE_HOME or HOME");
+    return err_set(
+        err, E_INVALID,
+        "there is no folder to record your trust in: set the variable XDG_STATE_HOME or HOME");
 }
 
 static int add_record(const struct source *source, const char *file, const struct config_host *host,
@@ -142,8 +143,9 @@ int trust_remove(const char *path, const struct config_host *host, char **file, 
         return no_state_folder(err);
     if (unlink(record))
         return errno == ENOENT ? err_set(err, E_NOT_FOUND, "%s was not trusted", found)
-                               : err_set(err, E_UNAVAILABLE, "%s can't be removed: %s", record,
-                                         strerror(errno));
+                               : err_set(err, E_UNAVAILABLE,
+                                         "the trust in %s can't be ended: %s can't be removed: %s",
+                                         found, record, strerror(errno));
     *file = found;
     found = NULL;
     return 0;

@@ -262,8 +262,10 @@ static void complete_condition(struct checking *c, const struct expr *e, struct 
     if (!full)
         return;
     if (expr_parse_condition(&text, arena, &e, &fault))
-        reader_error(c->r, use, 0, "%s: with the added success() && (…), %s", use->what,
-                     fault.what);
+        reader_error(
+            c->r, use, 0,
+            "%s: Pawl adds success() && (…) to a condition without a status function; with that, %s",
+            use->what, fault.what);
     else
         t->condition = arena_strdup(c->r->arena, full);
 }

@@ -319,8 +319,8 @@ bool reader_tasks(struct reader *r, const struct yaml *node, const char *what)
     if (!node->n)
         return yaml_error(r->doc, node, "the workflow has no tasks");
     if (node->n > WORKFLOW_MAX_TASKS)
-        return yaml_error(r->doc, node, "%s: there are %u tasks; at most %d are allowed", what,
-                          node->n, WORKFLOW_MAX_TASKS);
+        return yaml_error(r->doc, node, "%s: the workflow has %u tasks; at most %d are allowed",
+                          what, node->n, WORKFLOW_MAX_TASKS);
     r->w->ntasks = node->n;
     r->w->tasks = arena_zalloc(r->arena, node->n * sizeof(*r->w->tasks));
     (node->kind == YAML_LIST ? read_list : read_map)(r, node);

@@ -17,9 +17,10 @@ static int refuse_incomplete(const struct workflow_state *f, struct err *err)
     if (rerun_has_started(f->row) && (uint32_t)e->children_made >= f->def->workflow->ntasks)
         return 0;
     if (status_is_terminal(e->status))
-        return err_set(err, E_INVALID,
-                       "execution %lld ended before its tasks were created: rerun it as a whole",
-                       (long long)e->id);
+        return err_set(
+            err, E_INVALID,
+            "execution %lld ended before all of its tasks were created: rerun it as a whole",
+            (long long)e->id);
     return err_set(err, E_INVALID, "workflow %lld is %s: try again later", (long long)e->id,
                    e->status == S_RUNNING ? "still creating its tasks" : "about to run");
 }

@@ -58,8 +58,8 @@ static int set_send_error(struct pg_db *p, const char *what, struct err *err)
 
     if (pq.status(p->conn) != CONNECTION_OK)
         return pg_lose_connection(p, what, err);
-    err_set(err, E_INTERNAL, "%s on %s: %.*s", what, p->url->safe, (int)strcspn(message, "\n"),
-            message);
+    err_set(err, E_INTERNAL, "the statement %s can't be sent to %s: %.*s", what, p->url->safe,
+            (int)strcspn(message, "\n"), message);
     pg_drop_connection(p); /* drop the connection: part of the message may have been sent */
     return pg_keep_first_error(p, err);
 }
@@ -142,7 +142,8 @@ static void handle_commit(struct pg_db *p, const PGresult *res)
         return;
     }
     p->commit = COMMIT_REFUSED;
-    err_set(&err, E_INTERNAL, "COMMIT on %s: the transaction had failed and was rolled back",
+    err_set(&err, E_INTERNAL,
+            "COMMIT on %s was refused: the transaction had failed before and was rolled back",
             p->url->safe);
     pg_keep_first_error(p, &err);
 }

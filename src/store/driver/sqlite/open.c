@@ -108,8 +108,8 @@ static int check_file(const char *path, struct stat *st, struct err *err)
     else if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS))
         rc = err_set(
             err, E_UNAVAILABLE,
-            "the folder of the database %s can't be written: %s; SQLite keeps its log there", path,
-            strerror(errno));
+            "Pawl can't write to the folder of the database %s: %s; SQLite keeps its log there",
+            path, strerror(errno));
     free(folder);
     return rc;
 }
