@@ -488,8 +488,8 @@ struct pawl_task_keys {
     bool has_priority; /* whether to use priority even if it is 0 */
     int priority;
     const char *executor;
-    const char *concurrency; /* the key `concurrency.key` and `concurrency.max` */
-    int concurrency_max;
+    const char *concurrency; /* concurrency.key */
+    int concurrency_max;     /* concurrency.max */
     int64_t delay;
     const char *const *outputs;
     const struct pawl_approval_keys *approval;
@@ -533,8 +533,8 @@ struct pawl_workflow_keys {
     const char *queue;
     int priority;
     const char *const *shell; /* the key `shell`; NULL for /bin/sh -e */
-    const char *concurrency;  /* the key `concurrency.key` and `concurrency.max` */
-    int concurrency_max;
+    const char *concurrency;  /* concurrency.key */
+    int concurrency_max;      /* concurrency.max */
     const char *const *secrets;
     const char *outputs; /* JSON: an object */
     const struct pawl_task_keys *defaults, *on_failure, *on_exit;
@@ -693,8 +693,8 @@ PAWL_CHECKED int pawl_engine_submit(struct pawl_engine *e, const struct pawl_job
 
 /* Called from pawl_engine_step after the engine has stored new output of an execution (`status` is
  * NULL) or the end of an attempt (`status` is the execution's status afterwards). */
-typedef void pawl_told(void *arg, int64_t execution, const char *status);
-PAWL_API void pawl_engine_watch(struct pawl_engine *e, pawl_told *told, void *arg);
+typedef void pawl_stored(void *arg, int64_t execution, const char *status);
+PAWL_API void pawl_engine_watch(struct pawl_engine *e, pawl_stored *stored, void *arg);
 
 /* Makes the engine stop claiming, and return jobs that have not started to their queues. Commands
  * under a shim are left to the next worker. Functions may finish; if `now` is true, they are asked
@@ -709,13 +709,14 @@ PAWL_CHECKED int pawl_engine_drained(struct pawl_engine *e, bool *drained, struc
 /* The configured worker.drain_grace, in µs. */
 PAWL_API int64_t pawl_engine_drain_grace(const struct pawl_engine *e);
 
-/* Warns of tasks that would wait for an executor that is not known: neither the configuration nor a
+/* Warns of tasks that would wait for an executor that is not known, or fail because their executor
+ * runs commands and they have none. An executor is not known if neither the configuration nor a
  * worker in the database has it, and it has run no attempt yet. Call this before you submit the
- * job; the job need not be valid otherwise. Checks the executors that the tasks of its workflow
+ * job; other errors in the job are not checked. Checks the executors that the tasks of its workflow
  * name, at any depth, and those that the routes choose; or the lane of a job that is not a
- * workflow. `each` is called once for each executor, with the first task that needs it; `file` is
- * NULL if there is no task, `shown` is empty. `e` is an engine opened with `here`, of which only
- * the executors count, or NULL. */
+ * workflow. `each` is called once for each executor and kind of problem, with the first task
+ * concerned. In the problem, `file` is NULL if the job is not a workflow; `shown` is always empty.
+ * `e` is an engine opened with `here`, of which only the executors count, or NULL. */
 PAWL_CHECKED int pawl_check_executors(struct pawl *p, struct pawl_engine *e,
                                       const struct pawl_job *job, pawl_problem_fn *each, void *arg,
                                       struct pawl_error *err);

@@ -55,7 +55,7 @@ execution $b: cancelled" "$(p cancel "$a" "$b" --reason 'not needed')"
 	[[ $output == *"{\"id\":$b,\"status\":\"cancelled\",\"left\":0}"* ]]
 }
 
-@test "cancel ends all descendants and asks running jobs to stop" {
+@test "cancel ends waiting descendants and asks running jobs to end" {
 	top=$(submit '{"ms": 30000}')
 	work_on "$top"
 	end_worker

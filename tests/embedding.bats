@@ -40,7 +40,7 @@ make_shop() {
 	pawl --db "$db" apply ship.flow.yaml
 }
 
-@test "pg_submit: order and its workflow are committed in one transaction" {
+@test "pg_submit: the shop's order and the submission of its workflow are committed in one transaction" {
 	make_shop
 	[ "$("$examples/pg_submit" "$db" ship 17)" = "order 17: execution 1" ]
 	pawl --db "$db" worker --drain
@@ -49,7 +49,7 @@ make_shop() {
 	pawl --db "$db" verify
 }
 
-@test "pg_submit: rolled-back order leaves no order and no workflow" {
+@test "pg_submit: a rollback removes the shop's order and the submission of its workflow" {
 	make_shop
 	[ "$("$examples/pg_submit" "$db" ship 17 --rollback)" = "order 17: rolled back" ]
 	[ "$(psql -qAt "$db" -c 'SELECT count(*) FROM orders')" = 0 ]
@@ -59,7 +59,7 @@ make_shop() {
 	pawl --db "$db" verify
 }
 
-@test "pg_submit: refused submission stores no order" {
+@test "pg_submit: a refused submission rolls back the shop's order" {
 	make_shop
 	run "$examples/pg_submit" "$db" shop 17
 	[ "$status" = 1 ]
@@ -150,8 +150,8 @@ make_bills() {
 }
 
 @test "every function in pawl.h has a comment" {
-	awk '/^PAWL_(API|CHECKED)/ && !told && !/\/\*/ { print; bad = 1 }
-		{ told = /\*\/ *$/ || (told && (/^PAWL_/ || /^ +[a-z].*[,;]$/ || /^typedef/)) }
+	awk '/^PAWL_(API|CHECKED)/ && !explained && !/\/\*/ { print; bad = 1 }
+		{ explained = /\*\/ *$/ || (explained && (/^PAWL_/ || /^ +[a-z].*[,;]$/ || /^typedef/)) }
 		END { exit bad }' "$BATS_TEST_DIRNAME/../include/pawl.h"
 }
 

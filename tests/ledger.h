@@ -88,7 +88,7 @@ static inline int ledger_function(struct function_call *c, void *arg)
         usleep(1000);
     ledger_end(c->execution, c->attempt, lock);
     if (cancelled || (!strcmp(how, "\"once\"") && c->attempt == 1)) {
-        c->ops->fail(c, cancelled ? "it was told to stop" : "the first time it fails");
+        c->ops->fail(c, cancelled ? "it was asked to stop" : "the first time it fails");
         return 1;
     }
     return 0;

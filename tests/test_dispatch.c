@@ -90,8 +90,8 @@ static void refuse_routes(struct routes routes, const char *sentence)
 
 TEST(route_without_a_glob_or_to_an_executor_that_runs_no_commands_is_refused)
 {
-    static const struct route routes[] = {
-        {"a::*", "process"}, {"", "process"}, {"b", "function"}, {"c", "function:f"}, {"d", ""}, {"e", "gpu:1"}};
+    static const struct route routes[] = {{"a::*", "process"}, {"", "process"}, {"b", "function"},
+                                          {"c", "function:f"}, {"d", ""},       {"e", "gpu:1"}};
     struct err err = ERR_INIT;
 
     CHECK_OK_ERR(routes_check(&(struct routes){.at = routes, .n = 1}, &err), &err);

@@ -219,7 +219,7 @@ TEST(start_that_cannot_be_stored_is_dropped_and_every_outcome_is_stored)
 }
 
 /* The freed permit would go to a job that can't be written. */
-TEST(outcome_is_stored_even_if_the_next_job_for_its_permit_cannot_be_written)
+TEST(outcome_is_stored_even_if_the_job_that_gets_its_permit_cannot_be_written)
 {
     struct store *s = fixture_store();
     struct worker_kit k = {.list = functions};

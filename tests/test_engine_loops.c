@@ -313,7 +313,7 @@ TEST(submission_of_a_child_in_a_locked_tree_waits_for_the_lock)
 
 /* ---- engines closed and killed midway ---- */
 
-TEST(jobs_claimed_by_a_closing_engine_are_finished_by_the_next_engine)
+TEST(jobs_that_a_closed_engine_had_claimed_are_finished_by_the_next_engine)
 {
     struct engine_options o = with_loops();
     struct store *s = fixture_store();

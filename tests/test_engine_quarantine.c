@@ -188,12 +188,12 @@ static void check_all_bad(const struct way *way)
     check_ends_refused(&k, fixture_store());
 }
 
-TEST(worker_that_can_claim_no_job_reports_the_error_and_ends)
+TEST(worker_ends_with_the_error_if_every_claim_fails)
 {
     check_all_bad(&claims);
 }
 
-TEST(worker_that_can_adopt_no_orphan_reports_the_error_and_ends)
+TEST(worker_ends_with_the_error_if_every_adoption_fails)
 {
     check_all_bad(&adoptions);
 }

@@ -94,7 +94,7 @@ TEST(cancel_ends_a_waiting_job_immediately_and_a_running_one_when_its_worker_set
     store_close(&s);
 }
 
-TEST(job_that_ended_before_the_cancel_keeps_its_outcome_and_is_not_retried)
+TEST(running_job_keeps_the_outcome_it_reports_after_a_cancel_request_and_is_not_retried)
 {
     struct store *s = fixture_store();
     int64_t a = submit_with(s, (struct submission){.name = "a", .max_attempts = 5});

@@ -324,7 +324,7 @@ TEST(complete_graph_of_two_layers_has_the_known_number_of_crossings)
     release(&g);
 }
 
-TEST(chain_is_straight_and_has_no_gaps)
+TEST(chain_is_a_vertical_line_with_equal_distances)
 {
     struct graph g = make_graph(1000, 999, 1);
 

@@ -90,7 +90,8 @@ TEST(lowered_queue_limit_leaves_the_jobs_of_other_queues_in_the_outbox)
     store_close(&s);
 }
 
-TEST(running_jobs_beyond_a_lowered_limit_finish_and_admit_no_waiter_until_the_limit_is_met)
+TEST(
+    running_jobs_beyond_a_lowered_limit_finish_and_admit_no_waiter_until_fewer_run_than_the_limit_allows)
 {
     struct store *s = fixture_store();
     struct held_job j[5];

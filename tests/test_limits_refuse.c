@@ -85,7 +85,7 @@ TEST(known_idempotency_key_returns_its_execution_even_if_the_limit_is_reached)
     store_close(&s);
 }
 
-TEST(submissions_in_one_turn_share_the_free_permits_and_refused_ones_store_no_key)
+TEST(submissions_in_one_turn_share_the_free_permits_and_refused_ones_store_no_idempotency_key)
 {
     struct store *s = fixture_store();
     struct batch b = {

@@ -197,7 +197,7 @@ STMT(lock_one, "SELECT id FROM item WHERE id = $1 FOR UPDATE", 1, 0, T_I64);
 STMT(be_quick, "SELECT set_config('statement_timeout', '50ms', true)", 0, 0, 0);
 STMT(be_slow, "SELECT pg_sleep(30)", 0, 0, 0);
 
-TEST(lock_wait_or_slow_statement_times_out)
+TEST(lock_wait_or_statement_that_times_out_asks_to_repeat_the_turn)
 {
     struct pg t = pg_ready(), other = pg_second(&t);
     static const int64_t one = 1;

@@ -244,7 +244,7 @@ TEST(frozen_shim_that_died_for_another_reason_is_not_reported_as_killed_by_the_w
 
 /* As after a suspend of the machine: no process could end the task in time, so the worker does not
  * count the shim as unresponsive. */
-TEST(shim_that_was_frozen_together_with_its_worker_ends_its_task_itself)
+TEST(shim_that_was_frozen_together_with_its_worker_still_times_its_task_out)
 {
     struct spec spec = waiting_spec();
     struct job t = task_of(&spec);

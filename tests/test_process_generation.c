@@ -1,5 +1,5 @@
-/* test_process_generation.c - everything that attempts of another generation left behind is ended
- * before a worker continues with their jobs. */
+/* test_process_generation.c - everything that attempts of an earlier generation (which `pawl admin
+ * fence` raises) left behind is ended before a worker continues with their jobs. */
 #include "process_wait_fixture.h"
 
 TEST_NO_DB;
@@ -46,18 +46,18 @@ static void check_all_attempts_are_ended(void)
     CHECK_OK_ERR(end_all_attempts(path_of("nowhere"), PATIENT, &err), &err);
 }
 
-TEST(all_attempts_of_another_generation_are_ended)
+TEST(attempts_from_before_a_fence_are_ended)
 {
     check_all_attempts_are_ended();
 }
 
-TEST(without_cgroups_all_attempts_of_another_generation_are_ended)
+TEST(attempts_from_before_a_fence_are_ended_even_without_cgroups)
 {
     setenv("PAWL_CGROUPS", "off", 1);
     check_all_attempts_are_ended();
 }
 
-TEST(frozen_shim_of_another_generation_is_ended)
+TEST(frozen_shim_from_before_a_fence_is_ended)
 {
     struct worker *w = worker_new();
     struct spec spec = waiting_spec();

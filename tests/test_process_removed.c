@@ -168,7 +168,7 @@ TEST(second_adopter_of_an_attempt_without_a_folder_reports_it_lost_and_ends_its_
     worker_free(w);
 }
 
-TEST(attempt_of_another_generation_whose_files_were_removed_is_ended)
+TEST(attempt_from_before_a_fence_whose_files_were_removed_is_ended)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FILES);
@@ -182,7 +182,7 @@ TEST(attempt_of_another_generation_whose_files_were_removed_is_ended)
     CHECK_EQ(count_files(attempts_dir()), 0);
 }
 
-TEST(attempt_of_another_generation_without_its_files_and_shim_is_ended)
+TEST(attempt_from_before_a_fence_without_its_files_and_shim_is_ended)
 {
     struct worker *w = worker_new();
     struct spec spec = removing_spec(REMOVES_FILES);

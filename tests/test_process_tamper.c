@@ -327,13 +327,13 @@ static void check_killed_shim_and_replaced(const char *file, enum outcome_kind k
     worker_free(w);
 }
 
-TEST(attempt_without_a_shim_and_with_a_replaced_tree_lock_is_lost)
+TEST(attempt_whose_shim_was_killed_and_tree_lock_replaced_is_lost)
 {
     check_killed_shim_and_replaced("tree", OUTCOME_LOST,
                                    "\"tree\" in its folder was replaced: it is a FIFO");
 }
 
-TEST(attempt_without_a_shim_and_with_a_replaced_lock_fails)
+TEST(attempt_whose_shim_was_killed_and_lock_replaced_ends_as_failed)
 {
     check_killed_shim_and_replaced("lock", OUTCOME_FAILED,
                                    "\"lock\" in its folder was replaced: it is a FIFO");
@@ -383,9 +383,9 @@ TEST(attempt_whose_folder_was_removed_is_lost_and_its_processes_end)
     check_replaced_folder_is_lost(AWAITS_SHIM "rm -r $d; echo $$ >>begun; read x <fifo", "");
 }
 
-/* ---- another generation ---- */
+/* ---- after a fence ---- */
 
-TEST(attempt_of_another_generation_that_replaced_a_file_is_ended_and_removed)
+TEST(attempt_from_before_a_fence_that_replaced_a_file_is_ended_and_removed)
 {
     struct spec spec = waiting_spec();
     struct err err = ERR_INIT;

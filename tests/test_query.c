@@ -57,7 +57,7 @@ TEST(running_execution_shows_its_lease)
     store_close(&s);
 }
 
-TEST(query_for_a_missing_execution_finds_nothing)
+TEST(missing_execution_is_not_found_and_has_no_children)
 {
     struct store *s = fixture_store();
     struct execution_list l = {0};

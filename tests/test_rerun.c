@@ -181,7 +181,7 @@ TEST(dry_run_of_a_rerun_lists_the_executions_and_changes_nothing)
     store_close(&s);
 }
 
-TEST(large_graph_is_rerun_in_slices)
+TEST(rerun_of_a_large_graph_runs_each_task_once_more)
 {
     struct store *s = fixture_store();
     struct buf yaml = BUF_INIT;

@@ -129,7 +129,8 @@ TEST(reader_disconnects_below_a_tenth_of_free_connections_and_returns_only_above
 static const int *answers; /* of open, until one is 0 */
 static struct db opened;
 
-static int open_as_told(const struct db_url *url, struct env *env, struct db **out, struct err *err)
+static int open_as_listed(const struct db_url *url, struct env *env, struct db **out,
+                          struct err *err)
 {
     (void)url;
     (void)env;
@@ -139,13 +140,13 @@ static int open_as_told(const struct db_url *url, struct env *env, struct db **o
     return 0;
 }
 
-static int open_waiting(const int *told, int64_t limit_us, struct err *err)
+static int open_waiting(const int *results, int64_t limit_us, struct err *err)
 {
-    struct db_driver driver = {.open = open_as_told};
+    struct db_driver driver = {.open = open_as_listed};
     struct db_url url = {.driver = &driver};
     struct db *db = NULL;
 
-    answers = told;
+    answers = results;
     return db_open_waiting(&url, fixture_env(), limit_us, &db, err);
 }
 

@@ -216,7 +216,7 @@ TEST(due_times_during_a_pause_are_not_caught_up)
     schedule_done(s);
 }
 
-TEST(manual_run_is_not_a_firing_but_counts_as_the_last_run)
+TEST(manual_run_is_not_a_firing_but_makes_the_next_due_time_skip)
 {
     struct store *s = applied_at("2030-06-01T12:30:00Z", "['@hourly', '@daily']");
     struct event_list events = {0};

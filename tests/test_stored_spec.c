@@ -102,7 +102,7 @@ static int try_submit(struct store *s, struct submission sub, struct submission 
     return out->rc;
 }
 
-TEST(spec_that_is_invalid_json_or_too_long_is_refused)
+TEST(submission_whose_spec_is_invalid_json_or_too_long_is_refused)
 {
     struct store *s = fixture_store();
     char *large = mem_alloc(STORE_MAX_SPEC + 2);

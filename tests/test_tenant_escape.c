@@ -241,7 +241,7 @@ TEST(login_that_acts_as_the_owner_role_can_create_and_use_the_schema_and_tenants
 
 /* An administrator created the schema and granted CREATE on it, and the role of the workers created
  * the objects, as version 10 allowed. */
-TEST(schema_whose_objects_belong_to_the_workers_role_is_accepted)
+TEST(schema_of_another_role_is_accepted_by_the_workers_role_that_owns_its_objects)
 {
     const char *app = name_of_process("app"), *boss = name_of_process("boss");
     char *url, sql[300];

@@ -62,7 +62,7 @@ TEST(token_is_accepted_while_its_use_cannot_be_recorded)
 /* ---- audit ---- */
 
 /* The last action on the nth token of the list, as "ACTION BY REASON". */
-static const char *last_order(struct pawl *p, size_t nth)
+static const char *last_audit(struct pawl *p, size_t nth)
 {
     static char text[200];
     json_auto_t *list = list_tokens(p);
@@ -81,14 +81,14 @@ TEST(creation_and_revocation_of_tokens_with_the_same_name_are_recorded_for_each_
 
     OK(pawl_token_create(p, &t, "ann", "the first", &text, &api_err));
     free(text);
-    CHECK_STR(last_order(p, 0), "created ann the first");
+    CHECK_STR(last_audit(p, 0), "created ann the first");
     OK(pawl_token_revoke(p, "ci", "bob", "leaked", &api_err));
-    CHECK_STR(last_order(p, 0), "revoked bob leaked");
+    CHECK_STR(last_audit(p, 0), "revoked bob leaked");
     advance(p, DAY);
     OK(pawl_token_create(p, &t, "eve", NULL, &text, &api_err));
     free(text);
-    CHECK_STR(last_order(p, 0), "revoked bob leaked");
-    CHECK_STR(last_order(p, 1), "created eve (none)");
+    CHECK_STR(last_audit(p, 0), "revoked bob leaked");
+    CHECK_STR(last_audit(p, 1), "created eve (none)");
     CHECK_STR(listed(p, 0, "created_by"), "ann");
     CHECK_STR(listed(p, 1, "created_by"), "eve");
     CHECK_EQ(sql_number(p->store, "SELECT count(*) FROM operator_orders"), 3);
@@ -106,7 +106,7 @@ TEST(retention_removes_the_audit_records_of_a_token_but_not_the_token)
     OK(pawl_cleanup(p, DAY, false, &r, &api_err));
     CHECK_EQ(sql_number(p->store, "SELECT count(*) FROM operator_orders"), 0);
     CHECK_STR(listed(p, 0, "revoked_by"), "bob");
-    CHECK_STR(last_order(p, 0), "(none) (none) (none)");
+    CHECK_STR(last_audit(p, 0), "(none) (none) (none)");
     CHECK(!is_valid(p, text));
     free(text);
     close_clean(p);

@@ -38,12 +38,12 @@ static int notes_of(enum error_code code)
     return notes;
 }
 
-TEST(turn_repeated_after_a_conflict_reports_nothing)
+TEST(turn_repeated_after_short_conflicts_writes_no_note)
 {
     CHECK_EQ(notes_of(E_REDO), 0);
 }
 
-TEST(turn_repeated_after_a_lost_connection_reports_each_repetition)
+TEST(turn_repeated_after_a_lost_connection_writes_a_note_for_each_repetition)
 {
     CHECK_EQ(notes_of(E_CONN_LOST), 3);
 }

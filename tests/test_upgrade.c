@@ -210,7 +210,7 @@ TEST(database_of_the_first_version_is_upgraded_and_its_jobs_continue)
     own_database_drop();
 }
 
-TEST(older_database_opened_without_leave_to_migrate_is_refused_with_advice)
+TEST(older_database_that_may_not_be_migrated_is_refused_with_advice)
 {
     struct store *s;
     struct err err;

@@ -244,7 +244,7 @@ TEST(cost_per_task_does_not_grow_with_the_number_of_independent_tasks)
     check_graph("tasks side by side", write_flat, test_full() ? 2000 : 200, 1);
 }
 
-TEST(cost_per_task_does_not_grow_with_the_size_of_the_graph)
+TEST(cost_per_task_does_not_grow_with_the_number_of_parallel_chains)
 {
     check_graph("chains side by side", write_chains, test_full() ? 2000 : 200, 2);
 }

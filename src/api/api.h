@@ -74,7 +74,7 @@ void api_describe(const struct workflow *w, struct pawl_definition *out);
 void api_set_workflow_options(struct store *s, const struct config *c);
 
 /* The state folder: as given, else $PAWL_STATE (a command that a task starts uses the folder of
- * the task's worker), else as configured. E_INVALID if none of them is set. */
+ * the task's worker), else as configured. -E_INVALID if none of them is set. */
 MUST_USE int api_state(const char *given, const struct config *c, const char **out,
                        struct err *err);
 
@@ -90,7 +90,7 @@ struct api_err {
 void api_err_report(struct api_err *e);
 void api_err_copy(const struct err *err, struct pawl_error *to);
 
-/* Refuses a handle on a server: E_INVALID. `what` begins the sentence: "an engine works". */
+/* Refuses a handle on a server: -E_INVALID. `what` begins the sentence: "an engine works". */
 MUST_USE int api_needs_database(const struct pawl *p, const char *what, struct err *err);
 
 /* Defines the body of a turn that passes its argument to an operation of the store. */
@@ -183,7 +183,7 @@ static inline int64_t final_duration(const struct execution *e)
  * timeout_ms (0: not at all, negative: no limit). */
 MUST_USE int api_remote_status(struct pawl *p, int64_t id, int timeout_ms, const char **status,
                                struct err *err);
-/* executions.c: returns E_NOT_FOUND for an unknown id, for callers that would otherwise return an
+/* executions.c: returns -E_NOT_FOUND for an unknown id, for callers that would otherwise return an
  * empty list. */
 MUST_USE int api_check_exists(struct pawl *p, int64_t id, struct err *err);
 

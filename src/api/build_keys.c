@@ -1,4 +1,5 @@
-/* build_keys.c - see build_keys.h. */
+/* build_keys.c - converts the structures of pawl.h that describe a workflow to the keys of a
+ * workflow file; see build_keys.h. */
 #include "api/build_keys.h"
 
 #include "base/text.h"

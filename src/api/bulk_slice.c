@@ -169,7 +169,7 @@ static int act_on_set(struct pawl *p, struct bulk_slice *s, struct err *err)
     return explain_refusals(p, s, err);
 }
 
-/* ---- one by one ---- */
+/* ---- actions without sets: reruns, cancels of SQL submissions ---- */
 
 static int rerun_one(struct pawl *p, const struct bulk_slice *s, const struct found_execution *e,
                      struct pawl_error *error)

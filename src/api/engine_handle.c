@@ -269,7 +269,7 @@ static void on_log(void *arg, int64_t execution)
     e->on_status(e->on_status_arg, execution, NULL);
 }
 
-void pawl_engine_watch(struct pawl_engine *e, pawl_told *on_status, void *arg)
+void pawl_engine_watch(struct pawl_engine *e, pawl_stored *on_status, void *arg)
 {
     e->on_status = on_status;
     e->on_status_arg = arg;

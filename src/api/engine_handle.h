@@ -19,7 +19,7 @@ struct pawl_engine {
     struct hook_sender *sender;        /* NULL if it does not deliver messages of webhooks */
     int slots;
     bool here, has_job; /* here: a foreground engine; has_job: its one job was submitted */
-    pawl_told *on_status;
+    pawl_stored *on_status;
     void *on_status_arg;
     bool (*give_up)(void *arg);
     void *give_up_arg;

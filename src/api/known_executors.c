@@ -1,4 +1,5 @@
-/* known_executors.c - see known_executors.h. */
+/* known_executors.c - collects the executors that are known to exist, to find mistyped ones; see
+ * known_executors.h. */
 #include "api/known_executors.h"
 
 #include "base/suggest.h"

@@ -135,7 +135,7 @@ int pawl_yield(struct pawl *p)
                                     &err);
     if (scarce || rc == -E_BUSY)
         return leave_connection(p, db);
-    if (p->yielding.pause_ms && !rc) /* an error other than E_BUSY is reported by the next read */
+    if (p->yielding.pause_ms && !rc) /* an error other than -E_BUSY is reported by the next read */
         env_note(&p->env, "%s has enough free connections again: this reader continues",
                  store_url(p->store)->safe);
     p->yielding.pause_ms = 0;

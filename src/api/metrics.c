@@ -118,8 +118,9 @@ static void add_gauge(struct buf *b, const char *name, const char *help, json_t 
     }
 }
 
-/* Adds the metrics of executors. The counters count claims and outcomes together with the moves to
- * and from running, so claims minus outcomes is the number of running jobs. */
+/* Adds the metrics of executors. The counters of claims and outcomes are written in the same
+ * transaction as the moves to and from running, so claims minus outcomes is the number of running
+ * jobs. */
 static void add_executors(struct buf *b, const struct attempt_list *l,
                           const struct worker_list *workers)
 {

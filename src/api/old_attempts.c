@@ -1,4 +1,5 @@
-/* old_attempts.c - see old_attempts.h. */
+/* old_attempts.c - ends the attempts that were started before a fence, and removes their folders;
+ * see old_attempts.h. */
 #include "api/old_attempts.h"
 
 #include "base/mem.h"

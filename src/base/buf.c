@@ -1,4 +1,4 @@
-/* buf.c - see buf.h. */
+/* buf.c - a growable byte string; see buf.h. */
 #include "base/buf.h"
 
 #include "base/mem.h"

@@ -1,5 +1,6 @@
-/* date.c - see date.h. Years are counted from March, so that the leap day is the last day of its
- * year, and in cycles of 400 years, after which the calendar repeats. */
+/* date.c - converts between days and calendar dates; see date.h. Years are counted from March, so
+ * that the leap day is the last day of its year, and in cycles of 400 years, after which the
+ * calendar repeats. */
 #include "base/date.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* env.c - see env.h. */
+/* env.c - notes to the embedder's program, clocks and random bytes; see env.h. */
 #include "base/env.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* err.c - see err.h. */
+/* err.c - writes error sentences and their prefixes; see err.h. */
 #include "base/err.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* folders.c - see folders.h. */
+/* folders.c - creates a folder and its missing parents; see folders.h. */
 #include "base/folders.h"
 
 #include "base/mem.h"

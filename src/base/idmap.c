@@ -1,4 +1,4 @@
-/* idmap.c - see idmap.h. */
+/* idmap.c - a hash map from an id to a pointer; see idmap.h. */
 #include "base/idmap.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* json.c - see json.h. */
+/* json.c - writes JSON, and checks JSON of users strictly; see json.h. */
 #include "base/json.h"
 
 #include "base/text.h"

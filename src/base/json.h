@@ -59,7 +59,7 @@ char *json_arena_text(const struct json_t *v, struct arena *arena);
 size_t json_depth(const char *s, size_t len);
 /* The nesting depth of a value. */
 size_t json_value_depth(const struct json_t *v);
-/* Returns E_INVALID if `depth` is more than `max`. `what` names the document and starts the error
+/* Returns -E_INVALID if `depth` is more than `max`. `what` names the document and starts the error
  * sentence. */
 MUST_USE int json_check_depth(size_t depth, size_t max, const char *what, struct err *err);
 

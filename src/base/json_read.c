@@ -1,4 +1,4 @@
-/* json_read.c - see json_read.h. */
+/* json_read.c - reads JSON documents strictly, with errors that name the path; see json_read.h. */
 #include "base/json_read.h"
 
 #include "base/json.h"

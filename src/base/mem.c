@@ -1,4 +1,4 @@
-/* mem.c - see mem.h. */
+/* mem.c - memory, strings and arenas that abort the process if memory runs out; see mem.h. */
 #include "base/mem.h"
 
 #include <stdalign.h>

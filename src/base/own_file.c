@@ -1,4 +1,4 @@
-/* own_file.c - see own_file.h.
+/* own_file.c - opens files in a folder that others may have changed; see own_file.h.
  *
  * Files with several hard links are accepted: the owner of a file can write to it without a second
  * link too, and a copy of the folder made by cp -al consists of hard links. */

@@ -1,4 +1,4 @@
-/* ownership.c - see ownership.h. */
+/* ownership.c - checks whether only this user and root can change a file; see ownership.h. */
 #include "base/ownership.h"
 
 #include "base/mem.h"

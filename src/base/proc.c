@@ -1,4 +1,4 @@
-/* proc.c - see proc.h. */
+/* proc.c - reads the state of a process from /proc; see proc.h. */
 #include "base/proc.h"
 
 #include "base/fd.h"

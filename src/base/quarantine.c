@@ -1,4 +1,4 @@
-/* quarantine.c - see quarantine.h. */
+/* quarantine.c - a short list of ids that are left alone for a time; see quarantine.h. */
 #include "base/quarantine.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* start_marks.c - see start_marks.h. */
+/* start_marks.c - the table of started attempts in a worker's file; see start_marks.h. */
 #include "base/start_marks.h"
 
 #include "base/idmap.h"

@@ -1,5 +1,6 @@
-/* suggest.c - see suggest.h. The distance of two words is the number of letters that are missing,
- * added, wrong, or swapped with their neighbour; case is ignored. */
+/* suggest.c - finds the word that a user probably meant; see suggest.h. The distance of two words
+ * is the number of letters that are missing, added, wrong, or swapped with their neighbour; case is
+ * ignored. */
 #include "base/suggest.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* text.c - see text.h. */
+/* text.c - checks and converts text: UTF-8, times, durations; see text.h. */
 #include "base/text.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* thread.c - see thread.h. */
+/* thread.c - starts the library's threads; see thread.h. */
 #include "base/thread.h"
 
 #include <signal.h>

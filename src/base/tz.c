@@ -1,5 +1,5 @@
-/* tz.c - see tz.h. A zone is a table of offset changes (steps), and a rule for the time after the
- * last step. */
+/* tz.c - converts between UTC and local time; see tz.h. A zone is a table of offset changes
+ * (steps), and a rule for the time after the last step. */
 #include "base/tz.h"
 
 #include "base/buf.h"

@@ -1,4 +1,4 @@
-/* wakeup.c - see wakeup.h. */
+/* wakeup.c - one descriptor to sleep on, made of epoll, an eventfd and a timerfd; see wakeup.h. */
 #include "base/wakeup.h"
 
 #include "base/fd.h"

@@ -1,4 +1,5 @@
-/* admin_settings.c - see admin_settings.h. */
+/* admin_settings.c - the subcommands of `pawl admin` that show and change shared settings; see
+ * admin_settings.h. */
 #include "cli/admin_settings.h"
 
 #include <limits.h>

@@ -1,5 +1,6 @@
-/* admin_token.c - see admin_token.h. A token is printed alone on standard output, so that a script
- * can store it; the explanation goes to standard error. */
+/* admin_token.c - `pawl admin token`: creates, lists and revokes access tokens; see admin_token.h.
+ * A token is printed alone on standard output, so that a script can store it; the explanation goes
+ * to standard error. */
 #include "cli/admin_token.h"
 
 #include "cli/list.h"

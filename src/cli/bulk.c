@@ -1,4 +1,4 @@
-/* bulk.c - see bulk.h. */
+/* bulk.c - acts on executions given by ids or by filters; see bulk.h. */
 #include "cli/bulk.h"
 
 #include <string.h>

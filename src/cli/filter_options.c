@@ -1,4 +1,4 @@
-/* filter_options.c - see filter_options.h. */
+/* filter_options.c - the options that select executions; see filter_options.h. */
 #include "cli/filter_options.h"
 
 bool filter_is_given(const struct filter_options *f)

@@ -1,4 +1,4 @@
-/* foreground.c - see foreground.h. */
+/* foreground.c - runs a tree in this process until it ends; see foreground.h. */
 #include "cli/foreground.h"
 
 #include "base/env.h"
@@ -46,7 +46,8 @@ static void submitted(void *arg, const struct pawl_job *job, const struct pawl_e
     }
 }
 
-/* Called when the engine has stored something. */
+/* Called after the engine has stored output or the end of an attempt: there is news, so the status
+ * is checked soon. */
 static void on_status(void *arg, int64_t execution, const char *status)
 {
     struct run *r = arg;

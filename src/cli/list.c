@@ -1,4 +1,4 @@
-/* list.c - see list.h. */
+/* list.c - prints lists of JSON objects as tables or JSON lines; see list.h. */
 #include "cli/list.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* progress.c - see progress.h. */
+/* progress.c - the ways in which `pawl run` shows progress; see progress.h. */
 #include "cli/progress.h"
 
 #include "base/env.h"

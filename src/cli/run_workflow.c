@@ -1,4 +1,5 @@
-/* run_workflow.c - see run_workflow.h. */
+/* run_workflow.c - signals, steps and output for the commands that have their own engine; see
+ * run_workflow.h. */
 #include "cli/run_workflow.h"
 
 #include "base/mem.h"

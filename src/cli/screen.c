@@ -1,5 +1,5 @@
-/* screen.c - see screen.h. The state to restore is in a static structure, because a signal
- * handler has no other way to find it. */
+/* screen.c - takes the whole terminal and gives it back; see screen.h. The state to restore is in a
+ * static structure, because a signal handler has no other way to find it. */
 #include "cli/screen.h"
 
 #include <errno.h>

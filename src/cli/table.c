@@ -1,4 +1,4 @@
-/* table.c - see table.h. */
+/* table.c - prints rows in aligned columns that fit the terminal; see table.h. */
 #include "cli/table.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* access_token.c - see access_token.h. */
+/* access_token.c - writes and reads the text of access tokens; see access_token.h. */
 #include "core/access_token.h"
 
 #include "base/mem.h"

@@ -25,14 +25,14 @@ struct access_token {
 
 /* Returns the text of the token; the caller frees it. */
 char *access_token_write(const struct access_token *t);
-/* Parses the text of a token; E_INVALID if it is not a token. The message does not contain the
+/* Parses the text of a token; -E_INVALID if it is not a token. The message does not contain the
  * text. */
 MUST_USE int access_token_read(const char *text, struct access_token *out, struct err *err);
 void access_token_hash(const struct access_token *t, unsigned char out[TOKEN_HASH_SIZE]);
 /* Overwrites the secret in memory. */
 void access_token_wipe(struct access_token *t);
 
-/* Reads a list of scopes such as "read,submit" as bits of enum token_scope. E_INVALID if the list
+/* Reads a list of scopes such as "read,submit" as bits of enum token_scope. -E_INVALID if the list
  * is empty or contains an unknown word. */
 MUST_USE int token_scopes_parse(const char *text, unsigned *out, struct err *err);
 

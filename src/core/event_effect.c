@@ -1,4 +1,4 @@
-/* event_effect.c - see event_effect.h. */
+/* event_effect.c - applies an event to the state of an execution; see event_effect.h. */
 #include "core/event_effect.h"
 
 #include "core/graph.h"

@@ -4,7 +4,12 @@
  *
  * Three things are not set by event_apply() but by the function in parentheses: result and error
  * (door_set_outcome), the due times of timers (door_move), and the flag of a task that was skipped
- * because of a failure (task_skip). */
+ * because of a failure (task_skip).
+ *
+ * The events of an end (completed, failed, skipped and others) have no rule by name: the status
+ * that they lead to ends the lease, hold and pause and sets the time of the end (second half of
+ * event_apply). Counters (needs_left, children_open and others) are not part of the state, because
+ * no event belongs to their changes. */
 #ifndef CORE_EVENT_EFFECT_H
 #define CORE_EVENT_EFFECT_H
 

@@ -1,4 +1,4 @@
-/* input_filter.c - see input_filter.h. */
+/* input_filter.c - reads and checks conditions on the input of an execution; see input_filter.h. */
 #include "core/input_filter.h"
 
 #include <jansson.h>

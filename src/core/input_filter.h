@@ -21,8 +21,8 @@ struct input_filter {
     VEC(struct input_condition) conditions;
 };
 
-/* Adds the conditions of a list, which ends with NULL; `given` may be NULL. E_INVALID if an element
- * is not NAME=VALUE. */
+/* Adds the conditions of a list, which ends with NULL; `given` may be NULL. -E_INVALID if an
+ * element is not NAME=VALUE. */
 MUST_USE int input_filter_read(struct input_filter *f, const char *const *given, struct err *err);
 /* Whether the input, a JSON document, is an object that meets all conditions. Numbers are compared
  * by value: 1 is equal to 1.0. An input of NULL, which means none, meets only an empty filter. */

@@ -12,7 +12,7 @@
 /* Parses the params that a program gives: a JSON object of at most JSON_DEPTH_MAX levels. NULL
  * stands for an empty object. *out is a new reference. */
 MUST_USE int resolve_read_params(const char *json, struct json_t **out, struct err *err);
-/* Checks the given values against the workflow's params. Fails with E_INVALID and a message that
+/* Checks the given values against the workflow's params. Fails with -E_INVALID and a message that
  * names the param. */
 MUST_USE int resolve_check_params(const struct workflow *w, struct json_t *given, struct err *err);
 /* Sets the error that an environment variable is too large; `bytes` is the length of NAME=VALUE. */
@@ -65,8 +65,8 @@ const struct template *resolve_template(const struct resolve_scope *s, enum task
 /* Evaluates a template; *out is a new reference. */
 MUST_USE int resolve_value(const struct template *t, const struct resolve_scope *s,
                            struct json_t **out, struct err *err);
-/* E_INVALID if the value is a string with a NUL character: a command would get only the text before
- * it. */
+/* -E_INVALID if the value is a string with a NUL character: a command would get only the text
+ * before it. */
 MUST_USE int resolve_check_nul(const struct json_t *v, struct err *err);
 /* Evaluates a template and appends its value as text. A value that contains a NUL character is an
  * error. */

@@ -1,4 +1,5 @@
-/* retention.c - see retention.h. */
+/* retention.c - writes and reads the setting of how long executions and logs are kept; see
+ * retention.h. */
 #include "core/retention.h"
 
 #include "base/json.h"

@@ -1,4 +1,4 @@
-/* webhook.c - see webhook.h. */
+/* webhook.c - checks the signatures of webhook messages, and makes their keys; see webhook.h. */
 #include "core/webhook.h"
 
 #include <sodium.h>

@@ -42,7 +42,7 @@ struct webhook_key {
 void webhook_make_key(enum webhook_signature signature, struct webhook_key *out);
 void webhook_write_secret(enum webhook_signature signature, const struct webhook_key *key,
                           char out[WEBHOOK_SECRET_SIZE]);
-/* E_INVALID if the text is not a secret of this kind. The message does not contain the text. */
+/* -E_INVALID if the text is not a secret of this kind. The message does not contain the text. */
 MUST_USE int webhook_read_secret(enum webhook_signature signature, const char *text,
                                  struct webhook_key *out, struct err *err);
 void webhook_wipe_key(struct webhook_key *key);
@@ -55,7 +55,7 @@ struct webhook_message {
     size_t size;
 };
 /* Checks the signature, in a time that does not depend on how much of it is right; `now` is in s.
- * E_INVALID if a header is missing or malformed, the time is too far from now, or the signature is
+ * -E_INVALID if a header is missing or malformed, the time is too far from now, or the signature is
  * not that of the message. */
 MUST_USE int webhook_verify(enum webhook_signature signature, const struct webhook_key *key,
                             const struct webhook_message *m, int64_t now, struct err *err);

@@ -44,7 +44,7 @@ void dispatch_free(struct dispatch *d); /* also frees its executors; d may be NU
  * `slots` attempts at once; 0 if only the executor itself limits this. */
 MUST_USE int dispatch_add_executor(struct dispatch *d, struct executor *x, int slots,
                                    struct err *err);
-/* Returns E_CONFLICT if an executor with this key exists already. */
+/* Returns -E_CONFLICT if an executor with this key exists already. */
 MUST_USE int dispatch_check_key(const struct dispatch *d, const char *key, struct err *err);
 
 /* ---- what to claim ---- */

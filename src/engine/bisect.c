@@ -1,4 +1,4 @@
-/* bisect.c - see bisect.h. */
+/* bisect.c - finds the row that makes a turn fail; see bisect.h. */
 #include "engine/bisect.h"
 
 bool is_transient(int rc)

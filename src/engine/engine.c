@@ -290,7 +290,8 @@ static void leave_running(struct engine *e)
 void engine_stop(struct engine *e, bool now)
 {
     if (!e->stopping)
-        dispatch_poll(e->dispatch); /* executors report attempts that have just ended */
+        dispatch_poll(e->dispatch); /* attempts that have just ended are reported now: the
+                                       stop leaves running ones to other workers */
     if (!e->stopping || now)
         dispatch_stop(e->dispatch, now);
     e->stopping = true;

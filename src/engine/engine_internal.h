@@ -224,7 +224,9 @@ struct engine {
     bool submissions;            /* SQL submissions may wait */
     bool unresponsive;           /* a function ignores its cancel flag: this worker must end */
     bool stopping, closing;
-    bool left_work; /* this worker leaves a tree that other workers must find: keep its file */
+    /* This worker leaves running attempts, or its foreground tree, which others find through its
+     * file: keep the file. */
+    bool left_work;
     size_t own_queues;
     int64_t foreground_root;     /* root of the tree of a foreground engine; 0 if none yet */
     int64_t database_gone_since; /* 0 if the database's file exists, or is not checked */
@@ -307,7 +309,7 @@ void engine_hand_over_job(struct engine *e, const struct execution *x, enum hand
 /* turn/threads.c */
 MUST_USE int loops_open(struct engine *e, struct err *err);    /* does not connect */
 MUST_USE int loops_connect(struct engine *e, struct err *err); /* connects all loops, or none;
-                                                                  E_BUSY as for store_open */
+                                                                  -E_BUSY as for store_open */
 void loops_disconnect(struct engine *e);                       /* call it only before loops_start */
 MUST_USE int loops_start(struct engine *e, struct err *err);
 void loops_close(struct engine *e); /* waits for the turns under way and handles their results */
@@ -377,7 +379,7 @@ MUST_USE int heartbeat_take_results(struct engine *e, struct err *err); /* appli
 MUST_USE int connections_open(struct engine *e, struct err *err);
 
 /* wakes.c */
-MUST_USE int wakes_open(struct engine *e, struct err *err); /* E_BUSY as for driver.listen */
+MUST_USE int wakes_open(struct engine *e, struct err *err); /* -E_BUSY as for driver.listen */
 void wakes_close(struct engine *e);
 /* wakes_receive and wakes_send are called by the heartbeat thread, on its channel, with the lock
  * held, and release the lock while they wait. The first receives wake-ups until there is a request

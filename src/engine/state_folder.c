@@ -39,8 +39,9 @@ struct state_folder {
     char id[STATE_FOLDER_ID_SIZE];
     char *dir, *workers;
     int64_t own_id, generation;
-    int lock;        /* descriptor of this worker's own file, which is locked */
-    int watch;       /* inotify on the worker files */
+    int lock; /* descriptor of this worker's own file, which is locked */
+    /* inotify descriptor; watches the folder of worker files once watch_timer has fired */
+    int watch;
     int watch_timer; /* fires when the watch must be added; -1 once the watch was added */
     int poll;        /* epoll descriptor: for the watch, its timer, and the peers' pidfds */
     VEC(struct peer) peers;

@@ -1,4 +1,5 @@
-/* capped_log.c - see capped_log.h. */
+/* capped_log.c - keeps the first and the last part of the output that threads of this process
+ * write; see capped_log.h. */
 #include "exec/capped_log.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* mask.c - see mask.h. */
+/* mask.c - replaces secrets in a stream of text; see mask.h. */
 #include "exec/mask.h"
 
 #include "base/mem.h"

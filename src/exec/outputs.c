@@ -1,4 +1,4 @@
-/* outputs.c - see outputs.h. */
+/* outputs.c - parses the file that a task wrote to $PAWL_OUTPUT; see outputs.h. */
 #include "exec/outputs.h"
 
 #include "base/json.h"

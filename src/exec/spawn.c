@@ -1,4 +1,4 @@
-/* spawn.c - see spawn.h. */
+/* spawn.c - starts a program that is detached from this process; see spawn.h. */
 #include "exec/spawn.h"
 
 #include <signal.h>

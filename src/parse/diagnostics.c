@@ -1,4 +1,4 @@
-/* diagnostics.c - see diagnostics.h. */
+/* diagnostics.c - collects the errors in a user's files; see diagnostics.h. */
 #include "parse/diagnostics.h"
 
 #include <stdarg.h>

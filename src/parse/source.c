@@ -1,4 +1,4 @@
-/* source.c - see source.h. */
+/* source.c - reads a user's file, and finds and shows a location in it; see source.h. */
 #include "parse/source.h"
 
 #include "base/fd.h"

@@ -24,12 +24,13 @@ struct source {
 /* Reads a whole file into the arena. `named_by` is the file that contains the path; NULL if the
  * user gave it. If the file belongs to this user or root, and another user chose it by a symbolic
  * link or in `named_by`, its text is hidden: an error message could otherwise print lines of a
- * private file where that user can read them. E_NOT_FOUND if the file does not exist, E_INVALID if
- * it can't be read, is neither a plain file nor /dev/null, or is longer than SOURCE_MAX. Never
+ * private file where that user can read them. -E_NOT_FOUND if the file does not exist, -E_INVALID
+ * if it can't be read, is neither a plain file nor /dev/null, or is longer than SOURCE_MAX. Never
  * blocks. */
 MUST_USE int source_read(const char *path, const struct source *named_by, struct arena *arena,
                          struct source *out, struct err *err);
-/* Like source_read, but returns E_INVALID also if other users (except root) can change the file. */
+/* Like source_read, but returns -E_INVALID also if other users (except root) can change the file.
+ */
 MUST_USE int source_read_config(const char *path, struct arena *arena, struct source *out,
                                 struct err *err);
 

@@ -40,8 +40,8 @@ struct curl_functions {
 
 extern struct curl_functions curl;
 
-/* Loads libcurl once per process; callable from any thread. E_UNAVAILABLE if it is not installed or
- * too old. */
+/* Loads libcurl once per process; callable from any thread. -E_UNAVAILABLE if it is not installed
+ * or too old. */
 MUST_USE int curl_load(struct err *err);
 
 #endif

@@ -22,9 +22,9 @@ struct post {
     long status; /* of the answer; 0 if there was none */
 };
 /* Only http and https; redirects are not followed. The body of the answer is read, up to a limit,
- * and dropped. E_UNAVAILABLE: there was no answer, or libcurl can't be loaded. */
+ * and dropped. -E_UNAVAILABLE: there was no answer, or libcurl can't be loaded. */
 MUST_USE int post_send(struct post *p, struct err *err);
-/* E_UNAVAILABLE if libcurl can't be loaded. */
+/* -E_UNAVAILABLE if libcurl can't be loaded. */
 MUST_USE int post_load(struct err *err);
 
 #endif

@@ -119,7 +119,8 @@ static const char *header_of(struct request *r, const char *name)
     return MHD_lookup_connection_value(r->connection, MHD_HEADER_KIND, name);
 }
 
-/* Whether the media type of the body is the one that the endpoint accepts. */
+/* Whether the body has the media type that the endpoint accepts, or names none; else answers 415.
+ */
 static bool check_media_type(struct request *r)
 {
     const char *want = r->endpoint->body_type ? r->endpoint->body_type : "application/json";

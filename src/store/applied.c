@@ -1,4 +1,4 @@
-/* applied.c - see applied.h. */
+/* applied.c - checks the names of applied workflows; see applied.h. */
 #include "store/applied.h"
 
 #include "base/suggest.h"

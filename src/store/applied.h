@@ -15,7 +15,7 @@ MUST_USE int applied_definition_missing(const char *name, const char *hash, stru
 
 /* Compares the definition that a name is bound to (NULL if none) with the definition that the
  * caller expects. An `expected` of NULL accepts any definition, "" accepts only a name that is not
- * applied. E_CONFLICT if they differ. */
+ * applied. -E_CONFLICT if they differ. */
 MUST_USE int applied_check_match(const char *name, const char *expected, const char *hash,
                                  struct err *err);
 

@@ -45,7 +45,7 @@ MUST_USE int ask_exists(struct ask_on on, bool *any, struct err *err, enum stmt_
 
 /* Runs the body in a read-only transaction (TX_READ), as every read outside a turn does: it sees
  * one consistent state of the database and takes no lock. If the connection is lost or the
- * transaction must be redone (E_REDO), runs it once more; a second failure is E_UNAVAILABLE. */
+ * transaction must be redone (-E_REDO), runs it once more; a second failure is -E_UNAVAILABLE. */
 MUST_USE int query_read(struct store *s, int (*body)(struct db *, void *, struct err *), void *arg,
                         struct err *err);
 /* Runs several statements in one snapshot of a store, and reads the database's time of that

@@ -22,22 +22,23 @@ struct request {
     int rc;     /* result: 0, -E_NOT_FOUND, -E_INVALID (wrong status) or -E_BUSY */
     int status; /* result: the execution's status afterwards */
 };
-/* Pauses an execution: it and its descendants, at any depth, no longer start; running jobs
- * continue. -E_INVALID if the execution has ended, is already paused, or is a running job. Works in
- * slices: if *more is set, the caller continues in another turn, with is_continuation set. */
+/* Pauses the executions: they and their descendants, at any depth, no longer start; running jobs
+ * continue. A request gets rc -E_INVALID if its execution has ended, is already paused or to be
+ * cancelled, or is a running job. Works in slices: if *more is set, the caller continues in another
+ * turn, with is_continuation set. */
 #define op_pause(t, list, n, slice, more, err) \
     op_pause_or_resume(t, list, n, slice, more, true, err)
-/* Resumes a paused execution. Its descendants and ancestors that were paused by requests of their
- * own stay paused. */
+/* Resumes the paused executions. Descendants and ancestors that were paused by requests of their
+ * own stay paused. A request whose execution is not paused gets rc -E_INVALID. */
 #define op_resume(t, list, n, slice, more, err) \
     op_pause_or_resume(t, list, n, slice, more, false, err)
 MUST_USE int op_pause_or_resume(struct turn *t, struct request *list, size_t n, size_t slice,
                                 bool *more, bool pause, struct err *err);
-/* Approves a task that waits for approval, or rejects it. -E_INVALID if the task does not wait for
- * approval. */
+/* Approves the tasks that wait for approval, or rejects them. A request whose task does not wait
+ * for approval gets rc -E_INVALID. */
 MUST_USE int op_approve(struct turn *t, struct request *list, size_t n, bool yes, struct err *err);
-/* Skips an execution that has not started: its followers treat it as if it had succeeded.
- * -E_INVALID if it has started. */
+/* Skips the executions that have not started: their followers treat them as if they had succeeded.
+ * A request whose execution has started gets rc -E_INVALID. */
 MUST_USE int op_skip(struct turn *t, struct request *list, size_t n, struct err *err);
 enum rerun_scope { RERUN_WHOLE, RERUN_ONLY_FAILED, RERUN_FROM_TASK };
 struct rerun_row {
@@ -87,7 +88,7 @@ struct queue_action {
     bool more;   /* result: another turn with the same action must continue */
     bool paused; /* result: the queue is paused after this turn */
 };
-/* E_INVALID if the queue to resume is not paused. */
+/* -E_INVALID if the queue to resume is not paused. */
 MUST_USE int op_change_queue(struct turn *t, struct queue_action *q, struct err *err);
 
 /* ---- settings ---- */
@@ -119,7 +120,7 @@ struct new_token {
     int64_t lifetime;        /* µs until the token expires; 0 if never */
     const char *by, *reason; /* user and reason; NULL if not given */
 };
-/* E_CONFLICT if a valid token has this name. The name of a token that has expired or was revoked
+/* -E_CONFLICT if a valid token has this name. The name of a token that has expired or was revoked
  * may be used again. */
 MUST_USE int op_create_token(struct turn *t, const struct new_token *k, struct err *err);
 
@@ -127,7 +128,7 @@ struct token_revocation {
     const char *name;
     const char *by, *reason; /* user and reason; NULL if not given */
 };
-/* E_NOT_FOUND if no token has this name, or the token was revoked before. */
+/* -E_NOT_FOUND if no token has this name, or the token was revoked before. */
 MUST_USE int op_revoke_token(struct turn *t, const struct token_revocation *r, struct err *err);
 
 /* µs: the time of a token's last use is stored with this precision. */
@@ -151,14 +152,14 @@ struct new_hook {
     bool tasks;                   /* also report executions with a parent */
     const char *by, *reason;      /* NULL if not given */
 };
-/* E_CONFLICT: a webhook of this name exists. */
+/* -E_CONFLICT: a webhook of this name exists. */
 MUST_USE int op_create_hook(struct turn *t, const struct new_hook *h, struct err *err);
 
 struct hook_revocation {
     const char *name;
     const char *by, *reason; /* NULL if not given */
 };
-/* Deletes the webhook; workflows that name it keep doing so. E_NOT_FOUND: it does not exist. */
+/* Deletes the webhook; workflows that name it keep doing so. -E_NOT_FOUND: it does not exist. */
 MUST_USE int op_revoke_hook(struct turn *t, const struct hook_revocation *r, struct err *err);
 
 /* ---- audit ---- */

@@ -40,15 +40,15 @@ struct turn;
     }
 
 struct store_options {
-    /* If true, opening returns E_SCHEMA instead of creating or upgrading the schema. */
+    /* If true, opening returns -E_SCHEMA instead of creating or upgrading the schema. */
     bool no_migrate;
     /* Whether this process has already opened a store of this URL, so that the schema is
      * checked. */
     bool is_checked;
     struct env *env;  /* clock and callbacks; NULL for the defaults */
     int64_t patience; /* µs to retry if the database is unavailable; 0 for 30 s */
-    /* µs to wait while the server is not accepting connections, before E_UNAVAILABLE is returned.
-     * If 0, E_BUSY is returned at once. */
+    /* µs to wait while the server is not accepting connections, before -E_UNAVAILABLE is returned.
+     * If 0, -E_BUSY is returned at once. */
     int64_t wait_to_connect;
     /* A connection to use. It belongs to the same thread and must stay open longer than the store.
      * NULL to open a new one. */
@@ -406,7 +406,7 @@ struct tick {
     bool waiting;      /* whether the outbox has a job, for this or another worker */
     bool submissions;  /* whether there are SQL submissions to process */
 };
-/* Returns E_SCHEMA if a newer program has upgraded the schema to a version that this program can't
+/* Returns -E_SCHEMA if a newer program has upgraded the schema to a version that this program can't
  * use. */
 MUST_USE int store_check_schema(const struct store *s, int64_t minimum, struct err *err);
 /* The only statement of an idle worker: renews the worker's row and finds out whether there is

@@ -81,7 +81,7 @@ void reuse_cache_clear(struct store *s);
 /* lease.c: clears the lease of a running job, so that the job becomes an orphan */
 MUST_USE int lease_expire(struct turn *t, struct row *r, struct err *err);
 
-/* schema.c. Creates or upgrades the schema if necessary; if may_change is false, returns E_SCHEMA
+/* schema.c. Creates or upgrades the schema if necessary; if may_change is false, returns -E_SCHEMA
  * instead. Refuses a newer schema. */
 MUST_USE int schema_migrate(struct db *db, const struct db_url *url, bool may_change,
                             struct err *err);

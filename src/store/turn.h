@@ -165,7 +165,7 @@ struct row_ref {
 };
 /* Locks the roots and loads the rows of the list. */
 MUST_USE int turn_load(struct turn *t, struct row_ref *list, size_t n, struct err *err);
-/* Loads a row that must exist. E_REDO if its root is locked by another turn. */
+/* Loads a row that must exist. -E_REDO if its root is locked by another turn. */
 MUST_USE int turn_load_row(struct turn *t, int64_t id, int64_t root, struct row **out,
                            struct err *err);
 /* Like turn_load, but makes a round trip even if all rows are loaded. `send_more` queues further

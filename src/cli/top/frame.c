@@ -126,7 +126,7 @@ static void add_running(const struct top_model *m, struct top_view_state *k, con
 /* ---- the frame ---- */
 
 #define FIXED 8 /* lines: title, three headings, three empty ones, footer */
-#define TINY  5 /* lines: no room for a title */
+#define TINY  5 /* a screen of at most this many lines has no title */
 
 struct rooms {
     size_t queues, workers, running;

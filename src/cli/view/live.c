@@ -125,7 +125,8 @@ static int rank_of(const struct view_node *n)
     return n->o ? all : 0;
 }
 
-/* Marks the nodes up to a rank and their ancestors as shown; returns how many are marked. */
+/* Sets `shown` for the nodes whose rank_of is at most `rank`, and for their ancestors; returns
+ * their number. */
 static size_t choose(const struct view *v, int rank, bool *shown)
 {
     size_t n = 0;

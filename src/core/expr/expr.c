@@ -244,8 +244,8 @@ static const char *constant_key(const struct node *step)
     return key->literal.text;
 }
 
-/* Reports a name with its path. The path stops at a closing parenthesis, because offsets of the
- * steps after it do not start at the name: (tasks.a).b is reported as tasks.a. */
+/* Reports a name with its path. The path stops at a closing parenthesis, because the steps after it
+ * begin at the parenthesis, not at the name: (tasks.a).b is reported as tasks.a. */
 static void report_name(const struct walk *w, const struct node *n, bool optional)
 {
     struct expr_ref ref = {.name = n->which, .optional = optional, .offset = n->at};

@@ -1,4 +1,4 @@
-/* value.c - see value.h. */
+/* value.c - compares JSON values and converts them to text; see value.h. */
 #include "core/expr/value.h"
 
 #include "base/json.h"

@@ -1,7 +1,7 @@
-/* critical_path.c - see critical_path.h. In a workflow or fan-out (the parent of other nodes) the
- * path is found backwards: the child that ended last, then the child that it waited for, and so on.
- * Each link of this chain starts where the link before it ends, so no time is counted twice or left
- * out. */
+/* critical_path.c - finds the chain of executions that determined when a run ended; see
+ * critical_path.h. In a workflow or fan-out (the parent of other nodes) the path is found
+ * backwards: the child that ended last, then the child that it waited for, and so on. Each link of
+ * this chain starts where the link before it ends, so no time is counted twice or left out. */
 #include "core/history/critical_path.h"
 
 #include "base/mem.h"

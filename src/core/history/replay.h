@@ -1,5 +1,5 @@
-/* replay.h - computes the state of an execution at some moment from its events alone.
- * event_effect.h)./event_effect.h). Pure.
+/* replay.h - computes the state of an execution at some moment from its events alone, with the
+ * rules of event_effect.h. Pure.
  *
  * Events do not contain everything. The result of a run is only in the row until a rerun copies it
  * to the event of the rerun (replay_result). Events do not contain how many attempts a job is
@@ -39,7 +39,7 @@ struct replay {
 /* Applies the next event. Call it for all events of an execution in the order of their seq. */
 void replay_event(struct replay *f, const struct replay_event *e, struct arena *arena);
 
-/* The result, as JSON, that a rerun copied to its event; NULL if there was none. */
+/* The result of the run before a rerun, as JSON, from the rerun's event; NULL if it had none. */
 const char *replay_result(const struct replay_event *rerun, struct arena *arena);
 
 #endif

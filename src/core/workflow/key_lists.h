@@ -1,13 +1,13 @@
 /* key_lists.h - the keys of a workflow file and their types, each once. The lists are expanded for
- * the table (keys.c), for the structures in which a program builds a workflow (api/build_keys.c),
- * and for the JSON Schema.
+ * the key table (keys.h, keys.c), for the structures in which a program builds a workflow
+ * (api/build_keys.c), and for the JSON Schema.
  *
  *   X(key, type, member of the definition, member in pawl.h, lowest, highest, places, ...)
  *
  * The arguments from `lowest` on set members of struct key (keys.h), by position or by name.
- * `.spec` of a new key is the next free number; numbers are never reused. NO_MEMBER means that
- * pawl.h has no member for the key. A list is in the order of the canonical text. A key without a
- * sentence exists only in the canonical text. */
+ * `.spec` of a new key is the next free number, which is 16 (raise it here); numbers are never
+ * reused. NO_MEMBER means that pawl.h has no member for the key. A list is in the order of the
+ * canonical text. A key without a sentence exists only in the canonical text. */
 #ifndef CORE_WORKFLOW_KEY_LISTS_H
 #define CORE_WORKFLOW_KEY_LISTS_H
 
@@ -46,8 +46,9 @@
     X(NOTHING, struct key_any) /* not stored */
 
 /* The types of keys. Columns: name, how it is stored, text in the documentation, JSON Schema,
- * written with the macros of schema_json.c ("" for any value, and for the types of pawl.yaml, which
- * has no schema). */
+ * written with the macros of schema_json.c ("" for any value, and for types that no workflow file
+ * uses). COUNT and the types from SECTION on are only for the keys of pawl.yaml
+ * (parse/config/config_keys.c), which has no schema. */
 #define KEY_TYPES(X)                                                                             \
     X(NAME, TEXT, "name", STRING ",\"pattern\":\"" NAME_PATTERN "\"")                            \
     X(TEXT, TEXT, "string", SCALAR)                                                              \

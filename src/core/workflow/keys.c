@@ -1,4 +1,4 @@
-/* keys.c - see keys.h. Expands the lists of keys into tables. */
+/* keys.c - expands the lists of keys into the key table; see keys.h. */
 #include "core/workflow/keys.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
-/* keys.h - the table of keys: the type, target and description of each key of a workflow file. The
- * reader of files and its messages, `defaults`, the canonical text, the spec, the JSON Schema,
- * docs/WORKFLOWS.md, the manual, completion and the builder in C all use it. The keys of pawl.yaml
- * are described in the same way (parse/config/config_keys.c). */
+/* keys.h - the key table: the type, target and description of each key of a workflow file, made
+ * from the lists in key_lists.h. The reader of files and its messages, `defaults`, the canonical
+ * text, the spec, the JSON Schema, docs/WORKFLOWS.md, the manual, completion and the builder in C
+ * all use it. The keys of pawl.yaml are described in the same way (parse/config/config_keys.c). */
 #ifndef CORE_WORKFLOW_KEYS_H
 #define CORE_WORKFLOW_KEYS_H
 
@@ -124,7 +124,7 @@ extern const char *const container_pulls[];
 extern const struct keys keys_workflow, keys_task, keys_param, keys_triggers, keys_schedule,
     keys_follow, keys_webhook, keys_concurrency, keys_retry, keys_limits, keys_container,
     keys_approval;
-/* All tables of keys, in the order of docs/WORKFLOWS.md. */
+/* All key tables, in the order of docs/WORKFLOWS.md. */
 extern const struct keys *const keys_all[]; /* ends with NULL */
 
 /* Loops over the keys that may occur in a file, leaving out those that exist only in the canonical

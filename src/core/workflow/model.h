@@ -201,7 +201,7 @@ static inline bool task_is_custom(const struct workflow_task *t)
 /* Appends the canonical text of the workflow: its keys in a fixed order, and only values that
  * differ from the defaults. */
 void workflow_write(const struct workflow *w, struct buf *out);
-/* Reads a canonical text; the exact inverse of workflow_write. E_INVALID if the text is not
+/* Reads a canonical text; the exact inverse of workflow_write. -E_INVALID if the text is not
  * canonical or the graph is not valid. */
 MUST_USE int workflow_read(const char *json, size_t len, struct arena *arena,
                            const struct workflow **out, struct err *err);

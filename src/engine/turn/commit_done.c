@@ -201,8 +201,9 @@ static bool leave_mark(struct engine *e, const struct plan *p, const struct leas
     return true;
 }
 
-/* Forgets the lost jobs that turn `p` did not readopt: other workers may have them now, so their
- * attempts must not be touched. */
+/* Forgets the jobs whose lease this worker lost and that plan `p` did not adopt again, except those
+ * that may_readopt lets it try again; if `p` is NULL, forgets all of them. Other workers may have
+ * them now, so their attempts must not be touched. */
 void forget_lost_jobs(struct engine *e, const struct plan *p)
 {
     struct leased_job *h;

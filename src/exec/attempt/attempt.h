@@ -133,8 +133,8 @@ MUST_USE int attempt_take_start_token(int lock, struct taken_token *out);
 /* Puts the token back, for a shim that took it and could not start anything after all. */
 void attempt_return_start_token(int lock, const struct taken_token *t);
 
-/* Removes the folder with its contents, at any depth. Returns 0, or -1 and errno. Never follows a
- * link. */
+/* Removes the folder with its contents, which may be nested deeply; a tree of more than 10,000
+ * levels takes several calls. Returns 0, or -1 and errno. Never follows a link. */
 int attempt_remove_folder(int dir, const char *name);
 
 /* ---- records ---- */
@@ -413,7 +413,8 @@ bool undo_poll(struct undo *u);
 /* Splits the words into two NULL-terminated lists, which point into `u`; the caller frees both
  * lists. *env is NULL if no environment is stored. */
 void undo_split(const struct undo *u, char ***argv, char ***env);
-/* Stops a running command, leaving the rest to another process, and frees the words. */
+/* Kills the undo command if it is running (another process will run it again), and frees its words.
+ */
 void undo_release(struct undo *u);
 
 /* ---- cgroups (version 2) ---- */

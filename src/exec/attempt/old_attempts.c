@@ -122,8 +122,9 @@ static bool ask_to_end(int at, bool late)
     return (late ? attempt_kill_any_shim(at) : attempt_send_command(at, &stop)) == 0;
 }
 
-/* Waits until the attempt's shim has ended. *lock is the descriptor of the attempt's lock, or -1 if
- * the lock file was replaced. False if the shim did not end in time. */
+/* Ends the attempt's shim: sends it the kill command, kills it after half of the patience, and
+ * waits until it has ended. *lock is the descriptor of the attempt's lock, or -1 if the lock file
+ * was replaced. False if the shim did not end in time, or the caller stopped the wait. */
 static bool stop_shim(const struct end_all *all, int at, int *lock)
 {
     int64_t start = clock_boot_us(), patience = all->o->patience;

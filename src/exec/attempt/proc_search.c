@@ -1,4 +1,4 @@
-/* proc_search.c - see proc_search.h. */
+/* proc_search.c - searches /proc for the processes of an attempt; see proc_search.h. */
 #include "exec/attempt/proc_search.h"
 
 #include "base/fd.h"

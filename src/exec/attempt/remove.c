@@ -59,8 +59,8 @@ static enum removed remove_entry(int at, const struct dirent *e)
     return STAYS;
 }
 
-/* A process that keeps adding files must not occupy its worker forever. Each pass removes one level
- * of folders, so this is also the greatest depth. */
+/* Ends the removal if a process keeps adding files. Each pass removes at least one level of
+ * folders, so a tree deeper than this is left to a later cleanup. */
 #define MAX_PASSES 10000
 
 struct removal_state {

@@ -277,8 +277,8 @@ static int add_create(const struct container_options *o, const struct container_
 
     ADD_ARG("--pull=%s", c->pull);
     ADD_ARG("--network=%s", c->network);
-    /* The shim keeps the output. The engine's copy is for a shim that takes over; it is limited,
-     * and removed with the container. */
+    /* The shim keeps the output. The engine's copy is for the shim of a resumed attempt; it is
+     * limited, and removed with the container. */
     ADD_ARG("--log-driver=%s", o->docker ? "json-file" : "k8s-file");
     ADD_ARG("--log-opt=max-size=%dm", CONTAINER_LOG_MB);
     if (!o->docker)

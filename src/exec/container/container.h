@@ -65,7 +65,8 @@ MUST_USE int container_command(const struct container_options *o, const struct j
 void container_undo_command(const struct container_options *o, int64_t execution, int attempt,
                             const char *folder, struct container_command *out);
 
-/* The indexes of the words in an undo command. */
+/* Indexes in the undo command: after `/bin/sh -c SCRIPT pawl` come the script's arguments `$1` to
+ * `$4`. */
 enum { UNDO_CLIENT = 4, UNDO_OPTIONS, UNDO_NAME, UNDO_LABEL, UNDO_WORDS };
 
 /* How much of the output the engine keeps, in its own format. */
@@ -74,7 +75,7 @@ enum { UNDO_CLIENT = 4, UNDO_OPTIONS, UNDO_NAME, UNDO_LABEL, UNDO_WORDS };
 /* An option that keeps podman's own warnings out of the command's output. */
 #define CONTAINER_QUIET  "--log-level=error"
 
-/* ---- a container whose shim has died ---- */
+/* ---- a container whose shim has died, so that its attempt is resumed ---- */
 
 struct container_target {
     const char *client, *name, *label; /* label: NAME=VALUE */

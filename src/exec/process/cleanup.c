@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLEANUP_EVERY 20000 /* µs between removals while nothing else happens */
+#define CLEANUP_EVERY 20000 /* µs until the next removals if nothing else causes a poll earlier */
 
 static struct removal *pop_removal(struct removals *l)
 {

@@ -181,7 +181,7 @@ static void renewed(struct executor *x, void *handle, int64_t until)
     if (w->state == WATCH_DROPPED)
         return;
     /* A failed renewal is only noted: the disk may have space by the next renewal, long before the
-     * fence ends the attempt. A replaced file is noted once. */
+     * shim ends the attempt for lack of a renewal. A replaced file is noted once. */
     rc = attempt_renew(w->at, &lease, &err);
     if (rc == -E_INVALID)
         watch_note_file(w, RECORD_LEASE.name, EPERM);

@@ -63,8 +63,9 @@ struct watch {
     int pidfd, lock;
     int64_t begun;          /* CLOCK_BOOTTIME, µs */
     int64_t check_at, wait; /* time of the next check (0: on an event only); last pause, µs */
-    enum attempt_command command;   /* not yet sent to the shim; 0 if none */
-    enum attempt_command requested; /* the last command, for a shim that takes over; 0 if none */
+    enum attempt_command command; /* not yet sent to the shim; 0 if none */
+    enum attempt_command
+        requested;   /* the last command, for the shim of a resumed attempt; 0 if none */
     int64_t kill_at; /* when a shim that should have ended long before is killed; 0 if never */
     enum outcome_kind kill_outcome; /* the outcome if the shim is killed at kill_at */
     bool killed;
@@ -277,8 +278,9 @@ MUST_USE int watch_shim_without_lock(struct watch *w, int64_t *begun);
  * prove that nothing of it runs, and processes of it were found and killed; the caller must check
  * again. */
 MUST_USE bool watch_kill_unrecorded(struct process *p, struct watch *w);
-/* Whether an attempt that this worker requested was started although it has no record. The worker
- * holds its lock. */
+/* For an attempt that this worker requested and that has no record; the caller holds the attempt's
+ * lock. True if a shim or a process of it lives, or may live: it was started then. Kills the
+ * processes that it finds. */
 MUST_USE bool watch_was_started(struct process *p, struct watch *w);
 /* Opens the folder of an adopted attempt; creates it if it is missing and sets *no_folder to the
  * current time (0 if it existed). Returns the descriptor, or -1 and errno. */

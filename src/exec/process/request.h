@@ -39,7 +39,7 @@
 #define REQUEST_LISTS(X)                                                           \
     X(argv)                                                                        \
     X(env)                                                                         \
-    X(secrets) /* to be masked in the output */                                    \
+    X(secrets) /* the values of the secrets, which are masked in the output */     \
     X(rest)    /* resumed: the command that prints all output again, to its end */ \
     X(stop)    /* resumed: the command that sends TERM to the container */
 

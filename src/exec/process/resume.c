@@ -51,7 +51,8 @@ static int unknown(void)
     return error_may_pass(errno) ? -1 : 0;
 }
 
-/* Whether no shim died while it masked the outputs in place. */
+/* Whether the outputs file is whole: 1; 0 if a shim died while it masked secrets in it; -1 if a
+ * later try may tell. */
 static int is_output_whole(const struct watch *w)
 {
     struct stat st;
@@ -269,10 +270,10 @@ static void write_resume_request(const struct process *p, const struct watch *w,
     request_write(&r, out);
 }
 
-/* Sets which commands the new shim gets. A container that has ended keeps its outcome, however late
- * its shim records it. The dead shim may not have carried out the last command that it got, so that
- * is sent again. */
-static void set_what_shim_may_do(struct watch *w, enum container_found found)
+/* Prepares the watch for a new shim. If the container has ended, its outcome stands and the shim is
+ * not killed for being late. The last control command is sent again, because the dead shim may not
+ * have carried it out. */
+static void prepare_for_new_shim(struct watch *w, enum container_found found)
 {
     w->container_ended = found == CONTAINER_ENDED;
     if (w->container_ended)
@@ -395,7 +396,7 @@ static void act_on_answer(struct process *p, struct watch *w, const struct comma
     } else if (found == CONTAINER_NO_ANSWER) {
         wait_for_engine(p, w);
     } else {
-        set_what_shim_may_do(w, found);
+        prepare_for_new_shim(w, found);
         request_shim_if_possible(p, w, words, &secrets);
     }
 }

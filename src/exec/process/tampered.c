@@ -145,7 +145,8 @@ bool watch_kill_unrecorded(struct process *p, struct watch *w)
      * task have ended. */
     begun = record_read(w->at, &RECORD_SHIM, &s);
     if (!w->no_folder && (begun == 1 || (begun < 0 && error_may_pass(errno))))
-        return false; /* check_unlocked waits for a record that can't be read for now */
+        return false; /* a readable record needs no search; for one that can't be read now,
+                         check_unlocked (reattach.c) waits */
     ended = record_read(w->at, &RECORD_EXIT, &end);
     if (!w->no_folder && (ended == 1 || (ended < 0 && error_may_pass(errno))))
         return false;

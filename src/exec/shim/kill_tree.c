@@ -30,7 +30,9 @@ static int signal_children(int sig, pid_t except_group)
 
 void signal_tree(pid_t main_pid, int sig)
 {
-    bool group = kill(-main_pid, sig) == 0; /* fails until the main process called setsid */
+    /* Fails until the main process has called setsid; then the children are signalled one by
+     * one. */
+    bool group = kill(-main_pid, sig) == 0;
 
     if (group)
         kill(-main_pid, SIGCONT);

@@ -125,7 +125,7 @@ void watch_task(struct shim *s);
  * the loop. False if there is no more for now. */
 bool read_task_output(struct shim *s);
 
-/* ---- an attempt whose shim died: takeover.c ---- */
+/* ---- an attempt whose shim died: resumed.c ---- */
 
 /* Whether this shim may continue the attempt; loads the records that the dead shim left. The caller
  * holds `lock`. */

@@ -1,4 +1,4 @@
-/* config.c - see config.h. Finds the file, reads it, and checks its values against each other. */
+/* config.c - finds pawl.yaml, reads it, and checks its values against each other; see config.h. */
 #include "parse/config/config_parts.h"
 #include "parse/config/trust.h"
 

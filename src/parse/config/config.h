@@ -97,7 +97,7 @@ struct config_host config_this_host(void);
 /* Reads `path`, which must exist. If `path` is NULL, reads the first that exists of ./pawl.yaml and
  * pawl/pawl.yaml in $XDG_CONFIG_HOME or ~/.config, or uses the defaults if neither does.
  * ./pawl.yaml may set keys that decide what runs only if the user trusts it (trust.h). Errors:
- * E_NOT_FOUND if the file does not exist; E_INVALID if other users can change the file, or if it
+ * -E_NOT_FOUND if the file does not exist; -E_INVALID if other users can change the file, or if it
  * has errors: `diagnostics` has all of them, `err` the first. */
 MUST_USE int config_load(const char *path, const struct config_host *host,
                          struct diagnostics *diagnostics, struct config **out, struct err *err);

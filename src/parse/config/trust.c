@@ -1,4 +1,4 @@
-/* trust.c - see trust.h. */
+/* trust.c - records, checks and ends the trust in a pawl.yaml file; see trust.h. */
 #include "parse/config/trust.h"
 
 #include "base/fd.h"

@@ -15,12 +15,12 @@
  * is not trusted, as the end of a sentence. */
 const char *trust_refusal(const struct source *source, const struct config_host *host);
 
-/* Trusts the file at `path` with its present content; NULL means ./pawl.yaml. E_NOT_FOUND if the
- * file does not exist, E_INVALID if it must not be used (see source_read_config). *file is the
+/* Trusts the file at `path` with its present content; NULL means ./pawl.yaml. -E_NOT_FOUND if the
+ * file does not exist, -E_INVALID if it must not be used (see source_read_config). *file is the
  * absolute path of the file; the caller frees it. */
 MUST_USE int trust_add(const char *path, const struct config_host *host, char **file,
                        struct err *err);
-/* Ends the trust in a file, which may have been deleted. E_NOT_FOUND if the file was not
+/* Ends the trust in a file, which may have been deleted. -E_NOT_FOUND if the file was not
  * trusted. */
 MUST_USE int trust_remove(const char *path, const struct config_host *host, char **file,
                           struct err *err);

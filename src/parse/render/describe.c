@@ -1,4 +1,4 @@
-/* describe.c - see describe.h. */
+/* describe.c - describes keys from the key tables; see describe.h. */
 #include "parse/render/describe.h"
 
 #include <string.h>

@@ -237,8 +237,8 @@ static int find_row_width(const struct parts *parts)
     return (int)low;
 }
 
-/* Places the parts in rows from left to right: first the larger parts, then boxes without edges,
- * both in the order of their first box. */
+/* Places the parts in rows from left to right: first the parts of several boxes, then single boxes;
+ * each group in the order of the first box. */
 static void pack(struct layout *l, const struct parts *parts)
 {
     int row_width = find_row_width(parts), x = 0, y = 0, row_height = 0;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define CYCLES 6
-/* Vertices and segments that all rounds together may look at. */
+/* How many vertices and segments all rounds together may visit. */
 #define WORK   2000000
 
 /* The rounds of a cycle. Each value is the distance that a segment of a unit may lead sideways. */
@@ -28,7 +28,8 @@ struct units {
     /* By root of a unit: where its members begin in `member`; they end where the next unit
      * begins. */
     uint32_t *first;
-    int *way; /* distances from one unit to its neighbours */
+    /* Scratch: the offsets from members of one unit to their neighbours outside of it. */
+    int *offset;
 };
 
 /* Joins vertices to units by segments that lead at most `reach` sideways; if `dummies`, only by
@@ -76,17 +77,17 @@ static void find_room(const struct units *u, uint32_t v, int *least, int *most)
     }
 }
 
-static uint32_t add_ways(struct units *u, const struct neighbours *n, uint32_t v, uint32_t count)
+static uint32_t add_offsets(struct units *u, const struct neighbours *n, uint32_t v, uint32_t count)
 {
     const struct part *p = u->p;
 
     for (uint32_t k = n->at[v]; k < n->at[v + 1]; k++)
         if (u->set[n->list[k]] != u->set[v])
-            u->way[count++] = p->x[n->list[k]] - p->x[v];
+            u->offset[count++] = p->x[n->list[k]] - p->x[v];
     return count;
 }
 
-static int compare_ways(const void *a, const void *b)
+static int compare_offsets(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
 
@@ -101,14 +102,14 @@ static void move_unit(struct units *u, uint32_t root)
 
     for (i = u->first[root]; i < u->first[root + 1]; i++) {
         find_room(u, u->member[i], &least, &most);
-        n = add_ways(u, &p->up, u->member[i], n);
-        n = add_ways(u, &p->down, u->member[i], n);
+        n = add_offsets(u, &p->up, u->member[i], n);
+        n = add_offsets(u, &p->down, u->member[i], n);
     }
     if (!n)
         return;
-    qsort(u->way, n, sizeof(*u->way), compare_ways);
-    low = u->way[(n - 1) / 2];
-    high = u->way[n / 2];
+    qsort(u->offset, n, sizeof(*u->offset), compare_offsets);
+    low = u->offset[(n - 1) / 2];
+    high = u->offset[n / 2];
     /* All distances between low and high are equally good: do not move if the unit is straight
      * below a neighbour, otherwise move to the middle. */
     by = low && high ? (low + high) / 2 : 0;
@@ -124,7 +125,7 @@ void layout_relax(struct part *p)
                       .set = arena_alloc(p->arena, bytes),
                       .member = arena_alloc(p->arena, bytes),
                       .first = arena_alloc(p->arena, bytes),
-                      .way = arena_alloc(p->arena, (2 * p->nsegments + 1) * sizeof(int))};
+                      .offset = arena_alloc(p->arena, (2 * p->nsegments + 1) * sizeof(int))};
     size_t rounds = WORK / (p->nvertices + p->nsegments + 1);
 
     rounds = rounds > CYCLES * ROUNDS ? CYCLES * ROUNDS : rounds;

@@ -11,8 +11,9 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
-/* Boxes and edges that all steps together may look at, which takes some hundredths of a second.
- * Graphs of a thousand tasks reach the optimum, larger graphs get better. */
+/* How many boxes and edges all steps together may visit, which takes some hundredths of a second:
+ * the result is optimal for graphs of up to about a thousand tasks, and an improvement for larger
+ * ones. */
 #define WORK 30000000
 
 struct tree {

@@ -1,4 +1,4 @@
-/* file.c - see file.h. Loads a workflow file and the files that it nests, each once, and detects
+/* file.c - loads a workflow file and the files that it nests, each once, and detects
  * files that nest themselves. */
 #include "parse/workflow/reader.h"
 

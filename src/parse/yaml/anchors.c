@@ -1,4 +1,4 @@
-/* anchors.c - see anchors.h. */
+/* anchors.c - keeps the anchors of a YAML document; see anchors.h. */
 #include "parse/yaml/anchors.h"
 
 #include <search.h>

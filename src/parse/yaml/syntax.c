@@ -1,5 +1,5 @@
-/* syntax.c - see syntax.h. libyaml reports which grammar rule failed; these messages say what to
- * change. */
+/* syntax.c - explains syntax errors in YAML; see syntax.h. libyaml reports which grammar rule
+ * failed; these messages say what to change. */
 #include "parse/yaml/syntax.h"
 
 #include "base/text.h"

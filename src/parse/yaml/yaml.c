@@ -1,7 +1,7 @@
-/* yaml.c - see yaml.h. Builds the tree from libyaml's events. The nodes of an open list or mapping
- * are kept on a stack and copied to the arena when it ends. An alias shares the nodes of its
- * anchor, but these are counted again for each alias, so that an alias bomb is an error before any
- * code walks the tree. */
+/* yaml.c - builds the tree of a YAML document from libyaml's events; see yaml.h. The nodes of an
+ * open list or mapping are kept on a stack and copied to the arena when it ends. An alias shares
+ * the nodes of its anchor, but these are counted again for each alias, so that an alias bomb is an
+ * error before any code walks the tree. */
 #include "parse/yaml/yaml.h"
 
 #include "parse/yaml/anchors.h"

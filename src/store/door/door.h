@@ -29,11 +29,10 @@ struct move_note {
     /* for held */
     enum hold why;
     const char *held_key;
-    /* For held: when the delay ends, even while another hold takes precedence. */
-    int64_t due_at;
-    int64_t timeout_at; /* for held: when the approval times out; 0 if never */
+    int64_t due_at;     /* when the delay ends, even while another hold takes precedence */
+    int64_t timeout_at; /* when the approval times out; 0 if never */
     /* for cancel_requested */
-    bool let_finish; /* for cancel_requested: running jobs finish, but no follower starts */
+    bool let_finish; /* running jobs finish, but no follower starts */
     /* for the rerun of a job */
     int attempts; /* how many more attempts the job may make */
 };

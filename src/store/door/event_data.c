@@ -1,4 +1,4 @@
-/* event_data.c - see event_data.h. */
+/* event_data.c - builds the `data` of events; see event_data.h. */
 #include "store/door/event_data.h"
 
 #include "base/json.h"

@@ -58,34 +58,34 @@ struct db_driver {
     /* Whether write transactions exclude each other, so that a turn can number its events. */
     bool one_writer;
 
-    /* Connects. Does not check the schema. Errors: E_INVALID for a wrong URL; E_UNAVAILABLE;
-     * E_NOT_FOUND if the tenant does not exist; E_BUSY if the server is not accepting connections,
-     * because all of them are in use or it is starting, so that waiting may help; E_CONN_LOST if
-     * the server can't be reached. */
+    /* Connects. Does not check the schema. Errors: -E_INVALID for a wrong URL; -E_UNAVAILABLE;
+     * -E_NOT_FOUND if the tenant does not exist; -E_BUSY if the server is not accepting
+     * connections, because all of them are in use or it is starting, so that waiting may help;
+     * -E_CONN_LOST if the server can't be reached. */
     int (*open)(const struct db_url *url, struct env *env, struct db **out, struct err *err);
     void (*close)(struct db *db);
     /* Returns -E_UNAVAILABLE if the database that was opened is gone for good, so that waiting does
      * not help. NULL if the driver can't find that out. */
     int (*check_present)(struct db *db, struct err *err);
 
-    /* Starts a transaction. Reopens a lost connection; E_CONN_LOST if that is not possible yet, and
-     * the caller must back off. TX_WRITE on SQLite waits for the lock file. */
+    /* Starts a transaction. Reopens a lost connection; -E_CONN_LOST if that is not possible yet,
+     * and the caller must back off. TX_WRITE on SQLite waits for the lock file. */
     int (*begin)(struct db *db, enum tx_kind kind, struct err *err);
 
     /* Queues one execution of a statement. After the next flush its rows are in `out`, unless `out`
      * is NULL. `expect` is the number of rows that the statement must change or return; ANY_ROWS
-     * accepts any number. Any other number makes the flush return E_INTERNAL and means that a
+     * accepts any number. Any other number makes the flush return -E_INTERNAL and means that a
      * condition in the statement refused the change. A statement with row parameters but no rows is
      * not sent, and `out` is empty. The caller may reuse `a` at once. */
     int (*send)(struct db *db, const struct args *a, struct rows *out, long expect,
                 struct err *err);
 
-    /* Runs the queued statements and reports the first error. E_REDO: deadlock, serialisation
-     * failure, lock timeout. E_CONN_LOST: the connection is gone, and the transaction with it. */
+    /* Runs the queued statements and reports the first error. -E_REDO: deadlock, serialisation
+     * failure, lock timeout. -E_CONN_LOST: the connection is gone, and the transaction with it. */
     int (*flush)(struct db *db, struct err *err);
 
     /* Flushes and commits. No transaction is open afterwards, even after an error.
-     * E_COMMIT_UNKNOWN: the connection broke after COMMIT was sent. */
+     * -E_COMMIT_UNKNOWN: the connection broke after COMMIT was sent. */
     int (*commit)(struct db *db, struct err *err);
     void (*rollback)(struct db *db); /* does nothing if no transaction is open */
 
@@ -106,8 +106,8 @@ struct db_driver {
     void (*wake)(struct db *db, unsigned what);
 
     /* Sends the wake-up on this connection, outside a transaction. Every commit that notifies takes
-     * one lock of the server. This function waits at most lock_us for the lock (then E_REDO), and
-     * one second more for a silent server. It does not reconnect a lost connection (E_CONN_LOST).
+     * one lock of the server. This function waits at most lock_us for the lock (then -E_REDO), and
+     * one second more for a silent server. It does not reconnect a lost connection (-E_CONN_LOST).
      * NULL if `wake` itself sends the wake-up on this connection. */
     int (*notify)(struct db *db, unsigned what, int64_t lock_us, struct err *err);
 

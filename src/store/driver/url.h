@@ -18,11 +18,11 @@ struct db_url {
     char *schema;
 };
 
-/* Parses a URL. E_INVALID if it can't be parsed or the tenant's name is invalid. */
+/* Parses a URL. -E_INVALID if it can't be parsed or the tenant's name is invalid. */
 MUST_USE int url_parse(const char *text, const char *tenant, struct db_url **out, struct err *err);
 void url_free(struct db_url **url);
 
-/* E_INVALID unless the name is valid (tenant_is_name). */
+/* -E_INVALID unless the name is valid (tenant_is_name). */
 MUST_USE int tenant_check_name(const char *name, struct err *err);
 
 /* The tenant's file, next to the default file: pawl.db -> pawl.TENANT.db. The caller frees it. */

@@ -1,4 +1,5 @@
-/* admission.c - see admission.h. */
+/* admission.c - decides whether a ready job, or a workflow that could start, is held; see
+ * admission.h. */
 #include "store/ops/admission.h"
 
 #include "core/graph.h"

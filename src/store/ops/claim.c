@@ -1,5 +1,10 @@
 /* claim.c - claims ready jobs for a worker. Every claim is a new attempt with a new epoch, so that
- * late reports of an earlier lease holder are refused. */
+ * late reports of an earlier lease holder are refused.
+ *
+ * A claim is one move per job: door_move raises attempts and epoch (core/event_effect.c), and at
+ * the flush side_tables.c turns the outbox row into a lease. The event is `claimed`; for a job
+ * whose last attempt was deferred it is `resumed`, so that the history shows that the job continues
+ * what it asked to continue, and was not retried after a failure. */
 #include "store/door/door.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* embedder_sql.c - see embedder_sql.h. The SQLite part is in driver/sqlite/embedder.c. */
+/* embedder_sql.c - runs statements of an embedding program inside a turn; see embedder_sql.h. The
+ * SQLite part is in driver/sqlite/embedder.c. */
 #include "store/ops/embedder_sql.h"
 
 #include "store/applied.h"

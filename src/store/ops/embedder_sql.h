@@ -7,7 +7,7 @@
 #include "store/store.h"
 
 bool store_takes_embedder_stmts(const struct store *s);
-/* E_INVALID if the statement can't be run, or uses a table of Pawl. E_CONFLICT if a constraint of
+/* -E_INVALID if the statement can't be run, or uses a table of Pawl. -E_CONFLICT if a constraint of
  * the embedder's tables refused it. After these two errors the turn may continue, unless the
  * statement set must_roll_back. */
 MUST_USE int op_run_embedder_stmt(struct turn *t, struct embedder_stmt *stmt, struct err *err);

@@ -221,7 +221,7 @@ static int finish_moment(struct as_of_tree *p, struct err *err)
     return 0;
 }
 
-/* Loads the tree in one snapshot. E_NOT_FOUND if the execution did not exist at the moment. The
+/* Loads the tree in one snapshot. -E_NOT_FOUND if the execution did not exist at the moment. The
  * caller releases p even after an error. */
 static int as_of_load(struct as_of_tree *p, struct store *s, struct err *err)
 {

@@ -18,13 +18,13 @@ struct moment {
 #define NEEDS_UNKNOWN (-1)
 
 /* Like query_tree, but returns the executions that existed at the moment, in their state at the
- * moment. E_NOT_FOUND if `id` did not exist at that moment, or does not exist at all. */
+ * moment. -E_NOT_FOUND if `id` did not exist at that moment, or does not exist at all. */
 MUST_USE int query_tree_at(struct store *s, int64_t id, const struct moment *at,
                            struct execution_list *out, struct err *err);
 /* Like query_tree_at, but reads only the execution and, if it is a workflow, its tasks. */
 MUST_USE int query_execution_at(struct store *s, int64_t id, const struct moment *at,
                                 struct execution_list *out, struct err *err);
-/* Like query_outline, but as of a moment; `now` is the time of the moment. */
+/* Like query_outline, but as of a moment; `out->now` is the time of `at`. */
 MUST_USE int query_outline_at(struct store *s, int64_t id, const struct moment *at,
                               size_t max_items, struct outline *out, struct err *err);
 
@@ -35,7 +35,7 @@ struct timeline_row {
     const char *definition; /* hash of the definition of a workflow; NULL for other kinds */
 };
 STORE_LIST(timeline_list, struct timeline_row,
-           int64_t now) /* rows: parents first; now: the time of the moment */
+           int64_t now) /* rows: parents first; now: the time of `at` */
 MUST_USE int query_timelines(struct store *s, int64_t id, const struct moment *at,
                              struct timeline_list *out, struct err *err);
 

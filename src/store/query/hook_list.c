@@ -1,4 +1,4 @@
-/* hook_list.c - see hook_list.h. */
+/* hook_list.c - reads webhooks; see hook_list.h. */
 #include "store/query/hook_list.h"
 
 #include "store/query/query_internal.h"

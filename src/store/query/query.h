@@ -34,7 +34,7 @@ MUST_USE int query_set_not_found(int64_t id, struct err *err); /* -E_NOT_FOUND *
 MUST_USE int query_explain_missing(struct store *s, int64_t id, struct err *err);
 
 MUST_USE int query_execution(struct store *s, int64_t id, struct execution_list *out,
-                             struct err *err); /* E_NOT_FOUND */
+                             struct err *err); /* -E_NOT_FOUND */
 MUST_USE int query_parent(struct store *s, int64_t id, struct execution_list *out, struct err *err);
 MUST_USE int query_children(struct store *s, int64_t id, struct execution_list *out,
                             struct err *err);
@@ -74,8 +74,8 @@ struct stored_definition {
     const char *source;     /* the text that it was applied from; NULL if unknown */
     struct arena arena;
 };
-/* Reads the definition of a workflow execution. E_NOT_FOUND if the execution does not exist,
- * E_INVALID if it is not a workflow. */
+/* Reads the definition of a workflow execution. -E_NOT_FOUND if the execution does not exist,
+ * -E_INVALID if it is not a workflow. */
 MUST_USE int query_definition(struct store *s, int64_t id, struct stored_definition *out,
                               struct err *err);
 void stored_definition_release(struct stored_definition *d);
@@ -249,7 +249,7 @@ struct worker_outcome {
 };
 STORE_LIST(worker_outcome_list, struct worker_outcome)
 
-/* A running job in the form that views show. */
+/* A running job of the overview. */
 struct running_row {
     int64_t id, root, worker; /* worker is 0 if the job is an orphan that waits for adoption */
     int attempts, max_attempts;
@@ -362,7 +362,7 @@ struct log_page {
     bool more;       /* whether another page is already stored */
 };
 /* Appends a page of the output, at most max bytes, to `out`. A page may be short before the end. An
- * attempt without output has an empty page. E_NOT_FOUND if the execution does not exist. */
+ * attempt without output has an empty page. -E_NOT_FOUND if the execution does not exist. */
 MUST_USE int query_log(struct store *s, const struct log_position *at, size_t max, struct buf *out,
                        struct log_page *page, struct err *err);
 
@@ -371,7 +371,7 @@ MUST_USE int query_attempt_counts(struct store *s, struct attempt_list *out,
                                   struct worker_outcome_list *by_worker, struct err *err);
 
 /* How a workflow was started: its definition, {"params", "vars"}, queue and priority. Texts are in
- * the arena. E_NOT_FOUND if the execution is not a workflow. */
+ * the arena. -E_NOT_FOUND if the execution is not a workflow. */
 struct workflow_start_info {
     const char *definition, *variables, *queue;
     int priority;

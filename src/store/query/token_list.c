@@ -1,4 +1,4 @@
-/* token_list.c - see token_list.h. */
+/* token_list.c - reads access tokens; see token_list.h. */
 #include "store/query/token_list.h"
 
 #include "core/access_token.h"

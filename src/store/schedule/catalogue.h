@@ -24,7 +24,7 @@ struct applied_deletion {
     size_t waiting; /* result: due times that waited for a run to end, and are dropped */
 };
 /* Unbinds the name and deletes its schedules. Executions, and SQL submissions that wait, keep their
- * definition and run as before. E_NOT_FOUND if the name is not applied; E_CONFLICT if it is bound
+ * definition and run as before. -E_NOT_FOUND if the name is not applied; -E_CONFLICT if it is bound
  * to another definition than expected. */
 MUST_USE int op_delete_applied(struct turn *t, struct applied_deletion *d, struct err *err);
 
@@ -53,7 +53,7 @@ struct applied_version {
 };
 STORE_LIST(applied_version_list, struct applied_version, bool more)
 /* Lists at most max versions with a number below `before` (0 for no bound), newest first.
- * E_NOT_FOUND if the name was never applied, or no definition of it is kept. */
+ * -E_NOT_FOUND if the name was never applied, or no definition of it is kept. */
 MUST_USE int query_applied_versions(struct store *s, const char *name, int64_t before, size_t max,
                                     struct applied_version_list *out, struct err *err);
 
@@ -67,7 +67,7 @@ struct applied_detail {
     struct schedule_list schedules; /* schedules of the name, whatever version is shown */
     struct arena arena;
 };
-/* Reads one version of a name. `version` is a hash; NULL for the current version. E_NOT_FOUND if
+/* Reads one version of a name. `version` is a hash; NULL for the current version. -E_NOT_FOUND if
  * the name is not applied, or has no such version. */
 MUST_USE int query_applied_detail(struct store *s, const char *name, const char *version,
                                   struct applied_detail *out, struct err *err);

@@ -14,8 +14,8 @@ struct webhook_delivery {
     int64_t id; /* the execution */
     bool existed;
 };
-/* E_NOT_FOUND: no applied workflow names the webhook; E_INVALID: its params can't be computed from
- * the message, or do not fit; E_REFUSED: a limit is full. */
+/* -E_NOT_FOUND: no applied workflow names the webhook; -E_INVALID: its params can't be computed
+ * from the message, or do not fit; -E_REFUSED: a limit is full. */
 MUST_USE int op_receive_webhook(struct turn *t, struct webhook_delivery *d, struct err *err);
 
 #endif

@@ -37,8 +37,8 @@ struct apply_request {
 };
 /* Stores the definition with the workflows nested in it, binds its name to it, and replaces the
  * schedules of the name. A schedule with the pattern and time zone of an earlier one continues its
- * state, including a pause; a new one starts now. E_INVALID if the definition can't be run;
- * E_CONFLICT if the name is not bound as expected. */
+ * state, including a pause; a new one starts now. -E_INVALID if the definition can't be run;
+ * -E_CONFLICT if the name is not bound as expected. */
 MUST_USE int op_apply(struct turn *t, struct apply_request *a, struct err *err);
 
 /* ---- fire ---- */
@@ -83,9 +83,9 @@ struct schedule_action {
     int64_t id;     /* result: the execution that SCHEDULE_RUN started */
 };
 /* Due times during a pause are skipped for good, and so is a due time that waits when the pause
- * starts. SCHEDULE_RUN starts a run at once, which counts as the last run. E_NOT_FOUND if no
- * schedule has this name; E_INVALID for SCHEDULE_RESUME of a schedule that is not paused, or
- * SCHEDULE_RUN with the name of several schedules. */
+ * starts. SCHEDULE_RUN starts a run at once; it is the last run that the overlap policy of the next
+ * due time sees. -E_NOT_FOUND if no schedule has this name; -E_INVALID for SCHEDULE_RESUME of a
+ * schedule that is not paused, or SCHEDULE_RUN with the name of several schedules. */
 MUST_USE int op_change_schedule(struct turn *t, struct schedule_action *o, struct err *err);
 
 /* ---- rows ---- */
@@ -113,11 +113,11 @@ struct schedule_name {
     char own[WORKFLOW_NAME_MAX + 1];
     const char *name; /* points to `own`; NULL if the text was only WORKFLOW */
 };
-/* Parses WORKFLOW or WORKFLOW/NAME. E_INVALID if a part is empty or too long. */
+/* Parses WORKFLOW or WORKFLOW/NAME. -E_INVALID if a part is empty or too long. */
 MUST_USE int schedule_name_parse(const char *text, struct schedule_name *out, struct err *err);
 
 /* Converts a row to the form that core/schedule uses, and loads its time zone, which the caller
- * frees. `name` is the schedule's full name; *out borrows it. E_INVALID if the pattern or the zone
+ * frees. `name` is the schedule's full name; *out borrows it. -E_INVALID if the pattern or the zone
  * can't be read. */
 MUST_USE int schedule_from_row(const struct schedule_row *r, const char *name, struct schedule *out,
                                struct tz **zone, struct err *err);
@@ -139,13 +139,13 @@ STORE_LIST(schedule_list, struct schedule_listed, int64_t now)
  * which they were read. */
 void query_read_schedules(struct store *s, const struct rows *r, int64_t now,
                           struct schedule_list *out);
-/* Reads the schedules with this name; all schedules if the name is NULL. E_NOT_FOUND if no schedule
- * has the name. */
+/* Reads the schedules with this name; all schedules if the name is NULL. -E_NOT_FOUND if no
+ * schedule has the name. */
 MUST_USE int query_schedules(struct store *s, const char *name, struct schedule_list *out,
                              struct err *err);
 
 /* Reads the canonical text of the definition that a name is bound to; the caller frees the text.
- * E_NOT_FOUND if the name is not applied. */
+ * -E_NOT_FOUND if the name is not applied. */
 MUST_USE int query_applied(struct store *s, const char *name, char **definition, struct err *err);
 
 #endif

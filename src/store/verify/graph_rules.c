@@ -355,7 +355,7 @@ static void check_status(struct graph_check *j, int flags)
                      status_text(j->f.status), status_text(status));
 }
 
-/* Whether one of the tasks failed, except on_exit, which runs after on_failure. */
+/* Whether one of the tasks failed; on_failure and on_exit are not counted. */
 static bool has_failure(const struct graph_check *j)
 {
     const struct workflow *w = j->def->workflow;

@@ -60,12 +60,12 @@ MUST_USE int checkpoint_finish(struct checkpoint_writer *w, struct err *err);
 void checkpoint_abandon(struct checkpoint_writer **w); /* removes the file if it is unfinished */
 
 struct checkpoint_reader;
-/* Opens a checkpoint. E_NOT_FOUND if the file does not exist; E_INVALID if it is not a checkpoint,
- * or belongs to another database. */
+/* Opens a checkpoint. -E_NOT_FOUND if the file does not exist; -E_INVALID if it is not a
+ * checkpoint, or belongs to another database. */
 MUST_USE int checkpoint_open(const char *path, const struct verify *v,
                              struct checkpoint_reader **out, struct err *err);
-/* Reads the next execution. *more is false at the end of the file. E_INVALID if the file is damaged
- * or incomplete. */
+/* Reads the next execution. *more is false at the end of the file. -E_INVALID if the file is
+ * damaged or incomplete. */
 MUST_USE int checkpoint_next(struct checkpoint_reader *r, struct mark *m, bool *more,
                              struct err *err);
 void checkpoint_close(struct checkpoint_reader **r);

@@ -35,7 +35,7 @@ int task_fail(struct turn *t, struct row *row, const char *sentence, struct err 
     return door_move(t, row, EV_FAILED, S_FAILED, &note, err);
 }
 
-/* ---- the states of a task's needs ---- */
+/* ---- reading the states of a task's needs ---- */
 
 #define MANY_NEEDS 1000
 

@@ -62,8 +62,8 @@ struct definition {
     int64_t marked_used_at;
     struct arena arena;
 };
-/* Reads a definition from the database; the caller frees it. E_NOT_FOUND if it is not stored;
- * E_INVALID if its text is not a valid definition. */
+/* Reads a definition from the database; the caller frees it. -E_NOT_FOUND if it is not stored;
+ * -E_INVALID if its text is not a valid definition. */
 MUST_USE int definition_read(struct db *db, const char *hash, struct definition **out,
                              struct err *err);
 void definition_free(struct definition *d); /* d may be NULL */
@@ -75,7 +75,7 @@ MUST_USE int definition_parse(const char *text, size_t size, struct definition *
 MUST_USE int definition_get(struct turn *t, const char *hash, const struct definition **out,
                             struct err *err);
 /* Returns the definition with this text, which may be stored or not. It is valid until the turn
- * ends; the store caches it if the turn stores it. E_INVALID if the text is not a valid
+ * ends; the store caches it if the turn stores it. -E_INVALID if the text is not a valid
  * definition. */
 MUST_USE int definition_from_text(struct turn *t, const char *text, const struct definition **out,
                                   struct err *err);
@@ -278,11 +278,11 @@ MUST_USE int workflow_build_scope(struct turn *t, struct workflow_state *f,
 
 /* scope_tasks.c */
 /* Builds the value of a task for expressions, {"status", "outputs", "error"}, which the turn owns.
- * `row` is NULL if the task was not created. E_INVALID if the outputs are too large or
+ * `row` is NULL if the task was not created. -E_INVALID if the outputs are too large or
  * unreadable. */
 MUST_USE int task_read_value(struct turn *t, struct workflow_state *f, uint32_t index,
                              const struct row *row, struct json_t **out, struct err *err);
-/* Adds the values of all tasks, except on_failure and on_exit, in the order of the file. E_INVALID
+/* Adds the values of all tasks, except on_failure and on_exit, in the order of the file. -E_INVALID
  * if outputs are too large or unreadable. */
 MUST_USE int tasks_read_all_values(struct turn *t, struct workflow_state *f, struct json_t *tasks,
                                    struct err *err);
@@ -312,7 +312,7 @@ MUST_USE int items_advance(struct turn *t, struct workflow_state *f, struct row 
 /* Reads the list of a fan-out; the turn owns it. */
 MUST_USE int items_read_list(struct turn *t, const struct row *foreach, struct json_t **out,
                              struct err *err);
-/* Gets an item of the list. *out is borrowed from the list. E_INTERNAL if the list has fewer
+/* Gets an item of the list. *out is borrowed from the list. -E_INTERNAL if the list has fewer
  * items. */
 MUST_USE int items_at(const struct row *foreach, const struct json_t *list, int index,
                       struct json_t **out, struct err *err);

@@ -18,11 +18,11 @@ struct pg_params {
 };
 
 /* Encodes arguments. `same` is the set of row parameters that are sent as one value instead of an
- * array; see batch.h. E_INTERNAL if a value does not fit its parameter's type. */
+ * array; see batch.h. -E_INTERNAL if a value does not fit its parameter's type. */
 MUST_USE int pg_encode(const struct args *a, uint64_t same, struct buf *scratch,
                        struct pg_params *out, struct err *err);
 
-/* Decodes a result. On success `out` owns the result, because texts point into it. E_INTERNAL if a
+/* Decodes a result. On success `out` owns the result, because texts point into it. -E_INTERNAL if a
  * column has a type that this module does not support; the statement must then cast the column. */
 MUST_USE int pg_decode(PGresult *res, const struct stmt *stmt, struct rows *out, struct err *err);
 

@@ -23,9 +23,9 @@ struct pg_session {
 
 /* Connects, checks the server's version, reads the session and makes the server detect a client
  * that disappeared (keepalives). If limit_us is 0, the time limit is the URL's connect_timeout, 5 s
- * by default. E_CONN_LOST: the server can't be reached; E_BUSY: the server can be reached, but is
- * not accepting connections, because all are in use or it is starting; E_UNAVAILABLE: retrying does
- * not help until someone fixes the cause; E_NOT_FOUND: there is no such tenant. */
+ * by default. -E_CONN_LOST: the server can't be reached; -E_BUSY: the server can be reached, but is
+ * not accepting connections, because all are in use or it is starting; -E_UNAVAILABLE: retrying
+ * does not help until someone fixes the cause; -E_NOT_FOUND: there is no such tenant. */
 MUST_USE int pg_connect(const struct db_url *url, int64_t limit_us, PGconn **out,
                         struct pg_session *session, struct err *err);
 
@@ -45,7 +45,7 @@ void pg_close(PGconn **conn);
 bool pg_is_alive(PGconn *conn);
 
 /* Waits for the next result; *out is NULL at the end of a statement, as with PQgetResult.
- * E_CONN_LOST if the server sent nothing for limit_us (0 for no limit). A lost connection appears
+ * -E_CONN_LOST if the server sent nothing for limit_us (0 for no limit). A lost connection appears
  * as a result without an SQLSTATE, or as no result at all. */
 MUST_USE int pg_wait_result(PGconn *conn, int64_t limit_us, PGresult **out, struct err *err);
 

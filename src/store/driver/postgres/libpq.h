@@ -69,7 +69,7 @@ struct pq_functions {
 
 extern struct pq_functions pq;
 
-/* Loads libpq once per process; callable from any thread. E_UNAVAILABLE if it is not installed or
+/* Loads libpq once per process; callable from any thread. -E_UNAVAILABLE if it is not installed or
  * too old. */
 MUST_USE int pq_load(struct err *err);
 

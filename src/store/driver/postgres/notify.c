@@ -3,9 +3,10 @@
  * from 11,550 to 532 transactions per second. A NOTIFY after the commit on the same connection
  * would make the next turn wait for that lock. So a thread with its own connection sends each
  * NOTIFY: no caller waits for it, and wake-ups that are requested while one NOTIFY is in progress
- * are merged into the next one. An engine has such a thread itself and calls pg_notify. A program
- * that makes few transactions (env.one_connection) has no such thread: it defers wake-ups until its
- * next transaction begins or its connection is closed. */
+ * are merged into the next one. An engine needs no such thread: its heartbeat thread calls
+ * pg_notify() below on its own connection. A program that makes few transactions
+ * (env.one_connection) has no such thread either: it defers wake-ups until its next transaction
+ * begins or its connection is closed. */
 #include "store/driver/postgres/pg_db.h"
 
 #include "store/driver/postgres/pg_errors.h"

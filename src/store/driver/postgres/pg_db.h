@@ -107,12 +107,12 @@ int pg_lose_connection(struct pg_db *p, const char *what, struct err *err);
 int pg_keep_first_error(struct pg_db *p, struct err *err);
 void pg_trace(const struct pg_db *p, const char *what, int64_t *since, long rows);
 
-/* Runs an SQL string in the simple query protocol, outside a transaction. E_CONN_LOST closes the
+/* Runs an SQL string in the simple query protocol, outside a transaction. -E_CONN_LOST closes the
  * connection. */
 MUST_USE int pg_run_simple(struct pg_db *p, const char *what, const char *sql, int64_t limit_us,
                            struct err *err);
 /* Called after a statement outside pipeline mode that returned rc: passes the notifications that
- * came with its result to the listeners, and returns to pipeline mode. E_CONN_LOST closes the
+ * came with its result to the listeners, and returns to pipeline mode. -E_CONN_LOST closes the
  * connection. */
 void pg_resume_pipeline(struct pg_db *p, int rc);
 /* Does nothing if the connection is open. */

@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-/* Sets the error of a failed statement; `what` names the statement in the message. Returns -code;
- * E_CONN_LOST if libpq has lost the connection. */
+/* Sets the error of a failed statement; `what` names the statement in the message. Returns -code,
+ * which is -E_CONN_LOST if libpq has lost the connection. */
 int pg_set_stmt_error(const PGresult *res, const char *what, const char *safe, struct err *err);
 
 /* Sets E_CONN_LOST with libpq's message about a broken connection. */

@@ -18,8 +18,8 @@ struct sqlite_lock {
 void sqlite_lock_init(struct sqlite_lock *k, const char *database);
 void sqlite_lock_release(struct sqlite_lock *k);
 
-/* Waits for the lock in order of arrival. After limit_ms it returns E_UNAVAILABLE and names the
- * holder. */
+/* Waits for the lock file in order of arrival. After limit_ms: -E_UNAVAILABLE, and the message
+ * names the holder's pid if it is known. */
 MUST_USE int sqlite_lock_acquire(struct sqlite_lock *k, int limit_ms, struct err *err);
 bool sqlite_lock_try(struct sqlite_lock *k);  /* never waits */
 void sqlite_lock_drop(struct sqlite_lock *k); /* does nothing if the lock is not held */

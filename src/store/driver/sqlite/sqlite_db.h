@@ -98,7 +98,7 @@ int sqlite_open(const struct db_url *url, struct env *env, struct db **out, stru
 void sqlite_close(struct db *db);
 /* Sets *out to the absolute path without symbolic links; the caller frees it. */
 MUST_USE int sqlite_resolve_path(const char *file, char **out, struct err *err);
-/* Reopens the connection if it is broken. E_UNAVAILABLE if the path now names another file. */
+/* Reopens the connection if it is broken. -E_UNAVAILABLE if the path now names another file. */
 MUST_USE int sqlite_reopen_if_broken(struct sqlite_db *l, struct err *err);
 int sqlite_check_present(struct db *db, struct err *err);
 

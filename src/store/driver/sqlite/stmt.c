@@ -213,8 +213,8 @@ static int check_count(const struct sqlite_db *l, const struct stmt *s, long cou
                    l->path, s->name, count, expect);
 }
 
-/* Runs the prepared statement for `rows` rows from `row` on; the statement takes `each` rows at a
- * time. A statement without row parameters is run once. */
+/* Runs the prepared statement for `rows` rows, starting at `row`; each run takes `each` rows. A
+ * statement without row parameters is run once. */
 static int run_rows(struct sqlite_db *l, const struct args *a, struct stmt_run *r, size_t row,
                     size_t rows, size_t each, struct err *err)
 {

@@ -1,6 +1,6 @@
-/* takeover.c - continues an attempt whose shim died while its container ran: checks that it may do
- * so, continues the log, and adds the output that was printed meanwhile. It starts nothing but
- * clients of the container engine.
+/* resumed.c - the shim of a resumed attempt, whose first shim died while its container ran: checks
+ * that it may continue the attempt, continues the log, and adds the output that was printed
+ * meanwhile. It starts nothing but clients of the container engine.
  *
  * The engine prints the output from its start. Masking is a function of the text alone, so the log
  * of the dead shim is a prefix of the masked output: that many bytes are skipped. */
