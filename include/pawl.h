@@ -41,6 +41,7 @@
  *     custom workers                        your own loop of claim, heartbeat and settle
  *     listeners                             a descriptor that is readable after a change
  *     operator actions                      cancel, pause, skip, approve, rerun; queues
+ *     webhooks                              messages from and to other programs
  *     applied workflows and schedules       workflows by name; cron
  *     settings that all workers share       retention, routes
  *     access tokens                         who may do what through a server

@@ -177,7 +177,7 @@ TEST(syntax_error_is_reported_with_its_cause)
         {"'it' 's'", "expected an operator or the end, found 's'"},
         {"true and false", "expected an operator or the end, found 'and'; write &&"},
         {"a",
-         "unknown name 'a'; the names are: params, env, vars, tasks, item, index, workflow, execution; strings are written in quotes"},
+         "unknown name 'a'; the names are: params, env, vars, tasks, item, index, workflow, execution, trigger; strings are written in quotes"},
         {"True", "unknown name 'True'; did you mean 'true'?"},
         {"param.day", "unknown name 'param'; did you mean 'params'?"},
         {"1 = 1", "unexpected '='; write == to compare"},

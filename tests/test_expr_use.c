@@ -79,7 +79,7 @@ TEST(template_that_is_one_expression_keeps_its_type_and_any_other_template_becom
         {"${{ 1 }", "expected an operator or the end, found '}'"},
         {"${{ ${{ 1 }} }}", "unexpected '$'"},
         {"a ${{ params.x }} ${{ nope }}",
-         "unknown name 'nope'; the names are: params, env, vars, tasks, item, index, workflow, execution; strings are written in quotes"}};
+         "unknown name 'nope'; the names are: params, env, vars, tasks, item, index, workflow, execution, trigger; strings are written in quotes"}};
 
     check_cells_by(template, good, COUNT(good), true);
     check_cells_by(template, bad, COUNT(bad), false);
@@ -97,7 +97,7 @@ TEST(evaluation_error_names_the_file_line_column_and_expression)
         {"é ${{ 'ü' + 1 }} b",
          "flow.yaml:7:17: + takes two numbers or two strings, not a string and a number (in: 'ü' + 1)"},
         {"a\nb\n ${{ 1\n + nope }}",
-         "flow.yaml:10:4: unknown name 'nope'; the names are: params, env, vars, tasks, item, index, workflow, execution; strings are written in quotes (in: 1  + nope)"},
+         "flow.yaml:10:4: unknown name 'nope'; the names are: params, env, vars, tasks, item, index, workflow, execution, trigger; strings are written in quotes (in: 1  + nope)"},
     };
     struct expr_scope scope = {0};
     struct err err = ERR_INIT;
