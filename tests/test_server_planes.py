@@ -1,13 +1,17 @@
 """Reading, submitting and operating do not hold each other up."""
 # TEST_LONG
 
+import http.client
+import json
+import os
+import socket
 import threading
 import time
 
 from harness import main, test
 from server_fixture import PATIENCE, serving
 
-LIMIT = 1000  # executions of a large page
+LIMIT = 1000  # executions of a large page, and jobs of one request
 
 
 class Loop(threading.Thread):
@@ -59,6 +63,54 @@ def token_that_reads_in_a_loop_waits_while_other_tokens_and_submissions_do_not()
         for loop in loops:
             loop.join(PATIENCE)
             assert not loop.is_alive()
+
+
+def processor_seconds(server):
+    with open(f"/proc/{server.process.pid}/stat") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def submit_at_once(server, bodies):
+    """Sends many submissions, and the last byte of each only when the others are sent, so that the server finds them all
+    when it begins. Returns their statuses."""
+    sockets, statuses = [], []
+    for body in bodies:
+        s = socket.create_connection(("127.0.0.1", server.port), PATIENCE)
+        head = f"POST /v1/executions HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.token}\r\nContent-Length: {len(body)}\r\n\r\n"
+        s.sendall(head.encode() + body[:-1])
+        sockets.append(s)
+    for s, body in zip(sockets, bodies):
+        s.sendall(body[-1:])
+    for s in sockets:
+        answer = http.client.HTTPResponse(s)
+        answer.begin()
+        statuses.append(answer.status)
+        s.close()
+    return statuses
+
+
+@test
+def many_lists_with_idempotency_keys_at_once_take_time_in_proportion_to_their_number():
+    with serving() as s:
+        jobs = lambda i: [{"workflow": "missing"}] + [{"function": "f", "key": f"{i}-{k}"} for k in range(LIMIT - 1)]
+        bodies = [json.dumps(jobs(i)).encode() for i in range(300)]
+        start = processor_seconds(s)
+        assert set(submit_at_once(s, bodies)) == {404}
+        spent = processor_seconds(s) - start
+        # Each key compared with all others took minutes.
+        assert spent < 20, f"{spent} s"
+
+
+@test
+def requests_with_the_same_idempotency_key_at_once_submit_one_execution():
+    with serving() as s:
+        same = [json.dumps({"function": "f", "input": 1, "key": "same"}).encode()] * 20
+        other = [json.dumps({"function": "f", "input": 2, "key": "same"}).encode()] * 5
+        lists = [json.dumps([{"function": "f", "input": 1, "key": "same"}, {"function": "f", "key": f"k{i}"}]).encode() for i in range(5)]
+        s.submit(function="f", input=1, key="same")
+        assert submit_at_once(s, same + other + lists) == [200] * 20 + [422] * 5 + [201] * 5
+        assert len(s.get("/v1/executions").json["items"]) == 6
 
 
 main()

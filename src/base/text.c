@@ -326,6 +326,15 @@ int text_parse_i64(const char *s, int64_t *n)
     return 0;
 }
 
+uint64_t text_hash(const char *s)
+{
+    uint64_t h = 14695981039346656037ULL;
+
+    for (; s && *s; s++)
+        h = (h ^ (unsigned char)*s) * 1099511628211ULL;
+    return h;
+}
+
 void text_label(struct buf *b, const char *s)
 {
     size_t n;

@@ -30,6 +30,10 @@ MUST_USE int text_check(const char *what, const char *s, size_t max, struct err 
 /* Like text_check, for a name: hidden characters (text_is_hidden) are errors, too. */
 MUST_USE int text_check_name(const char *what, const char *s, size_t max, struct err *err);
 
+/* A hash (FNV-1a), the same in every process; NULL has that of "". It is no defence against texts
+ * that were chosen to collide. */
+uint64_t text_hash(const char *s);
+
 /* Writes a time in µs since 1970 as 2026-01-31T23:59:59.123456Z; `out` has TIME_TEXT_SIZE bytes. */
 #define TIME_TEXT_SIZE 32
 char *text_time(int64_t us, char *out);

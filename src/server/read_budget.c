@@ -1,14 +1,14 @@
 /* read_budget.c - budgets of reading time by token; see read_budget.h. */
 #include "server/read_budget.h"
 
+#include "base/text.h"
+
 #include <unistd.h>
 
 static uint64_t hash_of(const char *token)
 {
-    uint64_t h = 14695981039346656037ULL; /* FNV-1a */
+    uint64_t h = text_hash(token);
 
-    for (; token && *token; token++)
-        h = (h ^ (unsigned char)*token) * 1099511628211ULL;
     return h ? h : 1;
 }
 

@@ -1,6 +1,7 @@
 /* submit.c - submitting executions. Requests of many clients become one transaction: the plane
  * passes all that wait, and each is answered when its jobs are stored durably. A request whose jobs
  * the database refuses is found by halving the set, so that it delays the other requests little. */
+#include "base/idmap.h"
 #include "base/text.h"
 #include "server/server.h"
 
@@ -302,35 +303,47 @@ static void submit_orders(struct pawl *p, struct order *orders, size_t n)
     }
 }
 
-/* Whether two requests use the same idempotency key. They must not be in one transaction: which of
- * them comes first would depend on chance, and the second could not be distinguished from the
- * first. */
-static bool shares_key(const struct order *a, const struct order *b)
+/* ---- keys ---- */
+
+/* Represents a key in a map. If two keys have the same number, their requests are carried out in
+ * two transactions without need. */
+static int64_t key_id(const char *key)
 {
-    for (size_t i = 0; i < a->n; i++)
-        for (size_t k = 0; a->jobs[i].key && k < b->n; k++)
-            if (b->jobs[k].key && !strcmp(a->jobs[i].key, b->jobs[k].key))
-                return true;
+    return (int64_t)(text_hash(key) >> 1) + 1;
+}
+
+static bool has_key_in(const struct order *o, const struct idmap *keys)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (o->jobs[i].key && idmap_get(keys, key_id(o->jobs[i].key)))
+            return true;
     return false;
 }
 
-/* Moves the orders that share a key with an earlier one to the end, and returns the number of the
- * remaining ones. */
+static void add_keys(struct idmap *keys, struct order *o)
+{
+    for (size_t i = 0; i < o->n; i++)
+        if (o->jobs[i].key)
+            idmap_put(keys, key_id(o->jobs[i].key), o);
+}
+
+/* Two requests of one transaction must not use the same idempotency key: which of them comes first
+ * would depend on chance, and the second could not be distinguished from the first. Moves the
+ * orders that share a key with an earlier one to the end, and returns the number of the remaining
+ * ones. */
 static size_t separate_keys(struct order *orders, size_t n)
 {
+    AUTO_IDMAP keys = IDMAP_INIT;
     size_t apart = 0;
 
     for (size_t i = 0; i < n; i++) {
-        bool shared = false;
+        struct order o = orders[i];
 
-        for (size_t k = 0; k < apart && !shared; k++)
-            shared = shares_key(&orders[k], &orders[i]);
-        if (!shared) {
-            struct order o = orders[i];
-
-            memmove(orders + apart + 1, orders + apart, (i - apart) * sizeof(o));
-            orders[apart++] = o;
-        }
+        if (has_key_in(&o, &keys))
+            continue;
+        memmove(orders + apart + 1, orders + apart, (i - apart) * sizeof(o));
+        orders[apart] = o;
+        add_keys(&keys, &orders[apart++]);
     }
     return apart;
 }
