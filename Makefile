@@ -252,6 +252,7 @@ $(TESTS): $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(COMMON_OBJS) $(BUILD)/libpa
 	$(LINK)
 
 $(filter $(BUILD)/tests/test_random%,$(TESTS)): $(RANDOM_OBJS)
+$(BUILD)/tests/test_read_budget: $(BUILD)/obj/src/server/read_budget.o
 
 $(FUZZERS): $(BUILD)/tests/%: $(BUILD)/obj/tests/fuzz/%.o $(call object,$(FUZZ_LIB))
 	@mkdir -p $(@D)

@@ -77,9 +77,12 @@ void read_budget_charge(struct read_budgets *b, const char *token, int64_t start
 {
     uint64_t hash = hash_of(token);
     struct read_budget *t = find(b, hash);
+    int64_t least = -growth(b, READ_BUDGET_WAIT);
 
     if (!t)
         t = add(b, hash, start);
     refill(b, t, end);
     t->left -= end - start;
+    if (t->left < least)
+        t->left = least;
 }

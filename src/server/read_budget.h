@@ -3,7 +3,8 @@
  * time up to a maximum, which suffices for a person who opens one page after another, and each
  * request is charged for the time that it took. While the budget is exhausted, requests of the
  * token wait. So a client that reads in a loop leaves nearly all of the machine, and of a database
- * on it, to submitters and workers.
+ * on it, to submitters and workers. A request also takes long while the database is slow or can't
+ * be reached, so no wait is longer than a bound.
  *
  * These functions take no lock: the caller must. */
 #ifndef SERVER_READ_BUDGET_H
@@ -13,6 +14,7 @@
 
 #define READ_BUDGET_MAX    (5 * 1000000LL) /* µs, the largest budget */
 #define READ_BUDGET_SHARE  20              /* budgets grow by 1/20 of each processor's time */
+#define READ_BUDGET_WAIT   (8 * 1000000LL) /* µs, the longest wait */
 #define READ_BUDGET_TOKENS 64 /* budgets that are stored; other tokens have a full one */
 
 struct read_budget {
@@ -26,7 +28,8 @@ struct read_budgets {
     struct read_budget at[READ_BUDGET_TOKENS];
 };
 
-/* How long requests of the token must wait, in µs; 0 if they may start. The token may be NULL. */
+/* How long requests of the token must wait, in µs, at most about READ_BUDGET_WAIT; 0 if they may
+ * start. The token may be NULL. */
 int64_t read_budget_wait(struct read_budgets *b, const char *token, int64_t now);
 /* Charges the token for a request that was carried out from `start` to `end`. */
 void read_budget_charge(struct read_budgets *b, const char *token, int64_t start, int64_t end);
