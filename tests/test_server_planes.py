@@ -4,6 +4,7 @@
 import http.client
 import json
 import os
+import signal
 import socket
 import threading
 import time
@@ -111,6 +112,45 @@ def requests_with_the_same_idempotency_key_at_once_submit_one_execution():
         s.submit(function="f", input=1, key="same")
         assert submit_at_once(s, same + other + lists) == [200] * 20 + [422] * 5 + [201] * 5
         assert len(s.get("/v1/executions").json["items"]) == 6
+
+
+class Bulk(threading.Thread):
+    """Pauses all executions of the queue q with one request."""
+
+    def __init__(self, server):
+        super().__init__(daemon=True)
+        self.server, self.answer = server, None
+        self.start()
+
+    def run(self):
+        self.answer = self.server.post("/v1/executions/actions", {"action": "pause", "filter": {"queue": "q"}})
+
+
+def wait_for_pause(server, execution):
+    end = time.monotonic() + PATIENCE
+    while server.get(f"/v1/executions/{execution}").json["waiting"] != "paused":
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@test
+def actions_on_many_executions_do_not_delay_an_action_on_one_and_end_when_the_server_stops():
+    with serving() as s:
+        single = s.submit(function="nobody")
+        for _ in range(12):
+            fill(s)
+        newest = s.get("/v1/executions?limit=1").json["items"][0]["id"]
+        many = [Bulk(s), Bulk(s)]
+        wait_for_pause(s, newest)
+        s.post(f"/v1/executions/{single}/cancel").expect(200)
+        assert all(bulk.is_alive() for bulk in many), [bulk.answer.body[:200] for bulk in many if bulk.answer]
+        s.process.send_signal(signal.SIGTERM)
+        for bulk in many:
+            bulk.join(PATIENCE)
+        assert any(bulk.answer.status == 503 and "stopping: " in bulk.answer.json["detail"] for bulk in many)
+        assert s.process.wait(PATIENCE) == 0
+        s.stop = lambda: 0
+        s.db.pawl("pause", "--queue", "q", "--limit", "500", "--yes")  # continues with the others
 
 
 main()

@@ -4,12 +4,22 @@
 
 #include <stdlib.h>
 
-/* Keeps the lines of the first executions; further lines are only counted. */
+struct acting {
+    struct request *r;
+    struct page page;
+    bool stopped;
+};
+
+/* Keeps the lines of the first executions; further lines are only counted. Ends the action when the
+ * server stops. */
 static int add_line(void *arg, const char *json)
 {
-    struct page *page = arg;
+    struct acting *a = arg;
 
-    return page->n < LIST_MAX ? page_line(page, json) : 0;
+    a->stopped = __atomic_load_n(&a->r->server->stopping, __ATOMIC_ACQUIRE);
+    if (a->page.n < LIST_MAX)
+        page_line(&a->page, json);
+    return a->stopped;
 }
 
 static void answer_result(struct request *r, struct page *page,
@@ -32,7 +42,7 @@ static void answer_result(struct request *r, struct page *page,
 static void act(struct request *r)
 {
     struct pawl_bulk_result result = {0};
-    struct page page = {0};
+    struct acting a = {.r = r};
     struct pawl_error err = {0};
     struct pawl_list_query q;
     struct pawl_bulk bulk;
@@ -48,11 +58,16 @@ static void act(struct request *r)
                               .dry_run = value_bool(v, "dry_run"),
                               .by = r->by,
                               .reason = value_text(v, "reason")};
-    if (pawl_bulk(r->p, &bulk, add_line, &page, &result, &err))
+    if (pawl_bulk(r->p, &bulk, add_line, &a, &result, &err))
         answer_error(r, &err);
+    else if (a.stopped)
+        answer_problem(r, 503, "unavailable",
+                       "the server is stopping: %lld executions were changed, and others may be "
+                       "left; repeat the action to continue with them",
+                       (long long)result.done);
     else
-        answer_result(r, &page, &result);
-    buf_release(&page.out);
+        answer_result(r, &a.page, &result);
+    buf_release(&a.page.out);
 }
 
 static const struct value_rule members[] = {
@@ -68,7 +83,7 @@ static const struct value_rule members[] = {
 const struct endpoint bulk_endpoints[] = {
     {"POST", "/v1/executions/actions", "actOnExecutions",
      "Carries out an action on all executions that match a filter, in slices. After an error, repeat it: it continues with the rest.",
-     PAWL_SCOPE_OPERATE, PLANE_CONTROL, .body = members, .answer = "BulkResult", .status = 200,
-     .run = act},
+     PAWL_SCOPE_OPERATE, PLANE_CONTROL, .body = members, .answer = "BulkResult", .slow = true,
+     .status = 200, .run = act},
     {0},
 };

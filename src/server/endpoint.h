@@ -78,7 +78,8 @@ struct endpoint {
     bool page;                /* the answer is a page: {items, next} */
     const char *answer_type;  /* media type of the answer; NULL for JSON */
     const char *const *texts; /* further media types, which arguments select; ends with NULL */
-    unsigned status;          /* status of an answer that reports success */
+    bool slow;       /* may take minutes: such requests never use all threads of their plane */
+    unsigned status; /* status of an answer that reports success */
     void (*run)(struct request *r);
 };
 

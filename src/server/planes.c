@@ -24,7 +24,7 @@
 #define IDLE_US       (60 * 1000000LL)
 #define READ_NICENESS 10
 #define THREADS_MAX   4
-#define TOKEN_SHOWN   128
+#define ASKER_SIZE    300
 
 static const struct {
     int threads;
@@ -41,8 +41,9 @@ struct handle {
 struct plane_thread {
     struct plane_state *plane;
     pthread_t thread;
-    bool busy;               /* protected by the plane's mutex, as `token` is */
-    char token[TOKEN_SHOWN]; /* the start of the token whose request this thread carries out */
+    bool busy;              /* protected by the plane's mutex, as the next two are */
+    bool slow;              /* so is the endpoint of the request that this thread carries out */
+    char asker[ASKER_SIZE]; /* of that request */
     struct handle handles[HANDLES];
 };
 
@@ -195,15 +196,11 @@ static void run_batch(struct plane_thread *t, struct request *first)
             run_one(list[i], h->p);
 }
 
-/* Whether requests of the same token already use all threads of the plane but one. */
-static bool uses_its_share(const struct plane_state *q, const struct request *r)
+/* Who shares threads and a budget with the request: those with the same token or, if none is
+ * needed, the same name. "" for requests of anybody. */
+static const char *asker_of(const struct request *r)
 {
-    int threads = shape[q->which].threads, running = 0;
-
-    for (int i = 0; i < threads; i++)
-        running += q->threads[i].busy &&
-                   !strncmp(q->threads[i].token, r->token ? r->token : "", TOKEN_SHOWN - 1);
-    return threads > 2 && running >= threads - 1;
+    return r->token ? r->token : r->by ? r->by : "";
 }
 
 static bool goes_with(const struct request *r, const struct request *first)
@@ -211,13 +208,36 @@ static bool goes_with(const struct request *r, const struct request *first)
     return r->endpoint == first->endpoint && !strcmp(r->tenant, first->tenant);
 }
 
-/* How long the request has to wait for its token's budget, in µs. While the server stops, no
- * request waits. */
-static int64_t budget_wait(struct plane_state *q, const struct request *r, int64_t now)
+/* Whether all threads but one already carry out requests of the same asker or, if the request is
+ * slow, slow ones. */
+static bool share_is_used(const struct plane_state *q, const struct request *r)
 {
-    if (q->which != PLANE_READ || q->stopping)
+    int threads = shape[q->which].threads, same = 0, slow = 0;
+
+    for (int i = 0; i < threads; i++) {
+        const struct plane_thread *t = &q->threads[i];
+
+        same += t->busy && !strncmp(t->asker, asker_of(r), ASKER_SIZE - 1);
+        slow += t->busy && t->slow;
+    }
+    return (threads > 2 && same >= threads - 1) || (r->endpoint->slow && slow >= threads - 1);
+}
+
+/* How long the request has to wait for its asker's budget, or for a thread that it may use, in µs.
+ * At the end of this time its plane looks again; a thread that becomes free looks at once. A
+ * request that has waited too long need not wait to be refused. While the server stops, nothing
+ * waits. */
+static int64_t time_to_wait(struct plane_state *q, const struct request *r, int64_t now)
+{
+    int64_t patience = r->queued_at + QUEUE_US - now, wait = 0;
+
+    if (q->stopping || patience < 0)
         return 0;
-    return read_budget_wait(&q->budgets, r->token, now);
+    if (q->which == PLANE_READ)
+        wait = read_budget_wait(&q->budgets, asker_of(r), now);
+    if (share_is_used(q, r))
+        wait = IDLE_US / 2;
+    return wait <= patience ? wait : patience + 1;
 }
 
 /* Takes the next request and, up to the plane's batch size, further ones of the same endpoint and
@@ -233,11 +253,11 @@ static struct request *take(struct plane_state *q, int64_t *wait)
 
     while (*at && n < shape[q->which].batch) {
         struct request *r = *at;
-        int64_t until_budget = budget_wait(q, r, now);
+        int64_t until = time_to_wait(q, r, now);
 
-        if (until_budget && until_budget < *wait)
-            *wait = until_budget;
-        if (until_budget || uses_its_share(q, r) || (taken && !goes_with(r, taken))) {
+        if (until && until < *wait)
+            *wait = until;
+        if (until || (taken && !goes_with(r, taken))) {
             at = &r->next;
             continue;
         }
@@ -278,7 +298,8 @@ static void *work(void *arg)
             continue;
         }
         t->busy = true;
-        snprintf(t->token, sizeof(t->token), "%s", r->token ? r->token : "");
+        t->slow = r->endpoint->slow;
+        snprintf(t->asker, sizeof(t->asker), "%s", asker_of(r));
         pthread_mutex_unlock(&q->mutex);
         start = clock_boot_us();
         if ((r = refuse_late(r)))
@@ -286,7 +307,7 @@ static void *work(void *arg)
         pthread_mutex_lock(&q->mutex);
         t->busy = false;
         if (q->which == PLANE_READ)
-            read_budget_charge(&q->budgets, t->token, start, clock_boot_us());
+            read_budget_charge(&q->budgets, t->asker, start, clock_boot_us());
     }
     pthread_mutex_unlock(&q->mutex);
     for (size_t i = 0; i < HANDLES; i++)
