@@ -1,12 +1,15 @@
 """Access rights. Every operation of the OpenAPI document is requested in every way that must be refused, and then nothing may
 have been read or changed. The tests iterate over the document, so new operations are covered without a change here."""
 
+import base64
 import contextlib
+import hashlib
 import http.client
 import json
 import os
 import re
 import shutil
+import socket
 import stat
 import subprocess
 import time
@@ -132,6 +135,48 @@ def expired_token_is_refused_by_the_clock_of_the_database():
             time.sleep(0.1)
         with h.unchanged():
             h.check_refused(401, token=token)
+
+
+def unknown_token(tenant):
+    """The text of a token of the tenant with a new secret."""
+    text = f"pawl_{tenant}_" + base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("=")
+    checks = hashlib.blake2b(text.encode(), digest_size=16).digest()
+    return text + base64.urlsafe_b64encode(checks).decode()[:6]
+
+
+@test
+def token_of_a_missing_tenant_is_refused_like_an_unknown_token():
+    with serving(tenant=False) as s:
+        answers = []
+        for tenant in (s.db.tenant, "missing"):
+            for ask in (lambda token: s.get("/v1/executions", token=token), lambda token: s.post("/v1/executions", {"function": "f"}, token=token)):
+                answer = ask(unknown_token(tenant)).expect(401)
+                answers.append((sorted((k, v) for k, v in answer.headers.items() if k != "Date"), answer.body))
+        assert answers[0] == answers[1] == answers[2] == answers[3], answers
+
+
+def begin_upload(server, token):
+    """Sends nearly all of a large body."""
+    s = socket.create_connection(("127.0.0.1", server.port), PATIENCE)
+    given = f"Authorization: Bearer {token}\r\n" if token else ""
+    s.sendall(f"POST /v1/executions HTTP/1.1\r\nHost: localhost\r\n{given}Content-Length: {8 << 20}\r\n\r\n".encode())
+    s.sendall(b" " * ((8 << 20) - 1))
+    return s
+
+
+@test
+def large_bodies_of_others_do_not_keep_the_server_from_accepting_submissions():
+    large = json.dumps({"function": "f", "input": "x" * (2 << 20)}).encode()  # is too large for a job, but is read
+    with serving() as s, contextlib.ExitStack() as uploads:
+        for _ in range(9):
+            uploads.enter_context(begin_upload(s, None))
+        s.post("/v1/executions", large).expect(422)
+        for _ in range(9):
+            uploads.enter_context(begin_upload(s, unknown_token(s.db.tenant)))
+        end = time.monotonic() + PATIENCE
+        while s.post("/v1/executions", large).status != 503:  # until the server has read the uploads
+            assert time.monotonic() < end
+        s.post("/v1/executions", {"function": "f"}).expect(201)
 
 
 @test

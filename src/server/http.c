@@ -214,7 +214,7 @@ static enum MHD_Result begin(struct request *r, struct request_line *line)
     if (fault || !check_head(r))
         return send_answer(r);
     client_limit(r, BODY_MAX);
-    if (find_endpoint(r) && guard_admit(r) && check_length(r))
+    if (find_endpoint(r) && guard_admit(r) && guard_has_identity(r) && check_length(r))
         return MHD_YES;
     if (should_discard(r))
         return MHD_YES;
@@ -226,9 +226,11 @@ static enum MHD_Result begin(struct request *r, struct request_line *line)
  * dropped, up to DISCARD_MAX, then the connection ends. */
 static enum MHD_Result receive(struct request *r, const char *data, size_t *size)
 {
-    size_t total;
+    size_t total, most = IN_FLIGHT;
 
     r->received += *size;
+    if (r->received > LARGE_BODY)
+        most -= IN_FLIGHT / 4;
     if (r->answered) {
         *size = 0;
         return r->received <= DISCARD_MAX ? MHD_YES : MHD_NO;
@@ -237,7 +239,7 @@ static enum MHD_Result receive(struct request *r, const char *data, size_t *size
     r->counted += *size;
     if (r->received > BODY_MAX)
         answer_problem(r, 413, "too-large", "the body has more than %d bytes", BODY_MAX);
-    else if (total > IN_FLIGHT)
+    else if (total > most)
         answer_problem(r, 503, "unavailable",
                        "the server is receiving too many large bodies: try again later");
     else

@@ -165,11 +165,12 @@ static void answer_no_handle(struct request *r, int rc, struct pawl_error *err)
     if (rc == -PAWL_E_NOT_FOUND && is_own)
         err->code = PAWL_E_UNAVAILABLE;
     /* Without a valid token or signature, a client can't find out which other tenants exist. */
-    if ((rc == -PAWL_E_NOT_FOUND || rc == -PAWL_E_INVALID) && !is_own)
-        answer_problem(r, 401, "unauthorized", "the %s is not valid",
-                       r->token ? "token" : "signature");
-    else
+    if ((rc != -PAWL_E_NOT_FOUND && rc != -PAWL_E_INVALID) || is_own)
         answer_error(r, err);
+    else if (r->token)
+        guard_refuse_token(r);
+    else
+        answer_problem(r, 401, "unauthorized", "the signature is not valid");
     request_done(r);
 }
 

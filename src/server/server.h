@@ -34,6 +34,7 @@
 
 #define BODY_MAX    (8 << 20)  /* bytes of the body of a request */
 #define IN_FLIGHT   (64 << 20) /* bytes of all bodies that are being received or worked on */
+#define LARGE_BODY  (64 << 10) /* bytes; larger bodies leave a quarter of IN_FLIGHT to others */
 #define LIST_MAX    1000       /* at most this many lines in a page, and jobs in one request */
 #define TENANT_SIZE PAWL_TENANT_SIZE
 
@@ -203,6 +204,11 @@ const char *framing_fault(struct MHD_Connection *c, const struct request_line *l
 /* Checks what needs no database: the Host header and the origin of a browser's request. Finds the
  * token. False if the request was refused. */
 bool guard_admit(struct request *r);
+/* Whether the request has a token, valid or not, or another identity, if its endpoint needs one; so
+ * nobody else's body takes memory. False if the request was refused. */
+bool guard_has_identity(struct request *r);
+/* Answers 401. A token whose tenant does not exist gets the same answer as an unknown token. */
+void guard_refuse_token(struct request *r);
 /* Checks the token and its scopes; r->p is a handle of the token's tenant. False if the request was
  * refused. */
 bool guard_check(struct request *r);
