@@ -107,7 +107,7 @@ def tabs_of_a_task_show_its_outputs_events_and_attempts():
         page.click("[role=tab]", "Attempts")
         page.until(lambda: len(page.all(".panel tbody tr")) == 2, "two attempts")
         page.sees("exit code 1", ".panel")
-        page.all(".panel tbody button")[1].click()
+        page.click(".panel tbody tr:nth-child(2) button")
         page.sees("try 1", ".lines")
         page.sees("Output of attempt 1", ".panel")
         page.click("[role=tab]", "Events")
@@ -240,7 +240,6 @@ def items_that_are_created_after_a_fan_out_was_unfolded_appear():
         page.keys("o")
         open(gate, "w").close()
         page.server.wait(run)
-        page.keys("o")
         page.sees("each[2]", ".outline")
 
 
