@@ -3,7 +3,7 @@
 import json
 
 from harness import main, test
-from web_fixture import GATE, SLEEPER, TWO, Keys, browsing
+from web_fixture import GATE, REFUSED, SLEEPER, TWO, Keys, browsing
 
 
 @test
@@ -44,7 +44,8 @@ def run_page_can_approve_and_reject_a_waiting_task():
 
 @test
 def failed_run_can_be_rerun_in_part_or_with_other_params():
-    with browsing("--worker", "2") as page:
+    # The dialog may open before the page knows that the run has ended, and shows the refusal until then.
+    with browsing("--worker", "2", allowed=(REFUSED,)) as page:
         run = page.server.submit(yaml=TWO)
         page.server.wait(run)
         page.open(f"/runs/{run}").one(".detail h2", "b")

@@ -5,6 +5,7 @@ import {fill, h, throttle} from "./dom.js";
 import {eventTable} from "./event_table.js";
 import {bytes, chip, count, duration, hasEnded, prose, ran, shortName, time} from "./format.js";
 import {LogView} from "./log.js";
+import {onLoadFailed} from "./router.js";
 
 const TABS =
     [["log", "Log"], ["attempts", "Attempts"], ["events", "Events"], ["data", "Data"], ["definition", "Definition"]];
@@ -132,6 +133,7 @@ export class Detail {
             this.renderHead();
             if (this.shownTab !== "log" && this.shownTab !== "definition") this.openTab(this.tab);
         } catch (error) {
+            onLoadFailed(error, true);
             if (!isAborted(error)) fill(this.head, h("p.wrong", /** @type {Error} */ (error).message));
         }
     }

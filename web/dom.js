@@ -3,6 +3,7 @@
 
 /** @typedef {any} Child a node, a text or number, nothing (null, undefined, false), or a list of them */
 
+const RETRY_MS = 5000;
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
@@ -142,7 +143,8 @@ function replaceKeepingFocus(old, made) {
 /**
  * Runs a function at most once per `ms`, and once more if it was called meanwhile. A function that takes long, because
  * the server is busy, runs less often. It never runs twice at a time, because the older one of two answers could come
- * last. `now` does not wait.
+ * last. A function that throws because the server can't
+ * answer is called again after some seconds. `now` does not wait.
  * @param {() => any} run
  * @param {number} ms
  * @returns {(() => void) & {now: () => void}}
@@ -161,7 +163,12 @@ export function throttle(run, ms) {
         notBefore = start + ms;
         try {
             await run();
-        } catch { /* the function reports its own errors */
+        } catch (error) {
+            const status = /** @type {any} */ (error)?.status;
+            if (status === 0 || status >= 500) {
+                isWanted = true;
+                notBefore = performance.now() + RETRY_MS;
+            }
         }
         isRunning = false;
         notBefore = Math.max(notBefore, start + 3 * (performance.now() - start));

@@ -4,7 +4,7 @@ import {fill, h, throttle} from "./dom.js";
 import {eventRow} from "./event_table.js";
 import {icon} from "./icons.js";
 import {addKeys} from "./keys.js";
-import {setQuery, showError} from "./router.js";
+import {onLoadFailed, setQuery} from "./router.js";
 import {subscribe} from "./stream.js";
 
 const PAGE = 100, KEPT = 1000;
@@ -29,6 +29,7 @@ export function open({main, query, signal}) {
     let next = null;
     /** @type {any[]} events of the stream: a list that was asked for before may not have them */
     let came = [];
+    let mustLoad = true; // also while it is paused
     let types = query.get("type") ?? "", newest = 0, held = 0, isFollowing = true;
     const chips = h("div.chips", {role: "group", "aria-label": "Type"}), problem = h("p.wrong", {role: "alert"});
     const box = h("input.filter", {
@@ -49,7 +50,10 @@ export function open({main, query, signal}) {
     /** @param {boolean} on */
     function follow(on) {
         isFollowing = on;
-        if (on) reload.now();
+        if (on) {
+            mustLoad = true;
+            reload.now();
+        }
         held = 0;
         showPause();
     }
@@ -74,6 +78,7 @@ export function open({main, query, signal}) {
         types = value;
         setQuery({type: value});
         renderTools();
+        mustLoad = true;
         reload.now();
     }
 
@@ -87,10 +92,12 @@ export function open({main, query, signal}) {
     }
 
     async function load() {
-        const asked = types;
+        const asked = types, must = mustLoad;
+        mustLoad = false;
+        if (!must && !isFollowing) return;
         try {
             const page = await get("/v1/events", {type: types.replaceAll(" ", ""), limit: PAGE}, signal);
-            if (types !== asked) return;
+            if (types !== asked || (!must && !isFollowing)) return;
             newest = page.items[0]?.sequence_num ?? newest;
             fill(body, page.items.map((/** @type {any} */ e) => eventRow(e, true)));
             problem.textContent = "";
@@ -100,8 +107,8 @@ export function open({main, query, signal}) {
             if (isAborted(error)) return;
             if (/** @type {any} */ (error).status === 400)
                 problem.textContent = /** @type {Error} */ (error).message;
-            else if (!body.childElementCount)
-                showError(error);
+            else
+                onLoadFailed(error, !!body.childElementCount);
         }
     }
 
@@ -150,6 +157,7 @@ export function open({main, query, signal}) {
         requery: (/** @type {URLSearchParams} */ q) => {
             types = q.get("type") ?? "";
             renderTools();
+            mustLoad = true;
             reload.now();
         }
     };

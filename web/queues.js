@@ -1,11 +1,11 @@
 // queues.js - the queues: what waits in them and for how long, limits, pauses, and who serves them.
-import {get, isAborted, post, request} from "./api.js";
+import {get, post, request} from "./api.js";
 import {ask, field, note, reasonField} from "./dialog.js";
 import {fill, h, sync, throttle} from "./dom.js";
 import {ago, chip, count, duration, plural} from "./format.js";
 import {icon} from "./icons.js";
 import {addKeys} from "./keys.js";
-import {showError} from "./router.js";
+import {onLoadFailed} from "./router.js";
 import {may} from "./session.js";
 import {subscribe} from "./stream.js";
 
@@ -150,9 +150,7 @@ export function open({main, signal}) {
                     h("span.warn", icon("warn"),
                       `${plural(unserved.length, "queue")} with waiting jobs and no worker`));
             fill(place, o.queues.length ? table : h("p.empty", "No job has been queued yet."));
-        } catch (error) {
-            if (!isAborted(error) && !place.childElementCount) showError(error);
-        }
+        } catch (error) { onLoadFailed(error, !!place.childElementCount); }
     }
     const reload = throttle(load, 1000), timer = setInterval(() => {
                                              if (!document.hidden) reload();

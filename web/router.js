@@ -47,6 +47,18 @@ export function showError(error) {
 }
 
 /**
+ * A page could not load its data. If it shows some already, they stay, and throttle() repeats the load after a while unless the
+ * server has refused it: no later event may come that would.
+ * @param {any} error
+ * @param {boolean} isShown
+ */
+export function onLoadFailed(error, isShown) {
+    if (isAborted(error)) return;
+    if (!isShown) return showError(error);
+    if (!error.status || error.status >= 500) throw error;
+}
+
+/**
  * A module that is missing belongs to an earlier version of the server: load everything anew, but never in a loop.
  * @param {any} error
  */

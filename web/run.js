@@ -1,7 +1,7 @@
 // run.js - one run: why it has its status, its tree on a time axis, and the selected execution at the side. All of it can also be
 // shown as it was at an earlier moment.
 import {actionButtons, approve, reject} from "./actions.js";
-import {get, isAborted} from "./api.js";
+import {get} from "./api.js";
 import {Detail} from "./detail.js";
 import {fill, h, throttle} from "./dom.js";
 import {offers} from "./features.js";
@@ -10,7 +10,7 @@ import {History} from "./history.js";
 import {icon} from "./icons.js";
 import {addKeys} from "./keys.js";
 import {lineOf, Outline} from "./outline.js";
-import {setQuery, showError} from "./router.js";
+import {onLoadFailed, setQuery} from "./router.js";
 import {may} from "./session.js";
 import {subscribe} from "./stream.js";
 
@@ -260,9 +260,7 @@ export function open({main, args, query, signal}) {
             showSelected(chosen);
             loadCritical();
             extra?.update?.(at);
-        } catch (error) {
-            if (!isAborted(error) && !run) showError(error);
-        }
+        } catch (error) { onLoadFailed(error, !!run); }
     }
 
     /** Called once, after the run was loaded for the first time. */

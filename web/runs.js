@@ -7,7 +7,7 @@ import {filterText, readFilter, requestFilter} from "./filter.js";
 import {ago, chip, count, hasEnded, plural, ran} from "./format.js";
 import {icon} from "./icons.js";
 import {addKeys} from "./keys.js";
-import {setQuery, showError} from "./router.js";
+import {onLoadFailed, setQuery} from "./router.js";
 import {Selection} from "./selection.js";
 import {may} from "./session.js";
 import {subscribe} from "./stream.js";
@@ -236,8 +236,8 @@ export function open({main, query, signal}) {
             if (isAborted(error)) return;
             if (/** @type {any} */ (error).status === 400)
                 problem.textContent = /** @type {Error} */ (error).message;
-            else if (!isLoaded)
-                showError(error);
+            else
+                onLoadFailed(error, isLoaded);
         }
     }
 

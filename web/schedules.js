@@ -1,11 +1,11 @@
 // schedules.js - schedules: when they fire next, what was missed, and whether they are paused.
-import {get, isAborted, post} from "./api.js";
+import {get, post} from "./api.js";
 import {ask, copyable, note, reasonField} from "./dialog.js";
 import {fill, h, sync, throttle} from "./dom.js";
 import {ago, chip, mark, plural, time} from "./format.js";
 import {icon} from "./icons.js";
 import {rowKeys} from "./queues.js";
-import {go, showError} from "./router.js";
+import {go, onLoadFailed} from "./router.js";
 import {may} from "./session.js";
 import {subscribe} from "./stream.js";
 
@@ -104,9 +104,7 @@ export function open({main, signal}) {
                                 h("p", "No schedule is stored. A workflow with ",
                                   h("code", "on: {schedule: {cron: '0 3 * * *'}}"), " gets one when it is applied:"),
                                 copyable("pawl apply nightly.flow.yaml")));
-        } catch (error) {
-            if (!isAborted(error) && !place.childElementCount) showError(error);
-        }
+        } catch (error) { onLoadFailed(error, !!place.childElementCount); }
     }
     const reload = throttle(load, 2000), timer = setInterval(() => {
                                              if (!document.hidden) reload();

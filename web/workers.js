@@ -1,11 +1,11 @@
 // workers.js - the workers, and the jobs that run now.
-import {get, isAborted} from "./api.js";
+import {get} from "./api.js";
 import {copyable} from "./dialog.js";
 import {fill, h, sync, throttle} from "./dom.js";
 import {ago, count, duration, plural, time} from "./format.js";
 import {icon} from "./icons.js";
 import {rowKeys} from "./queues.js";
-import {showError} from "./router.js";
+import {onLoadFailed} from "./router.js";
 import {subscribe} from "./stream.js";
 
 const REFRESH_MS = 10000, RUNNING = 200;
@@ -81,9 +81,7 @@ export function open({main, signal}) {
                                    h("div.empty", h("p", "No worker is connected: jobs wait until one is started."),
                                      copyable("pawl worker")));
             fill(running, o.running.length ? jobTable : h("p.empty", "No job is running."));
-        } catch (error) {
-            if (!isAborted(error) && !place.childElementCount) showError(error);
-        }
+        } catch (error) { onLoadFailed(error, !!place.childElementCount); }
     }
     const reload = throttle(load, 1000), timer = setInterval(() => {
                                              if (!document.hidden) reload();

@@ -5,7 +5,7 @@ import {fill, h, throttle} from "./dom.js";
 import {ago, chip, duration, hasEnded, ran, time} from "./format.js";
 import {icon} from "./icons.js";
 import {addKeys} from "./keys.js";
-import {go, setQuery, showError} from "./router.js";
+import {go, onLoadFailed, setQuery} from "./router.js";
 import {may} from "./session.js";
 import {subscribe} from "./stream.js";
 import {newRun} from "./submit.js";
@@ -197,9 +197,7 @@ export function open({main, args, query, signal}) {
             if (isEditing || (isRendered && view !== "runs")) return;
             isRendered = true;
             render();
-        } catch (error) {
-            if (!isAborted(error) && !isRendered) showError(error);
-        }
+        } catch (error) { onLoadFailed(error, isRendered); }
     }
     const reload = throttle(load, 1000);
     subscribe(["runs"], reload, signal);

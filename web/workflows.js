@@ -1,12 +1,12 @@
 // workflows.js - the applied workflows: how their last run ended, and a way to run or change them.
-import {get, isAborted} from "./api.js";
+import {get} from "./api.js";
 import {copyable} from "./dialog.js";
 import {fill, h, sync, throttle} from "./dom.js";
 import {ago, chip, count} from "./format.js";
 import {icon} from "./icons.js";
 import {addKeys} from "./keys.js";
 import {rowKeys} from "./queues.js";
-import {go, showError} from "./router.js";
+import {go, onLoadFailed} from "./router.js";
 import {may} from "./session.js";
 import {subscribe} from "./stream.js";
 import {newRun} from "./submit.js";
@@ -86,9 +86,7 @@ import("./workflow_edit.js").then(({editWorkflow}) => main.append(editWorkflow(n
             list = page.items;
             next = page.next;
             render();
-        } catch (error) {
-            if (!isAborted(error) && !place.childElementCount) showError(error);
-        }
+        } catch (error) { onLoadFailed(error, !!place.childElementCount); }
     }
 
     async function loadMore() {
