@@ -258,6 +258,18 @@ def request_that_waits_for_an_execution_is_woken_by_a_commit_of_another_process(
 
 
 @test
+def stream_of_a_server_that_was_just_started_begins_at_once():
+    with serving() as s:
+
+        def one(i):
+            server = Server(s.db)
+            live(server).close()
+            assert server.stop() == 0
+
+        fastest(5, one)
+
+
+@test
 def stream_is_woken_by_a_commit_of_another_process():
     with serving() as s, contextlib.closing(live(s)) as stream:
 

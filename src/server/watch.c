@@ -300,6 +300,8 @@ static int64_t next_look(struct watcher *t, int64_t now)
 {
     int64_t poll = now + pawl_listener_poll_ms(t->listener) * 1000LL;
 
+    if (!t->positioned)
+        return earliest(poll, now + LOOK_US);
     if (!t->looks || !has_clients(t))
         return poll;
     return earliest(poll, now + (now < t->active_until ? LOOK_US : IDLE_US));
@@ -352,8 +354,11 @@ static void *follow(void *arg)
     while (!t.stopping) {
         struct pollfd fds[] = {{.fd = t.w->wake, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
 
-        if (!t.p && clock_boot_us() >= t.retry_at)
+        if (!t.p && clock_boot_us() >= t.retry_at) {
             open_database(&t);
+            if (t.p)
+                read_events(&t); /* sets the position, which streams wait for */
+        }
         take_added(&t);
         fds[1].fd = t.listener ? pawl_listener_fd(t.listener) : -1;
         poll(fds, 2, wait_ms(&t, clock_boot_us()));
