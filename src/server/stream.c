@@ -220,8 +220,8 @@ static bool subscribe(struct request *r, struct stream *s, const char *topics)
 }
 
 /* Continues after an event that the client has, if the ring has all later ones. If not, starts with
- * a resync, so that the client knows that it may have missed events. If the database can't be used
- * now, the resync is sent when it can. */
+ * a resync, so that the client knows that it may have missed events. If the history is not followed
+ * now, the resync is sent when it is. */
 static void position(struct stream *s, int64_t after)
 {
     struct watch *w = s->w;
@@ -231,7 +231,7 @@ static void position(struct stream *s, int64_t after)
     s->sent = w->written;
     s->last = after > 0 ? after : 0;
     s->news = true;
-    if (after < 0 || !w->generation)
+    if (after < 0 || !w->generation || w->resting)
         return;
     if (oldest < w->start)
         oldest = w->start;
@@ -271,6 +271,7 @@ void watch_stream(struct request *r, const char *topics, int64_t after)
         s->next->at = &s->next;
     w->streams = s;
     pthread_mutex_unlock(&w->mutex);
+    watch_wake(w);
     r->stream =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, read_stream, s, free_stream);
     r->status = 200;

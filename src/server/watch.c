@@ -14,6 +14,7 @@
 #define FLUSH_US  250000LL   /* µs; a stream gets at most four messages a second for each topic */
 #define TICK_US   15000000LL /* µs between two comment lines of a stream */
 #define RETRY_US  2000000LL  /* µs until the next try after the database could not be used */
+#define LINGER_US 10000000LL /* µs after the last client, which may be about to connect again */
 
 /* PostgreSQL announces submissions and ends, but not each event, because that would cost a NOTIFY
  * for each transaction. So for this many µs after an announcement, the watch reads events
@@ -42,6 +43,7 @@ struct watcher {
                              periodically */
     int64_t active_until; /* until then, events are read more often */
     int64_t flushed_at, ticked_at, retry_at;
+    int64_t used_at; /* when somebody was last seen to wait for events */
 };
 
 void watch_wake(struct watch *w)
@@ -250,6 +252,7 @@ static void begin_following(struct watcher *t)
 {
     pthread_mutex_lock(&t->w->mutex);
     t->w->generation++;
+    t->w->resting = false;
     t->w->start = t->w->written;
     pthread_mutex_unlock(&t->w->mutex);
     t->positioned = t->fresh = true;
@@ -295,6 +298,36 @@ static bool has_clients(struct watcher *t)
     return streams || t->waiting;
 }
 
+/* Opens the database if somebody waits for events. */
+static void open_if_used(struct watcher *t)
+{
+    if (t->p || !has_clients(t) || clock_boot_us() < t->retry_at)
+        return;
+    open_database(t);
+    if (t->p)
+        read_events(t); /* sets the position, which streams wait for */
+}
+
+/* Gives connections and memory back when nobody has waited for a while. */
+static void close_unused(struct watcher *t)
+{
+    int64_t now = clock_boot_us();
+
+    if (has_clients(t))
+        t->used_at = now;
+    if (!t->p || now - t->used_at < LINGER_US)
+        return;
+    close_database(t);
+    pthread_mutex_lock(&t->w->mutex);
+    t->w->resting = true;
+    t->w->start = t->w->written;
+    for (size_t i = 0; !t->w->streams && i < RING; i++) {
+        free(t->w->ring[i].json);
+        t->w->ring[i].json = NULL;
+    }
+    pthread_mutex_unlock(&t->w->mutex);
+}
+
 /* When to read events although none was announced. */
 static int64_t next_look(struct watcher *t, int64_t now)
 {
@@ -311,7 +344,10 @@ static int wait_ms(struct watcher *t, int64_t now)
 {
     int64_t until = t->ticked_at + TICK_US;
 
-    until = earliest(until, t->p ? next_look(t, now) : t->retry_at);
+    if (t->p)
+        until = earliest(until, next_look(t, now));
+    else if (has_clients(t))
+        until = earliest(until, t->retry_at);
     if (t->fresh)
         until = earliest(until, t->flushed_at + FLUSH_US);
     for (const struct request *r = t->waiting; r; r = r->next)
@@ -354,12 +390,8 @@ static void *follow(void *arg)
     while (!t.stopping) {
         struct pollfd fds[] = {{.fd = t.w->wake, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
 
-        if (!t.p && clock_boot_us() >= t.retry_at) {
-            open_database(&t);
-            if (t.p)
-                read_events(&t); /* sets the position, which streams wait for */
-        }
         take_added(&t);
+        open_if_used(&t);
         fds[1].fd = t.listener ? pawl_listener_fd(t.listener) : -1;
         poll(fds, 2, wait_ms(&t, clock_boot_us()));
         if (fds[0].revents)
@@ -368,6 +400,7 @@ static void *follow(void *arg)
             read_events(&t);
         answer_waiting(&t, NONE);
         flush(&t);
+        close_unused(&t);
         pthread_mutex_lock(&t.w->mutex);
         t.stopping = t.w->stopping;
         pthread_mutex_unlock(&t.w->mutex);

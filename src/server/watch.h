@@ -1,6 +1,6 @@
 /* watch.h - follows the history of a tenant while somebody waits for something to happen there:
- * requests with "Prefer: wait", and streams of server-sent events. One thread for each such tenant;
- * a tenant that nobody watches costs nothing. */
+ * requests with "Prefer: wait", and streams of server-sent events. One thread for each such tenant,
+ * which keeps its connections while somebody waits, and a few seconds longer. */
 #ifndef SERVER_WATCH_H
 #define SERVER_WATCH_H
 

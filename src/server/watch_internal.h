@@ -31,6 +31,7 @@ struct watch {
     uint64_t start;      /* number of the first event in the ring after which none is missing */
     unsigned generation; /* raised when events may have been missed: then every stream sends a
                             resync */
+    bool resting;        /* nobody waited for a while: the history is not followed */
     bool stopping;
 };
 
