@@ -28,6 +28,31 @@ def run_of_a_pasted_workflow_is_shown_live_until_it_ends():
 
 
 @test
+def list_of_runs_has_no_gap_after_more_runs_than_a_page_came_at_once():
+    with browsing() as page:
+        s = page.server
+        submit = lambda n: s.post("/v1/executions", [{"function": "f"}] * n).expect(201).json[-1]["id"]
+        submit(60)
+        page.open("/").click("button", "Show more")
+        newest = lambda: [int(e.text.split("#")[-1]) for e in page.all(".runs tbody .id")]
+        page.until(lambda: len(newest()) == 60, "all")
+        last = submit(70)
+
+        def has_no_gap():
+            ids = newest()
+            return ids[0] == last and ids == list(range(last, last - len(ids), -1))
+
+        page.until(has_no_gap, "the newest runs without a gap")
+        while page.all(".more button"):
+            shown = len(newest())
+            page.click(".more button")
+            page.until(lambda: len(newest()) > shown, "more")
+        assert len(newest()) == 130 and has_no_gap()
+        last = submit(10)
+        page.until(lambda: has_no_gap() and len(newest()) == 140, "the others stay")
+
+
+@test
 def list_of_runs_is_paged_and_follows_the_filter_in_the_address():
     with browsing() as page:
         s = page.server

@@ -225,7 +225,9 @@ export function open({main, query, signal}) {
         try {
             const page = await get("/v1/executions", {...filters(), limit: PAGE}, signal);
             if (location.search !== asked) return;
-            const last = page.items.at(-1)?.id ?? 0, kept = page.next ? runs.filter((r) => r.id < last) : [];
+            // If more runs came than a page has, others lie between the page and those that were loaded before.
+            const last = page.items.at(-1)?.id ?? 0, meets = page.next && runs[0]?.id >= last;
+            const kept = meets ? runs.filter((r) => r.id < last) : [];
             runs = [...page.items, ...kept];
             if (!kept.length) next = page.next;
             problem.textContent = "";
