@@ -26,7 +26,7 @@ unchanged() { # the database is intact, with this many executions
 	refused 2 'needs more arguments: write `pawl show ID`' p show
 	refused 2 'needs more arguments: see `pawl help admin`' p admin
 	refused 2 "does not take '2'" p show 1 2
-	refused 2 "pawl admin has no subcommand 'explode': write migrate, tenant, token, retention, routes, cleanup-events or fence" p admin explode
+	refused 2 "pawl admin has no subcommand 'explode': write migrate, tenant, token, hook, retention, routes, cleanup-events or fence" p admin explode
 	refused 2 "--limit needs a whole number of at least 0, but got 'many'" p events --limit many
 }
 

@@ -223,6 +223,11 @@ TEST(foreign_table_with_a_name_that_only_a_later_version_needs_fails_the_upgrade
     sql_run(s, "ALTER TABLE workflow_applications RENAME TO applications_of_workflows");
     sql_run(s, strcmp(test_db(), "sqlite") ? "DROP TRIGGER turns_refuse_older_schema ON turns"
                                            : "DROP TRIGGER turns_refuse_older_schema");
+    sql_run(s, "DROP INDEX submissions_source");
+    sql_run(s, "DROP INDEX workflow_webhooks_workflow");
+    sql_run(s, "ALTER TABLE workflow_triggers RENAME TO triggers_of_workflows");
+    sql_run(s, "ALTER TABLE workflow_webhooks RENAME TO webhooks_of_workflows");
+    sql_run(s, "ALTER TABLE hooks RENAME TO messages");
     sql_run(s, "DROP INDEX worker_hosts_seen");
     sql_run(s, "ALTER TABLE worker_hosts RENAME TO hosts_of_workers");
     sql_run(s, "DROP TABLE access_tokens");
@@ -232,6 +237,9 @@ TEST(foreign_table_with_a_name_that_only_a_later_version_needs_fails_the_upgrade
     check_name_is_refused(url, "'workflow_names_hash'");
     CHECK_EQ(sql_number(s, "SELECT max(version) FROM schema_migrations"), 7);
     sql_run(s, "ALTER TABLE counters_of_attempts RENAME TO attempt_counters");
+    sql_run(s, "ALTER TABLE triggers_of_workflows RENAME TO workflow_triggers");
+    sql_run(s, "ALTER TABLE webhooks_of_workflows RENAME TO workflow_webhooks");
+    sql_run(s, "ALTER TABLE messages RENAME TO hooks");
     CHECK_EQ(settle_ok(s, claim_job(s, 1)), 0);
     store_close(&s);
     own_database_drop();
