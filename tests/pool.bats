@@ -23,7 +23,7 @@ teardown() {
 use() {
 	cat >"$dir/flow.yaml" <<-EOF
 		name: used
-		on: {schedule: [{cron: "0 0 1 1 *"}]}
+		on: {schedule: [{cron: "0 0 1 1 *"}], workflow: [{name: other}], webhook: {name: message}}
 		tasks:
 		  good: echo hello
 		  items: {foreach: 3, run: 'true'}
@@ -33,6 +33,7 @@ use() {
 	p run "$dir/flow.yaml" || [ $? = 1 ]
 	p queue set narrow --limit 1
 	p admin token create used --scope read >/dev/null
+	p admin hook create message >/dev/null
 	p exec --detach --key once --delay 1h -- true
 	p exec --detach --queue narrow -- true
 	p exec --detach --queue narrow -- true
