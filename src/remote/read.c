@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "remote/call.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,7 +152,7 @@ static int ask_status(struct remote *r, int64_t id, int64_t seconds,
     now = json_string_value(json_object_get(o, "status"));
     if (!now || strlen(now) >= REMOTE_STATUS_SIZE)
         return remote_no_server(r, err);
-    strcpy(status, now);
+    snprintf(status, REMOTE_STATUS_SIZE, "%s", now);
     return 0;
 }
 

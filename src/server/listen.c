@@ -77,7 +77,7 @@ static int open_unix(struct server *s, const char *path, struct err *err)
         return err_set(err, E_INVALID,
                        "the path of a unix socket has from 1 to %zu bytes, but %.200s has %zu",
                        sizeof(a.sun_path) - 1, path, strlen(path));
-    strcpy(a.sun_path, path);
+    snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
     s->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     remove_stale(&a);
     mask = umask(proxies_need_socket(s) ? 0111 : 0177);

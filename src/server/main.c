@@ -72,7 +72,7 @@ static void notify_supervisor(const char *state)
 
     if (!path || strlen(path) >= sizeof(a.sun_path))
         return;
-    strcpy(a.sun_path, path);
+    snprintf(a.sun_path, sizeof(a.sun_path), "%s", path);
     if (*path == '@')
         a.sun_path[0] = '\0';
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);

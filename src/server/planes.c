@@ -104,7 +104,7 @@ static int find_handle(struct plane_thread *t, const char *tenant, struct handle
         close_handle(h);
         if ((rc = server_open(t->plane->server, tenant, t->plane->which != PLANE_READ, &h->p, err)))
             return rc;
-        strcpy(h->tenant, tenant);
+        snprintf(h->tenant, sizeof(h->tenant), "%s", tenant);
     }
     h->used_at = clock_boot_us();
     *out = h;

@@ -6,6 +6,7 @@
 #include "server/watch_internal.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -418,7 +419,7 @@ static struct watch *start_watch(struct server *s, const char *tenant)
     struct watch *w = mem_zalloc(sizeof(*w));
 
     w->server = s;
-    strcpy(w->tenant, tenant);
+    snprintf(w->tenant, sizeof(w->tenant), "%s", tenant);
     w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&w->mutex, NULL);
     if (w->wake >= 0 && !thread_start(&w->thread, follow, w))
