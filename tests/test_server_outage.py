@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import sqlite3
 import subprocess
 import tempfile
@@ -169,6 +170,75 @@ def database_that_hangs_blocks_no_thread_for_ever():
         while stream.message()[0] not in ("resync", "events"):
             pass
         stream.close()
+
+
+class Proxy:
+    """Forwards to the PostgreSQL server of a URL. Once `armed`, it loses the answer to the next COMMIT and all connections."""
+
+    def __init__(self, url):
+        self.target = re.search(r"@?([\w.]+):(\d+)/", url)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = url.replace(self.target[0], self.target[0].replace(self.target[2], str(self.listener.getsockname()[1])))
+        self.armed = self.lost = False
+        self.open = []
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                database = socket.create_connection((self.target[1], int(self.target[2])))
+                self.open += [client, database]
+                for a, b in ((client, database), (database, client)):
+                    threading.Thread(target=self.forward, args=(a, b, a is client), daemon=True).start()
+
+    def forward(self, source, to, from_client):
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                if self.lost and not from_client:
+                    return
+                lose = self.armed and from_client and b"COMMIT" in data
+                self.lost |= lose
+                to.sendall(data)
+                if lose:
+                    time.sleep(0.5)  # until the database has committed
+                    self.close()
+        for s in (source, to):
+            with contextlib.suppress(OSError):
+                s.shutdown(socket.SHUT_RDWR)
+
+    def close(self):
+        for s in (self.listener, *self.open):
+            with contextlib.suppress(OSError):
+                s.shutdown(socket.SHUT_RDWR)
+            s.close()
+
+
+@test
+def commit_whose_outcome_is_unknown_is_not_answered_as_one_to_repeat():
+    if os.environ.get("PAWL_TEST_DB", "sqlite") == "sqlite":
+        raise Skip("there is no connection to lose")
+    cluster = Cluster()
+    try:
+        proxy = Proxy(cluster.url)
+        db = Database(cluster.url)
+        direct, db.url = db.url, db.url.replace(cluster.url, proxy.url)
+        s = Server(db)
+        s.submit(function="f")
+        proxy.armed = True
+        answer = s.post("/v1/executions", {"function": "f"}).expect(500)
+        assert answer.json["type"] == "urn:pawl:problem:outcome-unknown", answer.json
+        assert "Retry-After" not in answer.headers
+        s.process.kill()
+        s.process.wait()
+        db.url = direct
+        s = Server(db)
+        assert len(s.get("/v1/executions").expect(200).json["items"]) == 2  # it was committed
+        assert s.stop() == 0
+        db.verify()
+    finally:
+        proxy.close()
+        cluster.remove()
 
 
 @test

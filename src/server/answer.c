@@ -64,6 +64,7 @@ const struct problem_type problem_types[] = {
     {"refused", "a limit is reached", 429},
     {"head-too-large", "the request line and the headers are too large", 431},
     {"internal", "an error inside the server", 500},
+    {"outcome-unknown", "the change may or may not have been made", 500},
     {"unavailable", "the database can't be used now", 503},
     {0},
 };
@@ -144,7 +145,9 @@ void answer_error(struct request *r, const struct pawl_error *err)
         [PAWL_E_SCHEMA] = {503, "unavailable"},         [PAWL_E_REFUSED] = {429, "refused"},
         [PAWL_E_LEASE_LOST] = {409, "not-acceptable"},  [PAWL_E_BUSY] = {503, "unavailable"},
         [PAWL_E_REDO] = {503, "unavailable"},           [PAWL_E_CONN_LOST] = {503, "unavailable"},
-        [PAWL_E_COMMIT_UNKNOWN] = {503, "unavailable"}, [PAWL_E_VIOLATION] = {500, "internal"},
+        [PAWL_E_VIOLATION] = {500, "internal"},
+        /* Not 503: many HTTP clients repeat a request that was answered so. */
+        [PAWL_E_COMMIT_UNKNOWN] = {500, "outcome-unknown"},
     };
     size_t code = (size_t)err->code;
     struct pawl_error shown = *err;
