@@ -25,6 +25,7 @@
 #define EXIT_US (20 * 1000000LL) /* µs until it exits even if the database does not answer */
 
 #define LOOK_MS 5000 /* ms between two searches for clients that are too slow */
+#define SLOTS_MAX 10000 /* as pawl serve allows */
 
 static void note(void *arg, const char *sentence)
 {
@@ -223,6 +224,15 @@ static void print_openapi(void)
     puts(text);
 }
 
+static bool read_slots(const char *text, int *slots)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+
+    *slots = (int)n;
+    return !*end && n >= 1 && n <= SLOTS_MAX;
+}
+
 static bool read_option(struct server_options *o, int option, const char ***hosts,
                         const char ***proxies)
 {
@@ -258,8 +268,7 @@ static bool read_option(struct server_options *o, int option, const char ***host
         o->config = optarg;
         break;
     case OPT_WORKER:
-        o->worker = atoi(optarg);
-        break;
+        return read_slots(optarg, &o->worker);
     case OPT_PRINT_OPENAPI: /* used to generate the documentation */
         print_openapi();
         exit(0);
