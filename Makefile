@@ -318,7 +318,7 @@ $(BUILD)/gen/web.c: tools/webgen $(wildcard web) $(WEB)
 SUBMAKE = $(MAKE) $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS)) --no-print-directory
 
 .PHONY: demo screenshots test test-containers test-upgrade test-all gcc-build asan-build tsan-build clang-warnings fuzz-build fuzzers fuzz mutants \
-	chaos test-web check-web check-api empty-machine bench
+	chaos test-web check-web check-api check-webhooks empty-machine bench
 demo:
 	tools/install-deps build
 	$(SUBMAKE) all
@@ -398,6 +398,12 @@ check-api:
 	tools/install-deps test
 	$(SUBMAKE) all
 	BUILD=$(BUILD) tests/check_api
+
+# Exchanges messages with the reference implementation of Standard Webhooks (PyPI).
+check-webhooks:
+	tools/install-deps test
+	$(SUBMAKE) all
+	BUILD=$(BUILD) tests/check_webhooks
 
 mutants:
 	tools/install-deps test
