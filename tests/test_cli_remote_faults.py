@@ -37,7 +37,7 @@ def server_that_ends_while_a_command_follows_is_reported_with_exit_code_6():
 
 
 def one_answer(text):
-    """A server that reads one request on each connection and answers with this text. Not a server of Pawl: a broken one."""
+    """A broken server: it reads one request on each connection and answers with this text."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def serve():
@@ -53,7 +53,7 @@ def one_answer(text):
 
 
 @test
-def answer_that_is_cut_off_or_not_of_pawl_is_an_error():
+def answer_that_is_cut_off_or_not_from_a_pawl_server_is_an_error():
     db = Database()
     try:
         head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -62,12 +62,12 @@ def answer_that_is_cut_off_or_not_of_pawl_is_an_error():
             (b"", 6, "cancel 1", "the change may or may not have been made"),
             (head + b"Content-Length: 100\r\n\r\n{\"items\":[{\"id\":1}", 6, "ls", "can't be reached"),
             (head + b"Content-Length: 100\r\n\r\n{", 6, "cancel 1", "the change may or may not have been made"),
-            (head + b"Content-Length: 18\r\n\r\n{\"items\":[{\"id\":1}", 6, "ls", "does not answer like a server of Pawl"),
-            (head + b"Content-Length: 11\r\n\r\n{\"items\":[\"", 6, "ls", "does not answer like a server of Pawl"),
-            (head + b"Content-Length: 2\r\n\r\n[]", 6, "show 1", "does not answer like a server of Pawl"),
-            (head + b"Content-Length: 0\r\n\r\n", 6, "ls", "does not answer like a server of Pawl"),
+            (head + b"Content-Length: 18\r\n\r\n{\"items\":[{\"id\":1}", 6, "ls", "does not answer like a Pawl server"),
+            (head + b"Content-Length: 11\r\n\r\n{\"items\":[\"", 6, "ls", "does not answer like a Pawl server"),
+            (head + b"Content-Length: 2\r\n\r\n[]", 6, "show 1", "does not answer like a Pawl server"),
+            (head + b"Content-Length: 0\r\n\r\n", 6, "ls", "does not answer like a Pawl server"),
             (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 3\r\n\r\nno!", 6, "ls", "can't be used now: status 502"),
-            (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", 6, "ls", "does not answer like a server of Pawl"),
+            (b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", 6, "ls", "does not answer like a Pawl server"),
             (b"nonsense\r\n\r\n", 6, "ls", "can't be reached"),
         ]
         for text, code, words, sentence in cases:
@@ -125,7 +125,7 @@ def command_that_needs_the_database_is_refused_with_one_sentence():
         flow = b.file("flow.yaml", FLOW)
         root = json.loads(b.on_database("run", flow, "--json").out)["id"]
         b.through("rerun", root).refused(2, f"execution {root} ran in the foreground")
-        b.through("ls", "--tenant", "other").refused(2, "a server's token decides the tenant")
+        b.through("ls", "--tenant", "other").refused(2, "a server takes the tenant from the access token")
         run(b.db, "--server", b.url, "--db", b.db.url, "ls").refused(2, "--server and --db exclude each other")
         assert b.on_database("ls", env={"PAWL_SERVER": "http://127.0.0.1:1"}).code == 0
         named = run(b.db, "ls", env={"PAWL_SERVER": b.url, "PAWL_TOKEN": b.server.token, "PAWL_DB": "sqlite:/none/x.db"})

@@ -126,7 +126,7 @@ TEST(rows_sent_as_arrays_keep_their_nulls)
     pg_done(&t);
 }
 
-TEST(statement_without_rows_is_not_sent)
+TEST(statement_with_row_parameters_but_no_rows_is_not_sent)
 {
     struct pg t = pg_ready();
     struct args a = {.stmt = &echo_rows};

@@ -122,7 +122,7 @@ STMT(add_rows, "INSERT INTO item (id, name) VALUES (?2 + ?1, ?3) RETURNING id, n
      T_I64, T_TEXT);
 STMT(rename_rows, "UPDATE item SET name = 'new' WHERE id = ?1", 0, 1, T_I64);
 
-TEST(row_statement_runs_once_per_row_and_collects_the_results)
+TEST(statement_with_row_parameters_runs_once_per_row_and_collects_the_results)
 {
     struct sqlite_test t = sqlite_test_ready();
     struct args a = {.stmt = &add_rows};
@@ -149,7 +149,7 @@ TEST(row_statement_runs_once_per_row_and_collects_the_results)
     sqlite_test_end(&t);
 }
 
-TEST(row_statement_without_rows_runs_nothing)
+TEST(statement_with_row_parameters_but_no_rows_is_not_run)
 {
     struct sqlite_test t = sqlite_test_ready();
     struct args a = {.stmt = &add_rows};

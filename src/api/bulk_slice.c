@@ -108,8 +108,9 @@ static int continue_below(struct pawl *p, struct bulk_turn *k, size_t i, struct 
         k->n = 0;
         add_request(k, i, true);
         TRY(make_turns(p, k, err));
+        /* Jobs that a claim has locked are left for the next turn: let the claim commit first. */
         if (k->more)
-            clock_sleep_us(1000); /* jobs that are being claimed now are left for the next turn */
+            clock_sleep_us(1000);
     } while (k->more && !k->s->errors[i].code);
     return 0;
 }

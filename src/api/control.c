@@ -162,7 +162,8 @@ static int change_queue(struct pawl *p, void *arg, struct err *err)
         TRY(store_turn(p->store, queue_body, q, err));
         if (!q->more)
             return 0;
-        clock_sleep_us(1000); /* jobs that are being claimed now are left for the next slice */
+        /* Jobs that a claim has locked are left for the next slice: let the claim commit first. */
+        clock_sleep_us(1000);
     }
 }
 

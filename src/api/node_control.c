@@ -45,7 +45,8 @@ static int run_slices(struct pawl *p, void *arg, struct err *err)
             return verb_explain(p, a->verb, &a->request, err);
         if (!a->more)
             return 0;
-        clock_sleep_us(1000); /* jobs that are being claimed now are left for the next slice */
+        /* Jobs that a claim has locked are left for the next slice: let the claim commit first. */
+        clock_sleep_us(1000);
     }
 }
 

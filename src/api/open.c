@@ -187,7 +187,7 @@ static const char *tenant_of(const struct config *c, const struct pawl_options *
     return !o->url && db && *db && named && *named ? named : c->tenant;
 }
 
-/* The server's token decides the tenant. */
+/* The server takes the tenant from the access token. */
 static int open_remote(struct pawl *p, const struct pawl_options *o, const char *url,
                        struct err *err)
 {
@@ -198,9 +198,10 @@ static int open_remote(struct pawl *p, const struct pawl_options *o, const char 
                                      .patience = o->patience ? o->patience : DEFAULT_PATIENCE};
 
     if (o->tenant)
-        return err_set(err, E_INVALID,
-                       "a server's token decides the tenant: leave out the tenant %.60s",
-                       o->tenant);
+        return err_set(
+            err, E_INVALID,
+            "a server takes the tenant from the access token: leave out the tenant %.60s",
+            o->tenant);
     return remote_open(&options, &p->remote, err);
 }
 

@@ -100,10 +100,9 @@ int access_token_read(const char *text, struct access_token *out, struct err *er
     if (text && read_parts(text, out))
         return 0;
     access_token_wipe(out);
-    return err_set(
-        err, E_INVALID,
-        "this is not an access token of Pawl, or it was mistyped or cut off: copy all of "
-        "the text that starts with " PREFIX);
+    return err_set(err, E_INVALID,
+                   "this is not a Pawl access token, or it was mistyped or cut off: copy all of "
+                   "the text that starts with " PREFIX);
 }
 
 void access_token_hash(const struct access_token *t, unsigned char out[TOKEN_HASH_SIZE])

@@ -70,7 +70,7 @@ struct curl_slist *remote_headers(const struct remote *r, const struct call *q);
 int remote_problem(struct remote *r, const struct reply *a, struct err *err);
 /* The error for a request that got no answer. */
 int remote_no_answer(struct remote *r, const char *method, CURLcode code, struct err *err);
-/* The error for an answer that no server of Pawl gives. */
+/* The error for an answer that no Pawl server gives. */
 int remote_no_server(struct remote *r, struct err *err);
 
 /* ---- page.c ---- */

@@ -46,7 +46,7 @@ static void set_missing(const json_t *problem, struct err *err)
 
 int remote_no_server(struct remote *r, struct err *err)
 {
-    return err_set(err, E_UNAVAILABLE, "%s does not answer like a server of Pawl: check its URL",
+    return err_set(err, E_UNAVAILABLE, "%s does not answer like a Pawl server: check its URL",
                    r->url);
 }
 

@@ -165,7 +165,7 @@ struct workflow {
     const struct workflow_param *params;
     size_t nparams;
     struct pairs env;  /* templates */
-    struct pairs vars; /* values */
+    struct pairs vars; /* JSON values; their templates may refer to params only */
     int64_t timeout;   /* µs that the whole workflow may take; 0 if not limited */
     const char *queue; /* the queue of the workflow, already copied to its tasks; NULL if none */
     int priority;      /* the priority of the workflow, already copied to its tasks */
@@ -177,7 +177,7 @@ struct workflow {
     const struct workflow_webhook *webhooks;
     size_t nwebhooks;
     struct texts secrets; /* the secrets of the workflow, already copied to its tasks */
-    struct pairs outputs; /* values; their templates may refer to all tasks */
+    struct pairs outputs; /* JSON values; their templates may refer to all tasks */
 
     /* The values of `defaults`. Most are already copied to the tasks; keys.h marks those that are
      * not. The variables in its env are overridden by variables from any other source. */

@@ -42,9 +42,10 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-/* Reads the command that removes the container. Returns 1; 0 if it is not known; or -1 and errno if
- * a later try may succeed: the caller then waits and assumes no command, because a container can't
- * be resumed with an assumed one. */
+/* Reads the stored command that removes the container. Returns 1 if it was read or is not needed; 0
+ * if it is missing or damaged: the caller then derives it from the container's name; or -1 and
+ * errno if a later try may succeed: the caller must wait for that, because a derived command lacks
+ * the client's environment, without which the container can't be resumed. */
 static int load_undo(const struct process *p, int at, struct undo *out)
 {
     if (!p->in_containers || undo_load(out, at))

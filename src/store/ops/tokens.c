@@ -10,8 +10,8 @@ struct name_holder {
     int64_t expires_at; /* 0 if the token never expires */
 };
 
-/* Locks a name of tokens and reads the token that owns it. Also reads the database's time, after
- * the lock. */
+/* Locks the token that owns the name, if there is one, and reads its times. Then sets t->now, with
+ * which the caller compares them. */
 static int lock_name(struct turn *t, const char *name, struct name_holder *out, struct err *err)
 {
     *out = (struct name_holder){0};
