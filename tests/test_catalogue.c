@@ -155,7 +155,7 @@ TEST(source_of_a_workflow_with_a_nested_file_is_the_text_of_the_outer_file)
     close_catalogue(&c);
 }
 
-TEST(source_of_a_built_workflow_is_the_text_of_the_builder)
+TEST(source_of_a_built_workflow_is_its_text_as_a_file)
 {
     struct pawl_workflow *w = pawl_workflow_new(&(struct pawl_workflow_keys){.name = "built"});
     struct catalogue c = open_catalogue();

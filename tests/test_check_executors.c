@@ -190,7 +190,7 @@ static int start_nothing(void *data, const struct pawl_task *t, struct pawl_erro
     return -PAWL_E_REFUSED;
 }
 
-TEST(foreground_engine_is_checked_for_its_own_executors)
+TEST(foreground_job_is_checked_against_the_executors_of_its_own_engine)
 {
     struct store *s = fixture_store();
     struct pawl *p =

@@ -364,7 +364,7 @@ static void settle_both_and_verify(struct store **s)
     store_close(s);
 }
 
-TEST(turns_that_pass_each_other_permits_within_a_queue_do_not_deadlock)
+TEST(turns_that_pass_permits_to_each_other_within_a_queue_do_not_deadlock)
 {
     struct store *s = fixture_store();
     int64_t a, b;
@@ -382,7 +382,7 @@ TEST(turns_that_pass_each_other_permits_within_a_queue_do_not_deadlock)
     settle_both_and_verify(&s);
 }
 
-TEST(turns_that_pass_each_other_permits_between_queues_do_not_deadlock)
+TEST(turns_that_pass_permits_to_each_other_between_queues_do_not_deadlock)
 {
     struct store *s = fixture_store();
     struct err err = ERR_INIT;

@@ -57,9 +57,9 @@ static int parse_types(const char *text, uint64_t *types, struct err *err)
 
         if (!bits)
             return err_set(err, E_INVALID,
-                           "'%.60s' is not an event type: write task.created, task.claimed, "
-                           "task.failed, workflow.started and so on, or failed alone for both "
-                           "kinds",
+                           "'%.60s' is not an event type: write a type such as task.failed or "
+                           "workflow.started, or one without its prefix, such as failed, for both "
+                           "tasks and workflows",
                            word);
         *types |= bits;
     }

@@ -15,7 +15,7 @@
 #define CONNECT_MS      5000L
 #define TOTAL_MS        20000L
 #define HEADER_SIZE     200
-#define FAILED_FOR_GOOD 1 /* exit code: it is not retried */
+#define FAILED_FOR_GOOD 1 /* exit code of a delivery that is not retried */
 
 /* Lives until the engine is closed and the last call has returned: an unresponsive call is
  * abandoned by its engine. */

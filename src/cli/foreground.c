@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHECK_US        20000   /* µs, the longest pause from news to the next status check */
+#define CHECK_US        20000   /* µs, the longest pause from a change to the next status check */
 #define CHECK_SHARE     10      /* that pause is at most this many times the duration of a check */
-#define CHECK_LATEST_US 500000  /* µs after which to check the status even without news */
+#define CHECK_LATEST_US 500000  /* µs between status checks while no change is reported */
 #define IDLE_US         2000000 /* µs without a running job after which to explain why */
-#define COPY_MS         1000    /* ms after which to copy the output even without news */
+#define COPY_MS         1000    /* ms between copies of the output while no change is reported */
 #define LEAVE_US        2000000 /* µs to store the output before leaving the execution */
 
 struct run {
@@ -25,7 +25,8 @@ struct run {
     struct pawl_error err;
     int64_t id;
     int signals; /* the descriptor from which signals are read */
-    bool answered, cancelled, news;
+    bool answered, cancelled;
+    bool news;                    /* a change was reported after the last check */
     int64_t checked_at, check_us; /* last check of the status: when it ended, how long it took */
     int64_t idle_since;           /* 0 if a job runs */
     int64_t reported;             /* the task whose reason for waiting was shown last */
@@ -46,8 +47,8 @@ static void submitted(void *arg, const struct pawl_job *job, const struct pawl_e
     }
 }
 
-/* Called after the engine has stored output or the end of an attempt: there is news, so the status
- * is checked soon. */
+/* Called after the engine has stored output or the end of an attempt, so that the status is
+ * checked soon. */
 static void on_status(void *arg, int64_t execution, const char *status)
 {
     struct run *r = arg;

@@ -12,7 +12,7 @@
 
 #define LINES_US 20000  /* µs, minimum between two reads of the history */
 #define FRAME_US 100000 /* µs, minimum between two frames */
-#define QUIET_US 500000 /* µs after which to read the history even without news */
+#define QUIET_US 500000 /* µs between reads of the history while no change is reported */
 #define SHARE    10     /* reading the history takes at most 1/SHARE of the time */
 
 struct progress {

@@ -163,7 +163,7 @@ static void disconnect(struct remote_listener *l)
     l->retry_at = clock_boot_us() + RETRY_US;
 }
 
-/* What came while there was no stream is not announced: the first message counts as news. */
+/* Changes made while there was no stream are not announced, so a new stream counts as a change. */
 static bool connect_stream(struct remote_listener *l)
 {
     AUTO_FREE char *url = mem_printf("%s/v1/stream?topics=changes", l->remote->base);

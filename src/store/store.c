@@ -181,7 +181,7 @@ static int flush_with_deliveries(struct turn *t, struct err *err)
     do {
         TRY(deliveries_submit(t, err));
         TRY(door_flush(t, err));
-    } while (t->end_notes.n); /* an end that the flush has brought about */
+    } while (t->end_notes.n); /* the flush may have ended further executions */
     return 0;
 }
 

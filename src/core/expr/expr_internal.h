@@ -87,7 +87,7 @@ struct node {
     enum node_kind kind;
     unsigned which;
     unsigned n; /* number of children */
-    /* For a field or an index: the offset where the operand that it selects from starts. */
+    /* For a field or an index: the start offset of the operand that it selects from. */
     uint32_t from;
     uint32_t at; /* the offset to show in a fault of this node */
     struct literal literal;

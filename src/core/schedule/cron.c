@@ -151,8 +151,8 @@ bool cron_last(const struct cron *c, const struct tz *z, int64_t after, int64_t 
 
     if (!cron_next(c, z, after, &low) || low > high)
         return false;
-    /* Bisect between a due time, low, and `high`: no due time is after `high` and at most
-     * `until`. */
+    /* Bisect: `low` is always a due time, and no due time up to `until` is later than `high`, so
+     * both meet at the last one. */
     while (low < high) {
         mid = low + (high - low) / 2;
         if (cron_next(c, z, mid, &due) && due <= until)
