@@ -19,7 +19,7 @@ struct outcome {
     /* For a refused attempt: not 0 if it is proved that the attempt never started; settling sets
      * it to the number of such attempts in a row. */
     int unstarted;
-    /* Μs until the next attempt, -1 for no retry; for a deferred attempt, µs until the requested
+    /* µs until the next attempt, -1 for no retry; for a deferred attempt, µs until the requested
      * time; for a refused one, the back-off. */
     int64_t retry_delay;
 };

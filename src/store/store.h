@@ -125,7 +125,7 @@ MUST_USE int store_next_due(struct store *s, struct next_due *out, struct err *e
 #define STORE_MAX_NAME   200
 #define STORE_MAX_QUEUE  64
 #define STORE_MAX_LANE   128
-/* Μs; a time that is further away may not be storable. */
+/* µs; a time that is further away may not be storable. */
 #define STORE_MAX_DELAY  (100LL * 365 * 86400 * 1000000)
 /* Number of submissions in one turn. */
 #define STORE_MAX_BATCH  10000

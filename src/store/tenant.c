@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Μs that tenant_create and tenant_drop wait for a free connection. */
+/* µs that tenant_create and tenant_drop wait for a free connection. */
 #define WRITER_WAIT 30000000LL
 #define READER_WAIT 5000000LL
 

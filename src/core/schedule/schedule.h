@@ -20,7 +20,7 @@ struct schedule {
     const char *name; /* a unique name, so that jitter spreads schedules with the same due time */
     struct cron cron;
     const char *tz; /* the time zone; NULL for UTC; the caller loads and keeps the zone */
-    /* Μs: firings missed by at most this much are caught up; 0 for none; or CATCHUP_LAST. */
+    /* µs: firings missed by at most this much are caught up; 0 for none; or CATCHUP_LAST. */
     int64_t catchup;
     enum overlap overlap;
     int64_t jitter;     /* µs: the longest delay of a firing after its due time */

@@ -84,11 +84,11 @@ struct workflow_schedule {
      * 1. */
     const char *name;
     const char *cron, *tz; /* tz is NULL for UTC */
-    /* Μs: due times missed by at most this much still run; or CATCHUP_LAST. */
+    /* µs: due times missed by at most this much still run; or CATCHUP_LAST. */
     int64_t catchup;
     enum overlap overlap;
     int64_t jitter; /* µs: a firing comes up to this long after its due time */
-    /* Μs since 1970: a due time counts only if start <= due < end; 0 for no bound. */
+    /* µs since 1970: a due time counts only if start <= due < end; 0 for no bound. */
     int64_t start, end;
     struct pairs with; /* values of params: JSON without templates */
 };

@@ -2,7 +2,7 @@
 #include "store/driver/connect_wait.h"
 
 #define FIRST_PAUSE 100000LL /* µs */
-/* Μs: the longest pause; many waiting clients must not keep the server busy. */
+/* µs: the longest pause; many waiting clients must not keep the server busy. */
 #define MAX_PAUSE   5000000LL
 #define SLICE       100000LL /* µs: give_up is called this often */
 

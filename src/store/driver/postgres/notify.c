@@ -18,9 +18,9 @@
 #include <stdlib.h>
 
 #define LOCK_LIMIT   (2 * SECOND)
-/* Μs that a server may be silent, beyond LOCK_LIMIT. */
+/* µs that a server may be silent, beyond LOCK_LIMIT. */
 #define SILENCE      (1 * SECOND)
-/* Μs: the longest time for one NOTIFY, and so for closing the waker. */
+/* µs: the longest time for one NOTIFY, and so for closing the waker. */
 #define NOTIFY_LIMIT (LOCK_LIMIT + SILENCE)
 #define RETRY_SECS   1
 
