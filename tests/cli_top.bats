@@ -218,7 +218,7 @@ rated() { screen | grep -qE '^  default .* [1-9][0-9]* +[1-9][0-9]*$'; }
 	restored
 }
 
-@test "top reports a database that does not answer and tries again" {
+@test "top shows an error of the database and tries again" {
 	[ "$PAWL_TEST_DB" = sqlite ] || skip 'PostgreSQL knows a table that it has prepared, whatever its name is'
 	start 80 24 top --interval 100ms
 	until_true shows QUEUE

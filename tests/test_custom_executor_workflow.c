@@ -270,7 +270,7 @@ TEST(adopted_task_without_a_command_keeps_its_input_its_workflow_and_its_name)
     close_run(&w);
 }
 
-TEST(task_with_a_command_for_a_custom_executor_keeps_its_environment)
+TEST(task_with_a_command_for_a_custom_executor_has_no_json_input_and_keeps_all_outputs)
 {
     struct recorder recorder = {.on_start = note_task};
     struct pawl_executor x = recorder_executor(&recorder);

@@ -192,7 +192,7 @@ TEST(zone_table_with_unordered_times_or_an_offset_above_a_day_is_refused)
     check_refused(-26 * HOUR, NULL, 0, "", "offset");
 }
 
-TEST(zone_transition_without_a_type_is_refused)
+TEST(zone_transition_to_a_type_that_does_not_exist_is_refused)
 {
     static const struct tzif_step steps[] = {{1000, HOUR}};
     struct buf b = BUF_INIT, first = BUF_INIT;

@@ -52,7 +52,7 @@ static int check_signature(struct pawl *p, struct pawl_hook_message *m, int *sig
     *signature = c.signature;
     if (m->admitted)
         return 0;
-    return err_set(err, E_INVALID, "there is no webhook %.100s with a secret that made this: %s",
+    return err_set(err, E_INVALID, "there is no webhook %.100s, or its message was refused: %s",
                    m->hook, rc ? why.msg : "the signature is not that of this message");
 }
 

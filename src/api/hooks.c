@@ -87,8 +87,8 @@ static int find_report(const struct pawl_hook *h, struct new_hook *k, struct err
 {
     if (!h->url && (h->statuses || h->workflow || h->queue || h->tasks))
         return err_set(err, E_INVALID,
-                       "a webhook without a URL starts a workflow, so it can't be limited to "
-                       "statuses, a workflow or a queue");
+                       "a webhook without a URL starts a workflow and reports nothing: statuses, "
+                       "a workflow, a queue or tasks need a URL");
     if (!h->url)
         return 0;
     if (k->signature != WEBHOOK_STANDARD)

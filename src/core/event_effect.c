@@ -32,8 +32,8 @@ static void start_run(struct execution_state *s)
         s->idle += s->updated_at;
 }
 
-/* The pause of an execution ends when it is cancelled or ends. Otherwise a later rerun would start
- * nothing, and nobody could resume it: an ended execution can't be resumed. */
+/* A pause ends when its execution ends or is asked to cancel. Otherwise it would hold the on_exit
+ * of a cancelled workflow, and an ended execution, which can't be resumed, would stay paused. */
 static void end_pause(struct execution_state *s)
 {
     s->flags &= ~(FLAG_PAUSED | FLAG_RELEASING);

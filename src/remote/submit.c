@@ -90,8 +90,8 @@ static void write_job(struct json_writer *w, const struct pawl_job *job)
 static int check_jobs(struct remote *r, const struct pawl_job *jobs, size_t n, struct err *err)
 {
     if (n > JOBS_MAX)
-        return err_set(err, E_INVALID, "the server %s takes at most %d jobs at once", r->url,
-                       JOBS_MAX);
+        return err_set(err, E_INVALID, "the server %s accepts at most %d jobs in one request",
+                       r->url, JOBS_MAX);
     for (size_t i = 0; i < n; i++)
         if (jobs[i].shares_slot)
             return err_set(

@@ -139,12 +139,18 @@ void answer_error(struct request *r, const struct pawl_error *err)
         unsigned status;
         const char *type;
     } problems[] = {
-        [PAWL_E_INTERNAL] = {500, "internal"},          [PAWL_E_INVALID] = {422, "not-processable"},
-        [PAWL_E_CONFLICT] = {422, "conflict"},          [PAWL_E_NOT_FOUND] = {404, "not-found"},
-        [PAWL_E_UNAVAILABLE] = {503, "unavailable"},    [PAWL_E_NO_SPACE] = {503, "unavailable"},
-        [PAWL_E_SCHEMA] = {503, "unavailable"},         [PAWL_E_REFUSED] = {429, "refused"},
-        [PAWL_E_LEASE_LOST] = {409, "not-acceptable"},  [PAWL_E_BUSY] = {503, "unavailable"},
-        [PAWL_E_REDO] = {503, "unavailable"},           [PAWL_E_CONN_LOST] = {503, "unavailable"},
+        [PAWL_E_INTERNAL] = {500, "internal"},
+        [PAWL_E_INVALID] = {422, "not-processable"},
+        [PAWL_E_CONFLICT] = {422, "conflict"},
+        [PAWL_E_NOT_FOUND] = {404, "not-found"},
+        [PAWL_E_UNAVAILABLE] = {503, "unavailable"},
+        [PAWL_E_NO_SPACE] = {503, "unavailable"},
+        [PAWL_E_SCHEMA] = {503, "unavailable"},
+        [PAWL_E_REFUSED] = {429, "refused"},
+        [PAWL_E_LEASE_LOST] = {409, "not-acceptable"},
+        [PAWL_E_BUSY] = {503, "unavailable"},
+        [PAWL_E_REDO] = {503, "unavailable"},
+        [PAWL_E_CONN_LOST] = {503, "unavailable"},
         [PAWL_E_VIOLATION] = {500, "internal"},
         /* Not 503: many HTTP clients repeat a request that was answered so. */
         [PAWL_E_COMMIT_UNKNOWN] = {500, "outcome-unknown"},

@@ -72,8 +72,8 @@ struct endpoint {
     bool list_body;                /* the body may also be an array of objects that follow these
                                       rules */
     bool batched;                  /* submit_batch carries out many requests at once */
-    const char *body_type;    /* media type of a body that is not JSON, or of any type; NULL for
-                                 JSON */
+    const char *body_type;    /* media type of the body, with a * for anything; NULL for JSON, or if
+                                 there is no body */
     const char *answer;       /* name of the answer's schema; "" if there is no body */
     bool page;                /* the answer is a page: {items, next} */
     const char *answer_type;  /* media type of the answer; NULL for JSON */

@@ -22,9 +22,9 @@
 #define DRAIN_US \
     (10 * 1000000LL) /* µs that requests under way get to finish when the server is stopped */
 
-#define EXIT_US (20 * 1000000LL) /* µs until it exits even if the database does not answer */
+#define EXIT_US   (20 * 1000000LL) /* µs until it exits even if the database does not answer */
 
-#define LOOK_MS 5000 /* ms between two searches for clients that are too slow */
+#define LOOK_MS   5000  /* ms between two searches for clients that are too slow */
 #define SLOTS_MAX 10000 /* as pawl serve allows */
 
 static void note(void *arg, const char *sentence)

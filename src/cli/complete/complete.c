@@ -1,7 +1,8 @@
 /* complete.c - pawl complete: prints the candidates for the last word of a command line, one per
  * line, with a description after a tab. The scripts of `pawl completion` call it at each press of
  * the tab key, so it is silent and quick: it queries the database only when needed, and for at most
- * one second. ":files", ":dirs" and ":commands" ask the shell to complete these words itself. */
+ * one second. Instead of candidates it may print ":files", ":dirs" or ":commands": then the script
+ * completes names of files, folders or commands itself. */
 #include "cli/complete/complete.h"
 
 #include "base/mem.h"

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define MAX_SHOWN 5 /* number of tasks shown in full */
+#define MAX_SHOWN 5 /* failed tasks that are shown; a line refers to `pawl tree` for more */
 
 static bool is_failed_leaf(const struct view_node *n)
 {

@@ -98,7 +98,7 @@ struct walk {
     uint8_t *state;
     bool *reported;     /* whether the task, given by its index, is part of a reported cycle */
     uint32_t *next;     /* by task: index of the next need to visit */
-    uint32_t *path;     /* the open tasks, from the first on */
+    uint32_t *path;     /* the open tasks, in the order in which they were opened */
     uint32_t *position; /* by task: its position in the path */
     uint32_t depth;
     size_t found;

@@ -40,7 +40,8 @@ static void start_shim(int sock, const struct request_packet *p, const int fds[2
         a.pid = pid;
         pidfd = pidfd_open(pid, 0);
     }
-    /* If the answer can't be sent, the worker has ended; the next receive returns 0. */
+    /* If the answer can't be sent, the worker has ended: the next receive returns 0, and ends the
+     * loop. reap() does no harm; it only uses the result. */
     if (packet_send(sock, &a, sizeof(a), &pidfd, pidfd >= 0))
         reap();
     test_point("answered");
