@@ -117,6 +117,39 @@ def applied_workflow_started_from_the_form_gets_the_params_of_the_form():
         page.one(".grid thead a")
 
 
+LOSE_ONE_ANSWER = """
+const real = window.fetch;
+window.fetch = async (url, options) => {
+  const answer = await real(url, options);
+  if (options?.method !== "POST") return answer;
+  window.fetch = real;
+  throw new TypeError("the answer was lost");
+};
+"""
+
+
+@test
+def run_that_is_submitted_again_after_a_lost_answer_is_not_started_twice():
+    with browsing("--worker", "1") as page:
+        page.open("/").click("button", "New run")
+        page.click("label.check", "a pasted workflow")
+        page.fill("dialog textarea", OK)
+        page.js(LOSE_ONE_ANSWER)
+        page.click("dialog[open] button.primary", "Run")
+        page.sees("the server can't be reached", "dialog")
+        page.confirm("Run")
+        page.sees("existed already", "body")
+        first = page.server.get("/v1/executions?kind=workflow").json["items"]
+        assert len(first) == 1, first
+        # The next submission is another one, though it submits the same workflow.
+        page.open("/").click("button", "New run")
+        page.click("label.check", "a pasted workflow")
+        page.fill("dialog textarea", OK)
+        page.confirm("Run")
+        page.sees("was submitted", "body")
+        assert len(page.server.get("/v1/executions?kind=workflow").json["items"]) == 2
+
+
 @test
 def several_runs_are_selected_and_cancelled_together():
     with browsing("--worker", "1") as page:

@@ -58,14 +58,33 @@ function readParams(form) {
     return pairs.length ? {params: Object.fromEntries(pairs)} : {};
 }
 
+/** The last submission without an answer that said what became of it. @type {{body: string, key: string} | null} */
+let unanswered = null;
+
+/**
+ * The idempotency key of a submission for which the user named none: the same when the user submits the same again after
+ * a lost answer, so that it does not run twice.
+ * @param {any} body
+ */
+function keyFor(body) {
+    const text = JSON.stringify(body);
+    if (unanswered?.body !== text) {
+        const bytes = [...crypto.getRandomValues(new Uint8Array(16))];
+        unanswered = {body: text, key: `page-${bytes.map((b) => b.toString(16).padStart(2, "0")).join("")}`};
+    }
+    return unanswered.key;
+}
+
 /**
  * @param {FormData} form
  * @param {any} what {workflow, params} or {yaml}
  */
-function submit(form, what) {
+async function submit(form, what) {
     const text = (/** @type {string} */ name) => String(form.get(name) ?? "").trim();
-    const queue = text("queue"), key = text("key");
-    return post("/v1/executions", {...what, ...(queue && {queue}), ...(key && {key})});
+    const queue = text("queue"), body = {...what, ...(queue && {queue})};
+    const receipt = await post("/v1/executions", {...body, key: text("key") || keyFor(body)});
+    unanswered = null;
+    return receipt;
 }
 
 /**
