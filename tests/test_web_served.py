@@ -57,6 +57,21 @@ def first_page_load_takes_less_than_60_kb_and_all_pages_less_than_150_kb():
 
 
 @test
+def document_of_a_page_names_all_scripts_that_the_page_begins_with():
+    with browsing("--worker", "1") as page:
+        run = page.server.submit(yaml="name: one\ntasks: {a: {run: 'true'}}\n")
+        page.server.wait(run)
+        page.server.ask("PUT", "/v1/workflows/one", b"name: one\ntasks: {a: {run: 'true'}}\n", headers={"Content-Type": "application/yaml"}).expect(200)
+        for path, shown in (("/", "tr.row"), (f"/runs/{run}", ".trow"), ("/workflows", "tr.row"), ("/workflows/one", "table"), ("/queues", "table"),
+                            ("/workers", "table"), ("/schedules", "p"), ("/events", "tr"), ("/system", "h1")):
+            document = page.server.get(path, token=None)
+            named = set(re.findall(r"/assets/[0-9a-f]+/(\w+\.js)", gzip.decompress(document.body).decode() + document.headers.get("Link", "")))
+            page.open(path).one(f"main {shown}")
+            loaded = page.js("return performance.getEntriesByType('resource').map((r) => r.name).filter((n) => n.endsWith('.js'))")
+            assert {name.rsplit("/", 1)[1] for name in loaded} == named, (path, named)
+
+
+@test
 def scripts_of_the_pages_pass_a_strict_type_check():
     scripts = [f"web/{name}" for name in sorted(os.listdir("web")) if name.endswith(".js")]
     done = subprocess.run(["tsc", "--noEmit", "--allowJs", "--checkJs", "--strict", "--target", "es2022", "--module", "es2022", "--lib", "esnext,dom,dom.iterable", *scripts], text=True, capture_output=True)

@@ -2,7 +2,7 @@
 import {fill, h} from "./dom.js";
 import {startClock} from "./format.js";
 import {addKeys, showKeys, startKeys} from "./keys.js";
-import {go, hasFailed, showError, showPage, startRouter} from "./router.js";
+import {go, hasFailed, loadAhead, showError, showPage, startRouter} from "./router.js";
 import {renewSession, startSession, whoAmI} from "./session.js";
 import {onStreamState} from "./stream.js";
 
@@ -27,6 +27,7 @@ function showState(state) {
 }
 
 async function start() {
+    loadAhead();
     fill(/** @type {Element} */ (document.getElementById("nav")), NAV.map(([href, text]) => h("a", {href}, text)));
     startKeys();
     addKeys(NAV.map(([href, text, key]) => ({keys: `g ${key}`, text: `go to ${text}`, run: () => go(href)})));

@@ -68,6 +68,13 @@ function onMissingModule(error) {
     location.reload();
 }
 
+const routeOf = (/** @type {string} */ path) => ROUTES.find((r) => r.path.test(path));
+
+/** Begins to load the module of the current address, before it can be shown. */
+export function loadAhead() {
+    routeOf(location.pathname)?.load().catch(() => {}); // show() reports it
+}
+
 async function show() {
     const path = location.pathname, query = new URLSearchParams(location.search);
     if (path === shown && page?.requery) return page.requery(query);
@@ -85,7 +92,7 @@ async function show() {
         else
             link.removeAttribute("aria-current");
     }
-    const route = ROUTES.find((r) => r.path.test(path));
+    const route = routeOf(path);
     if (!route) return showError({status: 404, message: "There is no page at this address."});
     let module;
     try {
@@ -132,7 +139,7 @@ function onClick(e) {
     if (!link || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey || e.defaultPrevented || link.target)
         return;
     const url = new URL(link.href);
-    if (url.origin !== location.origin || url.hash || !ROUTES.some((r) => r.path.test(url.pathname))) return;
+    if (url.origin !== location.origin || url.hash || !routeOf(url.pathname)) return;
     e.preventDefault();
     go(url.pathname + url.search);
 }

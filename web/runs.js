@@ -14,6 +14,7 @@ import {subscribe} from "./stream.js";
 import {firstSteps, newRun} from "./submit.js";
 
 const PAGE = 50;
+const SCREEN = 20; // rows that are drawn at first; the others follow when these are on the screen
 const CHIPS = [
     ["", "All"], ["pending,ready,running", "Active"], ["failed,timed_out", "Failed"], ["succeeded", "Succeeded"],
     ["cancelled,skipped", "Cancelled"]
@@ -181,10 +182,12 @@ export function open({main, query, signal}) {
         ]);
     }
 
-    function render() {
+    function render(upto = runs.length) {
         const max = longest(runs);
         if (selection) selection.order = runs.map((r) => r.id);
-        sync(body, runs, (r) => String(r.id), (r) => print(r, max, selection), (r) => row(r, max, selection));
+        sync(
+            body, runs.slice(0, upto), (r) => String(r.id), (r) => print(r, max, selection),
+            (r) => row(r, max, selection));
         renderSelected();
         matching.hidden = !runs.length || !isFiltered();
         fill(more, next && h("button", {type: "button", onclick: loadMore}, "Show more"));
@@ -231,8 +234,9 @@ export function open({main, query, signal}) {
             runs = [...page.items, ...kept];
             if (!kept.length) next = page.next;
             problem.textContent = "";
+            render(isLoaded ? runs.length : SCREEN);
+            if (!isLoaded) requestAnimationFrame(() => setTimeout(() => signal.aborted || render()));
             isLoaded = true;
-            render();
             about();
         } catch (error) {
             if (isAborted(error)) return;

@@ -58,7 +58,10 @@ function readParams(form) {
     return pairs.length ? {params: Object.fromEntries(pairs)} : {};
 }
 
-/** The last submission without an answer that said what became of it. @type {{body: string, key: string} | null} */
+/**
+ * The last submission without an answer that said what became of it.
+ * @type {{body: string, key: string} | null}
+ */
 let unanswered = null;
 
 /**

@@ -81,8 +81,32 @@ static void answer_file(struct request *r, const struct page_file *f, const char
     answer_buf(r, 200, media_type(f->name), &b);
 }
 
+/* The script that shows a page, as in web/router.js. */
+static const struct {
+    const char *path, *script;
+} page_scripts[] = {{"/", "runs.js"},
+                    {"/runs/{id}", "run.js"},
+                    {"/workflows", "workflows.js"},
+                    {"/workflows/{name}", "workflow.js"},
+                    {"/queues", "queues.js"},
+                    {"/workers", "workers.js"},
+                    {"/schedules", "schedules.js"},
+                    {"/events", "events.js"},
+                    {"/system", "system.js"}};
+
+/* Without this header, a browser learns which scripts it needs only from the scripts before them.
+ */
+static void preload_scripts(struct request *r)
+{
+    for (size_t i = 0; i < sizeof(page_scripts) / sizeof(*page_scripts); i++)
+        if (!strcmp(page_scripts[i].path, r->endpoint->path))
+            answer_header(r, "Link", "%s", find_file(page_scripts[i].script)->preload);
+}
+
 static void document(struct request *r)
 {
+    if (!r->server->options.web)
+        preload_scripts(r);
     answer_header(r, "Content-Security-Policy", SCRIPT_POLICY);
     answer_file(r, find_file(DOCUMENT), "no-cache");
 }

@@ -8,6 +8,7 @@ struct page_file {
     const char *name;         /* "app.js" */
     const unsigned char *zip; /* gzip */
     size_t len;
+    const char *preload; /* of a script: a value of the header Link; "" if app.js imports it */
 };
 
 extern const struct page_file page_files[]; /* ends with a NULL name */
