@@ -1,4 +1,4 @@
-"""Connections to the database that nobody uses are closed. TEST_LONG"""
+"""Connections to the database that nobody uses are closed. TEST_WAITS"""
 
 import json
 import os

@@ -1,5 +1,5 @@
 """The database can't be used for a while: every request gets a clear answer in time, streams stay open and continue, and
-nothing is half done. TEST_LONG"""
+nothing is half done. TEST_WAITS"""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Clients that are too slow are dropped, and those that wait for the server are not. TEST_NO_DB TEST_LONG
+"""Clients that are too slow are dropped, and those that wait for the server are not. TEST_NO_DB TEST_WAITS
 
 The server allows a client 60 s, so this file takes a little longer than that, in which it does nothing."""
 
