@@ -1343,8 +1343,8 @@ PAWL_API bool pawl_rights_serve(const struct pawl_rights *r, const char *lane, c
  *                     requested_by started_at finished_at duration_us (without the time between an
  *                     end and a rerun) idle_us (that time) exit_code signal (of the last attempt
  *                     that ended) error input outputs result usage waiting (why it waits: a code,
- *                     and text for people) rerun_of workflow_task workflow_execution children (in
- *                     a tree)
+ *                     and text for people) paused (itself, not only an ancestor) rerun_of
+ *                     workflow_task workflow_execution children (in a tree)
  * workflow_task       workflow_execution task_name task_index retry_count max_retries
  * workflow_execution  definition variables current_tasks completed_tasks failed_tasks
  *                     skipped_tasks (names; a fan-out counts as one; the first 1,000, then "…" if

@@ -54,7 +54,7 @@ result {\"slept\":true}" "$(p show "$id" | plain)"
 	work
 	run p show @last --json
 	[ "${#lines[@]}" = 1 ]
-	same '{"id":1,"parent":null,"root":1,"depth":0,"kind":"exec","name":"exec::nap","status":"succeeded","attempt":1,"max_attempts":3,"queue":"default","priority":0,"executor":"function","worker":"W","host":"H","requested_at":"T","requested_by":"U@H","started_at":"T","finished_at":"T","duration_us":N,"idle_us":0,"exit_code":null,"signal":null,"error":null,"input":{"ms": 1},"outputs":{"slept": true},"result":{"slept": true},"usage":null,"waiting":null,"rerun_of":null,"workflow_task":null,"workflow_execution":null}' \
+	same '{"id":1,"parent":null,"root":1,"depth":0,"kind":"exec","name":"exec::nap","status":"succeeded","attempt":1,"max_attempts":3,"queue":"default","priority":0,"executor":"function","worker":"W","host":"H","requested_at":"T","requested_by":"U@H","started_at":"T","finished_at":"T","duration_us":N,"idle_us":0,"exit_code":null,"signal":null,"error":null,"input":{"ms": 1},"outputs":{"slept": true},"result":{"slept": true},"usage":null,"waiting":null,"paused":false,"rerun_of":null,"workflow_task":null,"workflow_execution":null}' \
 		"$(echo "$output" | tr '\t' ' ' | plain)"
 }
 

@@ -313,3 +313,38 @@ TEST(state_as_of_a_moment_shows_a_pause_only_while_it_lasted)
     verify_clean(s);
     store_close(&s);
 }
+
+static bool is_paused_at(struct pawl *p, int64_t id, struct pawl_moment at)
+{
+    json_t *o = show_at(p, id, at);
+    const json_t *paused = json_object_get(o, "paused");
+    bool yes = json_is_true(paused);
+
+    CHECK(json_is_boolean(paused));
+    json_decref(o);
+    return yes;
+}
+
+TEST(job_below_a_paused_workflow_is_not_paused_itself)
+{
+    struct store *s = fixture_store();
+    struct pawl *p = open_pawl();
+    int64_t w = submit_workflow(s, "name: w\ntasks:\n  a: {run: x}\n", NULL);
+    int64_t a = task_of(s, w, "a");
+    struct pawl_moment above, itself, resumed;
+
+    OK(pawl_pause(p, w, "ada", NULL, &api_err));
+    above = current_moment(s);
+    CHECK(is_paused_at(p, w, above) && !is_paused_at(p, a, above));
+    OK(pawl_resume(p, w, "ada", NULL, &api_err));
+    OK(pawl_pause(p, a, "ada", NULL, &api_err));
+    itself = current_moment(s);
+    OK(pawl_resume(p, a, "ada", NULL, &api_err));
+    resumed = current_moment(s);
+    CHECK(!is_paused_at(p, a, resumed) && !is_paused_at(p, w, resumed));
+    CHECK(is_paused_at(p, a, itself) && !is_paused_at(p, w, itself));
+    run_workflows(s, "");
+    pawl_close(p);
+    verify_clean(s);
+    store_close(&s);
+}

@@ -194,6 +194,52 @@ def action_on_all_that_match_shows_first_what_it_would_change():
 
 
 @test
+def single_jobs_are_paused_resumed_and_skipped_like_workflows():
+    with browsing() as page:
+        s = page.server
+        ids = [s.submit(function="f", name=f"exec::job{i}") for i in range(3)]
+        chips = lambda: [e.text for e in page.all(".runs td.status")]
+        paused = lambda: [s.get(f"/v1/executions/{i}").json["paused"] for i in ids]
+        page.open("/").sees("exec::job2")
+        page.keys("j", "x", "j", "x")
+        page.click(".selected-bar button", "Cancel, pause, rerun")
+        page.click("dialog label", "Pause")
+        page.confirm("Pause 2 runs")
+        page.until(lambda: chips() == ["paused", "paused", "waiting"], "two paused jobs")
+        assert paused() == [False, True, True]
+
+        # the page of a job offers what the state allows
+        page.open(f"/runs/{ids[2]}", token=None).one(".run-title .chip", "paused")
+        buttons = lambda: [e.text for e in page.all(".head .acts button")]
+        page.until(lambda: buttons() == ["Resume", "Skip", "Cancel", "History"], "the actions of a paused job")
+        page.click(".head .acts button", "Resume")
+        page.confirm("Resume")
+        page.until(lambda: buttons() == ["Pause", "Skip", "Cancel", "History"], "the actions of a waiting job")
+        page.click(".head .acts button", "Pause")
+        page.confirm("Pause")
+        page.one(".run-title .chip", "paused")
+
+        # resume and skip many, those that were selected and all that match
+        page.open("/", token=None).sees("exec::job2")
+        for i in ids:
+            page.click(f"[aria-label$='#{i}'][type=checkbox]")
+        page.click(".selected-bar button", "Cancel, pause, rerun")
+        page.click("dialog label", "Resume")
+        page.confirm("Resume 2 runs")
+        page.until(lambda: chips() == ["waiting"] * 3 and paused() == [False] * 3, "no paused job")
+        page.click(f"[aria-label$='#{ids[0]}'][type=checkbox]")
+        page.click(".selected-bar button", "Cancel, pause, rerun")
+        page.click("dialog label", "Skip")
+        page.confirm("Skip 1 run", "not needed")
+        page.until(lambda: chips() == ["waiting", "waiting", "skipped"], "a skipped job")
+        assert page.events(ids[0], "skipped")[0]["data"]["reason"] == "not needed"
+        page.open("/?name=exec::job*", token=None).click(".tools button", "All matching")
+        page.click("dialog label", "Skip")
+        page.confirm("Skip 2 runs")
+        page.until(lambda: chips() == ["skipped"] * 3, "three skipped jobs")
+
+
+@test
 def chips_count_the_runs_of_each_status():
     with browsing("--worker", "1") as page:
         page.server.wait(page.server.submit(yaml=TWO))

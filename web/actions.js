@@ -180,6 +180,12 @@ export async function rerun(run, preset = {}) {
 const button = (name, text, run, kind) =>
     h("button", {type: "button", class: kind ?? "", onclick: run}, icon(name), text);
 
+/** Whether the library pauses it: a single job only before it starts. */
+export const mayPause = (/** @type {any} */ e) =>
+    !hasEnded(e.status) && !e.paused && !(e.status === "running" && (e.kind === "task" || e.kind === "exec"));
+export const mayResume = (/** @type {any} */ e) => !hasEnded(e.status) && !!e.paused;
+export const maySkip = (/** @type {any} */ e) => e.status === "pending" || e.status === "ready";
+
 /**
  * The buttons of the actions that are possible now.
  * @param {any} e
@@ -188,13 +194,12 @@ const button = (name, text, run, kind) =>
 export function actionButtons(e, parentRun) {
     if (!may("operate")) return [];
     const ended = hasEnded(e.status), waits = String(e.waiting ?? "");
-    const paused = e.paused ?? e.workflow_execution?.paused;
     const list = [];
     if (waits.startsWith("approval"))
         list.push(button("check", "Approve", () => approve(e), "primary"), button("cancel", "Reject", () => reject(e)));
-    if (!ended && (e.kind === "workflow" || e.kind === "foreach"))
-        list.push(paused ? button("play", "Resume", () => resume(e)) : button("pause", "Pause", () => pause(e)));
-    if (!ended && e.status !== "running" && e.parent) list.push(button("skip", "Skip", () => skip(e)));
+    if (mayResume(e)) list.push(button("play", "Resume", () => resume(e)));
+    if (mayPause(e)) list.push(button("pause", "Pause", () => pause(e)));
+    if (maySkip(e)) list.push(button("skip", "Skip", () => skip(e)));
     if (!ended) list.push(button("cancel", "Cancel", () => cancel(e)));
     if (ended && !e.parent) list.push(button("rerun", "Rerun", () => rerun(e)));
     if (e.parent && parentRun && hasEnded(parentRun.status) && e.task_name && e.task_index == null)

@@ -1,4 +1,5 @@
 // bulk.js - one action on many runs: on those that were selected, or on all that match the filter. Both show first what would happen.
+import {mayPause, mayResume, maySkip} from "./actions.js";
 import {post} from "./api.js";
 import {ask, note, reasonField} from "./dialog.js";
 import {fill, h} from "./dom.js";
@@ -10,10 +11,12 @@ const SHOWN = 8, SLICE = 1000;
 const ACTIONS = [
     ["cancel", "Cancel: stop what runs", (r) => !hasEnded(r.status)],
     ["let_finish", "Cancel, but let running jobs finish", (r) => !hasEnded(r.status)],
-    ["pause", "Pause: start nothing more", (r) => !hasEnded(r.status) && !r.workflow_execution?.paused],
-    ["resume", "Resume", (r) => !hasEnded(r.status) && !!r.workflow_execution?.paused],
-    ["rerun", "Run again, everything", (r) => hasEnded(r.status)],
-    ["rerun_failed", "Run again what failed", (r) => ["failed", "timed_out", "cancelled"].includes(r.status)]
+    ["pause", "Pause: start nothing more", mayPause], ["resume", "Resume", mayResume],
+    ["skip", "Skip: end without running", maySkip], ["rerun", "Run again, everything", (r) => hasEnded(r.status)],
+    [
+        "rerun_failed", "Run again what failed",
+        (r) => r.kind === "workflow" && ["failed", "timed_out", "cancelled"].includes(r.status)
+    ]
 ];
 /** @type {Record<string, {verb: string, body: any}>} the request for one run */
 const REQUESTS = {
@@ -21,8 +24,18 @@ const REQUESTS = {
     let_finish: {verb: "cancel", body: {let_finish: true}},
     pause: {verb: "pause", body: {}},
     resume: {verb: "resume", body: {}},
+    skip: {verb: "skip", body: {}},
     rerun: {verb: "rerun", body: {}},
     rerun_failed: {verb: "rerun", body: {failed: true}},
+};
+
+/** @type {Record<string, string>} the words of the button, if it is not a rerun */
+const WORDS = {
+    cancel: "Cancel",
+    let_finish: "Cancel",
+    pause: "Pause",
+    resume: "Resume",
+    skip: "Skip"
 };
 
 /** @param {string} action */
@@ -62,11 +75,7 @@ async function askMany(title, preview, act, first) {
         fill(what, text);
         button.disabled = !n;
         button.classList.toggle("danger", isDangerous(action));
-        fill(
-            button,
-            n ? `${{cancel: "Cancel", let_finish: "Cancel", pause: "Pause", resume: "Resume"}[action] ?? "Rerun"} ${
-                    plural(n, "run")}` :
-                "Nothing to do");
+        fill(button, n ? `${WORDS[action] ?? "Rerun"} ${plural(n, "run")}` : "Nothing to do");
     };
     const asking = ask({
         title,

@@ -19,8 +19,7 @@ export const lineOf = (e) => ({
     task_name: e.workflow_task?.task_name ?? null,
     task_index: e.workflow_task?.task_index ?? null,
     ready_at: null,
-    items: null,
-    paused: !!e.workflow_execution?.paused
+    items: null
 });
 
 /**

@@ -129,7 +129,7 @@ export function open({main, args, query, signal}) {
     }
 
     function renderHead() {
-        const w = run.workflow_execution, paused = w?.paused && !hasEnded(run.status);
+        const w = run.workflow_execution, paused = run.paused && !hasEnded(run.status);
         document.title = `${run.name} #${id} · Pawl`;
         fill(title, h("h1", h("bdi", run.name), h("span.id", ` #${id}`)), chip(paused ? "paused" : run.status));
         const parts = [
@@ -143,7 +143,7 @@ export function open({main, args, query, signal}) {
         ];
         fill(meta, parts.filter(Boolean).map((part, i) => [i ? " · " : "", part]));
         fill(
-            acts, !isPast() && actionButtons({...run, paused}),
+            acts, !isPast() && actionButtons(run),
             h("button", {type: "button", "aria-pressed": String(history.isOpen), onclick: () => history.toggle()},
               icon("clock"), "History"));
     }

@@ -63,7 +63,7 @@ function rowActions(run) {
  * @param {Selection | null} selection null: the reader may not act
  */
 function row(run, max, selection) {
-    const aside = run.error ?? (run.workflow_execution?.paused ? "paused" : run.waiting && `waits: ${run.waiting}`);
+    const aside = run.error ?? (run.paused ? "paused" : run.waiting && `waits: ${run.waiting}`);
     return h(
         "tr", {class: selection?.has(run.id) ? "row selected" : "row"},
         selection && h("td.pick", h("input", {
@@ -72,7 +72,7 @@ function row(run, max, selection) {
                            checked: selection.has(run.id),
                            onclick: (/** @type {MouseEvent} */ e) => selection.toggle(run.id, e.shiftKey)
                        })),
-        h("td.status", chip(run.workflow_execution?.paused && !hasEnded(run.status) ? "paused" : run.status)),
+        h("td.status", chip(run.paused && !hasEnded(run.status) ? "paused" : run.status)),
         h("td.name", h("a.open", {href: `/runs/${run.id}`}, h("bdi", run.name), h("span.id", ` #${run.id}`)),
           aside && h("span.aside", {title: aside}, h("bdi", aside))),
         h("td.when", ago(run.requested_at)), h("td.took", ran(run), bar(run, max)), h("td.queue", h("bdi", run.queue)),
@@ -85,10 +85,9 @@ function row(run, max, selection) {
  * @param {Map<string, number>} max
  * @param {Selection | null} selection
  */
-const print =
-    (r, max, selection) => [r.status, r.started_at, r.finished_at, r.error, r.waiting, r.workflow_execution?.paused,
-                            max.get(r.name), r.duration_us, selection?.has(r.id)]
-                               .join("|");
+const print = (r, max, selection) => [r.status, r.started_at, r.finished_at, r.error, r.waiting, r.paused,
+                                      max.get(r.name), r.duration_us, selection?.has(r.id)]
+                                         .join("|");
 
 /**
  * Summarizes what the system does at the moment.

@@ -113,6 +113,8 @@ static const struct column columns[] = {
     {"waiting", OPT_TEXT(waiting),
      "why it waits: a stable word (`approval`, `paused`, `delay`, `limit`, `needs`, `worker`, "
      "`adoption`, `submission`), then details for people; `pawl why` shows everything"},
+    {"paused", BOOL(paused),
+     "whether it is paused itself, so that `pawl resume` ends the pause; false if only an ancestor is"},
     {"rerun_of", ID(e.rerun_of),
      "the execution that this one is a rerun of, with other params or another definition"},
     {"workflow_task", OPT_OBJECT(task, workflow_task_noun),
