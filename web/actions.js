@@ -187,6 +187,20 @@ export const mayResume = (/** @type {any} */ e) => !hasEnded(e.status) && !!e.pa
 export const maySkip = (/** @type {any} */ e) => e.status === "pending" || e.status === "ready";
 
 /**
+ * The keys of the buttons in an element.
+ * @param {Element} place
+ */
+export const actionKeys = (place) => !may("operate") ? [] : [
+    {keys: "c", text: "cancel the run", names: ["Cancel"]},
+    {keys: "p", text: "pause or resume the run", names: ["Pause", "Resume"]},
+    {keys: "r", text: "run it again", names: ["Rerun"]}
+].map(({keys, text, names}) => ({
+          keys,
+          text,
+          run: () => [...place.querySelectorAll("button")].find((b) => names.includes(b.textContent ?? ""))?.click()
+      }));
+
+/**
  * The buttons of the actions that are possible now.
  * @param {any} e
  * @param {any} [parentRun] the workflow of the task, to rerun from this task

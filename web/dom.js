@@ -75,9 +75,10 @@ export function svg(tag, props, ...children) {
 const controlsOf = (element) => [...element.querySelectorAll("a, button, input, select, textarea")].map(
     (e) => /** @type {HTMLElement} */ (e));
 
-/** What a control is called, to find it again. */
-const callOf = (/** @type {Element} */ e) =>
-    `${e.tagName} ${e.getAttribute("aria-label") ?? e.getAttribute("name") ?? e.textContent?.replace(/[\d,+]+$/, "")}`;
+/** What a control is called, to find it again; `data-key` if its name changes. */
+const callOf = (/** @type {Element} */ e) => `${e.tagName} ${
+    e.getAttribute("data-key") ?? e.getAttribute("aria-label") ?? e.getAttribute("name") ??
+    e.textContent?.replace(/[\d,+]+$/, "")}`;
 
 /**
  * Replaces all children. The control that has the focus keeps it, if there is one of its name again.

@@ -24,7 +24,10 @@ export function eventRow(e, withExecution) {
         h("td.type", mark(e.to), " ", e.type, e.from !== e.to && h("span.aside.inline", ` → ${statusWord(e.to)}`)),
         withExecution &&
             h("td.exec",
-              h("a", {href: e.execution === e.root ? `/runs/${e.root}` : `/runs/${e.root}?task=${e.execution}`},
+              h("a", {
+                  href: e.execution === e.root ? `/runs/${e.root}` : `/runs/${e.root}?task=${e.execution}`,
+                  "data-key": e.sequence_num
+              },
                 `#${e.execution}`)),
         h("td.data",
           h("div.clip", {title: data},

@@ -3,7 +3,7 @@ import {get, isAborted} from "./api.js";
 import {fill, h, throttle} from "./dom.js";
 import {eventRow} from "./event_table.js";
 import {icon} from "./icons.js";
-import {addKeys} from "./keys.js";
+import {addKeys, rowKeys} from "./keys.js";
 import {onLoadFailed, setQuery} from "./router.js";
 import {subscribe} from "./stream.js";
 
@@ -144,6 +144,7 @@ export function open({main, query, signal}) {
         add(fresh);
         if (fresh.length) showMore({next});
     }, signal);
+    rowKeys([body], signal, "event");
     addKeys(
         [
             {keys: "/", text: "filter by type", run: () => box.focus()},

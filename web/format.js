@@ -69,9 +69,13 @@ export function timeText(iso, precise) {
     return d.getFullYear() === today.getFullYear() ? `${day}, ${clock}` : `${d.getFullYear()} ${day}, ${clock}`;
 }
 
-/** @param {string} iso */
-const bothZones = (iso) => `${new Date(iso).toLocaleString(undefined, {dateStyle: "medium", timeStyle: "long"})}\n${
-    iso.replace("T", " ").replace("Z", " UTC")}`;
+/**
+ * A time in the reader's zone and in UTC, to be shown on hover.
+ * @param {string} iso
+ */
+export const bothZones = (iso) =>
+    `${new Date(iso).toLocaleString(undefined, {dateStyle: "medium", timeStyle: "long"})}\n${
+        iso.replace("T", " ").replace("Z", " UTC")}`;
 
 /**
  * @param {string | null | undefined} iso

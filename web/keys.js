@@ -17,8 +17,8 @@ export function addKeys(list, signal) {
 }
 
 /** @param {EventTarget | null} target */
-const isTyping = (target) =>
-    target instanceof HTMLElement && !!target.closest("input:not([type=range]), textarea, select, [contenteditable]");
+const isTyping = (target) => target instanceof HTMLElement &&
+    !!target.closest("input:not([type=range], [type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 
 /** @param {KeyboardEvent} e */
 function onKey(e) {
@@ -50,6 +50,64 @@ export function showKeys() {
             h("div.buttons", h("button.primary", {autofocus: true}, "Close"))));
     document.body.append(dialog);
     dialog.showModal();
+}
+
+/**
+ * Makes the keys j and k move between the rows of lists. Returns a function for the row that the user is at: the one that
+ * has the focus, or had it before an action replaced it.
+ * @param {Element[]} bodies
+ * @param {AbortSignal} signal
+ * @param {string} [noun]
+ */
+export function rowKeys(bodies, signal, noun = "row") {
+    /** @type {any} */
+    let last = null;
+    const keyOf = (/** @type {any} */ row) => row?.pawlKey ?? row;
+    const rows = () => /** @type {HTMLElement[]} */ (bodies.flatMap((b) => [...b.children]));
+    const current = () => {
+        const active = document.activeElement, list = rows();
+        const isLost = !active || active.matches("body, main");
+        return list.find((r) => r.contains(active)) ?? (isLost ? list.find((r) => keyOf(r) === last) : undefined);
+    };
+    const move = (/** @type {number} */ step) => {
+        const list = rows(), now = current(), at = now ? list.indexOf(now) + step : 0;
+        const row = list[Math.min(list.length - 1, Math.max(0, at))];
+        if (!row) return;
+        const control = /** @type {HTMLElement | null} */ (row.querySelector("a, button"));
+        if (!control) row.tabIndex = -1;
+        (control ?? row).focus();
+    };
+    for (const body of bodies)
+        body.addEventListener("focusin", (e) => {
+            last = keyOf(rows().find((r) => r.contains(/** @type {Node} */ (e.target))));
+        });
+    addKeys(
+        [
+            {keys: "j", text: `next ${noun}`, run: () => move(1)},
+            {keys: "k", text: `previous ${noun}`, run: () => move(-1)}
+        ],
+        signal);
+    return current;
+}
+
+/**
+ * Makes Tab reach one link in an element, and other keys move from it to the others.
+ * @param {HTMLElement} element
+ * @param {(link: HTMLElement, key: string) => HTMLElement | null | undefined} next the link that a key moves to
+ */
+export function rove(element, next) {
+    element.addEventListener("focusin", (e) => {
+        if (/** @type {HTMLElement} */ (e.target).tagName !== "A") return;
+        for (const link of element.querySelectorAll("a[tabindex='0']")) link.setAttribute("tabindex", "-1");
+        /** @type {HTMLElement} */ (e.target).tabIndex = 0;
+    });
+    element.addEventListener("keydown", (e) => {
+        const link = /** @type {HTMLElement} */ (e.target).closest("a");
+        const to = link && !e.ctrlKey && !e.metaKey && !e.altKey && next(link, e.key);
+        if (!to) return;
+        e.preventDefault();
+        to.focus();
+    });
 }
 
 export function startKeys() {

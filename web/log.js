@@ -5,11 +5,21 @@ import {isAborted, queryText, request} from "./api.js";
 import {fill, h} from "./dom.js";
 import {bytes, plural} from "./format.js";
 import {icon} from "./icons.js";
+import {rove} from "./keys.js";
 import {LogSearch} from "./log_search.js";
 
 const RANGE = 64 << 10;
 const LINES_MAX = 5000;
 const POLL_MS = 1000; // ms; new output causes no event, so it is requested periodically while the log is shown
+/** @type {Record<string, number>} how many lines a key moves */
+const STEPS = {
+    ArrowUp: -1,
+    ArrowDown: 1,
+    PageUp: -20,
+    PageDown: 20,
+    Home: -Infinity,
+    End: Infinity
+};
 
 /** @typedef {{data: Uint8Array, attempt: number, from: number, next: number, dropped: number, more: boolean, ended: boolean}} Range */
 
@@ -49,7 +59,13 @@ export class LogView {
         this.target = byte;
         this.leave = new AbortController();
         signal.addEventListener("abort", () => this.close());
-        this.lines = h("div.lines", {role: "log", "aria-live": "off", tabindex: 0, "aria-label": "Output"});
+        this.lines =
+            h("div.lines",
+              {role: "log", "aria-live": "off", tabindex: 0, "aria-label": "Output", onfocus: () => this.offerLine()});
+        rove(this.lines, (link, key) => {
+            const links = [...this.lines.querySelectorAll(".at")], to = links.indexOf(link) + STEPS[key];
+            return isNaN(to) ? null : links[Math.min(links.length - 1, Math.max(0, to))];
+        });
         this.earlier = h("div.earlier");
         this.foot = h("div.log-foot");
         this.scroller = h("div.log-scroll", {onscroll: () => this.showFoot()}, this.earlier, this.lines);
@@ -79,6 +95,15 @@ export class LogView {
     close() {
         clearTimeout(this.timer);
         this.leave.abort();
+    }
+
+    /** Lets Tab reach the link of a line in view, if it reaches none yet. */
+    offerLine() {
+        if (this.lines.querySelector(".at[tabindex='0']")) return;
+        const top = this.scroller.getBoundingClientRect().top;
+        const line = this.lines.querySelector(".target") ??
+            [...this.lines.querySelectorAll(".line")].find((l) => l.getBoundingClientRect().bottom > top);
+        line?.querySelector(".at").setAttribute("tabindex", "0");
     }
 
     /** Called when an event of the execution has arrived: requests new output at once. */
@@ -131,7 +156,12 @@ export class LogView {
             range = await read(this.id, this.wanted, from, RANGE, signal);
         }
         this.begin(range, from);
-        if (this.target !== null) this.lines.querySelector(".target")?.scrollIntoView({block: "center"});
+        if (this.target !== null) {
+            const line = this.lines.querySelector(".target");
+            line?.scrollIntoView({block: "center"});
+            // The link that was followed is gone: the focus stays at its line.
+            if (document.activeElement === document.body) line?.querySelector(".at").focus({preventScroll: true});
+        }
         this.schedule(range);
     }
 
@@ -239,6 +269,7 @@ export class LogView {
         all.set(range.data, this.rest.length);
         const made = document.createDocumentFragment();
         let at = 0;
+        const byte = Number(this.tail?.contains(document.activeElement) ? this.tail.dataset.byte : NaN);
         this.tail?.remove();
         this.tail = null;
         for (let end; (end = all.indexOf(10, at)) >= 0; at = end + 1)
@@ -251,6 +282,7 @@ export class LogView {
             if (this.number) this.number--;
             this.lines.append(this.tail);
         }
+        if (!isNaN(byte)) this.lines.querySelector(`[data-byte="${byte}"] .at`)?.focus({preventScroll: true});
         this.drop();
         if (this.follow) this.scroller.scrollTop = this.scroller.scrollHeight;
         this.showEarlier();

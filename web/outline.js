@@ -255,6 +255,13 @@ export class Outline {
         this.reveal(to);
     }
 
+    /** Loads items of the selected fan-out, or of the next one that has more. */
+    loadMore() {
+        const at = this.rows.findIndex((r) => r.id === String(this.selected)), isShut = this.rows[at]?.isOpen === false;
+        const row = isShut ? this.rows[at] : this.rows.find((r, i) => r.more && i > at);
+        if (row) this.toggle(row);
+    }
+
     /** @param {number} at */
     reveal(at) {
         const s = this.scroller, top = at * ROW;

@@ -4,7 +4,7 @@ import {ask, field, note, reasonField} from "./dialog.js";
 import {fill, h, sync, throttle} from "./dom.js";
 import {ago, chip, count, duration, plural} from "./format.js";
 import {icon} from "./icons.js";
-import {addKeys} from "./keys.js";
+import {rowKeys} from "./keys.js";
 import {onLoadFailed} from "./router.js";
 import {may} from "./session.js";
 import {subscribe} from "./stream.js";
@@ -157,23 +157,6 @@ export function open({main, signal}) {
                                          }, REFRESH_MS);
     signal.addEventListener("abort", () => clearInterval(timer));
     subscribe(["events"], reload, signal);
-    rowKeys(body, signal);
+    rowKeys([body], signal);
     reload.now();
-}
-
-/**
- * Makes the keys j and k move between the rows of a list.
- * @param {Element} body
- * @param {AbortSignal} signal
- */
-export function rowKeys(body, signal) {
-    const move = (/** @type {number} */ step) => {
-        const rows = [...body.children], at = rows.findIndex((r) => r.contains(document.activeElement));
-        /** @type {HTMLElement | null} */ (
-            rows[Math.min(rows.length - 1, Math.max(0, at < 0 ? 0 : at + step))]?.querySelector("a, button"))
-            ?.focus();
-    };
-    addKeys(
-        [{keys: "j", text: "next row", run: () => move(1)}, {keys: "k", text: "previous row", run: () => move(-1)}],
-        signal);
 }

@@ -1,6 +1,6 @@
 // run.js - one run: why it has its status, its tree on a time axis, and the selected execution at the side. All of it can also be
 // shown as it was at an earlier moment.
-import {actionButtons, approve, reject} from "./actions.js";
+import {actionButtons, actionKeys, approve, reject} from "./actions.js";
 import {get} from "./api.js";
 import {Detail} from "./detail.js";
 import {fill, h, throttle} from "./dom.js";
@@ -324,7 +324,9 @@ export function open({main, args, query, signal}) {
                 text: "search the log",
                 run: () => /** @type {HTMLElement | null} */ (main.querySelector(".log-search input"))?.focus()
             },
+            {keys: "m", text: "show more items of a fan-out", run: () => outline.loadMore()},
             {keys: "h", text: "history: the state at an earlier moment", run: () => history.toggle()},
+            ...actionKeys(acts),
             {
                 keys: "u",
                 text: "back to all runs",

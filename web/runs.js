@@ -6,7 +6,7 @@ import {fill, h, sync, throttle} from "./dom.js";
 import {filterText, readFilter, requestFilter} from "./filter.js";
 import {ago, chip, count, hasEnded, plural, ran} from "./format.js";
 import {icon} from "./icons.js";
-import {addKeys} from "./keys.js";
+import {addKeys, rowKeys} from "./keys.js";
 import {onLoadFailed, setQuery} from "./router.js";
 import {Selection} from "./selection.js";
 import {may} from "./session.js";
@@ -310,29 +310,38 @@ export function open({main, query, signal}) {
         reload();
     }, signal);
 
-    /** @param {number} step */
-    function move(step) {
-        const links = /** @type {HTMLElement[]} */ ([...body.querySelectorAll("a.open")]);
-        const at = links.findIndex((a) => a.closest("tr")?.contains(document.activeElement));
-        links[Math.min(links.length - 1, Math.max(0, at < 0 ? 0 : at + step))]?.focus();
-    }
+    const current = rowKeys([body], signal, "run");
+    /**
+     * Calls a function with the run that the user is at.
+     * @param {(run: any, row: Element) => void} act
+     */
+    const atRun = (act) => () => {
+        const row = /** @type {any} */ (current()), run = runs.find((r) => String(r.id) === row?.pawlKey);
+        if (!run) return note("Move to a run with j and k first.");
+        act(run, row);
+    };
+    if (may("operate"))
+        addKeys(
+            [
+                {
+                    keys: "c",
+                    text: "cancel the run",
+                    run: atRun((r) => (hasEnded(r.status) ? note(`Run ${r.id} has ended.`) : cancel(r)))
+                },
+                {
+                    keys: "r",
+                    text: "run it again",
+                    run: atRun((r) => (hasEnded(r.status) ? rerun(r) : note(`Run ${r.id} has not ended.`)))
+                },
+                {keys: "x", text: "select the run", run: atRun((_, row) => row.querySelector("input")?.click())}
+            ],
+            signal);
     addKeys(
         [
-            {keys: "j", text: "next run", run: () => move(1)},
-            {keys: "k", text: "previous run", run: () => move(-1)},
             {
                 keys: "Enter",
                 text: "open the run",
                 run: () => /** @type {HTMLElement} */ (document.activeElement)?.click()
-            },
-            {
-                keys: "x",
-                text: "select the run",
-                run: () => {
-                    const pick = document.activeElement?.closest("tr")?.querySelector(".pick input");
-                    if (!pick) return note("Move to a run with j and k first.");
-                    /** @type {HTMLElement} */ (pick).click();
-                }
             },
             {keys: "/", text: "filter", run: () => box.focus()},
             ...(may("submit") ? [{keys: "n", text: "new run", run: () => newRun()}] : []),

@@ -4,7 +4,7 @@ import {ask, copyable, note, reasonField} from "./dialog.js";
 import {fill, h, sync, throttle} from "./dom.js";
 import {ago, chip, mark, plural, time} from "./format.js";
 import {icon} from "./icons.js";
-import {rowKeys} from "./queues.js";
+import {rowKeys} from "./keys.js";
 import {go, onLoadFailed} from "./router.js";
 import {may} from "./session.js";
 import {subscribe} from "./stream.js";
@@ -111,6 +111,6 @@ export function open({main, signal}) {
                                          }, 30000);
     signal.addEventListener("abort", () => clearInterval(timer));
     subscribe(["runs"], reload, signal);
-    rowKeys(body, signal);
+    rowKeys([body], signal);
     reload.now();
 }

@@ -4,7 +4,7 @@ import {copyable} from "./dialog.js";
 import {fill, h, sync, throttle} from "./dom.js";
 import {ago, count, duration, plural, time} from "./format.js";
 import {icon} from "./icons.js";
-import {rowKeys} from "./queues.js";
+import {rowKeys} from "./keys.js";
 import {onLoadFailed} from "./router.js";
 import {subscribe} from "./stream.js";
 
@@ -88,6 +88,6 @@ export function open({main, signal}) {
                                          }, REFRESH_MS);
     signal.addEventListener("abort", () => clearInterval(timer));
     subscribe(["events"], reload, signal);
-    rowKeys(jobs, signal);
+    rowKeys([body, jobs], signal);
     reload.now();
 }

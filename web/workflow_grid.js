@@ -1,6 +1,7 @@
 // workflow_grid.js - the last runs of a workflow, the oldest at the left: above their durations, below how each task ended.
 import {h} from "./dom.js";
-import {duration, hasEnded, plural, statusWord, timeText} from "./format.js";
+import {bothZones, duration, hasEnded, plural, statusWord} from "./format.js";
+import {rove} from "./keys.js";
 
 const TASKS_MAX = 200;
 
@@ -28,7 +29,9 @@ function head(run, longest) {
         h("a", {
             href: `/runs/${run.id}`,
             class: `s-${run.status}`,
-            title: `#${run.id} ${statusWord(run.status)}, ${duration(run.duration_us)}, ${timeText(run.requested_at)}`,
+            tabindex: -1,
+            "data-key": `run ${run.id}`,
+            title: `#${run.id} ${statusWord(run.status)}, ${duration(run.duration_us)}\n${bothZones(run.requested_at)}`,
             "aria-label": `Run ${run.id}: ${statusWord(run.status)}, ${duration(run.duration_us)}`
         },
           h("span.trend-bar"));
@@ -48,9 +51,38 @@ function cell(run, task, status) {
                  href: `/runs/${run.id}?task=${encodeURIComponent(task)}`,
                  class: `cell s-${status}`,
                  tabindex: -1,
+                 "data-key": `task ${task} ${run.id}`,
                  title: text,
                  "aria-label": text
              }));
+}
+
+/** @type {Record<string, [number, number]>} rows and columns */
+const STEPS = {
+    ArrowUp: [-1, 0],
+    ArrowDown: [1, 0],
+    ArrowLeft: [0, -1],
+    ArrowRight: [0, 1]
+};
+
+/**
+ * The link that an arrow key moves to; cells without a link are passed over.
+ * @param {HTMLElement} link
+ * @param {string} key
+ * @returns {HTMLElement | null | undefined}
+ */
+function neighbour(link, key) {
+    const from = /** @type {HTMLTableCellElement} */ (link.closest("th, td"));
+    const row = /** @type {HTMLTableRowElement} */ (from.parentElement);
+    const rows = [...(row.closest("table")?.rows ?? [])], [down, right] = STEPS[key] ?? [0, 0];
+    if (key === "Home") return row.querySelector("a");
+    if (key === "End") return [...row.querySelectorAll("a")].at(-1);
+    if (!down && !right) return null;
+    for (let r = rows.indexOf(row) + down, c = from.cellIndex + right; rows[r]?.cells[c]; r += down, c += right) {
+        const found = rows[r].cells[c].querySelector("a");
+        if (found) return found;
+    }
+    return null;
 }
 
 /**
@@ -62,9 +94,8 @@ export function grid(runs, tasks) {
     const longest = Math.max(1, ...runs.map((r) => r.duration_us ?? 0));
     const names = [...new Set([...tasks, ...statuses.flatMap((s) => [...s.keys()])])];
     const shown = names.slice(0, TASKS_MAX);
-    return h(
-        "div.grid-scroll", {tabindex: 0, role: "region", "aria-label": "Tasks of the last runs"},
-        h("table.grid",
+    const table =
+        h("table.grid", {role: "grid"},
           h("caption.hidden", `Durations and tasks of the last ${plural(runs.length, "run")}, the oldest first`),
           h("thead",
             h("tr", h("th.corner", {scope: "col"}, h("span", duration(longest)), h("span", "0")),
@@ -75,7 +106,10 @@ export function grid(runs, tasks) {
                     h("tr", h("th", {scope: "row", title: task}, h("bdi", task)),
                       list.map((r, i) => cell(r, task, statuses[i].get(task))))),
             names.length > shown.length &&
-                h("tr", h("th", {scope: "row"}, `and ${plural(names.length - shown.length, "task")} more`)))));
+                h("tr", h("th", {scope: "row"}, `and ${plural(names.length - shown.length, "task")} more`))));
+    table.querySelector("thead th:last-child a")?.setAttribute("tabindex", "0");
+    rove(table, neighbour);
+    return h("div.grid-scroll", {role: "region", "aria-label": "Tasks of the last runs"}, table);
 }
 
 /** What the colours of the cells mean. */

@@ -4,8 +4,7 @@ import {copyable} from "./dialog.js";
 import {fill, h, sync, throttle} from "./dom.js";
 import {ago, chip, count} from "./format.js";
 import {icon} from "./icons.js";
-import {addKeys} from "./keys.js";
-import {rowKeys} from "./queues.js";
+import {addKeys, rowKeys} from "./keys.js";
 import {go, onLoadFailed} from "./router.js";
 import {may} from "./session.js";
 import {subscribe} from "./stream.js";
@@ -97,7 +96,7 @@ import("./workflow_edit.js").then(({editWorkflow}) => main.append(editWorkflow(n
     }
     const reload = throttle(load, 2000);
     subscribe(["runs"], reload, signal);
-    rowKeys(body, signal);
+    rowKeys([body], signal);
     if (may("admin")) addKeys([{keys: "n", text: "new workflow", run: () => go(NEW)}], signal);
     reload.now();
     return {
