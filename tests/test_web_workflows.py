@@ -107,6 +107,25 @@ def versions_are_compared_line_by_line():
 
 
 @test
+def schedule_of_a_workflow_is_paused_resumed_and_run_on_its_page():
+    with browsing("--worker", "1") as page:
+        apply(page, "name: nightly\non: {schedule: {cron: '0 3 * * *'}}\ntasks: {a: {run: 'true'}}\n")
+        paused = lambda: page.server.get("/v1/schedules").json["items"][0]["paused"]
+        page.open("/workflows/nightly?view=definition").one(".schedules tr", "0 3 * * *")
+        page.click(".schedules button", "Pause")
+        page.confirm("Pause", "holiday")
+        page.sees("by console: holiday", ".schedules")
+        assert paused()["reason"] == "holiday"
+        page.click(".schedules button", "Resume")
+        page.confirm("Resume")
+        page.lacks("holiday")
+        assert paused() is None and page.unnamed_controls() == []
+        page.click(".schedules button", "Run now")
+        page.confirm("Run")
+        page.one(".run-title .chip", "succeeded")
+
+
+@test
 def text_is_edited_unless_somebody_has_changed_it_meanwhile():
     with browsing(allowed=(REFUSED,)) as page:
         apply(page, TWO)

@@ -63,8 +63,13 @@ function remarks(s) {
  */
 function row(s, reload) {
     const button =
-        (/** @type {"pause" | "resume" | "run"} */ verb, /** @type {string} */ name, /** @type {string} */ text) => h(
-            "button.quiet", {type: "button", onclick: async () => (await act(s, verb)) && reload()}, icon(name), text);
+        (/** @type {"pause" | "resume" | "run"} */ verb, /** @type {string} */ name, /** @type {string} */ text) =>
+            h("button.quiet", {
+                type: "button",
+                "data-key": `${verb === "run" ? "run" : "pause"} ${s.schedule}`,
+                onclick: async () => (await act(s, verb)) && reload()
+            },
+              icon(name), text);
     return h(
         "tr.row", h("td", h("a", {href: `/workflows/${encodeURIComponent(s.workflow)}`}, h("bdi", s.schedule))),
         h("td", {"data-name": "pattern"}, h("code", s.cron), h("span.aside", s.tz)),
@@ -80,17 +85,26 @@ function row(s, reload) {
         ]));
 }
 
+/** @param {Element} body */
+const tableOf = (body) =>
+    h("table.list.schedules",
+      h("thead",
+        h("tr",
+          ["Schedule", "Pattern", "Next", "Last run", "Remarks",
+           ""].map((t) => h("th", {scope: "col"}, t || h("span.hidden", "Actions"))))),
+      body);
+
+/**
+ * The schedules of a workflow, with their actions.
+ * @param {any[]} list
+ * @param {() => void} reload
+ */
+export const scheduleTable = (list, reload) => tableOf(h("tbody", list.map((s) => row(s, reload))));
+
 /** @param {import("./router.js").Context} context */
 export function open({main, signal}) {
     document.title = "Schedules · Pawl";
-    const body = h("tbody"), place = h("div");
-    const table =
-        h("table.list.schedules",
-          h("thead",
-            h("tr",
-              ["Schedule", "Pattern", "Next", "Last run", "Remarks",
-               ""].map((t) => h("th", {scope: "col"}, t || h("span.hidden", "Actions"))))),
-          body);
+    const body = h("tbody"), place = h("div"), table = tableOf(body);
     fill(main, h("div.head", h("h1", "Schedules")), place);
 
     async function load() {

@@ -2,7 +2,7 @@
 import {get, isAborted} from "./api.js";
 import {ask, copyable, note, reasonField} from "./dialog.js";
 import {fill, h, throttle} from "./dom.js";
-import {ago, chip, duration, hasEnded, ran, time} from "./format.js";
+import {ago, chip, duration, hasEnded, ran} from "./format.js";
 import {icon} from "./icons.js";
 import {addKeys} from "./keys.js";
 import {go, onLoadFailed, setQuery} from "./router.js";
@@ -53,19 +53,6 @@ const paramTable = (w) =>
                             p.default === null ? p.required ? "required" : "–" : h("code", JSON.stringify(p.default))),
                           h("td", h("bdi", p.description ?? ""))))))) :
           h("p.empty", "It has no params."));
-
-/** @param {any} w */
-const scheduleTable = (w) => w.schedules.length > 0 &&
-    h("section.card", h("h2", "Schedules"),
-      h("div.scroll", {tabindex: 0, role: "region", "aria-label": "Schedules"},
-        h("table.list.compact",
-          h("thead", h("tr", ["Schedule", "Pattern", "Next"].map((t) => h("th", {scope: "col"}, t)))),
-          h("tbody",
-            w.schedules.map(
-                (/** @type {any} */ s) =>
-                    h("tr", h("td", h("a", {href: "/schedules"}, h("bdi", s.schedule))),
-                      h("td", h("code", s.cron), " ", s.tz),
-                      h("td", s.paused ? chip("paused") : [time(s.next_at), " ", ago(s.next_at)])))))));
 
 /** @param {import("./router.js").Context} context */
 export function open({main, args, query, signal}) {
@@ -128,10 +115,13 @@ export function open({main, args, query, signal}) {
     }
 
     async function renderDefinition() {
-        const {listing, textOf} = await import("./workflow_text.js");
+        const [{listing, textOf}, {scheduleTable}] =
+            await Promise.all([import("./workflow_text.js"), import("./schedules.js")]);
         fill(
-            place, scheduleTable(workflow), paramTable(workflow),
-            h("section.card", h("h2", "Text"), listing(textOf(workflow), `Text of ${name}`)));
+            place,
+            workflow.schedules.length > 0 &&
+                h("section.card", h("h2", "Schedules"), scheduleTable(workflow.schedules, loadAgain)),
+            paramTable(workflow), h("section.card", h("h2", "Text"), listing(textOf(workflow), `Text of ${name}`)));
     }
 
     async function renderVersions() {
@@ -161,8 +151,7 @@ export function open({main, args, query, signal}) {
                  view = "definition";
                  setQuery({view});
                  isEditing = false;
-                 isRendered = false;
-                 reload.now();
+                 loadAgain();
              }, () => setView("definition")));
         /** @type {any} */ (place.querySelector("textarea")).focus();
     }
@@ -200,6 +189,10 @@ export function open({main, args, query, signal}) {
         } catch (error) { onLoadFailed(error, isRendered); }
     }
     const reload = throttle(load, 1000);
+    function loadAgain() {
+        isRendered = false;
+        reload.now();
+    }
     subscribe(["runs"], reload, signal);
     addKeys(
         [
@@ -211,8 +204,8 @@ export function open({main, args, query, signal}) {
     return {
         requery: (/** @type {URLSearchParams} */ q) => {
             view = q.get("view") ?? "runs";
-            isEditing = isRendered = false;
-            reload.now();
+            isEditing = false;
+            loadAgain();
         }
     };
 }
