@@ -3,6 +3,7 @@ import {get, isAborted, post, request} from "./api.js";
 import {ask, copyable, field, note, reasonField} from "./dialog.js";
 import {fill, h} from "./dom.js";
 import {ago, count, plural, time} from "./format.js";
+import {hookSection} from "./hooks.js";
 import {icon} from "./icons.js";
 import {logOut, may, whoAmI} from "./session.js";
 import {subscribe} from "./stream.js";
@@ -211,7 +212,7 @@ export function open({main, signal}) {
             h("dd", (me?.scopes ?? []).join(", "), me?.read_only && " (the server was started with --read-only)"),
             h("dt", "Appearance"), h("dd", themeChoice())),
           h("div.buttons", h("button", {type: "button", onclick: () => logOut()}, "Log out"))),
-        may("admin") && tokenSection(signal), may("admin") && verifySection(signal),
+        may("admin") && [tokenSection(signal), hookSection(signal), verifySection(signal)],
         h("section.card", h("h2", "For programs"),
           h("p", "The HTTP interface is described by ", h("a", {href: "/openapi.json"}, "/openapi.json"),
             " (OpenAPI 3.1). Metrics for Prometheus:"),
