@@ -1,7 +1,7 @@
 """Queues, workers, schedules, events and System in a real browser. TEST_LONG"""
 
 from harness import main, test
-from web_fixture import OK, TWO, browsing
+from web_fixture import OK, REFUSED, TWO, browsing
 
 
 @test
@@ -91,6 +91,25 @@ def system_page_can_create_and_revoke_access_tokens():
         page.server.get("/v1/identity", token=secret).expect(401)
         page.click("summary", "/metrics")
         page.sees("pawl_queue_jobs")
+
+
+@test
+def token_of_a_worker_is_limited_to_queues_and_lanes():
+    with browsing(allowed=(REFUSED,)) as page:
+        page.open("/system").click("button", "New token")
+        page.fill("dialog [name=name]", "images")
+        page.fill("dialog [name=queues]", "images, thumbnails")
+        page.click("dialog button", "Create")
+        page.sees("work", "dialog .wrong")
+        page.click("dialog label", "run jobs as a worker")
+        page.fill("dialog [name=lanes]", "process,function:resize")
+        page.click("dialog button", "Create")
+        page.one("dialog .copyable code")
+        page.confirm("Done")
+        page.one(".tokens tr", "queues images, thumbnails")
+        page.one(".tokens tr", "lanes process, function:resize")
+        token = page.server.get("/v1/tokens").json["items"][0]
+        assert (token["scopes"], token["queues"], token["lanes"]) == (["read", "work"], ["images", "thumbnails"], ["process", "function:resize"]), token
 
 
 @test

@@ -28,6 +28,12 @@ async function createToken(reload) {
                       h("label.check",
                         h("input", {type: "checkbox", name: "scope", value: scope, checked: scope === "read"}),
                         h("span", h("b", scope), `: ${text}`)))),
+            ["queues", "lanes"].map(
+                (name) => field(
+                    `${name === "queues" ? "Queues" : "Lanes"} of a worker`,
+                    h("input", {name, placeholder: "any", autocomplete: "off", spellcheck: "false"}),
+                    name === "queues" ? "With work: the queues whose jobs it may claim, separated by commas." :
+                                        "With work: what it may run, such as process or function:resize.")),
             field(
                 "Expires after",
                 h("input",
@@ -37,9 +43,12 @@ async function createToken(reload) {
         ],
         act: (form) => {
             const text = (/** @type {string} */ name) => String(form.get(name) ?? "").trim();
+            const words = (/** @type {string} */ name) => text(name).split(",").map((w) => w.trim()).filter(Boolean);
             return post("/v1/tokens", {
                 name: text("name"),
                 scopes: form.getAll("scope").join(","),
+                ...(words("queues").length && {queues: words("queues")}),
+                ...(words("lanes").length && {lanes: words("lanes")}),
                 ...(text("expires_in") && {expires_in: text("expires_in")}),
                 ...(text("reason") && {reason: text("reason")})
             });
@@ -88,8 +97,9 @@ const tokenRow = (t, reload) =>
     h("tr.row", {class: t.state === "active" ? "" : "over"},
       h("td", h("bdi", t.name),
         h("span.aside", "created ", ago(t.created_at), t.created_by && [" by ", h("bdi", t.created_by)])),
-      h("td", t.scopes.join(", ")), h("td", t.state),
-      h("td", {"data-name": "expires"}, t.expires_at ? time(t.expires_at) : h("span.none", "never")),
+      h("td", t.scopes.join(", "), t.queues && h("div.remark", "queues ", h("bdi", t.queues.join(", "))),
+        t.lanes && h("div.remark", "lanes ", h("bdi", t.lanes.join(", ")))),
+      h("td", t.state), h("td", {"data-name": "expires"}, t.expires_at ? time(t.expires_at) : h("span.none", "never")),
       h("td", {"data-name": "last used"}, t.last_used_at ? ago(t.last_used_at) : h("span.none", "never")),
       h("td.acts",
         t.state === "active" &&
