@@ -1,9 +1,11 @@
 """What holds for all pages: hostile text, the keyboard, narrow screens, lost servers. TEST_LONG"""
 
+import datetime
 import json
+import re
 
 from harness import main, test
-from web_fixture import OK, REFUSED, TWO, Keys, browsing
+from web_fixture import GATE, OK, REFUSED, TWO, Keys, browsing
 
 
 @test
@@ -37,6 +39,102 @@ def markup_and_escape_sequences_from_jobs_are_shown_as_text():
         page.open("/?name=" + html.replace("<", "%3C").replace(">", "%3E").replace('"', "%22"), token=None).sees("No run matches")
         page.open("/workflows/%3Cimg%20src=x%20onerror=alert(1)%3E", token=None).sees("<img src=x onerror=alert(1)>")
         assert not page.all("main img, main script, main style")
+
+
+@test
+def markup_and_escape_sequences_in_errors_are_shown_as_text():
+    with browsing("--worker", "2", allowed=(REFUSED,)) as page:
+        s = page.server
+        html = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+        evil = html + "\x1b[2J\x1b]0;title\x07\u009b31m"
+        # A command that can't start has the name of the program or its folder in the error; an operator may set the text of one.
+        failing = [s.submit(command={"argv": ["true"], "cwd": "/nowhere/" + evil}), s.submit(command={"argv": ["/nowhere/" + evil]})]
+        for run in failing:
+            s.wait(run)
+        gates = []
+        for reason in (evil, evil + " twice"):
+            gate = s.submit(yaml=GATE)
+            waiting = lambda: [e for e in s.get(f"/v1/executions?parent={gate}").json["items"] if str(e["waiting"]).startswith("approval")]
+            s.post(f"/v1/executions/{page.until(waiting, 'a task that waits for an approval')[0]['id']}/reject", {"reason": reason}).expect(200)
+            s.wait(gate)
+            gates.append(gate)
+        errors = [s.get(f"/v1/executions/{run}").json["error"] for run in (*failing, *gates)]
+        assert any(html in e for e in errors[:2]) and all(html in e for e in errors[2:]), errors
+        assert all("\x1b" in e for e in errors[2:]), errors
+
+        def judge(selector):
+            page.sees("<script>alert(2)</script>", selector)
+            shown = page.text("body")
+            assert not any(c in shown for c in "\x1b\x07\x9b") and page.driver.title.endswith(" · Pawl"), shown
+            assert not page.all("main img, main script")
+
+        page.open("/")
+        judge(".runs")
+        for run, error in zip((*failing, *gates), errors):
+            page.open(f"/runs/{run}", token=None)
+            if html in error:
+                judge(".why")
+                page.click(".trow", "gate" if run in gates else "command")
+                page.click("[role=tab]", "Data")
+                judge(".panel")
+        for run, error in zip(failing, errors):
+            page.open(f"/runs/{run}?tab=attempts", token=None).one("[role=tab][aria-selected=true]", "Attempts")
+            if html in error:
+                judge(".panel")
+        page.open(f"/runs/{gates[0]}?diff={gates[1]}", token=None)
+        judge(".diff")
+        page.open("/workflows/gate", token=None)
+        judge(".list")
+        page.open("/events?type=failed", token=None)
+        judge(".events")
+
+
+@test
+def times_are_shown_in_the_zone_of_the_reader_with_utc_on_hover():
+    with browsing() as page:
+        s = page.server
+        page.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": "Asia/Kathmandu"})
+        try:
+            run = s.submit(function="f", delay="30d")
+            shown = s.get(f"/v1/executions/{run}").json
+            due = shown["waiting"].removeprefix("delay: until ")
+            reader = datetime.timezone(datetime.timedelta(hours=5, minutes=45))
+
+            def expected(iso):
+                """The clock in the reader's zone, and the line of the title that has UTC."""
+                return datetime.datetime.fromisoformat(iso).astimezone(reader).strftime("%H:%M:%S"), iso.replace("T", " ").replace("Z", " UTC")
+
+            def judge(selector, iso, is_age=False):
+                time = page.one(f"{selector} time[datetime='{iso}']")
+                clock, utc = expected(iso)
+                assert ("ago" in time.text or time.text == "now") if is_age else clock in time.text, (time.text, clock)
+                local, zone = time.get_attribute("title").split("\n")
+                assert zone == utc and "GMT+5:45" in local, (local, zone)
+
+            page.open(f"/runs/{run}")
+            judge(".meta", shown["requested_at"])
+            cancelled = s.submit(function="f")
+            s.post(f"/v1/executions/{cancelled}/cancel").expect(200)
+            sentence = s.get(f"/v1/executions/{cancelled}/why").json["reasons"][0]["text"]
+            (at,) = re.findall(r"\S+T\S+Z", sentence)
+            page.open(f"/runs/{cancelled}", token=None)
+            judge(".why", at)
+            assert at not in page.text(".why")
+            page.open("/", token=None)
+            judge(".runs .aside", due)
+            judge(".runs .when", shown["requested_at"], is_age=True)
+            page.open("/events", token=None)
+            created = s.get("/v1/events").json["items"][0]["created_at"]
+            judge(".events", created)
+            file = f"{s.db.dir}/nightly.flow.yaml"
+            open(file, "w").write("name: nightly\non: {schedule: {cron: '0 3 * * *', tz: UTC}}\ntasks: {a: {run: 'true'}}\n")
+            s.db.pawl("apply", file)
+            page.open("/schedules", token=None).one(".schedules tr", "nightly")
+            next_at = s.get("/v1/schedules").json["items"][0]["next_at"]
+            judge(".schedules", next_at)
+            assert "08:45:00" in page.text(".schedules")
+        finally:
+            page.driver.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
 
 
 @test

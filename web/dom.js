@@ -1,10 +1,11 @@
 // dom.js - builds and updates elements. Text always becomes a text node: nothing in these pages parses HTML, so a name or an
-// output can't become markup.
+// output can't become markup. Control characters in it, such as those of escape sequences, are made visible.
 
 /** @typedef {any} Child a node, a text or number, nothing (null, undefined, false), or a list of them */
 
 const RETRY_MS = 5000;
 const SVG = "http://www.w3.org/2000/svg";
+const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
 
 /**
  * @param {Element} element
@@ -34,7 +35,8 @@ function append(parent, children) {
         if (Array.isArray(child))
             append(parent, child);
         else
-            parent.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
+            parent.appendChild(
+                child instanceof Node ? child : document.createTextNode(String(child).replace(CONTROLS, "\ufffd")));
     }
 }
 

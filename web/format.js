@@ -177,17 +177,18 @@ export function bytes(n) {
 export const shortName = (e) => e.name.slice(e.name.indexOf("::") < 0 ? 0 : e.name.indexOf("::") + 2);
 
 /**
+ * A text from the server with its times in the reader's zone.
+ * @param {string} text
+ * @returns {import("./dom.js").Child[]}
+ */
+export const withTimes = (text) => text.split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/)
+                                       .map((part, i) => (i % 2 && !isNaN(Date.parse(part)) ? time(part) : part));
+
+/**
  * Formats a sentence from the server: it gets a capital letter, `code` is marked, and times are in the reader's zone.
  * @param {string} text
  * @returns {import("./dom.js").Child[]}
  */
-export function prose(text) {
-    const parts =
-        (text.charAt(0).toUpperCase() + text.slice(1)).split(/`([^`]+)`|(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/);
-    return parts.map(
-        (part, i) =>
-            (part === undefined ? null :
-                 i % 3 === 1    ? h("code", part) :
-                 i % 3 === 2    ? time(part) :
-                                  part));
-}
+export const prose = (text) => (text.charAt(0).toUpperCase() + text.slice(1))
+                                   .split(/`([^`]+)`/)
+                                   .map((part, i) => (i % 2 ? h("code", part) : withTimes(part)));

@@ -4,7 +4,7 @@ import {get, isAborted} from "./api.js";
 import {note} from "./dialog.js";
 import {fill, h, sync, throttle} from "./dom.js";
 import {filterText, readFilter, requestFilter} from "./filter.js";
-import {ago, chip, count, hasEnded, plural, ran} from "./format.js";
+import {ago, chip, count, hasEnded, plural, ran, withTimes} from "./format.js";
 import {icon} from "./icons.js";
 import {addKeys, rowKeys} from "./keys.js";
 import {onLoadFailed, setQuery} from "./router.js";
@@ -74,7 +74,7 @@ function row(run, max, selection) {
                        })),
         h("td.status", chip(run.paused && !hasEnded(run.status) ? "paused" : run.status)),
         h("td.name", h("a.open", {href: `/runs/${run.id}`}, h("bdi", run.name), h("span.id", ` #${run.id}`)),
-          aside && h("span.aside", {title: aside}, h("bdi", aside))),
+          aside && h("span.aside", {title: aside}, h("bdi", withTimes(aside)))),
         h("td.when", ago(run.requested_at)), h("td.took", ran(run), bar(run, max)), h("td.queue", h("bdi", run.queue)),
         h("td.by", h("bdi", run.requested_by ?? "")), h("td.acts", rowActions(run)));
 }
